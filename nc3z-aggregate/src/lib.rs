@@ -1,7 +1,7 @@
 //! Presents many netCDF files and archives as one: aggregations, collections, bundles.
 //!
-//! [`MasterArray`]: one array made of partitions, each a reference to a part of an array in another file, and
-//! how it is read.
+//! * [`MasterArray`]: one array made of partitions, each a reference to a part of an array in another file,
+//!   and how it is read.
 //! * [`open`]: aggregation files (CF-1.13, CFA-0.6.2, CFA-0.4, NCA-0.1) as a [`nc3z_reader::Dataset`] like any other.
 
 #![cfg_attr(

@@ -1,8 +1,9 @@
-//! What reading against a root costs over plain reading, in turns, each time with an empty cache.
+//! Measures the time of reading with checks against a root, compared with plain reading. Both are run
+//! alternately, each time with an empty cache.
 //!
-//! `verified FILE VARIABLE BYTES TIMES [MILLISECONDS MEGABYTES]` reads slices of about so many bytes of the variable, one after another. With
-//! the last two, the file and its tree file are read as from a server that answers each request after so many milliseconds, and sends so many
-//! megabytes in a second.
+//! `verified FILE VARIABLE BYTES TIMES [MILLISECONDS MEGABYTES]` reads slices of about BYTES bytes of the
+//! variable, one after another. With the last two arguments, the file and its tree file are read as from a
+//! server that answers each request after MILLISECONDS, and sends MEGABYTES in a second.
 
 use nc3z_format::Hyperslab;
 use nc3z_format::digest::Root;
@@ -40,7 +41,7 @@ impl ByteSource for Slow {
         self.inner.read_into(offset, buf)
     }
 
-    /// All requests are under way at once, and share the line.
+    /// All requests run at once, and share the bandwidth.
     fn read_ranges(&self, ranges: &[Range<u64>]) -> nc3z_reader::Result<Vec<bytes::Bytes>> {
         let parts = self.inner.read_ranges(ranges)?;
         self.sleep(parts.iter().map(bytes::Bytes::len).sum());
@@ -52,7 +53,7 @@ impl ByteSource for Slow {
     }
 }
 
-/// The file and its tree file, as they are read.
+/// The file and its tree file, with the way they are read.
 struct Place<'p> {
     file: &'p Path,
     tree: Vec<u8>,
@@ -78,14 +79,14 @@ impl Place<'_> {
     }
 }
 
-/// Processor seconds of this process so far, where the system tells those of each thread.
+/// Returns the processor seconds of this process so far, on systems that measure them for each thread.
 fn processor() -> f64 {
     let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let texts = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("schedstat")).ok());
     texts.filter_map(|text| text.split(' ').next()?.parse::<f64>().ok()).sum::<f64>() / 1e9
 }
 
-/// Seconds of opening, seconds and processor seconds of reading one slice.
+/// Returns the seconds of opening, and the seconds and processor seconds of reading one slice.
 fn read(place: &Place<'_>, checked: bool, variable: &str, slab: &Hyperslab) -> Done<([f64; 3], Vec<u8>)> {
     let begin = Instant::now();
     let dataset = place.open(checked)?;
@@ -123,7 +124,7 @@ fn main() -> Done<()> {
     for n in 0..times as u64 {
         let mut slab = Hyperslab::all(&shape);
         (slab.start[0], slab.count[0]) = (n * 7919 % (shape[0] - rows + 1), rows);
-        // In turns, and the first of each pair in turns, too.
+        // Both ways alternately. The one that comes first alternates, too.
         for k in [n % 2, 1 - n % 2] {
             let (taken, values) = read(&place, k == 1, variable, &slab)?;
             assert_eq!(values.len() as u64, rows * row);

@@ -1,4 +1,4 @@
-//! Checking a slice against a root: `spec/proof.md`, section 3, step by step.
+//! Checks a slice against a root: `spec/proof.md`, section 3, step by step.
 
 use crate::error::{Error, Result};
 use crate::leaves::Leaves;
@@ -8,7 +8,7 @@ use nc3z_format::digest::{Entry, Hash, Root, fold, leaf_hash, root_of_entries, v
 use nc3z_format::select::Hyperslab;
 use std::collections::BTreeMap;
 
-/// What a slice was proven to be.
+/// The proven properties of a slice.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Proven {
@@ -24,16 +24,16 @@ pub struct Proven {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ProvenVariable {
-    /// What the root says of it.
+    /// The entry of the root for it.
     pub entry: Entry,
-    /// The part of it.
+    /// The part of the variable.
     pub slab: Hyperslab,
 }
 
-/// Checks that a slice is a part of the dataset with this root, as the proof says.
+/// Checks that a slice is a part of the dataset with this root, as described by the proof.
 ///
 /// # Errors
-/// It is not, or the proof does not show it; the message says what differs.
+/// The slice is not a part of it, or the proof does not show it. The message says what differs.
 pub fn check(slice: &Slice, proof: &Proof, root: &Root) -> Result<Proven> {
     let named = proof.root()?;
     if named != *root {
@@ -78,7 +78,7 @@ pub fn check(slice: &Slice, proof: &Proof, root: &Root) -> Result<Proven> {
     Ok(Proven { root: *root, has_file: proof.file.is_some(), variables })
 }
 
-/// An error's words without what the outer one says.
+/// Returns an error's message without the prefix that the outer error has.
 fn bare(e: &Error) -> String {
     match e {
         Error::Refused(what) => what.clone(),
@@ -87,7 +87,7 @@ fn bare(e: &Error) -> String {
 }
 
 impl ProofVariable {
-    /// Its name for messages.
+    /// Returns its name for messages.
     fn label(&self) -> String {
         let number = self.number;
         self.name.as_ref().map_or_else(|| format!("{number}"), |name| format!("`{}`", name.escape_debug()))
@@ -140,7 +140,8 @@ fn check_variable(part: &ProofVariable, own: &SliceVariable) -> Result<ProvenVar
     Ok(ProvenVariable { entry, slab })
 }
 
-/// A slice has one part of each dimension: otherwise coordinates would be given to values that they do not belong to.
+/// Checks that a slice has a single part of each dimension. Otherwise values could get coordinates that do
+/// not belong to them.
 fn check_dimensions(variables: &[ProvenVariable]) -> Result<()> {
     let mut parts: BTreeMap<u64, (u64, u64, i64)> = BTreeMap::new();
     for variable in variables {
@@ -159,7 +160,8 @@ fn check_dimensions(variables: &[ProvenVariable]) -> Result<()> {
     Ok(())
 }
 
-/// The hyperslab of a proof: strides are at least 1, so that a slice has its elements in the dataset's order.
+/// Returns the hyperslab of a proof. Strides are at least 1, so that a slice has its elements in the
+/// dataset's order.
 fn slab_of(part: &ProofVariable, entry: &Entry) -> Result<Hyperslab> {
     let rank = entry.dimensions.len();
     let lens = [part.start.len(), part.count.len(), part.stride.len()];
@@ -172,7 +174,8 @@ fn slab_of(part: &ProofVariable, entry: &Entry) -> Result<Hyperslab> {
     Ok(Hyperslab::new(part.start.clone(), part.count.clone(), part.stride.clone())?)
 }
 
-/// Compares what a slice says of a variable with its entry. Formats say different amounts; what one says must be right.
+/// Compares the description of a variable in the slice with its entry. Formats describe variables in
+/// different detail; each detail must be right.
 fn check_form(own: &SliceVariable, entry: &Entry, slab: &Hyperslab) -> Result<()> {
     let differs = |what: &str| Err(Error::refused(format!("the slice has another {what} than the dataset")));
     if own.name.as_ref().is_some_and(|name| *name != entry.name) {

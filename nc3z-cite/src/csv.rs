@@ -1,4 +1,4 @@
-//! CSV that can be checked: it says nothing but what is proven (`spec/proof.md`, section 1).
+//! CSV that can be checked: it contains only what is proven (`spec/proof.md`, section 1).
 //!
 //! ```text
 //! tas:float,time:4,lat:2
@@ -11,10 +11,11 @@ use nc3z_format::NcType;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Writes a variable: a line of heads, then a line for each value with its place in the slice.
+/// Writes a variable: a header line, and a line for each value with its index in the slice.
 ///
 /// # Errors
-/// Names with commas, colons, control characters or bytes that are no UTF-8; a NaN other than the usual ones, whose bits text does not keep.
+/// Names with commas, colons, control characters or invalid UTF-8; a NaN other than the usual ones, whose
+/// bits text cannot express.
 pub fn render(name: &[u8], ty: NcType, dimensions: &[(&[u8], u64)], values: &[u8]) -> Result<String> {
     let mut out = format!("{}:{}", plain(name)?, ty.name());
     for (dimension, len) in dimensions {
@@ -35,7 +36,8 @@ pub fn render(name: &[u8], ty: NcType, dimensions: &[(&[u8], u64)], values: &[u8
     Ok(out)
 }
 
-/// Reads what [`render`] writes. A value may have other digits that read as the same; all else is as it must be.
+/// Reads the output of [`render`]. A value may have other digits that are parsed to the same value;
+/// everything else must be identical.
 pub(crate) fn parse(bytes: &[u8]) -> Result<SliceVariable<'static>> {
     let none =
         || Error::malformed("the slice is no classic netCDF file, no npy file and no CSV of `nc3z cite`");
@@ -64,7 +66,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<SliceVariable<'static>> {
     if !rows.is_empty() || elements != Some(values.len() as u64) {
         return Err(none());
     }
-    // CSV does not say which dimension is that of records.
+    // CSV does not say which dimension is the record dimension.
     let names = dimensions.iter().map(|(name, _)| SliceDimension { name: name.to_vec(), is_record: None });
     Ok(SliceVariable {
         name: Some(name.as_bytes().to_vec()),
@@ -96,7 +98,7 @@ impl Place {
         });
     }
 
-    /// Goes to the next row.
+    /// Moves to the next row.
     fn next(&mut self, dimensions: &[(&[u8], u64)]) {
         for (n, (_, len)) in self.index.iter_mut().zip(dimensions).rev() {
             *n += 1;
@@ -109,7 +111,7 @@ impl Place {
     }
 }
 
-/// Whether a value is of the digits, points and letters that numbers have here: `-1.5e-7`, `inf`, `NaN`.
+/// Returns whether a value has only the digits, points and letters of numbers: `-1.5e-7`, `inf`, `NaN`.
 fn is_number(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     matches!(digits, "inf" | "NaN")
@@ -143,7 +145,7 @@ macro_rules! of_type {
     };
 }
 
-/// A value as text, from which it can be read back; a char is the number of its byte.
+/// Formats a value as text that can be parsed again. A char is the number of its byte.
 fn show(ty: NcType, value: &[u8]) -> String {
     macro_rules! show {
         ($t:ty) => {

@@ -1,19 +1,19 @@
 //! Errors of making and checking proofs.
 
-/// What went wrong.
+/// An error of making or checking a proof.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The slice or the proof is not what the root vouches for.
+    /// The slice or the proof does not match the root.
     #[error("not proven: {0}")]
     Refused(String),
-    /// A file that is no slice, or JSON that is no proof.
+    /// A file that is not a slice, or JSON that is not a proof.
     #[error("{0}")]
     Malformed(String),
     /// A request that has no proof.
     #[error("{0}")]
     Request(String),
-    /// What reading the dataset says.
+    /// An error of reading the dataset.
     #[error(transparent)]
     Read(#[from] nc3z_reader::Error),
 }

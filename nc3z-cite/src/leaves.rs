@@ -1,4 +1,4 @@
-//! The leaves that a hyperslab meets: a plan over an array that is cut into leaves.
+//! The leaves that a hyperslab meets: a plan for an array that is divided into leaves.
 
 use crate::error::{Error, Result};
 use nc3z_format::NcType;
@@ -7,11 +7,11 @@ use nc3z_format::plan::{Plan, TilePlan};
 use nc3z_format::select::Hyperslab;
 use nc3z_format::tile::{TileLayout, Tiling};
 
-/// An array cut into leaves.
+/// An array divided into leaves.
 pub(crate) struct Leaves {
     tiling: Tiling,
     size: usize,
-    /// Bytes of values.
+    /// The length of the values in bytes.
     len: u64,
 }
 
@@ -24,7 +24,7 @@ impl Leaves {
         Ok(Leaves { tiling: TileLayout::linear((LEAF_LEN / size) as u64).bind(shape, present)?, size, len })
     }
 
-    /// The plan of a hyperslab, all of which is present: its tiles are leaves.
+    /// Returns the plan of a hyperslab, whose tiles are leaves. All of them are present.
     pub(crate) fn plan(&self, slab: &Hyperslab) -> Result<Plan> {
         let plan = Plan::of(&self.tiling, slab)?;
         if !plan.is_complete() {
@@ -33,24 +33,24 @@ impl Leaves {
         Ok(plan)
     }
 
-    /// Number of leaves.
+    /// The number of leaves.
     pub(crate) fn count(&self) -> u64 {
         self.len.div_ceil(LEAF_LEN as u64)
     }
 
-    /// Bytes of a leaf.
+    /// The length of a leaf in bytes.
     pub(crate) fn len_of(&self, leaf: u64) -> usize {
         let left = self.len.saturating_sub(leaf.saturating_mul(LEAF_LEN as u64));
         usize::try_from(left).map_or(LEAF_LEN, |left| left.min(LEAF_LEN))
     }
 
-    /// The bytes of a leaf in a slice's values, if they are there one after another.
+    /// Returns the bytes of a leaf in a slice's values, if they are contiguous there.
     pub(crate) fn whole<'v>(&self, leaf: &TilePlan<'_>, values: &'v [u8]) -> Option<&'v [u8]> {
         let first = usize::try_from(leaf.whole?).ok()?.checked_mul(self.size)?;
         values.get(first..first.checked_add(self.len_of(leaf.tile))?)
     }
 
-    /// Whether a slice's values are those of a leaf, where the leaf has them.
+    /// Returns whether a slice's values are equal to those of a leaf, where both have them.
     pub(crate) fn agrees(&self, leaf: &TilePlan<'_>, bytes: &[u8], values: &[u8]) -> bool {
         let element = |of: &[u8], at: u64| -> Option<[u8; 8]> {
             let at = usize::try_from(at).ok()?.checked_mul(self.size)?;

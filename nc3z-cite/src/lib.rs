@@ -5,8 +5,9 @@
 //! slice + Proof + root ─▶ check ─▶ Proven: which hyperslab of which variable the values are
 //! dataset, root, version, slice ─▶ Citation ─▶ BibTeX | DataCite | RO-Crate | PROV
 //! ```
-//! A proof has what the root says of each variable (name, type, dimensions, attributes) and the hashes that lead from the values to the root.
-//! Checking needs no dataset, no network and no trust in whoever made the proof.
+//! A proof has the root's entry for each variable (name, type, dimensions, attributes) and the hashes that
+//! lead from the values to the root. Checking needs no dataset and no network, and the maker of the proof
+//! need not be trusted.
 
 mod check;
 mod csv;

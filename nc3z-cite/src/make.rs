@@ -1,4 +1,4 @@
-//! Making proofs, from a dataset and its tree file.
+//! Makes proofs, from a dataset and its tree file.
 
 use crate::error::{Error, Result};
 use crate::leaves::Leaves;
@@ -9,10 +9,11 @@ use nc3z_format::select::Hyperslab;
 use nc3z_reader::{Dataset, TreeFile};
 use serde_json::Map;
 
-/// Bytes of leaves that a proof may have: of a slice that is scattered over an array, each value brings its leaf with it.
+/// The maximal number of bytes of leaves in a proof. If a slice is scattered over an array, each value needs
+/// its whole leaf.
 pub const MAX_LEAF_BYTES: u64 = 64 << 20;
 
-/// A variable of a slice, and which part of it the slice has.
+/// A variable of a slice, and the part of it that the slice has.
 #[derive(Debug, Clone)]
 pub struct Part {
     /// The variable's place in the header.
@@ -21,11 +22,13 @@ pub struct Part {
     pub slab: Hyperslab,
 }
 
-/// Makes the proof of a slice. `parts` are its variables in the order of the header; `with_file` is true where it has the attributes of the
-/// file. Of the dataset, those nodes of the tree are read that have values of the slice at their borders.
+/// Makes the proof of a slice. `parts` are its variables in the order of the header. `with_file` is true if
+/// the slice has the attributes of the file. From the dataset, only nodes of the tree at the borders of the
+/// slice are read.
 ///
 /// # Errors
-/// Parts that have no proof; leaves beyond [`MAX_LEAF_BYTES`]; values that are not those of the tree file; what reading says.
+/// Parts that have no proof; leaves longer than [`MAX_LEAF_BYTES`]; values that differ from the tree file;
+/// read errors.
 pub fn make(dataset: &Dataset, tree: &TreeFile, parts: &[Part], with_file: bool) -> Result<Proof> {
     let (header, layout) = (dataset.header(), dataset.layout());
     let digest = |n: usize| {
@@ -72,7 +75,8 @@ pub fn make(dataset: &Dataset, tree: &TreeFile, parts: &[Part], with_file: bool)
     })
 }
 
-/// The nodes beside the leaves that a part meets, and the bytes of those leaves of which it has not all.
+/// Returns the nodes next to the leaves that a part meets, and the bytes of the leaves that it contains only
+/// partly.
 fn prove_values(
     dataset: &Dataset,
     tree: &TreeFile,
@@ -106,7 +110,7 @@ fn prove_values(
     Ok((found, brought))
 }
 
-/// The values of a variable, node by node; the last node is in memory.
+/// The values of a variable, node by node. The last node is kept in memory.
 struct Values<'a> {
     dataset: &'a Dataset,
     tree: &'a TreeFile,
@@ -115,7 +119,7 @@ struct Values<'a> {
 }
 
 impl Values<'_> {
-    /// Leaves of a node.
+    /// The number of leaves of a node.
     fn per_node(&self) -> u64 {
         self.tree.place(self.variable).node_len / LEAF_LEN as u64
     }
@@ -126,7 +130,7 @@ impl Values<'_> {
         Ok(node[within..within + len].to_vec())
     }
 
-    /// The values of a node, checked.
+    /// Returns the values of a node, after checking them.
     fn node(&mut self, node: u64) -> Result<&[u8]> {
         if self.node.as_ref().is_none_or(|(held, _)| *held != node) {
             let v = &self.dataset.layout().variables[self.variable.index()];
@@ -143,7 +147,7 @@ impl Values<'_> {
         Ok(&self.node.as_ref().expect("it was read").1)
     }
 
-    /// The root over some leaves: that of the tree file, or, inside a node, one that is computed from values.
+    /// Returns the root over some leaves: from the tree file, or, inside a node, computed from values.
     fn subtree(&mut self, first: u64, end: u64) -> Result<Hash> {
         let per_node = self.per_node();
         let is_nodes =

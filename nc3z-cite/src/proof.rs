@@ -19,26 +19,26 @@ pub struct Proof {
     pub format: String,
     /// The root, as text.
     pub root: String,
-    /// Number of entries that the root is over.
+    /// The number of entries under the root.
     pub entries: u64,
     /// The nodes that lead from the entries to the root.
     #[serde(with = "nodes")]
     pub path: Vec<Hash>,
-    /// The entry of the file, where its attributes are in the slice.
+    /// The entry of the file, if its attributes are in the slice.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "optional_bytes")]
     pub file: Option<Vec<u8>>,
     /// The variables of the slice, in ascending order of their entries.
     pub variables: Vec<ProofVariable>,
-    /// What is said of the slice and not proven: source, version, command.
+    /// Statements about the slice that are not proven: source, version, command.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub about: Map<String, Value>,
 }
 
-/// A variable of a slice: which part of which array it is, and what leads from its values to its entry.
+/// A variable of a slice: the part and the array, and the nodes that lead from its values to its entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProofVariable {
-    /// The name for people, where it is UTF-8; that of the entry.
+    /// The name for people, if it is UTF-8; the same as in the entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The number of its entry: 1 is the first variable.
@@ -55,16 +55,16 @@ pub struct ProofVariable {
     /// The nodes that lead from the leaves with values of the slice to the values root.
     #[serde(with = "nodes")]
     pub nodes: Vec<Hash>,
-    /// The bytes of those leaves that the slice has in part, one after another.
+    /// The bytes of the leaves that the slice contains only partly, one after another.
     #[serde(with = "bytes")]
     pub leaves: Vec<u8>,
 }
 
 impl Proof {
-    /// Reads JSON.
+    /// Parses JSON.
     ///
     /// # Errors
-    /// No proof of this version.
+    /// The text is not a proof of this version.
     pub fn from_json(text: &[u8]) -> Result<Self> {
         let proof: Proof =
             serde_json::from_slice(text).map_err(|e| Error::malformed(format!("the proof is none: {e}")))?;
@@ -87,21 +87,21 @@ impl Proof {
         text
     }
 
-    /// The root that the proof names.
+    /// Returns the root that the proof names.
     ///
     /// # Errors
-    /// It is none.
+    /// The text is not a root.
     pub fn root(&self) -> Result<Root> {
         self.root.parse().map_err(|e: nc3z_format::Error| Error::malformed(e.to_string()))
     }
 
-    /// Bytes of leaves in it.
+    /// The number of bytes of leaves in it.
     pub fn leaf_bytes(&self) -> u64 {
         self.variables.iter().map(|v| v.leaves.len() as u64).sum()
     }
 }
 
-/// A string that is not copied where JSON has it without escapes.
+/// A string that is borrowed if the JSON has no escapes in it.
 #[derive(Deserialize)]
 struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
 

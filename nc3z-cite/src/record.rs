@@ -1,11 +1,12 @@
-//! Records that cite a dataset, a version of it, or a slice: BibTeX, DataCite 4.5, RO-Crate 1.1, PROV-JSON.
+//! Makes records that cite a dataset, a version of it, or a slice: BibTeX, DataCite 4.5, RO-Crate 1.1,
+//! PROV-JSON.
 //!
-//! A record has what the caller gives and nothing else: no clock, no host and no account is asked.
+//! A record contains only what the caller gives: no clock, host or account is read.
 
 use nc3z_format::digest::Root;
 use serde_json::{Map, Value, json};
 
-/// Forms of a record.
+/// The form of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// An entry of a BibTeX file.
@@ -18,27 +19,27 @@ pub enum Format {
     Prov,
 }
 
-/// What identifies a version of an archive.
+/// The identity of a version of an archive.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VersionIdentity {
     /// Its number.
     pub number: u64,
     /// Its message.
     pub message: Option<String>,
-    /// Who committed it.
+    /// The author of the commit.
     pub author: Option<String>,
-    /// When, in the words of who committed it.
+    /// The time of the commit, as its author gave it.
     pub time: Option<String>,
 }
 
-/// What a record says.
+/// The content of a record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Citation {
     /// Title of the dataset.
     pub title: String,
-    /// Who made it.
+    /// The creators of the dataset.
     pub creators: Vec<String>,
-    /// Who publishes it.
+    /// The publisher of the dataset.
     pub publisher: Option<String>,
     /// The year of its publication, as four digits.
     pub year: Option<String>,
@@ -50,7 +51,7 @@ pub struct Citation {
     pub version: Option<VersionIdentity>,
     /// DOI of the dataset, without a resolver.
     pub doi: Option<String>,
-    /// Where the dataset or its root is published.
+    /// The URL where the dataset or its root is published.
     pub url: Option<String>,
     /// The slice: its file, and its variables with their hyperslabs.
     pub slice: Option<(String, Vec<String>)>,
@@ -61,7 +62,7 @@ pub struct Citation {
 }
 
 impl Citation {
-    /// The record in one form; JSON is indented.
+    /// Returns the record in one form. JSON is indented.
     pub fn render(&self, format: Format) -> String {
         let value = match format {
             Format::BibTex => return self.bibtex(),
@@ -72,7 +73,7 @@ impl Citation {
         format!("{value:#}\n")
     }
 
-    /// What a proof says of its source (`about`), which it does not prove.
+    /// Returns the statements of a proof about its source (`about`), which it does not prove.
     pub fn about(&self) -> Map<String, Value> {
         let mut about = Map::new();
         let mut put = |key: &str, value: Value| {
@@ -90,7 +91,7 @@ impl Citation {
         about
     }
 
-    /// The slice in words.
+    /// Describes the slice.
     fn part(&self) -> Option<String> {
         self.slice.as_ref().map(|(_, variables)| variables.join("; "))
     }
@@ -143,7 +144,7 @@ impl Citation {
             put("url", self.url.as_ref().map(|url| json!(url)));
             return record;
         }
-        // A slice is a part of what has the identifier.
+        // A slice is a part of the identified dataset.
         let whole = |id: &String, kind| json!({"relatedIdentifier": id, "relatedIdentifierType": kind, "relationType": "IsPartOf"});
         let related: Vec<Value> = self
             .doi
@@ -155,7 +156,7 @@ impl Citation {
         record
     }
 
-    /// How the slice was made, in words.
+    /// Describes how the slice was made.
     fn made(&self) -> String {
         let part = self.part().map_or(String::new(), |part| format!("Slice {part} of "));
         let version = self.version.as_ref().map_or(String::new(), VersionIdentity::words);
@@ -258,7 +259,7 @@ impl VersionIdentity {
         }))
     }
 
-    /// `, version 3 ("corrected units", A. Author)`.
+    /// Describes the version: `, version 3 ("corrected units", A. Author)`.
     fn words(&self) -> String {
         let said: Vec<String> = self
             .message
@@ -272,7 +273,7 @@ impl VersionIdentity {
     }
 }
 
-/// An object without the keys whose values are not known.
+/// Removes keys with unknown values from an object.
 fn without_null(mut value: Value) -> Value {
     if let Some(object) = value.as_object_mut() {
         object.retain(|_, value| !value.is_null() && value.as_array().is_none_or(|all| !all.is_empty()));
@@ -280,12 +281,12 @@ fn without_null(mut value: Value) -> Value {
     value
 }
 
-/// The identifier of a person in a crate.
+/// Returns the identifier of a person in a crate.
 fn person(name: &str) -> String {
     format!("#{}", escaped(name, false))
 }
 
-/// The identifier of a file in a crate: its name, as URLs have it.
+/// Returns the identifier of a file in a crate: its name, encoded for URLs.
 fn file(path: &str) -> String {
     if path.contains("://") { path.to_owned() } else { escaped(path, true) }
 }
@@ -297,7 +298,7 @@ fn escaped(text: &str, slashes: bool) -> String {
     })
 }
 
-/// Text in the words of TeX.
+/// Escapes text for TeX.
 fn tex(text: &str) -> String {
     text.chars().fold(String::new(), |mut out, c| {
         match c {

@@ -1,4 +1,4 @@
-//! Slices as they are checked: the values of a file, and what it says of them.
+//! Parses slices for checking: the values of a file, and their description.
 
 use crate::csv;
 use crate::error::{Error, Result};
@@ -10,7 +10,7 @@ use std::borrow::Cow;
 /// NumPy's magic.
 const NPY: &[u8] = b"\x93NUMPY";
 
-/// A slice in memory. What its format does not say is `None`.
+/// A slice in memory. Properties that its format does not have are `None`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Slice<'s> {
     /// Attributes of the file.
@@ -41,7 +41,7 @@ pub struct SliceVariable<'s> {
 pub struct SliceDimension {
     /// Its name.
     pub name: Vec<u8>,
-    /// True for the record dimension, where the format says it.
+    /// True for the record dimension, if the format marks it.
     pub is_record: Option<bool>,
 }
 
@@ -49,7 +49,7 @@ impl<'s> Slice<'s> {
     /// Reads a classic netCDF file, an npy file, or CSV as `nc3z cite` writes it.
     ///
     /// # Errors
-    /// It is none of them, or it is cut short.
+    /// The file has another format, or is truncated.
     pub fn parse(bytes: &'s [u8]) -> Result<Self> {
         match bytes {
             [b'C', b'D', b'F', ..] => classic(bytes),
@@ -59,7 +59,7 @@ impl<'s> Slice<'s> {
     }
 }
 
-/// A slice of one variable, in a format without global attributes.
+/// Makes a slice of one variable, for a format without global attributes.
 fn alone(variable: SliceVariable<'_>) -> Slice<'_> {
     Slice { attributes: None, variables: vec![variable] }
 }
@@ -89,7 +89,7 @@ fn classic(bytes: &[u8]) -> Result<Slice<'_>> {
     Ok(Slice { attributes: Some(header.attributes.clone()), variables })
 }
 
-/// A dimension that no variable has would say something that nothing proves.
+/// Refuses a dimension that no variable has, since nothing proves it.
 fn check_dimensions(header: &Header) -> Result<()> {
     for (n, dimension) in header.dimensions.iter().enumerate() {
         let used = header.variables.iter().any(|v| v.dimensions.iter().any(|id| id.index() == n));
@@ -102,7 +102,7 @@ fn check_dimensions(header: &Header) -> Result<()> {
     Ok(())
 }
 
-/// The values of a variable: where they lie one after another they are not copied.
+/// Returns the values of a variable. They are not copied where they are contiguous.
 fn values_of<'s>(bytes: &'s [u8], place: &VarLayout) -> Result<Cow<'s, [u8]>> {
     if place.elements != Some(place.present) {
         return Err(Error::malformed("the slice ends before its values do"));
@@ -128,7 +128,7 @@ fn values_of<'s>(bytes: &'s [u8], place: &VarLayout) -> Result<Cow<'s, [u8]>> {
     })
 }
 
-/// NumPy's format, as `nc3z cite` writes it: little-endian, in C order.
+/// Parses NumPy's format, as `nc3z cite` writes it: little-endian, in C order.
 fn npy(bytes: &[u8]) -> Result<Slice<'_>> {
     let none = || {
         Error::malformed(

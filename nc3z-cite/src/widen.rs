@@ -1,11 +1,12 @@
-//! Widening a hyperslab to borders of leaves, so that its proof brings no values.
+//! Widens a hyperslab to borders of leaves, so that its proof contains no values.
 
 use nc3z_format::NcType;
 use nc3z_format::digest::LEAF_LEN;
 use nc3z_format::select::Hyperslab;
 
-/// The smallest hyperslab that has the given one, is a run of the array in each index of its outer dimensions, and begins and ends at borders
-/// of leaves; the end of the array is one. Strides become 1.
+/// Returns the smallest hyperslab that contains the given one, is contiguous at each index of its outer
+/// dimensions, and begins and ends at borders of leaves. The end of the array counts as a border. Strides
+/// become 1.
 pub fn widen(ty: NcType, shape: &[u64], slab: &Hyperslab) -> Hyperslab {
     if slab.count.contains(&0) || shape.is_empty() {
         return slab.clone();
@@ -16,17 +17,18 @@ pub fn widen(ty: NcType, shape: &[u64], slab: &Hyperslab) -> Hyperslab {
         .unwrap_or_else(|| Hyperslab::all(shape))
 }
 
-/// The hyperslab with all of the dimensions behind `split`, and that one widened; `None` where runs then do not end at borders.
+/// Returns the hyperslab with all of the dimensions after `split`, and `split` itself widened. `None` if runs
+/// then do not end at borders.
 fn widened(ty: NcType, shape: &[u64], slab: &Hyperslab, split: usize) -> Option<Hyperslab> {
     let leaf = LEAF_LEN as u64;
     let unit = shape[split + 1..].iter().try_fold(ty.size() as u64, |n, len| n.checked_mul(*len))?;
     let row = unit.checked_mul(shape[split])?;
-    // Rows of the dimensions before begin at borders, or there is only the first.
+    // Rows of the dimensions before it begin at borders, or there is only one row.
     let is_first = shape[..split].iter().all(|len| *len == 1);
     if !is_first && !row.is_multiple_of(leaf) {
         return None;
     }
-    // Of a power of two and `unit`, the common divisor is their lowest bit.
+    // The greatest common divisor of a power of two and `unit` is their lowest bit.
     let step = leaf / leaf.min(1 << unit.trailing_zeros().min(63));
     let mut wide = Hyperslab::all(shape);
     for d in 0..split {
@@ -40,7 +42,7 @@ fn widened(ty: NcType, shape: &[u64], slab: &Hyperslab, split: usize) -> Option<
     Some(wide)
 }
 
-/// The lowest and the highest index along a dimension.
+/// Returns the lowest and the highest index along a dimension.
 fn ends(slab: &Hyperslab, d: usize) -> (u64, u64) {
     let span = slab.stride[d].unsigned_abs().saturating_mul(slab.count[d] - 1);
     let start = slab.start[d];

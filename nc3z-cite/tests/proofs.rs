@@ -1,4 +1,4 @@
-//! Proofs that hold, and everything else: forged, damaged, of another slice, variable or version.
+//! Valid proofs, and invalid ones: forged, damaged, of another slice, variable or version.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(unreachable_pub, reason = "shared by tests")]
@@ -11,7 +11,7 @@ use nc3z_format::digest::{Entry, Root, Tree, leaf_hash};
 use serde_json::Value;
 use support::{Dice, file, header, open, original, ranges, slice, tree_of};
 
-/// Mutations of a run: NC3Z_FORGERIES, or as many as a test by day has time for.
+/// The number of mutations of a run: NC3Z_FORGERIES, or as many as a daily test has time for.
 fn forgeries() -> u64 {
     std::env::var("NC3Z_FORGERIES").ok().and_then(|n| n.parse().ok()).unwrap_or(1000)
 }
@@ -34,7 +34,7 @@ fn every_slice_of_every_variable_is_proven() {
         let slice = Slice::parse(&bytes).unwrap();
         let proven = check(&slice, &proof, tree.root()).unwrap();
         assert_eq!(proven.variables.len(), variables.len());
-        // It comes back from JSON.
+        // It is the same after writing and parsing JSON.
         assert_eq!(Proof::from_json(proof.to_json().as_bytes()).unwrap(), proof);
     }
 }
@@ -50,7 +50,7 @@ fn whole_variables_bring_no_values() {
     assert!(proof.path.is_empty() && proof.variables.iter().all(|v| v.nodes.is_empty()));
 }
 
-/// Changes some bytes, or takes some out, or doubles some.
+/// Changes some bytes, or removes some, or repeats some.
 fn mutated(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
     let mut out = bytes.to_vec();
     let at = usize::try_from(dice.below(bytes.len() as u64)).unwrap();
@@ -84,7 +84,7 @@ fn mutations_of_proofs_are_refused() {
                 refused += 1;
                 continue;
             };
-            // Blanks between tokens say nothing, and nothing vouches for `about` or a name that is left out.
+            // Blanks between tokens have no meaning. `about` and a missing name are not proven.
             let as_said = |proof: &Proof| {
                 let mut proof = proof.clone();
                 proof.about.clear();
@@ -114,7 +114,7 @@ fn mutations_of_slices_are_refused() {
         for _ in 0..100 {
             let other = mutated(&bytes, &mut dice);
             if Slice::parse(&other).is_ok_and(|slice| slice == plain) {
-                // Padding, `vsize`, bytes behind the end: the same slice.
+                // Padding, `vsize`, bytes after the end: the same slice.
                 same += 1;
                 continue;
             }
@@ -125,7 +125,7 @@ fn mutations_of_slices_are_refused() {
     assert!(same < refused, "{same} mutations of {refused} are the same slice");
 }
 
-/// Flips a bit, or takes a byte out or puts one in.
+/// Flips a bit, or removes or inserts a byte.
 fn bent(bytes: &mut Vec<u8>, dice: &mut Dice) {
     let at = usize::try_from(dice.below(bytes.len() as u64 + 1)).unwrap();
     match dice.below(4) {
@@ -188,7 +188,8 @@ fn another_hyperslab_variable_or_version_is_refused() {
     let part = vec![(2, 4, 1), (3, 7, 2), (10, 30, 1)];
     let (bytes, proof) = slice(&first, &tree, &[0, 2], &part);
     assert!(accepts(&bytes, &proof, tree.root()));
-    // Another version of the file: by its root, by its proof, and by its proof with the first one's root written into it.
+    // Another version of the file: with its root, with its proof, and with its proof that names the root of
+    // the first one.
     let (other_bytes, other_proof) = slice(&second, &other_tree, &[0, 2], &part);
     assert!(!accepts(&bytes, &proof, other_tree.root()));
     assert!(!accepts(&bytes, &other_proof, other_tree.root()));
@@ -204,7 +205,8 @@ fn another_hyperslab_variable_or_version_is_refused() {
     }
     assert!(!accepts(&bytes, &with(&proof, |p| p.variables[1].stride[1] = 1), tree.root()));
     assert!(!accepts(&bytes, &with(&proof, |p| p.variables[1].stride[1] = -2), tree.root()));
-    // Each variable right, but the coordinates are those of other values: time 3 to 6 for values of time 2 to 5.
+    // Each variable is right, but the coordinates belong to other values: time 3 to 6 for values of time 2 to
+    // 5.
     let mixed = with(&proof, |p| {
         p.variables[0] = moved_proof.variables[0].clone();
     });
@@ -228,7 +230,7 @@ fn another_hyperslab_variable_or_version_is_refused() {
     {
         assert!(!accepts(&renamed(from, to), &proof, tree.root()), "{from:?}");
     }
-    // Another variable's entry for the same values.
+    // Another variable's entry with the same values.
     let (_, mask) = slice(&first, &tree, &[0, 4], &part);
     assert!(!accepts(
         &bytes,
@@ -272,7 +274,7 @@ fn nodes_do_not_pass_for_leaves_nor_leaves_for_nodes() {
     let tree = tree_of(&dataset);
     let (bytes, proof) = slice(&dataset, &tree, &[2], &[(0, 9, 1), (0, 31, 1), (0, 70, 1)]);
     let count = proof.entries;
-    // The tree over entries, one level up: its leaves are pairs of nodes.
+    // The tree over the entries, one level higher: its leaves are pairs of nodes.
     let digest = |n: usize| {
         let v = &dataset.layout().variables[n];
         let root = tree.values_root(nc3z_format::classic::VarId(u32::try_from(n).unwrap()));
@@ -293,7 +295,7 @@ fn nodes_do_not_pass_for_leaves_nor_leaves_for_nodes() {
             assert!(!accepts(&bytes, &other, tree.root()));
         }
     }
-    // Another number of entries, with the same nodes and with all that could fill it.
+    // Another number of entries, with the same nodes and with other numbers of nodes.
     for entries in [0, 1, count - 1, count + 1, count * 2, u64::MAX] {
         assert!(!accepts(&bytes, &with(&proof, |p| p.entries = entries), tree.root()));
         let filled = with(&proof, |p| {
@@ -302,7 +304,7 @@ fn nodes_do_not_pass_for_leaves_nor_leaves_for_nodes() {
         });
         assert!(!accepts(&bytes, &filled, tree.root()));
     }
-    // An array of another shape whose one leaf is the two halves of a root: 64 bytes in the place of two leaves.
+    // An array of another shape whose only leaf is the two halves of a root: 64 bytes in place of two leaves.
     let mut forged = Entry::decode(&proof.variables[0].entry).unwrap();
     forged.dimensions.truncate(1);
     (forged.dimensions[0].len, forged.present) = (16, 16);

@@ -1,4 +1,4 @@
-//! A slice of an array of a terabyte: the length of its proof, and the time that checking takes.
+//! Measures a proof of a slice of a terabyte array: its length, and the time for checking it.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(unreachable_pub, dead_code, reason = "shared by tests")]
@@ -18,14 +18,14 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Elements of a plane, and of a terabyte of them.
+/// The shape of the array: planes of 2048 by 2048 elements that make a terabyte.
 const SHAPE: [u64; 3] = [65_536, 2048, 2048];
-/// Checks whose mean time counts.
+/// The number of checks over which the time is averaged.
 const RUNS: u32 = 10;
 /// Values of a node.
 const NODE: usize = 1 << 20;
 
-/// An array of a terabyte in which all nodes are alike: element n is n modulo the elements of a node.
+/// A terabyte array in which all nodes are equal: element n is n modulo the elements of a node.
 struct Synthetic {
     header: Header,
     layout: Layout,
@@ -41,7 +41,7 @@ impl Synthetic {
     }
 
     fn fill(first: u64, out: &mut [u8]) {
-        // Reads begin at elements.
+        // Reads begin at element boundaries.
         let mut element = u32::try_from(first / 4 % (NODE as u64 / 4)).unwrap();
         for four in out.chunks_exact_mut(4) {
             four.copy_from_slice(&element.to_be_bytes());
@@ -89,7 +89,8 @@ impl ArraySource for Synthetic {
     }
 }
 
-/// Processor time of this thread, where the system tells it: other work on the machine does not count.
+/// Returns the processor time of this thread, where the system measures it, so that other work on the machine
+/// is not included.
 fn now(began: Instant) -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let spent = text.split(' ').next().and_then(|n| n.parse().ok()).map(Duration::from_nanos);
@@ -130,10 +131,10 @@ fn a_megabyte_of_a_terabyte_has_a_short_proof_that_is_checked_at_once() {
         let made = began.elapsed();
         let values = dataset.variable("tas").unwrap().read_bytes(&slab).unwrap();
         let text = proof.to_json();
-        // In base64 leaves take a third more.
+        // In base64, leaves take a third more bytes.
         let besides = text.len() as u64 - proof.leaf_bytes().div_ceil(3) * 4;
         let slice = slice_of(&values, &slab.count);
-        // The system counts a thread's time at its ticks: the mean of many runs is exact, each of them is not.
+        // The system counts a thread's time in ticks. The mean of many runs is accurate, a single one is not.
         let before = now(began);
         for _ in 0..RUNS {
             let proof = Proof::from_json(text.as_bytes()).unwrap();

@@ -1,9 +1,9 @@
-//! A chunk's bytes to the codec's payload, and back.
+//! Encodes a chunk's bytes as the codec's payload, and decodes it.
 
 use crate::parameters::Parameters;
 use nc3z_num::{Effort, ElementType, Geometry, Scratch, Word};
 
-/// The payload of a chunk; `None` where it is not one of these parameters.
+/// Encodes a chunk. `None` if it does not match these parameters.
 pub fn encode(parameters: &Parameters, bytes: &[u8]) -> Option<Vec<u8>> {
     if parameters.chunk_len() != Some(bytes.len()) {
         return None;
@@ -20,7 +20,7 @@ pub fn encode(parameters: &Parameters, bytes: &[u8]) -> Option<Vec<u8>> {
     Some(payload)
 }
 
-/// The chunk of a payload; `None` where it is damaged.
+/// Decodes a payload. `None` if it is damaged.
 pub fn decode(parameters: &Parameters, payload: &[u8]) -> Option<Vec<u8>> {
     let payload = if parameters.checksum {
         let (payload, stored) = payload.split_last_chunk()?;
@@ -48,7 +48,7 @@ fn encode_words<W: Word>(parameters: &Parameters, bytes: &[u8]) -> Option<Vec<u8
     let plans = nc3z_num::choose(&[&words], parameters.ty, &geometry, effort, &[]).ok()?.plans;
     let mut scratch = Scratch::new();
     let mut best: Option<Vec<u8>> = None;
-    // A definition of values would have to be kept beside the chunks.
+    // A dictionary would have to be stored outside the chunks.
     for plan in plans.iter().filter(|plan| plan.dictionary().is_none()).take(2) {
         let mut payload = Vec::new();
         nc3z_num::encode(&words, parameters.ty, &geometry, plan, &mut scratch, &mut payload).ok()?;
@@ -72,7 +72,7 @@ fn decode_words<W: Word>(parameters: &Parameters, payload: &[u8]) -> Option<Vec<
     Some(in_little_endian::<W>(parameters, &bytes))
 }
 
-/// Turns elements around that stand the other way: the same both ways.
+/// Reverses the bytes of big-endian elements, in both directions.
 fn in_little_endian<W: Word>(parameters: &Parameters, bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     if parameters.big_endian {
@@ -110,7 +110,7 @@ mod tests {
                 flipped[bit / 8] ^= 1 << (bit % 8);
                 assert_eq!(decode(&parameters, &flipped), None, "{bit}");
             }
-            // The payload without the checksum is the same otherwise.
+            // Without the checksum, the payload is otherwise the same.
             parameters.checksum = false;
             let bare = encode(&parameters, &bytes).unwrap();
             assert_eq!(bare, payload[..payload.len() - 4]);

@@ -1,7 +1,8 @@
-//! What HDF5 and netCDF-C look for in the library: the only `unsafe` of this crate.
+//! The functions of the library that HDF5 and netCDF-C call: the only `unsafe` code of this crate.
 //!
-//! HDF5's own functions are needed once, when a dataset is made. They are looked up in the libraries that the process has loaded, as
-//! whoever loads this library need not offer them to it (Python packages do not).
+//! HDF5's own functions are needed once, when a dataset is created. They are searched in the libraries that
+//! the process has loaded, since a program that loads this library may not make them visible to it (Python
+//! packages do not).
 
 #![expect(unsafe_code, reason = "a library that C programs load and call")]
 
@@ -63,7 +64,7 @@ struct CodecClass {
     ) -> c_int,
 }
 
-// SAFETY: never written, and the pointers lead to static strings and functions.
+// SAFETY: never written; the pointers refer to static strings and functions.
 unsafe impl Sync for FilterClass {}
 // SAFETY: as above.
 unsafe impl Sync for CodecClass {}
@@ -95,28 +96,28 @@ static CODEC: CodecClass = CodecClass {
     modify: modify_parameters,
 };
 
-/// HDF5 asks what kind of plug-in this is: a filter.
+/// Tells HDF5 the kind of plug-in: a filter.
 #[unsafe(no_mangle)]
 extern "C" fn H5PLget_plugin_type() -> c_int {
     0
 }
 
-/// HDF5 asks for the filter.
+/// Returns the filter to HDF5.
 #[unsafe(no_mangle)]
 extern "C" fn H5PLget_plugin_info() -> *const c_void {
     (&raw const FILTER).cast()
 }
 
-/// netCDF-C asks for the codec.
+/// Returns the codec to netCDF-C.
 #[unsafe(no_mangle)]
 extern "C" fn NCZ_get_codec_info() -> *const c_void {
     (&raw const CODEC).cast()
 }
 
-/// The parameters of a call.
+/// Returns the parameters of a call.
 ///
 /// # Safety
-/// `values` is null or leads to `count` words.
+/// `values` is null or points to `count` words.
 unsafe fn words<'a>(count: usize, values: *const c_uint) -> &'a [u32] {
     if values.is_null() || count == 0 {
         return &[];
@@ -133,21 +134,22 @@ unsafe extern "C" fn filter(
     size: *mut usize,
     buffer: *mut *mut c_void,
 ) -> usize {
-    // SAFETY: HDF5's promise to filters: so many parameters.
+    // SAFETY: HDF5 passes `count` parameters to filters.
     let Some(parameters) = Parameters::from_words(unsafe { words(count, values) }) else { return 0 };
-    // SAFETY: HDF5's promise to filters: the buffer holds so many bytes.
+    // SAFETY: HDF5 passes a buffer with `len` bytes to filters.
     let input = unsafe { std::slice::from_raw_parts((*buffer).cast::<u8>(), len) };
     // No panic is expected; none may cross into C.
     let made = catch_unwind(AssertUnwindSafe(|| {
         if flags & REVERSE == 0 { encode(&parameters, input) } else { decode(&parameters, input) }
     }));
     let Some(made) = made.ok().flatten().filter(|made| !made.is_empty()) else { return 0 };
-    // SAFETY: what HDF5 frees later must come from malloc.
+    // SAFETY: the memory must come from malloc, since HDF5 frees it later.
     let own = unsafe { libc::malloc(made.len()) };
     if own.is_null() {
         return 0;
     }
-    // SAFETY: `own` is new and has as many bytes; the old buffer is ours to free by HDF5's rules, and both places are HDF5's.
+    // SAFETY: `own` is new and has this length. By HDF5's rules the filter frees the old buffer. Both
+    // pointers are HDF5's.
     unsafe {
         std::ptr::copy_nonoverlapping(made.as_ptr(), own.cast(), made.len());
         libc::free(*buffer);
@@ -156,7 +158,7 @@ unsafe extern "C" fn filter(
     made.len()
 }
 
-/// HDF5's functions that `set_local` calls, of one of the process's libraries.
+/// The functions of one HDF5 library in the process that `set_local` calls.
 struct Hdf5 {
     class_of: unsafe extern "C" fn(Hid) -> c_int,
     size_of: unsafe extern "C" fn(Hid) -> usize,
@@ -176,10 +178,11 @@ struct Hdf5 {
     modify: unsafe extern "C" fn(Hid, c_int, c_uint, usize, *const c_uint) -> c_int,
 }
 
-/// Libraries of the process whose files' names begin so, and the process itself, which may have one inside. There may be several.
+/// Returns all libraries of the process whose file name has this prefix, and the process itself, which may
+/// contain one.
 fn loaded(prefix: &str) -> Vec<*mut c_void> {
     unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _: usize, names: *mut c_void) -> c_int {
-        // SAFETY: the linker's structure, and the vector that the caller handed over.
+        // SAFETY: the linker's structure, and the vector that the caller passed.
         let (info, names) = unsafe { (&*info, &mut *names.cast::<Vec<CString>>()) };
         if !info.dlpi_name.is_null() {
             // SAFETY: the linker's string.
@@ -192,23 +195,23 @@ fn loaded(prefix: &str) -> Vec<*mut c_void> {
         file.starts_with(prefix.as_bytes())
     };
     let mut names: Vec<CString> = Vec::new();
-    // SAFETY: the callback takes what is handed over as what it is.
+    // SAFETY: the callback gets the vector that is passed here.
     unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut names).cast()) };
     let handles = names.iter().filter(is_wanted).map(|name| {
-        // SAFETY: a library that is loaded already: nothing runs, and it stays.
+        // SAFETY: the library is already loaded: no code runs, and it stays loaded.
         unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) }
     });
     handles.filter(|handle| !handle.is_null()).chain([libc::RTLD_DEFAULT]).collect()
 }
 
-/// A function of a library, by its name.
+/// Returns a function of a library, by its name.
 fn find(handle: *mut c_void, name: &CStr) -> Option<*mut c_void> {
     // SAFETY: a handle of a library that stays loaded, or the default one.
     let symbol = unsafe { libc::dlsym(handle, name.as_ptr()) };
     (!symbol.is_null()).then_some(symbol)
 }
 
-/// All HDF5 libraries of the process: an id is of one of them.
+/// Returns all HDF5 libraries of the process: an id belongs to one of them.
 fn hdf5_libraries() -> Vec<Hdf5> {
     loaded("libhdf5").into_iter().filter_map(hdf5_functions).collect()
 }
@@ -255,14 +258,14 @@ fn hdf5_functions(handle: *mut c_void) -> Option<Hdf5> {
 }
 
 impl Hdf5 {
-    /// The element type of a datatype, and whether it is big-endian.
+    /// Returns the element type of a datatype, and whether it is big-endian.
     fn element(&self, datatype: Hid) -> Option<(ElementType, bool)> {
-        // SAFETY: an id; that of another library is an error there.
+        // SAFETY: an id. For another library the id is an error.
         let (class, size) = unsafe { ((self.class_of)(datatype), (self.size_of)(datatype)) };
         // SAFETY: as above.
         let is_unsigned = || unsafe { (self.sign_of)(datatype) } == SIGN_NONE;
         let ty = match (class, size) {
-            // Half precision has no type of its own in the codec: its bits are kept as numbers of two bytes.
+            // The codec has no type for half precision: its bits are encoded as 2-byte integers.
             (CLASS_FLOAT, 2) => ElementType::U16,
             (CLASS_FLOAT, 4) => ElementType::F32,
             (CLASS_FLOAT, 8) => ElementType::F64,
@@ -280,15 +283,16 @@ impl Hdf5 {
         Some((ty, unsafe { (self.order_of)(datatype) } == ORDER_BIG))
     }
 
-    /// Completes the filter's parameters; `None` where these ids are no numbers in chunks, or another library's.
+    /// Completes the filter's parameters. `None` if these ids are not of chunked numbers, or belong to
+    /// another library.
     fn set_local(&self, list: Hid, datatype: Hid) -> Option<()> {
         let (ty, big_endian) = self.element(datatype)?;
         let mut lengths: [Hsize; 32] = [0; 32];
-        // SAFETY: room for 32 lengths, the most that HDF5 has.
+        // SAFETY: room for 32 lengths, HDF5's maximum.
         let rank = unsafe { (self.chunk_of)(list, 32, lengths.as_mut_ptr()) };
         let shape = lengths.get(..usize::try_from(rank).ok()?)?.to_vec();
         let (mut flags, mut count, mut values) = (0, MOST_PARAMETERS, [0; MOST_PARAMETERS]);
-        // SAFETY: room for so many parameters; no name and configuration are asked for.
+        // SAFETY: room for `count` parameters; name and configuration are not requested.
         let found = unsafe {
             (self.filter_by_id)(
                 list,
@@ -304,10 +308,10 @@ impl Hdf5 {
         if found < 0 {
             return None;
         }
-        // HDF5 says how many there are, and fills in as many as there is room for.
+        // HDF5 returns their number, and fills in as many as fit.
         let Wanted { effort, checksum } = Parameters::wanted(values.get(..count)?)?;
         let words = Parameters { effort, checksum, ty, big_endian, shape }.to_words()?;
-        // SAFETY: so many parameters.
+        // SAFETY: the number of parameters is passed with them.
         let done = unsafe { (self.modify)(list, ID, flags, words.len(), words.as_ptr()) };
         (done >= 0).then_some(())
     }
@@ -323,9 +327,9 @@ unsafe extern "C" fn set_local(list: Hid, datatype: Hid, _: Hid) -> c_int {
     if done.unwrap_or(false) { 1 } else { -1 }
 }
 
-/// A copy that the caller frees.
+/// Returns a copy that the caller frees.
 fn malloced<T: Copy>(items: &[T]) -> *mut T {
-    // SAFETY: a new buffer, as long as what is copied there; malloc aligns it for anything.
+    // SAFETY: a new buffer with the length of the copied data; malloc aligns it for all types.
     unsafe {
         let own = libc::malloc(size_of_val(items).max(1)).cast::<T>();
         if !own.is_null() {
@@ -335,7 +339,7 @@ fn malloced<T: Copy>(items: &[T]) -> *mut T {
     }
 }
 
-/// netCDF-C's functions that [`modify_parameters`] calls, of one of the process's libraries.
+/// The functions of one netCDF-C library in the process that [`modify_parameters`] calls.
 struct NetCdf {
     ty: Inquire,
     rank: Inquire,
@@ -343,9 +347,9 @@ struct NetCdf {
     chunk: InquireChunk,
 }
 
-/// Of a file and a variable in it, one number.
+/// Returns a number for a file and a variable in it.
 type Inquire = unsafe extern "C" fn(c_int, c_int, *mut c_int) -> c_int;
-/// The kind of storage, and the lengths of a chunk.
+/// Returns the kind of storage, and the lengths of a chunk.
 type InquireChunk = unsafe extern "C" fn(c_int, c_int, *mut c_int, *mut usize) -> c_int;
 
 fn netcdf_functions(handle: *mut c_void) -> Option<NetCdf> {
@@ -362,12 +366,13 @@ fn netcdf_functions(handle: *mut c_void) -> Option<NetCdf> {
 }
 
 impl NetCdf {
-    /// What a chunk of a variable is; `None` where it holds no numbers, or the ids are another library's.
+    /// Returns the parameters for chunks of a variable. `None` if they do not contain numbers, or the ids
+    /// belong to another library.
     fn parameters(&self, file: c_int, variable: c_int, wanted: Wanted) -> Option<Parameters> {
         let Wanted { effort, checksum } = wanted;
         let inquire = |function: Inquire| {
             let mut found: c_int = 0;
-            // SAFETY: two ids, and a place for the answer.
+            // SAFETY: two ids, and a pointer for the answer.
             (unsafe { function(file, variable, &raw mut found) } == 0).then_some(found)
         };
         let ty = Parameters::type_of(u32::try_from(inquire(self.ty)?).ok()?)?;
@@ -377,10 +382,10 @@ impl NetCdf {
             _ => cfg!(target_endian = "big"),
         };
         let rank = usize::try_from(inquire(self.rank)?).ok()?;
-        // More than netCDF-C ever has.
+        // More than netCDF-C's maximum.
         let (mut storage, mut lengths): (c_int, [usize; 1024]) = (0, [0; 1024]);
         let lengths = lengths.get_mut(..rank)?;
-        // SAFETY: a place for the kind of storage, and one for each length.
+        // SAFETY: pointers for the kind of storage, and for each length.
         let found = unsafe { (self.chunk)(file, variable, &raw mut storage, lengths.as_mut_ptr()) };
         let shape = lengths.iter().map(|len| *len as u64).collect();
         (found == 0 && storage == NC_CHUNKED).then_some(Parameters {
@@ -393,7 +398,8 @@ impl NetCdf {
     }
 }
 
-/// NCZarr asks what the filter is called with for chunks of a variable. Its metadata says that too, so that others can read them.
+/// Returns to NCZarr the filter's parameters for chunks of a variable. NCZarr stores them in its metadata,
+/// too, for other readers.
 unsafe extern "C" fn modify_parameters(
     file: c_int,
     variable: c_int,
@@ -405,7 +411,7 @@ unsafe extern "C" fn modify_parameters(
     if visible_count.is_null() || visible.is_null() || working_count.is_null() || working.is_null() {
         return NC_EFILTER;
     }
-    // SAFETY: netCDF-C gives so many parameters.
+    // SAFETY: netCDF-C passes `visible_count` parameters.
     let Some(wanted) = Parameters::wanted(unsafe { words(*visible_count, *visible) }) else {
         return NC_EFILTER;
     };
@@ -415,7 +421,7 @@ unsafe extern "C" fn modify_parameters(
     });
     let Some(made) = made.ok().flatten() else { return NC_EFILTER };
     for (count, place) in [(visible_count, visible), (working_count, working)] {
-        // SAFETY: what stands there came from malloc, and what is put there netCDF-C frees.
+        // SAFETY: the old parameters came from malloc, and netCDF-C frees the new ones.
         unsafe {
             libc::free((*place).cast());
             (*count, *place) = (made.len(), malloced(&made));
@@ -428,24 +434,24 @@ unsafe extern "C" fn to_hdf5(json: *const c_char, count: *mut usize, values: *mu
     if json.is_null() || count.is_null() || values.is_null() {
         return NC_EFILTER;
     }
-    // SAFETY: netCDF-C gives a string.
+    // SAFETY: netCDF-C passes a string.
     let Ok(text) = unsafe { CStr::from_ptr(json) }.to_str() else { return NC_EFILTER };
     let Some(words) = Parameters::from_json(text).and_then(|parameters| parameters.to_words()) else {
         return NC_EFILTER;
     };
-    // SAFETY: places that the caller wants filled.
+    // SAFETY: pointers for the results.
     unsafe { (*count, *values) = (words.len(), malloced(&words)) };
     0
 }
 
 unsafe extern "C" fn to_codec(count: usize, values: *const c_uint, json: *mut *mut c_char) -> c_int {
-    // SAFETY: netCDF-C gives so many parameters.
+    // SAFETY: netCDF-C passes `count` parameters.
     let Some(parameters) = Parameters::from_words(unsafe { words(count, values) }) else { return NC_EFILTER };
     let Ok(text) = CString::new(parameters.to_json()) else { return NC_EFILTER };
     if json.is_null() {
         return NC_EFILTER;
     }
-    // SAFETY: a place that the caller wants filled.
+    // SAFETY: a pointer for the result.
     unsafe { *json = malloced(text.as_bytes_with_nul()).cast() };
     0
 }

@@ -1,9 +1,9 @@
-//! The filter's parameters: as words, and as NumCodecs' JSON.
+//! The filter's parameters, as words and as NumCodecs' JSON.
 
 use nc3z_num::ElementType;
 use serde_json::{Value, json};
 
-/// The filter's number: of the private range, until one is registered.
+/// The filter's number, from the private range until one is registered.
 pub const FILTER_ID: u32 = 51_303;
 /// The codec's id in JSON, and the filter's name.
 pub const NAME: &str = "nc3z.num";
@@ -11,13 +11,13 @@ pub const NAME: &str = "nc3z.num";
 /// Versions of the words: chunks without and with a checksum.
 const VERSION: u32 = 1;
 const VERSION_WITH_CHECKSUM: u32 = 2;
-/// The highest rank that HDF5 has.
+/// The maximal rank in HDF5.
 const MOST_RANK: usize = 32;
 const BIG_ENDIAN: u32 = 0x100;
 /// Efforts by name.
 const LEVELS: [&str; 3] = ["fast", "default", "max"];
 
-/// The words that a user may give: effort, and whether chunks have a checksum.
+/// The words that a user may set: effort, and whether chunks have a checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
     /// See [`Parameters::effort`].
@@ -26,16 +26,16 @@ pub struct Wanted {
     pub checksum: bool,
 }
 
-/// What a chunk is. As words: version, effort, type and byte order, rank, lengths.
+/// The description of a chunk. As words: version, effort, type and byte order, rank, lengths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameters {
-    /// How hard to look for a plan: 0 quickly, 1 as by default, 2 for the smallest.
+    /// The effort of finding a plan: 0 fast, 1 default, 2 for the smallest payload.
     pub effort: u32,
-    /// True where a chunk ends with the CRC-32 of its payload.
+    /// True if a chunk ends with the CRC-32 of its payload.
     pub checksum: bool,
     /// Type of the elements.
     pub ty: ElementType,
-    /// Whether they stand in big-endian order.
+    /// True if the elements are in big-endian order.
     pub big_endian: bool,
     /// Lengths of a chunk.
     pub shape: Vec<u64>,
@@ -56,8 +56,8 @@ const TYPES: [(u32, ElementType, &str); 10] = [
 ];
 
 impl Parameters {
-    /// What a user's words ask for: none, the effort, the effort and 0 or 1 for the checksum, or all words of a dataset that is copied.
-    /// `None` for all others.
+    /// Parses a user's words: none, the effort, the effort and 0 or 1 for the checksum, or all words of a
+    /// dataset that is copied. `None` for all others.
     pub fn wanted(words: &[u32]) -> Option<Wanted> {
         match *words {
             [] => Some(Wanted { effort: 1, checksum: true }),
@@ -72,7 +72,7 @@ impl Parameters {
         TYPES.into_iter().find(|(known, ..)| *known == number).map(|(_, ty, _)| ty)
     }
 
-    /// Reads words; `None` for all others.
+    /// Parses words; `None` if they are invalid.
     pub fn from_words(words: &[u32]) -> Option<Self> {
         let (&[version, effort, ty, rank], lengths) = words.split_first_chunk()?;
         let rank = usize::try_from(rank).ok().filter(|rank| *rank <= MOST_RANK)?;
@@ -89,7 +89,7 @@ impl Parameters {
         Some(Parameters { effort, checksum, ty: kind, big_endian: ty & BIG_ENDIAN != 0, shape })
     }
 
-    /// The words; `None` where a length does not fit one.
+    /// Returns the words; `None` if a length does not fit into one.
     pub fn to_words(&self) -> Option<Vec<u32>> {
         let (number, ..) = TYPES.into_iter().find(|(_, ty, _)| *ty == self.ty)?;
         let order = if self.big_endian { BIG_ENDIAN } else { 0 };
@@ -102,8 +102,9 @@ impl Parameters {
         Some(words)
     }
 
-    /// Reads `{"id":"nc3z.num","dtype":"<f4","shape":[…],"level":"default","checksum":true}`, as the Python package's codec for
-    /// NumCodecs writes it. `level` and `checksum` may be missing: chunks have no checksum then.
+    /// Parses `{"id":"nc3z.num","dtype":"<f4","shape":[…],"level":"default","checksum":true}`, as written by
+    /// the Python package's codec for NumCodecs. `level` and `checksum` may be missing: chunks have no
+    /// checksum then.
     pub fn from_json(text: &str) -> Option<Self> {
         let value: Value = serde_json::from_str(text).ok()?;
         let dtype = value["dtype"].as_str().filter(|_| value["id"] == NAME)?;
@@ -130,7 +131,7 @@ impl Parameters {
         object.to_string()
     }
 
-    /// Bytes of a chunk.
+    /// The length of a chunk in bytes.
     pub fn chunk_len(&self) -> Option<usize> {
         let elements = self.shape.iter().try_fold(1_u64, |product, len| product.checked_mul(*len))?;
         usize::try_from(elements).ok()?.checked_mul(self.ty.size())

@@ -1,4 +1,5 @@
-//! The library that HDF5 loads is built with its tests, beside them, and exports what HDF5 and NCZarr look for.
+//! Tests that the library is built with its tests, in the same directory, and exports the functions that HDF5
+//! and NCZarr call.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 

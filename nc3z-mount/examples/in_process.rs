@@ -1,8 +1,9 @@
-//! Reads the original of an archive in this process, without a mount: what the library gives, and what a view gives to a mount.
+//! Reads the original of an archive in this process, without a mount: by the library, and by a view.
 //!
 //!     cargo run --release -p nc3z-mount --example in_process -- ARCHIVE...
 //!
-//! One line of JSON: bytes, and seconds by the library's stream and by a view in requests of 1 MiB. Caches of tiles are empty at first.
+//! Prints one line of JSON: bytes, and seconds by the library's stream and by a view in requests of 1 MiB.
+//! The caches of tiles are empty at the start.
 
 use nc3z_mount::view::ROOT;
 use nc3z_mount::{View, ViewOptions};

@@ -1,11 +1,11 @@
-//! Originals of nc3z archives as files, for programs that know nothing of nc3z.
+//! Presents originals of nc3z archives as files, to programs that do not know nc3z.
 //!
 //! ```text
 //! directory | archive | bundle ─▶ tree ─▶ View (names, inodes, versions, exact bytes) ─▶ FUSE, NFS
 //! ```
-//! [`view`] is the file tree without any protocol: it names files, numbers them, and reads any range of an original. A
-//! face of another protocol is written against it alone. `fuse` serves it to the kernel, `nfs` to any NFS client
-//! of this machine.
+//! [`view`] is the file tree independent of a protocol: it names files, numbers them, and reads any range of
+//! an original. Implementations of protocols use only this interface. `fuse` serves it to the kernel, `nfs`
+//! to any NFS client of this machine.
 //!
 //! Nothing is ever written.
 

@@ -1,8 +1,8 @@
-//! A view by NFS, version 3, on loopback: for systems without FUSE, whose own NFS client mounts it.
+//! Serves a view by NFS, version 3, on loopback: for systems without FUSE, whose own NFS client mounts it.
 //!
-//! NFS has no open files. A file that was read is kept open for a while, under its number; since a number's bytes never change, what a client
-//! reads in many requests is one file. A number whose archive has another content by now, and that is not open any more, is stale; the client
-//! then looks the name up again.
+//! NFS has no open files. A file that was read is kept open for a while, by its number. Since a number's
+//! bytes never change, the many requests of a client read the same file. If the archive of a number has
+//! changed, and is not open any more, the number is stale. The client then looks the name up again.
 
 use crate::view::{Attr, Entry, Handle, Kind, ROOT, View};
 use nc3z_reader::platform::path_of;
@@ -18,11 +18,11 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// The most files that are kept open.
+/// The maximal number of files that are kept open.
 const OPEN: usize = 64;
 /// The time that a file is kept open without a read.
 const IDLE: Duration = Duration::from_secs(30);
-/// The most bytes of one read.
+/// The maximal number of bytes of a read.
 const READ_LEN: u32 = 1 << 20;
 
 /// The file system of a view.
@@ -31,10 +31,11 @@ struct NfsView {
     open: Arc<Mutex<HashMap<u64, (Arc<Handle>, Instant)>>>,
 }
 
-/// Serves a view until `is_over` says so, which is asked several times a second. `ready` is called with the address once it answers.
+/// Serves a view until `is_over` returns true; it is called several times a second. `ready` is called with
+/// the address when the server answers.
 ///
 /// # Errors
-/// The system's error: an address that is in use or not this machine's.
+/// An error of the system, for example an address that is in use or does not belong to this machine.
 pub fn serve(
     view: &Arc<View>,
     address: SocketAddr,
@@ -72,7 +73,7 @@ fn close_idle(open: &Mutex<HashMap<u64, (Arc<Handle>, Instant)>>) {
     drop(idle);
 }
 
-/// The number by which a client knows an error.
+/// Returns the error number for a client.
 fn status(e: &io::Error) -> nfsstat3 {
     match e.kind() {
         io::ErrorKind::NotFound => nfsstat3::NFS3ERR_NOENT,
@@ -85,7 +86,7 @@ fn status(e: &io::Error) -> nfsstat3 {
     }
 }
 
-/// A time as NFS has it, which ends in 2106; earlier and later ones are its ends.
+/// Converts a time to NFS, whose range ends in 2106. Times outside the range become its ends.
 fn time(t: SystemTime) -> nfstime3 {
     let since = t.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let seconds = u32::try_from(since.as_secs()).unwrap_or(u32::MAX);
@@ -116,7 +117,7 @@ fn attr_of(attr: &Attr) -> fattr3 {
 }
 
 impl NfsView {
-    /// Does work that may decode or wait for the disk, apart from the threads that wait for requests.
+    /// Runs work that may decode or wait for the disk on a thread that does not receive requests.
     async fn apart<T: Send + 'static>(
         &self,
         work: impl FnOnce(&View) -> io::Result<T> + Send + 'static,
@@ -127,7 +128,7 @@ impl NfsView {
     }
 }
 
-/// The file that a number stands for: open already, or opened now.
+/// Returns the file of a number, which is already open or opened now.
 fn opened(
     view: &View,
     open: &Mutex<HashMap<u64, (Arc<Handle>, Instant)>>,
@@ -139,7 +140,7 @@ fn opened(
         return Ok(Arc::clone(handle));
     }
     let handle = Arc::new(view.open(ino)?);
-    // Only originals keep their bytes; other files are opened for each read.
+    // Only the bytes of originals are fixed. Other files are opened for each read.
     if handle.archive().is_some() {
         let mut open = lock();
         if open.len() >= OPEN
@@ -223,7 +224,8 @@ impl NfsReadFileSystem for NfsView {
     }
 }
 
-/// Names of a directory from one on. Archives are not opened to be listed: the client asks for attributes where it needs them.
+/// Names of a directory from a given one on. Listing does not open archives: the client requests attributes
+/// when it needs them.
 struct Entries {
     entries: Vec<Entry>,
     at: usize,

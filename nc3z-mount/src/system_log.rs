@@ -1,4 +1,4 @@
-//! The system's log, for who has no terminal.
+//! Writes to the system's log, for a process without a terminal.
 
 use std::io;
 use std::os::unix::net::UnixDatagram;
@@ -6,21 +6,21 @@ use std::os::unix::net::UnixDatagram;
 /// Facility and severity: a daemon's warning.
 const WARNING: u32 = 3 << 3 | 4;
 
-/// The system's log, by the socket that every syslog and journald listen at.
+/// The system's log, by the socket of syslog and journald.
 pub struct SystemLog(UnixDatagram);
 
 impl SystemLog {
-    /// Opens it.
+    /// Opens the log.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no log.
     pub fn open() -> io::Result<Self> {
         let socket = UnixDatagram::unbound()?;
         socket.connect("/dev/log")?;
         Ok(SystemLog(socket))
     }
 
-    /// Writes one line, which is lost where the log takes none.
+    /// Writes one line. It is lost if the log does not accept it.
     pub fn warn(&self, line: &str) {
         let _ = self.0.send(format!("<{WARNING}>nc3z[{}]: {line}", std::process::id()).as_bytes());
     }

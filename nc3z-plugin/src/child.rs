@@ -1,4 +1,4 @@
-//! A worker process: started, asked, and ended where it does not answer in time.
+//! A worker process: starts it, sends requests, and ends it if it does not answer in time.
 
 use crate::host::{Failure, Launcher};
 use crate::wire::{MOST, Request, bytes, number, status};
@@ -9,16 +9,16 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// A worker process, ended when this is dropped, with all processes that plug-ins have started in it.
+/// A worker process. Dropping this ends it, with all processes that plug-ins have started in it.
 pub(crate) struct Worker {
     child: Child,
     input: BufWriter<ChildStdin>,
     output: ChildStdout,
     /// The number of the last request.
     asked: u64,
-    /// False once it has said that it ends, or was ended.
+    /// False after it has reported its end, or was ended.
     lives: bool,
-    /// True once it was reaped: its number may be another's from then on.
+    /// True after it was reaped. Another process may have its number from then on.
     reaped: bool,
 }
 
@@ -28,7 +28,7 @@ impl Worker {
             .args(&launcher.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // A group of its own: what plug-ins start is in it too, and ends with it.
+            // A separate process group: processes that plug-ins start belong to it, and end with it.
             .process_group(0)
             .spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take());
@@ -36,7 +36,7 @@ impl Worker {
         Ok(Worker { child, input: BufWriter::new(input), output, asked: 0, lives: true, reaped: false })
     }
 
-    /// True while it takes requests.
+    /// True while it accepts requests.
     pub(crate) fn lives(&self) -> bool {
         self.lives
     }
@@ -89,19 +89,19 @@ impl Worker {
     ) -> io::Result<(u64, Vec<u8>)> {
         let pid = self.pid();
         let mut timed = Timed { output: &mut self.output, pid, deadline, is_cancelled };
-        // A plug-in that forks leaves two who answer.
+        // If a plug-in forks, two processes answer.
         if number(&mut timed)? != self.asked {
             return Err(io::Error::other("it answers what was not asked"));
         }
         let status = number(&mut timed)?;
-        // An answer that is no result is words.
+        // An answer other than a result is a message.
         let content = bytes(&mut timed, most.clamp(1 << 20, MOST))?;
         Ok((status, content))
     }
 
-    /// Ends the process; returns its status where it ended on its own.
+    /// Ends the process. Returns its status if it ended on its own.
     fn end(&mut self) -> Option<ExitStatus> {
-        // Its pipe may be closed a moment before the process is gone.
+        // Its pipe may be closed shortly before the process has ended.
         let mut own = has_ended(self.pid());
         for _ in 0..20 {
             if own {
@@ -117,7 +117,7 @@ impl Worker {
         Pid::from_raw(i32::try_from(self.child.id()).ok()?)
     }
 
-    /// Kills the process and all of its group, once; returns its status.
+    /// Kills the process and all of its group, once. Returns its status.
     fn kill(&mut self) -> Option<ExitStatus> {
         if std::mem::replace(&mut self.reaped, true) {
             return None;
@@ -131,7 +131,7 @@ impl Worker {
     }
 }
 
-/// True for a child that is gone. It is not reaped: until then no other process gets its number.
+/// Returns true for a child that has ended. It is not reaped: until then no other process gets its number.
 fn has_ended(pid: Option<Pid>) -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     pid.is_some_and(|pid| matches!(waitid(WaitId::Pid(pid), options), Ok(Some(_))))
@@ -143,10 +143,10 @@ impl Drop for Worker {
     }
 }
 
-/// The time between two looks whether a call was cancelled.
+/// The interval of checking whether a call was cancelled.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Reads until a deadline, or until it is cancelled.
+/// Reads until a deadline, or until the call is cancelled.
 struct Timed<'a> {
     output: &'a mut ChildStdout,
     pid: Option<Pid>,
@@ -163,7 +163,7 @@ impl Read for Timed<'_> {
             }
             let left = Timespec::try_from(left.min(LOOK)).map_err(io::Error::other)?;
             match poll(&mut [PollFd::new(self.output, PollFlags::IN)], Some(&left)) {
-                // Where a plug-in forked, the pipe stays open after the worker's end.
+                // If a plug-in forked, the pipe stays open after the worker's end.
                 Ok(0) if has_ended(self.pid) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
                 Ok(_) => return self.output.read(into),

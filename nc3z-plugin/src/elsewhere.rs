@@ -1,11 +1,11 @@
-//! Systems that are no Unix: there plug-ins are found by name and not called.
+//! Systems other than Unix: plug-ins are found by name there, but not called.
 
 use crate::host::{Failure, Launcher};
 use crate::wire::Request;
 use std::io;
 use std::time::Duration;
 
-/// There is none.
+/// There is no worker on this system.
 pub(crate) enum Worker {}
 
 impl Worker {
@@ -23,7 +23,7 @@ impl Worker {
     }
 }
 
-/// What a worker process does: nothing on this system.
+/// The main function of a worker process, which does nothing on this system.
 ///
 /// # Errors
 /// Always.

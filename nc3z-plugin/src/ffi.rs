@@ -1,4 +1,4 @@
-//! Libraries opened and called: the only `unsafe` of this crate, run in the worker process alone.
+//! Opens libraries and calls them: the only `unsafe` code of this crate. It runs only in the worker process.
 //!
 //! The structures are those of HDF5's `H5PLextern.h` and `H5Zpublic.h` and of netCDF-C's `netcdf_filter_build.h`.
 
@@ -19,9 +19,9 @@ const CODEC_VERSION: c_int = 1;
 const CODEC_HDF5: c_int = 1;
 /// `H5Z_FLAG_REVERSE`.
 const REVERSE: c_uint = 0x0100;
-/// Codecs that a library may list.
+/// The maximal number of codecs that a library may list.
 const MOST_DEFAULTS: usize = 256;
-/// Parameters that a conversion may give.
+/// The maximal number of parameters of a conversion.
 const MOST_PARAMETERS: usize = 4096;
 const MOST_TEXT: usize = 64 << 10;
 
@@ -61,25 +61,26 @@ struct CodecClass {
     modify: *const c_void,
 }
 
-/// A library that is open.
+/// An open library.
 pub(crate) struct Opened(Library);
 
-/// A C string, cut where it is too long.
+/// Returns a C string, cut if it is too long.
 ///
 /// # Safety
-/// Null, or the beginning of a NUL-terminated string that lives as long as the call.
+/// `at` is null, or points to a NUL-terminated string that is valid during the call.
 unsafe fn text(at: *const c_char) -> Option<String> {
     if at.is_null() {
         return None;
     }
-    // SAFETY: the caller's promise; a library that breaks it ends this process, whose parent says so.
+    // SAFETY: the caller's promise. If the library breaks it, this process may end, and its parent reports
+    // that.
     let all = unsafe { CStr::from_ptr(at) }.to_bytes();
     Some(String::from_utf8_lossy(&all[..all.len().min(MOST_TEXT)]).into_owned())
 }
 
 impl Opened {
     pub(crate) fn open(path: &Path) -> Result<Self, String> {
-        // SAFETY: constructors of the library run. They may do anything, to a process that is there for this.
+        // SAFETY: constructors of the library run. They may do anything: the worker process exists for this.
         unsafe { Library::open(Some(path), RTLD_LAZY | RTLD_LOCAL) }.map(Opened).map_err(|e| {
             let mut words = e.to_string();
             let mut cause = std::error::Error::source(&e);
@@ -92,7 +93,7 @@ impl Opened {
     }
 
     fn symbol<T>(&self, name: &CStr) -> Option<Symbol<T>> {
-        // SAFETY: each caller asks for a name with the type that its header declares.
+        // SAFETY: each caller requests a name with the type that its header declares.
         unsafe { self.0.get(name.to_bytes_with_nul()) }.ok()
     }
 
@@ -103,7 +104,8 @@ impl Opened {
         if unsafe { kind() } != PLUGIN_FILTER {
             return None;
         }
-        // SAFETY: as above; a filter plug-in gives a static `H5Z_class2_t`, whose first member tells its version.
+        // SAFETY: as above; a filter plug-in returns a static `H5Z_class2_t`, whose first member is its
+        // version.
         let class = unsafe { info().cast::<FilterClass>().as_ref() }?;
         (class.version == CLASS_VERSION).then_some(class)
     }
@@ -124,7 +126,7 @@ impl Opened {
         let mut at = unsafe { info() }.cast::<*const CodecClass>();
         let mut all = Vec::new();
         while !at.is_null() && all.len() < MOST_DEFAULTS {
-            // SAFETY: not behind the null that ends the array.
+            // SAFETY: `at` is not beyond the null that ends the array.
             let Some(class) = (unsafe { (*at).as_ref() }) else { break };
             if usable(class) {
                 all.push(class);
@@ -135,7 +137,7 @@ impl Opened {
         all
     }
 
-    /// What the library exports.
+    /// Describes the exports of the library.
     pub(crate) fn interrogate(&self) -> Value {
         let filter = self.filter().map(|class| {
             // SAFETY: a static string of the library's.
@@ -154,7 +156,7 @@ impl Opened {
         json!({"filter": filter, "codec": codec, "defaults": defaults})
     }
 
-    /// Calls the filter, forward or in reverse, over a copy of `input`; gives at most `most` bytes.
+    /// Calls the filter, forward or in reverse, with a copy of `input`. Returns at most `most` bytes.
     pub(crate) fn call(
         &self,
         reverse: bool,
@@ -163,12 +165,12 @@ impl Opened {
         most: usize,
     ) -> Result<Vec<u8>, String> {
         let filter = self.filter().and_then(|class| class.filter).ok_or("it exports no filter any more")?;
-        // SAFETY: malloc is what HDF5 gives to filters: they may realloc or free it.
+        // SAFETY: HDF5 passes memory from malloc to filters: they may realloc or free it.
         let mut buffer = unsafe { libc::malloc(input.len().max(1)) };
         if buffer.is_null() {
             return Err("no memory".to_owned());
         }
-        // SAFETY: the buffer has as many bytes, and is new.
+        // SAFETY: the buffer has this length, and is new.
         unsafe { std::ptr::copy_nonoverlapping(input.as_ptr(), buffer.cast(), input.len()) };
         let mut size = input.len();
         let flags = if reverse { REVERSE } else { 0 };
@@ -181,10 +183,10 @@ impl Opened {
             _ if buffer.is_null() => Err("it gave no buffer back".to_owned()),
             len if len > size => Err(format!("it says {len} bytes, in a buffer of {size}")),
             len if len > most => Err(format!("it made {len} bytes, where at most {most} are expected")),
-            // SAFETY: HDF5's rules: the buffer has `size` bytes, of which so many are the result.
+            // SAFETY: HDF5's rules: the buffer has `size` bytes, and the first `len` are the result.
             len => Ok(unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), len) }.to_vec()),
         };
-        // SAFETY: ours, or what the filter put in its place, from malloc by HDF5's rules.
+        // SAFETY: our buffer, or the filter's replacement, from malloc by HDF5's rules.
         unsafe { libc::free(buffer) };
         done
     }
@@ -197,7 +199,7 @@ impl Opened {
         })
     }
 
-    /// NumCodecs' JSON of a codec to HDF5's parameters.
+    /// Converts NumCodecs' JSON of a codec to HDF5's parameters.
     pub(crate) fn to_hdf5(&self, id: &str, codec: &str) -> Result<Vec<u32>, String> {
         let class = self.converter(id).ok_or("it has no such codec any more")?;
         let convert = class.to_hdf5.ok_or("it does not translate from JSON")?;
@@ -214,21 +216,21 @@ impl Opened {
         if count > MOST_PARAMETERS || count > room(values) {
             return Err(format!("it says {count} parameters, which is more than it made"));
         }
-        // SAFETY: the converter's promise: so many parameters, which are the caller's to free.
+        // SAFETY: the converter returns `count` parameters, which the caller frees.
         let all = unsafe { std::slice::from_raw_parts(values, count) }.to_vec();
         // SAFETY: from malloc, and not used any more.
         unsafe { libc::free(values.cast()) };
         Ok(all)
     }
 
-    /// HDF5's parameters to NumCodecs' JSON.
+    /// Converts HDF5's parameters to NumCodecs' JSON.
     pub(crate) fn to_codec(&self, id: &str, cd_values: &[u32]) -> Result<String, String> {
         let class = self.converter(id).ok_or("it has no such codec any more")?;
         let convert = class.to_codec.ok_or("it does not translate to JSON")?;
         let mut made: *mut c_char = std::ptr::null_mut();
         // SAFETY: the arguments of `NCZ_hdf5_to_codec`.
         let status = unsafe { convert(cd_values.len(), cd_values.as_ptr(), &raw mut made) };
-        // A converter that failed may leave anything in `made`.
+        // A converter that failed may leave any value in `made`.
         if status != 0 {
             return Err(format!("it does not take these parameters (error {status})"));
         }
@@ -240,36 +242,36 @@ impl Opened {
     }
 }
 
-/// Children that plug-ins fork are killed when this process ends, however it does.
+/// Lets the system kill children that plug-ins fork when this process ends for any reason.
 pub(crate) fn children_die_with_this_process() {
     #[cfg(target_os = "linux")]
     {
         unsafe extern "C" fn in_child() {
             let none: libc::c_ulong = 0;
-            // SAFETY: a system call on numbers, which is allowed after a fork.
+            // SAFETY: a system call with integers, which is allowed after a fork.
             unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, none, none, none) };
         }
-        // SAFETY: the function is there as long as the process.
+        // SAFETY: the function is valid as long as the process.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     }
 }
 
-/// Ends this process at once: nothing that is buffered is written, and nothing that libraries want called is called.
+/// Ends this process at once. Buffers are not written, and exit handlers of libraries are not called.
 pub(crate) fn leave_now() -> ! {
     // SAFETY: it does not return.
     unsafe { libc::_exit(0) }
 }
 
-/// Has the allocator of C give freed memory back to the system, where it can.
+/// Lets the C allocator return freed memory to the system, if it can.
 pub(crate) fn give_freed_memory_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: it takes nothing from anyone.
+    // SAFETY: it only releases memory that is not in use.
     unsafe {
         libc::malloc_trim(0);
     }
 }
 
-/// Words that fit into a buffer from malloc, where the system tells.
+/// Returns the number of words that fit into a buffer from malloc, if the system reports it.
 fn room(values: *mut c_uint) -> usize {
     #[cfg(target_os = "linux")]
     // SAFETY: not null, and from malloc by the rules of `NCZ_codec_to_hdf5`; otherwise freeing it would crash as well.
@@ -282,11 +284,12 @@ fn room(values: *mut c_uint) -> usize {
     bytes / size_of::<c_uint>()
 }
 
-/// Whether a codec is of the version and sort that are known, and converts; it is made ready then.
+/// Returns whether a codec has a known version and kind, and converts parameters. Initializes it then.
 fn usable(class: &CodecClass) -> bool {
     let known = class.version == CODEC_VERSION && class.sort == CODEC_HDF5;
     if let Some(initialize) = class.initialize.filter(|_| known) {
-        // SAFETY: a function without arguments, which the library wants called before the others; more than once does no harm.
+        // SAFETY: a function without arguments, which must be called before the others; calling it twice is
+        // harmless.
         unsafe { initialize() };
     }
     known

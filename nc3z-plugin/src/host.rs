@@ -1,4 +1,4 @@
-//! The caller's side: starts workers, and keeps them for the next call.
+//! The caller's side: starts workers, and keeps them for later calls.
 
 use crate::child::Worker;
 use crate::wire::Request;
@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long a call may take where nothing else is said: filters take a second for what this allows a minute.
+/// The default time limit of a call. Work for which this allows a minute takes filters about a second.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How workers are started: a program that calls [`crate::worker_main`], with its arguments.
+/// The way to start workers: a program that calls [`crate::worker_main`], with its arguments.
 #[derive(Debug, Clone)]
 pub struct Launcher {
     pub(crate) program: PathBuf,
@@ -30,14 +30,15 @@ impl Launcher {
         Launcher { program: program.into(), arguments, patience: PATIENCE, is_cancelled: || false }
     }
 
-    /// How long one call may take; a minute unless said otherwise.
+    /// Sets the time limit of a call. The default is a minute.
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// Asked several times a second while a call lasts: true ends the call, and its process.
+    /// Sets a function that is called several times a second during a call. If it returns true, the call and
+    /// its process are ended.
     #[must_use]
     pub fn with_cancel(mut self, is_cancelled: fn() -> bool) -> Self {
         self.is_cancelled = is_cancelled;
@@ -45,7 +46,7 @@ impl Launcher {
     }
 }
 
-/// Workers that are at rest, and how more are started. Clones share them.
+/// Idle workers, and the way to start more. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Workers(Arc<Pool>);
 
@@ -54,13 +55,13 @@ struct Pool {
     idle: Mutex<Vec<Worker>>,
 }
 
-/// Why a call gave no result.
+/// The reason why a call gave no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// The plug-in answered that it cannot.
+    /// The plug-in reported an error.
     #[cfg_attr(not(unix), expect(dead_code, reason = "no plug-in is called there"))]
     Refused(String),
-    /// The worker is gone, or was ended; or there never was one.
+    /// The worker has ended, or was ended, or could not be started.
     Lost(String),
 }
 
@@ -76,7 +77,7 @@ impl Workers {
         Workers(Arc::new(Pool { launcher, idle: Mutex::new(Vec::new()) }))
     }
 
-    /// Asks an idle worker, or a new one. One that failed is not used again.
+    /// Sends a request to an idle worker, or to a new one. After a failure the worker is not used again.
     pub(crate) fn ask(&self, request: &Request<'_>) -> Result<Vec<u8>, Failure> {
         let idle = || self.0.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = idle().pop();
@@ -92,13 +93,13 @@ impl Workers {
         answer
     }
 
-    /// Ends the workers at rest, with all processes that plug-ins have started in them.
+    /// Ends the idle workers, with all processes that plug-ins have started in them.
     pub(crate) fn end(&self) {
         let idle = std::mem::take(&mut *self.0.idle.lock().unwrap_or_else(PoisonError::into_inner));
         drop(idle);
     }
 
-    /// Asks a worker that takes no other request: for libraries that nothing is known of.
+    /// Sends a request to a worker that gets no other request: for unknown libraries.
     pub(crate) fn ask_alone(&self, request: &Request<'_>) -> Result<Vec<u8>, Failure> {
         Workers::new(self.0.launcher.clone()).ask(request)
     }

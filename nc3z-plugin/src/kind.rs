@@ -21,7 +21,7 @@ impl Hdf5Kind {
     }
 }
 
-/// A kind that several kinds use.
+/// A kind that is shared by several kinds.
 pub(crate) struct Shared<K>(pub(crate) Arc<K>);
 
 impl StageKind for Shared<Hdf5Kind> {
@@ -57,7 +57,7 @@ struct PluginStage {
 
 impl PluginStage {
     fn call(&self, op: Op, input: &[u8], most: usize) -> Result<Vec<u8>, Error> {
-        // HDF5 gives filters no empty chunks.
+        // HDF5 does not pass empty chunks to filters.
         if input.is_empty() {
             return Ok(Vec::new());
         }
@@ -89,10 +89,10 @@ impl PluginStage {
 
 impl Stage for PluginStage {
     fn encode(&self, input: &[u8], _: &mut Contexts, out: &mut Vec<u8>) -> nc3z_format::Result<()> {
-        // As much as chains make room for between two codecs.
+        // The length that chains reserve between two codecs.
         let most = input.len().saturating_add(input.len() / 4).saturating_add(64 << 10);
         let made = self.call(Op::Encode, input, most)?;
-        // Here a filter's output is taken back before it is stored: what others compute is not taken on trust.
+        // A filter's output is decoded and compared before it is stored: plug-ins are not trusted.
         let back = self.call(Op::Decode, &made, input.len())?;
         if back != input {
             return Err(Error::invalid(format!(
@@ -128,7 +128,7 @@ impl Stage for PluginStage {
     }
 }
 
-/// A codec that a plug-in translates to its filter's parameters: in chains it is stored by those.
+/// A codec that a plug-in translates to its filter's parameters. Chains store these parameters.
 pub(crate) struct CodecKind {
     id: String,
     hdf5_id: u32,

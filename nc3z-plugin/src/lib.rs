@@ -4,11 +4,13 @@
 //! directories ─▶ scan ─▶ interrogate each library ─▶ pair by HDF5's numbers ─▶ Plugins (a table) ─▶ Registry with them
 //!                              └────────────── in a worker process, as every call of a filter ──────────────┘
 //! ```
-//! Plug-ins are other people's machine code. Nothing is loaded into this process: libraries are opened, asked and called in a child
-//! ([`worker_main`]), over pipes, with limits on its time and memory. Processes that plug-ins start end with it. One that crashes, hangs or lies about a length costs an error that
-//! names it. Nothing is loaded either unless the caller names directories; an archive cannot cause it.
+//! Plug-ins are machine code from third parties. This process loads none of it: a child process
+//! ([`worker_main`]) opens and calls the libraries, over pipes, with limits on time and memory. Processes
+//! that plug-ins start end with it. If a plug-in crashes, hangs or reports a wrong length, the call returns
+//! an error that names it. Plug-ins are loaded only if the caller names directories; an archive cannot cause
+//! it.
 //!
-//! `unsafe` stands in `ffi.rs` alone. On systems that are no Unix no plug-in is called (`elsewhere.rs`).
+//! `unsafe` code is only in `ffi.rs`. On systems other than Unix no plug-in is called (`elsewhere.rs`).
 
 #[cfg(unix)]
 mod child;

@@ -1,23 +1,26 @@
-//! The memory of a worker process: how much a call may take, and how much may stay after it.
+//! The memory of a worker process: limits for a call, and for the memory that remains in use after it.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::thread::available_parallelism;
 
-/// The address space of a worker: stacks, libraries, and what allocators reserve.
+/// The maximal address space of a worker: stacks, libraries, and memory that allocators reserve.
 const MOST_ADDRESSES: u64 = 6 << 30;
-/// Memory that a call may take besides multiples of its bytes: windows and tables of compressors at high levels take some 100 MiB.
+/// The fixed part of the memory that a call may use: windows and tables of compressors at high levels take
+/// about 100 MiB.
 const FIXED: u64 = 512 << 20;
-/// The same for each processor: threads of a filter have stacks of 8 MiB and heaps.
+/// The additional memory that a call may use for each processor: threads of a filter have stacks of 8 MiB and
+/// heaps.
 const FOR_A_THREAD: u64 = 16 << 20;
-/// Memory that a call may take for each byte that goes in or comes out: filters for floats work in several copies of doubles.
+/// The memory that a call may use for each input or output byte: filters for floats work with several copies
+/// in double precision.
 const FOR_A_BYTE: u64 = 32;
-/// Memory that may stay after a call, and for each of its bytes: allocators keep what is freed.
+/// The memory that may remain in use after a call, besides its own bytes: allocators keep freed memory.
 const MAY_STAY: u64 = 256 << 20;
 const MAY_STAY_FOR_A_BYTE: u64 = 8;
 
-/// Limits memory for the rest of the process, core dumps to none.
+/// Sets the limits of the process: its address space, and no core dumps.
 pub(crate) fn limit_process() {
-    // Where a limit is refused, a lower one is in force.
+    // If a limit is refused, a lower one is in force.
     let _ = setrlimit(Resource::As, of(MOST_ADDRESSES));
     let _ = setrlimit(Resource::Core, of(0));
 }
@@ -26,12 +29,12 @@ fn of(most: u64) -> Rlimit {
     Rlimit { current: Some(most), maximum: Some(most) }
 }
 
-/// What a call leaves behind.
+/// The memory that remains in use after a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Left {
-    /// Nothing that matters.
+    /// An insignificant amount.
     Little,
-    /// As much as several calls may leave: the process is not used for another.
+    /// The amount that several calls together may leave: the process is not used for another call.
     Much,
     /// More than one call may leave, in bytes.
     TooMuch(u64),
@@ -40,14 +43,14 @@ pub(crate) enum Left {
 /// The memory of this process, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Memory {
-    /// In use.
+    /// The memory in use.
     resident: u64,
-    /// Writable, used or not.
+    /// The writable memory, used or not.
     data: u64,
 }
 
 impl Memory {
-    /// That of this moment; `None` where the system does not tell.
+    /// Returns the current values. `None` if the system does not report them.
     pub(crate) fn now() -> Option<Self> {
         let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
         let page = rustix::param::page_size() as u64;
@@ -57,7 +60,7 @@ impl Memory {
         Some(Memory { resident: nth(1)?, data: nth(3)? })
     }
 
-    /// Limits what a call may take that handles `bytes`, over what the process had when it began.
+    /// Limits the memory of a call that handles `bytes`, in addition to what the process used at its start.
     pub(crate) fn limit_call(&self, bytes: u64) {
         let threads = available_parallelism().map_or(1, std::num::NonZero::get) as u64;
         let more = FIXED + threads.saturating_mul(FOR_A_THREAD);
@@ -67,13 +70,14 @@ impl Memory {
         let _ = setrlimit(Resource::Data, Rlimit { current, maximum });
     }
 
-    /// Ends what [`Memory::limit_call`] began: messages between calls are not a plug-in's.
+    /// Removes the limit of [`Memory::limit_call`]: messages between calls do not belong to a plug-in.
     pub(crate) fn lift_limit() {
         let maximum = getrlimit(Resource::Data).maximum;
         let _ = setrlimit(Resource::Data, Rlimit { current: maximum, maximum });
     }
 
-    /// What a call that handled `bytes` left behind; `self` is the memory at the process's beginning, `before` that before the call.
+    /// Returns the memory that remains in use after a call that handled `bytes`. `self` is the memory at the
+    /// process's start, `before` that before the call.
     pub(crate) fn left(&self, before: &Memory, after: &Memory, bytes: u64) -> Left {
         let may_stay = MAY_STAY.saturating_add(bytes.saturating_mul(MAY_STAY_FOR_A_BYTE));
         let by_call = after.resident.saturating_sub(before.resident);

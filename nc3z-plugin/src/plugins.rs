@@ -1,4 +1,4 @@
-//! The table of plug-ins: found in directories, asked what they are, paired.
+//! The table of plug-ins: finds them in directories, queries them, and pairs filters with codecs.
 
 use crate::host::{Launcher, Workers};
 use crate::kind::{CodecKind, Hdf5Kind};
@@ -15,13 +15,14 @@ use std::sync::Arc;
 pub struct Filter {
     /// Its registered number.
     pub id: u32,
-    /// What it calls itself.
+    /// Its name, as the library reports it.
     pub name: String,
-    /// Whether it says that it encodes and decodes.
+    /// True if the library reports that it encodes.
     pub encodes: bool,
-    /// See `encodes`.
+    /// True if the library reports that it decodes.
     pub decodes: bool,
-    /// Whether HDF5 has it complete its parameters for a dataset. Then those are needed that HDF5 stored.
+    /// True if HDF5 lets it complete its parameters for a dataset. Then the parameters that HDF5 stored are
+    /// required.
     pub sets_local: bool,
 }
 
@@ -34,34 +35,34 @@ pub struct Codec {
     pub hdf5_id: u32,
 }
 
-/// What a library exports.
+/// The exports of a library.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exports {
     /// By `H5PLget_plugin_type` and `H5PLget_plugin_info`.
     pub filter: Option<Filter>,
     /// By `NCZ_get_codec_info`.
     pub codec: Option<Codec>,
-    /// By `NCZ_codec_info_defaults`: what it translates where no other library does.
+    /// From `NCZ_codec_info_defaults`: the codecs that it translates if no other library does.
     pub defaults: Vec<Codec>,
 }
 
 /// A file of a plug-in directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Library {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// What it exports, or why that is not known.
+    /// Its exports, or the reason why they are not known.
     pub exports: Result<Exports, String>,
 }
 
-/// What a row of the table serves for.
+/// The possible use of a row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
-    /// Chains in both notations: filter and codec are there.
+    /// Chains in both notations: both filter and codec exist.
     Both,
-    /// Chains that name the filter by its number and parameters: nobody translates them to JSON.
+    /// Chains that give the filter by number and parameters: no codec translates them to JSON.
     Number,
-    /// Nothing: a codec without its filter.
+    /// None: a codec without its filter.
     Nothing,
 }
 
@@ -70,15 +71,15 @@ pub enum Use {
 pub struct Row {
     /// HDF5's number.
     pub id: u32,
-    /// The filter's name, where there is the filter.
+    /// The filter's name, if the filter exists.
     pub name: Option<String>,
-    /// Where the filter is, if anywhere.
+    /// The path of the filter, if it exists.
     pub filter: Option<PathBuf>,
-    /// The codec's id and where that is, if anywhere.
+    /// The codec's id and path, if it exists.
     pub codec: Option<(String, PathBuf)>,
-    /// Whether the codec is one of a library's defaults.
+    /// True if the codec is one of a library's defaults.
     pub is_default: bool,
-    /// What it serves for.
+    /// The possible use.
     pub usable: Use,
 }
 
@@ -99,8 +100,8 @@ impl std::fmt::Debug for Plugins {
 }
 
 impl Plugins {
-    /// Opens and asks, each in a process of its own, all libraries of these directories, which are searched in their order. A directory
-    /// that is not there is passed over.
+    /// Opens and queries all libraries of these directories, each in a process of its own. The directories
+    /// are searched in their order. A directory that does not exist is skipped.
     ///
     /// # Errors
     /// A directory that cannot be listed.
@@ -110,7 +111,7 @@ impl Plugins {
         for directory in directories {
             for path in candidates(directory)? {
                 let exports = interrogate(&workers, &path);
-                // Files that are no plug-ins, such as the libraries that plug-ins use, are not listed.
+                // Files without plug-ins are not listed, such as the libraries that plug-ins use.
                 if exports.as_ref() != Ok(&Exports::default()) {
                     libraries.push(Library { path, exports });
                 }
@@ -120,12 +121,13 @@ impl Plugins {
         Ok(Plugins { libraries, rows, workers })
     }
 
-    /// Ends the processes that call plug-ins, with all that plug-ins have started in them. Another call starts new ones.
+    /// Ends the processes that call plug-ins, with all processes that plug-ins have started in them. Another
+    /// call starts new ones.
     pub fn end(&self) {
         self.workers.end();
     }
 
-    /// The libraries that export anything, or could not be asked, in the order of the search.
+    /// The libraries with exports, or that could not be queried, in the order of the search.
     pub fn libraries(&self) -> &[Library] {
         &self.libraries
     }
@@ -135,7 +137,8 @@ impl Plugins {
         &self.rows
     }
 
-    /// A registry with these filters besides: all of them by number, those with a codec by its id too, where that is not built in.
+    /// Returns a registry that also has these filters: all of them by number, and those with a codec by its
+    /// id, if that is not built in.
     pub fn register(&self, registry: &Registry) -> Registry {
         let workers = self.workers.clone();
         let filters = self.rows.iter().filter_map(|row| Some((row.id, row.filter.clone()?)));
@@ -150,7 +153,7 @@ impl Plugins {
     }
 }
 
-/// Files of a directory that may be libraries, by name.
+/// Returns files of a directory that may be libraries, sorted by name.
 fn candidates(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,
@@ -164,7 +167,7 @@ fn candidates(directory: &Path) -> io::Result<Vec<PathBuf>> {
     };
     let mut paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;
     paths.retain(|path| is_library(path.file_name().unwrap_or_default()) && path.is_file());
-    // The worker opens it by its path: without a slash it would be searched for elsewhere.
+    // The worker opens it by its path: without a slash the system would search elsewhere.
     for path in &mut paths {
         *path = std::path::absolute(&*path)?;
     }
@@ -172,7 +175,7 @@ fn candidates(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// `libx.so`, `libx.so.1.2`, `libx.dylib`.
+/// Returns true for names such as `libx.so`, `libx.so.1.2`, `libx.dylib`.
 fn is_library(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     let holds = |part: &[u8]| name.windows(part.len()).any(|window| window == part);
@@ -196,7 +199,7 @@ fn interrogate(workers: &Workers, path: &Path) -> Result<Exports, String> {
             sets_local: value["sets_local"].as_bool()?,
         })
     };
-    // A codec without an id, or with a number that no filter has, cannot be named.
+    // A codec without an id, or with an invalid filter number, cannot be used.
     let codec = |value: &Value| {
         let id = text(&value["id"]).filter(|id| !id.is_empty())?;
         Some(Codec { id, hdf5_id: number(&value["hdf5id"])? })
@@ -209,7 +212,7 @@ fn interrogate(workers: &Workers, path: &Path) -> Result<Exports, String> {
     })
 }
 
-/// The row of a number, added if there is none.
+/// Returns the row of a number. It is added if it does not exist.
 fn row_of(rows: &mut Vec<Row>, id: u32) -> &mut Row {
     let at = rows.iter().position(|row| row.id == id).unwrap_or_else(|| {
         let (name, filter, codec) = (None, None, None);
@@ -219,7 +222,8 @@ fn row_of(rows: &mut Vec<Row>, id: u32) -> &mut Row {
     &mut rows[at]
 }
 
-/// Filters and codecs by number. Of several the first that is found counts; defaults count where nothing else does.
+/// Pairs filters and codecs by number. Of several the first one found is used. Defaults are used only if
+/// there is no other codec.
 fn pair(libraries: &[Library]) -> Vec<Row> {
     let known = || libraries.iter().filter_map(|library| Some((library, library.exports.as_ref().ok()?)));
     let filters = known().filter_map(|(library, exports)| Some((library, exports.filter.as_ref()?)));

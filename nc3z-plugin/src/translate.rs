@@ -1,4 +1,4 @@
-//! Filters between the two notations, as codec plug-ins translate them.
+//! Translates filters between the two notations, by codec plug-ins.
 
 use crate::host::Workers;
 use crate::plugins::{Plugins, Use};
@@ -7,30 +7,31 @@ use nc3z_format::codec::{ChainSpec, HDF5_ID, Hdf5Filter, StageSpec};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The most bytes of a translation: JSON, or parameters.
+/// The maximal length of a translation in bytes: JSON, or parameters.
 const MOST: u64 = 1 << 20;
 
 impl Plugins {
-    /// The codec that is paired with a filter's number: its id, and the library that translates it.
+    /// Returns the codec that is paired with a filter's number: its id, and the library that translates it.
     pub fn codec_of(&self, number: u32) -> Option<&(String, PathBuf)> {
         self.paired().find(|(of, _)| *of == number).map(|(_, codec)| codec)
     }
 
-    /// Whether a codec plug-in that is paired with a filter has this id.
+    /// Returns whether a codec plug-in that is paired with a filter has this id.
     pub fn translates(&self, id: &str) -> bool {
         self.paired().any(|(_, (of, _))| of == id)
     }
 
-    /// Numbers of filters with the codecs that are paired with them.
+    /// Returns numbers of filters with the codecs that are paired with them.
     fn paired(&self) -> impl Iterator<Item = (u32, &(String, PathBuf))> {
         let usable = self.rows().iter().filter(|row| row.usable == Use::Both);
         usable.filter_map(|row| Some((row.id, row.codec.as_ref()?)))
     }
 
-    /// A chain as NumCodecs' objects: a plug-in's filter as the codec that is paired with it says, all others as they are built in.
+    /// Returns a chain as NumCodecs' objects: a plug-in's filter is translated by the codec that is paired
+    /// with it, all others are built in.
     ///
     /// # Errors
-    /// The reason why a filter cannot be said in JSON.
+    /// The reason why a filter cannot be expressed in JSON.
     pub fn to_numcodecs(&self, chain: &ChainSpec) -> Result<Vec<Value>, String> {
         let one = |stage: &StageSpec| match Hdf5Filter::from_stage(stage) {
             Ok(filter) if stage.id() == HDF5_ID => self.to_json(&filter),
@@ -42,10 +43,11 @@ impl Plugins {
         chain.0.iter().map(one).collect()
     }
 
-    /// A filter as NumCodecs' object, by `NCZ_hdf5_to_codec` of the codec that is paired with it.
+    /// Converts a filter to NumCodecs' object, by `NCZ_hdf5_to_codec` of the codec that is paired with it.
     ///
     /// # Errors
-    /// The reason: no codec is paired with the filter, or it refuses the parameters, or what it makes is not JSON of its codec.
+    /// No codec is paired with the filter, or it refuses the parameters, or its output is not JSON of this
+    /// codec.
     pub fn to_json(&self, filter: &Hdf5Filter) -> Result<Value, String> {
         let (id, library) = self
             .codec_of(filter.id)
@@ -74,10 +76,11 @@ impl Plugins {
         }
     }
 
-    /// NumCodecs' object as a filter with its parameters, by `NCZ_codec_to_hdf5` of the codec with its id.
+    /// Converts NumCodecs' object to a filter with its parameters, by `NCZ_codec_to_hdf5` of the codec with
+    /// its id.
     ///
     /// # Errors
-    /// The reason: no codec plug-in has the id, or it refuses the object.
+    /// No codec plug-in has the id, or it refuses the object.
     pub fn to_filter(&self, codec: &StageSpec) -> Result<Hdf5Filter, String> {
         let (number, (id, library)) = self
             .paired()
@@ -87,7 +90,7 @@ impl Plugins {
     }
 }
 
-/// The filter of a codec's JSON object, by the library that translates it.
+/// Returns the filter of a codec's JSON object, translated by the library.
 pub(crate) fn to_filter(
     workers: &Workers,
     id: &str,

@@ -1,21 +1,21 @@
-//! What goes over the pipes between the two processes: numbers of eight bytes, and bytes behind their length.
+//! The messages between the two processes: numbers of eight bytes, and bytes preceded by their length.
 
 use std::io::{self, Read, Write};
 
-/// The longest part of a message: a tile and what a filter may make of it.
+/// The maximal length of a part of a message: a tile, and the output that a filter may produce for it.
 pub(crate) const MOST: u64 = 5 << 30;
 
-/// The second word of an answer, behind the number of the request.
+/// The second word of an answer, after the number of the request.
 pub(crate) mod status {
     /// The result follows.
     pub(crate) const DONE: u64 = 0;
     /// The reason follows, as text.
     pub(crate) const REFUSED: u64 = 1;
-    /// The result follows, and the worker ends: it keeps too much memory.
+    /// The result follows, and the worker ends, because it keeps too much memory.
     pub(crate) const LAST: u64 = 2;
 }
 
-/// What the worker is asked to do.
+/// The operation that the worker is to execute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Op {
     Interrogate = 1,
@@ -43,12 +43,12 @@ pub(crate) struct Request<'a> {
     pub(crate) codec: &'a str,
     pub(crate) cd_values: &'a [u32],
     pub(crate) input: &'a [u8],
-    /// The most bytes that may come back.
+    /// The maximal number of bytes of the result.
     pub(crate) most: u64,
 }
 
 impl Request<'_> {
-    /// Writes the request under a number that its answer repeats.
+    /// Writes the request with a number that its answer repeats.
     pub(crate) fn write(&self, number: u64, out: &mut impl Write) -> io::Result<()> {
         put_number(number, out)?;
         put_number(self.op as u64, out)?;
@@ -77,7 +77,8 @@ pub(crate) fn number(from: &mut impl Read) -> io::Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// Bytes behind their length, at most `most` of them; read as they come, so that a length alone costs no memory.
+/// Reads bytes that are preceded by their length, at most `most` of them. Memory is allocated as the bytes
+/// arrive, so that a large length alone costs no memory.
 pub(crate) fn bytes(from: &mut impl Read, most: u64) -> io::Result<Vec<u8>> {
     let len = number(from)?;
     if len > most {

@@ -1,4 +1,4 @@
-//! The worker's side: opens libraries, calls them, answers; until its standard input ends.
+//! The worker's side: opens libraries, calls them and answers, until its standard input ends.
 
 use crate::ffi::{Opened, children_die_with_this_process, give_freed_memory_back, leave_now};
 use crate::memory::{Left, Memory, limit_process};
@@ -11,17 +11,18 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// What a worker process does, from its beginning to its end: requests come in on standard input, answers go out on standard output.
-/// The program that calls plug-ins starts itself so ([`crate::Launcher`]).
+/// The main function of a worker process. It reads requests from standard input and writes answers to
+/// standard output. The program that calls plug-ins starts itself with this function ([`crate::Launcher`]).
 ///
 /// # Errors
-/// A pipe that breaks in the middle of a message.
+/// A pipe was closed in the middle of a message.
 pub fn worker_main() -> io::Result<()> {
     limit_process();
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     children_die_with_this_process();
-    // Libraries may print; what they print must not get among the answers, and they must not read the requests.
+    // Libraries may print or read. Their output must not get among the answers, and they must not read the
+    // requests.
     let input = File::from(rustix::io::dup(rustix::stdio::stdin())?);
     let output = File::from(rustix::io::dup(rustix::stdio::stdout())?);
     let null = File::options().read(true).write(true).open("/dev/null")?;
@@ -55,7 +56,7 @@ fn serve(input: &mut impl Read, output: &mut impl Write) -> io::Result<()> {
         let before = Memory::now();
         let answer = answer(&mut opened, Op::of(op), &library, &codec, &cd_values, most, &content);
         if getpid() != own {
-            // A plug-in forked, and this is the other process: it has nothing to answer.
+            // A plug-in forked, and this is the other process: it must not answer.
             leave_now();
         }
         Memory::lift_limit();
@@ -76,7 +77,8 @@ fn serve(input: &mut impl Read, output: &mut impl Write) -> io::Result<()> {
     }
 }
 
-/// What a call left behind. What was freed, and is only not given back yet, does not count.
+/// Returns the memory that remains in use after a call. Freed memory that is only not yet returned to the
+/// system does not count.
 fn left(begin: &Memory, before: &Memory, bytes: u64) -> Left {
     let judge = || Memory::now().map_or(Left::Little, |after| begin.left(before, &after, bytes));
     if judge() == Left::Little {

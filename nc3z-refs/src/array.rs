@@ -1,4 +1,4 @@
-//! One variable as an array of Zarr: its grid of chunks, its codecs, and where each chunk is.
+//! One variable as a Zarr array: its grid of chunks, its codecs, and the location of each chunk.
 
 use crate::error::{Error, Result};
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, IndexEntry};
@@ -8,30 +8,30 @@ use nc3z_format::tile::{Edge, TileLayout, Tiling};
 use nc3z_reader::Archive;
 use std::collections::BTreeMap;
 
-/// A variable as an array of Zarr.
+/// A variable as a Zarr array.
 pub(crate) struct Array {
     pub(crate) id: VarId,
-    /// Its name, which holds no slash.
+    /// Its name, without slashes.
     pub(crate) name: String,
     pub(crate) shape: Vec<u64>,
-    /// Lengths of a chunk; one is as long as the others, at the edges too.
+    /// The lengths of a chunk. All chunks have the same, also at the edges.
     pub(crate) chunk: Vec<u64>,
-    /// How chunks are made; empty for bytes as they are.
+    /// The codecs of the chunks; empty for uncompressed ones.
     pub(crate) chain: ChainSpec,
-    /// In the order of the grid, the last dimension fastest.
+    /// The chunks in the order of the grid, the last dimension fastest.
     pub(crate) chunks: Vec<Chunk>,
 }
 
-/// Where a chunk is.
+/// The location of a chunk.
 pub(crate) enum Chunk {
     /// In the archive.
     Place { offset: u64, len: u64 },
-    /// Here.
+    /// In the references.
     Bytes(Vec<u8>),
 }
 
 impl Array {
-    /// Looks at a variable's tiles.
+    /// Examines a variable's tiles.
     pub(crate) fn of(archive: &Archive, id: VarId, name: String) -> Result<Self> {
         let place = &archive.layout().variables[id.index()];
         if !place.owned && place.elements != Some(0) {
@@ -43,7 +43,7 @@ impl Array {
         let chunk = chunk_shape(tiling)?;
         let entries =
             (0..tiles).map(|tile| archive.entry(array, tile)).collect::<nc3z_reader::Result<Vec<_>>>()?;
-        // The blocks of a short form are not in the file as they are.
+        // The blocks of an archive in the short form cannot be referred to.
         let common = if archive.is_short() { None } else { common_chain(archive, &entries)? };
         let (number, chain) = common.unzip();
         let mut encoder = Encoder { archive, chain, scratch: Scratch::default() };
@@ -61,7 +61,7 @@ impl Array {
         Ok(Array { id, name, shape: tiling.shape().to_vec(), chunk, chain, chunks })
     }
 
-    /// Counts places from `by` bytes further ahead.
+    /// Adds `by` to the offsets of all chunks.
     pub(crate) fn shift(&mut self, by: u64) {
         for chunk in &mut self.chunks {
             if let Chunk::Place { offset, .. } = chunk {
@@ -70,12 +70,12 @@ impl Array {
         }
     }
 
-    /// Chunks along each dimension.
+    /// The number of chunks along each dimension.
     pub(crate) fn grid(&self) -> Vec<u64> {
         self.shape.iter().zip(&self.chunk).map(|(n, c)| n.div_ceil(*c)).collect()
     }
 
-    /// The chunks with their places in the grid; none where the array is empty.
+    /// The chunks with their indices in the grid; none if the array is empty.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (Vec<u64>, &Chunk)> {
         let grid = self.grid();
         (0..).zip(&self.chunks).map(move |(number, chunk)| {
@@ -91,8 +91,8 @@ impl Array {
     }
 }
 
-/// The chain of an array's blocks. Blocks that no chain made smaller are stored as they are, beside others: whichever of the two are
-/// fewer bytes do not count.
+/// Returns the chain of most bytes of an array's blocks. Blocks that no chain made smaller are stored
+/// uncompressed. If an array has both, the blocks with fewer bytes are encoded again.
 fn common_chain<'a>(archive: &'a Archive, entries: &[IndexEntry]) -> Result<Option<(u16, &'a Chain)>> {
     let mut used: BTreeMap<u16, u64> = BTreeMap::new();
     for entry in entries {
@@ -115,7 +115,7 @@ fn common_chain<'a>(archive: &'a Archive, entries: &[IndexEntry]) -> Result<Opti
     Ok(largest.map(|(number, chain, _)| (number, chain)))
 }
 
-/// The regular chunk that the tiles are.
+/// Returns the shape of the tiles, which must be regular chunks.
 fn chunk_shape(tiling: &Tiling) -> Result<Vec<u64>> {
     let shape = tiling.shape();
     let whole = || shape.iter().map(|n| (*n).max(1)).collect::<Vec<_>>();
@@ -148,7 +148,8 @@ fn chunk_shape(tiling: &Tiling) -> Result<Vec<u64>> {
     }
 }
 
-/// Makes chunks that no block of their own stands for: constant ones, members of containers, those of another chain.
+/// Encodes chunks that have no suitable block: constant ones, members of shared containers, and those with
+/// another chain.
 struct Encoder<'a> {
     archive: &'a Archive,
     chain: Option<&'a Chain>,

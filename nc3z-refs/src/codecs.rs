@@ -1,4 +1,4 @@
-//! Chains in the words of NumCodecs and of Zarr 3.
+//! Converts chains to the codecs of NumCodecs and of Zarr 3.
 
 use crate::error::{Error, Result};
 use crate::values;
@@ -8,22 +8,23 @@ use serde_json::{Map, Value, json};
 
 /// A chain as an array's codecs.
 pub(crate) struct Codecs {
-    /// NumCodecs' objects, in the order in which they encode.
+    /// The objects of NumCodecs, in the order of encoding.
     stages: Vec<Value>,
-    /// The bytes that the first of them takes, or nobody touches, are little-endian.
+    /// True if the elements before the first stage are little-endian.
     little: bool,
 }
 
-/// Codecs that turn an array into bytes themselves.
+/// Codecs that convert an array to bytes themselves.
 const TAKES_ARRAY: [&str; 2] = ["pcodec", "nc3z.num"];
-/// Filters of numbers, which stand before those.
+/// Filters of numbers, which precede those codecs.
 const FILTERS: [&str; 5] = ["bitround", "delta", "fixedscaleoffset", "packbits", "quantize"];
 
 impl Codecs {
-    /// The stages of a chain; an error names one that NumCodecs does not have.
+    /// Converts the stages of a chain. The error names a stage that NumCodecs does not have.
     pub(crate) fn of(chain: &ChainSpec, ty: NcType, chunk: &[u64]) -> Result<Self> {
         let stages = chain.0.iter().map(|stage| one(stage, ty, chunk)).collect::<Result<Vec<_>>>()?;
-        // NumCodecs' pcodec gives numbers of the machine's order, which is little-endian wherever it is built.
+        // NumCodecs' pcodec decodes to the machine's byte order, which is little-endian wherever it is
+        // available.
         let pcodec = chain.0.iter().position(|stage| stage.id() == "pcodec");
         if pcodec.is_some_and(|at| at > 0) {
             return Err(Error::not_zarr("NumCodecs' pcodec behind a filter works in another byte order"));
@@ -31,20 +32,21 @@ impl Codecs {
         Ok(Codecs { stages, little: pcodec.is_some() })
     }
 
-    /// The type's name in Zarr 2, with the byte order.
+    /// Returns the type's name in Zarr 2, with the byte order.
     pub(crate) fn dtype(&self, ty: NcType) -> String {
         let name = values::dtype(ty);
         if self.little { name.replace('>', "<") } else { name.to_owned() }
     }
 
-    /// For Zarr 2: the last stage as the compressor, those before it as filters.
+    /// Returns the codecs for Zarr 2: the last stage as the compressor, those before it as filters.
     pub(crate) fn zarr2(mut self) -> (Value, Value) {
         let compressor = self.stages.pop().unwrap_or_default();
         let filters = if self.stages.is_empty() { Value::Null } else { self.stages.into() };
         (compressor, filters)
     }
 
-    /// For Zarr 3: filters of arrays, the one that makes bytes of it, and what follows.
+    /// Returns the codecs for Zarr 3: filters of arrays, the codec that converts to bytes, and the following
+    /// ones.
     pub(crate) fn zarr3(self, ty: NcType) -> Vec<Value> {
         let mut stages = self.stages.into_iter().peekable();
         let mut out = Vec::new();
@@ -64,7 +66,8 @@ impl Codecs {
 
 fn one(stage: &StageSpec, ty: NcType, chunk: &[u64]) -> Result<Value> {
     match stage.id() {
-        // Its settings are those of readers; a dictionary or another variable's tile would have to come with it.
+        // A dictionary or another variable's tile, which a reference cannot contain, would be an additional
+        // setting.
         "nc3z.num" if stage.to_value().as_object().is_some_and(|keys| keys.len() == 1) => {
             Ok(json!({"id": "nc3z.num", "dtype": values::dtype(ty), "shape": chunk}))
         }
@@ -78,7 +81,7 @@ fn one(stage: &StageSpec, ty: NcType, chunk: &[u64]) -> Result<Value> {
     }
 }
 
-/// NumCodecs' object as Zarr 3 names it: its own codecs by their names, the others by NumCodecs'.
+/// Converts NumCodecs' object to Zarr 3: Zarr's own codecs by their names, others by the names of NumCodecs.
 fn named(stage: Value, ty: NcType) -> Value {
     let Value::Object(mut settings) = stage else { return stage };
     let id = settings.remove("id").and_then(|id| id.as_str().map(str::to_owned)).unwrap_or_default();
@@ -94,7 +97,7 @@ fn named(stage: Value, ty: NcType) -> Value {
             let shuffle = match settings.get("shuffle").and_then(Value::as_i64) {
                 Some(0) => "noshuffle",
                 Some(2) => "bitshuffle",
-                // -1 means bits for single bytes, bytes for others.
+                // -1 means bitshuffle for elements of one byte, shuffle for others.
                 Some(-1) if ty.size() == 1 => "bitshuffle",
                 _ => "shuffle",
             };

@@ -1,21 +1,21 @@
-//! What stands in the way of references.
+//! Errors of making references.
 
-/// What stands in the way.
+/// An error of making references.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The archive cannot be read.
     #[error(transparent)]
     Read(#[from] nc3z_reader::Error),
-    /// It is not stored as Zarr stores arrays.
+    /// A variable is not stored as Zarr stores arrays.
     #[error("{0}")]
     NotZarr(String),
-    /// Either of them, in a variable.
+    /// One of these errors, in a variable.
     #[error("variable `{variable}`")]
     InVariable {
         /// Its name, as the file has it.
         variable: String,
-        /// What it is.
+        /// The error.
         source: Box<Error>,
     },
 }

@@ -1,4 +1,4 @@
-//! Kerchunk's JSON, version 1: a group of Zarr 2.
+//! Writes Kerchunk's JSON, version 1: a group of Zarr 2.
 
 use crate::array::{Array, Chunk};
 use crate::codecs::Codecs;
@@ -8,7 +8,7 @@ use base64::Engine as _;
 use serde_json::{Map, Value, json};
 
 impl Arrays<'_> {
-    /// Kerchunk's references, for readers that will find the archive at `url`.
+    /// Returns Kerchunk's references to the archive at `url`.
     ///
     /// # Errors
     /// A codec that NumCodecs does not have.
@@ -24,7 +24,7 @@ impl Arrays<'_> {
         Ok(json!({"version": 1, "refs": refs}))
     }
 
-    /// The documents and chunks of a variable.
+    /// Adds the documents and chunks of a variable.
     fn add(&self, array: &Array, url: &str, refs: &mut Map<String, Value>) -> Result<()> {
         let header = self.archive.header();
         let variable = &header.variables[array.id.index()];

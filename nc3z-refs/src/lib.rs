@@ -1,11 +1,13 @@
-//! References into an archive: where its tiles lie, and by which codecs Zarr's readers decode them without nc3z.
+//! References into an archive: the location of its tiles, and the codecs with which Zarr's readers decode
+//! them without nc3z.
 //!
-//! [`Arrays::of`] finds what an archive is as arrays of Zarr, or names the variable that is none. [`kerchunk`](Arrays::kerchunk) writes
-//! that as the Zarr 2 group of kerchunk's JSON, [`icechunk`](Arrays::icechunk) as Zarr 3 documents and virtual chunks, which the
-//! Python package puts into repositories of Icechunk and hands to VirtualiZarr.
+//! [`Arrays::of`] presents an archive as Zarr arrays, or returns an error that names a variable for which
+//! that is not possible. [`kerchunk`](Arrays::kerchunk) writes them as the Zarr 2 group of kerchunk's JSON,
+//! [`icechunk`](Arrays::icechunk) as Zarr 3 documents and virtual chunks, which the Python package passes to
+//! repositories of Icechunk and to VirtualiZarr.
 //!
-//! Chunks are blocks of the archive as they stand there. Those that have no block of their own, or another chain than the rest of their
-//! array, are encoded anew and stand in the references.
+//! Chunks are unchanged blocks of the archive. Chunks without a block of their own, or with another chain
+//! than the rest of their array, are encoded again and stored in the references.
 
 mod array;
 mod codecs;
@@ -22,7 +24,8 @@ use array::Array;
 use nc3z_reader::Archive;
 use std::collections::BTreeSet;
 
-/// The chain of the profile for Zarr: what NumCodecs and Zarr have everywhere. Beside it tiles are chunks, filled up at the edges.
+/// The chain of the profile for Zarr: filters and codecs that all versions of NumCodecs and Zarr have. In
+/// this profile tiles are chunks, padded at the edges.
 pub const PROFILE_CHAIN: &str = r#"[{"id":"shuffle"},{"id":"zstd","level":9}]"#;
 
 /// The arrays of an archive.
@@ -32,10 +35,10 @@ pub struct Arrays<'a> {
 }
 
 impl<'a> Arrays<'a> {
-    /// Finds them. Reads the index, and tiles that have no block of their own.
+    /// Finds the arrays. Reads the index, and tiles that have no block of their own.
     ///
     /// # Errors
-    /// A variable that is no array of Zarr, with what it is made of; what reading says.
+    /// A variable that cannot be a Zarr array, with the reason; read errors.
     pub fn of(archive: &'a Archive) -> Result<Self> {
         let mut names = BTreeSet::new();
         let mut arrays = Vec::new();
@@ -54,7 +57,8 @@ impl<'a> Arrays<'a> {
         Ok(Arrays { archive, arrays })
     }
 
-    /// The arrays of an archive that begins at byte `offset` of the file that readers are sent to: a bundle.
+    /// Adds an offset to the references, for an archive that begins at byte `offset` of the referenced file:
+    /// a bundle.
     #[must_use]
     pub fn at(mut self, offset: u64) -> Self {
         self.arrays.iter_mut().for_each(|array| array.shift(offset));

@@ -1,11 +1,11 @@
-//! Types, attributes and fill values as Zarr writes them.
+//! Writes types, attributes and fill values in the form of Zarr.
 
 use base64::Engine as _;
 use nc3z_format::NcType;
 use nc3z_format::classic::{Attribute, DimId, Header, Variable};
 use serde_json::{Map, Value, json};
 
-/// The name of a type: big-endian, as tiles are.
+/// Returns the name of a type: big-endian, like tiles.
 pub(crate) fn dtype(ty: NcType) -> &'static str {
     match ty {
         NcType::Byte => "|i1",
@@ -22,7 +22,7 @@ pub(crate) fn dtype(ty: NcType) -> &'static str {
     }
 }
 
-/// Attributes by name; of two of a name, the first.
+/// Returns attributes by name. Of two with the same name, the first.
 pub(crate) fn attributes(attributes: &[Attribute], but: Option<&str>) -> Map<String, Value> {
     let mut map = Map::new();
     for attribute in attributes {
@@ -34,13 +34,13 @@ pub(crate) fn attributes(attributes: &[Attribute], but: Option<&str>) -> Map<Str
     map
 }
 
-/// Attributes by name: text, a number, or a list of numbers. `NaN` and the infinities are words.
+/// Returns attributes by name: text, a number, or a list of numbers. `NaN` and the infinities are texts.
 pub fn attributes_json(list: &[Attribute]) -> Value {
     attributes(list, None).into()
 }
 
-/// The value that stands for missing ones, where the variable says one of its own type; null where it does not. Zarr 2 has it
-/// beside the shape, and there alone.
+/// Returns the value of missing elements, if the variable has one of its own type, otherwise null. In Zarr 2
+/// it is stored next to the shape, and only there.
 pub(crate) fn fill_value(variable: &Variable) -> Value {
     match own_fill(variable) {
         Some(a) if a.ty == NcType::Char => base64::engine::general_purpose::STANDARD.encode(&a.values).into(),
@@ -49,7 +49,7 @@ pub(crate) fn fill_value(variable: &Variable) -> Value {
     }
 }
 
-/// Text, a number, or a list of numbers.
+/// Returns text, a number, or a list of numbers.
 fn value(attribute: &Attribute) -> Value {
     if attribute.ty == NcType::Char {
         return String::from_utf8_lossy(&attribute.values).replace('\0', "").into();
@@ -59,7 +59,7 @@ fn value(attribute: &Attribute) -> Value {
     if all.len() == 1 { all.pop().unwrap_or_default() } else { all.into() }
 }
 
-/// A big-endian number; JSON has words for those that are none.
+/// Converts a big-endian number. JSON uses text for NaN and infinities.
 fn number(ty: NcType, bytes: &[u8]) -> Value {
     macro_rules! of {
         ($rust:ty) => {
@@ -86,13 +86,14 @@ fn number(ty: NcType, bytes: &[u8]) -> Value {
     }
 }
 
-/// The value that stands for missing ones, where the variable has one of its own type: one element.
+/// Returns the attribute with the value of missing elements, if the variable has one of its own type with a
+/// single element.
 pub(crate) fn own_fill(variable: &Variable) -> Option<&Attribute> {
     let found = variable.attributes.iter().find(|a| a.name == b"_FillValue" && a.ty == variable.ty)?;
     (found.values.len() == found.ty.size()).then_some(found)
 }
 
-/// A float of an attribute.
+/// Returns a float of an attribute.
 pub(crate) fn float(ty: NcType, attribute: &Attribute) -> f64 {
     match ty {
         NcType::Float => attribute.values.first_chunk().map_or(f64::NAN, |b| f32::from_be_bytes(*b).into()),

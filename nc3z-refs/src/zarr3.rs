@@ -1,4 +1,4 @@
-//! Documents of Zarr 3 and virtual chunks: what a repository of Icechunk, or a manifest of VirtualiZarr, is made of.
+//! Documents of Zarr 3 and virtual chunks, for a repository of Icechunk or a manifest of VirtualiZarr.
 
 use crate::array::{Array, Chunk};
 use crate::codecs::Codecs;
@@ -10,8 +10,9 @@ use nc3z_format::classic::{Header, Variable};
 use serde_json::{Map, Value, json};
 
 impl Arrays<'_> {
-    /// Documents of Zarr 3 by path, and of each array its grid, its chunks in the archive and those that stand here, for readers that
-    /// will find the archive at `url`. `checksum` tells it from others of its name: `{"etag": …}` or `{"last_modified": …}`.
+    /// Returns documents of Zarr 3 by path, and for each array its grid, its chunks in the archive and its
+    /// inlined chunks. Readers find the archive at `url`. `checksum` identifies its content: `{"etag": …}` or
+    /// `{"last_modified": …}`.
     ///
     /// # Errors
     /// A codec that Zarr does not have.
@@ -37,14 +38,14 @@ impl Arrays<'_> {
     }
 }
 
-/// The document of a group that has the global attributes.
+/// Returns the document of a group with the global attributes.
 pub fn group_document(header: &Header) -> Value {
     json!({
         "zarr_format": 3, "node_type": "group", "attributes": values::attributes(&header.attributes, None),
     })
 }
 
-/// The document of a variable as an array with chunks of one shape.
+/// Returns the document of a variable as an array with chunks of one shape.
 pub fn array_document(
     header: &Header,
     variable: &Variable,
@@ -53,7 +54,7 @@ pub fn array_document(
     codecs: &[Value],
 ) -> Value {
     let mut attributes = values::attributes(&variable.attributes, None);
-    // As xarray writes it: numbers of floats by their bytes, so that none is lost.
+    // As written by xarray: floats by their bytes, so that none is lost.
     match values::own_fill(variable).filter(|_| matches!(variable.ty, NcType::Float | NcType::Double)) {
         Some(fill) => {
             let bytes = values::float(variable.ty, fill).to_le_bytes();
@@ -74,7 +75,8 @@ pub fn array_document(
     })
 }
 
-/// The grid, the chunks in the archive as `[index, …, offset, length]`, and the others by their place in the grid.
+/// Returns the grid, the chunks in the archive as `[index, …, offset, length]`, and the inlined chunks by
+/// their index in the grid.
 fn chunks(array: &Array) -> Value {
     let (mut places, mut inlined) = (Vec::new(), Map::new());
     for (index, chunk) in array.numbered() {
@@ -107,7 +109,7 @@ fn data_type(ty: NcType) -> Value {
     }
 }
 
-/// The value of chunks that are not there; every chunk is.
+/// Returns the value of missing chunks, although no chunk is missing.
 fn fill_value(variable: &Variable) -> Value {
     match (values::fill_value(variable), variable.ty) {
         (Value::Null, NcType::Char) => "".into(),

@@ -1,4 +1,5 @@
-//! Throughput by the most requests at once: values of many records, and a long range.
+//! Measures throughput by the maximal number of requests at once: for values of many records, and for a long
+//! range.
 //!
 //! `bench/remote_requests.py` runs it against a server on this machine that waits before each answer:
 //! `requests URL MOST...` prints a line of JSON for each number.
@@ -8,7 +9,7 @@ use nc3z_remote::{ObjectSource, RemoteOptions};
 use std::ops::Range;
 use std::time::Instant;
 
-/// Values that are read, each from a record of its own.
+/// The number of values that are read, each from a record of its own.
 const VALUES: u64 = 2000;
 const VALUE_LEN: u64 = 8;
 
@@ -25,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Ok(begin.elapsed().as_secs_f64())
         };
         let source = ObjectSource::open(&url, &RemoteOptions::default())?;
-        // Behind what opening has read.
+        // After the bytes that opening has read.
         let (begin, len) = (1 << 20, source.len() - (1 << 20));
         let stride = len / VALUES;
         let values: Vec<Range<u64>> =

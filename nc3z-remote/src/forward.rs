@@ -1,4 +1,4 @@
-//! For work that goes through a whole object from its beginning to its end, in many small reads.
+//! A source for work that reads a whole object from beginning to end, in many small reads.
 
 use nc3z_reader::Result;
 use nc3z_reader::source::{ByteSource, SharedSource};
@@ -6,15 +6,15 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes of a page.
+/// The length of a page in bytes.
 const PAGE_LEN: u64 = 4 << 20;
-/// Pages that are fetched at once where reading goes forward.
+/// The number of pages that are fetched at once when reading goes forward.
 const AHEAD: u64 = 4;
-/// Pages that are kept.
+/// The number of pages that are kept.
 const HELD: usize = 16;
 
-/// A source in pages of 4 MiB, of which the last 64 MiB used are kept. Reads that follow each other, such as those of a check of
-/// every byte, take a request a page instead of one each.
+/// A source that is read in pages of 4 MiB. The last 64 MiB used are kept. Consecutive reads, such as those
+/// of a check of every byte, take one request for each page instead of one for each read.
 ///
 /// ```
 /// use nc3z_reader::source::{ByteSource, MemorySource};
@@ -29,18 +29,19 @@ pub struct ForwardSource {
 
 #[derive(Default)]
 struct Pages {
-    /// Bytes of a page, and when it was used last.
+    /// The bytes of a page, and the time of its last use.
     held: HashMap<u64, (bytes::Bytes, u64)>,
     clock: u64,
 }
 
 impl ForwardSource {
-    /// Pages of `source`.
+    /// Reads `source` in pages.
     pub fn new(source: SharedSource) -> Self {
         ForwardSource { source, pages: Mutex::default() }
     }
 
-    /// One page. Whoever needs a page that is being fetched waits for it, so that each is fetched once.
+    /// Returns a page. A thread that needs a page that is being fetched waits for it, so that each page is
+    /// fetched once.
     fn page(&self, number: u64) -> Result<bytes::Bytes> {
         let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
         pages.clock += 1;

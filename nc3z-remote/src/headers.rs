@@ -1,4 +1,4 @@
-//! Headers that HTTP servers ask for: tokens of data centres, keys of gateways.
+//! Headers that HTTP servers require: tokens of data centres, keys of gateways.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,20 +8,21 @@ use std::collections::BTreeMap;
 use std::io;
 use url::Url;
 
-/// The environment variable with headers for all HTTP servers: one a line, `Name: value`.
+/// The environment variable with headers for all HTTP servers, one in each line: `Name: value`.
 pub const HEADERS_VARIABLE: &str = "NC3Z_HTTP_HEADERS";
 
-/// Settings of this name are headers: `header.X-Api-Key`.
+/// Settings with this prefix are headers: `header.X-Api-Key`.
 const HEADER_PREFIX: &str = "header.";
 
 /// The setting that is sent as `Authorization: Bearer ...`.
 const TOKEN: &str = "bearer_token";
 
-/// The user and password of a URL as HTTP's Basic authentication, the headers that the environment names, and those of the settings. Later
-/// ones replace those before them.
+/// Returns the headers: user and password of a URL as HTTP's Basic authentication, the headers of the
+/// environment, and those of the settings. Later ones replace earlier ones with the same name.
 ///
 /// # Errors
-/// A setting that HTTP servers do not have; a name or value that is no header's. No value is repeated in the message.
+/// A setting that HTTP servers do not have; a name or value that is not valid in a header. No value is
+/// repeated in the message.
 pub(crate) fn of(
     url: &Url,
     settings: &BTreeMap<String, String>,
@@ -92,7 +93,7 @@ mod tests {
         );
         assert_eq!(of(&plain, &settings(&[]), environment).unwrap()["authorization"], "Basic abc");
         assert!(headers["authorization"].is_sensitive());
-        // `me:p@ss`, as RFC 7617 has it.
+        // `me:p@ss`, as in RFC 7617.
         let signed = Url::parse("http://me:p%40ss@host/a").unwrap();
         assert_eq!(of(&signed, &settings(&[]), None).unwrap()["authorization"], "Basic bWU6cEBzcw==");
         for (pairs, environment, expected) in [

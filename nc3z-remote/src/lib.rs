@@ -1,4 +1,4 @@
-//! Objects in HTTP servers and cloud stores as byte sources for `nc3z-reader`.
+//! Reads objects on HTTP servers and in cloud stores, as byte sources for `nc3z-reader`.
 //!
 //! ```no_run
 //! use nc3z_reader::{Dataset, OpenOptions};
@@ -6,10 +6,12 @@
 //! let dataset = Dataset::from_source(source, &OpenOptions::default())?;
 //! # Ok::<(), nc3z_reader::Error>(())
 //! ```
-//! `http`, `https`, `s3`, `gs` and `az` URLs are known; credentials come from the environment or [`RemoteOptions`]. Opening takes two
-//! requests: one for the first bytes, with which length and tag come, one for the last. No request asks for a suffix, which not
-//! all stores serve. Each names the tag of the object that was opened (`If-Match`), and what comes back is compared with it, so that bytes
-//! of two objects never mix. Callers wait; requests run at once, as many as the server answers without delay (16 to begin with, at most 128), on two threads of this crate's own.
+//! `http`, `https`, `s3`, `gs` and `az` URLs are supported. Credentials come from the environment or
+//! [`RemoteOptions`]. Opening takes two requests: one for the first bytes, which also returns length and tag,
+//! and one for the last bytes. No request uses a suffix range, which some stores do not support. Each request
+//! names the tag of the object that was opened (`If-Match`), and the tag of the answer is compared with it,
+//! so that bytes of two objects never mix. Calls block. Requests run concurrently, as many as the server
+//! answers without delay (16 at the start, at most 128), on two threads of this crate.
 
 mod forward;
 mod headers;
@@ -39,7 +41,8 @@ pub fn open(url: &str, options: &RemoteOptions) -> Result<SharedSource> {
     Ok(Arc::new(ObjectSource::open(url, options)?))
 }
 
-/// A URL as messages show it: without user, password, query and fragment. What is no URL stays as it is.
+/// Returns a URL for messages: without user, password, query and fragment. Text that is not a URL is
+/// unchanged.
 ///
 /// ```
 /// assert_eq!(nc3z_remote::shown("https://me:word@host/a.nc3z?signature=x"), "https://host/a.nc3z");

@@ -20,7 +20,7 @@ use std::time::Instant;
 use tokio::runtime::Runtime;
 use url::Url;
 
-/// Threads that wait for servers.
+/// The number of threads that wait for servers.
 const IO_THREADS: usize = 2;
 
 static RUNTIME: PerProcess<Runtime> = PerProcess::empty();
@@ -35,18 +35,19 @@ fn runtime() -> io::Result<Arc<Runtime>> {
     })
 }
 
-/// An object in a store. Every request asks for the object that was opened, by its entity tag; where the store knows none, by length
-/// and time. The object's beginning, which came with its length, is kept.
+/// An object in a store. Every request is for the object that was opened, identified by its entity tag. If
+/// the store has no tags, the object is identified by length and time. The first bytes, which came with the
+/// length, are kept.
 pub struct ObjectSource {
     target: Arc<Target>,
-    /// Connections of this process.
+    /// The connections of this process.
     store: PerProcess<Arc<dyn ObjectStore>>,
     head: Bytes,
     reach: Reach,
     pace: Arc<Pace>,
 }
 
-/// What requests are about.
+/// The object of requests.
 struct Target {
     url: Url,
     path: Path,
@@ -56,7 +57,7 @@ struct Target {
     requests: AtomicU64,
 }
 
-/// What tells an object from another in its place.
+/// The properties that change when an object is replaced.
 #[derive(Clone, PartialEq, Eq)]
 struct Version {
     etag: Option<String>,
@@ -69,8 +70,8 @@ impl Version {
         Version { etag: meta.e_tag.clone(), modified: meta.last_modified.timestamp_millis(), len: meta.size }
     }
 
-    /// Whether the other is of the same object: by tag where both have one, and by time too where that is weak: it stands for
-    /// contents that are as good, not for the same bytes.
+    /// Returns whether the other version is the same object: by tag if both have one. If the tag is weak,
+    /// also by time, since a weak tag means equivalent contents, not identical bytes.
     fn is(&self, other: &Version) -> bool {
         self.len == other.len
             && match (&self.etag, &other.etag) {
@@ -80,7 +81,7 @@ impl Version {
             }
     }
 
-    /// What a server can compare; weak tags may not be compared so.
+    /// Returns the tag for `If-Match`. None for a weak tag, which must not be used there.
     fn condition(&self) -> Option<String> {
         self.etag.clone().filter(|tag| !is_weak(tag))
     }
@@ -95,16 +96,17 @@ fn is_weak(tag: &str) -> bool {
 }
 
 impl ObjectSource {
-    /// Opens an object by one request, for its first bytes; with them come its length and its tag.
+    /// Opens an object by one request for its first bytes, which also returns its length and its tag.
     ///
     /// # Errors
-    /// No such object; no answer; a server that does not serve byte ranges; options that do not fit.
+    /// There is no such object, there is no answer, the server does not support byte ranges, or an option is
+    /// not valid.
     pub fn open(url: &str, options: &RemoteOptions) -> Result<Self> {
         let parsed = Url::parse(url).map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e));
         let parsed = parsed.map_err(|e| Error::io("open", Some(secrets::cut(url).as_ref()), e))?;
         let failed = |e: io::Error| failure("open", &e, &parsed, options);
         let (store, path) = store::build(&parsed, options).map_err(failed)?;
-        // The header of most classic files is in the first request, too.
+        // The first request also contains the header of most classic files.
         let reach = Reach::REMOTE.with_ends(64 << 10, Reach::REMOTE.tail_len);
         let (meta, head) = {
             let (store, path) = (Arc::clone(&store), path.clone());
@@ -123,7 +125,7 @@ impl ObjectSource {
         Ok(ObjectSource { target: Arc::new(target), store: PerProcess::of(store), head, reach, pace })
     }
 
-    /// With another idea of what requests cost.
+    /// Sets the assumed cost of requests.
     #[must_use]
     pub fn with_reach(mut self, reach: Reach) -> Self {
         self.reach = reach;
@@ -131,7 +133,7 @@ impl ObjectSource {
         self
     }
 
-    /// Requests made so far, repeated ones counted once.
+    /// The number of requests so far. A repeated request counts once.
     pub fn requests(&self) -> u64 {
         self.target.requests.load(Ordering::Relaxed)
     }
@@ -154,7 +156,8 @@ impl ObjectSource {
     }
 }
 
-/// The bytes of ranges, in their order, by as many requests at once as the pace allows.
+/// Fetches ranges and returns their bytes in the same order. The pace limits the number of concurrent
+/// requests.
 async fn paced(
     target: Arc<Target>,
     store: Arc<Arc<dyn ObjectStore>>,
@@ -175,7 +178,7 @@ async fn paced(
             under_way.push(async move {
                 let asked = Instant::now();
                 let answer = target.ask(&***store, &range).await?;
-                // Only while others wait for their turn is the pace what limits.
+                // The time is measured only while other requests are waiting.
                 if !is_last {
                     pace.answered(asked.elapsed());
                 }
@@ -191,14 +194,14 @@ async fn paced(
     }
 }
 
-/// Why a range was not read.
+/// The reason why a range was not read.
 enum Refused {
     Io(io::Error),
     Replaced(String),
 }
 
 impl Target {
-    /// The answer to a request for one range of the object that was opened.
+    /// Requests one range of the opened object, and returns the answer.
     async fn ask(&self, store: &dyn ObjectStore, range: &Range<u64>) -> Result<GetResult, Refused> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let options = GetOptions {
@@ -211,7 +214,7 @@ impl Target {
         if self.version.is(&found) { Ok(answer) } else { Err(self.replaced(&found.words(), range)) }
     }
 
-    /// Exactly the range's bytes.
+    /// Returns exactly the bytes of the range.
     async fn receive(&self, answer: GetResult, range: &Range<u64>) -> Result<Bytes, Refused> {
         let len = range.end - range.start;
         let bytes = body(answer.into_stream(), len).await.map_err(|e| self.refused(&e, range))?;
@@ -231,7 +234,7 @@ impl Target {
     }
 }
 
-/// The first bytes, and what the store says of the object with them.
+/// Returns the first bytes, and the store's metadata of the object.
 async fn first(store: &dyn ObjectStore, path: &Path, len: u64) -> io::Result<(ObjectMeta, Bytes)> {
     let range = 0..len;
     let options = GetOptions { range: Some(GetRange::Bounded(range.clone())), ..GetOptions::default() };
@@ -246,7 +249,7 @@ async fn first(store: &dyn ObjectStore, path: &Path, len: u64) -> io::Result<(Ob
     Ok((meta, counted(bytes, len, &range)?))
 }
 
-/// The bytes of an answer; where they are more than `len`, not all of them: a server may send without end.
+/// Returns the bytes of an answer. Stops after more than `len` bytes: a server may send without end.
 async fn body(
     stream: impl Stream<Item = object_store::Result<Bytes>>,
     len: u64,
@@ -290,7 +293,7 @@ fn words(range: &Range<u64>) -> String {
     format!("{}-{}", range.start, range.end.saturating_sub(1))
 }
 
-/// A store's error with the range that it is about.
+/// Adds the range to a store's error.
 fn in_range(e: &StoreError, range: &Range<u64>) -> io::Error {
     let message = without_page(&chain(e)).to_owned();
     let kind = match e {
@@ -318,20 +321,20 @@ fn in_range(e: &StoreError, range: &Range<u64>) -> io::Error {
     io::Error::new(kind, format!("bytes {}: {message}", words(range)))
 }
 
-/// A message without the page that a server sent with its status.
+/// Removes the HTML page that a server sent with its status from a message.
 fn without_page(message: &str) -> &str {
     let lower = message.to_ascii_lowercase();
     let page = ["<!doctype", "<html", "<?xml"].into_iter().filter_map(|begin| lower.find(begin)).min();
     message[..page.unwrap_or(message.len())].trim_end_matches([' ', ':', '\n', '\r'])
 }
 
-/// An error of this URL, which tells none of its secrets.
+/// Makes an error for this URL, without its secrets.
 fn failure(what: &'static str, e: &io::Error, url: &Url, options: &RemoteOptions) -> Error {
     let e = io::Error::new(e.kind(), secrets::hidden(&chain(e), url, &options.secrets()));
     Error::io(what, Some(secrets::shown(url).as_ref()), e)
 }
 
-/// A message and its causes', none said twice.
+/// Joins a message and its causes, without repetitions.
 fn chain(e: &dyn std::error::Error) -> String {
     let mut out = e.to_string();
     let mut cause = e.source();
@@ -345,11 +348,12 @@ fn chain(e: &dyn std::error::Error) -> String {
     out
 }
 
-/// Runs on this crate's threads, whichever thread waits: also one that belongs to another runtime, where blocking on a future panics.
+/// Runs a future on this crate's threads. The calling thread may belong to another runtime, in which blocking
+/// on a future would panic.
 fn wait<T: Send + 'static>(work: impl Future<Output = io::Result<T>> + Send + 'static) -> io::Result<T> {
     let (send, receive) = sync_channel(1);
     runtime()?.spawn(async move {
-        // Whoever waits is there until this is sent.
+        // The receiver exists until this is sent.
         let _ = send.send(work.await);
     });
     receive.recv().unwrap_or_else(|_| Err(io::Error::other("the request ended without an answer")))
@@ -380,7 +384,7 @@ impl ByteSource for ObjectSource {
                 );
             }
         }
-        // Empty ranges and the object's beginning take no request.
+        // Empty ranges and the first bytes of the object take no request.
         let is_held = |range: &Range<u64>| range.is_empty() || range.end <= self.head.len() as u64;
         let wanted: Vec<Range<u64>> = ranges.iter().filter(|range| !is_held(range)).cloned().collect();
         let cut = ranges::Cut::new(&wanted, &self.reach, self.pace.limit());
@@ -405,7 +409,7 @@ impl ByteSource for ObjectSource {
         Some(self.target.version.words().into())
     }
 
-    /// The beginning came when the object was opened: only the end is asked for.
+    /// The first bytes came when the object was opened: only the last bytes are requested.
     fn ends(&self, _: u64, tail: u64) -> Result<(Bytes, Bytes)> {
         let (len, held) = (self.len(), self.head.len() as u64);
         if held >= len {

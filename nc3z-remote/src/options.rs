@@ -1,10 +1,10 @@
-//! How to reach a store.
+//! The options of access to a store.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-/// How to reach a store: settings of the store by name, time-outs, retries.
+/// The options of access to a store: settings by name, time-outs, retries.
 #[derive(Clone)]
 pub struct RemoteOptions {
     pub(crate) settings: BTreeMap<String, String>,
@@ -14,7 +14,7 @@ pub struct RemoteOptions {
     pub(crate) retry_time: Duration,
 }
 
-/// Without the settings' values: they may be secrets.
+/// Without the values of settings, which may be secret.
 impl fmt::Debug for RemoteOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&String> = self.settings.keys().collect();
@@ -41,30 +41,32 @@ impl Default for RemoteOptions {
 }
 
 impl RemoteOptions {
-    /// A setting of the store, such as `region`, `endpoint`, `skip_signature` or `access_key_id`; the crate `object_store` lists them. They
-    /// replace the environment's (`AWS_*`, `GOOGLE_*`, `AZURE_*`). HTTP servers have `bearer_token` and `header.NAME`, which
-    /// replace those of [`crate::HEADERS_VARIABLE`].
+    /// Sets a setting of the store, such as `region`, `endpoint`, `skip_signature` or `access_key_id`; the
+    /// crate `object_store` lists them. Settings replace those of the environment (`AWS_*`, `GOOGLE_*`,
+    /// `AZURE_*`). HTTP servers have `bearer_token` and `header.NAME`, which replace those of
+    /// [`crate::HEADERS_VARIABLE`].
     #[must_use]
     pub fn with_setting(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.settings.insert(name.into(), value.into());
         self
     }
 
-    /// Values that no message may show.
+    /// Values that must not appear in messages.
     pub(crate) fn secrets(&self) -> Vec<String> {
         let environment = std::env::var(crate::HEADERS_VARIABLE).unwrap_or_default();
         let headers = environment.lines().filter_map(|line| Some(line.split_once(':')?.1.trim().to_owned()));
         self.settings.values().cloned().chain(headers).collect()
     }
 
-    /// How long one request may take, its answer included; and how long a connection.
+    /// Sets the time limits of a request, including its answer, and of making a connection.
     #[must_use]
     pub fn with_timeouts(mut self, request: Duration, connect: Duration) -> Self {
         (self.request_time, self.connect_time) = (request, connect);
         self
     }
 
-    /// How often a request is repeated that the server was too busy for or that broke off, and for how long in all.
+    /// Sets how often a request is repeated after the server was too busy or the connection broke, and the
+    /// total time for that.
     #[must_use]
     pub fn with_retries(mut self, retries: usize, within: Duration) -> Self {
         (self.retries, self.retry_time) = (retries, within);

@@ -1,26 +1,30 @@
-//! How many requests are under way at once: as many as the server answers without making them wait for each other.
+//! Controls the number of concurrent requests: as many as the server answers without making them wait for
+//! each other.
 //!
-//! After every round of requests the times to their answers are compared with those of the quickest round. While they stay as they
-//! are, the number doubles; where requests wait several times as long, it is halved.
+//! After every round of requests, their response times are compared with those of the quickest round. While
+//! they are about the same, the number of requests doubles. If they are several times as long, it is halved.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Requests at once to begin with.
+/// The number of concurrent requests at the start.
 const FIRST: usize = 16;
-/// Requests at once where a server is slow to answer several.
+/// The minimal number of concurrent requests, for a slow server.
 const LEAST: usize = 4;
-/// A round may take so much longer than the quickest one, in halves, and the number doubles: one and a half times.
+/// The number of requests doubles after a round that took at most SAME / 2 = 1.5 times as long as the
+/// quickest one.
 const SAME: u32 = 3;
-/// From so many times the quickest round on, in halves, requests wait for each other: three times.
+/// The number of requests is halved after a round that took more than CROWDED / 2 = 3 times as long as the
+/// quickest one.
 const CROWDED: u32 = 6;
-/// The part by which the quickest round is forgotten with each round, since ways to servers change.
+/// The time of the quickest round is increased by 1 / FORGOTTEN after each round, since the connection to a
+/// server changes.
 const FORGOTTEN: u32 = 16;
 
-/// Requests at once to one object.
+/// Controls the concurrent requests to one object.
 pub(crate) struct Pace {
-    /// Under way now, of all readers.
+    /// The number of current requests of all readers.
     busy: AtomicUsize,
     round: Mutex<Round>,
 }
@@ -33,7 +37,7 @@ struct Round {
 }
 
 impl Pace {
-    /// At most `most` at once.
+    /// Allows at most `most` concurrent requests.
     pub(crate) fn new(most: usize) -> Self {
         let most = most.max(1);
         let round = Round { limit: FIRST.min(most), most, times: Vec::new(), quickest: None };
@@ -44,12 +48,12 @@ impl Pace {
         self.round.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Requests at once, now.
+    /// The current limit of concurrent requests.
     pub(crate) fn limit(&self) -> usize {
         self.round().limit
     }
 
-    /// A request's turn, if there is room for one more.
+    /// Admits a request, if there is room for one more.
     pub(crate) fn enter(&self) -> Option<Turn<'_>> {
         let limit = self.limit();
         let enter = |busy| (busy < limit).then_some(busy + 1);
@@ -57,13 +61,13 @@ impl Pace {
         entered.is_ok().then(|| Turn(&self.busy))
     }
 
-    /// A request's turn although there is no room: whoever has none under way would wait for ever.
+    /// Admits a request even if there is no room: a reader without any request would wait for ever.
     pub(crate) fn push_in(&self) -> Turn<'_> {
         self.busy.fetch_add(1, Ordering::Relaxed);
         Turn(&self.busy)
     }
 
-    /// A request was answered after `time`; others were waiting for their turn.
+    /// Records that a request was answered after `time`, while others were waiting.
     pub(crate) fn answered(&self, time: Duration) {
         let mut round = self.round();
         round.times.push(time);
@@ -76,7 +80,7 @@ impl Pace {
 impl Round {
     fn close(&mut self) {
         self.times.sort_unstable();
-        // A quarter of the way up: connections that had to be made first, and single slow answers, say nothing of the server's limit.
+        // The first quartile: new connections and single slow answers do not show the server's limit.
         let now = self.times[self.times.len() / 4];
         self.times.clear();
         let before = self.quickest.map_or(now, |quickest| quickest + quickest / FORGOTTEN);
@@ -89,7 +93,7 @@ impl Round {
     }
 }
 
-/// A request under way.
+/// An admitted request.
 pub(crate) struct Turn<'p>(&'p AtomicUsize);
 
 impl Drop for Turn<'_> {
@@ -102,7 +106,7 @@ impl Drop for Turn<'_> {
 mod tests {
     use super::*;
 
-    /// Rounds against a server that answers after 50 ms, so many requests at once; others wait.
+    /// Simulates rounds with a server that answers `at_once` requests after 50 ms. Further requests wait.
     fn rounds(pace: &Pace, at_once: usize, rounds: usize) -> usize {
         for _ in 0..rounds {
             let limit = pace.limit();
@@ -119,7 +123,7 @@ mod tests {
         assert_eq!(pace.limit(), 16);
         assert_eq!(rounds(&pace, 1000, 1), 32);
         assert_eq!(rounds(&pace, 1000, 5), 128);
-        // The server bears four at once from now on.
+        // The server now answers only four at once.
         let crowded = rounds(&pace, 4, 6);
         assert!((4..=32).contains(&crowded), "{crowded}");
         assert_eq!(rounds(&pace, 1000, 40), 128);

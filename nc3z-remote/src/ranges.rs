@@ -1,20 +1,21 @@
-//! Long ranges are asked for in parts, so that these come at once.
+//! Divides long ranges into parts, which are requested concurrently.
 
 use bytes::{Bytes, BytesMut};
 use nc3z_reader::source::Reach;
 use std::ops::Range;
 
-/// Ranges in parts.
+/// Ranges divided into parts.
 pub(crate) struct Cut {
     /// The parts of all ranges, in their order.
     pub(crate) parts: Vec<Range<u64>>,
-    /// Parts of each range.
+    /// The number of parts of each range.
     counts: Vec<usize>,
 }
 
 impl Cut {
-    /// Parts of at most [`Reach::request_len`]. They are shorter where there are fewer of them than requests at once, but never so short
-    /// that a request costs more than its bytes.
+    /// Divides ranges into parts of at most [`Reach::request_len`]. If there are fewer parts than concurrent
+    /// requests, the parts are shorter, but not so short that a request takes longer than the transfer of its
+    /// bytes.
     pub(crate) fn new(ranges: &[Range<u64>], reach: &Reach, at_once: usize) -> Self {
         let total = ranges.iter().map(|r| r.end.saturating_sub(r.start)).fold(0, u64::saturating_add);
         let share = total.div_ceil(at_once.max(1) as u64);
@@ -33,7 +34,7 @@ impl Cut {
         cut
     }
 
-    /// The bytes of each range from those of the parts.
+    /// Joins the bytes of the parts to the bytes of each range.
     pub(crate) fn join(&self, parts: Vec<Bytes>) -> Vec<Bytes> {
         let mut parts = parts.into_iter();
         let mut one = |&count: &usize| {

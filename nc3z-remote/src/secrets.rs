@@ -1,18 +1,18 @@
-//! What messages must not tell: user, password and query of a URL; a query may be a signature.
+//! Removes secrets from messages: user, password and query of a URL. A query may be a signature.
 
 use std::borrow::Cow;
 use url::Url;
 
-/// What stands for a part that is not told.
+/// The replacement for a removed part.
 const HIDDEN: &str = "...";
 
-/// What is shorter is looked for only in URLs: it would be found in other words, and in numbers.
+/// Shorter secrets are removed only from URLs, because they occur in other words and in numbers.
 const SHORTEST_SECRET: usize = 6;
 
-/// The URL without what must not be shown.
+/// Returns the URL without its secrets.
 pub(crate) fn shown(url: &Url) -> String {
     let mut shown = url.clone();
-    // A URL that cannot have these has none.
+    // URLs for which this is an error have no user.
     let _ = shown.set_username("");
     let _ = shown.set_password(None);
     shown.set_query(None);
@@ -20,7 +20,7 @@ pub(crate) fn shown(url: &Url) -> String {
     shown.to_string()
 }
 
-/// The same of a text that should be a URL and is none.
+/// Removes secrets from a text that should be a URL but cannot be parsed.
 pub(crate) fn cut(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     let Some((scheme, address)) = url.split_once("://") else { return url.to_owned() };
@@ -28,8 +28,9 @@ pub(crate) fn cut(url: &str) -> String {
     format!("{scheme}://{}", &address[host.rfind('@').map_or(0, |at| at + 1)..])
 }
 
-/// A message about requests to `url`: neither its secrets nor those of any other URL in it, such as one that a server redirects to.
-/// Servers repeat requests, their query or single values of it in the text of an error; `more` are other secrets that were sent.
+/// Removes secrets from a message about requests to `url`: those of this URL, and those of other URLs in the
+/// message, for example after a redirect. Servers repeat the query or single values of it in error texts.
+/// `more` are other secrets that were sent.
 pub(crate) fn hidden(message: &str, url: &Url, more: &[String]) -> String {
     let mut message = message.to_owned();
     let query = url.query().unwrap_or_default();
@@ -39,7 +40,7 @@ pub(crate) fn hidden(message: &str, url: &Url, more: &[String]) -> String {
     message = of_urls(&message);
     let raw = query.split('&').filter_map(|pair| pair.split_once('=')).map(|(_, value)| value.into());
     let values = url.query_pairs().map(|(_, value)| value).chain(raw);
-    // The whole query before its parts, of which it consists.
+    // The whole query is replaced before its parts.
     let secrets = [query.into(), url.password().unwrap_or_default().into()].into_iter().chain(values);
     let secrets = secrets.chain(more.iter().map(|secret| secret.as_str().into()));
     for secret in secrets.filter(|secret: &Cow<str>| secret.len() >= SHORTEST_SECRET) {
@@ -48,7 +49,7 @@ pub(crate) fn hidden(message: &str, url: &Url, more: &[String]) -> String {
     message
 }
 
-/// The text with every URL in it cut to scheme, host and path.
+/// Cuts every URL in a text to scheme, host and path.
 fn of_urls(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

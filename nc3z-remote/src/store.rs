@@ -1,4 +1,4 @@
-//! From a URL to a store and a path in it.
+//! Makes a store and a path in it from a URL.
 
 use crate::headers;
 use crate::options::RemoteOptions;
@@ -12,10 +12,10 @@ use std::io;
 use std::sync::{Arc, Once};
 use url::Url;
 
-/// Schemes that name objects.
+/// The schemes of object URLs.
 const SCHEMES: [&str; 10] = ["http", "https", "s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl"];
 
-/// Whether `text` is a URL of an object, by its scheme.
+/// Returns whether `text` is the URL of an object, by its scheme.
 ///
 /// ```
 /// assert!(nc3z_remote::is_url("s3://bucket/tas.nc.nc3z"));
@@ -25,11 +25,11 @@ pub fn is_url(text: &str) -> bool {
     text.split_once("://").is_some_and(|(scheme, _)| SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()))
 }
 
-/// The store of a URL, and the object's path in it.
+/// Returns the store of a URL, and the object's path in it.
 pub(crate) fn build(url: &Url, options: &RemoteOptions) -> io::Result<(Arc<dyn ObjectStore>, Path)> {
     static PROVIDER: Once = Once::new();
     let environment = std::env::var(headers::HEADERS_VARIABLE).ok();
-    // A provider that the program has named already stays.
+    // A provider that the program has already installed is kept.
     PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
     let wrong = |e: object_store::Error| io::Error::new(io::ErrorKind::InvalidInput, e);
     let client = ClientOptions::new()
@@ -54,11 +54,11 @@ pub(crate) fn build(url: &Url, options: &RemoteOptions) -> io::Result<(Arc<dyn O
         let client =
             client.with_default_headers(headers::of(url, &options.settings, environment.as_deref())?);
         let path = Path::from_url_path(url.path()).map_err(|e| wrong(e.into()))?;
-        // The query stays with the server's address: it may be a signature.
+        // The query stays in the server's address: it may be a signature.
         let mut base = url.clone();
         base.set_path("");
         base.set_fragment(None);
-        // These are sent as a header; a URL that cannot have them has none.
+        // These are sent as a header. URLs for which this is an error have none.
         let _ = (base.set_username(""), base.set_password(None));
         let store = HttpBuilder::new().with_url(base.as_str()).with_client_options(client).with_retry(retry);
         return Ok((Arc::new(store.build().map_err(wrong)?), path));

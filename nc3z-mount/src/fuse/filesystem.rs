@@ -1,4 +1,4 @@
-//! Requests of the kernel, answered from the view.
+//! Answers requests of the kernel from the view.
 
 use crate::view::{Attr, Entry, Handle, Kind, View};
 use fuser::{
@@ -14,18 +14,19 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-/// How long the kernel keeps a name, and what is not an original: a commit or another archive of the name is seen after this.
+/// The time that the kernel caches a name, and attributes of files other than originals. A commit, or another
+/// archive of the same name, is visible after this time.
 const NAME_TTL: Duration = Duration::from_secs(1);
-/// How long the kernel keeps the attributes of an original: behind a number they never change.
+/// The time that the kernel caches the attributes of an original: for a given number they never change.
 const FIXED_TTL: Duration = Duration::from_secs(24 * 3600);
-/// Requests that the kernel may have under way for its own read-ahead: those of some files at once.
+/// The maximal number of requests for the kernel's own read-ahead: those of some files at once.
 const BACKGROUND: u16 = 64;
-/// Blocks in which the view likes to be read, as `stat` tells: the size of most tiles.
+/// The preferred block size that `stat` reports: the size of most tiles.
 const BLOCK_SIZE: u32 = 1 << 20;
 /// The attribute that names the archive.
 const ARCHIVE_XATTR: &[u8] = b"user.nc3z.archive";
 
-/// Things that are open, by the numbers that the kernel was given for them.
+/// Open objects, by the numbers that the kernel got for them.
 struct Table<T> {
     open: RwLock<HashMap<u64, Arc<T>>>,
     next: AtomicU64,
@@ -59,7 +60,7 @@ pub(crate) struct ViewFs {
     view: Arc<View>,
     files: Table<Handle>,
     directories: Table<Vec<Entry>>,
-    /// Files that are open.
+    /// The number of open files.
     open: Arc<AtomicUsize>,
 }
 
@@ -74,7 +75,7 @@ impl ViewFs {
     }
 }
 
-/// The number by which the kernel knows an error.
+/// Returns the error number for the kernel.
 fn errno(e: &io::Error) -> Errno {
     if let Some(code) = e.raw_os_error() {
         return Errno::from_i32(code);
@@ -122,7 +123,7 @@ fn ttl_of(attr: &Attr) -> Duration {
     if attr.is_fixed { FIXED_TTL } else { NAME_TTL }
 }
 
-/// Answers for an attribute's value: its length, where only that is asked for.
+/// Answers with an attribute's value, or with its length if only that is requested.
 fn reply_xattr(value: Result<Vec<u8>, Errno>, size: u32, reply: ReplyXattr) {
     match value {
         Err(e) => reply.error(e),
@@ -252,7 +253,7 @@ impl Filesystem for ViewFs {
         let dots = [".", ".."].map(|name| (ino, FileType::Directory, OsStr::new(name)));
         let names = entries.iter().map(|e| (INodeNo(e.ino), type_of(e.kind), e.name.as_os_str()));
         let all = (1..).zip(dots.into_iter().chain(names));
-        // Each is numbered by how many come before the next.
+        // The offset of an entry is the number of entries up to it.
         for (next, (ino, kind, name)) in all.skip(usize::try_from(offset).unwrap_or(usize::MAX)) {
             if reply.add(ino, next, kind, name) {
                 break;

@@ -1,8 +1,9 @@
 //! A view as a FUSE file system, read-only, without libfuse.
 //!
-//! The page cache stays from one open to the next, since a number's bytes never change ([`crate::view`]); names are asked for again after a
-//! second, so that commits and replaced archives are seen. An error of a read is for the pages that it meets: a request of several pages
-//! that meets a damaged one fails, and the kernel then asks for each page alone.
+//! The page cache is kept between opens, since the bytes of a number never change ([`crate::view`]). Names
+//! are looked up again after a second, so that commits and replaced archives are visible. A read error
+//! affects only the damaged pages: a request of several pages with a damaged one fails, and the kernel then
+//! requests each page separately.
 
 mod filesystem;
 mod mounted;

@@ -1,4 +1,4 @@
-//! A mount: made, waited for, taken away.
+//! Makes a mount, waits for it, and removes it.
 
 use super::filesystem::ViewFs;
 use crate::view::View;
@@ -13,29 +13,29 @@ use std::time::Duration;
 
 /// The least number of threads that answer the kernel. A thread that decodes a tile delays only requests for that tile.
 const THREADS: usize = 4;
-/// Bytes that the kernel reads ahead of who reads forward, where we may say: a tile of the usual size.
+/// The kernel's read-ahead in KiB, if we may set it: a tile of the usual size.
 const KERNEL_AHEAD_KIB: u32 = 1024;
 
 /// Options of a mount.
 #[derive(Debug, Clone, Default)]
 pub struct MountOptions {
-    /// Other users may use it, as far as the files' own permissions go.
+    /// True if other users may use the mount, as far as the files' permissions allow.
     pub allow_other: bool,
 }
 
-/// A view that is mounted. It stays mounted when this is dropped: [`Mounted::detach`] takes it away.
+/// A mounted view. Dropping this does not unmount it: use [`Mounted::detach`].
 pub struct Mounted {
-    // Dropped it would unmount by path, when another file system may be mounted there.
+    // Dropping it would unmount by path, where another file system may be mounted by then.
     session: ManuallyDrop<BackgroundSession>,
     view: Arc<View>,
     mountpoint: PathBuf,
     open: Arc<AtomicUsize>,
 }
 
-/// Mounts a view. It answers when this returns.
+/// Mounts a view. It answers requests when this returns.
 ///
 /// # Errors
-/// What the system says: no `/dev/fuse`, no right to mount, a mount point that is none.
+/// An error of the system: no `/dev/fuse`, no permission to mount, an invalid mount point.
 pub fn mount(view: Arc<View>, mountpoint: &Path, options: &MountOptions) -> io::Result<Mounted> {
     let mountpoint = mountpoint.canonicalize()?;
     let mut config = Config::default();
@@ -83,17 +83,18 @@ impl Mounted {
         self.is_over()
     }
 
-    /// Files of it that are open.
+    /// The number of its open files.
     pub fn open_files(&self) -> usize {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// Where it is mounted.
+    /// The path of the mount point.
     pub fn mountpoint(&self) -> &Path {
         &self.mountpoint
     }
 
-    /// Takes it away from its place at once. Files that are open go on being served until they are closed; then [`Mounted::is_over`].
+    /// Removes the mount from its path at once. Open files are served until they are closed; then
+    /// [`Mounted::is_over`] is true.
     ///
     /// # Errors
     /// The system's error. It is no error if the mount is already gone.
@@ -119,7 +120,7 @@ fn detach_here(_: &Path) -> io::Result<()> {
     Err(io::ErrorKind::PermissionDenied.into())
 }
 
-/// Users who are not root unmount by the program that mounted for them.
+/// Unmounts by the helper program: users other than root need it.
 fn by_helper(mountpoint: &Path) -> io::Result<()> {
     let mut last = io::Error::from(io::ErrorKind::NotFound);
     for (program, options) in
@@ -138,7 +139,8 @@ fn by_helper(mountpoint: &Path) -> io::Result<()> {
     Err(last)
 }
 
-/// Asks the kernel to read further ahead than its usual 128 KiB: fewer requests. Only root may; without, all else is the same.
+/// Increases the kernel's read-ahead from the usual 128 KiB, for fewer requests. Only root may do that;
+/// otherwise nothing else changes.
 fn widen_ahead(mountpoint: &Path) {
     let Ok(stat) = rustix::fs::stat(mountpoint) else { return };
     let (major, minor) = (rustix::fs::major(stat.st_dev), rustix::fs::minor(stat.st_dev));

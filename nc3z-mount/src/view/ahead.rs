@@ -1,4 +1,5 @@
-//! Reading ahead by tiles: while a program reads forward, the tiles that it will come to are decoded into the cache, in parallel.
+//! Read-ahead by tiles: while a program reads forward, the next tiles are decoded into the cache, in
+//! parallel.
 
 use super::original::Original;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -7,14 +8,15 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes that are decoded ahead of a reader, for each thread.
+/// The number of bytes that are decoded ahead of a reader, for each thread.
 const AHEAD_LEN: u64 = 4 << 20;
-/// How far from the end of the last read one may begin and still go forward: the kernel's own read-ahead asks for several
-/// parts at once, and they come in any order.
+/// The maximal distance from the end of the last read at which a read still counts as forward: the kernel's
+/// read-ahead sends several requests at once, which arrive in any order.
 const SLACK: u64 = 2 << 20;
-/// Bytes read in a row after which a reader is taken to go on: two requests of the kernel's usual read-ahead.
+/// The number of consecutive bytes after which a reader is expected to continue: two requests of the kernel's
+/// usual read-ahead.
 const BEGUN: u64 = 256 << 10;
-/// Tiles that wait to be decoded, for each thread.
+/// The maximal number of tiles that wait to be decoded, for each thread.
 const WAITING: usize = 8;
 
 /// The progress of a reader of one open file.
@@ -27,7 +29,7 @@ pub(crate) struct Stride {
 }
 
 impl Stride {
-    /// Notes a read; gives what is to be decoded ahead.
+    /// Records a read. Returns the range to decode ahead.
     pub(crate) fn note(&mut self, offset: u64, len: u64, ahead_len: u64) -> Option<Range<u64>> {
         let end = offset.saturating_add(len);
         let is_first = self.end == 0 && offset > 0;
@@ -37,7 +39,7 @@ impl Stride {
         }
         self.end = self.end.max(end);
         self.ahead = self.ahead.max(self.end);
-        // In pieces worth a decision: half of what is kept ahead.
+        // Decodes ahead in parts of at least half of the read-ahead length.
         if self.end - self.begin < BEGUN || self.ahead - self.end > ahead_len / 2 {
             return None;
         }
@@ -62,12 +64,13 @@ impl Ahead {
         Ok(Ahead { pool, waiting: Arc::default(), threads })
     }
 
-    /// Bytes to decode ahead of a reader: less where the cache is small, and nothing without one.
+    /// The number of bytes to decode ahead of a reader: less for a small cache, and 0 without a cache.
     pub(crate) fn len(&self, original: &Original) -> u64 {
         (AHEAD_LEN * self.threads as u64).min(original.archive.cache().budget() / 8)
     }
 
-    /// Decodes the tiles of a range that are not in the cache. What cannot be read, its reader will find.
+    /// Decodes the tiles of a range that are not in the cache. Read errors are reported when the tile is
+    /// read.
     pub(crate) fn decode(&self, original: &Arc<Original>, range: Range<u64>) {
         let archive = &original.archive;
         for (array, tile) in archive.tiles_of_original(range).unwrap_or_default() {

@@ -1,9 +1,9 @@
-//! Attributes of files: of the source's, and of those that the view shows.
+//! Attributes of files: of those in the source, and of those in the view.
 
 use sha2::{Digest, Sha256};
 use std::time::SystemTime;
 
-/// Bytes of a block, as `stat` counts them.
+/// The length of a block in `stat`, in bytes.
 pub const BLOCK_LEN: u64 = 512;
 
 /// The kind of a file of the view.
@@ -26,7 +26,7 @@ pub struct Attr {
     pub kind: Kind,
     /// Length in bytes.
     pub size: u64,
-    /// Blocks of [`BLOCK_LEN`] bytes that it takes: of an original, those of its archive.
+    /// The number of blocks of [`BLOCK_LEN`] bytes on disk: for an original, those of its archive.
     pub blocks: u64,
     /// Permission bits.
     pub mode: u16,
@@ -36,11 +36,11 @@ pub struct Attr {
     pub gid: u32,
     /// Time of the last read.
     pub accessed: SystemTime,
-    /// Time of the last change of content: archives carry that of their original.
+    /// Time of the last change of content. An archive has the time of its original.
     pub modified: SystemTime,
     /// Time of the last change of the inode.
     pub changed: SystemTime,
-    /// True where neither the bytes nor the size behind this number ever change.
+    /// True if neither the bytes nor the size of this number ever change.
     pub is_fixed: bool,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Stat {
     pub(crate) accessed: SystemTime,
     pub(crate) modified: SystemTime,
     pub(crate) changed: SystemTime,
-    /// Which file it is, whatever it is called.
+    /// The identity of the file, independent of its name.
     pub(crate) file: u64,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct Signature {
 }
 
 impl Signature {
-    /// All of it as one number.
+    /// Returns a digest of all attributes.
     pub(crate) fn digest(&self) -> [u8; 32] {
         let time = |t: SystemTime| {
             let (sign, since) = match t.duration_since(SystemTime::UNIX_EPOCH) {
@@ -90,7 +90,7 @@ impl Stat {
         Signature { file, len, modified, changed }
     }
 
-    /// The attributes of a file that is shown as it is.
+    /// Returns the attributes of a file that is shown unchanged.
     pub(crate) fn attr(&self, ino: u64) -> Attr {
         Attr {
             ino,
@@ -118,13 +118,13 @@ pub(crate) fn kind_of(kind: std::fs::FileType) -> Option<Kind> {
     }
 }
 
-/// A number that follows from the parts alone, on any machine and in any run.
+/// Returns a number that depends only on the parts, on any machine and in any run.
 pub(crate) fn number(parts: &[&[u8]]) -> u64 {
     let digest = digest(parts);
     u64::from_le_bytes(digest[..8].try_into().expect("eight bytes"))
 }
 
-/// The same, of all bytes.
+/// Returns a digest that depends only on the parts.
 pub(crate) fn digest(parts: &[&[u8]]) -> [u8; 32] {
     let mut sha = Sha256::new();
     for part in parts {

@@ -1,22 +1,23 @@
-//! Events of a view that its operator should know of.
+//! Events of a view for its operator.
 
 use nc3z_reader::{Archive, Error, TilePlace};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Something that whoever runs the view should know.
+/// An event for the operator of a view.
 #[non_exhaustive]
 pub enum Event<'e> {
-    /// Bytes of an original cannot be read: a tile is damaged, or gone with a part of the archive. Told once for each tile.
+    /// Bytes of an original cannot be read: a tile is damaged, or missing because a part of the archive is.
+    /// Reported once for each tile.
     Damaged {
         /// The archive's path.
         path: &'e Path,
         /// The archive.
         archive: &'e Archive,
-        /// The hyperslab that the tile holds.
+        /// The hyperslab of the tile.
         place: &'e TilePlace,
-        /// Why.
+        /// The reason.
         error: &'e Error,
     },
     /// More tiles of the original are damaged. They are not reported.
@@ -24,21 +25,21 @@ pub enum Event<'e> {
         /// The archive's path.
         path: &'e Path,
     },
-    /// Bytes of an original cannot be read, and it is no tile's fault.
+    /// Bytes of an original cannot be read, for another reason than a damaged tile.
     Unread {
         /// The archive's path.
         path: &'e Path,
-        /// Why.
+        /// The reason.
         error: &'e Error,
     },
-    /// An archive cannot be opened. Told once for each state of the file.
+    /// An archive cannot be opened. Reported once for each state of the file.
     Unopened {
         /// The archive's path.
         path: &'e Path,
-        /// Why.
+        /// The reason.
         error: &'e io::Error,
     },
-    /// An archive is not shown, because the original is there as a file too.
+    /// An archive is not shown, because a file with the original's name exists.
     Hidden {
         /// The archive's path.
         path: &'e Path,

@@ -12,23 +12,24 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The state of an open file: another one if its bytes change.
+/// The state of an open file. It changes if the bytes change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct State {
     /// Length in bytes.
     pub len: u64,
-    /// A number of the content. For a file that is shown as it is, it follows from inode, length and times.
+    /// A digest of the content. For a file that is shown unchanged, it depends on inode, length and times.
     pub id: [u8; 32],
 }
 
-/// An open file. It goes on reading the bytes it was opened with, whatever becomes of its name.
+/// An open file. It always reads the bytes of the file that was opened, even if the name is removed or
+/// replaced.
 pub struct Handle(What);
 
 enum What {
     Original(Arc<Original>, Mutex<Stride>),
-    /// A file on disk, shown as it is.
+    /// A file on disk, shown unchanged.
     File(File),
-    /// A member of a bundle, shown as it is.
+    /// A member of a bundle, shown unchanged.
     Member(SharedSource, Signature),
 }
 
@@ -45,10 +46,10 @@ impl Handle {
         Handle(What::Member(source, signature))
     }
 
-    /// Which bytes the file has, as far as this can be told without reading them.
+    /// Returns the state of the file, as far as it is known without reading its bytes.
     ///
     /// # Errors
-    /// What the system says.
+    /// An error of the system.
     pub fn state(&self) -> io::Result<State> {
         match &self.0 {
             What::Original(original, _) => {
@@ -63,10 +64,11 @@ impl Handle {
         }
     }
 
-    /// Opens the file as a data set: an original, or a classic file that is shown as it is. `path` is its name in messages.
+    /// Opens the file as a data set: an original, or a classic file that is shown unchanged. `path` is its
+    /// name in messages.
     ///
     /// # Errors
-    /// It is no classic netCDF file.
+    /// The file is not a classic netCDF file.
     pub fn dataset(&self, path: &Path, options: &OpenOptions) -> nc3z_reader::Result<Dataset> {
         let source: SharedSource = match &self.0 {
             What::Original(original, _) => return Ok(original.archive.clone().into()),
@@ -79,7 +81,7 @@ impl Handle {
         Dataset::from_source(source, options)
     }
 
-    /// The archive, of an original.
+    /// Returns the archive of an original.
     pub fn archive(&self) -> Option<&Archive> {
         match &self.0 {
             What::Original(original, _) => Some(&original.archive),
@@ -87,10 +89,10 @@ impl Handle {
         }
     }
 
-    /// Reads from `offset` on: all that fits in `out`, less only at the end of the file.
+    /// Reads from `offset` on until `out` is full or the file ends.
     ///
     /// # Errors
-    /// Damaged bytes, which the log names; what the system says.
+    /// Damaged bytes, which are logged; an error of the system.
     pub fn read(&self, view: &View, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         match &self.0 {
             What::Original(original, stride) => {

@@ -1,14 +1,18 @@
-//! The file tree that programs see: every `x.nc.nc3z` of the source as `x.nc`, with the bytes of the original; other files as they are.
+//! The file tree that programs see: every `x.nc.nc3z` of the source appears as `x.nc`, with the bytes of the
+//! original. Other files are unchanged.
 //!
-//! * **Names.** Archives lose their `.nc3z`. Where `x.nc` is there too, it wins. Older versions are `.versions/x.nc/1`, `2`, …, beside links of
-//!   the tags' names. `.versions` is in every directory and in no listing.
-//! * **Numbers.** A file's number follows from the device and inode of what is behind it, so that it is the same in the next mount. Where
-//!   an archive gets another content while a number of it is in use, the new content gets a number of its own: who has the
-//!   old one open goes on reading it, and no cache by numbers can mix the two.
-//! * **Bytes.** [`Handle::read`] gives any range, through the cache of decoded tiles, and decodes ahead of who reads forward. What is
-//!   damaged is an error, and told to the log once; bytes beside it are read.
-//! * **Time.** Nothing is remembered of directories and plain files. What is known of an archive is asked for again when its file's length,
-//!   times or inode change.
+//! * **Names.** Archives lose their `.nc3z`. If `x.nc` exists too, the file is shown. Older versions are
+//!   `.versions/x.nc/1`, `2`, …, next to links with the names of tags. `.versions` is in every directory, but
+//!   is never listed.
+//! * **Numbers.** A file's number depends on the device and inode of the underlying file, so that it is the
+//!   same in the next mount. If an archive changes while one of its numbers is in use, the new content gets a
+//!   new number. A program that has the old one open continues to read the old content, and no cache that is
+//!   keyed by numbers can mix the two.
+//! * **Bytes.** [`Handle::read`] reads any range, through the cache of decoded tiles, and decodes ahead when
+//!   a program reads forward. Reading damaged bytes is an error, which is logged once. Other bytes of the file
+//!   are still readable.
+//! * **Time.** Nothing is cached of directories and plain files. Cached data of an archive are read again
+//!   when its file's length, times or inode change.
 
 mod ahead;
 mod attr;
@@ -66,19 +70,19 @@ pub struct View {
     originals: Originals,
     ahead: Ahead,
     log: Log,
-    /// The original that is the root.
+    /// The original that is the root, if the view is a single file.
     pinned: Option<Arc<Original>>,
-    /// True if archives are shown by their own names, too.
+    /// True if archives also appear with their own names.
     archives: bool,
-    /// Archives that a plain file hides and that were reported.
+    /// Hidden archives that were reported: a plain file has the name of their original.
     hidden: Mutex<HashSet<PathBuf>>,
 }
 
 impl View {
-    /// A view of a directory, an archive, or a bundle.
+    /// Makes a view of a directory, an archive, or a bundle.
     ///
     /// # Errors
-    /// It is none of them, or cannot be opened.
+    /// The source is something else, or cannot be opened.
     pub fn new(source: &Path, options: ViewOptions) -> io::Result<Self> {
         let ViewOptions { open, log, is_file, archives, confined } = options;
         let (tree, is_archive) = tree_of(source, confined)?;
@@ -103,7 +107,7 @@ impl View {
         Ok(view)
     }
 
-    /// Makes the one archive of the tree the root.
+    /// Makes the tree's only archive the root.
     fn pin(&mut self) -> io::Result<()> {
         let items = self.tree.list(Path::new(""))?;
         let path = PathBuf::from(&items.first().ok_or(io::ErrorKind::NotFound)?.name);
@@ -120,10 +124,11 @@ impl View {
         self.tree.place(Path::new(""))
     }
 
-    /// A name in a directory, which must be forgotten as often as it was looked up ([`View::forget`]).
+    /// Looks a name up in a directory. The number must be forgotten as often as it was looked up
+    /// ([`View::forget`]).
     ///
     /// # Errors
-    /// There is none of that name; its archive cannot be opened; what the system says.
+    /// There is no such name, its archive cannot be opened, or an error of the system.
     pub fn lookup(&self, parent: u64, name: &OsStr) -> io::Result<Attr> {
         if !is_name(name) {
             return Err(io::ErrorKind::NotFound.into());
@@ -147,7 +152,7 @@ impl View {
             return self.enter(Place::Plain(path.clone()), &self.tree.stat_target(&path)?);
         }
         let found = if is_archive {
-            // Seen by its original's name alone.
+            // The archive is visible only by the name of its original.
             Err(io::ErrorKind::NotFound.into())
         } else {
             self.tree.stat(&path)
@@ -207,7 +212,7 @@ impl View {
         Ok(stat.attr(self.nodes.enter(place, wanted, 1, None)?))
     }
 
-    /// A directory that the source does not have, beside a file of it.
+    /// Makes a directory that the source does not have, next to one of its files.
     fn virtual_directory(&self, place: Place, beside: &Path) -> io::Result<Attr> {
         let stat = self.tree.stat_target(beside)?;
         let wanted = virtual_number(&stat);
@@ -224,15 +229,15 @@ impl View {
         Ok(Attr { ino, ..attr })
     }
 
-    /// Notes that the kernel has forgotten a number `times` times.
+    /// Records that the kernel has forgotten a number `times` times.
     pub fn forget(&self, ino: u64, times: u64) {
         self.nodes.forget(ino, times);
     }
 
-    /// Attributes of a file.
+    /// Returns attributes of a file.
     ///
     /// # Errors
-    /// It is gone; what the system says.
+    /// The file no longer exists, or an error of the system.
     pub fn attr(&self, ino: u64) -> io::Result<Attr> {
         let (place, attr) = self.nodes.find(ino)?;
         if let Some(attr) = attr {
@@ -252,10 +257,10 @@ impl View {
         }
     }
 
-    /// Names in a directory, sorted.
+    /// Lists the names in a directory, sorted.
     ///
     /// # Errors
-    /// It is none, or gone; what the system says.
+    /// The directory does not exist, or an error of the system.
     pub fn list(&self, ino: u64) -> io::Result<Vec<Entry>> {
         let (place, _) = self.nodes.find(ino)?;
         let mut entries = match &*place {
@@ -281,7 +286,7 @@ impl View {
                 if names.contains(name.as_os_str()) {
                     self.tell_hidden(&path);
                 } else {
-                    // Archives are not opened to be listed: this is the number that theirs is given first.
+                    // Listing does not open archives: this is the number that the original gets first.
                     entries.push(Entry { ino: item.file, name, kind });
                 }
                 continue;
@@ -292,7 +297,7 @@ impl View {
         Ok(entries)
     }
 
-    /// The original's name, where the item is an archive or a link to one.
+    /// Returns the original's name, if the item is an archive or a link to one.
     fn archive_item(&self, item: &Item, path: &Path) -> Option<(OsString, Kind)> {
         let name = original_of(&item.name)?;
         let is_archive = match item.kind {
@@ -336,10 +341,10 @@ impl View {
         }
     }
 
-    /// Where a link leads.
+    /// Returns the target of a link.
     ///
     /// # Errors
-    /// It is none, or gone; what the system says.
+    /// It is not a link, does not exist, or an error of the system.
     pub fn link(&self, ino: u64) -> io::Result<PathBuf> {
         let (place, _) = self.nodes.find(ino)?;
         match &*place {
@@ -349,10 +354,10 @@ impl View {
         }
     }
 
-    /// Opens a file. One whose archive has another content by now is stale: to be looked up again.
+    /// Opens a file. If its archive has changed, the number is stale, and the name must be looked up again.
     ///
     /// # Errors
-    /// It is no file, or gone, or stale; what the system says.
+    /// It is not a file, does not exist, is stale, or an error of the system.
     pub fn open(&self, ino: u64) -> io::Result<Handle> {
         let (place, _) = self.nodes.find(ino)?;
         match &*place {
@@ -377,10 +382,11 @@ impl View {
         }
     }
 
-    /// The archive of an original: its path on disk, of a member that of its bundle, `!/` and its name. Nothing of other files.
+    /// Returns the archive of an original: its path on disk, or for a member the path of its bundle, `!/` and
+    /// its name. None for other files.
     ///
     /// # Errors
-    /// The number is not known.
+    /// The number is unknown.
     pub fn archive_path(&self, ino: u64) -> io::Result<Option<PathBuf>> {
         let (place, _) = self.nodes.find(ino)?;
         match &*place {
@@ -394,13 +400,13 @@ impl View {
         self.originals.close_idle();
     }
 
-    /// Numbers that are in use.
+    /// The number of numbers in use.
     pub fn numbers(&self) -> usize {
         self.nodes.len()
     }
 }
 
-/// The files of a source, by what it is; true for one archive.
+/// Returns the files of a source, depending on its kind, and whether it is a single archive.
 fn tree_of(source: &Path, confined: bool) -> io::Result<(Box<dyn Tree>, bool)> {
     if source.metadata()?.is_dir() {
         return Ok((Box::new(DirectoryTree::new(source, confined)?), false));
@@ -421,13 +427,15 @@ fn place_of(kind: Kind, path: PathBuf) -> Place {
     }
 }
 
-/// Attributes of an original: size of the file that it was, all else of its archive. Of a version that was asked for, the blocks that it added.
+/// Returns the attributes of an original: the size of the original, and all others from the archive. A
+/// version that was requested has the blocks that it added.
 fn attr_of(stat: &Stat, facts: &Facts, version: Option<u64>) -> Attr {
     let blocks = if version.is_some() { facts.added.div_ceil(BLOCK_LEN) } else { stat.blocks };
     Attr { size: facts.len, blocks, is_fixed: true, ..stat.attr(0) }
 }
 
-/// A directory that the source does not have: who may read the file may list it.
+/// Returns the attributes of a directory that the source does not have. Users who may read the file may list
+/// it.
 fn directory_attr(stat: &Stat, ino: u64) -> Attr {
     let mode = stat.mode & 0o444 | (stat.mode & 0o444) >> 2;
     Attr { kind: Kind::Directory, size: 0, blocks: 0, mode, ..stat.attr(ino) }
@@ -439,7 +447,8 @@ fn tag_attr(stat: &Stat, version: u64) -> Attr {
     Attr { kind: Kind::Link, size, blocks: 0, mode: 0o777, changed, ..stat.attr(0) }
 }
 
-/// The number of an original: at first that of its archive's file; of later contents in the same mount, one by content.
+/// Returns the number of an original: at first that of its archive's file; for later contents in the same
+/// mount, one that depends on the content.
 fn original_number(file: u64, version: Option<u64>, facts: &Facts, attempt: u32) -> u64 {
     if attempt == 0 {
         return version.map_or(file, |version| version_number(file, version));

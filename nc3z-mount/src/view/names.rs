@@ -1,26 +1,27 @@
-//! Names: how an archive is called in the view, and what is no name.
+//! Names of archives in the view, and the check of names.
 
 use nc3z_reader::platform::path_of;
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
-/// The end of an archive's name.
+/// The suffix of an archive's name.
 pub(crate) const SUFFIX: &[u8] = b".nc3z";
-/// The directory of versions. It is in every directory, and in no listing, so that a copy of the tree does not have every version.
+/// The directory of versions. It is in every directory, but never listed, so that a copy of the tree does not
+/// contain every version.
 pub(crate) const VERSIONS: &str = ".versions";
 
-/// The name of the original, where this is an archive's.
+/// Returns the name of the original, if this is the name of an archive.
 pub(crate) fn original_of(name: &OsStr) -> Option<OsString> {
     let bytes = name.as_encoded_bytes().strip_suffix(SUFFIX)?;
     (!bytes.is_empty()).then(|| path_of(bytes).into_os_string())
 }
 
-/// The name of the archive of an original.
+/// Returns the name of the archive of an original.
 pub(crate) fn archive_of(name: &OsStr) -> OsString {
     path_of(&[name.as_encoded_bytes(), SUFFIX].concat()).into_os_string()
 }
 
-/// Where a link leads in the view: to the original where it leads to an archive.
+/// Returns the target of a link in the view: the original, if it refers to an archive.
 pub(crate) fn link_target(target: PathBuf) -> PathBuf {
     let name = target.as_os_str().as_encoded_bytes();
     match name.strip_suffix(SUFFIX).filter(|rest| !rest.is_empty() && !rest.ends_with(b"/")) {
@@ -29,7 +30,7 @@ pub(crate) fn link_target(target: PathBuf) -> PathBuf {
     }
 }
 
-/// Whether this is one name, and neither `.` nor `..`.
+/// Returns whether this is a single name, and neither `.` nor `..`.
 pub(crate) fn is_name(name: &OsStr) -> bool {
     let mut parts = Path::new(name).components();
     let one = matches!(parts.next(), Some(Component::Normal(part)) if part == name);

@@ -1,4 +1,5 @@
-//! Which number stands for what. A number that the kernel may still know never comes to mean other bytes: its page cache is by numbers.
+//! The files behind the numbers. A number that the kernel may still know never gets other bytes: its page
+//! cache is keyed by numbers.
 
 use super::attr::Attr;
 use super::originals::ContentId;
@@ -7,35 +8,36 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The root's number.
+/// The number of the root.
 pub const ROOT: u64 = 1;
-/// Numbers tried for a place; each is free but for one chance in 2^40 or less.
+/// The maximal number of candidates for the number of a file. Each is in use with a probability of at most
+/// 2^-40.
 const TRIES: u32 = 64;
 
-/// What a number stands for. Paths are those of the source, relative to its root.
+/// The file of a number. Paths are those of the source, relative to its root.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Place {
     /// A directory of the source.
     Directory(PathBuf),
-    /// A file that is shown as it is.
+    /// A file that is shown unchanged.
     Plain(PathBuf),
     /// A link of the source.
     Link(PathBuf),
-    /// The original in an archive: the newest version, or one by its number.
+    /// The original of an archive: the newest version, or a given one.
     Original { archive: PathBuf, version: Option<u64>, content: ContentId },
     /// `.versions` in a directory.
     AllVersions(PathBuf),
-    /// `.versions/x.nc`, by the archive.
+    /// `.versions/x.nc`, by its archive.
     Versions(PathBuf),
-    /// A tag of an archive, which leads to a version.
+    /// A tag of an archive, which is a link to a version.
     Tag { archive: PathBuf, tag: String, version: u64 },
 }
 
 struct Node {
     place: Arc<Place>,
-    /// Attributes of an original, which its archive need not be asked for again.
+    /// Attributes of an original, kept so that its archive need not be opened again.
     attr: Option<Attr>,
-    /// Lookups that the kernel has not forgotten yet.
+    /// The number of lookups that the kernel has not forgotten yet.
     told: u64,
 }
 
@@ -45,7 +47,7 @@ struct Known {
     numbers: HashMap<Arc<Place>, u64>,
 }
 
-/// The numbers given out.
+/// The numbers in use.
 #[derive(Default)]
 pub(crate) struct Nodes(Mutex<Known>);
 
@@ -54,8 +56,8 @@ impl Nodes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of a place: the one that it has; else the first free one of `wanted`, and the place then has it. `told` is added to
-    /// the times that it must be forgotten; `attr` is kept with the number in it.
+    /// Returns the number of a place. A new place gets the first free number of `wanted`. `told` is added to
+    /// its number of lookups. `attr` is stored with the number.
     pub(crate) fn enter(
         &self,
         place: Place,
@@ -66,7 +68,7 @@ impl Nodes {
         let mut known = self.known();
         let found = known.numbers.get(&place).copied();
         let free = |number: &u64| {
-            // 0 and all ones mean "no number" to the kernel.
+            // The kernel reserves 0 and all ones for "no number".
             *number > ROOT && *number != u64::MAX && !known.nodes.contains_key(number)
         };
         let number = match found {
@@ -86,7 +88,7 @@ impl Nodes {
         Ok(number)
     }
 
-    /// Gives the root its place.
+    /// Sets the place of the root.
     pub(crate) fn set_root(&self, place: Place, attr: Option<Attr>) {
         let mut known = self.known();
         let place = Arc::new(place);
@@ -94,12 +96,12 @@ impl Nodes {
         known.nodes.insert(ROOT, Node { place, attr: attr.map(|attr| Attr { ino: ROOT, ..attr }), told: 1 });
     }
 
-    /// The number of a place, if it has one; else what it would be given first.
+    /// Returns the number of a place, or the number that it would get first.
     pub(crate) fn number_of(&self, place: &Place, wanted: u64) -> u64 {
         self.known().numbers.get(place).copied().unwrap_or(wanted)
     }
 
-    /// Returns the place of a number, and the attributes that are kept with it.
+    /// Returns the place of a number, and its stored attributes.
     pub(crate) fn find(&self, number: u64) -> io::Result<(Arc<Place>, Option<Attr>)> {
         let known = self.known();
         let node = known.nodes.get(&number);
@@ -107,7 +109,7 @@ impl Nodes {
         Ok((Arc::clone(&node.place), node.attr))
     }
 
-    /// Takes `times` lookups of a number back.
+    /// Subtracts `times` lookups of a number.
     pub(crate) fn forget(&self, number: u64, times: u64) {
         let mut known = self.known();
         if number == ROOT {

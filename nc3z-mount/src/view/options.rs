@@ -8,9 +8,9 @@ pub struct ViewOptions {
     pub(super) open: OpenOptions,
     pub(super) log: Log,
     pub(super) is_file: bool,
-    /// True if archives are shown by their own names, too.
+    /// True if archives also appear with their own names.
     pub(super) archives: bool,
-    /// True if links out of the source lead nowhere.
+    /// True if links that lead out of the source are not followed.
     pub(super) confined: bool,
 }
 
@@ -27,7 +27,7 @@ impl Default for ViewOptions {
 }
 
 impl ViewOptions {
-    /// How archives are opened. They are read by position, never mapped.
+    /// Sets the options for opening archives. They are read by position, never mapped.
     #[must_use]
     pub fn with_open(mut self, open: OpenOptions) -> Self {
         self.open = open;
@@ -41,21 +41,22 @@ impl ViewOptions {
         self
     }
 
-    /// Makes the root the original of the one archive instead of a directory with it, as it is now: later commits are not seen.
+    /// Makes the original of a single archive the root, instead of a directory with it. The version is fixed:
+    /// later commits are not visible.
     #[must_use]
     pub fn with_file_root(mut self, is_file: bool) -> Self {
         self.is_file = is_file;
         self
     }
 
-    /// Shows archives by their own names too, with their own bytes.
+    /// Shows archives also with their own names and bytes.
     #[must_use]
     pub fn with_archives(mut self, archives: bool) -> Self {
         self.archives = archives;
         self
     }
 
-    /// Keeps to the source: a symbolic link that leads out of a directory leads nowhere.
+    /// Does not follow symbolic links that lead out of the source directory.
     #[must_use]
     pub fn with_confined(mut self, confined: bool) -> Self {
         self.confined = confined;

@@ -1,4 +1,4 @@
-//! One original: any range of its bytes, and the report of bytes that cannot be read.
+//! Reads any range of an original, and reports bytes that cannot be read.
 
 use super::event::{Event, Log};
 use super::originals::Facts;
@@ -9,7 +9,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// The most damaged tiles of one original that are reported.
+/// The maximal number of damaged tiles of an original that are reported.
 const TOLD: usize = 100;
 
 /// An open archive, read as its original.
@@ -24,7 +24,7 @@ pub(crate) struct Original {
 #[derive(Default)]
 struct Told {
     tiles: HashSet<(ArrayId, u64)>,
-    /// Other errors, by their words.
+    /// Other errors, by their messages.
     errors: HashSet<String>,
 }
 
@@ -33,7 +33,7 @@ impl Original {
         Original { archive, path, facts, told: Mutex::default() }
     }
 
-    /// Reads what there is of a range: all of it, but at the end of the file.
+    /// Reads the part of a range that is inside the file.
     pub(crate) fn read(&self, offset: u64, out: &mut [u8], log: &Log) -> io::Result<usize> {
         let left = self.facts.len.saturating_sub(offset);
         let n = usize::try_from(left).map_or(out.len(), |left| left.min(out.len()));
@@ -46,7 +46,7 @@ impl Original {
         }
     }
 
-    /// Tells which tiles of a range cannot be read, each once.
+    /// Reports the tiles of a range that cannot be read, each once.
     fn tell(&self, range: std::ops::Range<u64>, error: &Error, log: &Log) {
         let mut is_tile = false;
         for (array, tile) in self.archive.tiles_of_original(range).unwrap_or_default() {

@@ -1,4 +1,5 @@
-//! Open archives, and facts of archives that were open. `stat` needs the facts alone, and opens no archive again.
+//! Open archives, and facts of archives that were open before. `stat` needs only the facts, and opens no
+//! archive again.
 
 use super::attr::{Signature, Stat, digest};
 use super::event::{Event, Log};
@@ -13,14 +14,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The most archives that are kept open without a reader. Each holds a file open.
+/// The maximal number of archives that are kept open without a reader. Each has an open file.
 const HELD: usize = 128;
 /// The time that an archive is kept open without a reader.
 const IDLE: Duration = Duration::from_secs(60);
-/// Archives whose facts are kept; some 200 bytes each.
+/// The number of archives whose facts are kept; about 200 bytes each.
 const FACTS: usize = 200_000;
 
-/// Which bytes an original has: the same for no two originals that differ.
+/// The identity of an original's content. Different originals have different identities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ContentId([u8; 32]);
 
@@ -29,7 +30,8 @@ impl ContentId {
         let trailer = archive.trailer();
         let state = match trailer.digest_state {
             DigestState::Valid => digest(&[b"sha256", &trailer.sha256]),
-            // Without a digest the generation stands for it: its trailer's CRC is over all that it names.
+            // Without a digest the generation is used: the CRC of its trailer covers everything that it
+            // refers to.
             _ => digest(&[
                 b"generation",
                 &archive.superblock().salt.0,
@@ -67,7 +69,7 @@ struct Held {
 struct Tables {
     held: HashMap<Key, Held>,
     facts: HashMap<Key, (Signature, Facts)>,
-    /// Archives that could not be opened: told once.
+    /// Archives that could not be opened. Each is reported once.
     failed: HashMap<Key, Signature>,
 }
 
@@ -102,7 +104,7 @@ impl Originals {
         Ok((stat, self.open_as(tree, key, &stat, log)?.facts))
     }
 
-    /// Opens an archive, or gives the one that is open.
+    /// Opens an archive, or returns it if it is open.
     pub(crate) fn open(
         &self,
         tree: &dyn Tree,
@@ -148,7 +150,7 @@ impl Originals {
             .flatten();
         let evicted = oldest.and_then(|key| tables.held.remove(&key));
         drop(tables);
-        // Letting go of an archive takes its tiles out of the cache. No other thread should wait for that.
+        // Dropping an archive removes its tiles from the cache. No other thread should wait for that.
         drop((replaced, evicted));
         Ok(original)
     }
@@ -156,7 +158,7 @@ impl Originals {
     fn open_anew(&self, tree: &dyn Tree, (path, version): &Key) -> io::Result<Original> {
         let place = tree.place(path);
         let source: SharedSource = match tree.open(path)? {
-            // Read by position: a map of a file that is cut short would end the process.
+            // Read by position: if a mapped file became shorter, the process would end.
             Content::File(file) => Arc::new(FileSource::from_file(file, &place).map_err(io::Error::other)?),
             Content::Source(source) => source,
         };

@@ -1,4 +1,4 @@
-//! What differs between operating systems. Where there are no modes and owners, everybody may read.
+//! Differences between operating systems. Where there are no permissions and owners, all users may read.
 
 #[cfg(not(unix))]
 use super::attr::Kind;
@@ -7,7 +7,7 @@ use std::fs::{DirEntry, File, Metadata};
 use std::io;
 use std::path::Path;
 
-/// What the system says of a file; nothing of what is neither file, directory nor link.
+/// Converts metadata of the system. None for anything but files, directories and links.
 #[cfg(unix)]
 pub(super) fn stat_of(meta: &Metadata) -> Option<Stat> {
     use std::os::unix::fs::MetadataExt;
@@ -26,7 +26,7 @@ pub(super) fn stat_of(meta: &Metadata) -> Option<Stat> {
     })
 }
 
-/// What the system says of a file; nothing of what is neither file, directory nor link.
+/// Converts metadata of the system. None for anything but files, directories and links.
 #[cfg(not(unix))]
 pub(super) fn stat_of(meta: &Metadata) -> Option<Stat> {
     use std::time::SystemTime;
@@ -48,13 +48,13 @@ pub(super) fn stat_of(meta: &Metadata) -> Option<Stat> {
     })
 }
 
-/// Which file it is, of a device's and an inode's number.
+/// Returns a file number made from a device's and an inode's number.
 #[cfg(unix)]
 fn file_number(device: u64, inode: u64) -> u64 {
     number(&[b"file", &device.to_le_bytes(), &inode.to_le_bytes()])
 }
 
-/// Which files the names in a directory are, as far as listing them tells.
+/// The identity of the files in a directory, as far as listing returns it.
 pub(super) struct Listed(#[cfg(unix)] u64);
 
 impl Listed {
@@ -91,7 +91,7 @@ pub(super) fn read_at(file: &File, offset: u64, out: &mut [u8]) -> io::Result<us
     Ok(done)
 }
 
-/// Seconds and nanoseconds since 1970; what the clock cannot say is 1970.
+/// Converts seconds and nanoseconds since 1970. A time that cannot be represented becomes 1970.
 #[cfg(unix)]
 fn time(seconds: i64, nanoseconds: i64) -> std::time::SystemTime {
     use std::time::{Duration, SystemTime};

@@ -1,4 +1,4 @@
-//! The files that a view is made of: a directory on disk, one archive, or a bundle's members.
+//! The files from which a view is made: a directory on disk, one archive, or a bundle's members.
 
 use super::attr::{Kind, Stat, kind_of, number};
 use super::names::{archive_of, original_of};
@@ -22,11 +22,11 @@ pub(crate) enum Content {
 pub(crate) struct Item {
     pub(crate) name: OsString,
     pub(crate) kind: Kind,
-    /// Which file it is, as far as a listing tells.
+    /// The identity of the file, as far as a listing returns it.
     pub(crate) file: u64,
 }
 
-/// Files below a root, by paths relative to it; the root itself is the empty path.
+/// Files below a root, by paths relative to it. The root itself is the empty path.
 pub(crate) trait Tree: Send + Sync {
     /// Returns attributes of a file; of a link, those of the link itself.
     fn stat(&self, path: &Path) -> io::Result<Stat>;
@@ -34,10 +34,10 @@ pub(crate) trait Tree: Send + Sync {
     /// Returns attributes of a file; of a link, those of its target.
     fn stat_target(&self, path: &Path) -> io::Result<Stat>;
 
-    /// Names in a directory, in any order.
+    /// Lists the names in a directory, in any order.
     fn list(&self, path: &Path) -> io::Result<Vec<Item>>;
 
-    /// Where a link leads.
+    /// Returns the target of a link.
     fn link(&self, path: &Path) -> io::Result<PathBuf>;
 
     /// Opens a regular file.
@@ -54,17 +54,17 @@ fn special() -> io::Error {
 /// A directory on disk.
 pub(crate) struct DirectoryTree {
     root: PathBuf,
-    /// True if a link that leads out of the root leads nowhere.
+    /// True if links that lead out of the root are not followed.
     confined: bool,
 }
 
 impl DirectoryTree {
     pub(crate) fn new(root: &Path, confined: bool) -> io::Result<Self> {
-        // A mount outlives the working directory it was made in.
+        // The path is absolute, since a mount may outlive its working directory.
         Ok(DirectoryTree { root: root.canonicalize()?, confined })
     }
 
-    /// The path of a file whose links are followed.
+    /// Returns the path of a file after following links.
     fn followed(&self, path: &Path) -> io::Result<PathBuf> {
         let place = self.place(path);
         if !self.confined {
@@ -74,7 +74,7 @@ impl DirectoryTree {
         if real.starts_with(&self.root) { Ok(real) } else { Err(outside()) }
     }
 
-    /// The path of a file that is not followed if it is a link itself.
+    /// Returns the path of a file without following it if it is a link itself.
     fn unfollowed(&self, path: &Path) -> io::Result<PathBuf> {
         match (path.parent(), path.file_name()) {
             (Some(parent), Some(name)) if self.confined => Ok(self.followed(parent)?.join(name)),
@@ -82,13 +82,13 @@ impl DirectoryTree {
         }
     }
 
-    /// Checks where an open file is: a link may have been exchanged since its path was checked.
+    /// Checks the location of an open file: a link may have been replaced after its path was checked.
     fn check_open(&self, file: &File) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         if self.confined {
             let number = std::os::fd::AsRawFd::as_raw_fd(file);
             let place = fs::read_link(format!("/proc/self/fd/{number}"));
-            // Without /proc the check of the path has to do.
+            // Without /proc only the path is checked.
             if place.is_ok_and(|place| !place.starts_with(&self.root)) {
                 return Err(outside());
             }
@@ -139,10 +139,10 @@ impl Tree for DirectoryTree {
     }
 }
 
-/// One archive, as if it were alone in its directory.
+/// One archive, alone in its directory.
 pub(crate) struct SingleTree {
     path: PathBuf,
-    /// Its name in the tree, which ends as that of an archive.
+    /// Its name in the tree, which has the suffix of an archive.
     name: PathBuf,
 }
 
@@ -217,7 +217,7 @@ impl BundleTree {
         let mut tree = BundleTree { path, bundle, members: HashMap::new(), stat };
         tree.members.insert(PathBuf::new(), Member::Directory(BTreeMap::new()));
         for name in tree.bundle.names().to_vec() {
-            // Names that leave the bundle, and those below a file, are left out.
+            // Names that lead out of the bundle, and those below a file, are omitted.
             let parts: Option<Vec<&OsStr>> = Path::new(&name)
                 .components()
                 .filter(|part| *part != Component::CurDir)
@@ -264,7 +264,7 @@ impl BundleTree {
 
 impl Tree for BundleTree {
     fn stat(&self, path: &Path) -> io::Result<Stat> {
-        // Of the bundle's own bits, those that a file of data has.
+        // The permissions of the bundle, without those that a data file does not have.
         let (kind, len, mode) = match self.find(path)? {
             Member::Directory(_) => {
                 (Kind::Directory, 0, self.stat.mode & 0o444 | (self.stat.mode & 0o444) >> 2)

@@ -1,4 +1,5 @@
-//! Files by their paths, for faces that have no numbers of files. Only this module follows links, and never out of the source.
+//! Finds files by their paths, for protocols that have no file numbers. Only this module follows links, and
+//! never out of the source.
 
 use super::attr::{Attr, Kind};
 use super::handle::Handle;
@@ -9,25 +10,25 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// Levels of directories whose sizes are added up.
+/// The maximal depth of directories whose sizes are added up.
 const DEPTH: usize = 64;
-/// Links that one path may go through, as on Linux.
+/// The maximal number of links in a path, as on Linux.
 const LINKS: usize = 40;
 
-/// The size of a name in a directory of the source.
+/// The size of a file or directory of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredSize {
-    /// The name in the source: archives have their own.
+    /// The name in the source: an archive has its own name.
     pub name: OsString,
     /// Its kind.
     pub kind: Kind,
-    /// Length of the file, or of all files below the directory.
+    /// The length of the file, or of all files below the directory.
     pub bytes: u64,
-    /// Number of those files.
+    /// The number of these files.
     pub files: u64,
 }
 
-/// A file that was found by its path.
+/// A file found by its path.
 pub enum Found {
     /// A directory and the names in it.
     Directory(Vec<Entry>),
@@ -36,13 +37,13 @@ pub enum Found {
 }
 
 impl View {
-    /// Opens a file, or lists a directory, by the names that lead to it.
+    /// Opens a file, or lists a directory, at the path of these names.
     ///
     /// # Errors
-    /// There is none; a link leads out of the source; what the system says.
+    /// There is no such file, a link leads out of the source, or an error of the system.
     pub fn find(&self, names: &[OsString]) -> io::Result<Found> {
         match self.find_once(names) {
-            // Its archive was exchanged between two steps.
+            // The archive was replaced between two steps.
             Err(e) if e.kind() == io::ErrorKind::StaleNetworkFileHandle => self.find_once(names),
             found => found,
         }
@@ -58,10 +59,11 @@ impl View {
         found
     }
 
-    /// Lengths of the files in a directory of the source, and below it; of at most `limit` names, the first ones found. Links are left out.
+    /// Returns the lengths of the files in a directory of the source, and below it, for at most `limit`
+    /// names, the first ones found. Links are omitted.
     ///
     /// # Errors
-    /// The directory is gone, or none of the source; what the system says.
+    /// The directory does not exist or does not belong to the source, or an error of the system.
     pub fn sizes(&self, names: &[OsString], limit: usize) -> io::Result<Vec<StoredSize>> {
         let mut left = limit;
         let directory: PathBuf = names.iter().collect();
@@ -75,7 +77,8 @@ impl View {
         Ok(found)
     }
 
-    /// Length and number of the files at and below a path. What cannot be read counts nothing.
+    /// Returns the total length and number of the files at and below a path. Files that cannot be read are
+    /// not counted.
     fn sum(&self, path: &Path, kind: Kind, left: &mut usize, depth: usize) -> (u64, u64) {
         let Some(rest) = left.checked_sub(1) else { return (0, 0) };
         *left = rest;
@@ -92,14 +95,14 @@ impl View {
         }
     }
 
-    /// Returns what the names lead to. `numbers` are to be forgotten.
+    /// Returns the attributes of the file at these names. `numbers` must be forgotten afterwards.
     fn walk(&self, names: &[OsString], numbers: &mut Vec<u64>) -> io::Result<Attr> {
         let mut way = vec![self.attr(ROOT)?];
         let mut names: VecDeque<OsString> = names.iter().cloned().collect();
         let mut links = 0;
         while let Some(name) = names.pop_front() {
             if name == ".." {
-                // Of a link only: a name that is asked for is none.
+                // Reached only through a link: a name that is requested directly is an error.
                 if way.len() == 1 {
                     return Err(leads_out());
                 }

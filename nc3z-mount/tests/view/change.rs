@@ -1,4 +1,4 @@
-//! Archives that are committed to, replaced, cut short, damaged or removed while a view shows them.
+//! Archives that get new versions, or are replaced, truncated, damaged or removed while a view shows them.
 
 use crate::support::{Seen, Source, classic};
 use nc3z_mount::view::Handle;
@@ -22,7 +22,7 @@ fn commit(source: &Source, edited: &[u8]) {
     commit_file(&source.path(ARCHIVE), &other.path("e.nc"), &CommitNote::default(), &options, &()).unwrap();
 }
 
-/// All that a handle gives, in requests as the kernel makes them.
+/// Reads everything from a handle, in requests like the kernel's.
 fn all(seen: &Seen, handle: &Handle) -> std::io::Result<Vec<u8>> {
     let (mut all, mut part) = (Vec::new(), vec![0; 4096]);
     loop {
@@ -51,7 +51,7 @@ fn commits_appear_as_versions_and_what_is_open_stays_as_it_was() {
         &WriterOptions::default(),
     )
     .unwrap();
-    // The kernel, which knows the number still, is sent to look the name up.
+    // The kernel, which still knows the number, must look the name up again.
     assert_eq!(seen.view.open(before.ino).err().unwrap().kind(), ErrorKind::StaleNetworkFileHandle);
     let after = seen.find(NAME).unwrap();
     assert_ne!(before.ino, after.ino);
@@ -82,7 +82,7 @@ fn another_archive_of_the_name_has_another_number_while_the_first_is_known() {
     assert!(before.ino != after.ino && after.size == second.len() as u64);
     assert_eq!(seen.bytes(NAME).unwrap(), second);
     assert_eq!(all(&seen, &handle).unwrap(), first);
-    // In the same file, the number of the file is taken by what it was.
+    // The file is the same, so its number belongs to the previous content.
     let copy = std::fs::read(source.path(ARCHIVE)).unwrap();
     source.archive(ARCHIVE, &first);
     let other = std::fs::read(source.path(ARCHIVE)).unwrap();

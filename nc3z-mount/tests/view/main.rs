@@ -1,4 +1,4 @@
-//! What a view shows, of a directory, an archive and a bundle; and what becomes of it when its files change.
+//! Tests views of a directory, an archive and a bundle, and their reaction to changes of the files.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -80,7 +80,7 @@ fn numbers_are_the_same_in_the_next_mount_and_in_listings() {
         let (parent, last) = name.rsplit_once('/').unwrap_or(("", name));
         let listed = seen.view.list(seen.find(parent).unwrap().ino).unwrap();
         let listed = listed.into_iter().find(|entry| entry.name == last);
-        // In no listing, on purpose.
+        // Deliberately not listed.
         assert_eq!(listed.map(|entry| entry.ino), (last != ".versions").then_some(numbers[0]), "{name}");
     }
 }
@@ -110,7 +110,7 @@ fn links_lead_to_originals() {
     }
     let seen = source.view();
     assert_eq!(seen.list(""), ["a", "w.nc3z", "y.nc", "z"]);
-    // The name of an archive that leads to one is one.
+    // A link with an archive's name that refers to an archive counts as an archive.
     assert_eq!(seen.bytes("y.nc").unwrap(), original);
     let z = seen.find("z").unwrap();
     assert_eq!((z.kind, seen.view.link(z.ino).unwrap()), (Kind::Link, "a/x.nc".into()));

@@ -30,7 +30,7 @@ fn one_archive_may_be_the_root() {
     let root = seen.view.attr(ROOT).unwrap();
     assert_eq!((root.kind, root.size, root.ino), (Kind::File, original.len() as u64, ROOT));
     assert_eq!(seen.bytes("").unwrap(), original);
-    // Its state is that of the beginning.
+    // The root still has the state from the beginning.
     source.archive("x.nc.nc3z", &classic("all_types_cdf1.nc"));
     assert_eq!(seen.bytes("").unwrap(), original);
     let of_directory = View::new(source.0.path(), ViewOptions::default().with_file_root(true));

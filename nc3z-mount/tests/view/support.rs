@@ -32,7 +32,7 @@ impl Source {
         std::fs::write(path, bytes).unwrap();
     }
 
-    /// The archive of these bytes, in place of what has the name.
+    /// Writes the archive of these bytes, and replaces a file of this name.
     pub(crate) fn archive(&self, name: &str, original: &[u8]) {
         let other = tempfile::tempdir().unwrap();
         let input = other.path().join("a.nc");
@@ -48,7 +48,7 @@ impl Source {
     }
 }
 
-/// A view and what it has told.
+/// A view and the events that it reported.
 pub(crate) struct Seen {
     pub(crate) view: View,
     told: Arc<Mutex<Vec<String>>>,

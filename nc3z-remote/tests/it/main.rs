@@ -1,4 +1,5 @@
-//! Reads of an object in a good server, and in bad ones: the right bytes, or an error that names URL and range.
+//! Reads an object from a correct server, and from faulty ones. The result must be the right bytes, or an
+//! error that names URL and range.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -18,12 +19,12 @@ fn options() -> RemoteOptions {
     RemoteOptions::default().with_retries(8, Duration::from_secs(60))
 }
 
-/// Bytes that tell where they are from.
+/// Makes bytes from which their offset can be recognized.
 fn object(len: usize) -> Vec<u8> {
     (0..len).map(|n| (n.wrapping_mul(2_654_435_761) >> 13).to_le_bytes()[0]).collect()
 }
 
-/// A generator good enough for ranges.
+/// A random number generator that is good enough for ranges.
 struct Numbers(u64);
 
 impl Numbers {
@@ -38,7 +39,8 @@ impl Numbers {
     }
 }
 
-/// A thousand random ranges, twenty at a time: how many calls gave the right bytes, and the errors of the others.
+/// Reads a thousand random ranges, twenty at a time. Returns the number of calls with the right bytes, and
+/// the errors of the others.
 fn thousand_reads(source: &dyn ByteSource, bytes: &[u8]) -> (u32, Vec<Error>) {
     let mut numbers = Numbers(7);
     let (mut right, mut errors) = (0, Vec::new());
@@ -179,7 +181,7 @@ fn secrets_of_a_url_are_in_no_error() {
         let (words, url) = (error.with_causes(), &server.url);
         assert!(words.contains(url.as_str()) && words.contains("bytes 70000-70099"), "{bad:?}: {words}");
     }
-    // Nobody listens there; a URL that is none; settings that a store does not have.
+    // No server listens there; text that is not a URL; settings that a store does not have.
     for url in [
         "http://me:hush@127.0.0.1:9/a.nc3z?signature=s3cr3t",
         "http://me:hush@host:port/a.nc3z?signature=s3cr3t",
@@ -199,7 +201,7 @@ fn an_answer_without_end_is_not_read_to_its_end() {
     let words = source.read_at(500_000, 1000).unwrap_err().with_causes();
     assert!(words.contains("bytes 500000-500999: the server gave more than 1000 bytes"), "{words}");
     assert!(begin.elapsed() < Duration::from_secs(5));
-    // What the two ends of the connection buffer, and little more.
+    // Not much more than the buffers of both ends of the connection.
     assert!(server.sent() < 64 << 20, "{}", server.sent());
 }
 
@@ -295,7 +297,8 @@ fn a_series_of_a_classic_file_takes_few_requests_at_once() {
     let sst = local.variable("SST").unwrap();
     let series = Hyperslab::of_spans(sst.shape(), &[Span::of(..), Span::of(45), Span::of(20)]).unwrap();
     let expected = sst.read::<f32>(&series).unwrap();
-    // Records are 450 KB apart: the whole of the file in one request where that costs no more than one, otherwise eleven at once: the first is in the head.
+    // Records are 450 KB apart. The whole file is fetched in one request if that costs no more, otherwise in
+    // eleven at once: the first record is in the head.
     for (gap, requests) in [(8 << 20, 1), (2 << 20, 11), (4 << 10, 11)] {
         let server = Server::slow(std::fs::read(path).unwrap(), Bad::Nothing, Duration::from_millis(300));
         let source = ObjectSource::open(&server.url, &options()).unwrap();

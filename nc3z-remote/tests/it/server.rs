@@ -1,4 +1,4 @@
-//! A server of one object that can be as bad as servers are.
+//! A server of one object that can have the faults of real servers.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,40 +7,42 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// What it does wrong.
+/// The fault of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Bad {
     #[default]
     Nothing,
-    /// Every so many answers breaks off half way.
+    /// Every `n`-th answer is cut off after half of its bytes.
     Cuts(u64),
-    /// Every so many requests is refused with 503 and Retry-After.
+    /// Every `n`-th request is refused with 503 and Retry-After.
     Busy(u64),
-    /// It answers with the whole object, as servers do that know no ranges.
+    /// It answers with the whole object, like servers without ranges.
     Whole,
-    /// It gives another range than it was asked for, and says so.
+    /// It returns another range than requested, and says so.
     Shifts,
-    /// It says that it gives what it was asked for, and gives one byte less.
+    /// It claims to return the requested range, but returns one byte less.
     Short,
-    /// It sends more than it was asked for, without end.
+    /// It sends more than requested, without end.
     Endless,
-    /// The answer to this request breaks off half way, and from then on there is another object; whether it heeds If-Match.
+    /// The answer to this request is cut off after half of its bytes, and then the object is replaced. The
+    /// flag says whether the server heeds If-Match.
     Swaps(u64, bool),
-    /// After so many requests there is another object; whether it heeds If-Match.
+    /// The object is replaced after `n` requests. The flag says whether the server heeds If-Match.
     Changes(u64, bool),
-    /// No tags.
+    /// It sends no tags.
     Nameless,
-    /// No tags, and another time after so many requests.
+    /// It sends no tags, and another time after `n` requests.
     NamelessChanges(u64),
-    /// The same tag, a weak one, and another time after so many requests.
+    /// It sends the same weak tag, and another time after `n` requests.
     WeakChanges(u64),
-    /// It says 403, and repeats the request.
+    /// It answers with 403, and repeats the request.
     Forbids,
-    /// It says 401 and sends a page, unless a request has the header `X-Key: open sesame` or the password of `me:hush`.
+    /// It answers with 401 and a page, unless a request has the header `X-Key: open sesame` or the password
+    /// of `me:hush`.
     AsksForKey,
-    /// It does not say how long the object is.
+    /// It does not send the length of the object.
     NoLength,
-    /// It does not say how many bytes it sends.
+    /// It does not send the length of the answer.
     NoContentLength,
 }
 
@@ -57,7 +59,7 @@ struct State {
     bad: Bad,
     delay: Duration,
     count: AtomicU64,
-    /// Bytes without end.
+    /// The number of bytes sent without end.
     sent: AtomicU64,
     log: Mutex<Vec<String>>,
 }
@@ -67,7 +69,7 @@ impl Server {
         Self::slow(object, bad, Duration::ZERO)
     }
 
-    /// With so long between request and answer.
+    /// Starts a server with a delay between request and answer.
     pub(crate) fn slow(object: Vec<u8>, bad: Bad, delay: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/folder/object.nc3z", listener.local_addr().unwrap());
@@ -83,19 +85,19 @@ impl Server {
         thread::spawn(move || {
             for connection in listener.incoming().map_while(Result::ok) {
                 let state = Arc::clone(&served);
-                // A client that hangs up is no failure of the server's.
+                // A client that disconnects is not a fault of the server.
                 thread::spawn(move || drop(state.serve(&connection)));
             }
         });
         Server { url, state }
     }
 
-    /// Bytes sent that nobody asked for.
+    /// The number of bytes sent that were not requested.
     pub(crate) fn sent(&self) -> u64 {
         self.state.sent.load(Ordering::SeqCst)
     }
 
-    /// The Range headers of all requests.
+    /// Returns the Range headers of all requests.
     pub(crate) fn ranges(&self) -> Vec<String> {
         self.state.log.lock().unwrap().clone()
     }
@@ -149,7 +151,7 @@ impl State {
         }
     }
 
-    /// The answer's bytes, and where they break off.
+    /// Returns the answer's bytes, and the position where they are cut off.
     fn answer(
         &self,
         request: &str,
