@@ -1,4 +1,4 @@
-//! Codes, and the words of each thread's last failure.
+//! Error codes, and the message of each thread's last failure.
 
 #![expect(unsafe_code, reason = "symbols that C programs call")]
 
@@ -50,7 +50,7 @@ codes! {
     Panic -17 c"NC3Z_EPANIC";
 }
 
-/// A failure: its code and its words.
+/// A failure: its code and its message.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) code: Code,
@@ -64,12 +64,12 @@ impl Failure {
         Failure { code, words: words.into() }
     }
 
-    /// An argument that makes no sense.
+    /// An invalid argument.
     pub(crate) fn invalid(words: impl Into<String>) -> Self {
         Failure::new(Code::Invalid, words)
     }
 
-    /// A number or name of nothing.
+    /// A number or name that does not exist.
     pub(crate) fn not_found(words: impl Into<String>) -> Self {
         Failure::new(Code::NotFound, words)
     }
@@ -148,9 +148,9 @@ thread_local! {
     static LAST: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Keeps the words of a failure for the calling thread.
+/// Stores the message of a failure for the calling thread.
 pub(crate) fn note(words: String) {
-    // Nothing is kept in a thread that ends.
+    // A thread that is ending stores nothing.
     let _ = LAST.try_with(|last| {
         if let Ok(mut last) = last.try_borrow_mut() {
             *last = words;
@@ -158,7 +158,8 @@ pub(crate) fn note(words: String) {
     });
 }
 
-/// Runs a function of the library: its code, with the words kept. A panic, which would be a defect, becomes a code.
+/// Runs a function of the library. Returns its code, and stores the message. A panic, which would be a
+/// defect, becomes a code.
 pub(crate) fn call(work: impl FnOnce() -> Result) -> i32 {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) => 0,

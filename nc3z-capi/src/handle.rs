@@ -14,7 +14,7 @@ use std::ptr::{null, null_mut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// `nc3z_file` of the header: only pointers to it are there.
+/// `nc3z_file` of the header: an opaque type.
 #[repr(C)]
 pub struct nc3z_file {
     nothing: [u8; 0],
@@ -42,7 +42,7 @@ impl Sized0 for nc3z_open_options {
 }
 
 static FILES: Handles<usize, File> = Handles::empty();
-/// Handles are odd: no address of an object is one.
+/// Handles are odd, unlike addresses of objects.
 static NEXT: AtomicUsize = AtomicUsize::new(1);
 
 /// The file of a handle, for this process.
@@ -70,7 +70,7 @@ unsafe fn options(options: *const nc3z_open_options) -> Result<OpenOptions> {
     Ok(OpenOptions::default().with_version(version).with_fill_lost(given.fill_lost != 0))
 }
 
-/// A path of the caller's.
+/// Returns a path given by the caller.
 ///
 /// # Safety
 /// `path` is null or a string.
@@ -85,7 +85,7 @@ pub(crate) unsafe fn path<'a>(what: &str, path: *const c_char) -> Result<&'a Pat
     Ok(Path::new(path))
 }
 
-/// Opens, and gives out a handle.
+/// Opens a file, and returns a handle.
 ///
 /// # Safety
 /// As the header says of `options` and `file`.

@@ -54,23 +54,23 @@ impl Sized0 for nc3z_info {
     };
 }
 
-/// A count as the header has it. The format's limits are below.
+/// Converts a count to the header's type. The format's limits are smaller.
 fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// A type's number.
+/// Returns the number of a type.
 fn number(ty: NcType) -> i32 {
     i32::try_from(ty.code()).unwrap_or(0)
 }
 
-/// The type of a number.
+/// Returns the type with this number.
 pub(crate) fn nc_type(ty: i32) -> Result<NcType> {
     let found = u32::try_from(ty).ok().and_then(|ty| NcType::from_code(ty).ok());
     found.ok_or_else(|| Failure::new(Code::Type, format!("there is no type {ty}")))
 }
 
-/// A variable by its number.
+/// Returns a variable by its number.
 pub(crate) fn variable(header: &Header, variable: u32) -> Result<&Variable> {
     let found = header.variables.get(VarId(variable).index());
     found.ok_or_else(|| Failure::not_found(format!("there is no variable {variable}")))
@@ -330,7 +330,7 @@ pub unsafe extern "C" fn nc3z_attribute_values(
     })
 }
 
-/// Compares the length of a buffer with what goes into it.
+/// Compares the length of a buffer with the needed length.
 fn check_len(needed: usize, given: usize) -> Result {
     if needed == given {
         return Ok(());

@@ -1,7 +1,8 @@
-//! `libnc3z`: archives and classic files for C, and for whatever calls C. The header `include/nc3z.h` has the rules; this crate adds
-//! pointers to [`nc3z_cmodel`], and no logic of its own.
+//! `libnc3z`: archives and classic files for C, and for all languages that can call C. The header
+//! `include/nc3z.h` has the rules. This crate adds pointers to [`nc3z_cmodel`], and no logic of its own.
 //!
-//! A handle is a number in the guise of a pointer. It is never given out again, so a closed handle is found to be closed.
+//! A handle is a number with the type of a pointer. It is never used again, so that a closed handle is
+//! recognized.
 
 mod code;
 mod handle;

@@ -1,22 +1,22 @@
-//! The caller's pointers: read and written where they are not null.
+//! Reads and writes through the caller's pointers, where they are not null.
 
 #![expect(unsafe_code, reason = "C programs hand over pointers")]
 
 use crate::code::{Code, Failure, Result};
 use std::ffi::{CStr, c_char, c_void};
 
-/// Writes where the caller wants it.
+/// Writes a value if the caller requests it.
 ///
 /// # Safety
 /// `place` is null, or room for the value.
 pub(crate) unsafe fn put<T>(place: *mut T, value: T) {
     if !place.is_null() {
-        // SAFETY: the caller's promise. C's structures may lie anywhere.
+        // SAFETY: the caller's promise. C's structures may be unaligned.
         unsafe { place.write_unaligned(value) };
     }
 }
 
-/// Writes a text and a zero, as far as there is room, and the text's whole length.
+/// Writes a text and a zero, as far as there is room, and the text's full length.
 ///
 /// # Safety
 /// `text` is null or has room for `capacity` bytes; `len` is null or room for a length.
@@ -33,7 +33,7 @@ pub(crate) unsafe fn put_text(text: *mut c_char, capacity: usize, len: *mut usiz
     unsafe { put(len, value.len()) };
 }
 
-/// Writes numbers one behind the other.
+/// Writes consecutive numbers.
 ///
 /// # Safety
 /// `place` is null, or room for all of them.
@@ -46,7 +46,7 @@ pub(crate) unsafe fn put_all<T>(place: *mut T, values: impl Iterator<Item = T>) 
     }
 }
 
-/// A caller's text.
+/// Returns a text given by the caller.
 ///
 /// # Safety
 /// `text` is null, or a string that outlives the call.
@@ -58,10 +58,10 @@ pub(crate) unsafe fn text<'a>(what: &str, text: *const c_char) -> Result<&'a [u8
     Ok(unsafe { CStr::from_ptr(text) }.to_bytes())
 }
 
-/// A list of `len` numbers, if there is one.
+/// Returns a list of `len` numbers, if there is one.
 ///
 /// # Safety
-/// `list` is null, or holds `len` numbers.
+/// `list` is null, or contains `len` numbers.
 pub(crate) unsafe fn list<T: Copy>(list: *const T, len: usize) -> Option<Vec<T>> {
     if list.is_null() {
         return None;
@@ -70,7 +70,7 @@ pub(crate) unsafe fn list<T: Copy>(list: *const T, len: usize) -> Option<Vec<T>>
     Some((0..len).map(|n| unsafe { list.add(n).read_unaligned() }).collect())
 }
 
-/// A buffer to fill; no length needs none.
+/// Returns a buffer to fill. A length of 0 needs no buffer.
 ///
 /// # Safety
 /// `out` is null, or room for `len` bytes that nothing else uses meanwhile.
@@ -88,16 +88,17 @@ pub(crate) unsafe fn buffer<'a>(out: *mut c_void, len: usize) -> Result<&'a mut 
     Ok(unsafe { std::slice::from_raw_parts_mut(out.cast(), len) })
 }
 
-/// Structures of the header: they begin with their size.
+/// Structures of the header, which begin with their size.
 pub(crate) trait Sized0: Copy {
-    /// As the caller sees them who sets nothing.
+    /// The values for members that the caller does not set.
     const EMPTY: Self;
 }
 
-/// A structure of the caller's; members that its version of the header lacks are as if nothing were set.
+/// Reads a structure of the caller. Members that its version of the header lacks have their values in
+/// `EMPTY`.
 ///
 /// # Safety
-/// `from` is null, or leads to as many bytes as its first member says.
+/// `from` is null, or points to as many bytes as its first member says.
 pub(crate) unsafe fn structure<T: Sized0>(what: &str, from: *const T) -> Result<T> {
     let mut value = T::EMPTY;
     if from.is_null() {
@@ -108,7 +109,7 @@ pub(crate) unsafe fn structure<T: Sized0>(what: &str, from: *const T) -> Result<
     if size < size_of::<usize>() || size > size_of::<T>() && size > MOST {
         return Err(Failure::invalid(format!("the size of {what} is {size}, and not {}", size_of::<T>())));
     }
-    // SAFETY: as many bytes as both have.
+    // SAFETY: the smaller of the two sizes.
     unsafe {
         let len = size.min(size_of::<T>());
         std::ptr::copy_nonoverlapping(from.cast::<u8>(), (&raw mut value).cast(), len);
@@ -116,10 +117,10 @@ pub(crate) unsafe fn structure<T: Sized0>(what: &str, from: *const T) -> Result<
     Ok(value)
 }
 
-/// The largest structure that a later header may have, in bytes. A size beyond it is none.
+/// The maximal size of a structure in later headers, in bytes. A larger size is an error.
 const MOST: usize = 4096;
 
-/// Fills a structure of the caller's, as far as its version of the header has it.
+/// Fills a structure of the caller, as far as its version of the header has the members.
 ///
 /// # Safety
 /// As [`structure`]; the bytes may be written.

@@ -1,4 +1,4 @@
-//! Bytes that the caller's functions read.
+//! A source whose bytes are read by the caller's functions.
 
 #![expect(unsafe_code, reason = "C programs hand over functions")]
 
@@ -18,7 +18,7 @@ pub struct nc3z_source {
     pub size: usize,
     /// The argument of both functions.
     pub context: *mut c_void,
-    /// Bytes that there are.
+    /// The number of bytes.
     pub len: u64,
     /// Fills a buffer from an offset.
     pub read: Option<unsafe extern "C" fn(*mut c_void, u64, *mut c_void, usize) -> i32>,
@@ -31,17 +31,19 @@ impl Sized0 for nc3z_source {
         nc3z_source { size: size_of::<Self>(), context: null_mut(), len: 0, read: None, release: None };
 }
 
-/// The functions as a source of bytes.
+/// The functions as a byte source.
 pub(crate) struct Called(nc3z_source);
 
-// SAFETY: the header says that several threads may call the functions at once, and that they get the context as it is.
+// SAFETY: the header says that several threads may call the functions at once, and that the context is passed
+// unchanged.
 unsafe impl Send for Called {}
 // SAFETY: as above.
 unsafe impl Sync for Called {}
 
 impl Called {
     /// # Safety
-    /// `given` is null, or a structure as the header says, whose functions may be called until it is dropped.
+    /// `given` is null, or a structure as described in the header, whose functions may be called until this
+    /// is dropped.
     pub(crate) unsafe fn new(given: *const nc3z_source) -> Result<Self> {
         if given.is_null() {
             return Err(Failure::invalid("source is NULL"));

@@ -1,4 +1,4 @@
-//! Whole files: archiving, restoring, verifying. All of it runs in this process's threads.
+//! Whole files: archives, restores and verifies them, on this process's threads.
 
 #![expect(unsafe_code, reason = "symbols that C programs call")]
 
@@ -47,9 +47,9 @@ pub struct nc3z_report {
     pub matches: i32,
     /// 0.
     pub reserved: i32,
-    /// Things that are wrong.
+    /// The number of findings.
     pub findings: u64,
-    /// Tiles that were checked.
+    /// The number of tiles that were checked.
     pub tiles: u64,
 }
 
@@ -65,7 +65,7 @@ impl Sized0 for nc3z_report {
     };
 }
 
-/// Does work in this process's threads.
+/// Runs work on this process's threads.
 fn in_pool<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     let (mut work, mut done) = (Some(work), None);
     enter_pool(&mut || done = work.take().map(|work| work()));
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn nc3z_verify(name: *const c_char, deep: i32, report: *mu
         let name = unsafe { path("path", name)? };
         let found = in_pool(|| {
             let source: SharedSource = Arc::new(FileSource::open(name)?);
-            // One pass over one file: forged archives must not keep it busy for ever.
+            // Reads a single file once: forged archives must not keep it busy for ever.
             let options = OpenOptions::of_command();
             let check = if deep == 0 { verify::quick } else { verify::deep };
             Ok(check(&source, &options, &())?)

@@ -23,11 +23,11 @@ enum State {
 
 /// An observer of one reply.
 pub(crate) trait Watch: Send {
-    /// Some bytes were handed to the connection.
+    /// Some bytes were passed to the connection.
     fn sent(&mut self, bytes: u64);
     /// The reply broke off.
     fn broke(&mut self, why: &Failure);
-    /// All of the reply was handed to the connection.
+    /// All of the reply was passed to the connection.
     fn ended(&mut self);
 }
 

@@ -1,4 +1,4 @@
-//! Why a request has no answer: a status and one line for whoever asked.
+//! The reason why a request has no answer: a status and one line for the client.
 
 use hyper::StatusCode;
 use nc3z_look::part::PartError;
@@ -40,7 +40,7 @@ impl Failure {
 impl From<nc3z_reader::Error> for Failure {
     fn from(e: nc3z_reader::Error) -> Self {
         let status = match e.kind() {
-            // The file does not have what its header promises: nothing is wrong with the server.
+            // The file does not have the bytes that its header promises: the server is not the cause.
             ErrorKind::Incomplete { .. } => StatusCode::BAD_REQUEST,
             ErrorKind::Format(e) if e.is_unsupported() => StatusCode::NOT_IMPLEMENTED,
             ErrorKind::Format(e) if e.is_limit() => StatusCode::PAYLOAD_TOO_LARGE,

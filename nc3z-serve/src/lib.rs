@@ -1,10 +1,11 @@
-//! Originals of nc3z archives by HTTP, for programs that know nothing of nc3z.
+//! Serves originals of nc3z archives by HTTP, to programs that do not know nc3z.
 //!
 //! ```text
 //! View (names, versions, exact bytes) ─▶ Site: path ─▶ byte ranges | DAP2 | Zarr | JSON | page ─▶ HTTP/1.1
 //! ```
-//! [`serve`] answers until its caller stops it. Requests are answered on threads that may block. A reply is made in pieces, each when
-//! the client has taken the one before, so that a reply of any length takes the memory of a piece, and a slow client holds no thread.
+//! [`serve`] answers until its caller stops it. Requests are answered on threads that may block. A reply is
+//! made in pieces, each after the client has taken the previous one. Therefore a reply of any length needs
+//! only the memory of a piece, and a slow client blocks no thread.
 //!
 //! Nothing is ever written, and no path and no symbolic link leads out of the directory that is served.
 

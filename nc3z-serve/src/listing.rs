@@ -14,7 +14,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Characters of names that an address has as they are.
+/// Characters of names that are not encoded in a URL.
 const NAME: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The names in a directory.
@@ -41,7 +41,7 @@ pub(crate) fn reply(names: &[OsString], entries: &[Entry], request: &Request) ->
     Reply::whole(StatusCode::OK, "text/html; charset=utf-8", page.into()).of("listing")
 }
 
-/// Sizes of what is in a directory, as JSON.
+/// Returns the sizes in a directory as JSON.
 pub(crate) fn sizes(sizes: &[StoredSize]) -> Reply {
     let item = |entry: &StoredSize| {
         let kind = if entry.kind == Kind::Directory { "directory" } else { "file" };

@@ -1,9 +1,9 @@
-//! The line that each request leaves.
+//! The log line of each request.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// One request and what became of it.
+/// A request and its result.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Access<'a> {
@@ -11,7 +11,7 @@ pub struct Access<'a> {
     pub peer: SocketAddr,
     /// `GET`, `HEAD`, …
     pub method: &'a str,
-    /// Path and query as they were sent.
+    /// Path and query as sent.
     pub target: &'a str,
     /// The header `Range`, if there is one.
     pub range: Option<&'a str>,
@@ -19,10 +19,10 @@ pub struct Access<'a> {
     pub agent: Option<&'a str>,
     /// The status of the reply.
     pub status: u16,
-    /// Bytes of the body that were handed to the connection.
+    /// The number of bytes of the body that were passed to the connection.
     pub sent: u64,
     /// Time from the request to the end of the reply.
     pub time: Duration,
-    /// Why the request failed or the reply broke off.
+    /// The reason why the request failed or the reply was cut off.
     pub error: Option<&'a str>,
 }

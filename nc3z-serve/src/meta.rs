@@ -1,4 +1,4 @@
-//! Metadata as JSON: what `nc3z info --json` writes, with the values of the attributes.
+//! Metadata as JSON: the output of `nc3z info --json`, with the values of the attributes.
 
 use crate::failure::{Answer, Failure};
 use crate::reply::Reply;
@@ -7,7 +7,7 @@ use crate::site::{OpenFile, conditions};
 use hyper::StatusCode;
 use nc3z_refs::attributes_json;
 
-/// The longest attributes, all together, that the JSON has.
+/// The maximal total length of the attributes in the JSON, in bytes.
 const VALUES_LEN: usize = 16 << 20;
 
 /// The JSON of a data set.

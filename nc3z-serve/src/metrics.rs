@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Upper ends of the classes of times, in seconds.
+/// Upper ends of the histogram's classes, in seconds.
 const CLASSES: [f64; 8] = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0, 60.0];
 
 /// Counts since the server began.
@@ -50,7 +50,7 @@ impl Metrics {
         self.time_micros.fetch_add(micros, Ordering::Relaxed);
     }
 
-    /// The text that Prometheus reads.
+    /// Returns the text for Prometheus.
     pub(crate) fn text(&self) -> String {
         let mut out = String::new();
         let kind = |out: &mut String, name: &str, kind: &str, help: &str| {

@@ -5,23 +5,25 @@ use nc3z_reader::{Dataset, OpenOptions};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Describes a data set of a name as JSON; the error is one line.
+/// Describes a data set as JSON. The string is its name. The error is one line.
 pub type Describe = dyn Fn(&str, &Dataset) -> Result<serde_json::Value, String> + Send + Sync;
 
 /// Options of a server.
 #[derive(Clone)]
 pub struct Options {
-    /// Connections at a time. A client beyond them gets status 503.
+    /// The maximal number of connections at a time. A client beyond it gets status 503.
     pub connections: usize,
-    /// Time for a request to arrive, for the next one on the same connection, and for a client to take a part of a reply.
+    /// The maximal time for a request to arrive, for the next one on the same connection, and for a client to
+    /// take a part of a reply.
     pub timeout: Duration,
-    /// Bytes of a request: its line and headers. At least 8192.
+    /// The maximal length of a request in bytes: its line and headers. At least 8192.
     pub request_len: usize,
-    /// Bytes of a reply that is made for a request, such as those of DAP. Files are sent in pieces, and have no limit.
+    /// The maximal length in bytes of a reply that is made for a request, such as those of DAP. Files are
+    /// sent in pieces, and have no limit.
     pub reply_len: u64,
-    /// Requests that read and decode at a time. Others wait.
+    /// The maximal number of requests that read and decode at a time. Others wait.
     pub decodes: usize,
-    /// Options for opening classic files that are no archives.
+    /// The options for opening classic files that are not archives.
     pub open: OpenOptions,
     /// Receives a line for each request.
     pub access: Arc<dyn Fn(&Access<'_>) + Send + Sync>,

@@ -1,4 +1,4 @@
-//! The page: a few files that come with the server, and need nothing of any other host.
+//! The page: a few files that are part of the server, and load nothing from other hosts.
 
 use crate::failure::{Answer, Failure};
 use crate::reply::Reply;
@@ -8,10 +8,10 @@ use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue, REFERRE
 use nc3z_look::geography::COASTLINE;
 use std::ffi::OsString;
 
-/// Scripts and styles of this server alone.
+/// Allows scripts and styles of this server only.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/// The place of the listing in the page, for programs that follow links and for browsers without scripts.
+/// The position of the listing in the page, for programs that follow links and for browsers without scripts.
 const LISTING: &str = "<!--LISTING-->";
 const INDEX: &str = include_str!("../page/index.html");
 
@@ -24,7 +24,7 @@ pub(crate) fn index(listing: &str) -> Reply {
     with_policy(Reply::whole(StatusCode::OK, "text/html; charset=utf-8", page.into()))
 }
 
-/// A file that the page is made of.
+/// Returns a file of the page.
 pub(crate) fn file(names: &[OsString]) -> Answer<Reply> {
     let [name] = names else { return Err(Failure::absent()) };
     let (kind, bytes): (_, &'static [u8]) = match name.to_str() {

@@ -1,4 +1,5 @@
-//! A connection whose other side must take what it is sent within a time, and that ends without losing its answer.
+//! A connection whose client must take sent bytes within a time limit, and which is closed without losing its
+//! answer.
 
 use std::future::Future;
 use std::io;
@@ -9,18 +10,19 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-/// Time that a client has, after the last answer, to end its side. A connection that is closed with unread bytes is reset
-/// (RFC 9112, section 9.6), and the client may lose the answer, for example that its request was too long.
+/// The time that a client has, after the last answer, to close its side. If a connection is closed with
+/// unread bytes, it is reset (RFC 9112, section 9.6), and the client may lose the answer, for example that
+/// its request was too long.
 const LINGER: Duration = Duration::from_secs(1);
-/// Bytes that are read and ignored in that time at most.
+/// The maximal number of bytes that are read and ignored in that time.
 const LINGER_LEN: usize = 1 << 20;
 
-/// A connection that ends if nothing of what waits to be sent is taken for some time.
+/// A connection that is closed if the client takes no bytes for some time.
 pub(crate) struct Patient {
     stream: TcpStream,
     timeout: Duration,
     waiting: Option<Pin<Box<Sleep>>>,
-    /// Once this side has ended: when the connection is closed, and the bytes ignored so far.
+    /// After this side was closed: the time when the connection ends, and the number of bytes ignored so far.
     lingering: Option<(Pin<Box<Sleep>>, usize)>,
 }
 

@@ -12,7 +12,7 @@ pub(crate) use nc3z_look::part::{PIECE_LEN, pieces_of};
 
 /// A reply that is made while it is sent.
 pub(crate) trait Pieces: Send {
-    /// The next piece, never empty; nothing at the end. It may block.
+    /// Returns the next piece, which is never empty. None at the end. It may block.
     fn next(&mut self) -> Answer<Option<Bytes>>;
 }
 

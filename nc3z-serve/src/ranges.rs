@@ -1,25 +1,25 @@
-//! Ranges of bytes and conditions, as RFC 9110 has them.
+//! Ranges of bytes and conditions, by RFC 9110.
 
 use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
-/// Ranges in one request. Clients that want more ask again.
+/// The maximal number of ranges in one request. Clients that want more send several requests.
 const RANGES: usize = 64;
 
-/// The bytes that a request wants.
+/// The bytes that a request selects.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     All,
-    /// None is empty, none ends behind the end, at least one is there.
+    /// The ranges. None is empty, none exceeds the end, and there is at least one.
     Ranges(Vec<Range<u64>>),
-    /// None of the ranges can be given, or they are no ranges.
+    /// None of the ranges is inside the file, or the syntax is invalid.
     Refused,
 }
 
 /// Parses the header `Range` for a file of `len` bytes.
 pub(crate) fn wanted(header: Option<&str>, len: u64) -> Wanted {
     let Some((unit, set)) = header.and_then(|header| header.split_once('=')) else {
-        // Without a unit it is no range; another unit is to be passed over.
+        // Without a unit it is invalid. Another unit is ignored.
         return if header.is_some() { Wanted::Refused } else { Wanted::All };
     };
     if !unit.trim().eq_ignore_ascii_case("bytes") {
@@ -33,7 +33,7 @@ pub(crate) fn wanted(header: Option<&str>, len: u64) -> Wanted {
         }
         ranges.extend(Some(range).filter(|range| !range.is_empty()));
     }
-    // A few bytes of request never ask for more than the file has.
+    // A short request must not select more bytes than the file has.
     let bytes = ranges.iter().try_fold(0_u64, |sum, range| sum.checked_add(range.end - range.start));
     if ranges.is_empty() || bytes.is_none_or(|bytes| bytes > len) {
         Wanted::Refused
@@ -42,7 +42,7 @@ pub(crate) fn wanted(header: Option<&str>, len: u64) -> Wanted {
     }
 }
 
-/// One range; empty if it begins behind the end. Nothing if it is none.
+/// Parses one range. It is empty if it begins beyond the end. None if it is invalid.
 fn range(spec: &str, len: u64) -> Option<Range<u64>> {
     let (first, last) = spec.split_once('-')?;
     if first.is_empty() {
@@ -57,7 +57,7 @@ fn range(spec: &str, len: u64) -> Option<Range<u64>> {
     Some(first.min(len)..last.saturating_add(1).min(len))
 }
 
-/// Digits alone; more than fit are the largest number.
+/// Parses digits. A number that does not fit becomes the largest number.
 fn number(digits: &str) -> Option<u64> {
     let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
     is_number.then(|| digits.parse().unwrap_or(u64::MAX))
@@ -65,7 +65,7 @@ fn number(digits: &str) -> Option<u64> {
 
 /// The values that conditions are compared with.
 pub(crate) struct Validators<'a> {
-    /// With its quotes.
+    /// The entity tag with its quotes.
     pub(crate) etag: &'a str,
     pub(crate) modified: Option<SystemTime>,
 }
@@ -80,7 +80,7 @@ pub(crate) struct Conditions {
     pub(crate) range: Option<String>,
 }
 
-/// The consequence of the conditions.
+/// The result of the conditions.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Answer,
@@ -111,13 +111,13 @@ impl Conditions {
         Verdict::Answer
     }
 
-    /// Returns true if a range is to be answered as one: it is of the file that the client has a part of.
+    /// Returns true if a range is answered as a range: it belongs to the file of which the client has a part.
     pub(crate) fn range_holds(&self, of: &Validators<'_>) -> bool {
         let Some(condition) = self.range.as_deref().map(str::trim) else { return true };
         if condition.starts_with('"') || condition.starts_with("W/") {
             return condition == of.etag;
         }
-        // A date is as good as the second it names: an older one that differs is another file.
+        // Dates have a resolution of one second. A date that differs, even an older one, means another file.
         let same = date(condition).zip(of.modified).is_some_and(|(a, b)| seconds(a) == seconds(b));
         let is_old = |t: SystemTime| t.elapsed().is_ok_and(|age| age >= Duration::from_secs(2));
         same && of.modified.is_some_and(is_old)
@@ -137,14 +137,14 @@ fn date(text: &str) -> Option<SystemTime> {
     httpdate::parse_http_date(text.trim()).ok()
 }
 
-/// Whole seconds since 1970; what is before is 0.
+/// Returns whole seconds since 1970; earlier times are 0.
 fn seconds(time: SystemTime) -> u64 {
     time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// A date as HTTP writes it; nothing where it cannot.
+/// Returns a date in the form of HTTP. None if that is not possible.
 pub(crate) fn http_date(time: SystemTime) -> Option<String> {
-    // The crate panics behind the year 9999.
+    // The crate panics for years after 9999.
     let seconds = seconds(time);
     (seconds > 0 && seconds < 253_402_300_800).then(|| httpdate::fmt_http_date(time))
 }

@@ -12,7 +12,7 @@ use hyper::header::{
 /// Headers that scripts of other pages may read.
 const EXPOSED: &str =
     "Accept-Ranges, Content-Length, Content-Range, ETag, Last-Modified, Content-Description, XDODS-Server";
-/// A file may be HTML, by whomever: it gets no scripts, and is of no origin.
+/// A file may be HTML from any author: it gets no scripts and no origin.
 const FILE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 /// The content of a reply.
@@ -23,7 +23,7 @@ pub(crate) enum Content {
         /// The first piece, made before the status is sent.
         first: Option<Bytes>,
         rest: Box<dyn Pieces>,
-        /// Length of all, if it is known.
+        /// The total length, if it is known.
         len: Option<u64>,
     },
 }
@@ -35,7 +35,7 @@ pub(crate) struct Reply {
     pub(crate) content: Content,
     /// Its class in the metrics.
     pub(crate) face: &'static str,
-    /// Why the request failed, for the log.
+    /// The reason why the request failed, for the log.
     pub(crate) error: Option<String>,
 }
 
@@ -63,7 +63,7 @@ impl Reply {
             .with(CACHE_CONTROL, HeaderValue::from_static("no-store"))
     }
 
-    /// A reply in pieces. The first is made now, so that what fails at once has a status of its own.
+    /// Makes a reply in pieces. The first piece is made now, so that an immediate failure has its own status.
     pub(crate) fn pieces(
         status: StatusCode,
         mut pieces: Box<dyn Pieces>,

@@ -1,4 +1,4 @@
-//! A request as far as it matters: which file, and which part of it.
+//! The relevant parts of a request: the file, and the part of it.
 
 use hyper::header::{HeaderMap, HeaderName};
 use hyper::http::request::Parts;
@@ -16,12 +16,12 @@ impl Request {
         Request { method: parts.method, uri: parts.uri, headers: parts.headers }
     }
 
-    /// The path as it was sent.
+    /// The path as sent.
     pub(crate) fn path(&self) -> &str {
         self.uri.path()
     }
 
-    /// The text after the question mark, as it was sent.
+    /// The text after the question mark, as sent.
     pub(crate) fn query(&self) -> &str {
         self.uri.query().unwrap_or("")
     }
@@ -30,14 +30,14 @@ impl Request {
         self.method == Method::HEAD
     }
 
-    /// A header that is text. One that is sent several times is one list.
+    /// Returns a text header. Several headers with the same name are joined to a list.
     pub(crate) fn header(&self, name: HeaderName) -> Option<String> {
         let values = self.headers.get_all(name);
         let texts: Vec<&str> = values.iter().filter_map(|value| value.to_str().ok()).collect();
         (!texts.is_empty()).then(|| texts.join(", "))
     }
 
-    /// True if the request says that it brings something.
+    /// Returns true if the request announces a body.
     pub(crate) fn has_body(&self) -> bool {
         let len = self.header(hyper::header::CONTENT_LENGTH);
         len.is_some_and(|len| len.trim() != "0")

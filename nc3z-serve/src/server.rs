@@ -1,4 +1,4 @@
-//! Connections: taken up to a limit, served with limits of time and size, and ended in good order.
+//! Connections: accepted up to a limit, served with limits of time and size, and closed properly.
 
 use crate::body::{ReplyBody, Watch, panicked};
 use crate::failure::Failure;
@@ -31,21 +31,22 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
-/// The interval at which the server looks whether it is to stop.
+/// The interval at which the server checks whether it must stop.
 const STEP: Duration = Duration::from_millis(100);
 /// The interval at which archives without a reader are closed.
 const IDLE: Duration = Duration::from_secs(5);
-/// Time that replies have to end when the server is to stop. The tool ends a process 10 seconds after a signal.
+/// The time that replies have to end when the server must stop. The tool ends the process 10 seconds after a
+/// signal.
 const GRACE: Duration = Duration::from_secs(8);
-/// Threads that serve connections. They never block.
+/// The number of threads that serve connections. They never block.
 const THREADS: usize = 2;
-/// Headers of a request.
+/// The maximal number of headers of a request.
 const HEADERS: usize = 100;
 /// The reply to clients beyond the limit.
 const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 21\r\n\r\ntoo many connections\n";
 const METHODS: &str = "GET, HEAD, OPTIONS";
 
-/// Serves a view until `stopped` is true. Replies that are on their way then have some seconds to end.
+/// Serves a view until `stopped` is true. Replies in progress then have a few seconds to end.
 ///
 /// The view should be confined, and show archives: see [`nc3z_mount::ViewOptions`].
 ///
@@ -91,7 +92,7 @@ async fn run(
             Err(_) => continue,
             Ok(Ok(accepted)) => accepted,
             Ok(Err(_)) => {
-                // No more files can be open, or the client has left: both pass.
+                // No more files can be open, or the client has disconnected: both are temporary.
                 sleep(STEP).await;
                 continue;
             }
@@ -116,10 +117,10 @@ async fn run(
     Ok(())
 }
 
-/// Tells a client that there are too many.
+/// Reports to a client that there are too many connections.
 async fn refuse(mut stream: TcpStream) {
     let told = async {
-        // A connection that is closed with unread bytes is reset, and the client loses the answer.
+        // If a connection is closed with unread bytes, it is reset, and the client loses the answer.
         let _ = stream.read(&mut [0; 4096]).await;
         let _ = stream.write_all(BUSY).await;
         let _ = stream.shutdown().await;
@@ -210,7 +211,7 @@ async fn handle(
     Ok(response)
 }
 
-/// The methods and headers that a browser may use for another site's page.
+/// Returns the methods and headers that a browser may use from another site's page.
 fn options_reply() -> Reply {
     Reply::new(StatusCode::NO_CONTENT, Content::None)
         .with(ALLOW, HeaderValue::from_static(METHODS))
@@ -223,7 +224,7 @@ fn options_reply() -> Reply {
         .of("options")
 }
 
-/// Counts and logs one request when its reply is over.
+/// Counts and logs a request when its reply has ended.
 struct Watcher {
     site: Arc<Site>,
     peer: SocketAddr,

@@ -32,21 +32,22 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Originals of at most this length have their digest computed if it is not recorded. Longer ones have the number of their state.
+/// The maximal length of an original whose digest is computed if it is not recorded. Longer ones are
+/// identified by their state.
 const COMPUTED_LEN: u64 = 1 << 30;
-/// Computed digests that are kept.
+/// The number of computed digests that are kept.
 const DIGESTS: usize = 10_000;
-/// Files whose sizes are added up for one request.
+/// The maximal number of files whose sizes are added up for one request.
 const SIZED: usize = 100_000;
 /// The separator between the parts of a reply with several ranges.
 const BOUNDARY: &str = "nc3z-7f4a1c59b2e8d603";
 
-/// The served files, and facts about them that are kept.
+/// The served files, and cached facts about them.
 pub(crate) struct Site {
     pub(crate) view: Arc<View>,
     pub(crate) options: Options,
     pub(crate) metrics: Metrics,
-    /// Digests that were computed, by the states of their files.
+    /// Computed digests, by the states of their files.
     digests: Mutex<HashMap<[u8; 32], [u8; 32]>>,
 }
 
@@ -67,12 +68,12 @@ impl OpenFile {
         Ok(OpenFile { site: Arc::clone(site), handle, attr, state, name })
     }
 
-    /// Reads bytes of the file, which is as it was when it was opened.
+    /// Reads bytes of the file. The content must be the same as when it was opened.
     pub(crate) fn read(&self, range: Range<u64>) -> Answer<Bytes> {
         let len = usize::try_from(range.end - range.start).expect("a piece fits in memory");
         let mut out = vec![0; len];
         let read = self.handle.read(&self.site.view, range.start, &mut out)?;
-        // A plain file may be written to meanwhile.
+        // A plain file may change meanwhile.
         if read < len || self.handle.state()? != self.state {
             let message = format!("{} changed while it was sent", self.name);
             return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, message));
@@ -84,7 +85,7 @@ impl OpenFile {
         self.state.len
     }
 
-    /// The longest reply that is made of it.
+    /// The maximal length of a reply that is made from it.
     pub(crate) fn reply_len(&self) -> u64 {
         self.site.options.reply_len
     }
@@ -102,7 +103,7 @@ impl OpenFile {
         })
     }
 
-    /// Changes if any byte does.
+    /// Returns a tag that changes if any byte changes.
     fn tag(&self) -> String {
         let tag = match self.handle.archive() {
             Some(archive) => hex(&self.site.digest(archive, &self.state)),
@@ -111,7 +112,7 @@ impl OpenFile {
         format!("\"{tag}\"")
     }
 
-    /// The tag of a reply that this version of the server makes from the file.
+    /// Returns the tag of a reply that this version of the server makes from the file.
     pub(crate) fn derived_tag(&self) -> String {
         let tag = self.tag();
         format!("{}-{}\"", tag.trim_end_matches('"'), env!("CARGO_PKG_VERSION"))
@@ -121,7 +122,7 @@ impl OpenFile {
         http_date(self.attr.modified)
     }
 
-    /// Judges the conditions of a request; a reply if there is nothing else to say.
+    /// Evaluates the conditions of a request. Returns a reply if the conditions already decide it.
     pub(crate) fn judged(&self, conditions: &Conditions, etag: &str) -> Option<Reply> {
         let of = Validators { etag, modified: Some(self.attr.modified) };
         let status = match conditions.verdict(&of) {
@@ -132,7 +133,7 @@ impl OpenFile {
         Some(self.validated(Reply::new(status, Content::None), etag))
     }
 
-    /// The reply with what it can be asked for again by.
+    /// Adds the validators to a reply, for later conditional requests.
     pub(crate) fn validated(&self, reply: Reply, etag: &str) -> Reply {
         let reply = reply.with_text(ETAG, etag);
         match self.modified() {
@@ -185,12 +186,12 @@ impl OpenFile {
     }
 }
 
-/// `bytes 0-3/10`.
+/// Formats a range: `bytes 0-3/10`.
 fn words(range: &Range<u64>, len: u64) -> String {
     format!("bytes {}-{}/{len}", range.start, range.end - 1)
 }
 
-/// The parts of a reply with several ranges.
+/// Makes the parts of a reply with several ranges.
 fn multipart(ranges: Vec<Range<u64>>, len: u64, kind: &str) -> VecDeque<Part> {
     let mut parts = VecDeque::new();
     let mut before = "";
@@ -207,7 +208,7 @@ fn multipart(ranges: Vec<Range<u64>>, len: u64, kind: &str) -> VecDeque<Part> {
     parts
 }
 
-/// The conditions of a request.
+/// Returns the conditions of a request.
 pub(crate) fn conditions(request: &Request) -> Conditions {
     Conditions {
         matching: request.header(IF_MATCH),
@@ -218,7 +219,7 @@ pub(crate) fn conditions(request: &Request) -> Conditions {
     }
 }
 
-/// The media type of a file, by the end of its name.
+/// Returns the media type of a file, by the end of its name.
 fn kind_of(name: &str) -> &'static str {
     let end = name.rsplit_once('.').map_or("", |(_, end)| end).to_ascii_lowercase();
     match &*end {
@@ -281,7 +282,7 @@ impl Site {
         }
     }
 
-    /// Answers with a form of a data set, chosen by the end of the name.
+    /// Answers with a form of a data set, which the end of the name selects.
     fn face(self: &Arc<Self>, names: &[OsString], request: &Request) -> Answer<Reply> {
         let (last, directory) = names.split_last().ok_or_else(Failure::absent)?;
         let (name, face) = face_of(last).ok_or_else(Failure::absent)?;
@@ -292,13 +293,13 @@ impl Site {
         });
         let answered = answered.map(|reply| reply.of(face.name()));
         match answered {
-            // A client of DAP2 reads errors in the form of DAP2.
+            // A client of DAP2 expects errors in the form of DAP2.
             Err(failure) if face.is_dap() => Ok(dap::failure(&failure).of(face.name()).because(failure)),
             answered => answered,
         }
     }
 
-    /// The file of a name; `by_stem` also finds it without the usual ends.
+    /// Returns the file of a name. `by_stem` also finds it without the usual suffixes.
     fn data_set(
         self: &Arc<Self>,
         directory: &[OsString],
@@ -320,8 +321,8 @@ impl Site {
         Err(Failure::absent())
     }
 
-    /// The SHA-256 of an original, which is recorded or computed once. Where it cannot be had, the number of the state, which no other
-    /// content has.
+    /// Returns the SHA-256 of an original, which is recorded or computed once. If it is not available,
+    /// returns the digest of the state, which is different for every content.
     fn digest(&self, archive: &Archive, state: &State) -> [u8; 32] {
         if let Digest::Sha256(digest) = archive.digest() {
             return digest;
@@ -329,7 +330,7 @@ impl Site {
         if state.len > COMPUTED_LEN {
             return state.id;
         }
-        // Held while it is computed, so that no two threads compute the same.
+        // The lock is held during the computation, so that no two threads compute the same digest.
         let mut digests = self.digests.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(digest) = digests.get(&state.id) {
             return *digest;
@@ -344,7 +345,7 @@ impl Site {
     }
 }
 
-/// A part of a data set as a file, as CSV or as numbers.
+/// Returns a part of a data set as a file, as CSV or as numbers.
 fn part(file: &OpenFile, face: Face, request: &Request) -> Answer<Reply> {
     let etag = file.derived_tag();
     if let Some(reply) = file.judged(&conditions(request), &etag) {
@@ -371,7 +372,7 @@ fn part(file: &OpenFile, face: Face, request: &Request) -> Answer<Reply> {
     Ok(file.validated(reply, &etag).with_ranges(false))
 }
 
-/// The only part that is asked for.
+/// Returns the only requested part.
 fn only(asked: &Asked) -> Answer<&Projection> {
     match &asked.projections[..] {
         [one] => Ok(one),
@@ -379,7 +380,7 @@ fn only(asked: &Asked) -> Answer<&Projection> {
     }
 }
 
-/// The data set and the key in it, of a path through a name that ends as Zarr's do.
+/// Splits a path that contains a name with Zarr's suffix into the data set and the key in it.
 fn zarr_of(names: &[OsString]) -> Option<(&[OsString], OsString, &[OsString])> {
     names.iter().enumerate().find_map(|(n, name)| {
         let stem = name.as_encoded_bytes().strip_suffix(b".zarr").filter(|stem| !stem.is_empty())?;

@@ -1,14 +1,14 @@
-//! Paths of requests: the file, and the form that is asked for.
+//! Paths of requests: the file, and the requested form.
 
 use crate::failure::{Answer, Failure};
 use nc3z_reader::platform::path_of;
 use percent_encoding::percent_decode_str;
 use std::ffi::OsString;
 
-/// The directory of the server's own files, in which no file of the tree is found.
+/// The directory of the server's own files. It hides a directory of this name in the tree.
 pub(crate) const OWN: &str = ".nc3z";
 
-/// The names of a path, decoded; true if it ends with a slash.
+/// Returns the decoded names of a path, and whether it ends with a slash.
 pub(crate) fn names(path: &str) -> Answer<(Vec<OsString>, bool)> {
     let path = path.strip_prefix('/').ok_or_else(|| Failure::bad("a path begins with /"))?;
     let is_directory = path.is_empty() || path.ends_with('/');
@@ -25,7 +25,7 @@ pub(crate) fn names(path: &str) -> Answer<(Vec<OsString>, bool)> {
     Ok((names, is_directory))
 }
 
-/// A face of a data set, by the end of its name.
+/// The form of a data set, by the end of the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Face {
     Dds,
@@ -68,7 +68,7 @@ impl Face {
     }
 }
 
-/// The name of the data set and the face, where the name has the end of one.
+/// Returns the name of the data set and the form, if the name has the suffix of one.
 pub(crate) fn face_of(name: &OsString) -> Option<(OsString, Face)> {
     let bytes = name.as_encoded_bytes();
     Face::ALL.iter().find_map(|(end, face)| {

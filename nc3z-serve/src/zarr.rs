@@ -1,4 +1,4 @@
-//! A data set as a group of Zarr 3: documents, and chunks that are encoded when they are asked for.
+//! A data set as a group of Zarr 3: documents, and chunks that are encoded when they are requested.
 
 use crate::failure::{Answer, Failure};
 use crate::reply::Reply;
@@ -13,14 +13,14 @@ use nc3z_refs::{array_document, group_document};
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 
-/// The longest chunk, decoded. Chunks are those of the archive if these are no longer.
+/// The maximal decoded length of a chunk in bytes. If the archive's chunks are not longer, they are used.
 const CHUNK_LEN: u64 = 8 << 20;
-/// The length of chunks where the file is not cut into boxes.
+/// The length of chunks in bytes if the file is not divided into boxes.
 const LINEAR_LEN: u64 = 1 << 20;
-/// The level of zstd: the fastest, as each chunk is encoded for one reader.
+/// The level of zstd: the fastest, since each chunk is encoded for one reader.
 const LEVEL: i32 = 1;
 
-/// Answers for a key of the group.
+/// Answers a request for a key of the group.
 pub(crate) fn answer(file: &OpenFile, key: &[OsString], request: &Request) -> Answer<Reply> {
     let etag = file.derived_tag();
     if let Some(reply) = file.judged(&conditions(request), &etag) {
@@ -60,7 +60,7 @@ fn names(title: &str, dataset: &Dataset) -> String {
     )
 }
 
-/// The first variable of a name.
+/// Returns the first variable with this name.
 fn variable(dataset: &Dataset, name: &str) -> Answer<Variable> {
     let found = dataset.header().variables().find(|(_, v)| v.name_lossy() == name);
     found.and_then(|(id, _)| dataset.variable_at(id)).ok_or_else(Failure::absent)
@@ -96,7 +96,7 @@ fn array(dataset: &Dataset, variable: &Variable) -> Value {
     )
 }
 
-/// The shape of all chunks of a variable: that of its tiles, cut down to the longest chunk.
+/// Returns the shape of all chunks of a variable: that of its tiles, reduced to the maximal length.
 fn chunk_shape(variable: &Variable) -> Vec<u64> {
     let shape = variable.shape();
     let size = variable.ty().size() as u64;
@@ -118,7 +118,7 @@ fn chunk_shape(variable: &Variable) -> Vec<u64> {
     chunk
 }
 
-/// One chunk, encoded. Chunks at the edges are filled up.
+/// Returns one encoded chunk. Chunks at the edges are padded.
 fn chunk(variable: &Variable, index: &[&str]) -> Answer<Vec<u8>> {
     let shape = variable.shape();
     let lengths = chunk_shape(variable);
@@ -145,7 +145,7 @@ fn chunk(variable: &Variable, index: &[&str]) -> Answer<Vec<u8>> {
     encoded.map_err(|e| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, e.to_string()))
 }
 
-/// A box at an edge in a whole chunk, the rest of which has the fill value.
+/// Extends a box at an edge to a whole chunk, padded with the fill value.
 fn filled(values: &[u8], counts: &[u64], lengths: &[u64], variable: &Variable) -> Vec<u8> {
     let ty = variable.ty();
     let in_memory = |n: u64| usize::try_from(n).expect("a chunk fits in memory");

@@ -13,7 +13,7 @@ use std::ffi::{c_char, c_int, c_void};
 /// `NC_GLOBAL`.
 const GLOBAL: c_int = -1;
 
-/// The attributes of a variable, or of the file.
+/// Returns the attributes of a variable, or of the file.
 fn list(header: &Header, number: c_int) -> Result<&[Attribute]> {
     if number == GLOBAL { Ok(&header.attributes) } else { Ok(&variable(header, number)?.1.attributes) }
 }

@@ -1,4 +1,4 @@
-//! The netCDF library's error codes (`netcdf.h`), and which of them an error has.
+//! The netCDF library's error codes (`netcdf.h`), and their assignment to errors.
 
 use nc3z_cmodel::Fault;
 use nc3z_reader::{Error, ErrorKind};
@@ -40,7 +40,7 @@ pub(crate) fn entry(work: impl FnOnce() -> Result) -> c_int {
     }
 }
 
-/// The code of a refused or failed request.
+/// Returns the code of a refused or failed request.
 pub(crate) fn of_fault(fault: &Fault) -> c_int {
     match fault {
         Fault::Coordinates => OUTSIDE,
@@ -57,7 +57,7 @@ pub(crate) fn of_fault(fault: &Fault) -> c_int {
     }
 }
 
-/// The code of an error while opening. Positive codes are the system's.
+/// Returns the code of an error while opening. Positive codes are the system's.
 pub(crate) fn of_open(name: &str, e: &Error) -> c_int {
     log(&format!("{name}: {}", e.with_causes()));
     match e.kind() {
@@ -77,7 +77,7 @@ fn of_reader(e: &Error) -> c_int {
     }
 }
 
-/// Writes to standard error where the environment asks for it.
+/// Writes to standard error if the environment requests it.
 pub(crate) fn log(words: &str) {
     if std::env::var_os("NC3Z_LOG").is_some_and(|set| !set.is_empty() && set != "0") {
         eprintln!("nc3z: {words}");

@@ -13,9 +13,9 @@ use std::sync::Arc;
 /// `NC_WRITE` and `NC_INMEMORY`.
 const WRITE: c_int = 1;
 const IN_MEMORY: c_int = 0x8000;
-/// `NC_MEMIO_LOCKED`: the memory stays the caller's.
+/// `NC_MEMIO_LOCKED`: the memory still belongs to the caller.
 const LOCKED: c_int = 1;
-/// The part of a number that names a file; the rest names a group of it.
+/// The bits of a number that identify a file. The other bits identify a group in it.
 const FILE_MASK: c_int = !0xFFFF;
 
 /// An open file.
@@ -44,13 +44,13 @@ struct MemIo {
 
 static FILES: Handles<c_int, Entry> = Handles::empty();
 
-/// The file of a number.
+/// Returns the file with this number.
 pub(crate) fn find(id: c_int) -> Result<Arc<Entry>> {
     FILES.get(id & FILE_MASK).ok_or(BAD_ID)
 }
 
 impl Entry {
-    /// The file, for this process.
+    /// Returns the file for this process.
     pub(crate) fn get(&self) -> Result<Arc<Opened>> {
         self.file.get().map_err(|e| code::of_open("opened again", &e))
     }
@@ -72,12 +72,12 @@ pub(crate) unsafe extern "C" fn open(
         if path.is_null() || table.is_null() {
             return Err(INVALID);
         }
-        // SAFETY: netCDF-C gives a string, and the table that it got from this library.
+        // SAFETY: netCDF-C passes a string, and the table that it got from this library.
         let (path, model) = unsafe { (CStr::from_ptr(path), (*table).model) };
         let name = path.to_string_lossy();
         let options = OpenOptions::default();
         let (file, memory) = if mode & IN_MEMORY != 0 && !parameters.is_null() {
-            // SAFETY: with this flag, netCDF-C gives an NC_memio.
+            // SAFETY: with this flag, netCDF-C passes an NC_memio.
             let given = unsafe { &*parameters.cast::<MemIo>() };
             if given.memory.is_null() || isize::try_from(given.size).is_err() {
                 return Err(INVALID);
@@ -115,7 +115,7 @@ pub(crate) unsafe extern "C" fn close(id: c_int, parameters: *mut c_void) -> c_i
         let Some(memory) = &entry.memory else { return Ok(()) };
         let address = std::ptr::with_exposed_provenance_mut::<c_void>(memory.address);
         if !parameters.is_null() {
-            // SAFETY: nc_close_memio gives an NC_memio to fill in.
+            // SAFETY: nc_close_memio passes an NC_memio to fill in.
             let wanted = unsafe { &mut *parameters.cast::<MemIo>() };
             (wanted.size, wanted.memory) = (memory.size, address);
         } else if !memory.locked {
@@ -127,6 +127,6 @@ pub(crate) unsafe extern "C" fn close(id: c_int, parameters: *mut c_void) -> c_i
 }
 
 pub(crate) unsafe extern "C" fn abort(id: c_int) -> c_int {
-    // SAFETY: nothing is asked back.
+    // SAFETY: no result is requested.
     unsafe { close(id, std::ptr::null_mut()) }
 }

@@ -13,10 +13,10 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 const NAME_MOST: usize = 256;
 /// `NC_CONTIGUOUS`.
 const CONTIGUOUS: c_int = 1;
-/// `NC_STRING`, which files of the classic model do not have; the library knows its name and size in them, too.
+/// `NC_STRING`. Files of the classic model do not have it, but the library knows its name and size.
 const STRING: c_int = 12;
 
-/// Writes where the caller wants it.
+/// Writes a value if the caller requests it.
 ///
 /// # Safety
 /// `place` is null, or room for the value.
@@ -27,7 +27,7 @@ pub(crate) unsafe fn put<T>(place: *mut T, value: T) {
     }
 }
 
-/// Writes numbers one behind the other.
+/// Writes consecutive numbers.
 ///
 /// # Safety
 /// `place` is null, or room for all of them.
@@ -40,7 +40,7 @@ unsafe fn put_all<T>(place: *mut T, values: impl Iterator<Item = T>) {
     }
 }
 
-/// Writes a name as the classic layer does: cut to what callers have room for.
+/// Writes a name like the classic layer: cut to the length for which callers have room.
 ///
 /// # Safety
 /// `place` is null, or room for `NC_MAX_NAME + 1` bytes.
@@ -57,7 +57,7 @@ pub(crate) unsafe fn put_name(place: *mut c_char, name: &[u8]) {
     }
 }
 
-/// A caller's name.
+/// Returns a name given by the caller.
 ///
 /// # Safety
 /// `name` is null or a string that outlives the call.
@@ -69,12 +69,12 @@ pub(crate) unsafe fn name_of<'a>(name: *const c_char) -> Result<&'a [u8]> {
     Ok(unsafe { CStr::from_ptr(name) }.to_bytes())
 }
 
-/// A count as C's `int`.
+/// Converts a count to C's `int`.
 pub(crate) fn int(n: usize) -> c_int {
     c_int::try_from(n).unwrap_or(c_int::MAX)
 }
 
-/// The variable of a number.
+/// Returns the variable with this number.
 pub(crate) fn variable(header: &Header, id: c_int) -> Result<(VarId, &Variable)> {
     let id = VarId(u32::try_from(id).map_err(|_| NO_VARIABLE)?);
     Ok((id, header.variables.get(id.index()).ok_or(NO_VARIABLE)?))
@@ -155,7 +155,7 @@ pub(crate) unsafe extern "C" fn type_of(_id: c_int, ty: c_int, name: *mut c_char
     })
 }
 
-/// The type of a number.
+/// Returns the type with this number.
 pub(crate) fn nc_type(ty: c_int) -> Option<NcType> {
     NcType::from_code(u32::try_from(ty).ok()?).ok()
 }
@@ -188,7 +188,7 @@ pub(crate) unsafe extern "C" fn types_equal(
     })
 }
 
-/// Writes the number of what has a name.
+/// Writes the number of the object with this name.
 ///
 /// # Safety
 /// `name` is null or a string, and `found` null or room for a number.
@@ -209,10 +209,10 @@ unsafe fn number_of(
     })
 }
 
-/// Writes numbers from 0 on, and how many they are.
+/// Writes the numbers from 0 on, and their count.
 ///
 /// # Safety
-/// Each is null, or room for what is written; callers ask for the count first.
+/// Each is null, or has room for the result; callers request the count first.
 unsafe fn numbers(id: c_int, count: *mut c_int, ids: *mut c_int, of: fn(&Header) -> usize) -> c_int {
     ask(id, |file| {
         let n = int(of(file.header()));
@@ -312,7 +312,8 @@ pub(crate) unsafe extern "C" fn variable_all(
             put(parameter_count, 0);
             if !fill.is_null() {
                 let place = std::slice::from_raw_parts_mut(fill.cast::<u8>(), v.ty.size());
-                // The library gives the attribute's bytes, whatever its type. Those that the caller has no room for are not given.
+                // The library returns the attribute's bytes, whatever its type. Bytes for which the caller
+                // has no room are omitted.
                 let own = find_attribute(&v.attributes, b"_FillValue").map(|n| &v.attributes[n]);
                 let own = own.filter(|own| own.values.len() <= v.ty.size());
                 let (ty, values) = own.map_or((v.ty, v.ty.default_fill()), |own| (own.ty, &own.values));
@@ -339,13 +340,13 @@ pub(crate) unsafe extern "C" fn dimension_ids(
     unsafe { numbers(id, count, ids, |header| header.dimensions.len()) }
 }
 
-/// No groups inside the root group, and no types of the user's.
+/// There are no groups in the root group, and no user-defined types.
 pub(crate) unsafe extern "C" fn none_of(id: c_int, count: *mut c_int, ids: *mut c_int) -> c_int {
     // SAFETY: netCDF-C's pointers.
     unsafe { numbers(id, count, ids, |_| 0) }
 }
 
-/// The root group by its name.
+/// Returns the root group by its name.
 pub(crate) unsafe extern "C" fn group_id(id: c_int, name: *const c_char, group: *mut c_int) -> c_int {
     ask(id, |_| {
         if !name.is_null() {

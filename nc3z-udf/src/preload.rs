@@ -1,5 +1,5 @@
-//! For libraries of netCDF-C that do not read `.ncrc` (before 4.10): preloaded into a program, this library registers its table by
-//! itself. It does so only where `LD_PRELOAD` names it.
+//! Support for versions of netCDF-C that do not read `.ncrc` (before 4.10): if this library is preloaded into
+//! a program, it registers its table itself. It does so only if `LD_PRELOAD` names it.
 
 #![expect(unsafe_code, reason = "symbols of a program that has libnetcdf")]
 
@@ -8,7 +8,7 @@ use crate::table::{NcDispatch, TABLES};
 use std::ffi::{CStr, c_char, c_int};
 use std::panic::catch_unwind;
 
-/// The first eight bytes of an archive, and a zero. The library compares as many as come before a zero.
+/// The first eight bytes of an archive, and a zero. netCDF-C compares the bytes before the zero.
 const MAGIC: &CStr = c"\x89NC3Z\r\n\x1a";
 /// `NC_UDF0` and so on.
 const MODE_FLAGS: [c_int; 10] =
@@ -40,7 +40,7 @@ extern "C" fn on_load() {
 
 #[cfg(target_os = "linux")]
 fn register() {
-    // SAFETY: the strings end with a zero; RTLD_DEFAULT is always there.
+    // SAFETY: the strings end with a zero; RTLD_DEFAULT always exists.
     let find = |name: &CStr| unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     let (define, version) = (find(c"nc_def_user_format"), find(c"nc_inq_libvers"));
     if define.is_null() || version.is_null() {
@@ -54,7 +54,7 @@ fn register() {
             std::mem::transmute::<*mut libc::c_void, Version>(version),
         )
     };
-    // SAFETY: the function gives a string that stays.
+    // SAFETY: the function returns a static string.
     let words = unsafe { CStr::from_ptr(version()) }.to_string_lossy();
     let Some(version) = numbers(&words).filter(|version| *version >= FIRST) else {
         log(&format!(
@@ -63,17 +63,17 @@ fn register() {
         return;
     };
     let slot = wanted_slot().unwrap_or(if version >= TEN_SLOTS { 9 } else { 0 });
-    // SAFETY: a table and a string that stay.
+    // SAFETY: a static table and a static string.
     let code = unsafe { define(MODE_FLAGS[slot], &raw const TABLES[slot], MAGIC.as_ptr()) };
     log(&format!("registered with netCDF-C {words} as user-defined format {slot}: code {code}"));
 }
 
-/// The slot of `NC3Z_UDF_SLOT`.
+/// Returns the slot given by `NC3Z_UDF_SLOT`.
 fn wanted_slot() -> Option<usize> {
     std::env::var("NC3Z_UDF_SLOT").ok()?.trim().parse().ok().filter(|slot| *slot < MODE_FLAGS.len())
 }
 
-/// The numbers that a version such as `4.9.0 of Jan 1 2023` begins with.
+/// Parses the numbers at the start of a version such as `4.9.0 of Jan 1 2023`.
 fn numbers(words: &str) -> Option<[u32; 3]> {
     let digits = |part: &str| {
         let end = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());

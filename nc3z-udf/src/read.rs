@@ -18,10 +18,10 @@ struct Lists {
     stride: Vec<i64>,
 }
 
-/// A list of as many numbers as the variable has dimensions; `None` where the caller gave none.
+/// Returns a list with one number for each dimension of the variable; `None` if the caller passed null.
 ///
 /// # Safety
-/// `list` is null, or holds `rank` numbers.
+/// `list` is null, or contains `rank` numbers.
 unsafe fn list<T: Copy>(list: *const T, rank: usize) -> Option<Vec<T>> {
     if list.is_null() {
         return None;
@@ -32,7 +32,7 @@ unsafe fn list<T: Copy>(list: *const T, rank: usize) -> Option<Vec<T>> {
 
 impl Lists {
     /// # Safety
-    /// Each is null, or holds a number for each dimension.
+    /// Each is null, or contains a number for each dimension.
     unsafe fn of(
         shape: &[u64],
         start: *const usize,
@@ -56,10 +56,10 @@ impl Lists {
 
 type Check = fn(&Asked) -> std::result::Result<Hyperslab, Fault>;
 
-/// A request, checked.
+/// Checks a request.
 ///
 /// # Safety
-/// Each list is null, or holds a number for each dimension.
+/// Each list is null, or contains a number for each dimension.
 unsafe fn request(
     file: &Opened,
     number: c_int,
@@ -79,11 +79,11 @@ unsafe fn request(
     let (start, count, stride) = (&lists.start[..], &lists.count[..], &lists.stride[..]);
     let slab = check(&Asked { shape: v.shape(), is_record, start, count, stride });
     let read = slab.and_then(|slab| Read::new(v, slab, to)).map_err(|e| code::of_fault(&e))?;
-    // What a cut file lacks is zero to the library's own layer of the classic formats.
+    // The library's own layer of the classic formats reads missing bytes of a truncated file as zero.
     Ok(read.with_zeros())
 }
 
-/// A request's code, once it is read.
+/// Returns the code of a request after it was read.
 fn done(read: std::result::Result<Fit, Fault>) -> Result {
     match read {
         Ok(Fit::All) => Ok(()),
@@ -92,7 +92,7 @@ fn done(read: std::result::Result<Fit, Fault>) -> Result {
     }
 }
 
-/// Reads into memory, elements one behind the other.
+/// Reads consecutive elements into memory.
 ///
 /// # Safety
 /// As [`request`]; `out` is room for all elements.
@@ -145,17 +145,18 @@ pub(crate) unsafe extern "C" fn strided(
     unsafe { read(id, number, (start, count, stride), out, ty, check_strided) }
 }
 
-/// Where elements go: a step for each dimension, in elements of the output.
+/// The positions of elements: a step for each dimension, in elements of the output.
 struct Places {
     count: Vec<usize>,
     step: Vec<isize>,
     index: Vec<usize>,
-    /// Of the next element, counted from the lowest.
+    /// The position of the next element, counted from the lowest.
     next: isize,
 }
 
 impl Places {
-    /// The places, the lowest of them beside the first one, and their span; `None` where they do not fit memory.
+    /// Returns the positions, the distance of the lowest one from the first, and their span; `None` if they
+    /// do not fit into memory.
     fn of(count: &[usize], step: &[isize]) -> Option<(Places, isize, usize)> {
         let (mut low, mut high) = (0_isize, 0_isize);
         for (count, step) in count.iter().zip(step) {
@@ -180,12 +181,13 @@ impl Places {
         let here = self.next;
         for d in (0..self.count.len()).rev() {
             self.index[d] += 1;
-            // The place after the last one may be outside the address space: it is stepped back from, and never used.
+            // The position after the last one may be outside the address space: the next step subtracts from
+            // it, and it is never used.
             self.next = self.next.wrapping_add(self.step[d]);
             if self.index[d] < self.count[d] {
                 break;
             }
-            // Back to the beginning of this dimension. Its reach was checked.
+            // Back to the start of this dimension. Its range was checked.
             self.next = self.next.wrapping_sub(self.step[d].wrapping_mul(self.count[d].cast_signed()));
             self.index[d] = 0;
         }
@@ -217,14 +219,14 @@ pub(crate) unsafe extern "C" fn mapped(
         // SAFETY: netCDF-C's pointer.
         let steps = unsafe { list(map, counts.len()) };
         let Some((steps, size)) = steps.map(|steps| (steps, read.len() / read.elements())) else {
-            // SAFETY: without a map, elements follow each other.
+            // SAFETY: without a map, elements are consecutive.
             let out = unsafe { std::slice::from_raw_parts_mut(out.cast::<u8>(), read.len()) };
             return done(read.into_buffer(out));
         };
         let (mut places, low, span) = Places::of(&counts, &steps).ok_or(INVALID)?;
         let bytes = span.checked_mul(size).filter(|n| isize::try_from(*n).is_ok()).ok_or(INVALID)?;
         let reach = low.checked_mul(size.cast_signed()).ok_or(INVALID)?;
-        // SAFETY: the caller's map says that its memory reaches from the lowest place to the highest.
+        // SAFETY: the caller's map says that its memory extends from the lowest position to the highest.
         let out = unsafe { std::slice::from_raw_parts_mut(out.cast::<u8>().offset(reach), bytes) };
         done(read.scattered(out, &mut || places.next()))
     })
@@ -246,7 +248,7 @@ mod tests {
         assert_eq!(of(&[3], &[-2]), (vec![4, 2, 0], -4, 5), "backwards");
         assert_eq!(of(&[], &[]), (vec![0], 0, 1));
         assert!(Places::of(&[3, 3], &[isize::MAX, 1]).is_none());
-        // One step further than the last place leaves the address space.
+        // One step beyond the last position leaves the address space.
         let far = isize::MAX / 2 + 1;
         assert_eq!(of(&[2, 2], &[1, far]).0, [0, far.cast_unsigned(), 1, far.cast_unsigned() + 1]);
     }

@@ -1,4 +1,4 @@
-//! Functions that the table refuses: writing, and those of netCDF-4.
+//! Functions of the table that always return an error: writing, and functions of netCDF-4.
 
 use crate::code::{BAD_TYPE, NO_FILTER, NO_GROUP, NOT_NETCDF4, READ_ONLY};
 use crate::table::NcDispatch;
@@ -12,7 +12,7 @@ macro_rules! refuse {
     )+};
 }
 
-// Functions that write: archives are read only here.
+// Functions that write: here archives are read-only.
 refuse! { READ_ONLY:
     create(*const c_char, c_int, usize, c_int, *mut usize, *mut c_void, *const NcDispatch, c_int);
     redef(c_int);
@@ -31,7 +31,7 @@ refuse! { READ_ONLY:
     def_var_fill(c_int, c_int, c_int, *const c_void);
 }
 
-// Functions of the model of netCDF-4.
+// Functions of netCDF-4's data model.
 refuse! { NOT_NETCDF4:
     var_par_access(c_int, c_int, c_int);
     def_grp(c_int, *const c_char, *mut c_int);
@@ -64,7 +64,7 @@ refuse! { NO_GROUP:
     inq_grp_parent(c_int, *mut c_int);
 }
 
-// There are no types of the user's.
+// There are no user-defined types.
 refuse! { BAD_TYPE:
     inq_user_type(c_int, c_int, *mut c_char, *mut usize, *mut c_int, *mut usize, *mut c_int);
 }

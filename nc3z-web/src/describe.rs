@@ -6,10 +6,10 @@ use nc3z_reader::{Dataset, Variable};
 use nc3z_refs::attributes_json;
 use serde_json::{Value, json};
 
-/// The longest attributes, all together, that the page is given.
+/// The maximal total length of attributes that the page gets, in bytes.
 const VALUES_LEN: usize = 16 << 20;
 
-/// The JSON of a data set: names and members as `nc3z info --json` has them, and the attributes' values.
+/// Returns the JSON of a data set: names and members as in `nc3z info --json`, and the attributes' values.
 pub(crate) fn describe(dataset: &Dataset, stored_len: u64) -> Result<Value, String> {
     let header = dataset.header();
     let all = |list: &[Attribute]| list.iter().map(|a| a.values.len()).sum::<usize>();

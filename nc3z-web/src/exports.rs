@@ -1,4 +1,5 @@
-//! What the module exports: one buffer in, one buffer out, and a call. Pointers are given, and none is taken.
+//! The exports of the module: an input buffer, an output buffer, and a call. The functions return pointers,
+//! and take none.
 
 use crate::request::{Reply, Session};
 use std::cell::RefCell;
@@ -9,7 +10,7 @@ thread_local! {
     static SESSION: RefCell<Session> = RefCell::default();
 }
 
-/// Makes room for `len` bytes, and says where: a request, or bytes of the file.
+/// Makes room for `len` bytes of a request or of the file, and returns their address.
 #[expect(unsafe_code, reason = "the name is exported, and taken by nothing else")]
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nc3z_web_input(len: u32) -> *mut u8 {
@@ -19,11 +20,12 @@ pub(crate) extern "C" fn nc3z_web_input(len: u32) -> *mut u8 {
     })
 }
 
-/// Answers the request in the input; gives the status. The input is empty afterwards, and the output has the reply.
+/// Executes the request in the input, and returns the status. Afterwards the input is empty, and the output
+/// contains the reply.
 #[expect(unsafe_code, reason = "the name is exported, and taken by nothing else")]
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nc3z_web_call() -> i32 {
-    // A panic ends the module, whose memory stays readable: the message is where a reply would be.
+    // A panic ends the module, but its memory is still readable: the message is stored like a reply.
     #[cfg(target_family = "wasm")]
     std::panic::set_hook(Box::new(|info| OUTPUT.set(info.to_string().into_bytes())));
     let Reply { status, bytes } = SESSION.with_borrow_mut(|session| session.answer(&INPUT.take()));
@@ -38,14 +40,14 @@ pub(crate) extern "C" fn nc3z_web_provide(offset: u64) {
     SESSION.with_borrow_mut(|session| session.provide(offset, INPUT.take()));
 }
 
-/// Where the reply is.
+/// Returns the address of the reply.
 #[expect(unsafe_code, reason = "the name is exported, and taken by nothing else")]
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nc3z_web_output() -> *const u8 {
     OUTPUT.with_borrow(Vec::as_ptr)
 }
 
-/// Bytes of the reply.
+/// Returns the length of the reply in bytes.
 #[expect(unsafe_code, reason = "the name is exported, and taken by nothing else")]
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nc3z_web_output_len() -> u32 {

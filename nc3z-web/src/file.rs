@@ -13,13 +13,13 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Decoded tiles that are kept.
+/// The size of the cache of decoded tiles in bytes.
 const CACHE_LEN: u64 = 128 << 20;
-/// Elements of a piece of values: a map of 720 rows and columns is one.
+/// The number of elements of a piece of values, for example a map of 720 rows and columns.
 const ELEMENTS: u64 = 1 << 20;
-/// Decoded bytes of the tiles that a piece of values touches.
+/// The maximal number of decoded bytes of the tiles for one piece of values.
 const TILES_LEN: u64 = 64 << 20;
-/// The longest part that is made: pages hold it in memory.
+/// The maximal length of a part that is made: the page keeps it in memory.
 const MOST_MADE: u64 = 1 << 30;
 
 /// The end of an attempt.
@@ -33,7 +33,7 @@ pub enum Outcome<T> {
     Failed(String),
 }
 
-/// In which form a part is made.
+/// The form of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// Little-endian doubles.
@@ -42,7 +42,7 @@ pub enum Form {
     Bytes,
     /// Text, a line for each element.
     Csv,
-    /// A classic file with what belongs to the part.
+    /// A classic file with the variables, dimensions and attributes of the part.
     Netcdf,
 }
 
@@ -53,18 +53,18 @@ enum Making {
     Netcdf(Box<Subset>),
 }
 
-/// A file that is read by ranges which the caller fetches.
+/// A file that is read by ranges, which the caller fetches.
 pub struct File {
     held: Arc<Held>,
     options: OpenOptions,
     dataset: Option<Dataset>,
     making: Option<Making>,
-    /// The last attempt lacked bytes: the next one belongs to the same operation.
+    /// True if the last attempt lacked bytes: the next one belongs to the same operation.
     lacking: bool,
 }
 
 impl File {
-    /// A file of this length, of which nothing is known yet.
+    /// Makes a file of this length, without any bytes yet.
     pub fn new(len: u64) -> Self {
         let options = OpenOptions::default().with_cache(TileCache::new(CACHE_LEN));
         File { held: Arc::new(Held::new(len)), options, dataset: None, making: None, lacking: false }
@@ -81,7 +81,8 @@ impl File {
         self.attempt(|file| describe(file.opened()?, len).map_err(PartError::Refused))
     }
 
-    /// Begins to make a part, given by numbers of variables and hyperslabs; [`File::next_piece`] gives it.
+    /// Starts to make a part, given by numbers of variables and hyperslabs. [`File::next_piece`] returns its
+    /// pieces.
     pub fn make(&mut self, form: Form, parts: &[Projection]) -> Outcome<()> {
         self.making = None;
         self.attempt(|file| {
@@ -109,7 +110,7 @@ impl File {
         })
     }
 
-    /// The next piece of what is made; none at the end.
+    /// Returns the next piece of the part. None at the end.
     pub fn next_piece(&mut self) -> Outcome<Option<Vec<u8>>> {
         self.attempt(|file| match &mut file.making {
             None => Err(PartError::Refused("nothing is being made".to_owned())),
@@ -141,8 +142,9 @@ impl File {
         let was_open = self.dataset.is_some();
         let found = work(self);
         let wanted = self.held.wanted();
-        // Values are checked, so that they are right even where the reader lacked what it only likes to have. What a file is, is found with all
-        // that was asked for: without its end, a file may look like an older state of it.
+        // Values are checked by checksums, so that they are right even if optional bytes were missing.
+        // Opening is different: it needs all requested bytes, since without its end a file may look like an
+        // older state of it.
         self.lacking = !wanted.is_empty() && (!was_open || found.is_err());
         if !self.lacking {
             return found.map_or_else(|e| Outcome::Failed(words(&e)), Outcome::Done);
@@ -162,7 +164,7 @@ impl File {
     }
 }
 
-/// An error with its causes.
+/// Joins an error and its causes.
 fn words(e: &PartError) -> String {
     match e {
         PartError::Read(e) => e.with_causes(),

@@ -1,4 +1,4 @@
-//! A source of the bytes that were given so far, which notes what else is asked for.
+//! A source of the bytes that were provided so far. It records which other bytes are requested.
 
 use bytes::{Bytes, BytesMut};
 use nc3z_reader::source::{ByteSource, Reach};
@@ -8,19 +8,19 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a request costs in a browser: 64 KiB at 10 Mbit/s take as long as a round trip of 50 ms. Six requests at once are what browsers
-/// send to one host by HTTP/1.1.
+/// The cost of a request in a browser: 64 KiB at 10 Mbit/s take as long as a round trip of 50 ms. Browsers
+/// send at most six requests at once to one host by HTTP/1.1.
 fn reach() -> Reach {
     Reach::REMOTE.with_gap(64 << 10).with_requests(6).with_request_len(8 << 20).with_ends(16 << 10, 64 << 10)
 }
-/// Bytes of pieces that are kept for later operations.
+/// The number of bytes that are kept for later operations.
 const KEPT_LEN: u64 = 64 << 20;
-/// Bytes that one operation may need.
+/// The maximal number of bytes that one operation may need.
 pub(crate) const MOST_LEN: u64 = 512 << 20;
 
 struct Piece {
     bytes: Bytes,
-    /// The operation that used it last.
+    /// The last operation that used it.
     used: u64,
 }
 
@@ -32,7 +32,7 @@ struct State {
     operation: u64,
 }
 
-/// The bytes that were given so far.
+/// The bytes that were provided so far.
 pub(crate) struct Held {
     len: u64,
     state: Mutex<State>,
@@ -47,7 +47,7 @@ impl Held {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins an operation: what only earlier ones needed may go.
+    /// Begins an operation. Bytes that only earlier operations needed may be dropped.
     pub(crate) fn begin_operation(&self) {
         let mut state = self.state();
         state.operation += 1;
@@ -64,19 +64,20 @@ impl Held {
         self.state().wanted.clear();
     }
 
-    /// What the attempt lacked first. Nothing that came after it counts: it may have been asked for only because of the lack.
+    /// Returns the ranges that the attempt lacked first. Later requests are ignored: they may be consequences
+    /// of the missing bytes.
     pub(crate) fn wanted(&self) -> Vec<Range<u64>> {
         self.state().wanted.clone()
     }
 
-    /// Bytes of all pieces that the operation has used.
+    /// The number of bytes of all pieces that the operation has used.
     pub(crate) fn operation_len(&self) -> u64 {
         let state = self.state();
         let used = state.pieces.values().filter(|piece| piece.used == state.operation);
         used.map(|piece| piece.bytes.len() as u64).sum()
     }
 
-    /// Takes bytes from `offset` on. Those that are there already stay as they are.
+    /// Takes bytes from `offset` on. Bytes that exist already are unchanged.
     pub(crate) fn provide(&self, offset: u64, bytes: &Bytes) {
         let mut state = self.state();
         let end = offset.saturating_add(bytes.len() as u64).min(self.len);
@@ -89,7 +90,7 @@ impl Held {
 }
 
 impl State {
-    /// The parts of a range that are not there.
+    /// Returns the missing parts of a range.
     fn gaps(&self, range: &Range<u64>) -> Vec<Range<u64>> {
         let mut gaps = Vec::new();
         let mut at = range.start;
@@ -109,7 +110,7 @@ impl State {
         gaps
     }
 
-    /// The bytes of a range that is there; without a copy where one piece has them.
+    /// Returns the bytes of a range, which must exist; without a copy if one piece contains them.
     fn bytes(&mut self, range: &Range<u64>) -> Bytes {
         let operation = self.operation;
         let first = self.pieces.range(..=range.start).next_back().map_or(range.start, |(at, _)| *at);
@@ -210,7 +211,7 @@ mod tests {
         assert_eq!(held.read_at(50, 0).unwrap().len(), 0);
         assert!(held.holds(&(0..50)) && !held.holds(&(0..51)));
         assert!(held.read_at(95, 6).unwrap_err().is_corrupt());
-        // Longer than the file: the rest is not taken.
+        // Longer than the file: the rest is ignored.
         given(&held, 95, &[4; 50]);
         assert!(held.read_at(95, 5).is_ok() && held.read_at(95, 6).is_err());
     }

@@ -13,11 +13,12 @@ use serde_json::Value;
 pub enum Status {
     /// The result.
     Done = 0,
-    /// JSON: a list of ranges, each with its first byte and the one after its last. Give them, and send the request again.
+    /// JSON: a list of ranges, each with its first byte and the byte after its last. Provide them, and send
+    /// the request again.
     Fetch = 1,
-    /// A sentence.
+    /// An error message.
     Failed = 2,
-    /// Nothing: the part that was made is at its end.
+    /// Empty: there are no more pieces of the part.
     End = 3,
 }
 
@@ -42,13 +43,15 @@ pub struct Session {
 }
 
 impl Session {
-    /// Answers a request:
+    /// Executes a request:
     ///
-    /// * `{"do": "open", "len": 123}`: forgets the file before, and begins with one of this length. The result is a description as JSON.
-    /// * `{"do": "describe"}`: the same of the file that is open.
-    /// * `{"do": "make", "form": "values", "parts": [{"variable": 0, "start": [0], "count": [2], "stride": [1]}]}`: begins to make a part;
-    ///   forms are `values` (little-endian doubles), `bytes`, `csv` and `netcdf`. The result is empty.
-    /// * `{"do": "next"}`: the next piece of it.
+    /// * `{"do": "open", "len": 123}`: drops the previous file, and begins with one of this length. The
+    ///   result is a description as JSON.
+    /// * `{"do": "describe"}`: describes the open file.
+    /// * `{"do": "make", "form": "values", "parts": [{"variable": 0, "start": [0], "count": [2], "stride":
+    ///   [1]}]}`: starts to make a part. Forms are `values` (little-endian doubles), `bytes`, `csv` and
+    ///   `netcdf`. The result is empty.
+    /// * `{"do": "next"}`: the next piece of the part.
     pub fn answer(&mut self, request: &[u8]) -> Reply {
         match self.answered(request) {
             Ok(reply) => reply,

@@ -1,4 +1,5 @@
-//! Files that are read by the ranges that the session asks for: the same values as from the file, in few requests; and hostile ones.
+//! Reads files by the ranges that the session requests. The values must be the same as from the file, with
+//! few requests. Also reads hostile files.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -8,7 +9,7 @@ use nc3z_web::{Reply, Session, Status};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// The file as a page has it: by ranges, which are counted.
+/// The file for a page: read by ranges, which are counted.
 struct Page {
     session: Session,
     bytes: Vec<u8>,
@@ -105,7 +106,7 @@ fn every_variable_of_every_file_is_the_same_by_ranges() {
 
 #[test]
 fn a_series_of_a_large_archive_takes_few_requests() {
-    // Four variables of 2 MB that do not compress: an archive longer than what opening reads.
+    // Four variables of 2 MB that do not compress: the archive is longer than the bytes that opening reads.
     let mut state = 1_u64;
     let mut header = nc3z_format::classic::Header {
         version: nc3z_format::classic::Version::Cdf1,

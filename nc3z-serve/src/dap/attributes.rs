@@ -1,4 +1,4 @@
-//! Attributes: the DAS. It is of the whole data set, whatever part is asked for.
+//! Attributes: the DAS. It describes the whole data set, whichever part is requested.
 
 use super::structure::{name_of, type_name};
 use super::{Asked, no_type};
@@ -20,7 +20,7 @@ pub(crate) fn das(asked: &Asked) -> Answer<String> {
             out.push_str("        Int32 DODS.strlen 1;\n");
         }
         if let (NcType::Char, Some(last)) = (variable.ty, variable.dimensions.last()) {
-            // Flat names: containers are moved to the global attributes by netcdf-c.
+            // Flat names: netcdf-c moves containers to the global attributes.
             let dimension = &header.dimensions[last.index()];
             let len = if dimension.is_record() { asked.dataset.records() } else { dimension.len };
             let _ = writeln!(out, "        Int32 DODS.strlen {len};");
@@ -60,7 +60,8 @@ fn write(out: &mut String, attributes: &[Attribute], asked: &Asked, of: &str) ->
     Ok(())
 }
 
-/// The type's name in DAP2. Long integers that fit are short ones: where a DAS is an error, clients go on without any attribute.
+/// Returns the type's name in DAP2. 64-bit integers that fit become 32-bit ones: if a DAS is an error,
+/// clients continue without any attribute.
 fn attribute_type(attribute: &Attribute) -> Option<&'static str> {
     let fits = |b: &[u8]| match (attribute.ty, b.try_into()) {
         (NcType::Int64, Ok(b)) => i32::try_from(i64::from_be_bytes(b)).is_ok(),
@@ -75,7 +76,7 @@ fn attribute_type(attribute: &Attribute) -> Option<&'static str> {
     }
 }
 
-/// Text in quotes. A NUL ends it, as it does for C.
+/// Returns text in quotes, up to the first NUL, as in C.
 fn quoted(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
     let text = String::from_utf8_lossy(&bytes[..end]);

@@ -1,4 +1,4 @@
-//! Constraint expressions: which variables, and which part of each.
+//! Constraint expressions: the requested variables, and the part of each.
 
 use super::structure::name_of;
 use crate::failure::{Answer, Failure};
@@ -7,7 +7,7 @@ use nc3z_look::part::Projection;
 use nc3z_reader::{Dataset, Variable};
 use percent_encoding::percent_decode_str;
 
-/// Dimensions that a client sees: of text, all but the last.
+/// The number of dimensions that a client sees: for text, all but the last.
 pub(crate) fn seen_rank(variable: &Variable) -> usize {
     let rank = variable.shape().len();
     if variable.ty() == NcType::Char { rank.saturating_sub(1) } else { rank }
@@ -29,7 +29,7 @@ pub(crate) fn projections(dataset: &Dataset, query: &str) -> Answer<Vec<Projecti
         let all = |variable: Variable| Projection { variable: variable.id(), slab: variable.all() };
         return Ok(dataset.variables().map(all).collect());
     }
-    // Names in expressions may be encoded once more than the address is.
+    // Names in expressions may be percent-encoded a second time.
     let parts: Vec<&str> = expression.split(',').collect();
     if parts.len() > dataset.header().variables.len() {
         return Err(Failure::bad("the constraint expression names more variables than there are"));
@@ -80,13 +80,13 @@ fn projection(dataset: &Dataset, part: &str) -> Answer<Projection> {
         }
         slab.start[dim] = first;
         slab.count[dim] = (last - first) / stride + 1;
-        // A stride beyond the end gives the first index alone.
+        // A stride beyond the end selects only the first index.
         slab.stride[dim] = if slab.count[dim] == 1 { 1 } else { i64::try_from(stride).unwrap_or(i64::MAX) };
     }
     Ok(Projection { variable: id, slab })
 }
 
-/// First index, stride and last index of each bracket.
+/// Returns first index, stride and last index of each bracket.
 fn brackets_of(mut text: &str) -> Option<Vec<(u64, u64, u64)>> {
     let mut ranges = Vec::new();
     while !text.is_empty() {

@@ -27,7 +27,7 @@ use nc3z_reader::{Dataset, Variable};
 pub(crate) use constraint::projections;
 pub(crate) use nc3z_look::part::Projection;
 
-/// A data set and what of it is asked for.
+/// A data set and the requested part of it.
 pub(crate) struct Asked {
     pub(crate) name: String,
     pub(crate) dataset: Dataset,
@@ -41,7 +41,7 @@ impl Asked {
     }
 }
 
-/// Answers for one face.
+/// Answers a request for one of the forms.
 pub(crate) fn answer(file: &OpenFile, face: Face, request: &Request) -> Answer<Reply> {
     let etag = file.derived_tag();
     if let Some(reply) = file.judged(&conditions(request), &etag) {
@@ -50,7 +50,8 @@ pub(crate) fn answer(file: &OpenFile, face: Face, request: &Request) -> Answer<R
     let dataset = file.dataset()?;
     let asked = Asked::of(file, dataset, request)?;
     if request.query().is_empty() && face != Face::Html {
-        // A file whose attributes DAP2 cannot say is an error from the first: a client would show it without them.
+        // If DAP2 cannot express the attributes of a file, every request is an error: a client would
+        // otherwise show it without them.
         attributes::das(&asked)?;
     }
     let (reply, kind, description) = match face {
@@ -58,7 +59,7 @@ pub(crate) fn answer(file: &OpenFile, face: Face, request: &Request) -> Answer<R
         Face::Html => (whole(text::page(&asked, request)), "text/html; charset=utf-8", "dods-form"),
         Face::Dds => (whole(structure::dds(&asked)?), "text/plain; charset=utf-8", "dods-dds"),
         Face::Ascii => {
-            // A value takes two characters or more.
+            // A value takes at least two characters.
             let len = elements(&asked).saturating_mul(2);
             if len > file.reply_len() {
                 return Err(Failure::too_long(len, file.reply_len()));
@@ -92,13 +93,13 @@ pub(crate) fn answer(file: &OpenFile, face: Face, request: &Request) -> Answer<R
     Ok(described(reply, description))
 }
 
-/// Elements that are asked for.
+/// The number of requested elements.
 fn elements(asked: &Asked) -> u64 {
     let count = |p: &Projection| p.slab.count.iter().fold(1_u64, |n, count| n.saturating_mul(*count));
     asked.projections.iter().map(count).fold(0, u64::saturating_add)
 }
 
-/// A failure as DAP2 tells it.
+/// Returns a failure in the form of DAP2.
 pub(crate) fn failure(failure: &Failure) -> Reply {
     let message = failure.message.replace('\\', "\\\\").replace('"', "\\\"");
     let text =
@@ -117,7 +118,7 @@ fn whole(text: String) -> Reply {
     Reply::text(StatusCode::OK, text)
 }
 
-/// Why a type has no place in DAP2.
+/// The failure for a type that DAP2 does not have.
 fn no_type(what: &str, ty: nc3z_format::NcType, name: &str) -> Failure {
     Failure::bad(format!(
         "{what} is {ty}, which DAP2 has no type for; read the file's bytes at /{name} (in netCDF programs: its address with #mode=bytes), or ask for other variables"
@@ -139,7 +140,7 @@ impl Framed {
 impl Pieces for Framed {
     fn next(&mut self) -> Answer<Option<Bytes>> {
         let Some(head) = self.head.take() else { return self.rest.next() };
-        // With the first values: what fails at once then has a status of its own.
+        // Sent with the first values, so that an immediate failure has its own status.
         match self.rest.next()? {
             Some(piece) => Ok(Some([head, piece].concat().into())),
             None => Ok(Some(head)),

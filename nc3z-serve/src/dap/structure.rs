@@ -1,4 +1,4 @@
-//! The structure of what is asked for: the DDS.
+//! The structure of the requested part: the DDS.
 
 use super::constraint::seen_rank;
 use super::{Asked, no_type, variable};
@@ -7,7 +7,7 @@ use nc3z_format::NcType;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use std::fmt::Write;
 
-/// Characters of names that DAP2 writes as they are.
+/// Characters of names that DAP2 does not encode.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'-')
@@ -17,7 +17,7 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'*')
     .remove(b'+');
 
-/// A name as DAP2 writes it: all but a few characters are percent-encoded.
+/// Returns a name in DAP2: all but a few characters are percent-encoded.
 pub(crate) fn name_of(bytes: &[u8]) -> String {
     percent_encode(bytes, PLAIN).to_string()
 }

@@ -1,4 +1,4 @@
-//! Values as text, and the form that a browser shows.
+//! Values as text, and the form for browsers.
 
 use super::structure::{name_of, type_name};
 use super::{Asked, variable};
@@ -12,7 +12,7 @@ use nc3z_look::text::escaped_html;
 use std::collections::VecDeque;
 use std::fmt::Write;
 
-/// Elements of a piece of text.
+/// The number of elements of a piece of text.
 const ELEMENTS: u64 = 64 << 10;
 
 /// The values as text: a line for each row of the last dimension.
@@ -82,7 +82,7 @@ impl Pieces for Ascii {
     }
 }
 
-/// The next index, the last dimension first.
+/// Moves to the next index, the last dimension first.
 fn step(index: &mut [u64], counts: &[u64]) {
     for dim in (0..index.len()).rev() {
         index[dim] += 1;
@@ -93,13 +93,13 @@ fn step(index: &mut [u64], counts: &[u64]) {
     }
 }
 
-/// Pieces of whole rows of the last dimension, unless one row is too long.
+/// Splits a hyperslab into whole rows of the last dimension, unless one row is too long.
 fn rows_of(slab: &Hyperslab) -> VecDeque<Hyperslab> {
     let row = slab.count.last().copied().unwrap_or(1);
     pieces_of(slab, ELEMENTS.max(row.min(ELEMENTS * 16)))
 }
 
-/// The form: what the data set has, and links to each variable.
+/// Returns the form: a description of the data set, and links to each variable.
 pub(crate) fn page(asked: &Asked, request: &Request) -> String {
     let path = request.path();
     let last = path.rsplit('/').next().unwrap_or("").trim_end_matches(".html");

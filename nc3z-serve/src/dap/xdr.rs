@@ -1,4 +1,5 @@
-//! Values as XDR has them. Big-endian int, float and double are it already; short is widened, bytes are filled up to four.
+//! Values in XDR. Big-endian int, float and double are unchanged. Short is widened, and bytes are padded to a
+//! multiple of four.
 
 use super::{Asked, Projection, variable};
 use crate::failure::{Answer, Failure};
@@ -8,16 +9,16 @@ use nc3z_format::{Hyperslab, NcType};
 use nc3z_reader::Variable;
 use std::collections::VecDeque;
 
-/// Elements of an array that a client can count.
+/// The maximal number of elements of an array that a client can count.
 const ELEMENTS: u64 = i32::MAX as u64;
 
-/// The values of all that is asked for, one after the other.
+/// All requested values, one after the other.
 pub(crate) struct Values {
     asked: Asked,
     /// The projection that is being sent, and its remaining pieces.
     at: usize,
     left: VecDeque<Hyperslab>,
-    /// Bytes sent of an array of bytes, which is filled up at its end.
+    /// The number of bytes sent of an array of bytes, which is padded at its end.
     bytes: u64,
     begun: bool,
     len: u64,
@@ -28,7 +29,7 @@ impl Values {
         let mut len = 0_u64;
         for projection in &asked.projections {
             let variable = variable(&asked, projection);
-            // Elements that the file does not have are an error before anything is sent.
+            // If the file does not have the elements, the error comes before anything is sent.
             variable.plan(&projection.slab)?;
             let Some(more) = encoded_len(&variable, projection) else {
                 let why =
@@ -78,7 +79,7 @@ fn is_bytes(ty: NcType) -> bool {
     matches!(ty, NcType::Byte | NcType::UByte)
 }
 
-/// Bytes that fill up to four.
+/// The number of bytes that pad to a multiple of four.
 fn padding(len: u64) -> usize {
     usize::try_from(len.wrapping_neg() % 4).expect("less than four")
 }
@@ -90,7 +91,7 @@ fn strings(variable: &Variable, slab: &Hyperslab) -> (u64, u64) {
     (width, slab.count.iter().take(rank.saturating_sub(1)).product())
 }
 
-/// Bytes of an encoded array; nothing if it cannot be counted.
+/// The number of bytes of an encoded array; nothing if it cannot be counted.
 fn encoded_len(variable: &Variable, projection: &Projection) -> Option<u64> {
     let slab = &projection.slab;
     let is_scalar = slab.count.is_empty();
@@ -115,7 +116,7 @@ fn encoded_len(variable: &Variable, projection: &Projection) -> Option<u64> {
     })
 }
 
-/// What stands before the values: their number, twice; of strings in arrays, once.
+/// Writes the prefix of the values: their number, twice; for strings in arrays, once.
 fn head(out: &mut Vec<u8>, variable: &Variable, slab: &Hyperslab) {
     let count = |n: u64| u32::try_from(n).expect("checked before anything is sent").to_be_bytes();
     if variable.ty() == NcType::Char {
@@ -140,7 +141,7 @@ fn encode(out: &mut Vec<u8>, variable: &Variable, whole: &Hyperslab, values: &[u
                 out.resize(out.len() + padding(width), 0);
             }
         }
-        // One byte alone is a number of four bytes; bytes of an array are packed.
+        // A single byte is a number of four bytes; bytes of an array are packed.
         NcType::Byte | NcType::UByte if whole.count.is_empty() => {
             out.extend([0, 0, 0]);
             out.extend(values);
@@ -160,7 +161,7 @@ fn encode(out: &mut Vec<u8>, variable: &Variable, whole: &Hyperslab, values: &[u
     }
 }
 
-/// Elements of a piece: whole strings of text.
+/// The number of elements of a piece: whole strings for text.
 fn piece_elements(variable: &Variable, slab: &Hyperslab) -> u64 {
     let elements = (PIECE_LEN / variable.ty().size().max(4) as u64).max(1);
     if variable.ty() == NcType::Char { elements.max(strings(variable, slab).0) } else { elements }
