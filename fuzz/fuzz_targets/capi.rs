@@ -1,5 +1,5 @@
 #![no_main]
-//! The C library with any bytes: a file in memory, every inquiry, and requests that the first bytes make.
+//! The C library with any bytes: a file in memory, every inquiry, and requests that the first bytes choose.
 
 use nc3z::{
     nc3z_attribute, nc3z_attribute_values, nc3z_close, nc3z_dimension, nc3z_file, nc3z_fill_value,
@@ -8,7 +8,7 @@ use nc3z::{
 };
 use std::ptr::{null, null_mut};
 
-/// Elements of a request at most: forged shapes are dull beyond it.
+/// The largest number of elements of a request: larger forged shapes test nothing new.
 const MOST: u64 = 1 << 16;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

@@ -3,11 +3,11 @@
 use nc3z_format::NcType;
 use nc3z_format::codec::{ChainSpec, Registry, Scratch, WantedChain};
 
-/// Inputs are short: the slowest level must end in time over this many bytes.
+/// Upper limit of the input, in bytes: the slowest level must end in time.
 const CONTENT: usize = 96;
 
-/// A byte chooses a type; the rest is a chain in HDF5's notation, in NumCodecs' JSON or as Zarr splits it. What is taken is printed in
-/// both notations, which are read as the same chain; and what it encodes, it decodes.
+/// A byte chooses a type; the rest is a chain in HDF5's notation, in NumCodecs' JSON or as Zarr splits it. An accepted chain is printed in
+/// both notations, which must parse to the same chain, and it must decode its own output.
 pub fn chain_text(data: &[u8]) {
     let Some((&ty, text)) = data.split_first() else { return };
     let Ok(text) = std::str::from_utf8(text) else { return };

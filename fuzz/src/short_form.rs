@@ -1,5 +1,5 @@
-//! Archives in the short form whose content is the input: checksum, frame and lengths around it are right, so that what is wrong
-//! inside is found by what reads it.
+//! Archives in the short form whose content is the input. Checksum, frame and lengths around it are right, so that the parser of the
+//! content must find the errors in it.
 
 use super::{open_and_restore, repair_and_check};
 use nc3z_format::archive::short::SHORT_PREFIX_LEN;

@@ -22,7 +22,7 @@ use nc3z_reader::{Archive, OpenOptions};
 use nc3z_writer::WriterOptions;
 use std::sync::Arc;
 
-/// Originals longer than this are opened, not restored: their length is the author's claim, and time is short.
+/// Originals longer than this are opened, not restored: a forged length would take too much time.
 const RESTORE_MAX: u64 = 4 << 20;
 
 /// Limits under which nothing may take more than a few MiB.
@@ -57,7 +57,7 @@ pub fn classic_header(data: &[u8]) {
     let _ = Layout::new(&parsed.header, parsed.header_len, file_len);
 }
 
-/// Any bytes as an archive, as they are and with their checksums put right.
+/// Any bytes as an archive, first unchanged and then with corrected checksums.
 pub fn archive_open(data: &[u8]) {
     open_and_restore(data.to_vec());
     let mut sealed = data.to_vec();
@@ -76,7 +76,7 @@ pub fn open_and_restore(bytes: Vec<u8>) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let restored = archive.restore_to_stream(&mut out, &()).ok();
     for (id, _) in archive.header().variables() {
-        // Shapes with a zero and more dimensions than bytes are dull; everything present is at most the original.
+        // Shapes with a zero and more dimensions than bytes are skipped; present elements take at most the original's bytes.
         let _ = archive.read_variable_bytes(id);
     }
     let half = out.len() / 2;
@@ -105,8 +105,8 @@ fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
     bytes[at..at + value.len()].copy_from_slice(value);
 }
 
-/// Puts salt, lengths and checksums of superblock, trailer, section table, sections and index pages right, so that what was
-/// changed is not found by a checksum. False where there is nothing to put right.
+/// Corrects salt, lengths and checksums of superblock, trailer, section table, sections and index pages, so that no checksum
+/// detects the change. Returns false if there is nothing to correct.
 pub fn reseal(bytes: &mut [u8]) -> bool {
     reseal_parts(bytes).is_some()
 }
@@ -178,7 +178,7 @@ fn reseal_parts(bytes: &mut [u8]) -> Option<()> {
     Some(())
 }
 
-/// The header bytes inside a decoded head copy: a varint length, then they.
+/// The header bytes inside a decoded head copy: a varint length, then the bytes.
 fn header_of_head(head: &[u8]) -> Option<&[u8]> {
     let mut len = 0usize;
     for (i, &b) in head.iter().enumerate().take(4) {
@@ -238,8 +238,8 @@ pub fn chain_of(which: u8, ty: NcType, row: u8) -> Vec<StageSpec> {
     }
 }
 
-/// A few bytes choose chain, type, shape and length; the rest is the payload. Then the same bytes the other way round: what
-/// was encoded must be decoded.
+/// A few bytes choose chain, type, shape and length; the rest is the payload. Then the same bytes are encoded,
+/// and must be decoded exactly.
 pub fn block_decode(data: &[u8]) {
     let Some((&[which, ty, len_low, len_high, row, plane], payload)) = data.split_first_chunk::<6>() else {
         return;
@@ -255,7 +255,7 @@ pub fn block_decode(data: &[u8]) {
         geometry: Geometry { row: optional(row), plane: optional(plane), volume: optional(plane * 3) },
     };
     let spec = chain_of(which, ty, row_byte);
-    // Some take whole elements, or values that come back.
+    // Some chains need whole elements, or values that they can restore.
     let is_picky =
         spec.iter().any(|stage| ["pcodec", "delta", "packbits", "fixedscaleoffset"].contains(&stage.id()));
     let chain = Registry::default().bind(ChainSpec(spec));
@@ -264,7 +264,7 @@ pub fn block_decode(data: &[u8]) {
     let given = Dependencies::default().with_dictionary(dictionary.as_ref());
     let mut out = vec![0xA5; elements * size];
     let first = chain.decode_tile(payload, &shape, &given, &mut scratch, &mut out);
-    // A decoder keeps nothing: the same payload gives the same again, whatever the scratch has seen.
+    // A decoder has no state: the same payload gives the same bytes again, whatever the scratch was used for.
     let mut again = vec![0x5A; elements * size];
     let second = chain.decode_tile(payload, &shape, &given, &mut scratch, &mut again);
     assert_eq!(first.is_ok(), second.is_ok(), "decoding is a function of the payload");
@@ -315,7 +315,7 @@ fn plan_of(which: u8, whole: &[u8], size: usize) -> EncodePlan {
     }
 }
 
-/// Any bytes as a classic file: if it is one, its archive gives it back.
+/// Any bytes as a classic file: if it is valid, its archive must restore it.
 pub fn roundtrip(data: &[u8]) {
     let Some((&tile_len, file)) = data.split_first() else { return };
     if parse(file, file.len() as u64, &small_limits()).is_err() {
@@ -324,7 +324,7 @@ pub fn roundtrip(data: &[u8]) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let (input, output) = (dir.path().join("a.nc"), dir.path().join("a.nc3z"));
     std::fs::write(&input, file).expect("room for a temporary file");
-    // Small tiles for most, so that there are index pages; the default for the others.
+    // Most inputs choose small tiles, so that there are index pages; the others choose the default.
     let mut options = WriterOptions::default();
     if tile_len < 200 {
         options = options.with_tile_len(u64::from(tile_len) + 1);
@@ -343,8 +343,8 @@ pub fn roundtrip(data: &[u8]) {
     assert!(back == file, "restored bytes are the original's");
 }
 
-/// Any bytes as a damaged archive, cut as the first four bytes say, as they are and with their checksums put right: checked, salvaged, repaired;
-/// what the repair writes is sound and says the same again.
+/// Any bytes as a damaged archive, cut as the first four bytes say, first unchanged and then with corrected checksums: checked, salvaged, repaired.
+/// The repaired archive is sound, and a second repair gives the same report.
 pub fn verify_repair(data: &[u8]) {
     let Some((cuts, bytes)) = data.split_first_chunk::<4>() else { return };
     let front = usize::from(u16::from_le_bytes([cuts[0], cuts[1]])) % (bytes.len() + 1);
@@ -400,12 +400,12 @@ fn repair_and_check(bytes: &[u8]) {
     assert_eq!((back.len, back.sha256), (repaired.original_len, repaired.sha256));
 }
 
-/// Damage by the input to an archive with parity: what can be mended comes back to the same bytes; what checksums would catch is
-/// tried once more with the packets' checksums put right.
+/// The input damages an archive with parity. Damage that can be repaired is repaired to the same bytes. Damage that checksums detect is
+/// tried once more with corrected checksums of the packets.
 pub fn parity(data: &[u8]) {
     const GOOD: &[u8] = include_bytes!("../../testdata/archives/v0_1_0/record_padding.default.parity.nc3z");
     let mut bad = GOOD.to_vec();
-    // Three bytes each: a place, and what is put there; the highest bit of the first byte of all asks for whole runs.
+    // Three bytes for each change: a place, and the new byte. The highest bit of the first input byte selects runs.
     let Some((mode, rest)) = data.split_first() else { return };
     for change in rest.chunks_exact(3) {
         let at = usize::from(u16::from_le_bytes([change[0], change[1]])) % bad.len();
@@ -429,11 +429,11 @@ pub fn parity(data: &[u8]) {
         let crc = salt.crc(at as u64, &packet[8..]);
         put(&mut bad, at + 4, &crc.to_le_bytes());
     }
-    // Anything may come of it but a panic, and nothing that is not what the packets' digest says.
+    // Any result is allowed except a panic, and except bytes that differ from the packets' digest.
     let _ = mend_bytes(&bad);
 }
 
-/// Checks and, where it can, mends and proves.
+/// Checks, and if possible repairs and proves.
 fn mend_bytes(bytes: &[u8]) -> Option<(nc3z_reader::parity::ParityReport, nc3z_reader::Result<Vec<u8>>)> {
     use nc3z_reader::parity::{check, prove, repair};
     let source: nc3z_reader::source::SharedSource = Arc::new(MemorySource::new(bytes.to_vec()));
@@ -449,7 +449,7 @@ fn mend_bytes(bytes: &[u8]) -> Option<(nc3z_reader::parity::ParityReport, nc3z_r
     Some((report, proven.map(|()| out)))
 }
 
-/// Any bytes as an archive of several versions, as they are and with the checksums of the last put right: each version is opened and restored, and one more
+/// Any bytes as an archive of several versions, first unchanged and then with corrected checksums of the last one: each version is opened and restored, and one more
 /// is made by an edit.
 pub fn versions(data: &[u8]) {
     open_versions(data);

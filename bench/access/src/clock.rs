@@ -1,4 +1,4 @@
-//! Wall time and the CPU time of the whole process, which a busy machine does not stretch.
+//! Wall time and the CPU time of the whole process, which does not grow on a busy machine.
 
 use anyhow::Result;
 use std::time::Instant;

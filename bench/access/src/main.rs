@@ -1,7 +1,7 @@
 //! Reads the same variable by the same patterns through nc3z and its peers; prints a line of JSON for each measurement.
 //!
-//! `access DIR [--threads N]`, DIR made by `bench/access_prepare.py`. Every element that comes back is compared with the raw
-//! dump beside it. "cold" is the first read through a handle just opened, "warm" the same read again through that handle.
+//! `access DIR [--threads N]`, DIR made by `bench/access_prepare.py`. Every element is compared with the raw
+//! dump in the same folder. "cold" is the first read through a handle just opened, "warm" the same read again through that handle.
 
 mod clock;
 mod contender;
@@ -75,7 +75,7 @@ fn measure(c: &Contender, shape: &[u64], patterns: &[Pattern], raw: &[f32], thre
     Ok(())
 }
 
-/// One slab is read by whatever threads the library uses itself; many slabs are shared out among `threads` of ours.
+/// One slab is read by the library's own threads; many slabs are distributed over `threads` threads of this program.
 fn read_all(
     handle: &mut dyn contender::Handle,
     slabs: &[Slab],
@@ -87,7 +87,7 @@ fn read_all(
         return slabs.iter().zip(outs).try_for_each(|(s, o)| handle.read(s, o));
     }
     let share = slabs.len().div_ceil(threads);
-    // The first share goes through this handle, each other through one of its own where the library has no shared ones.
+    // The first share uses this handle; each other share uses its own handle if the library cannot share one.
     let mut forks = (1..threads).map(|_| handle.fork().unwrap_or_else(|| c.open(1))).collect::<Result<Vec<_>>>()?;
     let mut work: Vec<_> = slabs.chunks(share).zip(outs.chunks_mut(share)).collect();
     let rest = work.split_off(1);

@@ -4,7 +4,7 @@ use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args_os().nth(1).ok_or("usage: public-api-list RUSTDOC.json")?;
-    // Derived and automatic implementations say little, and blanket ones nothing.
+    // Derived, automatic and blanket implementations are left out.
     let surface = public_api::Builder::from_rustdoc_json(path)
         .omit_blanket_impls(true)
         .omit_auto_trait_impls(true)
