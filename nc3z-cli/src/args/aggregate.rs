@@ -1,81 +1,86 @@
-//! Arguments of `aggregate`, and how other commands read what it makes.
+//! Arguments of `aggregate`, and of commands that read its output.
 
 use super::parse_threads;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-/// What an aggregation is written as.
+/// The convention in which an aggregation is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ConventionArg {
-    /// CF-1.13: what other programs read.
+    /// CF-1.13, which other programs can read.
     Cf,
-    /// NCA-0.1: also what CF cannot say, such as a file whose latitudes run the other way.
+    /// NCA-0.1, which also expresses what CF cannot, such as a file whose latitudes run in the other
+    /// direction.
     Nca,
 }
 
 /// The rule by which variables of different files are one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum IdentityArg {
-    /// The `standard_name`; else the name, whatever the `long_name` says; else the `long_name`.
+    /// The `standard_name`; otherwise the name, whatever the `long_name` is; otherwise the `long_name`.
     Auto,
     /// The name alone.
     Name,
-    /// The `standard_name`, else the `long_name`, else the name; two variables of one name get two names.
+    /// The `standard_name`, otherwise the `long_name`, otherwise the name; two variables with the same name
+    /// get two names.
     Meaning,
 }
 
 /// Arguments of `aggregate`.
 #[derive(Debug, Args)]
 pub(crate) struct AggregateArgs {
-    /// Archives and classic files, in any mixture; of a directory, all that are below it; a quoted pattern such as 'data/**/*.nc'.
+    /// Archives and classic files, in any mixture; directories, with all files below them; quoted patterns
+    /// such as 'data/**/*.nc'.
     #[arg(required_unless_present = "files_from")]
     pub(crate) files: Vec<PathBuf>,
-    /// Read names of files from this file, one a line; `-` is standard input.
+    /// Read names of files from this file, one in each line; `-` is standard input.
     #[arg(long, value_name = "LIST")]
     pub(crate) files_from: Option<PathBuf>,
     /// The aggregation to write.
     #[arg(short, long)]
     pub(crate) output: PathBuf,
-    /// What to write it as [default: cf where it can say how the files lie in the whole, otherwise nca, with a note].
+    /// The convention of the output [default: cf if it can express the files' positions, otherwise nca, with
+    /// a note].
     #[arg(long, value_enum)]
     pub(crate) convention: Option<ConventionArg>,
-    /// Join these variables only, separated by commas, with the coordinates and other variables that their attributes name. A backslash
-    /// takes a comma into a name.
+    /// Join only these variables, separated by commas, with the coordinates and other variables that their
+    /// attributes name. A backslash makes a comma part of a name.
     #[arg(short = 'v', long, value_name = "NAME,...")]
     pub(crate) variables: Vec<String>,
     /// The rule by which variables of different files are one.
     #[arg(long, value_enum, default_value_t = IdentityArg::Auto)]
     pub(crate) identity: IdentityArg,
-    /// Join files along this dimension only; may be given several times. Where files have no coordinates along it, they are joined in
-    /// the order given [default: along all dimensions whose coordinates differ].
+    /// Join files along this dimension only; may be given several times. If files have no coordinates along
+    /// it, they are joined in the order given [default: along all dimensions whose coordinates differ].
     #[arg(long, value_name = "DIMENSION")]
     pub(crate) along: Vec<String>,
-    /// Join files along a new dimension, in the order given: runs of an ensemble, for instance. Its coordinate numbers them from 0.
+    /// Join files along a new dimension, in the order given, for example the runs of an ensemble. Its
+    /// coordinate numbers them from 0.
     #[arg(long, value_name = "NAME", conflicts_with = "along")]
     pub(crate) new_dim: Option<String>,
-    /// Leave out files that do not belong to the others, and report each with the reason. Where two files differ, the one that fewer
-    /// others agree with is left out.
+    /// Leave out files that do not fit the others, and report each with the reason. If two files differ, the
+    /// one that agrees with fewer of the others is left out.
     #[arg(long)]
     pub(crate) skip_misfits: bool,
-    /// Only tell what would be joined, or what keeps the files apart; write nothing.
+    /// Only report what would be joined, or why the files cannot be joined; write nothing.
     #[arg(long, conflicts_with = "append")]
     pub(crate) check: bool,
-    /// Add files to the aggregation, which is there already; the files that it has are not read again.
+    /// Add files to an existing aggregation; its files are not read again.
     #[arg(long)]
     pub(crate) append: bool,
-    /// Take coordinates for equal that are so far apart.
+    /// Treat coordinates as equal if they differ by at most this.
     #[arg(long, value_name = "DISTANCE", default_value_t = 0.0)]
     pub(crate) atol: f64,
-    /// Take coordinates for equal that are so far apart, as a share of their value.
+    /// Treat coordinates as equal if they differ by at most this share of their value.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     pub(crate) rtol: f64,
-    /// Refuse gaps between the files, instead of noting them.
+    /// Refuse gaps between the files, instead of only reporting them.
     #[arg(long)]
     pub(crate) contiguous: bool,
-    /// Name files by absolute URIs, for programs that look for relative ones in the directory where they run.
+    /// Name files by absolute URIs, for programs that resolve relative ones from their working directory.
     #[arg(long)]
     pub(crate) absolute: bool,
-    /// Note no lengths and digests: changed files are then not found out.
+    /// Store no lengths and digests of the files: later changes are then not detected.
     #[arg(long)]
     pub(crate) no_fingerprints: bool,
     /// Do not read the aggregation back: by default, names, shapes and one element of each fragment are compared with the files.
@@ -87,7 +92,8 @@ pub(crate) struct AggregateArgs {
     /// Overwrite an existing output.
     #[arg(short, long)]
     pub(crate) force: bool,
-    /// Write the specification of the format beside the aggregation too, once: the directory nc3z-specification.
+    /// Also write the specification of the format into the directory nc3z-specification next to the
+    /// aggregation, once.
     #[arg(long, conflicts_with = "check")]
     pub(crate) with_spec: bool,
     /// Machine-readable output.
@@ -98,16 +104,16 @@ pub(crate) struct AggregateArgs {
     pub(crate) threads: usize,
 }
 
-/// How an aggregation is read.
+/// Options for reading an aggregation.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct FragmentArgs {
-    /// Read an aggregation as it stands: the variables that describe it, and none of its fragments.
+    /// Read the file of an aggregation itself: the variables that describe it, without its fragments.
     #[arg(long, help_heading = "Aggregations")]
     pub(crate) as_stored: bool,
-    /// Trust the aggregation: its fragments may lie outside its own directory.
+    /// Trust the aggregation: its fragments may be outside its own directory.
     #[arg(long, help_heading = "Aggregations")]
     pub(crate) outside: bool,
-    /// Give missing values where a fragment is not there, instead of an error.
+    /// Return missing values where a fragment does not exist, instead of an error.
     #[arg(long, help_heading = "Aggregations")]
     pub(crate) fill_missing: bool,
 }

@@ -13,18 +13,20 @@ fn parse_root(text: &str) -> Result<Root, String> {
     text.parse().map_err(|e| plain(&e))
 }
 
-/// Reading that is checked.
+/// Options for reading that is checked against a root.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct RootArgs {
-    /// Check every value against this root (`nc3z hash --root`) before it is written; bytes that are not the dataset's are an error.
+    /// Check every value against this root (`nc3z hash --root`) before it is written; bytes that do not match
+    /// the root are an error.
     #[arg(long, value_name = "nc3z1:HEX", value_parser = parse_root)]
     pub(crate) root: Option<Root>,
-    /// The tree of the file (`nc3z hash --tree`), a file or a URL, from anybody; without it, all of FILE is read first.
+    /// The tree of the file (`nc3z hash --tree`), a file or a URL, which need not be trusted; without it, all
+    /// of FILE is read first.
     #[arg(long, value_name = "FILE", requires = "root")]
     pub(crate) tree: Option<PathBuf>,
 }
 
-/// Forms of a record.
+/// The form of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RecordArg {
     /// An entry for BibTeX.
@@ -48,13 +50,14 @@ pub(crate) struct CiteArgs {
     /// One dimension's range, ends included, as in `subset`; may be given for several dimensions.
     #[arg(short = 'd', long = "dim", value_name = "NAME,FIRST[,LAST[,STEP]]", allow_hyphen_values = true)]
     pub(crate) dims: Vec<DimArg>,
-    /// Only the variables named, not their coordinates and what else belongs to them.
+    /// Only the named variables, without their coordinates and related variables.
     #[arg(short = 'C', long)]
     pub(crate) no_coordinates: bool,
-    /// The slice to write: a classic file, or `.npy` or `.csv` by its ending; beside it the proof, OUTPUT.proof.
+    /// The slice to write: a classic file, or `.npy` or `.csv` depending on the name; the proof is written to
+    /// OUTPUT.proof.
     #[arg(short, long, requires = "variable")]
     pub(crate) output: Option<PathBuf>,
-    /// Widen the slice of the first variable so that its proof needs no values beside it.
+    /// Widen the slice of the first variable so that its proof needs no additional values.
     #[arg(long, requires = "variable")]
     pub(crate) widen: bool,
     /// The tree of the file (`nc3z hash --tree`), a file or a URL; without it, all of FILE is read.
@@ -66,16 +69,17 @@ pub(crate) struct CiteArgs {
     /// DOI of the dataset.
     #[arg(long)]
     pub(crate) doi: Option<String>,
-    /// Where the dataset or its root is published.
+    /// The URL where the dataset or its root is published.
     #[arg(long)]
     pub(crate) url: Option<String>,
     /// Title of the dataset [default: its attribute `title`, or the file's name].
     #[arg(long)]
     pub(crate) title: Option<String>,
-    /// Who made the dataset; may be given several times [default: its attribute `creator_name` or `institution`].
+    /// The creator of the dataset; may be given several times [default: its attribute `creator_name` or
+    /// `institution`].
     #[arg(long = "creator", value_name = "NAME")]
     pub(crate) creators: Vec<String>,
-    /// Who publishes it.
+    /// The publisher of the dataset.
     #[arg(long)]
     pub(crate) publisher: Option<String>,
     /// The year of its publication.
@@ -98,7 +102,7 @@ pub(crate) struct CheckArgs {
     pub(crate) slice: PathBuf,
     /// Its proof [default: SLICE.proof].
     pub(crate) proof: Option<PathBuf>,
-    /// The root, from where the dataset is published.
+    /// The root, copied from where the dataset is published.
     #[arg(long, value_name = "nc3z1:HEX", value_parser = parse_root)]
     pub(crate) root: Root,
     /// Machine-readable output.

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 /// Arguments of `bundle`.
 #[derive(Debug, Args)]
 pub(crate) struct BundleArgs {
-    /// Directories, whose archives and classic files are taken, single files, or quoted patterns such as 'data/**/*.nc', of which names
-    /// are kept from the first wildcard on.
+    /// Directories, of which archives and classic files are taken; single files; or quoted patterns such as
+    /// 'data/**/*.nc'. Names in the bundle start at the first wildcard of a pattern.
     #[arg(required = true)]
     pub(crate) inputs: Vec<PathBuf>,
     /// The bundle to write, a ZIP.
@@ -17,7 +17,7 @@ pub(crate) struct BundleArgs {
     /// Overwrite an existing output.
     #[arg(short, long)]
     pub(crate) force: bool,
-    /// Put the specification of the format into the bundle too, below nc3z-specification/.
+    /// Also put the specification of the format into the bundle, in nc3z-specification/.
     #[arg(long)]
     pub(crate) with_spec: bool,
 }
@@ -25,13 +25,14 @@ pub(crate) struct BundleArgs {
 /// Arguments of `list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Archives, classic files, bundles, aggregations; of a directory, all that are below it; a quoted pattern such as 'data/**/*.nc'.
+    /// Archives, classic files, bundles, aggregations; directories, with all files below them; quoted
+    /// patterns such as 'data/**/*.nc'.
     #[arg(required = true)]
     pub(crate) inputs: Vec<PathBuf>,
     /// Machine-readable output.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print all columns at their full width on a terminal too. Pipes and files always get them so.
+    /// Print all columns at their full width also on a terminal. Pipes and files always get the full width.
     #[arg(long, conflicts_with = "json")]
     pub(crate) wide: bool,
     /// Threads; 0 for one per core.

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 /// Arguments of `report`.
 #[derive(Debug, Args)]
 pub(crate) struct CollectionReportArgs {
-    /// The directory to report on, with all that is below it.
+    /// The directory to report on, with all files below it.
     pub(crate) directory: PathBuf,
-    /// The page to write, HTML.
+    /// The HTML page to write.
     #[arg(short, long)]
     pub(crate) output: PathBuf,
     /// Overwrite an existing output.

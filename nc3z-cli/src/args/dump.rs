@@ -1,4 +1,4 @@
-//! Arguments of `dump`: ncdump's letters, each with a long name beside it.
+//! Arguments of `dump`: the letters of ncdump, each also with a long name.
 
 use super::OpenArgs;
 use clap::{ArgAction, Args, ValueEnum};
@@ -16,25 +16,25 @@ pub(crate) struct DumpArgs {
     /// Data of coordinate variables only.
     #[arg(short = 'c', long)]
     pub(crate) coordinates: bool,
-    /// Data of these variables only, separated by commas; a backslash takes a comma into a name.
+    /// Data of these variables only, separated by commas; a backslash makes a comma part of a name.
     #[arg(short = 'v', long, value_name = "NAME,...")]
     pub(crate) variables: Vec<OsString>,
-    /// Name behind `netcdf`, instead of one made from the file's name.
+    /// Name after `netcdf`, instead of one made from the file's name.
     #[arg(short = 'n', long, value_name = "NAME")]
     pub(crate) name: Option<OsString>,
-    /// Significant digits of floats and of doubles, 1 to 20; a variable's C_format then does not count.
+    /// Significant digits of floats and of doubles, 1 to 20; the attribute C_format is then ignored.
     #[arg(short = 'p', long, value_name = "FLOAT[,DOUBLE]", value_parser = parse_digits)]
     pub(crate) precision: Option<Digits>,
-    /// Comments with C or Fortran indices in front of each row.
+    /// Comments with C or Fortran indices before each row.
     #[arg(short = 'b', long, value_name = "LANGUAGE", ignore_case = true)]
     pub(crate) brief: Option<Language>,
-    /// Comments with C or Fortran indices behind each value.
+    /// Comments with C or Fortran indices after each value.
     #[arg(short = 'f', long, value_name = "LANGUAGE", ignore_case = true)]
     pub(crate) full: Option<Language>,
-    /// Longest line of values, at least 10.
+    /// Maximal length of a line of values, at least 10.
     #[arg(short = 'l', long, value_name = "BYTES", default_value_t = 80, value_parser = parse_line_len)]
     pub(crate) line_length: usize,
-    /// Special attributes too: the kind of file, and what netCDF-4 files hide.
+    /// Also special attributes: the kind of file, and those that netCDF-4 hides.
     #[arg(short = 's', long)]
     pub(crate) special: bool,
     /// Only the kind of file: classic, 64-bit offset, or cdf5.
@@ -47,7 +47,7 @@ pub(crate) struct DumpArgs {
     help: Option<bool>,
 }
 
-/// Whose indices comments show.
+/// The language whose indices are in comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Language {
     /// From 0, slowest dimension first.
@@ -57,14 +57,14 @@ pub(crate) enum Language {
     F,
 }
 
-/// Significant digits asked for.
+/// The requested significant digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Digits {
     pub(crate) float: Option<u32>,
     pub(crate) double: Option<u32>,
 }
 
-/// Reads `9`, `9,17`, `,17`.
+/// Parses `9`, `9,17`, `,17`.
 fn parse_digits(text: &str) -> Result<Digits, String> {
     let (float, double) = text.split_once(',').map_or((text, None), |(f, d)| (f, Some(d)));
     let number = |text: &str| {

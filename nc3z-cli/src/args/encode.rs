@@ -1,4 +1,4 @@
-//! Arguments of every command that writes archives: how tiles are cut and encoded.
+//! Arguments of all commands that write archives: tiling and encoding.
 
 use super::Cli;
 use super::layout::{LayoutArg, parse_chunks, parse_layout};
@@ -10,45 +10,48 @@ use clap::{Args, CommandFactory, ValueEnum};
 use nc3z_format::codec::{Registry, WantedChain};
 use nc3z_writer::ChunkRequest;
 
-/// How an archive is made.
+/// Options for encoding an archive.
 #[derive(Debug, Args)]
 pub(crate) struct EncodeArgs {
-    /// Trade size against time.
+    /// Balance between size and time.
     #[arg(long, value_enum, default_value_t = PresetArg::Default)]
     pub(crate) preset: PresetArg,
-    /// How arrays are stored for other readers: `zarr`, as Zarr 2 and 3 store them, so that `nc3z refs` can lead there: chunks of one
-    /// shape, filled up at the edges, and one chain, shuffle and zstd, whatever the data are. --layout, --chunk and --chain go before it.
+    /// Store arrays for other readers: `zarr` stores them as Zarr 2 and 3 do, so that `nc3z refs` can refer
+    /// to them: chunks of one shape, padded at the edges, all encoded with shuffle and zstd. --layout,
+    /// --chunk and --chain take precedence.
     #[arg(long, value_enum, value_name = "READER")]
     pub(crate) profile: Option<ProfileArg>,
-    /// Size of a tile before compression [default: 1MiB, 4MiB with --preset max; 256KiB for arrays of at least 16MiB where that costs
-    /// next to nothing].
+    /// Size of a tile before compression [default: 1MiB, 4MiB with --preset max; 256KiB for arrays of at
+    /// least 16MiB if that hardly increases the size].
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) block_size: Option<u64>,
-    /// Chunk lengths by dimension, for all variables that have the dimensions named (`time=1,lat=90`) or for one
-    /// (`tas:time=1,lat=90`); dimensions not named take their whole length. May be repeated: the last that applies to a variable
-    /// counts, one that names it goes first. A backslash takes `:`, `,` or `=` into a name.
+    /// Chunk lengths by dimension, for all variables that have the named dimensions (`time=1,lat=90`) or for
+    /// one variable (`tas:time=1,lat=90`). Other dimensions are not divided. May be repeated: of several that
+    /// apply to a variable, the last is used, but one that names the variable takes precedence. A backslash
+    /// makes `:`, `,` or `=` part of a name.
     #[arg(long, value_parser = parse_chunks, value_name = "[VAR:]DIM=LENGTH,...")]
     pub(crate) chunk: Vec<ChunkRequest>,
-    /// How variables without --chunk are cut into tiles, all (`auto`) or one (`tas=series`): linear, runs of the array; auto,
-    /// chunks where they make maps and time series much cheaper to read; chunked, such chunks everywhere; series, long in time;
-    /// map, whole maps. May be repeated [default: linear].
+    /// Layout of tiles of variables without --chunk, for all (`auto`) or one (`tas=series`). linear: runs of
+    /// the array; auto: chunks, if they make maps and time series much faster to read; chunked: such chunks
+    /// for all variables; series: long in time; map: whole maps. May be repeated [default: linear].
     #[arg(long, value_parser = parse_layout, value_name = "[VAR=]LAYOUT")]
     pub(crate) layout: Vec<LayoutArg>,
-    /// What chunks at the upper edges hold: only what is in the array, or the full chunk shape, as in Zarr and HDF5, filled up
-    /// with the variable's fill value.
+    /// Content of chunks at the upper edges: only elements of the array, or the full chunk shape, as in Zarr
+    /// and HDF5, padded with the variable's fill value.
     #[arg(long, value_enum, default_value_t = EdgeArg::Clip)]
     pub(crate) edge: EdgeArg,
-    /// Encode a variable's tiles by this chain instead of a chosen one: VAR=CHAIN, or *=CHAIN for all the others. A chain is
-    /// HDF5's (`2|32015,9`, as for nccopy), NumCodecs' JSON, or Zarr's {"filters":[...],"compressor":{...}}; `nc3z filters` lists what
-    /// it may name. A filter that rounds makes the archive LOSSY.
+    /// Encode a variable's tiles by this chain, instead of one chosen automatically: VAR=CHAIN, or *=CHAIN
+    /// for all other variables. A chain is given as in HDF5 (`2|32015,9`, as for nccopy), as NumCodecs' JSON,
+    /// or as Zarr's {"filters":[...],"compressor":{...}}; `nc3z filters` lists the available filters and
+    /// codecs. A filter that rounds makes the archive LOSSY.
     #[arg(long = "chain", value_parser = parse_chain, value_name = "VAR=CHAIN")]
     pub(crate) chains: Vec<ChainRule>,
-    /// Memory for buffers. The archive does not depend on it.
+    /// Memory for buffers. It does not affect the archive.
     #[arg(long, value_parser = parse_size, default_value = "256MiB", value_name = "SIZE")]
     pub(crate) memory: u64,
 }
 
-/// Other readers whose way of storing arrays is kept to.
+/// Other readers for which arrays can be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProfileArg {
     /// Zarr.
@@ -65,7 +68,7 @@ pub(super) fn split_rule<'a>(text: &'a str, example: &str) -> Result<(String, &'
     }
 }
 
-/// A chain for a variable, or for all the others. What it may name depends on the plug-ins.
+/// A chain for a variable, or for all others. The available filters and codecs depend on the plug-ins.
 #[derive(Debug, Clone)]
 pub(crate) struct ChainRule {
     pub(crate) variable: String,
@@ -73,7 +76,7 @@ pub(crate) struct ChainRule {
 }
 
 impl ChainRule {
-    /// The chain; what is none is a usage error, which ends the program.
+    /// Returns the chain. An invalid one is a usage error, which ends the program.
     pub(crate) fn chain(&self, registry: &Registry) -> WantedChain {
         WantedChain::parse_with(&self.text, registry).unwrap_or_else(|e| {
             let rule = format!(
@@ -88,13 +91,13 @@ impl ChainRule {
 }
 
 impl ChainRule {
-    /// Whether it names what is not built in.
+    /// Returns whether the chain needs a plug-in.
     pub(crate) fn needs_plugin(&self) -> bool {
         WantedChain::parse(&self.text).is_err()
     }
 }
 
-/// Reads `tas=2|32015,9` and `tas=[{"id":"zstd","level":9}]`.
+/// Parses `tas=2|32015,9` and `tas=[{"id":"zstd","level":9}]`.
 fn parse_chain(text: &str) -> Result<ChainRule, String> {
     let (variable, chain) = split_rule(
         text,

@@ -10,22 +10,23 @@ pub(crate) struct EstimateArgs {
     /// Classic netCDF files; with --recursive, directories too.
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Go into directories: a line for each file that was looked at, and one summary of all.
+    /// Enter directories: print a line for each sampled file, and one summary of all.
     #[arg(short, long)]
     pub(crate) recursive: bool,
-    /// Files of a tree to look at, spread over small and large ones; the summary is scaled to all. 0 for each file.
+    /// Number of files of a tree to sample, both small and large ones; the summary is scaled to all. 0 means
+    /// all files.
     #[arg(long, default_value_t = 64, requires = "recursive", value_name = "N")]
     pub(crate) most: usize,
     /// Presets to estimate; may be given several times [default: all].
     #[arg(long, value_enum)]
     pub(crate) preset: Vec<PresetArg>,
-    /// Bytes of each file to look at (half of that for `max`).
+    /// Bytes of each file to sample (half of that for `max`).
     #[arg(long, value_parser = parse_size, default_value = "32MiB", value_name = "SIZE")]
     pub(crate) sample: u64,
     /// Machine-readable output.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Threads to measure with, and that times are for; 0 for one per core.
+    /// Number of threads for measuring, and for which times are estimated; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,
 }

@@ -13,7 +13,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) variable: String,
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    /// All tiles and copies, not only the first few.
+    /// Print all tiles and copies, not only the first few.
     #[arg(long)]
     pub(crate) all: bool,
     /// Machine-readable output.

@@ -5,8 +5,8 @@ use clap::Args;
 /// Arguments of `filters`.
 #[derive(Debug, Args)]
 pub(crate) struct FiltersArgs {
-    /// Say a chain in the other notation: HDF5's numbers as JSON, JSON as HDF5's numbers. Codec plug-ins that are loaded translate
-    /// what they can.
+    /// Translate a chain to the other notation: HDF5's numbers to JSON, JSON to HDF5's numbers. Loaded codec
+    /// plug-ins translate their own codecs.
     #[arg(long, value_name = "CHAIN")]
     pub(crate) translate: Option<String>,
     /// Machine-readable output.

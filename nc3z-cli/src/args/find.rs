@@ -7,13 +7,14 @@ use std::path::PathBuf;
 /// Arguments of `find`.
 #[derive(Debug, Args)]
 pub(crate) struct FindArgs {
-    /// What to look for: a part of a name or of a text, or a pattern with `*` and `?` that all of it fits; ATTRIBUTE=VALUE looks at the values
-    /// of such attributes alone. Upper and lower case are alike.
+    /// The text to find: a part of a name or of a text, or a pattern with `*` and `?` for the whole of it;
+    /// ATTRIBUTE=VALUE searches only the values of this attribute. Upper and lower case are not
+    /// distinguished.
     pub(crate) pattern: String,
-    /// Archives and classic files; of a directory, all that are below it.
+    /// Archives and classic files; directories, with all files below them.
     #[arg(required = true)]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Print only the names of files in which something was found.
+    /// Print only the names of files with matches.
     #[arg(short = 'l', long)]
     pub(crate) files_with_matches: bool,
     /// Machine-readable output.

@@ -1,5 +1,5 @@
-//! Arguments that clap hears of only where their command is the one that was given: describing those of all commands would take a
-//! fifth of the time of a process that does little.
+//! Arguments that are described to clap only if their command is the given one: describing those of all
+//! commands would take a fifth of the time of a short run.
 
 use clap::error::Error;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -17,7 +17,7 @@ impl<T> Deref for Later<T> {
     }
 }
 
-/// Describes arguments; what the command says of itself stays.
+/// Adds the arguments. The command's own description is kept.
 fn described<T: Args>(command: Command) -> Command {
     let (about, long_about) = (command.get_about().cloned(), command.get_long_about().cloned());
     let command = T::augment_args(command);

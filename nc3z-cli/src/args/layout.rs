@@ -1,16 +1,16 @@
-//! Chunk lengths and layouts as they are written on the command line.
+//! Parses chunk lengths and layouts of the command line.
 
 use crate::names::{split, split_once, unescape};
 use nc3z_writer::{ChunkRequest, TileChoice};
 
-/// A kind of layout, for one variable or for all.
+/// A layout, for one variable or for all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LayoutArg {
     pub(crate) variable: Option<String>,
     pub(crate) choice: TileChoice,
 }
 
-/// Reads `auto` and `tas=series`.
+/// Parses `auto` and `tas=series`.
 pub(super) fn parse_layout(text: &str) -> Result<LayoutArg, String> {
     let (variable, name) = match text.rsplit_once('=') {
         Some((variable, name)) => (Some(unescape(variable)), name),
@@ -24,7 +24,7 @@ pub(super) fn parse_layout(text: &str) -> Result<LayoutArg, String> {
     }
 }
 
-/// Reads `time=1,lat=90` and `tas:time=1,lat=90`.
+/// Parses `time=1,lat=90` and `tas:time=1,lat=90`.
 pub(super) fn parse_chunks(text: &str) -> Result<ChunkRequest, String> {
     let mut variable = None;
     let mut lengths = text;

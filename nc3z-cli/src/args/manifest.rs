@@ -7,16 +7,16 @@ use std::path::PathBuf;
 /// Arguments of `manifest`.
 #[derive(Debug, Args)]
 pub(crate) struct ManifestArgs {
-    /// The directory that the manifest is of: all archives below it.
+    /// The directory of the manifest, which lists all archives below it.
     pub(crate) directory: PathBuf,
-    /// Only the archives that these logs of `nc3z archive --log` list as done; all of them must be there. May be given several times: each
-    /// shard has a log of its own.
+    /// List only the archives that these logs of `nc3z archive --log` list as done; all of them must exist.
+    /// May be given several times: each shard has its own log.
     #[arg(long, value_name = "LOG")]
     pub(crate) from_log: Vec<PathBuf>,
-    /// Where to write it; `-` is standard output [default: SHA256SUMS in the directory].
+    /// Output file; `-` is standard output [default: SHA256SUMS in the directory].
     #[arg(short, long)]
     pub(crate) output: Option<PathBuf>,
-    /// Overwrite an existing manifest. Without it, archives are added to the one that is there, and others stay listed.
+    /// Overwrite an existing manifest. Otherwise archives are added to it, and the other entries are kept.
     #[arg(short, long)]
     pub(crate) force: bool,
     /// Threads; 0 for one per core.

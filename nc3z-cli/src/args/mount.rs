@@ -8,23 +8,25 @@ use std::path::PathBuf;
 /// Arguments of `mount`.
 #[derive(Debug, Args)]
 pub(crate) struct MountArgs {
-    /// A directory, with archives anywhere in it; an archive; or a bundle.
+    /// A directory with archives; an archive; or a bundle.
     pub(crate) source: PathBuf,
-    /// Where to show it: a directory; for one archive, a file will do too.
+    /// The mount point: a directory; for a single archive also a file.
     #[arg(required_unless_present = "nfs")]
     pub(crate) mountpoint: Option<PathBuf>,
-    /// Serve it by NFS (version 3) at this address instead of mounting it, for systems without FUSE; how to mount it is printed.
-    /// Any program that can connect can read it, so only loopback addresses are accepted.
+    /// Serve it by NFS (version 3) at this address instead of mounting it, for systems without FUSE; the
+    /// command to mount it is printed. Only loopback addresses are accepted, since any program that can
+    /// connect can read it.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:0", require_equals = true)]
     #[arg(conflicts_with_all = ["mountpoint", "daemon", "allow_other"])]
     pub(crate) nfs: Option<SocketAddr>,
-    /// Serve it until it is unmounted, or a signal comes (the default).
+    /// Serve it until it is unmounted, or a signal arrives (the default).
     #[arg(long, overrides_with = "daemon")]
     foreground: bool,
-    /// Return when the mount answers, and serve it in the background.
+    /// Return as soon as the mount answers, and serve it in the background.
     #[arg(long, overrides_with = "foreground")]
     pub(crate) daemon: bool,
-    /// Let other users in, as far as the files' own modes let them. Who is not root needs `user_allow_other` in /etc/fuse.conf for it.
+    /// Allow other users, as far as the files' permissions allow. Users other than root need
+    /// `user_allow_other` in /etc/fuse.conf for this.
     #[arg(long)]
     pub(crate) allow_other: bool,
     /// Memory for decoded tiles [default: an eighth of all, at most 1GiB].
@@ -33,13 +35,14 @@ pub(crate) struct MountArgs {
     /// Append messages to this file, with the time.
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
-    /// Options as `mount` gives them, separated by commas: allow_other, cache=SIZE, log=FILE, ro. Those for `mount` itself are passed over.
+    /// Options as passed by `mount`, separated by commas: allow_other, cache=SIZE, log=FILE, ro. Options for
+    /// `mount` itself are ignored.
     #[arg(short = 'o', value_name = "OPTIONS", value_delimiter = ',')]
     pub(crate) options: Vec<String>,
-    /// Tell of warnings and failures only.
+    /// Report only warnings and failures.
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Say on standard output that the mount is there; leave the terminal then.
+    /// Report on standard output that the mount is ready, and then leave the terminal.
     #[arg(long, hide = true)]
     pub(crate) serve_for_parent: bool,
 }

@@ -1,4 +1,4 @@
-//! How commands that only read open their file.
+//! Arguments for opening a file, for commands that only read.
 
 use super::{FragmentArgs, RemoteArgs};
 use clap::Args;
@@ -7,16 +7,18 @@ use nc3z_reader::OpenOptions;
 /// Arguments of all commands that read an archive or a classic file.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct OpenArgs {
-    /// Read an archive as it was after this commit, instead of its last state; `info` and `verify` count them.
+    /// Read the state of an archive after this commit, instead of its last state; `info` and `verify` print
+    /// the number of commits.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) generation: Option<u64>,
-    /// Read the last state of an archive that is whole, where a later one was committed and its end is damaged.
+    /// If the end of an archive is damaged, read its last state that is complete.
     #[arg(long, conflicts_with = "generation")]
     pub(crate) older: bool,
-    /// Read through a map. A file that others cut short meanwhile then ends the process (SIGBUS), and no message says why.
+    /// Read through a memory map. If another program shortens the file meanwhile, the process ends without a
+    /// message (SIGBUS).
     #[arg(long)]
     pub(crate) mmap: bool,
-    /// Read by position, as is done unless a map is asked for.
+    /// Read by position (the default).
     #[arg(long, hide = true, conflicts_with = "mmap")]
     no_mmap: bool,
     #[command(flatten)]
@@ -26,12 +28,12 @@ pub(crate) struct OpenArgs {
 }
 
 impl OpenArgs {
-    /// Whether another state than the last one is asked for, or may be given.
+    /// Returns whether another state than the last one is requested or allowed.
     pub(crate) fn names_state(&self) -> bool {
         self.generation.is_some() || self.older
     }
 
-    /// The same for the library.
+    /// Returns the options for the library.
     pub(crate) fn options(&self) -> OpenOptions {
         // By position: a file that shrinks, or a disk that fails, gives an error and no signal.
         crate::plugins::open_options()

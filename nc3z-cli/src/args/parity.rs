@@ -5,31 +5,31 @@ use clap::{Args, Subcommand};
 use nc3z_writer::{ParityChoice, Share};
 use std::path::PathBuf;
 
-/// What to do with parity.
+/// The commands for parity.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ParityCommand {
-    /// Add parity, in place: appended, so a crash leaves the archive as it was.
+    /// Add parity in place. It is appended, so that a crash leaves the archive unchanged.
     #[command(after_help = "Examples:
   nc3z parity add tas.nc.nc3z               5%
   nc3z parity add --share 1% *.nc3z
   nc3z parity add -r /archive/              all archives of a tree")]
     Add(ParityAddArgs),
-    /// Take parity away, in place: the archive is again what it was before.
+    /// Remove parity in place: the archive is again as it was before.
     Remove(ParityRemoveArgs),
-    /// Tell how much parity there is, what it covers and what it can mend.
+    /// Show the amount of parity, what it covers and what it can repair.
     Info(ParityInfoArgs),
 }
 
-/// Archives whose parity is meant.
+/// The archives with parity.
 #[derive(Debug, Args)]
 pub(crate) struct ParityFiles {
     /// Archives (or directories with --recursive).
     #[arg(required = true)]
     pub(crate) archives: Vec<PathBuf>,
-    /// Go into directories, taking every .nc3z in them.
+    /// Enter directories, and take every .nc3z in them.
     #[arg(short, long)]
     pub(crate) recursive: bool,
-    /// What to do with files of a tree that are no archives; they are counted in any case.
+    /// Action for files of a tree that are not archives; they are counted in any case.
     #[arg(long, value_enum, value_name = "WHAT", requires = "recursive")]
     pub(crate) others: Option<OthersArg>,
 }
@@ -39,10 +39,11 @@ pub(crate) struct ParityFiles {
 pub(crate) struct ParityAddArgs {
     #[command(flatten)]
     pub(crate) which: ParityFiles,
-    /// Share of the file's 4 KiB sectors that may be lost, half of it at random and half in one burst: 0.1% to 30%.
+    /// Share of the file's 4 KiB sectors whose loss can be repaired, half of it at random and half in one
+    /// burst: 0.1% to 30%.
     #[arg(long, value_parser = parse_share, default_value = "5%", value_name = "SHARE")]
     pub(crate) share: Share,
-    /// Memory for buffers. The parity does not depend on it.
+    /// Memory for buffers. It does not affect the parity.
     #[arg(long, value_parser = parse_size, default_value = "256MiB", value_name = "SIZE")]
     pub(crate) memory: u64,
     /// Threads; 0 for one per core.
@@ -67,12 +68,12 @@ pub(crate) struct ParityInfoArgs {
     pub(crate) json: bool,
 }
 
-/// Reads `5%`.
+/// Parses `5%`.
 pub(super) fn parse_share(text: &str) -> Result<Share, String> {
     Share::parse(text).map_err(|_| "parity may be 0.1% to 30% of an archive, such as 5%".to_owned())
 }
 
-/// Reads `5%`, or 0 for none; nothing for what there was.
+/// Parses `5%`, or 0 for none. The empty text keeps the present share.
 pub(super) fn parse_choice(text: &str) -> Result<ParityChoice, String> {
     match text {
         "" => Ok(ParityChoice::Keep),

@@ -14,25 +14,26 @@ pub(crate) struct PlotArgs {
     pub(crate) variable: String,
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    /// The picture to write; its name ends in .png or .svg.
+    /// Output file; its name ends in .png or .svg.
     #[arg(short, long)]
     pub(crate) output: PathBuf,
     /// Ends of the colour scale, or of a series' axis [default: the smallest and the largest value].
     #[arg(long, value_name = "LO,HI", value_parser = parse_range, allow_hyphen_values = true)]
     pub(crate) range: Option<(f64, f64)>,
-    /// Colours of a map: viridis, cividis, magma, plasma, inferno or coolwarm; with _r behind the name, reversed [default: viridis].
+    /// Colours of a map: viridis, cividis, magma, plasma, inferno or coolwarm; reversed with _r after the
+    /// name [default: viridis].
     #[arg(long, value_name = "NAME", value_parser = parse_colours)]
     pub(crate) colours: Option<Colours>,
-    /// A scale with 0 in its middle, in blue, white and red.
+    /// Centre the scale at 0, in blue, white and red.
     #[arg(long)]
     pub(crate) diverging: bool,
-    /// Coastlines on a map of longitudes and latitudes (the default).
+    /// Draw coastlines on a map of longitudes and latitudes (the default).
     #[arg(long, overrides_with = "no_coastline")]
     pub(crate) coastline: bool,
-    /// No coastlines.
+    /// Draw no coastlines.
     #[arg(long, overrides_with = "coastline")]
     pub(crate) no_coastline: bool,
-    /// Width of the picture in pixels; the height follows.
+    /// Width of the picture in pixels; the height follows from it.
     #[arg(long, default_value_t = 1000, value_parser = parse_width, value_name = "PIXELS")]
     pub(crate) width: u32,
     /// Width and height of the picture in pixels, such as 1200x800.
@@ -48,7 +49,7 @@ pub(crate) struct PlotArgs {
     pub(crate) open: OpenArgs,
 }
 
-/// Reads `270,310`.
+/// Parses `270,310`.
 fn parse_range(text: &str) -> Result<(f64, f64), String> {
     let ends = text.split_once(',').and_then(|(a, b)| Some((a.trim().parse().ok()?, b.trim().parse().ok()?)));
     match ends {
@@ -57,7 +58,7 @@ fn parse_range(text: &str) -> Result<(f64, f64), String> {
     }
 }
 
-/// Reads the name of a map of colours.
+/// Parses the name of a map of colours.
 fn parse_colours(text: &str) -> Result<Colours, String> {
     Colours::named(text).ok_or_else(|| {
         let names: Vec<&str> = Colours::names().collect();
@@ -68,14 +69,14 @@ fn parse_colours(text: &str) -> Result<Colours, String> {
     })
 }
 
-/// Reads a picture's width.
+/// Parses a picture's width.
 fn parse_width(text: &str) -> Result<u32, String> {
     let allowed = Options::WIDTHS;
     let width = text.parse().ok().filter(|width| allowed.contains(width));
     width.ok_or_else(|| format!("`{text}` is no width of {} to {} pixels", allowed.start(), allowed.end()))
 }
 
-/// Reads `1200x800`.
+/// Parses `1200x800`.
 fn parse_size(text: &str) -> Result<(u32, u32), String> {
     let (width, height) = text
         .split_once(['x', 'X', '\u{d7}'])

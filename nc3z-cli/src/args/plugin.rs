@@ -4,10 +4,10 @@ use clap::{Args, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What to do with the netCDF plug-in.
+/// The commands for the netCDF plug-in.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PluginCommand {
-    /// Name the plug-in in ~/.ncrc, which netCDF-C 4.10.1 and later read.
+    /// Add the plug-in to ~/.ncrc, which netCDF-C 4.10.1 and later read.
     #[command(after_help = "Examples:
   nc3z plugin install
   nc3z plugin install --slot 2                         netCDF-C 4.10.0 takes slots 0 to 2 only
@@ -15,19 +15,20 @@ pub(crate) enum PluginCommand {
 
 What else the file says stays. The file is $NCRCENV_HOME/.ncrc where that variable is set.")]
     Install(PluginInstallArgs),
-    /// Tell whether the plug-in is installed, where it is, and which versions of netCDF-C load it.
+    /// Show whether the plug-in is installed, where it is, and which versions of netCDF-C load it.
     Status(PluginStatusArgs),
-    /// Take the plug-in out of ~/.ncrc again.
+    /// Remove the plug-in from ~/.ncrc.
     Remove,
 }
 
 /// Arguments of `plugin install`.
 #[derive(Debug, Args)]
 pub(crate) struct PluginInstallArgs {
-    /// The slot for user-defined formats, 0 to 9. Other plug-ins take 0 to 5.
+    /// The slot for user-defined formats, 0 to 9. Other plug-ins use 0 to 5.
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u8).range(0..=9), value_name = "SLOT")]
     pub(crate) slot: u8,
-    /// The library [default: $NC3Z_UDF_LIBRARY, or libnc3z_udf.so beside this program, in ../lib or in ../lib/nc3z].
+    /// The library [default: $NC3Z_UDF_LIBRARY, or libnc3z_udf.so in the directory of this program, in ../lib
+    /// or in ../lib/nc3z].
     #[arg(long, value_name = "PATH")]
     pub(crate) library: Option<PathBuf>,
 }
@@ -43,7 +44,7 @@ pub(crate) struct PluginStatusArgs {
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunCommandArgs {
-    /// The library [default: as `nc3z plugin install` finds it].
+    /// The library [default: as in `nc3z plugin install`].
     #[arg(long, value_name = "PATH")]
     pub(crate) library: Option<PathBuf>,
     /// The program and its arguments.

@@ -4,18 +4,18 @@ use super::{OpenArgs, RootArgs, SelectionArgs, parse_threads};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-/// How values are written.
+/// The format of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FormatArg {
     /// A line for each row of the last dimension, values separated by blanks.
     Text,
-    /// A line for each value, its coordinates before it.
+    /// A line for each value, preceded by its coordinates.
     Csv,
     /// One object, the values as nested arrays.
     Json,
     /// NumPy's file format: little-endian, in C order.
     Npy,
-    /// The elements as they stand in the classic file: big-endian, nothing else.
+    /// The elements as stored in the classic file: big-endian, nothing else.
     Raw,
 }
 
@@ -28,20 +28,21 @@ pub(crate) struct ReadArgs {
     pub(crate) variable: String,
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    /// How to write the values.
+    /// Format of the values.
     #[arg(long, value_enum, default_value_t = FormatArg::Text)]
     pub(crate) format: FormatArg,
-    /// With text: a line for each value, with the coordinates and indices that it stands at, as ncks prints. CSV has them always.
+    /// With text: print a line for each value, with its coordinates and indices, as ncks does. CSV always has
+    /// them.
     #[arg(long)]
     pub(crate) coordinates: bool,
-    /// Values as they are meant: unpacked, missing ones as `_` (empty in CSV, null in JSON, NaN in npy), times as dates. CSV is so
-    /// unless --raw is given.
+    /// Print decoded values: unpacked, missing ones as `_` (empty in CSV, null in JSON, NaN in npy), times as
+    /// dates. This is the default for CSV, unless --raw is given.
     #[arg(long, conflicts_with = "raw")]
     pub(crate) decode: bool,
-    /// With CSV: values as they are stored.
+    /// With CSV: print stored values.
     #[arg(long)]
     pub(crate) raw: bool,
-    /// Output file; `-` is standard output, the default.
+    /// Output file; `-` is standard output (the default).
     #[arg(short, long)]
     pub(crate) output: Option<PathBuf>,
     /// Overwrite an existing output.

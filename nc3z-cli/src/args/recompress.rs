@@ -12,8 +12,8 @@ pub(crate) struct RecompressArgs {
     /// Archives (or directories with --recursive).
     #[arg(required = true)]
     pub(crate) archives: Vec<PathBuf>,
-    /// Output file, or a directory where there are several archives. Default: the archive itself is replaced, and listed anew in the manifests
-    /// (SHA256SUMS, BagIt) of its directory and of those above that list it.
+    /// Output file, or a directory if there are several archives. Default: replace the archive, and update
+    /// the manifests (SHA256SUMS, BagIt) that list it, in its directory and in those above.
     #[arg(short, long)]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -21,25 +21,26 @@ pub(crate) struct RecompressArgs {
     /// Keep the old archive unless the new one is smaller.
     #[arg(long)]
     pub(crate) if_smaller: bool,
-    /// Do all but the last step: tell what would be gained.
+    /// Do everything except the last step, and report what would be saved.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Replace an archive though it has earlier generations or a torn tail, which the new one does not keep.
+    /// Replace an archive even if it has earlier generations or an incomplete commit at its end, which the
+    /// new one does not keep.
     #[arg(long)]
     pub(crate) drop_history: bool,
-    /// Parity of the new archive: a share such as 5%, or 0 for none. Default: of the share that the old one has.
+    /// Parity of the new archive: a share such as 5%, or 0 for none. Default: the share of the old archive.
     #[arg(long, value_parser = parse_choice, default_value = "", hide_default_value = true, value_name = "SHARE")]
     pub(crate) parity: ParityChoice,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,
-    /// Go into directories, taking every .nc3z in them.
+    /// Enter directories, and take every .nc3z in them.
     #[arg(short, long)]
     pub(crate) recursive: bool,
-    /// What to do with files of a tree that are no archives; they are counted in any case.
+    /// Action for files of a tree that are not archives; they are counted in any case.
     #[arg(long, value_enum, value_name = "WHAT", requires = "recursive")]
     pub(crate) others: Option<OthersArg>,
-    /// Make the directories that -o names where they are missing.
+    /// Create missing directories in the name given by -o.
     #[arg(long)]
     pub(crate) parents: bool,
     #[command(flatten)]

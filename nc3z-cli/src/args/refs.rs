@@ -12,7 +12,8 @@ pub(crate) struct RefsArgs {
     /// Kind of references.
     #[arg(long, value_enum, default_value_t = RefsFormat::Kerchunk)]
     pub(crate) format: RefsFormat,
-    /// Where readers will find the archive; of a member, its bundle [default: the name given here, made absolute].
+    /// The URL of the archive for readers; for a member, that of its bundle [default: the given name, made
+    /// absolute].
     #[arg(long)]
     pub(crate) url: Option<String>,
     /// Output file [default: standard output].

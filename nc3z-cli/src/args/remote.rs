@@ -1,12 +1,13 @@
-//! How to reach the object of a URL.
+//! Arguments for access to the object of a URL.
 
 use clap::Args;
 
 /// Arguments of all commands that read URLs.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct RemoteArgs {
-    /// For a file that is a URL (https, s3, gs, az): a setting of the store, such as region=eu-west-1, endpoint=http://localhost:9000,
-    /// allow_http=true or skip_signature=true. May be given several times; the store's own environment variables count too.
+    /// For a file that is a URL (https, s3, gs, az): a setting of the store, such as region=eu-west-1,
+    /// endpoint=http://localhost:9000, allow_http=true or skip_signature=true. May be given several times.
+    /// The store's own environment variables are used, too.
     #[arg(long = "storage-option", value_name = "NAME=VALUE", value_parser = parse_setting)]
     pub(crate) settings: Vec<(String, String)>,
 }

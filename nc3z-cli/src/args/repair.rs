@@ -9,24 +9,26 @@ use std::path::PathBuf;
 /// Arguments of `repair`.
 #[derive(Debug, Args)]
 pub(crate) struct RepairArgs {
-    /// The damaged archive. It is never written, unless --in-place asks for it.
+    /// The damaged archive. It is not changed, unless --in-place is given.
     pub(crate) archive: PathBuf,
-    /// Where the sound archive goes.
+    /// Output file for the sound archive.
     #[arg(short, long, required_unless_present = "in_place")]
     pub(crate) output: Option<PathBuf>,
-    /// Mend the archive itself by its parity: only what is lost is written over, and nothing where not all can be mended.
+    /// Repair the archive itself with its parity: only lost bytes are overwritten, and nothing is changed if
+    /// not all can be repaired.
     #[arg(long, conflicts_with_all = ["output", "force", "uncommitted", "no_parity", "parity"])]
     pub(crate) in_place: bool,
-    /// Do not use parity; save what is whole without it.
+    /// Do not use parity; save what is intact without it.
     #[arg(long)]
     pub(crate) no_parity: bool,
-    /// Parity of the new archive: a share such as 5%, or 0 for none. Default: of the share that the old one had.
+    /// Parity of the new archive: a share such as 5%, or 0 for none. Default: the share of the old archive.
     #[arg(long, value_parser = parse_choice, default_value = "", hide_default_value = true, value_name = "SHARE")]
     pub(crate) parity: ParityChoice,
     /// Overwrite an existing output.
     #[arg(short, long)]
     pub(crate) force: bool,
-    /// Also take blocks of a commit whose trailer is missing: for an archive of several generations whose end was lost.
+    /// Also use blocks of a commit whose trailer is missing, for an archive of several generations whose end
+    /// was lost.
     #[arg(long)]
     pub(crate) uncommitted: bool,
     /// Machine-readable output.

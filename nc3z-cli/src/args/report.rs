@@ -10,12 +10,13 @@ pub(crate) struct InfoArgs {
     /// Archives and classic netCDF files.
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Machine-readable output; of several files, a list.
+    /// Machine-readable output; for several files, a list.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) open: OpenArgs,
-    /// Also tell each variable's chains in HDF5's notation (`2,4|32015,9`) or in NumCodecs' JSON, as Zarr splits it.
+    /// Also show each variable's chains in HDF5's notation (`2,4|32015,9`) or in NumCodecs' JSON, divided as
+    /// in Zarr.
     #[arg(long, value_enum, value_name = "NOTATION")]
     pub(crate) notation: Option<NotationArg>,
     /// Also list the versions of an archive.
@@ -23,7 +24,7 @@ pub(crate) struct InfoArgs {
     pub(crate) versions: bool,
 }
 
-/// How others write chains.
+/// The notation of chains in other programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum NotationArg {
     /// Numbers of filters with their parameters.

@@ -12,33 +12,35 @@ pub(crate) struct RestoreArgs {
     /// Archives (or directories with --recursive); `-` is standard input.
     #[arg(required = true)]
     pub(crate) archives: Vec<PathBuf>,
-    /// Output file, or a directory where there are several archives; `-` is standard output. Default: without .nc3z.
+    /// Output file, or a directory if there are several archives; `-` is standard output. Default: the name
+    /// without .nc3z.
     #[arg(short, long)]
     pub(crate) output: Option<PathBuf>,
-    /// The version to restore, by number or tag [default: the newest]; ARCHIVE@VERSION says the same.
+    /// The version to restore, by number or tag [default: the newest]; ARCHIVE@VERSION does the same.
     #[arg(long, value_name = "VERSION", value_parser = parse_version, conflicts_with = "recursive")]
     pub(crate) version: Option<VersionName>,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,
-    /// Go into directories, restoring every .nc3z in them.
+    /// Enter directories, and restore every .nc3z in them.
     #[arg(short, long)]
     pub(crate) recursive: bool,
-    /// What to do with files of a tree that are no archives; they are counted in any case.
+    /// Action for files of a tree that are not archives; they are counted in any case.
     #[arg(long, value_enum, value_name = "WHAT", requires = "recursive")]
     pub(crate) others: Option<OthersArg>,
-    /// Overwrite existing outputs; write a netCDF file to a terminal.
+    /// Overwrite existing outputs; allow writing a netCDF file to a terminal.
     #[arg(short, long)]
     pub(crate) force: bool,
-    /// Make the directories that -o names where they are missing.
+    /// Create missing directories in the name given by -o.
     #[arg(long)]
     pub(crate) parents: bool,
-    /// Keep the archives, as is always done.
+    /// Keep the archives (always done).
     #[arg(short, long)]
     keep: bool,
     #[command(flatten)]
     pub(crate) tell: TellArgs,
-    /// Put fill values where the archive is damaged or holds lost tiles, instead of failing. Lists them; exit code 3.
+    /// Write fill values where the archive is damaged or has lost tiles, instead of failing. Lists them; exit
+    /// code 3.
     #[arg(long, conflicts_with = "generation")]
     pub(crate) fill_lost: bool,
     #[command(flatten)]

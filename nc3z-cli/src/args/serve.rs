@@ -19,33 +19,35 @@ counts for Prometheus, and / a page. Nothing can be written, and no path or link
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// A directory, with archives and classic files anywhere in it; an archive; or a bundle.
+    /// A directory with archives and classic files; an archive; or a bundle.
     pub(crate) dir: PathBuf,
-    /// Address and port. Port 0 is any free one; the line on standard output says which.
+    /// Address and port. Port 0 selects any free one; it is printed on standard output.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8473")]
     pub(crate) listen: SocketAddr,
     /// Memory for decoded tiles [default: an eighth of all, at most 1GiB].
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) cache: Option<u64>,
-    /// Connections at a time; clients beyond them get status 503.
+    /// Maximal number of connections at a time; further clients get status 503.
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) connections: u32,
-    /// Seconds for a request to arrive, for the next one on its connection, and for a client to take a part of a reply.
+    /// Maximal time in seconds for a request to arrive, for the next one on its connection, and for a client
+    /// to take a part of a reply.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) timeout: u64,
-    /// The longest request, headers included.
+    /// Maximal length of a request, including headers.
     #[arg(long, value_parser = parse_size, value_name = "SIZE", default_value = "64KiB")]
     pub(crate) max_request: u64,
-    /// The longest reply that is made for a request (DAP2, a part as a file). Files have no limit: they are sent in pieces.
+    /// Maximal length of a reply that is made for a request (DAP2, a part as a file). Files have no limit:
+    /// they are sent in pieces.
     #[arg(long, value_parser = parse_size, value_name = "SIZE", default_value = "4GiB")]
     pub(crate) max_reply: u64,
     /// Append a line for each request to this file instead of standard error.
     #[arg(long, value_name = "FILE")]
     pub(crate) access_log: Option<PathBuf>,
-    /// Write the lines for requests as JSON.
+    /// Write the request lines as JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print warnings and failures only: no lines for requests, unless --access-log names a file.
+    /// Print only warnings and failures: no request lines, unless --access-log is given.
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

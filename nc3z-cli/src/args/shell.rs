@@ -15,8 +15,8 @@ pub(crate) struct CompletionsArgs {
 /// Arguments of `man`.
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// Write a page for the tool and one for each command into this directory, which is made. Without it the tool's own page goes to standard
-    /// output.
+    /// Write a page for the tool and one for each command into this directory, which is created if needed.
+    /// Without it the tool's own page is written to standard output.
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
 }

@@ -9,7 +9,8 @@ pub(crate) struct SpecArgs {
     /// Print this file of the specification, such as `archive.md` [default: README.md, the contents].
     #[arg(conflicts_with_all = ["output", "document", "list"])]
     pub(crate) file: Option<String>,
-    /// Write all files into this directory, which is made: text, dictionaries, vectors, reference decoder, and their SHA256SUMS.
+    /// Write all files into this directory, which is created if needed: text, dictionaries, vectors,
+    /// reference decoder, and their SHA256SUMS.
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
     /// Print all chapters as one Markdown document.

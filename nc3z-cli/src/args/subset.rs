@@ -12,28 +12,29 @@ use std::path::PathBuf;
 pub(crate) struct SubsetArgs {
     /// An nc3z archive or a classic netCDF file.
     pub(crate) file: PathBuf,
-    /// Variables, separated by commas, and what belongs to them [default: all]. A backslash takes a comma into a name.
+    /// Variables, separated by commas; related variables are included [default: all]. A backslash makes a
+    /// comma part of a name.
     #[arg(short = 'v', long, value_name = "NAME,...")]
     pub(crate) variables: Vec<OsString>,
-    /// One dimension's range, ends included, for all variables: integers are indices (negative: from the end), numbers with a
-    /// decimal point are values of its coordinate variable, dates such as 2000-01-02 or 2000-01 are times. May be given for several
-    /// dimensions. A backslash takes a comma into a name.
+    /// The range of one dimension for all variables, both ends included. Integers are indices (negative: from
+    /// the end), numbers with a decimal point are values of its coordinate variable, dates such as 2000-01-02
+    /// or 2000-01 are times. May be given for several dimensions. A backslash makes a comma part of a name.
     #[arg(short = 'd', long = "dim", value_name = "NAME,FIRST[,LAST[,STEP]]", allow_hyphen_values = true)]
     pub(crate) dims: Vec<DimArg>,
-    /// A region in degrees: the smallest box of indices around it. On grids whose latitudes and longitudes are arrays, cells of the
-    /// box outside of the region become fill values.
+    /// A region in degrees: selects the smallest box of indices around it. On grids with arrays of latitudes
+    /// and longitudes, cells of the box outside of the region become fill values.
     #[arg(long = "box", value_name = "W,E,S,N", allow_hyphen_values = true)]
     pub(crate) region: Option<BoxArg>,
-    /// Only the variables named, not their coordinates, bounds, grid mappings, cell measures, and so on.
+    /// Only the named variables, without their coordinates, bounds, grid mappings, cell measures, and so on.
     #[arg(short = 'C', long)]
     pub(crate) no_coordinates: bool,
     /// The classic file to write.
     #[arg(short, long)]
     pub(crate) output: PathBuf,
-    /// Kind of file [default: as the original, or the next that is large enough].
+    /// Classic format [default: that of the original, or the next that is large enough].
     #[arg(long)]
     pub(crate) kind: Option<Kind>,
-    /// Leave the `history` attribute as it is.
+    /// Leave the `history` attribute unchanged.
     #[arg(long)]
     pub(crate) no_history: bool,
     /// Overwrite an existing output.

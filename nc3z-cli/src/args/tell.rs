@@ -1,14 +1,14 @@
-//! How much a command tells.
+//! The amount of messages of a command.
 
 use clap::Args;
 
-/// Arguments of commands that tell what became of each file.
+/// Arguments of commands that report the result for each file.
 #[derive(Debug, Default, Args)]
 pub(crate) struct TellArgs {
-    /// Tell of warnings and failures only.
+    /// Report only warnings and failures.
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Tell of each file that is passed over, too.
+    /// Also report each file that is skipped.
     #[arg(short, long)]
     pub(crate) verbose: bool,
 }

@@ -1,40 +1,40 @@
-//! Options of commands that go through trees and long lists of files.
+//! Arguments of commands that process trees and long lists of files.
 
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-/// What happens to files of a tree that the command has no use for. The summary counts them in any case.
+/// The action for files of a tree that the command does not process. The summary counts them in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OthersArg {
-    /// Name each of them.
+    /// List each of them.
     List,
-    /// Name each of them, and end with exit code 1 if there is one.
+    /// List each of them, and end with exit code 1 if there is any.
     Fail,
 }
 
-/// The same for a command that makes a tree of another.
+/// The action for such files, for a command that writes a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OthersOfTreeArg {
-    /// Name each of them.
+    /// List each of them.
     List,
-    /// Name each of them, and end with exit code 1 if there is one.
+    /// List each of them, and end with exit code 1 if there is any.
     Fail,
-    /// Copy each to its place in the output directory.
+    /// Copy each to the corresponding place in the output directory.
     Copy,
 }
 
-/// What makes an archive that is there already the one of its source.
+/// The test by which an existing archive counts as that of its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SkipArg {
-    /// It is a whole archive with the source's header and length, and the source is not newer.
+    /// It is complete and has the source's header and length, and the source is not newer.
     Header,
-    /// It is a whole archive, and the SHA-256 that it records is the source's.
+    /// It is complete, and its stored SHA-256 is the source's.
     Digest,
-    /// It has the name.
+    /// It has the right name.
     Name,
 }
 
-/// One part of several, by the names of files.
+/// One of several parts of the files, by their names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shard {
     /// From 0.
@@ -42,35 +42,37 @@ pub(crate) struct Shard {
     pub(crate) count: u64,
 }
 
-/// Which files of many take part, and how a long run is told and taken up again.
+/// The selection of files, and the options for reporting and resuming a long run.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Take the names of further inputs from a file, one a line; `-` is standard input. With -o, relative names are kept below it.
+    /// Read names of further inputs from a file, one in each line; `-` is standard input. With -o, relative
+    /// names are kept in the output directory.
     #[arg(long, value_name = "FILE")]
     pub(crate) files_from: Option<PathBuf>,
     /// Names in --files-from end with a zero byte instead of a line break, as `find -print0` writes them.
     #[arg(short = '0', long = "null", requires = "files_from")]
     pub(crate) null: bool,
-    /// Take only part I (from 1) of N, by a hash of each file's relative name, so that N runs share the work.
+    /// Process only part I (from 1) of N, by a hash of each file's relative name, so that N runs share the
+    /// work.
     #[arg(long, value_parser = parse_shard, value_name = "I/N")]
     pub(crate) shard: Option<Shard>,
-    /// Pass over files whose archive is there already: `header` (a whole archive of a file with this header and length that is
-    /// not newer), `digest` (the recorded SHA-256 is the source's), or `name`.
+    /// Skip files whose archive already exists: `header` (a complete archive with this file's header and
+    /// length, and the file is not newer), `digest` (the stored SHA-256 is the source's), or `name`.
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "header", value_name = "HOW")]
     pub(crate) skip_existing: Option<SkipArg>,
-    /// Append a line of JSON for each file as soon as it is done.
+    /// Append a line of JSON for each file when it is done.
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
-    /// Pass over files that a log lists as done and whose archive is there; others are archived again.
+    /// Skip files that a log lists as done and whose archive exists; others are archived again.
     #[arg(long, value_name = "LOG")]
     pub(crate) resume: Option<PathBuf>,
-    /// Begin no more files after so many have failed.
+    /// Start no more files after N of them have failed.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_errors: Option<u64>,
-    /// Only tell what would be done.
+    /// Only report what would be done.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// What to do with files of a tree that are not classic netCDF; they are counted in any case.
+    /// Action for files of a tree that are not classic netCDF; they are counted in any case.
     #[arg(long, value_enum, value_name = "WHAT", requires = "recursive")]
     pub(crate) others: Option<OthersOfTreeArg>,
 }

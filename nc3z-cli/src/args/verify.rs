@@ -7,10 +7,12 @@ use std::path::PathBuf;
 /// Arguments of `verify`.
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
-    /// Archives, or versions of them as NAME@VERSION (or directories with --recursive); bundles, and members of them as BUNDLE!/NAME; `-` is standard input; with --manifest, the directory it is of [default: the manifest's own].
+    /// Archives, or versions of them as NAME@VERSION (or directories with --recursive); bundles, or members
+    /// of them as BUNDLE!/NAME; `-` is standard input. With --manifest, the directory of the listed files
+    /// [default: that of the manifest].
     #[arg(required_unless_present = "manifest")]
     pub(crate) archives: Vec<PathBuf>,
-    /// Also decode everything and rebuild the original's SHA-256.
+    /// Also decode everything, rebuild the original and check its SHA-256.
     #[arg(long)]
     pub(crate) deep: bool,
     /// Also rebuild every older version; implies --deep. (The bytes of all versions are checked in any case.)
@@ -19,17 +21,18 @@ pub(crate) struct VerifyArgs {
     /// Compare the rebuilt bytes with this file; implies --deep.
     #[arg(long, value_name = "ORIGINAL")]
     pub(crate) against: Option<PathBuf>,
-    /// Go into directories, checking every .nc3z in them.
+    /// Enter directories, and check every .nc3z in them.
     #[arg(short, long)]
     pub(crate) recursive: bool,
-    /// What to do with files of a tree that are no archives; they are counted in any case.
+    /// Action for files of a tree that are not archives; they are counted in any case.
     #[arg(long, value_enum, value_name = "WHAT", requires = "recursive")]
     pub(crate) others: Option<OthersArg>,
-    /// Compare files with a manifest (SHA256SUMS, or a BagIt bag), and append the result to a fixity log. An archive that has changed but is sound, since it
-    /// has grown or was recompressed, is told from one that is damaged: exit code 1, not 3.
+    /// Compare files with a manifest (SHA256SUMS, or a BagIt bag), and append the result to a fixity log. An
+    /// archive that has changed but is sound, because it was appended to or recompressed, gives exit code 1;
+    /// a damaged one gives 3.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["against", "deep", "recursive"])]
     pub(crate) manifest: Option<PathBuf>,
-    /// The fixity log [default: the manifest's name with .fixity.jsonl behind it].
+    /// The fixity log [default: the manifest's name with .fixity.jsonl appended].
     #[arg(long, value_name = "PATH", requires = "manifest", conflicts_with = "no_fixity_log")]
     pub(crate) fixity_log: Option<PathBuf>,
     /// Write no fixity log.
@@ -43,7 +46,8 @@ pub(crate) struct VerifyArgs {
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,
-    /// Accepted for symmetry: archives are always read by position here, so that a failing disk gives an error.
+    /// Accepted for symmetry. Archives are always read by position here, so that a failing disk gives an
+    /// error.
     #[arg(long, hide = true)]
     pub(crate) no_mmap: bool,
     #[command(flatten)]

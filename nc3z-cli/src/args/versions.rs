@@ -5,34 +5,36 @@ use clap::Args;
 use nc3z_reader::VersionName;
 use std::path::PathBuf;
 
-/// What is said of a version.
+/// The description of a version.
 #[derive(Debug, Args)]
 pub(crate) struct NoteArgs {
-    /// What the change is.
+    /// A description of the change.
     #[arg(short, long, value_name = "TEXT")]
     pub(crate) message: Option<String>,
-    /// Who made it. Nothing is noted unless it is given.
+    /// The author of the change. Stored only if it is given.
     #[arg(long, value_name = "NAME")]
     pub(crate) author: Option<String>,
-    /// When it was made: any text, or `now` for the date and time of this moment in UTC. Nothing is noted unless it is given, here or by the
-    /// environment variable NC3Z_DATE.
+    /// The date of the change: any text, or `now` for the current date and time in UTC. Stored only if it is
+    /// given here or in the environment variable NC3Z_DATE.
     #[arg(long, value_name = "DATE", alias = "time")]
     pub(crate) date: Option<String>,
-    /// Tell of warnings and failures only.
+    /// Report only warnings and failures.
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
 
-/// How a new version is made.
+/// Options for making a new version.
 #[derive(Debug, Args)]
 pub(crate) struct EffortArgs {
     /// Report what would be done, and change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Leave parity as it is: it does not cover the new version then. Otherwise parity of the same share is made anew, for which the archive is read twice. A crash meanwhile leaves the archive whole, but perhaps without parity: `nc3z parity info` says whether it has some.
+    /// Leave parity unchanged: it then does not cover the new version. Otherwise parity of the same share is
+    /// computed again, for which the archive is read twice. After a crash during that, the archive is intact,
+    /// but may have no parity: see `nc3z parity info`.
     #[arg(long)]
     pub(crate) no_parity: bool,
-    /// Memory for buffers. The archive does not depend on it.
+    /// Memory for buffers. It does not affect the archive.
     #[arg(long, value_parser = parse_size, default_value = "256MiB", value_name = "SIZE")]
     pub(crate) memory: u64,
     /// Threads; 0 for one per core.
@@ -43,7 +45,7 @@ pub(crate) struct EffortArgs {
 /// Arguments of `commit`.
 #[derive(Debug, Args)]
 pub(crate) struct CommitArgs {
-    /// The archive, which is added to in place.
+    /// The archive to change.
     pub(crate) archive: PathBuf,
     /// The edited classic netCDF file.
     pub(crate) edited: PathBuf,
@@ -59,9 +61,9 @@ pub(crate) struct CommitArgs {
 /// Arguments of `revert`.
 #[derive(Debug, Args)]
 pub(crate) struct RevertArgs {
-    /// The archive, which is added to in place.
+    /// The archive to change.
     pub(crate) archive: PathBuf,
-    /// The version that the new one is to be like, by number or tag.
+    /// The version that the new one repeats, by number or tag.
     #[arg(value_parser = parse_version)]
     pub(crate) version: VersionName,
     #[command(flatten)]
@@ -73,9 +75,9 @@ pub(crate) struct RevertArgs {
 /// Arguments of `log`.
 #[derive(Debug, Args)]
 pub(crate) struct LogArgs {
-    /// An archive; with `@` and a number or a tag behind its name, the versions up to that one.
+    /// An archive; with NAME@VERSION, the versions up to that one.
     pub(crate) archive: PathBuf,
-    /// At most so many versions, the newest.
+    /// Only the newest NUMBER versions.
     #[arg(short = 'n', long, value_name = "NUMBER")]
     pub(crate) number: Option<u64>,
     /// One line for each version: number, tags, date, message.
@@ -89,25 +91,25 @@ pub(crate) struct LogArgs {
 /// Arguments of `tag`.
 #[derive(Debug, Args)]
 pub(crate) struct TagArgs {
-    /// The archive, which is added to in place.
+    /// The archive to change.
     pub(crate) archive: PathBuf,
-    /// The tag. Without one the tags are listed.
+    /// The tag. Without it the tags are listed.
     pub(crate) tag: Option<String>,
-    /// The version that it names, by number or another tag [default: the newest].
+    /// The version to tag, by number or another tag [default: the newest].
     #[arg(long, value_name = "VERSION", value_parser = parse_version, requires = "tag")]
     pub(crate) version: Option<VersionName>,
-    /// Move a tag that names another version.
+    /// Move a tag from another version.
     #[arg(short, long, requires = "tag")]
     pub(crate) force: bool,
-    /// Leave parity as it is: it does not cover the tag then.
+    /// Leave parity unchanged: it then does not cover the tag.
     #[arg(long, requires = "tag")]
     pub(crate) no_parity: bool,
-    /// Take the tag away.
+    /// Delete the tag.
     #[arg(short, long, requires = "tag", conflicts_with_all = ["version", "force"])]
     pub(crate) delete: bool,
 }
 
-/// Reads a version's number or tag.
+/// Parses a version's number or tag.
 pub(super) fn parse_version(text: &str) -> Result<VersionName, String> {
     text.parse().map_err(|e: nc3z_format::Error| crate::output::words::plain(&e))
 }
