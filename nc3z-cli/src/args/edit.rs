@@ -146,7 +146,7 @@ pub(crate) struct GcArgs {
     /// Overwrite an existing output.
     #[arg(short, long)]
     pub(crate) force: bool,
-    /// Memory for buffers. The archive does not depend on it.
+    /// Memory for buffers. It does not affect the archive.
     #[arg(long, value_parser = parse_size, default_value = "256MiB", value_name = "SIZE")]
     pub(crate) memory: u64,
     /// Threads; 0 for one per core.

@@ -13,7 +13,7 @@ pub(crate) enum PluginCommand {
   nc3z plugin install --slot 2                         netCDF-C 4.10.0 takes slots 0 to 2 only
   nc3z plugin install --library /opt/nc3z/libnc3z_udf.so
 
-What else the file says stays. The file is $NCRCENV_HOME/.ncrc where that variable is set.")]
+Other lines of the file are kept. If $NCRCENV_HOME is set, the file is $NCRCENV_HOME/.ncrc.")]
     Install(PluginInstallArgs),
     /// Show whether the plug-in is installed, where it is, and which versions of netCDF-C load it.
     Status(PluginStatusArgs),

@@ -8,13 +8,14 @@ use std::path::PathBuf;
 /// The end of the help.
 pub(super) const EXAMPLES: &str = "Examples:
   nc3z serve archive/                              at http://127.0.0.1:8473/, until ^C or SIGTERM
-  nc3z serve archive/ --listen 0.0.0.0:8473        for other machines too; whoever can connect can read all of it
+  nc3z serve archive/ --listen 0.0.0.0:8473        for other machines, too; any client can read all
   ncdump -h http://127.0.0.1:8473/2026/tas.nc      archive/2026/tas.nc.nc3z by DAP2, with any netCDF program
-  curl -O http://127.0.0.1:8473/2026/tas.nc        the original's bytes; ranges of them, too
+  curl -O http://127.0.0.1:8473/2026/tas.nc        the original's bytes, or ranges of them
 
-At /tas.nc are the bytes of the original, at /tas.nc.nc3z those of the archive, at /.versions/tas.nc/1 those of a version. With .dds, .das, \
-.dods, .ascii or .html appended, /tas.nc answers DAP2; with .nc or .csv, a part of it is a file. /tas.zarr/ is a Zarr group, /tas.json what `info` shows, /metrics \
-counts for Prometheus, and / a page. Nothing can be written, and no path or link leads out of DIR. docs/serve.md says more.";
+/tas.nc returns the bytes of the original, /tas.nc.nc3z those of the archive, /.versions/tas.nc/1 those of a version. With .dds, \
+.das, .dods, .ascii or .html appended, /tas.nc answers DAP2; with .nc or .csv, it returns a part of the variables as a file. \
+/tas.zarr/ is a Zarr group, /tas.json the output of `info`, /metrics are counts for Prometheus, and / is a page. Nothing can be \
+written, and no path or link leads out of DIR. For details see docs/serve.md.";
 
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
