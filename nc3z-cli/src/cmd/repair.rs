@@ -16,10 +16,11 @@ use serde_json::json;
 use std::io::Write;
 use std::path::Path;
 
-/// Runs of lost tiles that are listed for people; `--json` and the new archive's metadata have more.
+/// The number of runs of lost tiles that are listed for people. `--json` and the new archive's metadata list
+/// more.
 const LISTED: usize = 100;
 
-/// Salvages one archive.
+/// Repairs one archive.
 pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
     let Some(output) = &args.output else { return parity_repair::in_place(args) };
     super::places::prepare(output)?;
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
     }
 }
 
-/// Writes what is whole of `input`, the archive or what parity has mended of it.
+/// Writes the intact parts of `input`, which is the archive or the result of a repair with parity.
 fn rewrite(args: &RepairArgs, input: &Path, output: &Path) -> Result<Exit> {
     if let Some(exit) = rewrite_versions(args, input, output)? {
         return Ok(exit);
@@ -63,7 +64,7 @@ fn rewrite(args: &RepairArgs, input: &Path, output: &Path) -> Result<Exit> {
         Ok(repaired) => repaired,
         Err(e) => {
             let exit = of_error(&e);
-            // The advice of other commands is this one.
+            // The advice of other commands is to use this one.
             let e = match exit {
                 Exit::Corrupt => anyhow!("{}", without_advice(&e)),
                 _ => e,
@@ -80,7 +81,7 @@ fn rewrite(args: &RepairArgs, input: &Path, output: &Path) -> Result<Exit> {
     Ok(if repaired.is_complete() { Exit::Done } else { Exit::Corrupt })
 }
 
-/// Saves the versions that are whole, where there are several and the newest is one of them.
+/// Saves the intact versions, if there are several and the newest is one of them.
 fn rewrite_versions(args: &RepairArgs, input: &Path, output: &Path) -> Result<Option<Exit>> {
     if args.uncommitted {
         return Ok(None);

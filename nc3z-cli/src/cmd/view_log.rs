@@ -1,4 +1,4 @@
-//! Where the messages of a mount or a server go: standard error, a file, or the log of the system.
+//! The destination of the messages of a mount or a server: standard error, a file, or the system's log.
 
 use crate::cmd::place;
 use crate::cmd::subset::history::moment;
@@ -11,17 +11,17 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-/// Where messages go.
+/// The destination of messages.
 pub(in crate::cmd) enum Log {
     Terminal,
     File(File),
-    /// The system's log, where there is one.
+    /// The system's log, if there is one.
     #[cfg(unix)]
     System(Option<SystemLog>),
 }
 
 impl Log {
-    /// The file, where one is named; else the system's log for a mount in the background.
+    /// Opens the file, if one is named; otherwise the system's log for a mount in the background.
     pub(in crate::cmd) fn open(file: Option<&Path>, in_background: bool) -> Result<Self> {
         if let Some(path) = file {
             let opened = File::options().append(true).create(true).open(path);

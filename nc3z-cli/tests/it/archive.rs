@@ -1,4 +1,4 @@
-//! `nc3z archive`: names, refusals, what is kept and what is left.
+//! `nc3z archive`: names, refusals, files that are kept and files that remain.
 
 use crate::run::{Dir, assert_snapshot};
 use crate::sample;
@@ -75,7 +75,7 @@ fn remove_source_deletes_what_was_proven_and_nothing_else() {
     assert_eq!(dir.files(), ["a.nc.nc3z", "bad.nc"]);
     dir.nc3z(&["restore", "a.nc.nc3z"]).exits(0);
     assert_eq!(dir.read("a.nc"), sample::small());
-    // The target exists: nothing was proven, nothing may go.
+    // The target exists: nothing was verified, so the source must not be removed.
     dir.nc3z(&["archive", "--remove-source", "a.nc"]).exits(1);
     assert_eq!(dir.read("a.nc"), sample::small());
 }
