@@ -82,7 +82,7 @@ fn put_together(args: &AggregateArgs, files: &[Input]) -> Result<Made> {
     (options.open, options.outside) = (open_args.options(), true);
     let existing = if args.append {
         if !args.output.exists() {
-            bail!("`{}` is not there, so nothing can be added to it", args.output.display());
+            bail!("`{}` does not exist, so nothing can be added to it", args.output.display());
         }
         Some(open(&args.output, &options).with_context(|| format!("`{}`", args.output.display()))?)
     } else {
@@ -137,7 +137,7 @@ fn files(args: &AggregateArgs) -> Result<Vec<Input>> {
         }
     }
     if out.is_empty() {
-        bail!("there is no archive and no classic file among what was named");
+        bail!("none of the named files is an archive or a classic file");
     }
     Ok(out)
 }

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &BundleArgs) -> Result<Exit> {
         }
     }
     if files.is_empty() {
-        bail!("there is no archive and no classic file among what was named");
+        bail!("none of the named files is an archive or a classic file");
     }
     // Written to a temporary directory, from which the bundle copies them.
     let specification =

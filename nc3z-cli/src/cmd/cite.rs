@@ -80,7 +80,7 @@ fn root_of(dataset: &Dataset, file: &Path) -> Result<Root> {
         digests
     } else {
         if dataset.archive().is_some() {
-            note!("nc3z: note: {}: no root on record, computed from the values", shown(file));
+            note!("nc3z: note: {}: no root is stored; it is computed from the values", shown(file));
         }
         dataset.digests(wanted, &Progress::new(dataset.original_len(), "hash".to_owned()))?
     };
@@ -92,7 +92,7 @@ fn tree_source(dataset: &Dataset, file: &Path, tree: Option<&Path>, args: &OpenA
     if let Some(tree) = tree {
         return super::in_file(tree, Named { file: tree.to_owned(), version: None }.source(args));
     }
-    note!("nc3z: note: {}: no --tree, all of it is read to compute its tree", shown(file));
+    note!("nc3z: note: {}: without --tree all of it is read to compute its tree", shown(file));
     let progress = Progress::new(dataset.original_len(), "hash".to_owned());
     let tree = dataset.digests(Wanted { content: true, sha256: false, tree: true }, &progress)?.tree;
     Ok(Arc::new(MemorySource::new(tree.context("the tree was wanted")?)))

@@ -74,7 +74,7 @@ fn variable(dataset: &Dataset, cdl: &Cdl<'_>, id: VarId, out: &mut Out) -> Resul
         let name = text::name(&dataset.header().variables[id.index()].name);
         let (missing, all) = (feed.missing(), feed.len());
         note!(
-            "nc3z: warning: `{name}`: {missing} of {all} values lie beyond the end of the file; printed as zeros"
+            "nc3z: warning: `{name}`: {missing} of {all} values are beyond the end of the file; printed as zeros"
         );
     }
     while let Some(piece) = feed.next_piece()? {

@@ -24,7 +24,7 @@ pub(super) fn in_place(args: &RepairArgs) -> Result<Exit> {
             is_sound(args)
         }
         Ok(None) => bail!(
-            "`{}` has no parity to mend it by; `nc3z repair -o` saves what is whole",
+            "`{}` has no parity to mend it by; `nc3z repair -o` saves the intact parts",
             args.archive.display()
         ),
         Err(e) => {
@@ -55,7 +55,7 @@ fn is_sound(args: &RepairArgs) -> Result<Exit> {
         what.push(format!("and {} more", report.findings.len() - MOST_FINDINGS));
     }
     eprintln!(
-        "nc3z: {name}: not sound all the same, beyond what the parity covers: {}; `nc3z repair -o` saves what is whole",
+        "nc3z: {name}: not sound all the same, beyond what the parity covers: {}; `nc3z repair -o` saves the intact parts",
         what.join("; ")
     );
     Ok(Exit::Corrupt)
@@ -96,7 +96,7 @@ pub(super) fn to_file(
         Ok(_) => Ok(None),
         Err(e) if e.is_corrupt() => {
             let name = crate::cmd::shown(&args.archive);
-            note!("nc3z: {name}: {e}; what is whole is saved without parity");
+            note!("nc3z: {name}: {e}; the intact parts are saved without parity");
             Ok(None)
         }
         Err(e) => {

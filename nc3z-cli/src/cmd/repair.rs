@@ -108,7 +108,7 @@ fn rewrite_versions(args: &RepairArgs, input: &Path, output: &Path) -> Result<Op
             if !whole.is_empty() {
                 let list: Vec<String> = whole.iter().map(u64::to_string).collect();
                 note!(
-                    "{name}: the newest version is not whole, and what is saved is that one alone; whole in the damaged archive are the versions {} (`nc3z restore --version`)",
+                    "{name}: the newest version is not intact, and only its intact parts are saved; intact in the damaged archive are the versions {} (`nc3z restore --version`)",
                     list.join(", ")
                 );
             }
@@ -183,7 +183,7 @@ fn to_text(args: &RepairArgs, output: &Path, repaired: &Repaired) -> Result<()> 
             "all is saved; some tiles are made with chains that this build does not know and were carried over unread"
         }
         RepairedDigest::Lost => {
-            "what is lost is marked as lost; `nc3z restore --fill-lost` puts fill values in its place"
+            "lost tiles are marked as lost; `nc3z restore --fill-lost` replaces them by fill values"
         }
     };
     let digest = if repaired.is_older {

@@ -60,7 +60,7 @@ impl Log {
                 format!("{path}: reading {place} is an error: {}", text::safe(&words::of_reader(error)))
             }
             Event::MoreDamage { path } => {
-                format!("{}: more tiles are damaged, which are not told", name(path))
+                format!("{}: more tiles are damaged; they are not reported", name(path))
             }
             Event::Unread { path, error } => {
                 format!("{}: it cannot be read: {}", name(path), text::safe(&words::of_reader(error)))
@@ -71,7 +71,7 @@ impl Log {
                 format!("{}: it cannot be opened: {}", name(path), text::safe(&cause))
             }
             Event::Hidden { path } => {
-                format!("{} is not shown: the file without .nc3z is there too", name(path))
+                format!("{} is not shown: the file without .nc3z exists, too", name(path))
             }
             _ => return,
         };

@@ -89,7 +89,7 @@ fn pipes_carry_files_both_ways() {
     dir.nc3z_with_input(&["archive", "-", "-o", "a.nc3z"], &original).exits(0);
     assert_eq!(dir.read("a.nc3z"), archived.out);
     assert_eq!(dir.nc3z(&["restore", "a.nc3z", "-o", "-"]).exits(0).out, original);
-    dir.nc3z_with_input(&["archive", "-", "x.nc"], &original).exits(1).says("`-` stands alone");
+    dir.nc3z_with_input(&["archive", "-", "x.nc"], &original).exits(1).says("`-` must be the only input");
     dir.nc3z_with_input(&["archive", "-", "-o", "b.nc3z"], b"no netCDF").exits(1).says("text");
     assert_eq!(dir.files(), ["a.nc3z"]);
 }

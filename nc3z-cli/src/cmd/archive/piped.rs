@@ -14,7 +14,7 @@ use std::path::Path;
 /// Archives from standard input, to standard output, or both. Data are copied to disk first, since the length
 /// is needed at the beginning and verification reads them again.
 pub(super) fn run(args: &ArchiveArgs, options: &WriterOptions) -> Result<Exit> {
-    let [input] = &args.inputs[..] else { bail!("`-` stands alone: one input, one output") };
+    let [input] = &args.inputs[..] else { bail!("`-` must be the only input, with a single output") };
     if args.remove_source {
         bail!("--remove-source needs files on both sides");
     }

@@ -40,7 +40,7 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
     for path in &args.files {
         let rooted = crate::cmd::in_file(path, rooted(path, args, &progress))?;
         if rooted.is_computed && !rooted.is_collection && args.tree.is_none() && !args.recompute {
-            note!("nc3z: note: {}: no root on record, computed from the values", shown(path));
+            note!("nc3z: note: {}: no root is stored; it is computed from the values", shown(path));
         }
         if args.json {
             rows.push(rooted.json(path));

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &MountArgs) -> Result<Exit> {
     #[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
     {
         let _ = settings;
-        anyhow::bail!("this system has no FUSE that nc3z knows")
+        anyhow::bail!("nc3z does not support FUSE on this system")
     }
 }
 

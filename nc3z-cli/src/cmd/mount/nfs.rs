@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Serves until a signal arrives.
 pub(super) fn run(args: &MountArgs, settings: &Settings, address: SocketAddr) -> Result<Exit> {
     if !address.ip().is_loopback() {
-        bail!("{address} is no loopback address: NFS would let everybody read who can connect");
+        bail!("{address} is not a loopback address: by NFS, any client could read the files");
     }
     let log = Arc::new(Log::open(settings.log.as_deref(), false)?);
     settings.set_cache();

@@ -37,7 +37,7 @@ pub(super) fn run(args: &MountArgs, settings: &Settings) -> Result<Exit> {
         leave_terminal().context("leave the terminal")?;
     } else {
         let (source, place) = (args.source.display(), mounted.mountpoint().display());
-        tell!("nc3z: `{source}` is mounted at `{place}`; ^C or `fusermount3 -u` takes it away");
+        tell!("nc3z: `{source}` is mounted at `{place}`; ^C or `fusermount3 -u` unmounts it");
     }
     serve(&mounted, &log)?;
     Ok(Exit::Done)
