@@ -295,7 +295,7 @@ pub(crate) fn check_table(table: &VariableTable, arrays: &Arrays, next_number: u
         let known = match row.array.role() {
             // Also for arrays of an older generation: tiles may be coded against theirs.
             Role::Definitions(v) => v < next_number,
-            // Whether a later head is allowed has been compared with the trailer.
+            // The presence of a later head has been compared with the trailer.
             Role::Heads => true,
             _ => arrays.get(row.array).is_some(),
         };
