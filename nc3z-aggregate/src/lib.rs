@@ -25,3 +25,4 @@ mod write;
 pub use write::{NewAggregation, NewArray, NewFile, NewVariable, attribute, text_attribute};
 pub mod build;
 pub mod bundle;
+pub mod pack;

@@ -1,17 +1,17 @@
-//! Exit codes.
+//! Exit codes: one enum, used everywhere.
 
 use crate::output::progress::interrupted;
 use crate::output::words::is_header;
 use std::process::ExitCode;
 
-/// The result of a run, as reported to the shell.
+/// How a run ended, as the shell sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
-    /// Everything was done.
+    /// All done.
     Done = 0,
-    /// Something failed; the message gives the reason. For `diff`: the files differ.
+    /// Something failed; the message says what. Of `diff`: the files differ.
     Failed = 1,
-    /// A usage error; for `diff`, where 1 means that files differ, also any other failure.
+    /// Usage; of `diff`, whose 1 says that files differ, also all that failed.
     Refused = 2,
     /// An archive is corrupt.
     Corrupt = 3,
@@ -25,7 +25,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Returns the exit code of an error. A failure after a signal counts as interrupted.
+/// The exit code that an error asks for. What fails after a signal was stopped by it.
 pub(crate) fn of_error(e: &anyhow::Error) -> Exit {
     if interrupted() {
         return Exit::Interrupted;
@@ -37,11 +37,15 @@ pub(crate) fn of_error(e: &anyhow::Error) -> Exit {
             _ => Exit::Failed,
         };
     }
-    e.chain().find_map(|c| c.downcast_ref::<nc3z_reader::Error>()).map_or(Exit::Failed, of_reader)
+    // An error of the reader that passed through an aggregation or a bundle is not a cause of its own.
+    let reader = e.chain().find_map(|c| match c.downcast_ref::<nc3z_aggregate::Error>() {
+        Some(nc3z_aggregate::Error::Reader(e)) => Some(e),
+        _ => c.downcast_ref::<nc3z_reader::Error>(),
+    });
+    reader.map_or(Exit::Failed, of_reader)
 }
 
-/// Returns the exit code of an error of the reader. A damaged archive is corrupt; a damaged classic file is a
-/// failed input.
+/// The exit code of what the reader reports: a damaged archive is corrupt, a damaged classic file is an input that fails.
 fn of_reader(e: &nc3z_reader::Error) -> Exit {
     match e {
         e if e.is_interrupted() => Exit::Interrupted,
@@ -50,7 +54,7 @@ fn of_reader(e: &nc3z_reader::Error) -> Exit {
     }
 }
 
-/// Returns whether an error concerns the header of a classic file, which is not an archive.
+/// Whether an error is about the header of a classic file, which is no archive.
 fn is_classic(e: &nc3z_reader::Error) -> bool {
     match e.kind() {
         nc3z_reader::ErrorKind::Format(e) => e.location().is_some_and(|l| is_header(&l.section)),

@@ -85,6 +85,7 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Subset(args) => cmd::subset::run(args),
         Command::Aggregate(args) => cmd::aggregate::run(args),
         Command::Bundle(args) => cmd::bundle::run(args),
+        Command::Unbundle(args) => cmd::unbundle::run(args),
         Command::List(args) => cmd::list::run(args),
         Command::Find(args) => cmd::find::run(args),
         Command::Completions(args) => cmd::shell::completions(args),

@@ -1,13 +1,13 @@
-//! Progress reports and cancellation of long operations.
+//! How long work reports progress and learns that it should stop.
 
-/// Receives progress reports, and decides whether an operation stops. `()` ignores progress and never stops.
+/// Told of progress; asked whether to stop. `()` is the monitor that does neither.
 pub trait Monitor: Sync {
-    /// Reports that `bytes` more bytes of the classic file are done.
+    /// `bytes` more bytes of the classic file are dealt with.
     fn advance(&self, bytes: u64) {
         let _ = bytes;
     }
 
-    /// Returns true if the operation should stop, leaving nothing half-done.
+    /// True once the work should stop, leaving nothing half-done behind.
     fn is_cancelled(&self) -> bool {
         false
     }

@@ -24,7 +24,7 @@ use nc3z_format::{Error as FormatError, Limits};
 use std::sync::Arc;
 
 impl Archive {
-    /// Opens an archive through a map. See [`crate::source::MmapSource`] for the conditions on a mapped file.
+    /// Opens an archive through a map. See [`crate::source::MmapSource`] for what a map asks of its file.
     ///
     /// # Errors
     /// See [`Archive::from_source`].
@@ -33,14 +33,14 @@ impl Archive {
         Self::from_source(crate::source::open(path, true)?, &OpenOptions::default())
     }
 
-    /// Opens an archive from any byte source. Reads the superblock, the trailer and its sections, never the
-    /// blocks. Structure is checked here, content when it is read. [`crate::verify`] checks all of it.
+    /// Opens an archive from any byte source. Reads the superblock, the trailer and the sections it names, never the blocks:
+    /// structure is checked here, content when it is read, all of it by [`crate::verify`].
     ///
-    /// First and last bytes are requested together ([`ByteSource::ends`]). If they contain the sections,
-    /// opening reads nothing else. Only archives of very many variables need more.
+    /// First and last bytes are asked for together ([`ByteSource::ends`]); where the sections lie in them, as they do but for
+    /// archives of very many variables, that is all that opening reads.
     ///
     /// # Errors
-    /// Invalid structure of the archive, with its place.
+    /// What is wrong with the archive's structure, and where.
     pub fn from_source(source: SharedSource, options: &OpenOptions) -> Result<Self> {
         Self::check_no_root(options)?;
         let (source, short) = expanded(&with_ends(source))?;
@@ -51,8 +51,7 @@ impl Archive {
         Ok(Archive::of(Inner { short, ..parts.bind(source, options)? }))
     }
 
-    /// Opens an archive that is complete except for its trailer, which is given. The writer uses it to check
-    /// its output before the digest is known.
+    /// Opens an archive that is complete but for its trailer, which is given: the writer's proof, before the digest is known.
     ///
     /// # Errors
     /// As [`Archive::from_source`].
@@ -63,8 +62,7 @@ impl Archive {
     }
 }
 
-/// The source with its ends in memory. Returned unchanged if all of it is in memory, or if the ends cannot be
-/// read together: then each part reports its own error.
+/// The source with its ends in memory; as it is, where all of it is, or where they cannot be read together: then each part tells its own trouble.
 pub(crate) fn with_ends(source: SharedSource) -> SharedSource {
     if source.lends() {
         return source;
@@ -80,23 +78,23 @@ pub(crate) struct Parts {
     pub(crate) superblock: Superblock,
     pub(crate) trailer: Trailer,
     pub(crate) trailer_offset: u64,
-    /// The end of the last valid trailer.
+    /// Where the last valid trailer ends.
     pub(crate) last_end: u64,
     pub(crate) sections: SectionTable,
     pub(crate) head: HeadParts,
-    /// The head of this generation, if it is not the head copy.
+    /// The head of this generation, where that is not the head copy.
     pub(crate) later: Option<LaterHeadParts>,
     pub(crate) table: VariableTable,
     pub(crate) metadata: Metadata,
 }
 
 impl Parts {
-    /// Reads and checks each structure separately.
+    /// Reads and checks each structure by itself.
     pub(crate) fn read(source: &dyn ByteSource, options: &OpenOptions) -> Result<Self> {
         let superblock = read_superblock(source)?;
         let Newest { last, mut lost } = Newest::find(source, &superblock, &options.limits)?;
         let last = last.map_err(|e| lost.take().unwrap_or(e))?;
-        // A number always names the same state. A tag in the damaged part may have been moved.
+        // A number names one state for ever; a tag may have been moved by what is damaged.
         let by_number =
             options.generation.is_some() || matches!(options.version, Some(VersionName::Number(_)));
         if !options.older && !by_number {
@@ -109,7 +107,7 @@ impl Parts {
             (None, Some(wanted)) => find_version(source, last, wanted, &options.limits),
             (None, None) => Ok(last),
         };
-        // A missing generation may be the lost one.
+        // One that is not there may be the one that is lost.
         let (offset, trailer) = found.map_err(|e| lost.filter(|_| !e.is_corrupt()).unwrap_or(e))?;
         Self::with_trailer(
             source,
@@ -121,7 +119,7 @@ impl Parts {
         )
     }
 
-    /// The structures of an archive whose trailer is not written yet, for the writer's check.
+    /// The same for an archive whose trailer is not written yet: the writer's proof.
     fn unsealed(source: &dyn ByteSource, trailer: Trailer, options: &OpenOptions) -> Result<Self> {
         let superblock = read_superblock(source)?;
         let (offset, last_end) = (source.len(), trailer.archive_len);
@@ -170,7 +168,7 @@ impl Parts {
         Ok(inner)
     }
 
-    /// As `bind`, but accepts any variable table.
+    /// The same, but the variable table may be any.
     pub(crate) fn bind_to_header(self, source: SharedSource, options: &OpenOptions) -> Result<Inner> {
         let Parts { superblock, trailer, trailer_offset, last_end, sections, head, later, table, metadata } =
             self;
@@ -232,9 +230,9 @@ impl Parts {
     }
 }
 
-/// A generation's head, and the facts derived from it.
+/// A generation's head, and what follows from it.
 struct BoundHead {
-    /// In the form of a head copy, with the archive's chains.
+    /// As a head copy would be, with the archive's chains.
     head: Head,
     next_number: u32,
     header: Header,
@@ -244,7 +242,7 @@ struct BoundHead {
 }
 
 impl BoundHead {
-    /// Uses the later head if there is one, otherwise the head copy of a file of `first_len` bytes.
+    /// The later head, where there is one; else the head copy, of a file of `first_len` bytes.
     fn new(copy: HeadParts, later: Option<LaterHeadParts>, first_len: u64, limits: &Limits) -> Result<Self> {
         let (bytes, original_len) = match &later {
             Some(later) => (&later.header, later.original_len),
@@ -281,7 +279,7 @@ impl BoundHead {
     }
 }
 
-/// Each array must have as many tiles as its layout requires, and no unknown array may have any.
+/// Each array must have as many tiles as its layout asks for, and no unknown array may have any.
 pub(crate) fn check_table(table: &VariableTable, arrays: &Arrays, next_number: u32) -> Result<()> {
     use nc3z_format::archive::Role;
     for info in arrays.iter() {
@@ -293,9 +291,9 @@ pub(crate) fn check_table(table: &VariableTable, arrays: &Arrays, next_number: u
     }
     for row in table.rows() {
         let known = match row.array.role() {
-            // Also for arrays of an older generation: tiles may be coded against theirs.
+            // Of an array of an older generation too: tiles may be coded against one of its.
             Role::Definitions(v) => v < next_number,
-            // The presence of a later head has been compared with the trailer.
+            // Whether there may be one has been compared with the trailer.
             Role::Heads => true,
             _ => arrays.get(row.array).is_some(),
         };

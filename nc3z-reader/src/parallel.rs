@@ -1,5 +1,4 @@
-//! Shares work among threads, if the build has them (feature `parallel`). Otherwise works on this thread, in
-//! order.
+//! Work shared among threads, where the build has them (feature `parallel`); else done here, in order.
 
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
@@ -11,15 +10,15 @@ pub type PoolEntry = fn(&mut (dyn FnMut() + Send));
 #[cfg(feature = "parallel")]
 static ENTRY: std::sync::OnceLock<PoolEntry> = std::sync::OnceLock::new();
 
-/// Sets the pool for large reads of threads outside any pool. The default is rayon's global pool, which does
-/// not work in a forked child. Only the first call has an effect.
+/// Has large reads of threads outside any pool done in a pool of the caller's; unless this is called, that is rayon's global one, which does not
+/// live on in a forked child. The first call counts.
 #[cfg(feature = "parallel")]
 pub fn enter_pool_by(entry: PoolEntry) {
     // A second pool for one process would only add threads.
     let _ = ENTRY.set(entry);
 }
 
-/// Does large work in a pool of threads. Stays on this thread if it belongs to a pool already.
+/// Does large work where there are threads for it: here, if this is a thread of a pool already.
 pub(crate) fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     #[cfg(feature = "parallel")]
     if let (None, Some(enter)) = (rayon::current_thread_index(), ENTRY.get()) {
@@ -30,7 +29,7 @@ pub(crate) fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     work()
 }
 
-/// The number of threads of the current pool.
+/// Threads of the pool that the caller works in.
 pub(crate) fn threads() -> usize {
     #[cfg(feature = "parallel")]
     return rayon::current_num_threads();
@@ -38,7 +37,7 @@ pub(crate) fn threads() -> usize {
     1
 }
 
-/// Runs both, in parallel if there are threads.
+/// Both, at once where there are threads.
 pub(crate) fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
     #[cfg(feature = "parallel")]
     return rayon::join(a, b);
@@ -46,8 +45,7 @@ pub(crate) fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnc
     (a(), b())
 }
 
-/// Runs `a` here, and `b`, which mainly waits, on a separate thread, so that no thread of the pool sleeps in
-/// it.
+/// Work here, and waiting (`b`) on a thread of its own, so that no thread of the pool sleeps in it.
 pub(crate) fn alongside<A, B: Send>(a: impl FnOnce() -> A, b: impl FnOnce() -> B + Send) -> (A, B) {
     #[cfg(feature = "parallel")]
     return std::thread::scope(|scope| {
@@ -59,7 +57,7 @@ pub(crate) fn alongside<A, B: Send>(a: impl FnOnce() -> A, b: impl FnOnce() -> B
     (a(), b())
 }
 
-/// The results of `work` for each item, in order.
+/// What `work` makes of each item, in order.
 pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Send + Sync) -> Vec<R> {
     #[cfg(feature = "parallel")]
     return items.into_par_iter().map(work).collect();
@@ -67,7 +65,7 @@ pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Send 
     items.into_iter().map(work).collect()
 }
 
-/// Works on each item, and stops at an error.
+/// Works on each item; an error of one ends it.
 pub(crate) fn try_each<T: Send, E: Send>(
     items: Vec<T>,
     work: impl Fn(T) -> Result<(), E> + Send + Sync,
@@ -78,7 +76,7 @@ pub(crate) fn try_each<T: Send, E: Send>(
     items.into_iter().try_for_each(work)
 }
 
-/// Work that runs in parallel with the caller's until the caller waits for it. Without threads it runs then.
+/// Work that goes on beside the caller's until it is waited for; without threads it is done then.
 pub(crate) struct Beside<T>(
     #[cfg(feature = "parallel")] std::thread::JoinHandle<T>,
     #[cfg(not(feature = "parallel"))] Box<dyn FnOnce() -> T + Send>,

@@ -3,9 +3,8 @@
 use arc_swap::ArcSwapOption;
 use std::sync::Arc;
 
-/// A value of this process: threads, connections, or locks that threads hold. A forked child has their
-/// memory, but not the threads, and a lock may be held for ever. The value is therefore tagged with its
-/// process, and made anew in a child. Reading it takes no lock.
+/// A value of this process: threads, connections, locks that threads hold. A forked child has the memory of these, not the threads,
+/// and a lock may be held for ever; so the value is tagged with its process, and made anew in a child. Reading it takes no lock.
 ///
 /// ```
 /// use nc3z_reader::PerProcess;
@@ -21,12 +20,12 @@ struct Tagged<T> {
 }
 
 impl<T> PerProcess<T> {
-    /// Makes an empty value.
+    /// None yet.
     pub const fn empty() -> Self {
         PerProcess(ArcSwapOption::const_empty())
     }
 
-    /// Makes a value of this process.
+    /// This process's.
     pub fn of(value: T) -> Self {
         PerProcess(ArcSwapOption::from_pointee(Tagged {
             process: std::process::id(),
@@ -34,11 +33,10 @@ impl<T> PerProcess<T> {
         }))
     }
 
-    /// The value. Calls `make` if there is none, or if it belongs to the parent of a forked process. `make`
-    /// receives the parent's value.
+    /// The value; made by `make` where there is none, or one of the process that this one was forked from, which `make` is given.
     ///
     /// # Errors
-    /// The error of `make`.
+    /// What `make` says.
     pub fn get<E>(&self, make: impl FnOnce(Option<&T>) -> Result<T, E>) -> Result<Arc<T>, E> {
         let process = std::process::id();
         let held = self.0.load();
@@ -55,7 +53,7 @@ impl<T> PerProcess<T> {
                 // Another thread of this process was first.
                 return Ok(Arc::clone(&before.value));
             }
-            // Dropping it would wait for threads that do not exist here.
+            // Dropping it would wait for threads that are not here.
             std::mem::forget(Arc::clone(before));
         }
         Ok(value)
@@ -66,7 +64,7 @@ impl<T> PerProcess<T> {
         self.0.load().is_none()
     }
 
-    /// Drops the value, after its present users are done.
+    /// Drops the value, once whoever uses it now is done.
     pub fn clear(&self) {
         if let Some(tagged) = self.0.swap(None)
             && tagged.process != std::process::id()

@@ -38,6 +38,9 @@ impl Bundle {
     /// # Errors
     /// As [`Bundle::member`].
     pub fn member_as_stored(&self, name: &str) -> Result<Option<SharedSource>> {
+        if let Some(member) = self.packed_member(name)? {
+            return Ok(Some(Arc::new(member)));
+        }
         let Some(member) = self.find(name, &self.source)? else { return Ok(None) };
         let (offset, len) = (member.offset(), member.len());
         let bare = Member::new(self.source.clone(), offset, len, Head::default());
@@ -54,7 +57,7 @@ impl Bundle {
             Directory::Index(_) if self.kind == "tar" => Ok(Vec::new()),
             Directory::Index(entries) => {
                 let mut found = self.against_directory(entries)?;
-                for name in &self.names {
+                for name in entries.keys().collect::<BTreeSet<_>>() {
                     if found.len() >= MOST {
                         break;
                     }

@@ -21,7 +21,7 @@ const GAP: u64 = 64;
 
 /// Parts of a member, ascending and not adjacent. Cheap to clone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Head(Arc<[(u64, Bytes)]>);
+pub(crate) struct Head(Arc<[(u64, Bytes)]>);
 
 impl Head {
     /// Makes a head of parts, each with its offset in the member.
@@ -33,7 +33,7 @@ impl Head {
         self.0.is_empty()
     }
 
-    pub(super) fn parts(&self) -> &[(u64, Bytes)] {
+    pub(crate) fn parts(&self) -> &[(u64, Bytes)] {
         &self.0
     }
 
@@ -56,7 +56,7 @@ impl Head {
 
 /// Returns the head of a file that will be a member. It is empty for a file that is not netCDF, and for one
 /// so small that it is read at once.
-pub(super) fn head_of(source: &SharedSource) -> Head {
+pub(crate) fn head_of(source: &SharedSource) -> Head {
     let len = source.len();
     let wanted = wanted(source).unwrap_or_default();
     let parts = merged(wanted, len).into_iter().map(|range| {

@@ -7,13 +7,16 @@
 //! 0   8  "nc3zidx2"
 //! 8   8  bytes when decompressed, little-endian
 //! 16     a zstd frame:  8  bytes of the list, little-endian
-//!                          {"version": 2, "members": [[name, offset, length, crc32, [[at, bytes], …]], …]}
+//!                          {"version": 2, "members": [[name, offset, length, crc32, [[at, bytes], …]], …],
+//!                           "packed": [[group, members, bytes of names], …]}
 //!                          the parts of the heads one after another, in the order of the list
+//!                          the names of packed members in the order of their groups, a zero byte behind each
 //! ```
-//! Members are in the order of the file. Offsets are those of their bytes. The offset of a part of a head
-//! counts from the start of the member.
+//! Only packed bundles have `packed`. Members are in the order of the file. Offsets are those of their bytes.
+//! The offset of a part of a head counts from the start of the member.
 
 use super::heads::Head;
+use super::packed::Packed;
 use super::{TAIL, list};
 use crate::error::{Error, Result};
 use bytes::Bytes;
@@ -23,7 +26,7 @@ use std::collections::HashMap;
 use std::io::Read;
 
 /// The name of the member.
-pub(super) const NAME: &str = ".nc3z/index";
+pub(crate) const NAME: &str = ".nc3z/index";
 /// The first word of the comment.
 const WORD: &str = "nc3z-index";
 /// The first bytes of the index.
@@ -31,24 +34,32 @@ const MAGIC: &[u8; 8] = b"nc3zidx2";
 /// The maximal length of an index, both stored and decompressed.
 const MAX_LEN: u64 = 2 << 30;
 /// The length in bytes of the hint before the first member's data.
-pub(super) const HINT_LEN: usize = 96;
+pub(crate) const HINT_LEN: usize = 96;
 /// The compression level. It is high because heads are similar, and are written only once.
 const LEVEL: i32 = 15;
 
 /// The range of a member, its checksum and its head.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) offset: u64,
-    pub(super) length: u64,
-    pub(super) crc32: u32,
-    pub(super) head: Head,
+pub(crate) struct Entry {
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
+    pub(crate) crc32: u32,
+    pub(crate) head: Head,
 }
 
-/// Names in the order of the file, and members by name.
-pub(super) type Entries = (Vec<String>, HashMap<String, Entry>);
+/// What an index says.
+#[derive(Default)]
+pub(crate) struct Entries {
+    /// Names in the order of the file.
+    pub(crate) names: Vec<String>,
+    /// Members by name.
+    pub(crate) entries: HashMap<String, Entry>,
+    /// Members of members.
+    pub(crate) packed: Packed,
+}
 
 /// Encodes the index.
-pub(super) fn encode(members: &[(String, Entry)]) -> Result<Vec<u8>> {
+pub(crate) fn encode(members: &[(String, Entry)], packed: &Packed) -> Result<Vec<u8>> {
     let list: Vec<Value> = members
         .iter()
         .map(|(name, e)| {
@@ -56,19 +67,25 @@ pub(super) fn encode(members: &[(String, Entry)]) -> Result<Vec<u8>> {
             json!([name, e.offset, e.length, e.crc32, parts])
         })
         .collect();
-    let list = json!({"version": 2, "members": list}).to_string();
+    let mut list = json!({"version": 2, "members": list});
+    if !packed.is_empty() {
+        let lines = packed.lines.iter().map(|l| json!([l.group, l.members, l.len]));
+        list["packed"] = lines.collect();
+    }
+    let list = list.to_string();
     let mut plain = (list.len() as u64).to_le_bytes().to_vec();
     plain.extend_from_slice(list.as_bytes());
     for (_, bytes) in members.iter().flat_map(|(_, e)| e.head.parts()) {
         plain.extend_from_slice(bytes);
     }
+    plain.extend_from_slice(&packed.names);
     let packed = zstd::bulk::compress(&plain, LEVEL)
         .map_err(|e| Error::refused(format!("the index of the bundle cannot be compressed: {e}")))?;
     Ok([MAGIC, &(plain.len() as u64).to_le_bytes()[..], &packed].concat())
 }
 
 /// The comment that points to the index.
-pub(super) fn comment(offset: u64, bytes: &[u8]) -> String {
+pub(crate) fn comment(offset: u64, bytes: &[u8]) -> String {
     format!("{WORD} {offset} {} {:08x}", bytes.len(), crc32fast::hash(bytes))
 }
 
@@ -99,6 +116,17 @@ pub(super) fn find(source: &SharedSource) -> Result<Option<Entries>> {
     let tail = source.read_at(first, usize::try_from(len - first).unwrap_or(0))?;
     let Some(pointer) = by_comment(&tail, len) else { return Ok(None) };
     read(source, &pointer, Some((first, &tail)))
+}
+
+/// The length of a bundle behind whose end an appending program was interrupted: the hint tells what was whole before. Nothing of all others.
+pub(super) fn committed_len(source: &SharedSource) -> Result<Option<u64>> {
+    let len = source.len();
+    let Some((_, Some(told))) = hinted(source).filter(|(_, told)| told.is_some_and(|told| told < len)) else {
+        return Ok(None);
+    };
+    let first = len.saturating_sub(TAIL);
+    let tail = source.read_at(first, usize::try_from(len - first).unwrap_or(0))?;
+    Ok(end_record(&tail).is_none().then_some(told))
 }
 
 /// Reads the index. None where its checksum differs.
@@ -136,6 +164,12 @@ fn words(text: &str, bundle_len: u64) -> Option<(Pointer, Option<u64>)> {
 /// Returns the pointer in the padding of the first member. It is valid only for a bundle of the length that
 /// it gives.
 fn by_hint(source: &SharedSource) -> Option<Pointer> {
+    let (pointer, told) = hinted(source)?;
+    (told == Some(source.len())).then_some(pointer)
+}
+
+/// The pointer in the padding of the first member, and the length of the bundle that it was written for.
+fn hinted(source: &SharedSource) -> Option<(Pointer, Option<u64>)> {
     let local = source.read_at(0, 30).ok().filter(|local| local.starts_with(b"PK\x03\x04"))?;
     let word = |at: usize| u64::from(u16::from_le_bytes([local[at], local[at + 1]]));
     let data = 30 + word(26) + word(28);
@@ -144,19 +178,22 @@ fn by_hint(source: &SharedSource) -> Option<Pointer> {
     }
     let hint = source.read_at(data - HINT_LEN as u64, HINT_LEN).ok()?;
     let text = std::str::from_utf8(&hint).ok()?.trim_end_matches('\0');
-    let (pointer, told) = words(text, source.len())?;
-    (told == Some(source.len())).then_some(pointer)
+    words(text, source.len())
+}
+
+/// Where the end record of a ZIP begins in its last bytes: its signature, 18 bytes, the length of the comment, the comment, and nothing
+/// behind it.
+fn end_record(tail: &[u8]) -> Option<usize> {
+    (0..=tail.len().checked_sub(22)?).rev().find(|at| {
+        tail[*at..].starts_with(b"PK\x05\x06")
+            && usize::from(u16::from_le_bytes([tail[at + 20], tail[at + 21]])) == tail.len() - at - 22
+    })
 }
 
 /// Returns the pointer at the end of a ZIP. The directory must follow the index: members that another program
 /// added are not in the index.
 fn by_comment(tail: &[u8], bundle_len: u64) -> Option<Pointer> {
-    // The end record: its signature, 18 bytes, the length of the comment, and the comment at the end of the
-    // file.
-    let end = (0..=tail.len().checked_sub(22)?).rev().find(|at| {
-        tail[*at..].starts_with(b"PK\x05\x06")
-            && usize::from(u16::from_le_bytes([tail[at + 20], tail[at + 21]])) == tail.len() - at - 22
-    })?;
+    let end = end_record(tail)?;
     let (pointer, _) = words(std::str::from_utf8(&tail[end + 22..]).ok()?, bundle_len)?;
     let four = |at: usize| tail.get(at..at + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
     let directory = match four(end + 16)? {

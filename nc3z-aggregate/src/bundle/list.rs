@@ -3,6 +3,7 @@
 use super::MAX_MEMBERS;
 use super::heads::Head;
 use super::index::{Entries, Entry};
+use super::packed::{Line, Packed};
 use bytes::Bytes;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::collections::HashMap;
@@ -16,16 +17,24 @@ type Item = (String, u64, u64, u32, Vec<(u64, u64)>);
 
 /// Reads the list of a bundle of `bundle_len` bytes. `heads` are the parts of the heads, one after another.
 pub(super) fn read(text: &[u8], heads: Bytes, bundle_len: u64) -> Result<Entries, String> {
-    let mut found = Found { names: Vec::new(), entries: HashMap::new(), heads, bundle_len };
+    let mut found =
+        Found { names: Vec::new(), entries: HashMap::new(), lines: Vec::new(), heads, bundle_len };
     let mut reader = serde_json::Deserializer::from_slice(text);
     List(&mut found).deserialize(&mut reader).and_then(|()| reader.end()).map_err(|e| e.to_string())?;
-    Ok((found.names, found.entries))
+    // What follows the heads is the names of packed members; bundles without any have nothing there.
+    let names = if found.lines.is_empty() { Bytes::new() } else { found.heads };
+    if let Some(line) = found.lines.iter().find(|line| !found.entries.contains_key(&line.group)) {
+        return Err(format!("the group `{}` is no member", line.group));
+    }
+    let packed = Packed::new(found.lines, names)?;
+    Ok(Entries { names: found.names, entries: found.entries, packed })
 }
 
 /// The entries read so far.
 struct Found {
     names: Vec<String>,
     entries: HashMap<String, Entry>,
+    lines: Vec<Line>,
     heads: Bytes,
     bundle_len: u64,
 }
@@ -87,6 +96,11 @@ impl<'de> Visitor<'de> for List<'_> {
                 "members" if !members => {
                     from.next_value_seed(Members(&mut *self.0))?;
                     members = true;
+                }
+                "packed" => {
+                    let lines: Vec<(String, usize, usize)> = from.next_value()?;
+                    let line = |(group, members, len)| Line { group, members, len };
+                    self.0.lines = lines.into_iter().map(line).collect();
                 }
                 "version" | "members" => return Err(A::Error::custom(format!("`{key}` stands twice"))),
                 _ => drop(from.next_value::<IgnoredAny>()?),

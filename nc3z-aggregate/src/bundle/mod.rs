@@ -4,12 +4,14 @@
 
 mod ahead;
 mod check;
-mod heads;
-mod index;
+mod groups;
+pub(crate) mod heads;
+pub(crate) mod index;
 mod list;
 mod local;
 mod member;
-mod write;
+pub(crate) mod packed;
+pub(crate) mod write;
 
 pub use ahead::Ahead;
 pub use check::crc32_of;
@@ -18,14 +20,16 @@ pub use write::{Bundled, write_bundle};
 
 use crate::error::{Error, Result};
 use crate::fragments::{Gathering, OpenFragment};
+use crate::pack::PackedMember;
 use ahead::AheadSource;
+use groups::Groups;
 use heads::Head;
-use index::Entry;
+use index::{Entries, Entry};
 use nc3z_reader::source::SharedSource;
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Component, Path};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use zip::{CompressionMethod, ZipArchive};
 
 /// The number of bytes at the end that contain the end record of a ZIP.
@@ -51,9 +55,31 @@ pub struct Bundle {
     directory: Directory,
     /// The ZIP's own directory, read after a member turned out to differ from its entry in the index.
     changed: Mutex<Option<ZipArchive<Reader>>>,
-    /// Names in the order of the file.
-    names: Vec<String>,
+    /// Names in the order of the file, of members that are not packed.
+    plain: Vec<String>,
+    groups: Groups,
+    /// Written as a packed bundle.
+    packed: bool,
+    /// Names of all members.
+    names: OnceLock<Vec<String>>,
     kind: &'static str,
+}
+
+/// What a name stands for.
+enum Found {
+    /// Bytes of the bundle.
+    Plain(Member),
+    /// A member of a group.
+    Packed(PackedMember),
+}
+
+impl Found {
+    fn source(self) -> SharedSource {
+        match self {
+            Found::Plain(member) => Arc::new(member),
+            Found::Packed(member) => Arc::new(member),
+        }
+    }
 }
 
 impl Bundle {
@@ -71,23 +97,43 @@ impl Bundle {
     /// It is not a bundle, its directory is damaged, or two members have the same name.
     pub fn open(source: SharedSource) -> Result<Self> {
         let wrong = |what: String| Error::refused(format!("the bundle cannot be opened: {what}"));
-        match kind(&source)? {
-            Some("zip") => {
-                let (names, directory) = if let Some((names, entries)) = index::find(&source)? {
-                    (names, Directory::Index(entries))
-                } else {
-                    let (names, archive) = zip_entries(&source).map_err(wrong)?;
-                    (names, Directory::Zip(Mutex::new(archive)))
-                };
-                Ok(Bundle { source, directory, changed: Mutex::default(), names, kind: "zip" })
-            }
-            Some(_) => {
-                let (names, entries) = tar_entries(&source).map_err(|e| wrong(e.to_string()))?;
-                let (directory, changed) = (Directory::Index(entries), Mutex::default());
-                Ok(Bundle { source, directory, changed, names, kind: "tar" })
-            }
-            None => Err(wrong("it is neither a ZIP nor a tar".into())),
+        let kind = kind(&source)?.ok_or_else(|| wrong("it is neither a ZIP nor a tar".into()))?;
+        let mut source = source;
+        if kind == "zip"
+            && let Some(len) = index::committed_len(&source)?
+        {
+            source = Arc::new(Member::new(source, 0, len, Head::default()).map_err(wrong)?);
         }
+        let (found, directory) = if kind == "tar" {
+            let (names, entries) = tar_entries(&source).map_err(|e| wrong(e.to_string()))?;
+            (Entries { names, ..Entries::default() }, Directory::Index(entries))
+        } else if let Some(mut found) = index::find(&source)? {
+            let entries = std::mem::take(&mut found.entries);
+            (found, Directory::Index(entries))
+        } else {
+            let (names, archive) = zip_entries(&source).map_err(wrong)?;
+            (Entries { names, ..Entries::default() }, Directory::Zip(Mutex::new(archive)))
+        };
+        let groups = Groups::new(found.packed);
+        let (changed, names) = (Mutex::default(), OnceLock::new());
+        let (plain, packed) = (found.names, false);
+        let mut bundle = Bundle { source, directory, changed, plain, groups, packed, names, kind };
+        bundle.set_groups_apart()?;
+        Ok(bundle)
+    }
+
+    /// The bundle's bytes, without what an interrupted run left behind its end.
+    pub(crate) fn source(&self) -> &SharedSource {
+        &self.source
+    }
+
+    /// What its index says of members and of packed members.
+    pub(crate) fn into_parts(self) -> (HashMap<String, Entry>, packed::Packed) {
+        let entries = match self.directory {
+            Directory::Index(entries) => entries,
+            Directory::Zip(_) => HashMap::new(),
+        };
+        (entries, self.groups.packed)
     }
 
     /// `zip` or `tar`.
@@ -102,7 +148,10 @@ impl Bundle {
 
     /// Names of all members, in the order of the file.
     pub fn names(&self) -> &[String] {
-        &self.names
+        self.names.get_or_init(|| {
+            let packed = self.groups.packed.all().map(str::to_owned);
+            packed.chain(self.plain.iter().cloned()).collect()
+        })
     }
 
     /// Returns the bytes of a member. None where no member has that name.
@@ -110,18 +159,35 @@ impl Bundle {
     /// # Errors
     /// The member is compressed or encrypted, or is not inside the bundle.
     pub fn member(&self, name: &str) -> Result<Option<SharedSource>> {
-        Ok(self.find(name, &self.source)?.map(|member| Arc::new(member) as SharedSource))
+        Ok(self.any(name, &self.source)?.map(Found::source))
     }
 
     /// Returns the offset of a member's bytes in the bundle. None where no member has that name.
     ///
     /// # Errors
-    /// As [`Bundle::member`].
+    /// As [`Bundle::member`]; the member is packed.
     pub fn offset(&self, name: &str) -> Result<Option<u64>> {
+        if self.groups.packed.find(name).is_some() {
+            let what =
+                "it is packed: its bytes are not in the bundle as they are; `nc3z unbundle` writes them";
+            return Err(Error::fragment(name, what));
+        }
         Ok(self.find(name, &self.source)?.map(|member| member.offset()))
     }
 
-    /// Returns a member that is read through `source`.
+    /// A member of either kind. In a packed bundle the name of an original stands for its archive too.
+    fn any(&self, name: &str, source: &SharedSource) -> Result<Option<Found>> {
+        if let Some(member) = self.packed_member(name)? {
+            return Ok(Some(Found::Packed(member)));
+        }
+        let found = self.find(name, source)?;
+        if found.is_some() || !self.packed {
+            return Ok(found.map(Found::Plain));
+        }
+        Ok(self.find(&format!("{name}.nc3z"), source)?.map(Found::Plain))
+    }
+
+    /// A member that is not packed, which is read through `source`.
     fn find(&self, name: &str, source: &SharedSource) -> Result<Option<Member>> {
         let wrong = |what: String| Error::fragment(name, what);
         let entries = match &self.directory {
@@ -175,10 +241,15 @@ fn in_directory(
     Ok(Some(Member::new(source.clone(), offset, file.size(), Head::default()).map_err(wrong)?))
 }
 
+/// A ZIP by its own directory.
+pub(crate) fn zip_of(source: &SharedSource) -> zip::result::ZipResult<ZipArchive<Reader>> {
+    ZipArchive::new(Reader::new(source.clone(), usize::MAX))
+}
+
 /// Lists the members of a ZIP from its own directory.
 fn zip_entries(source: &SharedSource) -> Result<(Vec<String>, ZipArchive<Reader>), String> {
     let words = |e: zip::result::ZipError| e.to_string();
-    let mut archive = ZipArchive::new(Reader::new(source.clone(), usize::MAX)).map_err(words)?;
+    let mut archive = zip_of(source).map_err(words)?;
     if archive.len() > MAX_MEMBERS {
         return Err(format!("it has {} members, more than {MAX_MEMBERS}", archive.len()));
     }
@@ -221,8 +292,8 @@ impl OpenFragment for Members {
                 return Err(Error::fragment(uri, "it is outside the bundle"));
             };
             for name in [&name, &format!("{name}.nc3z")] {
-                if let Some(found) = self.bundle.find(name, &self.source)? {
-                    return Ok(Some(Arc::new(found)));
+                if let Some(found) = self.bundle.any(name, &self.source)? {
+                    return Ok(Some(found.source()));
                 }
             }
         }
@@ -300,7 +371,7 @@ fn tar_entries(source: &SharedSource) -> io::Result<(Vec<String>, HashMap<String
 }
 
 /// A byte source with the traits of the standard library.
-struct Reader {
+pub(crate) struct Reader {
     source: SharedSource,
     at: u64,
     /// The maximal length of a single read into a buffer longer than a header of a tar. Such reads are names,

@@ -94,7 +94,7 @@ pub(super) fn write_aligned(
     for (n, bytes) in short.members {
         members[n].1.head = Head::new(vec![(0, bytes.into())]);
     }
-    let bytes = index::encode(&members)?;
+    let bytes = index::encode(&members, &super::packed::Packed::default())?;
     zip.start_file(index::NAME, options(bytes.len() as u64, alignment)).map_err(failed)?;
     let offset = at.load(Ordering::Relaxed);
     zip.write_all(&bytes).map_err(|e| failed(e.into()))?;
@@ -135,7 +135,7 @@ impl Short {
 }
 
 /// Copies the comment into the padding before the first member's data, if there is room.
-fn write_hint(out: &mut File, data: u64, comment: &str) -> io::Result<()> {
+pub(crate) fn write_hint(out: &mut File, data: u64, comment: &str) -> io::Result<()> {
     let hint = index::hint(comment, out.metadata()?.len());
     let Some(at) = data.checked_sub(HINT_LEN as u64) else { return Ok(()) };
     let mut padding = [1; HINT_LEN];

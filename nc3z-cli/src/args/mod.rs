@@ -45,7 +45,7 @@ mod versions;
 pub(crate) use aggregate::{AggregateArgs, ConventionArg, FragmentArgs, IdentityArg};
 pub(crate) use archive::{ArchiveArgs, DigestArg, EdgeArg, ManifestArg, PresetArg};
 pub(crate) use cite::{CheckArgs, CiteArgs, RecordArg, RootArgs};
-pub(crate) use collection::{BundleArgs, ListArgs};
+pub(crate) use collection::{BundleArgs, ListArgs, UnbundleArgs};
 pub(crate) use collection_report::CollectionReportArgs;
 pub(crate) use diff::DiffArgs;
 pub(crate) use dump::{DumpArgs, Language};
@@ -97,8 +97,8 @@ use std::ffi::OsString;
 
 As with gzip, `nc3z -t` is `nc3z verify`, `nc3z -d` is `nc3z restore`, and `nc3z -l` is `nc3z list`.
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt archive, 130 stopped by SIGINT, SIGTERM or SIGHUP (no incomplete output is left). \
-If a pipe after standard output or standard error is closed, the exit code is the same.")]
+Exit codes: 0 success, 1 failure, 2 usage error, 3 corrupt archive, 130 stopped by SIGINT, SIGTERM or SIGHUP; no incomplete output \
+remains then. If a pipe after standard output or standard error is closed, the exit code is the same.")]
 pub(crate) struct Cli {
     /// When to colour messages.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
@@ -422,11 +422,21 @@ With --from-log, files that failed according to the logs, and missing archives, 
     /// Put many files into one, a ZIP in which each can be read without unpacking.
     #[command(after_help = "Examples:
   nc3z bundle data/ -o set.zip
+  nc3z bundle data/ -o set.zip --pack             files share what repeats across them
+  nc3z bundle 2026-02/ -o set.zip --append        more files, in a packed bundle
   nc3z read set.zip!/2026-01.nc.nc3z tas -d time,0
   nc3z list set.zip
 
-Any unzip can extract it. Members of any uncompressed ZIP, and of a tar, are read by names of the same form.")]
+Any unzip can extract a bundle that is not packed. Members of any uncompressed ZIP, and of a tar, are read by
+names of the same form.")]
     Bundle(Later<BundleArgs>),
+    /// Write each member of a bundle as an archive of its own.
+    #[command(after_help = "Examples:
+  nc3z unbundle set.zip -o out/
+  nc3z restore -r set.zip -o out/                 the original files
+
+What is no classic file is written as it is.")]
+    Unbundle(Later<UnbundleArgs>),
     /// List the files of a directory, a bundle or an aggregation: sizes, variables, dimensions, ranges of
     /// coordinates.
     #[command(after_help = "Examples:

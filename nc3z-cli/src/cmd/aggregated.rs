@@ -1,4 +1,4 @@
-//! Presents the variables of an aggregation with the data of its fragments.
+//! Where a file that was opened is an aggregation, its variables are presented with the data of its fragments.
 
 use super::{member, url};
 use crate::args::{FragmentArgs, OpenArgs, RemoteArgs};
@@ -9,17 +9,17 @@ use nc3z_reader::Dataset;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-/// The maximal number of notes that are printed.
+/// Notes that are told.
 const MOST_NOTES: usize = 20;
 
-/// Returns the dataset for a command; `path` is the name by which it was opened.
+/// The dataset as commands read it; `path` is the name it was opened by.
 pub(crate) fn present(dataset: Dataset, path: &Path, args: &OpenArgs) -> Result<Dataset> {
     if args.fragments.as_stored || !is_aggregation(&dataset) {
         return Ok(dataset);
     }
     let mut options = options(&args.fragments, args);
     let name = url::shown(path);
-    // Its fragments are in its bundle, on its server, or in its directory.
+    // Beside it: in its bundle, on its server, or in its directory.
     if let Some((bundle, member)) = member::of(path) {
         options.opener = Some(Arc::new(Members::beside(member::open(&bundle, args)?, &member)));
         return Ok(wrap(dataset, &name, None, &options)?);
@@ -31,13 +31,13 @@ pub(crate) fn present(dataset: Dataset, path: &Path, args: &OpenArgs) -> Result<
     Ok(wrap(dataset, &name, base, &options)?)
 }
 
-/// Notes that were collected while fragments were read.
+/// What was noted while fragments were read.
 fn notes() -> &'static Notes {
     static NOTES: OnceLock<Notes> = OnceLock::new();
     NOTES.get_or_init(Notes::default)
 }
 
-/// Prints the notes at the end of a run.
+/// Tells it, in the end.
 pub(crate) fn tell_notes() {
     let notes = notes().take();
     for what in notes.iter().take(MOST_NOTES) {
@@ -48,7 +48,7 @@ pub(crate) fn tell_notes() {
     }
 }
 
-/// Returns the options for opening fragments.
+/// How fragments are opened.
 pub(crate) fn options(fragments: &FragmentArgs, args: &OpenArgs) -> Options {
     let mut options = Options::default();
     options.open = args.options();

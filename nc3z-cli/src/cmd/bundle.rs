@@ -1,4 +1,4 @@
-//! `nc3z bundle`: puts many files into one, in which each can be read directly.
+//! `nc3z bundle`: many files in one, each read where it lies.
 
 use super::{patterns, targets};
 use crate::args::BundleArgs;
@@ -9,12 +9,21 @@ use crate::output::text;
 use crate::specification;
 use anyhow::{Context, Result, bail};
 use nc3z_aggregate::bundle::{Bundled, write_bundle};
+use nc3z_aggregate::pack::{PackOptions, Packed, append_packed, write_packed};
 use nc3z_reader::Monitor;
-use nc3z_writer::AtomicFile;
+use nc3z_writer::{AtomicFile, Preset, WriterOptions};
+use std::fs::File;
 use std::path::Path;
 
 /// Writes a bundle.
 pub(crate) fn run(args: &BundleArgs) -> Result<Exit> {
+    if !args.pack && !args.append && (args.preset.is_some() || args.parity.is_some()) {
+        bail!("--preset and --parity are for bundles that are made with --pack: others copy what there is");
+    }
+    super::with_threads(args.threads, || write(args))?
+}
+
+fn write(args: &BundleArgs) -> Result<Exit> {
     super::places::prepare(&args.output)?;
     let output = args.output.canonicalize().ok();
     let mut files = Vec::new();
@@ -24,7 +33,7 @@ pub(crate) fn run(args: &BundleArgs) -> Result<Exit> {
         } else {
             (vec![input.clone()], input.parent().unwrap_or(Path::new("")))
         };
-        // A file found by a pattern keeps its directories after the first wildcard.
+        // What fits a pattern keeps its directories behind the first wildcard.
         let root = root.as_deref().unwrap_or(own);
         for path in found {
             if output.is_some() && path.canonicalize().ok() == output {
@@ -37,9 +46,9 @@ pub(crate) fn run(args: &BundleArgs) -> Result<Exit> {
         }
     }
     if files.is_empty() {
-        bail!("none of the named files is an archive or a classic file");
+        bail!("there is no archive and no classic file among what was named");
     }
-    // Written to a temporary directory, from which the bundle copies them.
+    // Written beside nothing that the user has: the bundle copies from there.
     let specification =
         args.with_spec.then(tempfile::tempdir).transpose().context("create a temporary directory")?;
     if let Some(directory) = &specification {
@@ -51,17 +60,65 @@ pub(crate) fn run(args: &BundleArgs) -> Result<Exit> {
         }));
     }
     let total = files.iter().filter_map(|f| f.path.metadata().ok()).map(|m| m.len()).sum();
-    let target = AtomicFile::create_with_mode(&args.output, args.force, 0o666)?;
     let progress = Progress::new(total, crate::cmd::shown(&args.output));
-    let mut out = target.file().try_clone().context("write the bundle")?;
-    write_bundle(&files, &mut out, &|bytes| {
+    let tell = |bytes| {
         progress.advance(bytes);
         !interrupted()
-    })?;
+    };
+    let name = crate::cmd::shown(&args.output);
+    if args.append {
+        let done = append(&files, args, &tell)?;
+        drop(progress);
+        note!("{} -> {name}  {}", packed_words(&done), text::size(done.len));
+        return Ok(Exit::Done);
+    }
+    let target = AtomicFile::create_with_mode(&args.output, args.force, 0o666)?;
+    let mut out = target.file().try_clone().context("write the bundle")?;
+    if args.pack {
+        let scratch = scratch(args)?;
+        let done = write_packed(&files, &mut out, &args.output, &options(args, scratch.path()), &tell)?;
+        drop(progress);
+        target.commit(None)?;
+        note!("{} -> {name}  {}", packed_words(&done), text::size(done.len));
+        return Ok(Exit::Done);
+    }
+    write_bundle(&files, &mut out, &tell)?;
     let len = out.metadata().context("write the bundle")?.len();
     drop(progress);
     target.commit(None)?;
-    let name = crate::cmd::shown(&args.output);
     note!("{} -> {name}  {}", count(files.len() as u64, "file"), text::size(len));
     Ok(Exit::Done)
+}
+
+/// Adds files to a bundle that is there.
+fn append(files: &[Bundled], args: &BundleArgs, tell: &dyn Fn(u64) -> bool) -> Result<Packed> {
+    let place = || format!("`{}`", args.output.display());
+    let mut file = File::options().read(true).write(true).open(&args.output).with_context(|| {
+        format!(
+            "open `{}`, to which files are to be added (--pack makes a new bundle)",
+            args.output.display()
+        )
+    })?;
+    let scratch = scratch(args)?;
+    append_packed(files, &mut file, &args.output, &options(args, scratch.path()), tell).with_context(place)
+}
+
+/// A directory beside the bundle, for archives on their way into it.
+fn scratch(args: &BundleArgs) -> Result<tempfile::TempDir> {
+    let beside = args.output.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    tempfile::Builder::new().prefix(".nc3z-").tempdir_in(beside).context("create a temporary directory")
+}
+
+fn options(args: &BundleArgs, scratch: &Path) -> PackOptions {
+    let preset = args.preset.map_or(Preset::Default, super::estimate::preset);
+    let mut writer = WriterOptions::default().with_preset(preset);
+    if let Some(share) = args.parity {
+        writer = writer.with_parity(share);
+    }
+    PackOptions { writer, scratch: scratch.to_owned() }
+}
+
+fn packed_words(done: &Packed) -> String {
+    let (files, groups) = (count(done.members, "file"), count(done.groups, "group"));
+    format!("{files}, {} of them packed in {groups},", done.packed)
 }

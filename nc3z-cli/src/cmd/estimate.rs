@@ -118,7 +118,7 @@ fn spread(files: Vec<PathBuf>, most: usize) -> Vec<PathBuf> {
     picked.into_iter().map(|i| files[i].clone()).collect()
 }
 
-fn preset(arg: PresetArg) -> Preset {
+pub(super) fn preset(arg: PresetArg) -> Preset {
     match arg {
         PresetArg::Fast => Preset::Fast,
         PresetArg::Default => Preset::Default,

@@ -1,5 +1,4 @@
-//! Processes many files at once: a single file uses all threads, several share them. Their results are
-//! returned in order.
+//! Many files at once: one file has all threads to itself; several share them, and their results come in order.
 
 use super::with_threads;
 use anyhow::Result;
@@ -7,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Results that wait for their turn, and the first error of `emit`.
+/// What is waiting for its turn, and the first error of those who took theirs.
 struct Turn<T, E> {
     next: usize,
     waiting: BTreeMap<usize, T>,
@@ -15,11 +14,11 @@ struct Turn<T, E> {
     failed: Option<anyhow::Error>,
 }
 
-/// Runs `work` on every job, on `threads` threads (0: one for each core). Passes the results to `emit` in the
-/// order of the jobs, each when the previous ones are done.
+/// Runs `work` on every job, on so many threads (0: one for each core), and gives the results to `emit` in the order of the jobs, each as
+/// soon as those before it are done.
 ///
 /// # Errors
-/// The first error of `emit`. After it no more jobs are started.
+/// The first error of `emit`; no more jobs are begun after it.
 pub(crate) fn in_order<J: Sync, T: Send>(
     jobs: &[J],
     threads: usize,

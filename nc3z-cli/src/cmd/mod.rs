@@ -47,6 +47,7 @@ pub(crate) mod stdin;
 pub(crate) mod subset;
 pub(crate) mod targets;
 mod tree;
+pub(crate) mod unbundle;
 pub(crate) mod url;
 pub(crate) mod verify;
 pub(crate) mod versions;

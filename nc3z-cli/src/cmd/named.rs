@@ -1,4 +1,4 @@
-//! Files as named on the command line: a path, and after an `@` the version of an archive, by number or tag.
+//! Files as the command line names them: a path, and behind an `@` the version of an archive, by number or tag.
 
 use crate::args::OpenArgs;
 use crate::cmd::{Input, stdin, url};
@@ -11,17 +11,17 @@ use nc3z_reader::{Archive, ClassicFile, Dataset, OpenOptions, VersionName};
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
-/// A file, and the version of it.
+/// A file, and which version of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Named {
     /// The file.
     pub(crate) file: PathBuf,
-    /// The requested version.
+    /// The version that was asked for.
     pub(crate) version: Option<VersionName>,
 }
 
 impl Named {
-    /// Splits a name. A file with the whole name takes precedence over a version of another file.
+    /// Splits a name. A file that has the whole name is meant before a version of another one.
     pub(crate) fn of(path: &Path) -> Result<Self> {
         let whole = || Named { file: path.to_owned(), version: None };
         if let Some(url) = url::of(path) {
@@ -39,7 +39,7 @@ impl Named {
         Ok(Named { file, version: Some(version.parse()?) })
     }
 
-    /// Splits a URL. Hosts and objects may contain an `@`, too: a version must follow the name of an archive.
+    /// Splits a URL. Hosts and objects may have an `@` too: a version stands behind the name of an archive.
     fn of_url(url: &str) -> Result<Self> {
         let (object, version) = match url.rsplit_once(".nc3z@") {
             Some((name, version)) if !name.contains(['?', '#']) => (&url[..name.len() + 5], Some(version)),
@@ -48,7 +48,7 @@ impl Named {
         Ok(Named { file: object.into(), version: version.map(str::parse).transpose()? })
     }
 
-    /// Returns the bytes of the file.
+    /// The bytes of the file.
     pub(crate) fn source(&self, args: &OpenArgs) -> Result<SharedSource> {
         if stdin::is(&self.file) {
             return stdin::source();
@@ -62,8 +62,7 @@ impl Named {
         Ok(source::open(&self.file, args.mmap)?)
     }
 
-    /// Returns the system's metadata of the file, or of a member's bundle. None for a URL and for standard
-    /// input.
+    /// What the system says of the file, of a member's bundle; nothing of a URL and of standard input.
     pub(crate) fn metadata(&self) -> Result<Option<Metadata>> {
         if url::of(&self.file).is_some() || stdin::is(&self.file) {
             return Ok(None);
@@ -73,7 +72,7 @@ impl Named {
         Ok(Some(read.with_context(|| format!("open `{}`", file.display()))?))
     }
 
-    /// Returns the options for opening it.
+    /// How to open it.
     fn options(&self, args: &OpenArgs) -> Result<OpenOptions> {
         if self.version.is_some() && args.names_state() {
             bail!("a version is named already; --generation and --older name another state");
@@ -105,8 +104,7 @@ impl Named {
         super::aggregated::present(dataset, &self.file, args)
     }
 
-    /// Returns whether the first bytes are those of an archive. If a state was requested that only archives
-    /// have, another file is an error.
+    /// Whether the first bytes are those of an archive; an error where a state was asked for that no other file has.
     fn is_archive(&self, source: &SharedSource, args: &OpenArgs) -> Result<bool> {
         let mut magic = [0; 8];
         let len = usize::try_from(source.len().min(8)).context("eight bytes at most")?;
@@ -122,7 +120,7 @@ impl Named {
     }
 }
 
-/// Returns the error for a file that is not an archive: exit code 3 is only for corrupt archives.
+/// Of a file that is no archive: exit code 3 says that an archive is corrupt.
 fn no_archive(e: &nc3z_reader::Error) -> anyhow::Error {
     anyhow!("{}", words::of_reader(e))
 }
@@ -143,7 +141,7 @@ mod tests {
         assert_eq!(of("a"), named("a", None));
         assert_eq!(of("a@3"), named("a", Some(VersionName::Number(3))));
         assert_eq!(of("a@good"), named("a", Some(VersionName::Tag("good".into()))));
-        // A file with that name; a version of another; a file that does not exist.
+        // A file of that name; a version of it; a file that is not there.
         assert_eq!(of("b@2"), named("b@2", None));
         assert_eq!(of("b@2@7"), named("b@2", Some(VersionName::Number(7))));
         assert_eq!(of("c@2"), named("c@2", None));

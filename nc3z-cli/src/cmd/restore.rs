@@ -4,7 +4,7 @@ use super::named::Named;
 use super::place::words;
 use super::targets::{self, Job, Naming};
 use super::tree::{self, Kind, Other, Summary};
-use super::{links, member, stdin, url};
+use super::{links, member, stdin, unbundle, url};
 use crate::args::RestoreArgs;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted, while_blocked};
@@ -15,6 +15,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::{ArrayId, constants};
 use nc3z_reader::recover::RecoverOptions;
+use nc3z_reader::source::ByteSource;
 use nc3z_reader::{Archive, Error, Monitor, source};
 use nc3z_writer::{AtomicFile, is_same_file};
 use std::fs::File;
@@ -30,6 +31,20 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
     if args.output.as_deref().is_some_and(|o| o == Path::new("-") || o == Path::new("/dev/stdout")) {
         return super::with_threads(args.threads, || to_stdout(args))?;
     }
+    let (bundles, archives): (Vec<PathBuf>, Vec<PathBuf>) =
+        args.archives.iter().cloned().partition(|p| args.recursive && unbundle::is_bundle(p));
+    let mut worst = Exit::Done;
+    for bundle in &bundles {
+        worst = worst.max(unbundle::restore(bundle, args)?);
+    }
+    if archives.is_empty() {
+        return Ok(worst);
+    }
+    run_named(&archives, args).map(|exit| exit.max(worst))
+}
+
+/// Restores archives, and those in directories.
+fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
     let rename = |p: &Path| match args.version {
         Some(_) => bail!("name the output of an older version with -o"),
         None if stdin::is(p) => bail!("what comes from standard input has no name; name the output with -o"),
@@ -44,12 +59,12 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
     };
     let named = |p: &Path| p.extension().is_some_and(|e| e == "nc3z");
     // With -o naming a file, the archive may be called anything.
-    let single = args.archives.len() == 1
+    let single = archives.len() == 1
         && args.output.as_ref().is_some_and(|o| !targets::is_directory_name(o))
-        && !args.archives[0].is_dir();
+        && !archives[0].is_dir();
     let keep = |p: &Path| Ok(p.to_owned());
     let naming = Naming { rename: if single { &keep } else { &rename }, wanted: &named };
-    let found = targets::pair(&args.archives, args.output.as_deref(), args.recursive, &naming)?;
+    let found = targets::pair(archives, args.output.as_deref(), args.recursive, &naming)?;
     let mut summary = Summary::new("restored", &found.others);
     let mut failed: Vec<(PathBuf, Exit)> = Vec::new();
     for (path, e) in &found.failures {
@@ -105,6 +120,14 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
 
 fn run_one(job: &Job, args: &RestoreArgs, summary: &mut Summary) -> Result<Exit> {
     super::places::prepare(&job.output)?;
+    if let Some((file, name)) = member::of(&job.input)
+        && let Some(packed) = member::open(&file, &args.open)?.packed_member(&name)?
+    {
+        unbundle::write_packed(&packed, &job.output, args.force)?;
+        let (from, to) = (text::safe(&url::shown(&job.input)), crate::cmd::shown(&job.output));
+        tell!("{from} -> {to}  {} (SHA-256 as recorded)", text::size(packed.len()));
+        return Ok(Exit::Done);
+    }
     let named = named(&job.input, args)?;
     let like = named.metadata()?;
     if like.as_ref().is_some_and(|like| is_same_file(like, &job.output)) {

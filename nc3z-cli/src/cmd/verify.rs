@@ -74,7 +74,12 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
                 worst = Exit::Interrupted;
                 break;
             }
-            done = batch.par_iter().map(|path| check(path, args, &progress)).collect();
+            let check = |path: &PathBuf| {
+                let mut outcome = check(path, args, &progress);
+                bundles::add_hurt(path, args, &mut outcome);
+                outcome
+            };
+            done = batch.par_iter().map(check).collect();
         }
         drop(progress);
         if args.json {

@@ -1,4 +1,4 @@
-//! Output for people: safe names, sizes, progress, errors.
+//! What a person sees: safe names, sizes, progress, errors.
 
 #[macro_use]
 pub(crate) mod streams;
@@ -14,39 +14,39 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// The colour option of the command line. It is set once, before anything is reported.
+/// What the command line said of colours; set once, before anything is reported.
 static COLOR: OnceLock<Color> = OnceLock::new();
 
-/// The amount of messages: 0 quiet, 1 normal, 2 verbose.
+/// How much is told: 0 quiet, 1 as usual, 2 more.
 static LEVEL: AtomicU8 = AtomicU8::new(1);
 
-/// Stores the amount of messages that the command line requests.
+/// Keeps how much the command line wants to be told.
 pub(crate) fn set_level(args: &TellArgs) {
     LEVEL.store(if args.quiet { 0 } else { 1 + u8::from(args.verbose) }, Ordering::Relaxed);
 }
 
-/// Stores whether a command without verbose messages is quiet.
+/// The same for commands that have no more to tell.
 pub(crate) fn set_quiet(quiet: bool) {
     LEVEL.store(u8::from(!quiet), Ordering::Relaxed);
 }
 
-/// Returns whether the result for each file is reported.
+/// Whether what became of each file is told.
 pub(crate) fn tells() -> bool {
     LEVEL.load(Ordering::Relaxed) > 0
 }
 
-/// Returns whether verbose messages are reported.
+/// Whether more is told.
 pub(crate) fn tells_more() -> bool {
     LEVEL.load(Ordering::Relaxed) > 1
 }
 
-/// Stores the colour option.
+/// Keeps what the command line said of colours.
 pub(crate) fn set_color(color: Color) {
-    // Only main calls this, once. A second value is ignored.
+    // Only main calls this, once; a second value would change nothing that matters.
     let _ = COLOR.set(color);
 }
 
-/// Writes one line to standard error: the error and its causes, with control characters escaped.
+/// One line of standard error: the error and what caused it, control characters escaped.
 pub(crate) fn report_error(file: Option<&Path>, error: &anyhow::Error) {
     let coloured = match COLOR.get() {
         Some(Color::Always) => true,
@@ -58,14 +58,14 @@ pub(crate) fn report_error(file: Option<&Path>, error: &anyhow::Error) {
     let path = file.filter(|_| stdout.is_none());
     let file = path.map_or_else(String::new, |f| format!("{}: ", text::safe(&crate::cmd::url::shown(f))));
     let mut words = stdout.unwrap_or_else(|| words::of(error, path));
-    // The file is named only once if the message begins with it, too.
+    // Said once where the message begins with it, too.
     if let Some(rest) = path.and_then(|f| words.strip_prefix(&format!("`{}`: ", crate::cmd::url::shown(f)))) {
         words = rest.to_owned();
     }
     note!("nc3z: {label}: {file}{}", text::safe(&words));
 }
 
-/// Joins an error and its causes in the user's words; see [`words`].
+/// An error and its causes in the user's words; see [`words`].
 pub(crate) fn chain(error: &anyhow::Error) -> String {
     words::of(error, None)
 }

@@ -1,5 +1,4 @@
-//! The part of a variable that a command line selects: `--start/--count/--stride`, or `-d` for some of its
-//! dimensions and `--box`.
+//! What of a variable a command line selects: `--start/--count/--stride`, or `-d` for some of its dimensions and `--box`.
 
 use crate::args::SelectionArgs;
 use crate::output::text;
@@ -7,7 +6,7 @@ use anyhow::{Result, bail};
 use nc3z_look::selection::{Error, Request, Segment, Selection};
 use nc3z_reader::{Dataset, Variable};
 
-/// Resolves the request for one variable. Reads only coordinates.
+/// Resolves what was asked for in one variable. Nothing is read but coordinates.
 pub(crate) fn of(dataset: &Dataset, variable: &Variable, args: &SelectionArgs) -> Result<Selection> {
     let shape = variable.shape();
     if args.start.is_none() && args.count.is_none() && args.stride.is_none() {
@@ -19,7 +18,7 @@ pub(crate) fn of(dataset: &Dataset, variable: &Variable, args: &SelectionArgs) -
     check_rank(variable, "--count", args.count.as_deref())?;
     check_rank(variable, "--stride", args.stride.as_deref())?;
     let stride = args.stride.clone().unwrap_or_else(|| vec![1; rank]);
-    // By default the start is where the stride begins, and the count goes to where it ends.
+    // Without a start, from where the stride begins; without a count, to where it ends.
     let start = args.start.clone().unwrap_or_else(|| {
         shape.iter().zip(&stride).map(|(n, s)| if *s < 0 { n.saturating_sub(1) } else { 0 }).collect()
     });
@@ -37,7 +36,7 @@ pub(crate) fn of(dataset: &Dataset, variable: &Variable, args: &SelectionArgs) -
     Ok(Selection::new(start.iter().zip(&count).zip(&stride).map(segment).collect()))
 }
 
-/// Returns the result of a resolution. Its notes go to standard error.
+/// What a resolution gives; what it notes goes to standard error.
 pub(crate) fn noted<T>(
     resolve: impl FnOnce(&mut Vec<String>) -> nc3z_look::selection::Result<T>,
 ) -> Result<T> {

@@ -1,4 +1,4 @@
-//! `nc3z parity`, and its use by `verify` and `repair`.
+//! `nc3z parity`, and what `verify` and `repair` make of it.
 
 use crate::run::Dir;
 use crate::sample;

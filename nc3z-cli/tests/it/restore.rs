@@ -1,4 +1,4 @@
-//! `nc3z restore`: exactly the same bytes, or an error.
+//! `nc3z restore`: the very same bytes, or none.
 
 use crate::run::Dir;
 use crate::sample;

@@ -60,7 +60,10 @@ pub(super) fn pack(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
 }
 
 /// One zstd frame, whether that is smaller or not: with the dictionary, unless that does not help.
-pub(super) fn pack_frame(decoded: &[u8]) -> Result<Vec<u8>> {
+///
+/// # Errors
+/// What zstd says.
+pub fn pack_frame(decoded: &[u8]) -> Result<Vec<u8>> {
     let quick = encode_zstd_frame(decoded, LEVEL)?;
     let with = with_dictionary(decoded, quick.len())?;
     if with.len() <= quick.len() && is_on("head-dictionary") {

@@ -1,22 +1,21 @@
-//! The code for each pair of a stored and a wanted type. There are a hundred pairs, so this is a table of a
-//! few small functions. The code that uses it is compiled once for each wanted type, or only once.
+//! What is there for each pair of a stored and a wanted type: a hundred times, wherever numbers are read. So it is a table of few small
+//! functions, and whoever uses it is there once for each wanted type, or once at all.
 
 use super::convert::{Cast, Element, Stored};
 use super::lattice::{Lattice, element};
 use multiversion::multiversion;
 
-/// The conversion of elements of one stored type to `T`.
+/// How elements of one stored type become `T`.
 pub(super) struct Conversion<T> {
     /// Bytes of a stored element.
     pub(super) size: usize,
-    /// True if the stored type is `T` itself.
+    /// Whether the stored type is `T` itself.
     pub(super) same: bool,
-    /// Converts a lattice, which is inside the bytes and the output. Returns true if all values fit.
+    /// Converts a lattice, which lies in the bytes and in the output; tells whether all of it fits.
     pub(super) lattice: fn(&Lattice, &[u8], &mut [T]) -> bool,
-    /// Converts element `src` of the bytes to position `dst`. Returns false if there is no such element or
-    /// position, or the value does not fit.
+    /// Converts element `src` of the bytes to position `dst`; false where there is no such element or position, or the value does not fit.
     pub(super) one: fn(u64, &[u8], u64, &mut [T]) -> bool,
-    /// The first value of the bytes, as text.
+    /// The value that the bytes begin with, as text.
     pub(super) text: fn(&[u8]) -> String,
 }
 
@@ -38,7 +37,7 @@ impl<T: Element> Conversion<T> {
     }
 }
 
-/// Uses the widest instructions of the processor.
+/// By the widest instructions that the processor has.
 #[multiversion(targets("x86_64+avx+avx2"))]
 fn convert_lattice<S: Stored, T: Cast<S>>(lattice: &Lattice, bytes: &[u8], out: &mut [T]) -> bool {
     let mut all_fit = true;
@@ -61,7 +60,7 @@ fn text<S: Stored>(bytes: &[u8]) -> String {
     S::from_be(*element::<S::Bytes>(bytes)).to_string()
 }
 
-/// An element and its place, or `None` if one of the slices lacks it.
+/// An element and its place; nothing where one of the slices lacks it.
 #[inline]
 pub(super) fn both<'s, 'o, S, T>(
     src: u64,

@@ -1,5 +1,4 @@
-//! Reads a request: plans it over the variable's tiles, and writes each tile as directly as possible into the
-//! output.
+//! A request carried out: planned over the variable's tiles, each of which goes into the output as directly as it can.
 
 use super::dest::{AsStored, Dest, Misfit};
 use super::source::ArraySource;
@@ -12,14 +11,14 @@ use nc3z_format::plan::{Part, Plan, TilePlan, split};
 use nc3z_format::select::Hyperslab;
 use nc3z_format::tile::Tiling;
 
-/// A request uses several threads if it decodes or copies at least this many bytes.
+/// Bytes to decode or copy from which on a request is worth several threads.
 const PARALLEL_FROM: u64 = 2 << 20;
-/// Tiles of a plan that are examined to estimate its work.
+/// Tiles of a plan that are looked at to tell how much work it is.
 const LOOK_AT: usize = 16;
-/// The number of shares per thread. With several, one slow share does not delay the rest.
+/// Shares a thread, so that one slow share does not hold up the rest.
 pub(super) const SHARES: usize = 4;
 
-/// Checks that all elements of a hyperslab are in the variable and in the file. Returns their number.
+/// Elements of a hyperslab, all of which lie in the variable and are present in the file.
 pub(super) fn check(source: &dyn ArraySource, var: VarId, slab: &Hyperslab) -> Result<u64> {
     Ok(plan(source, var, &*source.tiling(var)?, slab)?.selected())
 }
@@ -65,7 +64,7 @@ pub(super) fn read(
         .into());
     }
     if source.reads_slabs(var) {
-        // The source reads parts of it in parallel.
+        // Its parts are read at once.
         return parallel::in_pool(|| super::direct::read(source, var, slab, dest));
     }
     if source.as_archive().is_some_and(|archive| super::at_hand::read(archive, var, &plan, dest)) {
@@ -80,13 +79,13 @@ pub(super) fn read(
     parallel::in_pool(|| request.run_with(&plan, parallel::threads(), dest))
 }
 
-/// Returns true if a plan is worth several threads. Examines only its first tiles.
+/// Whether the work of a plan is worth other threads' time: looks at its first tiles only.
 fn is_big(source: &dyn ArraySource, var: VarId, plan: &Plan, size: u64) -> bool {
     let mut work = 0_u64;
     for (n, tile) in plan.tiles().enumerate() {
         work = work.saturating_add(source.decode_cost(var, tile.tile).max(tile.elements * size));
         if work >= PARALLEL_FROM {
-            // One thread decodes a single tile.
+            // A single tile is one thread's work.
             return tile.elements < plan.elements();
         }
         if n == LOOK_AT {
@@ -102,7 +101,7 @@ struct Request<'r> {
     var: VarId,
     tiling: &'r Tiling,
     slab: &'r Hyperslab,
-    /// True if tiles are cached for the next request.
+    /// Whether tiles are worth keeping for the next request.
     keep: bool,
 }
 
@@ -113,7 +112,7 @@ impl Request<'_> {
         plan.tile_count().saturating_mul(tile).saturating_mul(size)
     }
 
-    /// Reads a plan in the way that suits its source.
+    /// Carries a plan out as its source likes to be read.
     fn run_with(&self, plan: &Plan, threads: usize, dest: &mut dyn Dest) -> Result<()> {
         if self.source.fetches_ahead() {
             return self.run_windows(plan, threads, dest);
@@ -124,12 +123,12 @@ impl Request<'_> {
         self.run(plan, dest)
     }
 
-    /// Reads a plan on this thread.
+    /// Carries a plan out on this thread.
     fn run(&self, plan: &Plan, dest: &mut dyn Dest) -> Result<()> {
         plan.tiles().try_for_each(|tile| self.read_tile(&tile, dest))
     }
 
-    /// Reads one tile: directly into the output if it is there whole, otherwise by copying.
+    /// One tile: straight into the output where it lands there whole, else copied.
     fn read_tile(&self, tile: &TilePlan<'_>, dest: &mut dyn Dest) -> Result<()> {
         if let Some(first) = tile.whole {
             let range = in_memory(first)..in_memory(first + tile.elements);
@@ -150,9 +149,8 @@ impl Request<'_> {
         }
     }
 
-    /// Splits the request into shares of adjacent elements. Each is read by one thread into its own part of
-    /// the output. If tiles extend over all shares, tiles are decoded in parallel and copied one after
-    /// another.
+    /// Splits the request into shares of neighbouring elements, each read by one thread into its own part of the
+    /// output; where tiles lie across all of them, decodes in parallel and copies in turn.
     fn run_parallel(&self, plan: &Plan, threads: usize, dest: &mut dyn Dest) -> Result<()> {
         let parts = shares(self.tiling, self.slab, threads * SHARES)?;
         if parts.len() < threads {
@@ -164,12 +162,11 @@ impl Request<'_> {
             let share = Request { slab: &part.slab, ..*self };
             share.run(&Plan::of(self.tiling, &part.slab)?, &mut *dest)
         });
-        // The first error in order of the output, whichever thread found it first.
+        // The first error in order of the output, whichever thread was first.
         done.into_iter().collect()
     }
 
-    /// Reads a plan window by window: the bytes of the next window are fetched while the current one is
-    /// decoded.
+    /// Carries a plan out window by window: what one needs is fetched while the one before is decoded.
     fn run_windows(&self, plan: &Plan, threads: usize, dest: &mut dyn Dest) -> Result<()> {
         let fetch = |tiles: &[TilePlan<'_>]| self.source.fetch_parts(self.var, tiles);
         in_windows(&mut plan.tiles(), WINDOW_TILES, true, fetch, |tiles, near| {
@@ -181,7 +178,7 @@ impl Request<'_> {
         })
     }
 
-    /// Decodes `threads` tiles at a time, while the previous ones are copied.
+    /// Decodes so many tiles at a time, while those before are copied.
     fn run_batches(
         &self,
         tiles: &mut (dyn Iterator<Item = TilePlan<'_>> + Send),
@@ -206,8 +203,7 @@ impl Request<'_> {
     }
 }
 
-/// Splits a request into shares. If the outermost dimension gives too few, they are split again along the
-/// next one.
+/// Shares of a request. Where its outermost dimension gives too few, those are split again, along the next one.
 fn shares(tiling: &Tiling, slab: &Hyperslab, wanted: usize) -> Result<Vec<Part>> {
     let mut parts = split(tiling, slab, wanted)?;
     for _ in 1..slab.rank() {
@@ -230,12 +226,12 @@ fn shares(tiling: &Tiling, slab: &Hyperslab, wanted: usize) -> Result<Vec<Part>>
     Ok(parts)
 }
 
-/// A position in the output, which is in memory. The output has been compared with the plan.
+/// A position in the output, which is in memory and was compared with the plan.
 pub(super) fn in_memory(n: u64) -> usize {
     usize::try_from(n).expect("a position in the output")
 }
 
-/// Plans a request. Errors name the variable, its dimensions, and the missing part.
+/// Plans a request; errors name the variable, its dimensions, and what of it is missing.
 pub(super) fn plan(source: &dyn ArraySource, var: VarId, tiling: &Tiling, slab: &Hyperslab) -> Result<Plan> {
     let v = &source.layout().variables[var.index()];
     if tiling.shape() != v.shape {
@@ -267,12 +263,12 @@ pub(super) fn plan(source: &dyn ArraySource, var: VarId, tiling: &Tiling, slab: 
     .into())
 }
 
-/// The name of a variable in messages.
+/// How a variable is called in messages.
 fn called(source: &dyn ArraySource, var: VarId) -> String {
     format!("variable \"{}\"", source.header().variables[var.index()].name_lossy())
 }
 
-/// The error of a hyperslab that exceeds the variable, with the names of variable and dimensions.
+/// The error of a hyperslab that does not lie in the variable, with the names of both.
 fn named(source: &dyn ArraySource, var: VarId, slab: &Hyperslab, error: FormatError) -> Error {
     let header = source.header();
     let dims = &header.variables[var.index()].dimensions;
@@ -294,7 +290,7 @@ pub(super) fn unfit(source: &dyn ArraySource, var: VarId, slab: &Hyperslab, misf
     for (d, i) in index.iter_mut().enumerate().rev() {
         let nth = rest % slab.count[d];
         rest /= slab.count[d];
-        // Inside the dimension: the plan has checked it, and arithmetic modulo 2^64 gives the right value.
+        // Inside the dimension: the plan has checked it, and arithmetic modulo 2^64 finds it.
         *i = slab.start[d].wrapping_add(slab.stride[d].cast_unsigned().wrapping_mul(nth));
     }
     let variable = called(source, var);

@@ -1,7 +1,6 @@
-//! The differences between two files: dimensions, attributes, types, and values, variable by variable.
+//! What differs between two files: dimensions, attributes, types, and values, variable by variable.
 //!
-//! Items are matched by name, in any order. A removed variable and a new one with the same type, lengths and
-//! bits count as one renamed variable.
+//! Things are matched by name, wherever they stand. A variable that went and one that came with the same type, lengths and bits are one that was renamed.
 
 mod blocks;
 mod values;
@@ -17,39 +16,38 @@ use std::collections::{HashMap, HashSet};
 
 /// A part of each file that is compared.
 pub trait Part: std::fmt::Debug + Send + Sync {
-    /// The hyperslabs of a variable of the first file (0) or the second one (1), in order. `None` if the
-    /// whole variable is compared.
+    /// The hyperslabs of a variable of the first file (0) or the second one (1), in order; nothing where all of it is compared.
     ///
     /// # Errors
-    /// The part to compare does not exist.
+    /// What is to be compared is not there.
     fn slabs(&self, file: usize, variable: &Variable) -> Result<Option<Vec<nc3z_format::Hyperslab>>>;
 
-    /// Returns true if only a part of this dimension is compared. Its length is then no difference.
+    /// Whether a part of this dimension is compared: its length is then no difference.
     fn is_over(&self, dimension: &[u8]) -> bool;
 }
 
-/// Options for comparing files.
+/// How files are compared.
 #[derive(Debug, Clone, Default)]
 pub struct DiffOptions {
-    /// Largest absolute difference of values that counts as equal. Without `abs` and `rel` every bit counts.
+    /// Values that differ by at most this are no difference. Without it and `rel` every bit counts.
     pub abs: Option<f64>,
-    /// Largest relative difference that counts as equal, as a fraction of the larger magnitude.
+    /// The same for the difference as a share of the larger magnitude.
     pub rel: Option<f64>,
     /// Only these variables, and nothing else.
     pub variables: Option<HashSet<Vec<u8>>>,
-    /// Compares headers, but no values.
+    /// No values.
     pub header_only: bool,
-    /// Largest number of differing elements that are listed for each variable.
+    /// So many differing elements of each variable are listed.
     pub listed: usize,
-    /// Also compares properties that names and values do not show: the kind of file, order, padding, gaps.
+    /// Also compare what does not show in names and values: the kind of file, order, padding, gaps.
     pub exact: bool,
     /// Only this part of each variable.
     pub part: Option<std::sync::Arc<dyn Part>>,
-    /// True if both are versions in the same archive file: a tile that both share is equal.
+    /// Both are versions in the same archive file: what is stored once is equal.
     pub same_archive: bool,
 }
 
-/// The states before and after. One of them is `None` if the item was added or removed.
+/// Before and after; one of them is nothing where something came or went.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change<T> {
     /// Before.
@@ -61,11 +59,11 @@ pub struct Change<T> {
 /// A dimension that differs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DimensionDiff {
-    /// Its name, or its old name if it was renamed.
+    /// Its name, the one before where it was renamed.
     pub name: Vec<u8>,
-    /// Its new name, if it was renamed.
+    /// Its new name, where that is another one.
     pub renamed: Option<Vec<u8>>,
-    /// Its length, and true if it is the record dimension.
+    /// Length, and whether it is the record dimension.
     pub change: Change<(u64, bool)>,
 }
 
@@ -78,7 +76,7 @@ pub struct AttributeDiff {
     pub change: Change<Attribute>,
 }
 
-/// Type, dimensions and lengths of a variable.
+/// What there is of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VariableShape {
     /// Its type.
@@ -92,35 +90,35 @@ pub struct VariableShape {
 /// A variable that differs.
 #[derive(Debug, Clone)]
 pub struct VariableDiff {
-    /// Its name, or its old name if it was renamed.
+    /// Its name, the one before where it was renamed.
     pub name: Vec<u8>,
-    /// Its new name, if it was renamed.
+    /// Its new name, where that is another one.
     pub renamed: Option<Vec<u8>>,
-    /// Type, dimensions and lengths. Equal if they do not differ.
+    /// Type, dimensions and lengths; equal where those do not differ.
     pub change: Change<VariableShape>,
     /// Attributes that differ.
     pub attributes: Vec<AttributeDiff>,
-    /// The differences of the elements that both have. `None` if they were not compared or are equal.
+    /// Elements that both have, and how they differ; nothing where they were not compared or are equal.
     pub values: Option<ValueDiff>,
 }
 
-/// All differences.
+/// All that differs.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     /// Dimensions.
     pub dimensions: Vec<DimensionDiff>,
     /// Global attributes.
     pub attributes: Vec<AttributeDiff>,
-    /// Variables. Removed ones are last.
+    /// Variables, those that went last.
     pub variables: Vec<VariableDiff>,
-    /// Other differences, as messages. They count only if [`DiffOptions::exact`] is set.
+    /// What else differs, in words: it does not count unless that was asked for.
     pub layout: Vec<String>,
     /// Elements that were compared.
     pub compared: u64,
 }
 
 impl Report {
-    /// Returns true if nothing differs except the layout.
+    /// Whether nothing differs but the layout.
     pub fn is_equal(&self) -> bool {
         self.dimensions.is_empty() && self.attributes.is_empty() && self.variables.is_empty()
     }
@@ -129,7 +127,7 @@ impl Report {
 /// Compares two files.
 ///
 /// # Errors
-/// Damage of one of them; a requested variable that neither has; a cancelled monitor.
+/// Damage of one of them; a variable that is asked for and that neither has; the caller asks to stop.
 pub fn diff(a: &Dataset, b: &Dataset, options: &DiffOptions, monitor: &dyn Monitor) -> Result<Report> {
     let mut report = Report::default();
     if let Some(names) = &options.variables {
@@ -164,8 +162,7 @@ pub fn diff(a: &Dataset, b: &Dataset, options: &DiffOptions, monitor: &dyn Monit
     Ok(report)
 }
 
-/// Returns true if two variables have the same type, lengths and bits. The length of the first dimension may
-/// differ, by half at most.
+/// Whether two variables have the same type and lengths, and bits. The first dimension may have grown or shrunk, by half at most.
 ///
 /// # Errors
 /// As [`diff`].
@@ -176,7 +173,7 @@ pub fn is_same(v: &Variable, w: &Variable, monitor: &dyn Monitor) -> Result<bool
     Ok(values::compare(v, w, &DiffOptions::default(), true, monitor)?.differing == 0)
 }
 
-/// Returns true if two variables may be the same one, renamed.
+/// Whether two variables may be one.
 fn is_alike(v: &Variable, w: &Variable) -> bool {
     let (a, b) = (v.shape(), w.shape());
     let (Some(&first), Some(&other)) = (a.first(), b.first()) else { return v.ty() == w.ty() && a == b };
@@ -184,7 +181,7 @@ fn is_alike(v: &Variable, w: &Variable) -> bool {
     v.ty() == w.ty() && a[1..] == b[1..] && (less == more || (less > 0 && more / 2 <= less))
 }
 
-/// The first item of each name.
+/// The first of each name.
 fn by_name<'a, T>(items: impl Iterator<Item = (&'a [u8], T)>) -> HashMap<&'a [u8], T> {
     let mut all = HashMap::new();
     for (name, item) in items {
@@ -213,7 +210,7 @@ fn dimensions(a: &Dataset, b: &Dataset) -> Vec<DimensionDiff> {
     }
     for (at, d) in b.dimensions().iter().enumerate().filter(|(_, d)| !old.contains_key(&d.name[..])) {
         let after = of(b, d);
-        // The same length at the same position: renamed.
+        // The same length at the same place: renamed.
         let same = gone
             .iter()
             .position(|g| of(a, g) == after && a.dimensions().get(at).is_some_and(|was| was.name == g.name));
@@ -267,7 +264,7 @@ fn common<'n>(names: &[&'n [u8]], others: &[&[u8]]) -> Vec<&'n [u8]> {
     names.iter().copied().filter(|name| others.contains(name)).collect()
 }
 
-/// The differences that names and values do not show.
+/// What does not show in names and values.
 fn layout(a: &Header, b: &Header) -> Vec<String> {
     let mut found = Vec::new();
     if a.version != b.version {
@@ -320,7 +317,7 @@ fn is_same_bytes(a: &Dataset, b: &Dataset, monitor: &dyn Monitor) -> Result<bool
     Ok(true)
 }
 
-/// The state of a comparison.
+/// A comparison under way.
 struct Compare<'a> {
     options: &'a DiffOptions,
     monitor: &'a dyn Monitor,
@@ -363,8 +360,7 @@ impl Compare<'_> {
         Ok(found)
     }
 
-    /// Returns true if two variables have the same bits. If only headers are compared: if they have the same
-    /// attributes.
+    /// Whether two variables have the same bits; of headers alone, whether they have the same attributes.
     fn is_same(&mut self, v: &Variable, w: &Variable) -> Result<bool> {
         if self.options.header_only {
             return Ok(attributes(v.attributes(), w.attributes()).is_empty());
@@ -374,12 +370,12 @@ impl Compare<'_> {
         Ok(found.differing == 0)
     }
 
-    /// The difference of two variables that are matched.
+    /// How two variables differ that are one.
     fn pair(&mut self, v: &Variable, w: &Variable, renamed: Option<Vec<u8>>) -> Result<Option<VariableDiff>> {
         let mut before = shape_of(v);
         let mut after = shape_of(w);
         if let Some(part) = &self.options.part {
-            // The lengths compared are those of the parts.
+            // The lengths of what is compared are those of the parts.
             let over = before.dimensions.iter().map(|d| part.is_over(d)).collect::<Vec<_>>();
             for (d, (x, y)) in before.shape.iter_mut().zip(&mut after.shape).enumerate() {
                 if over[d] {
@@ -393,7 +389,7 @@ impl Compare<'_> {
                 name.clone_from(new);
             }
         }
-        // A dimension with a changed length is reported once, and not with each of its variables.
+        // A dimension of another length is told of once, and not with each of its variables.
         let alike = told.ty == after.ty
             && told.dimensions == after.dimensions
             && told.shape.len() == after.shape.len();
@@ -423,7 +419,7 @@ fn shape_of(v: &Variable) -> VariableShape {
     VariableShape { ty: v.ty(), dimensions, shape: v.shape().to_vec() }
 }
 
-/// A variable that was removed or added.
+/// A variable that went or came.
 fn single(v: &Variable, gone: bool) -> VariableDiff {
     let shape = Some(shape_of(v));
     let (before, after) = if gone { (shape, None) } else { (None, shape) };

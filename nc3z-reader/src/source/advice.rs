@@ -1,32 +1,30 @@
-//! Advice to the operating system about a memory map: read the requested bytes, and nothing around them.
+//! Advice to the system about a map: read what is asked for, and nothing around it.
 //!
-//! By default the system reads ahead at each missing page: as much as the disk's setting says (8 MiB on some
-//! disks). Opening an archive touches a few pages at both ends and in between, so the whole file may be read.
-//! The map is therefore advised as read at random, and the system reads single pages. Each range is advised
-//! as needed before it is given out, and the system reads the range in one go. Where the ranges of a thread
-//! follow each other, the bytes after them are requested too.
+//! Left to itself the system reads ahead wherever a mapped page is missing: as much as the disk's setting says (8 MiB on some), at every new place. Opening an
+//! archive touches a few pages at both ends and in between, which can bring the whole file in. So the map is advised as read at random, which reads single pages, and each
+//! range is advised as needed before it is given out, which reads all of it in one go. Where a thread's ranges follow each other, what comes next is asked for, too.
 
 use memmap2::Mmap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Length in bytes of a granule, the unit of advice. Each granule of a short range is advised once.
+/// Bytes that are advised together; each granule of a short range is advised once.
 const GRANULE: u64 = 16 << 10;
-/// Ranges of at least this many bytes are advised each time: their pages may have left memory since.
+/// Ranges from this length on are advised each time: what was read may have left memory since.
 const LONG: u64 = 64 << 10;
-/// Ranges of at least this many bytes get no advice: the system's own read-ahead is sufficient.
+/// Ranges from this length on are left to the system's own reading ahead.
 const HUGE: u64 = 8 << 20;
-/// Largest distance in bytes between two ranges of which the second follows the first.
+/// The distance at which one range follows another.
 const NEXT: u64 = 256 << 10;
-/// Bytes that are requested ahead of a thread's reads: at first, and at most.
+/// Bytes that are asked for ahead of a thread's reads: at first, and at most.
 const AHEAD: Range<u64> = (128 << 10)..(8 << 20);
 /// Bytes at the end that hold an archive's trailer and sections.
 const TAIL: u64 = 16 << 10;
-/// The number of threads whose reads are tracked separately.
+/// Threads whose reads are told apart.
 const STREAMS: usize = 16;
 
-/// The advice to give before a range is read.
+/// What is asked of the system before a range is given out.
 #[derive(Debug, PartialEq, Eq)]
 enum Wanted {
     Nothing,
@@ -37,13 +35,13 @@ enum Wanted {
 /// One thread's reads.
 #[derive(Debug, Default)]
 struct Stream {
-    /// The end of the last range.
+    /// Where the last range ended.
     next: AtomicU64,
-    /// The number of bytes to request ahead.
+    /// Bytes that are asked for ahead.
     ahead: AtomicU64,
 }
 
-/// A map, and the ranges of it that were requested.
+/// A map, and what of it was asked for.
 #[derive(Debug)]
 pub(super) struct Advised {
     map: Arc<Mmap>,
@@ -59,7 +57,7 @@ struct Asked {
 }
 
 impl Advised {
-    /// Advises the map as read at random, and its ends as needed. The system may ignore the advice.
+    /// Advises the map as read at random, and its ends as needed. The system may refuse: it then reads as it likes.
     pub(super) fn new(map: Arc<Mmap>) -> Self {
         let advised = Advised { asked: Asked::new(map.len() as u64), map };
         #[cfg(unix)]
@@ -85,7 +83,7 @@ impl Advised {
             };
             let at = usize::try_from(range.start).expect("inside the map");
             let len = usize::try_from(range.end - range.start).expect("inside the map");
-            // Refused advice costs only speed.
+            // Advice that is refused costs speed alone.
             let _ = self.map.advise_range(advice, at, len);
         }
         #[cfg(not(unix))]
@@ -119,21 +117,21 @@ impl Asked {
                 Wanted::Normal(self.mark(offset, len))
             };
         }
-        // Half of the bytes requested ahead are still to come when the next are requested.
+        // Half of what was asked for ahead is still to come when the next is asked for.
         let front = (end + before / 2).min(self.len);
         if len < LONG && self.has(offset, front) {
             return Wanted::Nothing;
         }
         let more = if follows { (before * 2).clamp(AHEAD.start, AHEAD.end) } else { 0 };
         if follows && self.has(end, front) && before > 0 {
-            // Enough bytes are already requested.
+            // Enough is on its way.
             return Wanted::Read(self.mark(offset, len));
         }
         ahead.store(more, Ordering::Relaxed);
         Wanted::Read(self.mark(offset, (end + more).min(self.len) - offset))
     }
 
-    /// Returns true if all granules of a range were advised.
+    /// Whether all granules of a range were advised.
     fn has(&self, start: u64, end: u64) -> bool {
         (start / GRANULE..end.div_ceil(GRANULE)).all(|granule| {
             let word = &self.granules[usize::try_from(granule / 64).expect("a granule of the map")];
@@ -141,7 +139,7 @@ impl Asked {
         })
     }
 
-    /// Marks a range as advised. Returns the bytes of its granules.
+    /// Notes a range as advised; gives its granules.
     fn mark(&self, start: u64, len: u64) -> Range<u64> {
         let (first, last) = (start / GRANULE, (start + len).div_ceil(GRANULE));
         for granule in first..last {

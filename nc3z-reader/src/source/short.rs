@@ -1,4 +1,4 @@
-//! A small archive in the short form, read as the equivalent long form (`spec/archive.md`, section 12).
+//! A small archive in the short form, as the long one that it stands for (`spec/archive.md`, section 12).
 
 use super::{ByteSource, MemorySource, SharedSource};
 use crate::error::{Error, Result};
@@ -8,17 +8,17 @@ use nc3z_format::archive::short::{self, Expanded, Outside};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The first bytes show whether a file is an archive in the short form.
+/// Bytes that tell whether a file is an archive in the short form.
 const START: usize = 10;
 
-/// Facts about the stored file of an archive in the short form.
+/// What the file of an archive in the short form has too few or too many.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ShortFacts {
-    /// Length of the file in bytes.
+    /// Bytes of the file.
     pub(crate) stored_len: u64,
-    /// Bytes that are missing at the end of the file.
+    /// Bytes that it lacks at its end.
     pub(crate) missing: u64,
-    /// Bytes after the end of the archive.
+    /// Bytes behind its end.
     pub(crate) extra: u64,
     directory_end: u64,
     outside: Arc<[Outside]>,
@@ -26,7 +26,7 @@ pub(crate) struct ShortFacts {
 }
 
 impl ShortFacts {
-    /// The bytes of the file from which these bytes of the long form are made.
+    /// The bytes of the file that bytes of the long form come of.
     pub(crate) fn in_file(&self, long: &Range<u64>) -> Range<u64> {
         if long.is_empty() {
             return long.clone();
@@ -35,14 +35,13 @@ impl ShortFacts {
         outside.map_or(0..self.directory_end, |o| o.stored.clone())
     }
 
-    /// The stored bytes for `bytes` bytes of the original, in proportion. `None` unless the file is
-    /// compressed as a whole.
+    /// The bytes of the file that so many bytes of the original take, where that is packed as a whole.
     pub(crate) fn share(&self, bytes: u64, original_len: u64) -> Option<u64> {
         let share = u128::from(self.directory_end) * u128::from(bytes) / u128::from(original_len.max(1));
         u64::try_from(share).ok().filter(|_| self.is_whole)
     }
 
-    /// The error for a file that ends early.
+    /// The error that says that the file ends early.
     pub(crate) fn missing(&self) -> Option<Error> {
         let truncated = || FormatError::truncated("archive", self.stored_len, "payload", self.missing, 0);
         (self.missing > 0).then(|| truncated().into())
@@ -56,8 +55,7 @@ struct ShortSource {
     identity: Option<Arc<str>>,
 }
 
-/// Returns the source unchanged. If it is an archive in the short form, returns its long form and the facts
-/// about it.
+/// The source as it is, or, where it is an archive in the short form, as the long one; and what is to be told of it then.
 ///
 /// # Errors
 /// The source cannot be read; an archive in the short form whose prefix or directory is damaged.
@@ -67,11 +65,11 @@ pub(crate) fn expanded(source: &SharedSource) -> Result<(SharedSource, Option<Sh
     if len < START as u64 {
         return Ok((Arc::clone(source), None));
     }
-    // A read error here is ignored: the reader of these bytes reports it.
+    // What cannot be read here is told by who reads what stands here.
     if source.read_into(0, &mut start).is_err() || !short::is_short(&start) {
         return Ok((Arc::clone(source), None));
     }
-    // Bytes after the longest possible short form are no part of it.
+    // What is behind the longest short form is no part of it.
     let most = len.min(short::SHORT_LEN as u64);
     let stored = source.read_at(0, usize::try_from(most).expect("64 KiB"))?;
     let Expanded { bytes, missing, extra, directory_end, outside } = short::expand(&stored)?;

@@ -1,5 +1,4 @@
-//! Reads byte ranges of an array's flattened form, for all kinds of tiles: planned, then read window by
-//! window.
+//! Byte ranges of an array's flattened form, whatever its tiles: planned, and carried out window by window.
 
 use super::fetch::WINDOW_TILES;
 use super::{TileStore, in_windows};
@@ -15,7 +14,7 @@ use nc3z_format::{Plan, runs};
 
 /// Reads of fewer bytes than this are done on the calling thread.
 const PARALLEL_FROM: usize = 2 << 20;
-/// Largest number of bytes of tiles that are decoded apart from their place at a time.
+/// Bytes of tiles that are decoded apart from their place at a time.
 const APART_LEN: u64 = 16 << 20;
 
 /// A contiguous part of an output that comes from one array.
@@ -26,7 +25,7 @@ pub(crate) struct Piece<'w> {
     pub(crate) out: &'w mut [u8],
 }
 
-/// Describes the tiles of an array in bytes, so that a run of bytes is one or a few hyperslabs.
+/// The tiles of an array over its bytes, so that a run of bytes is a hyperslab or a few.
 pub(crate) fn flat_tiling(info: &ArrayInfo) -> Result<Tiling> {
     let total = info.total_bytes();
     Ok(match info.linear_tile_len() {
@@ -35,9 +34,8 @@ pub(crate) fn flat_tiling(info: &ArrayInfo) -> Result<Tiling> {
     })
 }
 
-/// Plans to read a run of `len` bytes from byte `first` on. The outputs of the plans follow each other, and
-/// each plan has its length. A linear array needs one plan, a chunked array at most twice as many as it has
-/// dimensions.
+/// How a run of `len` bytes from byte `first` on is read: plans whose outputs follow each other, each with its length. Of
+/// a linear array it is one plan; of a chunked one, at most twice as many as there are dimensions.
 pub(crate) fn plans_of_run(
     tiling: &Tiling,
     first: u64,
@@ -50,8 +48,7 @@ pub(crate) fn plans_of_run(
     })
 }
 
-/// Fills `out` with bytes of an array's flattened form, from byte `first` on. All of these bytes must be
-/// present.
+/// Fills `out` with bytes of an array's flattened form, from byte `first` on, all of which must be present.
 pub(crate) fn read_run(
     store: &TileStore,
     near: &Near,
@@ -82,11 +79,11 @@ struct Run<'r> {
     parallel: bool,
 }
 
-/// The way to read one tile.
+/// What is done with one tile.
 enum Work<'w> {
-    /// Decode the tile in its final place.
+    /// Decode it where it belongs.
     Whole(TileKey, &'w mut [u8]),
-    /// Decode the tile elsewhere; this many of its bytes will be copied.
+    /// Decode it apart; so many of its bytes will be copied.
     Apart(TileKey, u64),
 }
 
@@ -113,8 +110,7 @@ impl Run<'_> {
         })
     }
 
-    /// Reads the next tiles: those that are decoded in place, and as many others as may be held at a time.
-    /// Returns false after the last.
+    /// Reads the next tiles: those that are decoded in place, and as many others as may be held at a time. False after the last.
     fn read_batch(
         &self,
         tiles: &mut dyn Iterator<Item = TilePlan<'_>>,
@@ -128,7 +124,7 @@ impl Run<'_> {
             && let Some(tile) = tiles.next()
         {
             let key = self.key(&tile);
-            // Whole tiles are in the order of the output.
+            // Whole tiles come in the order of the output.
             let place = tile.whole.and_then(|dst| usize::try_from(dst).ok()?.checked_sub(at));
             if let Some(skip) = place {
                 let len = usize::try_from(tile.elements).expect("inside the run, which is in memory");
@@ -144,8 +140,7 @@ impl Run<'_> {
         if work.is_empty() {
             return Ok(false);
         }
-        // Partial linear tiles are at the ends of the run, where the next read may begin. Chunks extend over
-        // many runs.
+        // Parts of linear tiles are at the ends of the run, where the next read may begin; chunks lie across many runs.
         let keep = !self.parallel || self.info.linear_tile_len().is_some();
         let decode = |work: Work<'_>| -> Result<Option<Bytes>> {
             match work {

@@ -8,7 +8,7 @@ use nc3z_reader::source::MemorySource;
 use nc3z_reader::{Archive, OpenOptions};
 use std::sync::Arc;
 
-/// The changes of the second generation.
+/// What the second generation changed.
 pub(crate) struct Changed {
     /// The archive of two generations.
     pub(crate) bytes: Vec<u8>,
@@ -110,7 +110,7 @@ pub(crate) enum NamedHead {
     Same,
     /// These bytes, its own.
     Own(Vec<u8>),
-    /// A section at another place.
+    /// What stands elsewhere.
     At(SectionEntry),
 }
 

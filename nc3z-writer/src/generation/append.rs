@@ -72,7 +72,7 @@ pub(crate) struct InPlace {
 /// # Errors
 /// Another process has the lock or has replaced the file, the file's mode forbids writing, or the file system
 /// has no locks.
-pub(crate) fn lock(file: &File, path: &Path) -> Result<()> {
+pub fn lock(file: &File, path: &Path) -> Result<()> {
     // The run that creates a temporary file has its lock, and other runs do not use the file.
     if path.file_name().is_some_and(is_temporary_name) {
         return Ok(());

@@ -20,7 +20,8 @@ mod sink;
 pub(crate) mod slots;
 mod writer;
 
-pub(crate) use append::{InPlace, append, lock};
+pub use append::lock;
+pub(crate) use append::{InPlace, append};
 pub(crate) use blocks::WholeContainer;
 pub(crate) use ending::{Ending, Unsealed, version_number};
 pub(crate) use held::Held;

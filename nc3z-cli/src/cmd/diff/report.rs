@@ -1,4 +1,4 @@
-//! Reports the differences, as text and as JSON.
+//! What differs, in words and as JSON.
 
 use crate::cmd::read::values::number;
 use crate::output::table::count;
@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::Write;
 
-/// The number of values of an attribute that are shown.
+/// Values of an attribute that are shown.
 const SHOWN: usize = 8;
-/// The number of characters of a text attribute that are shown.
+/// Characters of a text attribute that are shown.
 const SHOWN_TEXT: usize = 120;
 
-/// Writes a line for each difference.
+/// A line for each difference.
 pub(super) fn write(
     report: &Report,
     exact: bool,
@@ -72,7 +72,7 @@ fn attribute(out: &mut dyn Write, variable: &str, d: &AttributeDiff) -> Result<(
     Ok(())
 }
 
-/// Returns a short form of an attribute's value.
+/// An attribute's value in short.
 fn shown(attribute: &Attribute) -> String {
     if attribute.ty == NcType::Char {
         let all = String::from_utf8_lossy(&attribute.values);
@@ -87,7 +87,7 @@ fn shown(attribute: &Attribute) -> String {
     format!("{}{more}", words.join(", "))
 }
 
-/// Formats one element.
+/// One element.
 fn element(ty: NcType, bytes: &[u8]) -> String {
     if ty == NcType::Char {
         return format!("'{}'", bytes.escape_ascii());
@@ -192,14 +192,14 @@ fn write_values(
     Ok(())
 }
 
-/// Formats six digits.
+/// Six digits.
 fn short(x: f64) -> String {
     let words = format!("{x:.5e}");
     let exact: f64 = words.parse().unwrap_or(x);
     format!("{exact:?}")
 }
 
-/// Returns the differences as JSON.
+/// The same for programs.
 pub(super) fn json(report: &Report, names: &[String; 2], equal: bool) -> Value {
     let dimensions: Vec<Value> = report
         .dimensions

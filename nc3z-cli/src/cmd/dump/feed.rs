@@ -1,14 +1,13 @@
-//! Reads a variable's values in row-major order, in pieces: from an archive or a classic file, complete or
-//! truncated.
+//! A variable's values in row-major order, piece by piece: archive or classic file, whole or cut short.
 
 use anyhow::{Context, Result};
 use nc3z_format::classic::{VarId, VarLayout};
 use nc3z_format::tile::TileLayout;
 use nc3z_reader::{Dataset, Variable};
 
-/// The number of bytes read at once: enough to decode several tiles in parallel.
+/// Bytes read at once: enough to decode several tiles in parallel.
 const PIECE_LEN: u64 = 4 << 20;
-/// The maximal number of bytes read at once, for large chunks: a row of chunks should be decoded only once.
+/// Bytes read at once at most, where chunks ask for more: a row of chunks should be decoded once.
 const MAX_PIECE_LEN: u64 = 64 << 20;
 
 /// Reads one variable from its first value to its last.
@@ -16,8 +15,7 @@ pub(super) struct Feed<'a> {
     dataset: &'a Dataset,
     id: VarId,
     place: &'a VarLayout,
-    /// All bytes according to the header, the bytes of complete elements in the file, and the number of these
-    /// that were returned.
+    /// All bytes the header claims, those the file holds as whole elements, and how many of the first were given out.
     total: u64,
     present: u64,
     at: u64,
@@ -39,17 +37,17 @@ impl<'a> Feed<'a> {
         Ok(Feed { dataset, id, place, total, present, at: 0, piece_len, buffer: Vec::new() })
     }
 
-    /// Returns the number of values according to the header.
+    /// Values that the header claims.
     pub(super) fn len(&self) -> u64 {
         self.total / self.place.element_size()
     }
 
-    /// Returns the number of values that the file does not contain completely.
+    /// Values that the file does not hold whole.
     pub(super) fn missing(&self) -> u64 {
         (self.total - self.present) / self.place.element_size()
     }
 
-    /// Returns the next complete values; `None` after the last.
+    /// The next values, whole ones; `None` behind the last.
     pub(super) fn next_piece(&mut self) -> Result<Option<&[u8]>> {
         let len = self.piece_len.min(self.total - self.at);
         if len == 0 {
@@ -68,7 +66,7 @@ impl<'a> Feed<'a> {
         Ok(Some(&self.buffer))
     }
 
-    /// Reads the element that the end of the file cuts: only its first bytes exist.
+    /// The element that the end of the file cuts through: its first bytes are there.
     fn read_cut_element(&mut self, at: usize) -> Result<()> {
         let (place, size) = (self.place, self.place.element_size());
         let (record, within) = if place.is_record {
@@ -86,7 +84,7 @@ impl<'a> Feed<'a> {
     }
 }
 
-/// Returns the number of bytes to read at once: whole tiles, whole rows of chunks.
+/// Bytes to read at once: whole tiles, whole rows of chunks.
 fn piece_len(variable: &Variable) -> Result<u64> {
     let size = variable.ty().size() as u64;
     let unit = match variable.tiling()?.layout() {

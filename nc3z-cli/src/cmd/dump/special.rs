@@ -1,5 +1,4 @@
-//! Special attributes of an archive's variables, as ncdump prints them for netCDF-4 files: chunks and
-//! filters.
+//! Special attributes of an archive's variables, as ncdump prints them of netCDF-4 files: how a variable is cut and filtered.
 
 use crate::cmd::info::notation::hdf5_text;
 use anyhow::Result;
@@ -12,13 +11,12 @@ use nc3z_reader::Archive;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// HDF5's numbers of the filters that have their own attributes.
+/// HDF5's numbers of the filters that have attributes of their own.
 const DEFLATE: u32 = 1;
 const SHUFFLE: u32 = 2;
 const FLETCHER32: u32 = 3;
 
-/// Returns those of the variables with a requested chain, if HDF5 or NumCodecs have names for it. All other
-/// variables are printed like the original.
+/// Those of the variables whose chain was asked for, where HDF5 or NumCodecs have names for it. All others print as the original does.
 pub(super) fn of(archive: &Archive) -> Result<BTreeMap<VarId, Vec<Special>>> {
     let costs = Costs::of(archive, archive.source())?;
     let mut all = BTreeMap::new();
@@ -29,7 +27,7 @@ pub(super) fn of(archive: &Archive) -> Result<BTreeMap<VarId, Vec<Special>>> {
         {
             continue;
         }
-        // A single chain for all tiles, as in those formats.
+        // One chain for all tiles, as in those formats.
         let mut numbers = cost.chains.keys();
         let (Some(number), None) = (numbers.next(), numbers.next()) else { continue };
         let Some(chain) =
@@ -42,7 +40,7 @@ pub(super) fn of(archive: &Archive) -> Result<BTreeMap<VarId, Vec<Special>>> {
             specials.push(Special::text("_Storage", "chunked"));
             specials.push(Special::integers("_ChunkSizes", shape));
         }
-        // ncdump prints `_Codecs` only for NCZarr, which has no other names for them.
+        // ncdump prints `_Codecs` of NCZarr only, which has no other words for them.
         match (chain.spec().to_hdf5(), chain.spec().to_numcodecs()) {
             (Ok(filters), _) => specials.extend(of_filters(&filters)),
             (Err(_), Ok(codecs)) => {
@@ -51,18 +49,17 @@ pub(super) fn of(archive: &Archive) -> Result<BTreeMap<VarId, Vec<Special>>> {
             (Err(_), Err(_)) => continue,
         }
         if variable.ty.size() > 1 {
-            // Tiles have the byte order of the classic format.
+            // Tiles hold elements in the byte order of the classic format.
             specials.push(Special::text("_Endianness", "big"));
         }
-        // Every tile is stored, as in a file that nccopy makes from a classic file.
+        // Every tile is stored, as in what nccopy makes of a classic file.
         specials.push(Special::text("_NoFill", "true"));
         all.insert(id, specials);
     }
     Ok(all)
 }
 
-/// Returns the attributes of HDF5's filters in the order of ncdump: the checksum, shuffle and deflate have
-/// their own attributes, `_Filter` lists all others.
+/// The attributes of HDF5's filters in the order of ncdump: the checksum, shuffle and deflate have their own, `_Filter` has all others.
 fn of_filters(filters: &[Hdf5Filter]) -> Vec<Special> {
     let last = |number: u32| filters.iter().rfind(|filter| filter.id == number);
     let mut specials = Vec::new();
@@ -75,19 +72,18 @@ fn of_filters(filters: &[Hdf5Filter]) -> Vec<Special> {
     match rebuilt(filters, &others) == filters {
         true if others.is_empty() => {}
         true => specials.push(Special::text("_Filter", &hdf5_text(&others))),
-        // In another order, since the separate attributes would lose it.
+        // Another order: the names alone would lose it.
         false => specials.push(Special::text("_Filter", &all)),
     }
     specials
 }
 
-/// Returns the filters without their own attribute.
+/// The filters without an attribute of their own.
 fn unnamed(filters: &[Hdf5Filter]) -> Vec<Hdf5Filter> {
     filters.iter().filter(|filter| ![DEFLATE, SHUFFLE, FLETCHER32].contains(&filter.id)).cloned().collect()
 }
 
-/// Returns the chain that netCDF-C builds from the attributes: the checksum first, then shuffle, deflate and
-/// all others, each once.
+/// The chain that netCDF-C builds of the attributes: the checksum first, then shuffle, deflate and all others, each named one once.
 fn rebuilt(filters: &[Hdf5Filter], others: &[Hdf5Filter]) -> Vec<Hdf5Filter> {
     let named = [FLETCHER32, SHUFFLE, DEFLATE];
     let named = named.iter().filter_map(|number| filters.iter().rfind(|filter| filter.id == *number));

@@ -1,5 +1,4 @@
-//! Commands that edit the content of an archive, as a new version: `att`, `rename`, `set`, `append`; and
-//! `gc`, which drops versions.
+//! Commands that edit what an archive holds, as a new version: `att`, `rename`, `set`, `append`; and `gc`, which drops versions.
 
 mod append;
 mod att;
@@ -22,7 +21,7 @@ use nc3z_writer::WriterOptions;
 use nc3z_writer::edit::Edit;
 use std::path::Path;
 
-/// Opens an archive for editing.
+/// Opens an archive for edits.
 fn open(path: &Path, args: &EditArgs) -> Result<Edit> {
     if !path.is_file() {
         bail!("`{}` is no file", path.display());
@@ -39,7 +38,7 @@ fn progress_of(len: u64, path: &Path) -> Progress {
     Progress::new(len, crate::cmd::shown(path))
 }
 
-/// Commits the edits, and reports the result.
+/// Commits what was edited and tells of it.
 fn commit(mut edit: Edit, path: &Path, args: &EditArgs) -> Result<Exit> {
     let note = super::versions::note_of(&args.note);
     let progress = progress_of(edit.archive().original_len(), path);

@@ -1,6 +1,5 @@
-//! Prints a line for each value, preceded by each dimension's coordinate. `csv` has a column for each
-//! dimension, with its index if it has no coordinate. `text` with coordinates prints `lat[3]=-89.0
-//! lon[4]=21.0 tas=1.5`, like ncks.
+//! A line for each value, before it each dimension's coordinate. `csv`: a column for each dimension, its index where it has no coordinate.
+//! `text` with coordinates: `lat[3]=-89.0 lon[4]=21.0 tas=1.5`, as ncks prints.
 
 use super::Sink;
 use super::items::{Items, show};
@@ -14,37 +13,37 @@ use nc3z_reader::{Dataset, Variable};
 use std::fmt::Write as _;
 use std::io::Write;
 
-/// The format of lines.
+/// How lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
-    /// A header line; cells separated by commas.
+    /// A line of heads; cells with commas between them.
     Csv,
-    /// Each value with its name, separated by blanks.
+    /// Each value with its name, blanks between them.
     Named,
 }
 
-/// The format of coordinates.
+/// How coordinates are shown.
 #[derive(Debug, Clone, Copy)]
 struct Shown {
     decoded: bool,
-    /// The text of a missing value.
+    /// What a missing value is.
     nothing: &'static str,
 }
 
 /// The cells of one dimension.
 struct Column {
-    /// The text before the value, if values have names.
+    /// In front of the value, where values are named.
     name: Option<String>,
     /// The coordinate of the dimension, and its stored values at the selected indices.
     coordinates: Option<(Coordinate, Vec<u8>)>,
-    /// The format of these values.
+    /// How these are shown.
     shown: Shown,
-    /// The position of the current index among the selected ones, and its text.
+    /// Which of the selected indices is current, and how it reads.
     at: u64,
     cell: String,
 }
 
-/// Writes lines as items arrive.
+/// Writes lines as items come.
 pub(super) struct Csv<'o> {
     out: &'o mut dyn Write,
     items: Items<'o>,
@@ -52,7 +51,7 @@ pub(super) struct Csv<'o> {
     counts: Vec<u64>,
     selection: Selection,
     columns: Vec<Column>,
-    /// The separator between cells, and before the value.
+    /// What stands between cells, and in front of the value.
     between: char,
     value_name: Option<String>,
     line: String,
@@ -74,7 +73,7 @@ impl<'o> Csv<'o> {
         let dims = variable.dimensions().zip(&variable.header().dimensions);
         for (d, (dim, id)) in dims.enumerate().take(counts.len()) {
             heads.push(quoted(&text::name(&dim.name)));
-            // Times from another variable are not stored values of this dimension.
+            // Times of another variable are no stored values of this dimension.
             let found =
                 if shown.decoded { Coordinate::of(dataset, *id) } else { Coordinate::own(dataset, *id) };
             let coordinates = match found {
@@ -129,7 +128,7 @@ impl Sink for Csv<'_> {
             }
             line.push('\n');
             out.write_all(line.as_bytes())?;
-            // Moves to the next item: the last dimension runs fastest.
+            // The next item's place: the last dimension runs fastest.
             for d in (0..columns.len()).rev() {
                 let next = (columns[d].at + 1) % counts[d];
                 set(&mut columns[d], selection, d, next);
@@ -146,7 +145,7 @@ impl Sink for Csv<'_> {
     }
 }
 
-/// Moves to the `n`-th selected index of a dimension.
+/// Goes to the `n`-th selected index of a dimension.
 fn set(column: &mut Column, selection: &Selection, dim: usize, n: u64) {
     column.at = n;
     column.cell.clear();
@@ -164,7 +163,7 @@ fn set(column: &mut Column, selection: &Selection, dim: usize, n: u64) {
             let item = &values[at..at + len];
             let value = match &column.name {
                 _ if column.shown.decoded => Some(coordinate.value(item)),
-                // Values with names are for people, who need unpacked coordinates.
+                // Values with names are for people, to whom a packed coordinate says nothing.
                 Some(_) => coordinate.unpacked(item),
                 None => None,
             };
@@ -178,7 +177,7 @@ fn set(column: &mut Column, selection: &Selection, dim: usize, n: u64) {
     }
 }
 
-/// Returns a cell, in quotes if it has a comma, a quote, or a blank at an end.
+/// In quotes where a comma, a quote or a blank end asks for them.
 fn quoted(cell: &str) -> String {
     if cell.contains([',', '"']) || cell.trim() != cell {
         format!("\"{}\"", cell.replace('"', "\"\""))

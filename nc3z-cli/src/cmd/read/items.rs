@@ -1,5 +1,4 @@
-//! The content of one cell of the output: a number, or for text variables a string from each row of the last
-//! dimension.
+//! What one cell of the output is: a number, or, of text variables, a string from each row of the last dimension.
 
 use super::values;
 use crate::output::text;
@@ -9,19 +8,19 @@ use nc3z_format::decode_value::{Decoding, Value};
 use nc3z_look::selection::Selection;
 use nc3z_reader::Variable;
 
-/// Divides a stream of bytes into items.
+/// Cuts a stream of bytes into items.
 pub(super) struct Items<'a> {
     ty: NcType,
-    /// The conversion of numbers; none for stored values.
+    /// How numbers are shown, if not as they are stored.
     decoding: Option<&'a Decoding>,
-    /// The length of an item in bytes.
+    /// Bytes of an item.
     len: usize,
-    /// The start of an item that the next block completes.
+    /// Beginning of an item that the next block ends.
     rest: Vec<u8>,
 }
 
 impl<'a> Items<'a> {
-    /// Returns the items of a selection, and their number along each dimension.
+    /// The items of a selection, and their number along each dimension.
     pub(super) fn of(
         variable: &Variable,
         decoding: Option<&'a Decoding>,
@@ -35,17 +34,17 @@ impl<'a> Items<'a> {
         Ok((Items { ty, decoding: decoding.filter(|_| ty != NcType::Char), len, rest: Vec::new() }, counts))
     }
 
-    /// Returns the type of the variable.
+    /// Type of the variable.
     pub(super) fn ty(&self) -> NcType {
         self.ty
     }
 
-    /// Returns the conversion of numbers; none for stored values.
+    /// How numbers are shown, if not as they are stored.
     pub(super) fn decoding(&self) -> Option<&'a Decoding> {
         self.decoding
     }
 
-    /// Calls `sink` with each item that the next block completes.
+    /// Calls `sink` with each item that the next block ends.
     pub(super) fn cut(&mut self, mut bytes: &[u8], sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         if !self.rest.is_empty() {
             let missing = (self.len - self.rest.len()).min(bytes.len());
@@ -63,7 +62,7 @@ impl<'a> Items<'a> {
     }
 }
 
-/// Appends an item as plain text, with control characters escaped. A missing value is printed as `nothing`.
+/// Appends an item as plain text; control characters are escaped. A missing value is `nothing`.
 pub(super) fn show(out: &mut String, ty: NcType, decoding: Option<&Decoding>, nothing: &str, item: &[u8]) {
     match decoding.map(|decoding| decoding.value(item)) {
         Some(Value::Missing) => out.push_str(nothing),

@@ -1,14 +1,12 @@
-//! Formats values as text, with the fewest digits that give the same number again.
+//! Values as text: the shortest digits that give the same number back.
 
 use nc3z_format::NcType;
 use nc3z_format::decode_value::{Number, Value};
 use std::fmt::Write as _;
 
-/// Appends one number, big-endian in `bytes`. Floats have a point or an exponent, so that they differ from
-/// integers.
+/// Appends one number, big-endian in `bytes`. Floats keep a point or an exponent, so that they are told from integers.
 pub(crate) fn number(out: &mut String, ty: NcType, bytes: &[u8]) {
-    // The same text as of `Value`, but faster: that way would take a tenth of the time of reading a variable
-    // of floats.
+    // As `Value` shows them, without the detour: it would take a tenth of the time of reading a variable of floats.
     let _ = match stored(ty, bytes) {
         Value::Single(x) => write!(out, "{x:?}"),
         Value::Double(x) => write!(out, "{x:?}"),
@@ -20,7 +18,7 @@ pub(crate) fn number(out: &mut String, ty: NcType, bytes: &[u8]) {
     };
 }
 
-/// Returns a stored element.
+/// An element as it is stored.
 fn stored(ty: NcType, bytes: &[u8]) -> Value {
     #[expect(clippy::cast_possible_truncation, reason = "it is stored as a float")]
     match (ty, Number::of(ty, bytes)) {
@@ -30,7 +28,7 @@ fn stored(ty: NcType, bytes: &[u8]) -> Value {
     }
 }
 
-/// Appends one number as JSON. JSON has no infinities and NaN: `"NaN"`, `"inf"`, `"-inf"` are strings.
+/// The same for JSON, which has no word for what is not finite: `"NaN"`, `"inf"`, `"-inf"` are strings.
 pub(crate) fn json_number(out: &mut String, ty: NcType, bytes: &[u8]) {
     let begin = out.len();
     number(out, ty, bytes);
@@ -40,7 +38,7 @@ pub(crate) fn json_number(out: &mut String, ty: NcType, bytes: &[u8]) {
     }
 }
 
-/// Appends a decoded value as JSON: `null` if it is missing, a string for a time.
+/// A value that is shown, for JSON: `null` where it is missing, a string for a time.
 pub(super) fn json_value(out: &mut String, value: Value) {
     let _ = match value {
         Value::Missing => write!(out, "null"),
@@ -51,7 +49,7 @@ pub(super) fn json_value(out: &mut String, value: Value) {
     };
 }
 
-/// Returns text without its trailing zero bytes. Bytes that are not UTF-8 become `\xff`.
+/// Text without the zero bytes that fill it up; bytes that are not UTF-8 as `\xff`.
 pub(super) fn string(bytes: &[u8]) -> String {
     let end = bytes.iter().rposition(|b| *b != 0).map_or(0, |n| n + 1);
     let mut out = String::new();

@@ -1,5 +1,4 @@
-//! Squarified treemaps: rectangles with areas proportional to sizes, as close to squares as possible (Bruls,
-//! Huizing, van Wijk, 2000).
+//! Squarified treemaps: rectangles whose areas are as sizes are, as near to squares as can be (Bruls, Huizing, van Wijk, 2000).
 
 /// A rectangle.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -11,7 +10,7 @@ pub(super) struct Rect {
 }
 
 impl Rect {
-    /// Returns the rectangle without a margin, and without a strip at the top.
+    /// The same less a margin, and a strip at the top.
     pub(super) fn inside(self, margin: f64, top: f64) -> Self {
         Rect {
             x: self.x + margin,
@@ -22,7 +21,7 @@ impl Rect {
     }
 }
 
-/// Returns a rectangle for each size. Sizes must be in descending order. A size of zero has no area.
+/// A place for each size; sizes are in descending order. Those that are zero have no area.
 pub(super) fn squarify(sizes: &[f64], mut room: Rect) -> Vec<Rect> {
     let total: f64 = sizes.iter().sum();
     let scale = if total > 0.0 { room.width * room.height / total } else { 0.0 };
@@ -42,7 +41,7 @@ pub(super) fn squarify(sizes: &[f64], mut room: Rect) -> Vec<Rect> {
     out
 }
 
-/// Returns the largest ratio of sides in a row along `side`.
+/// The worst ratio of sides in a row along `side`.
 fn worst(row: &[f64], side: f64) -> f64 {
     let sum: f64 = row.iter().sum();
     let (largest, smallest) =
@@ -54,7 +53,7 @@ fn worst(row: &[f64], side: f64) -> f64 {
     (side * largest / (sum * sum)).max(sum * sum / (side * smallest))
 }
 
-/// Places a row along the shorter side, and returns the remaining rectangle.
+/// Lays a row along the shorter side, and gives the room that is left.
 fn lay(row: &[f64], room: Rect, out: &mut Vec<Rect>) -> Rect {
     let sum: f64 = row.iter().sum();
     let Rect { mut x, mut y, width, height } = room;

@@ -1,8 +1,8 @@
-//! Checks bundles: each member by its name, and whether the index agrees with the ZIP's own directory.
+//! Bundles: each member by its name, and whether the index and the ZIP's own directory say the same.
 
 use super::Outcome;
 use crate::args::{OpenArgs, VerifyArgs};
-use crate::cmd::{member, stdin, url};
+use crate::cmd::{member, stdin, unbundle, url};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::Progress;
 use crate::output::{chain, text};
@@ -10,16 +10,18 @@ use anyhow::{Context, Result};
 use nc3z_aggregate::bundle::{Bundle, crc32_of};
 use nc3z_format::archive::constants::MAGIC;
 use nc3z_reader::Monitor;
-use nc3z_reader::source::{self, SharedSource};
+use nc3z_reader::source::{self, ByteSource, SharedSource};
+use rayon::prelude::*;
 use serde_json::json;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// The files and members to check by name, and the findings about the bundles themselves.
+/// What there is to check: files and members by name, and what was found out of the bundles themselves.
 #[derive(Default)]
 pub(super) struct Expanded {
     pub(super) paths: Vec<PathBuf>,
     pub(super) bundles: Vec<Outcome>,
-    /// The total number of bytes.
+    /// Bytes of all.
     pub(super) total: u64,
 }
 
@@ -40,14 +42,13 @@ pub(super) fn expand(paths: Vec<PathBuf>, args: &VerifyArgs) -> Expanded {
     out
 }
 
-/// Returns the members of a bundle by name, and differences between its index and its directory. None for a
-/// file that is not a bundle.
+/// The members of a bundle by name, and what its index and its directory say differently; nothing of what is no bundle.
 fn members(path: &Path, args: &VerifyArgs) -> Result<Option<(Vec<PathBuf>, Vec<String>)>> {
     let by_name = || path.extension().is_some_and(|e| e == "zip" || e == "tar");
     let is_bundle = match url::of(path) {
         _ if stdin::is(path) || member::of(path).is_some() => false,
         Some(_) => by_name(),
-        // A file that cannot be opened is reported when it is checked.
+        // What cannot be opened is told by who checks it.
         None => {
             path.is_file() && source::open(path, false).is_ok_and(|s| Bundle::is_bundle(&s).unwrap_or(false))
         }
@@ -62,7 +63,56 @@ fn members(path: &Path, args: &VerifyArgs) -> Result<Option<(Vec<PathBuf>, Vec<S
         whole.push(name);
         PathBuf::from(whole)
     };
-    Ok(Some((bundle.names().iter().map(inside).collect(), bundle.check()?)))
+    // Of packed members, their groups are checked, and named if they are damaged.
+    let groups: Vec<String> = bundle.groups().map(str::to_owned).collect();
+    let packed: HashSet<&str> = (0..groups.len()).flat_map(|n| bundle.members_of(n)).collect();
+    let plain = bundle.names().iter().filter(|name| !packed.contains(name.as_str()));
+    Ok(Some((groups.iter().chain(plain).map(inside).collect(), bundle.check()?)))
+}
+
+/// Adds the members of a damaged group that do not come back to what is said of it. If all members are asked for, they are looked at in sound groups,
+/// too.
+pub(super) fn add_hurt(path: &Path, args: &VerifyArgs, outcome: &mut Outcome) {
+    let Some((file, name)) = member::of(path) else { return };
+    if outcome.exit != Exit::Corrupt && !args.deep {
+        return;
+    }
+    let Ok(bundle) = member::open(&file, &open_args(args)) else { return };
+    let Some(number) = bundle.groups().position(|group| group == name) else { return };
+    let names: Vec<&str> = bundle.members_of(number).collect();
+    let is_hurt = |name: &&&str| match bundle.packed_member(name) {
+        Ok(Some(packed)) => unbundle::check_packed(&packed).is_err(),
+        _ => true,
+    };
+    let hurt: Vec<String> = names.par_iter().filter(is_hurt).map(|name| text::safe(name)).collect();
+    let shown = text::safe(&url::shown(path));
+    outcome.json["members"] = names.len().into();
+    outcome.json["damaged_members"] = json!(hurt);
+    if hurt.is_empty() {
+        outcome.lines.push(format!("{shown}: its {} members come back as they were", names.len()));
+        return;
+    }
+    outcome.exit = outcome.exit.max(Exit::Corrupt);
+    outcome.lines.push(format!("{shown}: {} of its {} members do not come back:", hurt.len(), names.len()));
+    outcome.lines.extend(hurt.iter().map(|name| format!("  {name}")));
+}
+
+/// Checks a packed member by its digest.
+fn packed_member(path: &Path, args: &VerifyArgs) -> Option<Outcome> {
+    let (file, name) = member::of(path)?;
+    let packed = match member::open(&file, &open_args(args)).and_then(|b| Ok(b.packed_member(&name)?)) {
+        Ok(packed) => packed?,
+        Err(e) => return Some(failed(path, e)),
+    };
+    Some(match unbundle::check_packed(&packed) {
+        Ok(()) => {
+            let shown = text::safe(&url::shown(path));
+            let words = format!("{shown}: packed, {}, SHA-256 as recorded", text::size(packed.len()));
+            let json = json!({"archive": shown, "kind": "packed member", "sound": true});
+            Outcome { path: path.to_owned(), exit: Exit::Done, lines: vec![words], json, error: None }
+        }
+        Err(e) => failed(path, e),
+    })
 }
 
 fn open_args(args: &VerifyArgs) -> OpenArgs {
@@ -91,20 +141,22 @@ fn failed(path: &Path, e: anyhow::Error) -> Outcome {
     Outcome { path: path.to_owned(), exit: of_error(&e), lines: vec![], json, error: Some(e) }
 }
 
-/// Returns the bytes of a member as stored in the bundle. None for a file that is not a member.
+/// The bytes of a member as the bundle has them; nothing of a file that is none.
 pub(super) fn source(path: &Path, args: &VerifyArgs) -> Result<Option<SharedSource>> {
     let Some((file, name)) = member::of(path) else { return Ok(None) };
     let open = open_args(args);
     match member::open(&file, &open)?.member_as_stored(&name)? {
         Some(source) => Ok(Some(source)),
-        // The error lists the existing members.
+        // With the names of those that there are.
         None => member::source(path, &open),
     }
 }
 
-/// Checks a member that is not an archive by the CRC-32 in the bundle. None for archives and for files that
-/// are not members.
+/// Checks a member that is no archive by the CRC-32 that the bundle has of it; nothing of archives and of files that are no members.
 pub(super) fn plain_member(path: &Path, args: &VerifyArgs, progress: &Progress) -> Option<Outcome> {
+    if let Some(outcome) = packed_member(path, args) {
+        return Some(outcome);
+    }
     let (file, name) = member::of(path)?;
     let checked = (|| {
         let source = source(path, args)?.context("it is not there")?;

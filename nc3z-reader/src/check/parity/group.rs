@@ -1,4 +1,4 @@
-//! Computes the lost members of one group from the remaining ones, a stripe of the shards' bytes at a time.
+//! One group: what is lost of it, computed from what is there, a stripe of the shards' bytes at a time.
 
 use crate::error::Result;
 use crate::parallel;
@@ -23,7 +23,7 @@ pub(super) type Recovered = (Member, Vec<u8>);
 /// The lost members of a group; each has `len` bytes.
 ///
 /// # Errors
-/// More members are lost than the group's parity can replace; errors of `read`.
+/// More are lost than the group can lose; what `read` says.
 pub(super) fn recover(
     code: &Interleave,
     group: u64,

@@ -1,5 +1,5 @@
-//! Chooses the generation to rebuild, and its blocks: the newest with an intact trailer or, if that is lost,
-//! with an intact commit block (`spec/archive.md`, section 10).
+//! Which generation is rebuilt, and of which blocks: the newest that a whole trailer ends or, where that is lost, that a whole commit block describes
+//! (`spec/archive.md`, section 10).
 
 use super::entry_points::EntryPoints;
 use super::probe::Probe;
@@ -15,9 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// All blocks of an archive whose headers are whole.
 pub(super) struct Probed {
-    /// All blocks except commits, in the order of the file.
+    /// But for those of commits, in the order of the file.
     pub(super) blocks: Vec<ProbedBlock>,
-    /// The intact commit blocks, by generation.
+    /// What commit blocks that are whole say, by generation.
     commits: BTreeMap<u32, Commit>,
     /// Blocks found of each generation.
     counts: BTreeMap<u32, u64>,
@@ -29,11 +29,11 @@ pub(super) struct Target {
     generation: u32,
     /// The generations whose blocks it refers to.
     chain: BTreeSet<u32>,
-    /// Its commit block.
+    /// What its commit block says.
     commit: Option<Commit>,
-    /// True if no trailer describes its content, but its commit block does.
+    /// True where no trailer says what it holds, but its commit block does.
     pub(super) is_by_commit: bool,
-    /// The place of its later head, if it has one.
+    /// Where its later head stands, if it has one.
     head: Option<IndexEntry>,
 }
 
@@ -73,8 +73,7 @@ impl Probed {
         Ok(found)
     }
 
-    /// Tiles that a generation of the target changed, for those generations that lost blocks or have
-    /// `damaged` containers or lists.
+    /// Tiles that a generation of the target changed, of those generations that lost blocks, or have containers or lists that are `damaged`.
     pub(super) fn missing<'a>(
         &'a self,
         target: &'a Target,
@@ -95,7 +94,7 @@ impl Probed {
 }
 
 impl Target {
-    /// The newest generation that can be distinguished from its neighbours.
+    /// The newest generation that can be told from those beside it.
     pub(super) fn choose(
         points: &EntryPoints,
         probed: &Probed,
@@ -105,7 +104,7 @@ impl Target {
         let by_trailer = points.trailer.as_ref().map(|(_, trailer)| trailer.generation);
         let by_slot = points.slots.newest().map(|slot| slot.generation);
         let first = probed.counts.keys().next().copied().unwrap_or(1);
-        // A generation that a slot names has been committed, whether its trailer is intact or not.
+        // What a slot names has been committed, whether its trailer is whole or not.
         let most = match by_trailer {
             Some(last) if !options.uncommitted => by_slot.unwrap_or(last).max(last),
             _ => u32::MAX,
@@ -120,8 +119,7 @@ impl Target {
         };
         let beyond: Vec<u32> = probed.counts.keys().copied().filter(|&g| g > generation).collect();
         report.uncommitted = beyond.iter().map(|g| probed.counts[g]).sum();
-        // An unfinished commit is no lost version. Without a trailer or a slot the two cannot be
-        // distinguished.
+        // A commit that did not finish is no version that is lost; without a trailer or a slot, nobody knows which it is.
         let is_known = by_slot.is_some() || (by_trailer.is_some() && points.superblock.is_ok());
         // Without its tags or its parity it is the same file.
         let version = match points.lost.as_ref().map(Error::kind) {
@@ -176,19 +174,18 @@ impl Target {
         }
     }
 
-    /// Returns true if blocks of this generation count.
+    /// Whether blocks of this generation count.
     pub(super) fn has(&self, generation: u32) -> bool {
         self.chain.contains(&generation)
     }
 
-    /// The commit block of the generation, if only the commit block describes its content.
+    /// The commit block of the generation, where that alone says what it holds.
     pub(super) fn by_commit(&self) -> Option<(u32, &Commit)> {
         let commit = self.commit.as_ref().filter(|_| self.is_by_commit);
         commit.map(|commit| (self.generation, commit))
     }
 
-    /// The index entry of the later head that the commit block names. `None` if the head is the head copy, or
-    /// if the head is unknown.
+    /// The index entry of the later head that the commit block names; `None` where the head is the head copy, or nothing says which it is.
     pub(super) fn head(&self) -> Option<IndexEntry> {
         self.head
     }

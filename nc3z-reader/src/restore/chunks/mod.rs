@@ -1,11 +1,9 @@
-//! Chunked arrays in a restore: a chunk extends over several windows, and is held until the stream has passed
-//! it.
+//! Chunked arrays in a rebuild: chunks lie across the stream of windows, and are held while it passes them.
 //!
-//! A *layer* is all chunks with the same index along the first dimension. It is a run of the flattened array.
-//! If a layer fits in [`HELD_LEN`] (for record variables: all their layers together), its chunks are decoded
-//! once, when the first window needs them. They are held until the stream has passed their last byte. Larger
-//! layers are rebuilt in *strips*, runs of at most that many bytes: a chunk is then decoded once for every
-//! strip that it meets.
+//! A *layer* is all chunks of one index of their grid along the first dimension; it is a run of the flattened array. Where a
+//! layer fits in [`HELD_LEN`] (record variables: all their layers together), its chunks are decoded once, when the first window
+//! needs them, and held until the stream has passed their last byte. Larger layers are rebuilt in *strips*, runs of
+//! at most that many bytes: a chunk is then decoded once for every strip that it meets.
 
 mod strip;
 
@@ -25,30 +23,30 @@ use strip::Strip;
 
 /// Bytes of decoded chunks, or of strips, that are held at a time.
 const HELD_LEN: u64 = 64 << 20;
-/// Bytes to hold a chunk besides its data.
+/// What holding a chunk costs besides its bytes.
 const HELD_COST: u64 = 128;
 /// Bytes that one task copies at a time.
 const PART_LEN: usize = 1 << 20;
 /// Pieces shorter than this are rebuilt together and then spread.
 const LONG_PIECE: usize = 16 << 10;
-/// Length in bytes of the largest chunk that is held because it is a member of a container.
+/// Bytes of the largest chunk that is held because it is a member of a container.
 const MEMBER_LEN: u64 = 1 << 20;
 
-/// The way in which each chunked array is restored.
+/// How each chunked array is restored.
 #[derive(Default)]
 pub(super) struct Chunks {
     arrays: BTreeMap<ArrayId, Way>,
 }
 
-/// The way in which one array is restored.
+/// How an array is rebuilt.
 struct Way {
-    /// The tiling of its bytes into chunks.
+    /// Its chunks over bytes.
     tiling: Tiling,
-    /// The current strip, if the layers are too large to be held.
+    /// Where its layers are too large to be held.
     strip: Option<Strip>,
 }
 
-/// Successive pieces of one array, copied by one task.
+/// Some pieces of one array that follow each other in it, copied by one task.
 struct Part<'w> {
     array: ArrayId,
     first: u64,
@@ -57,7 +55,7 @@ struct Part<'w> {
 }
 
 impl Chunks {
-    /// Decides how the chunked arrays of an archive are restored.
+    /// Works out how the chunked arrays of an archive are rebuilt.
     pub(super) fn new(archive: &Archive) -> Result<Self> {
         let mut chunks = Chunks::default();
         let mut records = Vec::new();
@@ -65,7 +63,7 @@ impl Chunks {
             let tiling = info.byte_tiling()?;
             let cost = layer_cost(&tiling);
             let Some(v) = archive.arrays().variable_of(info.id) else { continue };
-            // A layer of one record is released before the layer of the next variable is needed.
+            // A layer of one record is let go before the next variable's comes.
             let long = matches!(tiling.layout(), TileLayout::Chunked { shape, .. } if shape[0] > 1);
             if long && archive.variable_layout(v)?.is_record {
                 records.push((cost, info.id));
@@ -73,7 +71,7 @@ impl Chunks {
             let strip = (cost > HELD_LEN).then(|| Strip::new(HELD_LEN));
             chunks.arrays.insert(info.id, Way { tiling, strip });
         }
-        // The smallest layers are held, as many as fit. The others share the same amount again.
+        // The smallest layers are held, as many as fit; the others share as much again.
         records.sort_unstable();
         let mut room = HELD_LEN;
         let held = records.iter().take_while(|(cost, _)| {
@@ -91,19 +89,19 @@ impl Chunks {
         Ok(chunks)
     }
 
-    /// The best end for a window that begins at byte `begin` of an array and must end by `target`, so that it
-    /// does not need chunks of two layers where one suffices.
+    /// Where a window that begins at byte `begin` of an array and may not reach beyond `target` should end, so that it does not
+    /// need chunks of two layers where one will do.
     pub(super) fn border(&self, array: ArrayId, begin: u64, target: u64) -> Option<u64> {
         let layer = layer_len(&self.arrays.get(&array)?.tiling);
         Some(target / layer * layer).filter(|border| *border > begin)
     }
 
-    /// Returns true if the tiles of an array are fetched when a strip of it is restored.
+    /// Whether an array's tiles are fetched when a strip of it is restored.
     pub(super) fn fetches_itself(&self, array: ArrayId) -> bool {
         self.arrays.get(&array).is_some_and(|way| way.strip.is_some())
     }
 
-    /// Fills pieces of chunked arrays, all of one window, in the order of the window.
+    /// Fills pieces of chunked arrays, all of one window, in the order in which they stand in it.
     pub(super) fn fill(
         &mut self,
         archive: &Archive,
@@ -135,9 +133,8 @@ impl Chunks {
         })
     }
 
-    /// The chunks from which parts of windows are copied. A chunk that is a run of its part is decoded in
-    /// place, unless it is a member of a container. The members of a container are decoded together, so that
-    /// the container is decoded once.
+    /// The chunks that parts of windows are copied from. One that is a run of its part is decoded there, unless it is a member of a
+    /// container: members of one container are decoded together, so that none is decoded for each of them.
     fn needed(&self, store: &TileStore, near: &Near, parts: &[Part<'_>]) -> Result<Vec<TileKey>> {
         let mut needed = Vec::new();
         for part in parts {
@@ -155,7 +152,7 @@ impl Chunks {
         Ok(needed)
     }
 
-    /// Releases strips that end before byte `done` of the original.
+    /// Lets go of strips whose last byte lies before byte `done` of the original.
     pub(super) fn release(&mut self, archive: &Archive, done: u64) {
         for (array, way) in &mut self.arrays {
             if let Some(strip) = &mut way.strip {
@@ -165,7 +162,7 @@ impl Chunks {
     }
 }
 
-/// Returns true if the tiles of an array are chunks.
+/// Whether an array's tiles are chunks.
 pub(super) fn is_chunked(info: &ArrayInfo) -> bool {
     matches!(info.tiling.layout(), TileLayout::Chunked { .. })
 }
@@ -174,11 +171,11 @@ pub(super) fn is_chunked(info: &ArrayInfo) -> bool {
 fn layer_len(tiling: &Tiling) -> u64 {
     let TileLayout::Chunked { shape: chunk, .. } = tiling.layout() else { return tiling.elements() };
     let shape = tiling.shape();
-    // A tiling over bytes always has a last dimension.
+    // The last dimension of a tiling over bytes is always there.
     tiling.elements() / shape[0] * chunk[0].min(shape[0])
 }
 
-/// Bytes needed to hold a layer.
+/// Bytes that holding a layer takes.
 fn layer_cost(tiling: &Tiling) -> u64 {
     let TileLayout::Chunked { shape: chunk, .. } = tiling.layout() else { return u64::MAX };
     let layers = tiling.shape()[0].div_ceil(chunk[0]);
@@ -187,8 +184,7 @@ fn layer_cost(tiling: &Tiling) -> u64 {
     tiles.saturating_mul(tile.saturating_add(HELD_COST))
 }
 
-/// Cuts long pieces so that tasks have similar shares, and joins short pieces that follow each other in the
-/// array.
+/// Long pieces are cut so that tasks have like shares; short ones that follow each other in the array are put together.
 fn cut_into_parts<'w>(array: ArrayId, pieces: Vec<Piece<'w>>, parts: &mut Vec<Part<'w>>) {
     let mut together: Option<Part<'w>> = None;
     for Piece { first, out, .. } in pieces {
@@ -228,8 +224,8 @@ impl Part<'_> {
     }
 }
 
-/// Fills `out` with a run of the flattened array. Chunks that are a run themselves are decoded in place. Of
-/// held chunks, parts are copied.
+/// Fills `out` with a run of the flattened array: chunks that are a run themselves are decoded in place, of held ones the parts
+/// copied.
 fn fill_run(
     store: &TileStore,
     near: &Near,

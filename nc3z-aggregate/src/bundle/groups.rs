@@ -1,0 +1,109 @@
+//! Packed members of a bundle: their groups, the last ones of which stay open.
+
+use super::packed::Packed;
+use super::{Bundle, Directory};
+use crate::error::{Error, Result};
+use crate::pack::{DIRECTORY, Group, PackedMember, README, is_group_name};
+use nc3z_reader::OpenOptions;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Groups that stay open. Members that are read one after another are in one group or in the next.
+const OPEN: usize = 8;
+
+/// The groups of a bundle.
+#[derive(Default)]
+pub(super) struct Groups {
+    pub(super) packed: Packed,
+    /// The last ones that were used, the newest last.
+    open: Mutex<Vec<(usize, Arc<Group>)>>,
+}
+
+impl Groups {
+    pub(super) fn new(packed: Packed) -> Self {
+        Groups { packed, open: Mutex::default() }
+    }
+}
+
+impl Bundle {
+    /// Takes groups out of the names of members. Without an index, the groups themselves tell what is in them.
+    pub(super) fn set_groups_apart(&mut self) -> Result<()> {
+        let (groups, plain) = std::mem::take(&mut self.plain).into_iter().partition(|n| is_group_name(n));
+        self.plain = plain;
+        let count = self.plain.len();
+        self.plain.retain(|name| name != README);
+        self.packed = self.plain.len() < count;
+        let groups: Vec<String> = groups;
+        if matches!(self.directory, Directory::Zip(_)) {
+            for name in groups {
+                let group = self.open_group(&name)?;
+                self.groups.packed.push(name, group.names());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether it was written as a packed bundle, in which members share what is alike in them.
+    pub fn is_packed(&self) -> bool {
+        self.packed
+    }
+
+    /// The names of the groups in the ZIP, which are archives.
+    pub fn groups(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.groups.packed.lines.iter().map(|line| line.group.as_str())
+    }
+
+    /// The names of the members of the group with this number.
+    ///
+    /// # Panics
+    /// There is no such group.
+    pub fn members_of(&self, group: usize) -> impl Iterator<Item = &str> {
+        self.groups.packed.of_group(group)
+    }
+
+    /// A packed member; nothing where there is none of that name.
+    ///
+    /// # Errors
+    /// Its group is damaged.
+    pub fn packed_member(&self, name: &str) -> Result<Option<PackedMember>> {
+        let Some((group, number)) = self.groups.packed.find(name) else { return Ok(None) };
+        let open = self.group(group)?;
+        match open.member(number)? {
+            Some(member) if member.name() == name => Ok(Some(member)),
+            _ => Err(Error::fragment(
+                name,
+                format!(
+                    "the index of the bundle says that member {number} of group {group} is it; it is not"
+                ),
+            )),
+        }
+    }
+
+    /// The group with this number.
+    ///
+    /// # Errors
+    /// It is damaged, or not there.
+    pub fn group(&self, number: usize) -> Result<Arc<Group>> {
+        let name = self.groups.packed.lines.get(number).map(|line| line.group.clone());
+        let name = name.ok_or_else(|| Error::refused(format!("the bundle has no group {number}")))?;
+        let mut open = self.groups.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = open.iter().position(|(known, _)| *known == number) {
+            let found = open.remove(at);
+            open.push(found);
+        } else {
+            let group = Arc::new(self.open_group(&name)?);
+            if open.len() >= OPEN {
+                open.remove(0);
+            }
+            open.push((number, group));
+        }
+        Ok(open.last().map(|(_, group)| Arc::clone(group)).expect("it was put there"))
+    }
+
+    fn open_group(&self, name: &str) -> Result<Group> {
+        let source = self.find(name, &self.source)?.ok_or_else(|| Error::Absent {
+            file: name.to_owned(),
+            what: format!("the bundle has no such group of members below `{DIRECTORY}`"),
+        })?;
+        Group::open(Arc::new(source), &OpenOptions::default())
+    }
+}

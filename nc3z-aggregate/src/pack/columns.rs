@@ -1,0 +1,280 @@
+//! Columns: the arrays of all members of a group by name, one after another, equal ones once, as one classic file.
+
+use super::arrays;
+use super::listing::Place;
+use super::{HEADS, MARK, MEMBERS, OWN_COLUMNS};
+use crate::error::Result;
+use nc3z_format::NcType;
+use nc3z_format::archive::{ArrayId, Role};
+use nc3z_format::classic::{Attribute, DimId, Dimension, Header, NumRecs, VarId, Variable, Version, arrange};
+use nc3z_reader::ClassicFile;
+use std::collections::HashMap;
+
+/// Arrays longer than this are compared with others of their name; a place of their own takes a shorter one less than a step back.
+const EQUAL_LEN: usize = 64;
+/// Columns shorter than this share one of their type: a variable takes some 70 bytes of an archive.
+const SHORT_LEN: usize = 1024;
+/// Arrays of one name and different inner lengths have a column for each of them where that has this many bytes. Rows of one length are
+/// predicted from each other.
+const SHAPE_LEN: usize = 8192;
+
+/// Arrays of one name and type.
+struct Name {
+    name: Vec<u8>,
+    ty: NcType,
+    pieces: Vec<Piece>,
+    /// The pieces by content.
+    known: HashMap<Vec<u8>, usize>,
+}
+
+/// The bytes of one array, or of several that are equal.
+struct Piece {
+    /// Lengths of all dimensions but the first, leading ones of 1 left out.
+    inner: Vec<u64>,
+    bytes: Vec<u8>,
+    place: Place,
+}
+
+/// What becomes the arrays of a group.
+#[derive(Default)]
+pub(super) struct Columns {
+    names: Vec<Name>,
+    numbers: HashMap<(Vec<u8>, NcType), usize>,
+    /// The names in the order of the columns: as in the headers, new ones behind those that they follow there.
+    order: Vec<usize>,
+    /// For each member, the name and piece of each array.
+    members: Vec<Vec<(usize, usize)>>,
+}
+
+impl Columns {
+    /// Takes the arrays of a member.
+    pub(super) fn add(&mut self, file: &ClassicFile) -> Result<()> {
+        let mut member = Vec::new();
+        let mut last = None;
+        for own in arrays::of(file.layout()) {
+            let (name, inner) = described(file, own.id);
+            let number = self.number(name, own.ty, last);
+            last = Some(number);
+            let mut bytes = vec![0; usize::try_from(own.len).unwrap_or(usize::MAX)];
+            file.read_array_bytes(own.id, 0, &mut bytes)?;
+            member.push((number, self.names[number].piece(inner, bytes)));
+        }
+        self.members.push(member);
+        Ok(())
+    }
+
+    /// The number of a name; a new one comes behind `last`.
+    fn number(&mut self, name: Vec<u8>, ty: NcType, last: Option<usize>) -> usize {
+        if let Some(&number) = self.numbers.get(&(name.clone(), ty)) {
+            return number;
+        }
+        let number = self.names.len();
+        self.names.push(Name { name: name.clone(), ty, pieces: Vec::new(), known: HashMap::new() });
+        self.numbers.insert((name, ty), number);
+        let behind = last.and_then(|last| self.order.iter().position(|&n| n == last));
+        self.order.insert(behind.map_or(self.order.len(), |at| at + 1), number);
+        number
+    }
+
+    /// Gives each array its column, and the places of each member's arrays.
+    pub(super) fn arranged(mut self) -> Arranged {
+        let columns = self.columns();
+        for (column, (_, _, pieces)) in (OWN_COLUMNS..).zip(&columns) {
+            let mut first = 0;
+            for &(name, piece) in pieces {
+                let size = self.names[name].ty.size();
+                let piece = &mut self.names[name].pieces[piece];
+                piece.place = Place { column, first };
+                first += (piece.bytes.len() / size) as u64;
+            }
+        }
+        let place = |&(name, piece): &(usize, usize)| self.names[name].pieces[piece].place;
+        let places = self.members.iter().map(|m| m.iter().map(place).collect()).collect();
+        let mut out = Arranged { places, columns: Vec::with_capacity(columns.len()) };
+        for (name, inner, pieces) in columns {
+            let Some(&(first, _)) = pieces.first() else { continue };
+            let bytes: Vec<&[u8]> = pieces.iter().map(|&(n, p)| &self.names[n].pieces[p].bytes[..]).collect();
+            let bytes = bytes.concat();
+            out.columns.push(Column { name, ty: self.names[first].ty, inner, bytes });
+        }
+        out
+    }
+
+    /// Name, inner lengths and pieces of each column.
+    fn columns(&self) -> Vec<(Vec<u8>, Vec<u64>, Vec<(usize, usize)>)> {
+        // Columns of the same inner lengths stand together: a reference reaches sixteen arrays back.
+        let mut shapes: Vec<(Option<Vec<u64>>, Vec<(Vec<u8>, Vec<(usize, usize)>)>)> = Vec::new();
+        let mut short: Vec<(NcType, Vec<(usize, usize)>)> = Vec::new();
+        for &number in &self.order {
+            let name = &self.names[number];
+            let pieces = (0..name.pieces.len()).map(|piece| (number, piece));
+            if name.pieces.iter().map(|p| p.bytes.len()).sum::<usize>() < SHORT_LEN {
+                match short.iter_mut().find(|(ty, _)| *ty == name.ty) {
+                    Some((_, all)) => all.extend(pieces),
+                    None => short.push((name.ty, pieces.collect())),
+                }
+                continue;
+            }
+            for (inner, pieces) in name.by_shape(number) {
+                let column = (name.name.clone(), pieces);
+                match shapes.iter_mut().find(|(known, _)| *known == inner) {
+                    Some((_, columns)) => columns.push(column),
+                    None => shapes.push((inner, vec![column])),
+                }
+            }
+        }
+        let mut out = Vec::new();
+        for (inner, columns) in shapes {
+            let inner = inner.unwrap_or_default();
+            out.extend(columns.into_iter().map(|(name, pieces)| (name, inner.clone(), pieces)));
+        }
+        for (ty, pieces) in short {
+            out.push((format!("nc3z_short_{}", ty.name()).into_bytes(), Vec::new(), pieces));
+        }
+        out
+    }
+}
+
+impl Name {
+    /// The number of a piece of these bytes.
+    fn piece(&mut self, inner: Vec<u64>, bytes: Vec<u8>) -> usize {
+        let number = self.pieces.len();
+        if bytes.len() > EQUAL_LEN {
+            if let Some(&known) = self.known.get(&bytes) {
+                return known;
+            }
+            self.known.insert(bytes.clone(), number);
+        }
+        self.pieces.push(Piece { inner, bytes, place: Place { column: 0, first: 0 } });
+        number
+    }
+
+    /// Pieces by their inner lengths; those of which there is little are one column without any.
+    fn by_shape(&self, number: usize) -> Vec<(Option<Vec<u64>>, Vec<(usize, usize)>)> {
+        let mut shapes: Vec<(&[u64], usize, Vec<(usize, usize)>)> = Vec::new();
+        for (n, piece) in self.pieces.iter().enumerate() {
+            match shapes.iter_mut().find(|(inner, _, _)| *inner == piece.inner) {
+                Some((_, len, pieces)) => {
+                    *len += piece.bytes.len();
+                    pieces.push((number, n));
+                }
+                None => shapes.push((&piece.inner, piece.bytes.len(), vec![(number, n)])),
+            }
+        }
+        if let [(inner, _, _)] = shapes[..] {
+            let inner = inner.to_vec();
+            return vec![(Some(inner), shapes.pop().map(|(_, _, pieces)| pieces).unwrap_or_default())];
+        }
+        let (long, little): (Vec<_>, Vec<_>) = shapes.into_iter().partition(|(_, len, _)| *len >= SHAPE_LEN);
+        let mut out: Vec<_> =
+            long.into_iter().map(|(inner, _, pieces)| (Some(inner.to_vec()), pieces)).collect();
+        let little: Vec<(usize, usize)> = little.into_iter().flat_map(|(_, _, pieces)| pieces).collect();
+        if !little.is_empty() {
+            out.push((None, little));
+        }
+        out
+    }
+}
+
+/// Name and inner lengths of an array.
+fn described(file: &ClassicFile, id: ArrayId) -> (Vec<u8>, Vec<u64>) {
+    match id.role() {
+        Role::Variable(v) => {
+            let var = VarId(v);
+            let shape = file.layout().variable(var).map_or(&[][..], |v| &v.shape);
+            let skip = shape.iter().take_while(|n| **n == 1).count().min(shape.len().saturating_sub(1));
+            let inner = shape.get(skip + 1..).unwrap_or_default().to_vec();
+            let name = file.header().variables.get(var.index());
+            (name.map(|v| v.name.clone()).unwrap_or_default(), inner)
+        }
+        Role::Gap => (b"nc3z_gap".to_vec(), Vec::new()),
+        _ => (b"nc3z_padding".to_vec(), Vec::new()),
+    }
+}
+
+/// One column.
+struct Column {
+    name: Vec<u8>,
+    ty: NcType,
+    inner: Vec<u64>,
+    bytes: Vec<u8>,
+}
+
+/// Columns, and where the arrays of members are in them.
+pub(super) struct Arranged {
+    /// For each member, in the order in which they were added.
+    pub(super) places: Vec<Vec<Place>>,
+    columns: Vec<Column>,
+}
+
+impl Arranged {
+    /// The classic file of a group.
+    pub(super) fn file(self, members: Vec<u8>, heads: Vec<u8>) -> Result<Vec<u8>> {
+        let own = |name: &str, bytes| Column {
+            name: name.as_bytes().to_vec(),
+            ty: NcType::Byte,
+            inner: Vec::new(),
+            bytes,
+        };
+        let mut columns = vec![own(MEMBERS, members), own(HEADS, heads)];
+        columns.extend(self.columns);
+        let version = match columns.iter().all(|c| c.ty as u8 <= NcType::Double as u8) {
+            true => Version::Cdf2,
+            false => Version::Cdf5,
+        };
+        let mut header = Header {
+            version,
+            numrecs: NumRecs::Count(0),
+            dimensions: Vec::new(),
+            attributes: vec![Attribute { name: MARK.0.into(), ty: NcType::Char, values: MARK.1.into() }],
+            variables: Vec::new(),
+        };
+        let mut lens = HashMap::new();
+        let mut names: HashMap<Vec<u8>, u32> = HashMap::new();
+        for column in &columns {
+            let elements = (column.bytes.len() / column.ty.size()) as u64;
+            // Of a file that was cut short, the last row is not whole.
+            let row = column.inner.iter().try_fold(1_u64, |all, n| all.checked_mul(*n));
+            let row = row.filter(|row| *row > 0 && elements.is_multiple_of(*row));
+            let shape: Vec<u64> = match row {
+                Some(row) => std::iter::once(elements / row).chain(column.inner.iter().copied()).collect(),
+                None => vec![elements],
+            };
+            let mut dimension = |len: u64| {
+                *lens.entry(len).or_insert_with(|| {
+                    header.dimensions.push(Dimension { name: format!("n{len}").into_bytes(), len });
+                    DimId(u32::try_from(header.dimensions.len() - 1).unwrap_or(u32::MAX))
+                })
+            };
+            let dimensions = shape.iter().filter(|_| elements > 0).map(|len| dimension(*len)).collect();
+            header.variables.push(Variable {
+                name: unique(&column.name, &mut names),
+                dimensions,
+                attributes: Vec::new(),
+                ty: column.ty,
+                vsize: 0,
+                begin: 0,
+            });
+        }
+        let arranged = arrange(header, 0)?;
+        let mut file = vec![0; usize::try_from(arranged.layout.file_len).unwrap_or(usize::MAX)];
+        file[..arranged.header_bytes.len()].copy_from_slice(&arranged.header_bytes);
+        for (variable, column) in arranged.header.variables.iter().zip(&columns) {
+            let at = usize::try_from(variable.begin).unwrap_or(usize::MAX);
+            file[at..at + column.bytes.len()].copy_from_slice(&column.bytes);
+        }
+        Ok(file)
+    }
+}
+
+/// The name, with a number behind it where it is taken.
+fn unique(name: &[u8], taken: &mut HashMap<Vec<u8>, u32>) -> Vec<u8> {
+    let mut found = name.to_vec();
+    while taken.contains_key(&found) {
+        let next = taken.entry(name.to_vec()).or_insert(1);
+        *next += 1;
+        found = [name, format!(".{next}").as_bytes()].concat();
+    }
+    taken.insert(found.clone(), 1);
+    found
+}

@@ -1,0 +1,346 @@
+//! Reads a group: which members it has, and the bytes of each.
+
+use super::arrays::{self, Own};
+use super::listing::{self, Frame, Listed, Place};
+use super::{DIRECTORY, HEADS, MARK, MEMBERS, OWN_COLUMNS};
+use crate::error::{Error, Result};
+use bytes::Bytes;
+use nc3z_format::Error as FormatError;
+use nc3z_format::Limits;
+use nc3z_format::archive::{ArrayId, Role, unpack};
+use nc3z_format::classic::{Layout, Parse, SegmentKind, VarId, parse_prefix};
+use nc3z_reader::source::{ByteSource, SharedSource};
+use nc3z_reader::{Archive, OpenOptions, Result as ReadResult};
+use std::fmt::Display;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+/// Bytes of a list of members at most, as it is stored and decompressed.
+const MAX_LIST: u64 = 64 << 20;
+/// Bytes of a frame of headers at most, decompressed: a header of a megabyte, and what is beside it.
+pub(super) const MAX_FRAME: u64 = 4 << 20;
+
+/// An open group.
+pub struct Group {
+    archive: Archive,
+    frames: Vec<HeldFrame>,
+    members: Vec<Listed>,
+    /// Where the header of each member begins in its frame.
+    headers: Vec<u64>,
+}
+
+/// A frame of headers, decompressed when one of them is needed.
+struct HeldFrame {
+    frame: Frame,
+    /// Where it lies in the column of headers.
+    at: u64,
+    decoded: OnceLock<Bytes>,
+}
+
+/// Whether a member of a ZIP is a group, by its name.
+pub(crate) fn is_group_name(name: &str) -> bool {
+    name.starts_with(DIRECTORY)
+}
+
+fn corrupt(
+    place: impl Into<String>,
+    what: &'static str,
+    expected: impl Display,
+    found: impl Display,
+) -> Error {
+    FormatError::corrupt(place, None, what, expected, found).into()
+}
+
+impl Group {
+    /// Opens a group, an archive, and reads its list.
+    ///
+    /// # Errors
+    /// It is no archive, or none of a group; its list is damaged or was forged.
+    pub fn open(source: SharedSource, options: &OpenOptions) -> Result<Self> {
+        let archive = Archive::from_source(source, options)?;
+        let mark = archive.header().attribute(MARK.0.as_bytes()).map(|a| a.values.clone());
+        if mark.as_deref() != Some(MARK.1.as_bytes()) {
+            let found = mark.map_or("nothing".to_owned(), |m| String::from_utf8_lossy(&m).into_owned());
+            return Err(corrupt(format!("attribute `{}` of a group", MARK.0), "value", MARK.1, found));
+        }
+        let list = own_column(&archive, 0, MEMBERS)?;
+        let heads = own_column(&archive, 1, HEADS)?;
+        if list > MAX_LIST {
+            return Err(FormatError::limit(MEMBERS, None, "length", MAX_LIST, list).into());
+        }
+        let mut stored = vec![0; usize::try_from(list).unwrap_or(0)];
+        archive.read_array_bytes(ArrayId::variable(0), 0, &mut stored)?;
+        let decoded = unpack(&stored, MAX_LIST)?;
+        let list = listing::decode(&decoded)
+            .map_err(|what| corrupt(MEMBERS, "content", "a list of members", what))?;
+        let mut at = 0_u64;
+        let mut frames = Vec::with_capacity(list.frames.len());
+        for frame in list.frames {
+            let end = at.checked_add(frame.stored).filter(|end| *end <= heads);
+            let end = end.ok_or_else(|| corrupt(HEADS, "end of a frame", format!("at most {heads}"), at))?;
+            if frame.decoded > MAX_FRAME {
+                let (most, len) = (MAX_FRAME, frame.decoded);
+                return Err(FormatError::limit(HEADS, None, "length of a frame", most, len).into());
+            }
+            frames.push(HeldFrame { frame, at, decoded: OnceLock::new() });
+            at = end;
+        }
+        let mut used = vec![0_u64; frames.len()];
+        let mut headers = Vec::with_capacity(list.members.len());
+        for member in &list.members {
+            let used = &mut used[member.frame];
+            headers.push(*used);
+            let len = frames[member.frame].frame.decoded;
+            *used = used.checked_add(member.header_len).filter(|end| *end <= len).ok_or_else(|| {
+                corrupt(format!("header of `{}`", member.name), "end", format!("at most {len}"), &used)
+            })?;
+        }
+        Ok(Group { archive, frames, members: list.members, headers })
+    }
+
+    /// Names of the members, in their order.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.members.iter().map(|m| m.name.as_str())
+    }
+
+    /// The archive that holds all.
+    pub fn archive(&self) -> &Archive {
+        &self.archive
+    }
+
+    /// The bytes of the member with this number; nothing where there is none.
+    ///
+    /// # Errors
+    /// Its header cannot be read; what it refers to is not there, or of another type.
+    pub fn member(self: &Arc<Self>, number: usize) -> Result<Option<PackedMember>> {
+        let Some(listed) = self.members.get(number) else { return Ok(None) };
+        let header = self.header(number)?;
+        let name = &listed.name;
+        let parsed = match parse_prefix(&header, listed.len, &Limits::default())? {
+            Parse::Done(parsed, len) if len == listed.header_len => *parsed,
+            Parse::Done(_, len) => {
+                return Err(corrupt(format!("header of `{name}`"), "length", listed.header_len, len));
+            }
+            Parse::Incomplete { at_least } => {
+                return Err(corrupt(format!("header of `{name}`"), "length", listed.header_len, at_least));
+            }
+        };
+        let layout = Layout::new(&parsed, listed.header_len, listed.len)?;
+        let own = arrays::of(&layout);
+        if own.len() != listed.places.len() {
+            return Err(corrupt(format!("`{name}`"), "number of arrays", own.len(), listed.places.len()));
+        }
+        for (own, place) in own.iter().zip(&listed.places) {
+            self.check(name, own, *place)?;
+        }
+        Ok(Some(PackedMember { group: Arc::clone(self), number, header, layout, own }))
+    }
+
+    /// An array lies in a column of its type.
+    fn check(&self, name: &str, own: &Own, place: Place) -> Result<()> {
+        let what = || format!("{} of `{name}`", own.id);
+        let columns = self.archive.header().variables.len();
+        let var = VarId(place.column);
+        if place.column < OWN_COLUMNS || var.index() >= columns {
+            return Err(corrupt(
+                what(),
+                "column",
+                format!("one of {OWN_COLUMNS} to {columns}"),
+                place.column,
+            ));
+        }
+        let column = self.archive.arrays().variable(var);
+        if column.ty != own.ty {
+            return Err(corrupt(what(), "type of its column", own.ty.name(), column.ty.name()));
+        }
+        let end = place.first.checked_mul(own.ty.size() as u64).and_then(|at| at.checked_add(own.len));
+        let len = column.total_bytes();
+        if end.is_none_or(|end| end > len) {
+            return Err(corrupt(
+                what(),
+                "place",
+                format!("an end within {len} bytes"),
+                format!("element {}", place.first),
+            ));
+        }
+        Ok(())
+    }
+
+    /// The header of a member.
+    fn header(&self, number: usize) -> Result<Bytes> {
+        let listed = &self.members[number];
+        let held = &self.frames[listed.frame];
+        let decoded = match held.decoded.get() {
+            Some(decoded) => decoded,
+            None => {
+                let mut stored = vec![0; usize::try_from(held.frame.stored).unwrap_or(0)];
+                self.archive.read_array_bytes(ArrayId::variable(1), held.at, &mut stored)?;
+                let decoded = unpack(&stored, held.frame.decoded)?;
+                if decoded.len() as u64 != held.frame.decoded {
+                    return Err(corrupt(HEADS, "length of a frame", held.frame.decoded, decoded.len()));
+                }
+                held.decoded.get_or_init(|| decoded.into())
+            }
+        };
+        let at = usize::try_from(self.headers[number]).unwrap_or(usize::MAX);
+        let len = usize::try_from(listed.header_len).unwrap_or(usize::MAX);
+        // Group::open compared both with the frame.
+        Ok(decoded.slice(at..at + len))
+    }
+}
+
+/// Bytes of a column of the group's own.
+fn own_column(archive: &Archive, number: u32, name: &str) -> Result<u64> {
+    let variable = archive.header().variables.get(number as usize);
+    let found = variable.filter(|v| v.name == name.as_bytes());
+    found.ok_or_else(|| {
+        let found = variable.map_or("nothing".into(), |v| v.name_lossy().into_owned());
+        corrupt(format!("variable {number} of a group"), "name", name, found)
+    })?;
+    Ok(archive.arrays().variable(VarId(number)).total_bytes())
+}
+
+/// A member of a group: the bytes of its original file.
+pub struct PackedMember {
+    group: Arc<Group>,
+    number: usize,
+    header: Bytes,
+    layout: Layout,
+    own: Vec<Own>,
+}
+
+impl PackedMember {
+    fn listed(&self) -> &Listed {
+        &self.group.members[self.number]
+    }
+
+    /// Its name in the bundle.
+    pub fn name(&self) -> &str {
+        &self.listed().name
+    }
+
+    /// SHA-256 of the file, as it was when it was packed.
+    pub fn sha256(&self) -> [u8; 32] {
+        self.listed().sha256
+    }
+
+    /// Bytes of an array of its own.
+    fn read_array(&self, id: ArrayId, first: u64, out: &mut [u8]) -> ReadResult<()> {
+        let n = self.own.iter().position(|own| own.id == id);
+        let n = n.ok_or_else(|| FormatError::invalid(format!("`{}` has no {id}", self.name())))?;
+        let Place { column, first: element } = self.listed().places[n];
+        // Group::check: the array ends within the column.
+        let at = element * self.own[n].ty.size() as u64 + first;
+        self.group.archive.read_array_bytes(ArrayId::variable(column), at, out)
+    }
+
+    /// Array, place in it, and how many bytes of it follow in the file from `offset` on; nothing in the header.
+    fn run(&self, offset: u64) -> Option<(ArrayId, u64, u64)> {
+        let segment = self.layout.segment_at(offset)?;
+        let left = segment.end() - offset;
+        match segment.kind {
+            SegmentKind::Header => None,
+            SegmentKind::Fixed(var) => Some((ArrayId::variable(var.0), offset - segment.offset, left)),
+            SegmentKind::Gap => {
+                let (first, run) = self.layout.gaps.position(offset)?;
+                Some((ArrayId::GAP, first, run.min(left)))
+            }
+            SegmentKind::Records => {
+                let records = self.layout.records.as_ref()?;
+                let place = records.locate(offset)?;
+                let slot = records.slots[place.slot];
+                let (id, unit, within) = match place.within.checked_sub(slot.slot_len) {
+                    None => (ArrayId::variable(slot.variable.0), slot.slot_len, place.within),
+                    Some(within) => {
+                        (ArrayId::padding(slot.variable.0), slot.padded_len - slot.slot_len, within)
+                    }
+                };
+                // Records of a lone variable touch.
+                let touch = records.slots.len() == 1 && slot.padded_len == slot.slot_len;
+                let run = if touch { left } else { (unit - within).min(left) };
+                Some((id, place.record * unit + within, run))
+            }
+        }
+    }
+
+    /// Members whose arrays share a byte of this range of a column: those that its loss hurts.
+    fn touches(&self, column: u32, bytes: &Range<u64>) -> bool {
+        touches(&self.own, self.listed(), column, bytes)
+    }
+}
+
+fn touches(own: &[Own], listed: &Listed, column: u32, bytes: &Range<u64>) -> bool {
+    own.iter().zip(&listed.places).any(|(own, place)| {
+        let first = place.first.saturating_mul(own.ty.size() as u64);
+        place.column == column && first < bytes.end && bytes.start < first.saturating_add(own.len)
+    })
+}
+
+impl Group {
+    /// Names of the members that a lost tile of the group hurts: those whose arrays share a byte with it. Of the list and of the
+    /// headers it is all of them.
+    ///
+    /// # Errors
+    /// Headers that cannot be read.
+    pub fn hurt_by(self: &Arc<Self>, array: ArrayId, tile: u64) -> Result<Vec<String>> {
+        let Role::Variable(column) = array.role() else {
+            return Ok(self.names().map(str::to_owned).collect());
+        };
+        let info = self.archive.arrays().get(array).filter(|_| column >= OWN_COLUMNS);
+        let Some(info) = info else { return Ok(self.names().map(str::to_owned).collect()) };
+        let (first, len) = info.tile_bytes(tile)?;
+        let bytes = first..first + len as u64;
+        let mut hurt = Vec::new();
+        for number in 0..self.members.len() {
+            if let Some(member) = self.member(number)?
+                && member.touches(column, &bytes)
+            {
+                hurt.push(member.name().to_owned());
+            }
+        }
+        Ok(hurt)
+    }
+}
+
+impl ByteSource for PackedMember {
+    fn len(&self) -> u64 {
+        self.listed().len
+    }
+
+    fn read_into(&self, offset: u64, buf: &mut [u8]) -> ReadResult<()> {
+        let left = self.len().saturating_sub(offset);
+        if buf.len() as u64 > left {
+            let missing = buf.len() as u64 - left;
+            return Err(FormatError::truncated("member of a bundle", offset, "read", missing, left).into());
+        }
+        let (mut at, mut rest) = (offset, buf);
+        while !rest.is_empty() {
+            let take = |run: u64| usize::try_from(run).map_or(rest.len(), |n| n.min(rest.len()));
+            let len = if let Some((id, first, run)) = self.run(at) {
+                let len = take(run);
+                self.read_array(id, first, &mut rest[..len])?;
+                len
+            } else {
+                // The header is the first segment, and what is no header has a run.
+                let from = usize::try_from(at).unwrap_or(usize::MAX).min(self.header.len());
+                let len = take((self.header.len() - from) as u64).max(1);
+                let bytes = self.header.get(from..from + len);
+                let bytes = bytes.ok_or_else(|| FormatError::invalid("a byte that belongs to nothing"))?;
+                rest[..len].copy_from_slice(bytes);
+                len
+            };
+            at += len as u64;
+            rest = &mut rest[len..];
+        }
+        Ok(())
+    }
+
+    fn holds(&self, range: &Range<u64>) -> bool {
+        range.end <= self.header.len() as u64
+    }
+
+    /// The header alone, which is all that opening needs: bytes behind it would have to be decoded.
+    fn ends(&self, _: u64, _: u64) -> ReadResult<(Bytes, Bytes)> {
+        Ok((self.header.clone(), Bytes::new()))
+    }
+}

@@ -1,0 +1,332 @@
+//! Writes packed bundles, and adds files to them.
+
+use super::choose::{Made, Member, make};
+use super::encode::{MAX_HEADER, of_writer};
+use super::order;
+use super::original::Input;
+use super::zipped::{self, Filed, Zip};
+use super::{DIRECTORY, README};
+use crate::bundle::heads::{Head, head_of};
+use crate::bundle::index::{self, Entry, HINT_LEN};
+use crate::bundle::packed::Packed as Names;
+use crate::bundle::write::write_hint;
+use crate::bundle::{Bundle, Bundled, inside};
+use crate::error::{Error, Result};
+use nc3z_format::Limits;
+use nc3z_format::archive::constants::MAGIC;
+use nc3z_reader::ClassicFile;
+use nc3z_reader::source::{FileSource, MemorySource, SharedSource};
+use nc3z_writer::{WriterOptions, archive_source, archive_to_vec};
+use rayon::prelude::*;
+use std::collections::HashSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Longer files have an archive of their own: what they share with others is little against what they are.
+const SMALL_LEN: u64 = 1 << 20;
+/// Archives up to this length are made in memory.
+const IN_MEMORY: u64 = 64 << 20;
+/// Bytes copied at once.
+const COPY_LEN: usize = 1 << 20;
+/// Members have their heads in the index where these take one part in so many of their bytes.
+const HEAD_SHARE: u64 = 400;
+/// The text of the member for people.
+const README_TEXT: &str = include_str!("readme.txt");
+
+/// How a packed bundle is made.
+#[derive(Debug, Clone)]
+pub struct PackOptions {
+    /// For the archives of groups, and of members that have one of their own.
+    pub writer: WriterOptions,
+    /// A directory for archives that are too long for memory.
+    pub scratch: PathBuf,
+}
+
+/// What was written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Packed {
+    /// Files that were added.
+    pub members: u64,
+    /// Those of them that share a group.
+    pub packed: u64,
+    /// Groups that were added.
+    pub groups: u64,
+    /// Bytes of the bundle.
+    pub len: u64,
+}
+
+/// Writes a packed bundle to a file that is empty. `tell` is called with the bytes of the files that are done; where it answers no, it
+/// ends.
+///
+/// # Errors
+/// Names that are absolute, lead outside or come twice; what cannot be archived; what the system says.
+pub fn write_packed(
+    files: &[Bundled],
+    out: &mut File,
+    path: &Path,
+    options: &PackOptions,
+    tell: &dyn Fn(u64) -> bool,
+) -> Result<Packed> {
+    let mut zip = Zip::new(out, path, 0, Vec::new())?;
+    let readme = README_TEXT.as_bytes();
+    // The room in front of the first member is the hint's.
+    zip.add(README, readme.len() as u64, HINT_LEN, &mut |put| put(readme))?;
+    let (entries, names) = (vec![entry_of(&zip.filed[0], Head::default())], Names::default());
+    let mut pack = Pack { zip, entries, names, options, tell, done: Packed::default() };
+    pack.add(files)?;
+    pack.finish(path)
+}
+
+/// Adds files to a packed bundle. What is there stays where it is, and the bundle is what it was until the new end is on disk: an
+/// interrupted run leaves bytes behind the old end, which the next one removes.
+///
+/// # Errors
+/// As [`write_packed`]; it is no packed bundle, another program changed it, or writes to it now.
+pub fn append_packed(
+    files: &[Bundled],
+    file: &mut File,
+    path: &Path,
+    options: &PackOptions,
+    tell: &dyn Fn(u64) -> bool,
+) -> Result<Packed> {
+    nc3z_writer::lock_file(file, path).map_err(of_writer)?;
+    let bundle = Bundle::open(Arc::new(FileSource::open(path)?))?;
+    if !bundle.is_indexed() || !bundle.is_packed() {
+        return Err(Error::refused(
+            "it is no packed bundle with an index; files are added to what `nc3z bundle --pack` wrote",
+        ));
+    }
+    let len = bundle.source().len();
+    let filed = zipped::members(bundle.source(), index::NAME)?;
+    let (known, names) = bundle.into_parts();
+    // In the order of the file, with the heads that the index had.
+    let entries = filed.iter().map(|f| {
+        let head = known.get(&f.name).map(|e| e.head.clone()).unwrap_or_default();
+        entry_of(f, head)
+    });
+    let entries = entries.collect();
+    file.set_len(len).map_err(|e| Error::io(path, e))?;
+    let zip = Zip::new(file, path, len, filed)?;
+    let mut pack = Pack { zip, entries, names, options, tell, done: Packed::default() };
+    pack.add(files)?;
+    pack.finish(path)
+}
+
+fn entry_of(f: &Filed, head: Head) -> (String, Entry) {
+    (f.name.clone(), Entry { offset: f.offset, length: f.len, crc32: f.crc32, head })
+}
+
+/// A file, by what was seen of it.
+struct Candidate {
+    /// Its place in the list of files.
+    file: usize,
+    /// The name of the original.
+    name: String,
+    kind: [u8; 32],
+    len: u64,
+}
+
+/// A bundle that is being written.
+struct Pack<'p> {
+    zip: Zip<'p>,
+    entries: Vec<(String, Entry)>,
+    names: Names,
+    options: &'p PackOptions,
+    tell: &'p dyn Fn(u64) -> bool,
+    done: Packed,
+}
+
+impl Pack<'_> {
+    fn tell(&self, bytes: u64) -> Result<()> {
+        if (self.tell)(bytes) { Ok(()) } else { Err(nc3z_reader::Error::interrupted().into()) }
+    }
+
+    fn add(&mut self, files: &[Bundled]) -> Result<()> {
+        let mut names = self.check(files)?;
+        let (mut small, mut alone) = (Vec::new(), Vec::new());
+        for (n, file) in files.iter().enumerate() {
+            match candidate(n, file, &mut names)? {
+                Some(candidate) => small.push(candidate),
+                None => alone.push(n),
+            }
+            self.tell(0)?;
+        }
+        let kinds: Vec<[u8; 32]> = small.iter().map(|c| c.kind).collect();
+        let order = order::alike(&kinds);
+        let lens: Vec<u64> = order.iter().map(|&n| small[n].len).collect();
+        let groups = order::groups(&lens);
+        // As many groups at a time as there are threads, written in their order.
+        for batch in groups.chunks(rayon::current_num_threads().max(1)) {
+            let read = |range: &std::ops::Range<usize>| {
+                let members = order[range.clone()].iter().map(|&n| read(&small[n], &files[small[n].file]));
+                make(&members.collect::<Result<Vec<Member>>>()?, &self.options.writer)
+            };
+            let made: Vec<Result<Made>> = batch.par_iter().map(read).collect();
+            for (range, made) in batch.iter().zip(made) {
+                self.put(made?)?;
+                self.tell(lens[range.clone()].iter().sum())?;
+            }
+        }
+        for n in alone {
+            self.put_alone(&files[n])?;
+        }
+        self.done.members += files.len() as u64;
+        Ok(())
+    }
+
+    /// All names, of files and of members that are there; each may come once.
+    fn check(&self, files: &[Bundled]) -> Result<HashSet<String>> {
+        let mut names: HashSet<String> = self.names.all().map(str::to_owned).collect();
+        names.extend(self.entries.iter().map(|(name, _)| name.clone()));
+        for file in files {
+            let name = &file.name;
+            let wrong = inside("", name).as_deref() != Some(name) || name.contains('\0');
+            if wrong || name.starts_with(".nc3z/") || name == README || name.len() > usize::from(u16::MAX) - 8
+            {
+                return Err(Error::refused(format!("`{name}` is no name for a member of a bundle")));
+            }
+            // A file and its archive are one member.
+            let archive = format!("{name}.nc3z");
+            if names.contains(&archive) || !names.insert(name.clone()) {
+                return Err(Error::refused(format!("two members would be called `{name}`")));
+            }
+        }
+        Ok(names)
+    }
+
+    fn put(&mut self, made: Made) -> Result<()> {
+        if let Some((archive, names)) = made.group {
+            let group = format!("{DIRECTORY}{:06}.nc3z", self.names.lines.len());
+            self.put_bytes(&group, &archive)?;
+            self.done.groups += 1;
+            self.done.packed += names.len() as u64;
+            self.names.push(group, names.iter().map(String::as_str));
+        }
+        for (name, archive) in made.alone {
+            self.put_bytes(&name, &archive)?;
+        }
+        Ok(())
+    }
+
+    fn put_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.zip.add(name, bytes.len() as u64, 0, &mut |put| put(bytes))?;
+        self.filed(Head::default());
+        Ok(())
+    }
+
+    /// Notes the member that was written last.
+    fn filed(&mut self, head: Head) {
+        self.entries.extend(self.zip.filed.last().map(|f| entry_of(f, head)));
+    }
+
+    /// A file with an archive of its own; as it is where it is no classic file.
+    fn put_alone(&mut self, file: &Bundled) -> Result<()> {
+        let input = Input::open(&file.path)?;
+        let plain = match &input {
+            Input::Archive { archive, .. } => archive,
+            Input::Plain(source) => source,
+        };
+        let mut magic = [0; MAGIC.len()];
+        let is_archive = plain.len() >= magic.len() as u64 && {
+            plain.read_into(0, &mut magic)?;
+            magic == MAGIC
+        };
+        let is_classic =
+            !is_archive && ClassicFile::from_source(Arc::clone(plain), &Limits::default()).is_ok();
+        if !is_classic {
+            return self.put_source(&file.name, plain, plain.len());
+        }
+        let name = format!("{}.nc3z", file.name);
+        let options = &self.options.writer;
+        if plain.len() <= IN_MEMORY {
+            self.tell(plain.len())?;
+            let (archive, _) = archive_to_vec(Arc::clone(plain), options, &()).map_err(of_writer)?;
+            return self.put_source(&name, &(Arc::new(MemorySource::new(archive)) as SharedSource), 0);
+        }
+        let temporary = self.options.scratch.join("member.nc3z");
+        let options = options.clone().with_force(true);
+        self.tell(0)?;
+        archive_source(Arc::clone(plain), &temporary, &options, &()).map_err(of_writer)?;
+        let archive: SharedSource = Arc::new(FileSource::open(&temporary)?);
+        let put = self.put_source(&name, &archive, plain.len());
+        std::fs::remove_file(&temporary).map_err(|e| Error::io(&temporary, e))?;
+        put
+    }
+
+    /// Copies a source, of which `told` bytes are to be told.
+    fn put_source(&mut self, name: &str, source: &SharedSource, told: u64) -> Result<()> {
+        let len = source.len();
+        self.zip.add(name, len, 0, &mut |put| {
+            let mut buffer = vec![0; COPY_LEN];
+            let mut at = 0;
+            while at < len {
+                let n = usize::try_from(len - at).unwrap_or(COPY_LEN).min(COPY_LEN);
+                source.read_into(at, &mut buffer[..n])?;
+                put(&buffer[..n])?;
+                at += n as u64;
+            }
+            Ok(())
+        })?;
+        let head = head_of(source);
+        let held: u64 = head.parts().iter().map(|(_, bytes)| bytes.len() as u64).sum();
+        self.filed(if held.saturating_mul(HEAD_SHARE) <= len { head } else { Head::default() });
+        self.tell(told)
+    }
+
+    /// Writes index, directory and end; then what points to them.
+    fn finish(mut self, path: &Path) -> Result<Packed> {
+        let bytes = index::encode(&self.entries, &self.names)?;
+        self.zip.add(index::NAME, bytes.len() as u64, 0, &mut |put| put(&bytes))?;
+        let at = self.zip.filed.last().map_or(0, |f| f.offset);
+        let comment = index::comment(at, &bytes);
+        let first = self.zip.filed.first().map_or(0, |f| f.offset);
+        self.zip.sync()?;
+        let (file, len) = self.zip.finish(&comment)?;
+        write_hint(file, first, &comment).map_err(|e| Error::io(path, e))?;
+        zipped::sync(file, path)?;
+        Ok(Packed { len, ..self.done })
+    }
+}
+
+/// Looks at a file; nothing where it is to have an archive of its own. The name of an archive's original is taken, too.
+fn candidate(n: usize, file: &Bundled, names: &mut HashSet<String>) -> Result<Option<Candidate>> {
+    let input = Input::open(&file.path)?;
+    let source = input.original();
+    let len = source.len();
+    if len > SMALL_LEN {
+        return Ok(None);
+    }
+    let name = match &input {
+        Input::Plain(_) => file.name.clone(),
+        Input::Archive { .. } => match file.name.strip_suffix(".nc3z") {
+            Some(name) if !name.is_empty() && names.insert(name.to_owned()) => name.to_owned(),
+            _ => return Ok(None),
+        },
+    };
+    Ok(match ClassicFile::from_source(Arc::clone(source), &Limits::default()) {
+        Ok(parsed) if parsed.layout().header_len <= MAX_HEADER => {
+            Some(Candidate { file: n, name, kind: order::kind(parsed.header()), len })
+        }
+        _ => None,
+    })
+}
+
+/// The bytes of a file, which are those that were looked at.
+fn read(candidate: &Candidate, file: &Bundled) -> Result<Member> {
+    let input = Input::open(&file.path)?;
+    let source = input.original();
+    if source.len() != candidate.len {
+        return Err(Error::fragment(&file.path.to_string_lossy(), "it changed while it was read"));
+    }
+    let mut bytes = vec![0; usize::try_from(candidate.len).unwrap_or(0)];
+    source.read_into(0, &mut bytes)?;
+    let archive = match &input {
+        Input::Archive { archive, .. } => {
+            let len = usize::try_from(archive.len()).unwrap_or(usize::MAX);
+            Some((file.name.clone(), archive.read_at(0, len)?.to_vec()))
+        }
+        Input::Plain(_) => None,
+    };
+    Ok(Member { name: candidate.name.clone(), bytes: bytes.into(), archive })
+}

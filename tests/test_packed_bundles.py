@@ -1,0 +1,199 @@
+"""Packed bundles: files come back, are read by slices, checked, added to and taken apart; and the plain decoder of the specification
+reads them."""
+
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+import zipfile
+
+import netCDF4
+import numpy as np
+from common import NC3Z, ROOT, CLASSIC, nc3z, sha256
+from test_aggregate import Aggregation
+
+REFERENCE = ROOT / "spec/reference/nc3z_bundle.py"
+
+
+def profile(path, n, levels=40):
+    """A file of the kind that archive centres have in millions: a header longer than its few values."""
+    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as d:
+        d.title = "Profile of a float"
+        d.institution, d.references = "An institute " * 8, "https://example.org/manual " * 4
+        d.id = f"{n:07}"
+        d.createDimension("level", levels + n % 3)
+        d.createDimension("time", None)
+        depth = d.createVariable("pressure", "f4", ("level",))
+        depth.units, depth.standard_name = "dbar", "sea_water_pressure"
+        depth[:] = np.arange(levels + n % 3) * 5
+        for name, base in (("temperature", 18.0), ("salinity", 35.0)):
+            v = d.createVariable(name, "f4", ("level",), fill_value=99999.0)
+            v.long_name, v.units, v.comment = f"measured {name}", "1", "as it was transmitted " * 6
+            noise = np.random.default_rng(n).normal(0, 0.3, levels + n % 3)
+            v[:] = np.round(base - 0.01 * n - 0.2 * np.arange(levels + n % 3) + noise, 3)
+        q = d.createVariable("quality", "i2", ("time",))
+        q[:] = np.arange(n % 5)
+
+
+class Packed(Aggregation):
+    def tree(self, count=60, first=0):
+        data = self.dir / f"data{first}"
+        (data / "sub").mkdir(parents=True)
+        for n in range(first, first + count):
+            profile(data / ("sub" if n % 2 else ".") / f"p{n:05}.nc", n)
+        return data
+
+    def same(self, tree, other):
+        names = sorted(p.relative_to(tree) for p in tree.rglob("*") if p.is_file())
+        self.assertEqual(names, sorted(p.relative_to(other) for p in other.rglob("*") if p.is_file()))
+        for name in names:
+            self.assertEqual((tree / name).read_bytes(), (other / name).read_bytes(), name)
+
+    def packed(self, tree, *more, name="set.zip"):
+        self.ok(nc3z("bundle", tree, "-o", self.dir / name, "--pack", *more))
+        return self.dir / name
+
+    def test_files_come_back_by_the_program_and_by_the_plain_decoder(self):
+        tree = self.tree()
+        shutil.copy(CLASSIC / "coads_climatology.cdf", tree / "large.nc")
+        bundle = self.packed(tree)
+        self.assertEqual(bundle.read_bytes(), self.packed(tree, "--threads", "1", name="again.zip").read_bytes())
+        out = self.dir / "out"
+        self.ok(nc3z("restore", "-r", bundle, "-o", out))
+        self.same(tree, out)
+        plain = self.dir / "plain"
+        subprocess.run([sys.executable, REFERENCE, "restore", bundle, "-o", plain], check=True)
+        self.same(tree, plain)
+        with zipfile.ZipFile(bundle) as inside:
+            self.assertIn("restore -r", inside.read("README-nc3z.txt").decode())
+            self.assertIsNone(inside.testzip())
+
+    def test_it_is_smaller_than_members_alone_and_streams(self):
+        tree = self.tree(200)
+        bundle = self.packed(tree)
+        alone = self.dir / "alone"
+        self.ok(nc3z("archive", "-r", tree, "-o", alone))
+        stream = subprocess.run(f"tar c -C '{tree}' . | xz -9e | wc -c", shell=True, check=True, capture_output=True).stdout
+        best = min(sum(p.stat().st_size for p in alone.rglob("*.nc3z")), int(stream))
+        self.assertLess(bundle.stat().st_size, 0.75 * best)
+
+    def test_slices_are_those_of_the_files(self):
+        tree = self.tree(30)
+        bundle = self.packed(tree)
+        files = sorted(tree.rglob("*.nc"))
+        rng = random.Random(7)
+        for _ in range(60):
+            file = rng.choice(files)
+            a, b = sorted(rng.sample(range(40), 2))
+            slab = [rng.choice(["pressure", "temperature", "salinity"]), "-d", f"level,{a},{b},{rng.randint(1, 3)}"]
+            found = self.ok(nc3z("read", f"{bundle}!/{file.relative_to(tree)}", *slab)).stdout
+            self.assertEqual(found, self.ok(nc3z("read", file, *slab)).stdout)
+
+    def test_members_are_listed_read_and_verified_by_name(self):
+        tree = self.tree(12)
+        bundle = self.packed(tree)
+        found = json.loads(self.ok(nc3z("list", "--json", bundle)).stdout)
+        self.assertEqual(len(found if isinstance(found, list) else found["files"]), 12)
+        member = f"{bundle}!/sub/p00003.nc"
+        read = self.ok(nc3z("read", member, "temperature", "-d", "level,2")).stdout
+        self.assertEqual(read, self.ok(nc3z("read", tree / "sub/p00003.nc", "temperature", "-d", "level,2")).stdout)
+        self.ok(nc3z("verify", member))
+        self.ok(nc3z("verify", "--deep", bundle))
+        self.ok(nc3z("restore", member, "-o", self.dir / "one.nc"))
+        self.assertEqual(sha256(self.dir / "one.nc"), sha256(tree / "sub/p00003.nc"))
+        refs = nc3z("refs", member, "-o", self.dir / "refs.json")
+        self.assertNotEqual(refs.returncode, 0)
+
+    def test_unbundle_writes_archives_and_packs_again(self):
+        tree = self.tree(10)
+        bundle = self.packed(tree)
+        out = self.dir / "out"
+        self.ok(nc3z("unbundle", bundle, "-o", out))
+        self.assertEqual(len(list(out.rglob("*.nc.nc3z"))), 10)
+        back = self.dir / "back"
+        self.ok(nc3z("restore", "-r", out, "-o", back))
+        self.same(tree, back)
+        # Archives are packed as the files that they restore.
+        again = self.packed(out, name="again.zip")
+        last = self.dir / "last"
+        self.ok(nc3z("restore", "-r", again, "-o", last))
+        self.same(tree, last)
+
+    def test_files_are_added_and_a_killed_run_loses_nothing(self):
+        first, second = self.tree(20), self.tree(40, first=100)
+        bundle = self.packed(first)
+        before = bundle.read_bytes()
+        both = self.dir / "both"
+        shutil.copytree(first, both)
+        shutil.copytree(second, both, dirs_exist_ok=True)
+        for delay in (0.01, 0.03, 0.06, 0.1, 0.2):
+            bundle.write_bytes(before)
+            run = subprocess.Popen([NC3Z, "bundle", second, "-o", bundle, "--append"], stderr=subprocess.DEVNULL)
+            time.sleep(delay)
+            run.send_signal(signal.SIGKILL)
+            run.wait()
+            out = self.dir / f"killed{delay}"
+            self.ok(nc3z("restore", "-r", bundle, "-o", out))
+            whole = len(list(out.rglob("*.nc"))) == 60
+            self.same(both if whole else first, out)
+            if not whole:
+                self.ok(nc3z("bundle", second, "-o", bundle, "--append"))
+            self.ok(nc3z("verify", "--deep", bundle))
+            out = self.dir / f"added{delay}"
+            self.ok(nc3z("restore", "-r", bundle, "-o", out))
+            self.same(both, out)
+        again = nc3z("bundle", second, "-o", bundle, "--append")
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("two members", again.stderr)
+
+    def test_damage_names_each_file_that_it_hurts(self):
+        tree = self.tree(15)
+        bundle = self.packed(tree)
+        with zipfile.ZipFile(bundle) as inside:
+            group = inside.getinfo(".nc3z/packed/000000.nc3z")
+            begin = group.header_offset + 30 + len(group.filename)
+        data = bytearray(bundle.read_bytes())
+        for at in range(begin + 200, begin + group.file_size, group.file_size // 7):
+            hurt = bytearray(data)
+            hurt[at] ^= 0xff
+            (self.dir / "hurt.zip").write_bytes(hurt)
+            verified = nc3z("verify", "--json", self.dir / "hurt.zip")
+            self.assertEqual(verified.returncode, 3)
+            report = json.loads(verified.stdout)
+            named = {name for entry in report for name in entry.get("damaged_members", [])}
+            out = self.dir / f"out{at}"
+            done = nc3z("restore", "-r", self.dir / "hurt.zip", "-o", out)
+            came = {str(p.relative_to(out)) for p in out.rglob("*.nc")}
+            wanted = {str(p.relative_to(tree)) for p in tree.rglob("*.nc")}
+            # A file comes back or is named. Damage of what is there twice, or is no data, affects none.
+            self.assertEqual(wanted - came, named)
+            self.assertEqual(done.returncode, 3 if named else 0)
+            for name in came:
+                self.assertEqual(sha256(out / name), sha256(tree / name))
+
+    def test_parity_covers_groups(self):
+        tree = self.tree(30)
+        bundle = self.packed(tree, "--parity", "10%")
+        with zipfile.ZipFile(bundle) as inside:
+            inside.extract(".nc3z/packed/000000.nc3z", self.dir)
+        told = self.ok(nc3z("parity", "info", self.dir / ".nc3z/packed/000000.nc3z")).stdout
+        self.assertIn(b"parity", told)
+
+    def test_what_makes_no_sense_is_refused(self):
+        tree = self.tree(3)
+        self.assertEqual(nc3z("bundle", tree, "-o", self.dir / "a.zip", "--preset", "max").returncode, 1)
+        self.assertEqual(nc3z("bundle", tree, "-o", self.dir / "none.zip", "--append").returncode, 1)
+        self.ok(nc3z("bundle", tree, "-o", self.dir / "plain.zip"))
+        before = (self.dir / "plain.zip").read_bytes()
+        refused = nc3z("bundle", tree, "-o", self.dir / "plain.zip", "--append")
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("packed", refused.stderr)
+        self.assertEqual((self.dir / "plain.zip").read_bytes(), before)
+
+
+if __name__ == "__main__":
+    unittest.main()
