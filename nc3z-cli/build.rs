@@ -1,5 +1,5 @@
-//! Packs the specification into the program, for `nc3z spec`: all files of `spec/` in one LZMA2 stream. The dictionaries are not among
-//! them: `nc3z-format` needs and has them.
+//! Packs the specification into the program, for `nc3z spec`: all files of `spec/` in one LZMA2 stream. The
+//! dictionaries are not included, since `nc3z-format` already contains them.
 
 use liblzma::stream::{Action, Filters, LzmaOptions, Status, Stream};
 use std::error::Error;
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// Level 9 with everything tried: the program has a limit on its size.
+/// Level 9 with the extreme flag: the size of the program is limited.
 const PRESET: u32 = 9 | 1 << 31;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -31,12 +31,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A number with its digits in groups of three, as a literal.
+/// Formats a number with groups of three digits, as a Rust literal.
 fn grouped(n: usize) -> String {
     if n < 1000 { n.to_string() } else { format!("{}_{:03}", grouped(n / 1000), n % 1000) }
 }
 
-/// The files below a directory, without dictionaries and what Python leaves behind.
+/// Lists the files below a directory, without dictionaries and Python's temporary files.
 fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();

@@ -98,7 +98,7 @@ class Roots(Case):
         self.ok(nc3z("att", archive, "SST:units=K"))
         edited = nc3z("hash", "--root", archive)
         self.assertNotEqual(edited.stdout.decode().strip(), expected)
-        self.assertIn("no root on record", edited.stderr)
+        self.assertIn("no root is stored", edited.stderr)
         self.assertEqual(root(f"{archive}@1"), expected)
         self.ok(nc3z("revert", archive, "1"))
         self.assertEqual(root(archive), expected)
@@ -263,7 +263,7 @@ class Slices(Case):
                 now = root(self.archive)
                 for part in (now, "10.5281/zenodo.1", "COADS"):
                     self.assertIn(part, whole.stdout.decode())
-                self.assertIn("no root on record", whole.stderr)
+                self.assertIn("no root is stored", whole.stderr)
                 text = self.ok(nc3z("cite", "--force", "--format", form, self.archive, "SST", "-d", "TIME,0", "-o", self.dir / "r.nc")).stdout.decode()
                 self.assertIn("TIME=0 of 12", text)
                 if form != "bibtex":

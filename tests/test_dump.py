@@ -353,7 +353,7 @@ class Behaviour(Dump):
 
     def test_truncated_file_is_told(self):
         done = self.ok(nc3z("dump", CLASSIC / "truncated_fixed.nc"))
-        self.assertRegex(done.stderr, r"warning: `a`: \d+ of 15 values lie beyond the end of the file")
+        self.assertRegex(done.stderr, r"warning: `a`: \d+ of 15 values are beyond the end of the file")
 
     def test_closed_pipe_is_no_error(self):
         path = self.write_long()

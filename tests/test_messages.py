@@ -69,7 +69,7 @@ USES = [
     ("recompress -", 1, ["needs files on both sides"]),
     ("restore -", 1, ["standard input has no name", "-o"]),
     ("info -", 1, ["the file is empty"]),
-    ("archive - n.nc", 1, ["`-` stands alone"]),
+    ("archive - n.nc", 1, ["`-` must be the only input"]),
     # Where outputs go.
     ("archive n.nc s.nc -o two.nc3z", 1, ["need a directory", "`two.nc3z/`"]),
     ("restore c.nc.nc3z gone.nc.nc3z -o one.nc", 1, ["need a directory", "`one.nc/`"]),

@@ -479,7 +479,7 @@ class Nfs(Case):
             process.wait()
             process.stdout.close()
             process.stderr.close()
-        self.fails(nc3z("mount", "--nfs=0.0.0.0:0", self.dir), 1, "no loopback")
+        self.fails(nc3z("mount", "--nfs=0.0.0.0:0", self.dir), 1, "not a loopback")
 
 
 if __name__ == "__main__":

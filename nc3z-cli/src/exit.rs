@@ -1,17 +1,17 @@
-//! Exit codes: one enum, used everywhere.
+//! Exit codes.
 
 use crate::output::progress::interrupted;
 use crate::output::words::is_header;
 use std::process::ExitCode;
 
-/// How a run ended, as the shell sees it.
+/// The result of a run, as reported to the shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
-    /// All done.
+    /// Everything was done.
     Done = 0,
-    /// Something failed; the message says what. Of `diff`: the files differ.
+    /// Something failed; the message gives the reason. For `diff`: the files differ.
     Failed = 1,
-    /// Usage; of `diff`, whose 1 says that files differ, also all that failed.
+    /// A usage error; for `diff`, where 1 means that files differ, also any other failure.
     Refused = 2,
     /// An archive is corrupt.
     Corrupt = 3,
@@ -25,7 +25,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The exit code that an error asks for. What fails after a signal was stopped by it.
+/// Returns the exit code of an error. A failure after a signal counts as interrupted.
 pub(crate) fn of_error(e: &anyhow::Error) -> Exit {
     if interrupted() {
         return Exit::Interrupted;
@@ -45,7 +45,8 @@ pub(crate) fn of_error(e: &anyhow::Error) -> Exit {
     reader.map_or(Exit::Failed, of_reader)
 }
 
-/// The exit code of what the reader reports: a damaged archive is corrupt, a damaged classic file is an input that fails.
+/// Returns the exit code of an error of the reader. A damaged archive is corrupt; a damaged classic file is a
+/// failed input.
 fn of_reader(e: &nc3z_reader::Error) -> Exit {
     match e {
         e if e.is_interrupted() => Exit::Interrupted,
@@ -54,7 +55,7 @@ fn of_reader(e: &nc3z_reader::Error) -> Exit {
     }
 }
 
-/// Whether an error is about the header of a classic file, which is no archive.
+/// Returns whether an error concerns the header of a classic file, which is not an archive.
 fn is_classic(e: &nc3z_reader::Error) -> bool {
     match e.kind() {
         nc3z_reader::ErrorKind::Format(e) => e.location().is_some_and(|l| is_header(&l.section)),

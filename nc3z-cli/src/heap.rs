@@ -1,10 +1,12 @@
-//! The heap, set up for work on tiles: one arena, in huge pages, that keeps what is freed.
+//! Configures the heap for work on tiles: one arena, in huge pages, that keeps freed memory.
 //!
-//! Each tile takes a dozen buffers of its length. As glibc sets itself up, each thread has an arena of its own, in pages of 4 KiB, which the
-//! system clears one by one when they are first touched, and to which it returns what is freed: a quarter of the time that archiving a file
-//! of some MB takes. Figures: `docs/design/0036-heap-of-the-tool.md`.
+//! Each tile needs a dozen buffers of its length. By default glibc gives each thread an arena of its own, in
+//! pages of 4 KiB. The system clears each page when it is first touched, and gets freed pages back. That
+//! takes a quarter of the time of archiving a file of some MB. Figures:
+//! `docs/design/0036-heap-of-the-tool.md`.
 
-/// Sets the heap up, once, before threads are started; 0 threads are one for each core. What the system does not grant stays as it was.
+/// Configures the heap once, before threads are started. 0 threads means one for each core. A setting that
+/// the system refuses is unchanged.
 pub(crate) fn set_up(threads: usize) {
     #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
     {
@@ -20,18 +22,19 @@ pub(crate) fn set_up(threads: usize) {
 mod glibc {
     use libc::{M_ARENA_MAX, M_MMAP_THRESHOLD, M_TOP_PAD, M_TRIM_THRESHOLD, c_int};
 
-    /// The most that glibc allows: larger buffers are mapped one by one.
+    /// glibc's maximum: larger buffers are mapped one by one.
     const MAPPED_LEN: c_int = 32 << 20;
-    /// Address space that the heap grows by at first, for each thread, and how many threads count. It is memory only once it is touched.
+    /// The address space by which the heap grows at first, for each thread, and the number of threads that
+    /// count. It uses memory only after it is touched.
     const RESERVED_LEN: c_int = 64 << 20;
     const RESERVING_THREADS: usize = 8;
-    /// Bytes that it grows by later.
+    /// The number of bytes by which it grows later.
     const GROWTH_LEN: c_int = 16 << 20;
     /// The length of a huge page, or a multiple of it.
     const HUGE_LEN: usize = 2 << 20;
 
     pub(super) fn set_up(threads: usize) {
-        // Whoever limits address space has a use for all of it.
+        // If the address space is limited, the program may need all of it.
         if is_limited(libc::RLIMIT_AS) || is_limited(libc::RLIMIT_DATA) {
             return;
         }
@@ -43,34 +46,35 @@ mod glibc {
         set(M_TRIM_THRESHOLD, c_int::MAX);
         set(M_TOP_PAD, reserved);
         let before = end();
-        // SAFETY: a block is allocated and freed, for which the heap has to grow. (A pair of calls that nothing is seen of would be left out.)
+        // SAFETY: a block is allocated and freed, so that the heap has to grow. (black_box prevents the
+        // compiler from removing the two calls.)
         unsafe { libc::free(std::hint::black_box(libc::malloc(HUGE_LEN))) };
         set(M_TOP_PAD, GROWTH_LEN);
         let (begin, end) = (before.next_multiple_of(HUGE_LEN), end());
         if end > begin {
-            // SAFETY: the range is of the heap, which was extended by it just now; the advice changes no content. Where it is refused, pages
-            // stay as they are.
+            // SAFETY: the range belongs to the heap, which was extended just before. The advice does not
+            // change the content. If it is refused, the pages are unchanged.
             unsafe { libc::madvise(begin as *mut libc::c_void, end - begin, libc::MADV_HUGEPAGE) };
         }
     }
 
-    /// Whether the process may not have as much as it likes of a resource.
+    /// Returns whether a resource of the process is limited.
     fn is_limited(resource: libc::__rlimit_resource_t) -> bool {
         let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-        // SAFETY: it writes to the limit, which lives for the call.
+        // SAFETY: it writes to the limit, which is valid during the call.
         unsafe { libc::getrlimit(resource, &raw mut limit) };
         limit.rlim_cur != libc::RLIM_INFINITY
     }
 
-    /// One setting of glibc's heap; one that is refused stays as it was.
+    /// Sets one setting of glibc's heap. If it is refused, it is unchanged.
     fn set(setting: c_int, value: c_int) {
-        // SAFETY: it sets a number, and has no other condition.
+        // SAFETY: it only sets a number.
         unsafe { libc::mallopt(setting, value) };
     }
 
-    /// The address behind the heap's last byte.
+    /// Returns the address after the heap's last byte.
     fn end() -> usize {
-        // SAFETY: asked for no growth, it tells where the heap ends.
+        // SAFETY: for a growth of 0, it returns the end of the heap.
         unsafe { libc::sbrk(0) }.addr()
     }
 }

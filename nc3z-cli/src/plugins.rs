@@ -1,4 +1,4 @@
-//! Which filters and codecs this run knows: those built in, and those of plug-ins where the user asks for them.
+//! The filters and codecs of this run: built-in ones, and those of plug-ins if the user requests them.
 
 use crate::args::Cli;
 use anyhow::{Context, Result};
@@ -11,12 +11,12 @@ use std::time::Duration;
 
 /// HDF5's own variable for the directories of plug-ins.
 pub(crate) const PATH_VARIABLE: &str = "HDF5_PLUGIN_PATH";
-/// Seconds that a plug-in may take for one tile.
+/// The time limit of a plug-in for one tile, in seconds.
 const PATIENCE_VARIABLE: &str = "NC3Z_PLUGIN_SECONDS";
 
 static LOADED: OnceLock<(Plugins, Registry)> = OnceLock::new();
 
-/// Finds plug-ins, if they are asked for.
+/// Finds plug-ins, if they are requested.
 pub(crate) fn set_up(cli: &Cli) -> Result<()> {
     let mut directories: Vec<PathBuf> = cli.plugin_path.iter().flat_map(std::env::split_paths).collect();
     if cli.plugins {
@@ -45,7 +45,7 @@ pub(crate) fn set_up(cli: &Cli) -> Result<()> {
     Ok(())
 }
 
-/// The plug-ins, where they were asked for.
+/// Returns the plug-ins, if they were requested.
 pub(crate) fn loaded() -> Option<&'static Plugins> {
     LOADED.get().map(|(plugins, _)| plugins)
 }
@@ -57,12 +57,12 @@ pub(crate) fn end() {
     }
 }
 
-/// All filters and codecs of this run.
+/// Returns all filters and codecs of this run.
 pub(crate) fn registry() -> Registry {
     LOADED.get().map_or_else(Registry::default, |(_, registry)| registry.clone())
 }
 
-/// How this tool opens archives.
+/// Returns the options with which this tool opens archives.
 pub(crate) fn open_options() -> OpenOptions {
     OpenOptions::of_command().with_registry(registry())
 }

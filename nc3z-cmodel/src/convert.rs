@@ -1,12 +1,13 @@
-//! From big-endian bytes to native numbers as the netCDF C library converts them (`libsrc/ncx.m4` of netcdf-c). All elements are
-//! converted; a range error is returned at the end.
+//! Converts big-endian bytes to native numbers like the netCDF C library (`libsrc/ncx.m4` of netcdf-c). All
+//! elements are converted; a range error is returned at the end.
 //!
-//! * What does not fit becomes the default fill value of the wanted type. That is the library built with `ERANGE_FILL`, as its Python
-//!   package is; other builds leave such places unchanged, or let them wrap.
-//! * A float fits an integer where it lies between the integer's least and greatest value, before its fraction is cut off: 127.5 does
-//!   not fit a `byte`.
+//! * A number that does not fit becomes the default fill value of the requested type. That is the behaviour
+//!   of the library built with `ERANGE_FILL`, as for its Python package; other builds leave such elements
+//!   unchanged, or let them wrap.
+//! * A float fits an integer if it is between the integer's least and greatest value before its fraction is
+//!   cut off: 127.5 does not fit a `byte`.
 //! * A double beyond the largest float does not fit one; nor do infinities.
-//! * A NaN counts as fitting. C leaves open what integer it becomes: here what x86-64 makes of it.
+//! * A NaN counts as fitting. C does not define the resulting integer: here it is that of x86-64.
 //!
 //! [`nc3z_reader::convert`] has the rules of the Rust API: it stops at the first number that does not fit.
 #![expect(

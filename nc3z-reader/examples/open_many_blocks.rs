@@ -1,4 +1,4 @@
-//! How long it takes to open an archive of 10^7 tiles.
+//! Measures the time to open an archive of 10^7 tiles.
 //!
 //! `cargo run --release --example open_many_blocks [TILES]` writes superblock, head copy, index pages, sections and trailer
 //! of such an archive to a temporary file, without the blocks, which opening never reads; opens it; looks up one tile.

@@ -1,8 +1,9 @@
-//! What it takes to read one variable out of a file that nobody has read from.
+//! Measures the cost of reading one variable from a file that has not been read before.
 //!
-//! `cargo run --release -p nc3z-reader --example variables FILE...` opens each file anew for each of its variables and reads that
-//! one whole: caches of tiles are empty, the operating system's is not. It prints a line for each file: its variables, microseconds of opening,
-//! and of reading one of them by the median and at most, each the least of some turns.
+//! `cargo run --release -p nc3z-reader --example variables FILE...` opens each file anew for each of its
+//! variables and reads the whole variable. Caches of tiles are empty, the operating system's cache is not. It
+//! prints a line for each file: the number of variables, and microseconds to open the file and to read a
+//! variable (median and maximum). Each time is the least of several runs.
 
 use nc3z_reader::{Dataset, OpenOptions};
 use std::error::Error;

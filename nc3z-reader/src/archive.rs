@@ -21,7 +21,8 @@ use nc3z_format::near::suggest;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// An open archive. Clones share everything; all methods take `&self` and may be called from any number of threads.
+/// An open archive. Clones share all state. All methods take `&self` and may be called from any number of
+/// threads.
 #[derive(Clone)]
 pub struct Archive {
     pub(crate) inner: Arc<Inner>,
@@ -29,32 +30,32 @@ pub struct Archive {
     pub(crate) near: Near,
 }
 
-/// What an open archive knows. Nothing here changes but the caches, which hold only verified bytes.
+/// The state of an open archive. Only the caches change, and they hold only verified bytes.
 pub(crate) struct Inner {
     pub(crate) store: TileStore,
     pub(crate) superblock: Superblock,
     pub(crate) trailer: Trailer,
     pub(crate) trailer_offset: u64,
-    /// Where the last valid trailer ends: that of this generation, unless an older one was asked for.
+    /// The end of the last valid trailer: that of this generation, unless an older one was requested.
     pub(crate) last_end: u64,
     pub(crate) sections: SectionTable,
     pub(crate) head: Head,
-    /// The least number that no array has had.
+    /// The least number that no array has used.
     pub(crate) next_number: u32,
     pub(crate) layout: Layout,
     pub(crate) metadata: Metadata,
-    /// What is to be told of an archive in the short form; the rest is of the long one.
+    /// Facts about an archive in the short form. All other fields describe the long form.
     pub(crate) short: Option<ShortFacts>,
 }
 
-/// What is recorded of the original file's digest.
+/// The recorded digest of the original file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Digest {
     /// None was recorded.
     None,
     /// SHA-256 of the original file.
     Sha256([u8; 32]),
-    /// It was recorded for an earlier generation.
+    /// A digest was recorded for an earlier generation.
     Stale,
 }
 
@@ -68,12 +69,13 @@ impl std::fmt::Debug for Archive {
 }
 
 impl Archive {
-    /// The archive of these facts.
+    /// An archive with this state.
     pub(crate) fn of(inner: Inner) -> Self {
         Archive { inner: Arc::new(inner), near: Near::default() }
     }
 
-    /// The same archive, with some of its stored bytes in memory: for a window of a read, which lets go of them with the clone.
+    /// The same archive, with some of its stored bytes in memory. It serves one window of a read, and
+    /// releases the bytes when it is dropped.
     pub(crate) fn with_near(&self, near: Near) -> Self {
         Archive { inner: Arc::clone(&self.inner), near }
     }
@@ -83,22 +85,22 @@ impl Archive {
         &self.inner.store.header
     }
 
-    /// The classic header's bytes, as they stand in the original.
+    /// The classic header's bytes, as in the original.
     pub fn header_bytes(&self) -> &[u8] {
         &self.inner.head.header
     }
 
-    /// Where everything lies in the original file.
+    /// The layout of the original file.
     pub fn layout(&self) -> &Layout {
         &self.inner.layout
     }
 
-    /// The least number that no array of this generation or an earlier one has had.
+    /// The least number that no array of this generation or an earlier one has used.
     pub fn next_number(&self) -> u32 {
         self.inner.next_number
     }
 
-    /// The limits that it was opened with.
+    /// The limits with which it was opened.
     pub fn limits(&self) -> &Limits {
         &self.inner.store.limits
     }
@@ -153,34 +155,35 @@ impl Archive {
         self.inner.store.source.stored_len()
     }
 
-    /// True where the archive is stored in the short form: offsets are then those of the long one, which the short one stands for.
+    /// True if the archive is stored in the short form. Offsets are then those of the equivalent long form.
     pub fn is_short(&self) -> bool {
         self.inner.short.is_some()
     }
 
-    /// True where the archive is in the short form that is the original packed as a whole.
+    /// True if the archive is in the short form that compresses the original as a whole.
     pub fn is_whole(&self) -> bool {
         self.share_of_whole(0).is_some()
     }
 
-    /// Of an archive that is the original packed as a whole, the bytes of its file that are the share of so many bytes of the original; `None` of all others.
+    /// The stored bytes for `bytes` bytes of the original, in proportion, if the archive compresses the
+    /// original as a whole. `None` for all other archives.
     pub fn share_of_whole(&self, bytes: u64) -> Option<u64> {
         self.inner.short.as_ref().and_then(|short| short.share(bytes, self.original_len()))
     }
 
-    /// Bytes behind the last valid trailer: a commit that did not finish, or something else's bytes.
+    /// Bytes after the last valid trailer: an unfinished commit, or foreign bytes.
     pub fn torn_tail(&self) -> u64 {
         let extra = self.inner.short.as_ref().map_or(0, |short| short.extra);
         self.inner.store.source.len().saturating_sub(self.inner.last_end) + extra
     }
 
-    /// The source that it is read from.
+    /// The source of the archive's bytes.
     pub fn source(&self) -> &SharedSource {
         &self.inner.store.source
     }
 
-    /// What told the source from others of the same name when it was opened, where the source knows: see
-    /// [`crate::source::ByteSource::identity`].
+    /// Distinguishes the source from others of the same name at the time of opening, if the source supports
+    /// this: see [`crate::source::ByteSource::identity`].
     pub fn identity(&self) -> Option<&str> {
         self.inner.store.identity.as_deref()
     }
@@ -199,23 +202,25 @@ impl Archive {
         }
     }
 
-    /// Digests of the original's content, and its MD5, that were recorded when the archive was written. None of them is computed.
+    /// Recorded digests of the original's content, and its MD5, computed when the archive was written.
+    /// Nothing is computed here.
     ///
-    /// An archive whose original has no SHA-256 on record, or another than when they were computed, has none.
+    /// The record is empty if the original has no recorded SHA-256, or another one than when the digests were
+    /// computed.
     pub fn recorded_digests(&self) -> DigestRecord {
         let Digest::Sha256(sha256) = self.digest() else { return DigestRecord::default() };
         DigestRecord::find(&self.metadata().extra, &sha256, self.header().variables.len()).unwrap_or_default()
     }
 
-    /// A variable's id by name; the first of that name.
+    /// Finds a variable's id by name. Of several variables of this name, returns the first.
     ///
     /// # Errors
-    /// No such variable; the message lists what there is.
+    /// No such variable. The message lists the variables of the file.
     pub fn variable_id(&self, name: &str) -> Result<VarId> {
         find_variable(self.header(), name)
     }
 
-    /// Where a variable lies in the original file.
+    /// The layout of a variable in the original file.
     ///
     /// # Errors
     /// No such variable.
@@ -225,12 +230,12 @@ impl Archive {
         self.layout().variable(var).ok_or_else(missing)
     }
 
-    /// The cache that its decoded tiles are kept in.
+    /// The cache for its decoded tiles.
     pub fn cache(&self) -> &TileCache {
         self.inner.store.cache.cache()
     }
 
-    /// Whether a tile is in the cache now.
+    /// Returns true if a tile is in the cache now.
     pub fn is_cached(&self, array: ArrayId, tile: u64) -> bool {
         self.inner.store.cache.holds(TileKey::new(array, tile))
     }
@@ -244,7 +249,7 @@ impl Archive {
         Ok(store.index.find(store, TileKey::new(array, tile), &self.near)?.0)
     }
 
-    /// Decodes one tile into `out`, big-endian, as it stands in the original file.
+    /// Decodes one tile into `out`. The elements are big-endian, as in the original file.
     ///
     /// # Errors
     /// No such tile; `out` of another length than the tile; damaged or unknown content.
@@ -269,7 +274,7 @@ impl Archive {
         Ok(out)
     }
 
-    /// The same by way of the cache of decoded tiles: for one that is asked for more than once.
+    /// One decoded tile, through the cache of decoded tiles. Use it for tiles that are read more than once.
     ///
     /// # Errors
     /// As [`Archive::read_tile_into`].
@@ -277,8 +282,8 @@ impl Archive {
         self.inner.store.cached(TileKey::new(array, tile), &self.near, 0, true)
     }
 
-    /// What a later tile in the place of this one may be coded against: a tile that is coded against no other. It is
-    /// this tile, or the one that this tile is coded against. Nothing, where there is no such tile.
+    /// The tile against which a later version of this tile may be coded. It is coded against no other tile.
+    /// It is this tile, or the one that this tile is coded against. `None` if there is no such tile.
     ///
     /// # Errors
     /// No such tile; damage.
@@ -298,13 +303,13 @@ impl Archive {
             let other = store.info(key.array)?;
             let alike = other.ty == found.info.ty
                 && other.tiling.inner_geometry(key.tile)? == found.info.tiling.inner_geometry(tile)?;
-            // A reference is itself coded against none: this ends here.
+            // A reference is itself coded against no tile, so the recursion ends here.
             return if alike { self.base_tile(key.array, key.tile) } else { Ok(None) };
         }
         Ok(Some(BaseTile { array, tile, entry, bytes: self.cached_tile(array, tile)? }))
     }
 
-    /// CRC-32 of a decoded tile, as it was noted; nothing of one that has no bytes of its own.
+    /// The recorded CRC-32 of a decoded tile, or `None` for a tile without bytes of its own.
     ///
     /// # Errors
     /// No such tile; a damaged block header.
@@ -321,23 +326,23 @@ impl Archive {
         }
     }
 
-    /// The tiles in whose place reads so far gave fill values; see [`crate::OpenOptions::with_fill_lost`].
+    /// The tiles that reads so far replaced by fill values; see [`crate::OpenOptions::with_fill_lost`].
     pub fn filled(&self) -> BTreeMap<(ArrayId, u64), Fill> {
         self.inner.store.fills.as_ref().map(crate::tile::Fills::all).unwrap_or_default()
     }
 }
 
-/// A tile that later ones may be coded against.
+/// A tile against which later ones may be coded.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct BaseTile {
-    /// Whose tile.
+    /// The array of the tile.
     pub array: ArrayId,
     /// Its number.
     pub tile: u64,
-    /// Where its bytes are: a block, or a member of a container.
+    /// The place of its bytes: a block, or a member of a container.
     pub entry: IndexEntry,
-    /// What it decodes to.
+    /// The decoded bytes.
     pub bytes: Bytes,
 }
 

@@ -1,5 +1,5 @@
-//! What lies behind the last whole trailer: what a commit left that did not finish, or a generation that was committed and whose trailer is
-//! damaged. `spec/archive.md`, section 7.
+//! Examines the bytes after the last intact trailer: an unfinished commit, or a committed generation with a
+//! damaged trailer. `spec/archive.md`, section 7.
 
 use crate::error::{Error, ErrorKind};
 use crate::source::ByteSource;
@@ -7,26 +7,26 @@ use nc3z_format::archive::constants::{END_MARKER, TRAILER_MARKER};
 use nc3z_format::archive::{Salt, TRAILER_LEN, Trailer};
 use nc3z_format::parity::Packet;
 
-/// Parity begins at the next multiple of its shards' length, which is this at most.
+/// Parity begins at the next multiple of its shards' length, which is at most this.
 const SHARD_MOST: usize = 4096;
-/// Packets stand on multiples of this.
+/// Packets are at multiples of this.
 const PACKET_STEP: usize = 64;
 
-/// What lies behind the last whole trailer.
+/// The content after the last intact trailer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Behind {
     /// Nothing.
     Nothing,
-    /// Parity: the same file.
+    /// Parity of the same file.
     Parity,
-    /// A commit that did not finish, or bytes of something else: the state before it counts.
+    /// An unfinished commit, or foreign bytes: the state before it counts.
     Torn,
-    /// A generation that was committed.
+    /// A committed generation.
     Committed,
 }
 
 impl Behind {
-    /// Looks at the bytes behind this trailer.
+    /// Examines the bytes after this trailer.
     pub(crate) fn of(source: &dyn ByteSource, trailer: &Trailer) -> Self {
         let (end, len) = (trailer.archive_len, source.len());
         if end >= len {
@@ -38,7 +38,7 @@ impl Behind {
         if ends_like_a_trailer(source, &trailer.salt) { Behind::Committed } else { Behind::Torn }
     }
 
-    /// The error of who did not ask for the older generation.
+    /// The error for a reader that did not request the older generation.
     pub(crate) fn check(self, trailer: &Trailer) -> Result<(), Error> {
         if self != Behind::Committed {
             return Ok(());
@@ -47,7 +47,7 @@ impl Behind {
     }
 }
 
-/// Whether parity of the archive that ends at `end` follows it.
+/// Returns true if parity follows the archive that ends at `end`.
 fn has_parity(source: &dyn ByteSource, end: u64, salt: &Salt) -> bool {
     let room = usize::try_from(source.len() - end).map_or(2 * SHARD_MOST, |n| n.min(2 * SHARD_MOST));
     let mut window = vec![0; room];
@@ -62,8 +62,8 @@ fn has_parity(source: &dyn ByteSource, end: u64, salt: &Salt) -> bool {
     })
 }
 
-/// Whether the last bytes are a trailer of this archive but for damage: two of its four marks are there, and one of them is of this
-/// archive's.
+/// Returns true if the last bytes are a damaged trailer of this archive: they have two of its four marks, one
+/// of them specific to this archive.
 fn ends_like_a_trailer(source: &dyn ByteSource, salt: &Salt) -> bool {
     let mut bytes = [0; TRAILER_LEN];
     let Some(at) = source.len().checked_sub(TRAILER_LEN as u64) else { return false };

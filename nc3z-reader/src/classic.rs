@@ -1,5 +1,5 @@
-//! A classic netCDF file as it is: header, layout, and its arrays read by position. The writer's source, and the same
-//! interface that archives have.
+//! A classic netCDF file: header, layout, and its arrays read by position. It is the writer's source, and has
+//! the same interface as archives.
 
 use crate::error::{Error, Result};
 use crate::source::{Near, NearSource, SharedSource};
@@ -9,7 +9,7 @@ use nc3z_format::classic::{Header, Layout, Parse, parse_prefix};
 use nc3z_format::{Error as FormatError, Limits};
 use std::sync::Arc;
 
-/// First read of a header; doubled while it is too short.
+/// Length in bytes of the first read of a header. Doubled while it is too short.
 const FIRST_READ: u64 = 64 << 10;
 
 /// An open classic netCDF file.
@@ -21,23 +21,24 @@ pub struct ClassicFile {
     arrays: Option<Arc<dyn FlatArrays>>,
 }
 
-/// What knows the arrays of a file by themselves, so that reading one need not go through the file's bytes, record by record.
+/// A store of a file's arrays, which reads an array without going through the file's bytes record by record.
 pub trait FlatArrays: Send + Sync {
-    /// Reads bytes of an array's flattened form; the array has its variable's place in the header for a number.
+    /// Reads bytes of an array's flattened form. The number of the array is its variable's position in the
+    /// header.
     ///
     /// # Errors
-    /// Bytes that it does not have; what stands behind it says.
+    /// Bytes that the array does not have; errors of the store.
     fn read_flat(&self, array: ArrayId, first: u64, out: &mut [u8]) -> Result<()>;
 }
 
 impl ClassicFile {
-    /// Reads the header and works out where everything lies.
+    /// Reads the header and computes the layout.
     ///
     /// # Errors
-    /// Not a classic netCDF file (the message says what it is, where that can be told), a damaged header, limits.
+    /// Not a classic netCDF file (the message names the kind of file, if known), a damaged header, limits.
     pub fn from_source(source: SharedSource, limits: &Limits) -> Result<Self> {
         let len = source.len();
-        // What is at hand may be all of the header.
+        // The bytes in memory may contain the whole header.
         let at_hand = if source.holds(&(0..1)) {
             source.ends(0, 0).map_or(0, |(head, _)| head.len() as u64)
         } else {
@@ -60,7 +61,7 @@ impl ClassicFile {
                         )
                         .into());
                     }
-                    // The parser asks only for what the file has.
+                    // The parser requests only bytes inside the file.
                     take =
                         at_least.max(take.saturating_mul(2)).max(FIRST_READ).min(len).min(limits.header_len);
                 }
@@ -68,7 +69,7 @@ impl ClassicFile {
         }
     }
 
-    /// A file whose header's bytes are known: nothing is read.
+    /// A file whose header's bytes are given. Nothing is read.
     ///
     /// # Errors
     /// A header that is damaged or incomplete, limits.
@@ -88,7 +89,7 @@ impl ClassicFile {
         Ok(ClassicFile { source, header, header_bytes: prefix[..end].to_vec(), layout, arrays: None })
     }
 
-    /// The same, its arrays read from there.
+    /// The same file, with arrays read from this store.
     #[must_use]
     pub fn with_arrays(mut self, arrays: Arc<dyn FlatArrays>) -> Self {
         self.arrays = Some(arrays);
@@ -105,7 +106,7 @@ impl ClassicFile {
         &self.header_bytes
     }
 
-    /// Where everything lies.
+    /// The layout of the file.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -127,10 +128,10 @@ impl ClassicFile {
         }
     }
 
-    /// Reads bytes of a variable's flattened array, of its padding or of the gap.
+    /// Reads bytes of a variable's flattened array, of its padding, or of the gap.
     ///
     /// # Errors
-    /// A range that is not in the file.
+    /// A range that exceeds the file.
     pub fn read_array_bytes(&self, array: ArrayId, mut first: u64, mut out: &mut [u8]) -> Result<()> {
         if let Some(arrays) = &self.arrays {
             return arrays.read_flat(array, first, out);

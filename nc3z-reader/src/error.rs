@@ -1,27 +1,27 @@
-//! Errors of reading: the format's five families, plus input and output with the place they happened.
+//! Errors of reading: the format's five families, and errors of input and output with their place.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What went wrong while reading.
+/// The kinds of errors of reading.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The bytes are wrong, unknown or ask for too much; or the request makes no sense.
+    /// The bytes are invalid, unknown or exceed a limit; or the request is invalid.
     #[error(transparent)]
     Format(#[from] nc3z_format::Error),
-    /// The operating system refused.
+    /// An error of the operating system.
     #[error("{what} {}", path.as_deref().map_or_else(|| "input".to_owned(), |p| format!("`{}`", p.display())))]
     Io {
-        /// What was being done ("read", "open").
+        /// The failed operation ("read", "open").
         what: &'static str,
         /// The file, where there is one.
         path: Option<PathBuf>,
-        /// The system's own words.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
-    /// Another object stands where the source was: what was read of the first fits nothing of the second.
+    /// Another object is in the place of the source. Bytes of the two must not be mixed.
     #[error("the source was replaced while it was open: it was {expected} and is {found}; open it anew")]
     Replaced {
         /// Identity when it was opened.
@@ -29,92 +29,94 @@ pub enum ErrorKind {
         /// Identity now.
         found: String,
     },
-    /// A later state of the file was committed, and its trailer is damaged: the state before it must not be taken for it.
+    /// A later state of the file was committed, and its trailer is damaged. The state before it must not be
+    /// mistaken for it.
     #[error(
         "the archive was committed beyond generation {generation}, whose trailer is the last whole one, and the trailer behind it is \
          damaged: repairing it may save more, and the older state is given only where it is asked for"
     )]
     OlderState {
-        /// The last generation whose trailer is whole.
+        /// The last generation with an intact trailer.
         generation: u32,
     },
-    /// The commit slots name a generation whose end is missing or damaged: the version before it must not be taken for it.
+    /// The commit slots name a generation whose end is missing or damaged. The version before it must not be
+    /// mistaken for it.
     #[error("{}", newest_lost(*version, *generation, *archive_len, *len, *whole))]
     NewestLost {
-        /// The version that it holds.
+        /// The version in that generation.
         version: u32,
         /// The generation.
         generation: u32,
-        /// Length of the archive with it.
+        /// Length of the archive including the generation.
         archive_len: u64,
         /// Length of the file.
         len: u64,
-        /// The newest version that is whole, if there is one.
+        /// The newest intact version, if there is one.
         whole: Option<u32>,
     },
-    /// The rebuilt file is not the original: its digest differs from the one recorded.
+    /// The restored file is not the original: its digest differs from the recorded one.
     #[error("the rebuilt file has SHA-256 {found}, the archive records {expected}")]
     Digest {
         /// Recorded digest, hexadecimal.
         expected: String,
-        /// Digest of the rebuilt bytes, hexadecimal.
+        /// Digest of the restored bytes, hexadecimal.
         found: String,
     },
-    /// A value that the wanted type does not have; the netCDF library's `NC_ERANGE`.
+    /// A value that does not fit the wanted type. The netCDF library's `NC_ERANGE`.
     #[error("{variable}, element {index:?}: {value} does not fit {wanted}")]
     Range {
-        /// The variable, in the words of messages.
+        /// The variable, as in messages.
         variable: String,
         /// Index of the element in the variable.
         index: Vec<u64>,
-        /// The value, as it prints.
+        /// The value, as text.
         value: String,
         /// The wanted type.
         wanted: &'static str,
     },
-    /// Elements that the classic file does not hold: it ends before all that its header claims. An archive of it is sound, and
-    /// just as incomplete.
+    /// Elements that are missing in the classic file, which ends before all that its header claims. An
+    /// archive of it is sound, and has the same elements.
     #[error(
         "{variable} of shape {shape:?}, of which the file holds the first {present} elements; selection {selection}: {missing} \
          bytes are missing, because the classic file is incomplete"
     )]
     Incomplete {
-        /// The variable, in the words of messages.
+        /// The variable, as in messages.
         variable: String,
         /// Its shape, as the header claims.
         shape: Vec<u64>,
-        /// Elements that the file holds, from the first on.
+        /// The number of elements in the file, from the first on.
         present: u64,
-        /// What was to be read.
+        /// The requested selection.
         selection: String,
-        /// Bytes of it that are not there.
+        /// The number of its missing bytes.
         missing: u64,
-        /// The name of the first dimension, and the number of its indices of which all elements are there.
+        /// The name of the first dimension, and the number of its indices with all elements present.
         whole: Option<(String, u64)>,
     },
-    /// Values that are not those of the root that the reader was given.
+    /// Values that do not belong to the given root.
     #[error("{}", unverified(variable, elements, tiles, root))]
     Unverified {
-        /// The variable, in the words of messages.
+        /// The variable, as in messages.
         variable: String,
         /// The elements that were checked together, by their place in the flattened array.
         elements: std::ops::Range<u64>,
-        /// The tiles that hold them.
+        /// The tiles that contain them.
         tiles: Vec<u64>,
         /// The root.
         root: String,
     },
-    /// A header or a tree file that is not that of the root which the reader was given.
+    /// A header or a tree file that does not belong to the given root.
     #[error(
         "header and tree belong to the root {found}, not to {expected}: this is another file or version, or the tree file of one"
     )]
     OtherRoot {
         /// The root that was given.
         expected: String,
-        /// The root of what is there.
+        /// The root that was found.
         found: String,
     },
-    /// What an array source of another crate says.
+    /// An error of an array source of another crate.
     #[error(transparent)]
     Other(Box<dyn std::error::Error + Send + Sync>),
     /// The caller asked to stop.
@@ -122,7 +124,7 @@ pub enum ErrorKind {
     Interrupted,
 }
 
-/// Names the tiles whose values are not those of a root.
+/// Names the tiles whose values do not belong to a root.
 fn unverified(variable: &str, elements: &std::ops::Range<u64>, tiles: &[u64], root: &str) -> String {
     let tiles = match tiles {
         [] => String::new(),
@@ -136,7 +138,7 @@ fn unverified(variable: &str, elements: &std::ops::Range<u64>, tiles: &[u64], ro
     )
 }
 
-/// What is missing of the newest version, and what is not.
+/// The message about a damaged newest version. It names the intact version to read instead.
 fn newest_lost(version: u32, generation: u32, archive_len: u64, len: u64, whole: Option<u32>) -> String {
     let of = match whole {
         Some(whole) if whole == version => {
@@ -164,12 +166,12 @@ pub struct Error(Box<ErrorKind>);
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// What went wrong.
+    /// The kind of the error.
     pub fn kind(&self) -> &ErrorKind {
         &self.0
     }
 
-    /// True where the file's bytes are wrong.
+    /// True if the file's bytes are invalid.
     pub fn is_corrupt(&self) -> bool {
         match &*self.0 {
             ErrorKind::Format(e) => e.is_corrupt(),
@@ -177,7 +179,7 @@ impl Error {
             | ErrorKind::OlderState { .. }
             | ErrorKind::NewestLost { .. }
             | ErrorKind::Unverified { .. } => true,
-            // An array source that reads other files says in which of them the bytes are wrong.
+            // An array source that reads other files names the file with the invalid bytes.
             ErrorKind::Other(e) => {
                 let cause = e.source().and_then(|e| e.downcast_ref::<Error>());
                 cause.is_some_and(Error::is_corrupt)
@@ -191,27 +193,27 @@ impl Error {
         }
     }
 
-    /// True where the classic file does not hold what its header claims.
+    /// True if the classic file lacks elements that its header claims.
     pub fn is_incomplete(&self) -> bool {
         matches!(&*self.0, ErrorKind::Incomplete { .. })
     }
 
-    /// True where a newer or fuller build might read the file.
+    /// True if a newer build, or one with more features, might read the file.
     pub fn is_unsupported(&self) -> bool {
         matches!(&*self.0, ErrorKind::Format(e) if e.is_unsupported())
     }
 
-    /// True where another object stands in the place of the one that was opened.
+    /// True if another object is in the place of the one that was opened.
     pub fn is_replaced(&self) -> bool {
         matches!(&*self.0, ErrorKind::Replaced { .. })
     }
 
-    /// A source that finds another object in its place: what it was when it was opened, and what it is now.
+    /// The error of a source that finds another object in its place, with the identities at opening and now.
     pub fn replaced(expected: impl Into<String>, found: impl Into<String>) -> Self {
         ErrorKind::Replaced { expected: expected.into(), found: found.into() }.into()
     }
 
-    /// Adds what needs the thing that the error is about.
+    /// Adds the structure that needs the one in the error.
     pub(crate) fn needed_by(self, place: &str) -> Self {
         match *self.0 {
             ErrorKind::Format(e) => ErrorKind::Format(e.needed_by(place)).into(),
@@ -219,7 +221,7 @@ impl Error {
         }
     }
 
-    /// The message and those of its causes.
+    /// The message, with those of its causes.
     pub fn with_causes(&self) -> String {
         let mut out = self.to_string();
         let mut cause = std::error::Error::source(self);
@@ -238,17 +240,17 @@ impl Error {
         matches!(&*self.0, ErrorKind::Interrupted)
     }
 
-    /// The error of an array source that other crates bring.
+    /// The error of an array source from another crate.
     pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         ErrorKind::Other(error.into()).into()
     }
 
-    /// The caller asked to stop.
+    /// The error for a request of the caller to stop.
     pub fn interrupted() -> Self {
         ErrorKind::Interrupted.into()
     }
 
-    /// An operation on a file that the system refused.
+    /// A failed operation of the operating system on a file.
     pub fn io(what: &'static str, path: Option<&Path>, source: io::Error) -> Self {
         ErrorKind::Io { what, path: path.map(Path::to_owned), source }.into()
     }

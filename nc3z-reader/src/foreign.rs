@@ -1,4 +1,4 @@
-//! Telling a damaged archive from a file that never was one.
+//! Distinguishes a damaged archive from a file that never was an archive.
 
 use crate::error::Error;
 use crate::source::ByteSource;
@@ -8,12 +8,12 @@ use nc3z_format::archive::TRAILER_LEN;
 use nc3z_format::archive::constants::{BLOCK_MARKER, END_MARKER, MAGIC, TRAILER_MARKER};
 use nc3z_format::classic::sniff;
 
-/// Bytes that are looked at from either end.
+/// Bytes that are searched at each end.
 const WINDOW: u64 = 1 << 20;
-/// Bytes by which a file is told that is of another kind.
+/// Bytes at the beginning from which other kinds of files are recognized.
 const HEAD: u64 = 4096;
 
-/// The error, unless what it is about is no archive at all: then that is said.
+/// Returns the error, or names the kind of file if it is no archive at all.
 pub(crate) fn or_foreign(source: &dyn ByteSource, error: Error) -> Error {
     if !error.is_corrupt() || looks_like_archive(source) {
         return error;
@@ -21,7 +21,7 @@ pub(crate) fn or_foreign(source: &dyn ByteSource, error: Error) -> Error {
     FormatError::unsupported("superblock", 0, what_it_is(source)).into()
 }
 
-/// What stands in the place of an archive.
+/// Names the kind of a file that is no archive.
 fn what_it_is(source: &dyn ByteSource) -> String {
     if source.is_empty() {
         return "the file is empty, and so not an nc3z archive".to_owned();
@@ -34,7 +34,8 @@ fn what_it_is(source: &dyn ByteSource) -> String {
     }
 }
 
-/// Half of the magic, a mark of a trailer at the end, or a mark of a block or a trailer near either end.
+/// Returns true if the file has half of the magic, a trailer's mark at the end, or a mark of a block or a
+/// trailer near either end.
 fn looks_like_archive(source: &dyn ByteSource) -> bool {
     let len = source.len();
     let take = usize::try_from(len.min(WINDOW)).expect("at most 1 MiB");
@@ -46,7 +47,7 @@ fn looks_like_archive(source: &dyn ByteSource) -> bool {
     let needed = take.min(MAGIC.len()).div_ceil(2).max(1);
     let ends = last.ends_with(&END_MARKER)
         || take.checked_sub(TRAILER_LEN).is_some_and(|at| last[at..].starts_with(&TRAILER_MARKER));
-    // Blocks and trailers stand on multiples of 8, but not in a file that lost its beginning.
+    // Blocks and trailers are at multiples of 8, but not in a file that lost its beginning.
     let marked = |bytes: &[u8]| bytes.windows(4).any(|word| word == BLOCK_MARKER || word == TRAILER_MARKER);
     as_it_should_be >= needed || ends || marked(&first) || marked(&last)
 }

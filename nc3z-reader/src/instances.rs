@@ -1,10 +1,11 @@
-//! Reading into every number type, compiled here once. The compiler shares generic functions between crates at optimisation level 1: the crate's own
-//! tests, its example and the crates above use these in place of their own. Builds for tests only: programs compile what they read.
+//! Reads into every number type, compiled here once. At optimisation level 1 the compiler shares generic
+//! functions between crates: the crate's own tests, its example and the dependent crates use these instead of
+//! their own. For builds of tests only: programs compile what they read.
 
 use crate::Variable;
 use std::hint::black_box;
 
-/// Does nothing that matters: what it names is compiled.
+/// Names the functions, so that they are compiled. Its result is unused.
 pub fn of_all_types() {
     black_box(Variable::read_into::<i8> as *const ());
     black_box(Variable::read_into::<u8> as *const ());

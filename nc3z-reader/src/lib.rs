@@ -45,14 +45,15 @@
 //!
 //! # What a read costs
 //!
-//! `Archive` is `Clone + Send + Sync`; every byte it hands out has passed its checksums. Opening is O(sections) and checks
-//! structure; reading checks what it touches. A read touches the tiles that its hyperslab meets, and no others
-//! ([`Variable::plan`] tells which). They are decoded straight into the output where they land there whole, else by way of a
-//! [`cache`] that the process shares; large requests are done by several threads. Memory: the output, the cache's budget, and
-//! two tiles a thread.
+//! `Archive` is `Clone + Send + Sync`. Every byte it returns has passed its checksums. Opening is O(sections)
+//! and checks structure; reading checks the bytes it uses. A read decodes only the tiles that its hyperslab
+//! touches ([`Variable::plan`] returns them). Tiles that are in the output as a whole are decoded directly
+//! into it. All others pass through a [`cache`] that the process shares. Large requests use several threads.
+//! Memory: the output, the cache's budget, and two tiles per thread.
 //!
-//! Bytes come from a [`source`]. One that pays for each request says so, and is read window by window: what many tiles need is
-//! merged into few requests, and one window is decoded while the next is fetched.
+//! Bytes come from a [`source`]. A source whose requests cost time says so in its [`source::Reach`], and is
+//! read window by window: the bytes for many tiles are merged into few requests, and one window is decoded
+//! while the next is fetched.
 //!
 //! # Features
 //!
@@ -62,7 +63,8 @@
 //!
 //! # Stability
 //!
-//! What this page names is meant to stay. Other public items serve the tools of this workspace, and may change with any version.
+//! The items named on this page are meant to stay. Other public items serve the tools of this workspace, and
+//! may change with any version.
 
 mod archive;
 mod behind;

@@ -1,13 +1,13 @@
-//! How long work reports progress and learns that it should stop.
+//! Progress reports and cancellation of long operations.
 
-/// Told of progress; asked whether to stop. `()` is the monitor that does neither.
+/// Receives progress reports, and decides whether an operation stops. `()` ignores progress and never stops.
 pub trait Monitor: Sync {
-    /// `bytes` more bytes of the classic file are dealt with.
+    /// Reports that `bytes` more bytes of the classic file are done.
     fn advance(&self, bytes: u64) {
         let _ = bytes;
     }
 
-    /// True once the work should stop, leaving nothing half-done behind.
+    /// Returns true if the operation should stop, leaving nothing half-done.
     fn is_cancelled(&self) -> bool {
         false
     }

@@ -1,5 +1,6 @@
-//! The newest generation of an archive: the last whole trailer, compared with the commit slots. Where the slots name a later generation than the last whole trailer
-//! ends, that generation is lost, and an older one is read only by who asks for it. `spec/archive.md`, section 7.
+//! The newest generation of an archive: the last intact trailer, compared with the commit slots. If the slots
+//! name a later generation than that trailer's, the later one is lost. An older one is then read only on
+//! request. `spec/archive.md`, section 7.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::sections::read_part;
@@ -12,16 +13,17 @@ use nc3z_format::{Error as FormatError, Limits};
 
 const TRAILER: u64 = TRAILER_LEN as u64;
 
-/// What the end of an archive and its commit slots say.
+/// The last intact trailer, and the error if a later one is lost.
 pub(crate) struct Newest {
-    /// The last whole trailer, with its offset; or why there is none.
+    /// The last intact trailer with its offset, or the reason why there is none.
     pub(crate) last: Result<(u64, Trailer)>,
-    /// Set where a later generation was committed than that trailer's.
+    /// Set if a later generation than that trailer's was committed.
     pub(crate) lost: Option<Error>,
 }
 
 impl Newest {
-    /// Looks at the end of the source, and before it for the last whole trailer, no further back than the slots ask for.
+    /// Searches the end of the source for the last intact trailer, and continues backwards only as far as the
+    /// slots require.
     ///
     /// # Errors
     /// A trailer that needs a feature that this build does not know; a trailer of another original; the source cannot be read.
@@ -36,7 +38,7 @@ impl Newest {
     }
 }
 
-/// The error that says which generation is lost, where the slots name one behind the last whole trailer.
+/// The error that names the lost generation, if the slots name one after the last intact trailer.
 pub(crate) fn lost(
     source: &dyn ByteSource,
     slots: &CommitSlots,
@@ -55,7 +57,8 @@ pub(crate) fn lost(
             // A commit that finished just before its slot was written.
             std::cmp::Ordering::Greater => trailer.generation > newest.generation,
             std::cmp::Ordering::Equal => newest.names(trailer),
-            // The commit finished after the source was opened: what was the newest then is read.
+            // The commit finished after the source was opened. The generation that was the newest then is
+            // read.
             std::cmp::Ordering::Less => {
                 if source.len() < newest.archive_len && source.current_len() >= newest.archive_len {
                     return None;
@@ -85,7 +88,8 @@ fn lost_behind(
     ErrorKind::NewestLost { version, generation, archive_len, len: source.len(), whole }.into()
 }
 
-/// The last whole trailer: at the end, or before it. The inner error says why the last bytes are none, where there is none.
+/// The last intact trailer, at the end or before it. The inner error is the reason why there is none at the
+/// end.
 fn last_whole(source: &dyn ByteSource, superblock: &Superblock) -> Result<Result<(u64, Trailer)>> {
     let (len, salt) = (source.len(), &superblock.salt);
     let at = len - TRAILER;
@@ -93,14 +97,14 @@ fn last_whole(source: &dyn ByteSource, superblock: &Superblock) -> Result<Result
     let bytes: &[u8; TRAILER_LEN] = (&*bytes).try_into().expect("the range has this length");
     let error = match Trailer::decode(bytes, at, salt) {
         Ok(trailer) => return Ok(Ok((at, trailer))),
-        // A good trailer that needs what this build lacks: never fall back to an older one.
+        // A valid trailer that needs an unknown feature: never fall back to an older one.
         Err(e) if e.is_unsupported() => return Err(e.into()),
         Err(e) => e,
     };
     let slots = &superblock.slots;
     let mut end = len;
     for slot in [slots.newest(), slots.older()].into_iter().flatten() {
-        // The end of the generation that it names is inside the file: no trailer before it is the last one.
+        // The end of the generation in the slot is inside the file: no trailer before it is the last one.
         if slot.archive_len <= len {
             if let Some(found) = last_trailer_between(source, slot.archive_len - TRAILER, end, salt)? {
                 return Ok(Ok(found));
@@ -108,16 +112,17 @@ fn last_whole(source: &dyn ByteSource, superblock: &Superblock) -> Result<Result
             end = slot.archive_len;
         }
     }
-    // Before the first generation there is none.
+    // There is none before the first generation.
     let is_first = slots.newest().is_some_and(|slot| slot.generation == 1);
     let found = if is_first { None } else { last_trailer_between(source, HEAD_OFFSET, end, salt)? };
     Ok(found.ok_or_else(|| error.into()))
 }
 
-/// The commit slots that an archive has whose last trailer ends at `end`: they name that generation and the one before it.
+/// The commit slots of an archive whose last trailer ends at `end`: they name that generation and the one
+/// before it.
 ///
 /// # Errors
-/// There is no whole trailer; its metadata are damaged.
+/// There is no intact trailer; its metadata are damaged.
 pub fn slots_at(source: &dyn ByteSource, end: u64, superblock: &Superblock) -> Result<CommitSlots> {
     let limits = Limits::default().within(source.len());
     let slot = |at: u64| -> Result<(CommitSlot, u64)> {
@@ -128,10 +133,10 @@ pub fn slots_at(source: &dyn ByteSource, end: u64, superblock: &Superblock) -> R
         Ok((CommitSlot::new(&trailer, version), trailer.previous))
     };
     let (last, previous) = slot(end.saturating_sub(TRAILER))?;
-    // One that is damaged has no slot.
+    // A damaged generation has no slot.
     let before = if previous == 0 { None } else { slot(previous).ok().map(|(before, _)| before) };
     Ok(CommitSlots::of(last, before))
 }
 
-/// Where the slots stand.
+/// The place of the slots.
 pub(crate) const SLOTS: std::ops::Range<u64> = SLOTS_AT as u64..(SLOTS_AT + SLOTS_LEN) as u64;

@@ -24,7 +24,7 @@ use nc3z_format::{Error as FormatError, Limits};
 use std::sync::Arc;
 
 impl Archive {
-    /// Opens an archive through a map. See [`crate::source::MmapSource`] for what a map asks of its file.
+    /// Opens an archive through a map. See [`crate::source::MmapSource`] for the conditions on a mapped file.
     ///
     /// # Errors
     /// See [`Archive::from_source`].
@@ -33,14 +33,14 @@ impl Archive {
         Self::from_source(crate::source::open(path, true)?, &OpenOptions::default())
     }
 
-    /// Opens an archive from any byte source. Reads the superblock, the trailer and the sections it names, never the blocks:
-    /// structure is checked here, content when it is read, all of it by [`crate::verify`].
+    /// Opens an archive from any byte source. Reads the superblock, the trailer and its sections, never the
+    /// blocks. Structure is checked here, content when it is read. [`crate::verify`] checks all of it.
     ///
-    /// First and last bytes are asked for together ([`ByteSource::ends`]); where the sections lie in them, as they do but for
-    /// archives of very many variables, that is all that opening reads.
+    /// First and last bytes are requested together ([`ByteSource::ends`]). If they contain the sections,
+    /// opening reads nothing else. Only archives of very many variables need more.
     ///
     /// # Errors
-    /// What is wrong with the archive's structure, and where.
+    /// Invalid structure of the archive, with its place.
     pub fn from_source(source: SharedSource, options: &OpenOptions) -> Result<Self> {
         Self::check_no_root(options)?;
         let (source, short) = expanded(&with_ends(source))?;
@@ -51,7 +51,8 @@ impl Archive {
         Ok(Archive::of(Inner { short, ..parts.bind(source, options)? }))
     }
 
-    /// Opens an archive that is complete but for its trailer, which is given: the writer's proof, before the digest is known.
+    /// Opens an archive that is complete except for its trailer, which is given. The writer uses it to check
+    /// its output before the digest is known.
     ///
     /// # Errors
     /// As [`Archive::from_source`].
@@ -62,7 +63,8 @@ impl Archive {
     }
 }
 
-/// The source with its ends in memory; as it is, where all of it is, or where they cannot be read together: then each part tells its own trouble.
+/// The source with its ends in memory. Returned unchanged if all of it is in memory, or if the ends cannot be
+/// read together: then each part reports its own error.
 pub(crate) fn with_ends(source: SharedSource) -> SharedSource {
     if source.lends() {
         return source;
@@ -78,23 +80,23 @@ pub(crate) struct Parts {
     pub(crate) superblock: Superblock,
     pub(crate) trailer: Trailer,
     pub(crate) trailer_offset: u64,
-    /// Where the last valid trailer ends.
+    /// The end of the last valid trailer.
     pub(crate) last_end: u64,
     pub(crate) sections: SectionTable,
     pub(crate) head: HeadParts,
-    /// The head of this generation, where that is not the head copy.
+    /// The head of this generation, if it is not the head copy.
     pub(crate) later: Option<LaterHeadParts>,
     pub(crate) table: VariableTable,
     pub(crate) metadata: Metadata,
 }
 
 impl Parts {
-    /// Reads and checks each structure by itself.
+    /// Reads and checks each structure separately.
     pub(crate) fn read(source: &dyn ByteSource, options: &OpenOptions) -> Result<Self> {
         let superblock = read_superblock(source)?;
         let Newest { last, mut lost } = Newest::find(source, &superblock, &options.limits)?;
         let last = last.map_err(|e| lost.take().unwrap_or(e))?;
-        // A number names one state for ever; a tag may have been moved by what is damaged.
+        // A number always names the same state. A tag in the damaged part may have been moved.
         let by_number =
             options.generation.is_some() || matches!(options.version, Some(VersionName::Number(_)));
         if !options.older && !by_number {
@@ -107,7 +109,7 @@ impl Parts {
             (None, Some(wanted)) => find_version(source, last, wanted, &options.limits),
             (None, None) => Ok(last),
         };
-        // One that is not there may be the one that is lost.
+        // A missing generation may be the lost one.
         let (offset, trailer) = found.map_err(|e| lost.filter(|_| !e.is_corrupt()).unwrap_or(e))?;
         Self::with_trailer(
             source,
@@ -119,7 +121,7 @@ impl Parts {
         )
     }
 
-    /// The same for an archive whose trailer is not written yet: the writer's proof.
+    /// The structures of an archive whose trailer is not written yet, for the writer's check.
     fn unsealed(source: &dyn ByteSource, trailer: Trailer, options: &OpenOptions) -> Result<Self> {
         let superblock = read_superblock(source)?;
         let (offset, last_end) = (source.len(), trailer.archive_len);
@@ -168,7 +170,7 @@ impl Parts {
         Ok(inner)
     }
 
-    /// The same, but the variable table may be any.
+    /// As `bind`, but accepts any variable table.
     pub(crate) fn bind_to_header(self, source: SharedSource, options: &OpenOptions) -> Result<Inner> {
         let Parts { superblock, trailer, trailer_offset, last_end, sections, head, later, table, metadata } =
             self;
@@ -230,9 +232,9 @@ impl Parts {
     }
 }
 
-/// A generation's head, and what follows from it.
+/// A generation's head, and the facts derived from it.
 struct BoundHead {
-    /// As a head copy would be, with the archive's chains.
+    /// In the form of a head copy, with the archive's chains.
     head: Head,
     next_number: u32,
     header: Header,
@@ -242,7 +244,7 @@ struct BoundHead {
 }
 
 impl BoundHead {
-    /// The later head, where there is one; else the head copy, of a file of `first_len` bytes.
+    /// Uses the later head if there is one, otherwise the head copy of a file of `first_len` bytes.
     fn new(copy: HeadParts, later: Option<LaterHeadParts>, first_len: u64, limits: &Limits) -> Result<Self> {
         let (bytes, original_len) = match &later {
             Some(later) => (&later.header, later.original_len),
@@ -279,7 +281,7 @@ impl BoundHead {
     }
 }
 
-/// Each array must have as many tiles as its layout asks for, and no unknown array may have any.
+/// Each array must have as many tiles as its layout requires, and no unknown array may have any.
 pub(crate) fn check_table(table: &VariableTable, arrays: &Arrays, next_number: u32) -> Result<()> {
     use nc3z_format::archive::Role;
     for info in arrays.iter() {
@@ -291,9 +293,9 @@ pub(crate) fn check_table(table: &VariableTable, arrays: &Arrays, next_number: u
     }
     for row in table.rows() {
         let known = match row.array.role() {
-            // Of an array of an older generation too: tiles may be coded against one of its.
+            // Also for arrays of an older generation: tiles may be coded against theirs.
             Role::Definitions(v) => v < next_number,
-            // Whether there may be one has been compared with the trailer.
+            // The presence of a later head has been compared with the trailer.
             Role::Heads => true,
             _ => arrays.get(row.array).is_some(),
         };

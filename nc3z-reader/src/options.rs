@@ -1,4 +1,4 @@
-//! How to open an archive.
+//! Options for opening an archive.
 
 use crate::source::SharedSource;
 use crate::tile::cache::TileCache;
@@ -7,7 +7,7 @@ use nc3z_format::Limits;
 use nc3z_format::codec::Registry;
 use nc3z_format::digest::Root;
 
-/// How to open an archive.
+/// Options for opening an archive.
 #[derive(Debug, Clone)]
 pub struct OpenOptions {
     pub(crate) limits: Limits,
@@ -50,30 +50,32 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// For a command, which reads an archive once or a few times: what is decoded is counted, and ends where it is out of
-    /// proportion to the archive and its original ([`nc3z_format::limits::work`]).
+    /// Options for a command, which reads an archive once or a few times. Decoded bytes are counted, and the
+    /// command fails if they are out of proportion to the archive and its original
+    /// ([`nc3z_format::limits::work`]).
     #[must_use]
     pub fn of_command() -> Self {
         OpenOptions { limits: Limits::of_command(), ..OpenOptions::default() }
     }
 
-    /// Caps on what the file may ask for.
+    /// Sets the limits on the requests of a file.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Whether opening by path maps the file (the default) or reads it by position; see the module `source` for what a map asks
-    /// of its file.
+    /// Selects whether opening by path maps the file (the default) or reads it by position. The module
+    /// `source` has the conditions on a mapped file.
     #[must_use]
     pub fn with_mmap(mut self, mapped: bool) -> Self {
         self.mapped = mapped;
         self
     }
 
-    /// Reads give the variable's fill value (zeros for bytes that belong to no variable) where a tile is damaged or lost, instead
-    /// of an error. Off by default. What was filled is in [`crate::Archive::filled`]; ask it after reading.
+    /// Makes reads return the variable's fill value (zeros for bytes of no variable) instead of an error for
+    /// a tile that is damaged or lost. Off by default. [`crate::Archive::filled`] lists the replaced tiles
+    /// after a read.
     #[must_use]
     pub fn with_fill_lost(mut self, fill: bool) -> Self {
         self.fill_lost = fill;
@@ -87,30 +89,32 @@ impl OpenOptions {
         self
     }
 
-    /// The filters and codecs that chains may name, instead of this build's.
+    /// Sets the filters and codecs for chains, instead of this build's.
     #[must_use]
     pub fn with_registry(mut self, registry: Registry) -> Self {
         self.registry = registry;
         self
     }
 
-    /// Opens the last generation whose trailer is whole, where that of a later one is damaged. Off by default: a later generation may be
-    /// another state of the file, and the older one must not be taken for it. What a commit left that did not finish is no such generation.
+    /// Opens the last generation with an intact trailer if the trailer of a later one is damaged. Off by
+    /// default: a later generation may be another state of the file, and the older one must not be mistaken
+    /// for it. An unfinished commit is no such generation.
     #[must_use]
     pub fn with_older(mut self, older: bool) -> Self {
         self.older = older;
         self
     }
 
-    /// Opens this generation of the archive instead of its last: the archive as it was after that commit. Opening fails, and
-    /// names the generations that there are, where it is none of them.
+    /// Opens this generation of the archive instead of its last: the archive as it was after that commit. If
+    /// there is no such generation, opening fails and lists the existing ones.
     #[must_use]
     pub fn with_generation(mut self, generation: impl Into<Option<u64>>) -> Self {
         self.generation = generation.into();
         self
     }
 
-    /// Opens this version of the file instead of the newest. Opening fails, and says which there are, where it is none of them.
+    /// Opens this version of the file instead of the newest. If there is no such version, opening fails and
+    /// lists the existing ones.
     #[must_use]
     pub fn with_version(mut self, version: impl Into<Option<VersionName>>) -> Self {
         self.version = version.into();
@@ -125,8 +129,8 @@ impl OpenOptions {
         self
     }
 
-    /// The tree file by which values are checked against a root (`nc3z hash --tree`). It need not come from whom the root is of. Without
-    /// one, opening with a root reads all of the dataset.
+    /// The tree file for checking values against a root (`nc3z hash --tree`). It need not come from the
+    /// author of the root. Without one, opening with a root reads the whole dataset.
     #[must_use]
     pub fn with_tree(mut self, tree: impl Into<Option<SharedSource>>) -> Self {
         self.tree = tree.into().map(TreeSource);

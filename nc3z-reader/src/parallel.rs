@@ -1,4 +1,5 @@
-//! Work shared among threads, where the build has them (feature `parallel`); else done here, in order.
+//! Shares work among threads, if the build has them (feature `parallel`). Otherwise works on this thread, in
+//! order.
 
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
@@ -10,15 +11,15 @@ pub type PoolEntry = fn(&mut (dyn FnMut() + Send));
 #[cfg(feature = "parallel")]
 static ENTRY: std::sync::OnceLock<PoolEntry> = std::sync::OnceLock::new();
 
-/// Has large reads of threads outside any pool done in a pool of the caller's; unless this is called, that is rayon's global one, which does not
-/// live on in a forked child. The first call counts.
+/// Sets the pool for large reads of threads outside any pool. The default is rayon's global pool, which does
+/// not work in a forked child. Only the first call has an effect.
 #[cfg(feature = "parallel")]
 pub fn enter_pool_by(entry: PoolEntry) {
     // A second pool for one process would only add threads.
     let _ = ENTRY.set(entry);
 }
 
-/// Does large work where there are threads for it: here, if this is a thread of a pool already.
+/// Does large work in a pool of threads. Stays on this thread if it belongs to a pool already.
 pub(crate) fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     #[cfg(feature = "parallel")]
     if let (None, Some(enter)) = (rayon::current_thread_index(), ENTRY.get()) {
@@ -29,7 +30,7 @@ pub(crate) fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     work()
 }
 
-/// Threads of the pool that the caller works in.
+/// The number of threads of the current pool.
 pub(crate) fn threads() -> usize {
     #[cfg(feature = "parallel")]
     return rayon::current_num_threads();
@@ -37,7 +38,7 @@ pub(crate) fn threads() -> usize {
     1
 }
 
-/// Both, at once where there are threads.
+/// Runs both, in parallel if there are threads.
 pub(crate) fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
     #[cfg(feature = "parallel")]
     return rayon::join(a, b);
@@ -45,7 +46,8 @@ pub(crate) fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnc
     (a(), b())
 }
 
-/// Work here, and waiting (`b`) on a thread of its own, so that no thread of the pool sleeps in it.
+/// Runs `a` here, and `b`, which mainly waits, on a separate thread, so that no thread of the pool sleeps in
+/// it.
 pub(crate) fn alongside<A, B: Send>(a: impl FnOnce() -> A, b: impl FnOnce() -> B + Send) -> (A, B) {
     #[cfg(feature = "parallel")]
     return std::thread::scope(|scope| {
@@ -57,7 +59,7 @@ pub(crate) fn alongside<A, B: Send>(a: impl FnOnce() -> A, b: impl FnOnce() -> B
     (a(), b())
 }
 
-/// What `work` makes of each item, in order.
+/// The results of `work` for each item, in order.
 pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Send + Sync) -> Vec<R> {
     #[cfg(feature = "parallel")]
     return items.into_par_iter().map(work).collect();
@@ -65,7 +67,7 @@ pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Send 
     items.into_iter().map(work).collect()
 }
 
-/// Works on each item; an error of one ends it.
+/// Works on each item, and stops at an error.
 pub(crate) fn try_each<T: Send, E: Send>(
     items: Vec<T>,
     work: impl Fn(T) -> Result<(), E> + Send + Sync,
@@ -76,7 +78,7 @@ pub(crate) fn try_each<T: Send, E: Send>(
     items.into_iter().try_for_each(work)
 }
 
-/// Work that goes on beside the caller's until it is waited for; without threads it is done then.
+/// Work that runs in parallel with the caller's until the caller waits for it. Without threads it runs then.
 pub(crate) struct Beside<T>(
     #[cfg(feature = "parallel")] std::thread::JoinHandle<T>,
     #[cfg(not(feature = "parallel"))] Box<dyn FnOnce() -> T + Send>,

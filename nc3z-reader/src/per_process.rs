@@ -3,8 +3,9 @@
 use arc_swap::ArcSwapOption;
 use std::sync::Arc;
 
-/// A value of this process: threads, connections, locks that threads hold. A forked child has the memory of these, not the threads,
-/// and a lock may be held for ever; so the value is tagged with its process, and made anew in a child. Reading it takes no lock.
+/// A value of this process: threads, connections, or locks that threads hold. A forked child has their
+/// memory, but not the threads, and a lock may be held for ever. The value is therefore tagged with its
+/// process, and made anew in a child. Reading it takes no lock.
 ///
 /// ```
 /// use nc3z_reader::PerProcess;
@@ -20,12 +21,12 @@ struct Tagged<T> {
 }
 
 impl<T> PerProcess<T> {
-    /// None yet.
+    /// Makes an empty value.
     pub const fn empty() -> Self {
         PerProcess(ArcSwapOption::const_empty())
     }
 
-    /// This process's.
+    /// Makes a value of this process.
     pub fn of(value: T) -> Self {
         PerProcess(ArcSwapOption::from_pointee(Tagged {
             process: std::process::id(),
@@ -33,10 +34,11 @@ impl<T> PerProcess<T> {
         }))
     }
 
-    /// The value; made by `make` where there is none, or one of the process that this one was forked from, which `make` is given.
+    /// The value. Calls `make` if there is none, or if it belongs to the parent of a forked process. `make`
+    /// receives the parent's value.
     ///
     /// # Errors
-    /// What `make` says.
+    /// The error of `make`.
     pub fn get<E>(&self, make: impl FnOnce(Option<&T>) -> Result<T, E>) -> Result<Arc<T>, E> {
         let process = std::process::id();
         let held = self.0.load();
@@ -53,7 +55,7 @@ impl<T> PerProcess<T> {
                 // Another thread of this process was first.
                 return Ok(Arc::clone(&before.value));
             }
-            // Dropping it would wait for threads that are not here.
+            // Dropping it would wait for threads that do not exist here.
             std::mem::forget(Arc::clone(before));
         }
         Ok(value)
@@ -64,7 +66,7 @@ impl<T> PerProcess<T> {
         self.0.load().is_none()
     }
 
-    /// Drops the value, once whoever uses it now is done.
+    /// Drops the value, after its present users are done.
     pub fn clear(&self) {
         if let Some(tagged) = self.0.swap(None)
             && tagged.process != std::process::id()

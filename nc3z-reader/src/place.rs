@@ -1,4 +1,4 @@
-//! Where a tile is, in the user's words: variable, hyperslabs, and the bytes of the original file.
+//! The place of a tile in the user's terms: variable, hyperslabs, and the bytes of the original file.
 
 use crate::archive::Archive;
 use nc3z_format::NcType;
@@ -9,9 +9,9 @@ use nc3z_format::decode_value::{Decoding, Value};
 use nc3z_format::tile::Extent;
 use std::ops::Range;
 
-/// Arrays of more dimensions are given as runs of elements only.
+/// Arrays of more dimensions are described as runs of elements only.
 const MAX_RANK: usize = 64;
-/// A run of tiles of a chunked array is given box by box up to so many.
+/// Runs of at most this many chunks are described box by box.
 const MAX_CHUNKS: usize = 64;
 
 /// A box of an array: `start` and `count` along each dimension.
@@ -23,28 +23,30 @@ pub struct Slab {
     pub count: Vec<u64>,
 }
 
-/// Where a run of tiles of one array is.
+/// The place of a run of tiles of one array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TilePlace {
-    /// Whose tiles.
+    /// The array of the tiles.
     pub array: ArrayId,
     /// The variable's name, where it is a variable, its padding or its definitions.
     pub variable: Option<Vec<u8>>,
-    /// Which tiles.
+    /// The numbers of the tiles.
     pub tiles: Range<u64>,
     /// Names of the dimensions that `slabs` are along; empty where the elements are counted flat.
     pub dimensions: Vec<Vec<u8>>,
-    /// What of the array they hold; together exactly the tiles, but for runs of very many chunks.
+    /// The parts of the array in the tiles. Together they are exactly the tiles, except for runs of very many
+    /// chunks.
     pub slabs: Vec<Slab>,
     /// Elements in the tiles (bytes for padding and gap).
     pub elements: u64,
-    /// From the first byte of the original file that they hold to behind the last; other variables' bytes may lie between.
+    /// The range of the original file from the first byte of the tiles to their last. It may include bytes of
+    /// other variables.
     pub original: Option<Range<u64>>,
 }
 
 impl Archive {
-    /// Where the tiles of an array are. Tiles that the array does not have are left out.
+    /// The place of tiles of an array. Tiles that the array does not have are omitted.
     pub fn place(&self, array: ArrayId, tiles: Range<u64>) -> TilePlace {
         let header = self.header();
         let variable = self.arrays().variable_of(array).map(|v| &header.variables[v.index()]);
@@ -83,8 +85,8 @@ impl Archive {
         place
     }
 
-    /// The values that a dimension's coordinate variable has at the first and last index of a range, with its units; `None`
-    /// where there is no such variable, or it cannot be read.
+    /// The values of a dimension's coordinate variable at the first and last index of a range, with its
+    /// units. `None` if there is no such variable, or it cannot be read.
     pub fn coordinates(&self, dimension: &[u8], start: u64, count: u64) -> Option<String> {
         let (id, variable) = self.header().variable(dimension)?;
         let [dim] = variable.dimensions[..] else { return None };
@@ -108,7 +110,7 @@ impl Archive {
     fn element(&self, id: VarId, decoding: &Decoding, index: u64) -> Option<String> {
         let size = decoding.ty().size();
         let mut bytes = [0; 8];
-        // Filled values would be false here.
+        // Fill values would be wrong here.
         if self.inner.store.fills.is_some() {
             return None;
         }
@@ -123,7 +125,7 @@ impl Archive {
     }
 }
 
-/// Linear tiles follow each other: one run of elements. Gives its bytes in the flattened array.
+/// Linear tiles follow each other: one run of elements. Returns its bytes in the flattened array.
 fn linear(info: &ArrayInfo, first: u64, end: u64, flat: bool, place: &mut TilePlace) -> Option<Range<u64>> {
     let (begin, _) = info.tile_bytes(first).ok()?;
     let (last, len) = info.tile_bytes(end - 1).ok()?;
@@ -139,7 +141,7 @@ fn linear(info: &ArrayInfo, first: u64, end: u64, flat: bool, place: &mut TilePl
     Some(begin..stop)
 }
 
-/// Chunks are boxes. Gives the span of their bytes in the flattened array.
+/// Chunks are boxes. Returns the span of their bytes in the flattened array.
 fn chunked(info: &ArrayInfo, first: u64, end: u64, flat: bool, place: &mut TilePlace) -> Option<Range<u64>> {
     let shape = info.tiling.shape();
     let size = info.ty.size() as u64;
@@ -159,7 +161,7 @@ fn chunked(info: &ArrayInfo, first: u64, end: u64, flat: bool, place: &mut TileP
     span
 }
 
-/// The boxes that a run of an array flattened in row-major order consists of. None for an empty run.
+/// The boxes that make up a run of an array flattened in row-major order. Empty for an empty run.
 fn boxes_of_run(shape: &[u64], first: u64, count: u64) -> Vec<Slab> {
     if shape.is_empty() {
         return (0..count).map(|_| Slab { start: Vec::new(), count: Vec::new() }).collect();

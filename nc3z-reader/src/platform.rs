@@ -1,16 +1,18 @@
-//! What differs between operating systems, in one place: files read and written by position, names as bytes, which file a name leads to.
+//! The differences between operating systems: positioned reads and writes of files, names as bytes, and the
+//! identity of files.
 //!
-//! The tools are run and tested on Unix. Elsewhere this does what the standard library offers, and says where that is less.
+//! The tools are run and tested on Unix. Elsewhere this module does what the standard library offers, and
+//! documents where that is less.
 
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-/// Fills `buffer` from `offset` on. No other thread's position in the file matters.
+/// Fills `buffer` from `offset` on. Does not depend on the file's current position.
 ///
 /// # Errors
-/// Whatever the system says; `UnexpectedEof` where the file ends before.
+/// The error of the operating system; `UnexpectedEof` if the file ends earlier.
 pub fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
     #[cfg(unix)]
     return std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset);
@@ -37,7 +39,7 @@ pub fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<
 /// Writes all of `bytes` from `offset` on.
 ///
 /// # Errors
-/// Whatever the system says.
+/// The error of the operating system.
 pub fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     #[cfg(unix)]
     return std::os::unix::fs::FileExt::write_all_at(file, bytes, offset);
@@ -61,7 +63,8 @@ pub fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     }
 }
 
-/// The name that these bytes are: any bytes on Unix; elsewhere UTF-8, and what is none becomes a name that no file has.
+/// The path with these bytes: any bytes on Unix. Elsewhere UTF-8, and other bytes become a name that no file
+/// has.
 pub fn path_of(bytes: &[u8]) -> PathBuf {
     #[cfg(unix)]
     return PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes));
@@ -69,7 +72,7 @@ pub fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// Which file this is, whatever it is called.
+/// The identity of a file, independent of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileIdentity(Kept);
 
@@ -81,7 +84,8 @@ enum Kept {
     Times { created: Option<SystemTime>, modified: Option<SystemTime>, len: u64 },
 }
 
-/// Device and inode. Where the system tells neither: when the file was made and written, and its length.
+/// Device and inode. If the system reports neither: the times when the file was made and written, and its
+/// length.
 pub fn identity(meta: &Metadata) -> FileIdentity {
     #[cfg(unix)]
     {
@@ -98,7 +102,8 @@ pub fn identity(meta: &Metadata) -> FileIdentity {
     }
 }
 
-/// When a file's inode was changed last, by a write, a link or a new name, in seconds and nanoseconds; nothing where the system does not tell.
+/// The time of the last change of a file's inode (by a write, a link or a new name), in seconds and
+/// nanoseconds. `None` if the system does not report it.
 pub fn inode_changed(meta: &Metadata) -> Option<(i64, i64)> {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! Superblock, section table and sections, read and decoded each by itself.
+//! Reads and decodes the superblock, the section table and the sections, each separately.
 
 use crate::archive::Archive;
 use crate::error::{Error, Result};
@@ -13,7 +13,8 @@ use nc3z_format::{Error as FormatError, Limits};
 use std::ops::Range;
 
 impl Archive {
-    /// The section of this generation, or the older one that it continues: one that a later section may continue, and what it holds.
+    /// The section of this generation, or the older one that it continues, with its content. Only for kinds
+    /// of sections that a later one may continue.
     ///
     /// # Errors
     /// Damage; more than `limit` bytes.
@@ -32,7 +33,7 @@ impl Archive {
     }
 }
 
-/// The bytes of something that should lie inside the source.
+/// Reads bytes that should be inside the source.
 pub(crate) fn read_part(source: &dyn ByteSource, offset: u64, len: u64, what: &'static str) -> Result<Bytes> {
     let outside = || {
         let room = source.len().saturating_sub(offset);
@@ -44,7 +45,7 @@ pub(crate) fn read_part(source: &dyn ByteSource, offset: u64, len: u64, what: &'
     source.read_at(offset, usize::try_from(len).map_err(|_| outside())?)
 }
 
-/// The section table that a trailer names.
+/// Reads the section table that a trailer names.
 pub(crate) fn read_sections(
     source: &dyn ByteSource,
     trailer: &Trailer,
@@ -55,7 +56,7 @@ pub(crate) fn read_sections(
     Ok(SectionTable::decode(&bytes, trailer, trailer_offset, &trailer.salt, limits)?)
 }
 
-/// The sections that opening needs, fetched together where each request counts; nothing, where they cannot be read.
+/// The sections that opening needs, fetched together if requests cost time. Empty if they cannot be read.
 pub(crate) fn fetch_sections(source: &dyn ByteSource, sections: &SectionTable, limits: &Limits) -> Near {
     if !source.reach().fetches_ahead() {
         return Near::default();
@@ -65,14 +66,14 @@ pub(crate) fn fetch_sections(source: &dyn ByteSource, sections: &SectionTable, l
         (SectionKind::VariableTable, limits.table_len),
         (SectionKind::Metadata, limits.metadata_len),
     ];
-    // The table has compared places with the length of the file.
+    // The table has compared the places with the length of the file.
     let ranges = needed.into_iter().filter_map(|(kind, limit)| {
         let entry = sections.find(kind).ok().filter(|entry| entry.len <= limit)?;
         Some(entry.offset..entry.offset + entry.len)
     });
     let ranges: Vec<Range<u64>> = ranges.collect();
     let near = Near::fetch(source, &ranges).unwrap_or_default();
-    // The older sections that these continue, together too.
+    // The older sections that these continue, also fetched together.
     let continued = needed.into_iter().filter_map(|(kind, limit)| {
         let entry = sections.find(kind).ok()?;
         let len = usize::try_from(entry.len).ok()?;
@@ -85,11 +86,11 @@ pub(crate) fn fetch_sections(source: &dyn ByteSource, sections: &SectionTable, l
         near.get(range.start, usize::try_from(older.len).ok()?).is_none().then_some(range)
     });
     let continued: Vec<Range<u64>> = continued.collect();
-    // Nothing between them: pieces must not overlap.
+    // Without the bytes between them: pieces must not overlap.
     near.and(&Near::fetch_apart(source, &continued).unwrap_or_default())
 }
 
-/// The head of a generation that has one of its own.
+/// Reads the head of a generation that has its own head.
 pub(crate) fn read_later_head(
     source: &dyn ByteSource,
     table: &VariableTable,
@@ -114,7 +115,7 @@ pub(crate) fn read_section(
     decode_section(source, entry, &stored, &Near::default(), limit)
 }
 
-/// A section by its stored bytes, and by the older one that it continues, if it does so.
+/// Decodes a section from its stored bytes and, if it continues an older section, from that one.
 pub(crate) fn decode_section(
     source: &dyn ByteSource,
     entry: &SectionEntry,
@@ -136,7 +137,7 @@ pub(crate) fn read_superblock(source: &dyn ByteSource) -> Result<Superblock> {
 fn read_superblock_of(source: &dyn ByteSource) -> Result<Superblock> {
     let len = source.len();
     if len < (SUPERBLOCK_LEN + TRAILER_LEN) as u64 {
-        // Name what it is, where it is something else: the magic decides.
+        // If it is another kind of file, names the kind: the magic decides.
         let start = read_part(source, 0, len.min(8), "superblock")?;
         Superblock::check_magic(&start)?;
         return Err(FormatError::truncated(
@@ -153,7 +154,7 @@ fn read_superblock_of(source: &dyn ByteSource) -> Result<Superblock> {
     Ok(Superblock::decode(bytes)?)
 }
 
-/// Two structures that do not agree.
+/// The error for two structures that contradict each other.
 pub(crate) fn disagree(
     section: &str,
     what: &'static str,

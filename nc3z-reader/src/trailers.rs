@@ -1,4 +1,4 @@
-//! Trailers: the last one, and those before it, each of which names the one before.
+//! Trailers: the last one, and the earlier ones. Each names the one before it.
 
 use crate::archive::Archive;
 use crate::error::{Error, Result};
@@ -10,7 +10,7 @@ use nc3z_format::archive::{Salt, Superblock, TRAILER_LEN, Trailer};
 use nc3z_format::{Error as FormatError, Limits};
 use std::ops::Range;
 
-/// Bytes looked at in one step when searching for the last valid trailer of a torn archive.
+/// Bytes searched in one step for the last valid trailer of an archive with an unfinished commit.
 const SEARCH_LEN: u64 = 1 << 20;
 
 impl Archive {
@@ -24,7 +24,8 @@ impl Archive {
         generations(&*store.source, this, &store.limits)
     }
 
-    /// The trailers of this generation and of those right before it, at most so many in all, each with its offset.
+    /// The trailers of this generation and of those right before it, at most `most` in total, each with its
+    /// offset.
     ///
     /// # Errors
     /// A damaged trailer.
@@ -37,7 +38,8 @@ impl Archive {
     }
 }
 
-/// The last trailer by this salt that begins at `least` or later, a multiple of 8, and ends at `len` at the latest.
+/// The last trailer with this salt that begins at `least` or later, at a multiple of 8, and ends at or before
+/// `len`.
 pub(crate) fn last_trailer_between(
     source: &dyn ByteSource,
     least: u64,
@@ -47,7 +49,7 @@ pub(crate) fn last_trailer_between(
     let mut end = len;
     while end > least {
         let begin = (end.saturating_sub(SEARCH_LEN) & !7).max(least);
-        // Overlap, so that a trailer on the border of two windows is seen whole.
+        // The windows overlap, so that a trailer across their border is found.
         let stop = (end + TRAILER_LEN as u64).min(len);
         let window = read_part(source, begin, stop - begin, "archive")?;
         if let Some(found) = Trailer::find_last(&window, begin, salt)? {
@@ -58,7 +60,7 @@ pub(crate) fn last_trailer_between(
     Ok(None)
 }
 
-/// The trailers of an archive from one back to that of its first generation, each with its offset.
+/// The trailers of an archive from the given one back to that of its first generation, each with its offset.
 pub(crate) fn generations(
     source: &dyn ByteSource,
     last: (u64, Trailer),
@@ -72,7 +74,7 @@ pub(crate) fn generations(
     Ok(all)
 }
 
-/// The trailer given and those before it, at most so many in all.
+/// The given trailer and those before it, at most `most` in total.
 fn recent_generations(
     source: &dyn ByteSource,
     last: (u64, Trailer),
@@ -89,12 +91,13 @@ fn recent_generations(
     Ok(recent)
 }
 
-/// The trailer before one that names it. It stands before that one, so that there are no cycles.
+/// The trailer before the given one. It has a lower offset, so that there are no cycles.
 pub(crate) fn read_previous(source: &dyn ByteSource, trailer: &Trailer) -> Result<(u64, Trailer)> {
     previous_of(trailer, &read_part(source, trailer.previous, TRAILER_LEN as u64, "trailer")?)
 }
 
-/// The bytes around the trailers that were read last. Versions of small edits take less than a KiB each: one read has the trailers of many.
+/// The bytes around the trailers that were read last. Versions of small edits take less than a KiB each, so
+/// one read contains many trailers.
 #[derive(Default)]
 struct Window {
     begin: u64,
@@ -102,10 +105,10 @@ struct Window {
 }
 
 impl Window {
-    /// Bytes of one.
+    /// Length of one read in bytes.
     const LEN: u64 = 64 << 10;
 
-    /// The bytes of the trailer at `at`, where the next one stands at `next`.
+    /// The bytes of the trailer at `at`. The next trailer is at `next`.
     fn trailer(&mut self, source: &dyn ByteSource, at: u64, next: u64) -> Result<Bytes> {
         let len = TRAILER_LEN as u64;
         let end = at.saturating_add(len);
@@ -122,7 +125,7 @@ impl Window {
     }
 }
 
-/// The trailer in these bytes, which stands where `trailer` names the one before it.
+/// Parses the trailer before `trailer` from these bytes, and checks that its place agrees.
 fn previous_of(trailer: &Trailer, bytes: &[u8]) -> Result<(u64, Trailer)> {
     let at = trailer.previous;
     let bytes: &[u8; TRAILER_LEN] = bytes.try_into().expect("the range has this length");
@@ -134,14 +137,14 @@ fn previous_of(trailer: &Trailer, bytes: &[u8]) -> Result<(u64, Trailer)> {
     Ok((at, previous))
 }
 
-/// The trailer of a generation; an error that names those that there are.
+/// The trailer of a generation. The error lists the existing generations.
 pub(crate) fn find_generation(
     source: &dyn ByteSource,
     last: (u64, Trailer),
     wanted: u64,
     limits: &Limits,
 ) -> Result<(u64, Trailer)> {
-    // They descend: what is near the end is found there.
+    // In descending order: generations near the end are found early.
     let mut this = last.clone();
     while u64::from(this.1.generation) > wanted && this.1.previous != 0 {
         this = read_previous(source, &this.1)?;
@@ -155,7 +158,7 @@ pub(crate) fn find_generation(
     Err(FormatError::invalid(format!("there is no generation {wanted}; the archive has {known}")).into())
 }
 
-/// `1`, `1, 2 and 5`, or where they are many and follow each other, `1 to 40`.
+/// `1`, `1, 2 and 5`, or `1 to 40` for many consecutive numbers.
 fn name_generations(all: &[u32]) -> String {
     let mut runs: Vec<Range<u32>> = Vec::new();
     for &n in all {
@@ -173,7 +176,7 @@ fn name_generations(all: &[u32]) -> String {
     if more > 0 { format!("{words} and more") } else { words }
 }
 
-/// What is wrong with the last 128 bytes, if they are no trailer.
+/// The error of the last 128 bytes, if they are no trailer.
 pub(crate) fn last_trailer_error(source: &dyn ByteSource, salt: &Salt) -> Option<Error> {
     let at = source.len().checked_sub(TRAILER_LEN as u64)?;
     let bytes = match read_part(source, at, TRAILER_LEN as u64, "trailer") {
@@ -185,7 +188,7 @@ pub(crate) fn last_trailer_error(source: &dyn ByteSource, salt: &Salt) -> Option
 }
 
 pub(crate) fn check_trailer(trailer: Trailer, superblock: &Superblock) -> Result<Trailer> {
-    // That of a later head is compared when it is read.
+    // The length of a later head is compared when the head is read.
     let later = trailer.required & REQUIRED_LATER_HEAD != 0;
     if trailer.original_len != superblock.original_len && !later {
         return Err(disagree("trailer", "original length", superblock.original_len, trailer.original_len));

@@ -1,4 +1,4 @@
-//! Versions of an archive: what was committed, newest first, and the way to one of them by number or tag.
+//! Versions of an archive: the commits, newest first, and the search for one by number or tag.
 
 use crate::archive::Archive;
 use crate::error::Result;
@@ -14,10 +14,11 @@ use nc3z_format::{Error as FormatError, Limits};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-/// Trailers that are looked at past damage, in one search: each may take a megabyte to find, and a forged archive may have a great many.
+/// Largest number of trailers that one search examines past damage. Each may take a megabyte to find, and a
+/// forged archive may have very many.
 const PAST_DAMAGE: u32 = 1024;
 
-/// How a version is named.
+/// The name of a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VersionName {
     /// By its number; 1 is the original.
@@ -44,9 +45,9 @@ impl FromStr for VersionName {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Version {
-    /// Its number and what was said of it.
+    /// Its number and description.
     pub record: VersionRecord,
-    /// The trailer of the newest generation that holds it.
+    /// The trailer of its newest generation.
     pub trailer: Trailer,
     /// Offset of that trailer.
     pub trailer_offset: u64,
@@ -55,8 +56,8 @@ pub struct Version {
 }
 
 impl Archive {
-    /// The versions that the archive holds up to the generation that was opened, newest first, at most `most` of them. Reads some hundred bytes for each
-    /// generation.
+    /// The versions of the archive up to the opened generation, newest first, at most `most` of them. Reads a
+    /// few hundred bytes for each generation.
     ///
     /// # Errors
     /// Damage of a generation's end or metadata; more generations than the limits allow.
@@ -69,7 +70,7 @@ impl Archive {
             let (record, begin) = (node.record.clone(), begin_of(&node.trailer));
             let (found, added_len) = (all.len() as u64, node.trailer.archive_len - begin);
             match all.last_mut().filter(|last| last.record.number == record.number) {
-                // Tags and parity make generations of the same version.
+                // Tags and parity add generations to the same version.
                 Some(last) => last.added_len += added_len,
                 None if found == most => return Ok(all),
                 None => {
@@ -89,21 +90,22 @@ impl Archive {
     /// The version that was opened.
     ///
     /// # Errors
-    /// A record that makes no sense.
+    /// An invalid record.
     pub fn version(&self) -> Result<VersionRecord> {
         Ok(Node::of_archive(self)?.record)
     }
 
-    /// The tags of the generation that was opened, and the versions that they name.
+    /// The tags of the opened generation, and the versions that they name.
     ///
     /// # Errors
-    /// They make no sense.
+    /// The tags are invalid.
     pub fn tags(&self) -> Result<BTreeMap<String, u64>> {
         Ok(find_tags(self.metadata())?)
     }
 
-    /// The generation of the newest blocks that this one may refer to: this one itself, or, where it adds parity alone, the one before. Its later head is of the other
-    /// generation; 0 where its head is the head copy.
+    /// The generation of the newest blocks to which this one may refer, and the generation of the later head.
+    /// The first is this generation or, if it only adds parity, the one before. The second is 0 if the head
+    /// is the head copy.
     ///
     /// # Errors
     /// A damaged trailer, or a damaged block of the later head.
@@ -121,8 +123,9 @@ impl Archive {
         Ok((content, head))
     }
 
-    /// Where a search for older versions may go on from a generation after this one, at the least number of steps: the generation that this one names, or this one
-    /// itself. The jumps of all generations together are those of a skew-binary list.
+    /// The generation that a later generation's jump should name, so that a search for older versions takes
+    /// the fewest steps: this generation, or the one in its own jump. The jumps of all generations form a
+    /// skew-binary list.
     ///
     /// # Errors
     /// A damaged generation.
@@ -140,7 +143,8 @@ impl Archive {
     }
 }
 
-/// The trailer, or the nearest before it whose generation has blocks; the first one, where none has.
+/// The trailer, or the nearest earlier one whose generation has blocks. The first trailer if no generation
+/// has blocks.
 pub(crate) fn with_blocks(source: &dyn ByteSource, mut trailer: Trailer) -> Result<Trailer> {
     while trailer.blocks_begin == trailer.blocks_end && trailer.previous != 0 {
         trailer = read_previous(source, &trailer)?.1;
@@ -155,7 +159,7 @@ fn begin_of(trailer: &Trailer) -> u64 {
     }
 }
 
-/// A generation as a search sees it.
+/// A generation in a search for versions.
 struct Node {
     at: u64,
     trailer: Trailer,
@@ -188,9 +192,9 @@ impl Node {
         Ok(before)
     }
 
-    /// The generation whose trailer stands at `at`, before the one of `later`.
+    /// The generation whose trailer is at `at`, before that of `later`.
     fn at(source: &dyn ByteSource, at: u64, later: &Trailer, limits: &Limits) -> Result<Self> {
-        // Named as a previous trailer would be: the same checks hold.
+        // Read as a previous trailer: the same checks hold.
         let named = Trailer { previous: at, ..later.clone() };
         Node::read(source, read_previous(source, &named)?, limits)
     }
@@ -209,7 +213,9 @@ impl Node {
         Ok(found)
     }
 
-    /// The nearest generation before `node` whose end and metadata are whole, where the way to it is damaged; nothing where that is one of an older version than
+    /// The nearest generation before `node` with an intact end and intact metadata, for a search whose path
+    /// is damaged. `None` if that generation has an older version than the wanted one: then the end of the
+    /// wanted one is damaged.
     /// the one that is wanted: its own end is what is damaged then.
     fn past_damage(
         source: &dyn ByteSource,
@@ -239,7 +245,7 @@ impl Node {
         Ok(None)
     }
 
-    /// Where it jumps to: the first version to itself.
+    /// The target of its jump. The first version jumps to itself.
     fn jump(&self) -> (u64, u64) {
         let jump = self.record.jump.filter(|&(number, at)| number < self.record.number && at < self.at);
         jump.unwrap_or((self.record.number, self.at))
@@ -253,7 +259,7 @@ fn read_metadata(source: &dyn ByteSource, at: u64, trailer: &Trailer, limits: &L
     Ok(Metadata::decode(&bytes, limits)?)
 }
 
-/// The number of the version that the generation of a trailer at `at` holds.
+/// The number of the version of the generation with a trailer at `at`.
 pub(crate) fn version_at(
     source: &dyn ByteSource,
     at: u64,
@@ -302,14 +308,14 @@ pub(crate) fn find_version(
         }
         node = match node.towards(source, wanted, limits) {
             Err(e) if e.is_corrupt() => {
-                // What is damaged leads nowhere. Versions before it have their own ends.
+                // Damaged generations cannot be followed. Versions before them have their own ends.
                 Node::past_damage(source, &node, wanted, limits, &mut tries)?.ok_or(e)?
             }
             found => found?,
         };
     }
     if wanted < newest {
-        // Within the numbers, and yet not there.
+        // The number is in range, but the version does not exist.
         let why = format!("there is no version {wanted}: it was dropped, and the newest is {newest}");
         return Err(FormatError::invalid(why).into());
     }

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
         {
             commit(args, &made)?;
         } else {
-            // The old aggregation was read, and is replaced when the new one is complete.
+            // The old aggregation was read. It is replaced when the new one is complete.
             let target = AtomicFile::create_with_mode(&args.output, args.force || args.append, 0o666)?;
             write(&target, &made, &args.output)?;
             target.commit(None)?;
@@ -48,21 +48,22 @@ pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Writes the aggregation to a file that is not there yet.
+/// Writes the aggregation to a new file.
 fn write(target: &AtomicFile, made: &Made, output: &Path) -> Result<()> {
     target.file().write_all(&made.bytes).with_context(|| format!("write `{}`", output.display()))
 }
 
-/// Adds the aggregation to the archive of the one before, as a version: a classic file in its place would take its versions away.
+/// Adds the aggregation as a version to the archive of the previous one. A classic file in its place would
+/// lose its versions.
 fn commit(args: &AggregateArgs, made: &Made) -> Result<()> {
     let mut name = args.output.as_os_str().to_owned();
     name.push(".appended");
-    // A temporary file beside the archive, which goes with its handle.
+    // A temporary file in the directory of the archive, which is deleted with its handle.
     let spool = AtomicFile::create(Path::new(&name), false)?;
     write(&spool, made, &args.output)?;
     let message = format!("{} added", count(made.report.files as u64, "file"));
     let note = CommitNote { message: Some(message), ..CommitNote::default() };
-    // It is the same aggregation, whatever became of its arrays.
+    // It is the same aggregation, even if its arrays have changed.
     let options = WriterOptions::default().with_registry(crate::plugins::registry()).with_force(true);
     let progress = Progress::new(made.bytes.len() as u64, text::safe(&args.output.to_string_lossy()));
     let done = commit_file(&args.output, spool.temporary_path(), &note, &options, &progress)
@@ -76,12 +77,12 @@ fn commit(args: &AggregateArgs, made: &Made) -> Result<()> {
 
 fn put_together(args: &AggregateArgs, files: &[Input]) -> Result<Made> {
     let open_args = OpenArgs::default();
-    // Whoever names the files trusts them.
+    // The user names the files, and therefore trusts them.
     let mut options = Options::default();
     (options.open, options.outside) = (open_args.options(), true);
     let existing = if args.append {
         if !args.output.exists() {
-            bail!("`{}` is not there, so nothing can be added to it", args.output.display());
+            bail!("`{}` does not exist, so nothing can be added to it", args.output.display());
         }
         Some(open(&args.output, &options).with_context(|| format!("`{}`", args.output.display()))?)
     } else {
@@ -116,7 +117,7 @@ fn put_together(args: &AggregateArgs, files: &[Input]) -> Result<Made> {
     Ok(done?)
 }
 
-/// All files that were named, each once, without the output.
+/// Returns all named files, each once, without the output.
 fn files(args: &AggregateArgs) -> Result<Vec<Input>> {
     let mut named = patterns::expand(&args.files)?;
     if let Some(list) = &args.files_from {
@@ -136,7 +137,7 @@ fn files(args: &AggregateArgs) -> Result<Vec<Input>> {
         }
     }
     if out.is_empty() {
-        bail!("there is no archive and no classic file among what was named");
+        bail!("none of the named files is an archive or a classic file");
     }
     Ok(out)
 }

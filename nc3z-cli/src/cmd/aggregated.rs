@@ -1,4 +1,4 @@
-//! Where a file that was opened is an aggregation, its variables are presented with the data of its fragments.
+//! Presents the variables of an aggregation with the data of its fragments.
 
 use super::{member, url};
 use crate::args::{FragmentArgs, OpenArgs, RemoteArgs};
@@ -9,17 +9,17 @@ use nc3z_reader::Dataset;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-/// Notes that are told.
+/// The maximal number of notes that are printed.
 const MOST_NOTES: usize = 20;
 
-/// The dataset as commands read it; `path` is the name it was opened by.
+/// Returns the dataset for a command; `path` is the name by which it was opened.
 pub(crate) fn present(dataset: Dataset, path: &Path, args: &OpenArgs) -> Result<Dataset> {
     if args.fragments.as_stored || !is_aggregation(&dataset) {
         return Ok(dataset);
     }
     let mut options = options(&args.fragments, args);
     let name = url::shown(path);
-    // Beside it: in its bundle, on its server, or in its directory.
+    // Its fragments are in its bundle, on its server, or in its directory.
     if let Some((bundle, member)) = member::of(path) {
         options.opener = Some(Arc::new(Members::beside(member::open(&bundle, args)?, &member)));
         return Ok(wrap(dataset, &name, None, &options)?);
@@ -31,13 +31,13 @@ pub(crate) fn present(dataset: Dataset, path: &Path, args: &OpenArgs) -> Result<
     Ok(wrap(dataset, &name, base, &options)?)
 }
 
-/// What was noted while fragments were read.
+/// Notes that were collected while fragments were read.
 fn notes() -> &'static Notes {
     static NOTES: OnceLock<Notes> = OnceLock::new();
     NOTES.get_or_init(Notes::default)
 }
 
-/// Tells it, in the end.
+/// Prints the notes at the end of a run.
 pub(crate) fn tell_notes() {
     let notes = notes().take();
     for what in notes.iter().take(MOST_NOTES) {
@@ -48,7 +48,7 @@ pub(crate) fn tell_notes() {
     }
 }
 
-/// How fragments are opened.
+/// Returns the options for opening fragments.
 pub(crate) fn options(fragments: &FragmentArgs, args: &OpenArgs) -> Options {
     let mut options = Options::default();
     options.open = args.options();

@@ -1,4 +1,4 @@
-//! `nc3z bundle`: many files in one, each read where it lies.
+//! `nc3z bundle`: puts many files into one, in which each can be read directly.
 
 use super::{patterns, targets};
 use crate::args::BundleArgs;
@@ -33,7 +33,7 @@ fn write(args: &BundleArgs) -> Result<Exit> {
         } else {
             (vec![input.clone()], input.parent().unwrap_or(Path::new("")))
         };
-        // What fits a pattern keeps its directories behind the first wildcard.
+        // A file found by a pattern keeps its directories after the first wildcard.
         let root = root.as_deref().unwrap_or(own);
         for path in found {
             if output.is_some() && path.canonicalize().ok() == output {
@@ -46,9 +46,9 @@ fn write(args: &BundleArgs) -> Result<Exit> {
         }
     }
     if files.is_empty() {
-        bail!("there is no archive and no classic file among what was named");
+        bail!("none of the named files is an archive or a classic file");
     }
-    // Written beside nothing that the user has: the bundle copies from there.
+    // Written to a temporary directory, from which the bundle copies them.
     let specification =
         args.with_spec.then(tempfile::tempdir).transpose().context("create a temporary directory")?;
     if let Some(directory) = &specification {

@@ -1,4 +1,5 @@
-//! `nc3z cite`: a slice with its proof, and records that cite it; `nc3z check`: the proof checked, without the dataset.
+//! `nc3z cite`: writes a slice with its proof, and records that cite it. `nc3z check`: checks the proof
+//! without the dataset.
 
 mod about;
 mod slice;
@@ -58,7 +59,7 @@ impl From<RecordArg> for Format {
     }
 }
 
-/// Opens what can be cited.
+/// Opens a file that can be cited.
 fn open(file: &Path, args: &OpenArgs) -> Result<Dataset> {
     let mut args = args.clone();
     args.fragments.as_stored = true;
@@ -71,7 +72,7 @@ fn open(file: &Path, args: &OpenArgs) -> Result<Dataset> {
     Ok(dataset)
 }
 
-/// The root on record, or computed.
+/// Returns the recorded root, or computes it.
 fn root_of(dataset: &Dataset, file: &Path) -> Result<Root> {
     let wanted = Wanted { content: true, sha256: false, tree: false };
     let recorded = dataset.archive().and_then(|archive| archive.digests_on_record(wanted, false));
@@ -79,19 +80,19 @@ fn root_of(dataset: &Dataset, file: &Path) -> Result<Root> {
         digests
     } else {
         if dataset.archive().is_some() {
-            note!("nc3z: note: {}: no root on record, computed from the values", shown(file));
+            note!("nc3z: note: {}: no root is stored; it is computed from the values", shown(file));
         }
         dataset.digests(wanted, &Progress::new(dataset.original_len(), "hash".to_owned()))?
     };
     digests.root().context("the root was wanted")
 }
 
-/// Opens a tree file, or makes the tree of a dataset, which reads all of it.
+/// Opens a tree file, or computes the tree of a dataset, for which all of it is read.
 fn tree_source(dataset: &Dataset, file: &Path, tree: Option<&Path>, args: &OpenArgs) -> Result<SharedSource> {
     if let Some(tree) = tree {
         return super::in_file(tree, Named { file: tree.to_owned(), version: None }.source(args));
     }
-    note!("nc3z: note: {}: no --tree, all of it is read to compute its tree", shown(file));
+    note!("nc3z: note: {}: without --tree all of it is read to compute its tree", shown(file));
     let progress = Progress::new(dataset.original_len(), "hash".to_owned());
     let tree = dataset.digests(Wanted { content: true, sha256: false, tree: true }, &progress)?.tree;
     Ok(Arc::new(MemorySource::new(tree.context("the tree was wanted")?)))
@@ -102,7 +103,7 @@ fn tree(dataset: &Dataset, file: &Path, tree: Option<&Path>, args: &OpenArgs) ->
     Ok(TreeFile::open(source, dataset.header(), dataset.layout())?)
 }
 
-/// Opens a file for reading; where a root is given, every value is checked against it.
+/// Opens a file for reading. If a root is given, every value is checked against it.
 pub(super) fn open_verified(file: &Path, root: &RootArgs, args: &OpenArgs) -> Result<Dataset> {
     let Some(expected) = &root.root else { return Named::of(file)?.open_dataset(args) };
     let dataset = open(file, args)?;
@@ -110,7 +111,7 @@ pub(super) fn open_verified(file: &Path, root: &RootArgs, args: &OpenArgs) -> Re
     Ok(dataset.verified(expected, Some(tree), &())?)
 }
 
-/// Writes the slice and its proof: what records say of it.
+/// Writes the slice and its proof. Returns the statements for records.
 fn with_proof(
     args: &CiteArgs,
     dataset: &Dataset,
@@ -124,7 +125,7 @@ fn with_proof(
     let citation = about::citation(args, dataset, *tree.root(), None)?;
     proof.about = citation.about();
     slice.write(output)?;
-    // What is written is checked as its readers will check it.
+    // The written slice is checked in the same way as by its readers.
     let bytes = std::fs::read(output).with_context(|| format!("read `{}`", output.display()))?;
     let proven = check_slice(&Slice::parse(&bytes)?, &proof, tree.root())?;
     let path = proof_path(output);

@@ -1,4 +1,4 @@
-//! `nc3z diff`: what differs between two files, or two versions.
+//! `nc3z diff`: compares two files, or two versions.
 
 mod part;
 mod report;

@@ -1,4 +1,4 @@
-//! `nc3z dump`: CDL, as ncdump prints it of the original.
+//! `nc3z dump`: prints CDL, like ncdump for the original.
 
 mod feed;
 mod special;
@@ -21,12 +21,12 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 
-/// Text is written out in pieces of about this length.
+/// The approximate length of the pieces in which text is written.
 const TEXT_LEN: usize = 64 << 10;
 
 /// Dumps one file.
 pub(crate) fn run(args: &DumpArgs) -> Result<Exit> {
-    // Nothing is half-written on disk: a signal may end it anywhere.
+    // There is no incomplete file on disk: a signal may end the process anywhere.
     super::in_file(&args.file, while_blocked(|| dump(args)))
 }
 
@@ -66,7 +66,7 @@ fn dump(args: &DumpArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The values of one variable, in pieces.
+/// Prints the values of one variable, in pieces.
 fn variable(dataset: &Dataset, cdl: &Cdl<'_>, id: VarId, out: &mut Out) -> Result<()> {
     let Some(mut values) = cdl.values(id, &mut out.text) else { return Ok(()) };
     let mut feed = Feed::new(dataset, id)?;
@@ -74,7 +74,7 @@ fn variable(dataset: &Dataset, cdl: &Cdl<'_>, id: VarId, out: &mut Out) -> Resul
         let name = text::name(&dataset.header().variables[id.index()].name);
         let (missing, all) = (feed.missing(), feed.len());
         note!(
-            "nc3z: warning: `{name}`: {missing} of {all} values lie beyond the end of the file; printed as zeros"
+            "nc3z: warning: `{name}`: {missing} of {all} values are beyond the end of the file; printed as zeros"
         );
     }
     while let Some(piece) = feed.next_piece()? {
@@ -87,7 +87,7 @@ fn variable(dataset: &Dataset, cdl: &Cdl<'_>, id: VarId, out: &mut Out) -> Resul
     Ok(values.finish()?)
 }
 
-/// The variables that were asked for by name; `None` for all.
+/// Returns the named variables; `None` for all.
 pub(super) fn named_variables(lists: &[OsString], header: &Header) -> Result<Option<BTreeSet<VarId>>> {
     if lists.is_empty() {
         return Ok(None);
@@ -109,7 +109,7 @@ pub(super) fn named_variables(lists: &[OsString], header: &Header) -> Result<Opt
 }
 
 fn style(args: &DumpArgs) -> Style {
-    // As in ncdump, one language for both kinds of comments.
+    // As in ncdump, both kinds of comments use the same language.
     let fortran = [args.brief, args.full].contains(&Some(Language::F));
     Style {
         float_digits: args.precision.and_then(|p| p.float),
@@ -122,7 +122,8 @@ fn style(args: &DumpArgs) -> Style {
     }
 }
 
-/// The name of a data set: its file's, without what follows the last dot; an archive's without `.nc3z` first.
+/// Returns the name of a data set: the file's name without the text from the last dot on. An archive's name
+/// loses `.nc3z` first.
 fn dataset_name(path: &Path, is_archive: bool) -> &[u8] {
     let name = super::url::of(path)
         .map_or(path.as_os_str().as_encoded_bytes(), |url| super::url::address(url).as_bytes());

@@ -1,4 +1,4 @@
-//! `nc3z explain`: the plan of a read, and what it costs.
+//! `nc3z explain`: shows the plan of a read, and its cost.
 
 mod fragments;
 
@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io::{BufWriter, Write};
 
-/// Tiles that are described one by one unless all are asked for.
+/// The number of tiles that are described one by one, unless all are requested.
 const SHOWN: usize = 16;
 
-/// Plans a read and says what it takes.
+/// Plans a read, and prints its cost.
 pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
     let (dataset, variable, selection) =
         super::read::select(&args.file, &args.variable, &args.selection, &args.open)?;
@@ -32,13 +32,13 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
     }
     let slabs = selection.slabs();
     let plans = slabs.iter().map(|(slab, _)| Ok(variable.plan(slab)?)).collect::<Result<Vec<_>>>()?;
-    // Offsets are those of the archive that a short form stands for.
+    // Offsets are those in the long form of a short archive.
     let source = match dataset.archive() {
         Some(archive) => archive.source().clone(),
         None => Named::of(&args.file)?.source(&args.open)?,
     };
     let mut cost = Cost::default();
-    // Where a range wraps, its two hyperslabs may meet in a tile: it is decoded once.
+    // If a range wraps, its two hyperslabs may touch the same tile, which is decoded once.
     let mut seen = HashSet::new();
     for plan in &plans {
         let mut first = |tile| plans.len() == 1 || seen.insert(tile);
@@ -55,28 +55,29 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What reading takes: all of it in bytes or tiles.
+/// The cost of reading, in bytes or tiles.
 #[derive(Debug, Default)]
 struct Cost {
     tiles: u64,
-    /// Tiles that land in the output as they are.
+    /// The number of tiles that are copied completely to the output.
     whole: u64,
-    /// Tiles without a block: all elements equal.
+    /// The number of tiles without a block: all elements are equal.
     constant: u64,
     cached: u64,
-    /// Tiles of other variables that these are coded against.
+    /// The number of tiles of other variables that are needed for decoding.
     references: u64,
     runs: u64,
-    /// Bytes of blocks, headers included; of a classic file, bytes of the spans that are read.
+    /// The number of bytes of blocks, including headers; for a classic file, the bytes of the spans that are
+    /// read.
     fetch: u64,
-    /// Bytes of tiles and containers that are decoded.
+    /// The number of bytes of tiles and containers that are decoded.
     decode: u64,
-    /// Containers of small tiles, by offset: each is fetched and decoded once.
+    /// Shared containers of small tiles, by offset. Each is fetched and decoded once.
     containers: HashSet<u64>,
 }
 
 impl Cost {
-    /// Adds a plan's; `first` tells whether a tile is seen for the first time.
+    /// Adds the cost of a plan. `first` returns whether a tile is seen for the first time.
     fn add(
         &mut self,
         dataset: &Dataset,
@@ -120,7 +121,7 @@ impl Cost {
         Ok(())
     }
 
-    /// Adds what one tile takes; damage is what reading tells.
+    /// Adds the cost of one tile. Damage is reported when it is read.
     fn add_tile(
         &mut self,
         archive: &Archive,
@@ -147,7 +148,7 @@ impl Cost {
     }
 }
 
-/// The variable whose tile of the same number a tile is coded against.
+/// Returns the variable whose tile of the same number is needed to decode a tile.
 fn reference(archive: &Archive, array: ArrayId, entry: &IndexEntry) -> Option<ArrayId> {
     let (IndexEntry::Stored { chain, .. } | IndexEntry::Packed { chain, .. }) = *entry else { return None };
     let distance = archive.chains().get(usize::from(chain))?.needs().reference?.get();
@@ -155,7 +156,7 @@ fn reference(archive: &Archive, array: ArrayId, entry: &IndexEntry) -> Option<Ar
     number.checked_sub(distance).map(ArrayId::variable)
 }
 
-/// Stored bytes, header included, and decoded bytes of a container.
+/// Returns the stored bytes of a container, including its header, and its decoded bytes.
 fn container(archive: &Archive, source: &SharedSource, offset: u64) -> Result<(u64, u64)> {
     let mut header = [0; BLOCK_HEADER_LEN];
     source.read_into(offset, &mut header)?;
@@ -179,7 +180,7 @@ impl Report<'_> {
         (elements, elements.saturating_mul(self.variable.ty().size() as u64))
     }
 
-    /// Tiles of the variable, and how it is cut.
+    /// Returns the number of tiles of the variable, and their shape.
     fn tiles(&self) -> (u64, String) {
         let tiling = self.variable.tiling();
         tiling.map_or((0, String::new()), |t| (t.tile_count(), t.layout().to_string()))
@@ -284,7 +285,7 @@ impl Report<'_> {
     }
 }
 
-/// A size, and the exact number where it was rounded.
+/// Formats a size, and the exact number if it was rounded.
 fn size(bytes: u64) -> String {
     if bytes < 1024 { text::size(bytes) } else { format!("{} ({bytes} bytes)", text::size(bytes)) }
 }

@@ -1,4 +1,4 @@
-//! `nc3z filters`: what chains may name.
+//! `nc3z filters`: lists the filters and codecs for chains.
 
 mod translate;
 
@@ -46,11 +46,11 @@ pub(crate) fn run(args: &FiltersArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// A filter or codec of this build.
+/// A built-in filter or codec.
 struct BuiltIn {
     id: String,
     example: String,
-    /// HDF5's number, where it has one.
+    /// HDF5's number, if it has one.
     number: Option<u32>,
     rounds: bool,
 }
@@ -80,7 +80,7 @@ fn built_in() -> Vec<BuiltIn> {
         .collect();
     let example = r#"{"id":"nc3z.num"}"#.to_owned();
     all.push(BuiltIn { id: "nc3z.num".to_owned(), example, number: None, rounds: false });
-    // By number; those without one behind them.
+    // Sorted by number; those without a number are last.
     all.sort_by_key(|filter| filter.number.unwrap_or(u32::MAX));
     all
 }

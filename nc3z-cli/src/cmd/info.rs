@@ -1,4 +1,4 @@
-//! `nc3z info`: what a file is, and what each variable costs.
+//! `nc3z info`: shows what a file is, and the stored size of each variable.
 
 mod aggregation;
 mod digests;
@@ -28,10 +28,10 @@ use nc3z_reader::{Archive, Dataset, Digest};
 use serde_json::{Value, json};
 use std::io::{BufWriter, Write};
 
-/// Bytes of the output buffer.
+/// The length of the output buffer in bytes.
 const OUT_BUFFER: usize = 64 << 10;
 
-/// Reports on all files; one that cannot be read does not stop the others.
+/// Reports on all files. If one cannot be read, the others are still reported.
 pub(crate) fn run(args: &InfoArgs) -> Result<Exit> {
     let each = args.files.iter().map(|file| ReportArgs {
         file: file.clone(),
@@ -129,7 +129,7 @@ pub(super) fn open(args: &ReportArgs) -> Result<Input> {
     in_file(&args.file, super::open_input(&args.file, &args.open))
 }
 
-/// All there is to say.
+/// The content of a report.
 struct Report<'a> {
     file: String,
     header: &'a Header,
@@ -214,7 +214,7 @@ impl Report<'_> {
         value
     }
 
-    /// Padding bytes of all record variables inside the file.
+    /// Returns the number of padding bytes of all record variables inside the file.
     fn padding_len(&self) -> u64 {
         self.layout.variables.iter().map(|v| v.padding_present).sum()
     }
@@ -335,7 +335,7 @@ impl Report<'_> {
     }
 }
 
-/// `262144` elements of a linear tile, `12x90x180` of a chunk.
+/// Formats `262144` elements of a linear tile, `12x90x180` of a chunk.
 fn layout_words(layout: &TileLayout) -> String {
     match layout {
         TileLayout::Linear { len } => len.to_string(),
@@ -347,12 +347,12 @@ fn layout_words(layout: &TileLayout) -> String {
     }
 }
 
-/// `1.5 KiB (1536 bytes)`.
+/// Formats `1.5 KiB (1536 bytes)`.
 fn exact(bytes: u64) -> String {
     if bytes < 1024 { count(bytes, "byte") } else { format!("{} ({bytes} bytes)", text::size(bytes)) }
 }
 
-/// Tiles by kind, and by chain.
+/// Returns the tiles by kind, and by chain.
 fn tiles(cost: &Cost, chains: &[Chain], notation: Option<NotationArg>) -> (Value, Value) {
     let tiles = json!({
         "total": cost.tiles(), "stored": cost.stored, "packed": cost.packed, "constant": cost.constant,
@@ -374,7 +374,7 @@ fn ratio(original: u64, stored: u64) -> Value {
     if stored == 0 { Value::Null } else { (original as f64 / stored as f64).into() }
 }
 
-/// What only archives have, for people.
+/// Facts about archives only, for people.
 fn archive_facts(archive: &Archive, costs: &Costs, fact: &mut dyn FnMut(&str, String)) {
     let (original, stored) = (archive.original_len(), archive.stored_len());
     fact("original", exact(original));
@@ -430,7 +430,8 @@ fn archive_facts(archive: &Archive, costs: &Costs, fact: &mut dyn FnMut(&str, St
     }
 }
 
-/// What `recompress` noted of the archives before this one, oldest first. It is the metadata's word, checked by nobody.
+/// Returns the entries of `recompress` about previous archives, oldest first. They are from the metadata, and
+/// are not checked.
 fn lineage(archive: &Archive) -> &[Value] {
     archive.metadata().extra.get(nc3z_writer::LINEAGE).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
@@ -445,7 +446,7 @@ fn lineage_words(entry: &Value) -> String {
     format!("an archive by {}{options}; {bytes}, SHA-256 {}", word("writer"), word("archive_sha256"))
 }
 
-/// What only archives have, for programs.
+/// Facts about archives only, for programs.
 fn archive_json<W: Write>(json: &mut JsonWriter<W>, archive: &Archive, costs: &Costs) -> Result<()> {
     let (original, stored) = (archive.original_len(), archive.stored_len());
     let of =

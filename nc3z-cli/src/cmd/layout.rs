@@ -1,4 +1,5 @@
-//! `nc3z layout`: where each byte lives, in the archive and in the original. Rows are printed as they are found.
+//! `nc3z layout`: shows where each byte is stored, in the archive and in the original. Rows are printed as
+//! they are found.
 
 mod walk;
 
@@ -20,7 +21,7 @@ use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 use walk::{Place, Region, Walk};
 
-/// Bytes of the output buffer.
+/// The length of the output buffer in bytes.
 const OUT_BUFFER: usize = 64 << 10;
 
 /// Reports on one file.
@@ -64,13 +65,13 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Whose bytes an array's are: the name of the variable that has this array in the state that was opened, where one has.
+/// Returns the name of the variable that has this array in the opened state, if any.
 fn array_name(archive: &Archive, array: ArrayId) -> Option<String> {
     let v = archive.arrays().variable_of(array)?;
     archive.header().variables.get(v.index()).map(|v| text::name(&v.name))
 }
 
-/// What kind of array it is, in one word.
+/// Returns the kind of an array, in one word.
 fn array_role(array: ArrayId) -> &'static str {
     match array.role() {
         Role::Variable(_) => "variable",
@@ -108,7 +109,7 @@ fn encoding(encoding: SectionEncoding) -> &'static str {
     }
 }
 
-/// The kind of a region, one of a fixed list of words.
+/// Returns the kind of a region, from a fixed list of words.
 fn kind(place: &Place) -> &'static str {
     match place {
         Place::Superblock => "superblock",
@@ -246,7 +247,7 @@ fn archive_text(file: &str, archive: &Archive, walk: &Walk<'_>, out: &mut dyn Wr
     Ok(writeln!(out, "  {align:>width$}  bytes of alignment")?)
 }
 
-/// Whose tiles, in words.
+/// Describes the owner of tiles.
 fn whose(archive: &Archive, array: ArrayId) -> String {
     match (array.role(), array_name(archive, array)) {
         (Role::Variable(_), Some(name)) => name,
@@ -281,7 +282,7 @@ fn region_words(archive: &Archive, place: &Place) -> String {
     }
 }
 
-/// The classic file, whether it is there itself or as an archive.
+/// The classic file, which is the file itself or the original of an archive.
 struct Original<'a> {
     header: &'a Header,
     layout: &'a Layout,

@@ -1,4 +1,4 @@
-//! `nc3z list`: what is in a directory, a bundle or an aggregation, a line for each file.
+//! `nc3z list`: lists the files of a directory, a bundle or an aggregation, one in each line.
 
 mod ranges;
 
@@ -24,44 +24,44 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 
-/// Names of variables that are printed of one file.
+/// The maximal number of names of variables that are printed for a file.
 const NAMES: usize = 6;
 
-/// Columns that are cut, or left out from the last on, where a terminal is narrow.
+/// Columns that are cut, or removed from the last on, if the terminal is narrow.
 const FLEXIBLE: [&str; 4] = ["time", "variables", "dimensions", "other ranges"];
 
 /// One file of a list.
 struct Entry {
     name: String,
-    /// What it is, and what is in it; or why it cannot be read.
+    /// Its kind and content, or the reason why it cannot be read.
     found: Result<Found>,
 }
 
-/// What a file holds.
+/// The content of a file.
 struct Found {
     kind: &'static str,
     bytes: u64,
     original: u64,
     dimensions: Vec<(String, u64)>,
     variables: Vec<String>,
-    /// From the first to the last of each coordinate variable.
+    /// The range of each coordinate variable, from the first to the last value.
     ranges: Vec<CoordinateRange>,
 }
 
 impl Found {
-    /// First and last date, if there is a coordinate of time.
+    /// Returns the first and last date, if there is a time coordinate.
     fn time(&self) -> Option<&(String, String)> {
         self.ranges.iter().find_map(|r| r.dates.as_ref())
     }
 
-    /// Ranges of coordinates, but for those that the column of times has.
+    /// Returns ranges of coordinates, without those in the column of times.
     fn other_ranges(&self) -> String {
         let time = self.ranges.iter().position(|r| r.dates.is_some());
         let others = self.ranges.iter().enumerate().filter(|(n, _)| Some(*n) != time);
         others.map(|(_, r)| r.words()).collect::<Vec<_>>().join(", ")
     }
 
-    /// The first names, and how many more there are.
+    /// Returns the first names, and the number of others.
     fn variable_names(&self) -> String {
         let more = self.variables.len().saturating_sub(NAMES);
         let names = self.variables.iter().take(NAMES).map(String::as_str).collect::<Vec<_>>().join(" ");
@@ -69,7 +69,7 @@ impl Found {
     }
 }
 
-/// Lists.
+/// Lists all inputs.
 pub(crate) fn run(args: &ListArgs) -> Result<Exit> {
     let entries = super::with_threads(args.threads, || {
         let mut entries = Vec::new();
@@ -141,7 +141,7 @@ fn list(input: &Path, args: &ListArgs) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// Files are read by position: a list touches many.
+/// Files are read by position, since a list opens many.
 fn open_args(args: &ListArgs) -> OpenArgs {
     let mut open = OpenArgs::default();
     open.fragments = args.fragments.clone();
@@ -161,7 +161,7 @@ fn of_source(source: SharedSource, path: &Path, args: &ListArgs, inside: bool) -
         let found = describe(&dataset, bytes)?;
         return Ok((found, dataset));
     }
-    // With its fragments beside it: in its directory, on its server, in its bundle.
+    // With its fragments from its directory, its server, or its bundle.
     let dataset = aggregated::present(dataset, path, &open)?;
     Ok((describe(&dataset, bytes)?, dataset))
 }

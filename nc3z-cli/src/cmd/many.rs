@@ -1,4 +1,5 @@
-//! Many files at once: one file has all threads to itself; several share them, and their results come in order.
+//! Processes many files at once: a single file uses all threads, several share them. Their results are
+//! returned in order.
 
 use super::with_threads;
 use anyhow::Result;
@@ -6,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What is waiting for its turn, and the first error of those who took theirs.
+/// Results that wait for their turn, and the first error of `emit`.
 struct Turn<T, E> {
     next: usize,
     waiting: BTreeMap<usize, T>,
@@ -14,11 +15,11 @@ struct Turn<T, E> {
     failed: Option<anyhow::Error>,
 }
 
-/// Runs `work` on every job, on so many threads (0: one for each core), and gives the results to `emit` in the order of the jobs, each as
-/// soon as those before it are done.
+/// Runs `work` on every job, on `threads` threads (0: one for each core). Passes the results to `emit` in the
+/// order of the jobs, each when the previous ones are done.
 ///
 /// # Errors
-/// The first error of `emit`; no more jobs are begun after it.
+/// The first error of `emit`. After it no more jobs are started.
 pub(crate) fn in_order<J: Sync, T: Send>(
     jobs: &[J],
     threads: usize,

@@ -1,4 +1,4 @@
-//! Members of bundles: `set.zip!/a.nc.nc3z` is read where it lies, on disk or on a server.
+//! Members of bundles: `set.zip!/a.nc.nc3z` is read directly from the bundle, on disk or on a server.
 
 use super::url;
 use crate::args::OpenArgs;
@@ -9,7 +9,7 @@ use nc3z_reader::source::{self, SharedSource};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The bundle and the name of the member, if this is how a member is named; a file that has the whole name comes first.
+/// Splits the name of a member into bundle and member. A file with the whole name takes precedence.
 pub(crate) fn of(path: &Path) -> Option<(PathBuf, String)> {
     let bytes = path.as_os_str().as_encoded_bytes();
     let at = bytes.windows(2).position(|pair| pair == b"!/")?;
@@ -21,12 +21,13 @@ pub(crate) fn of(path: &Path) -> Option<(PathBuf, String)> {
     (path.symlink_metadata().is_err() && bundle.is_file()).then_some((bundle, name))
 }
 
-/// The file on disk that a name stands for: of a member, its bundle.
+/// Returns the file on disk for a name: for a member, its bundle.
 pub(crate) fn on_disk(path: &Path) -> PathBuf {
     of(path).map_or_else(|| path.to_owned(), |(bundle, _)| bundle)
 }
 
-/// Opens a bundle. The last one stays open: its members are read one after another, and an aggregation in it leads to others.
+/// Opens a bundle. The last one is kept open, since its members are read one after another, and an
+/// aggregation in it refers to others.
 pub(crate) fn open(path: &Path, args: &OpenArgs) -> Result<Arc<Bundle>> {
     static LAST: Mutex<Option<(PathBuf, Arc<Bundle>)>> = Mutex::new(None);
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
@@ -42,7 +43,7 @@ pub(crate) fn open(path: &Path, args: &OpenArgs) -> Result<Arc<Bundle>> {
     Ok(bundle)
 }
 
-/// The bytes of a member, if this names one.
+/// Returns the bytes of a member, if the name is that of a member.
 pub(crate) fn source(path: &Path, args: &OpenArgs) -> Result<Option<SharedSource>> {
     let Some((file, name)) = of(path) else { return Ok(None) };
     let bundle = open(&file, args)?;

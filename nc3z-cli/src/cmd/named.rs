@@ -1,4 +1,4 @@
-//! Files as the command line names them: a path, and behind an `@` the version of an archive, by number or tag.
+//! Files as named on the command line: a path, and after an `@` the version of an archive, by number or tag.
 
 use crate::args::OpenArgs;
 use crate::cmd::{Input, stdin, url};
@@ -11,17 +11,17 @@ use nc3z_reader::{Archive, ClassicFile, Dataset, OpenOptions, VersionName};
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
-/// A file, and which version of it.
+/// A file, and the version of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Named {
     /// The file.
     pub(crate) file: PathBuf,
-    /// The version that was asked for.
+    /// The requested version.
     pub(crate) version: Option<VersionName>,
 }
 
 impl Named {
-    /// Splits a name. A file that has the whole name is meant before a version of another one.
+    /// Splits a name. A file with the whole name takes precedence over a version of another file.
     pub(crate) fn of(path: &Path) -> Result<Self> {
         let whole = || Named { file: path.to_owned(), version: None };
         if let Some(url) = url::of(path) {
@@ -39,7 +39,7 @@ impl Named {
         Ok(Named { file, version: Some(version.parse()?) })
     }
 
-    /// Splits a URL. Hosts and objects may have an `@` too: a version stands behind the name of an archive.
+    /// Splits a URL. Hosts and objects may contain an `@`, too: a version must follow the name of an archive.
     fn of_url(url: &str) -> Result<Self> {
         let (object, version) = match url.rsplit_once(".nc3z@") {
             Some((name, version)) if !name.contains(['?', '#']) => (&url[..name.len() + 5], Some(version)),
@@ -48,7 +48,7 @@ impl Named {
         Ok(Named { file: object.into(), version: version.map(str::parse).transpose()? })
     }
 
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     pub(crate) fn source(&self, args: &OpenArgs) -> Result<SharedSource> {
         if stdin::is(&self.file) {
             return stdin::source();
@@ -62,7 +62,8 @@ impl Named {
         Ok(source::open(&self.file, args.mmap)?)
     }
 
-    /// What the system says of the file, of a member's bundle; nothing of a URL and of standard input.
+    /// Returns the system's metadata of the file, or of a member's bundle. None for a URL and for standard
+    /// input.
     pub(crate) fn metadata(&self) -> Result<Option<Metadata>> {
         if url::of(&self.file).is_some() || stdin::is(&self.file) {
             return Ok(None);
@@ -72,7 +73,7 @@ impl Named {
         Ok(Some(read.with_context(|| format!("open `{}`", file.display()))?))
     }
 
-    /// How to open it.
+    /// Returns the options for opening it.
     fn options(&self, args: &OpenArgs) -> Result<OpenOptions> {
         if self.version.is_some() && args.names_state() {
             bail!("a version is named already; --generation and --older name another state");
@@ -104,7 +105,8 @@ impl Named {
         super::aggregated::present(dataset, &self.file, args)
     }
 
-    /// Whether the first bytes are those of an archive; an error where a state was asked for that no other file has.
+    /// Returns whether the first bytes are those of an archive. If a state was requested that only archives
+    /// have, another file is an error.
     fn is_archive(&self, source: &SharedSource, args: &OpenArgs) -> Result<bool> {
         let mut magic = [0; 8];
         let len = usize::try_from(source.len().min(8)).context("eight bytes at most")?;
@@ -120,7 +122,7 @@ impl Named {
     }
 }
 
-/// Of a file that is no archive: exit code 3 says that an archive is corrupt.
+/// Returns the error for a file that is not an archive: exit code 3 is only for corrupt archives.
 fn no_archive(e: &nc3z_reader::Error) -> anyhow::Error {
     anyhow!("{}", words::of_reader(e))
 }
@@ -141,7 +143,7 @@ mod tests {
         assert_eq!(of("a"), named("a", None));
         assert_eq!(of("a@3"), named("a", Some(VersionName::Number(3))));
         assert_eq!(of("a@good"), named("a", Some(VersionName::Tag("good".into()))));
-        // A file of that name; a version of it; a file that is not there.
+        // A file with that name; a version of another; a file that does not exist.
         assert_eq!(of("b@2"), named("b@2", None));
         assert_eq!(of("b@2@7"), named("b@2", Some(VersionName::Number(7))));
         assert_eq!(of("c@2"), named("c@2", None));

@@ -1,4 +1,4 @@
-//! `nc3z repair` by parity: the archive as it was, byte for byte.
+//! `nc3z repair` with parity: restores the archive byte for byte.
 
 use crate::args::RepairArgs;
 use crate::exit::Exit;
@@ -15,7 +15,7 @@ use serde_json::json;
 use std::io::Write;
 use std::path::Path;
 
-/// Mends an archive in place, or leaves it as it is.
+/// Repairs an archive in place, or leaves it unchanged.
 pub(super) fn in_place(args: &RepairArgs) -> Result<Exit> {
     let done = super::with_threads(args.threads, || repair_in_place(&args.archive, &progress(args)))?;
     match done {
@@ -24,7 +24,7 @@ pub(super) fn in_place(args: &RepairArgs) -> Result<Exit> {
             is_sound(args)
         }
         Ok(None) => bail!(
-            "`{}` has no parity to mend it by; `nc3z repair -o` saves what is whole",
+            "`{}` has no parity to mend it by; `nc3z repair -o` saves the intact parts",
             args.archive.display()
         ),
         Err(e) => {
@@ -35,10 +35,10 @@ pub(super) fn in_place(args: &RepairArgs) -> Result<Exit> {
     }
 }
 
-/// Findings that a message names.
+/// The maximal number of findings in a message.
 const MOST_FINDINGS: usize = 4;
 
-/// Whether the archive is now what `verify` calls sound: parity mends what it covers, and no more.
+/// Returns whether `verify` would call the archive sound now: parity repairs only what it covers.
 fn is_sound(args: &RepairArgs) -> Result<Exit> {
     let source = source::open(&args.archive, false)?;
     let report = super::with_threads(args.threads, || {
@@ -48,21 +48,22 @@ fn is_sound(args: &RepairArgs) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let name = crate::cmd::shown(&args.archive);
-    // One cause may have several effects, and the first of the file need not be the one that names it.
+    // A defect may have several effects, and the first in the file need not be its cause.
     let mut what: Vec<_> =
         report.findings.iter().take(MOST_FINDINGS).map(|f| text::safe(&f.message)).collect();
     if report.findings.len() > MOST_FINDINGS {
         what.push(format!("and {} more", report.findings.len() - MOST_FINDINGS));
     }
     eprintln!(
-        "nc3z: {name}: not sound all the same, beyond what the parity covers: {}; `nc3z repair -o` saves what is whole",
+        "nc3z: {name}: not sound all the same, beyond what the parity covers: {}; `nc3z repair -o` saves the intact parts",
         what.join("; ")
     );
     Ok(Exit::Corrupt)
 }
 
-/// Mends to a new file and says so; none where there is no parity or not enough. Where the mended file is not sound all the same (its
-/// parity does not cover all of it, or was added to damage), `rewrite` gets it before it is gone.
+/// Repairs to a new file and reports it; `None` if there is no parity or not enough. If the repaired file is
+/// still not sound (its parity does not cover everything, or was added after damage), it is passed to
+/// `rewrite` before it is deleted.
 pub(super) fn to_file(
     args: &RepairArgs,
     output: &Path,
@@ -95,7 +96,7 @@ pub(super) fn to_file(
         Ok(_) => Ok(None),
         Err(e) if e.is_corrupt() => {
             let name = crate::cmd::shown(&args.archive);
-            note!("nc3z: {name}: {e}; what is whole is saved without parity");
+            note!("nc3z: {name}: {e}; the intact parts are saved without parity");
             Ok(None)
         }
         Err(e) => {
@@ -106,7 +107,8 @@ pub(super) fn to_file(
     }
 }
 
-/// The mended archive has the parity it had; where another is asked for, it gets that before it gets its name.
+/// The repaired archive has its former parity. If another share is requested, the parity is changed before
+/// the archive gets its name.
 fn change_parity(args: &RepairArgs, mended: &Path, progress: &Progress) -> nc3z_writer::Result<()> {
     if args.parity == ParityChoice::Keep {
         return Ok(());

@@ -1,5 +1,5 @@
-//! Patterns as names of inputs (`'data/*.nc'`, `'data/**/*.nc'`): where the shell leaves them alone, because they are quoted or too many
-//! files fit, the tool finds the files.
+//! Patterns as names of inputs (`'data/*.nc'`, `'data/**/*.nc'`): if they are quoted, or match too many files
+//! for the shell, the tool finds the files.
 
 use super::{member, targets, url};
 use crate::output::text;
@@ -9,19 +9,20 @@ use nc3z_writer::is_temporary_name;
 use std::path::{Component, Path, PathBuf};
 use walkdir::WalkDir;
 
-/// As in a shell: a wildcard stands for no `/`, nor for the dot of a hidden file.
+/// As in a shell, a wildcard does not match `/`, nor the dot of a hidden file.
 const OPTIONS: MatchOptions =
     MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
 
-/// What was named, or fits a pattern.
+/// A file that was named, or that matches a pattern.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Named {
     pub(crate) path: PathBuf,
-    /// The directory in front of the first wildcard, of what was found by a pattern.
+    /// The directory before the first wildcard, for files that were found by a pattern.
     pub(crate) root: Option<PathBuf>,
 }
 
-/// Replaces patterns by what fits them, in the order of the alphabet. A file that has the very name comes first.
+/// Replaces patterns by the matching files, in alphabetical order. A file with exactly this name takes
+/// precedence.
 pub(crate) fn expand(inputs: &[PathBuf]) -> Result<Vec<Named>> {
     let mut out = Vec::new();
     for input in inputs {
@@ -41,7 +42,7 @@ pub(crate) fn expand(inputs: &[PathBuf]) -> Result<Vec<Named>> {
     Ok(out)
 }
 
-/// The name as a pattern, where it is one and nothing has it as its name.
+/// Returns the name as a pattern, if it is one and no file has this name.
 fn pattern(input: &Path) -> Option<&str> {
     let name = input.to_str().filter(|name| has_wildcards(name))?;
     let is_name = input.symlink_metadata().is_ok() || url::of(input).is_some() || member::of(input).is_some();
@@ -52,7 +53,7 @@ fn has_wildcards(name: &str) -> bool {
     name.contains(['*', '?', '['])
 }
 
-/// The components in front of the first one with a wildcard.
+/// Returns the components before the first one with a wildcard.
 fn literal(pattern: &Path) -> PathBuf {
     let is_plain = |c: &Component<'_>| c.as_os_str().to_str().is_some_and(|c| !has_wildcards(c));
     pattern.components().take_while(is_plain).collect()
@@ -64,8 +65,8 @@ fn find(pattern: &str, root: &Path) -> Result<Vec<PathBuf>> {
         let paths = glob::glob_with(pattern, OPTIONS).map_err(wrong)?;
         return Ok(paths.collect::<Result<_, _>>()?);
     }
-    // Links to directories are not followed: they may lead round in circles. A pattern that ends in `**` names all below, and only what
-    // is netCDF is meant.
+    // Links to directories are not followed: they may form cycles. A pattern that ends in `**` matches
+    // everything below, of which only netCDF files are used.
     let fits = Pattern::new(pattern).map_err(wrong)?;
     let all = pattern.ends_with("**");
     let start = if root.as_os_str().is_empty() { Path::new(".") } else { root };
@@ -123,7 +124,7 @@ mod tests {
         is("?/x?.nc", &["a/x3.nc"], "");
         is("**/x*.nc", &["a/b/x4.nc", "a/x3.nc", "x1.nc", "x2.nc"], "");
         is("a/**", &["a/b/x4.nc", "a/x3.nc"], "a");
-        // Names are names.
+        // Existing names are not patterns.
         assert_eq!(found("[odd].nc").unwrap(), (vec!["[odd].nc".to_owned()], None));
         assert_eq!(found("none.nc").unwrap().1, None);
         for (pattern, words) in

@@ -1,13 +1,14 @@
-//! Places of tiles in the user's words: for people and for programs.
+//! Descriptions of tiles, for people and for programs.
 
 use crate::output::text;
 use nc3z_reader::{Archive, Slab, TilePlace};
 use serde_json::{Value, json};
 
-/// Boxes that are spelled out for people.
+/// The maximal number of boxes that are printed for people.
 const SLABS: usize = 4;
 
-/// `tas[time=3..4, lat=0..89] (tile 17), bytes 1024 to 2048 of the original`. With an archive, coordinates too.
+/// Formats `tas[time=3..4, lat=0..89] (tile 17), bytes 1024 to 2048 of the original`. If there is an archive,
+/// also the coordinates.
 pub(crate) fn words(place: &TilePlace, archive: Option<&Archive>) -> String {
     let name = name(place);
     let boxes = place.slabs.iter().take(SLABS).map(|slab| name.clone() + &slab_words(place, slab));
@@ -36,7 +37,7 @@ pub(crate) fn words(place: &TilePlace, archive: Option<&Archive>) -> String {
     format!("{} ({}){values}", what.join(", "), facts.join(", "))
 }
 
-/// `[time=3..4, lat=0..89]`, the last index included.
+/// Formats `[time=3..4, lat=0..89]`, the last index included.
 fn slab_words(place: &TilePlace, slab: &Slab) -> String {
     if slab.start.is_empty() {
         return String::new();
@@ -49,7 +50,7 @@ fn slab_words(place: &TilePlace, slab: &Slab) -> String {
     format!("[{}]", (0..slab.start.len()).map(range).collect::<Vec<_>>().join(", "))
 }
 
-/// The variable's name; what it is of, where it is something of a variable.
+/// Returns the variable's name, or a description of data that belong to a variable.
 fn name(place: &TilePlace) -> String {
     use nc3z_format::archive::Role;
     let variable = place.variable.as_ref().map(|v| text::name(v));
@@ -61,10 +62,10 @@ fn name(place: &TilePlace) -> String {
     }
 }
 
-/// Values of coordinate variables at the corners of the first box.
+/// Returns the values of coordinate variables at the corners of the first box.
 fn coordinates(place: &TilePlace, archive: &Archive) -> Vec<(String, String)> {
     let Some(slab) = place.slabs.first() else { return Vec::new() };
-    // The span of all boxes: they are neighbours.
+    // The span of all boxes, which are neighbours.
     let span = |i: usize| {
         let start = place.slabs.iter().map(|s| s.start[i]).min().unwrap_or(slab.start[i]);
         let end = place.slabs.iter().map(|s| s.start[i] + s.count[i]).max().unwrap_or(start);
@@ -78,7 +79,7 @@ fn coordinates(place: &TilePlace, archive: &Archive) -> Vec<(String, String)> {
     values.collect()
 }
 
-/// The same for programs.
+/// Returns the description as JSON.
 pub(crate) fn to_json(place: &TilePlace, archive: Option<&Archive>) -> Value {
     let slabs: Vec<Value> = place.slabs.iter().map(|s| json!({"start": s.start, "count": s.count})).collect();
     let dimensions: Vec<String> = place.dimensions.iter().map(|d| text::name(d)).collect();

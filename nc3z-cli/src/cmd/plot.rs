@@ -1,4 +1,4 @@
-//! `nc3z plot`: a quick look at a variable, as a map or a series, in the units of its coordinates.
+//! `nc3z plot`: draws a quick look at a variable, as a map or a series, in the units of its coordinates.
 
 use super::read::select;
 use crate::args::PlotArgs;
@@ -11,7 +11,7 @@ use nc3z_writer::AtomicFile;
 use std::io::Write;
 use std::path::Path;
 
-/// Draws.
+/// Draws a picture.
 pub(crate) fn run(args: &PlotArgs) -> Result<Exit> {
     let kind = match args.output.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref()
     {
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// A file's name as a title has it.
+/// Returns a file's name for a title.
 fn file_name(path: &Path) -> String {
     let name = super::url::shown(path);
     name.rsplit('/').next().unwrap_or_default().to_owned()

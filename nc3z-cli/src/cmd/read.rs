@@ -1,4 +1,4 @@
-//! `nc3z read`: a variable, or a part of it, as text or as bytes.
+//! `nc3z read`: prints a variable, or a part of it, as text or as bytes.
 
 pub(crate) mod blocks;
 mod csv;
@@ -25,19 +25,19 @@ use nc3z_writer::{AtomicFile, is_same_file};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// Bytes of the output buffer.
+/// The length of the output buffer in bytes.
 const OUT_BUFFER: usize = 256 << 10;
 
-/// Something that takes a selection's bytes, block after block, and writes them in some format.
+/// A receiver of a selection's bytes, block after block, that writes them in some format.
 pub(crate) trait Sink {
-    /// The next bytes, big-endian, whole elements.
+    /// Writes the next bytes, big-endian, complete elements.
     fn block(&mut self, bytes: Vec<u8>) -> Result<()>;
 
-    /// After the last block.
+    /// Called after the last block.
     fn finish(&mut self) -> Result<()>;
 }
 
-/// Reads what is asked for and writes it.
+/// Reads the selection and writes it.
 pub(crate) fn run(args: &ReadArgs) -> Result<Exit> {
     if args.coordinates && !matches!(args.format, FormatArg::Text | FormatArg::Csv) {
         bail!("--coordinates is for text; CSV has them always, and other formats hold values alone");
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &ReadArgs) -> Result<Exit> {
         if stdout.is_terminal() && matches!(args.format, FormatArg::Npy | FormatArg::Raw) {
             bail!("this format is not for terminals; give --output, or send it through a pipe");
         }
-        // Nothing is half-written on disk: a signal may end this at once.
+        // There is no incomplete file on disk: a signal may end the process at once.
         while_blocked(|| write(stdout, args, &dataset, &variable, &selection))
     })?;
     super::in_file(&args.file, done)?;
@@ -117,7 +117,8 @@ fn write(
     Ok(())
 }
 
-/// Opens a file of either kind, finds the variable, and what is selected of it: all of it is there.
+/// Opens a file of either kind, and finds the variable and its selection, which must be completely inside the
+/// file.
 pub(super) fn select(
     path: &Path,
     name: &str,
@@ -133,7 +134,7 @@ fn select_in(
     name: &str,
     args: &SelectionArgs,
 ) -> Result<(Dataset, Variable, Selection)> {
-    // What the environment says of the cache must be a size: the library would pass over it.
+    // The cache size in the environment must be valid: the library would ignore an invalid one.
     budget_from_env().map_err(|e| anyhow!(e))?;
     let found = || -> Result<_> {
         let dataset = open()?;

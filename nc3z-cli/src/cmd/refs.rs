@@ -1,4 +1,4 @@
-//! `nc3z refs`: references into an archive, by which Zarr's readers read it without nc3z.
+//! `nc3z refs`: writes references into an archive, with which Zarr's readers read it without nc3z.
 
 use crate::args::{RefsArgs, RefsFormat};
 use crate::cmd::named::Named;
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &RefsArgs) -> Result<Exit> {
 fn refs(args: &RefsArgs) -> Result<Exit> {
     let named = Named::of(&args.archive)?;
     let archive = named.open_archive(&args.open)?;
-    // Readers know files and places in them, and no members of a bundle.
+    // Readers support files and offsets in them, but no members of a bundle.
     let (file, offset) = match super::member::of(&named.file) {
         Some((bundle, name)) => {
             let offset = super::member::open(&bundle, &args.open)?.offset(&name)?;
@@ -32,7 +32,7 @@ fn refs(args: &RefsArgs) -> Result<Exit> {
     let url = match (&args.url, super::url::of(&file)) {
         (Some(url), _) => url.clone(),
         (None, Some(url)) => {
-            // The file is passed on, and read by others: what opened the archive here is not theirs.
+            // The references are for other users: the secrets used to open the archive are not included.
             let shown = super::url::shown(&file).into_owned();
             if shown != url {
                 note!(
@@ -68,8 +68,8 @@ fn refs(args: &RefsArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What tells the archive from others of its name, where readers are to find the very object that was opened: its tag, or the second
-/// after its last change.
+/// Returns the identity of the archive's content, if readers use the object that was opened here: its tag, or
+/// the second after its last change.
 fn checksum(archive: &Archive, args: &RefsArgs, file: &Path) -> Result<Value> {
     if let Some(tag) = archive.identity().filter(|tag| tag.starts_with('"')) {
         return Ok(json!({"etag": tag}));

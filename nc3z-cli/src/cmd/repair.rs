@@ -16,10 +16,11 @@ use serde_json::json;
 use std::io::Write;
 use std::path::Path;
 
-/// Runs of lost tiles that are listed for people; `--json` and the new archive's metadata have more.
+/// The number of runs of lost tiles that are listed for people. `--json` and the new archive's metadata list
+/// more.
 const LISTED: usize = 100;
 
-/// Salvages one archive.
+/// Repairs one archive.
 pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
     let Some(output) = &args.output else { return parity_repair::in_place(args) };
     super::places::prepare(output)?;
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
     }
 }
 
-/// Writes what is whole of `input`, the archive or what parity has mended of it.
+/// Writes the intact parts of `input`, which is the archive or the result of a repair with parity.
 fn rewrite(args: &RepairArgs, input: &Path, output: &Path) -> Result<Exit> {
     if let Some(exit) = rewrite_versions(args, input, output)? {
         return Ok(exit);
@@ -63,7 +64,7 @@ fn rewrite(args: &RepairArgs, input: &Path, output: &Path) -> Result<Exit> {
         Ok(repaired) => repaired,
         Err(e) => {
             let exit = of_error(&e);
-            // The advice of other commands is this one.
+            // The advice of other commands is to use this one.
             let e = match exit {
                 Exit::Corrupt => anyhow!("{}", without_advice(&e)),
                 _ => e,
@@ -80,7 +81,7 @@ fn rewrite(args: &RepairArgs, input: &Path, output: &Path) -> Result<Exit> {
     Ok(if repaired.is_complete() { Exit::Done } else { Exit::Corrupt })
 }
 
-/// Saves the versions that are whole, where there are several and the newest is one of them.
+/// Saves the intact versions, if there are several and the newest is one of them.
 fn rewrite_versions(args: &RepairArgs, input: &Path, output: &Path) -> Result<Option<Exit>> {
     if args.uncommitted {
         return Ok(None);
@@ -107,7 +108,7 @@ fn rewrite_versions(args: &RepairArgs, input: &Path, output: &Path) -> Result<Op
             if !whole.is_empty() {
                 let list: Vec<String> = whole.iter().map(u64::to_string).collect();
                 note!(
-                    "{name}: the newest version is not whole, and what is saved is that one alone; whole in the damaged archive are the versions {} (`nc3z restore --version`)",
+                    "{name}: the newest version is not intact, and only its intact parts are saved; intact in the damaged archive are the versions {} (`nc3z restore --version`)",
                     list.join(", ")
                 );
             }
@@ -182,7 +183,7 @@ fn to_text(args: &RepairArgs, output: &Path, repaired: &Repaired) -> Result<()> 
             "all is saved; some tiles are made with chains that this build does not know and were carried over unread"
         }
         RepairedDigest::Lost => {
-            "what is lost is marked as lost; `nc3z restore --fill-lost` puts fill values in its place"
+            "lost tiles are marked as lost; `nc3z restore --fill-lost` replaces them by fill values"
         }
     };
     let digest = if repaired.is_older {

@@ -1,4 +1,4 @@
-//! `nc3z serve`: originals by HTTP.
+//! `nc3z serve`: serves originals by HTTP.
 
 use super::view_log::Log;
 use crate::args::ServeArgs;
@@ -20,7 +20,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Serves until a signal comes.
+/// Serves until a signal arrives.
 pub(crate) fn run(args: &ServeArgs) -> Result<Exit> {
     set_quiet(args.quiet);
     if let Some(cache) = args.cache {
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Where the lines for requests go, and how they are written.
+/// The destination and format of the request lines.
 enum Lines {
     None,
     Terminal { json: bool },
@@ -87,7 +87,7 @@ impl Lines {
     }
 }
 
-/// The line for a request.
+/// Returns the line for a request.
 fn line(access: &Access<'_>, json: bool) -> String {
     let seconds = access.time.as_secs_f64();
     if json {

@@ -1,4 +1,5 @@
-//! `nc3z completions` and `nc3z man`: made from the definitions that the command line is read by, so that they say what it does.
+//! `nc3z completions` and `nc3z man`: made from the definitions of the command line, so that they always
+//! agree with it.
 
 use crate::args::{CompletionsArgs, ManArgs, command};
 use crate::exit::Exit;
@@ -10,11 +11,11 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 
-/// Names of variables and dimensions of a file on the line, which Clap cannot know.
+/// Completion of names of variables and dimensions of a file on the line, which Clap does not know.
 const NAMES_IN_BASH: &str = include_str!("../../assets/names.bash");
 const NAMES_IN_FISH: &str = include_str!("../../assets/names.fish");
 const NAMES_IN_ZSH: &str = include_str!("../../assets/names.zsh");
-/// Finds names in what `nc3z dump -h` prints, in each of these scripts.
+/// Finds names in the output of `nc3z dump -h`, in each of these scripts.
 const NAMES: &str = include_str!("../../assets/names.awk");
 
 /// The options whose value is a name: of variables (`v`) and of dimensions (`d`).
@@ -37,14 +38,16 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The function that zsh calls asks for names first, then Clap's. A file of completions is the body of that function when it is called for the first time, so Clap's end, which calls it, stays last.
+/// The function for zsh tries names first, then Clap's completions. A file of completions is the body of that
+/// function when it is called for the first time. Therefore Clap's last line, which calls it, must stay the
+/// last one.
 fn in_zsh(script: &str, with: impl Fn(&str, &str) -> String) -> Result<String> {
     let end = script.rfind("\nif [ \"$funcstack[1]\"").context("the end of Clap's script for zsh")?;
     let (clap, end) = script.split_at(end);
     Ok(with(&clap.replacen("\n_nc3z() {", "\n_nc3z_all() {", 1), NAMES_IN_ZSH) + end)
 }
 
-/// For fish, the options of each command whose value is a name.
+/// Returns, for fish, the options of each command whose value is a name.
 fn names_of_options() -> String {
     let (mut lines, mut command) = (String::new(), command());
     // Clap adds the options of commands when it builds them.
@@ -84,7 +87,8 @@ fn write(directory: &Path) -> Result<()> {
         .with_context(|| format!("write the pages into `{}`", directory.display()))
 }
 
-/// The command with the tool's version on the page of each subcommand, without options that would print it.
+/// Returns the command with the tool's version on the page of each subcommand, without options that would
+/// print it.
 fn with_version(command: Command) -> Command {
     command.mut_subcommands(|sub| {
         with_version(sub.version(env!("CARGO_PKG_VERSION")).disable_version_flag(true))

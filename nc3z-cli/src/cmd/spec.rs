@@ -1,4 +1,4 @@
-//! `nc3z spec`: the specification of the format, out of the program.
+//! `nc3z spec`: prints or writes the specification of the format, which the program contains.
 
 use crate::args::SpecArgs;
 use crate::exit::Exit;
@@ -9,7 +9,7 @@ use crate::specification;
 use anyhow::{Context, Result};
 use std::io::Write;
 
-/// Prints or writes it.
+/// Prints or writes the specification.
 pub(crate) fn run(args: &SpecArgs) -> Result<Exit> {
     if let Some(directory) = &args.output {
         let written = specification::write(directory, args.force)?;

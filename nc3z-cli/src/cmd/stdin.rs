@@ -1,4 +1,5 @@
-//! `-` where an archive or a classic file is read: standard input, spooled to disk, because files are read by position.
+//! `-` as the name of an archive or a classic file: standard input, copied to disk first, because files are
+//! read by position.
 
 use crate::output::progress::while_blocked;
 use anyhow::{Context, Result, bail};
@@ -7,15 +8,15 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// What was read: `-` may be opened more than once in a run.
+/// The data that were read: `-` may be opened more than once in a run.
 static SPOOLED: Mutex<Option<SharedSource>> = Mutex::new(None);
 
-/// Whether a name stands for standard input.
+/// Returns whether a name means standard input.
 pub(crate) fn is(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// The bytes of standard input.
+/// Returns the bytes of standard input.
 pub(crate) fn source() -> Result<SharedSource> {
     let mut spooled = SPOOLED.lock().expect("nothing panics while it is locked");
     if let Some(source) = &*spooled {
@@ -26,7 +27,7 @@ pub(crate) fn source() -> Result<SharedSource> {
         bail!("standard input is a terminal: send a file into it, or give a file's name in place of `-`");
     }
     let mut spool = tempfile::tempfile().context("create a temporary file for standard input")?;
-    // Nothing is half-written meanwhile: a signal may end it at once.
+    // There is no incomplete file meanwhile: a signal may end the process at once.
     while_blocked(|| std::io::copy(&mut input, &mut spool)).context("read standard input")?;
     let source: SharedSource = Arc::new(FileSource::from_file(spool, Path::new("standard input"))?);
     *spooled = Some(Arc::clone(&source));

@@ -1,4 +1,4 @@
-//! `nc3z subset`: some variables, and a part of them, as a classic file of its own.
+//! `nc3z subset`: writes variables, or a part of them, to a new classic file.
 
 mod contents;
 pub(super) mod history;
@@ -18,7 +18,7 @@ use nc3z_writer::{AtomicFile, ClassicValues, Sink, is_same_file, write_classic};
 use std::io::{BufWriter, Write};
 use std::ops::Range;
 
-/// Bytes of the output buffer.
+/// The length of the output buffer in bytes.
 const OUT_BUFFER: usize = 1 << 20;
 
 /// Writes one subset.
@@ -50,7 +50,8 @@ fn subset(args: &SubsetArgs) -> Result<()> {
     Ok(())
 }
 
-/// The new file's header, of the kind asked for, or of the first kind from the original's on that it fits.
+/// Returns the new file's header, in the requested format, or in the first format, from the original's on,
+/// that can express it.
 pub(super) fn arrangement(contents: &Contents, kind: Option<Version>) -> Result<Arrangement> {
     let fit = |version| {
         let mut header = contents.header.clone();
@@ -89,7 +90,7 @@ pub(super) fn write(args: &SubsetArgs, contents: &Contents, arrangement: &Arrang
     Ok(target.commit(None)?)
 }
 
-/// Names the output in errors of writing to it; those of reading name the input.
+/// Names the output in errors of writing. Errors of reading name the input.
 fn in_writing(error: anyhow::Error, args: &SubsetArgs) -> anyhow::Error {
     if error.downcast_ref::<std::io::Error>().is_none() {
         return error;
@@ -97,7 +98,7 @@ fn in_writing(error: anyhow::Error, args: &SubsetArgs) -> anyhow::Error {
     error.context(format!("write `{}`", args.output.display()))
 }
 
-/// The selected values, read as the new file wants them.
+/// The selected values, read in the order of the new file.
 struct Values<'a> {
     contents: &'a Contents,
     progress: &'a Progress,

@@ -6,17 +6,17 @@ use nc3z_reader::source::SharedSource;
 use std::borrow::Cow;
 use std::path::Path;
 
-/// The URL that a name is, if it is one.
+/// Returns the URL, if the name is one.
 pub(crate) fn of(path: &Path) -> Option<&str> {
     path.to_str().filter(|text| is_url(text))
 }
 
-/// A name as messages show it: a URL without its secrets.
+/// Returns a name for messages: a URL without its secrets.
 pub(crate) fn shown(path: &Path) -> Cow<'_, str> {
     of(path).map_or_else(|| path.to_string_lossy(), |url| without_secrets(url).into())
 }
 
-/// Scheme, host and path of a URL: neither query nor fragment.
+/// Returns scheme, host and path of a URL, without query and fragment.
 pub(crate) fn address(url: &str) -> &str {
     url.split(['?', '#']).next().unwrap_or_default()
 }
@@ -33,12 +33,12 @@ mod with {
         settings.fold(RemoteOptions::default(), |options, (name, value)| options.with_setting(name, value))
     }
 
-    /// The object of a URL.
+    /// Opens the object of a URL.
     pub(crate) fn open(url: &str, args: &RemoteArgs) -> Result<SharedSource> {
         Ok(nc3z_remote::open(url, &options(args))?)
     }
 
-    /// The same for work that goes through all of it.
+    /// Opens the object of a URL for work that reads all of it.
     pub(crate) fn open_forward(url: &str, args: &RemoteArgs) -> Result<SharedSource> {
         Ok(Arc::new(nc3z_remote::ForwardSource::new(open(url, args)?)))
     }
@@ -57,12 +57,12 @@ mod with {
         super::address(url).to_owned()
     }
 
-    /// Says that this cannot be had.
+    /// Reports that this is not supported.
     pub(crate) fn open(url: &str, _: &RemoteArgs) -> Result<SharedSource> {
         anyhow::bail!("`{}` is a URL, and this build of nc3z reads no URLs", without_secrets(url))
     }
 
-    /// The same.
+    /// Reports that this is not supported.
     pub(crate) use open as open_forward;
 }
 

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// The setting of the date that versions are given.
+/// The environment variable with the date for new versions.
 const DATE_VARIABLE: &str = "NC3Z_DATE";
 
 /// Adds a version.
@@ -26,7 +26,7 @@ pub(crate) fn commit(args: &CommitArgs) -> Result<Exit> {
     let options = options(&args.effort).with_force(args.force);
     let len = std::fs::metadata(&args.edited).map_or(0, |m| m.len());
     let done = super::with_threads(args.effort.threads, || {
-        // Hashed, compared, rebuilt.
+        // The file is hashed, compared and rebuilt.
         let progress = Progress::new(len.saturating_mul(3), crate::cmd::shown(&args.edited));
         commit_file(&args.archive, &args.edited, &note, &options, &progress)
     })?;
@@ -36,7 +36,7 @@ pub(crate) fn commit(args: &CommitArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// How a version is made of a file.
+/// Returns the options for making a version of a file.
 fn options(effort: &EffortArgs) -> WriterOptions {
     WriterOptions::default()
         .with_registry(crate::plugins::registry())
@@ -45,7 +45,7 @@ fn options(effort: &EffortArgs) -> WriterOptions {
         .with_parity_renewed(!effort.no_parity)
 }
 
-/// Adds a version that is like an older one.
+/// Adds a version that repeats an older one.
 pub(crate) fn revert(args: &RevertArgs) -> Result<Exit> {
     let old = Named { file: args.archive.clone(), version: Some(args.version.clone()) };
     let archive = super::in_file(&args.archive, old.open_archive(&OpenArgs::default()))?;
@@ -53,10 +53,11 @@ pub(crate) fn revert(args: &RevertArgs) -> Result<Exit> {
     set_quiet(args.note.quiet);
     let mut note = note_of(&args.note);
     note.message.get_or_insert_with(|| format!("version {version} again"));
-    // An older version belongs to the archive, whatever it has in common with the newest.
+    // An older version always belongs to the archive, even if it differs much from the newest.
     let options = options(&args.effort).with_force(true);
     super::places::prepare(&args.archive)?;
-    // A temporary file beside the archive, which goes with its handle. A dry run leaves the directory alone.
+    // A temporary file in the directory of the archive, deleted with its handle. A dry run does not touch the
+    // directory.
     let mut name = args.archive.as_os_str().to_owned();
     name.push(".reverted");
     if args.effort.dry_run {
@@ -73,7 +74,7 @@ pub(crate) fn revert(args: &RevertArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What is noted of a version. `now` stands for this moment.
+/// Returns the description of a version. `now` means the current time.
 pub(super) fn note_of(args: &NoteArgs) -> CommitNote {
     let setting = || std::env::var(DATE_VARIABLE).ok().filter(|date| !date.is_empty());
     let date = args.date.clone().or_else(setting);
@@ -81,7 +82,7 @@ pub(super) fn note_of(args: &NoteArgs) -> CommitNote {
     CommitNote { message: args.message.clone(), author: args.author.clone(), time }
 }
 
-/// Says what a commit did, or, of a dry run, what it would do.
+/// Reports what a commit did, or for a dry run, what it would do.
 pub(super) fn tell(path: &Path, done: &Committed, dry_run: bool) {
     let name = crate::cmd::shown(path);
     if dry_run && !done.is_known() {
@@ -136,7 +137,7 @@ pub(crate) fn log(args: &LogArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// A version in one line: number, tags, date, and the first line of the message.
+/// Writes a version in one line: number, tags, date, and the first line of the message.
 fn write_line(out: &mut dyn Write, version: &Version, tags: &BTreeMap<String, u64>) -> Result<()> {
     let record = &version.record;
     let tags = tags_of(tags, record.number);
@@ -147,7 +148,7 @@ fn write_line(out: &mut dyn Write, version: &Version, tags: &BTreeMap<String, u6
     Ok(writeln!(out, "{}", [&[record.number.to_string()], &words[..]].concat().join(" "))?)
 }
 
-/// The tags of a version.
+/// Returns the tags of a version.
 fn tags_of(tags: &BTreeMap<String, u64>, number: u64) -> Vec<&str> {
     tags.iter().filter(|&(_, &n)| n == number).map(|(name, _)| name.as_str()).collect()
 }
@@ -184,7 +185,7 @@ fn write_version(out: &mut dyn Write, version: &Version, tags: &BTreeMap<String,
     Ok(writeln!(out)?)
 }
 
-/// A version for programs.
+/// Returns a version as JSON.
 fn version_json(version: &Version, tags: &BTreeMap<String, u64>) -> Value {
     let (record, trailer) = (&version.record, &version.trailer);
     let word = |text: &Option<String>| text.as_ref().map(|s| text::safe(s));
@@ -197,13 +198,13 @@ fn version_json(version: &Version, tags: &BTreeMap<String, u64>) -> Value {
     })
 }
 
-/// The versions of an archive, for `info`.
+/// Returns the versions of an archive, for `info`.
 pub(crate) fn versions_json(archive: &Archive) -> Result<Vec<Value>> {
     let tags = archive.tags()?;
     Ok(archive.versions(u64::MAX)?.iter().map(|version| version_json(version, &tags)).collect())
 }
 
-/// The same for people: a line for each.
+/// Writes the versions of an archive, a line for each.
 pub(crate) fn write_versions(archive: &Archive, out: &mut dyn Write) -> Result<()> {
     use crate::output::table::{Side, Table, count};
     let (versions, tags) = (archive.versions(u64::MAX)?, archive.tags()?);
@@ -230,7 +231,7 @@ pub(crate) fn write_versions(archive: &Archive, out: &mut dyn Write) -> Result<(
     Ok(table.print(out, "  ")?)
 }
 
-/// Changes a tag, or lists them.
+/// Changes a tag, or lists the tags.
 pub(crate) fn tag(args: &TagArgs) -> Result<Exit> {
     let name = crate::cmd::shown(&args.archive);
     let Some(tag) = &args.tag else {

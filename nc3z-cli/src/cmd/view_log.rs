@@ -1,4 +1,4 @@
-//! Where the messages of a mount or a server go: standard error, a file, or the log of the system.
+//! The destination of the messages of a mount or a server: standard error, a file, or the system's log.
 
 use crate::cmd::place;
 use crate::cmd::subset::history::moment;
@@ -11,17 +11,17 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-/// Where messages go.
+/// The destination of messages.
 pub(in crate::cmd) enum Log {
     Terminal,
     File(File),
-    /// The system's log, where there is one.
+    /// The system's log, if there is one.
     #[cfg(unix)]
     System(Option<SystemLog>),
 }
 
 impl Log {
-    /// The file, where one is named; else the system's log for a mount in the background.
+    /// Opens the file, if one is named; otherwise the system's log for a mount in the background.
     pub(in crate::cmd) fn open(file: Option<&Path>, in_background: bool) -> Result<Self> {
         if let Some(path) = file {
             let opened = File::options().append(true).create(true).open(path);
@@ -60,7 +60,7 @@ impl Log {
                 format!("{path}: reading {place} is an error: {}", text::safe(&words::of_reader(error)))
             }
             Event::MoreDamage { path } => {
-                format!("{}: more tiles are damaged, which are not told", name(path))
+                format!("{}: more tiles are damaged; they are not reported", name(path))
             }
             Event::Unread { path, error } => {
                 format!("{}: it cannot be read: {}", name(path), text::safe(&words::of_reader(error)))
@@ -71,7 +71,7 @@ impl Log {
                 format!("{}: it cannot be opened: {}", name(path), text::safe(&cause))
             }
             Event::Hidden { path } => {
-                format!("{} is not shown: the file without .nc3z is there too", name(path))
+                format!("{} is not shown: the file without .nc3z exists, too", name(path))
             }
             _ => return,
         };

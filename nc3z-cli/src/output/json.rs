@@ -1,12 +1,14 @@
-//! JSON written as it comes: one document, a line for each field and each row, never all of it in memory.
+//! Writes JSON as a stream: one document, with a line for each field and each row, so that it is never
+//! completely in memory.
 
 use serde_json::Value;
 use std::io::{self, Write};
 
-/// Writes one JSON object. Objects and arrays inside it are opened, filled and closed; small values are written whole.
+/// Writes one JSON object. Objects and arrays inside it are opened, filled and closed. Small values are
+/// written as a whole.
 pub(crate) struct JsonWriter<W> {
     out: W,
-    /// What closes each open object or array, and whether anything is in it yet.
+    /// The closing character of each open object or array, and whether it already has content.
     open: Vec<(u8, bool)>,
 }
 
@@ -17,19 +19,19 @@ impl<W: Write> JsonWriter<W> {
         Ok(JsonWriter { out, open: vec![(b'}', false)] })
     }
 
-    /// A field of the open object.
+    /// Writes a field of the open object.
     pub(crate) fn field(&mut self, key: &str, value: &Value) -> io::Result<()> {
         self.key(key)?;
         self.out.write_all(value.to_string().as_bytes())
     }
 
-    /// A row of the open array.
+    /// Writes a row of the open array.
     pub(crate) fn item(&mut self, value: &Value) -> io::Result<()> {
         self.next()?;
         self.out.write_all(value.to_string().as_bytes())
     }
 
-    /// An object as a field, open until [`JsonWriter::close`].
+    /// Opens an object as a field, until [`JsonWriter::close`].
     pub(crate) fn object(&mut self, key: &str) -> io::Result<()> {
         self.key(key)?;
         self.out.write_all(b"{")?;
@@ -37,7 +39,7 @@ impl<W: Write> JsonWriter<W> {
         Ok(())
     }
 
-    /// An array as a field, open until [`JsonWriter::close`].
+    /// Opens an array as a field, until [`JsonWriter::close`].
     pub(crate) fn array(&mut self, key: &str) -> io::Result<()> {
         self.key(key)?;
         self.out.write_all(b"[")?;
@@ -45,7 +47,7 @@ impl<W: Write> JsonWriter<W> {
         Ok(())
     }
 
-    /// Closes what was opened last.
+    /// Closes the object or array that was opened last.
     pub(crate) fn close(&mut self) -> io::Result<()> {
         let Some((closing, filled)) = self.open.pop() else { return Ok(()) };
         if filled {
@@ -68,7 +70,7 @@ impl<W: Write> JsonWriter<W> {
         write!(self.out, "{}: ", Value::from(key))
     }
 
-    /// Comma where one is due, line break, indentation.
+    /// Writes a comma if needed, a line break and indentation.
     fn next(&mut self) -> io::Result<()> {
         if let Some((_, filled)) = self.open.last_mut() {
             let comma = std::mem::replace(filled, true);

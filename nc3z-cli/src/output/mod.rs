@@ -1,4 +1,4 @@
-//! What a person sees: safe names, sizes, progress, errors.
+//! Output for people: safe names, sizes, progress, errors.
 
 #[macro_use]
 pub(crate) mod streams;
@@ -14,39 +14,39 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// What the command line said of colours; set once, before anything is reported.
+/// The colour option of the command line. It is set once, before anything is reported.
 static COLOR: OnceLock<Color> = OnceLock::new();
 
-/// How much is told: 0 quiet, 1 as usual, 2 more.
+/// The amount of messages: 0 quiet, 1 normal, 2 verbose.
 static LEVEL: AtomicU8 = AtomicU8::new(1);
 
-/// Keeps how much the command line wants to be told.
+/// Stores the amount of messages that the command line requests.
 pub(crate) fn set_level(args: &TellArgs) {
     LEVEL.store(if args.quiet { 0 } else { 1 + u8::from(args.verbose) }, Ordering::Relaxed);
 }
 
-/// The same for commands that have no more to tell.
+/// Stores whether a command without verbose messages is quiet.
 pub(crate) fn set_quiet(quiet: bool) {
     LEVEL.store(u8::from(!quiet), Ordering::Relaxed);
 }
 
-/// Whether what became of each file is told.
+/// Returns whether the result for each file is reported.
 pub(crate) fn tells() -> bool {
     LEVEL.load(Ordering::Relaxed) > 0
 }
 
-/// Whether more is told.
+/// Returns whether verbose messages are reported.
 pub(crate) fn tells_more() -> bool {
     LEVEL.load(Ordering::Relaxed) > 1
 }
 
-/// Keeps what the command line said of colours.
+/// Stores the colour option.
 pub(crate) fn set_color(color: Color) {
-    // Only main calls this, once; a second value would change nothing that matters.
+    // Only main calls this, once. A second value is ignored.
     let _ = COLOR.set(color);
 }
 
-/// One line of standard error: the error and what caused it, control characters escaped.
+/// Writes one line to standard error: the error and its causes, with control characters escaped.
 pub(crate) fn report_error(file: Option<&Path>, error: &anyhow::Error) {
     let coloured = match COLOR.get() {
         Some(Color::Always) => true,
@@ -58,14 +58,14 @@ pub(crate) fn report_error(file: Option<&Path>, error: &anyhow::Error) {
     let path = file.filter(|_| stdout.is_none());
     let file = path.map_or_else(String::new, |f| format!("{}: ", text::safe(&crate::cmd::url::shown(f))));
     let mut words = stdout.unwrap_or_else(|| words::of(error, path));
-    // Said once where the message begins with it, too.
+    // The file is named only once if the message begins with it, too.
     if let Some(rest) = path.and_then(|f| words.strip_prefix(&format!("`{}`: ", crate::cmd::url::shown(f)))) {
         words = rest.to_owned();
     }
     note!("nc3z: {label}: {file}{}", text::safe(&words));
 }
 
-/// An error and its causes in the user's words; see [`words`].
+/// Joins an error and its causes in the user's words; see [`words`].
 pub(crate) fn chain(error: &anyhow::Error) -> String {
     words::of(error, None)
 }

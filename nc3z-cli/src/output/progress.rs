@@ -8,15 +8,15 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Set by SIGINT, SIGTERM and SIGHUP; everything long looks at it.
+/// Set by SIGINT, SIGTERM and SIGHUP. All long operations check it.
 static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// Asks for SIGINT, SIGTERM and SIGHUP to set the flag instead of killing the process; a second one kills it.
+/// Makes SIGINT, SIGTERM and SIGHUP set the flag instead of killing the process. A second signal kills it.
 pub(crate) fn catch_signals() {
     use signal_hook::consts::{SIGINT, SIGTERM};
     let flag = INTERRUPTED.get_or_init(|| Arc::new(AtomicBool::new(false)));
     for signal in [SIGINT, SIGTERM].into_iter().chain(hangup()) {
-        // Order matters: the conditional exit sees the flag of the signal before this one.
+        // The order matters: the conditional shutdown sees the flag of the previous signal.
         let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(flag));
         let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(blocked()));
         let _ = signal_hook::flag::register(signal, Arc::clone(flag));
@@ -25,14 +25,15 @@ pub(crate) fn catch_signals() {
     end_after_grace();
 }
 
-/// Time that work has after a signal to stop by itself, with all that is half-written removed.
+/// The time that an operation has after a signal to stop and remove incomplete files.
 #[cfg(unix)]
 const GRACE: Duration = Duration::from_secs(10);
 /// Stack of the thread that waits for signals.
 #[cfg(unix)]
 const STACK: usize = 128 << 10;
 
-/// Ends the process where work has not stopped by itself some time after a signal: whatever a file made it do, one signal is enough.
+/// Ends the process if an operation has not stopped some time after a signal, so that one signal is enough
+/// for any file.
 #[cfg(unix)]
 fn end_after_grace() {
     use signal_hook::consts::{SIGINT, SIGTERM};
@@ -49,11 +50,11 @@ fn end_after_grace() {
             signal_hook::low_level::exit(130);
         }
     };
-    // Without the thread a second signal is needed.
+    // If the thread cannot be started, a second signal is needed.
     let _ = std::thread::Builder::new().name("signals".into()).stack_size(STACK).spawn(wait);
 }
 
-/// SIGHUP, where there is one; what `nohup` asks for is kept.
+/// Returns SIGHUP, if the system has it, and if `nohup` has not disabled it.
 #[cfg(unix)]
 fn hangup() -> Option<i32> {
     let hangup = signal_hook::consts::SIGHUP;
@@ -65,7 +66,7 @@ fn hangup() -> Option<i32> {
     None
 }
 
-/// Whether the process was started with a signal ignored, where the system tells (Linux).
+/// Returns whether the process was started with a signal ignored, if the system reports it (Linux).
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -74,14 +75,16 @@ fn is_ignored(signal: i32) -> bool {
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
-/// Set while the process waits for a pipe with nothing half-written on disk: signals then end it at once.
+/// Set while the process waits for a pipe and has no incomplete file on disk. Signals then end the process at
+/// once.
 static BLOCKED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 fn blocked() -> &'static Arc<AtomicBool> {
     BLOCKED.get_or_init(|| Arc::new(AtomicBool::new(false)))
 }
 
-/// Runs work that reads or writes a pipe, which no flag interrupts: a signal meanwhile ends the process with 130.
+/// Runs an operation that reads or writes a pipe, which the flag does not interrupt: a signal then ends the
+/// process with 130.
 pub(crate) fn while_blocked<T>(work: impl FnOnce() -> T) -> T {
     blocked().store(true, Ordering::SeqCst);
     let done = work();
@@ -89,33 +92,33 @@ pub(crate) fn while_blocked<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// True once the user asked to stop.
+/// Returns true after the user has requested to stop.
 pub(crate) fn interrupted() -> bool {
     INTERRUPTED.get().is_some_and(|f| f.load(Ordering::Relaxed))
 }
 
-/// Progress in bytes of the files: nothing unless standard error is a terminal and a second has gone by, so that no bar is drawn for what
-/// takes less.
+/// The progress in bytes of the files. It is shown only on a terminal and after a second, so that short
+/// operations show no bar.
 pub(crate) struct Progress {
     bar: ProgressBar,
     started: Instant,
     hidden: AtomicBool,
-    /// How often each byte of the files is gone through: the bar shows each once.
+    /// The number of passes over the bytes of the files. The bar counts each byte once.
     passes: u64,
-    /// Bytes gone through, in all passes.
+    /// The number of bytes processed in all passes.
     done: AtomicU64,
-    /// Files done, of so many.
+    /// The number of files done, and their total number.
     files: (AtomicU64, u64),
     message: String,
 }
 
 impl Progress {
-    /// A bar that ends at `total` bytes.
+    /// Makes a bar that ends at `total` bytes.
     pub(crate) fn new(total: u64, message: String) -> Self {
         Self::with_passes(total, 1, message)
     }
 
-    /// A bar of work that goes through each of `total` bytes several times.
+    /// Makes a bar for several passes over `total` bytes.
     pub(crate) fn with_passes(total: u64, passes: u64, message: String) -> Self {
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
         let is_terminal = std::io::stderr().is_terminal();
@@ -137,7 +140,7 @@ impl Progress {
         }
     }
 
-    /// The same of many files: how many of them are done stands in front.
+    /// Makes a bar for many files, which also shows the number of finished files.
     #[must_use]
     pub(crate) fn of_files(mut self, files: u64) -> Self {
         self.files.1 = files;
@@ -145,7 +148,7 @@ impl Progress {
         self
     }
 
-    /// One more file is done.
+    /// Counts one more finished file.
     pub(crate) fn file_done(&self) {
         let done = self.files.0.fetch_add(1, Ordering::Relaxed) + 1;
         self.show_files(done);
@@ -157,7 +160,7 @@ impl Progress {
         }
     }
 
-    /// The bar ends so many bytes later: another file has begun.
+    /// Extends the bar by `bytes`, because another file has begun.
     pub(crate) fn extend(&self, bytes: u64) {
         self.bar.inc_length(bytes);
     }

@@ -1,5 +1,5 @@
-//! Standard output and standard error. Nothing else in the tool writes to them, because the macros of the standard library panic where
-//! a write fails, and a closed pipe must neither end a run nor change its verdict.
+//! Standard output and standard error. All output of the tool goes through this module, because the macros of
+//! the standard library panic if a write fails. A closed pipe must not end a run or change its exit code.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -9,23 +9,23 @@ macro_rules! note {
     ($($arg:tt)*) => { $crate::output::streams::write_note(format_args!($($arg)*)) };
 }
 
-/// The same for what became of a file: nothing where the user asked for quiet.
+/// Writes one line about the result for a file, unless the user requested quiet.
 macro_rules! tell {
     ($($arg:tt)*) => { if $crate::output::tells() { $crate::output::streams::write_note(format_args!($($arg)*)) } };
 }
 
-/// Writes one line to standard error, in one write, so that lines of several threads do not mix. A line that cannot be written is dropped:
-/// there is nobody to tell, and the exit code still says how the run ended.
+/// Writes one line to standard error with a single write, so that lines of several threads do not mix. A line
+/// that cannot be written is dropped: it cannot be reported, and the exit code still gives the result.
 pub(crate) fn write_note(line: fmt::Arguments<'_>) {
     let _ = io::stderr().lock().write_all(format!("{line}\n").as_bytes());
 }
 
-/// What happens once the reader of standard output has gone away.
+/// The reaction to a closed standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WhenClosed {
-    /// The output is all that the command is for: writing it fails with [`ReaderGone`].
+    /// The command only produces output: writing fails with [`ReaderGone`].
     Stop,
-    /// The command also gives a verdict: it goes on without output.
+    /// The command also has a result in its exit code: it continues without output.
     GoOn,
 }
 
@@ -38,12 +38,12 @@ pub(crate) struct Stdout {
 }
 
 impl Stdout {
-    /// For commands that only print: they end early, and quietly, when nobody reads on.
+    /// For commands that only print: they end early, without a message, if standard output is closed.
     pub(crate) fn results() -> Self {
         Stdout { out: io::stdout(), when_closed: WhenClosed::Stop, closed: false }
     }
 
-    /// For commands whose exit code tells what they found: they finish their work whoever reads.
+    /// For commands whose exit code gives a result: they finish their work even if standard output is closed.
     pub(crate) fn verdicts() -> Self {
         Stdout { out: io::stdout(), when_closed: WhenClosed::GoOn, closed: false }
     }
@@ -52,7 +52,8 @@ impl Stdout {
         self.out.is_terminal()
     }
 
-    /// Characters in a line of the terminal that this is. The variable `COLUMNS` takes precedence over the terminal's own answer.
+    /// Returns the number of characters in a line, if this is a terminal. The variable `COLUMNS` takes
+    /// precedence over the terminal's own value.
     pub(crate) fn terminal_width(&self) -> Option<usize> {
         if !self.is_terminal() {
             return None;
@@ -61,7 +62,8 @@ impl Stdout {
         said.or_else(|| Some(usize::from(terminal_size::terminal_size()?.0.0)))
     }
 
-    /// Maps what the system said of a write; `if_closed` stands for one that nobody reads although the command goes on.
+    /// Converts the result of a write. `if_closed` is the result for a closed output if the command
+    /// continues.
     fn judge<T>(&mut self, done: io::Result<T>, if_closed: T) -> io::Result<T> {
         match done {
             Err(e) if e.kind() == io::ErrorKind::BrokenPipe => {
@@ -71,7 +73,7 @@ impl Stdout {
                     WhenClosed::Stop => Err(io::Error::new(io::ErrorKind::BrokenPipe, ReaderGone)),
                 }
             }
-            // The caller that reports this knows the name of an input, which is not at fault.
+            // The caller that reports this knows the name of an input, which is not the cause.
             Err(e) if e.kind() != io::ErrorKind::Interrupted => {
                 Err(io::Error::new(e.kind(), OutputFailed(e)))
             }
@@ -98,13 +100,13 @@ impl Write for Stdout {
     }
 }
 
-/// The reader of our standard output has had enough. It is no failure of ours.
+/// The reader has closed our standard output. This is not a failure of ours.
 #[derive(Debug)]
 struct ReaderGone;
 
 impl fmt::Display for ReaderGone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("nobody reads standard output any more")
+        f.write_str("standard output is closed")
     }
 }
 
@@ -122,13 +124,13 @@ impl fmt::Display for OutputFailed {
 
 impl std::error::Error for OutputFailed {}
 
-/// The message for a standard output that cannot be written; `None` for other errors.
+/// Returns the message for a standard output that cannot be written; `None` for other errors.
 pub(crate) fn output_failed(e: &anyhow::Error) -> Option<String> {
     let mut causes = e.chain().filter_map(|c| c.downcast_ref::<io::Error>()?.get_ref());
     causes.find_map(|cause| cause.downcast_ref::<OutputFailed>()).map(ToString::to_string)
 }
 
-/// True where an error says only that the reader of standard output has gone away.
+/// Returns true if an error only means that the reader has closed standard output.
 pub(crate) fn is_reader_gone(e: &anyhow::Error) -> bool {
     let mut causes = e.chain().filter_map(|c| c.downcast_ref::<io::Error>()?.get_ref());
     causes.any(<dyn std::error::Error + Send + Sync>::is::<ReaderGone>)

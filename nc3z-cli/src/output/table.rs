@@ -1,42 +1,44 @@
-//! Plain tables: aligned columns, two blanks between them, no lines drawn, so that `grep` and `awk` can read them.
+//! Plain tables: aligned columns with two blanks between them and without lines, so that `grep` and `awk` can
+//! read them.
 
 use std::io::{self, Write};
 
-/// Characters that a column which is cut keeps at least.
+/// The minimal number of characters of a column that is cut.
 const NARROWEST: usize = 12;
 
-/// Which side of its column a cell keeps to.
+/// The alignment of a cell in its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// Words.
+    /// Text.
     Left,
     /// Numbers.
     Right,
 }
 
-/// A table that is printed once its widths are known.
+/// A table that is printed after its column widths are known.
 pub(crate) struct Table {
     sides: Vec<Side>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// A table with these column heads; an empty head row is not printed.
+    /// Makes a table with these column headings. An empty heading row is not printed.
     pub(crate) fn new(columns: &[(&str, Side)]) -> Self {
         let heads: Vec<String> = columns.iter().map(|(head, _)| (*head).to_owned()).collect();
         let rows = if heads.iter().all(String::is_empty) { Vec::new() } else { vec![heads] };
         Table { sides: columns.iter().map(|(_, side)| *side).collect(), rows }
     }
 
-    /// Adds a row, with as many cells as there are columns.
+    /// Adds a row, with one cell for each column.
     pub(crate) fn push(&mut self, row: Vec<String>) {
         debug_assert_eq!(row.len(), self.sides.len(), "a cell for each column");
         self.rows.push(row);
     }
 
-    /// Makes the table at most `width` characters wide, if that can be. Empty columns go, then cells of the columns `flexible` are cut, the
-    /// longest first, then these columns go, the last of `flexible` first. All other columns stay as they are, and the last of them may be
-    /// longer than the line: a message in it is read to its end.
+    /// Makes the table at most `width` characters wide, if possible. First empty columns are removed, then
+    /// cells of the columns `flexible` are cut, the longest first, then these columns are removed, the last
+    /// of `flexible` first. All other columns are kept. The last of them may be longer than the line, so that
+    /// a message in it is complete.
     pub(crate) fn fit(&mut self, width: usize, flexible: &[&str]) {
         let column_of = |head: &&str| self.rows[0].iter().position(|cell| cell == head);
         let mut flexible: Vec<usize> = flexible.iter().filter_map(column_of).collect();
@@ -51,7 +53,7 @@ impl Table {
             match longest.filter(|&column| widths[column] > NARROWEST.max(self.head_len(column))) {
                 Some(column) => {
                     let least = NARROWEST.max(self.head_len(column));
-                    // In small steps, so that columns of one length stay so.
+                    // In small steps, so that columns of equal length stay equal.
                     widths[column] = (widths[column] - excess.clamp(1, 4)).max(least);
                 }
                 None => match flexible.pop() {
@@ -83,7 +85,7 @@ impl Table {
         self.rows[0][column].chars().count()
     }
 
-    /// The length of the longest cell of each column, from a row on.
+    /// Returns the length of the longest cell of each column, from a given row on.
     fn widths(&self, from: usize) -> Vec<usize> {
         let mut widths = vec![0; self.sides.len()];
         for row in &self.rows[from.min(self.rows.len())..] {
@@ -94,7 +96,7 @@ impl Table {
         widths
     }
 
-    /// Prints the rows, each with `indent` in front.
+    /// Prints the rows, each preceded by `indent`.
     pub(crate) fn print(&self, out: &mut dyn Write, indent: &str) -> io::Result<()> {
         let widths = self.widths(0);
         let mut line = String::new();
@@ -118,7 +120,7 @@ impl Table {
     }
 }
 
-/// `1 tile`, `2 tiles`.
+/// Formats a count: `1 tile`, `2 tiles`.
 pub(crate) fn count(n: u64, one: &str) -> String {
     format!("{n} {one}{}", if n == 1 { "" } else { "s" })
 }

@@ -1,4 +1,5 @@
-//! What of a variable a command line selects: `--start/--count/--stride`, or `-d` for some of its dimensions and `--box`.
+//! The part of a variable that a command line selects: `--start/--count/--stride`, or `-d` for some of its
+//! dimensions and `--box`.
 
 use crate::args::SelectionArgs;
 use crate::output::text;
@@ -6,7 +7,7 @@ use anyhow::{Result, bail};
 use nc3z_look::selection::{Error, Request, Segment, Selection};
 use nc3z_reader::{Dataset, Variable};
 
-/// Resolves what was asked for in one variable. Nothing is read but coordinates.
+/// Resolves the request for one variable. Reads only coordinates.
 pub(crate) fn of(dataset: &Dataset, variable: &Variable, args: &SelectionArgs) -> Result<Selection> {
     let shape = variable.shape();
     if args.start.is_none() && args.count.is_none() && args.stride.is_none() {
@@ -18,7 +19,7 @@ pub(crate) fn of(dataset: &Dataset, variable: &Variable, args: &SelectionArgs) -
     check_rank(variable, "--count", args.count.as_deref())?;
     check_rank(variable, "--stride", args.stride.as_deref())?;
     let stride = args.stride.clone().unwrap_or_else(|| vec![1; rank]);
-    // Without a start, from where the stride begins; without a count, to where it ends.
+    // By default the start is where the stride begins, and the count goes to where it ends.
     let start = args.start.clone().unwrap_or_else(|| {
         shape.iter().zip(&stride).map(|(n, s)| if *s < 0 { n.saturating_sub(1) } else { 0 }).collect()
     });
@@ -36,7 +37,7 @@ pub(crate) fn of(dataset: &Dataset, variable: &Variable, args: &SelectionArgs) -
     Ok(Selection::new(start.iter().zip(&count).zip(&stride).map(segment).collect()))
 }
 
-/// What a resolution gives; what it notes goes to standard error.
+/// Returns the result of a resolution. Its notes go to standard error.
 pub(crate) fn noted<T>(
     resolve: impl FnOnce(&mut Vec<String>) -> nc3z_look::selection::Result<T>,
 ) -> Result<T> {

@@ -1,4 +1,4 @@
-//! `nc3z archive`: names, refusals, what is kept and what is left.
+//! `nc3z archive`: names, refusals, files that are kept and files that remain.
 
 use crate::run::{Dir, assert_snapshot};
 use crate::sample;
@@ -75,7 +75,7 @@ fn remove_source_deletes_what_was_proven_and_nothing_else() {
     assert_eq!(dir.files(), ["a.nc.nc3z", "bad.nc"]);
     dir.nc3z(&["restore", "a.nc.nc3z"]).exits(0);
     assert_eq!(dir.read("a.nc"), sample::small());
-    // The target exists: nothing was proven, nothing may go.
+    // The target exists: nothing was verified, so the source must not be removed.
     dir.nc3z(&["archive", "--remove-source", "a.nc"]).exits(1);
     assert_eq!(dir.read("a.nc"), sample::small());
 }
@@ -89,7 +89,7 @@ fn pipes_carry_files_both_ways() {
     dir.nc3z_with_input(&["archive", "-", "-o", "a.nc3z"], &original).exits(0);
     assert_eq!(dir.read("a.nc3z"), archived.out);
     assert_eq!(dir.nc3z(&["restore", "a.nc3z", "-o", "-"]).exits(0).out, original);
-    dir.nc3z_with_input(&["archive", "-", "x.nc"], &original).exits(1).says("`-` stands alone");
+    dir.nc3z_with_input(&["archive", "-", "x.nc"], &original).exits(1).says("`-` must be the only input");
     dir.nc3z_with_input(&["archive", "-", "-o", "b.nc3z"], b"no netCDF").exits(1).says("text");
     assert_eq!(dir.files(), ["a.nc3z"]);
 }

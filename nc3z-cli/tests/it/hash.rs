@@ -1,4 +1,4 @@
-//! `nc3z hash`: one digest for a file and all its archives; lists taken back.
+//! `nc3z hash`: the same digest for a file and all its archives; checks of lists.
 
 use crate::run::{Dir, assert_snapshot, keys};
 use crate::sample;

@@ -16,7 +16,7 @@ fn help_is_as_recorded() {
     }
 }
 
-/// The commands that the main help lists, each at the beginning of a line of its own.
+/// Returns the commands that the main help lists, each at the start of its own line.
 fn commands(help: &str) -> Vec<String> {
     let list = help.lines().skip_while(|l| *l != "Commands:").skip(1);
     list.take_while(|l| !l.is_empty())

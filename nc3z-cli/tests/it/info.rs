@@ -65,7 +65,7 @@ fn keys_of_the_json_are_stable() {
     let dir = Dir::with(&[("a.nc", &sample::noisy(20_000)), ("b.nc", &sample::small())]);
     dir.nc3z(&["archive", "a.nc", "b.nc"]).exits(0);
     let [a, b] = ["a.nc.nc3z", "b.nc.nc3z"].map(|f| dir.nc3z(&["info", "--json", f]).exits(0).json());
-    // What chains are chosen is not pinned: their stages' own keys are left out.
+    // The chosen chains may change: keys of their stages are left out.
     let both =
         keys(&json!([a, b])).lines().filter(|l| !l.contains("stages[]")).collect::<Vec<_>>().join("\n");
     assert_snapshot("info-archive-keys.txt", &(both + "\n"));
@@ -143,7 +143,7 @@ fn errors_name_the_file_once() {
         (["layout", "bad.nc3z"], 3),
     ] {
         let ran = dir.nc3z(&args);
-        // Behind the semicolon stands what to do, with the name once more.
+        // The text after the semicolon is the advice, which repeats the name.
         let what = ran.err.split("; `").next().unwrap();
         assert_eq!(what.matches(args[1]).count(), 1, "{}", ran.err);
         let ran = ran.exits(code);

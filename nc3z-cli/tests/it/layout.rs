@@ -1,11 +1,11 @@
-//! `nc3z layout`: every byte has a row, damage has one too.
+//! `nc3z layout`: every byte has a row, and damage too.
 
 use crate::run::{Dir, assert_snapshot, keys};
 use crate::sample;
 use serde_json::{Value, json};
 use std::process::Stdio;
 
-/// A directory with `a.nc3z`, in tiles of 20000 bytes: enough of them for index pages.
+/// Makes a directory with `a.nc3z`, in tiles of 20000 bytes: enough for several index pages.
 fn archived() -> Dir {
     let dir = Dir::with(&[("a.nc", &sample::noisy(800_000))]);
     dir.nc3z(&["archive", "a.nc", "--block-size", "20000", "-o", "a.nc3z"]).exits(0);
@@ -16,7 +16,7 @@ fn number(row: &Value, key: &str) -> u64 {
     row[key].as_u64().unwrap()
 }
 
-/// Checks that the regions follow one another without a break; gives them.
+/// Checks that the regions are consecutive, and returns them.
 fn regions(layout: &Value) -> Vec<Value> {
     let regions = layout["regions"].as_array().unwrap().clone();
     let mut at = 0;
@@ -25,7 +25,7 @@ fn regions(layout: &Value) -> Vec<Value> {
         assert!(number(region, "align") < 8);
         at += number(region, "length") + number(region, "align");
     }
-    // Of a short form, those of the archive that it stands for are laid out.
+    // For a short form, the layout is that of the corresponding long form.
     assert_eq!(at, number(layout, "long_bytes"));
     regions
 }
@@ -143,7 +143,7 @@ fn closed_pipe_is_no_error() {
     }
 }
 
-/// The classic files of the project's test data, where they are there.
+/// Returns the classic files of the project's test data, if they exist.
 fn test_data() -> Vec<std::path::PathBuf> {
     let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/classic");
     let mut files: Vec<_> = std::fs::read_dir(dir).into_iter().flatten().map(|e| e.unwrap().path()).collect();
@@ -175,7 +175,7 @@ fn test_data_is_archived_described_and_laid_out() {
         assert_eq!(classic["original"], layout["original"], "{name}");
         let info = dir.nc3z(&["info", "--json", "a.nc3z"]).exits(0).json();
         let expected = info["payload_bytes"].as_u64().unwrap() + info["overhead_bytes"].as_u64().unwrap();
-        // A short form is not made of blocks: what they take is told of the archive that it stands for.
+        // A short form has no blocks: sizes are those of the corresponding long form.
         if info["form"] == json!("long") {
             assert_eq!(expected, number(&info, "archive_bytes"), "{name}");
         }

@@ -1,4 +1,5 @@
-//! Runs the `nc3z` binary as a shell would. Compressed sizes are never pinned: they change with library versions.
+//! Runs the `nc3z` binary like a shell. Tests never depend on compressed sizes, which change with library
+//! versions.
 
 #[cfg(test)]
 mod archive;

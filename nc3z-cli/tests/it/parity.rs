@@ -1,4 +1,4 @@
-//! `nc3z parity`, and what `verify` and `repair` make of it.
+//! `nc3z parity`, and its use by `verify` and `repair`.
 
 use crate::run::Dir;
 use crate::sample;

@@ -1,4 +1,4 @@
-//! `nc3z read` and `nc3z explain`: what they print, and what they refuse.
+//! `nc3z read` and `nc3z explain`: their output and their errors.
 
 use crate::run::Dir;
 use crate::sample;

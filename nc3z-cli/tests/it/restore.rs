@@ -1,4 +1,4 @@
-//! `nc3z restore`: the very same bytes, or none.
+//! `nc3z restore`: exactly the same bytes, or an error.
 
 use crate::run::Dir;
 use crate::sample;

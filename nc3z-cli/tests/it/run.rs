@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
@@ -19,25 +19,25 @@ impl Ran {
         String::from_utf8(self.out.clone()).unwrap()
     }
 
-    /// Standard output as one JSON document.
+    /// Returns standard output as one JSON document.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.out).unwrap()
     }
 
-    /// Checks the exit code; the messages are shown where it is another.
+    /// Checks the exit code, and shows the messages if it differs.
     pub(crate) fn exits(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{}{}", String::from_utf8_lossy(&self.out), self.err);
         self
     }
 
-    /// Checks that a message holds these words.
+    /// Checks that a message contains this text.
     pub(crate) fn says(self, words: &str) -> Self {
         assert!(self.err.contains(words), "no `{words}` in: {}", self.err);
         self
     }
 }
 
-/// A directory that goes away with the test; programs run in it.
+/// A directory that is deleted after the test. Programs run in it.
 pub(crate) struct Dir(tempfile::TempDir);
 
 impl Dir {
@@ -79,7 +79,7 @@ impl Dir {
         ran(self.command(args).output().unwrap())
     }
 
-    /// The same with bytes on standard input.
+    /// Runs `nc3z` with bytes on standard input.
     pub(crate) fn nc3z_with_input(&self, args: &[&str], input: &[u8]) -> Ran {
         let mut command = self.command(args);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -88,7 +88,7 @@ impl Dir {
         ran(child.wait_with_output().unwrap())
     }
 
-    /// All files below, sorted, hidden and temporary ones too.
+    /// Returns all files below the directory, sorted, including hidden and temporary ones.
     pub(crate) fn files(&self) -> Vec<String> {
         let mut names = Vec::new();
         collect(self.0.path(), self.0.path(), &mut names);
@@ -112,7 +112,7 @@ fn ran(output: Output) -> Ran {
     Ran { code: output.status.code(), out: output.stdout, err: String::from_utf8(output.stderr).unwrap() }
 }
 
-/// Compares with a golden in `tests/snapshots`; `UPDATE_SNAPSHOTS=1` writes it instead.
+/// Compares with a recorded file in `tests/snapshots`; `UPDATE_SNAPSHOTS=1` writes it instead.
 pub(crate) fn assert_snapshot(name: &str, found: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name);
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
@@ -127,7 +127,7 @@ pub(crate) fn assert_snapshot(name: &str, found: &str) {
     );
 }
 
-/// The keys of a document, one path a line; rows of an array count as one.
+/// Returns the keys of a document, one path in each line. Rows of an array count as one.
 pub(crate) fn keys(value: &Value) -> String {
     let mut paths = std::collections::BTreeSet::new();
     walk(value, "", &mut paths);

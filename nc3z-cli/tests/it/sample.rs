@@ -1,4 +1,4 @@
-//! Small classic files, spelled byte by byte.
+//! Small classic files, written byte by byte.
 
 /// A variable of a sample: name, dimension numbers, type code, and its bytes (of one record where it has records).
 struct Var<'a> {
@@ -8,7 +8,7 @@ struct Var<'a> {
     slot: u32,
 }
 
-/// Bytes of a header in the making.
+/// The bytes of a header that is being made.
 #[derive(Default)]
 struct Words(Vec<u8>);
 
@@ -70,7 +70,8 @@ pub(crate) fn noise(len: usize) -> Vec<u8> {
     bytes
 }
 
-/// Three records of `flag(time)`, a short with padding, and `tas(time, x)`, behind `x(x)` and three bytes `b(n)` with a gap.
+/// Makes three records of `flag(time)`, a short with padding, and `tas(time, x)`, after `x(x)` and three
+/// bytes `b(n)` with a gap.
 pub(crate) fn small() -> Vec<u8> {
     named(b"tas")
 }
@@ -109,7 +110,7 @@ pub(crate) fn noisy(len: u32) -> Vec<u8> {
     bytes
 }
 
-/// So many variables of one int each.
+/// Makes a file with `count` variables of one int each.
 pub(crate) fn many(count: u32) -> Vec<u8> {
     let names: Vec<String> = (0..count).map(|n| format!("variable_{n}")).collect();
     let vars: Vec<Var<'_>> =

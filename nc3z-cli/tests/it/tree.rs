@@ -1,4 +1,4 @@
-//! `--recursive`: trees are kept, failures told at the end.
+//! `--recursive`: trees keep their structure, failures are reported at the end.
 
 use crate::run::Dir;
 use crate::sample;
@@ -28,7 +28,7 @@ fn archives_stand_beside_their_files_without_an_output() {
     let dir = tree();
     dir.nc3z(&["archive", "-r", "data"]).exits(0);
     assert!(dir.files().contains(&"data/deep/er/b.nc.nc3z".to_owned()));
-    // A second run finds the archives there and touches nothing.
+    // A second run finds the existing archives and changes nothing.
     dir.nc3z(&["archive", "-r", "data"]).exits(1).says("2 of 2 files failed");
 }
 
@@ -87,7 +87,7 @@ fn links_out_of_the_tree_are_told_of_and_left_alone() {
     let archives = dir.files().into_iter().filter(|f| f.starts_with("out/")).collect::<Vec<_>>();
     assert_eq!(archives, ["out/a.nc.nc3z", "out/deep/er/b.nc.nc3z"]);
     assert_eq!(ran.err.matches("leads out of the tree").count(), 2, "{}", ran.err);
-    // In place, a link would lead to a file that is not the tree's to replace.
+    // A link in the output would refer to a file outside the tree, which must not be replaced.
     let before = dir.read("elsewhere/out.nc.nc3z");
     dir.nc3z(&["recompress", "-r", "--preset", "max", "data"])
         .exits(0)

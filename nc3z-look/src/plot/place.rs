@@ -33,7 +33,7 @@ impl Place {
     /// Finds longitude and latitude over the last of these dimensions, or the last two, if these have no
     /// coordinates of their own.
     pub(super) fn of(dataset: &Dataset, variable: &Variable, long: &[DimId]) -> Option<Self> {
-        // A time series at one place is drawn as a series, not as a position.
+        // Values along a single time axis are drawn as a series, not at their positions.
         if let [only] = long
             && Coordinate::time_of(dataset, *only).is_some()
         {

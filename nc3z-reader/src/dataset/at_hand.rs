@@ -1,5 +1,5 @@
-//! A request for small pieces of tiles that are all at hand, a series of one place above all: planned and copied tile by tile, with nothing
-//! else done for each.
+//! Requests for small pieces of tiles that are all at hand, above all time series at one place. They are
+//! planned and copied tile by tile, with as little work per tile as possible.
 
 use super::dest::Dest;
 use crate::archive::Archive;
@@ -11,8 +11,8 @@ use nc3z_format::plan::{Plan, TilePlan};
 /// Tiles that are copied from under one lock.
 const AT_ONCE: usize = 64;
 
-/// Carries a plan out where all of its tiles are at hand, and elements of them fit. Elsewhere nothing is counted, and what was written is
-/// written again by whoever reads the request as others are read, or says what is wrong with it.
+/// Reads a plan if all of its tiles are at hand and their elements fit. Otherwise returns false and counts
+/// nothing. The usual read then writes the output again, or reports the error.
 pub(super) fn read(archive: &Archive, var: VarId, plan: &Plan, dest: &mut dyn Dest) -> bool {
     let Ok(layout) = archive.variable_layout(var) else { return false };
     if !layout.owned {
@@ -44,7 +44,7 @@ pub(super) fn read(archive: &Archive, var: VarId, plan: &Plan, dest: &mut dyn De
     true
 }
 
-/// All that a tile gives.
+/// Copies all elements that the plan selects from a tile.
 #[expect(clippy::needless_pass_by_value, reason = "a plan that the loop lends to nobody stays in registers")]
 #[inline(never)]
 fn put(dest: &mut dyn Dest, tile: TilePlan<'_>, bytes: &[u8]) -> bool {

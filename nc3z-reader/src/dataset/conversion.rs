@@ -1,21 +1,22 @@
-//! What is there for each pair of a stored and a wanted type: a hundred times, wherever numbers are read. So it is a table of few small
-//! functions, and whoever uses it is there once for each wanted type, or once at all.
+//! The code for each pair of a stored and a wanted type. There are a hundred pairs, so this is a table of a
+//! few small functions. The code that uses it is compiled once for each wanted type, or only once.
 
 use super::convert::{Cast, Element, Stored};
 use super::lattice::{Lattice, element};
 use multiversion::multiversion;
 
-/// How elements of one stored type become `T`.
+/// The conversion of elements of one stored type to `T`.
 pub(super) struct Conversion<T> {
     /// Bytes of a stored element.
     pub(super) size: usize,
-    /// Whether the stored type is `T` itself.
+    /// True if the stored type is `T` itself.
     pub(super) same: bool,
-    /// Converts a lattice, which lies in the bytes and in the output; tells whether all of it fits.
+    /// Converts a lattice, which is inside the bytes and the output. Returns true if all values fit.
     pub(super) lattice: fn(&Lattice, &[u8], &mut [T]) -> bool,
-    /// Converts element `src` of the bytes to position `dst`; false where there is no such element or position, or the value does not fit.
+    /// Converts element `src` of the bytes to position `dst`. Returns false if there is no such element or
+    /// position, or the value does not fit.
     pub(super) one: fn(u64, &[u8], u64, &mut [T]) -> bool,
-    /// The value that the bytes begin with, as text.
+    /// The first value of the bytes, as text.
     pub(super) text: fn(&[u8]) -> String,
 }
 
@@ -37,7 +38,7 @@ impl<T: Element> Conversion<T> {
     }
 }
 
-/// By the widest instructions that the processor has.
+/// Uses the widest instructions of the processor.
 #[multiversion(targets("x86_64+avx+avx2"))]
 fn convert_lattice<S: Stored, T: Cast<S>>(lattice: &Lattice, bytes: &[u8], out: &mut [T]) -> bool {
     let mut all_fit = true;
@@ -60,7 +61,7 @@ fn text<S: Stored>(bytes: &[u8]) -> String {
     S::from_be(*element::<S::Bytes>(bytes)).to_string()
 }
 
-/// An element and its place; nothing where one of the slices lacks it.
+/// An element and its place, or `None` if one of the slices lacks it.
 #[inline]
 pub(super) fn both<'s, 'o, S, T>(
     src: u64,

@@ -1,4 +1,4 @@
-//! Where a read's elements go: bytes as they are, or Rust's numbers.
+//! The outputs of a read: stored bytes, or Rust's numbers.
 
 use super::conversion::{Conversion, both};
 use super::convert::Element;
@@ -10,33 +10,35 @@ use nc3z_format::plan::copy::copy_run;
 use std::ops::Range;
 use zerocopy::IntoBytes;
 
-/// An output of so many elements, and how tiles come into it.
+/// An output of [`Dest::len`] elements, and the ways to write tiles into it.
 pub(super) trait Dest: Send {
-    /// Elements.
+    /// The number of elements.
     fn len(&self) -> usize;
 
-    /// The room of some elements, where a whole tile of big-endian bytes can go as it is; [`Dest::settle`] must follow.
+    /// The memory of some elements, if a whole tile of big-endian bytes can be put there unchanged.
+    /// [`Dest::settle`] must follow.
     fn room(&mut self, at: Range<usize>) -> Option<&mut [u8]>;
 
     /// Brings bytes put into [`Dest::room`] into their final order.
     fn settle(&mut self, at: Range<usize>);
 
-    /// Copies a tile's elements out of `bytes`, which begin with the tile's element `first`; tells the first that does
-    /// not fit.
+    /// Copies a tile's elements out of `bytes`, which begin with the tile's element `first`. Returns the
+    /// first element that does not fit.
     fn put(&mut self, tile: &TilePlan<'_>, first: u64, bytes: &[u8]) -> Result<Option<Misfit>>;
 
-    /// Copies element `src` of `bytes` to position `dst`; false where there is no such element or position, or the value does not fit.
+    /// Copies element `src` of `bytes` to position `dst`. Returns false if there is no such element or
+    /// position, or the value does not fit.
     fn put_one(&mut self, src: u64, bytes: &[u8], dst: u64) -> bool;
 
-    /// Takes elements from where they lie in `bytes`, which hold the whole walk, from number `first` on until the output is full; tells the
-    /// first that does not fit.
+    /// Copies elements of `bytes`, which hold the whole walk, from number `first` on until the output is
+    /// full. Returns the first element that does not fit.
     fn gather(&mut self, walk: &Walk, first: usize, bytes: &[u8]) -> Option<Misfit>;
 
     /// Its consecutive parts, each with the given number of elements.
     fn split<'a>(&'a mut self, lens: &[usize]) -> Vec<Box<dyn Dest + 'a>>;
 }
 
-/// An element whose value the wanted type does not have.
+/// An element whose value does not fit the wanted type.
 pub(super) struct Misfit {
     /// Its position in the output.
     pub(super) dst: u64,
@@ -98,9 +100,9 @@ pub(super) struct Typed<'o, T: 'static> {
 }
 
 impl<T: Element> Typed<'_, T> {
-    /// Converts a lattice; tells whether all of it fits.
+    /// Converts a lattice. Returns true if all values fit.
     fn convert(&mut self, lattice: &Lattice, bytes: &[u8]) -> bool {
-        // A single element alone does not make up for a look at what the processor can.
+        // For a single element, detecting the processor's features costs more than it saves.
         if (lattice.len, lattice.rows, lattice.planes) == (1, 1, 1) {
             return (self.from.one)(0, &bytes[lattice.at..], lattice.to as u64, self.out);
         }

@@ -1,4 +1,4 @@
-//! A request to a source that reads hyperslabs itself: straight into the output, or converted piece by piece.
+//! Requests to a source that reads hyperslabs itself: directly into the output, or converted piece by piece.
 
 use super::dest::Dest;
 use super::read::{in_memory, unfit};
@@ -47,7 +47,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Cuts a hyperslab into pieces of so many elements, which follow one another in the output.
+/// Cuts a hyperslab into pieces of at most `most` elements, which follow one another in the output.
 fn cut(slab: Hyperslab, most: u64, pieces: &mut Vec<Hyperslab>) {
     let elements: u64 = slab.count.iter().product();
     let outermost = slab.count.iter().position(|n| *n > 1);

@@ -1,4 +1,5 @@
-//! Lattices: elements that are moved in one call, in planes of rows, all alike and at equal distances.
+//! Lattices: elements that are moved in one call. A lattice has planes of rows, all of one shape and at equal
+//! distances.
 
 use crate::error::Result;
 use nc3z_format::Error as FormatError;
@@ -6,7 +7,8 @@ use nc3z_format::plan::copy::ends;
 use nc3z_format::plan::{CopyRun, TilePlan};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-/// Planes of rows of elements in bytes, and where they go in the output: one plane after the other. Distances may be negative.
+/// Planes of rows of elements in bytes, and their places in the output, one plane after the other. Distances
+/// may be negative.
 #[derive(Clone, Copy)]
 pub(super) struct Lattice {
     /// Byte of the first element.
@@ -35,7 +37,7 @@ impl Lattice {
         self.planes.saturating_mul(self.rows).saturating_mul(self.len)
     }
 
-    /// Gives byte and position of each row's first element.
+    /// Passes byte and position of each row's first element.
     #[inline]
     fn each_start(&self, mut each: impl FnMut(usize, usize)) {
         let to_deep = self.to_apart.wrapping_mul(self.rows.cast_signed());
@@ -76,7 +78,7 @@ impl Lattice {
     ) {
         let (size, every) = (size_of::<F>(), self.step.unsigned_abs());
         let apart = every / size;
-        // Each case apart, so that the compiler sees plain loops.
+        // Each case has its own loop, so that the compiler sees plain loops.
         match ((self.step < 0) == (self.each < 0), apart) {
             _ if self.each.unsigned_abs() != 1 || !every.is_multiple_of(size) => {
                 self.each_start(|mut at, mut to| {
@@ -103,8 +105,9 @@ impl Lattice {
         }
     }
 
-    /// Gives the elements from the lowest to the highest that a row touches, and its part of the output, for each row. Elements are a
-    /// multiple of their size apart, in the output they are neighbours.
+    /// Passes, for each row, the elements from the lowest to the highest that the row touches, and its part
+    /// of the output. Distances between elements are multiples of their size. In the output the elements are
+    /// adjacent.
     #[inline]
     pub(super) fn each_row<F: FromBytes + Immutable + KnownLayout + Unaligned, T>(
         &self,
@@ -123,13 +126,13 @@ impl Lattice {
     }
 }
 
-/// The element that the bytes begin with.
+/// The first element of the bytes.
 pub(super) fn element<F: FromBytes + Immutable + KnownLayout + Unaligned>(bytes: &[u8]) -> &F {
     F::ref_from_prefix(bytes).expect("lattices are made for bytes that hold them").0
 }
 
-/// Gives a tile's elements of `size` bytes in lattices, until told not to go on. The bytes begin with the tile's element `first`; `lens` are
-/// the elements in them, and in the output.
+/// Passes a tile's elements of `size` bytes in lattices, until the callback stops it. The bytes begin with
+/// the tile's element `first`; `lens` are the numbers of elements in the bytes and in the output.
 pub(super) fn of_tile(
     tile: &TilePlan<'_>,
     first: u64,
@@ -152,13 +155,13 @@ pub(super) fn of_tile(
     Ok(())
 }
 
-/// Runs that differ in their places alone, each as far from the one before.
+/// Runs that differ only in their places, at equal distances.
 struct Alike {
     first: CopyRun,
     runs: u64,
-    /// Source and destination of the last.
+    /// Source and destination of the last run.
     last: (u64, u64),
-    /// Source and destination from one to the next, modulo 2^64.
+    /// Distance from one run to the next in source and destination, modulo 2^64.
     apart: (u64, u64),
 }
 
@@ -168,7 +171,7 @@ impl Alike {
         Alike { first: run, runs: 1, last: (run.src, run.dst), apart: (0, 0) }
     }
 
-    /// Takes the next run in, if it is one of them.
+    /// Adds the next run if it continues the series.
     #[inline]
     fn add(&mut self, run: &CopyRun) -> bool {
         let CopyRun { len, src_step, dst_step, .. } = self.first;
@@ -183,7 +186,7 @@ impl Alike {
         true
     }
 
-    /// Gives all of them as a lattice; refused where one leaves the bytes or the output.
+    /// Returns all runs as a lattice. Fails if one leaves the bytes or the output.
     #[inline]
     fn give(
         &self,
@@ -197,7 +200,7 @@ impl Alike {
         if self.runs > 1 {
             self.check_last(&run, first, (src_len, dst_len))?;
         }
-        // A single element's steps lead nowhere, and may be any.
+        // The steps of a single element have no effect, and may have any value.
         let (every, each) = if run.len == 1 { (1, 1) } else { (run.src_step, run.dst_step) };
         let bytes = |n: u64| signed(n.cast_signed()) * size.cast_signed();
         Ok(take(&Lattice {
@@ -214,11 +217,12 @@ impl Alike {
         }))
     }
 
-    /// Refuses runs of which the last leaves the bytes or the output; so far the first, `run`, does not.
+    /// Checks the last run. Fails if it leaves the bytes or the output. The first run, `run`, has been
+    /// checked.
     fn check_last(&self, run: &CopyRun, first: u64, (src_len, dst_len): (usize, usize)) -> Result<()> {
         let last = from(CopyRun { src: self.last.0, dst: self.last.1, ..self.first }, first)?;
         ends(&last, src_len, dst_len)?;
-        // Without a wrap on the way, those between lie between the first and the last.
+        // If nothing wraps, all other runs are between the first and the last.
         let goes = |at: u64, apart: u64| {
             at.checked_add_signed(apart.cast_signed().checked_mul(i64::try_from(self.runs - 1).ok()?)?)
         };
@@ -229,7 +233,7 @@ impl Alike {
     }
 }
 
-/// The same run in bytes that begin with the tile's element `first`.
+/// The run in bytes that begin with the tile's element `first`.
 #[inline]
 pub(super) fn from(run: CopyRun, first: u64) -> Result<CopyRun> {
     let src = run.src.checked_sub(first);
@@ -283,7 +287,7 @@ mod tests {
         assert!(given(&[run(10, 0), run(20, 3), run(30, 6)], 4, (24, 9)).is_err());
         assert!(given(&[run(10, 0), run(20, 3), run(30, 6)], 4, (25, 8)).is_err());
         assert!(given(&[run(9, 0), run(10, 3)], 4, (25, 8)).is_err());
-        // The first and the last lie inside, those between come around the end of 64 bits.
+        // The first and the last are inside, the others wrap at the end of 64 bits.
         let half = 1 << 63;
         assert!(given(&[run(10, 0), run(10 + half, 3), run(10, 6)], 4, (25, 9)).is_err());
         assert!(given(&[run(10, 0), run(20, half), run(30, 0)], 4, (25, 9)).is_err());

@@ -1,4 +1,5 @@
-//! A request to a variable whose bytes are in memory as they stand in the file: converted where they lie, in one pass, without tiles.
+//! Requests to a variable whose bytes are in memory as in the file. They are converted in place, in one pass,
+//! without tiles.
 
 use super::dest::Dest;
 use super::lattice::Lattice;
@@ -9,34 +10,35 @@ use crate::parallel;
 use nc3z_format::classic::{VarId, VarLayout};
 use nc3z_format::select::Hyperslab;
 
-/// What a cache takes in for a single element: elements further apart than this cost as much as so many bytes.
+/// Bytes that the processor's cache loads for a single element. Elements further apart than this cost as much
+/// as this many bytes.
 const CACHE_LINE: usize = 64;
 
-/// Bytes to convert from which on waking other threads is worth while: it takes as long as some hundred KiB on an idle machine, and much
-/// longer on a busy one.
+/// From this many bytes on, a conversion uses other threads. Waking them takes as long as converting some
+/// hundred KiB on an idle machine, and much longer on a busy one.
 const PARALLEL_FROM: usize = 16 << 20;
 
-/// Bytes of a share at least: shares of one length end together where there are some of them for each thread.
+/// Smallest share in bytes. Shares of equal length finish at about the same time if each thread has several.
 const SHARE_LEN: usize = 2 << 20;
 
-/// A hyperslab as places in a variable's bytes, in order of the output. Made for bytes that hold them all.
+/// A hyperslab as places in a variable's bytes, in order of the output. The bytes contain all its elements.
 pub(super) struct Walk {
     /// Byte of the first element.
     first: usize,
-    /// Outermost first: at least 2 elements each.
+    /// The outer axes, outermost first, each of at least 2 elements.
     outer: Vec<Axis>,
-    /// The innermost: elements, at least 1.
+    /// Elements along the innermost axis, at least 1.
     pub(super) row: usize,
     /// Bytes from one element of a row to the next.
     pub(super) step: isize,
 }
 
-/// Elements along an axis, and bytes from one to the next.
+/// The number of elements along an axis, and the bytes from one to the next.
 type Axis = (usize, isize);
 
 impl Walk {
-    /// The walk of a hyperslab in bytes that begin with the variable's first element. Nothing where it does not lie in the variable, where
-    /// some of it is not in these bytes, or where it selects nothing.
+    /// The walk of a hyperslab in bytes that begin with the variable's first element. `None` if the hyperslab
+    /// exceeds the variable or these bytes, or selects no element.
     fn of(v: &VarLayout, len: usize, slab: &Hyperslab) -> Option<Walk> {
         let selection = slab.resolve(&v.shape).ok()?;
         if selection.elements() == 0 {
@@ -74,9 +76,11 @@ impl Walk {
         within.then_some(Walk { first: usize::try_from(first).ok()?, outer: axes, row, step })
     }
 
-    /// Gives `len` elements from number `first` on, one lattice after another, until told not to go on. The output begins with the first.
+    /// Passes `len` elements from number `first` on, one lattice after another, until the callback stops it.
+    /// The output begins with the first.
     pub(super) fn lattices(&self, first: usize, len: usize, take: &mut dyn FnMut(&Lattice) -> bool) {
-        // Most are one lattice. It is made where it is used: a copy of what was just written would be waited for.
+        // Most walks are one lattice. It is made where it is used: copying a value just written would delay
+        // the processor.
         let single = (1, 0);
         let axes = match self.outer[..] {
             [] => Some((single, single)),
@@ -105,7 +109,7 @@ impl Walk {
         Lattice { at, step: self.step, to, each: 1, len, rows, apart, to_apart, planes, deep }
     }
 
-    /// As [`Walk::lattices`], from any number on.
+    /// As [`Walk::lattices`], for any `first`.
     fn parts(&self, first: usize, len: usize, take: &mut dyn FnMut(&Lattice) -> bool) {
         let (mut number, mut within) = (first / self.row, first % self.row);
         let mut at = self.first;
@@ -113,7 +117,7 @@ impl Walk {
         for (i, (count, step)) in index.iter_mut().zip(&self.outer).rev() {
             *i = number % count;
             number /= count;
-            // Inside the bytes at the end; on the way there, arithmetic modulo 2^64 finds it.
+            // The final value is inside the bytes. Intermediate values may wrap modulo 2^64.
             at = at.wrapping_add_signed(step.wrapping_mul((*i).cast_signed()));
         }
         let mut to = 0;
@@ -121,7 +125,8 @@ impl Walk {
             let left = len - to;
             let here = (self.row - within).min(left);
             let mut axes = index.iter().zip(&self.outer).rev();
-            // As many rows as follow in the innermost of the outer axes and are whole; where they are all of it, as many planes.
+            // Takes all whole rows along the innermost of the outer axes. If these are the whole axis, takes
+            // whole planes.
             let (mut inner, mut gone) = (0, 1);
             let (mut planes, mut rows) = ((1, 0), (1, 0));
             if let Some((i, (count, apart))) = axes.next().filter(|_| here == self.row) {
@@ -151,14 +156,14 @@ impl Walk {
         }
     }
 
-    /// About how many bytes go through the processor's caches for an element.
+    /// About the number of bytes that the processor's caches load for an element.
     fn cost(&self) -> usize {
         self.step.unsigned_abs().min(CACHE_LINE)
     }
 }
 
-/// Reads a hyperslab into an output with as many elements, if the source lends the variable's bytes and they hold it all. What they
-/// do not hold is told by whoever plans it over tiles.
+/// Reads a hyperslab into an output with as many elements, if the source lends the variable's bytes and they
+/// contain all of it. Otherwise returns `None`, and the read over tiles reports missing elements.
 pub(super) fn read(
     source: &dyn ArraySource,
     var: VarId,
@@ -181,14 +186,15 @@ pub(super) fn read(
             let lens: Vec<usize> = (0..len).step_by(each).map(|first| each.min(len - first)).collect();
             let parts = (0..len).step_by(each).zip(dest.split(&lens)).collect();
             let found = parallel::map(parts, |(first, mut part)| part.gather(&walk, first, &bytes));
-            // The first in order of the output.
+            // The first misfit in order of the output.
             found.into_iter().flatten().next()
         })
     };
     Some(misfit.map_or(Ok(()), |misfit| Err(unfit(source, var, slab, &misfit))))
 }
 
-/// Where a variable's bytes begin, and how many there are to the end of the last element present; nothing where there is none.
+/// The place of a variable's first byte, and the length to the end of the last element present. `None` if
+/// none is present.
 pub(super) fn extent(v: &VarLayout) -> Option<(u64, usize)> {
     let last = v.element_run(v.present.checked_sub(1)?)?;
     let len = (last.offset + v.element_size()).checked_sub(v.begin)?;
@@ -200,7 +206,7 @@ mod tests {
     use super::*;
     use nc3z_format::NcType;
 
-    /// A variable of shorts, of which `present` are there.
+    /// A variable of shorts with `present` elements.
     fn layout(shape: &[u64], record: Option<u64>, present: u64) -> VarLayout {
         let slot = shape[usize::from(record.is_some())..].iter().fold(2_u64, |n, len| n.saturating_mul(*len));
         VarLayout {
@@ -230,7 +236,7 @@ mod tests {
         Some(found)
     }
 
-    /// Each index by itself.
+    /// The expected bytes, computed index by index.
     fn expected(v: &VarLayout, slab: &Hyperslab) -> Vec<usize> {
         let total: u64 = slab.count.iter().product();
         (0..total)

@@ -1,4 +1,4 @@
-//! Archives and classic files as one thing: named variables, read by hyperslabs.
+//! A common interface to archives and classic files: named variables, read by hyperslabs.
 
 mod archive;
 mod at_hand;
@@ -31,24 +31,24 @@ use nc3z_format::archive::constants::MAGIC;
 use nc3z_format::classic::{Attribute, Dimension, Header, Layout, VarId};
 use std::sync::Arc;
 
-/// An open file of either kind. Clones share everything; all methods may be called from any number of threads.
+/// An open file of either kind. Clones share all state. All methods may be called from any number of threads.
 #[derive(Clone)]
 pub struct Dataset {
     source: Arc<dyn ArraySource>,
 }
 
 impl Dataset {
-    /// Opens an archive or a classic netCDF file, whichever it is by its first bytes; through a map, unless the options
-    /// say otherwise.
+    /// Opens an archive or a classic netCDF file. The first bytes of the file decide which it is. The file is
+    /// mapped, unless the options say otherwise.
     ///
     /// # Errors
-    /// What the system says; what is wrong with the file's structure, or what else it is.
+    /// An error of the operating system; an invalid structure; a file of another kind, which is named.
     #[cfg(feature = "fs")]
     pub fn open(path: impl AsRef<std::path::Path>, options: &OpenOptions) -> Result<Self> {
         Self::from_source(crate::source::open(path.as_ref(), options.mapped)?, options)
     }
 
-    /// The same from any byte source.
+    /// Opens an archive or a classic file from any byte source.
     ///
     /// # Errors
     /// As [`Dataset::open`].
@@ -58,7 +58,7 @@ impl Dataset {
             let tree = options.tree.as_ref().map(|tree| Arc::clone(&tree.0));
             return Self::from_source(source, &plain)?.verified(root, tree, &());
         }
-        // What is read to tell what it is serves opening it, too.
+        // The bytes read to detect the kind of file are used to open it, too.
         let source = with_ends(source);
         let mut magic = [0; MAGIC.len()];
         let is_archive = source.len() >= MAGIC.len() as u64 && {
@@ -71,12 +71,12 @@ impl Dataset {
         Ok(ClassicFile::from_source(source, &options.limits)?.into())
     }
 
-    /// Anything else that answers as an array source.
+    /// A dataset from any other array source.
     pub fn new(source: Arc<dyn ArraySource>) -> Self {
         Dataset { source }
     }
 
-    /// What the variables are read from.
+    /// The source of the variables.
     pub fn source(&self) -> &Arc<dyn ArraySource> {
         &self.source
     }
@@ -96,7 +96,7 @@ impl Dataset {
         self.source.header()
     }
 
-    /// Where everything lies in the classic file.
+    /// The layout of the classic file.
     pub fn layout(&self) -> &Layout {
         self.source.layout()
     }
@@ -106,7 +106,7 @@ impl Dataset {
         &self.header().dimensions
     }
 
-    /// Number of records in force: the header's, or what the file's length implies.
+    /// The number of records: the header's, or the number that the file's length implies.
     pub fn records(&self) -> u64 {
         self.layout().numrecs
     }
@@ -119,13 +119,13 @@ impl Dataset {
     /// The first variable of that name.
     ///
     /// # Errors
-    /// No such variable; the message lists what there is.
+    /// No such variable. The message lists the variables of the file.
     pub fn variable(&self, name: &str) -> Result<Variable> {
         let id = crate::archive::find_variable(self.header(), name)?;
         Ok(Variable::new(Arc::clone(&self.source), id))
     }
 
-    /// A variable by its place in the header.
+    /// A variable by its position in the header.
     pub fn variable_at(&self, id: VarId) -> Option<Variable> {
         self.header().variables.get(id.index()).map(|_| Variable::new(Arc::clone(&self.source), id))
     }
@@ -140,7 +140,7 @@ impl Dataset {
         self.layout().file_len
     }
 
-    /// Fills `out` with the classic file's own bytes from `offset`.
+    /// Fills `out` with the bytes of the classic file from `offset`.
     ///
     /// # Errors
     /// A range beyond its end; damage.

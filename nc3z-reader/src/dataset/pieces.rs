@@ -1,5 +1,6 @@
-//! Variables read where they lie in the classic file: those of classic files, and those of archives whose bytes belong
-//! to others. They are cut into linear pieces that are read, not decoded, so a part of one costs no more than itself.
+//! Variables read directly from the bytes of the classic file: those of classic files, and aliased variables
+//! of archives, whose bytes belong to others. They are cut into linear pieces that need no decoding, so a
+//! part of a piece costs only its own bytes.
 
 use crate::error::{Error, Result};
 use crate::source::{ByteSource, Near};
@@ -10,26 +11,27 @@ use nc3z_format::plan::TilePlan;
 use nc3z_format::tile::{TileLayout, Tiling};
 use std::ops::Range;
 
-/// Bytes of a piece: long enough that planning costs nothing beside reading, short enough for a buffer a thread.
+/// Bytes of a piece: long enough that planning costs little compared with reading, short enough for one
+/// buffer per thread.
 const PIECE_LEN: u64 = 256 << 10;
-/// Bytes of a window that is fetched at once, and runs of them.
+/// Largest number of bytes of a window that is fetched at once, and its largest number of runs.
 const WINDOW_LEN: u64 = 64 << 20;
 const WINDOW_RUNS: usize = 1 << 16;
-/// Records no further apart than this are read many at a time, with what lies between.
+/// Records at most this many bytes apart are read many at a time, with the bytes between them.
 const NEAR: u64 = 4 << 10;
 
-/// The file's bytes: `read_into`, `read_at` of a byte source.
+/// Access to the bytes of the classic file, with `read_into` and `read_at` as of a byte source.
 pub(super) trait FileBytes {
     fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()>;
     fn read_at(&self, offset: u64, len: usize) -> Result<Bytes>;
 
-    /// Whether only what is asked for is at hand: elements between those are then not read.
+    /// Returns true if only the requested bytes are in memory. Elements between them are then not read.
     fn reads_apart(&self) -> bool {
         false
     }
 }
 
-/// Elements of a full piece.
+/// The number of elements of a full piece.
 fn piece_elements(v: &VarLayout) -> u64 {
     (PIECE_LEN / v.element_size()).max(1)
 }
@@ -39,7 +41,7 @@ pub(super) fn tiling(var: VarId, v: &VarLayout) -> Result<Tiling> {
     let pieces = TileLayout::linear(piece_elements(v));
     match pieces.bind(&v.shape, v.present) {
         Ok(tiling) => Ok(tiling),
-        // Claimed beyond all bounds: what is present is a flat array, as in archives.
+        // The shape is beyond all bounds: the present elements are a flat array, as in archives.
         Err(_) => pieces.bind(&[v.present], v.present).map_err(|e| {
             Error::from(FormatError::invalid(format!("variable {} of {} elements: {e}", var.0, v.present)))
         }),
@@ -54,7 +56,7 @@ pub(super) fn fill(v: &VarLayout, piece: u64, out: &mut [u8], file: &dyn FileByt
     read_elements(v, first, out, file)
 }
 
-/// The elements of a piece that a plan asks for, in ranges: those less than `NEAR` bytes apart with what is between them.
+/// The elements of a piece that a plan needs, as ranges. Ranges less than `NEAR` bytes apart are joined.
 fn asked(v: &VarLayout, piece: &TilePlan<'_>) -> Vec<Range<u64>> {
     let near = NEAR / v.element_size();
     let mut found: Vec<Range<u64>> = Vec::new();
@@ -72,7 +74,7 @@ fn asked(v: &VarLayout, piece: &TilePlan<'_>) -> Vec<Range<u64>> {
     found
 }
 
-/// The elements of a piece that a plan asks for, and what lies between them.
+/// The elements of a piece that a plan needs, and the elements between them.
 pub(super) fn view(v: &VarLayout, piece: &TilePlan<'_>, file: &dyn FileBytes) -> Result<(u64, Bytes)> {
     let span = piece.span();
     let first = piece.tile * piece_elements(v) + span.start;
@@ -88,7 +90,7 @@ pub(super) fn view(v: &VarLayout, piece: &TilePlan<'_>, file: &dyn FileBytes) ->
         return Ok((span.start, bytes.into()));
     }
     let mut bytes = vec![0; len];
-    // In the piece, as `len` is.
+    // Inside the piece, as `len` is.
     let byte = |element: u64| {
         usize::try_from((element - span.start) * v.element_size()).expect("a piece fits in memory")
     };
@@ -99,11 +101,11 @@ pub(super) fn view(v: &VarLayout, piece: &TilePlan<'_>, file: &dyn FileBytes) ->
     Ok((span.start, bytes.into()))
 }
 
-/// Fetches what the first of these pieces need of a file whose requests cost a round trip, as many as make a window (at least one,
-/// if there is one).
+/// Fetches the bytes that the first of these pieces need, from a file whose requests cost a round trip. It
+/// fetches as many pieces as make a window, and at least one if there is one.
 ///
 /// # Errors
-/// What the source says.
+/// The error of the source.
 pub(super) fn fetch(
     v: &VarLayout,
     pieces: &[TilePlan<'_>],
@@ -120,8 +122,8 @@ pub(super) fn fetch(
     Ok((pieces.len(), Near::fetch(source, &wanted)?))
 }
 
-/// Adds the runs of bytes that a plan asks for of a piece; gives their bytes, with those between neighbours that are fetched as one in any case.
-/// What is not in the file is told when it is read.
+/// Adds the runs of bytes that a plan needs of a piece. Returns their length, including gaps that are always
+/// read. Bytes missing in the file are reported when they are read.
 fn add_runs(v: &VarLayout, piece: &TilePlan<'_>, gap: u64, wanted: &mut Vec<Range<u64>>) -> u64 {
     let begin = piece.tile * piece_elements(v);
     let mut bytes: u64 = 0;
@@ -141,7 +143,8 @@ fn add_runs(v: &VarLayout, piece: &TilePlan<'_>, gap: u64, wanted: &mut Vec<Rang
     bytes
 }
 
-/// Fills `out` with elements from `first` on, run by run; short runs near each other many at a time.
+/// Fills `out` with elements from `first` on, run by run. Short runs close to each other are read many at a
+/// time.
 fn read_elements(v: &VarLayout, mut first: u64, mut out: &mut [u8], file: &dyn FileBytes) -> Result<()> {
     let size = v.ty.size();
     while !out.is_empty() {
@@ -171,7 +174,8 @@ fn read_elements(v: &VarLayout, mut first: u64, mut out: &mut [u8], file: &dyn F
     Ok(())
 }
 
-/// Fills the beginning of `out` with whole slots from element `first` on, if it begins one; tells how many.
+/// Fills the beginning of `out` with whole slots from element `first` on, if a slot begins there. Returns the
+/// number of elements.
 fn read_slots(v: &VarLayout, first: u64, out: &mut [u8], file: &dyn FileBytes) -> Result<usize> {
     let (slot, stride) = (v.slot_len, v.stride);
     if !first.is_multiple_of(v.slot_elements()) {
@@ -182,7 +186,7 @@ fn read_slots(v: &VarLayout, first: u64, out: &mut [u8], file: &dyn FileBytes) -
     if count < 2 {
         return Ok(0);
     }
-    // At most a piece, of a file that holds these elements.
+    // At most a piece, of a file that contains these elements.
     let len = |n: u64| usize::try_from(n).expect("at most a piece");
     let offset = v.begin + first / v.slot_elements() * stride;
     let bytes = file.read_at(offset, len((count - 1) * stride + slot))?;
@@ -190,7 +194,7 @@ fn read_slots(v: &VarLayout, first: u64, out: &mut [u8], file: &dyn FileBytes) -
     Ok(len(count))
 }
 
-/// Gathers slots of `slot` bytes that lie `stride` bytes apart.
+/// Gathers slots of `slot` bytes at a distance of `stride` bytes.
 fn copy_slots(bytes: &[u8], stride: usize, slot: usize, out: &mut [u8]) {
     fn fixed<const N: usize>(bytes: &[u8], stride: usize, out: &mut [u8]) {
         for (to, from) in out.as_chunks_mut::<N>().0.iter_mut().zip(bytes.chunks(stride)) {

@@ -1,4 +1,5 @@
-//! A request carried out: planned over the variable's tiles, each of which goes into the output as directly as it can.
+//! Reads a request: plans it over the variable's tiles, and writes each tile as directly as possible into the
+//! output.
 
 use super::dest::{AsStored, Dest, Misfit};
 use super::source::ArraySource;
@@ -11,14 +12,14 @@ use nc3z_format::plan::{Part, Plan, TilePlan, split};
 use nc3z_format::select::Hyperslab;
 use nc3z_format::tile::Tiling;
 
-/// Bytes to decode or copy from which on a request is worth several threads.
+/// A request uses several threads if it decodes or copies at least this many bytes.
 const PARALLEL_FROM: u64 = 2 << 20;
-/// Tiles of a plan that are looked at to tell how much work it is.
+/// Tiles of a plan that are examined to estimate its work.
 const LOOK_AT: usize = 16;
-/// Shares a thread, so that one slow share does not hold up the rest.
+/// The number of shares per thread. With several, one slow share does not delay the rest.
 pub(super) const SHARES: usize = 4;
 
-/// Elements of a hyperslab, all of which lie in the variable and are present in the file.
+/// Checks that all elements of a hyperslab are in the variable and in the file. Returns their number.
 pub(super) fn check(source: &dyn ArraySource, var: VarId, slab: &Hyperslab) -> Result<u64> {
     Ok(plan(source, var, &*source.tiling(var)?, slab)?.selected())
 }
@@ -64,7 +65,7 @@ pub(super) fn read(
         .into());
     }
     if source.reads_slabs(var) {
-        // Its parts are read at once.
+        // The source reads parts of it in parallel.
         return parallel::in_pool(|| super::direct::read(source, var, slab, dest));
     }
     if source.as_archive().is_some_and(|archive| super::at_hand::read(archive, var, &plan, dest)) {
@@ -79,13 +80,13 @@ pub(super) fn read(
     parallel::in_pool(|| request.run_with(&plan, parallel::threads(), dest))
 }
 
-/// Whether the work of a plan is worth other threads' time: looks at its first tiles only.
+/// Returns true if a plan is worth several threads. Examines only its first tiles.
 fn is_big(source: &dyn ArraySource, var: VarId, plan: &Plan, size: u64) -> bool {
     let mut work = 0_u64;
     for (n, tile) in plan.tiles().enumerate() {
         work = work.saturating_add(source.decode_cost(var, tile.tile).max(tile.elements * size));
         if work >= PARALLEL_FROM {
-            // A single tile is one thread's work.
+            // One thread decodes a single tile.
             return tile.elements < plan.elements();
         }
         if n == LOOK_AT {
@@ -101,7 +102,7 @@ struct Request<'r> {
     var: VarId,
     tiling: &'r Tiling,
     slab: &'r Hyperslab,
-    /// Whether tiles are worth keeping for the next request.
+    /// True if tiles are cached for the next request.
     keep: bool,
 }
 
@@ -112,7 +113,7 @@ impl Request<'_> {
         plan.tile_count().saturating_mul(tile).saturating_mul(size)
     }
 
-    /// Carries a plan out as its source likes to be read.
+    /// Reads a plan in the way that suits its source.
     fn run_with(&self, plan: &Plan, threads: usize, dest: &mut dyn Dest) -> Result<()> {
         if self.source.fetches_ahead() {
             return self.run_windows(plan, threads, dest);
@@ -123,12 +124,12 @@ impl Request<'_> {
         self.run(plan, dest)
     }
 
-    /// Carries a plan out on this thread.
+    /// Reads a plan on this thread.
     fn run(&self, plan: &Plan, dest: &mut dyn Dest) -> Result<()> {
         plan.tiles().try_for_each(|tile| self.read_tile(&tile, dest))
     }
 
-    /// One tile: straight into the output where it lands there whole, else copied.
+    /// Reads one tile: directly into the output if it is there whole, otherwise by copying.
     fn read_tile(&self, tile: &TilePlan<'_>, dest: &mut dyn Dest) -> Result<()> {
         if let Some(first) = tile.whole {
             let range = in_memory(first)..in_memory(first + tile.elements);
@@ -149,8 +150,9 @@ impl Request<'_> {
         }
     }
 
-    /// Splits the request into shares of neighbouring elements, each read by one thread into its own part of the
-    /// output; where tiles lie across all of them, decodes in parallel and copies in turn.
+    /// Splits the request into shares of adjacent elements. Each is read by one thread into its own part of
+    /// the output. If tiles extend over all shares, tiles are decoded in parallel and copied one after
+    /// another.
     fn run_parallel(&self, plan: &Plan, threads: usize, dest: &mut dyn Dest) -> Result<()> {
         let parts = shares(self.tiling, self.slab, threads * SHARES)?;
         if parts.len() < threads {
@@ -162,11 +164,12 @@ impl Request<'_> {
             let share = Request { slab: &part.slab, ..*self };
             share.run(&Plan::of(self.tiling, &part.slab)?, &mut *dest)
         });
-        // The first error in order of the output, whichever thread was first.
+        // The first error in order of the output, whichever thread found it first.
         done.into_iter().collect()
     }
 
-    /// Carries a plan out window by window: what one needs is fetched while the one before is decoded.
+    /// Reads a plan window by window: the bytes of the next window are fetched while the current one is
+    /// decoded.
     fn run_windows(&self, plan: &Plan, threads: usize, dest: &mut dyn Dest) -> Result<()> {
         let fetch = |tiles: &[TilePlan<'_>]| self.source.fetch_parts(self.var, tiles);
         in_windows(&mut plan.tiles(), WINDOW_TILES, true, fetch, |tiles, near| {
@@ -178,7 +181,7 @@ impl Request<'_> {
         })
     }
 
-    /// Decodes so many tiles at a time, while those before are copied.
+    /// Decodes `threads` tiles at a time, while the previous ones are copied.
     fn run_batches(
         &self,
         tiles: &mut (dyn Iterator<Item = TilePlan<'_>> + Send),
@@ -203,7 +206,8 @@ impl Request<'_> {
     }
 }
 
-/// Shares of a request. Where its outermost dimension gives too few, those are split again, along the next one.
+/// Splits a request into shares. If the outermost dimension gives too few, they are split again along the
+/// next one.
 fn shares(tiling: &Tiling, slab: &Hyperslab, wanted: usize) -> Result<Vec<Part>> {
     let mut parts = split(tiling, slab, wanted)?;
     for _ in 1..slab.rank() {
@@ -226,12 +230,12 @@ fn shares(tiling: &Tiling, slab: &Hyperslab, wanted: usize) -> Result<Vec<Part>>
     Ok(parts)
 }
 
-/// A position in the output, which is in memory and was compared with the plan.
+/// A position in the output, which is in memory. The output has been compared with the plan.
 pub(super) fn in_memory(n: u64) -> usize {
     usize::try_from(n).expect("a position in the output")
 }
 
-/// Plans a request; errors name the variable, its dimensions, and what of it is missing.
+/// Plans a request. Errors name the variable, its dimensions, and the missing part.
 pub(super) fn plan(source: &dyn ArraySource, var: VarId, tiling: &Tiling, slab: &Hyperslab) -> Result<Plan> {
     let v = &source.layout().variables[var.index()];
     if tiling.shape() != v.shape {
@@ -263,12 +267,12 @@ pub(super) fn plan(source: &dyn ArraySource, var: VarId, tiling: &Tiling, slab: 
     .into())
 }
 
-/// How a variable is called in messages.
+/// The name of a variable in messages.
 fn called(source: &dyn ArraySource, var: VarId) -> String {
     format!("variable \"{}\"", source.header().variables[var.index()].name_lossy())
 }
 
-/// The error of a hyperslab that does not lie in the variable, with the names of both.
+/// The error of a hyperslab that exceeds the variable, with the names of variable and dimensions.
 fn named(source: &dyn ArraySource, var: VarId, slab: &Hyperslab, error: FormatError) -> Error {
     let header = source.header();
     let dims = &header.variables[var.index()].dimensions;
@@ -290,7 +294,7 @@ pub(super) fn unfit(source: &dyn ArraySource, var: VarId, slab: &Hyperslab, misf
     for (d, i) in index.iter_mut().enumerate().rev() {
         let nth = rest % slab.count[d];
         rest /= slab.count[d];
-        // Inside the dimension: the plan has checked it, and arithmetic modulo 2^64 finds it.
+        // Inside the dimension: the plan has checked it, and arithmetic modulo 2^64 gives the right value.
         *i = slab.start[d].wrapping_add(slab.stride[d].cast_unsigned().wrapping_mul(nth));
     }
     let variable = called(source, var);

@@ -16,10 +16,10 @@ use std::any::TypeId;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A variable: what the header says of it, and its elements.
+/// A variable: its header entry and its elements.
 ///
-/// It keeps its file open, may be sent to other threads, and costs nothing to clone. Elements come in row-major order
-/// of the *request*: a negative stride gives them backwards.
+/// It keeps its file open, may be sent to other threads, and is cheap to clone. Elements are in row-major
+/// order of the *request*: a negative stride returns them backwards.
 #[derive(Clone)]
 pub struct Variable {
     source: Arc<dyn ArraySource>,
@@ -32,7 +32,7 @@ impl Variable {
         Variable { source, id }
     }
 
-    /// Its place in the header.
+    /// Its position in the header.
     pub fn id(&self) -> VarId {
         self.id
     }
@@ -42,12 +42,12 @@ impl Variable {
         &self.source.header().variables[self.id.index()]
     }
 
-    /// Where it lies in the classic file, and what of it is present.
+    /// Its layout in the classic file, including the number of elements present.
     pub fn layout(&self) -> &VarLayout {
         &self.source.layout().variables[self.id.index()]
     }
 
-    /// What it is read from.
+    /// The source of the variable.
     pub fn source(&self) -> &Arc<dyn ArraySource> {
         &self.source
     }
@@ -84,7 +84,7 @@ impl Variable {
         self.header().attribute(name.as_bytes())
     }
 
-    /// How it is cut: an archive's tiles, or the pieces that a classic file is read by.
+    /// Its tiling: an archive's tiles, or the pieces in which a classic file is read.
     ///
     /// # Errors
     /// None for a variable of an open file.
@@ -97,15 +97,15 @@ impl Variable {
         Hyperslab::all(self.shape())
     }
 
-    /// How a hyperslab would be read: the tiles it touches, and the copies out of each. Nothing is read yet.
+    /// The plan to read a hyperslab: the tiles it touches, and the copies out of each. Nothing is read yet.
     ///
     /// # Errors
-    /// A hyperslab that does not lie in the variable; elements that the file does not hold.
+    /// A hyperslab that exceeds the variable; elements that the file does not contain.
     pub fn plan(&self, slab: &Hyperslab) -> Result<Plan> {
         read::plan(&*self.source, self.id, &*self.tiling()?, slab)
     }
 
-    /// Reads a hyperslab's elements as they stand in the classic file: big-endian.
+    /// Reads a hyperslab's elements as they are in the classic file: big-endian.
     ///
     /// ```
     /// # let file = nc3z_reader::Dataset::open("../testdata/classic/record_padding.nc", &Default::default())?;
@@ -118,16 +118,16 @@ impl Variable {
     /// ```
     ///
     /// # Errors
-    /// A hyperslab that does not lie in the variable, a buffer of another length than the hyperslab has bytes; elements
-    /// that the file does not hold; damage.
+    /// A hyperslab that exceeds the variable; a buffer whose length differs from the hyperslab's; elements
+    /// that the file does not contain; damage.
     pub fn read_bytes_into(&self, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         read::read_bytes(&*self.source, self.id, slab, out)
     }
 
-    /// The same into a new buffer.
+    /// As [`Variable::read_bytes_into`], into a new buffer.
     ///
     /// # Errors
-    /// As [`Variable::read_bytes_into`]; more than memory holds.
+    /// As [`Variable::read_bytes_into`]; more bytes than memory holds.
     pub fn read_bytes(&self, slab: &Hyperslab) -> Result<Vec<u8>> {
         let mut out = self.room(slab, self.ty().size(), 0)?;
         self.read_bytes_into(slab, &mut out)?;
@@ -157,7 +157,7 @@ impl Variable {
             NcType::Char if TypeId::of::<T>() != TypeId::of::<u8>() => {
                 return Err(self.is_text(std::any::type_name::<T>()));
             }
-            // Before CDF-5 there was no unsigned type: the reader decides what sign a byte has.
+            // Before CDF-5 there was no unsigned type: the reader decides whether a byte has a sign.
             NcType::Byte if TypeId::of::<T>() == TypeId::of::<u8>() && !self.has_unsigned() => {
                 Conversion::of::<u8>()
             }
@@ -175,7 +175,7 @@ impl Variable {
         read::read(&*self.source, self.id, slab, &mut Typed { out, from })
     }
 
-    /// The same into a new vector.
+    /// As [`Variable::read_into`], into a new vector.
     ///
     /// ```
     /// # let file = nc3z_reader::Dataset::open("../testdata/classic/record_padding.nc", &Default::default())?;
@@ -187,7 +187,7 @@ impl Variable {
     /// ```
     ///
     /// # Errors
-    /// As [`Variable::read_into`]; more than memory holds.
+    /// As [`Variable::read_into`]; more elements than memory holds.
     pub fn read<T: Element>(&self, slab: &Hyperslab) -> Result<Vec<T>> {
         let mut out = self.room(slab, 1, T::default())?;
         self.read_into(slab, &mut out)?;
@@ -208,8 +208,8 @@ impl Variable {
             .map_err(|e| FormatError::invalid(format!("selection {slab} as an array: {e}")).into())
     }
 
-    /// The tiles in the order in which they are stored, each decoded when it is asked for; of a classic file, the
-    /// pieces it is read by.
+    /// The tiles in stored order, each decoded when the iterator reaches it. For a classic file, the pieces
+    /// in which it is read.
     ///
     /// # Errors
     /// None for a variable of an open file.

@@ -1,15 +1,17 @@
-//! An array cut into hyperslabs of bounded size, in row-major order, each a run of the flattened array if the lengths are the array's own.
+//! Cuts an array into hyperslabs of bounded size, in row-major order. Each is a run of the flattened array if
+//! the lengths are the array's own.
 
 use nc3z_format::Error as FormatError;
 use nc3z_format::Hyperslab;
 
-/// The boxes that cover `shape`, each of at most `most` elements: all of the dimensions behind one, a range of that one, and one index of those before it.
+/// The boxes that cover `shape`, each of at most `most` elements. A box has a range along one dimension, all
+/// indices of the later dimensions, and one index of the earlier ones.
 pub(super) struct Blocks {
     shape: Vec<u64>,
-    /// The dimension that is cut, and how many of its indices a box has.
+    /// The dimension that is cut, and the number of its indices in a box.
     axis: usize,
     step: u64,
-    /// Where the next box starts; nothing at the end.
+    /// The start of the next box. `None` at the end.
     next: Option<Vec<u64>>,
 }
 
@@ -21,7 +23,7 @@ impl Blocks {
             axis -= 1;
             inner = inner.saturating_mul(shape[axis]);
         }
-        // All of it fits: one box; else a part of the dimension before.
+        // If the whole array fits, it is one box. Otherwise a part of the dimension before.
         let (axis, step) = match axis {
             0 => (0, shape.first().copied().unwrap_or(1).max(1)),
             _ => (axis - 1, (most / inner.max(1)).max(1)),

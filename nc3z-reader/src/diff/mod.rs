@@ -1,6 +1,7 @@
-//! What differs between two files: dimensions, attributes, types, and values, variable by variable.
+//! The differences between two files: dimensions, attributes, types, and values, variable by variable.
 //!
-//! Things are matched by name, wherever they stand. A variable that went and one that came with the same type, lengths and bits are one that was renamed.
+//! Items are matched by name, in any order. A removed variable and a new one with the same type, lengths and
+//! bits count as one renamed variable.
 
 mod blocks;
 mod values;
@@ -16,38 +17,39 @@ use std::collections::{HashMap, HashSet};
 
 /// A part of each file that is compared.
 pub trait Part: std::fmt::Debug + Send + Sync {
-    /// The hyperslabs of a variable of the first file (0) or the second one (1), in order; nothing where all of it is compared.
+    /// The hyperslabs of a variable of the first file (0) or the second one (1), in order. `None` if the
+    /// whole variable is compared.
     ///
     /// # Errors
-    /// What is to be compared is not there.
+    /// The part to compare does not exist.
     fn slabs(&self, file: usize, variable: &Variable) -> Result<Option<Vec<nc3z_format::Hyperslab>>>;
 
-    /// Whether a part of this dimension is compared: its length is then no difference.
+    /// Returns true if only a part of this dimension is compared. Its length is then no difference.
     fn is_over(&self, dimension: &[u8]) -> bool;
 }
 
-/// How files are compared.
+/// Options for comparing files.
 #[derive(Debug, Clone, Default)]
 pub struct DiffOptions {
-    /// Values that differ by at most this are no difference. Without it and `rel` every bit counts.
+    /// Largest absolute difference of values that counts as equal. Without `abs` and `rel` every bit counts.
     pub abs: Option<f64>,
-    /// The same for the difference as a share of the larger magnitude.
+    /// Largest relative difference that counts as equal, as a fraction of the larger magnitude.
     pub rel: Option<f64>,
     /// Only these variables, and nothing else.
     pub variables: Option<HashSet<Vec<u8>>>,
-    /// No values.
+    /// Compares headers, but no values.
     pub header_only: bool,
-    /// So many differing elements of each variable are listed.
+    /// Largest number of differing elements that are listed for each variable.
     pub listed: usize,
-    /// Also compare what does not show in names and values: the kind of file, order, padding, gaps.
+    /// Also compares properties that names and values do not show: the kind of file, order, padding, gaps.
     pub exact: bool,
     /// Only this part of each variable.
     pub part: Option<std::sync::Arc<dyn Part>>,
-    /// Both are versions in the same archive file: what is stored once is equal.
+    /// True if both are versions in the same archive file: a tile that both share is equal.
     pub same_archive: bool,
 }
 
-/// Before and after; one of them is nothing where something came or went.
+/// The states before and after. One of them is `None` if the item was added or removed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change<T> {
     /// Before.
@@ -59,11 +61,11 @@ pub struct Change<T> {
 /// A dimension that differs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DimensionDiff {
-    /// Its name, the one before where it was renamed.
+    /// Its name, or its old name if it was renamed.
     pub name: Vec<u8>,
-    /// Its new name, where that is another one.
+    /// Its new name, if it was renamed.
     pub renamed: Option<Vec<u8>>,
-    /// Length, and whether it is the record dimension.
+    /// Its length, and true if it is the record dimension.
     pub change: Change<(u64, bool)>,
 }
 
@@ -76,7 +78,7 @@ pub struct AttributeDiff {
     pub change: Change<Attribute>,
 }
 
-/// What there is of a variable.
+/// Type, dimensions and lengths of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VariableShape {
     /// Its type.
@@ -90,35 +92,35 @@ pub struct VariableShape {
 /// A variable that differs.
 #[derive(Debug, Clone)]
 pub struct VariableDiff {
-    /// Its name, the one before where it was renamed.
+    /// Its name, or its old name if it was renamed.
     pub name: Vec<u8>,
-    /// Its new name, where that is another one.
+    /// Its new name, if it was renamed.
     pub renamed: Option<Vec<u8>>,
-    /// Type, dimensions and lengths; equal where those do not differ.
+    /// Type, dimensions and lengths. Equal if they do not differ.
     pub change: Change<VariableShape>,
     /// Attributes that differ.
     pub attributes: Vec<AttributeDiff>,
-    /// Elements that both have, and how they differ; nothing where they were not compared or are equal.
+    /// The differences of the elements that both have. `None` if they were not compared or are equal.
     pub values: Option<ValueDiff>,
 }
 
-/// All that differs.
+/// All differences.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     /// Dimensions.
     pub dimensions: Vec<DimensionDiff>,
     /// Global attributes.
     pub attributes: Vec<AttributeDiff>,
-    /// Variables, those that went last.
+    /// Variables. Removed ones are last.
     pub variables: Vec<VariableDiff>,
-    /// What else differs, in words: it does not count unless that was asked for.
+    /// Other differences, as messages. They count only if [`DiffOptions::exact`] is set.
     pub layout: Vec<String>,
     /// Elements that were compared.
     pub compared: u64,
 }
 
 impl Report {
-    /// Whether nothing differs but the layout.
+    /// Returns true if nothing differs except the layout.
     pub fn is_equal(&self) -> bool {
         self.dimensions.is_empty() && self.attributes.is_empty() && self.variables.is_empty()
     }
@@ -127,7 +129,7 @@ impl Report {
 /// Compares two files.
 ///
 /// # Errors
-/// Damage of one of them; a variable that is asked for and that neither has; the caller asks to stop.
+/// Damage of one of them; a requested variable that neither has; a cancelled monitor.
 pub fn diff(a: &Dataset, b: &Dataset, options: &DiffOptions, monitor: &dyn Monitor) -> Result<Report> {
     let mut report = Report::default();
     if let Some(names) = &options.variables {
@@ -162,7 +164,8 @@ pub fn diff(a: &Dataset, b: &Dataset, options: &DiffOptions, monitor: &dyn Monit
     Ok(report)
 }
 
-/// Whether two variables have the same type and lengths, and bits. The first dimension may have grown or shrunk, by half at most.
+/// Returns true if two variables have the same type, lengths and bits. The length of the first dimension may
+/// differ, by half at most.
 ///
 /// # Errors
 /// As [`diff`].
@@ -173,7 +176,7 @@ pub fn is_same(v: &Variable, w: &Variable, monitor: &dyn Monitor) -> Result<bool
     Ok(values::compare(v, w, &DiffOptions::default(), true, monitor)?.differing == 0)
 }
 
-/// Whether two variables may be one.
+/// Returns true if two variables may be the same one, renamed.
 fn is_alike(v: &Variable, w: &Variable) -> bool {
     let (a, b) = (v.shape(), w.shape());
     let (Some(&first), Some(&other)) = (a.first(), b.first()) else { return v.ty() == w.ty() && a == b };
@@ -181,7 +184,7 @@ fn is_alike(v: &Variable, w: &Variable) -> bool {
     v.ty() == w.ty() && a[1..] == b[1..] && (less == more || (less > 0 && more / 2 <= less))
 }
 
-/// The first of each name.
+/// The first item of each name.
 fn by_name<'a, T>(items: impl Iterator<Item = (&'a [u8], T)>) -> HashMap<&'a [u8], T> {
     let mut all = HashMap::new();
     for (name, item) in items {
@@ -210,7 +213,7 @@ fn dimensions(a: &Dataset, b: &Dataset) -> Vec<DimensionDiff> {
     }
     for (at, d) in b.dimensions().iter().enumerate().filter(|(_, d)| !old.contains_key(&d.name[..])) {
         let after = of(b, d);
-        // The same length at the same place: renamed.
+        // The same length at the same position: renamed.
         let same = gone
             .iter()
             .position(|g| of(a, g) == after && a.dimensions().get(at).is_some_and(|was| was.name == g.name));
@@ -264,7 +267,7 @@ fn common<'n>(names: &[&'n [u8]], others: &[&[u8]]) -> Vec<&'n [u8]> {
     names.iter().copied().filter(|name| others.contains(name)).collect()
 }
 
-/// What does not show in names and values.
+/// The differences that names and values do not show.
 fn layout(a: &Header, b: &Header) -> Vec<String> {
     let mut found = Vec::new();
     if a.version != b.version {
@@ -317,7 +320,7 @@ fn is_same_bytes(a: &Dataset, b: &Dataset, monitor: &dyn Monitor) -> Result<bool
     Ok(true)
 }
 
-/// A comparison under way.
+/// The state of a comparison.
 struct Compare<'a> {
     options: &'a DiffOptions,
     monitor: &'a dyn Monitor,
@@ -360,7 +363,8 @@ impl Compare<'_> {
         Ok(found)
     }
 
-    /// Whether two variables have the same bits; of headers alone, whether they have the same attributes.
+    /// Returns true if two variables have the same bits. If only headers are compared: if they have the same
+    /// attributes.
     fn is_same(&mut self, v: &Variable, w: &Variable) -> Result<bool> {
         if self.options.header_only {
             return Ok(attributes(v.attributes(), w.attributes()).is_empty());
@@ -370,12 +374,12 @@ impl Compare<'_> {
         Ok(found.differing == 0)
     }
 
-    /// How two variables differ that are one.
+    /// The difference of two variables that are matched.
     fn pair(&mut self, v: &Variable, w: &Variable, renamed: Option<Vec<u8>>) -> Result<Option<VariableDiff>> {
         let mut before = shape_of(v);
         let mut after = shape_of(w);
         if let Some(part) = &self.options.part {
-            // The lengths of what is compared are those of the parts.
+            // The lengths compared are those of the parts.
             let over = before.dimensions.iter().map(|d| part.is_over(d)).collect::<Vec<_>>();
             for (d, (x, y)) in before.shape.iter_mut().zip(&mut after.shape).enumerate() {
                 if over[d] {
@@ -389,7 +393,7 @@ impl Compare<'_> {
                 name.clone_from(new);
             }
         }
-        // A dimension of another length is told of once, and not with each of its variables.
+        // A dimension with a changed length is reported once, and not with each of its variables.
         let alike = told.ty == after.ty
             && told.dimensions == after.dimensions
             && told.shape.len() == after.shape.len();
@@ -419,7 +423,7 @@ fn shape_of(v: &Variable) -> VariableShape {
     VariableShape { ty: v.ty(), dimensions, shape: v.shape().to_vec() }
 }
 
-/// A variable that went or came.
+/// A variable that was removed or added.
 fn single(v: &Variable, gone: bool) -> VariableDiff {
     let shape = Some(shape_of(v));
     let (before, after) = if gone { (shape, None) } else { (None, shape) };

@@ -1,4 +1,4 @@
-//! Two variables, element by element.
+//! Compares two variables, element by element.
 
 use super::DiffOptions;
 use super::blocks::Blocks;
@@ -17,9 +17,9 @@ const WINDOW: u64 = 1 << 19;
 /// The element where two variables differ most.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Extreme {
-    /// How much: the magnitude of the difference, or its share of the larger magnitude.
+    /// The magnitude of the difference, or its fraction of the larger magnitude.
     pub difference: f64,
-    /// Where.
+    /// The index of the element.
     pub index: Vec<u64>,
     /// The element before, big-endian.
     pub before: Vec<u8>,
@@ -27,18 +27,19 @@ pub struct Extreme {
     pub after: Vec<u8>,
 }
 
-/// How the elements of two variables differ.
+/// The differences between the elements of two variables.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ValueDiff {
-    /// Elements that both have.
+    /// The number of elements that both have.
     pub compared: u64,
-    /// Those that differ.
+    /// The number of elements that differ.
     pub differing: u64,
-    /// Of these, elements that are equal as numbers: zeros of two signs, and NaN of several kinds.
+    /// Of these, the number of elements that are equal as numbers: zeros of two signs, and NaN of several
+    /// kinds.
     pub equal_in_value: u64,
-    /// The largest difference of two numbers; nothing for text, and where each difference has a NaN.
+    /// The largest difference of two numbers. `None` for text, and if each difference has a NaN.
     pub largest: Option<Extreme>,
-    /// The largest share.
+    /// The largest relative difference.
     pub largest_relative: Option<Extreme>,
     /// For each dimension the first and the last index at which elements differ.
     pub bounds: Vec<(u64, u64)>,
@@ -46,13 +47,14 @@ pub struct ValueDiff {
     pub became_missing: u64,
     /// Fill values that became values.
     pub became_present: u64,
-    /// Elements that one incomplete file holds and the other does not.
+    /// The number of elements that one incomplete file has and the other lacks.
     pub only_one: u64,
-    /// The first that differ: where, before, after.
+    /// The first differing elements: index, old value, new value.
     pub listed: Vec<(Vec<u64>, Vec<u8>, Vec<u8>)>,
 }
 
-/// Compares the elements that two variables of the same rank both have. With `shortly` it ends at the first that differs.
+/// Compares the elements that two variables of the same rank both have. With `shortly` it stops at the first
+/// difference.
 pub(super) fn compare(
     v: &Variable,
     w: &Variable,
@@ -105,7 +107,7 @@ pub(super) fn compare(
     Ok(found)
 }
 
-/// The parts of two variables that are compared, if not all of them.
+/// The parts of two variables to compare, if these are not compared as a whole.
 fn parts_of(
     v: &Variable,
     w: &Variable,
@@ -174,19 +176,19 @@ fn compare_parts(
     Ok(found)
 }
 
-/// Elements from the first on that two incomplete files hold.
+/// The elements present in two incomplete files, counted from the first.
 struct Run {
-    /// What both hold.
+    /// The number of elements in both files.
     both: u64,
-    /// What one of them holds beyond.
+    /// The number of further elements in only one of them.
     only_one: u64,
 }
 
-/// Of two variables of one shape of which a file holds a part: how much of it; nothing where both are whole.
+/// The elements present in two variables of one shape, if a file is incomplete. `None` if both are complete.
 fn incomplete(v: &Variable, w: &Variable) -> Option<Run> {
     let count = |v: &Variable| v.shape().iter().try_fold(1_u64, |n, len| n.checked_mul(*len));
     let is_whole = |v: &Variable| count(v).is_some_and(|count| v.layout().present >= count);
-    // Of other shapes, what is missing is an error of reading.
+    // If the shapes differ, missing elements are an error of reading.
     if (is_whole(v) && is_whole(w)) || v.shape() != w.shape() {
         return None;
     }
@@ -218,7 +220,7 @@ fn index_of(start: &[u64], count: &[u64], mut i: u64) -> Vec<u64> {
     index
 }
 
-/// Decides what counts.
+/// Decides which differences count.
 struct Judge<'a> {
     types: (NcType, NcType),
     decodings: (Decoding, Decoding),
@@ -233,7 +235,7 @@ fn are_equal(a: Number, b: Number) -> bool {
     }
 }
 
-/// The magnitude of the difference; nothing where one is no number.
+/// The magnitude of the difference. `None` if one is no number.
 #[expect(clippy::cast_precision_loss, reason = "differences are shown as doubles")]
 fn distance(a: Number, b: Number) -> Option<f64> {
     let distance = match (a, b) {
@@ -253,7 +255,7 @@ impl<'a> Judge<'a> {
         Judge { types: (v.ty(), w.ty()), decodings, options }
     }
 
-    /// Whether two elements differ.
+    /// Returns true if two elements differ.
     fn is_other(&self, x: &[u8], y: &[u8]) -> bool {
         (x != y || self.types.0 != self.types.1) && self.differ(x, y)
     }
@@ -262,7 +264,7 @@ impl<'a> Judge<'a> {
         Some((number(self.types.0, x)?, number(self.types.1, y)?))
     }
 
-    /// Whether two elements differ. They have the same type or their bits differ.
+    /// Returns true if two elements differ. They have the same type, or their bits differ.
     fn differ(&self, x: &[u8], y: &[u8]) -> bool {
         let tolerant = self.options.abs.is_some() || self.options.rel.is_some();
         let Some((a, b)) = self.numbers(x, y) else { return x != y };
@@ -310,7 +312,7 @@ impl ValueDiff {
             if are_equal(a, b) {
                 self.equal_in_value += 1;
             }
-            // What came from a fill value or became one says nothing of magnitudes.
+            // A change from or to a fill value has no magnitude.
             if let Some(difference) = distance(a, b).filter(|_| !was_missing && !is_missing) {
                 let extreme = |difference| Extreme {
                     difference,
@@ -333,13 +335,13 @@ impl ValueDiff {
     }
 }
 
-/// Two versions of one array in one archive: what has the same index entry is equal, and is not read.
+/// Two versions of one array in one archive. Tiles with the same index entry are equal, and are not read.
 struct Known<'a> {
     archives: (&'a Archive, &'a Archive),
     arrays: (ArrayId, ArrayId),
-    /// Elements of a tile.
+    /// The number of elements of a tile.
     len: u64,
-    /// Lengths behind the first dimension.
+    /// Lengths after the first dimension.
     inner: Vec<u64>,
 }
 
@@ -359,7 +361,8 @@ impl<'a> Known<'a> {
         (len == other).then_some(Known { archives, arrays: (infos.0.id, infos.1.id), len: *len, inner })
     }
 
-    /// Whether `elements` from this index on are known to be equal: a run of the flattened array.
+    /// Returns true if `elements` elements from this index on, a run of the flattened array, are known to be
+    /// equal.
     fn is_equal(&self, start: &[u64], elements: u64) -> bool {
         let mut at = start[0];
         for (&i, &n) in start[1..].iter().zip(&self.inner) {
@@ -370,7 +373,8 @@ impl<'a> Known<'a> {
         (at / self.len..=last / self.len).all(|tile| {
             let entry = |archive: &Archive, array| archive.entry(array, tile).ok();
             match (entry(self.archives.0, self.arrays.0), entry(self.archives.1, self.arrays.1)) {
-                // The last tile of one may be shorter than that of the other: constants are then of another length, and blocks are others.
+                // The last tile of one may be shorter than that of the other: then constants have another
+                // length, and blocks differ.
                 (Some(a), Some(b)) => a == b && !matches!(a, IndexEntry::Absent | IndexEntry::Lost),
                 _ => false,
             }

@@ -1,4 +1,4 @@
-//! Stored bytes for the windows to come, fetched while the ones before are decoded.
+//! Stored bytes for the next windows, fetched while the earlier windows are decoded.
 
 use crate::archive::Archive;
 use crate::error::Result;
@@ -9,32 +9,32 @@ use nc3z_format::array::{TileKey, tiles_of_original};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Bytes of the original whose tiles are fetched together, once the stream has gone on for a while.
+/// Bytes of the original whose tiles are fetched together, in all spans but the first ones.
 const SPAN_LEN: u64 = 64 << 20;
-/// The same where it begins: not every stream is read to its end.
+/// Length of the first span: not every stream is read to its end.
 const FIRST_LEN: u64 = 8 << 20;
-/// Windows of tiles that one span is at most; what is beyond is read when it is needed.
+/// Largest number of windows of tiles in one span. Further tiles are read when they are needed.
 const MOST_WINDOWS: usize = 4;
 
-/// What was fetched, and what is on its way.
+/// The stored bytes that were fetched, and those that are being fetched.
 #[derive(Default)]
 pub(super) struct Ahead {
-    /// By the byte of the original up to which they reach.
+    /// The fetched bytes, each with the byte of the original up to which they suffice.
     spans: VecDeque<(u64, Near)>,
-    /// The tiles of the last span; those that reach into the next are held when it comes.
+    /// The tiles of the last span. Those that extend into the next span are held when it begins.
     last: Vec<TileKey>,
-    /// Bytes of the span before.
+    /// Length of the previous span in bytes.
     span_len: u64,
     /// The span that is being fetched.
     coming: Option<(u64, Beside<Result<Near>>)>,
 }
 
 impl Ahead {
-    /// The stored bytes that a window needs: nothing, where the source is local. Windows come in order. `is_apart` tells the arrays
-    /// that are fetched otherwise.
+    /// The stored bytes that a window needs, or none if the source is local. Windows come in order.
+    /// `is_apart` returns true for arrays that are fetched separately.
     ///
     /// # Errors
-    /// Another object stands in the place of the source.
+    /// Another object is in the place of the source.
     pub(super) fn fetch(
         &mut self,
         archive: &Archive,
@@ -58,12 +58,12 @@ impl Ahead {
         Ok(self.spans.iter().fold(Near::default(), |all, (_, near)| all.and(near)))
     }
 
-    /// Up to where there is something.
+    /// The byte of the original up to which bytes have been fetched.
     fn end(&self, window: &Range<u64>) -> u64 {
         self.spans.back().map_or(window.start, |(end, _)| *end)
     }
 
-    /// The tiles of the span that begins at a byte, and where it ends.
+    /// The tiles of the span that begins at a byte, and the end of the span.
     fn plan(
         &mut self,
         archive: &Archive,
@@ -78,7 +78,7 @@ impl Ahead {
         Ok((end, keys))
     }
 
-    /// Fetches the next span on a thread of its own: it waits more than it works.
+    /// Fetches the next span on a separate thread, which mainly waits.
     fn begin_next(
         &mut self,
         archive: &Archive,
@@ -95,7 +95,7 @@ impl Ahead {
     }
 }
 
-/// What these tiles need, window by window of them.
+/// Fetches the bytes that these tiles need, window by window.
 fn fetch(archive: &Archive, mut keys: &[TileKey]) -> Result<Near> {
     let mut near = Near::default();
     for _ in 0..MOST_WINDOWS {

@@ -1,5 +1,5 @@
-//! The original file out of an archive: as a stream of windows, any range of it, as a byte source, written out with its digest
-//! checked.
+//! Restores the original file from an archive: as a stream of windows, as any range, as a byte source, or
+//! written out with its digest compared.
 
 mod ahead;
 mod chunks;
@@ -27,7 +27,7 @@ use nc3z_format::digest::DigestRecord;
 use sha2::{Digest as _, Sha256};
 use std::io::Write;
 
-/// What a restore has proven.
+/// The facts that a restore has checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Restored {
@@ -35,7 +35,7 @@ pub struct Restored {
     pub len: u64,
     /// SHA-256 of the rebuilt bytes.
     pub sha256: [u8; 32],
-    /// True where the archive recorded a digest and it is this one.
+    /// True if the archive has a recorded digest and it is equal.
     pub matches_record: bool,
 }
 
@@ -43,7 +43,8 @@ impl Archive {
     /// Writes the original to a stream.
     ///
     /// # Errors
-    /// Damage, a digest that differs from the one recorded, what the stream says, a cancelled monitor. What was written is then of no use.
+    /// Damage, a digest that differs from the recorded one, an error of the stream, a cancelled monitor. The
+    /// bytes written so far are then of no use.
     pub fn restore_to_stream(&self, out: &mut (dyn Write + Send), monitor: &dyn Monitor) -> Result<Restored> {
         let io = |e| Error::io("write to", None, e);
         let restored = self.digest_windows(monitor, &mut |_, bytes| out.write_all(bytes).map_err(io))?;
@@ -51,7 +52,8 @@ impl Archive {
         self.check_digest(restored)
     }
 
-    /// Rebuilds the original and throws it away: the deepest check there is. Digests of the content that are on record are compared too.
+    /// Restores the original and discards it: the most thorough check. Recorded digests of the content are
+    /// compared too.
     ///
     /// # Errors
     /// As [`Archive::restore_to_stream`].
@@ -82,7 +84,7 @@ impl Archive {
         }
     }
 
-    /// Compares digests of the content, all of which has gone by, with those on record.
+    /// Compares the content digests, which are complete, with the recorded ones.
     fn check_content(
         &self,
         stream: Stream<'_>,
@@ -127,17 +129,17 @@ impl Archive {
 
     fn check_digest(&self, mut restored: Restored) -> Result<Restored> {
         if !self.filled().is_empty() {
-            // Not the original, and not said to be.
+            // The file is not the original, and the archive does not say it is.
             return Ok(restored);
         }
         restored.matches_record = self.check_recorded(&restored.sha256)?;
         Ok(restored)
     }
 
-    /// Compares a SHA-256 of the rebuilt bytes with the one on record; false where there is none.
+    /// Compares a SHA-256 of the restored bytes with the recorded one. Returns false if none is recorded.
     ///
     /// # Errors
-    /// Another is on record.
+    /// The recorded digest differs.
     pub fn check_recorded(&self, found: &[u8; 32]) -> Result<bool> {
         let Digest::Sha256(expected) = self.digest() else { return Ok(false) };
         if expected != *found {
@@ -147,7 +149,7 @@ impl Archive {
     }
 }
 
-/// A digest on record that is not the one of what was rebuilt.
+/// The error for a recorded digest that differs from that of the restored bytes.
 fn differs(what: &str, expected: &[u8], found: &[u8]) -> Error {
     FormatError::corrupt(
         "rebuilt original",

@@ -1,9 +1,10 @@
 //! The original file as a forward stream of windows, in parallel and in bounded memory.
 //!
-//! A window is a byte range of the original. Tiles that lie in it whole are decoded straight into place, in parallel; tiles
-//! that reach into other windows are decoded once and held until the stream has passed them. Record variables interleave:
-//! their tiles together hold at most 64 MiB (a rule of the writer), which bounds what is held. Chunks are [`super::chunks`]'s.
-//! What windows to come need is fetched meanwhile, where the source says that it pays ([`super::ahead`]).
+//! A window is a byte range of the original. Tiles inside a window are decoded in place, in parallel. Tiles
+//! that extend into other windows are decoded once and held until the stream has passed them. Record
+//! variables interleave: their tiles together hold at most 64 MiB (a rule of the writer), which limits the
+//! held bytes. [`super::chunks`] handles chunks. The stored bytes of the next windows are fetched meanwhile,
+//! where the source says that this saves time ([`super::ahead`]).
 
 use super::ahead::Ahead;
 use super::chunks::{Chunks, is_chunked};
@@ -40,17 +41,17 @@ const WINDOW_LEN: u64 = 2 << 20;
 /// ```
 pub struct RestoreStream {
     archive: Archive,
-    /// Decoded tiles that the next windows need again.
+    /// Decoded tiles that later windows need again.
     held: Held,
-    /// How chunked arrays are restored; made out with the first window.
+    /// The way in which chunked arrays are restored, decided with the first window.
     chunks: Option<Chunks>,
-    /// Stored bytes fetched for windows to come.
+    /// Stored bytes fetched for later windows.
     ahead: Ahead,
     at: u64,
     window_len: u64,
 }
 
-/// What a part of a window is made of.
+/// The source of a part of a window.
 enum Job<'w> {
     /// A whole tile in place.
     Whole { key: TileKey, out: &'w mut [u8] },
@@ -64,7 +65,7 @@ impl Archive {
         self.restore_stream_from(0)
     }
 
-    /// The same from byte `at` of the original on.
+    /// The original file from byte `at` on, as a stream of windows.
     pub(crate) fn restore_stream_from(&self, at: u64) -> RestoreStream {
         RestoreStream {
             archive: self.clone(),
@@ -76,11 +77,11 @@ impl Archive {
         }
     }
 
-    /// Calls `sink` with the original file's bytes, window after window, in order. Windows are restored while the one before is
-    /// in the sink, where rayon's current pool has more than one thread.
+    /// Passes the original file's bytes to `sink`, window after window, in order. The next window is restored
+    /// while the sink works, if rayon's current pool has more than one thread.
     ///
     /// # Errors
-    /// Damage, a cancelled monitor, and what the sink says.
+    /// Damage, a cancelled monitor, and errors of the sink.
     pub fn restore_into<E: From<Error> + Send>(
         &self,
         monitor: &dyn Monitor,
@@ -113,7 +114,7 @@ impl Archive {
 }
 
 impl RestoreStream {
-    /// Fills `window` with the next bytes of the original; leaves it empty at the end.
+    /// Fills `window` with the next bytes of the original. The window is empty at the end of the file.
     ///
     /// # Errors
     /// Damage, with its place.
@@ -133,7 +134,8 @@ impl RestoreStream {
         Ok(())
     }
 
-    /// Where the window that begins at `begin` ends: some `window_len` on, moved to a border of tiles or records.
+    /// The end of the window that begins at `begin`: about `window_len` bytes later, at a border of tiles or
+    /// records.
     fn window_end(&self, begin: u64) -> u64 {
         let (store, inner) = (&self.archive.inner.store, &self.archive.inner);
         let len = inner.trailer.original_len;
@@ -148,7 +150,7 @@ impl RestoreStream {
                 }
                 info.linear_tile_len().map(|tile| {
                     let done = (target - offset) / tile * tile;
-                    // At least one tile further than the window's begin.
+                    // At least one tile after the beginning of the window.
                     let done =
                         if offset + done > begin { done } else { (begin - offset) / tile * tile + tile };
                     (offset + done).min(offset + info.total_bytes())
@@ -222,7 +224,8 @@ impl RestoreStream {
     }
 }
 
-/// Cuts one segment's part of a window into pieces; notes the range whose short slots are to be copied by strides.
+/// Cuts one segment's part of a window into pieces. Records the range whose short slots are copied by
+/// strides.
 fn cut<'w>(
     archive: &'w Archive,
     at: u64,

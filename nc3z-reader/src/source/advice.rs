@@ -1,30 +1,32 @@
-//! Advice to the system about a map: read what is asked for, and nothing around it.
+//! Advice to the operating system about a memory map: read the requested bytes, and nothing around them.
 //!
-//! Left to itself the system reads ahead wherever a mapped page is missing: as much as the disk's setting says (8 MiB on some), at every new place. Opening an
-//! archive touches a few pages at both ends and in between, which can bring the whole file in. So the map is advised as read at random, which reads single pages, and each
-//! range is advised as needed before it is given out, which reads all of it in one go. Where a thread's ranges follow each other, what comes next is asked for, too.
+//! By default the system reads ahead at each missing page: as much as the disk's setting says (8 MiB on some
+//! disks). Opening an archive touches a few pages at both ends and in between, so the whole file may be read.
+//! The map is therefore advised as read at random, and the system reads single pages. Each range is advised
+//! as needed before it is given out, and the system reads the range in one go. Where the ranges of a thread
+//! follow each other, the bytes after them are requested too.
 
 use memmap2::Mmap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Bytes that are advised together; each granule of a short range is advised once.
+/// Length in bytes of a granule, the unit of advice. Each granule of a short range is advised once.
 const GRANULE: u64 = 16 << 10;
-/// Ranges from this length on are advised each time: what was read may have left memory since.
+/// Ranges of at least this many bytes are advised each time: their pages may have left memory since.
 const LONG: u64 = 64 << 10;
-/// Ranges from this length on are left to the system's own reading ahead.
+/// Ranges of at least this many bytes get no advice: the system's own read-ahead is sufficient.
 const HUGE: u64 = 8 << 20;
-/// The distance at which one range follows another.
+/// Largest distance in bytes between two ranges of which the second follows the first.
 const NEXT: u64 = 256 << 10;
-/// Bytes that are asked for ahead of a thread's reads: at first, and at most.
+/// Bytes that are requested ahead of a thread's reads: at first, and at most.
 const AHEAD: Range<u64> = (128 << 10)..(8 << 20);
 /// Bytes at the end that hold an archive's trailer and sections.
 const TAIL: u64 = 16 << 10;
-/// Threads whose reads are told apart.
+/// The number of threads whose reads are tracked separately.
 const STREAMS: usize = 16;
 
-/// What is asked of the system before a range is given out.
+/// The advice to give before a range is read.
 #[derive(Debug, PartialEq, Eq)]
 enum Wanted {
     Nothing,
@@ -35,13 +37,13 @@ enum Wanted {
 /// One thread's reads.
 #[derive(Debug, Default)]
 struct Stream {
-    /// Where the last range ended.
+    /// The end of the last range.
     next: AtomicU64,
-    /// Bytes that are asked for ahead.
+    /// The number of bytes to request ahead.
     ahead: AtomicU64,
 }
 
-/// A map, and what of it was asked for.
+/// A map, and the ranges of it that were requested.
 #[derive(Debug)]
 pub(super) struct Advised {
     map: Arc<Mmap>,
@@ -57,7 +59,7 @@ struct Asked {
 }
 
 impl Advised {
-    /// Advises the map as read at random, and its ends as needed. The system may refuse: it then reads as it likes.
+    /// Advises the map as read at random, and its ends as needed. The system may ignore the advice.
     pub(super) fn new(map: Arc<Mmap>) -> Self {
         let advised = Advised { asked: Asked::new(map.len() as u64), map };
         #[cfg(unix)]
@@ -83,7 +85,7 @@ impl Advised {
             };
             let at = usize::try_from(range.start).expect("inside the map");
             let len = usize::try_from(range.end - range.start).expect("inside the map");
-            // Advice that is refused costs speed alone.
+            // Refused advice costs only speed.
             let _ = self.map.advise_range(advice, at, len);
         }
         #[cfg(not(unix))]
@@ -117,21 +119,21 @@ impl Asked {
                 Wanted::Normal(self.mark(offset, len))
             };
         }
-        // Half of what was asked for ahead is still to come when the next is asked for.
+        // Half of the bytes requested ahead are still to come when the next are requested.
         let front = (end + before / 2).min(self.len);
         if len < LONG && self.has(offset, front) {
             return Wanted::Nothing;
         }
         let more = if follows { (before * 2).clamp(AHEAD.start, AHEAD.end) } else { 0 };
         if follows && self.has(end, front) && before > 0 {
-            // Enough is on its way.
+            // Enough bytes are already requested.
             return Wanted::Read(self.mark(offset, len));
         }
         ahead.store(more, Ordering::Relaxed);
         Wanted::Read(self.mark(offset, (end + more).min(self.len) - offset))
     }
 
-    /// Whether all granules of a range were advised.
+    /// Returns true if all granules of a range were advised.
     fn has(&self, start: u64, end: u64) -> bool {
         (start / GRANULE..end.div_ceil(GRANULE)).all(|granule| {
             let word = &self.granules[usize::try_from(granule / 64).expect("a granule of the map")];
@@ -139,7 +141,7 @@ impl Asked {
         })
     }
 
-    /// Notes a range as advised; gives its granules.
+    /// Marks a range as advised. Returns the bytes of its granules.
     fn mark(&self, start: u64, len: u64) -> Range<u64> {
         let (first, last) = (start / GRANULE, (start + len).div_ceil(GRANULE));
         for granule in first..last {

@@ -1,4 +1,4 @@
-//! A source whose first and last bytes are in memory: what opening reads, and the small things that lie beside it.
+//! A source whose first and last bytes are in memory. Opening an archive reads mainly these bytes.
 
 use super::{ByteSource, Reach, SharedSource};
 use crate::error::Result;
@@ -6,10 +6,10 @@ use bytes::Bytes;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// First and last bytes in front of the source that they are of. Reads that lie in them ask the source nothing.
+/// The first and last bytes of a source, in memory, and the source. Reads inside these bytes make no request.
 ///
-/// Opening makes one of every source; whoever has first and last bytes from elsewhere makes one too, and then opening asks for
-/// nothing that lies in them:
+/// Opening wraps every source in an `EndsSource`. A caller that already has the first and last bytes can make
+/// one too. Opening then requests nothing inside them:
 ///
 /// ```
 /// use nc3z_reader::source::{ByteSource, EndsSource, MemorySource};
@@ -28,7 +28,8 @@ pub struct EndsSource {
 }
 
 impl EndsSource {
-    /// `head` are the source's first bytes, `tail` its last; what is longer than the source is not used.
+    /// `head` are the source's first bytes, `tail` its last. A part that is longer than the source is not
+    /// used.
     pub fn new(source: SharedSource, head: Bytes, tail: Bytes) -> Self {
         let fits = |bytes: Bytes| if bytes.len() as u64 <= source.len() { bytes } else { Bytes::new() };
         let (head, tail) = (fits(head), fits(tail));
@@ -38,14 +39,14 @@ impl EndsSource {
     /// Reads both ends, as much as the source suggests.
     ///
     /// # Errors
-    /// What the source says.
+    /// The error of the source.
     pub fn read(source: SharedSource) -> Result<Self> {
         let Reach { head_len, tail_len, .. } = source.reach();
         let (head, tail) = source.ends(head_len, tail_len)?;
         Ok(Self::new(source, head, tail))
     }
 
-    /// The bytes, if they lie in one of the ends.
+    /// Returns the bytes if one of the ends contains them.
     fn held(&self, offset: u64, len: usize) -> Option<Bytes> {
         let within = |bytes: &Bytes, begin: u64| {
             let from = usize::try_from(offset.checked_sub(begin)?).ok()?;

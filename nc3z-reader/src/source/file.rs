@@ -1,4 +1,4 @@
-//! Positioned reads of a file: no map, so that a file that shrinks gives an error and not a signal.
+//! Positioned reads of a file. There is no map: a file that shrinks gives an error instead of a signal.
 
 use super::{ByteSource, check_range};
 use crate::error::{Error, Result};
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A file read by position.
+/// A file that is read by position.
 #[derive(Debug)]
 pub struct FileSource {
     file: File,
@@ -19,7 +19,7 @@ impl FileSource {
     /// Opens `path` for reading; the length is taken now.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// The error of the operating system.
     pub fn open(path: &Path) -> Result<Self> {
         let file = super::open_regular(path).map_err(|e| Error::io("open", Some(path), e))?;
         Self::from_file(file, path)
@@ -28,7 +28,7 @@ impl FileSource {
     /// Takes an open file; `path` is for messages.
     ///
     /// # Errors
-    /// Where its length cannot be told.
+    /// The length of the file cannot be read.
     pub fn from_file(file: File, path: &Path) -> Result<Self> {
         let meta = file.metadata().map_err(|e| Error::io("read the length of", Some(path), e))?;
         if meta.is_dir() {
@@ -58,8 +58,8 @@ impl ByteSource for FileSource {
         self.file.metadata().map_or(self.len, |now| now.len())
     }
 
-    /// The length is asked for once more after the bytes: a system that cuts the file meanwhile may give zeros in place of what is gone,
-    /// and no error.
+    /// The length is read once more after the bytes. A system that truncates the file meanwhile may return
+    /// zeros for the missing bytes, and no error.
     fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         check_range(self.len, offset, buf.len())?;
         platform::read_exact_at(&self.file, buf, offset).map_err(|e| match e.kind() {
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
     use std::sync::Barrier;
 
-    /// The last bytes are cut while they are being read again and again: the system then mostly is in the middle of a read.
+    /// The last bytes are cut while they are read in a loop, so that the cut usually happens during a read.
     #[test]
     fn a_file_cut_during_a_read_gives_an_error_and_never_zeros() {
         const LEN: usize = 1 << 20;

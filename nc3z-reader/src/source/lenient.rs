@@ -1,4 +1,5 @@
-//! Reading what can be read: where a disk refuses a part of a range, the rest of it still counts.
+//! Reads as much as possible: where a disk refuses a part of a range, the remaining bytes of the range are
+//! still read.
 
 use super::{ByteSource, check_range};
 use crate::error::Result;
@@ -8,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 /// Bytes that are given up at a time: a sector of today's disks.
 const SECTOR: u64 = 4096;
 
-/// A source whose unreadable sectors read as zeros, and are remembered.
+/// A source whose unreadable sectors are recorded and read as zeros.
 pub(crate) struct Lenient<'a> {
     source: &'a dyn ByteSource,
     unreadable: Mutex<Vec<Range<u64>>>,
@@ -19,7 +20,7 @@ impl<'a> Lenient<'a> {
         Lenient { source, unreadable: Mutex::new(Vec::new()) }
     }
 
-    /// Fills `buf` from `offset`; what cannot be read is zero. The range must lie inside the source.
+    /// Fills `buf` from `offset`. Unreadable bytes are zero. The range must be inside the source.
     pub(crate) fn read(&self, offset: u64, buf: &mut [u8]) {
         if self.source.read_into(offset, buf).is_ok() {
             return;
@@ -38,7 +39,7 @@ impl<'a> Lenient<'a> {
         }
     }
 
-    /// Notes a range; neighbours become one.
+    /// Records a range. Adjacent ranges become one.
     fn note(&self, range: Range<u64>) {
         let mut all = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
         match all.last_mut() {
@@ -49,7 +50,7 @@ impl<'a> Lenient<'a> {
         }
     }
 
-    /// What could not be read, in the order it was met.
+    /// The unreadable ranges, in the order in which they were found.
     pub(crate) fn unreadable(self) -> Vec<Range<u64>> {
         self.unreadable.into_inner().unwrap_or_else(PoisonError::into_inner)
     }

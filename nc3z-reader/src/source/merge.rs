@@ -1,20 +1,23 @@
-//! Which ranges a source is asked for: neighbours in one request, records that lie far apart in one each.
+//! Merges the ranges to read from a source: ranges close to each other become one request, distant ranges
+//! stay separate.
 
 use super::Reach;
 use nc3z_format::array::coalesce;
 use std::ops::Range;
 
-/// Bytes that may be read for nothing beside what is wanted, however many requests that saves: a window's length.
+/// Largest number of unwanted bytes that are read, however many requests this saves: the length of a window.
 const MOST_WASTE: u64 = 64 << 20;
-/// Gaps of at most so many bytes are always read: a page of a file, and less than the headers of a few requests.
+/// Gaps of at most this many bytes are always read. This is a page of a file, and less than the headers of a
+/// few requests.
 const LEAST_GAP: u64 = 4 << 10;
 
 impl Reach {
-    /// The requests for `wanted`, ascending: ranges that lie near each other are read as one, with what is between them.
+    /// The requests for the ranges `wanted`, ascending. Ranges close to each other are read as one, with the
+    /// bytes between them.
     ///
-    /// Where all gaps up to [`Reach::gap`] together cost no more than one request, they are read. Otherwise requests that are under way at
-    /// once share the time of one, so that gaps between many ranges are worth reading only where they are shorter: the time that
-    /// requests and bytes take decides.
+    /// If all gaps up to [`Reach::gap`] together cost no more than one request, they are read. Otherwise only
+    /// shorter gaps are read: requests that are under way at the same time share the time of one. The time
+    /// that requests and bytes take decides.
     ///
     /// ```
     /// use nc3z_reader::source::Reach;
@@ -30,7 +33,7 @@ impl Reach {
         if self.requests == 0 || len(&merged) - needed <= self.gap {
             return merged;
         }
-        // In bytes, times the requests at once: a round of requests costs `gap` bytes.
+        // In bytes, times the number of simultaneous requests: a round of requests costs `gap` bytes.
         let at_once = self.planned();
         let cost = |ranges: &[Range<u64>]| {
             let rounds = (ranges.len() as u64).max(at_once);
@@ -49,12 +52,13 @@ impl Reach {
         best
     }
 
-    /// Bytes between two ranges that are read, unless they are a great many.
+    /// Gaps of at most this many bytes between two ranges are read, unless there are too many gaps.
     pub(crate) fn least_gap(&self) -> u64 {
         (self.gap / self.planned()).max(LEAST_GAP).min(self.gap)
     }
 
-    /// Requests at once that plans count on: half of the most, since how many a server bears is found out on the way.
+    /// The number of simultaneous requests that plans assume: half of the maximum, since only trials show how
+    /// many a server accepts.
     fn planned(&self) -> u64 {
         (self.requests as u64 / 2).max(1)
     }
@@ -79,13 +83,13 @@ mod tests {
             let found = Reach::REMOTE.merge(&strided(count, stride, len));
             (found.len() as u64, read(&found))
         };
-        // Few gaps are worth less than a request; many long ones are not, short ones are.
+        // A few gaps cost less than a request. Many long gaps cost more, many short gaps less.
         assert_eq!(merge(8, 200_000, 100).0, 1);
         assert_eq!(merge(12, 260_000, 4), (12, 48));
         assert_eq!(merge(1000, 100_000, 8), (1000, 8000));
         assert_eq!(merge(100_000, 1_000, 8).0, 6);
         assert_eq!(merge(2000, 20_000, 8).0, 3);
-        // Rows of half of a record: as many requests as are under way at once cost one.
+        // Rows of half of a record: all simultaneous requests together cost as much as one.
         assert_eq!(merge(100, 2_000_000, 1_000_000), (100, 100_000_000));
         assert_eq!(merge(3, 3 << 20, 8).0, 3);
         assert_eq!(Reach::LOCAL.merge(&strided(3, 10, 10)), vec![Range { start: 0, end: 30 }]);

@@ -1,8 +1,8 @@
-//! Byte sources: anything that answers "how long are you" and "give me these ranges".
+//! Byte sources: anything that has a length and returns the bytes of given ranges.
 //!
-//! Readers are written against [`ByteSource`] alone, so that a map, a file, memory and an object store are one thing to them. A
-//! source tells by [`Reach`] how it likes to be read, and readers ask accordingly: range after range where that costs nothing,
-//! in few merged requests where each one costs a round trip.
+//! Readers use only the trait [`ByteSource`], so that they treat a map, a file, memory and an object store
+//! alike. The source describes the cost of requests as a [`Reach`]. Where requests cost nothing, readers
+//! request range after range. Where each request costs a round trip, they send few merged requests.
 
 #[cfg(feature = "fs")]
 mod advice;
@@ -58,17 +58,19 @@ pub trait ByteSource: Send + Sync {
     /// Length in bytes, fixed when the source was opened.
     fn len(&self) -> u64;
 
-    /// Length now, where others may have appended to what the source reads since it was opened.
+    /// The present length. It differs from [`ByteSource::len`] where others appended since the source was
+    /// opened.
     fn current_len(&self) -> u64 {
         self.len()
     }
 
-    /// True where there is nothing.
+    /// Returns true if the source has no bytes.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes of the file that it is read from: fewer where that is an archive in the short form, which is read as the long one.
+    /// The length in bytes of the stored file. An archive in the short form is read as the long form and has
+    /// fewer stored bytes.
     fn stored_len(&self) -> u64 {
         self.len()
     }
@@ -76,10 +78,10 @@ pub trait ByteSource: Send + Sync {
     /// Fills `buf` from `offset`.
     ///
     /// # Errors
-    /// A range that leaves the source is corrupt (truncated); the system's refusals are passed on.
+    /// A range that leaves the source is corrupt (truncated). Errors of the operating system are passed on.
     fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()>;
 
-    /// The bytes `[offset, offset + len)`; without a copy where the source allows.
+    /// The bytes `[offset, offset + len)`, without a copy where the source allows this.
     ///
     /// # Errors
     /// As [`ByteSource::read_into`].
@@ -90,38 +92,42 @@ pub trait ByteSource: Send + Sync {
         Ok(buf.into())
     }
 
-    /// The bytes of each range, in the order of `ranges`. Readers merge ranges as [`ByteSource::reach`] says before they ask; a
-    /// remote source has as many requests under way at once as it said.
+    /// The bytes of each range, in the order of `ranges`. Readers first merge ranges as [`ByteSource::reach`]
+    /// describes. A remote source sends as many requests at once as its `reach` gives.
     ///
     /// # Errors
-    /// As [`ByteSource::read_into`]; if one range cannot be read, none is.
+    /// As [`ByteSource::read_into`]. If one range cannot be read, the call fails.
     fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         ranges.iter().map(|range| read_range(self, range)).collect()
     }
 
-    /// How the source likes to be read; the default is that of local files.
+    /// The cost of requests to this source. The default is the cost of local files.
     fn reach(&self) -> Reach {
         Reach::LOCAL
     }
 
-    /// Whether these bytes are at hand, so that asking for them costs nothing: readers then do not fetch them with others.
+    /// Returns true if these bytes are in memory already, so that reading them costs nothing. Readers then do
+    /// not fetch them with others.
     fn holds(&self, _range: &Range<u64>) -> bool {
         false
     }
 
-    /// Whether [`ByteSource::read_at`] gives bytes that are in memory, and copies none: readers then convert them where they are.
+    /// Returns true if [`ByteSource::read_at`] returns bytes in memory without a copy. Readers then convert
+    /// them in place.
     fn lends(&self) -> bool {
         false
     }
 
-    /// What tells these bytes from others under the same name: an entity tag, a version. It is that of the time the source was
-    /// opened: a source that finds another object in its place fails with [`Error::replaced`], and never mixes the bytes of two.
+    /// Distinguishes these bytes from others under the same name: an entity tag, a version. The identity is
+    /// that of the time of opening. A source that finds another object in its place fails with
+    /// [`Error::replaced`], and never mixes the bytes of two objects.
     fn identity(&self) -> Option<Arc<str>> {
         None
     }
 
-    /// The first and last bytes, about as many as asked for; all of them where the source is no longer than both together, as
-    /// the first. A source that has some at hand, since it had to ask for them to learn its length, gives those.
+    /// About `head` first and `tail` last bytes. If the source is no longer than both together, the first
+    /// part has all its bytes. A source that already has some of these bytes, for example because it had to
+    /// read them to learn its length, returns those.
     ///
     /// # Errors
     /// As [`ByteSource::read_into`].
@@ -138,14 +144,14 @@ pub trait ByteSource: Send + Sync {
     }
 }
 
-/// One range of a source.
+/// Reads one range of a source.
 fn read_range<S: ByteSource + ?Sized>(source: &S, range: &Range<u64>) -> Result<Bytes> {
     let len = range.end.saturating_sub(range.start);
     let len = usize::try_from(len).map_err(|_| beyond(source.len(), range.start, len))?;
     source.read_at(range.start, len)
 }
 
-/// The error of a source that gave another number of ranges than it was asked for.
+/// The error for a source that returned another number of ranges than requested.
 pub(crate) fn answers(asked: usize, given: usize) -> Error {
     let what = format!("the source gave {given} ranges where {asked} were asked for");
     Error::io("read ranges of", None, std::io::Error::other(what))
@@ -157,7 +163,7 @@ pub type SharedSource = Arc<dyn ByteSource>;
 /// Opens a file as a byte source: mapped, or read by position where `mapped` is false.
 ///
 /// # Errors
-/// Whatever the system says of opening or mapping.
+/// The error of the operating system from opening or mapping the file.
 #[cfg(feature = "fs")]
 pub fn open(path: &Path, mapped: bool) -> Result<SharedSource> {
     if mapped { Ok(Arc::new(MmapSource::open(path)?)) } else { Ok(Arc::new(FileSource::open(path)?)) }

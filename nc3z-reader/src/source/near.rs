@@ -1,4 +1,4 @@
-//! Bytes of a source that have been fetched already.
+//! Bytes of a source that are already in memory.
 
 use super::{ByteSource, Reach, SharedSource, answers};
 use crate::error::Result;
@@ -12,18 +12,18 @@ use std::sync::Arc;
 pub(crate) struct Near(Option<Arc<[(u64, Bytes)]>>);
 
 impl Near {
-    /// Fetches `wanted` in as few requests as the source likes.
+    /// Fetches the ranges `wanted`, merged into requests as `Reach::merge` decides.
     ///
     /// # Errors
-    /// What the source says.
+    /// The error of the source.
     pub(crate) fn fetch(source: &dyn ByteSource, wanted: &[Range<u64>]) -> Result<Self> {
         Self::fetch_merged(source, wanted, |wanted| source.reach().merge(wanted))
     }
 
-    /// The same, with nothing between two ranges.
+    /// Fetches the ranges `wanted` without the bytes between them.
     ///
     /// # Errors
-    /// What the source says.
+    /// The error of the source.
     pub(crate) fn fetch_apart(source: &dyn ByteSource, wanted: &[Range<u64>]) -> Result<Self> {
         Self::fetch_merged(source, wanted, |wanted| coalesce(wanted, 0, source.reach().request_len))
     }
@@ -33,7 +33,7 @@ impl Near {
         wanted: &[Range<u64>],
         merge: impl FnOnce(&[Range<u64>]) -> Vec<Range<u64>>,
     ) -> Result<Self> {
-        // What the source has at hand is not worth a request: whoever needs it asks the source.
+        // Bytes that the source has in memory need no request: they are read from the source when needed.
         let wanted: Vec<Range<u64>> = wanted.iter().filter(|range| !source.holds(range)).cloned().collect();
         let merged = merge(&wanted);
         if merged.is_empty() {
@@ -46,23 +46,23 @@ impl Near {
         Ok(Self::of(merged.iter().map(|range| range.start).zip(found)))
     }
 
-    /// Pieces that begin at the given offsets, ascending and apart from each other.
+    /// Makes a `Near` of pieces, whose offsets are ascending and which do not overlap.
     pub(crate) fn of(pieces: impl IntoIterator<Item = (u64, Bytes)>) -> Self {
         Near(Some(pieces.into_iter().collect()))
     }
 
-    /// These pieces and those of another, none of which overlap.
+    /// These pieces and those of `other`. The pieces must not overlap.
     pub(crate) fn and(&self, other: &Near) -> Self {
         let (Some(a), Some(b)) = (&self.0, &other.0) else {
             return if self.0.is_some() { self.clone() } else { other.clone() };
         };
         let mut all: Vec<_> = a.iter().chain(b.iter()).cloned().collect();
         all.sort_by_key(|(offset, bytes)| (*offset, bytes.len()));
-        // Where two begin at the same byte the longer one comes last, and is found.
+        // Of two pieces that begin at the same byte the longer one comes last, and is found.
         Near(Some(all.into()))
     }
 
-    /// The bytes `[offset, offset + len)`, if one piece has them all.
+    /// The bytes `[offset, offset + len)`, if one piece contains them all.
     pub(crate) fn get(&self, offset: u64, len: usize) -> Option<Bytes> {
         let pieces = self.0.as_ref()?;
         let after = pieces.partition_point(|(begin, _)| *begin <= offset);
@@ -72,21 +72,21 @@ impl Near {
         Some(bytes.slice(from..end))
     }
 
-    /// Whether [`Near::get`] would give these bytes.
+    /// Returns true if [`Near::get`] would return these bytes.
     pub(crate) fn holds(&self, range: &Range<u64>) -> bool {
         usize::try_from(range.end - range.start).is_ok_and(|len| self.get(range.start, len).is_some())
     }
 
-    /// The bytes from here, else from the source.
+    /// The bytes from these pieces, otherwise from the source.
     ///
     /// # Errors
-    /// What the source says.
+    /// The error of the source.
     pub(crate) fn read_at(&self, source: &dyn ByteSource, offset: u64, len: usize) -> Result<Bytes> {
         self.get(offset, len).map_or_else(|| source.read_at(offset, len), Ok)
     }
 }
 
-/// A source in front of which some of its bytes are near.
+/// A source with some of its bytes in memory.
 pub(crate) struct NearSource {
     pub(crate) near: Near,
     pub(crate) source: SharedSource,

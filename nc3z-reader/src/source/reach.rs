@@ -1,6 +1,6 @@
-//! How a source likes to be read.
+//! The cost of requests to a source.
 
-/// What a request costs a source, in terms of what is worth asking for with it.
+/// The cost of requests to a source, and the limits of a request.
 ///
 /// ```
 /// use nc3z_reader::source::Reach;
@@ -11,24 +11,24 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reach {
-    /// Bytes that arrive in the time that a request waits for its answer: what one request costs. No more than this is read between two
-    /// wanted ranges; [`Reach::merge`] decides.
+    /// Bytes that arrive in the time that a request waits for its answer: the cost of one request. This is
+    /// the largest gap between two wanted ranges that is read. [`Reach::merge`] decides.
     pub gap: u64,
-    /// Bytes of a merged request at most.
+    /// Largest length in bytes of a merged request.
     pub request_len: u64,
-    /// Requests under way at once, at most; 0 where a request costs nothing, so that each range is best read when
-    /// it is needed.
+    /// Largest number of simultaneous requests. 0 means that a request costs nothing and each range is best
+    /// read when it is needed.
     pub requests: usize,
-    /// Bytes read of something whose length only its own header tells.
+    /// Bytes to read of a structure whose length is only in its own header.
     pub speculative_len: u64,
-    /// Bytes of the beginning that are read when an archive is opened.
+    /// Bytes to read from the beginning when an archive is opened.
     pub head_len: u64,
-    /// Bytes of the end that are read when an archive is opened.
+    /// Bytes to read from the end when an archive is opened.
     pub tail_len: u64,
 }
 
 impl Reach {
-    /// A map, a file, memory: a read costs no more than its bytes.
+    /// A map, a file or memory: a read costs no more than its bytes.
     pub const LOCAL: Reach = Reach {
         gap: 0,
         request_len: u64::MAX,
@@ -38,8 +38,9 @@ impl Reach {
         tail_len: 64 << 10,
     };
 
-    /// An object store: a request costs as much as two mebibytes, which is 20 ms at 100 MB/s. 128 requests at once are the most of other readers of
-    /// object stores; the source finds out how many its server bears.
+    /// An object store: a request costs as much as 2 MiB, which take 20 ms at 100 MB/s. 128 simultaneous
+    /// requests are the maximum of other readers of object stores. The source measures how many its server
+    /// accepts.
     pub const REMOTE: Reach = Reach {
         gap: 2 << 20,
         request_len: 16 << 20,
@@ -49,40 +50,40 @@ impl Reach {
         tail_len: 256 << 10,
     };
 
-    /// Whether what will be needed should be fetched together, ahead of its use.
+    /// Returns true if readers should fetch the bytes that they will need together, ahead of their use.
     pub fn fetches_ahead(&self) -> bool {
         self.requests > 0
     }
 
-    /// With this gap.
+    /// Sets the length of the largest gap that is read.
     #[must_use]
     pub fn with_gap(mut self, bytes: u64) -> Self {
         self.gap = bytes;
         self
     }
 
-    /// With merged requests of this length at most.
+    /// Sets the largest length of a merged request.
     #[must_use]
     pub fn with_request_len(mut self, bytes: u64) -> Self {
         self.request_len = bytes;
         self
     }
 
-    /// With so many requests at once.
+    /// Sets the largest number of simultaneous requests.
     #[must_use]
     pub fn with_requests(mut self, requests: usize) -> Self {
         self.requests = requests;
         self
     }
 
-    /// With so many bytes read of what tells its own length.
+    /// Sets the number of bytes to read of a structure whose length is only in its own header.
     #[must_use]
     pub fn with_speculative_len(mut self, bytes: u64) -> Self {
         self.speculative_len = bytes;
         self
     }
 
-    /// With so many first and last bytes read when an archive is opened.
+    /// Sets the numbers of first and last bytes to read when an archive is opened.
     #[must_use]
     pub fn with_ends(mut self, head: u64, tail: u64) -> Self {
         (self.head_len, self.tail_len) = (head, tail);

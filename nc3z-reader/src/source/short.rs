@@ -1,4 +1,4 @@
-//! A small archive in the short form, as the long one that it stands for (`spec/archive.md`, section 12).
+//! A small archive in the short form, read as the equivalent long form (`spec/archive.md`, section 12).
 
 use super::{ByteSource, MemorySource, SharedSource};
 use crate::error::{Error, Result};
@@ -8,17 +8,17 @@ use nc3z_format::archive::short::{self, Expanded, Outside};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes that tell whether a file is an archive in the short form.
+/// The first bytes show whether a file is an archive in the short form.
 const START: usize = 10;
 
-/// What the file of an archive in the short form has too few or too many.
+/// Facts about the stored file of an archive in the short form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ShortFacts {
-    /// Bytes of the file.
+    /// Length of the file in bytes.
     pub(crate) stored_len: u64,
-    /// Bytes that it lacks at its end.
+    /// Bytes that are missing at the end of the file.
     pub(crate) missing: u64,
-    /// Bytes behind its end.
+    /// Bytes after the end of the archive.
     pub(crate) extra: u64,
     directory_end: u64,
     outside: Arc<[Outside]>,
@@ -26,7 +26,7 @@ pub(crate) struct ShortFacts {
 }
 
 impl ShortFacts {
-    /// The bytes of the file that bytes of the long form come of.
+    /// The bytes of the file from which these bytes of the long form are made.
     pub(crate) fn in_file(&self, long: &Range<u64>) -> Range<u64> {
         if long.is_empty() {
             return long.clone();
@@ -35,13 +35,14 @@ impl ShortFacts {
         outside.map_or(0..self.directory_end, |o| o.stored.clone())
     }
 
-    /// The bytes of the file that so many bytes of the original take, where that is packed as a whole.
+    /// The stored bytes for `bytes` bytes of the original, in proportion. `None` unless the file is
+    /// compressed as a whole.
     pub(crate) fn share(&self, bytes: u64, original_len: u64) -> Option<u64> {
         let share = u128::from(self.directory_end) * u128::from(bytes) / u128::from(original_len.max(1));
         u64::try_from(share).ok().filter(|_| self.is_whole)
     }
 
-    /// The error that says that the file ends early.
+    /// The error for a file that ends early.
     pub(crate) fn missing(&self) -> Option<Error> {
         let truncated = || FormatError::truncated("archive", self.stored_len, "payload", self.missing, 0);
         (self.missing > 0).then(|| truncated().into())
@@ -55,7 +56,8 @@ struct ShortSource {
     identity: Option<Arc<str>>,
 }
 
-/// The source as it is, or, where it is an archive in the short form, as the long one; and what is to be told of it then.
+/// Returns the source unchanged. If it is an archive in the short form, returns its long form and the facts
+/// about it.
 ///
 /// # Errors
 /// The source cannot be read; an archive in the short form whose prefix or directory is damaged.
@@ -65,11 +67,11 @@ pub(crate) fn expanded(source: &SharedSource) -> Result<(SharedSource, Option<Sh
     if len < START as u64 {
         return Ok((Arc::clone(source), None));
     }
-    // What cannot be read here is told by who reads what stands here.
+    // A read error here is ignored: the reader of these bytes reports it.
     if source.read_into(0, &mut start).is_err() || !short::is_short(&start) {
         return Ok((Arc::clone(source), None));
     }
-    // What is behind the longest short form is no part of it.
+    // Bytes after the longest possible short form are no part of it.
     let most = len.min(short::SHORT_LEN as u64);
     let stored = source.read_at(0, usize::try_from(most).expect("64 KiB"))?;
     let Expanded { bytes, missing, extra, directory_end, outside } = short::expand(&stored)?;

@@ -1,4 +1,5 @@
-//! One tile from its stored bytes; the containers and dictionaries that tiles share are decoded once and kept a while.
+//! Decodes a tile from its stored bytes. The containers and dictionaries that tiles share are decoded once
+//! and cached.
 
 use super::{SharedContainer, TileStore};
 use crate::error::{Error, Result};
@@ -18,27 +19,28 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of decoded containers that are kept: their members are mostly read one after another.
-/// One of the largest, 8 MiB, must fit a shard of the cache, or it were decoded again for each of its members.
+/// Bytes of decoded containers that are cached: their members are usually read one after another. One of the
+/// largest containers, 8 MiB, must fit a shard of the cache. Otherwise it would be decoded again for each of
+/// its members.
 const CONTAINERS_LEN: u64 = 64 << 20;
-/// Dictionaries kept; each has at most 65,536 values.
+/// The number of cached dictionaries. Each has at most 65,536 values.
 const DICTIONARIES: usize = 256;
 
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::default());
-    /// The container whose members this thread decodes, and of which archive it is.
+    /// The container whose members this thread decodes, and its archive.
     static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
 }
 
-/// A container that stays at hand whatever the cache does.
+/// A container that stays in memory even if the cache evicts it.
 struct Held {
     blocks: u64,
     offset: u64,
-    /// Or why it cannot be had, which the first member that asks reports; the others read it again.
+    /// The container, or its error. The first member reports the error, the others read the container again.
     container: Result<Arc<Vec<u8>>, Option<Error>>,
 }
 
-/// Puts back what was held before.
+/// Restores the container that was held before.
 struct Restore(Option<Held>);
 
 impl Drop for Restore {
@@ -63,7 +65,7 @@ impl Weighter<u64, Arc<Vec<u8>>> for ByLength {
 
 /// Verified, decoded blocks that many tiles need.
 pub(crate) struct Blocks {
-    /// Tells these from those of other archives.
+    /// Distinguishes these blocks from those of other archives.
     id: u64,
     /// By offset.
     containers: Cache<u64, Arc<Vec<u8>>, ByLength>,
@@ -76,7 +78,8 @@ impl Default for Blocks {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Blocks {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
-            // One shard: of two, chance would decide how many of a file's containers fall into the same, and so what reading it costs.
+            // One shard. With two, chance would decide how many of a file's containers share a shard, and so
+            // the cost of reading the file.
             containers: Cache::with_options(
                 OptionsBuilder::new()
                     .estimated_items_capacity(128)
@@ -104,7 +107,7 @@ impl Blocks {
 }
 
 impl TileStore {
-    /// Decodes what has been located.
+    /// Decodes a tile that has been located.
     pub(super) fn decode_located(&self, found: &Located<'_>, near: &Near, out: &mut [u8]) -> Result<()> {
         let place = || self.describe_tile(found.key);
         if !matches!(found.place, Place::Constant(_)) {
@@ -129,7 +132,8 @@ impl TileStore {
         Ok(())
     }
 
-    /// The decoded tile that another is coded against, and its type. Nobody waits for two tiles: it is coded against none.
+    /// The decoded tile that another tile is coded against, and its type. A reference is itself coded against
+    /// no tile, so that no chain of references arises.
     fn reference(&self, tile: &Located<'_>, key: TileKey, near: &Near) -> Result<(NcType, Bytes)> {
         let place = || format!("{}, which is coded against", self.describe_tile(tile.key));
         let decode = || {
@@ -137,7 +141,7 @@ impl TileStore {
             check_reference(tile, &other, &|| self.describe_tile(key))?;
             let len = other.info.tile_len(key.tile)?;
             let decode = |out: &mut [u8]| self.decode_located(&other, near, out);
-            // What was filled in is in the cache too, and no values to refer to.
+            // Filled tiles are in the cache too, but their values are no valid reference.
             if self.fills.is_none() {
                 return Ok((other.info.ty, self.cache.get(key, len, 0, true, decode)?));
             }
@@ -148,7 +152,8 @@ impl TileStore {
         decode().map_err(|e: Error| e.needed_by(&place()))
     }
 
-    /// The older tile that a tile is coded against, and what it decodes to. It is coded against none.
+    /// The older tile that a tile is coded against, and its decoded bytes. The older tile is coded against
+    /// none.
     pub(crate) fn base(&self, tile: &Located<'_>, near: &Near) -> Result<(OlderTile, Vec<u8>)> {
         let place = || format!("{}, the older tile it is coded against", self.describe_tile(tile.key));
         let (older, named) = match &tile.place {
@@ -169,7 +174,7 @@ impl TileStore {
         let dictionary = older.dictionary.map(|key| self.dictionary(key, older.info.ty, near)).transpose()?;
         let given = Dependencies::default().with_dictionary(dictionary.as_deref());
         let said = named.named.map(|named| named.decoded_len);
-        // Not the scratch of the tile that waits for it: that is taken once this is done.
+        // Does not use the scratch buffers of the waiting tile: these are taken after this is done.
         let decode = |stored: &[u8], len: u32| -> Result<Vec<u8>> {
             if u64::from(len) > self.limits.tile_len || !(len as usize).is_multiple_of(older.info.ty.size()) {
                 let expected = format!("whole elements, at most {} bytes", self.limits.tile_len);
@@ -196,7 +201,7 @@ impl TileStore {
         Ok((named, out))
     }
 
-    /// The bytes of a block, header first; nothing of them has been checked.
+    /// The unchecked bytes of a block, header first.
     pub(crate) fn read_block(
         &self,
         at: &BlockPlace,
@@ -207,8 +212,8 @@ impl TileStore {
         near.read_at(&*self.source, range.start, BLOCK_HEADER_LEN + at.stored_len as usize)
     }
 
-    /// Works on members of the container at `offset`, which is decoded once for all that have `shared`: others may drive it out of the
-    /// cache meanwhile.
+    /// Works on members of the container at `offset`. The container is decoded once for all that use
+    /// `shared`, even if the cache evicts it meanwhile.
     pub(super) fn with_container<T>(
         &self,
         offset: u64,
@@ -222,7 +227,7 @@ impl TileStore {
         let container = match (container, failure) {
             (Some(container), _) => Ok(container),
             (None, Some(failure)) => Err(Some(failure)),
-            // Other work has met the failure.
+            // Another member has reported the failure.
             (None, None) => return work(),
         };
         let held = Held { blocks: self.blocks.id, offset, container };
@@ -250,12 +255,12 @@ impl TileStore {
         self.work.spend(container.decoded_len().into())?;
         let bytes = self.read_block(&container.place, near, &|| "packed container".to_owned())?;
         let decoded = with_scratch(|s| container.decode(&bytes, &self.salt, &self.chains, s))?;
-        // spec/conformance.md, section 3: the members fill it exactly.
+        // spec/conformance.md, section 3: the members fill the container exactly.
         parse_directory(&decoded).map_err(|e| e.within("packed container", offset))?;
         Ok(decoded)
     }
 
-    /// The header of the container at `offset`, which tells its length.
+    /// The header of the container at `offset`, which has its length.
     pub(crate) fn container_header(&self, offset: u64, near: &Near) -> Result<Container> {
         if offset.checked_add(BLOCK_HEADER_LEN as u64).is_none_or(|end| end > self.end) {
             let expected = format!("below {}", self.end);
@@ -266,7 +271,7 @@ impl TileStore {
         Ok(Container::read(header, &self.salt, offset, self.limits.container_len)?)
     }
 
-    /// A dictionary, decoded when first needed.
+    /// A dictionary, decoded at its first use.
     fn dictionary(&self, key: TileKey, ty: NcType, near: &Near) -> Result<Arc<Dictionary>> {
         self.blocks.dictionaries.get_or_insert_with(&key, || {
             let place = || format!("{}, number {}", self.describe(key.array), key.tile);
@@ -276,7 +281,7 @@ impl TileStore {
         })
     }
 
-    /// The bytes of something that tiles of a variable share, its checksums compared.
+    /// The bytes of a definition that tiles of a variable share. Their checksums have been compared.
     pub(crate) fn read_definition(&self, key: TileKey, near: &Near) -> Result<Bytes> {
         let place = || format!("{}, number {}", self.describe(key.array), key.tile);
         let (entry, _) = self.index.find(self, key, near)?;
@@ -288,7 +293,7 @@ impl TileStore {
         Ok(bytes.slice(BLOCK_HEADER_LEN..))
     }
 
-    /// The decoded bytes of a block that is no tile, wherever it was found.
+    /// The decoded bytes of a block that is no tile, at any place.
     pub(crate) fn read_bytes_block(&self, at: &BlockPlace, array: ArrayId) -> Result<Vec<u8>> {
         let (near, place) = (Near::default(), || array.to_string());
         let bytes = self.read_block(at, &near, &place)?;

@@ -1,10 +1,11 @@
-//! The stored bytes of many tiles in few requests.
+//! Reads the stored bytes of many tiles in few requests.
 //!
 //! ```text
 //! round 1..h   index pages, one level a round        round h+1   blocks, dictionaries, the beginnings of containers
 //!                                                    round h+2   the rest of containers that are longer than was read
 //! ```
-//! Nothing is checked here: whoever decodes finds the bytes near, and checks them as if it had read them itself.
+//! Nothing is checked here. The decoder finds the bytes in memory, and checks them as if it had read them
+//! itself.
 
 use super::TileStore;
 use crate::error::Result;
@@ -13,12 +14,12 @@ use nc3z_format::array::{Located, Place, TileKey, definition};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Stored bytes of a window.
+/// Stored bytes of a window, about.
 const WINDOW_LEN: u64 = 64 << 20;
-/// Tiles of a window.
+/// Largest number of tiles of a window.
 pub(crate) const WINDOW_TILES: usize = 4096;
 
-/// What the tiles of a window need.
+/// The bytes that the tiles of a window need.
 #[derive(Default)]
 struct Needs {
     ranges: Vec<Range<u64>>,
@@ -26,23 +27,24 @@ struct Needs {
     dictionaries: BTreeSet<TileKey>,
     /// Tiles that others of the window are coded against.
     references: BTreeSet<TileKey>,
-    /// Bytes of all ranges, with gaps that are bridged in any case.
+    /// Bytes of all ranges, and of the gaps that are always read.
     bytes: u64,
     last_end: u64,
 }
 
 impl TileStore {
-    /// Whether fetching ahead pays.
+    /// Returns true if fetching ahead saves time.
     pub(crate) fn fetches_ahead(&self) -> bool {
         self.source.reach().fetches_ahead()
     }
 
-    /// Brings near what the first of these tiles need, as many as make a window (at least one, if there is one).
+    /// Fetches the bytes for the first of these tiles: as many tiles as make a window, and at least one if
+    /// there is one.
     ///
-    /// What cannot be read is not near, and is asked for again by whoever needs it, so that every tile tells its own trouble.
+    /// Unreadable bytes are left out. The decoder reads them again, so that each tile reports its own error.
     ///
     /// # Errors
-    /// Another object stands in the place of the source.
+    /// Another object is in the place of the source.
     pub(crate) fn fetch(&self, keys: &[TileKey]) -> Result<(usize, Near)> {
         let keys = &keys[..keys.len().min(WINDOW_TILES)];
         let reach = self.source.reach();
@@ -50,7 +52,7 @@ impl TileStore {
         let mut needs = Needs::default();
         let mut taken = 0;
         for key in keys {
-            // Damage is told when the tile is decoded.
+            // Damage is reported when the tile is decoded.
             if !self.cache.holds(*key)
                 && let Ok(found) = self.locate(*key, &pages)
             {
@@ -91,7 +93,7 @@ impl TileStore {
         needs.references.extend(found.reference.filter(|key| !self.cache.holds(*key)));
     }
 
-    /// Finds the tiles that those of the window are coded against; gives the index pages that are near now.
+    /// Finds the tiles that those of the window are coded against. Returns the index pages fetched so far.
     fn add_references(&self, window: &[TileKey], pages: &Near, needs: &mut Needs) -> Result<Near> {
         let found = std::mem::take(&mut needs.references);
         if found.is_empty() {
@@ -122,7 +124,7 @@ impl TileStore {
         Ok(())
     }
 
-    /// What is missing of containers whose headers are near.
+    /// The missing parts of containers whose headers were fetched.
     fn rest_of_containers(&self, containers: &BTreeSet<u64>, near: &Near) -> Vec<Range<u64>> {
         let whole = containers.iter().filter_map(|offset| {
             let container = self.container_header(*offset, near).ok()?;
@@ -134,7 +136,8 @@ impl TileStore {
 
 impl Needs {
     fn add(&mut self, range: Range<u64>, reach: Reach) {
-        // Tiles that follow each other mostly stand so in the archive, with what is bridged between them.
+        // Successive tiles usually follow each other in the archive, and the short gaps between them are read
+        // too.
         let gap = range
             .start
             .checked_sub(self.last_end)
@@ -145,7 +148,7 @@ impl Needs {
     }
 }
 
-/// Nothing, where the source refused a part: but for a source that is another now.
+/// Returns no bytes where the source refused a part. Fails if another object is in the place of the source.
 fn passed(near: Result<Near>) -> Result<Near> {
     match near {
         Err(e) if e.is_replaced() || e.is_interrupted() => Err(e),

@@ -1,4 +1,5 @@
-//! Fill values in the place of tiles that are damaged or lost: only where the caller asked for them, and never in silence.
+//! Fill values for tiles that are damaged or lost. They are used only if the caller asked for them, and each
+//! one is reported.
 
 use crate::error::{Error, Result};
 use nc3z_format::archive::{ArrayId, Role};
@@ -14,31 +15,32 @@ const MESSAGES: usize = 10_000;
 
 /// Tiles that were filled, and why.
 pub(crate) struct Fills {
-    /// The most tiles that are filled.
+    /// The largest number of tiles that are filled.
     most: u64,
     all: Mutex<BTreeMap<(ArrayId, u64), Fill>>,
-    /// Fill values of arrays that lack tiles: looked up once, since a header of a few KB has a million attributes, and a
-    /// quarter of a million tiles may be lost.
+    /// Fill values of arrays with missing tiles. Each is looked up once: a header of a few KB can have a
+    /// million attributes, and a quarter of a million tiles may be lost.
     values: Mutex<BTreeMap<ArrayId, Arc<[u8]>>>,
 }
 
-/// One tile in whose place fill values were given.
+/// One tile that was replaced by fill values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fill {
-    /// Why: what is wrong with the tile. Empty where very many tiles were filled before.
+    /// The error of the tile. Empty after very many filled tiles.
     pub message: String,
-    /// True where the tile may be whole, but is made with a chain that this build does not know.
+    /// True if the tile may be intact, but uses a chain that this build does not know.
     pub unsupported: bool,
 }
 
 impl Fills {
-    /// None so far, and no more than `most`.
+    /// No filled tiles yet, and at most `most` later.
     pub(crate) fn new(most: u64) -> Self {
         Fills { most, all: Mutex::default(), values: Mutex::default() }
     }
 
-    /// Fills `out`, whose length is that of the tile, and remembers it. Errors that a fill value cannot stand in for pass.
+    /// Fills `out`, whose length is that of the tile, and records the tile. Returns errors that no fill value
+    /// may hide.
     pub(crate) fn fill(
         &self,
         header: &Header,
@@ -59,7 +61,7 @@ impl Fills {
         let value = self.value(header, arrays, key.array, info.ty);
         out.chunks_mut(value.len()).for_each(|c| c.copy_from_slice(&value[..c.len()]));
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        // Words cost memory; of very many tiles the first ones' suffice.
+        // Messages take memory: only the first ones are kept.
         let message = if all.len() < MESSAGES { error.with_causes() } else { String::new() };
         all.insert((key.array, key.tile), Fill { message, unsupported: error.is_unsupported() });
         Ok(())
@@ -70,13 +72,14 @@ impl Fills {
         Arc::clone(values.entry(array).or_insert_with(|| fill_value(header, arrays, array, ty).into()))
     }
 
-    /// All so far.
+    /// All filled tiles so far.
     pub(crate) fn all(&self) -> BTreeMap<(ArrayId, u64), Fill> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// The value that stands for "nothing here": the variable's `_FillValue`, else the type's default; zero for other bytes.
+/// The fill value of an array: the variable's `_FillValue`, otherwise the type's default. Zero for other
+/// bytes.
 fn fill_value(header: &Header, arrays: &Arrays, array: ArrayId, ty: NcType) -> Vec<u8> {
     if !matches!(array.role(), Role::Variable(_)) {
         return vec![0; ty.size()];

@@ -1,4 +1,4 @@
-//! Index entries: from the variable table, down the tree of pages, or as probing recovered them.
+//! Index entries: from the variable table, from the tree of pages, or recovered by probing.
 
 use super::{RecoveredIndex, TileStore};
 use crate::error::Result;
@@ -10,20 +10,20 @@ use nc3z_format::array::TileKey;
 use quick_cache::sync::Cache;
 use std::ops::Range;
 
-/// Pages kept: 4 MiB.
+/// The number of cached pages, together 4 MiB.
 const PAGES: usize = 1024;
 
 /// The index of an open archive.
 pub(crate) struct Index {
     /// Tile counts, roots, inline entries.
     pub(crate) table: VariableTable,
-    /// The index found by probing, where the archive's own cannot be relied on.
+    /// The index found by probing, if the archive's own index is not reliable.
     pub(crate) recovered: Option<RecoveredIndex>,
     /// Verified pages by offset.
     pages: Cache<u64, Bytes>,
 }
 
-/// A tile on its way down the tree of pages.
+/// A tile during the descent through the tree of pages.
 struct Way<'t> {
     row: &'t Row,
     tile: u64,
@@ -36,7 +36,8 @@ impl Index {
         Index { table, recovered: None, pages: Cache::new(PAGES) }
     }
 
-    /// The entry of a tile, and whether it was probed and is not the archive's own: then a member's checksum is not known.
+    /// The entry of a tile, and true if the entry was found by probing. The checksum of a probed member is
+    /// not known.
     pub(crate) fn find(&self, store: &TileStore, key: TileKey, near: &Near) -> Result<(IndexEntry, bool)> {
         let stored = || self.stored_entry(store, key, near);
         match &self.recovered {
@@ -45,12 +46,12 @@ impl Index {
         }
     }
 
-    /// The row of an array, and of a small one its entries; `None` where the tile does not exist.
+    /// The row of an array, and the entries of a small one. `None` if the tile does not exist.
     fn row(&self, key: TileKey) -> Option<(&Row, &[IndexEntry])> {
         self.table.find(key.array).filter(|(row, _)| key.tile < row.tile_count)
     }
 
-    /// The entry that the archive's own index has.
+    /// The entry in the archive's own index.
     fn stored_entry(&self, store: &TileStore, key: TileKey, near: &Near) -> Result<IndexEntry> {
         let missing = || FormatError::invalid(format!("{} has no tile {}", key.array, key.tile));
         let (row, inline) = self.row(key).ok_or_else(missing)?;
@@ -66,7 +67,7 @@ impl Index {
             if level == 0 {
                 return Ok(page.entry(key.tile)?);
             }
-            // A child stands before its parent, so that there are no cycles: `Page::child` has checked it.
+            // A child precedes its parent, so that there are no cycles: `Page::child` has checked this.
             offset = page.child(key.tile)?;
         }
         unreachable!("the last level is 0")
@@ -85,11 +86,11 @@ impl Index {
         })
     }
 
-    /// Fetches the pages on the way to these tiles, level by level, all of a level at once. What is wrong with a page is told
-    /// to whoever asks for an entry below it.
+    /// Fetches the pages that lead to these tiles, level by level, all pages of a level at once. A damaged
+    /// page is reported to the reader of an entry below it.
     ///
     /// # Errors
-    /// What the source says.
+    /// The error of the source.
     pub(super) fn fetch_pages(&self, store: &TileStore, keys: &[TileKey]) -> Result<Near> {
         let mut near = Near::default();
         let mut ways: Vec<Way<'_>> = Vec::new();

@@ -1,11 +1,13 @@
 //! From the number of a tile to its elements: locate → fetch in windows → decode in parallel → cache.
 //!
-//! * [`index`]: index pages, level by level, checked when first touched; or what probing recovered ([`recovered`]).
-//! * [`fetch`]: what many tiles need, merged into few requests. Only where the source says that this pays; a local one is read
-//!   by the worker that decodes.
-//! * [`decode`]: containers and dictionaries, kept a while; then the tile. What is lost may be filled ([`fill`]).
+//! * [`index`]: index pages, level by level, checked at the first use; or the index recovered by probing
+//!   ([`recovered`]).
+//! * [`fetch`]: the stored bytes of many tiles, merged into few requests. Only used where the source says
+//!   that this saves time. Local sources are read by the thread that decodes.
+//! * [`decode`]: containers and dictionaries, which are cached, then the tile. Lost tiles may be filled
+//!   ([`fill`]).
 //! * [`window`]: one window of tiles is decoded while the next is fetched.
-//! * [`run`]: byte ranges of an array; [`cache`]: decoded tiles; [`work`]: what a command may decode.
+//! * [`run`]: byte ranges of an array; [`cache`]: decoded tiles; [`work`]: the limit of decoded bytes.
 
 pub mod cache;
 mod decode;
@@ -40,23 +42,24 @@ use nc3z_format::codec::{Chain, Registry};
 use nc3z_format::{Error as FormatError, Limits};
 use std::sync::{Arc, OnceLock};
 
-/// At most so many members of a container that one thread decodes one after another: all of a window's, mostly, and few enough to share work out.
+/// Largest number of members of a container that one thread decodes one after another. Usually these are all
+/// members in a window, and few enough to share the work among threads.
 const MEMBERS: usize = 16;
 
-/// A container that several pieces of work need, decoded by the first of them; `None` where it is damaged.
+/// A container that several pieces of work need. The first of them decodes it. `None` if it is damaged.
 type SharedContainer = Arc<OnceLock<Option<Arc<Vec<u8>>>>>;
 
 /// Work on members of one container, or on one tile with a block of its own.
 struct Members<W> {
-    /// Offset of the container; 0 for another tile.
+    /// Offset of the container, or 0 for a tile with a block of its own.
     container: u64,
     shared: SharedContainer,
-    /// With its place among all work.
+    /// Each piece of work has its position among all work.
     work: Vec<(usize, W)>,
 }
 
-/// The tiles of one open archive: all that is needed to find, fetch and decode them. Nothing here changes but the caches, which
-/// hold only verified bytes.
+/// The tiles of one open archive: all that is needed to find, fetch and decode them. Only the caches change,
+/// and they hold only verified bytes.
 pub(crate) struct TileStore {
     pub(crate) source: SharedSource,
     /// The source's identity when the archive was opened.
@@ -67,14 +70,14 @@ pub(crate) struct TileStore {
     pub(crate) end: u64,
     pub(crate) header: Header,
     pub(crate) arrays: Arrays,
-    /// Bound when the archive was opened, by number.
+    /// The chains by number, bound when the archive was opened.
     pub(crate) chains: Vec<Chain>,
     pub(crate) registry: Registry,
     pub(crate) index: Index,
     pub(crate) blocks: Blocks,
-    /// What may still be decoded.
+    /// The number of bytes that may still be decoded.
     pub(crate) work: Work,
-    /// Where fill values stand in for what is lost, if the caller allowed it.
+    /// Records the fill values for damaged or lost tiles, if the caller allowed them.
     pub(crate) fills: Option<Fills>,
     /// Decoded tiles, in a cache shared with other archives.
     pub(crate) cache: Share,
@@ -94,8 +97,8 @@ impl TileStore {
         Ok(locate(key, &entry, is_probed, info, &self.chains, &|| self.describe_tile(key))?)
     }
 
-    /// Decodes a tile into exactly `out`, whose length the caller took from the array's tiling. Where the caller allowed it,
-    /// fill values stand in for a tile that is damaged or lost.
+    /// Decodes a tile into exactly `out`, whose length the caller took from the array's tiling. If the caller
+    /// allowed it, fill values replace a tile that is damaged or lost.
     pub(crate) fn decode(&self, key: TileKey, near: &Near, out: &mut [u8]) -> Result<()> {
         let decoded = self.decode_whole(key, near, out);
         match &self.fills {
@@ -106,14 +109,14 @@ impl TileStore {
         }
     }
 
-    /// Decodes a tile, or says what is wrong with it.
+    /// Decodes a tile, or returns the error.
     pub(crate) fn decode_whole(&self, key: TileKey, near: &Near, out: &mut [u8]) -> Result<()> {
         self.locate(key, near)
             .and_then(|found| self.decode_located(&found, near, out))
             .map_err(|e| self.blame(e))
     }
 
-    /// Decodes tiles that are needed apart from where they go, in parallel, into buffers of the right length.
+    /// Decodes tiles apart from their final place, in parallel, into buffers of the right length.
     pub(crate) fn decode_all(
         &self,
         wanted: Vec<(TileKey, Vec<u8>)>,
@@ -127,8 +130,9 @@ impl TileStore {
         self.by_container(wanted, |(key, _)| *key, near, true, decode).into_iter().collect()
     }
 
-    /// Does work on tiles, those of one container next to each other, whatever the order of the tiles. Each container is decoded at most
-    /// once, however many threads take part, so that the decoded bytes depend on the archive alone. Results are in the order of `work`.
+    /// Works on tiles, grouped by container whatever their order. Each container is decoded at most once,
+    /// however many threads take part, so that the number of decoded bytes depends on the archive alone.
+    /// Results are in the order of `work`.
     pub(crate) fn by_container<W: Send, R: Send>(
         &self,
         work: Vec<W>,
@@ -168,7 +172,8 @@ impl TileStore {
         done.into_iter().map(|(_, result)| result).collect()
     }
 
-    /// Offset of the container that a tile is a member of; `None` for other tiles, and where the index is damaged.
+    /// Offset of the container that a tile is a member of. `None` for other tiles, and if the index is
+    /// damaged.
     pub(crate) fn container_of(&self, key: TileKey, near: &Near) -> Option<u64> {
         match self.index.find(self, key, near) {
             Ok((IndexEntry::Packed { offset, .. }, _)) => Some(offset),
@@ -176,13 +181,13 @@ impl TileStore {
         }
     }
 
-    /// A decoded tile by way of the cache; `wanted` bytes of it are to be copied.
+    /// A decoded tile, through the cache. `wanted` bytes of it will be copied.
     pub(crate) fn cached(&self, key: TileKey, near: &Near, wanted: u64, keep: bool) -> Result<Bytes> {
         let len = self.info(key.array)?.tile_len(key.tile)?;
         self.cache.get(key, len, wanted, keep, |out| self.decode(key, near, out))
     }
 
-    /// Of bytes that fail their checksums, another object in the place of the source is the likelier cause.
+    /// If checksums fail, the likelier cause is that another object is in the place of the source.
     fn blame(&self, error: Error) -> Error {
         if self.identity.is_none() || !error.is_corrupt() {
             return error;
@@ -190,7 +195,7 @@ impl TileStore {
         self.check_identity().err().unwrap_or(error)
     }
 
-    /// That the source is still the one that was opened.
+    /// Checks that the source is still the one that was opened.
     pub(crate) fn check_identity(&self) -> Result<()> {
         let Some(expected) = &self.identity else { return Ok(()) };
         match self.source.identity() {
@@ -199,7 +204,7 @@ impl TileStore {
         }
     }
 
-    /// How an array is called in messages: by the variable's name where it has one.
+    /// The name of an array in messages: the variable's name, if it has one.
     pub(crate) fn describe(&self, array: ArrayId) -> String {
         match self.arrays.variable_of(array) {
             Some(v) => format!("{array} \"{}\"", self.header.variables[v.index()].name_lossy()),

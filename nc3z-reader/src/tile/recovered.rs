@@ -1,12 +1,12 @@
-//! An index put together from the blocks themselves: of several versions of a tile the one of the highest generation, then of
-//! the later offset.
+//! An index rebuilt from the blocks. Of several versions of a tile, the one of the highest generation counts,
+//! and within a generation the one at the highest offset.
 
 use crate::error::Result;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockHeader, IndexEntry};
 use nc3z_format::array::{BlockPlace, TileKey};
 use std::collections::{BTreeMap, HashMap};
 
-/// A block whose header is whole, and which ends inside the file.
+/// A block with an intact header, which ends inside the file.
 #[derive(Debug, Clone)]
 pub(crate) struct ProbedBlock {
     pub(crate) offset: u64,
@@ -16,12 +16,12 @@ pub(crate) struct ProbedBlock {
 }
 
 impl ProbedBlock {
-    /// Where its payload ends.
+    /// The end of the block's payload.
     pub(crate) fn end(&self) -> u64 {
         self.offset + BLOCK_HEADER_LEN as u64 + u64::from(self.header.stored_len)
     }
 
-    /// The same as an index entry would have it.
+    /// The place of this block as in an index entry.
     pub(crate) fn place(&self) -> BlockPlace {
         BlockPlace { offset: self.offset, stored_len: self.header.stored_len, check: self.check }
     }
@@ -33,7 +33,7 @@ struct Version {
     array: ArrayId,
     tile: u64,
     generation: u32,
-    /// Of the block; for members, of their container.
+    /// Offset of the block, or of a member's container.
     offset: u64,
     what: What,
 }
@@ -50,11 +50,11 @@ enum What {
         len: u32,
         chain: u16,
     },
-    /// Its generation changed it, and no block of it is left.
+    /// A generation changed the tile, and no block of it is left.
     Lost,
 }
 
-/// A run of constant tiles: up to which tile, since when, which value.
+/// A run of constant tiles: its end, its generation and offset, and its value.
 #[derive(Debug, Clone, Copy)]
 struct Run {
     end: u64,
@@ -70,7 +70,8 @@ pub(crate) struct RecoveredIndex {
     versions: Vec<Version>,
     /// Disjoint runs by first tile.
     constants: HashMap<ArrayId, BTreeMap<u64, Run>>,
-    /// Blocks of later generations than this were committed by nobody; the archive's own index does not know them.
+    /// The last committed generation. No commit covers blocks of later generations, and the archive's own
+    /// index does not have them.
     committed: Option<u32>,
 }
 
@@ -79,7 +80,7 @@ impl RecoveredIndex {
         RecoveredIndex { committed, ..RecoveredIndex::default() }
     }
 
-    /// Adds a tile's block, or a definition's.
+    /// Adds the block of a tile or of a definition.
     pub(crate) fn add_block(&mut self, found: &ProbedBlock) {
         let h = &found.header;
         let what = What::Block { len: h.stored_len, chain: h.chain, check: found.check };
@@ -99,12 +100,14 @@ impl RecoveredIndex {
         });
     }
 
-    /// Adds a tile that this generation changed, and of which it may have no block any more: what is found of it counts, and nothing older.
+    /// Adds a tile that this generation changed and whose block may be lost. Only blocks of this generation
+    /// or later then count for it.
     pub(crate) fn add_lost(&mut self, array: ArrayId, tile: u64, generation: u32) {
         self.versions.push(Version { array, tile, generation, offset: 0, what: What::Lost });
     }
 
-    /// Adds constant tiles `[first, end)`. Lists come in ascending order of generation, then offset: the last one wins.
+    /// Adds constant tiles `[first, end)`. Lists are added in ascending order of generation, then offset. The
+    /// last one counts.
     pub(crate) fn add_constants(
         &mut self,
         list: &ProbedBlock,
@@ -117,7 +120,8 @@ impl RecoveredIndex {
             return;
         }
         let runs = self.constants.entry(array).or_default();
-        // Cut what reaches into the new run, drop what it covers: every run is added and removed once.
+        // Shortens the runs that reach into the new run, and removes those that it covers. Every run is added
+        // and removed once.
         if let Some((&at, &before)) = runs.range(..first).next_back()
             && before.end > first
         {
@@ -138,10 +142,10 @@ impl RecoveredIndex {
         runs.insert(first, run);
     }
 
-    /// Keeps the winning version of each tile.
+    /// Keeps the version that counts of each tile.
     pub(crate) fn seal(&mut self) {
         self.versions.sort_unstable_by_key(|v| (v.array, v.tile, v.generation, v.offset));
-        // The last of each group wins; dedup keeps the first.
+        // The last of each group counts; dedup keeps the first.
         self.versions.reverse();
         self.versions.dedup_by_key(|v| (v.array, v.tile));
         self.versions.reverse();
@@ -155,7 +159,7 @@ impl RecoveredIndex {
         last.map_or(0, |v| v.tile.saturating_add(1))
     }
 
-    /// What probing found of a tile, and in which generation.
+    /// The entry of a tile that probing found, and its generation.
     fn probed(&self, array: ArrayId, tile: u64) -> Option<(u32, IndexEntry)> {
         let at = self.versions.binary_search_by_key(&(array, tile), |v| (v.array, v.tile)).ok();
         let version = at.map(|at| &self.versions[at]);
@@ -172,8 +176,9 @@ impl RecoveredIndex {
         }
     }
 
-    /// The entry of a tile: the archive's own (`stored`) where that can be read, since it knows which version counts; else the
-    /// newest version that was found; *lost* where there is none. True where it is not the archive's own.
+    /// The entry of a tile. If the archive's own entry (`stored`) is readable, that one is used, since it
+    /// names the version that counts. Otherwise the newest version found is used, or *lost* if there is none.
+    /// The flag is true if the entry is not the archive's own.
     pub(crate) fn find(
         &self,
         key: TileKey,

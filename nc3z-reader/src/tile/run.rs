@@ -1,4 +1,5 @@
-//! Byte ranges of an array's flattened form, whatever its tiles: planned, and carried out window by window.
+//! Reads byte ranges of an array's flattened form, for all kinds of tiles: planned, then read window by
+//! window.
 
 use super::fetch::WINDOW_TILES;
 use super::{TileStore, in_windows};
@@ -14,7 +15,7 @@ use nc3z_format::{Plan, runs};
 
 /// Reads of fewer bytes than this are done on the calling thread.
 const PARALLEL_FROM: usize = 2 << 20;
-/// Bytes of tiles that are decoded apart from their place at a time.
+/// Largest number of bytes of tiles that are decoded apart from their place at a time.
 const APART_LEN: u64 = 16 << 20;
 
 /// A contiguous part of an output that comes from one array.
@@ -25,7 +26,7 @@ pub(crate) struct Piece<'w> {
     pub(crate) out: &'w mut [u8],
 }
 
-/// The tiles of an array over its bytes, so that a run of bytes is a hyperslab or a few.
+/// Describes the tiles of an array in bytes, so that a run of bytes is one or a few hyperslabs.
 pub(crate) fn flat_tiling(info: &ArrayInfo) -> Result<Tiling> {
     let total = info.total_bytes();
     Ok(match info.linear_tile_len() {
@@ -34,8 +35,9 @@ pub(crate) fn flat_tiling(info: &ArrayInfo) -> Result<Tiling> {
     })
 }
 
-/// How a run of `len` bytes from byte `first` on is read: plans whose outputs follow each other, each with its length. Of
-/// a linear array it is one plan; of a chunked one, at most twice as many as there are dimensions.
+/// Plans to read a run of `len` bytes from byte `first` on. The outputs of the plans follow each other, and
+/// each plan has its length. A linear array needs one plan, a chunked array at most twice as many as it has
+/// dimensions.
 pub(crate) fn plans_of_run(
     tiling: &Tiling,
     first: u64,
@@ -48,7 +50,8 @@ pub(crate) fn plans_of_run(
     })
 }
 
-/// Fills `out` with bytes of an array's flattened form, from byte `first` on, all of which must be present.
+/// Fills `out` with bytes of an array's flattened form, from byte `first` on. All of these bytes must be
+/// present.
 pub(crate) fn read_run(
     store: &TileStore,
     near: &Near,
@@ -79,11 +82,11 @@ struct Run<'r> {
     parallel: bool,
 }
 
-/// What is done with one tile.
+/// The way to read one tile.
 enum Work<'w> {
-    /// Decode it where it belongs.
+    /// Decode the tile in its final place.
     Whole(TileKey, &'w mut [u8]),
-    /// Decode it apart; so many of its bytes will be copied.
+    /// Decode the tile elsewhere; this many of its bytes will be copied.
     Apart(TileKey, u64),
 }
 
@@ -110,7 +113,8 @@ impl Run<'_> {
         })
     }
 
-    /// Reads the next tiles: those that are decoded in place, and as many others as may be held at a time. False after the last.
+    /// Reads the next tiles: those that are decoded in place, and as many others as may be held at a time.
+    /// Returns false after the last.
     fn read_batch(
         &self,
         tiles: &mut dyn Iterator<Item = TilePlan<'_>>,
@@ -124,7 +128,7 @@ impl Run<'_> {
             && let Some(tile) = tiles.next()
         {
             let key = self.key(&tile);
-            // Whole tiles come in the order of the output.
+            // Whole tiles are in the order of the output.
             let place = tile.whole.and_then(|dst| usize::try_from(dst).ok()?.checked_sub(at));
             if let Some(skip) = place {
                 let len = usize::try_from(tile.elements).expect("inside the run, which is in memory");
@@ -140,7 +144,8 @@ impl Run<'_> {
         if work.is_empty() {
             return Ok(false);
         }
-        // Parts of linear tiles are at the ends of the run, where the next read may begin; chunks lie across many runs.
+        // Partial linear tiles are at the ends of the run, where the next read may begin. Chunks extend over
+        // many runs.
         let keep = !self.parallel || self.info.linear_tile_len().is_some();
         let decode = |work: Work<'_>| -> Result<Option<Bytes>> {
             match work {

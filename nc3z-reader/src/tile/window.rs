@@ -1,10 +1,10 @@
-//! Work on many tiles, window by window: one is decoded while the next is fetched.
+//! Works on many tiles, window by window: one window is decoded while the next is fetched.
 
 use crate::error::Result;
 use crate::parallel;
 use std::collections::VecDeque;
 
-/// Tiles that are looked at for the next window, those in it included.
+/// Tiles that are considered for the next window, including those in it.
 struct Ahead<'t, T, F> {
     tiles: &'t mut (dyn Iterator<Item = T> + Send),
     pending: VecDeque<T>,
@@ -13,7 +13,7 @@ struct Ahead<'t, T, F> {
 }
 
 impl<T, V, F: FnMut(&[T]) -> Result<(usize, V)>> Ahead<'_, T, F> {
-    /// The tiles of the next window and what was fetched for them; `None` after the last.
+    /// The tiles of the next window and the bytes fetched for them. `None` after the last.
     fn next(&mut self) -> Result<Option<(Vec<T>, V)>> {
         let room = self.most.saturating_sub(self.pending.len());
         self.pending.extend(self.tiles.take(room));
@@ -25,8 +25,9 @@ impl<T, V, F: FnMut(&[T]) -> Result<(usize, V)>> Ahead<'_, T, F> {
     }
 }
 
-/// Fetches tiles window by window (`fetch` says how many of those it is given make one, and what it got), at most `most` at a
-/// time, and works on each. With `ahead`, the next window is fetched meanwhile.
+/// Fetches tiles window by window, at most `most` tiles at a time, and works on each. `fetch` returns the
+/// number of tiles that make a window, and the bytes it fetched. With `ahead`, the next window is fetched
+/// meanwhile.
 ///
 /// # Errors
 /// The first error of work or fetching, in the order of the windows.
@@ -40,7 +41,7 @@ pub(crate) fn in_windows<T: Send, V: Send>(
     let mut windows = Ahead { tiles, pending: VecDeque::new(), most, fetch };
     let mut next = windows.next()?;
     while let Some((tiles, fetched)) = next {
-        // A window that took less than there was shows that another follows.
+        // A window that took fewer tiles than there were shows that another follows.
         let (done, following) = if ahead && !windows.is_done() {
             parallel::alongside(|| work(tiles, fetched), || windows.next())
         } else {
@@ -53,7 +54,7 @@ pub(crate) fn in_windows<T: Send, V: Send>(
 }
 
 impl<T, F> Ahead<'_, T, F> {
-    /// Whether no tile is left; looks at the next one.
+    /// Returns true if no tile remains. Takes the next tile to find out.
     fn is_done(&mut self) -> bool {
         self.pending.extend(self.tiles.next());
         self.pending.is_empty()

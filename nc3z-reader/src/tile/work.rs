@@ -1,11 +1,12 @@
-//! How much may be decoded: a file of a few KB whose tiles share containers of megabytes would cost hours.
+//! Limits the number of decoded bytes. Otherwise a file of a few KB whose tiles share containers of megabytes
+//! could cost hours.
 
 use crate::error::Result;
 use nc3z_format::limits::work;
 use nc3z_format::{Error as FormatError, Limits};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts decoded bytes against what the lengths of archive and original earn.
+/// Counts decoded bytes against a limit, which depends on the lengths of archive and original.
 pub(crate) struct Work {
     limit: u64,
     spent: AtomicU64,
@@ -17,10 +18,10 @@ impl Work {
         Work { limit, spent: AtomicU64::new(0) }
     }
 
-    /// Called before so many bytes are decoded.
+    /// Counts `bytes` bytes, before they are decoded.
     ///
     /// # Errors
-    /// They are more than are left; nothing is decoded from then on.
+    /// The bytes exceed the limit. Nothing is decoded from then on.
     pub(crate) fn spend(&self, bytes: u64) -> Result<()> {
         if self.limit == u64::MAX {
             return Ok(());
@@ -30,13 +31,13 @@ impl Work {
         if found <= self.limit {
             return Ok(());
         }
-        // So that the sum stays above the limit, and never wraps.
+        // The sum stays above the limit and never wraps.
         self.spent.fetch_max(self.limit.saturating_add(1), Ordering::Relaxed);
         let what = "bytes decoded of one archive";
         Err(FormatError::limit("archive", None, what, self.limit, found).into())
     }
 
-    /// Whether the limit was reached.
+    /// Returns true if the limit was exceeded.
     pub(crate) fn is_spent(&self) -> bool {
         self.spent.load(Ordering::Relaxed) > self.limit
     }

@@ -1,5 +1,5 @@
-//! Reading that is checked against a root: no value is returned that is not one of the dataset with that root, whoever sent the bytes
-//! (`spec/proof.md`, section 4).
+//! Reads that are checked against a root: every returned value belongs to the dataset with that root,
+//! whatever the origin of the bytes (`spec/proof.md`, section 4).
 //!
 //! ```text
 //! root ◀── header, roots of all variables' values   checked on opening
@@ -28,14 +28,16 @@ use std::borrow::Cow;
 use std::sync::Arc;
 pub use tree_file::TreeFile;
 
-/// Nodes that are checked at once. The values of those that are not wanted whole are in memory meanwhile: at most 64 MiB.
+/// Nodes that are checked at once. The values of nodes that are needed only in part are in memory meanwhile:
+/// at most 64 MiB.
 const BATCH: usize = 64;
-/// Bytes of nodes from which on other threads check some of them: 2 MiB are hashed in 1.5 ms.
+/// From this many bytes of nodes on, other threads check some of them: 2 MiB are hashed in 1.5 ms.
 const PARALLEL_FROM: u64 = 2 << 20;
 
 impl Dataset {
-    /// The same dataset, every value of which is checked against a root before it is returned. `tree` is a tree file, from anybody; without
-    /// one, all of the dataset is read here to make it. The header is checked now, and so are the roots of all variables.
+    /// The same dataset, with every value checked against a root before it is returned. `tree` is a tree file
+    /// of any origin. Without one, the whole dataset is read here to make it. The header and the roots of all
+    /// variables are checked now.
     ///
     /// ```
     /// use nc3z_reader::{Dataset, Wanted};
@@ -49,7 +51,8 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// Another root; a tree file of another dataset; what reading says. A dataset that is neither an archive nor a classic file.
+    /// Another root; a tree file of another dataset; errors of reading; a dataset that is neither an archive
+    /// nor a classic file.
     pub fn verified(self, root: &Root, tree: Option<SharedSource>, monitor: &dyn Monitor) -> Result<Dataset> {
         let tree = if let Some(tree) = tree {
             tree
@@ -67,7 +70,7 @@ impl Dataset {
     /// Reads everything and computes digests of the file and of its content; see [`Archive::digests`] and [`ClassicFile::digests`].
     ///
     /// # Errors
-    /// Theirs; a dataset that is neither an archive nor a classic file.
+    /// The errors of these; a dataset that is neither an archive nor a classic file.
     pub fn digests(&self, wanted: Wanted, monitor: &dyn Monitor) -> Result<crate::Digests> {
         match (self.archive(), self.classic()) {
             (Some(archive), _) => archive.digests(wanted, monitor),
@@ -78,7 +81,7 @@ impl Dataset {
 }
 
 impl Archive {
-    /// Refuses options that ask for a root: an archive by itself gives tiles and bytes that no root covers.
+    /// Refuses options with a root: an archive alone returns tiles and bytes that no root covers.
     pub(crate) fn check_no_root(options: &crate::OpenOptions) -> Result<()> {
         if options.root.is_none() {
             return Ok(());
@@ -96,14 +99,14 @@ struct Verified {
 }
 
 impl Verified {
-    /// The variable cut into the values of nodes.
+    /// Cuts a variable into the values of nodes.
     fn cut(&self, var: VarId) -> Result<Tiling> {
         let v = &self.layout().variables[var.index()];
         let elements = self.tree.place(var).node_len / v.element_size();
         Ok(TileLayout::linear(elements).bind(&v.shape, v.present)?)
     }
 
-    /// Compares the values of a node with it.
+    /// Compares the values of a node with its hash.
     fn check(&self, var: VarId, node: u64, values: &[u8]) -> Result<()> {
         if values_root(values) == self.tree.node(var, node)? {
             return Ok(());
@@ -111,7 +114,7 @@ impl Verified {
         Err(self.wrong(var, node, values.len() as u64))
     }
 
-    /// The error of values that are not those of the root: the tiles that they were decoded from are named.
+    /// The error of values that do not belong to the root. It names the tiles from which they were decoded.
     fn wrong(&self, var: VarId, node: u64, len: u64) -> Error {
         let v = &self.layout().variables[var.index()];
         let (size, node_len) = (v.element_size(), self.tree.place(var).node_len);
@@ -132,7 +135,8 @@ impl Verified {
         Ok(tiles)
     }
 
-    /// Checks the nodes of a batch. Of those that `out` does not hold whole, the values that it wants are copied from those checked.
+    /// Checks the nodes of a batch. If `out` does not contain a node as a whole, the needed values are copied
+    /// from the checked ones.
     fn check_batch(&self, var: VarId, batch: &[TilePlan<'_>], out: &mut [u8]) -> Result<()> {
         let size = self.layout().variables[var.index()].ty.size();
         let node_len = self.tree.place(var).node_len;
@@ -150,7 +154,7 @@ impl Verified {
             self.check(var, tile.tile, &values)?;
             Ok(Some(values))
         };
-        // Waking other threads takes longer than hashing little.
+        // For few bytes, waking other threads takes longer than hashing.
         let is_little = batch.len() as u64 * node_len < PARALLEL_FROM;
         let checked: Vec<_> = if is_little {
             batch.iter().map(check).collect()
@@ -168,7 +172,7 @@ impl Verified {
     fn read_checked(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         let tiling = self.cut(var)?;
         let plan = Plan::of(&tiling, slab)?;
-        // Tiles are decoded as for any read, most of them straight into the output.
+        // Tiles are decoded as for any read, usually directly into the output.
         read_bytes(&*self.inner, var, slab, out)?;
         let mut tiles = plan.tiles();
         loop {
@@ -181,12 +185,12 @@ impl Verified {
     }
 }
 
-/// A place in memory: compared with what is there before.
+/// A place in memory. It has been compared with the buffer.
 fn in_memory(n: u64) -> usize {
     usize::try_from(n).expect("a place in a buffer")
 }
 
-/// Copies what a plan wants of a node's values.
+/// Copies the values that a plan needs from a node.
 fn copy(tile: &TilePlan<'_>, values: &[u8], size: usize, out: &mut [u8]) {
     for run in tile.runs() {
         if run.is_contiguous() {
@@ -248,7 +252,7 @@ impl ArraySource for Verified {
     fn read_slab(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         let done = self.read_checked(var, slab, out);
         if done.is_err() {
-            // Values that were not checked are not left for a caller who passes over the error.
+            // Unchecked values are removed, in case the caller ignores the error.
             out.fill(0);
         }
         done
@@ -268,7 +272,7 @@ impl ArraySource for Verified {
             let node = at / node_len;
             let begin = node * node_len;
             if begin >= total {
-                // The inner source says what is missing.
+                // The inner source reports the missing elements.
                 return self.inner.read_range(var, at, rest);
             }
             let mut values = vec![0; in_memory(node_len.min(total - begin))];

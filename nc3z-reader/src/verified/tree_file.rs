@@ -1,4 +1,4 @@
-//! The nodes of a tree file, each page checked once, when it is first needed.
+//! The nodes of a tree file. Each page is checked once, at its first use.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::SharedSource;
@@ -11,26 +11,28 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes of a hash.
+/// Length of a hash in bytes.
 const HASH_LEN: u64 = 32;
-/// Pages that are in memory at most: 64 MiB of nodes, those of 4 TiB of values at the least.
+/// Largest number of pages in memory: 64 MiB of nodes, which cover at least 4 TiB of values.
 const MOST_PAGES: usize = 4096;
 
-/// A tree file: one level of the tree over each variable's values. It may come from anybody: what it says is checked against a root.
+/// A tree file: one level of the tree over each variable's values. It may come from anyone: its content is
+/// checked against a root.
 pub struct TreeFile {
     source: SharedSource,
     places: Vec<TreePlace>,
     roots: Vec<Hash>,
-    /// Pages by variable and number; the roots of a variable's pages have no number.
+    /// Pages by variable and number. The roots of a variable's pages have no number.
     pages: Mutex<HashMap<(VarId, Option<u64>), Arc<Vec<Hash>>>>,
     root: Root,
 }
 
 impl TreeFile {
-    /// Opens the tree file of a dataset with this header and layout; all else in it follows from its root.
+    /// Opens the tree file of a dataset with this header and layout. All else in the file follows from its
+    /// root.
     ///
     /// # Errors
-    /// No tree file, or that of a dataset with other variables or lengths.
+    /// No tree file, or one of a dataset with other variables or lengths.
     pub fn open(source: SharedSource, header: &Header, layout: &Layout) -> Result<Self> {
         let (places, len) = TreePlace::all(layout);
         let begin =
@@ -52,15 +54,15 @@ impl TreeFile {
         Ok(TreeFile { source, places, roots, pages: Mutex::default(), root })
     }
 
-    /// The root of the dataset, as header and tree file have it.
+    /// The root of the dataset, from header and tree file.
     pub fn root(&self) -> &Root {
         &self.root
     }
 
-    /// Compares it with the root that it should have.
+    /// Compares the root with the expected one.
     ///
     /// # Errors
-    /// It is another.
+    /// The roots differ.
     pub fn expect(&self, root: &Root) -> Result<()> {
         if self.root == *root {
             return Ok(());
@@ -76,11 +78,11 @@ impl TreeFile {
         &self.roots[var.index()]
     }
 
-    /// The root over the nodes from the first to before the second, which is a node of the tree: they are all of it, or as many as a power of two
-    /// from a multiple of it on, or what follows such a multiple.
+    /// The root over the nodes of this range, which must be a node of the tree. The range is all nodes, or a
+    /// power of two of nodes from a multiple of that power on, or all nodes after such a multiple.
     ///
     /// # Errors
-    /// Nodes that are not those of the variable's root; what reading the file says.
+    /// Nodes that do not belong to the variable's root; errors of reading the file.
     pub fn subtree(&self, var: VarId, nodes: Range<u64>) -> Result<Hash> {
         let place = *self.place(var);
         if nodes == (0..place.nodes) {
@@ -98,12 +100,12 @@ impl TreeFile {
         Ok(fold_nodes(hashes.get(range).ok_or_else(|| Self::wrong(var))?))
     }
 
-    /// Whether a page ends with this node.
+    /// Returns true if a page ends with this node.
     fn is_page(place: TreePlace, page: u64, last: usize) -> bool {
         place.page(page).is_some_and(|(_, len)| len == (last as u64 + 1) * HASH_LEN) && place.pages() > 1
     }
 
-    /// How the nodes of a variable lie in the file.
+    /// The layout of a variable's nodes in the file.
     ///
     /// # Panics
     /// There is no such variable.

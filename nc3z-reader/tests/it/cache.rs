@@ -148,7 +148,7 @@ fn series_read_by_many_threads_while_tiles_come_and_go() {
             let (variable, array, cache) = (variable.clone(), &array, &cache);
             scope.spawn(move || {
                 for n in 0..reads {
-                    // Mostly rows that all fit; now and then those that do not, which drive others out.
+                    // Usually rows that all fit. Sometimes rows that do not, which evict others.
                     let (row, column) =
                         if n % 50 == 0 { (n / 50 % 10, n % 500) } else { (n % 4, (n * t) % 500) };
                     let at = usize::try_from((row * 500 + column) * 2).unwrap();

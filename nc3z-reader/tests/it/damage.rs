@@ -119,7 +119,7 @@ fn archive_inside_an_archive_is_data() {
         let at = original.len().next_multiple_of(4) - inner.len().next_multiple_of(4);
         original[at..at + inner.len()].copy_from_slice(&inner);
         original.truncate(original.len() - cut);
-        // One tile for all: the inner archive stands there whole if no codec makes it smaller.
+        // One tile for all: the inner archive is stored unchanged if no codec makes it smaller.
         let outer = archive_bytes(&original, &WriterOptions::default());
         assert!(restore(outer.clone()).unwrap() == original);
         // Behind the trailer, as a torn tail that has a valid trailer of its own, of another salt.

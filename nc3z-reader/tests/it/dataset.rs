@@ -17,7 +17,7 @@ fn every_kind(original: &[u8], tile_len: u64) -> Vec<Dataset> {
     with_options(original, &WriterOptions::default().with_tile_len(tile_len), 0)
 }
 
-/// The same, archived with these options and read through a cache of so many bytes.
+/// The file and its archive with these options, the archive read through a cache of `cache` bytes.
 fn with_options(original: &[u8], options: &WriterOptions, cache: u64) -> Vec<Dataset> {
     let archive = archive_bytes(original, options);
     let options = OpenOptions::default().with_cache(TileCache::new(cache));
@@ -29,7 +29,7 @@ fn with_options(original: &[u8], options: &WriterOptions, cache: u64) -> Vec<Dat
     vec![memory(archive), memory(original.to_vec()), Dataset::from_source(by_position, &options).unwrap()]
 }
 
-/// What a hyperslab of a plain array holds, one element at a time.
+/// The elements of a hyperslab of a plain array, copied one at a time.
 fn gather(array: &[u8], size: usize, shape: &[u64], slab: &Hyperslab) -> Vec<u8> {
     let mut out = Vec::new();
     let total: u64 = slab.count.iter().product();

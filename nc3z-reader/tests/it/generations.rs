@@ -8,7 +8,7 @@ use nc3z_reader::source::MemorySource;
 use nc3z_reader::{Archive, OpenOptions};
 use std::sync::Arc;
 
-/// What the second generation changed.
+/// The changes of the second generation.
 pub(crate) struct Changed {
     /// The archive of two generations.
     pub(crate) bytes: Vec<u8>,
@@ -110,7 +110,7 @@ pub(crate) enum NamedHead {
     Same,
     /// These bytes, its own.
     Own(Vec<u8>),
-    /// What stands elsewhere.
+    /// A section at another place.
     At(SectionEntry),
 }
 

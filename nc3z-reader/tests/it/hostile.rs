@@ -29,7 +29,7 @@ struct Forge {
 }
 
 impl Forge {
-    /// One char variable of so many bytes, nothing after it, in tiles of `tile_len`.
+    /// One char variable of `count` bytes, with nothing after it, in tiles of `tile_len`.
     fn chars(count: u64, tile_len: u64) -> Self {
         // CDF-5, so that the length is 64 bits wide.
         let mut header = b"CDF\x05".to_vec();
@@ -359,7 +359,7 @@ fn resealed_flips_are_errors_or_right_or_of_another_header() {
             let mut bad = bytes.clone();
             bad[at] ^= 1 << bit;
             reseal(&mut bad);
-            // Who may change everything may change the header and the digest too; but the length is what was declared.
+            // An attacker may change the header and the digest too, but the length remains the declared one.
             crate::targets::open_and_restore(bad);
         }
     }
@@ -397,8 +397,8 @@ fn record_variables_may_be_chunked() {
 
 #[test]
 fn tiles_of_a_gibibyte_for_each_of_many_record_variables_are_refused() {
-    // 64 variables of one constant tile each, all of 1 GiB: a header of a few KB asks for 64 GiB, or for so many variables that
-    // overlap a file of an exbibyte that their digests would never end.
+    // 64 variables of one constant tile each, all of 1 GiB. A header of a few KB can request 64 GiB, or
+    // overlapping variables in a file of an exbibyte, whose digests would never end.
     let vars = 64;
     let mut header = b"CDF\x05".to_vec();
     header.extend((1u64 << 30).to_be_bytes());

@@ -17,7 +17,8 @@ use nc3z_writer::{RepairOptions, repair_file};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Superblock and head copy of a file of one byte variable of so many elements, in tiles of `tile` bytes.
+/// Superblock and head copy of a file with one byte variable of `elements` elements, in tiles of `tile`
+/// bytes.
 fn start(elements: u64, tile: u64) -> (Vec<u8>, Salt) {
     let dimension = Dimension { name: b"x".to_vec(), len: elements };
     let variable = |begin| Variable {
@@ -225,7 +226,7 @@ fn generations_that_name_the_same_bytes_over_and_over_are_read_once() {
     assert_eq!(report.generations, 2999);
 }
 
-/// What the fuzz target does, for a few hundred mutations that need no fuzzer.
+/// The check of the fuzz target, for a few hundred mutations that need no fuzzer.
 #[test]
 fn mutated_and_resealed_archives_are_repaired_or_refused() {
     let mut random = 0x2545_F491_4F6C_DD1Du64;

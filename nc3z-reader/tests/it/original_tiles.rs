@@ -30,7 +30,7 @@ fn a_range_is_made_of_the_tiles_that_are_named() {
             let mut out = vec![0; to - from];
             archive.read_original(from as u64, &mut out).unwrap();
             assert_eq!(out, original[from..to], "{name} {from}..{to}");
-            // But tiles that lie in the output whole are decoded there.
+            // But tiles inside the output are decoded there.
             let most = if to - from < 4096 { before } else { before + (to - from) as u64 };
             assert!(cache.stats().decoded_bytes <= most, "{name} {from}..{to}");
         }

@@ -50,7 +50,7 @@ fn arrays_that_are_nearly_another_refer_to_it_and_come_back() {
     }
     assert_eq!(refers_to(&archive, "temp"), None);
     assert_eq!(refers_to(&archive, "warmer").as_deref(), Some("tenths"));
-    // Short ones share containers with what they refer to.
+    // Short tiles share containers with the tiles to which they refer.
     assert_eq!(refers_to(&archive, "b_short").as_deref(), Some("t_short"));
     assert_eq!(restored(&archive), original);
     // One variable alone, by a reader without a cache, and with chunks.

@@ -209,7 +209,7 @@ fn check_damage(original: &[u8], bytes: &[u8], bad: &[u8], from: u64, to: u64) {
     let (found, lost) = check_repaired(&repaired, &good);
     let touched = |r: &std::ops::Range<u64>| r.start < to && from < r.end;
     let expected: Tiles = ends(bytes).into_iter().filter(|(_, r)| touched(r)).map(|(t, _)| t).collect();
-    // Constants stand in the index too.
+    // Constants are in the index too.
     assert!(lost.is_subset(&expected), "{from} to {to}");
     let constants = |(array, tile): &(ArrayId, u64)| {
         matches!(archive.entry(*array, *tile).unwrap(), IndexEntry::Constant { .. })
@@ -230,7 +230,7 @@ fn first_and_last_64_kib_may_be_lost() {
         bad[n - k..].fill(fill);
         check_damage(&original, &bytes, &bad, (n - k) as u64, n as u64);
     }
-    // Cut off at the end; cut off at the beginning, so that nothing stands where it stood.
+    // Cut off at the end, then at the beginning, so that nothing is at its original offset.
     check_damage(&original, &bytes, &bytes[..n - k], (n - k) as u64, n as u64);
     for cut in [1, 8, 4096, k - 3, k, k + 77] {
         check_damage(&original, &bytes, &bytes[cut..], 0, cut as u64);
@@ -277,7 +277,7 @@ fn the_head_copy_may_be_lost_with_the_section_table() {
     let (repaired, good) = repair(&bad, &RepairOptions::default()).unwrap();
     assert_eq!(repaired.digest, RepairedDigest::Confirmed);
     assert!(check_repaired(&repaired, &good).0 == original);
-    // The superblock alone is lost: trailer and head copy stand in for it.
+    // Only the superblock is lost: trailer and head copy replace it.
     let mut bad = bytes.clone();
     bad[..160].fill(0xFF);
     let (repaired, good) = repair(&bad, &RepairOptions::default()).unwrap();
@@ -316,13 +316,13 @@ fn the_newest_generation_wins_and_old_values_do_not_come_back() {
     let mut newest = Vec::new();
     whole.restore_to_stream(&mut newest, &()).unwrap();
     assert!(newest != first_original);
-    // The index of the second generation is lost: the blocks tell which is newer.
+    // The index of the second generation is lost: the blocks show which is newer.
     let table = whole.sections().find(SectionKind::VariableTable).unwrap();
     let mut bad = changed.bytes.clone();
     bad[usize::try_from(table.offset).unwrap()] ^= 1;
     let (found, lost) = salvage(&source(&bad), false).unwrap();
     assert!(lost.is_empty() && found == newest);
-    // Its trailer is lost: nobody committed it, unless the user says so.
+    // Its trailer is lost: it counts as uncommitted, unless the user decides otherwise.
     let cut = &changed.bytes[..changed.bytes.len() - 128];
     let (found, lost) = salvage(&source(cut), false).unwrap();
     assert!(lost.is_empty() && found == first_original);

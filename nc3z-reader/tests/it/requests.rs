@@ -15,14 +15,14 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Bytes that count how they are asked for.
+/// A source in memory that counts requests.
 struct Counting {
     bytes: Bytes,
     reach: Reach,
     requests: AtomicU64,
     rounds: AtomicU64,
     len: AtomicU64,
-    /// Another object stands here now.
+    /// True if another object has replaced the source.
     replaced: AtomicBool,
     /// Reading any of these fails.
     bad: Range<u64>,
@@ -175,7 +175,7 @@ fn neighbouring_tiles_are_one_request_and_others_one_round() {
         let taken = source.taken();
         assert!(taken.0 <= requests && taken.0 * 2 > requests, "{taken:?} for {requests}");
         assert_eq!(taken.1, 1, "{reach:?}");
-        // The same by bytes of the array, and with a stride that leaves no tile out.
+        // Now by bytes of the array, and with a stride that omits no tile.
         let mut out = vec![0; values.len()];
         archive.read_variable_range(VarId(0), 0, &mut out).unwrap();
         assert!(out == values);
@@ -207,7 +207,7 @@ fn index_pages_are_fetched_level_by_level() {
     let mut out = vec![0; 400];
     archive.read_variable_range(VarId(0), 0, &mut out).unwrap();
     let (requests, rounds, _) = source.taken();
-    // Pages of one level, then blocks and containers, then what is missing of containers: never one by one.
+    // Pages of one level, then blocks and containers, then the missing parts of containers: never one by one.
     assert!(rounds <= 4, "{requests} requests in {rounds} rounds");
     let mut out = Vec::new();
     archive.restore_to_stream(&mut out, &()).unwrap();

@@ -20,7 +20,8 @@ fn check(bytes: &[u8]) -> Report {
     deep(&source(bytes), &OpenOptions::default(), &()).unwrap()
 }
 
-/// A file of noise, which stands behind the directory, and of constants and short arrays, which stand in it.
+/// A file with noise, stored after the directory, and with constants and short arrays, stored in the
+/// directory.
 fn made() -> (Vec<u8>, Vec<u8>) {
     let mut vars = vec![
         Var::fixed(NcType::Char, &[8_600]),
@@ -32,7 +33,7 @@ fn made() -> (Vec<u8>, Vec<u8>) {
     let mut original = Model { fill: 3, tail: 9, ..Model::new(Version::Cdf2, 40, vars) }.build().bytes;
     let records = original.len() - 300;
     original[records..records + 200].fill(7);
-    // Whoever asks for tiles gets them, and no file as a whole.
+    // With an explicit tile length there are tiles, and the file is not compressed as a whole.
     let bytes = stored_bytes(&original, &WriterOptions::default().with_tile_len(1 << 20));
     assert!(is_short(&bytes));
     (original, bytes)

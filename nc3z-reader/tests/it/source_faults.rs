@@ -10,7 +10,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What happens from some read on.
+/// The fault from a given read on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {
     /// That read alone fails with EIO.
@@ -91,7 +91,7 @@ fn a_fault_at_any_read_is_an_error_and_never_other_values() {
             for fault in [Fault::Once, Fault::On, Fault::Changed, Fault::Cut] {
                 match restored(Failing::new(&bytes, from, fault)) {
                     Ok(out) => {
-                        // What was read by then may have been enough.
+                        // The earlier reads may have been enough.
                         assert!(out == original, "{fault:?} at read {from}: other values");
                         assert!(fault != Fault::On, "{fault:?} at read {from}");
                         read_again += u64::from(fault == Fault::Once);
@@ -104,7 +104,8 @@ fn a_fault_at_any_read_is_an_error_and_never_other_values() {
                 }
             }
         }
-        // The ends are read again, each by itself, where they cannot be read together. So is a page of the index that only told the order of work.
+        // If the ends cannot be read together, each is read again separately. So is a page of the index that
+        // was needed only for the order of work.
         assert!(read_again <= 3, "{read_again} of {reads} faults went unnoticed");
     }
 }
@@ -117,7 +118,7 @@ fn checks_end_and_do_not_call_what_they_could_not_read_sound() {
         assert!(quick(&shared, &OpenOptions::default(), &()).unwrap().is_sound());
         let reads = sound.reads.load(Ordering::Relaxed);
         for from in 1..reads {
-            // From the next read on nothing can be read, half is gone, or another file stands there.
+            // From the next read on nothing can be read, half is missing, or another file is in its place.
             for fault in [Fault::On, Fault::Cut, Fault::Changed] {
                 let shared: SharedSource = Failing::new(&bytes, from, fault);
                 let report = quick(&shared, &OpenOptions::default(), &());

@@ -57,7 +57,7 @@ pub(crate) fn small() -> (Vec<u8>, Vec<u8>) {
     (original, archive)
 }
 
-/// The same with tiles of a few bytes: index pages.
+/// An archive with index pages: tiles have only a few bytes.
 pub(crate) fn paged() -> (Vec<u8>, Vec<u8>) {
     let vars = vec![
         Var::fixed(NcType::Short, &[200]),

@@ -21,7 +21,8 @@ fn check(bytes: Vec<u8>) -> Report {
     quick(&source, &OpenOptions::default(), &()).unwrap()
 }
 
-/// Flips a bit; the flipped byte must be in a finding, or the archive refused for what it claims to be.
+/// Flips a bit. The flipped byte must be in a finding, or the archive must be refused as another kind of
+/// file.
 fn flip(bytes: &Bytes, at: u64, bit: u8) {
     let source: SharedSource = Arc::new(Flipped { bytes: bytes.clone(), at, bit });
     match quick(&source, &OpenOptions::default(), &()) {
@@ -73,7 +74,8 @@ fn sound_archives_are_sound_and_every_block_is_counted() {
     assert!(check(paged().1).is_sound());
 }
 
-/// So many bytes of an archive have all their bits turned with `NC3Z_EXHAUSTIVE=1`; of longer ones, one bit of each byte.
+/// With `NC3Z_EXHAUSTIVE=1`, all bits of archives of at most this many bytes are flipped. In longer archives,
+/// one bit of each byte.
 const ALL_BITS: usize = 100_000;
 
 /// All bits of archives of up to 1,500 bytes; of larger ones, and of those with parity, a bit of all or some bytes. With

@@ -11,9 +11,10 @@ use nc3z_writer::{WriterOptions, archive_open_file};
 use std::fs::File;
 use std::path::Path;
 
-/// From standard input, to standard output, or both: spooled, since the length is needed first and the proof reads back.
+/// Archives from standard input, to standard output, or both. Data are copied to disk first, since the length
+/// is needed at the beginning and verification reads them again.
 pub(super) fn run(args: &ArchiveArgs, options: &WriterOptions) -> Result<Exit> {
-    let [input] = &args.inputs[..] else { bail!("`-` stands alone: one input, one output") };
+    let [input] = &args.inputs[..] else { bail!("`-` must be the only input, with a single output") };
     if args.remove_source {
         bail!("--remove-source needs files on both sides");
     }
@@ -44,7 +45,7 @@ pub(super) fn run(args: &ArchiveArgs, options: &WriterOptions) -> Result<Exit> {
     let spool = dir.path().join("archive.nc3z");
     archive_open_file(source, name, &spool, options, &progress).with_context(named)?;
     let mut spooled = File::open(&spool).context("read the spooled archive")?;
-    // Nothing is left on disk should the reader of the pipe keep us until we are killed.
+    // The temporary files are removed now: the reader of the pipe may block us until we are killed.
     dir.close().context("remove the temporary directory")?;
     while_blocked(|| std::io::copy(&mut spooled, &mut Stdout::results()))
         .context("write to standard output")?;

@@ -1,4 +1,4 @@
-//! What records say of a dataset: from options, its attributes, and its version.
+//! The statements of records about a dataset: from options, its attributes, and its version.
 
 use crate::args::CiteArgs;
 use crate::cmd::subset::history;
@@ -9,7 +9,7 @@ use nc3z_format::NcType;
 use nc3z_format::digest::Root;
 use nc3z_reader::Dataset;
 
-/// The citation of a dataset, or of a slice of it.
+/// Returns the citation of a dataset, or of a slice of it.
 pub(super) fn citation(
     args: &CiteArgs,
     dataset: &Dataset,
@@ -46,13 +46,13 @@ pub(super) fn citation(
     })
 }
 
-/// A DOI by itself.
+/// Returns a DOI without its resolver.
 fn without_resolver(doi: &str) -> String {
     let prefixes = ["https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "doi:"];
     prefixes.iter().find_map(|prefix| doi.strip_prefix(prefix)).unwrap_or(doi).to_owned()
 }
 
-/// A global attribute of text.
+/// Returns a global attribute of text.
 fn attribute(dataset: &Dataset, name: &[u8]) -> Option<String> {
     let found = dataset.attributes().iter().find(|a| a.name == name && a.ty == NcType::Char)?;
     let text = String::from_utf8_lossy(&found.values);

@@ -1,4 +1,4 @@
-//! The slice that a proof is of: what is in it, and how it is written.
+//! The slice of a proof: its content, and its file.
 
 use crate::args::{CiteArgs, RootArgs, SubsetArgs};
 use crate::cmd::read::npy::Binary;
@@ -18,7 +18,7 @@ use std::ffi::OsString;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// How a slice is written.
+/// The format of a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Classic,
@@ -83,7 +83,7 @@ impl Planned {
         &self.parts
     }
 
-    /// True where the slice has the attributes of the file.
+    /// Returns true if the slice has the attributes of the file.
     pub(super) fn is_classic(&self) -> bool {
         self.kind == Kind::Classic
     }
@@ -105,7 +105,7 @@ impl Planned {
         Ok(target.commit(None)?)
     }
 
-    /// One variable as npy or CSV.
+    /// Writes one variable as npy or CSV.
     fn write_values(&self, out: &mut impl Write) -> Result<()> {
         let (variable, selection) = &self.contents.variables[0];
         let counts = selection.counts();
@@ -126,7 +126,7 @@ impl Planned {
     }
 }
 
-/// The selection as one hyperslab.
+/// Returns the selection as one hyperslab.
 fn one_slab(variable: &Variable, selection: &Selection) -> Result<Hyperslab> {
     let mut slabs = selection.slabs();
     match (slabs.pop(), slabs.is_empty()) {
@@ -138,7 +138,7 @@ fn one_slab(variable: &Variable, selection: &Selection) -> Result<Hyperslab> {
     }
 }
 
-/// The ranges of dimensions with which the proof of the first variable needs no values.
+/// Returns the ranges of dimensions for which the proof of the first variable contains no values.
 fn widened(named: &Contents) -> Result<Vec<DimArg>> {
     let (variable, selection) = named.variables.first().context("a variable is named")?;
     let slab = one_slab(variable, selection)?;

@@ -1,4 +1,4 @@
-//! The part of two files that `-d` and `--box` select, in each by its own coordinates.
+//! The part of two files that `-d` and `--box` select, in each file by its own coordinates.
 
 use crate::output::text;
 use crate::selection::noted;
@@ -9,14 +9,14 @@ use nc3z_reader::diff::Part;
 use nc3z_reader::{Dataset, Variable};
 use std::collections::HashMap;
 
-/// What is selected along each dimension of each file, by its name.
+/// The selection along each dimension of each file, by the dimension's name.
 #[derive(Debug)]
 pub(super) struct Parts {
     files: [HashMap<Vec<u8>, Vec<Segment>>; 2],
 }
 
 impl Parts {
-    /// Resolves ranges and a region in both files. A dimension that neither has is an error.
+    /// Resolves ranges and a region in both files. A dimension that neither file has is an error.
     pub(super) fn of(a: &Dataset, b: &Dataset, dims: &[DimArg], region: Option<BoxArg>) -> Result<Self> {
         for arg in dims {
             if [a, b].iter().all(|file| file.header().dimension(arg.name.as_bytes()).is_none()) {
@@ -46,7 +46,8 @@ impl Parts {
     }
 }
 
-/// Segments cut where those of the other file end, so that one has as many as the other, of the same lengths.
+/// Cuts segments where those of the other file end, so that both have the same number of segments with the
+/// same lengths.
 fn cut(segments: &[Segment], others: &[Segment]) -> Vec<Segment> {
     let mut ends = Vec::new();
     let mut end = 0;

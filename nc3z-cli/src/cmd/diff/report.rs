@@ -1,4 +1,4 @@
-//! What differs, in words and as JSON.
+//! Reports the differences, as text and as JSON.
 
 use crate::cmd::read::values::number;
 use crate::output::table::count;
@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::Write;
 
-/// Values of an attribute that are shown.
+/// The number of values of an attribute that are shown.
 const SHOWN: usize = 8;
-/// Characters of a text attribute that are shown.
+/// The number of characters of a text attribute that are shown.
 const SHOWN_TEXT: usize = 120;
 
-/// A line for each difference.
+/// Writes a line for each difference.
 pub(super) fn write(
     report: &Report,
     exact: bool,
@@ -72,7 +72,7 @@ fn attribute(out: &mut dyn Write, variable: &str, d: &AttributeDiff) -> Result<(
     Ok(())
 }
 
-/// An attribute's value in short.
+/// Returns a short form of an attribute's value.
 fn shown(attribute: &Attribute) -> String {
     if attribute.ty == NcType::Char {
         let all = String::from_utf8_lossy(&attribute.values);
@@ -87,7 +87,7 @@ fn shown(attribute: &Attribute) -> String {
     format!("{}{more}", words.join(", "))
 }
 
-/// One element.
+/// Formats one element.
 fn element(ty: NcType, bytes: &[u8]) -> String {
     if ty == NcType::Char {
         return format!("'{}'", bytes.escape_ascii());
@@ -192,14 +192,14 @@ fn write_values(
     Ok(())
 }
 
-/// Six digits.
+/// Formats six digits.
 fn short(x: f64) -> String {
     let words = format!("{x:.5e}");
     let exact: f64 = words.parse().unwrap_or(x);
     format!("{exact:?}")
 }
 
-/// The same for programs.
+/// Returns the differences as JSON.
 pub(super) fn json(report: &Report, names: &[String; 2], equal: bool) -> Value {
     let dimensions: Vec<Value> = report
         .dimensions

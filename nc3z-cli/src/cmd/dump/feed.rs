@@ -1,13 +1,14 @@
-//! A variable's values in row-major order, piece by piece: archive or classic file, whole or cut short.
+//! Reads a variable's values in row-major order, in pieces: from an archive or a classic file, complete or
+//! truncated.
 
 use anyhow::{Context, Result};
 use nc3z_format::classic::{VarId, VarLayout};
 use nc3z_format::tile::TileLayout;
 use nc3z_reader::{Dataset, Variable};
 
-/// Bytes read at once: enough to decode several tiles in parallel.
+/// The number of bytes read at once: enough to decode several tiles in parallel.
 const PIECE_LEN: u64 = 4 << 20;
-/// Bytes read at once at most, where chunks ask for more: a row of chunks should be decoded once.
+/// The maximal number of bytes read at once, for large chunks: a row of chunks should be decoded only once.
 const MAX_PIECE_LEN: u64 = 64 << 20;
 
 /// Reads one variable from its first value to its last.
@@ -15,7 +16,8 @@ pub(super) struct Feed<'a> {
     dataset: &'a Dataset,
     id: VarId,
     place: &'a VarLayout,
-    /// All bytes the header claims, those the file holds as whole elements, and how many of the first were given out.
+    /// All bytes according to the header, the bytes of complete elements in the file, and the number of these
+    /// that were returned.
     total: u64,
     present: u64,
     at: u64,
@@ -37,17 +39,17 @@ impl<'a> Feed<'a> {
         Ok(Feed { dataset, id, place, total, present, at: 0, piece_len, buffer: Vec::new() })
     }
 
-    /// Values that the header claims.
+    /// Returns the number of values according to the header.
     pub(super) fn len(&self) -> u64 {
         self.total / self.place.element_size()
     }
 
-    /// Values that the file does not hold whole.
+    /// Returns the number of values that the file does not contain completely.
     pub(super) fn missing(&self) -> u64 {
         (self.total - self.present) / self.place.element_size()
     }
 
-    /// The next values, whole ones; `None` behind the last.
+    /// Returns the next complete values; `None` after the last.
     pub(super) fn next_piece(&mut self) -> Result<Option<&[u8]>> {
         let len = self.piece_len.min(self.total - self.at);
         if len == 0 {
@@ -66,7 +68,7 @@ impl<'a> Feed<'a> {
         Ok(Some(&self.buffer))
     }
 
-    /// The element that the end of the file cuts through: its first bytes are there.
+    /// Reads the element that the end of the file cuts: only its first bytes exist.
     fn read_cut_element(&mut self, at: usize) -> Result<()> {
         let (place, size) = (self.place, self.place.element_size());
         let (record, within) = if place.is_record {
@@ -84,7 +86,7 @@ impl<'a> Feed<'a> {
     }
 }
 
-/// Bytes to read at once: whole tiles, whole rows of chunks.
+/// Returns the number of bytes to read at once: whole tiles, whole rows of chunks.
 fn piece_len(variable: &Variable) -> Result<u64> {
     let size = variable.ty().size() as u64;
     let unit = match variable.tiling()?.layout() {

@@ -1,4 +1,5 @@
-//! Special attributes of an archive's variables, as ncdump prints them of netCDF-4 files: how a variable is cut and filtered.
+//! Special attributes of an archive's variables, as ncdump prints them for netCDF-4 files: chunks and
+//! filters.
 
 use crate::cmd::info::notation::hdf5_text;
 use anyhow::Result;
@@ -11,12 +12,13 @@ use nc3z_reader::Archive;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// HDF5's numbers of the filters that have attributes of their own.
+/// HDF5's numbers of the filters that have their own attributes.
 const DEFLATE: u32 = 1;
 const SHUFFLE: u32 = 2;
 const FLETCHER32: u32 = 3;
 
-/// Those of the variables whose chain was asked for, where HDF5 or NumCodecs have names for it. All others print as the original does.
+/// Returns those of the variables with a requested chain, if HDF5 or NumCodecs have names for it. All other
+/// variables are printed like the original.
 pub(super) fn of(archive: &Archive) -> Result<BTreeMap<VarId, Vec<Special>>> {
     let costs = Costs::of(archive, archive.source())?;
     let mut all = BTreeMap::new();
@@ -27,7 +29,7 @@ pub(super) fn of(archive: &Archive) -> Result<BTreeMap<VarId, Vec<Special>>> {
         {
             continue;
         }
-        // One chain for all tiles, as in those formats.
+        // A single chain for all tiles, as in those formats.
         let mut numbers = cost.chains.keys();
         let (Some(number), None) = (numbers.next(), numbers.next()) else { continue };
         let Some(chain) =
@@ -40,7 +42,7 @@ pub(super) fn of(archive: &Archive) -> Result<BTreeMap<VarId, Vec<Special>>> {
             specials.push(Special::text("_Storage", "chunked"));
             specials.push(Special::integers("_ChunkSizes", shape));
         }
-        // ncdump prints `_Codecs` of NCZarr only, which has no other words for them.
+        // ncdump prints `_Codecs` only for NCZarr, which has no other names for them.
         match (chain.spec().to_hdf5(), chain.spec().to_numcodecs()) {
             (Ok(filters), _) => specials.extend(of_filters(&filters)),
             (Err(_), Ok(codecs)) => {
@@ -49,17 +51,18 @@ pub(super) fn of(archive: &Archive) -> Result<BTreeMap<VarId, Vec<Special>>> {
             (Err(_), Err(_)) => continue,
         }
         if variable.ty.size() > 1 {
-            // Tiles hold elements in the byte order of the classic format.
+            // Tiles have the byte order of the classic format.
             specials.push(Special::text("_Endianness", "big"));
         }
-        // Every tile is stored, as in what nccopy makes of a classic file.
+        // Every tile is stored, as in a file that nccopy makes from a classic file.
         specials.push(Special::text("_NoFill", "true"));
         all.insert(id, specials);
     }
     Ok(all)
 }
 
-/// The attributes of HDF5's filters in the order of ncdump: the checksum, shuffle and deflate have their own, `_Filter` has all others.
+/// Returns the attributes of HDF5's filters in the order of ncdump: the checksum, shuffle and deflate have
+/// their own attributes, `_Filter` lists all others.
 fn of_filters(filters: &[Hdf5Filter]) -> Vec<Special> {
     let last = |number: u32| filters.iter().rfind(|filter| filter.id == number);
     let mut specials = Vec::new();
@@ -72,18 +75,19 @@ fn of_filters(filters: &[Hdf5Filter]) -> Vec<Special> {
     match rebuilt(filters, &others) == filters {
         true if others.is_empty() => {}
         true => specials.push(Special::text("_Filter", &hdf5_text(&others))),
-        // Another order: the names alone would lose it.
+        // In another order, since the separate attributes would lose it.
         false => specials.push(Special::text("_Filter", &all)),
     }
     specials
 }
 
-/// The filters without an attribute of their own.
+/// Returns the filters without their own attribute.
 fn unnamed(filters: &[Hdf5Filter]) -> Vec<Hdf5Filter> {
     filters.iter().filter(|filter| ![DEFLATE, SHUFFLE, FLETCHER32].contains(&filter.id)).cloned().collect()
 }
 
-/// The chain that netCDF-C builds of the attributes: the checksum first, then shuffle, deflate and all others, each named one once.
+/// Returns the chain that netCDF-C builds from the attributes: the checksum first, then shuffle, deflate and
+/// all others, each once.
 fn rebuilt(filters: &[Hdf5Filter], others: &[Hdf5Filter]) -> Vec<Hdf5Filter> {
     let named = [FLETCHER32, SHUFFLE, DEFLATE];
     let named = named.iter().filter_map(|number| filters.iter().rfind(|filter| filter.id == *number));

@@ -34,7 +34,7 @@ pub(crate) fn att(args: &AttArgs) -> Result<Exit> {
 pub(crate) fn rename(args: &RenameArgs) -> Result<Exit> {
     let mut edit = open(&args.archive, &args.edit)?;
     let mut edits = || -> Result<()> {
-        // Attributes first: they are named by the variables' old names.
+        // Attributes first: they are named with the variables' old names.
         for (old, new) in &args.attribute {
             rename_attribute(&mut edit, old, new)?;
         }
@@ -59,18 +59,18 @@ fn rename_attribute(edit: &mut Edit, old: &str, new: &str) -> Result<()> {
     owners.iter().try_for_each(|owner| Ok(edit.rename_attribute(owner.as_deref(), old, new)?))
 }
 
-/// The file and all variables that have a name that can be written.
+/// Returns the file, and all variables with a name that can be written.
 fn owners(edit: &Edit) -> Vec<Option<String>> {
     let names = edit.header().variables.iter().filter_map(|v| String::from_utf8(v.name.clone()).ok());
     std::iter::once(None).chain(names.map(Some)).collect()
 }
 
-/// `global` is the file, as for NCO, and so is nothing.
+/// `global` means the file, as in NCO, and so does an empty name.
 fn owner_of(name: &str) -> Option<&str> {
     (!name.is_empty() && !name.eq_ignore_ascii_case("global")).then_some(name)
 }
 
-/// `VARIABLE:ATTRIBUTE`; without a variable it is one of the file.
+/// Splits `VARIABLE:ATTRIBUTE`. Without a variable it is a global attribute.
 fn split(name: &str) -> Result<(Option<String>, String)> {
     let (owner, attribute) = names::split_once(name, ':')
         .ok_or_else(|| anyhow!("`{}` is not VARIABLE:ATTRIBUTE", text::safe(name)))?;
@@ -86,7 +86,7 @@ fn assign(edit: &mut Edit, assignment: &str) -> Result<()> {
     Ok(edit.set_attribute(owner, &name, ty, &values)?)
 }
 
-/// What a value is: text, unless it is numbers.
+/// Returns type and value: text, unless it is numbers.
 fn value_of(edit: &Edit, owner: Option<&str>, name: &str, value: &str) -> Result<(NcType, Vec<u8>)> {
     if let Some(quoted) =
         value.strip_prefix('"').and_then(|v| v.strip_suffix('"')).filter(|_| value.len() > 1)
@@ -119,7 +119,7 @@ fn value_of(edit: &Edit, owner: Option<&str>, name: &str, value: &str) -> Result
     Ok((ty, values))
 }
 
-/// One edit in ncatted's manner.
+/// Applies one edit in the form of ncatted.
 fn ncatted(edit: &mut Edit, words: &str) -> Result<()> {
     let names =
         names::split_once(words, ',').and_then(|(name, rest)| Some((name, names::split_once(rest, ',')?)));
@@ -177,7 +177,7 @@ fn ncatted(edit: &mut Edit, words: &str) -> Result<()> {
     Ok(())
 }
 
-/// There is such a variable.
+/// Checks that the variable exists.
 fn check_owner(edit: &Edit, owner: Option<&str>) -> Result<()> {
     match owner.filter(|v| edit.header().variable(v.as_bytes()).is_none()) {
         Some(v) => {
@@ -188,7 +188,7 @@ fn check_owner(edit: &Edit, owner: Option<&str>) -> Result<()> {
     }
 }
 
-/// Deletes an attribute. As for ncatted, it is no error where there is none, but it is said.
+/// Deletes an attribute. As in ncatted, a missing attribute is not an error, but it is reported.
 fn delete(edit: &mut Edit, owner: Option<&str>, name: &str) -> Result<()> {
     check_owner(edit, owner)?;
     if edit.attribute(owner, name).is_none() {
@@ -216,7 +216,7 @@ fn delete_all(edit: &mut Edit, owner: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// A type and a value as ncatted has them.
+/// Parses a type and a value in the form of ncatted.
 fn typed(ty: &str, value: &str) -> Result<(NcType, Vec<u8>)> {
     let ty = match ty {
         "f" | "float" => NcType::Float,
@@ -244,7 +244,7 @@ fn typed(ty: &str, value: &str) -> Result<(NcType, Vec<u8>)> {
     Ok((ty, values))
 }
 
-/// C's escapes, which ncatted takes in text.
+/// Replaces C's escapes, which ncatted allows in text.
 fn c_text(text: &str) -> Vec<u8> {
     let mut out = Vec::new();
     let mut bytes = text.bytes();

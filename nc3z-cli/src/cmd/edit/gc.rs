@@ -54,7 +54,7 @@ pub(crate) fn gc(args: &GcArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The first versions of a list, in brackets.
+/// Formats the first versions of a list, in brackets.
 fn numbers(versions: &[u64]) -> String {
     const SHOWN: usize = 20;
     let shown: Vec<String> = versions.iter().take(SHOWN).map(ToString::to_string).collect();

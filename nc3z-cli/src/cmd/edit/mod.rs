@@ -1,4 +1,5 @@
-//! Commands that edit what an archive holds, as a new version: `att`, `rename`, `set`, `append`; and `gc`, which drops versions.
+//! Commands that edit the content of an archive, as a new version: `att`, `rename`, `set`, `append`; and
+//! `gc`, which drops versions.
 
 mod append;
 mod att;
@@ -21,7 +22,7 @@ use nc3z_writer::WriterOptions;
 use nc3z_writer::edit::Edit;
 use std::path::Path;
 
-/// Opens an archive for edits.
+/// Opens an archive for editing.
 fn open(path: &Path, args: &EditArgs) -> Result<Edit> {
     if !path.is_file() {
         bail!("`{}` is no file", path.display());
@@ -38,7 +39,7 @@ fn progress_of(len: u64, path: &Path) -> Progress {
     Progress::new(len, crate::cmd::shown(path))
 }
 
-/// Commits what was edited and tells of it.
+/// Commits the edits, and reports the result.
 fn commit(mut edit: Edit, path: &Path, args: &EditArgs) -> Result<Exit> {
     let note = super::versions::note_of(&args.note);
     let progress = progress_of(edit.archive().original_len(), path);

@@ -1,10 +1,11 @@
-//! Words of the command line as values of the classic types.
+//! Converts words of the command line to values of the classic types.
 
 use anyhow::{Result, anyhow, bail};
 use nc3z_format::NcType;
 
-/// One value, big-endian. A word without point and exponent is an integer, and is stored exactly or refused. Any other number is read as a double: an integer type
-/// takes it if it is whole, a floating-point type the nearest value. The Python package follows the same rules (`nc3z/_cast.py`).
+/// Returns one value, big-endian. A word without point and exponent is an integer, and is stored exactly or
+/// refused. Any other number is parsed as a double: an integer type accepts it if it is whole, a
+/// floating-point type stores the nearest value. The Python package follows the same rules (`nc3z/_cast.py`).
 pub(super) fn encode(ty: NcType, word: &str) -> Result<Vec<u8>> {
     let word = word.trim();
     Ok(match ty {
@@ -38,10 +39,10 @@ pub(super) fn encode(ty: NcType, word: &str) -> Result<Vec<u8>> {
     })
 }
 
-/// An integer of a type that holds what lies in `range`.
+/// Parses an integer of a type whose values are in `range`.
 fn integer<T: TryFrom<i128> + std::fmt::Display + Copy>(word: &str, ty: NcType, range: (T, T)) -> Result<T> {
     let whole = || -> Option<i128> {
-        // `200.0` as `200`, whatever its size.
+        // `200.0` counts as `200`, for any size.
         let plain = match word.split_once('.') {
             Some((plain, zeros)) if zeros.bytes().all(|b| b == b'0') => plain,
             _ => word,
@@ -57,7 +58,7 @@ fn integer<T: TryFrom<i128> + std::fmt::Display + Copy>(word: &str, ty: NcType, 
     })
 }
 
-/// The integer that a number with an exponent is, if the double that it is read as has all of its digits.
+/// Returns the integer for a number with an exponent, if a double can represent all of its digits.
 fn whole_double(word: &str) -> Option<i128> {
     let value: f64 =
         word.parse().ok().filter(|v: &f64| v.is_finite() && v.fract() == 0.0 && v.abs() < 1e20)?;
@@ -72,7 +73,8 @@ fn whole_double(word: &str) -> Option<i128> {
     format!("{value:.0}").parse().ok()
 }
 
-/// A word as a double; `None` is NaN. A number that is too large is infinite only where that was said.
+/// Parses a word as a double; `None` is NaN. A number that is too large is infinite only if it was written as
+/// such.
 fn double(word: &str, ty: NcType) -> Result<Option<f64>> {
     let value: f64 = word.parse().map_err(|_| anyhow!("`{word}` is no value of type {ty}"))?;
     if value.is_infinite() && !word.to_ascii_lowercase().contains("inf") {
@@ -81,7 +83,7 @@ fn double(word: &str, ty: NcType) -> Result<Option<f64>> {
     Ok(Some(value).filter(|v| !v.is_nan()))
 }
 
-/// Refuses an integer that the nearest value of the type, with all its digits, is not.
+/// Refuses an integer that the type cannot represent exactly.
 fn check_exact(word: &str, ty: NcType, nearest: &str) -> Result<()> {
     let (sign, digits) =
         word.strip_prefix('-').map_or(("", word.trim_start_matches('+')), |digits| ("-", digits));
@@ -98,7 +100,7 @@ fn check_exact(word: &str, ty: NcType, nearest: &str) -> Result<()> {
     bail!("`{word}` is no value of type {ty}, whose nearest value is {nearest}; `{word}.0` is rounded to it")
 }
 
-/// A number as CDL writes it, with its type where the suffix says one: `1b`, `2s`, `3`, `4ll`, `1.5f`, `2.5`.
+/// Parses a number in CDL, with the type of its suffix: `1b`, `2s`, `3`, `4ll`, `1.5f`, `2.5`.
 pub(super) fn cdl_number(word: &str) -> Option<(String, Option<NcType>, NcType)> {
     let word = word.trim();
     let lower = word.to_ascii_lowercase();
@@ -206,7 +208,7 @@ mod tests {
             encode(NcType::Int64, "9007199254740993.0").unwrap(),
             9_007_199_254_740_993_i64.to_be_bytes()
         );
-        // As Python writes the double 2^63 - 1024.
+        // In Python's notation for the double 2^63 - 1024.
         assert_eq!(encode(NcType::Int64, "9.223372036854775e+18").unwrap(), (i64::MAX - 1023).to_be_bytes());
         for word in ["1.5", " 1.5 ", "15e-1"] {
             assert_eq!(encode(NcType::Float, word).unwrap(), 1.5_f32.to_be_bytes());

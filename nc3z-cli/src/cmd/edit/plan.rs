@@ -1,4 +1,4 @@
-//! `nc3z set --plan`: what would be overwritten, in the array's indices and tiles.
+//! `nc3z set --plan`: shows what would be overwritten, in the array's indices and tiles.
 
 use crate::cmd::place::words;
 use crate::output::table::count;
@@ -11,10 +11,10 @@ use nc3z_reader::{Archive, Variable};
 use std::io::Write;
 use std::ops::Range;
 
-/// Neighbouring tiles of which the same becomes.
+/// Neighbouring tiles with the same result.
 struct Tiles {
     range: Range<u64>,
-    /// Elements of each that are overwritten.
+    /// The number of elements of each that are overwritten.
     written: u64,
     is_whole: bool,
 }
@@ -52,7 +52,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// The tiles that a plan touches, neighbours together.
+/// Returns the tiles that a plan touches. Neighbours are joined.
 fn tiles(plan: &Plan) -> impl Iterator<Item = Tiles> {
     let mut all = plan.tiles().peekable();
     std::iter::from_fn(move || {
@@ -73,7 +73,7 @@ fn tiles(plan: &Plan) -> impl Iterator<Item = Tiles> {
     })
 }
 
-/// `[time=5, lat=0..44 by 2]`, the last index included.
+/// Formats indices: `[time=5, lat=0..44 by 2]`, the last index included.
 fn indices(variable: &Variable, slab: &Hyperslab) -> String {
     let along = variable.dimensions().enumerate().map(|(n, dimension)| {
         let (start, count, stride) = (slab.start[n], slab.count[n], slab.stride[n]);

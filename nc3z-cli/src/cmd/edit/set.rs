@@ -16,16 +16,16 @@ use nc3z_writer::edit::Edit;
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 
-/// Bytes of values that are read and staged at a time.
+/// The number of bytes of values that are read and staged at a time.
 const BAND_LEN: u64 = 16 << 20;
 
-/// Values, and which part of what is selected they are for.
+/// Values, and the part of the selection that they belong to.
 enum Values {
-    /// One element for all.
+    /// One element for the whole selection.
     One(Vec<u8>),
-    /// All of them, row-major.
+    /// All values, row-major.
     All(Vec<u8>),
-    /// Those of a variable.
+    /// The values of a variable.
     Of(Box<Variable>),
 }
 
@@ -64,7 +64,7 @@ fn values_of(args: &SetArgs, variable: &Variable, selection: &Selection) -> Resu
             if other.ty() != ty {
                 bail!("`{}` is of type {}, and {ty} is wanted", text::safe(name), other.ty());
             }
-            // Dimensions of one element may be there or not.
+            // Dimensions of one element may be missing.
             let long = |lens: &[u64]| lens.iter().copied().filter(|&n| n != 1).collect::<Vec<u64>>();
             let (is, should) = (long(other.shape()), long(&selection.counts()));
             if is != should {
@@ -121,7 +121,7 @@ fn values_of(args: &SetArgs, variable: &Variable, selection: &Selection) -> Resu
     }
 }
 
-/// Text, filled up with zero bytes.
+/// Returns text, padded with zero bytes.
 fn text_values(value: &str, wanted: u64) -> Result<Values> {
     let mut bytes = value.as_bytes().to_vec();
     let wanted = usize::try_from(wanted).context("too much is selected")?;
@@ -149,7 +149,7 @@ fn stage(edit: &mut Edit, name: &str, selection: &Selection, values: &Values) ->
     Ok(())
 }
 
-/// A box of values that stand row-major.
+/// Returns a box of row-major values.
 fn part_of(all: &[u8], size: usize, lens: &[u64], place: &[u64], counts: &[u64]) -> Result<Vec<u8>> {
     let total: u64 = counts.iter().product();
     let mut out = Vec::with_capacity(usize::try_from(total)? * size);
@@ -166,7 +166,7 @@ fn part_of(all: &[u8], size: usize, lens: &[u64], place: &[u64], counts: &[u64])
     Ok(out)
 }
 
-/// Copies out of another file's variable, some of the first dimension at a time.
+/// Copies from another file's variable, some indices of the first dimension at a time.
 fn copy(
     edit: &mut Edit,
     name: &str,
@@ -191,7 +191,7 @@ fn copy(
             from.start[0] += done;
             from.count[0] = take;
         }
-        // Its dimensions of one element may not be those of the selection.
+        // Its dimensions of one element may differ from those of the selection.
         let from = fitted(&from, counts, variable.shape());
         edit.set(name, &to, &variable.read_bytes(&from)?)?;
         done += take;
@@ -199,7 +199,7 @@ fn copy(
     Ok(())
 }
 
-/// The same box of an array of other dimensions of one element.
+/// Returns the same box for an array with other dimensions of one element.
 fn fitted(slab: &Hyperslab, lens: &[u64], shape: &[u64]) -> Hyperslab {
     let mut long =
         (0..lens.len()).filter(|&n| lens[n] != 1).map(|n| (slab.start[n], slab.count[n], slab.stride[n]));

@@ -1,4 +1,4 @@
-//! What a read of an aggregated variable takes: which fragments, and how much of each.
+//! The cost of reading an aggregated variable: the fragments, and the part of each.
 
 use crate::output::table::{Side, Table, count};
 use crate::output::text;
@@ -9,10 +9,10 @@ use nc3z_reader::{Dataset, Variable};
 use serde_json::json;
 use std::io::Write;
 
-/// Fragments that are listed unless all are asked for.
+/// The number of fragments that are listed, unless all are requested.
 const SHOWN: usize = 16;
 
-/// Explains, if the variable is aggregated; tells whether it is.
+/// Explains the read if the variable is aggregated. Returns whether it is.
 pub(super) fn explain(
     dataset: &Dataset,
     variable: &Variable,

@@ -1,4 +1,4 @@
-//! `nc3z filters --translate`: a chain in one notation, said in the other.
+//! `nc3z filters --translate`: translates a chain from one notation to the other.
 
 use crate::cmd::info::notation::hdf5_text;
 use crate::plugins;
@@ -12,12 +12,12 @@ use serde_json::Value;
 pub(super) struct Both {
     pub(super) hdf5: String,
     pub(super) numcodecs: Value,
-    /// True where it was given as JSON.
+    /// True if it was given as JSON.
     pub(super) from_json: bool,
 }
 
-/// The chain of a text in either notation. Codec plug-ins that are loaded translate what they can; all else is translated as it is
-/// built in.
+/// Translates a chain in either notation. Loaded codec plug-ins translate their own codecs, and built-in
+/// rules all others.
 pub(super) fn translate(text: &str) -> Result<Both> {
     let plugins = plugins::loaded();
     let from_json = text.trim_start().starts_with(['[', '{']);

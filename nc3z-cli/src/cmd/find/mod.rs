@@ -1,4 +1,4 @@
-//! `nc3z find`: variables, dimensions and attributes across archives and classic files. Headers alone are read.
+//! `nc3z find`: finds variables, dimensions and attributes in archives and classic files. Reads only headers.
 
 mod pattern;
 
@@ -18,19 +18,19 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
 
-/// Characters of an attribute's value that are shown.
+/// The number of characters of an attribute's value that are shown.
 const SHOWN: usize = 60;
-/// Elements of an attribute's value that are looked at.
+/// The number of elements of an attribute's value that are examined.
 const ELEMENTS: usize = 64;
 
-/// Something that fits.
+/// A match.
 struct Hit {
-    /// Nothing for what is the file's own.
+    /// None for dimensions and attributes of the file.
     variable: Option<usize>,
     what: What,
 }
 
-/// What fits.
+/// The part that matches.
 enum What {
     /// The variable's name.
     Name,
@@ -40,7 +40,7 @@ enum What {
     Attribute(String, String),
 }
 
-/// Looks through all files.
+/// Searches all files.
 pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
     let Some(pattern) = Pattern::new(&args.pattern) else {
         bail!("`{}` names nothing to look for", text::safe(&args.pattern));
@@ -90,11 +90,11 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
     }
     table.print(&mut out, "")?;
     out.flush()?;
-    // As grep does.
+    // Like grep.
     Ok(if all == 0 { worst.max(Exit::Failed) } else { worst })
 }
 
-/// What of one file fits.
+/// Returns the matches in one file.
 fn look(path: &Path, pattern: &Pattern, args: &FindArgs) -> Result<(Header, Vec<Hit>)> {
     let dataset = Named::of(path)?.open_dataset(&args.open)?;
     let header = dataset.header().clone();
@@ -125,7 +125,7 @@ fn attributes(all: &[Attribute], variable: Option<usize>, pattern: &Pattern, hit
     }
 }
 
-/// An attribute's value as text.
+/// Returns an attribute's value as text.
 fn value(a: &Attribute) -> String {
     if a.ty == NcType::Char {
         return text::safe(String::from_utf8_lossy(&a.values).trim_end_matches(['\0', ' ', '\n']));
@@ -138,14 +138,14 @@ fn value(a: &Attribute) -> String {
     a.values.chunks_exact(a.ty.size()).take(ELEMENTS).map(element).collect::<Vec<_>>().join(", ")
 }
 
-/// `tas(time, lat, lon)`.
+/// Formats `tas(time, lat, lon)`.
 fn signature(header: &Header, variable: usize) -> String {
     let v = &header.variables[variable];
     let dims = v.dimensions.iter().map(|d| text::name(&header.dimensions[d.index()].name));
     format!("{}({})", text::name(&v.name), dims.collect::<Vec<_>>().join(", "))
 }
 
-/// The value of an attribute by which people know a variable.
+/// Returns the value of an attribute that describes a variable.
 fn known_by(header: &Header, variable: usize, name: &[u8]) -> Option<String> {
     header.variables[variable].attribute(name).map(value)
 }

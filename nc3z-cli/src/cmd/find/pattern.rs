@@ -1,6 +1,6 @@
-//! What is looked for.
+//! The pattern of a search.
 
-/// A part of a text, or a pattern for all of it, in lower case.
+/// A part of a text, or a pattern for the whole text, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Term {
     Part(String),
@@ -22,7 +22,7 @@ impl Term {
     }
 }
 
-/// What fits: anything, or attributes of some names by their value.
+/// The match condition: anything, or attributes with given names by their value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Pattern {
     Any(Term),
@@ -30,7 +30,7 @@ pub(super) enum Pattern {
 }
 
 impl Pattern {
-    /// `tas*`, `air_temp`, `units=K`. Nothing where there is nothing to look for.
+    /// Parses `tas*`, `air_temp`, `units=K`. None if the text is empty.
     pub(super) fn new(text: &str) -> Option<Self> {
         let chars = |text: &str| text.to_lowercase().chars().collect::<Vec<_>>();
         match text.split_once('=') {
@@ -42,12 +42,12 @@ impl Pattern {
         }
     }
 
-    /// Whether the name of a variable or a dimension fits.
+    /// Returns whether the name of a variable or a dimension matches.
     pub(super) fn fits_name(&self, name: &str) -> bool {
         matches!(self, Pattern::Any(term) if term.fits(name))
     }
 
-    /// Whether an attribute fits, by its name or its value.
+    /// Returns whether an attribute matches, by its name or its value.
     pub(super) fn fits_attribute(&self, name: &str, value: &str) -> bool {
         match self {
             Pattern::Any(term) => term.fits(name) || term.fits(value),
@@ -59,10 +59,11 @@ impl Pattern {
     }
 }
 
-/// Whether all of a text fits a pattern in which `*` stands for any letters and `?` for one. Steps are at most the product of both lengths.
+/// Returns whether all of a text matches a pattern in which `*` means any letters and `?` one letter. The
+/// number of steps is at most the product of both lengths.
 fn fits(pattern: &[char], text: &[char]) -> bool {
     let (mut p, mut t) = (0, 0);
-    // Where to go on when the rest does not fit: behind the last star, one letter later.
+    // The position to continue from after a mismatch: after the last star, one letter later.
     let mut back = None;
     while t < text.len() {
         match pattern.get(p) {

@@ -20,10 +20,10 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
-/// A root, and what it is over.
+/// A root, and its parts.
 struct Rooted {
     root: Root,
-    /// Variables with their digests, or members with their roots.
+    /// The variables with their digests, or the members with their roots.
     parts: Vec<(String, Hash)>,
     is_collection: bool,
     is_computed: bool,
@@ -40,7 +40,7 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
     for path in &args.files {
         let rooted = crate::cmd::in_file(path, rooted(path, args, &progress))?;
         if rooted.is_computed && !rooted.is_collection && args.tree.is_none() && !args.recompute {
-            note!("nc3z: note: {}: no root on record, computed from the values", shown(path));
+            note!("nc3z: note: {}: no root is stored; it is computed from the values", shown(path));
         }
         if args.json {
             rows.push(rooted.json(path));
@@ -110,7 +110,7 @@ fn of_dataset(dataset: &Dataset, args: &HashArgs, progress: &Progress) -> Result
     Ok(Rooted { root, parts, is_collection: false, is_computed })
 }
 
-/// The digests of a file as they are on record, or computed.
+/// Returns the digests of a file, stored or computed.
 fn digests(dataset: &Dataset, args: &HashArgs, progress: &Progress) -> Result<(Digests, bool)> {
     if interrupted() {
         return Err(nc3z_reader::Error::interrupted().into());
@@ -127,7 +127,7 @@ fn digests(dataset: &Dataset, args: &HashArgs, progress: &Progress) -> Result<(D
     }
     let classic = dataset.classic().context("a file is an archive or a classic file")?;
     progress.extend(classic.layout().file_len);
-    // A classic file has no record, and nobody expects one.
+    // A classic file never has stored digests.
     Ok((classic.digests(wanted, progress)?, false))
 }
 
@@ -160,7 +160,7 @@ fn of_aggregation(
         }
     }
     let mut members = BTreeMap::new();
-    // How the fragments are put together is what the file itself says.
+    // The file itself describes how the fragments are joined.
     put(&mut members, "", digests(own, args, progress)?.0.root().context("the root was wanted")?)?;
     for (uri, fingerprint) in fragments {
         let dataset = aggregation.fragments().open(&FileRef::Uri(uri.clone()), fingerprint.as_deref())?;
@@ -171,7 +171,7 @@ fn of_aggregation(
     collection(members, args)
 }
 
-/// Notes a member under the name of its original.
+/// Adds a member under the name of its original.
 fn put(members: &mut BTreeMap<String, Root>, name: &str, root: Root) -> Result<()> {
     let name = name.strip_suffix(".nc3z").unwrap_or(name);
     if members.insert(name.to_owned(), root).is_some() {

@@ -1,4 +1,4 @@
-//! What an aggregation is.
+//! Describes an aggregation.
 
 use crate::output::table::{Side, Table, count};
 use crate::output::text;
@@ -55,7 +55,7 @@ pub(super) fn report(
     Ok(table.print(out, "  ")?)
 }
 
-/// `120 x 1 x 1`.
+/// Formats `120 x 1 x 1`.
 fn matrix(m: &MasterArray) -> String {
     let each: Vec<String> = m.matrix().iter().map(ToString::to_string).collect();
     if each.is_empty() { "1".to_owned() } else { each.join(" x ") }

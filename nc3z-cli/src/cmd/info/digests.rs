@@ -1,19 +1,21 @@
-//! Digests of an archive's content, as `info --json` shows them.
+//! Digests of an archive's content in `info --json`.
 
 use crate::output::text;
 use nc3z_reader::{Archive, Wanted};
 use serde_json::{Value, json};
 
-/// Content digests of originals up to this length in bytes are computed: archives of small ones have none on record.
+/// The maximal length of an original in bytes for which content digests are computed: archives of small files
+/// do not store them.
 const COMPUTED: u64 = 1 << 20;
 
-/// Digests of the content, and MD5, as they are on record; null where nothing is, and the original is too long to compute them for a look.
+/// Returns the digests of the content, and MD5, as stored. They are null if they are not stored and the
+/// original is too long to compute them here.
 pub(super) fn json(archive: &Archive) -> Value {
     let record = archive.recorded_digests();
     let (mut content, mut variables, mut source) = (record.content, record.variables, "recorded");
     if content.is_none() && archive.original_len() <= COMPUTED {
         let wanted = Wanted { content: true, sha256: false, tree: false };
-        // Commands that read the values report damage.
+        // Damage is reported by commands that read the values.
         if let Ok(digests) = archive.digests(wanted, &()) {
             (content, variables, source) = (digests.content, digests.variables, "computed");
         }

@@ -1,4 +1,4 @@
-//! Chains as others write them.
+//! Chains in the notations of other programs.
 
 use crate::args::NotationArg;
 use crate::output::table::{Side, Table};
@@ -12,12 +12,12 @@ use nc3z_reader::Archive;
 use serde_json::{Map, Value};
 use std::io::{self, Write};
 
-/// `2,4|32015,9`: as nccopy takes it.
+/// Formats `2,4|32015,9`, as for nccopy.
 pub(crate) fn hdf5_text(filters: &[Hdf5Filter]) -> String {
     filters.iter().map(ToString::to_string).collect::<Vec<_>>().join("|")
 }
 
-/// A chain in a notation, or why it cannot be said in it.
+/// Returns a chain in a notation, or the reason why that is not possible.
 fn words(notation: NotationArg, chain: &ChainSpec) -> String {
     let said = match notation {
         NotationArg::Hdf5 if chain.0.is_empty() => Ok("none".to_owned()),
@@ -29,7 +29,8 @@ fn words(notation: NotationArg, chain: &ChainSpec) -> String {
     said.unwrap_or_else(|e| plain(&e))
 }
 
-/// The chain as NumCodecs' objects, or the reason why not. Codec plug-ins that are loaded translate the filters of plug-ins.
+/// Returns the chain as NumCodecs' objects, or the reason why that is not possible. Loaded codec plug-ins
+/// translate the filters of plug-ins.
 fn numcodecs(chain: &ChainSpec) -> Result<Vec<Value>, String> {
     match plugins::loaded() {
         Some(plugins) => plugins.to_numcodecs(chain),
@@ -37,7 +38,8 @@ fn numcodecs(chain: &ChainSpec) -> Result<Vec<Value>, String> {
     }
 }
 
-/// The same for programs: keys beside the chain as stored. A chain that cannot be said is null, and why stands beside it.
+/// Returns JSON keys for the chain next to the stored one. If it cannot be expressed, it is null, and another
+/// key gives the reason.
 pub(super) fn json(notation: NotationArg, chain: &ChainSpec) -> Map<String, Value> {
     let mut keys = Map::new();
     let mut put = |key: &str, value: Result<Value, String>| match value {
@@ -61,7 +63,7 @@ pub(super) fn json(notation: NotationArg, chain: &ChainSpec) -> Map<String, Valu
     keys
 }
 
-/// A table of each variable's chains.
+/// Writes a table of each variable's chains.
 pub(super) fn write(
     notation: NotationArg,
     header: &Header,

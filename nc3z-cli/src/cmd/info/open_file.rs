@@ -1,4 +1,4 @@
-//! The report on a file that is open, for the server.
+//! The report on an open file, for the server.
 
 use super::Report;
 use crate::output::text;
@@ -7,7 +7,7 @@ use nc3z_look::cost::Costs;
 use nc3z_reader::Dataset;
 use serde_json::Value;
 
-/// Returns the JSON that `--json` writes.
+/// Returns the JSON of `--json`.
 pub(in crate::cmd) fn describe(name: &str, dataset: &Dataset) -> Result<Value> {
     let costs = match dataset.archive() {
         Some(archive) => Some((archive, Costs::of(archive, archive.source())?)),

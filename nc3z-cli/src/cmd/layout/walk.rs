@@ -1,5 +1,6 @@
-//! Walks an archive from its first byte to its last: what the trailer names is known, blocks are found by their headers,
-//! and what is left is said to be unknown. No payloads are read but those of packed containers, and nothing stops at damage.
+//! Walks through an archive from its first byte to its last. The trailer gives the known structures, blocks
+//! are found by their headers, and remaining bytes are reported as unknown. Only payloads of shared
+//! containers are read. The walk continues after damage.
 
 use anyhow::Result;
 use nc3z_format::Limits;
@@ -11,13 +12,13 @@ use nc3z_format::codec::Scratch;
 use nc3z_reader::Archive;
 use nc3z_reader::source::ByteSource;
 
-/// Bytes looked at in one step when searching for the next block.
+/// The number of bytes that are searched in one step for the next block.
 const SEARCH_LEN: u64 = 1 << 20;
 
-/// Larger containers, which no writer makes, are not looked into.
+/// Larger containers, which no writer makes, are not examined.
 const MAX_CONTAINER_LEN: u32 = 4 << 20;
 
-/// What a run of bytes is.
+/// The content of a run of bytes.
 #[derive(Debug, Clone)]
 pub(super) enum Place {
     Superblock,
@@ -31,20 +32,20 @@ pub(super) enum Place {
     TornTail,
 }
 
-/// A run of bytes. With the alignment behind each, regions cover the archive without a break.
+/// A run of bytes. Together with the alignment after each, regions cover the archive without gaps.
 #[derive(Debug, Clone)]
 pub(super) struct Region {
     pub(super) offset: u64,
     pub(super) len: u64,
-    /// Bytes from its end to the next region.
+    /// The number of bytes from its end to the next region.
     pub(super) align: u64,
     pub(super) place: Place,
 }
 
-/// What receives the regions.
+/// The receiver of the regions.
 type Sink<'a> = dyn FnMut(&Region) -> Result<()> + 'a;
 
-/// Known places of an archive, and the way to the others.
+/// The known structures of an archive, and the search for the others.
 pub(super) struct Walk<'a> {
     archive: &'a Archive,
     source: &'a dyn ByteSource,
@@ -53,7 +54,7 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Collects what superblock and trailers name.
+    /// Collects the structures that superblock and trailers name.
     pub(super) fn new(archive: &'a Archive, source: &'a dyn ByteSource) -> Self {
         let mut walk = Walk { archive, source, known: Vec::new() };
         let superblock = archive.superblock();
@@ -62,7 +63,7 @@ impl<'a> Walk<'a> {
         walk.know(SUPERBLOCK_LEN as u64, superblock.head_stored_len.into(), head);
         walk.know_generation(archive.trailer_offset(), archive.trailer(), archive.sections());
         walk.know_history();
-        // A stable sort: where two begin at one place, the one named first wins.
+        // A stable sort: of two structures at the same offset, the one named first is used.
         walk.known.sort_by_key(|(offset, _, _)| *offset);
         let (mut end, file_len) = (0, source.len());
         walk.known.retain(|&(offset, len, _)| {
@@ -88,12 +89,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Earlier generations, as far back as their trailers are whole.
+    /// Adds earlier generations, as far back as their trailers are intact.
     fn know_history(&mut self) {
         let limits = Limits::default();
         let salt = self.archive.superblock().salt;
         let mut at = self.archive.trailer().previous;
-        // Each trailer lies before the one that names it, so that this ends.
+        // Each trailer is before the one that names it, so that this ends.
         while at != 0 {
             let mut bytes = [0; TRAILER_LEN];
             let trailer = self
@@ -109,7 +110,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Gives each region to `sink`, in the order in which they lie in the file.
+    /// Passes each region to `sink`, in the order of the file.
     pub(super) fn run(&self, sink: &mut Sink<'_>) -> Result<()> {
         let mut at = 0;
         for (offset, len, place) in &self.known {
@@ -126,12 +127,13 @@ impl<'a> Walk<'a> {
         self.between(at, self.source.len(), sink)
     }
 
-    /// What the walk cannot name: in the archive's body unknown, behind the last trailer its torn tail.
+    /// Returns the kind of unnamed bytes: unknown inside the archive, an incomplete commit after the last
+    /// trailer.
     fn nameless(&self, offset: u64) -> Place {
         if offset >= self.archive.trailer().archive_len { Place::TornTail } else { Place::Unknown }
     }
 
-    /// Blocks between two known places.
+    /// Finds blocks between two known structures.
     fn between(&self, from: u64, to: u64, sink: &mut Sink<'_>) -> Result<()> {
         let mut at = from;
         while at < to {
@@ -147,7 +149,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// A sound block header whose block ends before `to`.
+    /// Returns a valid block header whose block ends before `to`.
     fn block_at(&self, at: u64, to: u64) -> Option<BlockHeader> {
         let room = to.checked_sub(at)?.checked_sub(BLOCK_HEADER_LEN as u64)?;
         let mut bytes = [0; BLOCK_HEADER_LEN];
@@ -156,7 +158,7 @@ impl<'a> Walk<'a> {
         (at.is_multiple_of(8) && u64::from(header.stored_len) <= room).then_some(header)
     }
 
-    /// Where the next block begins, from `from` on; `to` where there is none.
+    /// Returns the offset of the next block, from `from` on; `to` if there is none.
     fn next_block(&self, from: u64, to: u64) -> Result<u64> {
         let mut begin = align8(from);
         while begin < to {
@@ -173,7 +175,7 @@ impl<'a> Walk<'a> {
         Ok(to)
     }
 
-    /// What a packed container holds; `None` where it is damaged, or no container.
+    /// Returns the members of a shared container; `None` if it is damaged, or not a container.
     pub(super) fn members(&self, region: &Region) -> Option<Vec<Member>> {
         let Place::Block(header) = &region.place else { return None };
         if header.kind != BlockKind::Container
@@ -192,14 +194,14 @@ impl<'a> Walk<'a> {
         parse_directory(&decoded).ok()
     }
 
-    /// The pages of an index section; damaged ones are unknown.
+    /// Finds the pages of an index section. Damaged ones are unknown.
     fn pages(&self, mut at: u64, end: u64, limit: u64, sink: &mut Sink<'_>) -> Result<u64> {
         while end - at >= PAGE_LEN as u64 {
             let bytes = self.source.read_at(at, PAGE_LEN)?;
             let sound =
                 Page::check(&bytes, &self.archive.superblock().salt, at).and_then(|()| Page::new(&bytes, at));
             let place = sound.map_or(Place::Unknown, |page| Place::Page {
-                // spec/archive.md, "Index": the variable stands at byte 4 of a page.
+                // spec/archive.md, "Index": the variable is at byte 4 of a page.
                 array: ArrayId(u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]])),
                 level: page.level(),
                 first: page.first(),
@@ -211,7 +213,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Gives a region to the sink; answers where the next may begin, which is aligned but not beyond `limit`.
+/// Passes a region to the sink. Returns the earliest start of the next one, which is aligned but not beyond
+/// `limit`.
 fn emit(offset: u64, len: u64, limit: u64, place: Place, sink: &mut Sink<'_>) -> Result<u64> {
     let next = align8(offset + len).min(limit);
     sink(&Region { offset, len, align: next - (offset + len), place })?;

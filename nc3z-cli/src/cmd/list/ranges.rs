@@ -1,4 +1,4 @@
-//! From where to where coordinates go: the first and the last value of a coordinate that is not missing. Little else of it is read.
+//! Ranges of coordinates: the first and the last value that is not missing. Little else is read.
 
 use crate::output::text;
 use anyhow::Result;
@@ -7,32 +7,32 @@ use nc3z_look::coordinate::Coordinate;
 use nc3z_look::selection::Segment;
 use serde_json::{Value, json};
 
-/// From the first to the last value of a coordinate variable.
+/// The first and the last value of a coordinate variable.
 pub(super) struct CoordinateRange {
     name: String,
     units: Option<String>,
-    /// As they are printed: a float has the digits of a float.
+    /// As printed: a float has the digits of a float.
     first: String,
     last: String,
-    /// The same as dates, of a coordinate of time.
+    /// The dates of the first and the last value, for a time coordinate.
     pub(super) dates: Option<(String, String)>,
 }
 
-/// Values at either end of a coordinate among which the first and the last that is not missing are looked for.
+/// The number of values at either end of a coordinate that are searched for one that is not missing.
 const NEAR_ENDS: u64 = 4096;
 
-/// The range of a coordinate; nothing where it has no values.
+/// Returns the range of a coordinate. None if it has no values.
 pub(super) fn range(coordinate: &Coordinate) -> Result<Option<CoordinateRange>> {
     let v = coordinate.variable();
     let Some(&len) = v.shape().first().filter(|n| **n > 0) else { return Ok(None) };
     let units = decode_value::text(v.header(), b"units").map(|u| text::safe(&u));
-    // Of an incomplete file the last values are not known.
+    // In an incomplete file the last values are unknown.
     let read = |start, count| match coordinate.values(&[Segment { start, count, stride: 1 }]) {
         Err(e) if e.is_incomplete() => Ok(Vec::new()),
         values => values,
     };
     let (mut first, mut last) = (f64::NAN, f64::NAN);
-    // Most have a value at either end, and one element is read of each.
+    // Most coordinates have a value at each end, so that one element is read at each.
     for count in [1, len.min(NEAR_ENDS)] {
         if first.is_nan() {
             first = read(0, count)?.into_iter().find(|x| !x.is_nan()).unwrap_or(first);
@@ -49,7 +49,7 @@ pub(super) fn range(coordinate: &Coordinate) -> Result<Option<CoordinateRange>> 
 }
 
 impl CoordinateRange {
-    /// `lat -90..90 degrees_north`, `time 2001-01-01 to 2001-12-31`.
+    /// Formats `lat -90..90 degrees_north`, `time 2001-01-01 to 2001-12-31`.
     pub(super) fn words(&self) -> String {
         let (name, units) = (&self.name, self.units.as_deref().filter(|u| *u != "1"));
         if let Some((first, last)) = &self.dates {
@@ -59,7 +59,7 @@ impl CoordinateRange {
         format!("{name} {ends}{}{}", units.map_or("", |_| " "), units.unwrap_or(""))
     }
 
-    /// For programs: numbers, and dates where they are such.
+    /// Returns JSON: numbers, and dates for times.
     pub(super) fn to_json(&self) -> Value {
         let number = |digits: &str| digits.parse::<f64>().ok().filter(|x| x.is_finite());
         json!({
@@ -69,7 +69,7 @@ impl CoordinateRange {
     }
 }
 
-/// `1`, `1..2`.
+/// Formats `1`, `1..2`.
 fn one_or_both(first: &str, between: &str, last: &str) -> String {
     if first == last { first.to_owned() } else { [first, between, last].concat() }
 }

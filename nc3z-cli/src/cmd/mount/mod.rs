@@ -16,7 +16,7 @@ use options::Settings;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Mounts.
+/// Mounts a source.
 pub(crate) fn run(args: &MountArgs) -> Result<Exit> {
     set_quiet(args.quiet);
     let settings = Settings::of(args)?;
@@ -28,15 +28,16 @@ pub(crate) fn run(args: &MountArgs) -> Result<Exit> {
     #[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
     {
         let _ = settings;
-        anyhow::bail!("this system has no FUSE that nc3z knows")
+        anyhow::bail!("nc3z does not support FUSE on this system")
     }
 }
 
-/// The view of a source. Its events go to the log.
+/// Makes the view of a source. Its events go to the log.
 fn view(source: &Path, is_file: bool, log: &Arc<Log>) -> Result<Arc<View>> {
     let told = Arc::clone(log);
     let options = ViewOptions::default()
-        // A command has a limit on the bytes it decodes. A mount must not have it: it serves for years.
+        // A command has a limit on the bytes that it decodes. A mount has no such limit, since it serves for
+        // years.
         .with_open(OpenOptions::default().with_registry(crate::plugins::registry()))
         .with_file_root(is_file)
         .with_log(move |event| told.event(event));

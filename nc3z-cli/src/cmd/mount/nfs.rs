@@ -1,4 +1,4 @@
-//! The same tree by NFS, for systems without FUSE.
+//! Serves the same tree by NFS, for systems without FUSE.
 
 use super::options::Settings;
 use super::view;
@@ -12,10 +12,10 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// Serves until a signal comes.
+/// Serves until a signal arrives.
 pub(super) fn run(args: &MountArgs, settings: &Settings, address: SocketAddr) -> Result<Exit> {
     if !address.ip().is_loopback() {
-        bail!("{address} is no loopback address: NFS would let everybody read who can connect");
+        bail!("{address} is not a loopback address: by NFS, any client could read the files");
     }
     let log = Arc::new(Log::open(settings.log.as_deref(), false)?);
     settings.set_cache();
@@ -29,7 +29,7 @@ pub(super) fn run(args: &MountArgs, settings: &Settings, address: SocketAddr) ->
     Ok(Exit::Done)
 }
 
-/// Returns how the address is mounted.
+/// Returns the commands for mounting the address.
 fn words(address: SocketAddr) -> String {
     let (ip, port) = (address.ip(), address.port());
     let options = format!("vers=3,tcp,port={port},mountport={port},ro,soft");

@@ -1,11 +1,12 @@
-//! Options of nc3z and of `mount`, read into one set of settings.
+//! Options of nc3z and of `mount`, combined to one set of settings.
 
 use crate::args::{MountArgs, parse_size};
 use anyhow::{Result, anyhow, bail};
 use nc3z_reader::cache::TileCache;
 use std::path::PathBuf;
 
-/// Options that `mount` hands on and that are its own, or that change nothing of a read-only mount without devices; it adds `rw` itself.
+/// Options that belong to `mount` itself but are passed on, or that have no effect on a read-only mount
+/// without devices. `mount` also adds `rw`.
 const PASSED_OVER: [&str; 23] = [
     "ro",
     "rw",
@@ -48,7 +49,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Gives the process's cache of tiles the size that was asked for.
+    /// Sets the size of the process's cache of tiles, if it was given.
     pub(super) fn set_cache(&self) {
         if let Some(cache) = self.cache {
             TileCache::process().set_budget(cache);
@@ -64,7 +65,7 @@ impl Settings {
             }
             ("log", Some(file)) => self.log = Some(file.into()),
             (name, None) if PASSED_OVER.contains(&name) => {}
-            // Options that systemd reads, and remarks.
+            // Options for systemd, and comments.
             (name, _) if name.starts_with("x-") || name == "comment" => {}
             _ => bail!("-o {option} is no option; there are allow_other, cache=SIZE, log=FILE and ro"),
         }

@@ -1,4 +1,4 @@
-//! A mount by FUSE: made, served until it is over, or handed to a process in the background.
+//! A mount by FUSE: creates it, and serves it until it ends, here or in a process in the background.
 
 use super::options::Settings;
 use super::view;
@@ -20,7 +20,7 @@ const READY: &str = "mounted";
 /// The interval at which the process checks for signals.
 const STEP: Duration = Duration::from_millis(200);
 
-/// Mounts.
+/// Creates a mount.
 pub(super) fn run(args: &MountArgs, settings: &Settings) -> Result<Exit> {
     let mountpoint = args.mountpoint.as_deref().context("a mount needs a place")?;
     check_mountpoint(mountpoint)?;
@@ -37,7 +37,7 @@ pub(super) fn run(args: &MountArgs, settings: &Settings) -> Result<Exit> {
         leave_terminal().context("leave the terminal")?;
     } else {
         let (source, place) = (args.source.display(), mounted.mountpoint().display());
-        tell!("nc3z: `{source}` is mounted at `{place}`; ^C or `fusermount3 -u` takes it away");
+        tell!("nc3z: `{source}` is mounted at `{place}`; ^C or `fusermount3 -u` unmounts it");
     }
     serve(&mounted, &log)?;
     Ok(Exit::Done)
@@ -64,7 +64,7 @@ fn advice(e: &std::io::Error) -> &'static str {
     }
 }
 
-/// Refuses a mount point that is none, before anything is opened.
+/// Refuses an invalid mount point, before anything is opened.
 fn check_mountpoint(mountpoint: &Path) -> Result<()> {
     let place = mountpoint.display();
     if is_stale(mountpoint) {
@@ -79,7 +79,8 @@ fn check_mountpoint(mountpoint: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Serves until the mount is over. A signal takes it from its place; what is open is served on, until it is closed or another signal comes.
+/// Serves until the mount has ended. A signal removes the mount from its path. Open files are served until
+/// they are closed or another signal arrives.
 fn serve(mounted: &Mounted, log: &Log) -> Result<()> {
     while !interrupted() {
         if mounted.wait(STEP) {
@@ -98,7 +99,7 @@ fn serve(mounted: &Mounted, log: &Log) -> Result<()> {
     Ok(())
 }
 
-/// Starts a process that serves the mount, and returns when it answers.
+/// Starts a process that serves the mount, and returns when the mount answers.
 fn in_background(args: &MountArgs, settings: &Settings, mountpoint: &Path) -> Result<Exit> {
     let program = std::env::current_exe().context("find this program")?;
     let mut command = Command::new(program);
@@ -121,7 +122,7 @@ fn in_background(args: &MountArgs, settings: &Settings, mountpoint: &Path) -> Re
     if line.trim_end() == READY {
         return Ok(Exit::Done);
     }
-    // It has said why.
+    // The process has reported the reason.
     child.wait().context("wait for the process in the background")?;
     Ok(Exit::Failed)
 }

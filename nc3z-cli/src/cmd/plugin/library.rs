@@ -1,4 +1,4 @@
-//! Where the plug-in's library is.
+//! Finds the plug-in's library.
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,8 @@ pub(super) const NAME: &str = if cfg!(target_os = "macos") { "libnc3z_udf.dylib"
 /// The variable that names the library.
 const VARIABLE: &str = "NC3Z_UDF_LIBRARY";
 
-/// The library: the one that is named, that of the environment, or the first of the usual places; an absolute path.
+/// Returns the library: the named one, that of the environment, or the first of the usual places; an absolute
+/// path.
 pub(super) fn find(named: Option<&Path>) -> Result<PathBuf> {
     let from_env = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(path) = named.map(Path::to_owned).or(from_env) {
@@ -26,7 +27,7 @@ pub(super) fn find(named: Option<&Path>) -> Result<PathBuf> {
     bail!("{NAME} was not found: {}; name it with --library or {VARIABLE}", places())
 }
 
-/// Beside the program, and in the library directory of its prefix.
+/// Returns the usual places: the program's directory, and the library directory of its prefix.
 fn candidates() -> Vec<PathBuf> {
     let Ok(program) = std::env::current_exe().and_then(|path| path.canonicalize()) else { return Vec::new() };
     let Some(folder) = program.parent() else { return Vec::new() };
@@ -37,7 +38,7 @@ fn candidates() -> Vec<PathBuf> {
     places.into_iter().map(|place| place.join(NAME)).collect()
 }
 
-/// The places that are searched, for messages.
+/// Returns the places that are searched, for messages.
 pub(super) fn places() -> String {
     let candidates: Vec<String> = candidates().iter().map(|path| super::super::shown(path)).collect();
     format!("looked for {}", candidates.join(", "))

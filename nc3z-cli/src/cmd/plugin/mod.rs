@@ -1,4 +1,4 @@
-//! `nc3z plugin`: the netCDF plug-in, named in `.ncrc`.
+//! `nc3z plugin`: adds the netCDF plug-in to `.ncrc`.
 
 mod library;
 mod ncrc;
@@ -13,14 +13,14 @@ use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Which versions of netCDF-C read the file that a plug-in is named in.
+/// The versions of netCDF-C that read the file with the plug-in.
 const VERSIONS: [&str; 3] = [
     "netCDF-C 4.10.1 and later load it from .ncrc",
     "netCDF-C 4.10.0 loads it from slots 0 to 2 only (`nc3z plugin install --slot 2`)",
     "netCDF-C 4.8.1 to 4.9.3 do not read .ncrc for it: `nc3z run -- COMMAND` (Linux)",
 ];
 
-/// Does what is asked.
+/// Runs the command.
 pub(crate) fn run(command: &PluginCommand) -> Result<Exit> {
     match command {
         PluginCommand::Install(args) => install(args),
@@ -29,7 +29,7 @@ pub(crate) fn run(command: &PluginCommand) -> Result<Exit> {
     }
 }
 
-/// The file: `.ncrc` in the directory that netCDF-C takes for the home directory.
+/// Returns the file `.ncrc`, in the directory that netCDF-C uses as home directory.
 fn place() -> Result<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let home = set("NCRCENV_HOME").or_else(|| set("HOME"));

@@ -1,13 +1,13 @@
-//! The file `.ncrc`: lines `key=value`. Lines that are not ours stay as they are, byte for byte.
+//! The file `.ncrc`: lines `key=value`. Lines of other programs are kept, byte for byte.
 
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// The first five bytes of an archive. Of the eight, netCDF-C can be told no more: the next ones end the line.
+/// The first five bytes of an archive. The file cannot contain all eight, since the next one is a line end.
 const MAGIC: &[u8] = b"\x89NC3Z";
-/// The line above ours.
+/// The line before ours.
 const TITLE: &[u8] = b"# nc3z: archives of classic netCDF files (nc3z plugin install)";
 
 /// The lines of the file.
@@ -16,24 +16,24 @@ pub(super) struct Ncrc {
     before: Option<Vec<u8>>,
 }
 
-/// The key that a slot's line of this kind has.
+/// Returns the key of a slot for this kind of line.
 fn key(slot: u8, kind: &str) -> String {
     format!("NETCDF.UDF{slot}.{kind}")
 }
 
-/// The entry point of a slot.
+/// Returns the entry point of a slot.
 fn entry_point(slot: u8) -> String {
     format!("nc3z_udf{slot}_init")
 }
 
-/// The value of a line, if it has this key.
+/// Returns the value of a line, if it has this key.
 fn value<'l>(line: &'l [u8], key: &str) -> Option<&'l [u8]> {
     let at = line.iter().position(|b| *b == b'=')?;
     (line[..at].trim_ascii().eq_ignore_ascii_case(key.as_bytes())).then(|| line[at + 1..].trim_ascii())
 }
 
 impl Ncrc {
-    /// Reads the file; none is an empty one.
+    /// Reads the file. A missing file counts as empty.
     pub(super) fn read(path: &Path) -> Result<Self> {
         let before = match fs::read(path) {
             Ok(bytes) => Some(bytes),
@@ -42,17 +42,17 @@ impl Ncrc {
         };
         let bytes = before.as_deref().unwrap_or_default();
         let mut lines: Vec<Vec<u8>> = bytes.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
-        // The text after the last line's end.
+        // Removes the empty text after the last line end.
         lines.pop_if(|last| last.is_empty());
         Ok(Ncrc { lines, before })
     }
 
-    /// The value of a key. Later lines count.
+    /// Returns the value of a key. Later lines take precedence.
     fn get(&self, key: &str) -> Option<&[u8]> {
         self.lines.iter().rev().find_map(|line| value(line, key))
     }
 
-    /// The library that is named for a slot.
+    /// Returns the library of a slot.
     pub(super) fn library_of(&self, slot: u8) -> Option<String> {
         self.get(&key(slot, "LIBRARY")).map(|path| String::from_utf8_lossy(path).into_owned())
     }
@@ -62,7 +62,7 @@ impl Ncrc {
         self.get(&key(slot, "INIT")) == Some(entry_point(slot).as_bytes())
     }
 
-    /// Takes out the lines of all slots that are ours.
+    /// Removes the lines of all our slots.
     pub(super) fn clear(&mut self) {
         let ours: Vec<u8> = (0..10).filter(|slot| self.is_ours(*slot)).collect();
         let is_ours = |line: &[u8]| {
@@ -74,7 +74,7 @@ impl Ncrc {
         self.lines.retain(|line| !is_ours(line));
     }
 
-    /// Names the library for a slot, and for no other one.
+    /// Sets the library for a slot, and removes it from others.
     pub(super) fn set(&mut self, slot: u8, library: &Path) -> Result<()> {
         let library = library.as_os_str().as_encoded_bytes();
         if library.iter().any(u8::is_ascii_control) || library.trim_ascii() != library {
@@ -91,7 +91,7 @@ impl Ncrc {
         Ok(())
     }
 
-    /// Writes the file, if it changes: into a new one that takes its place.
+    /// Writes the file if it changes, by replacing it with a new one.
     pub(super) fn write(&self, path: &Path) -> Result<bool> {
         let mut bytes = self.lines.join(&b'\n');
         if !self.lines.is_empty() {
@@ -108,7 +108,7 @@ impl Ncrc {
     }
 
     fn replace(&self, path: &Path, bytes: &[u8]) -> Result<()> {
-        // A link stays one.
+        // A symbolic link is kept.
         let target: PathBuf = if self.before.is_some() { path.canonicalize()? } else { path.to_owned() };
         let folder = target.parent().context("it has no directory")?;
         let mut file = tempfile::Builder::new().prefix(".ncrc-").tempfile_in(folder)?;
@@ -142,7 +142,7 @@ mod tests {
         assert!(ncrc.write(&path).unwrap());
         let installed = fs::read(&path).unwrap();
         assert!(installed.starts_with(other) && installed.ends_with(b"NETCDF.UDF9.MAGIC=\x89NC3Z\n"));
-        // The same again changes nothing; another slot takes the place of the first.
+        // Setting it again changes nothing; setting another slot replaces the first.
         let mut again = Ncrc::read(&path).unwrap();
         again.set(9, Path::new("/a/libnc3z_udf.so")).unwrap();
         assert!(!again.write(&path).unwrap());

@@ -1,10 +1,10 @@
-//! `nc3z run`: a program with the netCDF plug-in preloaded.
+//! `nc3z run`: runs a program with the netCDF plug-in preloaded.
 
 use crate::args::RunCommandArgs;
 use crate::exit::Exit;
 use anyhow::Result;
 
-/// Runs the program in the place of this one: its exit code is the program's.
+/// Replaces this process by the program, whose exit code becomes ours.
 #[cfg(unix)]
 pub(crate) fn run(args: &RunCommandArgs) -> Result<Exit> {
     use std::ffi::OsString;
@@ -31,13 +31,13 @@ pub(crate) fn run(args: &RunCommandArgs) -> Result<Exit> {
     let (program, rest) = args.command.split_first().expect("clap asks for one");
     let error = Command::new(program).args(rest).env("LD_PRELOAD", preload).exec();
     let name = super::super::shown(program.as_ref());
-    // As the shell has it: 127 where there is no such program, 126 where it cannot be run.
+    // As in a shell: 127 if there is no such program, 126 if it cannot be run.
     let code = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
     crate::output::report_error(None, &anyhow::Error::from(error).context(format!("run `{name}`")));
     std::process::exit(code);
 }
 
-/// Elsewhere there is no preloading.
+/// Other systems do not support preloading.
 #[cfg(not(unix))]
 pub(crate) fn run(_: &RunCommandArgs) -> Result<Exit> {
     refuse()

@@ -1,10 +1,10 @@
-//! A selection in pieces that fit in memory, in the order of the output.
+//! Divides a selection into pieces that fit in memory, in the order of the output.
 
 use anyhow::Result;
 use nc3z_look::selection::Selection;
 use nc3z_reader::Variable;
 
-/// Bytes of a block, unless a single element is longer.
+/// The length of a block in bytes, unless a single element is longer.
 const BLOCK_LEN: u64 = 64 << 20;
 
 /// Calls `sink` with the selection's big-endian bytes, block after block.
@@ -22,7 +22,7 @@ pub(crate) fn for_each(
     };
     let row = len / counts[dim];
     let mut rows = (BLOCK_LEN / row).max(1);
-    // Whole layers of tiles, so that few are decoded twice.
+    // Whole layers of tiles, so that few tiles are decoded twice.
     let layer = variable.tiling()?.rows_per_tile(dim);
     if rows > layer {
         rows -= rows % layer;

@@ -1,5 +1,6 @@
-//! A line for each value, before it each dimension's coordinate. `csv`: a column for each dimension, its index where it has no coordinate.
-//! `text` with coordinates: `lat[3]=-89.0 lon[4]=21.0 tas=1.5`, as ncks prints.
+//! Prints a line for each value, preceded by each dimension's coordinate. `csv` has a column for each
+//! dimension, with its index if it has no coordinate. `text` with coordinates prints `lat[3]=-89.0
+//! lon[4]=21.0 tas=1.5`, like ncks.
 
 use super::Sink;
 use super::items::{Items, show};
@@ -13,37 +14,37 @@ use nc3z_reader::{Dataset, Variable};
 use std::fmt::Write as _;
 use std::io::Write;
 
-/// How lines look.
+/// The format of lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
-    /// A line of heads; cells with commas between them.
+    /// A header line; cells separated by commas.
     Csv,
-    /// Each value with its name, blanks between them.
+    /// Each value with its name, separated by blanks.
     Named,
 }
 
-/// How coordinates are shown.
+/// The format of coordinates.
 #[derive(Debug, Clone, Copy)]
 struct Shown {
     decoded: bool,
-    /// What a missing value is.
+    /// The text of a missing value.
     nothing: &'static str,
 }
 
 /// The cells of one dimension.
 struct Column {
-    /// In front of the value, where values are named.
+    /// The text before the value, if values have names.
     name: Option<String>,
     /// The coordinate of the dimension, and its stored values at the selected indices.
     coordinates: Option<(Coordinate, Vec<u8>)>,
-    /// How these are shown.
+    /// The format of these values.
     shown: Shown,
-    /// Which of the selected indices is current, and how it reads.
+    /// The position of the current index among the selected ones, and its text.
     at: u64,
     cell: String,
 }
 
-/// Writes lines as items come.
+/// Writes lines as items arrive.
 pub(super) struct Csv<'o> {
     out: &'o mut dyn Write,
     items: Items<'o>,
@@ -51,7 +52,7 @@ pub(super) struct Csv<'o> {
     counts: Vec<u64>,
     selection: Selection,
     columns: Vec<Column>,
-    /// What stands between cells, and in front of the value.
+    /// The separator between cells, and before the value.
     between: char,
     value_name: Option<String>,
     line: String,
@@ -73,7 +74,7 @@ impl<'o> Csv<'o> {
         let dims = variable.dimensions().zip(&variable.header().dimensions);
         for (d, (dim, id)) in dims.enumerate().take(counts.len()) {
             heads.push(quoted(&text::name(&dim.name)));
-            // Times of another variable are no stored values of this dimension.
+            // Times from another variable are not stored values of this dimension.
             let found =
                 if shown.decoded { Coordinate::of(dataset, *id) } else { Coordinate::own(dataset, *id) };
             let coordinates = match found {
@@ -128,7 +129,7 @@ impl Sink for Csv<'_> {
             }
             line.push('\n');
             out.write_all(line.as_bytes())?;
-            // The next item's place: the last dimension runs fastest.
+            // Moves to the next item: the last dimension runs fastest.
             for d in (0..columns.len()).rev() {
                 let next = (columns[d].at + 1) % counts[d];
                 set(&mut columns[d], selection, d, next);
@@ -145,7 +146,7 @@ impl Sink for Csv<'_> {
     }
 }
 
-/// Goes to the `n`-th selected index of a dimension.
+/// Moves to the `n`-th selected index of a dimension.
 fn set(column: &mut Column, selection: &Selection, dim: usize, n: u64) {
     column.at = n;
     column.cell.clear();
@@ -163,7 +164,7 @@ fn set(column: &mut Column, selection: &Selection, dim: usize, n: u64) {
             let item = &values[at..at + len];
             let value = match &column.name {
                 _ if column.shown.decoded => Some(coordinate.value(item)),
-                // Values with names are for people, to whom a packed coordinate says nothing.
+                // Values with names are for people, who need unpacked coordinates.
                 Some(_) => coordinate.unpacked(item),
                 None => None,
             };
@@ -177,7 +178,7 @@ fn set(column: &mut Column, selection: &Selection, dim: usize, n: u64) {
     }
 }
 
-/// In quotes where a comma, a quote or a blank end asks for them.
+/// Returns a cell, in quotes if it has a comma, a quote, or a blank at an end.
 fn quoted(cell: &str) -> String {
     if cell.contains([',', '"']) || cell.trim() != cell {
         format!("\"{}\"", cell.replace('"', "\"\""))

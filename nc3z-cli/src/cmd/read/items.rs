@@ -1,4 +1,5 @@
-//! What one cell of the output is: a number, or, of text variables, a string from each row of the last dimension.
+//! The content of one cell of the output: a number, or for text variables a string from each row of the last
+//! dimension.
 
 use super::values;
 use crate::output::text;
@@ -8,19 +9,19 @@ use nc3z_format::decode_value::{Decoding, Value};
 use nc3z_look::selection::Selection;
 use nc3z_reader::Variable;
 
-/// Cuts a stream of bytes into items.
+/// Divides a stream of bytes into items.
 pub(super) struct Items<'a> {
     ty: NcType,
-    /// How numbers are shown, if not as they are stored.
+    /// The conversion of numbers; none for stored values.
     decoding: Option<&'a Decoding>,
-    /// Bytes of an item.
+    /// The length of an item in bytes.
     len: usize,
-    /// Beginning of an item that the next block ends.
+    /// The start of an item that the next block completes.
     rest: Vec<u8>,
 }
 
 impl<'a> Items<'a> {
-    /// The items of a selection, and their number along each dimension.
+    /// Returns the items of a selection, and their number along each dimension.
     pub(super) fn of(
         variable: &Variable,
         decoding: Option<&'a Decoding>,
@@ -34,17 +35,17 @@ impl<'a> Items<'a> {
         Ok((Items { ty, decoding: decoding.filter(|_| ty != NcType::Char), len, rest: Vec::new() }, counts))
     }
 
-    /// Type of the variable.
+    /// Returns the type of the variable.
     pub(super) fn ty(&self) -> NcType {
         self.ty
     }
 
-    /// How numbers are shown, if not as they are stored.
+    /// Returns the conversion of numbers; none for stored values.
     pub(super) fn decoding(&self) -> Option<&'a Decoding> {
         self.decoding
     }
 
-    /// Calls `sink` with each item that the next block ends.
+    /// Calls `sink` with each item that the next block completes.
     pub(super) fn cut(&mut self, mut bytes: &[u8], sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         if !self.rest.is_empty() {
             let missing = (self.len - self.rest.len()).min(bytes.len());
@@ -62,7 +63,7 @@ impl<'a> Items<'a> {
     }
 }
 
-/// Appends an item as plain text; control characters are escaped. A missing value is `nothing`.
+/// Appends an item as plain text, with control characters escaped. A missing value is printed as `nothing`.
 pub(super) fn show(out: &mut String, ty: NcType, decoding: Option<&Decoding>, nothing: &str, item: &[u8]) {
     match decoding.map(|decoding| decoding.value(item)) {
         Some(Value::Missing) => out.push_str(nothing),

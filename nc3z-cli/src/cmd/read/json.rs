@@ -1,4 +1,4 @@
-//! `json`: one object, the values as nested arrays; strings for text.
+//! Prints `json`: one object, with the values as nested arrays, and strings for text.
 
 use super::Sink;
 use super::items::Items;
@@ -12,10 +12,10 @@ use nc3z_reader::Variable;
 use serde_json::{Value, json};
 use std::io::Write;
 
-/// Empty rows that are printed at most.
+/// The maximal number of empty rows that are printed.
 const MOST_EMPTY: u64 = 1 << 20;
 
-/// Writes nested arrays as items come.
+/// Writes nested arrays as items arrive.
 pub(super) struct Json<'o> {
     out: &'o mut dyn Write,
     items: Items<'o>,
@@ -53,7 +53,8 @@ impl Sink for Json<'_> {
         let (ty, decoding) = (items.ty(), items.decoding());
         items.cut(&bytes, &mut |item| {
             text.clear();
-            // An array opens, and closes, with each dimension whose first, or last, item this is.
+            // Returns the number of dimensions for which this is the first, or the last, item: their arrays
+            // open, or close, here.
             let edges = |n: u64| {
                 let mut width = 1;
                 counts
@@ -87,7 +88,7 @@ impl Sink for Json<'_> {
 
     fn finish(&mut self) -> Result<()> {
         if self.done == 0 {
-            // Rows without numbers, or strings without characters: as many as there are, down to what is empty.
+            // Rows without numbers, or strings without characters, down to the empty dimension.
             let depth = self.counts.iter().position(|n| *n == 0).map_or(self.counts.len(), |d| d + 1);
             let rows =
                 self.counts[..depth].iter().filter(|n| **n > 0).fold(1_u64, |all, n| all.saturating_mul(*n));
@@ -101,7 +102,7 @@ impl Sink for Json<'_> {
     }
 }
 
-/// Nested arrays down to the dimension that is empty, or to empty strings.
+/// Writes nested arrays down to the empty dimension, or to empty strings.
 fn empty(out: &mut dyn Write, counts: &[u64]) -> Result<()> {
     let Some((n, inner)) = counts.split_first() else {
         out.write_all(b"\"\"")?;

@@ -1,4 +1,4 @@
-//! `text`: a line for each row of the last dimension, an empty line between planes.
+//! Prints `text`: a line for each row of the last dimension, and an empty line between planes.
 
 use super::Sink;
 use super::items::{Items, show};
@@ -9,12 +9,12 @@ use nc3z_look::selection::{Selection, elements};
 use nc3z_reader::Variable;
 use std::io::Write;
 
-/// Writes lines as items come.
+/// Writes lines as items arrive.
 pub(super) struct Lines<'o> {
     out: &'o mut dyn Write,
     items: Items<'o>,
     done: u64,
-    /// Items of a line, of a plane, of all.
+    /// The number of items of a line, of a plane, in all.
     row: u64,
     plane: u64,
     total: u64,
@@ -30,9 +30,9 @@ impl<'o> Lines<'o> {
     ) -> Result<Self> {
         let (items, counts) = Items::of(variable, decoding, selection)?;
         let mut inner = counts.iter().rev().copied();
-        // A string is a line of its own.
+        // A string has its own line.
         let row = if items.ty() == NcType::Char { 1 } else { inner.next().unwrap_or(1) };
-        // Where they do not fit, there are no items: some other dimension is empty.
+        // If the product overflows, there are no items: another dimension is empty.
         let plane = row.saturating_mul(inner.next().unwrap_or(1));
         Ok(Lines { out, items, done: 0, row, plane, total: elements(&counts), line: String::new() })
     }

@@ -1,4 +1,4 @@
-//! `npy`: NumPy's file format, little-endian, in C order; and `raw`, the bytes as they are.
+//! Writes `npy`: NumPy's file format, little-endian, in C order; and `raw`, the unchanged bytes.
 
 use super::Sink;
 use anyhow::{Result, bail};
@@ -6,24 +6,24 @@ use nc3z_format::NcType;
 use nc3z_format::decode_value::{Decoding, Shown, Value};
 use std::io::Write;
 
-/// Writes elements as they come, turned to little-endian or not.
+/// Writes elements as they arrive, converted to little-endian if required.
 pub(crate) struct Binary<'o> {
     out: &'o mut dyn Write,
-    /// Bytes of an element that is turned; 1 for none.
+    /// The length of an element whose bytes are reversed; 1 if they are not.
     turned: usize,
     decoding: Option<&'o Decoding>,
 }
 
-/// NumPy's word for a time that is missing.
+/// NumPy's value for a missing time.
 const NAT: i64 = i64::MIN;
 
 impl<'o> Binary<'o> {
-    /// The elements as they are.
+    /// Writes the unchanged elements.
     pub(super) fn raw(out: &'o mut dyn Write) -> Self {
         Binary { out, turned: 1, decoding: None }
     }
 
-    /// Behind the header that NumPy expects.
+    /// Writes the header that NumPy expects, followed by the elements.
     pub(crate) fn npy(
         out: &'o mut dyn Write,
         ty: NcType,
@@ -42,7 +42,7 @@ impl<'o> Binary<'o> {
         Ok(Binary { out, turned: ty.size(), decoding })
     }
 
-    /// Decoded elements, little-endian.
+    /// Returns decoded elements, little-endian.
     fn decoded(decoding: &Decoding, bytes: &[u8]) -> Result<Vec<u8>> {
         let mut out = Vec::with_capacity(bytes.len() * 2);
         let items = bytes.chunks_exact(decoding.ty().size());
@@ -101,7 +101,7 @@ impl Sink for Binary<'_> {
     }
 }
 
-/// NumPy's name of a type.
+/// Returns NumPy's name of a type.
 fn descr(ty: NcType) -> &'static str {
     match ty {
         NcType::Byte => "|i1",
@@ -118,10 +118,10 @@ fn descr(ty: NcType) -> &'static str {
     }
 }
 
-/// Magic, version, length, a Python dictionary; in all a multiple of 64 bytes. (NEP 1)
+/// Returns magic, version, length, and a Python dictionary; in total a multiple of 64 bytes. (NEP 1)
 fn header(descr: &str, counts: &[u64]) -> Vec<u8> {
     let shape = counts.iter().fold(String::new(), |all, n| format!("{all}{n}, "));
-    // One dimension needs the comma, `(3,)`; several do not mind it.
+    // A single dimension needs the comma, `(3,)`; several may have it.
     let dict = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({}), }}", shape.trim_end());
     let fixed = |len_size: usize| 8 + len_size;
     let padded = |len_size: usize| (fixed(len_size) + dict.len() + 1).next_multiple_of(64) - fixed(len_size);
@@ -131,7 +131,7 @@ fn header(descr: &str, counts: &[u64]) -> Vec<u8> {
         out.extend(len.to_le_bytes());
         usize::from(len)
     } else {
-        // Thousands of dimensions: version 2 has a longer length.
+        // With thousands of dimensions version 2 is needed, which has a longer length field.
         out.extend([2, 0]);
         out.extend(u32::try_from(padded(4)).unwrap_or(u32::MAX).to_le_bytes());
         padded(4)

@@ -1,12 +1,14 @@
-//! Values as text: the shortest digits that give the same number back.
+//! Formats values as text, with the fewest digits that give the same number again.
 
 use nc3z_format::NcType;
 use nc3z_format::decode_value::{Number, Value};
 use std::fmt::Write as _;
 
-/// Appends one number, big-endian in `bytes`. Floats keep a point or an exponent, so that they are told from integers.
+/// Appends one number, big-endian in `bytes`. Floats have a point or an exponent, so that they differ from
+/// integers.
 pub(crate) fn number(out: &mut String, ty: NcType, bytes: &[u8]) {
-    // As `Value` shows them, without the detour: it would take a tenth of the time of reading a variable of floats.
+    // The same text as of `Value`, but faster: that way would take a tenth of the time of reading a variable
+    // of floats.
     let _ = match stored(ty, bytes) {
         Value::Single(x) => write!(out, "{x:?}"),
         Value::Double(x) => write!(out, "{x:?}"),
@@ -18,7 +20,7 @@ pub(crate) fn number(out: &mut String, ty: NcType, bytes: &[u8]) {
     };
 }
 
-/// An element as it is stored.
+/// Returns a stored element.
 fn stored(ty: NcType, bytes: &[u8]) -> Value {
     #[expect(clippy::cast_possible_truncation, reason = "it is stored as a float")]
     match (ty, Number::of(ty, bytes)) {
@@ -28,7 +30,7 @@ fn stored(ty: NcType, bytes: &[u8]) -> Value {
     }
 }
 
-/// The same for JSON, which has no word for what is not finite: `"NaN"`, `"inf"`, `"-inf"` are strings.
+/// Appends one number as JSON. JSON has no infinities and NaN: `"NaN"`, `"inf"`, `"-inf"` are strings.
 pub(crate) fn json_number(out: &mut String, ty: NcType, bytes: &[u8]) {
     let begin = out.len();
     number(out, ty, bytes);
@@ -38,7 +40,7 @@ pub(crate) fn json_number(out: &mut String, ty: NcType, bytes: &[u8]) {
     }
 }
 
-/// A value that is shown, for JSON: `null` where it is missing, a string for a time.
+/// Appends a decoded value as JSON: `null` if it is missing, a string for a time.
 pub(super) fn json_value(out: &mut String, value: Value) {
     let _ = match value {
         Value::Missing => write!(out, "null"),
@@ -49,7 +51,7 @@ pub(super) fn json_value(out: &mut String, value: Value) {
     };
 }
 
-/// Text without the zero bytes that fill it up; bytes that are not UTF-8 as `\xff`.
+/// Returns text without its trailing zero bytes. Bytes that are not UTF-8 become `\xff`.
 pub(super) fn string(bytes: &[u8]) -> String {
     let end = bytes.iter().rposition(|b| *b != 0).map_or(0, |n| n + 1);
     let mut out = String::new();

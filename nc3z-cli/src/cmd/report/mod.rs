@@ -1,4 +1,5 @@
-//! `nc3z report`: a collection in one page: sizes, ratios, what costs most, what cannot be read. Headers and indices alone are read.
+//! `nc3z report`: writes a page about a collection: sizes, ratios, the largest variables, unreadable files.
+//! Reads only headers and indices.
 
 mod page;
 mod treemap;
@@ -17,15 +18,15 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
-/// What is known of one file.
+/// The facts about one file.
 struct File {
-    /// Its name below the directory.
+    /// Its name relative to the directory.
     name: String,
     bytes: u64,
     state: State,
 }
 
-/// What a file is.
+/// The kind of a file.
 enum State {
     Archive {
         original: u64,
@@ -33,25 +34,25 @@ enum State {
     },
     /// A classic file: not archived.
     Classic,
-    /// It cannot be read, and why.
+    /// It cannot be read, for this reason.
     Failed(String),
 }
 
-/// What a variable costs.
+/// The size of a variable.
 struct Cost {
     name: String,
     original: u64,
     stored: u64,
 }
 
-/// All that the page tells.
+/// The content of the page.
 struct Collection {
     name: String,
     files: Vec<File>,
     others: Vec<Other>,
 }
 
-/// Looks through a directory and writes the page.
+/// Examines a directory and writes the page.
 pub(crate) fn run(args: &CollectionReportArgs) -> Result<Exit> {
     if !args.directory.is_dir() {
         bail!("`{}` is no directory; a report is of a directory", args.directory.display());
@@ -81,7 +82,7 @@ pub(crate) fn run(args: &CollectionReportArgs) -> Result<Exit> {
         files.push(File { name, bytes, state });
         Ok(())
     })?;
-    // The page that is being written is one of them.
+    // The page itself, which is being written, is one of them.
     let others = found.others.into_iter().filter(|o| o.kind != Kind::Temporary).collect();
     let name = crate::cmd::shown(&args.directory);
     let collection = Collection { name, files, others };
@@ -93,7 +94,7 @@ pub(crate) fn run(args: &CollectionReportArgs) -> Result<Exit> {
     Ok(worst)
 }
 
-/// Looks at one file.
+/// Examines one file.
 fn look(job: &Job) -> Result<State> {
     let archive = match open_input(&job.input, &OpenArgs::default())? {
         Input::Classic(_) => return Ok(State::Classic),
@@ -127,7 +128,7 @@ impl Collection {
         self.files.iter().filter(|f| matches!(f.state, State::Classic))
     }
 
-    /// Variables of one name together: how many files, bytes before, bytes stored; the dearest first.
+    /// Returns variables by name: number of files, original bytes, stored bytes; the largest first.
     fn variables(&self) -> Vec<(&str, u64, u64, u64)> {
         let mut by_name: BTreeMap<&str, (u64, u64, u64)> = BTreeMap::new();
         for cost in self.archives().flat_map(|(_, _, variables)| variables) {

@@ -1,4 +1,5 @@
-//! Squarified treemaps: rectangles whose areas are as sizes are, as near to squares as can be (Bruls, Huizing, van Wijk, 2000).
+//! Squarified treemaps: rectangles with areas proportional to sizes, as close to squares as possible (Bruls,
+//! Huizing, van Wijk, 2000).
 
 /// A rectangle.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -10,7 +11,7 @@ pub(super) struct Rect {
 }
 
 impl Rect {
-    /// The same less a margin, and a strip at the top.
+    /// Returns the rectangle without a margin, and without a strip at the top.
     pub(super) fn inside(self, margin: f64, top: f64) -> Self {
         Rect {
             x: self.x + margin,
@@ -21,7 +22,7 @@ impl Rect {
     }
 }
 
-/// A place for each size; sizes are in descending order. Those that are zero have no area.
+/// Returns a rectangle for each size. Sizes must be in descending order. A size of zero has no area.
 pub(super) fn squarify(sizes: &[f64], mut room: Rect) -> Vec<Rect> {
     let total: f64 = sizes.iter().sum();
     let scale = if total > 0.0 { room.width * room.height / total } else { 0.0 };
@@ -41,7 +42,7 @@ pub(super) fn squarify(sizes: &[f64], mut room: Rect) -> Vec<Rect> {
     out
 }
 
-/// The worst ratio of sides in a row along `side`.
+/// Returns the largest ratio of sides in a row along `side`.
 fn worst(row: &[f64], side: f64) -> f64 {
     let sum: f64 = row.iter().sum();
     let (largest, smallest) =
@@ -53,7 +54,7 @@ fn worst(row: &[f64], side: f64) -> f64 {
     (side * largest / (sum * sum)).max(sum * sum / (side * smallest))
 }
 
-/// Lays a row along the shorter side, and gives the room that is left.
+/// Places a row along the shorter side, and returns the remaining rectangle.
 fn lay(row: &[f64], room: Rect, out: &mut Vec<Rect>) -> Rect {
     let sum: f64 = row.iter().sum();
     let Rect { mut x, mut y, width, height } = room;

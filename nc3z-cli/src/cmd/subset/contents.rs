@@ -1,4 +1,5 @@
-//! What goes into a subset: its variables, dimensions and attributes, and which values of the original they hold.
+//! The content of a subset: its variables, dimensions and attributes, and the values of the original that
+//! they contain.
 
 use crate::args::SubsetArgs;
 use crate::output::text;
@@ -9,18 +10,18 @@ use nc3z_look::selection::{Region, Request, Segment, Selection, regions};
 use nc3z_reader::{Dataset, Variable};
 use std::collections::{BTreeSet, HashMap};
 
-/// A subset before it has a place in a file.
+/// A subset before its layout in a file is known.
 pub(in crate::cmd) struct Contents {
-    /// The new header; what `arrange` sets is not set yet.
+    /// The new header, without the fields that `arrange` sets.
     pub(in crate::cmd) header: Header,
-    /// Records of the new file.
+    /// The number of records of the new file.
     pub(in crate::cmd) records: u64,
-    /// For each variable of the new file, the original's, and what of it is selected.
+    /// For each variable of the new file, the original's variable, and its selected part.
     pub(in crate::cmd) variables: Vec<(Variable, Selection)>,
 }
 
 impl Contents {
-    /// Finds the variables and what of them is selected. Reads nothing but coordinate variables.
+    /// Finds the variables and their selections. Reads only coordinate variables.
     pub(in crate::cmd) fn of(dataset: &Dataset, args: &SubsetArgs) -> Result<Self> {
         let old = dataset.header();
         let chosen = chosen_variables(old, args)?;
@@ -68,12 +69,12 @@ impl Contents {
         Ok(Contents { header, records, variables })
     }
 
-    /// True for a record variable.
+    /// Returns true for a record variable.
     pub(in crate::cmd) fn is_record(&self, id: VarId) -> bool {
         self.header.is_record(&self.header.variables[id.index()])
     }
 
-    /// Makes sure, before anything is written, that the file holds all that is selected.
+    /// Checks, before anything is written, that the file contains the whole selection.
     pub(in crate::cmd) fn check_present(&self) -> Result<()> {
         for (variable, selection) in &self.variables {
             for (slab, _) in selection.slabs() {
@@ -84,14 +85,14 @@ impl Contents {
     }
 }
 
-/// The variables named, with what belongs to them; all if none is named.
+/// Returns the named variables and related ones; all if none is named.
 fn chosen_variables(header: &Header, args: &SubsetArgs) -> Result<BTreeSet<VarId>> {
     let named = super::super::dump::named_variables(&args.variables, header)?;
     let Some(named) = named else { return Ok(header.variables().map(|(id, _)| id).collect()) };
     Ok(if args.no_coordinates { named } else { with_related(header, named) })
 }
 
-/// The dimensions of the new file: those of its variables, or, where no variable is named, all.
+/// Returns the dimensions of the new file: those of its variables, or, if no variable is named, all.
 fn kept_dimensions(header: &Header, args: &SubsetArgs, chosen: &BTreeSet<VarId>) -> Vec<DimId> {
     let all = (0_u32..).map(DimId).take(header.dimensions.len());
     let used = used_dimensions(header, chosen);
@@ -102,14 +103,14 @@ fn used_dimensions(header: &Header, chosen: &BTreeSet<VarId>) -> BTreeSet<DimId>
     chosen.iter().flat_map(|id| header.variables[id.index()].dimensions.iter().copied()).collect()
 }
 
-/// The regions that `--box` selects on the grids of the variables.
+/// Returns the regions that `--box` selects on the grids of the variables.
 fn regions_of(dataset: &Dataset, args: &SubsetArgs, chosen: &BTreeSet<VarId>) -> Result<Vec<Region>> {
     let Some(area) = &args.region else { return Ok(Vec::new()) };
     let variables: Vec<Variable> = chosen.iter().filter_map(|id| dataset.variable_at(*id)).collect();
     noted(|_| regions(dataset, &variables, area))
 }
 
-/// Each dimension that `-d` names is one of the selected variables.
+/// Checks that each dimension in `-d` belongs to one of the selected variables.
 fn check_names(header: &Header, args: &SubsetArgs, chosen: &BTreeSet<VarId>) -> Result<()> {
     let used = used_dimensions(header, chosen);
     for arg in args.dims.iter().filter(|_| !args.variables.is_empty()) {

@@ -1,4 +1,4 @@
-//! The line that a subset adds to the `history` attribute: when, by which program, how it was called.
+//! The line that a subset adds to the `history` attribute: time, program and command.
 
 use crate::cmd::url;
 use anyhow::{Result, bail};
@@ -12,23 +12,24 @@ pub(super) fn append(header: &mut Header) -> Result<()> {
     append_line(header, &line())
 }
 
-/// The line of this run.
+/// Returns the line of this run.
 pub(in crate::cmd) fn line() -> String {
     format!("{} nc3z {}: {}", time(now()), env!("CARGO_PKG_VERSION"), command())
 }
 
-/// The command of this run.
+/// Returns the command of this run.
 pub(in crate::cmd) fn command() -> String {
     let words = std::env::args_os().skip(1).map(|word| quoted(&without_secrets(&word.to_string_lossy())));
     format!("nc3z {}", words.collect::<Vec<_>>().join(" "))
 }
 
-/// The date and time of this moment.
+/// Returns the current date and time.
 pub(in crate::cmd) fn moment() -> String {
     time(now())
 }
 
-/// A word of the command, of a URL without its secrets: the file may be for everybody. An option's value may be one too.
+/// Returns a word of the command, with secrets of a URL removed: the file may be published. An option's value
+/// may be a URL, too.
 fn without_secrets(word: &str) -> String {
     match word.split_once('=').filter(|(option, _)| option.starts_with("--")) {
         Some((option, value)) => format!("{option}={}", url::shown(Path::new(value))),
@@ -48,7 +49,7 @@ fn append_line(header: &mut Header, line: &str) -> Result<()> {
             history.ty
         );
     }
-    // NULs at the end are an end, not text.
+    // NULs at the end are not text.
     let len = history.values.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);
     history.values.truncate(len);
     if history.values.last().is_some_and(|&b| b != b'\n') {
@@ -58,16 +59,16 @@ fn append_line(header: &mut Header, line: &str) -> Result<()> {
     Ok(())
 }
 
-/// Seconds since 1970; `SOURCE_DATE_EPOCH`, where set, makes outputs reproducible.
+/// Returns seconds since 1970. `SOURCE_DATE_EPOCH`, if set, makes outputs reproducible.
 fn now() -> u64 {
     let set = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse().ok());
     set.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()))
 }
 
-/// UTC as `2026-11-21T08:00:00Z`.
+/// Formats UTC as `2026-11-21T08:00:00Z`.
 fn time(seconds: u64) -> String {
     let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Days since 0000-03-01, in eras of 400 years, so that leap days come last.
+    // Days since 0000-03-01, in eras of 400 years, so that leap days are at the end.
     let day = days + 719_468;
     let (era, of_era) = (day / 146_097, day % 146_097);
     let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -79,7 +80,7 @@ fn time(seconds: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", second / 3_600, second / 60 % 60, second % 60)
 }
 
-/// A word as a shell would need it.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./,:=+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! Bundles: each member by its name, and whether the index and the ZIP's own directory say the same.
+//! Checks bundles: each member by its name, and whether the index agrees with the ZIP's own directory.
 
 use super::Outcome;
 use crate::args::{OpenArgs, VerifyArgs};
@@ -16,12 +16,12 @@ use serde_json::json;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// What there is to check: files and members by name, and what was found out of the bundles themselves.
+/// The files and members to check by name, and the findings about the bundles themselves.
 #[derive(Default)]
 pub(super) struct Expanded {
     pub(super) paths: Vec<PathBuf>,
     pub(super) bundles: Vec<Outcome>,
-    /// Bytes of all.
+    /// The total number of bytes.
     pub(super) total: u64,
 }
 
@@ -42,13 +42,14 @@ pub(super) fn expand(paths: Vec<PathBuf>, args: &VerifyArgs) -> Expanded {
     out
 }
 
-/// The members of a bundle by name, and what its index and its directory say differently; nothing of what is no bundle.
+/// Returns the members of a bundle by name, and differences between its index and its directory. None for a
+/// file that is not a bundle.
 fn members(path: &Path, args: &VerifyArgs) -> Result<Option<(Vec<PathBuf>, Vec<String>)>> {
     let by_name = || path.extension().is_some_and(|e| e == "zip" || e == "tar");
     let is_bundle = match url::of(path) {
         _ if stdin::is(path) || member::of(path).is_some() => false,
         Some(_) => by_name(),
-        // What cannot be opened is told by who checks it.
+        // A file that cannot be opened is reported when it is checked.
         None => {
             path.is_file() && source::open(path, false).is_ok_and(|s| Bundle::is_bundle(&s).unwrap_or(false))
         }
@@ -141,18 +142,19 @@ fn failed(path: &Path, e: anyhow::Error) -> Outcome {
     Outcome { path: path.to_owned(), exit: of_error(&e), lines: vec![], json, error: Some(e) }
 }
 
-/// The bytes of a member as the bundle has them; nothing of a file that is none.
+/// Returns the bytes of a member as stored in the bundle. None for a file that is not a member.
 pub(super) fn source(path: &Path, args: &VerifyArgs) -> Result<Option<SharedSource>> {
     let Some((file, name)) = member::of(path) else { return Ok(None) };
     let open = open_args(args);
     match member::open(&file, &open)?.member_as_stored(&name)? {
         Some(source) => Ok(Some(source)),
-        // With the names of those that there are.
+        // The error lists the existing members.
         None => member::source(path, &open),
     }
 }
 
-/// Checks a member that is no archive by the CRC-32 that the bundle has of it; nothing of archives and of files that are no members.
+/// Checks a member that is not an archive by the CRC-32 in the bundle. None for archives and for files that
+/// are not members.
 pub(super) fn plain_member(path: &Path, args: &VerifyArgs, progress: &Progress) -> Option<Outcome> {
     if let Some(outcome) = packed_member(path, args) {
         return Some(outcome);

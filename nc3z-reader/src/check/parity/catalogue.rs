@@ -70,7 +70,7 @@ impl<'a> Catalogue<'a> {
         }
     }
 
-    /// The payload of a packet as it stands in the file; none where it is damaged.
+    /// The payload of a packet as stored in the file, or `None` if it is damaged.
     fn packet(&self, number: u64) -> Result<Option<bytes::Bytes>> {
         let (offset, len) = (self.layout.packet_offset(number), self.layout.params.packet_len);
         if offset.checked_add(len).is_none_or(|end| end > self.source.len()) {
@@ -124,7 +124,7 @@ impl<'a> Catalogue<'a> {
         self.mended.keys().copied().collect()
     }
 
-    /// The bytes of the lost packets, as they should stand in the file.
+    /// The bytes of the lost packets, as they should be in the file.
     pub(super) fn mended(&self) -> impl Iterator<Item = (u64, Vec<u8>)> {
         self.mended
             .iter()

@@ -15,7 +15,7 @@ use std::ops::Range;
 /// Packets' worth of shards that are checked in one step, each about 4 MiB of the archive.
 const STEP: u64 = 64;
 
-/// What a check of the parity found.
+/// The result of a check of the parity.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ParityReport {
@@ -37,8 +37,8 @@ pub struct ParityReport {
     pub worst: u64,
     /// Bytes of the file behind what the parity covers: later generations, or a torn tail.
     pub uncovered: u64,
-    /// Why the archive would not be sound although every lost shard can be computed: damage that the parity does not cover, or that was
-    /// there when it was made. Only [`super::judge()`] finds out.
+    /// The reason why the archive would be unsound even with every lost shard computed: damage that the
+    /// parity does not cover, or damage that is older than the parity. Only [`super::judge()`] sets it.
     pub refused: Option<String>,
 }
 
@@ -162,10 +162,11 @@ fn has_damaged_slots(source: &SharedSource, layout: &ParityLayout) -> bool {
     source.read_into(0, &mut bytes).is_ok() && Superblock::slots(&bytes, &layout.params.salt).has_damage()
 }
 
-/// Checks every byte that this parity covers, and the parity itself. `monitor` is told of bytes of the archive.
+/// Checks every byte that this parity covers, and the parity itself. The progress in `monitor` counts bytes
+/// of the archive.
 ///
 /// # Errors
-/// The source cannot be read; so many packets are lost that the shards' checksums are; the monitor cancelled.
+/// The source cannot be read; too many packets are lost to read the shards' checksums; the monitor cancelled.
 pub fn check_at(
     source: &dyn ByteSource,
     layout: &ParityLayout,
@@ -238,8 +239,8 @@ pub(super) fn group_of(layout: &ParityLayout, shard: u64) -> u64 {
     }
 }
 
-/// Those of the shards from `first` on that have not the checksum they should have, or cannot be read. Neighbours are read together,
-/// unless the medium refuses a sector among them.
+/// Those of the shards from `first` on that have a wrong checksum or cannot be read. Adjacent shards are read
+/// together, unless the medium refuses a sector among them.
 fn lost_among(
     source: &dyn ByteSource,
     layout: &ParityLayout,
@@ -280,7 +281,7 @@ fn lost_among(
     Ok(lost)
 }
 
-/// The bytes of at most `most` shards that stand one behind the other, and inside the file.
+/// The bytes of at most `most` shards that follow each other inside the file.
 fn neighbours(layout: &ParityLayout, first: u64, most: usize, file_len: u64) -> Range<u64> {
     let begin = layout.shard_place(first).start;
     let mut end = begin;
@@ -294,7 +295,7 @@ fn neighbours(layout: &ParityLayout, first: u64, most: usize, file_len: u64) -> 
     begin..end
 }
 
-/// The checksum of a shard: what it lacks in length counts as zeros.
+/// The checksum of a shard. Missing bytes count as zeros.
 pub(super) fn shard_check(shard: &[u8], len: usize) -> u32 {
     let mut crc = crc32fast::Hasher::new();
     crc.update(shard);

@@ -1,4 +1,4 @@
-//! One group: what is lost of it, computed from what is there, a stripe of the shards' bytes at a time.
+//! Computes the lost members of one group from the remaining ones, a stripe of the shards' bytes at a time.
 
 use crate::error::Result;
 use crate::parallel;
@@ -23,7 +23,7 @@ pub(super) type Recovered = (Member, Vec<u8>);
 /// The lost members of a group; each has `len` bytes.
 ///
 /// # Errors
-/// More are lost than the group can lose; what `read` says.
+/// More members are lost than the group's parity can replace; errors of `read`.
 pub(super) fn recover(
     code: &Interleave,
     group: u64,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 const WINDOW: u64 = 1 << 20;
 /// No packet is longer.
 const MOST_PACKET: u64 = 4096;
-/// A file has packets of one parity, or of a few where parity was added again; more are somebody's invention.
+/// A file has packets of one parity, or of a few if parity was added again. More are a forgery.
 const MOST_CANDIDATES: usize = 16;
 
 /// Where an archive's parity is.
@@ -29,7 +29,7 @@ pub struct Located {
 }
 
 impl Located {
-    /// The source with the offsets that the archive had, and as parity sees it: the commit slots are zeros.
+    /// The source with the offsets that the archive had, as parity covers it: the commit slots are zeros.
     pub fn view(&self, source: &SharedSource) -> SharedSource {
         let mut view = Arc::clone(source);
         if self.missing > 0 {
@@ -39,7 +39,8 @@ impl Located {
     }
 }
 
-/// Where the archive's parity is, if it has any. Cheap where the archive opens; else the whole file is searched for packets.
+/// Finds the archive's parity, if it has any. This is cheap if the archive opens; otherwise the whole file is
+/// searched for packets.
 ///
 /// # Errors
 /// The source cannot be read; the archive has a parity section without one whole packet.
@@ -80,20 +81,21 @@ pub(crate) fn locate_section(
     found.map(|located| located.layout).ok_or_else(none)
 }
 
-/// What is looked for.
+/// The packets to search for.
 #[derive(Clone, Copy)]
 enum Want {
     /// The first packet of this salt, in its place.
     First(Salt),
     /// The newest generation that has packets in their places; of several claims, the one with the most.
     Newest,
-    /// The same, in a file that lost its beginning: packets stand anywhere, but all as far from their places.
+    /// The newest generation, in a file that lost its beginning: all packets are the same distance before
+    /// their places.
     Moved,
 }
 
 fn search(source: &dyn ByteSource, place: Range<u64>, want: Want) -> Result<Option<Located>> {
     let mut candidates: Vec<(Located, u64)> = Vec::new();
-    // Who fills a file with beginnings of packets shall not make us compute checksums for ever.
+    // A limit, because a file full of packet beginnings would otherwise cost checksums without end.
     let mut budget = source.len().saturating_mul(64);
     let mut begin = place.start;
     let mut skip = begin;
@@ -135,7 +137,8 @@ fn markers(window: &[u8], end: usize) -> impl Iterator<Item = usize> {
     memmem::find_iter(window, &PACKET_MARKER).take_while(move |&at| at < last)
 }
 
-/// A packet where it is wanted: in its place, or before it by what the file lost at its beginning.
+/// Returns a packet that is where `want` requires: in its place, or before it by the bytes that the file lost
+/// at its beginning.
 fn fits(packet: Packet, offset: u64, want: Want) -> Option<Located> {
     let missing = packet.layout.packet_offset(packet.number).checked_sub(offset)?;
     let mine = match want {
@@ -146,7 +149,8 @@ fn fits(packet: Packet, offset: u64, want: Want) -> Option<Located> {
     mine.then_some(Located { layout: packet.layout, missing })
 }
 
-/// Packets that claim a region far beyond the file would cost memory for nothing: what is not there cannot be mended.
+/// Refuses packets that claim a region far beyond the file. They would take memory, and missing bytes cannot
+/// be computed anyway.
 fn plausible(located: &Located, len: u64) -> bool {
     let most = len.saturating_mul(8).saturating_add(WINDOW);
     located.layout.params.archive_len <= most && located.missing <= most

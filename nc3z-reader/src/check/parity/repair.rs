@@ -1,4 +1,4 @@
-//! Mending: the right bytes of every lost place, and the proof that the whole is right again.
+//! Repair: the correct bytes of every lost place, and the proof that the whole is correct again.
 
 use super::catalogue::Catalogue;
 use super::check::{ParityReport, group_of, shard_check};
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// Bytes that are hashed at a time.
 const HASH_LEN: u64 = 1 << 20;
 
-/// What was mended.
+/// Counts of the repaired parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RepairedShards {
     /// Shards, of data and of parity.
@@ -26,12 +26,13 @@ pub struct RepairedShards {
     pub bytes: u64,
 }
 
-/// Computes what is lost of a source ([`ParityReport::view`]) and hands it to `write` as offset and bytes, in no order. Only lost shards and packets are handed out, each
-/// whole and with its recorded checksum: writing them over the damaged archive, in part or whole, never makes it worse.
+/// Computes the lost parts of a source ([`ParityReport::view`]) and passes them to `write` as offset and
+/// bytes, in no order. Only lost shards and packets are passed, each complete and with its recorded checksum.
+/// Writing them over the damaged archive, in part or all, never makes it worse.
 ///
 /// # Errors
-/// More damage than the parity can mend, before anything is handed out; shards that do not fit their checksums; the source cannot be
-/// read or is no longer what was checked; what `write` says.
+/// More damage than the parity can repair, before anything is passed; shards that do not fit their checksums;
+/// the source cannot be read or changed since the check; errors of `write`.
 pub fn repair(
     source: &dyn ByteSource,
     report: &ParityReport,

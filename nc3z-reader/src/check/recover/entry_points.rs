@@ -1,4 +1,5 @@
-//! What is needed before anything else can be found: the salt, the original's length, and the last trailer if there is one.
+//! The facts that all further steps need: the salt, the original's length, and the last trailer if there is
+//! one.
 
 use crate::error::{Error, Result};
 use crate::foreign::or_foreign;
@@ -20,19 +21,19 @@ use std::sync::Arc;
 /// Bytes looked at in one step when searching backwards.
 const SEARCH_LEN: u64 = 1 << 20;
 
-/// The facts that everything else hangs on.
+/// The facts on which all further steps depend.
 pub(crate) struct EntryPoints {
     /// The source; where the file lost its beginning, with the offsets it had.
     pub(crate) source: SharedSource,
-    /// What is to be told of an archive in the short form, whose long form the source is.
+    /// Facts about an archive in the short form. The source is then its long form.
     pub(crate) short: Option<ShortFacts>,
     /// Bytes missing before the file's first.
     pub(crate) missing: u64,
-    /// The superblock, or what is wrong with it.
+    /// The superblock, or its error.
     pub(crate) superblock: Result<Superblock>,
     /// The last valid trailer.
     pub(crate) trailer: Option<(u64, Trailer)>,
-    /// What the commit slots say; empty where they cannot be read.
+    /// The commit slots. Empty if they cannot be read.
     pub(crate) slots: CommitSlots,
     /// Says that a later generation than that trailer's is lost, where the slots name one, or cannot be read.
     pub(crate) lost: Option<Error>,
@@ -46,7 +47,7 @@ pub(crate) struct EntryPoints {
     pub(crate) head: Option<HeadFacts>,
 }
 
-/// What the superblock says of the head copy.
+/// The facts about the head copy in the superblock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HeadFacts {
     pub(crate) stored_len: u32,
@@ -63,11 +64,11 @@ impl HeadFacts {
 }
 
 impl EntryPoints {
-    /// Looks at both ends, and where need be at all between.
+    /// Reads both ends, and everything between them if necessary.
     ///
     /// # Errors
-    /// Unsupported: another format, a newer version, a feature this build lacks. Corrupt: nothing that says what the
-    /// salt is.
+    /// Unsupported: another format, a newer version, a feature this build lacks. Corrupt: no structure from
+    /// which the salt is known.
     pub(crate) fn find(source: &SharedSource, options: &OpenOptions) -> Result<Self> {
         let (source, short) = &expanded(source)?;
         let found = Self::find_in_long(source, options)?;
@@ -199,8 +200,8 @@ impl EntryPoints {
     }
 }
 
-/// The last trailer that is whole by its own salt: at the end, where it may say that the file lost its beginning, or before, in
-/// its own place. Gives the offset in the file.
+/// The last trailer that is valid under its own salt, with its offset in the file. It is at the end, where it
+/// may show that the file lost its beginning, or earlier, in its own place.
 fn last_trailer(source: &dyn ByteSource) -> Result<(Option<(u64, Trailer)>, Option<Error>)> {
     let len = source.len();
     let Some(last) = len.checked_sub(TRAILER_LEN as u64) else { return Ok((None, None)) };
@@ -227,7 +228,7 @@ fn last_trailer(source: &dyn ByteSource) -> Result<(Option<(u64, Trailer)>, Opti
             }
             bytes.copy_from_slice(&window[at..at + TRAILER_LEN]);
             match by_its_own_salt(&bytes) {
-                // One of an archive inside this one says that it stands elsewhere.
+                // The trailer of an archive inside this one names another place.
                 Ok(t) if t.archive_len == begin + (at + TRAILER_LEN) as u64 => {
                     return Ok((Some((begin + at as u64, t)), Some(error)));
                 }

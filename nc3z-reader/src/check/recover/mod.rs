@@ -1,8 +1,9 @@
-//! Opening what is damaged: the blocks are probed, and the index is rebuilt from them.
+//! Opens damaged archives: the blocks are probed, and the index is rebuilt from them.
 //!
-//! Every structure that is whole is used; what is not is replaced by what stands in for it: the second head copy for the first,
-//! the trailer's salt for the superblock's, chain definitions for the metadata, block headers, containers and constants lists for
-//! the index. Tiles of which nothing whole is left are *lost*. This module reads; writing a sound archive is the writer's.
+//! Every intact structure is used. Each damaged one is replaced by its substitute: the first head copy by the
+//! second, the superblock's salt by the trailer's, the metadata by chain definitions, the index by block
+//! headers, containers and constants lists. Tiles without any intact copy are *lost*. This module reads; the
+//! writer writes a sound archive.
 
 mod entry_points;
 mod head;
@@ -38,7 +39,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use target::{Probed, Target};
 
-/// How to recover.
+/// Options for recovery.
 #[derive(Debug, Clone, Default)]
 pub struct RecoverOptions {
     /// Limits, and whether reads give fill values for what is lost.
@@ -48,11 +49,11 @@ pub struct RecoverOptions {
     pub uncommitted: bool,
 }
 
-/// What was found on the way.
+/// A report on a recovery.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Recovered {
-    /// What is wrong with the structures, in words; empty where all are whole.
+    /// Messages about damaged structures. Empty if all are intact.
     pub notes: Vec<String>,
     /// Whole blocks by their headers.
     pub blocks: u64,
@@ -64,8 +65,8 @@ pub struct Recovered {
     pub has_trailer: bool,
     /// True where a whole commit block says what the newest generation holds, in the place of its trailer.
     pub has_commit: bool,
-    /// True where a later generation was committed than that trailer's, and its own is damaged: what is recovered may be an older state
-    /// of the file.
+    /// True if a later generation than that trailer's was committed, and its trailer is damaged: the
+    /// recovered state may be older than the newest.
     pub is_older: bool,
     /// The highest generation of a whole block.
     pub generation: u32,
@@ -100,7 +101,7 @@ impl Archive {
         Ok((Archive::of(inner), report))
     }
 
-    /// What can be said of a damaged archive without looking at its blocks: header, layout, and what index there is.
+    /// The parts of a damaged archive that do not need its blocks: header, layout, and the present index.
     pub(crate) fn skeleton(source: &SharedSource, options: &OpenOptions) -> Result<Self> {
         let points = EntryPoints::find(source, options)?;
         Ok(Archive::of(skeleton(&points, options, None, &mut Recovered::default())?))
@@ -112,7 +113,8 @@ impl Archive {
     }
 }
 
-/// Puts together what is whole of everything but the blocks, of the generation that a target is, or of that of the last trailer.
+/// Builds everything but the blocks from the intact structures, for the target's generation or that of the
+/// last trailer.
 fn skeleton(
     points: &EntryPoints,
     options: &OpenOptions,
@@ -203,7 +205,7 @@ fn skeleton(
     Ok(inner)
 }
 
-/// Makes a trailer say what a commit block says of its generation.
+/// Sets the fields of a trailer from the commit block of its generation.
 fn state_by_commit(trailer: &mut Trailer, generation: u32, commit: &Commit) {
     trailer.generation = generation;
     trailer.required &= !REQUIRED_LATER_HEAD;
@@ -216,7 +218,7 @@ fn state_by_commit(trailer: &mut Trailer, generation: u32, commit: &Commit) {
     };
 }
 
-/// The later head that counts: the one that the variable table names, or else the one that the commit block names.
+/// The later head that counts: the one in the variable table, otherwise the one in the commit block.
 fn later_head(
     source: &dyn ByteSource,
     trailer: &mut Trailer,
@@ -245,7 +247,7 @@ fn later_head(
         return Err(without_later_head(at, why));
     };
     let row = Row { array: ArrayId::HEADS, tile_count: 1, root: 0 };
-    // Blocks may lie behind what a trailer says.
+    // Blocks may be after the end that a trailer gives.
     let anywhere =
         Trailer { archive_len: source.len().saturating_add(TRAILER_LEN as u64), ..trailer.clone() };
     let later = read(&VariableTable::new(vec![row], vec![entry]), &anywhere)?;
@@ -255,13 +257,14 @@ fn later_head(
     Ok(later)
 }
 
-/// The last state of the file has a header of its own, and that is lost: nothing says what its tiles are of.
+/// The error for a lost later head: without the header of the last state, the meaning of its tiles is
+/// unknown.
 fn without_later_head(at: u64, why: &str) -> Error {
     let found = format!("lost: {why}; the last state cannot be read without it, generations before it can");
     FormatError::corrupt("trailer", at, "later head", "whole", found).into()
 }
 
-/// The value, or a note of what is wrong with it.
+/// Returns the value, or records its error as a note.
 fn keep<T>(result: Result<T>, report: &mut Recovered) -> Option<T> {
     result.map_err(|e| report.notes.push(e.with_causes())).ok()
 }
@@ -282,7 +285,7 @@ fn superblock(points: &EntryPoints) -> Superblock {
     }
 }
 
-/// What stands for a trailer where there is none: no digest, no features.
+/// The substitute for a missing trailer: no digest, no features.
 fn no_trailer(points: &EntryPoints) -> Trailer {
     Trailer {
         generation: 1,
@@ -302,7 +305,7 @@ fn no_trailer(points: &EntryPoints) -> Trailer {
     }
 }
 
-/// The blocks that count; takes the chains from those that define them.
+/// The blocks that count. Takes the chains from those that define them.
 fn counted(
     inner: &mut Inner,
     committed: Option<u32>,
@@ -342,7 +345,8 @@ fn counted(
     found
 }
 
-/// Marks tiles as lost that a generation changed and of which no block of it is left: an older tile never takes the place of one.
+/// Marks a tile as lost if a generation changed it and no block of that version remains. An older tile never
+/// replaces it.
 fn add_missing(
     inner: &Inner,
     missing: impl Iterator<Item = (u32, ArrayId, Range<u64>)>,
@@ -407,7 +411,8 @@ fn parse_chain(payload: &[u8], limits: &Limits) -> nc3z_format::Result<ChainSpec
     }
 }
 
-/// Makes index entries of blocks, of containers' members and of constants lists. Gives the generations of containers and lists that are damaged.
+/// Makes index entries of blocks, of containers' members and of constants lists. Returns the generations of
+/// damaged containers and lists.
 fn index(
     inner: &Inner,
     found: &[ProbedBlock],
@@ -417,7 +422,7 @@ fn index(
 ) -> Result<BTreeSet<u32>> {
     let mut lists = Vec::new();
     let mut damaged = BTreeSet::new();
-    // Every member costs bytes of its container; a directory of many more members than bytes is an author's joke.
+    // Every member costs bytes of its container. A directory with many more members than bytes is a forgery.
     let mut budget = inner.store.source.len();
     for block in found {
         if monitor.is_cancelled() {

@@ -1,7 +1,7 @@
 //! Blocks found without an index: every marker whose header checksum holds (`spec/archive.md`, "Probing").
 //!
-//! One pass over the bytes. A whole block is stepped over, so that nothing inside a payload is ever taken for a block, and the
-//! cost is linear in the length of the file whatever is in it.
+//! One pass over the bytes. The search continues after an intact block, so that nothing inside a payload is
+//! taken for a block. The cost is linear in the length of the file, for any content.
 
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
@@ -32,7 +32,7 @@ impl<'a> Probe<'a> {
         Probe { lenient, salt, at: begin, end: end.min(lenient.len()), window: Vec::new(), window_at: begin }
     }
 
-    /// The next whole header at or after the place reached. Everything up to its offset is no block.
+    /// The next intact header at or after the current place. The bytes before it are no block.
     ///
     /// # Errors
     /// A cancelled monitor.
@@ -47,7 +47,7 @@ impl<'a> Probe<'a> {
                 self.load();
                 continue;
             };
-            // As far as whole headers reach in the window.
+            // The last place in the window where a complete header fits.
             let last = self.window.len() - BLOCK_HEADER_LEN;
             let hit = (from..=last).step_by(8).find(|&at| self.window[at..at + 4] == BLOCK_MARKER);
             let Some(hit) = hit else {
@@ -69,14 +69,14 @@ impl<'a> Probe<'a> {
         Ok(None)
     }
 
-    /// Where the place reached is in the window, if a header that begins there is in it whole.
+    /// The position of the current place in the window, if the window has a complete header there.
     fn window_from(&self) -> Option<usize> {
         let from = usize::try_from(self.at.checked_sub(self.window_at)?).ok()?;
         (from.checked_add(BLOCK_HEADER_LEN)? <= self.window.len()).then_some(from)
     }
 
     fn load(&mut self) {
-        // After a step over a block a little is read first: most often the next header stands there.
+        // After a block only a few bytes are read first: the next header is usually there.
         let follows = self.at == self.window_at + self.window.len() as u64
             || self.window_at + self.window.len() as u64 > self.at;
         let want = if follows && !self.window.is_empty() { WINDOW_LEN } else { 4096 };

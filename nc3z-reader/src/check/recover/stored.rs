@@ -1,4 +1,4 @@
-//! Tiles as they are stored, checked and decoded once, so that a repair can carry them over without changing a bit.
+//! Tiles as they are stored, checked and decoded once, so that a repair can copy them without changing a bit.
 
 use crate::archive::Archive;
 use crate::error::Result;
@@ -24,7 +24,7 @@ pub enum StoredTile {
     Packed {
         /// Its chain.
         chain: u16,
-        /// What the chain made.
+        /// The output of the chain.
         bytes: Vec<u8>,
         /// CRC-32 of the decoded tile.
         decoded_crc: u32,
@@ -33,7 +33,7 @@ pub enum StoredTile {
     Block {
         /// Its chain.
         chain: u16,
-        /// What the chain made.
+        /// The output of the chain.
         payload: Bytes,
         /// Bytes once decoded.
         decoded_len: u32,
@@ -48,7 +48,7 @@ pub enum StoredTile {
 pub struct StoredContainer {
     /// Its chain.
     pub chain: u16,
-    /// What the chain made.
+    /// The output of the chain.
     pub payload: Bytes,
     /// Bytes once decoded.
     pub decoded_len: u32,
@@ -66,7 +66,7 @@ impl Archive {
     pub fn stored_container(&self, offset: u64) -> Result<StoredContainer> {
         let (store, near) = (&self.inner.store, Near::default());
         let place = || "packed container".to_owned();
-        // Decoded first: that also checks its place, its lengths and what it decodes to.
+        // Decoded first: this also checks the container's place, lengths and content.
         let decoded = store.container(offset, &near)?;
         let at = store.container_header(offset, &near)?.place;
         let bytes = store.read_block(&at, &near, &place)?;
@@ -143,7 +143,8 @@ impl Archive {
         }
     }
 
-    /// The definitions of the variable whose array has this number, of those whose blocks are whole, by number, and the numbers of those that are not.
+    /// The intact definitions of the variable whose array has this number, each with its number, and the
+    /// numbers of the damaged ones.
     pub fn stored_definitions(&self, variable: u32) -> (Vec<(u64, Bytes)>, Vec<u64>) {
         let array = ArrayId::definitions(variable);
         let count = self.definition_count(variable).min(MAX_DEFINITIONS);

@@ -1,5 +1,5 @@
-//! Which generation is rebuilt, and of which blocks: the newest that a whole trailer ends or, where that is lost, that a whole commit block describes
-//! (`spec/archive.md`, section 10).
+//! Chooses the generation to rebuild, and its blocks: the newest with an intact trailer or, if that is lost,
+//! with an intact commit block (`spec/archive.md`, section 10).
 
 use super::entry_points::EntryPoints;
 use super::probe::Probe;
@@ -15,9 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// All blocks of an archive whose headers are whole.
 pub(super) struct Probed {
-    /// But for those of commits, in the order of the file.
+    /// All blocks except commits, in the order of the file.
     pub(super) blocks: Vec<ProbedBlock>,
-    /// What commit blocks that are whole say, by generation.
+    /// The intact commit blocks, by generation.
     commits: BTreeMap<u32, Commit>,
     /// Blocks found of each generation.
     counts: BTreeMap<u32, u64>,
@@ -29,11 +29,11 @@ pub(super) struct Target {
     generation: u32,
     /// The generations whose blocks it refers to.
     chain: BTreeSet<u32>,
-    /// What its commit block says.
+    /// Its commit block.
     commit: Option<Commit>,
-    /// True where no trailer says what it holds, but its commit block does.
+    /// True if no trailer describes its content, but its commit block does.
     pub(super) is_by_commit: bool,
-    /// Where its later head stands, if it has one.
+    /// The place of its later head, if it has one.
     head: Option<IndexEntry>,
 }
 
@@ -73,7 +73,8 @@ impl Probed {
         Ok(found)
     }
 
-    /// Tiles that a generation of the target changed, of those generations that lost blocks, or have containers or lists that are `damaged`.
+    /// Tiles that a generation of the target changed, for those generations that lost blocks or have
+    /// `damaged` containers or lists.
     pub(super) fn missing<'a>(
         &'a self,
         target: &'a Target,
@@ -94,7 +95,7 @@ impl Probed {
 }
 
 impl Target {
-    /// The newest generation that can be told from those beside it.
+    /// The newest generation that can be distinguished from its neighbours.
     pub(super) fn choose(
         points: &EntryPoints,
         probed: &Probed,
@@ -104,7 +105,7 @@ impl Target {
         let by_trailer = points.trailer.as_ref().map(|(_, trailer)| trailer.generation);
         let by_slot = points.slots.newest().map(|slot| slot.generation);
         let first = probed.counts.keys().next().copied().unwrap_or(1);
-        // What a slot names has been committed, whether its trailer is whole or not.
+        // A generation that a slot names has been committed, whether its trailer is intact or not.
         let most = match by_trailer {
             Some(last) if !options.uncommitted => by_slot.unwrap_or(last).max(last),
             _ => u32::MAX,
@@ -119,7 +120,8 @@ impl Target {
         };
         let beyond: Vec<u32> = probed.counts.keys().copied().filter(|&g| g > generation).collect();
         report.uncommitted = beyond.iter().map(|g| probed.counts[g]).sum();
-        // A commit that did not finish is no version that is lost; without a trailer or a slot, nobody knows which it is.
+        // An unfinished commit is no lost version. Without a trailer or a slot the two cannot be
+        // distinguished.
         let is_known = by_slot.is_some() || (by_trailer.is_some() && points.superblock.is_ok());
         // Without its tags or its parity it is the same file.
         let version = match points.lost.as_ref().map(Error::kind) {
@@ -174,18 +176,19 @@ impl Target {
         }
     }
 
-    /// Whether blocks of this generation count.
+    /// Returns true if blocks of this generation count.
     pub(super) fn has(&self, generation: u32) -> bool {
         self.chain.contains(&generation)
     }
 
-    /// The commit block of the generation, where that alone says what it holds.
+    /// The commit block of the generation, if only the commit block describes its content.
     pub(super) fn by_commit(&self) -> Option<(u32, &Commit)> {
         let commit = self.commit.as_ref().filter(|_| self.is_by_commit);
         commit.map(|commit| (self.generation, commit))
     }
 
-    /// The index entry of the later head that the commit block names; `None` where the head is the head copy, or nothing says which it is.
+    /// The index entry of the later head that the commit block names. `None` if the head is the head copy, or
+    /// if the head is unknown.
     pub(super) fn head(&self) -> Option<IndexEntry> {
         self.head
     }

@@ -1,4 +1,5 @@
-//! Blocks in walk order: header after header, payloads in parallel, the padding behind each.
+//! Checks blocks in the order of the file: each header, the payloads in parallel, and the padding after each
+//! block.
 
 use super::report::{Raw, Structure};
 use crate::check::recover::Probe;
@@ -23,21 +24,22 @@ thread_local! {
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What a walk over blocks found.
+/// The result of a walk over blocks.
 #[derive(Default)]
 pub(super) struct Walked {
     pub(super) blocks: u64,
     pub(super) findings: Vec<Raw>,
 }
 
-/// What the trailer of a generation says of its blocks.
+/// The facts that the trailer of a generation gives about its blocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Expected {
     pub(super) generation: u32,
     pub(super) lossy: bool,
 }
 
-/// Checks the blocks of a range: of a generation, where they follow each other without a gap, or of none that is known.
+/// Checks the blocks of a range: blocks of one generation, which follow each other without a gap, or blocks
+/// of unknown generations.
 pub(super) fn walk(
     source: &SharedSource,
     salt: Salt,
@@ -77,7 +79,7 @@ pub(super) fn walk(
     Ok(walked)
 }
 
-/// A stretch without a whole header where there should be one.
+/// The finding for a range without an intact header where one should be.
 fn no_block(source: &dyn ByteSource, salt: Salt, bytes: Range<u64>, generation: Option<Expected>) -> Raw {
     let mut header = [0; BLOCK_HEADER_LEN];
     let read = source.read_into(bytes.start, &mut header);
@@ -95,7 +97,7 @@ fn no_block(source: &dyn ByteSource, salt: Salt, bytes: Range<u64>, generation: 
 }
 
 impl Expected {
-    /// What is wrong with a whole header, if it is none of such a generation.
+    /// The reason why an intact header does not belong to this generation, if it does not.
     fn contradicts(self, found: &ProbedBlock) -> Option<String> {
         let h = &found.header;
         if h.generation != self.generation {
@@ -159,7 +161,7 @@ fn check_group(
     }
     buffer.resize(usize::try_from(len).expect("at most GROUP_LEN"), 0);
     if source.read_into(bytes.start, buffer).is_err() {
-        // One by one, to tell what can be read from what cannot.
+        // Block by block, to separate readable blocks from unreadable ones.
         return group.iter().flat_map(|(found, next)| check_block(source, found, *next, buffer)).collect();
     }
     let at = |offset: u64| usize::try_from(offset - bytes.start).expect("inside the group");

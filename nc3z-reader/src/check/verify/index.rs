@@ -1,5 +1,5 @@
-//! The index against the blocks: every page is the one it should be, every entry leads to a block whose header says the same.
-//! Damage that the walk found is given the tiles that the index says were there.
+//! Compares the index with the blocks: every page is the right one, and every entry points to a block whose
+//! header agrees. Damage found by the walk is assigned to the tiles that the index places there.
 
 use super::report::{Findings, Raw, Report, Structure};
 use crate::archive::Archive;
@@ -19,7 +19,7 @@ use std::ops::Range;
 /// A run of tiles that are marked as lost.
 type Lost = Vec<(ArrayId, Range<u64>)>;
 
-/// Checks all entries; gives the tiles that are recorded as lost.
+/// Checks all entries. Returns the tiles that are recorded as lost.
 pub(super) fn check(
     archive: &Archive,
     report: &mut Report,
@@ -66,7 +66,7 @@ struct Check<'a> {
     monitor: &'a dyn Monitor,
 }
 
-/// What was found in a part of the entries.
+/// The result for a part of the entries.
 #[derive(Default)]
 struct Outcome {
     entries: u64,
@@ -94,13 +94,14 @@ impl Outcome {
     }
 }
 
-/// Tiles below a page of a level.
+/// The number of tiles below a page of a level.
 fn reach(level: u16) -> u64 {
     (0..level).fold(LEAF_ENTRIES, |n, _| n.saturating_mul(FANOUT))
 }
 
 impl Check<'_> {
-    /// A page and all below it. A damaged one is a finding, and the next one is looked at.
+    /// Checks a page and all pages below it. A damaged page is a finding, and the check continues with the
+    /// next page.
     fn page(&self, offset: u64, level: u16, first: u64, outcome: &mut Outcome) -> Result<()> {
         if self.monitor.is_cancelled() {
             return Err(Error::interrupted());
@@ -159,7 +160,7 @@ impl Check<'_> {
         Ok(bytes)
     }
 
-    /// One entry. `container` is the last container whose header was looked at.
+    /// Checks one entry. `container` is the last container whose header was checked.
     fn entry(&self, tile: u64, entry: &IndexEntry, container: &mut Option<u64>, outcome: &mut Outcome) {
         outcome.entries += 1;
         let tiles = tile..tile + 1;
@@ -192,7 +193,7 @@ impl Check<'_> {
         }
     }
 
-    /// The block header that an entry leads to.
+    /// Checks the block header that an entry points to.
     fn header(&self, tile: u64, entry: &IndexEntry) -> Result<()> {
         let (IndexEntry::Stored { offset, .. } | IndexEntry::Packed { offset, .. }) = *entry else {
             return Ok(());

@@ -1,5 +1,5 @@
-//! Checks of a whole archive. They walk the file, not only the index: every byte is covered by some check, so that damage is
-//! found before it is needed, and named by what it belongs to.
+//! Checks of a whole archive. They cover every byte of the file, not only the index, so that damage is found
+//! before it matters. A finding names the structure and the data that it affects.
 //!
 //! [`quick`] compares every stored byte with its checksum and decodes nothing; [`deep`] also decodes every tile and rebuilds the
 //! original's digest. Both go on after a finding.
@@ -26,18 +26,19 @@ use report::{Findings, Raw};
 use std::sync::Arc;
 use walk::Walk;
 
-/// Compares every byte of the archive with the checksum or the rule that covers it, and the index with the blocks. Work is shared
-/// among the threads of rayon's current pool; `monitor` is told of the archive's bytes.
+/// Compares every byte of the archive with its checksum or rule, and the index with the blocks. The work is
+/// shared among the threads of rayon's current pool. The progress in `monitor` counts the archive's bytes.
 ///
 /// # Errors
-/// No archive of a version that this build reads; a cancelled monitor. What is wrong with the archive is in the report.
+/// No archive of a version that this build reads; a cancelled monitor. Damage of the archive is in the
+/// report.
 pub fn quick(source: &SharedSource, options: &OpenOptions, monitor: &dyn Monitor) -> Result<Report> {
     Ok(check(source, options, monitor)?.0)
 }
 
-/// The same, then decodes every tile and, if all are sound, rebuilds the original and compares its digest; compares the index with what containers say of
-/// their members. `monitor` is told of
-/// the archive's bytes, then of the original's.
+/// As [`quick`]. Then decodes every tile and, if all are sound, rebuilds the original and compares its
+/// digest. Also compares the index with the containers' own lists of members. The progress in `monitor`
+/// counts the archive's bytes, then the original's.
 ///
 /// # Errors
 /// As [`quick`].
@@ -45,7 +46,7 @@ pub fn deep(source: &SharedSource, options: &OpenOptions, monitor: &dyn Monitor)
     let (mut report, archive) = check(source, options, monitor)?;
     if let Some(archive) = archive {
         deep::check(&archive, &mut report, monitor)?;
-        // Of an index that is damaged, worse is known, and what it claims has no end.
+        // For a damaged index the important findings are known, and its claims may be unlimited.
         if report.findings.is_empty() {
             members::check(&archive, &mut report, monitor)?;
         }
@@ -53,7 +54,7 @@ pub fn deep(source: &SharedSource, options: &OpenOptions, monitor: &dyn Monitor)
     Ok(report)
 }
 
-/// The first thing that a quick check finds, in words; nothing where the archive is sound.
+/// The first finding of a quick check as a message, or nothing if the archive is sound.
 ///
 /// # Errors
 /// As [`quick`].
@@ -66,7 +67,7 @@ pub(crate) fn first_finding(
     Ok(report.findings.first().map(|f| format!("{}: {}", f.structure.name(), f.message)))
 }
 
-/// The quick check; gives the archive too, if it opens as archives do.
+/// The quick check. Also returns the archive, if it opens normally.
 fn check(
     source: &SharedSource,
     options: &OpenOptions,
@@ -74,7 +75,8 @@ fn check(
 ) -> Result<(Report, Option<Archive>)> {
     let (mut report, archive) = inspect(source, options, monitor)?;
     if !report.is_sound() {
-        // What can be repaired is told by all shards, not by the parity's own alone.
+        // Only a check of all shards shows whether parity can repair the archive. The parity's own shards are
+        // not enough.
         report.parity = match parity::judge(source, options, monitor) {
             Err(e) if e.is_interrupted() => return Err(e),
             found => found.ok().flatten(),
@@ -83,7 +85,7 @@ fn check(
     Ok((report, archive))
 }
 
-/// The same, but for whether parity repairs what was found.
+/// As [`check`], without the answer whether parity can repair the findings.
 fn inspect(
     source: &SharedSource,
     options: &OpenOptions,
@@ -95,7 +97,7 @@ fn inspect(
         Ok(walk) => walk.run()?,
         Err(e) if e.is_unsupported() => return Err(e),
         Err(e) => {
-            // Neither end says anything, or no directory: nothing that follows would make sense.
+            // Both ends or the directory are unreadable: no further check makes sense.
             let mut start = [0; 16];
             let short = source.read_into(0, &mut start).is_ok() && is_short(&start);
             report.findings.push(Finding {
@@ -113,15 +115,15 @@ fn inspect(
     match &opened {
         Ok(archive) => lost = index::check(archive, &mut report, &mut findings, monitor)?,
         Err(e) if e.is_unsupported() => return Err(opened.expect_err("it is an error")),
-        // Its bytes are as they were written, but make no sense.
+        // Its bytes are as they were written, but invalid.
         Err(e) if findings.is_empty() => findings.push(Structure::Index, 0..0, e.with_causes()),
         Err(_) => {}
     }
-    // Where it does not open, the head alone still says which variable a block is of.
+    // If the archive does not open, the head alone still names the variable of a block.
     let words = opened.as_ref().ok().cloned().or_else(|| Archive::skeleton(source, &strict).ok());
     report.more = findings.more;
     report.findings = findings.all.into_iter().map(|raw| named(raw, words.as_ref())).collect();
-    // What is wrong in the long form is told by its place in the file.
+    // Findings in the long form are reported with their place in the file.
     if let Ok((_, Some(short))) = expanded(source) {
         let of_long = report.findings.iter_mut().filter(|f| f.structure != Structure::ShortForm);
         of_long.for_each(|f| f.bytes = short.in_file(&f.bytes));

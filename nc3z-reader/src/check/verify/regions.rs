@@ -71,7 +71,7 @@ impl Walk<'_> {
             self.findings.push(Structure::Section(SectionKind::Parity), range, words);
         }
         let generation = |r: &ParityReport| r.layout.params.generation;
-        // One that a later generation has no more is history.
+        // A parity that a later generation no longer has is not reported.
         let counts = self.parity == Some(entry.offset);
         if counts && self.report.parity.as_ref().is_none_or(|known| generation(known) < generation(&report)) {
             self.report.parity = Some(report);
@@ -103,7 +103,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Checks each page of a section of index pages by itself.
+    /// Checks each page of a section of index pages separately.
     fn pages(&mut self, bytes: Range<u64>) -> Result<()> {
         if self.monitor.is_cancelled() {
             return Err(Error::interrupted());
@@ -141,7 +141,7 @@ impl Walk<'_> {
     }
 }
 
-/// Hears nothing of progress, which is told for whole regions.
+/// Passes cancellation but no progress, since progress is reported for whole regions.
 struct Quiet<'a>(&'a dyn Monitor);
 
 impl Monitor for Quiet<'_> {
@@ -161,7 +161,7 @@ fn bad_page(source: &dyn ByteSource, salt: Salt, at: u64) -> Option<String> {
     .map(|e| e.with_causes())
 }
 
-/// Reads a range piece by piece until `sink` has had enough.
+/// Reads a range piece by piece, until `sink` stops it.
 pub(super) fn pieces(
     source: &dyn ByteSource,
     bytes: &Range<u64>,

@@ -1,4 +1,4 @@
-//! What a check found.
+//! The report of a check.
 
 use crate::check::parity::ParityReport;
 use crate::place::TilePlace;
@@ -6,12 +6,12 @@ use crate::restore::Restored;
 use nc3z_format::archive::{ArrayId, SectionKind};
 use std::ops::Range;
 
-/// What a byte of an archive belongs to.
+/// The structures to which bytes of an archive belong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Structure {
     /// The first 160 bytes.
     Superblock,
-    /// What the superblock says of the newest generations.
+    /// The entries for the newest generations in the superblock.
     CommitSlots,
     /// Prefix and directory of an archive in the short form.
     ShortForm,
@@ -29,9 +29,9 @@ pub enum Structure {
     SectionTable,
     /// The last 128 bytes, or those of an older generation.
     Trailer,
-    /// What follows the last whole trailer.
+    /// The bytes after the last intact trailer.
     Tail,
-    /// What the index says, where its bytes are as they were written.
+    /// The content of the index, if its bytes are as they were written.
     Index,
     /// A tile that does not decode, though its stored bytes are as they were written.
     Tile,
@@ -40,7 +40,7 @@ pub enum Structure {
 }
 
 impl Structure {
-    /// What it is called.
+    /// The name of the structure in messages.
     pub fn name(self) -> &'static str {
         match self {
             Structure::Superblock => "superblock",
@@ -65,13 +65,13 @@ impl Structure {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Finding {
-    /// What it is wrong with.
+    /// The structure that is wrong.
     pub structure: Structure,
     /// Which bytes of the archive the finding is about; empty where it is about none in particular.
     pub bytes: Range<u64>,
-    /// What is wrong.
+    /// A message about the error.
     pub message: String,
-    /// What of the user's data is touched.
+    /// The affected parts of the user's data.
     pub places: Vec<TilePlace>,
 }
 
@@ -87,7 +87,7 @@ pub struct Undecoded {
     pub why: String,
 }
 
-/// What a check found.
+/// The report of a check.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Report {
@@ -108,7 +108,7 @@ pub struct Report {
     pub not_decoded: Vec<Undecoded>,
     /// The reason why a deep check could not rebuild the original, though nothing was found wrong.
     pub not_rebuilt: Option<String>,
-    /// What is wrong; empty for a sound archive.
+    /// All errors found. Empty for a sound archive.
     pub findings: Vec<Finding>,
     /// Findings beyond those listed.
     pub more: u64,

@@ -23,7 +23,7 @@ use std::sync::Arc;
 const COMPARED_OF_FILE: u64 = 64;
 const COMPARED_FLOOR: u64 = 1 << 30;
 
-/// A part of the file that something is known of.
+/// A part of the file with known content.
 pub(super) struct Region {
     pub(super) bytes: Range<u64>,
     pub(super) kind: Kind,
@@ -78,7 +78,7 @@ impl<'a> Walk<'a> {
         Ok(Walk { source, points, options, report, findings, monitor, regions, named, parity: None })
     }
 
-    /// Walks the file; gives the source with the offsets that the archive had.
+    /// Walks the file. Returns the source with the offsets that the archive had.
     pub(super) fn run(mut self) -> Result<SharedSource> {
         let len = self.source.len();
         self.short_form();
@@ -91,7 +91,7 @@ impl<'a> Walk<'a> {
             if region.bytes.start > at {
                 self.zeros(at..region.bytes.start)?;
             } else if region.bytes.start < at && !region.bytes.is_empty() {
-                // Not checked: were it, a file could ask for the same bytes to be read over and over.
+                // Not checked: otherwise a file could make the reader read the same bytes repeatedly.
                 let words = format!("two structures claim bytes from {}", region.bytes.start);
                 self.findings.push(Structure::Index, region.bytes.clone(), words);
                 at = at.max(region.bytes.end);
@@ -104,7 +104,8 @@ impl<'a> Walk<'a> {
         Ok(self.source)
     }
 
-    /// What the file of an archive in the short form has too few or too many. All else is checked in the long form.
+    /// Reports the bytes that are missing or surplus in an archive in the short form. All else is checked in
+    /// the long form.
     fn short_form(&mut self) {
         let Some(short) = self.points.short.clone() else { return };
         let end = short.stored_len + short.missing - short.extra;
@@ -121,7 +122,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Superblock, last trailer, and what lies beyond them.
+    /// Superblock, last trailer, and the bytes outside of them.
     fn ends(&mut self) {
         let len = self.source.len();
         let start = 0..(SUPERBLOCK_LEN as u64).min(len);
@@ -173,7 +174,7 @@ impl<'a> Walk<'a> {
     fn generations(&mut self) -> Result<()> {
         let mut next = self.points.trailer.clone();
         if next.is_none() {
-            // Blocks follow the head, up to nobody knows where.
+            // Blocks follow the head, up to an unknown end.
             let begin = self
                 .points
                 .head
@@ -197,7 +198,7 @@ impl<'a> Walk<'a> {
 
     fn generation(&mut self, at: u64, trailer: &Trailer) {
         self.done(at..at + TRAILER_LEN as u64);
-        // Of a file that lost its beginning, what is left.
+        // The remaining part of a file that lost its beginning.
         let begin = trailer.blocks_begin.max(align8(self.points.missing)).min(trailer.blocks_end);
         let blocks = begin..trailer.blocks_end;
         let lossy = trailer.required & REQUIRED_LOSSY != 0;
@@ -225,7 +226,7 @@ impl<'a> Walk<'a> {
             }
             Err(e) => {
                 self.findings.push(Structure::SectionTable, table.clone(), e.with_causes());
-                // What it should name cannot be checked.
+                // The sections in the table are unknown and cannot be checked.
                 let unknown = trailer.blocks_end..trailer.sections_offset;
                 self.report.unchecked += unknown.end - unknown.start;
                 self.done(unknown);
@@ -254,7 +255,7 @@ impl<'a> Walk<'a> {
             Err(e) => {
                 self.findings.push(Structure::Trailer, bytes.clone(), e.with_causes());
                 self.done(bytes.clone());
-                // Nothing says what lies before it, but blocks can be found.
+                // The content before it is unknown, but blocks can be found.
                 let begin = self
                     .points
                     .head
@@ -265,7 +266,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Looks for blocks in what no structure claims of a range, as far as it is known.
+    /// Searches for blocks in the parts of a range that no known structure claims.
     fn unknown(&mut self, bytes: Range<u64>) {
         let inside = |r: &Region| bytes.start < r.bytes.end && r.bytes.start < bytes.end;
         let mut known: Vec<Range<u64>> =
@@ -283,7 +284,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The head copy, as the superblock has it, or as a second copy has it; and all copies against each other.
+    /// Checks the head copy, as the superblock or a second copy describes it, and compares all copies.
     fn head(&mut self) {
         let copies: Vec<SectionEntry> = self.regions.iter().filter_map(head_section).cloned().collect();
         let stated = self.points.head.map(|facts| facts.entry(HEAD_OFFSET));
@@ -298,8 +299,8 @@ impl<'a> Walk<'a> {
         self.compare_heads(&first, &copies);
     }
 
-    /// Each generation's copy of the head must say what the first one says, however it is stored. (Whether each is whole is
-    /// told where it stands.)
+    /// Compares each generation's copy of the head with the first one, whatever its encoding. (Damage of a
+    /// copy is reported with the copy.)
     fn compare_heads(&mut self, first: &SectionEntry, copies: &[SectionEntry]) {
         let differs = |copy: &&SectionEntry| (copy.len, copy.crc) != (first.len, first.crc);
         let mut copies = copies.iter().filter(differs).peekable();
@@ -309,7 +310,8 @@ impl<'a> Walk<'a> {
         let source = Arc::clone(&self.source);
         let limit = self.options.limits.within(source.len()).head_len();
         let Some(Ok(first)) = read_head(&*source, first, limit) else { return };
-        // Decoding a head may take a hundred thousand times what storing it takes, and each generation has one.
+        // A decoded head may be a hundred thousand times longer than the stored one, and each generation has
+        // one.
         let mut budget = source.len().saturating_mul(COMPARED_OF_FILE).saturating_add(COMPARED_FLOOR);
         for copy in copies {
             let Some(left) = budget.checked_sub(first.len() as u64) else {
@@ -334,13 +336,13 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// A copy of the head, decoded; `None` where it cannot be read, or cannot be one of at most so many bytes.
+/// A copy of the head, decoded. `None` if it cannot be read, or cannot be one of at most `limit` bytes.
 fn read_head(
     source: &dyn ByteSource,
     entry: &SectionEntry,
     limit: u64,
 ) -> Option<nc3z_format::Result<Vec<u8>>> {
-    // As it is or compressed: never longer than what it holds and a frame's header.
+    // Raw or compressed, a copy is never longer than its content and a frame's header.
     let len = usize::try_from(entry.len).ok().filter(|&n| n as u64 <= limit.saturating_add(1 << 20))?;
     Some(entry.decode(&source.read_at(entry.offset, len).ok()?, limit))
 }

@@ -1,11 +1,11 @@
-//! From external types to Rust's: the conversions that the netCDF API knows.
+//! From external types to Rust's: the conversions of the netCDF API.
 //!
 //! * Any numeric type is read as any other. Integers must fit; a float read as an integer loses its fraction, as in
 //!   C, and must then fit; integers become the nearest float; a double beyond the largest float does not fit one.
 //!   Infinities and NaN pass between floats and fit no integer.
 //! * `char` is text: it is read as `u8` and as nothing else.
-//! * `byte` read as `u8` is checked in CDF-5 only. The older formats have no unsigned type, and leave it to the
-//!   reader what sign a `byte` has.
+//! * `byte` read as `u8` is checked in CDF-5 only. The older formats have no unsigned type: the reader
+//!   decides whether a `byte` has a sign.
 //!
 //! A value that does not fit is an error that names it and its index; the netCDF library says `NC_ERANGE`.
 
@@ -19,7 +19,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// A Rust type that elements are read as: `i8` to `u64`, `f32`, `f64`.
 ///
-/// Sealed: what converts to what is the format's matter.
+/// Sealed: the format defines the conversions.
 pub trait Element:
     Stored
     + IntoBytes
@@ -43,7 +43,7 @@ pub trait Element:
     fn from_be_in_place(elements: &mut [Self]);
 }
 
-/// A type that stands big-endian in files.
+/// A type that is big-endian in files.
 pub trait Stored: sealed::Sealed + Copy + Default + Send + Sync + std::fmt::Display + 'static {
     /// Its bytes: an array.
     type Bytes: Copy + FromBytes + Immutable + KnownLayout + Unaligned;
@@ -51,12 +51,12 @@ pub trait Stored: sealed::Sealed + Copy + Default + Send + Sync + std::fmt::Disp
     /// One element.
     fn from_be(bytes: Self::Bytes) -> Self;
 
-    /// Bytes as elements; what is left over at the end is left out.
+    /// The bytes as elements. An incomplete element at the end is omitted.
     fn split(bytes: &[u8]) -> &[Self::Bytes];
 }
 
 mod sealed {
-    /// Keeps the traits to the ten types.
+    /// Limits the traits to the ten types.
     pub trait Sealed {}
 }
 
@@ -97,7 +97,8 @@ elements! {
     u32, UInt, turn_all;
     i64, Int64, turn_all;
     u64, UInt64, turn_all;
-    // As integers: a float that is not in native order yet may be any NaN, whose bits a float move need not keep.
+    // As integers: a float that is not in native order yet may be any NaN, and moving a float may change the
+    // bits of a NaN.
     f32, Float, |x| <[u32]>::mut_from_bytes(x.as_mut_bytes()).map_or((), u32::from_be_in_place);
     f64, Double, |x| <[u64]>::mut_from_bytes(x.as_mut_bytes()).map_or((), u64::from_be_in_place);
 }
@@ -110,7 +111,7 @@ fn turn_all<T: Turn>(elements: &mut [T]) {
     }
 }
 
-/// Integers that may stand in another order.
+/// Integers that may have another byte order.
 trait Turn: Copy {
     fn turned(self) -> Self;
 }

@@ -1,9 +1,11 @@
-//! Chunked arrays in a rebuild: chunks lie across the stream of windows, and are held while it passes them.
+//! Chunked arrays in a restore: a chunk extends over several windows, and is held until the stream has passed
+//! it.
 //!
-//! A *layer* is all chunks of one index of their grid along the first dimension; it is a run of the flattened array. Where a
-//! layer fits in [`HELD_LEN`] (record variables: all their layers together), its chunks are decoded once, when the first window
-//! needs them, and held until the stream has passed their last byte. Larger layers are rebuilt in *strips*, runs of
-//! at most that many bytes: a chunk is then decoded once for every strip that it meets.
+//! A *layer* is all chunks with the same index along the first dimension. It is a run of the flattened array.
+//! If a layer fits in [`HELD_LEN`] (for record variables: all their layers together), its chunks are decoded
+//! once, when the first window needs them. They are held until the stream has passed their last byte. Larger
+//! layers are rebuilt in *strips*, runs of at most that many bytes: a chunk is then decoded once for every
+//! strip that it meets.
 
 mod strip;
 
@@ -23,30 +25,30 @@ use strip::Strip;
 
 /// Bytes of decoded chunks, or of strips, that are held at a time.
 const HELD_LEN: u64 = 64 << 20;
-/// What holding a chunk costs besides its bytes.
+/// Bytes to hold a chunk besides its data.
 const HELD_COST: u64 = 128;
 /// Bytes that one task copies at a time.
 const PART_LEN: usize = 1 << 20;
 /// Pieces shorter than this are rebuilt together and then spread.
 const LONG_PIECE: usize = 16 << 10;
-/// Bytes of the largest chunk that is held because it is a member of a container.
+/// Length in bytes of the largest chunk that is held because it is a member of a container.
 const MEMBER_LEN: u64 = 1 << 20;
 
-/// How each chunked array is restored.
+/// The way in which each chunked array is restored.
 #[derive(Default)]
 pub(super) struct Chunks {
     arrays: BTreeMap<ArrayId, Way>,
 }
 
-/// How an array is rebuilt.
+/// The way in which one array is restored.
 struct Way {
-    /// Its chunks over bytes.
+    /// The tiling of its bytes into chunks.
     tiling: Tiling,
-    /// Where its layers are too large to be held.
+    /// The current strip, if the layers are too large to be held.
     strip: Option<Strip>,
 }
 
-/// Some pieces of one array that follow each other in it, copied by one task.
+/// Successive pieces of one array, copied by one task.
 struct Part<'w> {
     array: ArrayId,
     first: u64,
@@ -55,7 +57,7 @@ struct Part<'w> {
 }
 
 impl Chunks {
-    /// Works out how the chunked arrays of an archive are rebuilt.
+    /// Decides how the chunked arrays of an archive are restored.
     pub(super) fn new(archive: &Archive) -> Result<Self> {
         let mut chunks = Chunks::default();
         let mut records = Vec::new();
@@ -63,7 +65,7 @@ impl Chunks {
             let tiling = info.byte_tiling()?;
             let cost = layer_cost(&tiling);
             let Some(v) = archive.arrays().variable_of(info.id) else { continue };
-            // A layer of one record is let go before the next variable's comes.
+            // A layer of one record is released before the layer of the next variable is needed.
             let long = matches!(tiling.layout(), TileLayout::Chunked { shape, .. } if shape[0] > 1);
             if long && archive.variable_layout(v)?.is_record {
                 records.push((cost, info.id));
@@ -71,7 +73,7 @@ impl Chunks {
             let strip = (cost > HELD_LEN).then(|| Strip::new(HELD_LEN));
             chunks.arrays.insert(info.id, Way { tiling, strip });
         }
-        // The smallest layers are held, as many as fit; the others share as much again.
+        // The smallest layers are held, as many as fit. The others share the same amount again.
         records.sort_unstable();
         let mut room = HELD_LEN;
         let held = records.iter().take_while(|(cost, _)| {
@@ -89,19 +91,19 @@ impl Chunks {
         Ok(chunks)
     }
 
-    /// Where a window that begins at byte `begin` of an array and may not reach beyond `target` should end, so that it does not
-    /// need chunks of two layers where one will do.
+    /// The best end for a window that begins at byte `begin` of an array and must end by `target`, so that it
+    /// does not need chunks of two layers where one suffices.
     pub(super) fn border(&self, array: ArrayId, begin: u64, target: u64) -> Option<u64> {
         let layer = layer_len(&self.arrays.get(&array)?.tiling);
         Some(target / layer * layer).filter(|border| *border > begin)
     }
 
-    /// Whether an array's tiles are fetched when a strip of it is restored.
+    /// Returns true if the tiles of an array are fetched when a strip of it is restored.
     pub(super) fn fetches_itself(&self, array: ArrayId) -> bool {
         self.arrays.get(&array).is_some_and(|way| way.strip.is_some())
     }
 
-    /// Fills pieces of chunked arrays, all of one window, in the order in which they stand in it.
+    /// Fills pieces of chunked arrays, all of one window, in the order of the window.
     pub(super) fn fill(
         &mut self,
         archive: &Archive,
@@ -133,8 +135,9 @@ impl Chunks {
         })
     }
 
-    /// The chunks that parts of windows are copied from. One that is a run of its part is decoded there, unless it is a member of a
-    /// container: members of one container are decoded together, so that none is decoded for each of them.
+    /// The chunks from which parts of windows are copied. A chunk that is a run of its part is decoded in
+    /// place, unless it is a member of a container. The members of a container are decoded together, so that
+    /// the container is decoded once.
     fn needed(&self, store: &TileStore, near: &Near, parts: &[Part<'_>]) -> Result<Vec<TileKey>> {
         let mut needed = Vec::new();
         for part in parts {
@@ -152,7 +155,7 @@ impl Chunks {
         Ok(needed)
     }
 
-    /// Lets go of strips whose last byte lies before byte `done` of the original.
+    /// Releases strips that end before byte `done` of the original.
     pub(super) fn release(&mut self, archive: &Archive, done: u64) {
         for (array, way) in &mut self.arrays {
             if let Some(strip) = &mut way.strip {
@@ -162,7 +165,7 @@ impl Chunks {
     }
 }
 
-/// Whether an array's tiles are chunks.
+/// Returns true if the tiles of an array are chunks.
 pub(super) fn is_chunked(info: &ArrayInfo) -> bool {
     matches!(info.tiling.layout(), TileLayout::Chunked { .. })
 }
@@ -171,11 +174,11 @@ pub(super) fn is_chunked(info: &ArrayInfo) -> bool {
 fn layer_len(tiling: &Tiling) -> u64 {
     let TileLayout::Chunked { shape: chunk, .. } = tiling.layout() else { return tiling.elements() };
     let shape = tiling.shape();
-    // The last dimension of a tiling over bytes is always there.
+    // A tiling over bytes always has a last dimension.
     tiling.elements() / shape[0] * chunk[0].min(shape[0])
 }
 
-/// Bytes that holding a layer takes.
+/// Bytes needed to hold a layer.
 fn layer_cost(tiling: &Tiling) -> u64 {
     let TileLayout::Chunked { shape: chunk, .. } = tiling.layout() else { return u64::MAX };
     let layers = tiling.shape()[0].div_ceil(chunk[0]);
@@ -184,7 +187,8 @@ fn layer_cost(tiling: &Tiling) -> u64 {
     tiles.saturating_mul(tile.saturating_add(HELD_COST))
 }
 
-/// Long pieces are cut so that tasks have like shares; short ones that follow each other in the array are put together.
+/// Cuts long pieces so that tasks have similar shares, and joins short pieces that follow each other in the
+/// array.
 fn cut_into_parts<'w>(array: ArrayId, pieces: Vec<Piece<'w>>, parts: &mut Vec<Part<'w>>) {
     let mut together: Option<Part<'w>> = None;
     for Piece { first, out, .. } in pieces {
@@ -224,8 +228,8 @@ impl Part<'_> {
     }
 }
 
-/// Fills `out` with a run of the flattened array: chunks that are a run themselves are decoded in place, of held ones the parts
-/// copied.
+/// Fills `out` with a run of the flattened array. Chunks that are a run themselves are decoded in place. Of
+/// held chunks, parts are copied.
 fn fill_run(
     store: &TileStore,
     near: &Near,

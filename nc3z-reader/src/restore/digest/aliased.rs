@@ -1,4 +1,4 @@
-//! Variables that own no bytes: their values are read where they lie in the file, one variable after another.
+//! Variables that own no bytes: their values are read from the file, one variable after another.
 
 use super::stream::{Trees, absorb, hasher};
 use crate::error::{Error, Result};
@@ -12,14 +12,14 @@ use nc3z_format::digest::ValuesHasher;
 
 /// Bytes of the file that are read at a time.
 const PIECE_LEN: u64 = 8 << 20;
-/// Runs shorter than this, and no further apart, are read many at a time.
+/// Runs with a length and a distance below this are read many at a time.
 const SHORT_RUN: u64 = 64 << 10;
-/// Bytes that are read for short runs.
+/// Bytes that are read at a time for short runs.
 const WINDOW_LEN: u64 = 1 << 20;
-/// Aliased variables may span so many times the file's length together, and [`FREE_LEN`] besides: a header of a megabyte can
-/// name ten thousand variables that are all of the file.
+/// Aliased variables may span this multiple of the file's length in total, plus [`FREE_LEN`]. A header of one
+/// megabyte can define ten thousand variables that each span the whole file.
 const MAX_SPANS: u64 = 64;
-/// Bytes that aliased variables may span in any file: some seconds' work.
+/// Bytes that aliased variables may span in any file: a few seconds of work.
 const FREE_LEN: u64 = 8 << 30;
 
 fn aliased(layout: &Layout) -> impl Iterator<Item = (VarId, &VarLayout)> {
@@ -45,7 +45,7 @@ pub(super) fn fill(
     monitor: &dyn Monitor,
     trees: &mut Trees,
 ) -> Result<()> {
-    // One window for all: where a million variables are the same bytes, these are read once.
+    // One window for all variables: if a million variables are the same bytes, these are read once.
     let mut window = Window { source, begin: 0, bytes: Vec::new() };
     for (id, v) in aliased(layout) {
         if monitor.is_cancelled() {
@@ -90,7 +90,8 @@ struct Window<'a> {
 }
 
 impl Window<'_> {
-    /// Makes sure that `[offset, offset + len)` is in the window; reads `ahead` bytes if it is not, and says so.
+    /// Reads `[offset, offset + len)` into the window, and `ahead` bytes, unless the window has them. Returns
+    /// true if it read.
     fn fill(&mut self, offset: u64, len: u64, ahead: u64) -> Result<bool> {
         if self.begin <= offset && offset + len <= self.begin + self.bytes.len() as u64 {
             return Ok(false);

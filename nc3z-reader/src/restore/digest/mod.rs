@@ -1,5 +1,5 @@
-//! Digests of archives and classic files: one forward pass over the (rebuilt) file gives the SHA-256 of its bytes and the content
-//! digests together. Parallel, in the memory of a rebuild.
+//! Digests of archives and classic files. One forward pass over the (restored) file computes the SHA-256 of
+//! its bytes and the content digests. It runs in parallel, in the memory of a restore.
 
 mod aliased;
 mod stream;
@@ -17,10 +17,10 @@ pub(super) use stream::Stream;
 /// Bytes of a classic file that are read at a time.
 const WINDOW_LEN: u64 = 8 << 20;
 
-/// Which digests are to be computed.
+/// Selects the digests to compute.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Those of the content: of the file and of each variable.
+    /// The content digests of the file and of each variable.
     pub content: bool,
     /// SHA-256 of the classic file's bytes.
     pub sha256: bool,
@@ -28,7 +28,7 @@ pub struct Wanted {
     pub tree: bool,
 }
 
-/// What was computed from the bytes, never taken from a record.
+/// Digests computed from the bytes, never taken from a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Digests {
@@ -55,7 +55,8 @@ impl Archive {
     /// Decodes everything and computes digests of the original and of its content.
     ///
     /// # Errors
-    /// Damage; a SHA-256 that differs from the one on record; a cancelled monitor; variables that overlap so often that reading them would not end (a limit).
+    /// Damage; a SHA-256 that differs from the recorded one; a cancelled monitor; variables that overlap so
+    /// often that reading them would not end (a limit).
     pub fn digests(&self, wanted: Wanted, monitor: &dyn Monitor) -> Result<Digests> {
         let mut stream = Stream::new(self.layout(), wanted)?;
         self.restore_into(monitor, &mut |at, bytes: &[u8]| {
@@ -72,7 +73,8 @@ impl Archive {
 }
 
 impl Archive {
-    /// The digests as they are on record, if all that are wanted are: nothing is decoded. `variables` asks for those of the variables too.
+    /// The recorded digests, if all wanted ones are recorded. Nothing is decoded. `variables` requests the
+    /// digests of the variables too.
     pub fn digests_on_record(&self, wanted: Wanted, variables: bool) -> Option<Digests> {
         let crate::Digest::Sha256(sha256) = self.digest() else { return None };
         let record = self.recorded_digests();
@@ -99,7 +101,7 @@ impl ClassicFile {
         self.digests_with(wanted, &mut |_| (), monitor)
     }
 
-    /// The same; `seen` is given all bytes of the file too, in order.
+    /// As [`Self::digests`], and passes all bytes of the file to `seen`, in order.
     ///
     /// # Errors
     /// As [`Archive::digests`].
@@ -137,7 +139,7 @@ impl ClassicFile {
     }
 }
 
-/// What the stream could not give: aliased variables, and the digests over all.
+/// Computes the digests that the stream cannot: of aliased variables, and of the whole content.
 pub(super) fn finish(
     stream: Stream<'_>,
     header: &Header,

@@ -1,4 +1,5 @@
-//! The file's bytes as they go by: each owned variable's values go into its tree, all bytes into one SHA-256.
+//! Hashes the bytes of a file in order: the values of each owned variable into its tree, all bytes into one
+//! SHA-256.
 
 use super::Wanted;
 use crate::error::Result;
@@ -17,7 +18,7 @@ pub(in crate::restore) struct Stream<'a> {
     content: Option<Content>,
 }
 
-/// The trees of the variables that have come to their end.
+/// The trees of the variables that are complete.
 #[derive(Default)]
 pub(super) struct Trees {
     /// The roots of their values.
@@ -27,7 +28,7 @@ pub(super) struct Trees {
 }
 
 impl Trees {
-    /// Notes a variable's tree, all of whose values have come.
+    /// Records the tree of a variable all of whose values have been hashed.
     pub(super) fn put(&mut self, variable: VarId, hasher: ValuesHasher) {
         put(variable, hasher, &mut self.roots, self.nodes.as_deref_mut());
     }
@@ -50,12 +51,12 @@ pub(super) fn hasher(layout: &Layout, variable: VarId, tree: bool) -> ValuesHash
     ValuesHasher::with_level(stored_level(v.present * v.element_size()))
 }
 
-/// The trees while values come.
+/// The trees of the variables, while values are added.
 struct Content {
     roots: Vec<Hash>,
     /// The nodes of each variable's stored level; `None` unless they are wanted.
     nodes: Option<Vec<Vec<Hash>>>,
-    /// Variables whose first bytes have come, but not the last.
+    /// Variables that are hashed in part.
     open: Vec<Option<Box<ValuesHasher>>>,
 }
 
@@ -87,7 +88,7 @@ impl<'a> Stream<'a> {
         Ok(Stream { layout, sha, content: (wanted.content || wanted.tree).then(content) })
     }
 
-    /// Takes the bytes that follow those before.
+    /// Hashes the next bytes of the file.
     pub(in crate::restore) fn feed(&mut self, at: u64, window: &[u8]) {
         let Stream { layout, sha, content } = self;
         let plain = || {
@@ -103,7 +104,8 @@ impl<'a> Stream<'a> {
         parallel::join(plain, values);
     }
 
-    /// SHA-256 of all bytes, and the tree of each variable; that of nothing where a variable is aliased.
+    /// The SHA-256 of all bytes, and the tree of each variable. The tree of an aliased variable is the empty
+    /// one.
     pub(super) fn finish(self) -> (Option<Hash>, Trees) {
         let trees = self.content.map(|c| {
             debug_assert!(c.open.iter().all(Option::is_none), "every owned variable's bytes have come");
@@ -160,7 +162,7 @@ impl Content {
     }
 }
 
-/// Whether `len` bytes from byte `at` of the record region hold some of this slot.
+/// Returns true if `len` bytes from byte `at` of the record region include a part of this slot.
 fn meets(records: &Records, slot: &Slot, at: u64, len: u64) -> bool {
     if len >= records.stride {
         return true;
@@ -179,7 +181,8 @@ impl Task<'_> {
         }
     }
 
-    /// This variable's part of each record in the window; the first and the last may be cut.
+    /// Hashes this variable's part of each record in the window. The first and the last part may be
+    /// incomplete.
     fn run_records(&mut self, layout: &Layout, begin: u64, bytes: &[u8], slot: &Slot) {
         let records = layout.records.as_ref().expect("the caller has taken a slot from them");
         let v = &layout.variables[slot.variable.index()];
@@ -205,7 +208,7 @@ impl Task<'_> {
     }
 }
 
-/// Takes the next values of a variable; whole groups of leaves are hashed in parallel.
+/// Hashes the next values of a variable. Whole groups of leaves are hashed in parallel.
 pub(super) fn absorb(hasher: &mut ValuesHasher, bytes: &[u8]) {
     let (head, rest) = bytes.split_at(hasher.room().min(bytes.len()));
     hasher.update(head);

@@ -1,13 +1,15 @@
-//! Tiles that are read again and again in small pieces, found many at a time: by one lock for all of them, and nothing else written that
-//! threads share.
+//! Tiles that are read repeatedly in small pieces. A reader finds many of them under one lock, and writes
+//! nothing else that threads share.
 //!
-//! What is kept is the cache's business. Invariants:
+//! The cache decides which tiles are kept. Invariants:
 //!
-//! 1. A tile is here only while the cache holds it, and goes when it goes: its bytes are in the cache's budget.
-//! 2. A tile is found here only where finding it there would change nothing. The cache counts the reads of a tile up to [`COUNTED`], and down
-//!    only while it makes room: so a tile is found here once it was read there so many times since the last eviction.
+//! 1. A tile is here only while the cache holds it, and is removed with it: its bytes count in the cache's
+//!    budget.
+//! 2. A tile is found here only if a lookup in the cache would change nothing. The cache counts the reads of
+//!    a tile up to [`COUNTED`], and reduces the count only while it makes room. So a tile is found here after
+//!    [`COUNTED`] reads in the cache since the last eviction.
 //!
-//! Locks are taken one at a time: none of the cache's while one of these is held.
+//! Locks are taken one at a time: no lock of the cache while one of these is held.
 
 use super::Key;
 use bytes::Bytes;
@@ -16,9 +18,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// Reads of a tile that the cache counts at most, by which it tells what to keep.
+/// The largest number of reads of a tile that the cache counts to decide which tiles to keep.
 const COUNTED: u64 = 2;
-/// Locks: an archive's tiles are behind one.
+/// The number of locks. All tiles of an archive are behind one lock.
 const SHARDS: usize = 16;
 
 #[derive(Default)]
@@ -28,13 +30,13 @@ pub(super) struct AtHand {
 
 type Tiles = HashMap<Key, Held, DefaultHashBuilder>;
 
-/// Apart from others', so that threads that read of several archives do not wait for each other.
+/// Aligned apart from other shards, so that threads that read different archives do not wait for each other.
 #[derive(Default)]
 #[repr(align(128))]
 struct Shard(RwLock<Tiles>);
 
 impl Shard {
-    // What is done under the locks leaves the table whole wherever it may end.
+    // Work under a lock leaves the table valid wherever it ends.
     fn read(&self) -> RwLockReadGuard<'_, Tiles> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -46,16 +48,18 @@ impl Shard {
 
 struct Held {
     bytes: Bytes,
-    /// Evictions before the last read of it in the cache, and reads since these (at most [`COUNTED`]) in the low bits.
+    /// In the high bits the evictions before the last read of the tile in the cache. In the low bits the
+    /// reads since these evictions, at most [`COUNTED`].
     reads: AtomicU64,
 }
 
-/// Evictions and reads in one number; the later is the greater.
+/// Evictions and reads in one number. The later state is the greater number.
 fn reads(evictions: u64, count: u64) -> u64 {
     (evictions << 2) | count
 }
 
-/// An archive's tiles, which stay while this is held: copy little, and call nothing that takes a lock of the cache.
+/// The tiles of an archive, which stay while this value exists. Its user copies little, and calls nothing
+/// that takes a lock of the cache.
 pub(crate) struct Tray<'h> {
     tiles: RwLockReadGuard<'h, Tiles>,
     archive: u64,
@@ -76,12 +80,13 @@ impl AtHand {
         &self.shards[usize::try_from(archive % SHARDS as u64).expect("less than SHARDS")]
     }
 
-    /// What is at hand of an archive, where the cache has evicted so many tiles.
+    /// The tiles of an archive, where the cache has evicted `evictions` tiles.
     pub(super) fn of(&self, archive: u64, evictions: u64) -> Tray<'_> {
         Tray { tiles: self.shard(archive).read(), archive, enough: reads(evictions, COUNTED) }
     }
 
-    /// Notes that a tile was read in the cache, after so many evictions; `current` gives the bytes that the cache has now.
+    /// Records that a tile was read in the cache after `evictions` evictions. `current` returns the bytes
+    /// that the cache has now.
     pub(super) fn note(
         &self,
         key: Key,
@@ -91,7 +96,7 @@ impl AtHand {
     ) {
         let shard = self.shard(key.archive);
         if let Some(held) = shard.read().get(&key) {
-            // Two that note at once may count as one: then it is read there once more.
+            // Two simultaneous reads may count as one: then the tile is read in the cache once more.
             let before = held.reads.load(Ordering::Relaxed);
             let one = reads(evictions, 1);
             let now = if before < one { one } else { (before + 1).min(reads(evictions, COUNTED)) };
@@ -100,19 +105,19 @@ impl AtHand {
         }
         let held = Held { bytes: bytes.clone(), reads: AtomicU64::new(reads(evictions, 1)) };
         shard.write().insert(key, held);
-        // It may have left the cache meanwhile, and been forgotten here before it came.
+        // The tile may have left the cache meanwhile, and been removed here before it was added.
         if current().is_none_or(|now| now.as_ptr() != bytes.as_ptr()) {
             self.forget(&key);
         }
     }
 
-    /// A tile that left the cache.
+    /// Removes a tile that left the cache.
     pub(super) fn forget(&self, key: &Key) {
-        // Freed once the lock is gone.
+        // Freed after the lock is released.
         let _freed = self.shard(key.archive).write().remove(key);
     }
 
-    /// All tiles of an archive.
+    /// Removes all tiles of an archive.
     pub(super) fn forget_archive(&self, archive: u64) {
         let mut tiles = self.shard(archive).write();
         tiles.retain(|key, _| key.archive != archive);
@@ -120,7 +125,7 @@ impl AtHand {
         tiles.shrink_to(most);
     }
 
-    /// Everything.
+    /// Removes all tiles.
     pub(super) fn clear(&self) {
         for shard in &self.shards {
             *shard.write() = Tiles::default();
@@ -157,7 +162,7 @@ mod tests {
         assert_eq!(share.get(key(tile), 1000, 2, true, decode).unwrap()[999], u8::try_from(tile).unwrap());
     }
 
-    /// Invariant 1, where nobody reads.
+    /// Checks invariant 1 while no thread reads.
     fn check(cache: &TileCache) {
         for (key, bytes) in cache.0.at_hand.all() {
             let kept = cache.0.tiles.peek(&key).expect("a tile at hand is in the cache");

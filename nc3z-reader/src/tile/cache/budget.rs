@@ -1,16 +1,16 @@
-//! How much memory a cache may take unless told.
+//! The default memory budget of a cache.
 
-/// The variable of the environment that sets the budget of the process's cache.
+/// The environment variable that sets the budget of the process's cache.
 const VARIABLE: &str = "NC3Z_CACHE";
-/// The share of memory that is taken by default.
+/// The default budget is this fraction of memory: an eighth.
 const SHARE: u64 = 8;
-/// The default budget at most, and where the system does not tell its memory.
+/// Largest default budget in bytes, also used where the system does not report its memory.
 const MOST: u64 = 1 << 30;
 
-/// The budget that the environment asks for, if it does.
+/// The budget that the environment variable sets, if it is set.
 ///
 /// # Errors
-/// A value that is no size.
+/// The value is no size.
 pub fn budget_from_env() -> Result<Option<u64>, String> {
     let Some(value) = std::env::var_os(VARIABLE) else { return Ok(None) };
     let text = value.to_str().unwrap_or("?");
@@ -21,7 +21,8 @@ pub fn budget_from_env() -> Result<Option<u64>, String> {
 pub fn default_budget() -> u64 {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     let total = read("/proc/meminfo").and_then(|text| total_of(&text));
-    // Of a container, in either version of control groups; `max`, or a number beyond all memory, is no limit.
+    // Limits of a container, in both versions of control groups. `max`, or a number beyond all memory, is no
+    // limit.
     let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
     let limit = limits.iter().filter_map(|p| read(p)?.trim().parse().ok()).min();
     total.into_iter().chain(limit).min().map_or(MOST / SHARE, |bytes: u64| (bytes / SHARE).min(MOST))

@@ -1,11 +1,12 @@
-//! Decoded tiles, kept for whoever reads them next: one cache for the process, with a budget in bytes.
+//! A cache of decoded tiles: one for the process, with a budget in bytes.
 //!
-//! * A tile that several threads ask for at once is decoded once, by the first; nothing is locked meanwhile.
-//! * Tiles read once, by a scan, make room before tiles read again (S3-FIFO). A tile that lands in an output whole is
-//!   decoded there and not kept, unless it is small; nor are the tiles of a request larger than half the budget.
-//! * The tiles of an archive leave when the last clone of it is dropped.
-//! * The budget is [`TileCache::set_budget`]'s, else `NC3Z_CACHE`'s (a size such as `64MiB`; `0` for no cache), else an
-//!   eighth of the memory that the process may use, at most 1 GiB.
+//! * If several threads request a tile at the same time, the first decodes it. No lock is held meanwhile.
+//! * Tiles that were read once, by a scan, are evicted before tiles that were read again (S3-FIFO). A tile
+//!   that is decoded directly into an output is not cached, unless it is small. The tiles of a request larger
+//!   than half of the budget are not cached either.
+//! * The tiles of an archive are dropped with the last clone of the archive.
+//! * The budget is set by [`TileCache::set_budget`], otherwise by `NC3Z_CACHE` (a size such as `64MiB`; `0`
+//!   for no cache). The default is an eighth of the memory that the process may use, at most 1 GiB.
 //!
 //! ```
 //! use nc3z_reader::cache::TileCache;
@@ -33,14 +34,14 @@ use stats::Counters;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Bytes that an entry costs beside its tile, [`at_hand`] included.
+/// Bytes of an entry besides its tile, including its entry in [`at_hand`].
 const ENTRY_LEN: u64 = 256;
-/// Budget a shard: each is locked by itself, and no tile larger than its shard is kept.
+/// Budget of a shard in bytes. Each shard has its own lock, and holds no tile larger than itself.
 const SHARD_BUDGET: u64 = 64 << 20;
-/// Shards at most.
+/// Largest number of shards.
 const MAX_SHARDS: u64 = 64;
 
-/// Which tile of which open archive.
+/// Identifies a tile of an open archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     archive: u64,
@@ -56,7 +57,7 @@ impl Weighter<Key, Bytes> for ByLength {
     }
 }
 
-/// Counts evictions, and lets go of what was evicted after the lock is gone.
+/// Counts evictions, and frees the evicted tiles after the lock is released.
 #[derive(Clone)]
 struct Evictions {
     counters: Arc<Counters>,
@@ -89,7 +90,7 @@ impl Drop for Evicted {
 
 type Tiles = Cache<Key, Bytes, ByLength, DefaultHashBuilder, Evictions>;
 
-/// A cache of decoded tiles. Clones share everything.
+/// A cache of decoded tiles. Clones share the tiles and the budget.
 #[derive(Clone)]
 pub struct TileCache(Arc<Shared>);
 
@@ -97,24 +98,24 @@ struct Shared {
     tiles: Tiles,
     budget: AtomicU64,
     counters: Arc<Counters>,
-    /// Of the tiles, those read in small pieces.
+    /// The tiles that are read in small pieces.
     at_hand: Arc<AtHand>,
 }
 
 impl TileCache {
-    /// The process's cache, which archives use unless they are opened with another.
+    /// The process's cache. Archives use it unless they are opened with another.
     pub fn process() -> &'static TileCache {
         static PROCESS: OnceLock<TileCache> = OnceLock::new();
-        // A program that wants to know of a value it cannot read asks `budget_from_env` itself.
+        // A program that wants to report an invalid value calls `budget_from_env` itself.
         PROCESS
             .get_or_init(|| TileCache::new(budget_from_env().ok().flatten().unwrap_or_else(default_budget)))
     }
 
-    /// A cache of its own, for so many bytes; 0 keeps nothing.
+    /// Makes a separate cache of `budget` bytes. 0 caches nothing.
     pub fn new(budget: u64) -> Self {
         let (counters, at_hand) = (Arc::new(Counters::default()), Arc::new(AtHand::default()));
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
-        // A cache that begins without a budget may be given one.
+        // A cache that begins without a budget may get one later.
         let shards = if budget == 0 { cores } else { budget / SHARD_BUDGET };
         let shards = shards.clamp(1, (4 * cores).min(MAX_SHARDS));
         let items = (budget >> 18).clamp(64 * shards, 1 << 20);
@@ -134,12 +135,13 @@ impl TileCache {
         TileCache(Arc::new(Shared { tiles, budget: AtomicU64::new(budget), counters, at_hand }))
     }
 
-    /// Bytes that may be kept.
+    /// Bytes that the cache may hold.
     pub fn budget(&self) -> u64 {
         self.0.budget.load(Ordering::Relaxed)
     }
 
-    /// Changes the budget; what no longer fits is dropped. Best before the first read: the number of locks stays.
+    /// Changes the budget, and drops the tiles that no longer fit. Best called before the first read, since
+    /// the number of locks stays the same.
     pub fn set_budget(&self, budget: u64) {
         self.0.budget.store(budget, Ordering::Relaxed);
         self.0.tiles.set_capacity(budget);
@@ -154,12 +156,12 @@ impl TileCache {
         self.0.at_hand.clear();
     }
 
-    /// What has happened so far.
+    /// The counts since the cache was made.
     pub fn stats(&self) -> CacheStats {
         self.0.counters.read(self.0.tiles.len() as u64, self.0.tiles.weight(), self.budget())
     }
 
-    /// Whether a tile of this length would be kept.
+    /// Returns true if the cache would hold a tile of this length.
     fn admits(&self, len: u64) -> bool {
         self.budget() > 0 && len + ENTRY_LEN <= self.0.tiles.shard_capacity() / 10 * 9
     }

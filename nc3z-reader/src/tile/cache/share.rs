@@ -7,19 +7,20 @@ use bytes::Bytes;
 use nc3z_format::array::TileKey;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Tiles no longer than this are kept even where they are decoded in their final place: coordinates are read often,
-/// and cost more to find and decode than to copy.
+/// Tiles of at most this many bytes are cached even if they are decoded in their final place. Coordinates are
+/// read often, and finding and decoding them costs more than copying.
 const SMALL_LEN: usize = 64 << 10;
-/// Pieces no longer than this are copied out of tiles at hand: what they leave waits meanwhile, and for longer ones looking up costs little
-/// beside copying.
+/// Pieces of at most this many bytes are copied from tiles at hand. An evicted tile waits for such a copy.
+/// For longer pieces the lookup costs little compared with the copy.
 pub(crate) const PIECE_LEN: u64 = 1 << 10;
 
-/// The tiles of one open archive; they leave the cache with it.
+/// The tiles of one open archive. They leave the cache when the archive is closed.
 pub(crate) struct Share {
     cache: TileCache,
-    /// Unlike that of any other opened by this process.
+    /// Differs from the number of any other archive opened by this process.
     archive: u64,
-    /// Whether anything was ever kept: the way out is long where there is much.
+    /// True if any tile was ever cached. Otherwise closing skips the search for tiles, which takes long in a
+    /// large cache.
     used: AtomicBool,
 }
 
@@ -37,24 +38,25 @@ impl Share {
         Key { archive: self.archive, tile }
     }
 
-    /// Whether a tile is there, without touching it.
+    /// Returns true if the cache has this tile. Does not count as a read.
     pub(crate) fn holds(&self, tile: TileKey) -> bool {
         self.cache.budget() > 0 && self.cache.0.tiles.contains_key(&self.key(tile))
     }
 
-    /// The tiles that were read in small pieces of late. What is copied out of them is to be told by [`Share::count`].
+    /// The tiles that were recently read in small pieces. The caller reports the bytes that it copies to
+    /// [`Share::count`].
     pub(crate) fn at_hand(&self) -> Tray<'_> {
         let shared = &*self.cache.0;
         shared.at_hand.of(self.archive, shared.counters.evictions())
     }
 
-    /// So many tiles were found decoded, and so many bytes copied out of them.
+    /// Counts `tiles` tiles that were found decoded, and `copied` bytes copied from them.
     pub(crate) fn count(&self, tiles: u64, copied: u64) {
         self.cache.0.counters.hits(tiles);
         self.cache.0.counters.copied(copied);
     }
 
-    /// A tile that is in the cache, of which so many bytes are wanted.
+    /// Finds a tile in the cache, of which `wanted` bytes will be copied.
     fn found(&self, key: &Key, wanted: u64) -> Option<Bytes> {
         let shared = &*self.cache.0;
         let evictions = shared.counters.evictions();
@@ -66,7 +68,7 @@ impl Share {
         Some(bytes)
     }
 
-    /// Fills `out` with a whole tile: from the cache, else decoded in place.
+    /// Fills `out` with a whole tile, from the cache or decoded in place.
     pub(crate) fn fill(
         &self,
         tile: TileKey,
@@ -89,8 +91,8 @@ impl Share {
         Ok(())
     }
 
-    /// A decoded tile of `len` bytes, of which `wanted` are to be copied; kept unless `keep` is false. Two threads that
-    /// ask for a tile at once decode it once.
+    /// A decoded tile of `len` bytes, of which `wanted` will be copied. It is cached unless `keep` is false.
+    /// If two threads request a tile at the same time, it is decoded once.
     pub(crate) fn get(
         &self,
         tile: TileKey,
@@ -119,12 +121,12 @@ impl Share {
         }
         match shared.tiles.get_value_or_guard(&key, None) {
             GuardResult::Value(bytes) => {
-                // By another thread just now: the cache does not count this as a read of it.
+                // Another thread has just decoded it: the cache does not count this as a read.
                 self.count(1, wanted);
                 Ok(bytes)
             }
             GuardResult::Guard(guard) => {
-                // An error drops the guard: the next thread that waits tries for itself.
+                // An error drops the guard: the next waiting thread tries again.
                 let bytes = decode()?;
                 self.used.store(true, Ordering::Relaxed);
                 // Refused only if the cache was cleared meanwhile.

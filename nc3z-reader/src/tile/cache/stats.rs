@@ -1,26 +1,26 @@
-//! What a cache has done.
+//! Counts of a cache's hits, misses and bytes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts since the cache was made, and what it holds now.
+/// Counts since the cache was made, and its present contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct CacheStats {
     /// Tiles found decoded.
     pub hits: u64,
-    /// Tiles that had to be decoded, kept or not.
+    /// Tiles that had to be decoded, cached or not.
     pub misses: u64,
     /// Tiles dropped to make room.
     pub evictions: u64,
     /// Bytes of all tiles decoded.
     pub decoded_bytes: u64,
-    /// Bytes copied out of decoded tiles; those decoded in their final place are not copied.
+    /// Bytes copied out of decoded tiles. Tiles decoded in their final place are not copied.
     pub copied_bytes: u64,
-    /// Tiles kept now.
+    /// The number of cached tiles now.
     pub entries: u64,
-    /// Bytes they take.
+    /// Bytes of the cached tiles.
     pub used_bytes: u64,
-    /// Bytes they may take.
+    /// Bytes that the cache may hold.
     pub budget: u64,
 }
 
@@ -38,7 +38,7 @@ impl Counters {
         self.hits.fetch_add(tiles, Ordering::Relaxed);
     }
 
-    /// Evictions so far: what is done from here on is done after them.
+    /// Evictions so far. Whatever the caller does next happens after them.
     pub(super) fn evictions(&self) -> u64 {
         self.evictions.load(Ordering::Acquire)
     }
