@@ -1,4 +1,4 @@
-//! The header in front of every block.
+//! The header of every block.
 
 use super::constants::{BLOCK_HEADER_LEN, BLOCK_MARKER, MAX_DECODED_LEN, MAX_STORED_LEN};
 use super::ids::ArrayId;
@@ -6,25 +6,25 @@ use super::salt::Salt;
 use crate::bytes::Cursor;
 use crate::error::{Error, Result};
 
-/// What a block holds.
+/// The kinds of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum BlockKind {
     /// One tile.
     Tile = 0,
-    /// Small tiles together.
+    /// Several small tiles.
     Container = 1,
-    /// Something that tiles of a variable share.
+    /// Data that tiles of a variable share.
     Definition = 2,
-    /// Which tiles are constant, and their values.
+    /// A list of constant tiles, with their values.
     Constants = 3,
     /// A chain's JSON.
     Chain = 4,
-    /// Redundancy to mend damage with.
+    /// Redundancy to repair damage.
     Parity = 5,
     /// The head of a later generation.
     Head = 6,
-    /// What a later generation begins with.
+    /// The start of a later generation.
     Commit = 7,
 }
 
@@ -46,15 +46,15 @@ impl BlockKind {
 pub struct BlockHeader {
     /// The commit that wrote it.
     pub generation: u32,
-    /// Whose tile.
+    /// The array of the tile.
     pub array: ArrayId,
-    /// What it holds.
+    /// The kind of the block.
     pub kind: BlockKind,
-    /// True in an archive of rounded values. Each block says so, since the trailer that does may be lost.
+    /// True in an archive of rounded values. Each block repeats this, since the trailer may be lost.
     pub lossy: bool,
     /// The chain that made the payload.
     pub chain: u16,
-    /// Which tile.
+    /// The number of the tile.
     pub tile: u64,
     /// Bytes once decoded.
     pub decoded_len: u32,
@@ -91,7 +91,7 @@ impl BlockHeader {
         out
     }
 
-    /// Reads and checks the header of a block at `offset`; gives its CRC too, which the index refers to.
+    /// Reads and checks the header of a block at `offset`. Also returns the CRC that the index refers to.
     ///
     /// # Errors
     /// Damage, another archive's block, or a block in the wrong place.

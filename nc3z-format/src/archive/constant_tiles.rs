@@ -1,4 +1,5 @@
-//! Constants lists: tiles all of whose elements are alike, written down so that probing finds them.
+//! Lists of constant tiles: tiles whose elements are all equal. They are stored as blocks, so that probing
+//! finds them.
 
 use super::ids::ArrayId;
 use crate::bytes::{Cursor, put_varint};
@@ -7,11 +8,11 @@ use crate::error::{Error, Result};
 /// A run of constant tiles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConstantRow {
-    /// Whose tiles.
+    /// The array of the tiles.
     pub array: ArrayId,
     /// The first of them.
     pub first: u64,
-    /// How many.
+    /// The number of tiles.
     pub count: u64,
     /// The value's big-endian bytes.
     pub value: Vec<u8>,
@@ -54,7 +55,7 @@ impl ConstantsBuilder {
         self.out.len()
     }
 
-    /// True where nothing was added.
+    /// Returns true if no tile was added.
     pub fn is_empty(&self) -> bool {
         self.out.is_empty() && self.open.is_none()
     }

@@ -8,13 +8,13 @@ pub const MAJOR_VERSION: u16 = 0;
 pub const MINOR_VERSION: u16 = 1;
 /// Bytes of the superblock.
 pub const SUPERBLOCK_LEN: usize = 160;
-/// Where the head copy begins: no block, page, section or trailer stands before it.
+/// Offset of the head copy. No block, page, section or trailer precedes it.
 pub const HEAD_OFFSET: u64 = SUPERBLOCK_LEN as u64;
 /// Everything in an archive starts on a multiple of this.
 pub const ALIGN: u64 = 8;
 /// Bytes of the superblock before its text.
 pub const SUPERBLOCK_TEXT_AT: usize = 48;
-/// Where the two commit slots begin, the last bytes of the superblock.
+/// Offset of the two commit slots, the last bytes of the superblock.
 pub const SLOTS_AT: usize = 112;
 /// Bytes of a commit slot.
 pub const SLOT_LEN: usize = 24;
@@ -28,9 +28,9 @@ pub const END_MARKER: [u8; 4] = [b'C', b'Z', 0x0D, 0x0A];
 pub const BLOCK_MARKER: [u8; 4] = [0xB1, b'N', b'C', b'b'];
 /// Bytes of a block header.
 pub const BLOCK_HEADER_LEN: usize = 44;
-/// The most decoded bytes of a block.
+/// Largest number of decoded bytes of a block.
 pub const MAX_DECODED_LEN: u32 = 1 << 30;
-/// The most stored bytes of a block.
+/// Largest number of stored bytes of a block.
 pub const MAX_STORED_LEN: u32 = (1 << 30) + (1 << 20);
 /// Bytes of an index entry.
 pub const ENTRY_LEN: usize = 24;
@@ -54,10 +54,10 @@ pub const KNOWN_REQUIRED: u32 = REQUIRED_LOSSY | REQUIRED_LOST | REQUIRED_LATER_
 pub const REQUIRED_LOSSY: u32 = 1;
 /// Required feature: tiles are lost.
 pub const REQUIRED_LOST: u32 = 2;
-/// Required feature: this generation has a head of its own.
+/// Required feature: this generation has its own head.
 pub const REQUIRED_LATER_HEAD: u32 = 4;
 
-/// What a person sees who looks at an archive's first bytes.
+/// Readable text among the archive's first bytes.
 pub const TEXT: &str = "\nnetCDF in nc3z\nnc3z restore FILE\nFormat: nc3z spec/archive.md\n\n";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The head copy: what is needed to make sense of the blocks when all else is lost.
+//! The head copy: the data needed to interpret the blocks if everything else is lost.
 
 use crate::bytes::{Cursor, put_varint};
 use crate::codec::{ChainSpec, chains_from_json, chains_to_json};
@@ -7,21 +7,21 @@ use crate::limits::Limits;
 
 const SECTION: &str = "head copy";
 
-/// How a variable is cut into tiles, as stored.
+/// The tiling of a variable, as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TileLayoutSpec {
-    /// Runs of so many elements.
+    /// Runs of this many elements.
     Linear(u64),
     /// Boxes.
     Chunked {
         /// Lengths along each dimension.
         shape: Vec<u64>,
-        /// Whether boxes at the edges are filled up.
+        /// True if boxes at the edges are filled up.
         padded: bool,
     },
 }
 
-/// How all arrays are cut into tiles.
+/// The tile layouts of all arrays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layouts {
     /// One for each variable.
@@ -50,7 +50,8 @@ pub(super) fn put_layouts(out: &mut Vec<u8>, variables: &[TileLayoutSpec], paddi
     put_varint(out, gap);
 }
 
-/// Reads the tile layouts of a head: `ranks` has one number for each variable, `paddings` is how many padding pseudo-variables there are.
+/// Reads the tile layouts of a head. `ranks` has one number for each variable, `paddings` is the number of
+/// padding pseudo-variables.
 pub(super) fn read_layouts(
     c: &mut Cursor<'_>,
     section: &str,
@@ -64,7 +65,8 @@ pub(super) fn read_layouts(
             n => Ok(n),
         }
     };
-    // Each layout and each tile length is at least a byte, each chunk length too: compared before memory is asked for.
+    // Each layout, tile length and chunk length takes at least one byte. The count is compared before memory
+    // is allocated.
     let least = ranks.len().saturating_add(paddings).saturating_add(1);
     if least > c.left() {
         let (needed, left) = (least as u64, c.left() as u64);
@@ -101,7 +103,7 @@ pub struct Head {
     pub gap_tile_len: u64,
 }
 
-/// What stands before the tile layouts.
+/// The bytes before the tile layouts.
 fn start(header: &[u8], chains: &[ChainSpec]) -> Vec<u8> {
     let mut out = Vec::with_capacity(header.len() + 256);
     put_varint(&mut out, header.len() as u64);
@@ -133,7 +135,7 @@ impl Head {
     }
 }
 
-/// A head copy whose layouts wait for the header to be parsed.
+/// A head copy whose layouts can be read after the header is parsed.
 #[derive(Debug, Clone)]
 pub struct HeadParts {
     /// The classic header's bytes.
@@ -179,7 +181,8 @@ impl HeadParts {
         out
     }
 
-    /// Reads the tile layouts: `ranks` has one number for each variable, `paddings` is how many padding pseudo-variables there are.
+    /// Reads the tile layouts. `ranks` has one number for each variable, `paddings` is the number of padding
+    /// pseudo-variables.
     ///
     /// # Errors
     /// Damage.

@@ -1,7 +1,8 @@
-//! The packed form of a head copy whose attributes hold many numbers (`spec/archive.md`, "Numbers apart"): they stand apart, by the
-//! numeric codec; the rest is a zstd frame.
+//! The packed form of a head copy whose attributes have many numbers (`spec/archive.md`, "Numbers apart").
+//! The numeric codec stores the numbers separately; the rest is a zstd frame.
 //!
-//! Some headers are data: outlines of regions as attributes. A codec of bytes makes of them what it makes of numbers everywhere.
+//! Some headers contain much numeric data, such as outlines of regions as attributes. The numeric codec
+//! compresses these better than a codec for bytes.
 
 use super::section_codec;
 use crate::NcType;
@@ -11,20 +12,20 @@ use crate::error::{Error, Result};
 use crate::tile::Geometry;
 
 const SECTION: &str = "head copy";
-/// What the form begins with, where other packed heads have the magic of zstd.
+/// The first bytes of this form. Other packed heads begin with the magic of zstd.
 const MAGIC: [u8; 4] = [0xB1, 0x4E, 0x43, 0x68];
-/// Bytes of all numbers that stand apart.
+/// Largest number of bytes of all separate numbers.
 const MOST: usize = 1 << 24;
-/// Places that they are taken from.
+/// Largest number of places from which they are taken.
 const MOST_RUNS: usize = 1 << 20;
 
 /// Numbers of one type.
 struct Kind {
     ty: NcType,
     stored_len: usize,
-    /// Those decoded, in the order of their runs.
+    /// The decoded numbers, in the order of their runs.
     values: Vec<u8>,
-    /// Bytes of them that are in their places.
+    /// The number of their bytes that have been put back.
     placed: usize,
 }
 
@@ -34,10 +35,10 @@ impl Kind {
     }
 }
 
-/// Numbers that stand together in the head.
+/// A run of consecutive numbers in the head.
 #[derive(Debug, Clone, Copy, Default)]
 struct Run {
-    /// Bytes of the rest between this run and the one before it.
+    /// Remaining bytes between the previous run and this one.
     skip: usize,
     kind: usize,
     elements: usize,
@@ -67,7 +68,7 @@ fn join(stored: &[u8], limit: u64) -> Result<Vec<u8>> {
         lens[run.kind] =
             lens[run.kind].saturating_add(run.elements.saturating_mul(kinds[run.kind].ty.size()));
     }
-    // Compared before memory is asked for.
+    // Compared before memory is allocated.
     let numbers = lens.iter().fold(0usize, |sum, &len| sum.saturating_add(len));
     if numbers > MOST {
         return Err(Error::corrupt(SECTION, None, "bytes of numbers", format!("at most {MOST}"), numbers));
@@ -107,9 +108,9 @@ fn read_kinds(t: &mut Cursor<'_>, most: usize) -> Result<Vec<Kind>> {
     Ok(kinds)
 }
 
-/// Three columns.
+/// Reads the runs, which are stored as three columns.
 fn read_runs(t: &mut Cursor<'_>, kinds: usize) -> Result<Vec<Run>> {
-    // A run has three bytes at least.
+    // A run takes at least three bytes.
     let most = (t.left() / 3).min(if kinds == 0 { 0 } else { MOST_RUNS });
     let count = t.varint_up_to("runs of numbers", most)?;
     let mut runs = vec![Run::default(); count];
@@ -134,7 +135,7 @@ fn decode(payload: &[u8], ty: NcType, len: usize) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// One row of so many bytes.
+/// The shape of one row of `len` bytes.
 fn shape(ty: NcType, len: usize) -> TileShape {
     TileShape { ty, geometry: Geometry::of(&[(len / ty.size()) as u64]) }
 }
@@ -159,22 +160,23 @@ mod encode {
     use crate::limits::Limits;
     use crate::num::{self, Effort, Extent, Word};
 
-    /// Shorter lists of numbers stay where they are.
+    /// Lists with fewer numbers are not separated.
     const RUN: usize = 16;
-    /// So do all where they have fewer bytes together.
+    /// If all lists together have fewer bytes, none is separated.
     const LEAST: usize = 4 << 10;
-    /// Of longer numbers the chooser sees so many elements, at three places.
+    /// The chooser sees this many elements of longer lists, taken at three places.
     const SAMPLE: usize = 64 << 10;
-    /// What it must save against a frame of everything, one part in so many: that any zstd opens.
+    /// The form must save at least 1/WORTH of the bytes of a single frame, since any zstd decodes a single
+    /// frame.
     const WORTH: usize = 16;
-    /// A quick frame of everything is smaller by less than one part in so many where it is made with all effort.
+    /// Making a frame with full effort saves less than 1/EFFORT of a quick frame's bytes.
     const EFFORT: usize = 4;
     const QUICK_LEVEL: i32 = 3;
-    /// Bytes of a tag, and what names and values are filled up to multiples of.
+    /// Bytes of a tag. Names and values are padded to multiples of this.
     const WORD: usize = 4;
 
-    /// The packed form of a head copy, where that is smaller than it is: its numbers apart, where they are many. `header` ends at that of
-    /// the classic file, whose length stands before it.
+    /// The packed form of a head copy, if it is smaller. Many numbers are stored separately. The classic
+    /// header ends at the end of `header`, and its length precedes it.
     pub(in crate::archive) fn pack(decoded: &[u8], header: &[u8]) -> Result<Option<Vec<u8>>> {
         let Some(apart) = apart(decoded, header)? else { return section_codec::pack(decoded) };
         if apart.len() + apart.len() / EFFORT < encode_zstd_frame(decoded, QUICK_LEVEL)?.len() {
@@ -186,7 +188,7 @@ mod encode {
     }
 
     fn apart(decoded: &[u8], header: &[u8]) -> Result<Option<Vec<u8>>> {
-        // Most headers are shorter than what would be worth it.
+        // Most headers are too short for this to save bytes.
         if header.len() < LEAST || !num::switch::is_on("numbers-apart") {
             return Ok(None);
         }
@@ -214,13 +216,14 @@ mod encode {
         Ok(Some(out))
     }
 
-    /// The attributes that are long lists of numbers, in the order in which they stand, `at` bytes after the beginning.
+    /// The attributes that are long lists of numbers, in the order of the header. The header begins `at`
+    /// bytes after the beginning.
     fn find(header: &[u8], at: usize) -> (Vec<Run>, Vec<Kind>) {
         let Ok(parsed) = parse(header, header.len() as u64, &Limits::default()) else {
             return (Vec::new(), Vec::new());
         };
         let places = places(&parsed.header);
-        // What stands elsewhere than it should stays where it is.
+        // Values that are not at their expected place are not separated.
         let long: Vec<(usize, &Attribute)> = places
             .into_iter()
             .filter(|(from, a)| {
@@ -247,7 +250,7 @@ mod encode {
         (runs, kinds)
     }
 
-    /// Where the values of each attribute begin: every part of a header is as long as it says.
+    /// The offset of each attribute's values, computed from the lengths of the header's parts.
     fn places(header: &Header) -> Vec<(usize, &Attribute)> {
         let (count, offset) = match header.version {
             Version::Cdf1 => (4, 4),
@@ -266,7 +269,7 @@ mod encode {
         out
     }
 
-    /// The same of a list that begins `at`; tells where it ends.
+    /// The offsets for a list of attributes that begins at `at`. Returns the end of the list.
     fn places_of<'h>(
         attributes: &'h [Attribute],
         mut at: usize,
@@ -302,7 +305,7 @@ mod encode {
         encode_tile(TileCoder::Num(&plan), &kind.values, &shape, &mut Scratch::default(), out)
     }
 
-    /// What the frame holds: kinds, runs in three columns, the bytes that are left.
+    /// The content of the frame: kinds, runs in three columns, the remaining bytes.
     fn text(decoded: &[u8], runs: &[Run], kinds: &[Kind]) -> Vec<u8> {
         let mut out = Vec::with_capacity(decoded.len());
         put_varint(&mut out, kinds.len() as u64);

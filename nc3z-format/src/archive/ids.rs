@@ -1,4 +1,4 @@
-//! Array ids: one number space for all that has tiles.
+//! Array ids: one number space for everything that has tiles.
 
 use std::fmt;
 
@@ -6,17 +6,17 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ArrayId(pub u32);
 
-/// What an id stands for.
+/// The role of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The array of a variable. In the first generation, and wherever the head is the head copy, this is the variable's number in the
-    /// header; a later head says which variable has which array.
+    /// The array of a variable. In the first generation, and whenever the head is the head copy, this is the
+    /// variable's number in the header. A later head lists the array of each variable.
     Variable(u32),
     /// The definitions of a variable.
     Definitions(u32),
     /// The padding of a record variable.
     Padding(u32),
-    /// Bytes that belong to nothing else.
+    /// Bytes of no other array.
     Gap,
     /// Packed containers.
     Containers,
@@ -26,9 +26,9 @@ pub enum Role {
     Chains,
     /// The heads of later generations.
     Heads,
-    /// What later generations begin with.
+    /// The starts of later generations.
     Commits,
-    /// Nothing that this version knows.
+    /// A role unknown to this version.
     Unknown(u32),
 }
 
@@ -45,10 +45,10 @@ impl ArrayId {
     pub const CHAINS: ArrayId = ArrayId(0xC000_0003);
     /// The heads of later generations.
     pub const HEADS: ArrayId = ArrayId(0xC000_0004);
-    /// What later generations begin with.
+    /// The starts of later generations.
     pub const COMMITS: ArrayId = ArrayId(0xC000_0005);
 
-    /// The array with this number: of variable `v` of the header, where there is no later head.
+    /// The array with this number. Without a later head it is the array of variable `v` of the header.
     pub const fn variable(v: u32) -> Self {
         ArrayId(v & INDEX)
     }
@@ -63,7 +63,7 @@ impl ArrayId {
         ArrayId(0x8000_0000 | (v & INDEX))
     }
 
-    /// What it stands for.
+    /// The role of this array.
     pub const fn role(self) -> Role {
         match (self.0 >> 30, self.0 & INDEX) {
             (0, v) => Role::Variable(v),

@@ -8,14 +8,14 @@ use super::salt::Salt;
 use crate::bytes::Cursor;
 use crate::error::{Error, Result};
 
-/// Where one tile is.
+/// The place of one tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexEntry {
     /// Never written.
     Absent,
     /// A block of its own.
     Stored {
-        /// Of the block header.
+        /// Offset of the block header.
         offset: u64,
         /// Bytes of the payload.
         len: u32,
@@ -31,9 +31,9 @@ pub enum IndexEntry {
     },
     /// A member of a container.
     Packed {
-        /// Of the container's block header.
+        /// Offset of the container's block header.
         offset: u64,
-        /// Where its bytes start in the decoded container.
+        /// The start of its bytes in the decoded container.
         start: u32,
         /// Their number.
         len: u32,
@@ -70,10 +70,10 @@ impl IndexEntry {
         out
     }
 
-    /// Reads an entry that stands at `at` of its section; fields that its kind does not use must be zero.
+    /// Reads an entry at offset `at` of its section. Fields that its kind does not use must be zero.
     ///
     /// # Errors
-    /// Damage, an unknown kind, an offset where no block can be, a length that no block has.
+    /// Damage, an unknown kind, an invalid offset or length.
     pub fn decode(bytes: &[u8; ENTRY_LEN], at: u64) -> Result<Self> {
         let mut c = Cursor::new("index entry", at, bytes);
         let kind = c.u8("kind")?;
@@ -107,7 +107,7 @@ impl IndexEntry {
     }
 }
 
-/// Levels above the leaves of the tree for so many tiles.
+/// The number of levels above the leaves of the tree for `tiles` tiles.
 pub fn tree_height(tiles: u64) -> u16 {
     let mut height = 0;
     let mut reach = LEAF_ENTRIES;
@@ -118,7 +118,7 @@ pub fn tree_height(tiles: u64) -> u16 {
     height
 }
 
-/// Tiles below one full page of a level.
+/// The number of tiles below one full page of a level.
 pub fn tiles_below(level: u16) -> u64 {
     (0..level).fold(LEAF_ENTRIES, |n, _| n.saturating_mul(FANOUT))
 }
@@ -160,7 +160,7 @@ impl<'a> Page<'a> {
     /// Reads a page that [`Page::check`] has passed.
     ///
     /// # Errors
-    /// Fields that no writer makes.
+    /// Invalid fields.
     pub fn new(bytes: &'a [u8], offset: u64) -> Result<Self> {
         let bytes: &[u8; PAGE_LEN] = bytes
             .try_into()
@@ -182,7 +182,8 @@ impl<'a> Page<'a> {
         Ok(Page { bytes, offset, array, level, count, first })
     }
 
-    /// Checks that it is the page of this array and level on the way to `tile`, and as full as `tile_count` asks for.
+    /// Checks that this is the page of this array and level on the way to `tile`, with the number of entries
+    /// that `tile_count` implies.
     ///
     /// # Errors
     /// Another page; no such tile.
@@ -227,7 +228,7 @@ impl<'a> Page<'a> {
         self.first
     }
 
-    /// A leaf's entry of a tile that [`Page::expect`] was asked about.
+    /// A leaf's entry of a tile that was passed to [`Page::expect`].
     ///
     /// # Errors
     /// Damage in the entry, or a tile that is not in this page.
@@ -242,8 +243,8 @@ impl<'a> Page<'a> {
     /// The child on the way to a tile.
     ///
     /// # Errors
-    /// A tile that is not below this page; a child that does not stand before this page, as all children do, so that there
-    /// are no cycles.
+    /// A tile that is not below this page; a child that does not precede this page. All children precede
+    /// their parents, so that there are no cycles.
     pub fn child(&self, tile: u64) -> Result<u64> {
         let at = self.slot(tile, tiles_below(self.level.saturating_sub(1)))?;
         let from = PAGE_HEADER_LEN + at * 8;
@@ -271,7 +272,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// The page at `offset`: `body` is its entries, or the offsets of the pages below it.
+/// The page at `offset`. `body` contains its entries, or the offsets of the pages below it.
 ///
 /// # Panics
 /// If the body is longer than a page has room for.
@@ -288,14 +289,14 @@ pub fn encode_page(salt: &Salt, offset: u64, array: ArrayId, level: u16, first: 
     bytes
 }
 
-/// Writes the pages of one array, leaves first, each page once it is full.
+/// Writes the pages of one array, leaves first, each page when it is full.
 #[derive(Debug)]
 pub struct PageTreeBuilder {
     array: ArrayId,
     salt: Salt,
-    /// Where the next page goes.
+    /// The offset of the next page.
     offset: u64,
-    /// One open page for each level.
+    /// The incomplete page of each level.
     open: Vec<OpenPage>,
 }
 
@@ -308,15 +309,15 @@ struct OpenPage {
 }
 
 impl PageTreeBuilder {
-    /// A tree whose pages go to `offset` and on.
+    /// A tree whose pages are written at `offset` and after it.
     pub fn new(array: ArrayId, salt: Salt, offset: u64) -> Self {
         PageTreeBuilder { array, salt, offset, open: Vec::new() }
     }
 
-    /// Adds the next tile's entry; full pages go to `sink`.
+    /// Adds the next tile's entry. Full pages are passed to `sink`.
     ///
     /// # Errors
-    /// What the sink says.
+    /// The error of the sink.
     pub fn push<E>(
         &mut self,
         entry: &IndexEntry,
@@ -349,7 +350,7 @@ impl PageTreeBuilder {
         Ok(())
     }
 
-    /// Writes the open page of a level, gives its offset to the level above.
+    /// Writes the incomplete page of a level, and adds its offset to the level above.
     fn close<E>(&mut self, level: usize, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let offset = self.write(level, sink)?;
         self.add(level + 1, &offset.to_le_bytes(), sink)
@@ -367,10 +368,10 @@ impl PageTreeBuilder {
         Ok(offset)
     }
 
-    /// Writes what is open; gives the root's offset.
+    /// Writes the incomplete pages. Returns the root's offset.
     ///
     /// # Errors
-    /// What the sink says.
+    /// The error of the sink.
     ///
     /// # Panics
     /// If no entry was added.

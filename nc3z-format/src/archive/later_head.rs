@@ -1,4 +1,4 @@
-//! The head of a later generation: another header, other layouts, and which array each variable has.
+//! The head of a later generation: another header, other layouts, and the array of each variable.
 
 use super::block::{BlockHeader, BlockKind};
 use super::constants::{BLOCK_HEADER_LEN, MAX_DECODED_LEN, REQUIRED_LATER_HEAD, TRAILER_LEN};
@@ -18,7 +18,7 @@ use std::collections::HashSet;
 const SECTION: &str = "later head";
 /// Numbers of arrays are below this.
 const MOST: u64 = 1 << 30;
-/// The stored form: as it is; a zstd frame; a zstd frame that continues the head copy.
+/// The stored form: raw; a zstd frame; a zstd frame that continues the head copy.
 const RAW: u8 = 0;
 const ZSTD: u8 = 1;
 const AFTER_HEAD_COPY: u8 = 2;
@@ -30,11 +30,11 @@ pub struct LaterHead {
     pub original_len: u64,
     /// The classic header's bytes.
     pub header: Vec<u8>,
-    /// The least number that no array of this generation or an earlier one has had.
+    /// The least number that no array of this generation or an earlier one has used.
     pub next_number: u32,
-    /// For each variable the number of its array.
+    /// The array number of each variable.
     pub numbers: Vec<u32>,
-    /// How the arrays are cut into tiles.
+    /// The tile layouts of the arrays.
     pub layouts: Layouts,
 }
 
@@ -52,10 +52,11 @@ impl LaterHead {
         out
     }
 
-    /// The stored form of a decoded one: the shortest of the three. `head_copy` is the decoded head copy.
+    /// The stored form of a decoded head: the shortest of the three forms. `head_copy` is the decoded head
+    /// copy.
     ///
     /// # Errors
-    /// zstd's refusal, which would be a lack of memory.
+    /// An error of zstd, which means a lack of memory.
     pub fn store(decoded: &[u8], head_copy: &[u8]) -> Result<Vec<u8>> {
         let alone = section_codec::pack(decoded)?.map(|stored| (ZSTD, stored));
         let after = (AFTER_HEAD_COPY, encode_zstd_frame_after(head_copy, decoded)?);
@@ -92,10 +93,10 @@ impl LaterHead {
     }
 }
 
-/// Where the head of a generation is, if it has one of its own: its index entry's offset, stored length and header CRC.
+/// The place of a generation's own head, from its index entry: offset, stored length and header CRC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LaterHeadPlace {
-    /// Of the block's header.
+    /// Offset of the block's header.
     pub offset: u64,
     /// Bytes of the payload.
     pub stored_len: u32,
@@ -103,10 +104,11 @@ pub struct LaterHeadPlace {
 }
 
 impl LaterHeadPlace {
-    /// As the index has it.
+    /// The place in the index.
     ///
     /// # Errors
-    /// Index and trailer disagree on whether there is a later head; an entry of another kind; a block that ends behind the trailer.
+    /// Index and trailer disagree whether there is a later head; an entry of another kind; a block that ends
+    /// after the trailer.
     pub fn find(table: &VariableTable, trailer: &Trailer) -> Result<Option<Self>> {
         let wrong = |what, expected: &str, found: &str| {
             Err(Error::corrupt("variable table", None, what, expected, found))
@@ -144,7 +146,7 @@ impl LaterHeadPlace {
     /// Reads the block. `head_copy` is the decoded head copy.
     ///
     /// # Errors
-    /// Another block than the index means; damage; limits.
+    /// Another block than the index entry describes; damage; limits.
     pub fn read(
         &self,
         block: &[u8],
@@ -185,7 +187,7 @@ impl LaterHeadPlace {
     }
 }
 
-/// A later head whose numbers and layouts wait for the header to be parsed.
+/// A later head whose numbers and layouts can be read after the header is parsed.
 #[derive(Debug, Clone)]
 pub struct LaterHeadParts {
     /// Bytes of this generation's classic file.
@@ -213,13 +215,14 @@ impl LaterHeadParts {
         Ok(LaterHeadParts { original_len, header, rest: c.rest().to_vec(), rest_at })
     }
 
-    /// Reads numbers and layouts: `ranks` has one number for each variable, `paddings` is how many padding pseudo-variables there are.
+    /// Reads numbers and layouts. `ranks` has one number for each variable, `paddings` is the number of
+    /// padding pseudo-variables.
     ///
     /// # Errors
-    /// Damage; a number of two variables.
+    /// Damage; a number that two variables have.
     pub fn finish(self, ranks: &[usize], paddings: usize) -> Result<LaterHead> {
         let mut c = Cursor::new(SECTION, self.rest_at, &self.rest);
-        // A number is at least a byte: compared before memory is asked for.
+        // A number takes at least one byte. The count is compared before memory is allocated.
         if ranks.len() >= c.left() {
             let (needed, left) = (ranks.len() as u64, c.left() as u64);
             return Err(Error::truncated(SECTION, c.offset(), "numbers of arrays", needed - left, left));

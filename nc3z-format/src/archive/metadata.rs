@@ -9,16 +9,16 @@ use std::collections::BTreeMap;
 
 const SECTION: &str = "metadata";
 
-/// Who wrote the archive, how, and the chains that came after the head copy.
+/// The program that wrote the archive, its options, and the chains added after the head copy.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Metadata {
     /// Name and version of the program.
     pub writer: String,
-    /// Options that shaped the archive.
+    /// Options used to write the archive.
     pub options: BTreeMap<String, String>,
     /// Chains after those of the head copy.
     pub chains: Vec<ChainSpec>,
-    /// Everything else, kept.
+    /// All other keys, preserved.
     pub extra: BTreeMap<String, Value>,
 }
 
@@ -37,7 +37,7 @@ impl Metadata {
         Value::Object(object).to_string().into_bytes()
     }
 
-    /// Reads the object; keys that are not known are kept.
+    /// Reads the object. Unknown keys are preserved.
     ///
     /// # Errors
     /// Not JSON, known keys of the wrong type, more values or chains than `limits` allow.

@@ -1,24 +1,24 @@
-//! The salt that binds every header, page and trailer to its archive and its place.
+//! The salt that ties every header, page and trailer to its archive and its place.
 
 use sha2::{Digest, Sha256};
 
-/// Bytes that follow from header and length; as many follow from the digest.
+/// Bytes derived from header and length. The same number is derived from the digest.
 const HEAD_LEN: usize = 4;
 
-/// Eight bytes that follow from the original: four from its header and its length, four from all of it.
+/// Eight bytes derived from the original: four from its header and length, four from all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Salt(pub [u8; 8]);
 
 impl Salt {
-    /// Of a file whose digest is known.
+    /// The salt of a file whose digest is known.
     pub fn of_file(header: &[u8], original_len: u64, sha256: &[u8; 32]) -> Self {
         let mut salt = Self::new(header, original_len);
         salt.0[HEAD_LEN..].copy_from_slice(&sha256[..HEAD_LEN]);
         salt
     }
 
-    /// As archives have it that were made before the salt depended on more than header and length: the first 8 bytes of
-    /// `SHA-256( SHA-256(header bytes) ‖ original length )`.
+    /// The salt of older archives, which depends only on header and length: the first 8 bytes of `SHA-256(
+    /// SHA-256(header bytes) ‖ original length )`.
     pub fn new(header: &[u8], original_len: u64) -> Self {
         let inner = Sha256::digest(header);
         let outer = Sha256::new().chain_update(inner).chain_update(original_len.to_le_bytes()).finalize();
@@ -27,12 +27,13 @@ impl Salt {
         Salt(salt)
     }
 
-    /// Whether it is of a file with this header and length.
+    /// Returns true if a file with this header and length can have this salt.
     pub fn fits(&self, header: &[u8], original_len: u64) -> bool {
         self.0[..HEAD_LEN] == Self::new(header, original_len).0[..HEAD_LEN]
     }
 
-    /// Whether it is of the file with this header, length and digest; `None` where it says nothing of the content.
+    /// Returns true if the salt belongs to the file with this header, length and digest. `None` if the salt
+    /// does not depend on the content.
     pub fn confirms(&self, header: &[u8], original_len: u64, sha256: &[u8; 32]) -> Option<bool> {
         if *self == Self::of_file(header, original_len, sha256) {
             return Some(true);

@@ -9,10 +9,10 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 
 const SECTION: &str = "section table";
-/// Readers that do not know it skip it.
+/// Readers that do not know this kind skip it.
 const HEAD_PARITY: u16 = 0x8001;
 
-/// What a section holds.
+/// The kinds of sections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SectionKind {
     /// The head copy again.
@@ -25,9 +25,9 @@ pub enum SectionKind {
     IndexPages,
     /// Redundancy.
     Parity,
-    /// Parity of the head copy alone.
+    /// Parity of the head copy only.
     HeadParity,
-    /// A later version's; skipped.
+    /// A kind of a later version, which is skipped.
     Optional(u16),
 }
 
@@ -60,7 +60,7 @@ impl SectionKind {
         })
     }
 
-    /// What it is called.
+    /// The name of the kind in messages.
     pub fn name(self) -> &'static str {
         match self {
             SectionKind::Head => "head copy",
@@ -74,40 +74,44 @@ impl SectionKind {
     }
 }
 
-/// How a section is stored.
+/// The encodings of stored sections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
 pub enum SectionEncoding {
-    /// As it is.
+    /// Unencoded.
     Raw = 0,
-    /// One zstd frame with its content size, with the format's dictionary or without one; of a head also its packed form with numbers apart.
+    /// One zstd frame with its content size, with or without the format's dictionary. For a head also its
+    /// packed form with numbers apart.
     Zstd = 1,
-    /// As it is, with checksums of its own inside. Just for index pages, and for kinds with parity or checksums of their own.
+    /// Unencoded, with checksums of its own inside. Only for index pages, and for kinds with parity or
+    /// checksums of their own.
     SelfChecked = 2,
-    /// The entry of an older section of the same kind, then one zstd frame that continues what that one holds. Just for variable table and metadata.
+    /// The entry of an older section of the same kind, then one zstd frame that continues that section's
+    /// content. Only for variable table and metadata.
     After = 3,
 }
 
-/// Where a section is.
+/// The place of a section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SectionEntry {
-    /// What it holds.
+    /// The kind of the section.
     pub kind: SectionKind,
-    /// How it is stored.
+    /// The encoding of the section.
     pub encoding: SectionEncoding,
     /// CRC-32 of the stored bytes; 0 for self-checked ones.
     pub crc: u32,
-    /// Where.
+    /// Offset in the archive.
     pub offset: u64,
     /// Stored bytes.
     pub len: u64,
 }
 
 impl SectionEntry {
-    /// Checks the stored bytes and decodes them. `read` gives the stored bytes of an older section, where this one continues it.
+    /// Checks the stored bytes and decodes them. If this section continues an older one, `read` returns the
+    /// stored bytes of that one.
     ///
     /// # Errors
-    /// Damage; more than `limit` bytes; what `read` says.
+    /// Damage; more than `limit` bytes; errors of `read`.
     pub fn decode_with<B: AsRef<[u8]>, E: From<Error>>(
         &self,
         stored: &[u8],
@@ -121,10 +125,10 @@ impl SectionEntry {
         Ok(decoded.map_err(|e| e.within(self.kind.name(), self.offset))?)
     }
 
-    /// The section that this one continues, if it does so.
+    /// The section that this one continues, if any.
     ///
     /// # Errors
-    /// Damage; a section of another kind, one that does not stand before this one, or one that continues another.
+    /// Damage; a section of another kind; one that does not precede this one; one that continues another.
     pub fn older(&self, stored: &[u8]) -> Result<Option<SectionEntry>> {
         if self.encoding != SectionEncoding::After {
             return Ok(None);
@@ -157,10 +161,10 @@ impl SectionEntry {
         Ok(Some(older))
     }
 
-    /// The stored form of a section that continues this one, which holds `before`.
+    /// The stored form of a section that continues this one, whose content is `before`.
     ///
     /// # Errors
-    /// zstd's refusal, which would be a lack of memory.
+    /// An error of zstd, which means a lack of memory.
     pub fn encode_after(&self, before: &[u8], decoded: &[u8]) -> Result<Vec<u8>> {
         Ok([&self.encode()[..], &encode_zstd_frame_after(before, decoded)?].concat())
     }
@@ -222,8 +226,8 @@ impl SectionEntry {
         out
     }
 
-    /// Index pages have checksums of their own, head, variable table and metadata have none: the encoding must say so.
-    /// Only variable table and metadata continue older ones. Other kinds are free.
+    /// Checks the encoding: index pages have checksums of their own; head, variable table and metadata have
+    /// none. Only variable table and metadata continue older sections. Other kinds may have any encoding.
     fn check_encoding(&self, at: u64) -> Result<()> {
         let inside = self.encoding == SectionEncoding::SelfChecked;
         let expected = match self.kind {
@@ -242,7 +246,7 @@ impl SectionEntry {
 /// A section's stored form.
 ///
 /// # Errors
-/// zstd's refusal, which would be a lack of memory.
+/// An error of zstd, which means a lack of memory.
 pub fn encode_section(decoded: &[u8]) -> Result<(SectionEncoding, Vec<u8>)> {
     Ok(match super::section_codec::pack(decoded)? {
         Some(stored) => (SectionEncoding::Zstd, stored),
@@ -284,8 +288,8 @@ impl SectionTable {
     /// Reads the table that a trailer at `trailer_offset` names.
     ///
     /// # Errors
-    /// Damage; sections that overlap, leave the archive or stand askew; unknown required kinds; a kind twice; no head,
-    /// variable table or metadata.
+    /// Damage; sections that overlap, leave the archive or are misaligned; unknown required kinds; a kind
+    /// twice; no head, variable table or metadata.
     pub fn decode(
         bytes: &[u8],
         trailer: &Trailer,

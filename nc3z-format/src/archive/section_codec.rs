@@ -1,8 +1,9 @@
-//! The stored form of the head copy and of sections: as they are, or one zstd frame, with one of the format's own dictionaries where
-//! that is smaller.
+//! The stored form of the head copy and of sections: unencoded or one zstd frame, with one of the format's
+//! dictionaries if that is smaller.
 //!
-//! Most archives are small, and half of a small archive is the header: names of attributes, units, conventions that stand in
-//! thousands of others. One dictionary is their vocabulary, the other has whole templates of Argo's files and of ERDDAP's; `spec/dictionary` shows how it was made.
+//! Most archives are small, and half of a small archive is the header: names of attributes, units, and
+//! conventions that thousands of other files also have. One dictionary has these common words. The other has
+//! whole templates of files from Argo and ERDDAP. `spec/dictionary` shows how they were made.
 
 use crate::codec::{ZstdDictionary, decode_zstd_frame_with, encode_zstd_frame, encode_zstd_frame_with};
 use crate::error::Result;
@@ -12,40 +13,45 @@ use crate::num::switch::is_on;
 static DICTIONARY: ZstdDictionary =
     ZstdDictionary::new(50_017, include_bytes!("../../dictionary/head.dict"), HARD_LEVEL);
 
-/// The same words for a quick look.
+/// The same dictionary, prepared for quick estimates.
 static QUICK_WORDS: ZstdDictionary =
     ZstdDictionary::new(50_017, include_bytes!("../../dictionary/head.dict"), TEMPLATES_LEVEL);
 
-/// For heads of Argo floats and of tables by ERDDAP. Its level is a quick one: the templates are found at any.
+/// For heads of Argo floats and of tables by ERDDAP. A quick level suffices, since it finds the templates
+/// too.
 static TEMPLATES: ZstdDictionary =
     ZstdDictionary::new(50_018, include_bytes!("../../dictionary/argo.dict"), TEMPLATES_LEVEL);
 const TEMPLATES_LEVEL: i32 = 9;
-/// What the heads have that are tried with it.
+/// This dictionary is tried for heads that contain one of these texts.
 const TEMPLATE_MARKS: [&[u8]; 2] = [b"Argo ", b"cdm_data_type"];
 
-/// The format's dictionaries by the names of their files in `spec/dictionary`: with the text of the specification, all that decoding needs.
+/// The format's dictionaries, by the names of their files in `spec/dictionary`. Together with the text of the
+/// specification they suffice for decoding.
 pub fn dictionaries() -> [(&'static str, &'static [u8]); 2] {
     [("head.dict", DICTIONARY.bytes()), ("argo.dict", TEMPLATES.bytes())]
 }
 
-/// Up to this size content is compressed as hard as zstd can, and with the dictionary too.
+/// Content up to this many bytes is compressed at zstd's highest level, and with the dictionary too.
 const HARD_LEN: usize = 1 << 20;
 const HARD_LEVEL: i32 = 19;
 const LEVEL: i32 = 6;
-/// For a look.
+/// The level for quick estimates.
 const QUICK_LEVEL: i32 = 3;
-/// The dictionary wins clearly where its frame is smaller by one part in so many than a quick one without.
+/// A dictionary is chosen without further trials if its frame saves more than about 1/CLEARLY of the bytes of
+/// a quick frame without it.
 const CLEARLY: usize = 8;
-/// What a frame with the dictionary must save: who has none can read the others.
+/// A frame with the dictionary must save this many bytes, since a reader without the dictionary cannot read
+/// it.
 const WORTH: usize = 16;
 
-/// One zstd frame, where that is smaller.
+/// One zstd frame, if it is smaller.
 pub(super) fn pack(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
     if decoded.len() > HARD_LEN {
         let stored = encode_zstd_frame(decoded, LEVEL)?;
         return Ok(Some(stored).filter(|s| s.len() < decoded.len()));
     }
-    // Compressing hard twice is dear: not where a quick look says that the dictionary wins.
+    // Compressing twice at the highest level is slow. It is skipped if a quick estimate shows that the
+    // dictionary is better.
     let quick = encode_zstd_frame(decoded, LEVEL)?;
     let with = with_dictionary(decoded, quick.len())?;
     let with = if is_on("head-dictionary") { with } else { vec![0; decoded.len() * 2 + 99] };
@@ -59,10 +65,10 @@ pub(super) fn pack(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
     Ok(Some(stored).filter(|s| s.len() < decoded.len()))
 }
 
-/// One zstd frame, whether that is smaller or not: with the dictionary, unless that does not help.
+/// One zstd frame, even if it is not smaller. Uses the dictionary unless that does not help.
 ///
 /// # Errors
-/// What zstd says.
+/// The error of zstd.
 pub fn pack_frame(decoded: &[u8]) -> Result<Vec<u8>> {
     let quick = encode_zstd_frame(decoded, LEVEL)?;
     let with = with_dictionary(decoded, quick.len())?;
@@ -72,7 +78,7 @@ pub fn pack_frame(decoded: &[u8]) -> Result<Vec<u8>> {
     encode_zstd_frame(decoded, HARD_LEVEL)
 }
 
-/// About the length of that frame, and seldom less, in a tenth of its time.
+/// An estimate of that frame's length, seldom too low, in a tenth of the time.
 pub(super) fn frame_estimate(decoded: &[u8]) -> Result<usize> {
     let words = || Ok(encode_zstd_frame_with(&QUICK_WORDS, decoded)?.len());
     if !has_templates(decoded) {
@@ -85,7 +91,8 @@ pub(super) fn frame_estimate(decoded: &[u8]) -> Result<usize> {
     Ok(templates.min(words()?))
 }
 
-/// Whether the templates make less than half of what a frame without a dictionary takes: the words do not come near.
+/// Returns true if the templates give less than half of the length of a frame without a dictionary. The other
+/// dictionary is then not tried.
 fn are_far_ahead(templates: usize, alone: usize) -> bool {
     templates * 2 < alone
 }
@@ -95,7 +102,7 @@ fn has_templates(decoded: &[u8]) -> bool {
     TEMPLATE_MARKS.iter().any(has)
 }
 
-/// One zstd frame with the dictionary that makes the smaller one; a frame without any takes `alone` bytes, about.
+/// One zstd frame with the better dictionary. A frame without dictionary has about `alone` bytes.
 fn with_dictionary(decoded: &[u8], alone: usize) -> Result<Vec<u8>> {
     if !has_templates(decoded) {
         return encode_zstd_frame_with(&DICTIONARY, decoded);
@@ -105,7 +112,7 @@ fn with_dictionary(decoded: &[u8], alone: usize) -> Result<Vec<u8>> {
         return Ok(templates);
     }
     let quick = encode_zstd_frame_with(&QUICK_WORDS, decoded)?;
-    // The words at their level are at most so much smaller.
+    // The other dictionary at its high level saves at most 1/CLEARLY more than this quick frame.
     if templates.len() + templates.len() / CLEARLY < quick.len() {
         return Ok(templates);
     }

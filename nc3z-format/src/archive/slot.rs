@@ -1,4 +1,5 @@
-//! Commit slots: what the beginning of an archive says of its end, so that a file that lost its end is not taken for an older archive.
+//! Commit slots: facts about an archive's end, stored at its beginning. They prevent that a file that lost
+//! its end is mistaken for an older archive.
 
 use super::constants::{ALIGN, HEAD_OFFSET, SLOT_LEN, SLOTS_AT, TRAILER_LEN};
 use super::salt::Salt;
@@ -10,7 +11,7 @@ use crate::error::Result;
 pub const SLOTS_LEN: usize = 2 * SLOT_LEN;
 const CRC_AT: usize = SLOT_LEN - 4;
 
-/// What a commit slot says of the generation that it names. Layout: `spec/archive.md`, "Commit slots".
+/// A commit slot, with facts about one generation. Layout: `spec/archive.md`, "Commit slots".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommitSlot {
     /// The generation.
@@ -31,7 +32,7 @@ pub enum Slot {
     Empty,
     /// Its CRC holds.
     Whole(CommitSlot),
-    /// Its CRC does not hold, or it names a generation that belongs into the other slot.
+    /// Its CRC does not hold, or its generation belongs in the other slot.
     Damaged,
 }
 
@@ -40,18 +41,18 @@ pub enum Slot {
 pub struct CommitSlots(pub [Slot; 2]);
 
 impl CommitSlot {
-    /// The slot of the generation that this trailer ends.
+    /// The slot for the generation of this trailer.
     pub fn new(trailer: &Trailer, version: u32) -> Self {
         let (generation, archive_len) = (trailer.generation, trailer.archive_len);
         CommitSlot { generation, trailer_crc: trailer.crc(), archive_len, version }
     }
 
-    /// Which of the slots it belongs into.
+    /// The index of the slot in which it belongs.
     pub fn index(&self) -> usize {
         (self.generation % 2) as usize
     }
 
-    /// Whether it names the generation that this trailer ends.
+    /// Returns true if it names the generation of this trailer.
     pub fn names(&self, trailer: &Trailer) -> bool {
         *self == CommitSlot { version: self.version, ..CommitSlot::new(trailer, 1) }
     }
@@ -93,7 +94,8 @@ impl CommitSlot {
 }
 
 impl CommitSlots {
-    /// Those of an archive whose last trailer is that of `last`. The one before is named too, unless both belong into the same slot.
+    /// The slots of an archive whose last generation is that of `last`. The one before is named too, unless
+    /// both belong in the same slot.
     pub fn of(last: CommitSlot, before: Option<CommitSlot>) -> Self {
         let mut slots = CommitSlots::default();
         for slot in before.into_iter().chain([last]) {
@@ -135,12 +137,12 @@ impl CommitSlots {
         self.whole().find(|slot| slot.generation < newest.generation)
     }
 
-    /// True where no slot is whole, and one is damaged: nothing says which generation is the newest.
+    /// Returns true if no slot is intact and one is damaged: the newest generation is then unknown.
     pub fn are_lost(&self) -> bool {
         self.newest().is_none() && self.0.contains(&Slot::Damaged)
     }
 
-    /// True where one is damaged.
+    /// Returns true if a slot is damaged.
     pub fn has_damage(&self) -> bool {
         self.0.contains(&Slot::Damaged)
     }

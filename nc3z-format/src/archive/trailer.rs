@@ -10,14 +10,14 @@ use crate::error::{Error, Result};
 const SECTION: &str = "trailer";
 const CRC_AT: usize = 120;
 
-/// What is known of the original's digest.
+/// The state of the recorded digest of the original.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DigestState {
-    /// Nothing.
+    /// No digest is recorded.
     None,
-    /// The trailer holds it.
+    /// The trailer has the digest.
     Valid,
-    /// It changed and was not computed again.
+    /// The original changed, and its digest was not computed again.
     Stale,
 }
 
@@ -50,7 +50,7 @@ pub struct Trailer {
     pub original_len: u64,
     /// SHA-256 of the original, where the state is valid.
     pub sha256: [u8; 32],
-    /// What the digest is worth.
+    /// The state of the digest.
     pub digest_state: DigestState,
 }
 
@@ -84,7 +84,7 @@ impl Trailer {
         out
     }
 
-    /// The CRC that its bytes end with.
+    /// The CRC at the end of its bytes.
     pub fn crc(&self) -> u32 {
         let bytes = self.encode(&self.salt, self.archive_len.saturating_sub(TRAILER_LEN as u64));
         u32::from_le_bytes(*bytes[CRC_AT..].first_chunk().expect("four bytes and the end marker"))
@@ -93,8 +93,9 @@ impl Trailer {
     /// Reads and checks the trailer at `offset` of an archive with this salt.
     ///
     /// # Errors
-    /// It is none, or not one of this archive, or damaged. Unsupported, where its CRC holds but it needs a feature that this
-    /// build does not know: whatever its other fields say, no older trailer may then be taken in its place.
+    /// The bytes are no trailer, a damaged one, or one of another archive. Unsupported if the CRC holds but
+    /// the trailer needs a feature that this build does not know. No older trailer may then replace it,
+    /// whatever its other fields are.
     pub fn decode(bytes: &[u8; TRAILER_LEN], offset: u64, salt: &Salt) -> Result<Self> {
         let mut c = Cursor::new(SECTION, offset, bytes);
         let hex = spaced_hex;
@@ -115,7 +116,7 @@ impl Trailer {
             let at = offset + CRC_AT as u64;
             return Err(Error::corrupt(SECTION, at, "CRC", format!("{expected:08x}"), format!("{crc:08x}")));
         }
-        // Before all else: what needs an unknown feature may have other rules for the other fields.
+        // Checked first: with an unknown feature, the other fields may follow other rules.
         check_features(Cursor::new(SECTION, offset, &bytes[16..]).u32("required features")?, offset)?;
         if bytes[124..] != END_MARKER {
             return Err(Error::corrupt(
@@ -223,19 +224,19 @@ impl Trailer {
     /// Refuses required features that this build does not know.
     ///
     /// # Errors
-    /// There are some.
+    /// An unknown feature is required.
     pub fn check_features(&self) -> Result<()> {
         check_features(self.required, self.archive_len.saturating_sub(TRAILER_LEN as u64))
     }
 
-    /// The last valid trailer within a window of an archive that begins at `base`. To search on, go back by windows that
-    /// overlap by at least 120 bytes.
+    /// The last valid trailer within a window of an archive. The window begins at `base`. A search continues
+    /// backwards with windows that overlap by at least 120 bytes.
     ///
     /// # Errors
-    /// Unsupported, where the last trailer whose CRC holds needs a feature that this build does not know.
+    /// Unsupported if the last trailer with a valid CRC needs a feature that this build does not know.
     pub fn find_last(window: &[u8], base: u64, salt: &Salt) -> Result<Option<(u64, Trailer)>> {
         let Some(last) = window.len().checked_sub(TRAILER_LEN) else { return Ok(None) };
-        // Trailers stand at multiples of 8 of the archive.
+        // Trailers are at multiples of 8 in the archive.
         let askew = usize::try_from(base.wrapping_add(last as u64) % ALIGN).unwrap_or(0);
         let mut next = last.checked_sub(askew);
         while let Some(at) = next {

@@ -16,7 +16,7 @@ pub struct Row {
     pub array: ArrayId,
     /// Its tiles, at least one.
     pub tile_count: u64,
-    /// Offset of the root page, 0 where its entries stand in the table.
+    /// Offset of the root page, or 0 if its entries are in the table.
     pub root: u64,
 }
 
@@ -41,7 +41,7 @@ impl VariableTable {
         &self.rows
     }
 
-    /// An array's row, and its entries where they stand in the table.
+    /// An array's row, and its entries if they are in the table.
     pub fn find(&self, array: ArrayId) -> Option<(&Row, &[IndexEntry])> {
         let at = self.rows.binary_search_by_key(&array, |r| r.array).ok()?;
         let row = &self.rows[at];
@@ -49,8 +49,8 @@ impl VariableTable {
         Some((row, &self.entries[self.starts[at]..self.starts[at] + inline]))
     }
 
-    /// Checks that the index pages of all trees fit into an archive of `end` bytes: a page is that of one place of one array, so that
-    /// whoever walks through all tiles reads no more than there is.
+    /// Checks that the index pages of all trees fit into an archive of `end` bytes. Each page belongs to one
+    /// place of one array, so that a walk through all tiles reads no more bytes than the archive has.
     ///
     /// # Errors
     /// An array has more tiles than there are bytes for its pages.

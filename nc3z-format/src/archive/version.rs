@@ -1,4 +1,4 @@
-//! What a commit says of the version that it makes: its number, words about it, and the way to older ones.
+//! The record of a version in a commit: its number, its description, and a link to older versions.
 
 use super::metadata::Metadata;
 use crate::error::{Error, Result};
@@ -11,11 +11,11 @@ const SECTION: &str = "metadata";
 const KEY: &str = "version";
 const TAGS: &str = "tags";
 
-/// Most bytes of a message, an author or a time.
+/// Largest number of bytes of a message, an author or a time.
 pub const MESSAGE_LEN: usize = 64 << 10;
 /// The highest number of a version.
 pub const VERSIONS_MOST: u64 = u32::MAX as u64;
-/// Most tags of an archive.
+/// Largest number of tags of an archive.
 pub const TAGS_MOST: usize = 4096;
 
 /// The record of a version in the metadata of its generation. Layout: `spec/archive.md`, "Versions".
@@ -23,13 +23,13 @@ pub const TAGS_MOST: usize = 4096;
 pub struct VersionRecord {
     /// Number of the version: 1 for the original, one more for each other file that was committed.
     pub number: u64,
-    /// What the change is.
+    /// A description of the change.
     pub message: Option<String>,
-    /// Who made it.
+    /// The author of the change.
     pub author: Option<String>,
-    /// When, in the words of who committed it.
+    /// The time of the commit, as the committer wrote it.
     pub time: Option<String>,
-    /// An older generation that a search may go on at: its version, and the offset of its trailer.
+    /// An older generation from which a search can continue: its version, and the offset of its trailer.
     pub jump: Option<(u64, u64)>,
 }
 
@@ -41,7 +41,7 @@ impl VersionRecord {
     /// The record in a generation's metadata, if there is one.
     ///
     /// # Errors
-    /// It is no object, its number is none, a value has another type than it should.
+    /// The record is no object, its number is invalid, or a value has the wrong type.
     pub fn find(metadata: &Metadata) -> Result<Option<Self>> {
         let Some(value) = metadata.extra.get(KEY) else { return Ok(None) };
         let wrong = |what, expected: &str| {
@@ -75,12 +75,12 @@ impl VersionRecord {
         }))
     }
 
-    /// Takes the record out of metadata, whatever it says.
+    /// Removes the record from metadata, even an invalid one.
     pub fn clear(metadata: &mut Metadata) {
         metadata.extra.remove(KEY);
     }
 
-    /// Puts the record into metadata, in the place of the one they have.
+    /// Puts the record into metadata, replacing an existing one.
     pub fn put(&self, metadata: &mut Metadata) {
         let mut object = Map::new();
         object.insert("number".into(), self.number.into());
@@ -99,7 +99,7 @@ impl VersionRecord {
 /// The tags in a generation's metadata: names of versions.
 ///
 /// # Errors
-/// They are no object of numbers.
+/// The tags are no object of numbers.
 pub fn find_tags(metadata: &Metadata) -> Result<BTreeMap<String, u64>> {
     let Some(value) = metadata.extra.get(TAGS) else { return Ok(BTreeMap::new()) };
     let tags = value.as_object().and_then(|tags| {
@@ -110,7 +110,7 @@ pub fn find_tags(metadata: &Metadata) -> Result<BTreeMap<String, u64>> {
     })
 }
 
-/// Puts tags into metadata, in the place of those they have.
+/// Puts tags into metadata, replacing existing ones.
 pub fn put_tags(tags: &BTreeMap<String, u64>, metadata: &mut Metadata) {
     if tags.is_empty() {
         metadata.extra.remove(TAGS);
@@ -120,7 +120,8 @@ pub fn put_tags(tags: &BTreeMap<String, u64>, metadata: &mut Metadata) {
     metadata.extra.insert(TAGS.into(), Value::Object(tags));
 }
 
-/// Whether a tag may have this name: letters, digits, `.`, `_` and `-`, not a digit first, at most 64, no two dots in a row, not `latest`.
+/// Returns true if a tag may have this name: letters, digits, `.`, `_` and `-`, not a digit first, at most 64
+/// characters, no two dots in a row, not `latest`.
 pub fn is_tag_name(name: &str) -> bool {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let first = name.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');

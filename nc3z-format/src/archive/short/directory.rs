@@ -6,12 +6,13 @@ use crate::archive::{ArrayId, BlockKind};
 use crate::bytes::{Cursor, put_varint};
 use crate::error::{Error, Result};
 
-/// Bit of a record's first byte: the payload stands in the directory.
+/// Bit of a record's first byte: the payload is in the directory.
 const INSIDE: u8 = 4;
-/// The same of a container: the checksums of tiles that follow from the members' bytes are left out.
+/// Bit of the first byte of a container's record: checksums of tiles that can be computed from the members'
+/// bytes are omitted.
 const FOLLOWING: u8 = 8;
 
-/// What an archive holds.
+/// The content of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Directory {
     pub(super) required: u32,
@@ -32,19 +33,20 @@ pub(super) struct Record {
     pub(super) tile: u64,
     pub(super) chain: u16,
     pub(super) decoded_len: u32,
-    /// Zero where the chain is 0: it follows from the payload then.
+    /// Zero if the chain is 0: the CRC is then computed from the payload.
     pub(super) decoded_crc: u32,
     pub(super) payload: Payload,
-    /// Those of a container.
+    /// The members of a container.
     pub(super) members: Vec<MemberRow>,
 }
 
-/// Where a block's payload stands.
+/// The place of a block's payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Payload {
-    /// In the directory; of a container without what its members' rows say. Stored with chain 0.
+    /// In the directory. For a container, without the fields that its members' rows contain. Stored with
+    /// chain 0.
     Inside(Vec<u8>),
-    /// Behind the directory.
+    /// After the directory.
     Outside { len: u32, crc: u32 },
 }
 
@@ -59,7 +61,7 @@ pub(super) struct MemberRow {
     pub(super) check: u32,
 }
 
-/// What a decoded container has before its members' bytes.
+/// The bytes of a decoded container before its members' bytes.
 pub(super) fn container_start(members: &[MemberRow]) -> Vec<u8> {
     let mut rows = Vec::new();
     put_varint(&mut rows, members.len() as u64);
@@ -103,7 +105,7 @@ impl Directory {
         let chains = PlainChains::of_head(&head)?;
         let count = c.varint_up_to("number of blocks", c.left())?;
         let mut blocks = Vec::with_capacity(count);
-        // Containers and lists are numbered as they come.
+        // Containers and lists are numbered in the order of their records.
         let (mut containers, mut lists) = (0, 0);
         for _ in 0..count {
             blocks.push(Record::decode(&mut c, &chains, &mut containers, &mut lists)?);
@@ -221,7 +223,8 @@ impl Record {
     }
 }
 
-/// Column by column: ids ascend by one and most tiles are 0, which leaves little of either.
+/// Writes the members column by column: ids ascend by one and most tiles are 0, so both columns compress
+/// well.
 fn put_members(out: &mut Vec<u8>, members: &[MemberRow], has_check: impl Fn(&MemberRow) -> bool) {
     let mut next = 0u32;
     for m in members {

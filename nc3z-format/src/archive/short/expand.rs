@@ -1,4 +1,4 @@
-//! From the short form to the long one.
+//! Expands the short form to the long form.
 
 use super::directory::{Directory, MemberRow, Payload, Record, container_start};
 use super::prefix::{Form, Prefix};
@@ -15,22 +15,23 @@ use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// An archive in the long form, made of its short one.
+/// An archive in the long form, made from its short form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expanded {
     /// The archive in the long form.
     pub bytes: Vec<u8>,
-    /// Bytes that the file lacks at its end; zeros stand in their place, in payloads whose checksums tell.
+    /// Bytes missing at the end of the file. They are zeros in `bytes`, inside payloads whose checksums show
+    /// the damage.
     pub missing: u64,
-    /// Bytes behind the end.
+    /// Bytes after the end.
     pub extra: u64,
-    /// Where prefix and directory end in the file.
+    /// The end of prefix and directory in the file.
     pub directory_end: u64,
-    /// Blocks whose payloads stand behind the directory, in their order.
+    /// Blocks whose payloads are stored after the directory, in their order.
     pub outside: Vec<Outside>,
 }
 
-/// A block whose payload stands behind the directory.
+/// A block whose payload is stored after the directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outside {
     /// The block in the long form.
@@ -39,10 +40,11 @@ pub struct Outside {
     pub stored: Range<u64>,
 }
 
-/// The long form of an archive in the short one. Of a file that was cut short, as far as it can be told.
+/// The long form of an archive in the short form. A truncated file is expanded as far as possible.
 ///
 /// # Errors
-/// No archive in the short form; one of another version; damage to prefix or directory, without which nothing can be said.
+/// No archive in the short form; one of another version; damage to prefix or directory, without which nothing
+/// can be expanded.
 pub fn expand(stored: &[u8]) -> Result<Expanded> {
     if stored.len() > SHORT_LEN {
         return Err(Error::limit(SECTION, 0, "length", SHORT_LEN as u64, stored.len() as u64));
@@ -58,7 +60,7 @@ pub fn expand(stored: &[u8]) -> Result<Expanded> {
     Builder::new(&directory, &sha256, stored_at)?.build(directory, outside, stored_at, sha256)
 }
 
-/// The long form as it grows.
+/// The long form under construction.
 struct Builder {
     out: Vec<u8>,
     salt: Salt,
@@ -66,7 +68,7 @@ struct Builder {
     lossy: bool,
     entries: BTreeMap<(ArrayId, u64), IndexEntry>,
     missing: u64,
-    /// Where the next payload stands in the file.
+    /// The offset of the next payload in the file.
     stored_at: u64,
     outside: Vec<Outside>,
 }
@@ -159,7 +161,7 @@ impl Builder {
         Ok(Expanded { bytes, missing, extra: left.len() as u64, directory_end, outside })
     }
 
-    /// Fills up with zeros to the next multiple of 8, and gives that.
+    /// Pads with zeros to the next multiple of 8, and returns that offset.
     fn align(&mut self) -> u64 {
         let at = align8(self.out.len() as u64);
         self.out.resize(usize::try_from(at).expect("some MiB"), 0);
@@ -224,7 +226,7 @@ impl Builder {
         }
     }
 
-    /// The next payload behind the directory; zeros for what the file lacks.
+    /// The next payload after the directory. Missing bytes of the file are zeros.
     fn outside(&mut self, len: u32, outside: &mut &[u8]) -> Result<Vec<u8>> {
         let len = len as usize;
         if len > SHORT_LEN {
@@ -277,7 +279,7 @@ impl Builder {
         Ok(())
     }
 
-    /// The variable table: an array has as many tiles as there are entries, from 0 on.
+    /// The variable table. An array has as many tiles as it has entries, from 0 on.
     fn table(&mut self) -> Result<VariableTable> {
         let mut rows: Vec<Row> = Vec::new();
         let mut entries = Vec::with_capacity(self.entries.len());

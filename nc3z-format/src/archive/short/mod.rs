@@ -1,10 +1,14 @@
-//! The short form of small archives (`spec/archive.md`, section 12): what an archive holds, without what follows from it.
+//! The short form of small archives (`spec/archive.md`, section 12): the content of an archive, without the
+//! parts that can be computed from it.
 //!
-//! A small archive in the long form is half frame: superblock, block headers, index, section table, trailer. All of that follows from a
-//! *directory* (the head, one record for each block, checksums of tiles), or, of files that are smallest packed as one, from the classic file itself.
-//! The short form is either of them, packed, behind a prefix. [`expand`] gives the archive in the long form, which is what readers, checkers and menders work on.
+//! Half of a small archive in the long form is structure: superblock, block headers, index, section table,
+//! trailer. All of this can be computed from a *directory* (the head, one record for each block, checksums of
+//! tiles). If a file is smallest when compressed as a whole, it can be computed from the classic file itself.
+//! The short form is either of them, compressed, after a prefix. [`expand`] returns the archive in the long
+//! form, on which reading, checking and repair work.
 //!
-//! Files, each using only those before it: `prefix`, `plain` and `directory` (which need each other), `whole`, `expand`, `shorten`.
+//! Files, each using only those before it: `prefix`, `plain` and `directory` (which use each other), `whole`,
+//! `expand`, `shorten`.
 
 mod directory;
 mod expand;
@@ -19,21 +23,21 @@ pub use shorten::{shorten, shorten_whole};
 
 /// Bytes before the content.
 pub const SHORT_PREFIX_LEN: usize = 68;
-/// The most bytes of an archive in the short form that a reader must take.
+/// Largest number of bytes of an archive in the short form that a reader must accept.
 pub const SHORT_LEN: usize = 64 << 10;
-/// The most bytes of a content, decoded.
+/// Largest number of decoded bytes of a content.
 const CONTENT_LEN: u64 = 1 << 20;
-/// The most index entries of the long form.
+/// Largest number of index entries of the long form.
 const ENTRIES: usize = 1 << 14;
 
 const SECTION: &str = "short form";
 
-/// Whether a file that begins so is an archive in the short form: ten bytes tell.
+/// Returns true if a file with these first ten bytes is an archive in the short form.
 pub fn is_short(start: &[u8]) -> bool {
     Form::of(start).is_some()
 }
 
-/// Whether such a file is the original as a whole.
+/// Returns true if a file with these first bytes contains the original as a whole.
 pub fn is_whole(start: &[u8]) -> bool {
     Form::of(start) == Some(Form::Whole)
 }

@@ -1,4 +1,4 @@
-//! What stands before the content of a short form: which form it is, how long it is, and what proves it.
+//! The prefix of a short form: its form, its length, and its digest and checksum.
 
 use super::{SECTION, SHORT_PREFIX_LEN};
 use crate::archive::Superblock;
@@ -6,14 +6,14 @@ use crate::archive::constants::{MAGIC, MINOR_VERSION};
 use crate::bytes::Cursor;
 use crate::error::{Error, Result};
 
-/// What a person sees who looks at the first bytes.
+/// Readable text among the first bytes.
 pub(super) const TEXT: &[u8; 16] = b"netCDF in nc3z\r\n";
-/// Where the checksum of prefix and content stands.
+/// Offset of the checksum of prefix and content.
 const CRC_AT: usize = 16;
-/// Where the version field stands: one byte of the major version, one of the form.
+/// Offset of the version field: one byte of the major version, one of the form.
 const VERSION_AT: usize = MAGIC.len();
 
-/// What the content is.
+/// The kinds of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// A directory of the archive.
@@ -26,12 +26,13 @@ pub(super) enum Form {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Prefix {
     pub(super) form: Form,
-    /// Of the original.
+    /// SHA-256 of the original.
     pub(super) sha256: [u8; 32],
 }
 
 impl Form {
-    /// The form that the first ten bytes of a file tell; `None` where it is no short form of major version 0 that this build knows.
+    /// The form, from the first ten bytes of a file. `None` if the file is no short form of major version 0
+    /// that this build knows.
     pub(super) fn of(start: &[u8]) -> Option<Self> {
         match start.strip_prefix(&MAGIC)? {
             [0, 1, ..] => Some(Form::Directory),
@@ -61,7 +62,7 @@ impl Prefix {
         Ok(out)
     }
 
-    /// The prefix of a short form, its content as it is stored, and what stands behind that.
+    /// The prefix of a short form, its stored content, and the bytes after the content.
     ///
     /// # Errors
     /// No short form, or one of another version; damage to prefix or content.
@@ -90,7 +91,7 @@ impl Prefix {
     }
 }
 
-/// CRC-32 of prefix and content, but for the field itself.
+/// CRC-32 of prefix and content, without the field itself.
 fn checksum(prefix: &[u8; SHORT_PREFIX_LEN], content: &[u8]) -> u32 {
     let mut crc = crc32fast::Hasher::new();
     crc.update(&prefix[..CRC_AT]);

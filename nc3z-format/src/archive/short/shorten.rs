@@ -1,4 +1,4 @@
-//! From the long form to the short one.
+//! Makes the short form from the long form.
 
 use super::directory::{Directory, MemberRow, Payload, Record, container_start};
 use super::expand::expand;
@@ -15,20 +15,22 @@ use crate::codec::{Chain, ChainSpec, Registry, Scratch};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// A frame may be so much smaller than its estimate: one part in so many.
+/// A frame may be smaller than its estimate by up to 1/ESTIMATED.
 const ESTIMATED: usize = 4;
-/// The same for a file as a whole, which has a rival already.
+/// The tolerance for a whole file. It is smaller, since another short form exists already.
 const ESTIMATED_WHOLE: usize = 8;
 
-/// The short form of an archive in the long form, of at most `most` bytes, with a directory; `None` where it has none: several generations, a digest that is
-/// not known, lost tiles, parity, index pages, sections of other kinds, or more bytes than a short form may have.
+/// The short form with a directory, of at most `most` bytes. `None` if the archive has several generations,
+/// an unknown digest, lost tiles, parity, index pages or sections of other kinds, or if the short form would
+/// be too long.
 ///
 /// # Errors
 /// The archive is not sound.
 pub fn shorten(archive: &[u8], most: usize) -> Result<Option<Vec<u8>>> {
     let Some(long) = Long::read(archive)? else { return Ok(None) };
     let most = most.min(SHORT_LEN);
-    // By an estimate: packing hard takes as long as all that was done for the archive before.
+    // Chosen by an estimate: compressing at the highest level takes as long as all earlier work on the
+    // archive.
     let mut best: Option<(usize, Vec<u8>, Vec<&[u8]>)> = None;
     for inside in [true, false] {
         let Some(blocks) = long.records(archive, inside)? else { return Ok(None) };
@@ -62,8 +64,9 @@ pub fn shorten(archive: &[u8], most: usize) -> Result<Option<Vec<u8>>> {
     Ok(sound(out, most))
 }
 
-/// The short form of at most `most` bytes that is the classic file itself, which is `file`; `None` where it has none, as for [`shorten`], or is not as
-/// small. It stands for another archive than the one in the long form, with the same content.
+/// The short form with the classic file `file` itself as content, of at most `most` bytes. `None` for the
+/// reasons of [`shorten`], or if it is longer. It expands to another archive than `archive`, with the same
+/// content.
 ///
 /// # Errors
 /// The archive is not sound.
@@ -80,12 +83,13 @@ pub fn shorten_whole(archive: &[u8], file: &[u8], most: usize) -> Result<Option<
     Ok(sound(long.short(Form::Whole, &pack_frame(&content)?)?, most))
 }
 
-/// What is longer, or cannot be expanded again, by a rule of the long form that this does not know, stays as it is.
+/// Refuses a short form that is too long, or that cannot be expanded again because of a rule of the long form
+/// that this code does not know.
 fn sound(short: Vec<u8>, most: usize) -> Option<Vec<u8>> {
     Some(short).filter(|short| short.len() <= most && expand(short).is_ok())
 }
 
-/// An archive in the long form, as far as the short one can say it.
+/// An archive in the long form, with the parts that the short form can represent.
 struct Long {
     superblock: Superblock,
     trailer: Trailer,
@@ -118,7 +122,7 @@ impl Long {
         }
         let table = part(archive, trailer.sections_offset, trailer.sections_len.into())?;
         let sections = SectionTable::decode(table, &trailer, at as u64, &superblock.salt, &limits)?;
-        // A second copy of the head does not come along.
+        // A second copy of the head is omitted.
         if sections.entries().len() != 3 {
             return Ok(None);
         }
@@ -138,15 +142,16 @@ impl Long {
         Ok(Some(Long { superblock, trailer, head_copy: head, head: parts, metadata, table, chains }))
     }
 
-    /// A short form of this archive, as far as its content goes.
+    /// Makes a short form with this content.
     fn short(&self, form: Form, content: &[u8]) -> Result<Vec<u8>> {
         let mut out = Prefix { form, sha256: self.trailer.sha256 }.encode(content)?.to_vec();
         out.extend(content);
         Ok(out)
     }
 
-    /// The head with no other chains than `records` need, which get the numbers that those have then: containers in the directory need none.
-    /// Those behind it name the chains of their members themselves: where there is one, all chains stay.
+    /// The head with only the chains that `records` need, renumbered. Containers in the directory need none.
+    /// Containers after the directory name their members' chains themselves: if there is one, all chains
+    /// stay.
     fn head_for(&self, records: &mut [Record]) -> Vec<u8> {
         let names_chains =
             |r: &Record| r.kind == BlockKind::Container && matches!(r.payload, Payload::Outside { .. });
@@ -172,7 +177,8 @@ impl Long {
         self.head.with_chains(&chains)
     }
 
-    /// The blocks, and the payloads that stand behind the directory. `inside`: containers stand in it wherever that can be.
+    /// The blocks, and the payloads that are stored after the directory. With `inside`, containers are in the
+    /// directory if possible.
     fn records<'a>(&self, archive: &'a [u8], inside: bool) -> Result<Option<Vec<(Record, &'a [u8])>>> {
         let mut all = Vec::new();
         let mut at = self.trailer.blocks_begin;
@@ -220,7 +226,7 @@ impl Long {
                 let Some(decoded) = self.decoded(header, payload)? else { return Ok(None) };
                 let Some(members) = self.members(offset, &decoded)? else { return Ok(None) };
                 let start = container_start(&members);
-                // A directory that is not as this writes it would not come back.
+                // A container directory that differs from this writer's would not be restored exactly.
                 if !decoded.starts_with(&start) {
                     return Ok(None);
                 }
@@ -240,7 +246,7 @@ impl Long {
         Ok(Some(record))
     }
 
-    /// A container or a list, decoded; `None` where it is larger than a directory may be.
+    /// A decoded container or list. `None` if it is larger than a directory may be.
     fn decoded(&self, header: &BlockHeader, payload: &[u8]) -> Result<Option<Vec<u8>>> {
         let Some(chain) = self.chains.get(usize::from(header.chain)) else { return Ok(None) };
         if u64::from(header.decoded_len) > CONTENT_LEN {
@@ -251,7 +257,7 @@ impl Long {
         Ok(Some(out))
     }
 
-    /// The members of the container at `offset`, with the checksums that the index has of them.
+    /// The members of the container at `offset`, with their checksums from the index.
     fn members(&self, offset: u64, decoded: &[u8]) -> Result<Option<Vec<MemberRow>>> {
         let mut rows = Vec::new();
         for m in parse_directory(decoded)? {

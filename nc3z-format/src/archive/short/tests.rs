@@ -107,7 +107,7 @@ fn the_long_form_has_the_same_short_form_again() {
     assert!(is_short(&short) && !is_short(&long.bytes));
     let again = shorten(&long.bytes, SHORT_LEN).unwrap().expect("it has one");
     assert_eq!(expand(&again).unwrap().bytes, long.bytes);
-    // Chains that nothing uses do not come along: here those of the tile, when it is stored as it is.
+    // Unused chains are omitted: here those of the tile that is stored raw.
     let mut fewer = sample();
     fewer.blocks[1].chain = 0;
     let long = expand(&stored(&fewer)).unwrap();
@@ -122,7 +122,7 @@ fn the_long_form_has_the_same_short_form_again() {
     assert_eq!(chains(&stored(&fewer)), (4, vec![0, 0, 2, 3]));
     assert_eq!(chains(&again), (3, vec![0, 0, 1, 2]));
     let long = expand(&short).unwrap();
-    // Whoever cut the long one or changed it does not get a short one.
+    // A truncated or changed long form has no short form.
     assert!(shorten(&long.bytes[..long.bytes.len() - 8], SHORT_LEN).is_err());
 }
 
