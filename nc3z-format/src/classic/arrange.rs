@@ -1,6 +1,7 @@
-//! A place for everything in a new file: the canonical arrangement of a header that names what is to be written.
+//! The canonical arrangement of a new file: computes the place of every part from a header.
 //!
-//! Fixed variables in order of id, then the records; every variable begins on a multiple of 4, and nothing lies between.
+//! Fixed variables come in order of id, then the records. Every variable begins on a multiple of 4, with no
+//! other bytes between.
 
 use super::encode::encode;
 use super::header::{DimId, Header, NumRecs, Variable, Version, round_up_4};
@@ -11,22 +12,23 @@ use crate::error::{Error, Result};
 const MAX_CDF1: u64 = i32::MAX as u64 - 3;
 const MAX_CDF2: u64 = u32::MAX as u64 - 3;
 
-/// A new file: its header, with all fields set, and where its values go.
+/// A new file: its header, with all fields set, and the places of its values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrangement {
     /// The header, `begin`, `vsize` and record count set.
     pub header: Header,
     /// The header's bytes.
     pub header_bytes: Vec<u8>,
-    /// Where everything lies; the file is as long as its values need.
+    /// The layout. The file ends with its last value.
     pub layout: Layout,
 }
 
-/// Arranges a new file of `numrecs` records; `vsize` and `begin` of the header given do not matter.
+/// Arranges a new file of `numrecs` records. `vsize` and `begin` of the given header are ignored.
 ///
 /// # Errors
-/// *InvalidArgument*: what does not fit the header's version (the message says which dimension or variable, and why), an
-/// unknown dimension, a record dimension that is not the first of its variable, more than one record dimension.
+/// *InvalidArgument*: a header that does not fit its version (the message names the dimension or variable,
+/// and the reason), an unknown dimension, a record dimension that is not the first of its variable, more than
+/// one record dimension.
 pub fn arrange(mut header: Header, numrecs: u64) -> Result<Arrangement> {
     check_dimensions(&header)?;
     header.numrecs = NumRecs::Count(numrecs);
@@ -51,7 +53,7 @@ pub fn arrange(mut header: Header, numrecs: u64) -> Result<Arrangement> {
     Ok(Arrangement { header, header_bytes, layout })
 }
 
-/// One record dimension at most, in front; none that does not exist, and none too long.
+/// Checks dimensions: at most one record dimension, and in first place; no unknown dimension; none too long.
 fn check_dimensions(header: &Header) -> Result<()> {
     let records: Vec<_> = header.dimensions.iter().filter(|d| d.is_record()).collect();
     if let [first, second, ..] = records[..] {
@@ -88,7 +90,8 @@ fn check_dimensions(header: &Header) -> Result<()> {
     }
 }
 
-/// Before CDF-5 only the last variable may be larger than a 32-bit `vsize` tells: the last of the file, or of a record.
+/// Checks sizes. Before CDF-5 only the last variable of the file, or of a record, may be larger than a 32-bit
+/// `vsize`.
 fn check_sizes(header: &Header) -> Result<()> {
     let largest = match header.version {
         Version::Cdf1 => MAX_CDF1,
@@ -110,7 +113,7 @@ fn check_sizes(header: &Header) -> Result<()> {
     }
 }
 
-/// Puts the variables one after another; answers where the records begin.
+/// Sets the offsets of the variables, one after another. Returns the beginning of the records.
 fn set_begins(header: &mut Header, header_len: u64) -> Result<u64> {
     let is_record: Vec<bool> = header.variables.iter().map(|v| header.is_record(v)).collect();
     let sizes: Vec<u128> = header.variables.iter().map(|v| round_up_4(header.slot_len(v, 0))).collect();

@@ -1,4 +1,4 @@
-//! Where each byte of a classic file lives: a pure function of header, header length and file length.
+//! The place of each byte of a classic file: a pure function of header, header length and file length.
 //!
 //! The rules (`spec/archive.md`, "The classic file as arrays and residue"):
 //! 1. A variable whose first dimension has length 0 is a *record variable*. `s` is its bytes per record, `p` is `s`
@@ -10,10 +10,10 @@
 //! 3. Records are *regular* iff `R > 0` and `n > 0`, the slots sorted by `begin` tile `[B0, B0 + R)`, and
 //!    `[B0, min(file_len, B0 + n R))` meets neither the header nor an owned extent. Then every record variable is
 //!    owned, and so is its padding; else all are aliased.
-//! 4. What is left is the gap residue.
+//! 4. The remaining bytes are the gap residue.
 //!
-//! Sizes that do not fit 64 bits saturate. That is exact, since no byte of a file lies so far out; only records of
-//! 2^64 bytes or more count as irregular.
+//! Sizes that do not fit 64 bits saturate. The result is exact, since no file has bytes at such offsets. Only
+//! records of 2^64 bytes or more count as irregular.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ use super::warning::Warning;
 use crate::error::{Error, Result};
 use crate::types::NcType;
 
-/// Where one variable lives.
+/// The layout of one variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VarLayout {
     /// External type.
@@ -34,13 +34,13 @@ pub struct VarLayout {
     pub begin: u64,
     /// Elements the header claims; `None` beyond 64 bits.
     pub elements: Option<u64>,
-    /// Leading elements, row-major, that lie wholly inside the file.
+    /// Leading elements, row-major, that are completely inside the file.
     pub present: u64,
     /// Leading padding bytes inside the file: owned record variables only, else 0.
     pub padding_present: u64,
     /// True for a record variable.
     pub is_record: bool,
-    /// True where the variable's bytes are its own; else it is read through the byte view.
+    /// True if the variable owns its bytes; otherwise it is read through the byte view.
     pub owned: bool,
     /// Bytes of the variable, of one record of it for a record variable (saturated).
     pub slot_len: u64,
@@ -55,7 +55,7 @@ pub struct VarLayout {
 pub struct Run {
     /// File offset of its first byte.
     pub offset: u64,
-    /// Elements (or padding bytes) in it, from the one asked for.
+    /// Elements (or padding bytes) in the run, from the requested one on.
     pub count: u64,
 }
 
@@ -83,13 +83,13 @@ pub struct Records {
     pub count: u64,
     /// `min(file_len, B0 + n R)`, and not less than `begin`.
     pub end: u64,
-    /// `end` without a partial element at the end of the file: what lies in `[begin, present_end)` is owned.
+    /// `end` without a partial element at the end of the file. The bytes `[begin, present_end)` are owned.
     pub present_end: u64,
     /// The slots, by `offset_in_record`; they tile the record.
     pub slots: Vec<Slot>,
 }
 
-/// A byte of the records: which record and slot, and where in the slot.
+/// The place of a byte in the records: record, slot, and offset in the slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordPlace {
     /// Record number.
@@ -129,12 +129,12 @@ impl VarLayout {
         self.slot_len / self.element_size()
     }
 
-    /// Where element `index` is, and how many elements follow it without a break: to the end of the slot, or of
-    /// what is present where records of this variable touch. `None` from `present` on.
+    /// The place of element `index`, and the number of elements that follow it without a gap: to the end of
+    /// the slot or, if records of this variable touch, to the last present element. `None` from `present` on.
     pub fn element_run(&self, index: u64) -> Option<Run> {
         let left = self.present.checked_sub(index).filter(|&n| n > 0)?;
         let size = self.element_size();
-        // No overflow below: element `index` lies inside the file.
+        // No overflow below: element `index` is inside the file.
         if !self.is_record || self.stride == self.slot_len {
             return Some(Run { offset: self.begin + index * size, count: left });
         }
@@ -143,7 +143,8 @@ impl VarLayout {
         Some(Run { offset, count: left.min(self.slot_elements() - within) })
     }
 
-    /// Where padding byte `index` is, and how many follow it without a break. `None` from `padding_present` on.
+    /// The place of padding byte `index`, and the number of bytes that follow it without a gap. `None` from
+    /// `padding_present` on.
     pub fn padding_run(&self, index: u64) -> Option<Run> {
         let left = self.padding_present.checked_sub(index).filter(|&n| n > 0)?;
         let unit = self.padded_len - self.slot_len;
@@ -152,7 +153,7 @@ impl VarLayout {
         Some(Run { offset, count: left.min(unit - within) })
     }
 
-    /// Of `unit` bytes at `skip` in each of `count` slots, those inside the file.
+    /// The number of bytes inside the file, for `unit` bytes at `skip` in each of `count` slots.
     fn bytes_present(&self, file_len: u64, count: u64, skip: u64, unit: u64) -> u64 {
         let Some(left) = file_len.checked_sub(self.begin).filter(|_| self.stride > 0) else { return 0 };
         let (whole, rest) = (left / self.stride, left % self.stride);
@@ -160,7 +161,7 @@ impl VarLayout {
     }
 }
 
-/// Where everything in a file is.
+/// The layout of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     /// Bytes of the header.
@@ -177,13 +178,13 @@ pub struct Layout {
     pub records: Option<Records>,
     /// The gap residue.
     pub gaps: Gaps,
-    /// What is odd about the file.
+    /// Unusual properties of the file.
     pub warnings: Vec<Warning>,
     segments: Vec<Segment>,
 }
 
 impl Layout {
-    /// Finds the place of everything, in O(V log V) for V variables.
+    /// Computes the layout, in O(V log V) for V variables.
     ///
     /// # Errors
     /// *InvalidArgument* for a header longer than the file or with a dimension id that does not exist; parsed
@@ -224,7 +225,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// One variable's place.
+    /// The layout of one variable.
     pub fn variable(&self, id: VarId) -> Option<&VarLayout> {
         self.variables.get(id.index())
     }
@@ -275,7 +276,7 @@ impl Layout {
         out
     }
 
-    /// What stands, or is missing, behind the last value.
+    /// A warning about the file's end, if bytes are missing there or surplus.
     fn end_warning(&self, numrecs: NumRecs) -> Option<Warning> {
         let claimed_end = |v: &VarLayout| match (v.elements, &self.records) {
             (Some(0), _) => 0,
@@ -311,7 +312,7 @@ fn saturate(n: u128) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)
 }
 
-/// What all record variables share.
+/// Values that all record variables share.
 struct Frame {
     /// `B0`.
     begin: u64,
@@ -411,7 +412,7 @@ impl Frame {
 }
 
 impl Records {
-    /// Bytes at `end` that are only part of an element.
+    /// The number of bytes at `end` that are an incomplete element.
     fn partial_element(&self, variables: &[VarLayout]) -> u64 {
         let at = (self.end - self.begin) % self.stride;
         let Some(slot) = self.slot_at(at).map(|n| self.slots[n]) else { return 0 };
@@ -420,12 +421,13 @@ impl Records {
     }
 }
 
-/// True where `[begin, end)` meets one of the disjoint extents (begin -> end).
+/// Returns true if `[begin, end)` overlaps one of the disjoint extents (begin -> end).
 fn meets(extents: &BTreeMap<u64, u64>, begin: u64, end: u64) -> bool {
     begin < end && extents.range(..end).next_back().is_some_and(|(_, &last)| last > begin)
 }
 
-/// Rule 2: marks the fixed variables that own their extent; answers all owned extents, the header's included.
+/// Rule 2: marks the fixed variables that own their extent. Returns all owned extents, including the
+/// header's.
 fn claim_fixed(variables: &mut [VarLayout], header_len: u64, file_len: u64) -> BTreeMap<u64, u64> {
     let mut extents = BTreeMap::from([(0, header_len)]);
     for v in variables.iter_mut().filter(|v| !v.is_record) {

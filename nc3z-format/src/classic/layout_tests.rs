@@ -187,7 +187,7 @@ fn header_longer_than_the_file_is_refused() {
     assert!(Layout::new(&header(NumRecs::Count(0), &[]), 80, 79).is_err());
 }
 
-/// Who owns a byte, by the rules read word for word, one byte at a time.
+/// The owner of a byte, by a literal reading of the rules, one byte at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
     Gap,
@@ -259,7 +259,7 @@ fn oracle(h: &Header, header_len: u64, layout: &Layout) -> Vec<Owner> {
     owners
 }
 
-/// The same picture, drawn from the layout's own functions.
+/// The owners, computed with the layout's own functions.
 fn picture(layout: &Layout) -> Vec<Owner> {
     let mut at = 0;
     for s in layout.segments() {

@@ -2,8 +2,9 @@
 //! parsers, so that one grammar serves whole files (input that ends is *truncated*) and remote prefixes (input that
 //! ends means *fetch more*).
 //!
-//! Tolerant where real files are odd: any padding bytes, repeated or strange names, empty lists written as `ABSENT`
-//! or as a tag and 0, several dimensions of length 0, any `vsize` and `begin`. Strict where structure is broken.
+//! Tolerant of unusual real files: any padding bytes, repeated or strange names, empty lists written as
+//! `ABSENT` or as a tag and 0, several dimensions of length 0, any `vsize` and `begin`. Strict if the
+//! structure is invalid.
 
 use std::cell::Cell;
 
@@ -26,13 +27,13 @@ pub struct Parsed {
     pub header_len: u64,
 }
 
-/// What came of parsing a prefix of a file.
+/// The result of parsing a prefix of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Parse {
     /// The header was complete.
     Done(Box<Header>, u64),
-    /// The header goes on; it surely reaches to byte `at_least` of the file, which is beyond the prefix given and
-    /// within the file.
+    /// The header is longer. It reaches at least to byte `at_least` of the file, which is after the given
+    /// prefix and within the file.
     Incomplete {
         /// Length of the shortest prefix worth trying next.
         at_least: u64,
@@ -149,12 +150,12 @@ struct Grammar<'l> {
     file_len: u64,
     limits: &'l Limits,
     version: Version,
-    /// The header surely reaches to here, as far as is known.
+    /// The header is known to reach at least to here.
     reach: Cell<u64>,
 }
 
 impl Grammar<'_> {
-    /// Offset in the file of what is left of the input.
+    /// Offset in the file of the remaining input.
     fn at(&self, rest: Rest<'_>) -> u64 {
         self.len - rest.len() as u64
     }
@@ -240,7 +241,8 @@ impl Grammar<'_> {
         if u32::try_from(count).is_err() {
             return fail(Error::limit("list", at, "element count", u32::MAX.into(), count));
         }
-        // Memory is earned by bytes in hand, not by bytes of the file: the rest may be far away, or a hole.
+        // Memory is allocated for the bytes in the input, not for the bytes of the file: the rest may be
+        // remote, or a hole.
         let in_hand = i.len() as u64 / unit;
         let mut items = Vec::with_capacity(usize::try_from(count.min(in_hand)).unwrap_or(0));
         for index in 0..usize::try_from(count).unwrap_or(usize::MAX) {
@@ -354,7 +356,7 @@ impl Grammar<'_> {
         self.padded(i, len)
     }
 
-    /// `len` bytes and their padding to a multiple of 4. What the padding holds does not matter here: the archive
+    /// `len` bytes and their padding to a multiple of 4. The padding bytes may have any value: the archive
     /// keeps the header's bytes.
     fn padded<'a>(&self, i: Rest<'a>, len: u64) -> Rule<'a, Vec<u8>> {
         // `check_count` has seen that `len` bytes are in the file; the padding may still be missing.

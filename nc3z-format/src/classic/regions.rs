@@ -2,7 +2,7 @@
 
 use super::header::VarId;
 
-/// What a segment of the file is.
+/// The kinds of segments of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SegmentKind {
     /// The header.
@@ -18,7 +18,7 @@ pub enum SegmentKind {
 /// A run of bytes of the file, all of one kind. Never empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
-    /// What it is.
+    /// The kind of the segment.
     pub kind: SegmentKind,
     /// First byte in the file.
     pub offset: u64,
@@ -27,9 +27,9 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// The byte behind the last.
+    /// The offset after the last byte.
     pub const fn end(&self) -> u64 {
-        // Segments lie in [0, file_len).
+        // Segments are inside [0, file_len).
         self.offset + self.len
     }
 }
@@ -59,7 +59,8 @@ impl Gaps {
         self.runs.iter().map(|&(offset, len, _)| (offset, len))
     }
 
-    /// Where residue position `position` is in the file, and how many bytes of the run follow from there.
+    /// The offset in the file of residue position `position`, and the number of bytes of the run from there
+    /// on.
     pub fn file_offset(&self, position: u64) -> Option<(u64, u64)> {
         let index = self.runs.partition_point(|&(_, _, start)| start <= position).checked_sub(1)?;
         let (offset, len, start) = self.runs[index];
@@ -67,7 +68,7 @@ impl Gaps {
         (within < len).then(|| (offset + within, len - within))
     }
 
-    /// The residue position of the file's byte `offset`, and how many bytes of the run follow from there.
+    /// The residue position of the file's byte `offset`, and the number of bytes of the run from there on.
     pub fn position(&self, offset: u64) -> Option<(u64, u64)> {
         let index = self.runs.partition_point(|&(first, _, _)| first <= offset).checked_sub(1)?;
         let (first, len, start) = self.runs[index];

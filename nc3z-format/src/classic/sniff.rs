@@ -1,11 +1,11 @@
-//! Names what a file is when it is not classic netCDF, so that refusals say more than "bad magic".
+//! Names the format of a file that is not classic netCDF, so that error messages say more than "bad magic".
 
 /// A format recognised by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Foreign {
-    /// What the file is, for people.
+    /// The name of the format, for messages.
     pub name: &'static str,
-    /// What to do about it.
+    /// Advice for the user.
     pub hint: &'static str,
 }
 
@@ -48,8 +48,8 @@ const MAGICS: &[(&[u8], &str, &str)] = &[
     (b"\xef\xbb\xbfCDF", "a netCDF file behind a UTF-8 byte order mark", "a text tool damaged it"),
 ];
 
-/// What `head`, the first bytes of a file, is, if it is a known format other than classic netCDF. Give 4 KiB
-/// where you can: HDF5 may begin behind a user block.
+/// Recognizes a known format other than classic netCDF from `head`, the first bytes of a file. Pass 4 KiB if
+/// possible: HDF5 may begin after a user block.
 pub fn sniff(head: &[u8]) -> Option<Foreign> {
     if let Some(&(_, name, hint)) = MAGICS.iter().find(|(magic, ..)| head.starts_with(magic)) {
         return Some(Foreign { name, hint });
@@ -61,11 +61,11 @@ pub fn sniff(head: &[u8]) -> Option<Foreign> {
         return Some(Foreign { name: "a byte-swapped netCDF file", hint: "swap it back" });
     }
     if b"CDF".starts_with(head) {
-        // Cut inside the magic, or empty.
+        // Truncated inside the magic, or empty.
         return None;
     }
     let at = |offset: usize, magic: &[u8]| head.get(offset..).is_some_and(|rest| rest.starts_with(magic));
-    // HDF5 looks for its signature at 0, 512, and doublings.
+    // HDF5's signature is at 0, 512, or a doubling of 512.
     for power in 9..20 {
         if at(1 << power, MAGICS[0].0) {
             return Some(Foreign { name: "an HDF5 file with a user block", hint: MAGICS[0].2 });

@@ -1,10 +1,10 @@
-//! What is odd about a file that can be read all the same.
+//! Unusual properties of a file that do not prevent reading it.
 
 use std::fmt;
 
 use super::header::{DimId, Header, VarId};
 
-/// Something odd about a file. Everything is kept exactly whatever the warnings say.
+/// An unusual property of a file. All bytes are preserved exactly, whatever the warnings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Warning {
@@ -21,10 +21,10 @@ pub enum Warning {
     BeginsPastEnd {
         /// The variable.
         variable: VarId,
-        /// Where it should begin.
+        /// The offset in its header entry.
         begin: u64,
     },
-    /// The file ends inside the padding behind the last value. Harmless.
+    /// The file ends inside the padding after the last value. Harmless.
     NoFinalPadding {
         /// Bytes missing.
         missing: u64,
@@ -38,14 +38,14 @@ pub enum Warning {
     IrregularRecords,
     /// Bytes follow the last byte of any variable and its padding.
     TrailingBytes {
-        /// Where they begin.
+        /// Their first offset.
         offset: u64,
-        /// How many.
+        /// Their number.
         len: u64,
     },
     /// The record count is streaming, and the file ends inside a record, which is not counted.
     PartialRecord {
-        /// Bytes behind the last whole record.
+        /// Bytes after the last whole record.
         len: u64,
     },
     /// The `vsize` field differs from the canonical one.
@@ -54,7 +54,7 @@ pub enum Warning {
         variable: VarId,
         /// The field.
         found: u64,
-        /// What the specification asks for.
+        /// The value that the specification requires.
         canonical: u64,
     },
     /// More than one dimension of length 0 leads a variable; all count records.
@@ -74,7 +74,7 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// True where values are missing or doubtful; false where the file is merely unusual.
+    /// True if values are missing or doubtful, false if the file is merely unusual.
     pub const fn is_serious(&self) -> bool {
         !matches!(
             self,

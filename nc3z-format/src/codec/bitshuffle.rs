@@ -12,7 +12,7 @@ use crate::types::NcType;
 use packed::{Inner, Packed};
 use serde_json::Value;
 
-/// Elements of a block are a multiple of this, and what is left over is not shuffled.
+/// Elements of a block are a multiple of this. The remaining elements are not shuffled.
 const GROUP: usize = 8;
 /// Bytes that a block has where its length is not given, and the least elements of it.
 const TARGET_LEN: usize = 8192;
@@ -52,7 +52,7 @@ impl StageKind for BitshuffleKind {
     }
 }
 
-/// The filter: bytes of an element, elements of a block (0: as many as the library takes by itself).
+/// The filter: bytes of an element, elements of a block (0: the library's default).
 struct Bitshuffle {
     elementsize: usize,
     blocksize: usize,
@@ -68,7 +68,7 @@ impl Bitshuffle {
         elements.saturating_mul(self.elementsize)
     }
 
-    /// Runs `each` over the blocks and copies what is left over; both slices have the same length.
+    /// Runs `each` over the blocks and copies the remaining bytes. Both slices have the same length.
     fn blocks(&self, input: &[u8], out: &mut [u8], mut each: impl FnMut(&[u8], &mut [u8])) {
         let group = self.elementsize.saturating_mul(GROUP);
         let whole = input.len() / group * group;

@@ -31,10 +31,11 @@ struct Bound {
 enum Program {
     /// Filters, then at most one codec, over big-endian bytes.
     Bytes(Vec<Box<dyn Stage>>),
-    /// The same, or the numeric codec by itself, over the difference to an older tile, which the payload names first.
+    /// Filters and a codec, or the numeric codec alone, over the difference to an older tile. The payload
+    /// begins with that tile's name.
     Base {
         difference: Difference,
-        /// Whether the payload says which tile that is.
+        /// True if the payload names that tile, which may be any.
         is_named: bool,
     },
     /// The numeric codec.
@@ -43,7 +44,7 @@ enum Program {
     Unsupported(String),
 }
 
-/// What codes the difference to an older tile.
+/// The coder of the difference to an older tile.
 enum Difference {
     Bytes(Vec<Box<dyn Stage>>),
     Num,
@@ -88,7 +89,7 @@ impl Chain {
         matches!(self.0.program, Program::Num(_))
     }
 
-    /// What its tiles need besides their payloads.
+    /// The data that its tiles need besides their payloads.
     pub fn needs(&self) -> Needs {
         match &self.0.program {
             Program::Num(needs) => *needs,
@@ -97,12 +98,12 @@ impl Chain {
         }
     }
 
-    /// Decodes a tile's payload into exactly `out`: big-endian elements, as they stand in the classic file. `given` is what
-    /// [`Chain::needs`] asks for.
+    /// Decodes a tile's payload into exactly `out`: big-endian elements, as in the classic file. `given` is
+    /// the data of [`Chain::needs`].
     ///
     /// # Errors
-    /// A chain that this build cannot run; a payload that does not decode to just so many bytes; a dictionary or reference that is
-    /// missing; a reference with another number of elements.
+    /// A chain that this build cannot run; a payload that decodes to another number of bytes; a dictionary or
+    /// reference that is missing; a reference with another number of elements.
     pub fn decode_tile(
         &self,
         payload: &[u8],
@@ -149,8 +150,8 @@ impl Chain {
     /// Decodes bytes that are no tile, a container or a list, into exactly `out`.
     ///
     /// # Errors
-    /// A chain that this build cannot run; the numeric codec, which has tiles only; a payload that does not decode to just so many
-    /// bytes.
+    /// A chain that this build cannot run; the numeric codec, which has tiles only; a payload that decodes to
+    /// another number of bytes.
     pub fn decode_bytes(&self, payload: &[u8], scratch: &mut Scratch, out: &mut [u8]) -> Result<()> {
         decode(self.stages()?, payload, scratch, out)
     }
@@ -174,7 +175,7 @@ impl Chain {
     }
 }
 
-/// How a tile is encoded.
+/// The method by which a tile is encoded.
 #[cfg(feature = "encode")]
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -255,7 +256,7 @@ fn program(spec: &ChainSpec, registry: &Registry) -> Result<Program, String> {
     })
 }
 
-/// Whether payloads say which tile the older one is.
+/// Returns true if payloads name the older tile.
 fn is_named(base: &StageSpec) -> Result<bool, String> {
     let mut parameters = base.parameters();
     match (parameters.next(), parameters.next()) {
@@ -268,7 +269,8 @@ fn is_named(base: &StageSpec) -> Result<bool, String> {
 /// Codecs of a chain: each makes room for a little more than the one before.
 const MOST_CODECS: usize = 4;
 
-/// What stands behind a codec must find the length of what it decodes to: from its own encoded form, or from its length.
+/// Checks that every stage after a codec can find its decoded length: from its own encoded form, or from the
+/// encoded length.
 fn lengths_are_known(specs: &[StageSpec], stages: &[Box<dyn Stage>]) -> Result<(), String> {
     let is_codec = |stage: &dyn Stage| stage.encoded_len(0).is_none();
     let Some(first) = stages.iter().position(|stage| is_codec(&**stage)) else { return Ok(()) };
@@ -276,7 +278,7 @@ fn lengths_are_known(specs: &[StageSpec], stages: &[Box<dyn Stage>]) -> Result<(
         return Err(format!("more than {MOST_CODECS} codecs"));
     }
     for (spec, stage) in specs.iter().zip(stages).skip(first + 1) {
-        // What a codec makes has any length.
+        // The output of a codec can have any length.
         let finds = if is_codec(&**stage) {
             stage.finds_length()
         } else {
@@ -345,12 +347,12 @@ fn encode(stages: &[Box<dyn Stage>], input: &[u8], scratch: &mut Scratch, out: &
     last.encode(current, contexts, out)
 }
 
-/// The most bytes that a codec makes of so many: more room than that is never made for what stands between two codecs.
+/// The largest encoded length of a codec for `len` bytes. The buffer between two codecs never exceeds it.
 fn most_encoded(len: usize) -> usize {
     len.saturating_add(len / 4).saturating_add(64 << 10)
 }
 
-/// What is known of the length between two stages.
+/// The known length between two stages.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Between {
     Exactly(usize),
@@ -391,7 +393,7 @@ fn lengths_between(
         if stage.encoded_len(0).is_none() {
             break;
         }
-        // A chain is bound only where this can be told of every filter behind a codec.
+        // A chain is bound only if every filter after a codec can compute this.
         known = stage
             .decoded_len(known)
             .ok_or_else(|| Error::corrupt("payload", None, "length", "one that the filter makes", known))?;

@@ -68,7 +68,7 @@ impl StageKind for ChecksumKind {
     }
 
     fn complete(&self, spec: StageSpec, _: NcType) -> Result<StageSpec, String> {
-        // NumCodecs before 0.13 had no `location`: the checksums that there were stood in front.
+        // NumCodecs before 0.13 had no `location`: its checksums were at the start.
         Ok(match self.0 {
             Sum::Fletcher32 => spec,
             Sum::Crc32 | Sum::Adler32 => spec.or_default(LOCATION, "start"),

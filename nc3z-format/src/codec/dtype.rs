@@ -4,7 +4,7 @@ use super::spec::StageSpec;
 use crate::types::NcType;
 use serde_json::Value;
 
-/// What an element is.
+/// The kinds of elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Signed,

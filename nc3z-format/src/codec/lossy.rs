@@ -1,8 +1,9 @@
 //! Filters that round: BitRound, BitGroom, Granular BitRound (HDF5's 32032 and 37373, 32022, 32023) and NumCodecs' `bitround`
 //! and `quantize`.
 //!
-//! All of them leave plain numbers, so decoding is doing nothing. Rounding is the writer's ([`crate::quantize`]): it proves and
-//! measures the errors and marks the archive. In a chain they say what was done to the values, and where.
+//! All of them produce plain numbers, so decoding does nothing. The writer does the rounding
+//! ([`crate::quantize`]): it proves and measures the errors and marks the archive. In a chain these filters
+//! record the rounding of the values, and its position.
 
 use super::dtype::{Dtype, Kind, for_elements};
 use super::spec::StageSpec;
@@ -85,7 +86,7 @@ impl StageKind for LossyKind {
             Lossy::BitRound => Quantize::BitRound { keepbits: asked },
             Lossy::BitGroom => Quantize::BitGroom { nsd: asked },
             Lossy::GranularBitRound => Quantize::GranularBitRound { nsd: asked },
-            // NumCodecs rounds to multiples of the power of two that is next below so many decimals.
+            // NumCodecs rounds to multiples of the next smaller power of two below 10^-digits.
             Lossy::Quantize => Quantize::Absolute { bound: binary_step(asked) / 2.0 },
         })
     }

@@ -10,7 +10,7 @@ use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
 use crate::error::{Error, Result};
 use crate::types::NcType;
 
-/// What a block has where nothing else is asked for.
+/// The default length of a block in bytes.
 const DEFAULT_BLOCK: u32 = 1 << 30;
 /// The longest block that LZ4 takes.
 const MOST_BLOCK: u32 = 0x7E00_0000;

@@ -1,6 +1,6 @@
 //! Greedy search for matches, for the two small codecs of one family: LZF and BloscLZ.
 
-/// What is next: bytes as they are, or a repetition.
+/// A token: literal bytes, or a repetition.
 #[cfg(feature = "encode")]
 pub(super) enum Token<'a> {
     Literals(&'a [u8]),

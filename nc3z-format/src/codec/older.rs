@@ -1,4 +1,5 @@
-//! What a payload says of the older tile that the rest of it is coded against.
+//! The name of an older tile at the beginning of a payload. The rest of the payload is coded against that
+//! tile.
 
 use crate::archive::constants::{ENTRY_LEN, MAX_DECODED_LEN};
 use crate::archive::{ArrayId, IndexEntry};
@@ -28,7 +29,7 @@ pub struct NamedTile {
 }
 
 impl OlderTile {
-    /// What payloads begin with.
+    /// The first bytes of the payload.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = self.entry.encode().to_vec();
         if let Some(named) = &self.named {

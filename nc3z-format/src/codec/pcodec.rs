@@ -1,7 +1,7 @@
 //! NumCodecs' `pcodec`: the standalone format of the crate `pco`, over numbers and not bytes.
 //!
-//! The numbers of a tile stand in big-endian order in front of this codec, whatever the machine; so it is the first in its chain, or
-//! behind filters that keep elements whole.
+//! Before this codec, the numbers of a tile are in big-endian order on every machine. The codec is therefore
+//! the first in its chain, or after filters that keep elements whole.
 
 use super::dtype::{Dtype, Kind, for_elements};
 use super::spec::StageSpec;

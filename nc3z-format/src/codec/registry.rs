@@ -15,7 +15,7 @@ macro_rules! built_in {
             Registry(Arc::new([$(#[cfg($when)] shared($kind)),*]))
         }
 
-        /// What a stage of this crate was left out for, where it was.
+        /// The condition for which a stage of this crate was not built, if it was not.
         pub(super) fn left_out(id: &str) -> Option<&'static str> {
             $(if !cfg!($when) && id == $id {
                 return Some(stringify!($when));
@@ -122,7 +122,7 @@ impl Registry {
         Registry(Arc::new([]))
     }
 
-    /// The same with one more filter or codec, which replaces one of the same id.
+    /// A registry with one more filter or codec, which replaces one of the same id.
     #[must_use]
     pub fn with(&self, kind: impl StageKind + 'static) -> Self {
         let kind = shared(kind);

@@ -1,5 +1,5 @@
-//! Byte shuffle, as HDF5's filter 2 and NumCodecs' `shuffle` do it: all first bytes, all second bytes, …; what is left over at
-//! the end stays as it is.
+//! Byte shuffle, as in HDF5's filter 2 and NumCodecs' `shuffle`: all first bytes, all second bytes, …. An
+//! incomplete element at the end is unchanged.
 
 use super::spec::StageSpec;
 use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};

@@ -30,12 +30,13 @@ impl StageSpec {
         StageSpec(map)
     }
 
-    /// `shuffle` for elements of so many bytes.
+    /// `shuffle` for elements of `elementsize` bytes.
     pub fn shuffle(elementsize: usize) -> Self {
         Self::new("shuffle", [("elementsize", elementsize.into())])
     }
 
-    /// `bitshuffle` for elements of so many bytes, in blocks of so many elements (a multiple of 8; 0: the library's own choice).
+    /// `bitshuffle` for elements of `elementsize` bytes, in blocks of `blocksize` elements (a multiple of 8;
+    /// 0: the library's default).
     pub fn bitshuffle(elementsize: usize, blocksize: usize) -> Self {
         Self::new("bitshuffle", [("elementsize", elementsize.into()), ("blocksize", blocksize.into())])
     }
@@ -65,7 +66,7 @@ impl StageSpec {
         Self::new::<&str>(BASE_ID, [])
     }
 
-    /// The same of any older tile, which the payload names; that may be a member of a container.
+    /// As [`Self::base`], for any older tile, which the payload names. It may be a member of a container.
     pub fn base_of_any() -> Self {
         Self::new(BASE_ID, [(OF, ANY.into())])
     }
@@ -110,7 +111,7 @@ impl StageSpec {
         Some(values)
     }
 
-    /// The same with a value for a key that is not there.
+    /// This object with a value for a key, unless it has the key already.
     #[must_use]
     pub fn or_default(mut self, key: &str, value: impl Into<Value>) -> Self {
         if !self.0.contains_key(key) {
@@ -119,7 +120,7 @@ impl StageSpec {
         self
     }
 
-    /// The same with this value for a key.
+    /// This object with this value for a key.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.0.insert(key.into(), value.into());

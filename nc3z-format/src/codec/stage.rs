@@ -17,7 +17,7 @@ pub trait StageKind: Send + Sync {
     /// A JSON object as it should be, for messages. Its keys are all that a user may give.
     fn example(&self) -> &str;
 
-    /// Whether a user may give this key.
+    /// Returns true if a user may give this key.
     fn takes(&self, key: &str) -> bool {
         self.example().contains(&format!("\"{key}\""))
     }
@@ -37,8 +37,9 @@ pub trait StageKind: Send + Sync {
         Ok(spec)
     }
 
-    /// How values are rounded where this filter stands in a chain. Who writes rounds them before the chain sees them, proves the
-    /// bound and declares the loss; the filter itself then passes bytes on as they are, both ways.
+    /// The rounding of values at this filter's position in a chain. The writer rounds them before the chain
+    /// runs, proves the bound and declares the loss. The filter itself then passes bytes on unchanged, in
+    /// both directions.
     fn rounding(&self, spec: &StageSpec) -> Option<Quantize> {
         let _ = spec;
         None
@@ -69,8 +70,8 @@ pub trait Stage: Send + Sync {
         None
     }
 
-    /// The inverse of [`Stage::encoded_len`], for filters that may stand behind a codec. `None` where no input has this encoded
-    /// length, and of all others.
+    /// The inverse of [`Stage::encoded_len`], for filters that may follow a codec. `None` if no input has
+    /// this encoded length, and for all other stages.
     fn decoded_len(&self, encoded_len: usize) -> Option<usize> {
         let _ = encoded_len;
         None

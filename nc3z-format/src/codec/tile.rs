@@ -9,7 +9,7 @@ use crate::types::NcType;
 use nc3z_num::EncodePlan;
 use nc3z_num::{Dictionary, Pool, Word};
 
-/// What a tile's codec must know of the tile besides its bytes.
+/// The facts about a tile that its codec needs besides its bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct TileShape {
     /// Type of the elements.
@@ -74,7 +74,7 @@ pub(super) fn decode_numeric(
     if needs.reference.is_some() && given.reference.is_none() {
         return Err(Error::invalid("the tile that another is coded against was not given"));
     }
-    // What the chain does not ask for is not used.
+    // Only the data that the chain names is used.
     let given = Dependencies {
         dictionary: given.dictionary.filter(|_| needs.dictionary.is_some()),
         reference: given.reference.filter(|_| needs.reference.is_some()),

@@ -29,7 +29,7 @@ impl WantedChain {
         Self::parse_with(text, &Registry::default())
     }
 
-    /// The same with other filters and codecs than this build's.
+    /// As [`WantedChain::parse`], with other filters and codecs than this build's.
     ///
     /// # Errors
     /// As [`WantedChain::parse`].
@@ -76,7 +76,7 @@ impl WantedChain {
 }
 
 impl WantedChain {
-    /// How the chain rounds the values of a type, if it does.
+    /// The rounding of a type's values by this chain, if it rounds.
     ///
     /// # Errors
     /// As [`WantedChain::bind`]; two filters that round.
@@ -99,7 +99,7 @@ impl WantedChain {
         }
     }
 
-    /// Whether a filter of the chain rounds, whatever the type.
+    /// Returns true if a filter of the chain rounds, for any type.
     pub fn rounds(&self, registry: &Registry) -> bool {
         let all = stages_of(&self.0).unwrap_or_default().len();
         stages_of(&self.without_rounding(registry).0).unwrap_or_default().len() < all
@@ -107,7 +107,7 @@ impl WantedChain {
 }
 
 impl ChainSpec {
-    /// How the chain rounds values, if it does.
+    /// The rounding of values by this chain, if it rounds.
     ///
     /// # Errors
     /// Two filters that round: one rounding has one proven bound.

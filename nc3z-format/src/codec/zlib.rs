@@ -29,7 +29,7 @@ impl StageKind for DeflateKind {
     }
 
     fn complete(&self, spec: StageSpec, _: NcType) -> Result<StageSpec, String> {
-        // What zlib takes by itself; NumCodecs writes it so.
+        // NumCodecs writes -1 for the default level of zlib, which is 6.
         Ok(if spec.get("level").and_then(Value::as_i64) == Some(-1) { spec.with("level", 6) } else { spec })
     }
 }

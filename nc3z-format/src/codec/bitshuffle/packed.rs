@@ -14,7 +14,7 @@ use serde_json::Value;
 pub(super) const ZSTD_LEVEL: i32 = 3;
 const HEADER: usize = 12;
 
-/// What compresses the blocks.
+/// The codec that compresses the blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Inner {
     Lz4,
@@ -22,7 +22,7 @@ pub(super) enum Inner {
 }
 
 impl Inner {
-    /// What a stored object asks for.
+    /// The codec that a stored object names.
     pub(super) fn of(spec: &StageSpec) -> Result<Option<Self>, String> {
         let level = spec.get("clevel");
         Ok(Some(match (spec.get("cname").map(Value::as_str), level) {

@@ -24,7 +24,7 @@ impl Inner {
     const ALL: [Inner; 6] =
         [Inner::BloscLz, Inner::Lz4, Inner::Lz4Hc, Inner::Snappy, Inner::Zlib, Inner::Zstd];
 
-    /// By its name, which stands where its number is in HDF5's parameters.
+    /// The codec with this name. The name is used where HDF5's parameters have its number.
     pub(super) fn named(name: &str) -> Option<Self> {
         let at = Self::NAMES.iter().position(|known| *known == name)?;
         Some(Self::ALL[at])
@@ -78,7 +78,7 @@ impl Inner {
         }
     }
 
-    /// Whether its blocks are split: quick codecs gain by it.
+    /// Returns true if its blocks are split, which helps fast codecs.
     pub(super) const fn splits(self) -> bool {
         matches!(self, Inner::BloscLz | Inner::Lz4 | Inner::Snappy)
     }

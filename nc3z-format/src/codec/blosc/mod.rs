@@ -4,7 +4,8 @@
 //! version u8 │ codec's version u8 │ flags u8 │ bytes of an element u8 │ decoded length u32 │ bytes of a block u32 │ frame u32
 //! { begin of a block u32 } …  { { length u32, bytes of a split } … } …            (all of them little-endian)
 //! ```
-//! A block is shuffled, then cut into as many splits as an element has bytes, or left whole; each is compressed by itself.
+//! A block is shuffled, then cut into as many splits as an element has bytes, or kept whole. Each split is
+//! compressed separately.
 
 mod blosclz;
 mod inner;
@@ -29,7 +30,8 @@ const BYTE_SHUFFLE: u8 = 1;
 const STORED: u8 = 2;
 const BIT_SHUFFLE: u8 = 4;
 const WHOLE: u8 = 0x10;
-/// Blocks are split where elements have at most so many bytes and splits at least so many.
+/// Blocks are split if elements have at most `MOST_SPLITS` bytes and splits have at least `LEAST_SPLIT`
+/// bytes.
 const MOST_SPLITS: usize = 16;
 const LEAST_SPLIT: usize = 128;
 /// Frames of less are stored.

@@ -41,7 +41,8 @@ impl Lzma {
     /// The largest dictionary that a chain may ask for.
     pub const MOST_DICT: u32 = 64 << 20;
 
-    /// Settings for elements of so many bytes: contexts know the byte's place in its element. For single bytes, those of text.
+    /// Settings for elements of `size` bytes: contexts use the byte's position in its element. For single
+    /// bytes, the settings of text.
     #[must_use]
     pub const fn for_elements(size: usize, dict_size: u32) -> Self {
         let align = match size {

@@ -37,7 +37,7 @@ mod number {
     pub(super) const BITROUND_CCR: u32 = 37_373;
 }
 
-/// What Blosc's codecs are called, in the order of their numbers.
+/// The names of Blosc's codecs, in the order of their numbers.
 const BLOSC_CODECS: [&str; 6] = ["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"];
 
 /// Registered names: `None` for a number that is not among those of the list of registered filters.
@@ -111,11 +111,11 @@ impl Hdf5Filter {
         Hdf5Filter { id, cd_values: cd_values.into() }
     }
 
-    /// Reads a chain as nccopy, ncgen and CDO take it: `2|32015,9`, filters in the order of writing, each with its parameters.
-    /// `none`, and nothing, is an empty chain.
+    /// Reads a chain in the notation of nccopy, ncgen and CDO: `2|32015,9`, filters in the order of writing,
+    /// each with its parameters. `none` and the empty text are an empty chain.
     ///
     /// # Errors
-    /// What is no number, or no constant of netCDF-C's grammar.
+    /// A part that is neither a number nor a constant of netCDF-C's grammar.
     pub fn parse_chain(text: &str) -> Result<Vec<Self>> {
         let text = text.trim();
         if text.is_empty() || text.eq_ignore_ascii_case("none") {
@@ -211,7 +211,8 @@ impl Hdf5Filter {
         // Four and more: as stored, with the versions and the element size that HDF5 put in front.
         let (size, own) = match &self.cd_values[..] {
             [_, _, size, own @ ..] if !own.is_empty() => (Some(*size), own),
-            // The same of versions 0.4 and later where the user gave none; before, it could be zstd at a level.
+            // As stored by versions 0.4 and later, if the user gave no parameters. Before 0.4 this could be
+            // zstd at a level.
             [0, minor, size] if *minor > 3 => (Some(*size), &[][..]),
             own => (None, own),
         };

@@ -72,7 +72,7 @@ fn to_numcodecs(stage: &StageSpec) -> Result<Value> {
         };
         return Err(Error::invalid(format!("NumCodecs has no codec for {stage}{hint}")));
     }
-    // What nc3z notes for itself: NumCodecs takes it from the array.
+    // Parameters that only nc3z records: NumCodecs takes them from the array.
     let stage = match stage.id() {
         "blosc" => stage.clone().without("typesize"),
         "pcodec" => stage.clone().without("dtype"),

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 
 pub(super) use super::no_encoder::{Encoder, Prepared};
 
-/// What there is not.
+/// The decoder that this build lacks.
 #[derive(Default)]
 pub(super) struct Decoder;
 

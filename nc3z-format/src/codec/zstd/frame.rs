@@ -1,4 +1,5 @@
-//! Frames of the archive's own structures, some with the format's dictionary; and what is checked of every frame before it is decoded.
+//! Frames of the archive's own structures, some with the format's dictionary, and the checks of every frame
+//! before decoding.
 
 use super::library::{Decoder, Encoder, Prepared};
 use crate::bytes::reserve;
@@ -83,10 +84,10 @@ impl ZstdDictionary {
     }
 }
 
-/// One frame that continues `before`: what stands there may be referred to.
+/// One frame that continues `before`: it may refer to bytes of `before`.
 ///
 /// # Errors
-/// zstd's refusal, which would be a lack of memory; a build without it.
+/// An error of zstd, which means a lack of memory; a build without it.
 pub fn encode_zstd_frame_after(before: &[u8], decoded: &[u8]) -> Result<Vec<u8>> {
     Encoder::encode_after(plain(before), decoded)
 }
@@ -110,7 +111,7 @@ pub fn decode_zstd_frame_after(before: &[u8], stored: &[u8], len: u64) -> Result
     Ok(out)
 }
 
-/// The same of any content size up to `limit`.
+/// As `decode_zstd_frame_after`, for any content size up to `limit`.
 ///
 /// # Errors
 /// Damage; no content size, or a larger one; a build without the C library.

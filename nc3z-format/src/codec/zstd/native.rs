@@ -185,7 +185,7 @@ impl Encoder {
     }
 }
 
-/// What the library makes of a dictionary.
+/// A dictionary as the library prepares it.
 pub(super) struct Prepared {
     decoder: OnceLock<DecoderDictionary<'static>>,
     encoder: OnceLock<EncoderDictionary<'static>>,

@@ -1,10 +1,10 @@
-//! What stands in for the encoder where the C library is not built in: each call gives the library's refusal.
+//! Replaces the encoder if the C library is not built in: each call returns an error.
 
 use super::frame::ZstdDictionary;
 use super::library::refusal;
 use crate::error::Result;
 
-/// What there is not.
+/// The encoder that this build lacks.
 #[derive(Default)]
 pub(super) struct Encoder(());
 

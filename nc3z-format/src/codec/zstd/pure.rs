@@ -77,7 +77,8 @@ impl Decoder {
 
 /// A frame whose content is `before` and then what `frame` decodes to behind it, together at most `len` bytes.
 fn frame_of_both(before: &[u8], frame: &[u8], len: usize) -> Option<Vec<u8>> {
-    // RFC 8878, section 3.1.1.1: the descriptor tells which fields follow, and whether there is a checksum at the end.
+    // RFC 8878, section 3.1.1.1: the descriptor defines which fields follow, and whether the frame ends with
+    // a checksum.
     let descriptor = *frame.get(4)?;
     let is_single = descriptor & 0x20 != 0;
     let dictionary = [0, 1, 2, 4][usize::from(descriptor & 3)];
