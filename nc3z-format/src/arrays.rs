@@ -105,7 +105,7 @@ impl Arrays {
         Self::with_numbers(header, layout, &numbers, variables, paddings, gap, limits)
     }
 
-    /// The same for a later head, which says the number of each variable's array.
+    /// As [`Arrays::new`], for a later head, which gives the number of each variable's array.
     ///
     /// # Errors
     /// As [`Arrays::new`].

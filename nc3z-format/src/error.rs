@@ -25,16 +25,16 @@ impl fmt::Display for Location {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The bytes contradict the format: the file is damaged, or is not what it claims to be.
+    /// The bytes contradict the format: the file is damaged, or is of another kind.
     #[error("corrupt {location}: {what} is {found}, expected {expected}")]
     Corrupt {
         /// Where it was found.
         location: Location,
         /// The field or fact that is wrong.
         what: &'static str,
-        /// What the format allows here.
+        /// The values that the format allows here.
         expected: String,
-        /// What the file holds.
+        /// The value in the file.
         found: String,
     },
     /// The file may be fine, but this build does not know how to read it.
@@ -42,7 +42,7 @@ pub enum ErrorKind {
     Unsupported {
         /// Where it was found.
         location: Location,
-        /// What is not known, and what would read it.
+        /// The unknown feature, and the version or build that would read it.
         what: String,
     },
     /// The file asks for more than [`crate::Limits`] allow.
@@ -65,7 +65,7 @@ pub enum ErrorKind {
     Truncated {
         /// Where the input ended.
         location: Location,
-        /// What was being read.
+        /// The structure that was being read.
         what: &'static str,
         /// Bytes still needed.
         needed: u64,
@@ -82,7 +82,7 @@ pub struct Error(Box<ErrorKind>);
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// What went wrong.
+    /// The kind of the error.
     pub fn kind(&self) -> &ErrorKind {
         &self.0
     }

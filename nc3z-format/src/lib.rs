@@ -9,12 +9,15 @@
 //!
 //! # What is here, and how stable it is
 //!
-//! Most programs want the crates `nc3z-reader` and `nc3z-writer`, which do the input and output. Of this crate, the part that
-//! a program may rely on from one minor version to the next is what it needs to read headers, to plan reads and to add codecs:
-//! - [`classic`]: [`parse`](classic::parse()) a header, [`Layout`](classic::Layout) for where everything lies, [`NcType`];
-//! - [`Hyperslab`], [`TileLayout`], [`Tiling`], [`Plan`]: which tiles a read touches, and what is copied from each;
-//! - [`codec`]: [`ChainSpec`](codec::ChainSpec), [`Registry`](codec::Registry), [`Chain`](codec::Chain) and the traits of
-//!   filters and codecs;
+//! Most programs want the crates `nc3z-reader` and `nc3z-writer`, which do the input and output. The
+//! following parts of this crate stay compatible from one minor version to the next. They are for reading
+//! headers, planning reads and adding codecs:
+//! - [`classic`]: [`parse`](classic::parse()) a header, [`Layout`](classic::Layout) for the place of every
+//!   part, [`NcType`];
+//! - [`Hyperslab`], [`TileLayout`], [`Tiling`], [`Plan`]: the tiles that a read touches, and the elements
+//!   copied from each;
+//! - [`codec`]: [`ChainSpec`](codec::ChainSpec), [`Registry`](codec::Registry), [`Chain`](codec::Chain) and
+//!   the traits of filters and codecs;
 //! - [`Error`], [`Limits`].
 //!
 //! The rest ([`archive`], [`parity`], [`digest`], [`cdl`], [`quantize`], …) is public for the other crates of this

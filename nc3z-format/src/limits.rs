@@ -15,7 +15,8 @@ pub struct Limits {
     pub variables: u64,
     /// Decoded bytes of one tile or other block.
     pub tile_len: u64,
-    /// Bytes of a padded chunk; or so many times those of its variable's elements, where that is more.
+    /// Bytes of a padded chunk. A larger chunk is allowed up to `PADDED_MULTIPLE` times the bytes of its
+    /// variable's elements.
     pub padded_len: u64,
     /// Decoded bytes of one container or constants list.
     pub container_len: u64,
@@ -96,7 +97,7 @@ const JSON_VALUES_SHARE: Share = Share { floor: 1 << 20, multiple: 1, per: 1 };
 const JSON_KEYS_SHARE: Share = Share { floor: 1 << 17, multiple: 1, per: 2 };
 /// The index of a sound archive has 24 bytes for each tile, so this is enough unless more than two thirds of an archive are missing.
 const LOST_TILES_SHARE: Share = Share { floor: 1 << 20, multiple: 1, per: 8 };
-/// A padded chunk may have so many times the bytes of its variable.
+/// A padded chunk may have this many times the bytes of its variable.
 const PADDED_MULTIPLE: u64 = 16;
 const WORK_FLOOR: u64 = 8 << 30;
 const WORK_OF_ARCHIVE: u64 = 1024;
@@ -127,7 +128,8 @@ impl Limits {
         Limits { one_pass: true, ..Limits::default() }
     }
 
-    /// Bytes of a padded chunk of a variable whose present elements are so many bytes.
+    /// Largest length in bytes of a padded chunk, for a variable whose present elements have `present_len`
+    /// bytes.
     pub const fn padded_chunk_len(&self, present_len: u64) -> u64 {
         let most = present_len.saturating_mul(PADDED_MULTIPLE);
         if most > self.padded_len { most } else { self.padded_len }

@@ -298,7 +298,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// What is selected along each dimension.
+    /// The selection along each dimension.
     pub fn dims(&self) -> &[Line] {
         &self.dims
     }

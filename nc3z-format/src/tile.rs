@@ -1,8 +1,8 @@
-//! How an array is cut into tiles: linear runs, or n-d chunks. Both are a regular partition; there is no third case.
+//! The tiling of an array: linear runs, or n-d chunks. Both are a regular partition; there is no third case.
 //!
-//! [`TileLayout`] is the choice as it is stored, unvalidated. [`Tiling`] is that choice bound to one array and
-//! checked; it answers every question about tiles and coordinates. Which tiles a request needs is [`crate::plan`]'s
-//! matter, how a tile's bytes are encoded nobody's here.
+//! [`TileLayout`] is the stored choice, unvalidated. [`Tiling`] is that choice checked for one array; it
+//! answers every question about tiles and coordinates. [`crate::plan`] finds the tiles for a request. This
+//! module does not deal with the encoding of tiles.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub use nc3z_num::Geometry;
 /// Most elements an array or a tile may have: offsets and steps then fit `i64` as well as `u64`.
 pub const MAX_ELEMENTS: u64 = i64::MAX.unsigned_abs();
 
-/// What the tiles at the far edges of a chunked array hold.
+/// The content of the tiles at the far edges of a chunked array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Edge {
     /// Only what lies inside the array.
@@ -41,7 +41,7 @@ pub enum TileLayout {
     Chunked {
         /// Length of a chunk along each dimension; may be larger than the dimension.
         shape: Vec<u64>,
-        /// What edge tiles hold.
+        /// The content of edge tiles.
         edge: Edge,
     },
 }

@@ -96,7 +96,7 @@ fn no_decoder_asks_for_more_than_the_declared_tile() {
                 Err(e) => panic!("{text}, {ty:?}: {e}"),
             };
             let chain = registry.bind(spec);
-            // 256 times as many bytes as the tile has: zeros, which take next to nothing.
+            // 256 times the bytes of the tile, all zeros, which compress to a few bytes.
             let mut payload = Vec::new();
             if ty == NcType::Float
                 && chain.encode_bytes(&vec![0; TILE << 8], &mut scratch, &mut payload).is_ok()

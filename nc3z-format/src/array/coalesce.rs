@@ -48,7 +48,7 @@ mod tests {
             let merged = coalesce(&wanted, gap, most);
             // Ascending and apart.
             prop_assert!(merged.windows(2).all(|w| w[0].end <= w[1].start));
-            // Each wanted range lies in exactly one.
+            // Each wanted range is inside exactly one merged range.
             for range in wanted.iter().filter(|r| !r.is_empty()) {
                 let holders = merged.iter().filter(|m| m.start <= range.start && range.end <= m.end).count();
                 prop_assert_eq!(holders, 1, "{:?}", range);

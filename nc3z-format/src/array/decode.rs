@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 pub struct Block<'b> {
     /// Its header.
     pub header: BlockHeader,
-    /// What the chain made.
+    /// The output of the chain.
     pub payload: &'b [u8],
     /// Of the header.
     pub offset: u64,
@@ -113,7 +113,7 @@ pub struct Container {
 }
 
 impl Container {
-    /// How messages call it.
+    /// The name in messages.
     const NAME: &'static str = "packed container";
 
     /// Bytes of the decoded container, as its header has them.

@@ -112,7 +112,8 @@ pub struct Located<'a> {
 }
 
 impl Located<'_> {
-    /// What must be there before this tile can be decoded. A reference may need a dictionary in turn, and nothing more.
+    /// The tiles and dictionaries that must be decoded before this tile. A reference may itself need a
+    /// dictionary, and nothing more.
     pub fn depends_on(&self) -> impl Iterator<Item = TileKey> {
         self.dictionary.into_iter().chain(self.reference)
     }

@@ -1,5 +1,6 @@
-//! Stored tiles, as pure functions: where the bytes of a tile are (*locate*), which requests bring many of them (*coalesce*),
-//! and the tile that they hold (*decode*). Whoever fetches bytes stands between the first and the last; nothing here reads.
+//! Stored tiles, as pure functions: find the bytes of a tile (*locate*), merge the bytes of many tiles into
+//! requests (*coalesce*), and decode a tile (*decode*). Nothing here reads: the caller fetches the bytes
+//! between *coalesce* and *decode*.
 //!
 //! ```text
 //! index entry ─▶ locate ─▶ place, tiles it depends on ─▶ coalesce ─▶ requests ─▶ (fetch) ─▶ decode ─▶ big-endian elements

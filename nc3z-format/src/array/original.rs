@@ -8,7 +8,8 @@ use crate::plan::Plan;
 use crate::runs;
 use std::ops::Range;
 
-/// The tiles that hold bytes `range` of the original file, each once, ascending by array and number. Header bytes lie in none.
+/// The tiles that contain bytes `range` of the original file, each once, ascending by array and number.
+/// Header bytes are in no tile.
 ///
 /// # Errors
 /// An array of more bytes than can be addressed.

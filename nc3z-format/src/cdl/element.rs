@@ -6,7 +6,7 @@ use super::style::Style;
 use crate::classic::Variable;
 use crate::types::NcType;
 
-/// How the values of a variable are written.
+/// The format in which the values of a variable are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Format {
     /// Rows of characters in quotes.
@@ -107,7 +107,7 @@ integers! {
     u64 => unsigned as u64;
 }
 
-/// What C passes to `printf`: the bits, whatever the sign.
+/// The argument that C passes to `printf`: the bits, for either sign.
 trait Bits {
     fn bits(self) -> i64;
 }

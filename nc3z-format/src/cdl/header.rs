@@ -22,12 +22,12 @@ pub struct Cdl<'h> {
     header: &'h Header,
     numrecs: u64,
     style: &'h Style,
-    /// What a dimension's name leads to: the last of that name.
+    /// Dimensions by name. Of several dimensions of one name, the last.
     by_name: HashMap<&'h [u8], DimId>,
     specials: BTreeMap<VarId, Vec<Special>>,
 }
 
-/// What `ncdump -k` calls a version of the classic format.
+/// The name of a version of the classic format in `ncdump -k`.
 pub const fn kind(version: Version) -> &'static str {
     match version {
         Version::Cdf1 => "classic",
@@ -44,7 +44,7 @@ impl<'h> Cdl<'h> {
         Cdl { header, numrecs, style, by_name, specials: BTreeMap::new() }
     }
 
-    /// With special attributes of variables, which stand behind their own.
+    /// Adds special attributes of variables, which are written after the variables' own.
     #[must_use]
     pub fn with_specials(mut self, specials: BTreeMap<VarId, Vec<Special>>) -> Self {
         self.specials = specials;

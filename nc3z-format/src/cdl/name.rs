@@ -1,7 +1,8 @@
 //! Names as CDL writes them.
 
-/// Appends a name with what is special to CDL escaped: `\` in front of punctuation and of a leading digit, `\%xx` for
-/// control characters. Bytes beyond ASCII stand as they are. A name ends at its first NUL, as it does for libnetcdf.
+/// Appends a name, with characters that are special in CDL escaped: `\` before punctuation and a leading
+/// digit, `\%xx` for control characters. Bytes beyond ASCII are unchanged. A name ends at its first NUL, as
+/// in libnetcdf.
 pub fn escape_name(name: &[u8], out: &mut Vec<u8>) {
     let name = until_nul(name);
     if name.first().is_some_and(u8::is_ascii_digit) {
@@ -31,8 +32,8 @@ fn hex(digit: u8) -> u8 {
     b"0123456789abcdef"[usize::from(digit)]
 }
 
-/// Appends what stands between the quotes for one byte of text, apart from line feeds: C's escapes, octal for bytes
-/// that `raw` does not let through.
+/// Appends one byte of quoted text, except line feeds: C's escapes, or octal for bytes that `raw` does not
+/// accept.
 pub(crate) fn escape_text(byte: u8, raw: impl Fn(u8) -> bool, out: &mut Vec<u8>) {
     match byte {
         0x08 => out.extend_from_slice(b"\\b"),

@@ -2,7 +2,7 @@
 
 use super::decimal::{Decimal, MAX_DIGITS, digits};
 
-/// How `%g` is asked for.
+/// The parameters of `%g`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct General {
     /// Significant digits, at least 1.

@@ -1,4 +1,4 @@
-//! Attributes that no file holds: what is told of a variable's storage.
+//! Attributes that are not in the file: they describe a variable's storage.
 
 use super::header::text;
 use super::number::unsigned;

@@ -1,6 +1,6 @@
-//! What may be chosen about the text.
+//! Options for CDL text.
 
-/// How to write CDL; the default is what `ncdump` does without options.
+/// Options for writing CDL. The default is the output of `ncdump` without options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Style {
     /// Significant digits of floats, 1 to 20; takes precedence over `C_format`. Else 7.
@@ -13,13 +13,13 @@ pub struct Style {
     pub brief: bool,
     /// A comment with the indices behind each value (behind each row of text).
     pub full: bool,
-    /// How comments write indices.
+    /// The form of indices in comments.
     pub indices: Indices,
     /// Attributes that the file does not hold: its kind, and, in CDF-5, that variables are contiguous.
     pub special: bool,
 }
 
-/// How comments write indices.
+/// The form of indices in comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Indices {
     /// From 0, slowest dimension first.

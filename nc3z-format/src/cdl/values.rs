@@ -8,7 +8,7 @@ use crate::classic::Variable;
 use crate::error::{Error, Result};
 use crate::types::NcType;
 
-/// What a line that continues begins with.
+/// The indentation of a continued line.
 const INDENT: &[u8] = b"    ";
 /// [`Values::push`] stops where the text is that long.
 const TEXT_LEN: usize = 64 << 10;
@@ -24,7 +24,7 @@ pub struct Values<'h> {
     format: Format,
     fill: Option<&'h [u8]>,
     shape: Vec<u64>,
-    /// Dimensions whose rows stand in braces: unlimited ones that are not the first.
+    /// True for dimensions whose rows are in braces: unlimited ones that are not the first.
     braces: Vec<bool>,
     /// Index along all dimensions but the last; `done` once it has run through.
     outer: Vec<u64>,
@@ -192,7 +192,7 @@ impl<'h> Values<'h> {
         bytes
     }
 
-    /// What stands in front of a row: braces, a comment.
+    /// Writes the start of a row: braces, a comment.
     fn begin_row(&mut self, out: &mut Vec<u8>) {
         assert!(!self.done, "not more values than the variable has");
         for level in 1..self.shape.len() {
@@ -208,7 +208,7 @@ impl<'h> Values<'h> {
         }
     }
 
-    /// What stands behind the last value of a row, which begins at `begin`: braces, a delimiter, a comment.
+    /// Writes the end of a row after its last value, which begins at `begin`: braces, a delimiter, a comment.
     fn end_row(&mut self, begin: usize, out: &mut Vec<u8>) {
         let is_last =
             |from: usize| self.outer[from..].iter().zip(&self.shape[from..]).all(|(i, n)| i + 1 == *n);

@@ -10,7 +10,7 @@
 //!    a `_FillValue`, if it equals the default fill value of its type. Single bytes have no default.
 //! 3. A value outside `valid_range`, `valid_min` or `valid_max` is missing. These attributes are about stored values, except
 //!    where their type is a float type and the stored values are packed integers.
-//! 4. What is left is `stored * scale_factor + add_offset`.
+//! 4. All other values are shown as `stored * scale_factor + add_offset`.
 //! 5. Of a variable whose units are a time since a date, the result is a moment of the calendar. Bounds have the units of the
 //!    variable that names them.
 
@@ -53,7 +53,7 @@ pub enum Value {
     Time(Moment),
 }
 
-/// How the stored values of a variable are shown.
+/// The conversion of a variable's stored values to shown values.
 #[derive(Debug, Clone)]
 pub struct Decoding {
     ty: NcType,
@@ -149,12 +149,12 @@ impl Decoding {
         self.ty
     }
 
-    /// What the numbers mean as times, of a variable that is a time since a date.
+    /// The time unit, for a variable that is a time since a date.
     pub fn time(&self) -> Option<&TimeUnit> {
         self.time.as_ref()
     }
 
-    /// Whether `scale_factor` or `add_offset` change the stored values.
+    /// Returns true if `scale_factor` or `add_offset` change the stored values.
     pub fn is_packed(&self) -> bool {
         self.packing.is_some()
     }
@@ -164,12 +164,12 @@ impl Decoding {
         self.packing.map(|p| (p.scale.unwrap_or(1.0), p.offset.unwrap_or(0.0)))
     }
 
-    /// Whether the sign of its integers is not that of their type.
+    /// Returns true if its integers are read with another sign than that of their type.
     pub fn has_other_sign(&self) -> bool {
         self.read_as != self.ty
     }
 
-    /// Whether stored values are shown as they are, apart from missing ones.
+    /// Returns true if stored values are shown unchanged, except missing ones.
     pub fn is_plain(&self) -> bool {
         self.packing.is_none() && self.time.is_none() && self.read_as == self.ty
     }
@@ -208,7 +208,7 @@ impl Decoding {
         self.missing.is(stored) || self.missing.is_invalid(self.unpack(stored))
     }
 
-    /// Whether a NaN stands for a missing value because an attribute says so.
+    /// Returns true if an attribute declares NaN as a missing value.
     pub fn names_nan(&self) -> bool {
         self.missing.names_nan()
     }
@@ -233,7 +233,7 @@ impl Decoding {
         bytes.chunks_exact(self.ty.size()).map(|item| self.number(item)).collect()
     }
 
-    /// What is shown of an element.
+    /// The shown value of an element.
     pub fn value(&self, item: &[u8]) -> Value {
         let stored = self.stored(item);
         let unpacked = self.unpack(stored);

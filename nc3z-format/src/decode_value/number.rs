@@ -34,7 +34,7 @@ impl Number {
         }
     }
 
-    /// The same of an integer type whose bits are meant as an unsigned number.
+    /// The number in these bytes, with the bits of an integer type read as an unsigned number.
     pub fn unsigned(ty: NcType, bytes: &[u8]) -> Self {
         Number::of(unsigned_twin(ty), bytes)
     }
@@ -48,7 +48,7 @@ impl Number {
         }
     }
 
-    /// Whether it is no number.
+    /// Returns true if it is NaN.
     pub fn is_nan(self) -> bool {
         matches!(self, Number::Real(x) if x.is_nan())
     }

@@ -7,7 +7,7 @@ use crate::types::NcType;
 /// Values of `missing_value` that are looked at.
 const MOST: usize = 1024;
 
-/// What makes a value missing.
+/// The conditions under which a value is missing.
 #[derive(Debug, Clone)]
 pub(super) struct Missing {
     /// Stored values that stand for it.
@@ -61,24 +61,24 @@ impl Missing {
         found
     }
 
-    /// Whether a stored value is missing.
+    /// Returns true if a stored value is missing.
     pub(super) fn is(&self, stored: Number) -> bool {
         let below = self.stored.0.is_some_and(|low| is_less(stored, low));
         let above = self.stored.1.is_some_and(|high| is_less(high, stored));
         stored.is_nan() || below || above || self.equal.contains(&stored)
     }
 
-    /// Whether a NaN is one of the values that stand for it.
+    /// Returns true if NaN is one of the declared missing values.
     pub(super) fn names_nan(&self) -> bool {
         self.equal.iter().any(|n| n.is_nan())
     }
 
-    /// Whether no other stored value stands for it.
+    /// Returns true if no other stored value is a declared missing value.
     pub(super) fn is_only(&self, stored: Number) -> bool {
         self.equal.iter().all(|n| *n == stored || (n.is_nan() && stored.is_nan()))
     }
 
-    /// Whether an unpacked value is outside the range of valid ones.
+    /// Returns true if an unpacked value is outside the valid range.
     pub(super) fn is_invalid(&self, unpacked: f64) -> bool {
         self.unpacked.0.is_some_and(|low| unpacked < low)
             || self.unpacked.1.is_some_and(|high| unpacked > high)

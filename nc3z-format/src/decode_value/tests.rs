@@ -111,7 +111,7 @@ fn every_integer_type_is_unpacked() {
             let expected = if single && ty.size() <= 2 { Shown::Single } else { Shown::Double };
             assert_eq!(Decoding::without_bounds(&v).shown(), expected, "{ty} by {factors}");
         }
-        // What is no one number is no packing.
+        // An attribute that is not a single number does not pack values.
         for bad in [words("scale_factor", "0.5"), attribute("scale_factor", NcType::Double, &[0.5, 0.5])] {
             let decoding = Decoding::without_bounds(&variable(ty, vec![bad]));
             assert!(decoding.is_plain());

@@ -26,7 +26,7 @@ pub struct EntryDimension {
     pub len: u64,
 }
 
-/// What a root says of a variable beside its values.
+/// The facts about a variable in a root, besides its values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// The variable's name.

@@ -10,14 +10,14 @@ pub const TREE_MAGIC: &[u8; 12] = b"nc3z tree 1\n";
 const FIRST_LEVEL: u32 = 4;
 /// The last one: nodes of 1 MiB.
 const LAST_LEVEL: u32 = 8;
-/// A level with up to so many nodes is stored; otherwise the next one.
+/// A level with at most this many nodes is stored; otherwise the next one.
 const MOST_NODES: u64 = 1 << 15;
 /// Nodes of a page, as a power of two. The roots of pages are stored where there is more than one.
 const PAGE_LEVEL: u32 = 9;
 /// Bytes of a hash.
 const HASH_LEN: u64 = 32;
 
-/// The level of the tree over so many bytes of values whose nodes a tree file has.
+/// The level of the tree whose nodes a tree file has, for `len` bytes of values.
 pub fn stored_level(len: u64) -> u32 {
     let nodes = |level: &u32| len.div_ceil((LEAF_LEN as u64) << level);
     (FIRST_LEVEL..LAST_LEVEL).find(|level| nodes(level) <= MOST_NODES).unwrap_or(LAST_LEVEL)

@@ -13,7 +13,8 @@ pub const DIGEST_LEN: u64 = 32;
 const CHECK_LEN: u64 = 4;
 /// The longest shard, and the longest packet.
 const MOST_LEN: u64 = 4096;
-/// Where there are several groups, each has at least so many items: a group costs its mending a fixed amount of work too.
+/// If there are several groups, each has at least this many items, since the repair of a group also has a
+/// fixed cost.
 const LEAST_OF_SEVERAL: u64 = 1024;
 /// What may follow the region: a section table and a trailer. Far more than any has.
 const MOST_TAIL: u64 = 1 << 20;
@@ -52,9 +53,9 @@ pub struct Params {
 pub struct ParityLayout {
     /// As the packets say.
     pub params: Params,
-    /// How shards are dealt to groups.
+    /// The assignment of shards to groups.
     pub shards: Interleave,
-    /// How packets are dealt to groups.
+    /// The assignment of packets to groups.
     pub packets: Interleave,
     /// Data shards before the region.
     head_shards: u64,
@@ -201,7 +202,7 @@ impl ParityLayout {
     }
 }
 
-/// Packets for the catalogue of so many shards.
+/// The number of packets for the catalogue of `shards` shards.
 pub(super) fn catalogue_packets(shards: u64, packet_len: u64) -> u64 {
     let bytes = shards.saturating_mul(CHECK_LEN).saturating_add(DIGEST_LEN);
     bytes.div_ceil(packet_len - PACKET_HEADER_LEN as u64)

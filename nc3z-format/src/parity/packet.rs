@@ -1,4 +1,5 @@
-//! Packets: they hold the catalogue of checksums, and each tells of the whole. `spec/parity.md`, "Packets".
+//! Packets: they contain the catalogue of checksums, and each describes the whole parity. `spec/parity.md`,
+//! "Packets".
 
 use super::UNIT;
 use super::layout::{Params, ParityLayout};
@@ -6,7 +7,7 @@ use crate::archive::Salt;
 use crate::bytes::Cursor;
 use crate::error::{Error, Result};
 
-/// What a packet begins with.
+/// The first bytes of a packet.
 pub const PACKET_MARKER: [u8; 4] = [0xB1, 0x4E, 0x43, 0x70];
 /// Bytes of a packet before its payload.
 pub const PACKET_HEADER_LEN: usize = 64;
@@ -16,7 +17,7 @@ const SECTION: &str = "parity packet";
 /// A packet whose checksum holds and whose numbers agree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet {
-    /// What it says of the whole.
+    /// The layout of the whole parity.
     pub layout: ParityLayout,
     /// Which one it is.
     pub number: u64,
@@ -58,7 +59,7 @@ impl Packet {
     /// Reads the packet at `offset`; `bytes` may go on after it.
     ///
     /// # Errors
-    /// It is none, or damaged, or stands in a place where it cannot be.
+    /// The bytes are no packet, or damaged, or in an impossible place.
     pub fn decode(bytes: &[u8], offset: u64) -> Result<Packet> {
         let packet = Self::decode_anywhere(bytes, offset)?;
         let place = packet.layout.packet_offset(packet.number);
@@ -68,11 +69,11 @@ impl Packet {
         Ok(packet)
     }
 
-    /// The same for a file that may have lost its beginning: the packet stood at [`ParityLayout::packet_offset`] of its number, and is
-    /// found at `offset`.
+    /// Reads a packet of a file that may have lost its beginning. The packet was at
+    /// [`ParityLayout::packet_offset`] of its number, and is found at `offset`.
     ///
     /// # Errors
-    /// It is none, or damaged.
+    /// The bytes are no packet, or damaged.
     pub fn decode_anywhere(bytes: &[u8], offset: u64) -> Result<Packet> {
         let mut c = Cursor::new(SECTION, offset, bytes);
         let marker = c.split("marker", 4)?;

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share(u32);
 
-/// What is chosen where nobody says a number.
+/// The default share in parts per million.
 const USUAL: u32 = 50_000;
 
 impl Share {
@@ -68,7 +68,7 @@ impl Share {
         Share(exact.or_else(enough).unwrap_or(300_000))
     }
 
-    /// Half the share of so many sectors, at least one.
+    /// Half of this share of `sectors` sectors, at least one.
     pub(super) fn half_of(self, sectors: u64) -> u64 {
         let hit = u128::from(sectors) * u128::from(self.0);
         u64::try_from(hit.div_ceil(2_000_000)).expect("less than the sectors").max(1)

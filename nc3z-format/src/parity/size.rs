@@ -12,7 +12,7 @@ use super::share::Share;
 use crate::archive::Salt;
 use crate::error::{Error, Result};
 
-/// What disks and file systems lose at a time.
+/// The unit in bytes in which disks and file systems lose data.
 const SECTOR: u64 = 4096;
 /// Archives below this have shorter shards.
 const SMALL: u64 = 64 << 10;
@@ -37,7 +37,7 @@ struct Packets {
     count: u64,
 }
 
-/// What is fixed while sizes are worked out.
+/// The fixed values in the computation of sizes.
 struct Sizes {
     share: Share,
     shard_len: u64,
@@ -102,7 +102,7 @@ fn shard_len(len: u64) -> u64 {
 }
 
 impl Sizes {
-    /// Parity shards of each of `groups` groups, and the packets; none where the code cannot hold so many.
+    /// Parity shards of each of `groups` groups, and the packets. `None` if the code cannot have that many.
     fn of(&self, groups: u64) -> Option<(u64, Packets)> {
         let mut parity = 1;
         loop {
@@ -120,7 +120,7 @@ impl Sizes {
         }
     }
 
-    /// What a group must be able to lose, were there `parity` shards for it.
+    /// The number of shards that a group must be able to lose, if it has `parity` parity shards.
     fn parity(&self, groups: u64, parity: u64, sectors: u64, packets: &Packets) -> u64 {
         let random = self.share.half_of(sectors);
         // A burst need not begin where a sector does.
@@ -144,7 +144,7 @@ impl Sizes {
         unlucky(members, random, sectors, ODDS) + burst / (groups * run) * run + run + 2
     }
 
-    /// Packets beside so many parity shards; none where the code cannot hold so many.
+    /// The packets for `parity_shards` parity shards. `None` if the code cannot have that many.
     fn packets(&self, parity_shards: u64) -> Option<Packets> {
         let shards = self.items + parity_shards;
         let catalogue = catalogue_packets(shards, PACKET_HEADER_LEN as u64 + 1);
@@ -173,12 +173,12 @@ impl Sizes {
         }
     }
 
-    /// What one group of packets must be able to lose.
+    /// The number of packets that one group must be able to lose.
     fn lost_packets(&self, count: u64, len: u64, groups: u64, region: u64) -> u64 {
         let sectors = (self.covered + region).div_ceil(SECTOR);
         let random = self.share.half_of(sectors);
         let burst = self.share.half_of(sectors) + 1;
-        // Packets in so many neighbouring sectors, at most.
+        // Largest number of packets in `n` adjacent sectors.
         let within = |n: u64| {
             let hit = u128::from(n * SECTOR + len) * u128::from(count) / u128::from(region);
             u64::try_from(hit).map_or(count, |hit| hit + 1).min(count)

@@ -16,7 +16,8 @@ impl Lots {
     }
 }
 
-/// What is left of each group after these bytes are lost: the smallest number of spare shards, and of spare packets.
+/// The redundancy that remains after these bytes are lost: over all groups, the smallest number of spare
+/// shards, and of spare packets.
 fn spare(layout: &ParityLayout, lost: &[Range<u64>]) -> (i64, i64) {
     let hit = |place: Range<u64>| {
         let at = lost.partition_point(|r| r.end <= place.start);

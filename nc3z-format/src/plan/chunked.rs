@@ -31,7 +31,8 @@ struct Dim {
     dst: i64,
 }
 
-/// The projection of one chunk: the selected indices `first..end` (ordinals in the line) lie in chunk `chunk`.
+/// The projection of one chunk: the selected indices `first..end` (ordinals in the line) are in chunk
+/// `chunk`.
 #[derive(Debug, Clone, Copy)]
 struct Projection {
     chunk: u64,

@@ -102,7 +102,8 @@ fn fit<'s, 'd, S, T>(run: &CopyRun, src: &'s [S], dst: &'d mut [T]) -> Result<(&
     Ok((&src[from], &mut dst[to]))
 }
 
-/// Positions from the first to the last that a run touches, in slices of so many elements. For those who carry runs out themselves.
+/// The positions from the first to the last that a run touches, in slices of `src_len` and `dst_len`
+/// elements. For callers that copy runs themselves.
 ///
 /// # Errors
 /// Invalid: a run that leaves one of the slices.

@@ -66,7 +66,8 @@ impl Grid {
             src += digit * axis.src;
             dst = moved(dst, axis.dst, digit);
         }
-        // What is left is the outermost digit: dividing once more would cost each tile of a series as much as all else of its plan.
+        // The remaining `ordinal` is the outermost digit. Another division would cost each tile of a series
+        // as much as the rest of its plan.
         (src + ordinal * outermost.src, moved(dst, outermost.dst, ordinal))
     }
 
@@ -88,7 +89,7 @@ impl Grid {
         true
     }
 
-    /// Whether the grid is one block move.
+    /// Returns true if the grid is one block move.
     pub(super) fn is_block(&self) -> bool {
         match self.axes[..] {
             [] => true,
@@ -144,7 +145,7 @@ pub struct CopyRun {
 }
 
 impl CopyRun {
-    /// Whether the run is one block move.
+    /// Returns true if the run is one block move.
     pub fn is_contiguous(&self) -> bool {
         self.src_step == 1 && self.dst_step == 1
     }
@@ -158,8 +159,8 @@ pub struct Runs<'t> {
     /// Digits along `outer` and `inner` of the next run's first element.
     outer_digits: Vec<u64>,
     inner_digit: u64,
-    /// Position of digit 0 of `inner` in the current row; the source is relative to the tile, and wraps where that
-    /// digit lies in an earlier tile.
+    /// Position of digit 0 of `inner` in the current row. The source is relative to the tile, and wraps if
+    /// that digit is in an earlier tile.
     src: u64,
     dst: u64,
     left: u64,

@@ -77,8 +77,8 @@ struct Cut {
 }
 
 impl<'p> LinearTiles<'p> {
-    /// The positions that lie in the same tile as the next one: found by a search for the tile's end, not by
-    /// walking there.
+    /// The positions in the same tile as the next one. A search finds the tile's end, without visiting each
+    /// position.
     #[inline]
     fn cut(&mut self) -> Option<Cut> {
         let LinearPlan { len, grid, end, leaps, .. } = self.plan;

@@ -40,7 +40,7 @@ use grid::{Grid, moved};
 use linear::{LinearPlan, LinearTiles};
 pub use split::{Part, split};
 
-/// What it takes to read one hyperslab: see the [module](self).
+/// The plan to read one hyperslab: see the [module](self).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Plan {
     layout: TileLayout,
@@ -66,11 +66,11 @@ impl Plan {
         Plan::of(&layout.bind(shape, element_count(shape)?)?, slab)
     }
 
-    /// Plans `slab` of the array that `tiling` cuts. Elements that lie in no tile, because they are not present, are
-    /// left out: see [`Plan::is_complete`].
+    /// Plans `slab` of the array that `tiling` cuts. Elements that are in no tile, because they are not
+    /// present, are omitted: see [`Plan::is_complete`].
     ///
     /// # Errors
-    /// Invalid: a hyperslab that does not lie inside the array.
+    /// Invalid: a hyperslab that exceeds the array.
     pub fn of(tiling: &Tiling, slab: &Hyperslab) -> Result<Self> {
         let selection = slab.resolve(tiling.shape())?;
         let kind = if selection.elements() == 0 || tiling.tile_count() == 0 {
@@ -110,8 +110,8 @@ impl Plan {
         }
     }
 
-    /// Whether every selected element lies in a tile. Where this is false the caller reports it, or fills the output
-    /// before it copies. (A chunk that holds one present element holds all of its own.)
+    /// Returns true if every selected element is in a tile. Otherwise the caller reports this, or fills the
+    /// output before it copies. (A chunk with one present element contains all of its elements.)
     pub fn is_complete(&self) -> bool {
         self.elements() == self.selected
     }
@@ -161,7 +161,7 @@ impl<'p> Iterator for Tiles<'p> {
     }
 }
 
-/// What one tile contributes.
+/// The contribution of one tile.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TilePlan<'p> {
     /// Number of the tile.
@@ -174,7 +174,7 @@ pub struct TilePlan<'p> {
     /// element. Then it can be decoded straight into the output.
     pub whole: Option<u64>,
     grid: Cow<'p, Grid>,
-    /// Ordinal in `grid` of the first position that lies in this tile.
+    /// Ordinal in `grid` of the first position in this tile.
     first: u64,
     /// Source position of the tile's first element.
     origin: u64,

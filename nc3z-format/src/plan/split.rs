@@ -6,10 +6,10 @@ use crate::error::Result;
 use crate::select::Hyperslab;
 use crate::tile::Tiling;
 
-/// A share of a read: a smaller hyperslab of the same array, and where its elements lie in the output.
+/// A share of a read: a smaller hyperslab of the same array, and the place of its elements in the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// What to read.
+    /// The hyperslab to read.
     pub slab: Hyperslab,
     /// Elements of the whole output that it fills, one after the other.
     pub dst: Range<u64>,
@@ -70,7 +70,7 @@ fn nth(start: u64, stride: i64, i: u64) -> u64 {
     start.wrapping_add(stride.cast_unsigned().wrapping_mul(i))
 }
 
-/// Ordinal of the first index read that lies in the same layer of tiles as the `i`-th one.
+/// Ordinal of the first index that is read from the same layer of tiles as the `i`-th one.
 fn layer_start(start: u64, stride: i64, layer: u64, i: u64) -> u64 {
     let first_of_layer = nth(start, stride, i) / layer * layer;
     let distance = if stride < 0 {

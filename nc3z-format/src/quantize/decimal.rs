@@ -1,4 +1,4 @@
-//! How many bits so many decimal digits take, in netCDF-C's arithmetic.
+//! The number of bits for a number of decimal digits, in netCDF-C's arithmetic.
 
 use super::log10::nearest_log10;
 use super::real::split;
@@ -8,7 +8,7 @@ use std::f64::consts::{LN_2, LN_10};
 const BITS_PER_DIGIT: f64 = LN_10 / LN_2;
 const DIGITS_PER_BIT: f64 = LN_2 / LN_10;
 
-/// Bits that BitGroom keeps for so many digits.
+/// The number of bits that BitGroom keeps for `nsd` digits.
 pub(super) fn groomed_bits(nsd: u32) -> u32 {
     floor((f64::from(nsd) * BITS_PER_DIGIT).ceil()).cast_unsigned() + 1
 }

@@ -1,4 +1,4 @@
-//! What an archive of quantized values says of it, as JSON in its metadata.
+//! The record of quantized values in an archive, as JSON in its metadata.
 
 use serde_json::{Map, Value, json};
 

@@ -20,7 +20,7 @@ pub struct Quantizer {
     proven_drop: u32,
 }
 
-/// What rounding did to the elements of a variable.
+/// The effect of rounding on the elements of a variable.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Loss {
     /// Elements that are another number now.
@@ -154,7 +154,7 @@ impl Quantizer {
                 Quantize::BitGroom { .. } => groomed(old, self.drop, index % 2 == 1),
                 Quantize::Absolute { .. } => on_grid(old, self.grid),
             };
-            // What would become infinite stays.
+            // Values that would become infinite are unchanged.
             if new.wide().is_finite() {
                 *element = put(new);
                 seen(index, old.wide(), new.wide())?;
@@ -170,7 +170,7 @@ impl Quantizer {
         } else {
             (f64::MANTISSA, old.exponent())
         };
-        // One unit of the last kept place, when so many bits go.
+        // One unit of the last kept bit, if `drop` bits are dropped.
         let unit = |drop: u32| {
             let shift = i32::try_from(mantissa).expect("23 or 52") - i32::try_from(drop).expect("at most 52");
             exponent - shift

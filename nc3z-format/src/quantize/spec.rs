@@ -1,24 +1,24 @@
-//! What is asked for: the mode and its parameter.
+//! The requested quantization: the mode and its parameter.
 
 use crate::error::{Error, Result};
 use crate::types::NcType;
 use std::fmt;
 use std::str::FromStr;
 
-/// How a variable is quantized.
+/// The quantization of a variable.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Quantize {
-    /// Rounds to so many explicit bits of the significand.
+    /// Rounds to `keepbits` explicit bits of the significand.
     BitRound {
         /// Bits that are kept, at least 1.
         keepbits: u32,
     },
-    /// Keeps so many significant decimal digits; how many bits that takes is worked out for each value.
+    /// Keeps `nsd` significant decimal digits. The number of bits is computed for each value.
     GranularBitRound {
         /// Number of significant digits, at least 1.
         nsd: u32,
     },
-    /// Keeps so many significant decimal digits, with the bits below set to zeros and ones in turn.
+    /// Keeps `nsd` significant decimal digits. The lower bits are set alternately to zeros and ones.
     BitGroom {
         /// Number of significant digits, at least 1.
         nsd: u32,
@@ -30,7 +30,7 @@ pub enum Quantize {
     },
 }
 
-/// What is accepted, for messages.
+/// The accepted forms, for messages.
 const FORMS: &str = "bitround:KEEPBITS, granularbr:NSD, bitgroom:NSD or abs:BOUND";
 
 impl Quantize {

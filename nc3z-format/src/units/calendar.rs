@@ -52,7 +52,7 @@ impl Calendar {
         )
     }
 
-    /// Whether two attributes name the same calendar; equal texts do, known or not.
+    /// Returns true if two attributes name the same calendar. Equal texts do, even unknown ones.
     pub fn same(a: Option<&str>, b: Option<&str>) -> bool {
         match (Calendar::of(a), Calendar::of(b)) {
             (Some(a), Some(b)) => a == b,

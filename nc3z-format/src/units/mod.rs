@@ -1,7 +1,8 @@
-//! Units: what a text stands for, and how numbers in one are told in another.
+//! Units: the meaning of a unit's text, and the conversion of numbers between units.
 //!
-//! The grammar and the names are those of UDUNITS-2. Equal texts are equal units, whatever they say. A text that is not known is
-//! an error and never a guess: `degrees C` is a product of an angle and a charge to UDUNITS, and is refused here.
+//! The grammar and the names are those of UDUNITS-2. Equal texts are equal units, whatever they mean. An
+//! unknown text is an error and never a guess: `degrees C` is a product of an angle and a charge to UDUNITS,
+//! and is refused here.
 
 mod calendar;
 mod moment;
@@ -32,7 +33,7 @@ pub enum UnitError {
     Unknown {
         /// The unit's text.
         text: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
     /// Two units of different quantities.
@@ -42,7 +43,7 @@ pub enum UnitError {
         from: String,
         /// The unit wanted.
         to: String,
-        /// What keeps them apart.
+        /// The reason.
         why: String,
     },
 }
@@ -53,7 +54,7 @@ impl UnitError {
     }
 }
 
-/// How numbers of one unit become numbers of another: `x * mul / div + add`.
+/// The conversion of numbers of one unit to another: `x * mul / div + add`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Conversion {
     mul: f64,

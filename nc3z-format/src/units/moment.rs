@@ -64,7 +64,7 @@ impl Moment {
 
     /// For people: see [`super::TimeUnit::show`].
     fn show(&self) -> String {
-        // What a double adds to a time is a few microseconds.
+        // The rounding error of a time as a double is a few microseconds.
         let tenth = i128::from(SECOND / 10);
         let near = (self.microseconds + tenth / 2).div_euclid(tenth) * tenth;
         let exact = (near - self.microseconds).abs() <= 20;
@@ -120,12 +120,12 @@ pub struct Period {
     exact_to: Unit,
 }
 
-/// What a period is as long as.
+/// The unit that gives a period its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unit {
     Year,
     Month,
-    /// So many microseconds.
+    /// This many microseconds.
     Time(i64),
 }
 
@@ -134,22 +134,22 @@ enum Unit {
 pub struct Span(Range<i128>);
 
 impl Span {
-    /// Whether a moment, rounded to milliseconds, is in the period.
+    /// Returns true if a moment, rounded to milliseconds, is in the period.
     pub fn contains(&self, moment: &Moment) -> bool {
         self.0.contains(&moment.rounded())
     }
 
-    /// Whether a moment is after the period's beginning, or at it.
+    /// Returns true if a moment is at or after the period's beginning.
     pub fn begins_by(&self, moment: &Moment) -> bool {
         self.0.start <= moment.rounded()
     }
 
-    /// Whether a moment is before the period's end.
+    /// Returns true if a moment is before the period's end.
     pub fn ends_after(&self, moment: &Moment) -> bool {
         moment.rounded() < self.0.end
     }
 
-    /// Whether it begins after another one ends.
+    /// Returns true if it begins at or after the end of the other.
     pub fn is_after(&self, other: &Span) -> bool {
         self.0.start >= other.0.end
     }
@@ -280,7 +280,7 @@ fn zone_offset(zone: &str) -> Result<i64, String> {
     }
 }
 
-/// What is left of a text.
+/// The remaining part of a text.
 struct Scan<'a>(&'a str);
 
 impl Scan<'_> {
@@ -332,7 +332,7 @@ impl Scan<'_> {
         before > self.0.len()
     }
 
-    /// Up to so many digits.
+    /// A number of at most `digits` digits.
     fn number(&mut self, digits: usize) -> Option<i64> {
         let count = self.0.bytes().take_while(u8::is_ascii_digit).count();
         let value = self.0[..count].parse().ok().filter(|_| count <= digits)?;

@@ -32,7 +32,7 @@ pub(super) fn parse(text: &str) -> Result<Unit, UnitError> {
     Ok(unit)
 }
 
-/// Texts that the grammar takes for something that nobody means.
+/// Texts whose meaning in the grammar is not what their authors intend.
 fn trap(text: &str) -> Option<&'static str> {
     let lower = text.to_ascii_lowercase();
     let words: Vec<&str> = lower.split([' ', '.', '_', '-', '*']).filter(|w| !w.is_empty()).collect();
@@ -129,7 +129,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A name, a number or something in brackets; tells whether it is a number.
+    /// A name, a number or a group in brackets. The flag is true for a number.
     fn basic(&mut self) -> Parsed<(Unit, bool)> {
         self.rest = self.rest.trim_start();
         if let Some(after) = self.rest.strip_prefix('(') {
@@ -155,7 +155,7 @@ impl Parser<'_> {
         Ok((self.named(&id)?, false))
     }
 
-    /// A name, by itself or behind prefixes.
+    /// A name, alone or after prefixes.
     fn named(&mut self, id: &str) -> Parsed<Unit> {
         let table = Table::get();
         let (mut rest, mut factor, mut symbol_seen) = (id, 1.0, false);

@@ -63,7 +63,7 @@ impl Table {
         longest(&self.name_prefixes, begins)
     }
 
-    /// The same of symbols, as written.
+    /// The longest prefix that a symbol begins with, in the given case: its length and value.
     pub(super) fn symbol_prefix(&self, id: &str) -> Option<(usize, f64)> {
         longest(&self.symbol_prefixes, |symbol| id.starts_with(symbol))
     }

@@ -24,7 +24,7 @@ pub struct TimeUnit {
 }
 
 impl TimeUnit {
-    /// Whether a text is a time since a date, understood or not.
+    /// Returns true if a text is a time since a date, even one that is not understood.
     pub fn is_time(text: &str) -> bool {
         split(text).is_some()
     }
@@ -83,7 +83,7 @@ impl TimeUnit {
         self.at(nearest_product(value, self.step)?)
     }
 
-    /// The same of a whole number, which may have more digits than a double holds.
+    /// The moment of a whole number, which may have more digits than a double holds.
     pub fn moment_of_integer(&self, value: i128) -> Option<Moment> {
         let nanoseconds = value.checked_mul(i128::from(self.step))?;
         self.at(round_quotient(nanoseconds, i128::from(MICROSECOND)))
@@ -101,7 +101,8 @@ impl TimeUnit {
         float(between.div_euclid(step)) + float(between.rem_euclid(step)) / float(step)
     }
 
-    /// The whole number of this unit for a whole number of another, of the same calendar. Nothing where the moment lies between two.
+    /// Converts a whole number of another unit of the same calendar to a whole number of this unit. `None` if
+    /// the result is not whole.
     ///
     /// ```
     /// use nc3z_format::units::{Calendar, TimeUnit};
@@ -173,7 +174,7 @@ fn float(n: i128) -> f64 {
     n as f64
 }
 
-/// What stands before and behind `since`.
+/// The texts before and after `since`.
 fn split(text: &str) -> Option<(&str, &str)> {
     let text = clean(text);
     let words = text.match_indices(char::is_whitespace).map(|(at, _)| at);
