@@ -45,8 +45,8 @@ impl ArrayInfo {
         }
     }
 
-    /// The same tiles over the array's bytes: there is one dimension more, the bytes of an element. What copies parts of
-    /// tiles then deals with bytes alone, and runs that break an element are no case of their own.
+    /// The tiling over the array's bytes, with one more dimension: the bytes of an element. Code that copies
+    /// parts of tiles then handles only bytes, and runs that begin inside an element are no special case.
     ///
     /// # Errors
     /// More bytes than an array may have elements.
@@ -199,7 +199,7 @@ impl Arrays {
         }
     }
 
-    /// The array of the bytes that belong to nothing else.
+    /// The array of the gap: bytes of no other array.
     pub fn gap(&self) -> &ArrayInfo {
         &self.gap
     }
@@ -282,7 +282,7 @@ fn bind(
         if len > limits.tile_len {
             return Err(Error::limit(place(), None, "tile length in bytes", limits.tile_len, len));
         }
-        // Padding costs its author nothing: a chunk of a GiB for each of a thousand scalars.
+        // Padding costs a forger nothing: a chunk of a GiB for each of a thousand scalars.
         let most = limits.padded_chunk_len(present.saturating_mul(ty.size() as u64));
         if matches!(spec, TileLayoutSpec::Chunked { padded: true, .. }) && len > most {
             return Err(Error::limit(place(), None, "length of a padded chunk in bytes", most, len));

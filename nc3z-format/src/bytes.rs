@@ -12,7 +12,7 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor over `bytes`, which stand at offset `base`.
+    /// A cursor over `bytes`, which begin at offset `base`.
     pub fn new(section: &'a str, base: u64, bytes: &'a [u8]) -> Self {
         Cursor { section, base, at: 0, bytes }
     }
@@ -22,7 +22,7 @@ impl<'a> Cursor<'a> {
         self.base.saturating_add(self.at as u64)
     }
 
-    /// Bytes left.
+    /// The number of remaining bytes.
     pub fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
@@ -30,7 +30,7 @@ impl<'a> Cursor<'a> {
     /// The next `n` bytes, called `what`.
     ///
     /// # Errors
-    /// Fewer are left.
+    /// Fewer bytes remain.
     pub fn split(&mut self, what: &'static str, n: usize) -> Result<&'a [u8]> {
         if n > self.left() {
             let (need, left) = (n as u64, self.left() as u64);
@@ -44,7 +44,7 @@ impl<'a> Cursor<'a> {
     /// The next `N` bytes, called `what`.
     ///
     /// # Errors
-    /// Fewer are left.
+    /// Fewer bytes remain.
     pub fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N]> {
         let mut out = [0; N];
         out.copy_from_slice(self.split(what, N)?);
@@ -54,7 +54,7 @@ impl<'a> Cursor<'a> {
     /// One byte.
     ///
     /// # Errors
-    /// None is left.
+    /// No byte remains.
     pub fn u8(&mut self, what: &'static str) -> Result<u8> {
         Ok(self.array::<1>(what)?[0])
     }
@@ -62,7 +62,7 @@ impl<'a> Cursor<'a> {
     /// A little-endian u16.
     ///
     /// # Errors
-    /// Too few bytes are left.
+    /// Too few bytes remain.
     pub fn u16(&mut self, what: &'static str) -> Result<u16> {
         Ok(u16::from_le_bytes(self.array(what)?))
     }
@@ -70,7 +70,7 @@ impl<'a> Cursor<'a> {
     /// A little-endian u32.
     ///
     /// # Errors
-    /// Too few bytes are left.
+    /// Too few bytes remain.
     pub fn u32(&mut self, what: &'static str) -> Result<u32> {
         Ok(u32::from_le_bytes(self.array(what)?))
     }
@@ -78,7 +78,7 @@ impl<'a> Cursor<'a> {
     /// A little-endian u64.
     ///
     /// # Errors
-    /// Too few bytes are left.
+    /// Too few bytes remain.
     pub fn u64(&mut self, what: &'static str) -> Result<u64> {
         Ok(u64::from_le_bytes(self.array(what)?))
     }
@@ -138,17 +138,17 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// All that is left.
+    /// All remaining bytes.
     pub fn rest(&mut self) -> &'a [u8] {
         let out = &self.bytes[self.at..];
         self.at = self.bytes.len();
         out
     }
 
-    /// Nothing may be left.
+    /// Checks that no byte remains.
     ///
     /// # Errors
-    /// Something is.
+    /// Some bytes remain.
     pub fn finish(self) -> Result<()> {
         if self.left() == 0 {
             return Ok(());
@@ -157,7 +157,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Room for `n` more elements, or a limit error: memory that input asks for is never a reason to abort.
+/// Reserves room for `n` more elements, or returns a limit error: an allocation for input must never abort
+/// the process.
 pub(crate) fn reserve<T>(
     out: &mut Vec<T>,
     section: &'static str,

@@ -45,7 +45,7 @@ pub enum ErrorKind {
         /// The unknown feature, and the version or build that would read it.
         what: String,
     },
-    /// The file asks for more than [`crate::Limits`] allow.
+    /// The file needs more than [`crate::Limits`] allow.
     #[error("limit exceeded in {location}: {what} is {found}, the limit is {limit}")]
     Limit {
         /// Where it was found.
@@ -57,7 +57,7 @@ pub enum ErrorKind {
         /// The value found.
         found: u64,
     },
-    /// The caller asked for something that makes no sense.
+    /// An invalid request of the caller.
     #[error("invalid argument: {0}")]
     InvalidArgument(String),
     /// Input ended before the structure did.
@@ -69,7 +69,7 @@ pub enum ErrorKind {
         what: &'static str,
         /// Bytes still needed.
         needed: u64,
-        /// Bytes left.
+        /// Remaining bytes.
         available: u64,
     },
 }
@@ -97,7 +97,7 @@ impl Error {
         matches!(*self.0, ErrorKind::Unsupported { .. })
     }
 
-    /// True where the file asks for more than [`crate::Limits`] allow.
+    /// True if the file needs more than [`crate::Limits`] allow.
     pub fn is_limit(&self) -> bool {
         matches!(*self.0, ErrorKind::Limit { .. })
     }
@@ -177,13 +177,13 @@ impl Error {
         .into()
     }
 
-    /// A request that makes no sense.
+    /// An invalid request.
     pub fn invalid(what: impl Into<String>) -> Self {
         ErrorKind::InvalidArgument(what.into()).into()
     }
 
-    /// The same error, said of an outer structure: `section` goes in front of the inner one, and the inner
-    /// offset is moved by `base`.
+    /// The error as that of an outer structure: `section` is put before the inner one, and the inner offset
+    /// is moved by `base`.
     #[must_use]
     pub fn within(self, section: &str, base: u64) -> Self {
         self.moved(section, |offset| Some(offset.unwrap_or(0).saturating_add(base)))

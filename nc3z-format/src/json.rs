@@ -1,7 +1,7 @@
-//! JSON of a file: read as a stream, and counted while it is read.
+//! JSON of a file, read as a stream and counted while it is read.
 //!
-//! A JSON text of a megabyte can make a tree of a hundred. Depth, values and keys are counted as they come, so that nothing is
-//! built beyond the limits.
+//! A JSON text of a megabyte can become a tree of a hundred megabytes. Depth, values and keys are counted
+//! during reading, so that nothing is built beyond the limits.
 
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -54,7 +54,7 @@ pub struct Count<'l> {
     depth: Cell<u64>,
     values: Cell<u64>,
     keys: Cell<u64>,
-    /// Why reading stopped, where it was not the JSON itself.
+    /// The reason why reading stopped, unless the JSON itself is invalid.
     refused: RefCell<Option<Error>>,
 }
 
@@ -70,7 +70,7 @@ impl<'l> Count<'l> {
         Tree(self)
     }
 
-    /// Why reading stopped, where it was a limit and not the JSON itself.
+    /// The reason why reading stopped, if it was a limit and not the JSON itself.
     pub fn refusal(&self) -> Option<Error> {
         self.refused.borrow_mut().take()
     }
@@ -233,7 +233,7 @@ mod tests {
             ("[[[]],[[]],[[]]]", "[[[]],[[[", "depth"),
         ] {
             read(fits).unwrap();
-            // The text is cut there: it is refused before its end is seen.
+            // The text is truncated there: it is refused before its end is read.
             let e = read(too_much).unwrap_err();
             assert!(e.is_limit() && e.to_string().contains(what), "{e}");
         }

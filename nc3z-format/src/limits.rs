@@ -1,7 +1,7 @@
-//! Caps on everything a file can ask for. `spec/conformance.md` has the same numbers; a test compares them.
+//! Limits on everything a file can request. `spec/conformance.md` has the same numbers; a test compares them.
 
-/// Caps on what a file may ask a reader to hold. Counts are compared with the bytes left in the input first,
-/// with these second; only then is memory asked for.
+/// Limits on the memory that a file may request of a reader. Counts are first compared with the remaining
+/// bytes of the input, then with these limits. Only then is memory allocated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -42,9 +42,10 @@ pub struct Limits {
     pub json_values: u64,
     /// Keys of all objects of a JSON text.
     pub json_keys: u64,
-    /// Tiles in whose place one reader gives fill values.
+    /// Tiles that one reader may replace by fill values.
     pub lost_tiles: u64,
-    /// Whether the bytes that are decoded are counted, and reading ends at [`work`]. Not for who keeps an archive open.
+    /// True if decoded bytes are counted, and reading stops at [`work`]. Not suitable for programs that keep
+    /// an archive open.
     pub one_pass: bool,
 }
 
@@ -141,8 +142,9 @@ impl Limits {
     }
 }
 
-/// Bytes that one command may decode of an archive of this length, whose original has that length: tiles, containers, copies of
-/// the head. Each is needed once or a few times; what is above this makes a small file cost hours.
+/// Bytes that one command may decode of an archive of this length, whose original has that length: tiles,
+/// containers, copies of the head. Each is needed once or a few times. Without this limit a small file could
+/// cost hours.
 pub const fn work(archive_len: u64, original_len: u64) -> u64 {
     WORK_FLOOR
         .saturating_add(archive_len.saturating_mul(WORK_OF_ARCHIVE))

@@ -1,12 +1,12 @@
-//! Names that come near one that nothing has: what to say of a slip of the pen.
+//! Suggests known names that are similar to an unknown one, for spelling mistakes.
 
 use std::borrow::Cow;
 
 /// Names that are listed at most.
 const LISTED: usize = 20;
 
-/// The known name that was probably meant: the same but for upper and lower case, one that begins with it or contains it, or one that a few
-/// letters tell from it.
+/// The known name that was probably meant: one that is equal except for upper and lower case, one that begins
+/// with `wanted`, one that contains it or is contained in it, or one that differs by a few letters.
 pub fn nearest<'n>(wanted: &str, known: &'n [Cow<'_, str>]) -> Option<&'n str> {
     let lower = wanted.to_lowercase();
     let letters = lower.chars().count();
@@ -29,7 +29,7 @@ pub fn nearest<'n>(wanted: &str, known: &'n [Cow<'_, str>]) -> Option<&'n str> {
     near.min_by_key(|(distance, _)| *distance).map(|(_, name)| &**name)
 }
 
-/// What an error says behind "no variable `x`": the name that was probably meant, and those that there are.
+/// The text of an error after "no variable `x`": the name that was probably meant, and the existing names.
 pub fn suggest<'n>(wanted: &str, known: impl IntoIterator<Item = Cow<'n, str>>) -> String {
     let known: Vec<Cow<'_, str>> = known.into_iter().collect();
     let meant = nearest(wanted, &known).map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
@@ -40,7 +40,7 @@ pub fn suggest<'n>(wanted: &str, known: impl IntoIterator<Item = Cow<'n, str>>) 
     format!("{meant}; there are {all}{rest}")
 }
 
-/// Letters to insert, delete, replace or swap that make one text of another.
+/// The number of letters to insert, delete, replace or swap to turn one text into the other.
 fn edits(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
     // Three rows of the table of distances between beginnings: two above, one above, this one.

@@ -67,7 +67,7 @@ mod tests {
             for slab in &found {
                 let begin: u64 = slab.start.iter().zip(&widths).map(|(s, w)| s * w).sum();
                 prop_assert_eq!(begin, at);
-                // A box is a run if, behind the first dimension with more than one index, all others are whole.
+                // A box is a run if all dimensions after the first one with more than one index are complete.
                 let wide = slab.count.iter().position(|n| *n > 1).unwrap_or(shape.len());
                 prop_assert!((wide + 1..shape.len()).all(|i| slab.count[i] == shape[i]));
                 at += slab.resolve(&shape).unwrap().elements();

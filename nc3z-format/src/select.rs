@@ -1,13 +1,15 @@
-//! What a caller asks for: a hyperslab of an array, checked against its shape. Nothing is ever clamped.
+//! The request of a caller: a hyperslab of an array, checked against its shape. Nothing is ever clamped.
 //!
-//! [`Hyperslab`] is the request, [`Selection`] the same once [`Hyperslab::resolve`] has found it inside an array.
+//! [`Hyperslab`] is the request. [`Selection`] is the request after [`Hyperslab::resolve`] has checked that
+//! it is inside an array.
 
 use std::fmt;
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 use crate::error::{Error, Result};
 
-/// A regular subset of an array: along each dimension `count` indices, the first `start`, each `stride` further.
+/// A regular subset of an array: along each dimension `count` indices, the first at `start`, each `stride`
+/// after the one before.
 ///
 /// A negative stride reads backwards from `start`; a count of 0 selects nothing; rank 0 selects the one element.
 ///
@@ -259,7 +261,7 @@ impl From<RangeToInclusive<u64>> for Span {
 
 /// One dimension of a [`Selection`], in ascending order of index.
 ///
-/// Invariant: if `count > 0`, `low + (count - 1) * step` lies inside the dimension.
+/// Invariant: if `count > 0`, `low + (count - 1) * step` is inside the dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line {
     /// Smallest index selected.
@@ -290,7 +292,7 @@ impl Line {
     }
 }
 
-/// A hyperslab that lies inside an array.
+/// A hyperslab that is inside an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
     dims: Vec<Line>,

@@ -15,10 +15,10 @@ pub const MAX_ELEMENTS: u64 = i64::MAX.unsigned_abs();
 /// The content of the tiles at the far edges of a chunked array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Edge {
-    /// Only what lies inside the array.
+    /// Only elements inside the array.
     #[default]
     Clipped,
-    /// The full chunk shape, as HDF5 and Zarr store it; what lies outside the array has no meaning.
+    /// The full chunk shape, as in HDF5 and Zarr. Elements outside the array have no meaning.
     Padded,
 }
 
@@ -172,8 +172,8 @@ impl Tiling {
         self.present
     }
 
-    /// Tiles that hold the present elements. Chunks come in whole layers along the first dimension, so a chunked
-    /// array has tiles up to the last layer that holds a present element.
+    /// The number of tiles that contain the present elements. Chunks come in whole layers along the first
+    /// dimension, so a chunked array has tiles up to the last layer with a present element.
     pub fn tile_count(&self) -> u64 {
         self.tiles
     }
@@ -287,8 +287,8 @@ impl Tiling {
             .ok_or_else(|| Error::invalid(format!("no tile at {coordinates:?} among {} tiles", self.tiles)))
     }
 
-    /// Indices along dimension `dim` after which a new tile begins for certain, so that work split there decodes no
-    /// tile twice; 1 where rows and tiles do not fall together.
+    /// The number of indices along dimension `dim` after which a new tile always begins, so that work split
+    /// there decodes no tile twice. 1 if the borders of rows and tiles do not coincide.
     ///
     /// ```
     /// use nc3z_format::tile::TileLayout;

@@ -1,6 +1,6 @@
-//! Bit shuffle, as HDF5's filter 32008 does it without its own compression: in blocks of elements, all lowest bits of all
-//! first bytes, then the next bits, …, then those of the second bytes. With a `cname`, each block is compressed behind that
-//! ([`packed`]).
+//! Bit shuffle, as in HDF5's filter 32008 without its own compression. In blocks of elements: all lowest bits
+//! of all first bytes, then the next bits, …, then those of the second bytes. With a `cname`, each block is
+//! then compressed ([`packed`]).
 
 mod packed;
 
@@ -170,7 +170,8 @@ mod tests {
     #[test]
     fn the_lowest_bits_come_first() {
         let filter = Bitshuffle { elementsize: 2, blocksize: 0 };
-        // Eight elements whose first byte is their number, whose second is 0x80; then one that is left over.
+        // Eight elements whose first byte is their number and whose second is 0x80, then an incomplete
+        // element.
         let input: Vec<u8> = (0..8).flat_map(|i| [i, 0x80]).chain([7, 9]).collect();
         let rows = [0xAA, 0xCC, 0xF0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF];
         assert_eq!(encoded(&filter, &input), [&rows[..], &[7, 9]].concat());

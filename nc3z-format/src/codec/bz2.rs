@@ -1,4 +1,4 @@
-//! One bzip2 stream, as NumCodecs' `bz2` and HDF5's filter 307 make it. By libbz2-rs, in Rust.
+//! One bzip2 stream, as written by NumCodecs' `bz2` and HDF5's filter 307. Uses libbz2-rs, in Rust.
 
 use super::spec::StageSpec;
 use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};

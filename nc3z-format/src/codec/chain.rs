@@ -56,7 +56,8 @@ enum Difference {
 pub struct Needs {
     /// The number of the definition, among those of the tile's variable, that holds the dictionary.
     pub dictionary: Option<u64>,
-    /// How much less the id of the variable is whose tile of the same number the tile is coded against.
+    /// The distance to the reference variable: the tile is coded against the tile of the same number of the
+    /// variable whose id is less by this.
     pub reference: Option<NonZeroU32>,
     /// Whether it is coded against an older tile, which its payload names first: [`Chain::older_tile`].
     pub base: bool,
@@ -191,7 +192,7 @@ pub enum TileCoder<'a> {
 /// Appends the payload of a tile of big-endian elements to `out`.
 ///
 /// # Errors
-/// A chain that this build cannot run; bytes that are no whole elements.
+/// A chain that this build cannot run; bytes that are no multiple of the element size.
 #[cfg(feature = "encode")]
 pub fn encode_tile(
     coder: TileCoder<'_>,
@@ -237,7 +238,7 @@ fn program(spec: &ChainSpec, registry: &Registry) -> Result<Program, String> {
         [first, rest @ ..] if first.id() == BASE_ID => (Some(is_named(first)?), rest),
         all => (None, all),
     };
-    // Of the numeric codec, what needs nothing more.
+    // The numeric codec without any further data.
     if let (Some(is_named), [stage]) = (base, rest)
         && stage.id() == NUM_ID
     {
@@ -266,7 +267,7 @@ fn is_named(base: &StageSpec) -> Result<bool, String> {
     }
 }
 
-/// Codecs of a chain: each makes room for a little more than the one before.
+/// Largest number of codecs of a chain. Each needs a buffer a little larger than the one before.
 const MOST_CODECS: usize = 4;
 
 /// Checks that every stage after a codec can find its decoded length: from its own encoded form, or from the
@@ -314,7 +315,7 @@ fn numeric(stage: &StageSpec) -> Result<Program, String> {
     for (key, value) in stage.parameters() {
         match key {
             DICTIONARY => needs.dictionary = Some(number(value)?),
-            // 0 stands for the same tile in the generation before.
+            // 0 would mean the same tile in the generation before.
             REFERENCE => {
                 let distance = u32::try_from(number(value)?).ok().and_then(NonZeroU32::new);
                 needs.reference = Some(distance.ok_or_else(newer)?);
@@ -367,7 +368,8 @@ impl Between {
     }
 }
 
-/// What each stage decodes to: known from the tile's length up to the first codec, from the payload's length behind the last.
+/// The decoded length of each stage: known from the tile's length up to the first codec, and from the
+/// payload's length after the last.
 fn lengths_between(
     stages: &[Box<dyn Stage>],
     decoded: usize,
@@ -457,7 +459,7 @@ fn decode_between(
     }
 }
 
-/// Filters of others may make more bytes than a tile has: no memory is an error, too.
+/// Filters of plug-ins may produce more bytes than a tile has. A failed allocation is an error, too.
 fn resize(buffer: &mut Vec<u8>, len: usize) -> Result<()> {
     reserve(buffer, "payload", "length between filters", len.saturating_sub(buffer.len()))?;
     buffer.resize(len, 0);

@@ -1,5 +1,5 @@
-//! Checksums beside the bytes: HDF5's fletcher32 (filter 3) behind them; NumCodecs' `crc32`, `crc32c`, `adler32` before or
-//! behind them. Four bytes, little-endian.
+//! Checksums next to the data: HDF5's fletcher32 (filter 3) after it; NumCodecs' `crc32`, `crc32c`, `adler32`
+//! before or after it. Four bytes, little-endian.
 
 use super::spec::StageSpec;
 use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
@@ -11,7 +11,7 @@ use serde_json::Value;
 const LEN: usize = 4;
 const LOCATION: &str = "location";
 
-/// Which function.
+/// The checksum functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sum {
     Fletcher32,
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn sums_of_long_runs_do_not_overflow() {
-        // 2^20 words of ones: the sums modulo 65535 are zero, told as 65535 where anything was added.
+        // 2^20 words of ones: the sums modulo 65535 are zero, and are stored as 65535 if anything was added.
         assert_eq!(fletcher32(&vec![0xFF; 2 << 20]), 0xFFFF_FFFF);
     }
 }

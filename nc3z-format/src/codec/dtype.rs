@@ -56,7 +56,8 @@ impl Dtype {
         Dtype { kind, size: ty.size(), big_endian: ty.size() > 1 }
     }
 
-    /// Bytes that `len` bytes of these elements take as elements of another type; none where they are no whole elements.
+    /// The length of `len` bytes of these elements as elements of another type. `None` if `len` is no
+    /// multiple of the element size.
     pub(super) fn converted_len(self, to: Dtype, len: usize) -> Option<usize> {
         len.is_multiple_of(self.size).then_some(len / self.size)?.checked_mul(to.size)
     }
@@ -151,7 +152,8 @@ pub(super) fn single(bits: u64) -> f32 {
     f32::from_bits(u32::try_from(bits & 0xFFFF_FFFF).expect("masked"))
 }
 
-/// The bits of a result: one pattern for what is not a number, since processors differ in which they make (`spec/archive.md`, section 4).
+/// The bits of a result. NaN has one pattern, since processors produce different ones (`spec/archive.md`,
+/// section 4).
 pub(super) fn single_bits(x: f32) -> u64 {
     if x.is_nan() { 0x7FC0_0000 } else { x.to_bits().into() }
 }
@@ -161,7 +163,7 @@ pub(super) fn double_bits(x: f64) -> u64 {
     if x.is_nan() { 0x7FF8_0000_0000_0000 } else { x.to_bits() }
 }
 
-/// Fills in `dtype` and `astype` for elements of a type, where they are left out, and writes them in big-endian order: that is the
+/// Fills in omitted `dtype` and `astype` for elements of a type, and writes them in big-endian order, the
 /// order of a tile's bytes.
 ///
 /// # Errors

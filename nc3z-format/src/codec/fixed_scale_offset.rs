@@ -1,5 +1,5 @@
-//! NumCodecs' `fixedscaleoffset`: `round((x - offset) * scale)` as another type. A tile whose values do not come back from that
-//! is an error: here nothing is rounded in passing.
+//! NumCodecs' `fixedscaleoffset`: `round((x - offset) * scale)` as another type. A tile whose values are not
+//! restored exactly is an error, since this filter must not round.
 
 use super::dtype::{Dtype, Kind, for_elements};
 use super::spec::StageSpec;
@@ -40,7 +40,8 @@ struct FixedScaleOffset {
     offset: f64,
 }
 
-/// Whether NumPy computes with this type in binary32: a Python number beside an array takes the array's type, where that is a float.
+/// Returns true if NumPy computes with this type in binary32: a Python number combined with an array takes
+/// the array's type, if that is a float.
 fn is_single(dtype: Dtype) -> bool {
     (dtype.kind, dtype.size) == (Kind::Float, 4)
 }

@@ -13,7 +13,7 @@ use crate::quantize::Quantize;
 use crate::types::NcType;
 use serde_json::Value;
 
-/// Which filter.
+/// The rounding filters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lossy {
     BitRound,

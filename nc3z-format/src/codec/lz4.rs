@@ -8,7 +8,7 @@ use lz4_flex::block::decompress_into;
 #[cfg(feature = "encode")]
 use lz4_flex::block::{compress_into, get_maximum_output_size};
 
-/// Bytes of the length in front.
+/// Bytes of the length before the block.
 const PREFIX: usize = 4;
 /// The longest input that an LZ4 block may have.
 #[cfg(feature = "encode")]
@@ -76,7 +76,7 @@ fn wrong(what: &'static str, expected: impl ToString, found: impl ToString) -> E
     Error::corrupt("lz4 block", None, what, expected.to_string(), found.to_string())
 }
 
-/// The decoded length in front, and the block.
+/// The decoded length and the block after it.
 fn prefixed(input: &[u8]) -> Result<(u32, &[u8])> {
     let (prefix, block) = input
         .split_first_chunk::<PREFIX>()

@@ -1,4 +1,5 @@
-//! LZ4 as HDF5's filter 32004 frames it: big-endian lengths and blocks of their own, other bytes than NumCodecs' `lz4`.
+//! LZ4 in the framing of HDF5's filter 32004: big-endian lengths and separate blocks, unlike NumCodecs'
+//! `lz4`.
 //!
 //! ```text
 //! decoded length  u64 │ bytes of a block  u32 │ { length  u32, LZ4 block; or the bytes as they are, where that is no less } …

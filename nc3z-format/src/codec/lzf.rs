@@ -1,4 +1,4 @@
-//! LZF without a header, as HDF5's filter 32000 makes it.
+//! LZF without a header, as written by HDF5's filter 32000.
 
 use super::matches::repeat;
 #[cfg(feature = "encode")]

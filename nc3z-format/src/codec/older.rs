@@ -13,7 +13,7 @@ const WHAT: &str = "payload";
 pub struct OlderTile {
     /// Where its bytes are: a block, or a member of a container.
     pub entry: IndexEntry,
-    /// Which tile it is; of a chain without `of` it is the tile in the same place.
+    /// The name of the tile. In a chain without `of` it is the tile in the same place.
     pub named: Option<NamedTile>,
 }
 

@@ -1,4 +1,5 @@
-//! NumCodecs' `packbits`: bytes that are 0 or 1 as bits, the first one highest; in front, how many bits the last byte leaves unused.
+//! NumCodecs' `packbits`: bytes that are 0 or 1 as bits, the first one highest. The first byte is the number
+//! of unused bits of the last byte.
 
 use super::spec::StageSpec;
 use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
@@ -24,7 +25,7 @@ impl StageKind for PackbitsKind {
 /// The filter.
 struct Packbits;
 
-/// Bits of the last byte that stand for nothing.
+/// The number of unused bits of the last byte.
 const fn unused(len: usize) -> u8 {
     match len % 8 {
         0 => 0,

@@ -13,7 +13,7 @@ use pco::standalone::{DecompressorItem, FileDecompressor};
 use pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec};
 use serde_json::Value;
 
-/// Numbers of a page where nothing else is asked for.
+/// The default number of numbers of a page.
 const PAGE: u32 = 1 << 18;
 const MAX_LEVEL: i64 = 12;
 
@@ -49,7 +49,7 @@ impl StageKind for PcodecKind {
         };
         let delta = match (text("delta_spec"), order) {
             (Some("auto"), None) => DeltaSpec::Auto,
-            // Before there was `delta_spec`, the order alone said it.
+            // Before `delta_spec` existed, only the order was given.
             (Some("auto" | "try_consecutive"), Some(order)) => DeltaSpec::TryConsecutive(order),
             (Some("none"), None) => DeltaSpec::NoOp,
             (Some("try_lookback"), None) => DeltaSpec::TryLookback,
@@ -130,7 +130,8 @@ fn wrong(what: &'static str, expected: impl ToString, found: impl ToString) -> E
     Error::corrupt("pcodec stream", None, what, expected.to_string(), found.to_string())
 }
 
-/// Numbers that the library decodes at a time: reads are of whole batches, or to the end of a chunk.
+/// The number of numbers that the library decodes at a time: it reads whole batches, or to the end of a
+/// chunk.
 fn numbers_of<T: Bits>(input: &[u8], count: usize) -> Result<Vec<T>> {
     let broken = |e: pco::errors::PcoError| wrong("content", "a pcodec stream", e);
     let mut numbers = vec![T::of(0); count];

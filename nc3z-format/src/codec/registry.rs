@@ -1,4 +1,4 @@
-//! Which filters and codecs there are: those of this build, and those that a caller adds.
+//! The available filters and codecs: those of this build, and those that a caller adds.
 
 use super::stage::StageKind;
 use std::fmt;
@@ -117,7 +117,7 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// A registry with nothing but the numeric codec.
+    /// A registry with only the numeric codec.
     pub fn empty() -> Self {
         Registry(Arc::new([]))
     }

@@ -28,7 +28,7 @@ impl StageKind for ShuffleKind {
     }
 }
 
-/// NCZarr writes `"elementsize":0` where it was not told another.
+/// NCZarr writes `"elementsize":0` if no other was given.
 fn generous(spec: StageSpec) -> StageSpec {
     let is_unknown = |value: &Value| value.as_u64() == Some(0) || value.is_null();
     if spec.get("elementsize").is_some_and(is_unknown) { spec.without("elementsize") } else { spec }
@@ -218,7 +218,7 @@ fn halve(from: &[u8], to: &mut [u8]) {
     let pairs = from.as_chunks::<2>().0.as_chunks::<LANES>().0;
     let halves = even.as_chunks_mut::<LANES>().0.iter_mut().zip(odd.as_chunks_mut::<LANES>().0);
     for (pairs, (even, odd)) in pairs.iter().zip(halves) {
-        // Words and two loops: stores of single bytes taken from pairs keep the compiler from using vectors.
+        // Words and two loops: single-byte stores from pairs would prevent the compiler from using vectors.
         let words = pairs.map(u16::from_le_bytes);
         for i in 0..LANES {
             even[i] = (words[i] & 0xFF).to_le_bytes()[0];

@@ -1,4 +1,4 @@
-//! Chains as they are stored: JSON, with NumCodecs' ids and keys. What the objects mean is the registry's business.
+//! Stored chains: JSON, with NumCodecs' ids and keys. The registry defines the meaning of the objects.
 
 use crate::error::{Error, Result};
 use crate::json;
@@ -18,12 +18,13 @@ const ID: &str = "id";
 pub(super) const DICTIONARY: &str = "dict";
 pub(super) const REFERENCE: &str = "ref";
 
-/// One filter or codec as an archive stores it: a JSON object with an id. Any such object is kept as it is, known or not.
+/// One filter or codec as an archive stores it: a JSON object with an id. Any such object is preserved, known
+/// or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StageSpec(Map<String, Value>);
 
 impl StageSpec {
-    /// The stage of this id with these keys beside it.
+    /// The stage with this id and these keys.
     pub fn new<K: Into<String>>(id: &str, keys: impl IntoIterator<Item = (K, Value)>) -> Self {
         let mut map: Map<String, Value> = keys.into_iter().map(|(key, value)| (key.into(), value)).collect();
         map.insert(ID.into(), id.into());
@@ -93,7 +94,7 @@ impl StageSpec {
         self.0.get(key)
     }
 
-    /// The keys beside the id, with their values.
+    /// The keys other than the id, with their values.
     pub fn parameters(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value)).filter(|(key, _)| *key != ID)
     }
@@ -195,7 +196,7 @@ impl ChainSpec {
         Ok(ChainSpec(stages.into_iter().map(StageSpec::from_value).collect::<Result<_>>()?))
     }
 
-    /// True for the numeric codec alone.
+    /// True if the chain is only the numeric codec.
     pub fn is_numeric(&self) -> bool {
         matches!(&self.0[..], [stage] if stage.id() == NUM_ID)
     }

@@ -14,7 +14,7 @@ pub trait StageKind: Send + Sync {
     /// The id in stored chains.
     fn id(&self) -> &str;
 
-    /// A JSON object as it should be, for messages. Its keys are all that a user may give.
+    /// A valid JSON object, for messages. Its keys are all that a user may give.
     fn example(&self) -> &str;
 
     /// Returns true if a user may give this key.
@@ -28,10 +28,10 @@ pub trait StageKind: Send + Sync {
     /// Why this object cannot be bound, in a few words: a key that is missing, not known or out of range may change the meaning.
     fn bind(&self, spec: &StageSpec) -> Result<Box<dyn Stage>, String>;
 
-    /// Completes an object that a user wrote, for elements of a type: fills in what may be left out.
+    /// Completes an object that a user wrote, for elements of a type: adds the omitted keys.
     ///
     /// # Errors
-    /// Why it does not fit such elements.
+    /// The reason why it does not fit such elements.
     fn complete(&self, spec: StageSpec, ty: NcType) -> Result<StageSpec, String> {
         let _ = ty;
         Ok(spec)
@@ -48,16 +48,18 @@ pub trait StageKind: Send + Sync {
 
 /// One step of a byte chain, bound to its parameters. Immutable, and shared by all threads that decode.
 pub trait Stage: Send + Sync {
-    /// Decodes into exactly `out`. Any input gives that or an error, in time and memory proportional to both.
+    /// Decodes into exactly `out`. Any input gives a result or an error, in time and memory proportional to
+    /// both.
     ///
     /// # Errors
     /// Damage; more or fewer bytes than `out` has.
     fn decode_into(&self, input: &[u8], contexts: &mut Contexts, out: &mut [u8]) -> Result<()>;
 
-    /// Appends the encoded form of `input` to `out`. The same input gives the same bytes, whatever `contexts` have seen.
+    /// Appends the encoded form of `input` to `out`. The same input gives the same bytes, whatever the state
+    /// of `contexts`.
     ///
     /// # Errors
-    /// The library's refusal; a stage that only decodes.
+    /// An error of the library; a stage that only decodes.
     fn encode(&self, input: &[u8], contexts: &mut Contexts, out: &mut Vec<u8>) -> Result<()> {
         let _ = (input, contexts, out);
         Err(Error::invalid("this build decodes this filter or codec, and does not encode it"))
@@ -77,27 +79,29 @@ pub trait Stage: Send + Sync {
         None
     }
 
-    /// Whether [`Stage::decode_up_to`] can be called: then another codec may stand before this one.
+    /// Returns true if [`Stage::decode_up_to`] can be called. Then another codec may precede this one.
     fn finds_length(&self) -> bool {
         false
     }
 
-    /// Decodes into the beginning of `out`, where the length is not known beforehand; gives how much there is.
+    /// Decodes into the beginning of `out`, if the length is not known beforehand. Returns the decoded
+    /// length.
     ///
     /// # Errors
-    /// As [`Stage::decode_into`], but that `out` may be longer.
+    /// As [`Stage::decode_into`], except that `out` may be longer.
     fn decode_up_to(&self, input: &[u8], contexts: &mut Contexts, out: &mut [u8]) -> Result<usize> {
         let _ = (input, contexts, out);
         Err(Error::invalid("this codec does not say how long its content is"))
     }
 }
 
-/// What stages keep from one call to the next: contexts of libraries, buffers. One for each thread; one value of each type.
+/// State that stages keep between calls: contexts of libraries, buffers. One for each thread, with one value
+/// of each type.
 #[derive(Default)]
 pub struct Contexts(Vec<Box<dyn Any + Send>>);
 
 impl Contexts {
-    /// The value of this type, made when it is first asked for.
+    /// The value of this type, made at its first use.
     pub fn get<T: Any + Send + Default>(&mut self) -> &mut T {
         let known = self.0.iter().position(|context| (**context).is::<T>());
         let at = known.unwrap_or_else(|| {

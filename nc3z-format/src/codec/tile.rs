@@ -18,7 +18,7 @@ pub struct TileShape {
     pub geometry: Geometry,
 }
 
-/// What was fetched for a tile besides its payload, because its chain asks for it.
+/// The data fetched for a tile besides its payload, because its chain needs it.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct Dependencies<'a> {
@@ -190,7 +190,7 @@ pub fn words_of<W: Word>(bytes: &[u8]) -> Vec<W> {
     std::mem::take(W::pool(&mut read_words(size_of::<W>(), bytes, Pool::default())))
 }
 
-/// Fills the words of this size; bytes that are no whole word are left out.
+/// Fills the words of this size. Bytes of an incomplete word are omitted.
 fn read_words(size: usize, bytes: &[u8], mut pool: Pool) -> Pool {
     fn fill<W: Word>(bytes: &[u8], pool: &mut Pool) {
         let words = W::pool(pool);

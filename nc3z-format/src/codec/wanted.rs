@@ -1,4 +1,5 @@
-//! Chains that a user asks for: read strictly, with errors that teach, and fitted to a variable's element size.
+//! Chains that a user requests: read strictly, with errors that explain, and fitted to a variable's element
+//! size.
 
 use super::notation::{Hdf5Filter, canonical, stages_of};
 use super::registry::Registry;
@@ -15,8 +16,8 @@ const NUM_EXAMPLE: &str = r#"{"id":"nc3z.num"}"#;
 /// For messages about what is no chain at all.
 const EXAMPLE: &str = r#"[{"id":"zstd","level":9}]"#;
 
-/// A chain as asked for: HDF5's notation, NumCodecs' JSON or Zarr's split of it. What follows from the variable's type may be left
-/// out, such as `elementsize`.
+/// A requested chain: HDF5's notation, NumCodecs' JSON or Zarr's split of it. Keys that follow from the
+/// variable's type, such as `elementsize`, may be omitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WantedChain(Value);
 
@@ -125,7 +126,7 @@ impl ChainSpec {
     }
 }
 
-/// One object as a user wrote it, with what was left out.
+/// One object as a user wrote it, with the omitted keys added.
 fn complete(stage: &Value, ty: NcType, registry: &Registry) -> Result<StageSpec> {
     let spec = StageSpec::from_value(stage.clone()).ok().map(canonical);
     let known = spec.and_then(|spec| match registry.get(spec.id()) {

@@ -1,5 +1,5 @@
-//! One zlib stream (RFC 1950), as NumCodecs' `zlib` and HDF5's deflate filter make it; or one gzip member (RFC 1952), as
-//! NumCodecs' `gzip` does.
+//! One zlib stream (RFC 1950), as written by NumCodecs' `zlib` and HDF5's deflate filter; or one gzip member
+//! (RFC 1952), as written by NumCodecs' `gzip`.
 
 use super::spec::StageSpec;
 use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
@@ -70,7 +70,7 @@ impl Deflate {
         if self.gzip { Decompress::new_gzip(WINDOW_BITS) } else { Decompress::new(true) }
     }
 
-    /// A gzip decoder is made anew: resetting it would make a zlib decoder of it.
+    /// A gzip decoder is made anew: resetting one would turn it into a zlib decoder.
     fn fresh<'a>(&self, contexts: &'a mut Contexts) -> &'a mut Decompress {
         let streams = &mut contexts.get::<Streams>().0[usize::from(self.gzip)];
         if self.gzip {

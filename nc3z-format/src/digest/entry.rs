@@ -10,7 +10,7 @@ use crate::types::NcType;
 const FILE: &[u8] = b"nc3z file entry 1\n";
 /// The first bytes of the entry of a variable.
 const VARIABLE: &[u8] = b"nc3z variable entry 1\n";
-/// Dimensions that an entry may have: those of a header are limited where it is parsed.
+/// Largest number of dimensions of an entry. The dimensions of a header are limited by its parser.
 const MAX_RANK: u64 = 1024;
 
 /// A dimension of a variable in its entry.

@@ -12,7 +12,7 @@ const FIRST_LEVEL: u32 = 4;
 const LAST_LEVEL: u32 = 8;
 /// A level with at most this many nodes is stored; otherwise the next one.
 const MOST_NODES: u64 = 1 << 15;
-/// Nodes of a page, as a power of two. The roots of pages are stored where there is more than one.
+/// Nodes of a page, as a power of two. The roots of pages are stored if there is more than one page.
 const PAGE_LEVEL: u32 = 9;
 /// Bytes of a hash.
 const HASH_LEN: u64 = 32;
@@ -63,12 +63,12 @@ impl TreePlace {
         (node >> PAGE_LEVEL, usize::try_from(within).expect("less than a page"))
     }
 
-    /// Offset and length of the roots of pages; nothing where one page has all nodes.
+    /// Offset and length of the roots of pages. `None` if one page has all nodes.
     pub fn page_roots(&self) -> Option<(u64, u64)> {
         (self.pages() > 1).then(|| (self.pages_offset, self.pages() * HASH_LEN))
     }
 
-    /// Offset and length of a page's nodes; nothing where the variable's root is the only node.
+    /// Offset and length of a page's nodes. `None` if the variable's root is the only node.
     pub fn page(&self, page: u64) -> Option<(u64, u64)> {
         let first = page << PAGE_LEVEL;
         let count = (self.nodes - first).min(1 << PAGE_LEVEL);

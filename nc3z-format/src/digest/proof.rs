@@ -41,11 +41,11 @@ fn left_of(count: u64) -> u64 {
     1 << (u64::BITS - 1 - (count - 1).leading_zeros())
 }
 
-/// The nodes that [`fold`] needs beside these leaves, which ascend: `subtree` gives the root of the leaves from the first number to
-/// before the second.
+/// The nodes that [`fold`] needs besides these leaves, which are ascending. `subtree` returns the root of the
+/// leaves from the first number to before the second.
 ///
 /// # Errors
-/// Those of `subtree`.
+/// The errors of `subtree`.
 pub fn nodes<E>(
     count: u64,
     leaves: &[u64],

@@ -16,21 +16,23 @@ const REST_LEN: u64 = 32;
 const FILE_SHARE: u64 = 64;
 const VARIABLES_SHARE: u64 = 256;
 
-/// The root of a file, digests of its variables, and an MD5, as they were when the archive was written.
+/// The root of a file, digests of its variables, and an MD5, computed when the archive was written.
 ///
-/// They name the file that they are of by its SHA-256. An archive that holds another file now, since it was edited, has none on record.
+/// The record names its file by the SHA-256. An archive that was edited contains another file, and has no
+/// valid record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DigestRecord {
     /// The root of the file.
     pub content: Option<Hash>,
     /// The digest of each variable, in the header's order; empty where none are on record.
     pub variables: Vec<Hash>,
-    /// MD5 of the file's bytes, for catalogues that ask for it.
+    /// MD5 of the file's bytes, for catalogues that require it.
     pub md5: Option<[u8; 16]>,
 }
 
 impl DigestRecord {
-    /// The record without the digests that are too much for an archive of `archive_len` bytes. MD5 stays: somebody asked for it.
+    /// The record without the digests that are too long for an archive of `archive_len` bytes. MD5 stays,
+    /// since the user requested it.
     #[must_use]
     pub fn within(mut self, archive_len: u64) -> Self {
         let variables = self.variables.len() as u64 * DIGEST_LEN;
@@ -63,7 +65,8 @@ impl DigestRecord {
         extra.insert(KEY.to_owned(), object.into());
     }
 
-    /// The digests on record of the file with this SHA-256, which has `count` variables. None where the record is of another file, or makes no sense.
+    /// The recorded digests of the file with this SHA-256 and `count` variables. `None` if the record is of
+    /// another file, or invalid.
     pub fn find(extra: &BTreeMap<String, Value>, sha256: &Hash, count: usize) -> Option<Self> {
         let record = extra.get(KEY)?.as_object()?;
         if record.get("of")?.as_str()? != of(sha256) {
@@ -139,7 +142,7 @@ mod tests {
         let mut extra = BTreeMap::new();
         full.put(&[7; 32], &mut extra);
         assert_eq!(DigestRecord::find(&extra, &[7; 32], 3), None);
-        // Nothing to record leaves nothing of what was there.
+        // An empty record removes an earlier one.
         DigestRecord::default().put(&[7; 32], &mut extra);
         assert!(extra.is_empty());
     }

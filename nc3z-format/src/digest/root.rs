@@ -1,4 +1,4 @@
-//! Roots as they are published: `nc3z1:` and 64 hexadecimal digits.
+//! Roots in their published form: `nc3z1:` and 64 hexadecimal digits.
 
 use super::Hash;
 use crate::bytes::hex;

@@ -9,7 +9,7 @@ pub const LEAF_LEN: usize = 4 << 10;
 const GROUP_LEVEL: u32 = 8;
 /// Bytes of a group: its root is a node of the tree over all leaves, because groups begin at multiples of a power of two.
 pub const GROUP_LEN: usize = LEAF_LEN << GROUP_LEVEL;
-/// The prefix of a leaf's bytes, so that no leaf can pass for a node.
+/// The prefix of a leaf's bytes, so that no leaf can be mistaken for a node.
 const LEAF: [u8; 1] = [0];
 /// The prefix of a node's two children.
 const NODE: [u8; 1] = [1];
@@ -29,14 +29,14 @@ pub(super) fn empty_hash() -> Hash {
     Sha256::digest([]).into()
 }
 
-/// The root of the tree over some values by themselves: of a whole variable, or of leaves that are a subtree.
+/// The root of the tree over some values alone: of a whole variable, or of leaves that form a subtree.
 pub fn values_root(bytes: &[u8]) -> Hash {
     let mut tree = Tree::default();
     bytes.chunks(LEAF_LEN).for_each(|leaf| tree.push(leaf_hash(leaf)));
     tree.root()
 }
 
-/// Hashes in order, folded as they come: memory is that of one path.
+/// Combines hashes in order as they are added. It holds the nodes of one path in memory.
 #[derive(Debug, Clone, Default)]
 pub struct Tree {
     /// Roots of complete subtrees, largest first: one for each bit of `leaves` that is set.
@@ -66,7 +66,7 @@ impl Tree {
         self.leaves += 1 << level;
     }
 
-    /// The hash of all leaves; of nothing, where there is none.
+    /// The hash of all leaves. Without leaves, the hash of no bytes.
     pub fn root(&self) -> Hash {
         let mut path = self.path.iter().rev();
         let Some(&last) = path.next() else { return empty_hash() };
@@ -79,7 +79,7 @@ impl Tree {
     }
 }
 
-/// The values of one variable, hashed as they come.
+/// Hashes the values of one variable as they are added.
 #[derive(Debug, Clone, Default)]
 pub struct ValuesHasher {
     tree: Tree,
@@ -96,7 +96,7 @@ struct Leaf {
     len: usize,
 }
 
-/// The nodes of one level, kept while the tree is folded.
+/// The nodes of one level, kept while the tree is computed.
 #[derive(Debug, Clone)]
 struct Keep {
     level: u32,
@@ -116,7 +116,7 @@ impl Keep {
 }
 
 impl ValuesHasher {
-    /// A hasher that keeps the nodes of one level: the roots of every `2^level` leaves.
+    /// A hasher that keeps the nodes of one level: the roots of each group of `2^level` leaves.
     pub fn with_level(level: u32) -> Self {
         let keep = Keep { level, open: Tree::default(), nodes: Vec::new() };
         ValuesHasher { levels: Some(keep), ..ValuesHasher::default() }
@@ -156,8 +156,9 @@ impl ValuesHasher {
         }
     }
 
-    /// Takes a whole group of [`GROUP_LEN`] bytes whose root ([`values_root`]) was computed elsewhere. Groups are no larger than what is
-    /// kept of a level is, unless the group brings the nodes of that level: see [`Group::of`].
+    /// Adds a whole group of [`GROUP_LEN`] bytes whose root ([`values_root`]) was computed elsewhere. A group
+    /// is no larger than a node of the kept level, unless the group has the nodes of that level: see
+    /// [`Group::of`].
     ///
     /// # Panics
     /// Not at a border of groups: [`ValuesHasher::room`] is then not 0.
@@ -196,7 +197,7 @@ impl ValuesHasher {
         self.tree.root()
     }
 
-    /// The root over all that came, and the nodes of the level that was kept; the last one may be of fewer leaves.
+    /// The root of all added values, and the nodes of the kept level. The last node may have fewer leaves.
     pub fn finish_level(mut self) -> (Hash, Vec<Hash>) {
         self.close();
         let mut nodes = Vec::new();
@@ -214,7 +215,7 @@ impl ValuesHasher {
 #[derive(Debug, Clone)]
 pub struct Group {
     root: Hash,
-    /// The nodes of the level that is kept, where that is below groups.
+    /// The nodes of the kept level, if that is below groups.
     nodes: Vec<Hash>,
 }
 
@@ -306,7 +307,7 @@ mod tests {
             let expected: Vec<Hash> = bytes.chunks(LEAF_LEN << level).map(values_root).collect();
             assert_eq!(nodes, expected, "level {level}");
             let mut tree = Tree::default();
-            // The last node may be of fewer leaves, and nothing follows it.
+            // The last node may have fewer leaves, and nothing follows it.
             nodes.iter().for_each(|node| tree.push_subtree(*node, level));
             assert_eq!(tree.root(), root);
         }

@@ -1,8 +1,9 @@
 //! The erasure code: Reed–Solomon over GF(2^16), `spec/parity.md`, "The code".
 //!
-//! A codeword is a row of shards `c[0], c[1], …` with `Σ c[i]·i^j = 0` for each `j` below the span: parity stands at positions
-//! below the span, data from the span on. The transforms are those of the `reed-solomon-simd` crate; used here at the level of
-//! its engine, so that encoding holds one span of shards and never a whole group, and decoding gives lost parity back as well.
+//! A codeword is a row of shards `c[0], c[1], …` with `Σ c[i]·i^j = 0` for each `j` below the span. Parity is
+//! at positions below the span, data from the span on. The transforms are those of the `reed-solomon-simd`
+//! crate. This module uses the crate's engine directly, so that encoding holds one span of shards instead of
+//! a whole group, and decoding also restores lost parity.
 
 use crate::error::{Error, Result};
 use reed_solomon_simd::engine::{DefaultEngine, Engine, GF_MODULUS, GF_ORDER, ShardsRefMut, utils};
@@ -85,7 +86,7 @@ impl Encoder {
     }
 }
 
-/// Which shards of a group are lost; gives them back, stripe by stripe.
+/// The lost shards of a group. Restores them, stripe by stripe.
 pub struct Erasures {
     engine: DefaultEngine,
     /// End of the data's positions.
@@ -150,8 +151,8 @@ impl Erasures {
         self.end.next_power_of_two()
     }
 
-    /// `work` holds [`Erasures::work_len`] shards of `work.len() / work_len` lanes; those that are there stand at their positions.
-    /// Afterwards the lost ones are right, the others are not what they were.
+    /// `work` has [`Erasures::work_len`] shards of `work.len() / work_len` lanes, with the present shards at
+    /// their positions. Afterwards the lost shards are correct, and the others are overwritten.
     pub fn reveal(&self, work: &mut [[u8; LANE]]) {
         let n = self.work_len();
         let lanes = work.len() / n;
@@ -181,7 +182,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The field as the specification defines it, by shifts: bit `j` of a symbol stands for the `j`-th basis element.
+    /// The field as the specification defines it, by shifts: bit `j` of a symbol is the coefficient of the
+    /// `j`-th basis element.
     struct Field {
         log: Vec<u32>,
         exp: Vec<u16>,
@@ -254,7 +256,7 @@ mod tests {
     #[test]
     fn codewords_are_those_of_the_specification() {
         let field = Field::new();
-        // All parity made, so that the sums can be looked at: parity is a power of two.
+        // All parity is made, so that the sums can be checked: parity is a power of two.
         for (data, parity) in [(1, 1), (3, 1), (1, 4), (5, 2), (37, 8), (100, 16), (16, 16)] {
             let word = codeword(data, parity, LANE, 7);
             let mut power: Vec<u16> = vec![1; word.len()];

@@ -1,4 +1,4 @@
-//! How numbered items are dealt to groups, so that a burst hits all groups alike.
+//! Assigns numbered items to groups, so that a burst of damage affects all groups alike.
 
 use crate::error::{Error, Result};
 
@@ -79,7 +79,7 @@ impl Interleave {
         item / (self.run * self.groups) * self.run + item % self.run
     }
 
-    /// The data item at a slot of a group, where there is one.
+    /// The data item at a slot of a group, if there is one.
     pub fn item_at(&self, group: u64, slot: u64) -> Option<u64> {
         let row = slot / self.run * self.run;
         let item =

@@ -1,4 +1,4 @@
-//! Where shards and packets stand: `spec/parity.md`, "Layout".
+//! The places of shards and packets: `spec/parity.md`, "Layout".
 
 use super::UNIT;
 use super::interleave::Interleave;
@@ -19,7 +19,8 @@ const LEAST_OF_SEVERAL: u64 = 1024;
 /// What may follow the region: a section table and a trailer. Far more than any has.
 const MOST_TAIL: u64 = 1 << 20;
 
-/// What a packet says of the whole: enough to find everything. Equal in all packets of one parity.
+/// The parameters of the whole parity in a packet: enough to find all its parts. Equal in all packets of one
+/// parity.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Params {
     /// The archive's salt.
@@ -30,7 +31,7 @@ pub struct Params {
     pub begin: u64,
     /// Where it ends.
     pub end: u64,
-    /// Where that generation's trailer ends; nothing beyond is covered.
+    /// The end of that generation's trailer. Nothing after it is covered.
     pub archive_len: u64,
     /// Bytes of a shard.
     pub shard_len: u64,
@@ -156,7 +157,8 @@ impl ParityLayout {
         begin..(begin + len).min(self.params.archive_len)
     }
 
-    /// Offset of a packet. Packets stand evenly among the parity shards, the first before them and the last behind.
+    /// Offset of a packet. Packets are evenly distributed among the parity shards, the first before them and
+    /// the last after them.
     pub fn packet_offset(&self, packet: u64) -> u64 {
         let before = self.shards_before(packet);
         self.params.begin + packet * self.params.packet_len + before * self.params.shard_len

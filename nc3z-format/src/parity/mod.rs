@@ -1,12 +1,12 @@
-//! Parity: redundancy that mends an archive of itself (`spec/parity.md`).
+//! Parity: redundancy inside an archive for its repair (`spec/parity.md`).
 //!
 //! ```text
 //!  0 ── archive as it was ──┬── parity region ──────────────────────┬─ section table ─ trailer ─┐
 //!    data shards 0, 1, …    │ packet shards packet shards … packet  │ the last data shards      │
 //! ```
-//! This module is the pure half: where shards and packets stand ([`ParityLayout`]), what a packet says ([`Packet`]), how many
-//! of them a share asks for ([`Params::choose`]), and the code itself ([`Encoder`], [`Erasures`]). It reads no file; the reader
-//! checks and mends with it, the writer adds.
+//! This module computes without reading files: the places of shards and packets ([`ParityLayout`]), the
+//! content of a packet ([`Packet`]), the number of both for a share ([`Params::choose`]), and the code
+//! ([`Encoder`], [`Erasures`]). The reader checks and repairs with it, the writer adds parity.
 
 mod code;
 mod interleave;

@@ -1,4 +1,5 @@
-//! How bad luck can be: tails of the binomial distribution, with `+ − × ÷` alone, so that all machines agree.
+//! Tails of the binomial distribution, for the worst case of random damage. Uses only `+ − × ÷`, so that all
+//! machines agree.
 
 /// The least `x` such that more than `x` hits in `n` trials have a probability below `odds`; each trial hits with
 /// probability `num / den`.

@@ -19,7 +19,7 @@ const SECTION: &str = "parity packet";
 pub struct Packet {
     /// The layout of the whole parity.
     pub layout: ParityLayout,
-    /// Which one it is.
+    /// The number of the packet.
     pub number: u64,
 }
 
@@ -101,7 +101,7 @@ impl Packet {
     }
 }
 
-/// The fields behind the CRC: what all packets share, and the number.
+/// The fields after the CRC: those that all packets share, and the number.
 fn params(c: &mut Cursor<'_>) -> Result<(Params, u64)> {
     let salt = Salt(c.array("salt")?);
     let (begin, end, archive_len) = (c.u64("begin")?, c.u64("end")?, c.u64("archive length")?);

@@ -1,4 +1,4 @@
-//! The share of an archive that its parity is to mend, as people say it.
+//! The share of an archive that its parity can repair, as users write it.
 
 use super::layout::Params;
 use crate::archive::Salt;
@@ -44,9 +44,10 @@ impl Share {
         self.0
     }
 
-    /// The share that gives a region of `region` bytes behind an archive of about `begin`, before a tail of `tail` bytes. The file does not tell it, but
-    /// few shares give the same region: of those that do, 5%, then the roundest and least. Where none does (another writer chose otherwise), the least
-    /// tenth of a percent that gives as much.
+    /// The share that gives a region of `region` bytes after an archive of about `begin` bytes, before a tail
+    /// of `tail` bytes. The file does not record the share, but few shares give the same region. Of these, 5%
+    /// is preferred, then the roundest and least. If none does (another writer chose otherwise), the least
+    /// tenth of a percent that gives at least as much.
     pub fn of_region(begin: u64, tail: u64, region: u64) -> Share {
         let given = |ppm: u32| {
             // The archive's length was rounded up to *begin*; one less has the same shards, unless they became longer just there.
@@ -118,7 +119,7 @@ mod tests {
                 }
             }
         }
-        // A region of no share at all: as much, or the most there is.
+        // A region of no share: the next larger one, or the largest.
         let some = Share::of_region(1 << 20, 248, 70_001);
         let made = Params::choose(Salt([1; 8]), 2, 1 << 20, 248, some).unwrap();
         assert!(made.end - made.begin >= 70_001);

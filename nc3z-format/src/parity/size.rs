@@ -1,7 +1,7 @@
-//! How much parity a share asks for. Readers need none of this: packets say what was chosen.
+//! The amount of parity for a share. Readers do not need this: packets record the choice.
 //!
-//! The promise (`docs/design/0006-parity.md`): of the whole file, parity and packets included, half the share of its sectors
-//! may be lost at random and half the share in one burst, both at once.
+//! The guarantee (`docs/design/0006-parity.md`): of the whole file, including parity and packets, half the
+//! share of its sectors may be lost at random and half the share in one burst, both at the same time.
 
 use super::UNIT;
 use super::interleave::{Interleave, MOST_POSITIONS};
@@ -18,7 +18,7 @@ const SECTOR: u64 = 4096;
 const SMALL: u64 = 64 << 10;
 /// Archives with shorter shards than this are of a sector or four: they do not outlive the loss of many sectors anyhow.
 const SHORT: u64 = 1024;
-/// Shards in a row of one group: 64 KiB, so that reading one group is not reading single sectors.
+/// Consecutive shards of one group: 64 KiB, so that a group is not read in single sectors.
 const RUN: u16 = 16;
 /// The longest span: the encoder holds two spans of shards, 64 MiB.
 const MOST_SPAN: u64 = 8192;
@@ -131,7 +131,8 @@ impl Sizes {
             return ((random + burst) * each).min(self.items);
         }
         if groups == 1 {
-            // Among short packets, parity shards do not lie on sectors: each sector lost there takes two.
+            // With short packets, parity shards are not aligned to sectors: each sector lost there damages
+            // two.
             let askew = if packets.len == SECTOR {
                 0
             } else {
@@ -186,7 +187,7 @@ impl Sizes {
         let in_burst = within(burst).div_ceil(groups) + u64::from(groups > 1);
         let members = count.div_ceil(groups) + 1;
         let at_random = if within(1) > 1 {
-            // Packets stand so close that they are lost in bunches.
+            // Several packets are in one sector, so they are lost together.
             (unlucky(random, region.div_ceil(SECTOR) + 1, sectors, ODDS) * within(1)).div_ceil(groups)
         } else if len == SECTOR {
             unlucky(members, random, sectors, ODDS)

@@ -1,4 +1,4 @@
-//! Damage by lot, upon layouts alone: is what the share promises within what groups can lose?
+//! Random damage to layouts: checks that a group can lose as much as the share guarantees.
 
 use super::*;
 use crate::archive::Salt;

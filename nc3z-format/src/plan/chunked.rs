@@ -13,11 +13,11 @@ pub(super) struct ChunkedPlan {
     edge: Edge,
     /// Output position of the smallest index along every dimension.
     dst: u64,
-    /// Outermost first. All counts are at least 1, unless nothing selected is present.
+    /// Outermost first. All counts are at least 1, unless no selected element is present.
     dims: Vec<Dim>,
 }
 
-/// One dimension: what is selected, how it is cut, where it goes.
+/// One dimension: the selection, the chunks, and the place in the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Dim {
     /// Length of the array.

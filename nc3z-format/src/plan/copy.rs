@@ -48,7 +48,7 @@ pub fn map_run<S: Copy, T>(run: &CopyRun, src: &[S], dst: &mut [T], convert: imp
     let (from, to) = fit(run, src, dst)?;
     let step = |n: u64| usize::try_from(n).unwrap_or(usize::MAX); // beyond any slice: only the first is taken
     let (every, each) = (step(run.src_step), step(run.dst_step.unsigned_abs()));
-    // Each case apart, so that the compiler sees plain loops.
+    // Each case has its own loop, so that the compiler sees plain loops.
     match (every, run.dst_step) {
         (1, 1) => to.iter_mut().zip(from).for_each(|(t, s)| *t = convert(*s)),
         (1, -1) => to.iter_mut().rev().zip(from).for_each(|(t, s)| *t = convert(*s)),

@@ -71,9 +71,9 @@ impl Grid {
         (src + ordinal * outermost.src, moved(dst, outermost.dst, ordinal))
     }
 
-    /// Whether the positions `first..end` (at least one) ascend by one in the destination, for a grid of a whole
-    /// selection. There the destination is row-major over the counts, so they do unless they move along an axis
-    /// that descends, or past the end of one.
+    /// Returns true if the positions `first..end` (at least one) ascend by one in the destination, for a grid
+    /// of a whole selection. The destination is row-major over the counts. So they ascend unless they move
+    /// along a descending axis, or past the end of one.
     pub(super) fn ascends(&self, first: u64, end: u64) -> bool {
         let (mut first, mut last) = (first, end - 1);
         for axis in self.axes.iter().rev() {
@@ -112,7 +112,8 @@ impl Grid {
 }
 
 impl Axis {
-    /// Whether stepping `outer` goes on where the last step of `self` ended, in source and destination.
+    /// Returns true if a step of `outer` continues where the last step of `self` ended, in source and
+    /// destination.
     fn continues_as(&self, outer: Axis) -> bool {
         let dst = i64::try_from(self.count).ok().and_then(|n| n.checked_mul(self.dst));
         self.count.checked_mul(self.src) == Some(outer.src) && dst == Some(outer.dst)
@@ -134,7 +135,7 @@ pub(super) fn moved(at: u64, step: i64, steps: u64) -> u64 {
 pub struct CopyRun {
     /// First element read, in the decoded tile.
     pub src: u64,
-    /// Where it goes, in the output.
+    /// The position in the output.
     pub dst: u64,
     /// Number of elements, at least 1.
     pub len: u64,
@@ -171,7 +172,7 @@ impl<'t> Runs<'t> {
     pub(super) fn new(grid: &'t Grid, first: u64, end: u64, origin: u64) -> Self {
         let single = Axis { count: 1, src: 1, dst: 1 };
         let (inner, outer) = grid.axes.split_last().map_or((single, &[][..]), |(i, o)| (*i, o));
-        // Divisions only where there are rows.
+        // Divides only if there are several rows.
         let (mut row, inner_digit) =
             if outer.is_empty() { (0, first) } else { (first / inner.count, first % inner.count) };
         let mut outer_digits = vec![0; outer.len()];
@@ -191,7 +192,7 @@ impl<'t> Runs<'t> {
         Runs { outer: &[], inner, outer_digits: Vec::new(), inner_digit: 0, src: 0, dst, left: len }
     }
 
-    /// Runs left, without walking them.
+    /// The number of remaining runs, without a walk through them.
     pub fn run_count(&self) -> u64 {
         let in_row = self.inner.count - self.inner_digit;
         match self.left.checked_sub(in_row) {

@@ -1,8 +1,8 @@
-//! Projection: which tiles a hyperslab touches, and for each the copies that bring it into the output.
+//! Projection: the tiles that a hyperslab touches, and for each the copies into the output.
 //!
-//! A [`Plan`] is a pure value and prints well. It is lazy: its memory depends on the rank alone, and tiles that are
-//! not touched cost nothing. Every tile comes once, in ascending order of number, whatever the signs of the strides;
-//! every element of the output is written exactly once.
+//! A [`Plan`] is a pure value that prints well. It is lazy: its memory depends only on the rank, and tiles
+//! that are not touched cost nothing. Every tile occurs once, in ascending order of number, whatever the
+//! signs of the strides. Every element of the output is written exactly once.
 //!
 //! ```
 //! use nc3z_format::{Hyperslab, Plan, TileLayout};
@@ -61,7 +61,7 @@ impl Plan {
     /// Plans `slab` of an array of `shape`, all of it present.
     ///
     /// # Errors
-    /// Invalid: a layout that does not fit the shape, a hyperslab that does not lie inside it.
+    /// Invalid: a layout that does not fit the shape, a hyperslab that exceeds it.
     pub fn new(shape: &[u64], layout: &TileLayout, slab: &Hyperslab) -> Result<Self> {
         Plan::of(&layout.bind(shape, element_count(shape)?)?, slab)
     }
@@ -170,8 +170,8 @@ pub struct TilePlan<'p> {
     pub decoded: u64,
     /// Elements copied out of it, at least 1.
     pub elements: u64,
-    /// Set if the tile is needed entirely and lands in the output as it is: the output position of its first
-    /// element. Then it can be decoded straight into the output.
+    /// Set if the output contains the whole tile unchanged: the output position of its first element. The
+    /// tile can then be decoded directly into the output.
     pub whole: Option<u64>,
     grid: Cow<'p, Grid>,
     /// Ordinal in `grid` of the first position in this tile.

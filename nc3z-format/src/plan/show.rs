@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{CopyRun, Plan, TilePlan};
 
-/// Tiles of a plan, and runs of a tile, that are printed unless `{:#}` asks for all.
+/// Largest number of tiles of a plan, and of runs of a tile, that are printed unless `{:#}` requests all.
 const SHOWN: usize = 16;
 
 impl fmt::Display for CopyRun {

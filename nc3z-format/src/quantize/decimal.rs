@@ -13,12 +13,13 @@ pub(super) fn groomed_bits(nsd: u32) -> u32 {
     floor((f64::from(nsd) * BITS_PER_DIGIT).ceil()).cast_unsigned() + 1
 }
 
-/// For one value: bits that Granular BitRound keeps, and the binary logarithm of a bound on twice the error (for normal numbers).
+/// For one value: the number of bits that Granular BitRound keeps, and the binary logarithm of a bound on
+/// twice the error (for normal numbers).
 pub(super) fn granular_bits(x: f64, nsd: u32) -> (u32, i32) {
     let (m, e) = split(x);
     let log = logarithm(m.abs(), e);
     let nsd = i32::try_from(nsd).expect("at most 15");
-    // Digits in front of the decimal point, and the power of two that bounds what may be lost.
+    // Digits before the decimal point, and the power of two that bounds the loss.
     let digits = floor((f64::from(e) * DIGITS_PER_BIT + log).floor()) + 1;
     let power = floor((BITS_PER_DIGIT * f64::from(digits - nsd)).floor());
     let bits = (floor((f64::from(e) - BITS_PER_DIGIT * log).floor()) - power).unsigned_abs();
@@ -27,7 +28,7 @@ pub(super) fn granular_bits(x: f64, nsd: u32) -> (u32, i32) {
 
 /// The logarithm of half, the significand of all powers of two.
 const LOG_OF_HALF: f64 = -std::f64::consts::LOG10_2;
-/// How near to a whole number a sum must be for the last bits of a logarithm to count.
+/// The last bits of a logarithm count if a sum is within this distance of a whole number.
 const NEAR: f64 = 1e-12;
 
 /// The nearest number to the decimal logarithm of a significand, or one that leads to the same bits: the library's costs less, but its last bit
@@ -45,7 +46,7 @@ fn logarithm(significand: f64, e: i32) -> f64 {
     }
 }
 
-/// A whole number of small size.
+/// A small whole number.
 #[expect(clippy::cast_possible_truncation, reason = "logarithms of finite numbers are small")]
 fn floor(x: f64) -> i32 {
     x as i32

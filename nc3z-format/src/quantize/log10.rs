@@ -1,5 +1,6 @@
-//! The decimal logarithm of a significand, rounded to the nearest binary64 number. Libraries of mathematics differ in its last bit, and
-//! rounding decides by whole logarithms (`spec/quantize.md`): the same values must be rounded alike on all machines.
+//! The decimal logarithm of a significand, rounded to the nearest binary64 number. Mathematical libraries
+//! differ in its last bit, and rounding depends on whole logarithms (`spec/quantize.md`): all machines must
+//! round the same values alike.
 
 /// A number as the sum of two, the second at most half a unit in the last place of the first: some 106 bits.
 #[derive(Clone, Copy)]
@@ -9,7 +10,7 @@ struct Pair(f64, f64);
 const TWO_OVER_LN_10: Pair = Pair(HIGH, LOW);
 const HIGH: f64 = 0.868_588_963_806_503_6;
 const LOW: f64 = 2.196_639_300_433_53e-17;
-/// Terms of the series: each makes the rest smaller by nine at least.
+/// Terms of the series. Each reduces the remainder to at most a ninth.
 const TERMS: u32 = 36;
 
 impl Pair {

@@ -1,8 +1,8 @@
-//! Lossy rounding of floats, only where it is asked for (`spec/quantize.md`): BitRound, Granular BitRound and BitGroom in
-//! the bits of netCDF-C, and rounding to a grid with a bound on the absolute error.
+//! Lossy rounding of floats, only on request (`spec/quantize.md`): BitRound, Granular BitRound and BitGroom
+//! with the same bits as netCDF-C, and rounding to a grid with a bound on the absolute error.
 //!
-//! Pure functions of an element, its index and a few parameters. Zeros, NaN, infinities and fill values stay as they are, and so
-//! do values that would become infinite.
+//! Pure functions of an element, its index and a few parameters. Zeros, NaN, infinities and fill values are
+//! unchanged, and so are values that would become infinite.
 
 mod decimal;
 mod log10;

@@ -79,7 +79,7 @@ impl VariableLoss {
     }
 }
 
-/// Integers over 2^53 stand as hexadecimal strings.
+/// Integers over 2^53 are hexadecimal strings.
 fn number(n: u64) -> Value {
     if n > 1 << 53 { format!("{n:#x}").into() } else { n.into() }
 }

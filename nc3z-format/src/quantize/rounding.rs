@@ -11,7 +11,7 @@ use crate::types::NcType;
 pub struct Quantizer {
     mode: Quantize,
     ty: NcType,
-    /// Values that stand for nothing: they are kept.
+    /// Fill values, which are unchanged.
     fills: Vec<f64>,
     /// Parameter of the loop: bits that go, or the grid.
     drop: u32,
@@ -82,18 +82,18 @@ impl Quantizer {
     /// Rounds big-endian elements in place; `first` is the index of the first one in the variable's flattened array.
     ///
     /// # Panics
-    /// Bytes that are no whole elements.
+    /// Bytes that are no multiple of the element size.
     pub fn apply(&self, first: u64, bytes: &mut [u8]) {
         self.each(first, bytes, |_, _, _| Ok(())).expect("nothing is checked");
     }
 
-    /// The same, proving the bound on every element and measuring the errors.
+    /// As [`Self::apply`], and proves the bound on every element and measures the errors.
     ///
     /// # Errors
-    /// An element that moved further than the mode allows, which would be a fault of this code.
+    /// An element that changed more than the mode allows, which would be an error of this code.
     ///
     /// # Panics
-    /// Bytes that are no whole elements.
+    /// Bytes that are no multiple of the element size.
     pub fn apply_proven(&self, first: u64, bytes: &mut [u8]) -> Result<Loss> {
         let mut loss = Loss::default();
         self.each(first, bytes, |index, old, new| {
@@ -182,7 +182,7 @@ impl Quantizer {
                 let (keep, power) = granular_bits(old, nsd);
                 let half = power_of_two(unit(mantissa.saturating_sub(keep)) - 1);
                 let smallest = if self.ty == NcType::Float { f32::MIN_EXPONENT } else { f64::MIN_EXPONENT };
-                // Below the normal numbers netCDF-C's rule keeps fewer digits than it says.
+                // Below the normal numbers netCDF-C's rule keeps fewer digits than documented.
                 if old.abs() < power_of_two(smallest) { half } else { half.min(power_of_two(power - 1)) }
             }
             Quantize::Absolute { bound } => bound.min(self.grid / 2.0),
@@ -190,7 +190,7 @@ impl Quantizer {
     }
 }
 
-/// Half of the last kept place is added to the magnitude, and what is below is cleared.
+/// Adds half of the last kept bit to the magnitude, and clears the lower bits.
 fn rounded<T: Real>(x: T, drop: u32) -> T {
     let below = (1_u64 << drop) - 1;
     let half = if drop == 0 { 0 } else { 1 << (drop - 1) };
@@ -203,7 +203,7 @@ fn groomed<T: Real>(x: T, drop: u32, odd: bool) -> T {
     T::of_bits(if odd { x.bits() | below } else { x.bits() & !below })
 }
 
-/// The nearest multiple of the grid, a power of two; a zero keeps the sign of the number.
+/// The nearest multiple of the grid, a power of two. A zero keeps the sign of the number.
 fn on_grid<T: Real>(x: T, grid: f64) -> T {
     let steps = x.wide() / grid;
     // From here on every number is a multiple, and the quotient of a tiny grid is infinite.

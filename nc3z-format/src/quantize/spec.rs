@@ -71,7 +71,7 @@ impl Quantize {
     pub(super) fn grid(bound: f64) -> f64 {
         let twice = bound * 2.0;
         let twice = if twice.is_finite() { twice } else { f64::MAX };
-        // Clearing the significand leaves the power of two; below the normal numbers nothing is rounded.
+        // Clearing the significand leaves the power of two. Below the normal numbers nothing is rounded.
         f64::from_bits(twice.to_bits() & 0x7FF0_0000_0000_0000)
     }
 }

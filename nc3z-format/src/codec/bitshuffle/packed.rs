@@ -76,7 +76,7 @@ fn wrong(what: &'static str, expected: impl ToString, found: impl ToString) -> E
     Error::corrupt("bit-shuffled blocks", None, what, expected.to_string(), found.to_string())
 }
 
-/// A big-endian length of four bytes in front, and the rest.
+/// A big-endian length of four bytes at the start, and the rest.
 fn length(input: &[u8]) -> Result<(usize, &[u8])> {
     let (len, rest) =
         input.split_first_chunk::<4>().ok_or_else(|| wrong("length", "at least 4 bytes", input.len()))?;
@@ -89,7 +89,7 @@ impl Packed {
     fn decode(&self, input: &[u8], contexts: &mut Contexts, out: &mut [u8]) -> Result<()> {
         let size = self.bits.elementsize;
         let (block_len, mut rest) = length(input.get(8..).unwrap_or_default())?;
-        // The frame tells the length of its blocks; the parameters need not.
+        // The frame has the length of its blocks; the parameters need not.
         let elements = block_len / size;
         if !block_len.is_multiple_of(size) || elements == 0 || !elements.is_multiple_of(GROUP) {
             return Err(wrong(
@@ -119,7 +119,7 @@ impl Packed {
     }
 }
 
-/// The decoded length that the frame tells.
+/// The decoded length in the frame.
 fn told(input: &[u8]) -> Result<u64> {
     let front = input.first_chunk::<8>().filter(|_| input.len() >= HEADER);
     let front = front.ok_or_else(|| wrong("length", format!("at least {HEADER} bytes"), input.len()))?;

@@ -52,7 +52,7 @@ pub(super) fn decompress(input: &[u8], out: &mut [u8]) -> Option<()> {
     while !bytes.is_empty() {
         let mut control = next(&mut bytes)?;
         if std::mem::take(&mut first) {
-            // The highest bits once told a version.
+            // The highest bits once were a version.
             control &= 31;
         }
         if control < LITERALS {

@@ -8,7 +8,7 @@ use crate::codec::zlib::Deflate;
 use crate::error::Error;
 use crate::error::Result;
 
-/// Which codec. LZ4HC makes what LZ4 reads.
+/// The inner codecs. LZ4HC's output is read by LZ4.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Inner {
     BloscLz,
@@ -83,7 +83,7 @@ impl Inner {
         matches!(self, Inner::BloscLz | Inner::Lz4 | Inner::Snappy)
     }
 
-    /// Bytes of a block, where none are asked for.
+    /// The default number of bytes of a block.
     pub(super) const fn block_len(self, level: usize) -> usize {
         let least = if self.splits() { 32 << 10 } else { 128 << 10 };
         least << (level / 3)

@@ -1,4 +1,4 @@
-//! One Blosc1 frame, as NumCodecs' `blosc` and HDF5's filter 32001 make it.
+//! One Blosc1 frame, as written by NumCodecs' `blosc` and HDF5's filter 32001.
 //!
 //! ```text
 //! version u8 │ codec's version u8 │ flags u8 │ bytes of an element u8 │ decoded length u32 │ bytes of a block u32 │ frame u32
@@ -284,8 +284,8 @@ fn finish(begin: usize, out: &mut [u8]) -> Result<()> {
 
 #[cfg(feature = "encode")]
 impl Blosc {
-    /// Bytes of a block, at most the input's, and whole elements unless the input is less than one. So the bytes that are no element
-    /// are a block of their own, as in c-blosc.
+    /// Bytes of a block: at most the input's, and whole elements unless the input is shorter than one. Bytes
+    /// of an incomplete element are a separate block, as in c-blosc.
     fn block_len(&self, len: usize) -> usize {
         let size = usize::from(self.typesize);
         let wanted = match self.blocksize {

@@ -1,9 +1,10 @@
-//! One raw LZMA2 stream, as NumCodecs' `lzma` makes it with `"format":3` (no container, no checksum of its own).
+//! One raw LZMA2 stream, as written by NumCodecs' `lzma` with `"format":3` (no container, no checksum of its
+//! own).
 //!
-//! What it is for: tables, text and other values that recur instead of running smoothly. It finds in them what no other codec
-//! here does, and decodes at a tenth of their speed.
+//! It serves tables, text and other values that recur instead of varying smoothly. It compresses these better
+//! than all other codecs here, and decodes at a tenth of their speed.
 //!
-//! By liblzma, a C library (feature `lzma`), else decoding in Rust (feature `lzma-rs`).
+//! Uses liblzma, a C library (feature `lzma`), otherwise decodes in Rust (feature `lzma-rs`).
 
 #[cfg(feature = "lzma")]
 mod native;
@@ -38,7 +39,7 @@ const FILTER_LZMA2: i64 = 33;
 impl Lzma {
     /// The smallest dictionary there is.
     pub const LEAST_DICT: u32 = 4 << 10;
-    /// The largest dictionary that a chain may ask for.
+    /// The largest dictionary of a chain, in bytes.
     pub const MOST_DICT: u32 = 64 << 20;
 
     /// Settings for elements of `size` bytes: contexts use the byte's position in its element. For single
@@ -88,7 +89,7 @@ impl From<Lzma> for StageSpec {
 }
 
 impl ChainSpec {
-    /// The settings of LZMA, for LZMA alone.
+    /// The settings of LZMA, if the chain is only LZMA.
     pub fn as_lzma(&self) -> Option<Lzma> {
         match &self.0[..] {
             [stage] => Lzma::from_spec(stage),

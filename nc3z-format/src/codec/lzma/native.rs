@@ -39,13 +39,13 @@ impl Lzma {
     }
 }
 
-/// What each part adds to one stream of all parts: what it costs where the parts before it are known already.
+/// The bytes that each part adds to one stream of all parts, that is, its cost after the parts before it.
 ///
-/// At a preset of liblzma's (0 to 9) below that which [`Lzma`] writes at, a flush after each part; good for comparing, a few bytes too much for
-/// each.
+/// Uses a preset of liblzma (0 to 9) below the one of [`Lzma`], with a flush after each part. Suitable for
+/// comparisons: each length is a few bytes too large.
 ///
 /// # Errors
-/// liblzma's refusal, which would be a lack of memory.
+/// An error of liblzma, which means a lack of memory.
 #[cfg(feature = "encode")]
 pub fn lzma_shares<'a>(
     lzma: Lzma,
@@ -85,7 +85,7 @@ pub fn encode_lzma(lzma: Lzma, preset: u32, input: &[u8]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The least dictionary that reaches over `len` bytes, and not more than asked for: memory follows the data.
+/// The smallest dictionary for `len` bytes, and at most `most`, so that memory depends on the data.
 fn reach(len: usize, most: u32) -> u32 {
     u32::try_from(len).unwrap_or(most).min(most).max(Lzma::LEAST_DICT)
 }
@@ -107,7 +107,7 @@ impl Stage for Lzma {
         let reach = reach(out.len(), u32::MAX - 15);
         let refused = |e: liblzma::stream::Error| wrong("content", "an LZMA2 stream".into(), e.to_string());
         let mut stream = Stream::new_raw_decoder(&self.filters(PRESET, reach)?).map_err(refused)?;
-        // The end marker comes after the last byte, in the same call or in the next.
+        // The end marker is written after the last byte, in the same call or in the next.
         let mut status = stream.process(input, out, Action::Finish);
         if matches!(status, Ok(Status::Ok)) && stream.total_out() == out.len() as u64 {
             let done = usize::try_from(stream.total_in()).expect("bounded by the input");

@@ -124,11 +124,11 @@ impl Hdf5Filter {
         text.split('|').map(str::parse).collect()
     }
 
-    /// The same filter as chains here store it; keys that follow from a variable's type may be missing. Numbers that are not built
-    /// in become `hdf5` objects where `registry` has that id.
+    /// This filter in the form that chains store. Keys that follow from a variable's type may be missing.
+    /// Unknown filter numbers become `hdf5` objects if `registry` has that id.
     ///
     /// # Errors
-    /// Parameters that the filter does not have; a number that nothing here stands for.
+    /// Parameters that the filter does not have; an unknown filter number.
     pub fn to_stage(&self, registry: &Registry) -> Result<StageSpec> {
         let cd = &self.cd_values[..];
         let wrong = |expected: &str| {
@@ -143,7 +143,7 @@ impl Hdf5Filter {
             ([], Some(value)) => Ok(bare(id).with(key, value)),
             _ => Err(wrong(expected)),
         };
-        // Rounding filters store the element size and the missing value behind their own parameter.
+        // Rounding filters store the element size and the missing value after their own parameter.
         let first = |id, key: &'static str, expected: &str| match cd {
             [value, ..] if cd.len() <= 5 => Ok(bare(id).with(key, *value)),
             _ => Err(wrong(expected)),
@@ -208,7 +208,7 @@ impl Hdf5Filter {
     }
 
     fn bitshuffle(&self) -> Option<StageSpec> {
-        // Four and more: as stored, with the versions and the element size that HDF5 put in front.
+        // Four and more: as stored, with the versions and the element size that HDF5 adds at the start.
         let (size, own) = match &self.cd_values[..] {
             [_, _, size, own @ ..] if !own.is_empty() => (Some(*size), own),
             // As stored by versions 0.4 and later, if the user gave no parameters. Before 0.4 this could be

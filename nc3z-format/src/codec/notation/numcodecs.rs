@@ -1,4 +1,5 @@
-//! NumCodecs' notation: read generously, as its releases and NCZarr have written it; written as it is today.
+//! NumCodecs' notation. Reading accepts all forms that its releases and NCZarr have written; writing uses
+//! today's form.
 
 use crate::codec::spec::{ChainSpec, StageSpec};
 use crate::error::{Error, Result};

@@ -27,7 +27,7 @@ impl Decoder {
     }
 }
 
-/// Why nothing is decoded, nor encoded.
+/// The reason why nothing is decoded or encoded.
 pub(super) fn refusal() -> Error {
     let what = "this build of nc3z-format was made without the features zstd and ruzstd";
     Error::unsupported(SECTION, None, what)

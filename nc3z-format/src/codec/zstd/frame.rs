@@ -13,8 +13,8 @@ pub(super) const SECTION: &str = "zstd frame";
 const BLOCK_MOST: u64 = 128 << 10;
 const BLOCK_LEAST: u64 = 4;
 
-/// Checks that the input is one frame, not a skippable one, with nothing behind it, whose content size, if it says one, is one it
-/// can have.
+/// Checks that the input is one frame, not a skippable one, with nothing after it, and with a possible
+/// content size, if it has one.
 pub(super) fn check_frame(input: &[u8]) -> Result<ZstdFrame> {
     let frame = ZstdFrame::parse(input)
         .map_err(|found| Error::corrupt(SECTION, None, "content", "a zstd frame", found))?;
@@ -48,7 +48,8 @@ pub fn encode_zstd_frame(decoded: &[u8], level: i32) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Content from which on a context is not kept: its tables would be many times as large as those for usual structures.
+/// For contents of at least this many bytes the context is not reused: its tables would be many times as
+/// large as those for usual structures.
 const LARGE: usize = 1 << 20;
 
 /// Calls `f` with the context of this thread for `len` bytes. Small archives consist of a dozen frames, many of which are tried in two ways:

@@ -32,11 +32,12 @@ pub use frame::{
 #[cfg(any(feature = "zstd", feature = "ruzstd"))]
 use serde_json::Value;
 
-/// The length of the frame that the codec makes of bytes at a level, where that is at most `most`; else packing ends as soon as there is no more
-/// room. A frame that nearly fills it may be refused, too: zstd needs some room besides for its last block, 1 KiB being enough.
+/// The length of the frame that the codec makes of bytes at a level, if it is at most `most`. Otherwise
+/// encoding stops when the buffer is full. A frame that nearly fills the buffer may be refused too: zstd
+/// needs some room for its last block, and 1 KiB suffices.
 ///
 /// # Errors
-/// zstd's refusal, which would be a lack of memory.
+/// An error of zstd, which means a lack of memory.
 #[cfg(feature = "zstd")]
 pub fn zstd_len_within(
     decoded: &[u8],
@@ -55,7 +56,7 @@ fn level(spec: &StageSpec) -> Option<i32> {
 }
 
 impl ChainSpec {
-    /// True for zstd alone, at any level: decoders need not know at which.
+    /// True if the chain is only zstd, at any level. Decoders need not know the level.
     pub fn is_zstd(&self) -> bool {
         matches!(&self.0[..], [stage] if stage.id() == ID && level(stage).is_some())
     }
@@ -214,7 +215,7 @@ mod tests {
                 }
             }
         }
-        // With a checksum behind its content and a dictionary's room in its header.
+        // With a checksum after its content, and room for a dictionary id in its header.
         let mut sealed = vec![0x28, 0xB5, 0x2F, 0xFD, 0x26, 0, 3];
         sealed.extend([0x19, 0, 0, b'a', b'b', b'c', 1, 2, 3, 4]);
         sealed.insert(6, 0);

@@ -27,8 +27,8 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    /// Decodes a frame that was checked; gives the number of bytes. In one call and straight into `out`: no window is ever
-    /// allocated, whatever size the frame asks for.
+    /// Decodes a checked frame and returns the number of bytes. It decodes in one call directly into `out`:
+    /// no window is ever allocated, whatever size the frame requests.
     pub(super) fn decode_into(
         &mut self,
         dictionary: Option<&'static ZstdDictionary>,
@@ -117,7 +117,7 @@ impl Encoder {
         self.compress(setting, change, input, out)
     }
 
-    /// The length of a frame that has at most `most` bytes; where it would have more, packing ends there.
+    /// The length of a frame that has at most `most` bytes. Otherwise encoding stops there.
     pub(super) fn len_within(&mut self, level: i32, input: &[u8], most: usize) -> Result<Option<usize>> {
         const TOO_SMALL: usize = (ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall as usize).wrapping_neg();
         let mut context = self.set(Setting::Level(level), Self::at_level(level))?;
@@ -178,7 +178,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// Bytes that do not begin as a dictionary does are content and nothing else.
+    /// Bytes that do not begin like a dictionary are plain content.
     pub(super) fn encode_after(before: &[u8], input: &[u8]) -> Result<Vec<u8>> {
         let mut compressor = Compressor::with_dictionary(AFTER_LEVEL, before).map_err(refused)?;
         compressor.compress(input).map_err(refused)

@@ -1,4 +1,5 @@
-//! zstd in Rust: decoding only, several times slower than the C library. A frame may ask for a window of at most 128 MiB.
+//! zstd in Rust: decoding only, several times slower than the C library. A frame may use a window of at most
+//! 128 MiB.
 
 use super::frame::{SECTION, ZstdDictionary};
 use crate::error::{Error, Result};
@@ -19,7 +20,7 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    /// Decodes a frame that was checked; gives the number of bytes.
+    /// Decodes a checked frame and returns the number of bytes.
     pub(super) fn decode_into(
         &mut self,
         dictionary: Option<&'static ZstdDictionary>,
@@ -48,8 +49,8 @@ impl Decoder {
         Ok(len)
     }
 
-    /// Decodes a frame that continues `before` and was checked, into the room that `out` has. The library knows no such frames: it is
-    /// given one frame of `before`, as it is, and the frame's blocks behind it.
+    /// Decodes a checked frame that continues `before`, into the free capacity of `out`. The library does not
+    /// support such frames. It receives one frame: `before` stored raw, followed by the frame's blocks.
     pub(super) fn decode_after(before: &[u8], frame: &[u8], out: &mut Vec<u8>) -> Result<usize> {
         let len = before.len().checked_add(out.capacity()).ok_or_else(|| wrong("more than memory holds"))?;
         let whole = frame_of_both(before, frame, len).ok_or_else(|| wrong("another header"))?;
@@ -75,7 +76,7 @@ impl Decoder {
     }
 }
 
-/// A frame whose content is `before` and then what `frame` decodes to behind it, together at most `len` bytes.
+/// A frame whose content is `before` followed by the content of `frame`, together at most `len` bytes.
 fn frame_of_both(before: &[u8], frame: &[u8], len: usize) -> Option<Vec<u8>> {
     // RFC 8878, section 3.1.1.1: the descriptor defines which fields follow, and whether the frame ends with
     // a checksum.
@@ -103,7 +104,7 @@ fn wrong(found: impl std::fmt::Display) -> Error {
     Error::corrupt(SECTION, None, "content", "a zstd frame", found)
 }
 
-/// Why nothing is encoded.
+/// The reason why nothing is encoded.
 pub(super) fn refusal() -> Error {
     Error::invalid("this build of nc3z-format decodes zstd only; the feature zstd encodes")
 }
