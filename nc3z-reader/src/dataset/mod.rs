@@ -16,7 +16,6 @@ mod source;
 mod tiles;
 mod variable;
 
-pub(crate) use read::read_bytes;
 pub use source::ArraySource;
 pub use tiles::{Tile, TileIter};
 pub use variable::Variable;
@@ -26,7 +25,9 @@ use crate::classic::ClassicFile;
 use crate::error::Result;
 use crate::open::with_ends;
 use crate::options::OpenOptions;
+use crate::parallel;
 use crate::source::SharedSource;
+use crate::verified::at_hand;
 use nc3z_format::archive::constants::MAGIC;
 use nc3z_format::classic::{Attribute, Dimension, Header, Layout, VarId};
 use std::sync::Arc;
@@ -55,8 +56,17 @@ impl Dataset {
     pub fn from_source(source: SharedSource, options: &OpenOptions) -> Result<Self> {
         if let Some(root) = &options.root {
             let plain = OpenOptions { root: None, tree: None, ..options.clone() };
-            let tree = options.tree.as_ref().map(|tree| Arc::clone(&tree.0));
-            return Self::from_source(source, &plain)?.verified(root, tree, &());
+            let open = || Self::from_source(source, &plain);
+            let Some(tree) = options.tree.as_ref().map(|tree| Arc::clone(&tree.0)) else {
+                return open()?.verified(root, None, &());
+            };
+            // Both take a round trip where they are remote.
+            let (dataset, tree) = if tree.reach().fetches_ahead() {
+                parallel::alongside(open, || at_hand(tree))
+            } else {
+                (open(), at_hand(tree))
+            };
+            return dataset?.verified(root, Some(tree?), &());
         }
         // The bytes read to detect the kind of file are used to open it, too.
         let source = with_ends(source);

@@ -11,7 +11,7 @@ mod tree_file;
 
 use crate::archive::Archive;
 use crate::classic::ClassicFile;
-use crate::dataset::{ArraySource, Dataset, read_bytes};
+use crate::dataset::{ArraySource, Dataset};
 use crate::error::{Error, ErrorKind, Result};
 use crate::monitor::Monitor;
 use crate::parallel;
@@ -25,14 +25,18 @@ use nc3z_format::plan::{Plan, TilePlan};
 use nc3z_format::select::Hyperslab;
 use nc3z_format::tile::{Extent, TileLayout, Tiling};
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 pub use tree_file::TreeFile;
+pub(crate) use tree_file::at_hand;
 
-/// Nodes that are checked at once. The values of nodes that are needed only in part are in memory meanwhile:
-/// at most 64 MiB.
-const BATCH: usize = 64;
-/// From this many bytes of nodes on, other threads check some of them: 2 MiB are hashed in 1.5 ms.
-const PARALLEL_FROM: u64 = 2 << 20;
+/// Bytes of nodes that are read and checked at once. Those that the output does not hold whole are in memory meanwhile.
+const BATCH_LEN: u64 = 64 << 20;
+/// Bytes of whole nodes from which on they are read straight into the output, although the tiles at their ends are then decoded twice:
+/// a copy of 16 MiB takes about as long as two tiles of 1 MiB.
+const WHOLE_FROM: u64 = 16 << 20;
+/// Bytes of nodes from which on other threads check some of them: 2 MiB are hashed in 1.5 ms.
+const PARALLEL_FROM: usize = 2 << 20;
 
 impl Dataset {
     /// The same dataset, with every value checked against a root before it is returned. `tree` is a tree file
@@ -135,54 +139,120 @@ impl Verified {
         Ok(tiles)
     }
 
-    /// Checks the nodes of a batch. If `out` does not contain a node as a whole, the needed values are copied
-    /// from the checked ones.
-    fn check_batch(&self, var: VarId, batch: &[TilePlan<'_>], out: &mut [u8]) -> Result<()> {
-        let size = self.layout().variables[var.index()].ty.size();
+    /// Reads a hyperslab node by node, a batch at a time.
+    fn read_checked(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        let tiling = self.cut(var)?;
+        let plan = Plan::of(&tiling, slab)?;
         let node_len = self.tree.place(var).node_len;
-        let v = &self.inner.layout().variables[var.index()];
-        let total = v.present * v.element_size();
-        let held = &*out;
-        let check = |tile: &TilePlan<'_>| -> Result<Option<Vec<u8>>> {
-            if let Some(first) = tile.whole {
-                let bytes = &held[in_memory(first) * size..][..in_memory(tile.elements) * size];
-                return self.check(var, tile.tile, bytes).map(|()| None);
+        let most = in_memory((BATCH_LEN / node_len).max(1));
+        let mut nodes = plan.tiles();
+        loop {
+            let batch: Vec<TilePlan<'_>> = nodes.by_ref().take(most).collect();
+            if batch.is_empty() {
+                return Ok(());
             }
-            let first = tile.tile * node_len;
-            let mut values = vec![0; in_memory(node_len.min(total - first))];
-            self.inner.read_range(var, first, &mut values)?;
-            self.check(var, tile.tile, &values)?;
-            Ok(Some(values))
+            self.read_batch(var, &batch, out)?;
+        }
+    }
+
+    /// Reads and checks some nodes. Runs of nodes that the output holds whole are read into it. The others are read apart, each run
+    /// once, and what the plans want of them is copied.
+    fn read_batch(&self, var: VarId, batch: &[TilePlan<'_>], out: &mut [u8]) -> Result<()> {
+        let size = self.layout().variables[var.index()].ty.size();
+        let (whole, apart): (Vec<_>, Vec<_>) =
+            self.runs(var, batch).into_iter().partition(|run| is_whole(run));
+        for run in whole {
+            let first = run[0].whole.map_or(0, in_memory) * size;
+            let bytes = self.bytes_of(var, run);
+            let room = &mut out[first..][..in_memory(bytes.end - bytes.start)];
+            self.inner.read_range(var, bytes.start, room)?;
+            self.check_run(var, run[0].tile, room)?;
+        }
+        let near = self.fetch(var, &apart)?;
+        let source = near.as_deref().unwrap_or(&*self.inner);
+        let read = |run: &[TilePlan<'_>]| -> Result<Vec<u8>> {
+            let bytes = self.bytes_of(var, run);
+            let mut values = vec![0; in_memory(bytes.end - bytes.start)];
+            source.read_range(var, bytes.start, &mut values)?;
+            self.check_run(var, run[0].tile, &values)?;
+            Ok(values)
         };
-        // For few bytes, waking other threads takes longer than hashing.
-        let is_little = batch.len() as u64 * node_len < PARALLEL_FROM;
-        let checked: Vec<_> = if is_little {
-            batch.iter().map(check).collect()
-        } else {
-            parallel::map(batch.iter().collect(), check)
+        let values: Vec<Result<Vec<u8>>> = match &apart[..] {
+            [] => return Ok(()),
+            // Threads share the work within the run.
+            [run] => vec![read(run)],
+            _ => parallel::in_pool(|| parallel::map(apart.clone(), read)),
         };
-        for (tile, values) in batch.iter().zip(checked) {
-            if let Some(values) = values? {
-                copy(tile, &values, size, out);
+        for (run, values) in apart.iter().zip(values) {
+            let (values, begin) = (values?, self.bytes_of(var, run).start);
+            for node in *run {
+                let from = in_memory(self.bytes_of(var, std::slice::from_ref(node)).start - begin);
+                copy(node, &values[from..], size, out);
             }
         }
         Ok(())
     }
 
-    fn read_checked(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
-        let tiling = self.cut(var)?;
-        let plan = Plan::of(&tiling, slab)?;
-        // Tiles are decoded as for any read, usually directly into the output.
-        read_bytes(&*self.inner, var, slab, out)?;
-        let mut tiles = plan.tiles();
-        loop {
-            let batch: Vec<TilePlan<'_>> = tiles.by_ref().take(BATCH).collect();
-            if batch.is_empty() {
-                return Ok(());
+    /// The batch in runs of nodes that follow each other. A long part that the output holds whole is a run of its own.
+    fn runs<'b, 't>(&self, var: VarId, batch: &'b [TilePlan<'t>]) -> Vec<&'b [TilePlan<'t>]> {
+        let node_len = self.tree.place(var).node_len;
+        let mut runs = Vec::new();
+        for run in batch.chunk_by(|a, b| a.tile + 1 == b.tile) {
+            let is_long =
+                |part: &[TilePlan<'_>]| part[0].whole.is_some() && part.len() as u64 * node_len >= WHOLE_FROM;
+            let parts = run.chunk_by(|a, b| a.whole.is_some() == b.whole.is_some());
+            if parts.clone().any(is_long) {
+                runs.extend(parts);
+            } else {
+                runs.push(run);
             }
-            self.check_batch(var, &batch, out)?;
         }
+        runs
     }
+
+    /// The bytes of some nodes that follow each other, in the variable's flattened array.
+    fn bytes_of(&self, var: VarId, run: &[TilePlan<'_>]) -> Range<u64> {
+        let v = &self.layout().variables[var.index()];
+        let node_len = self.tree.place(var).node_len;
+        let (first, last) = (run[0].tile, run[run.len() - 1].tile);
+        first * node_len..((last + 1) * node_len).min(v.present * v.element_size())
+    }
+
+    /// The inner source with all that several runs need, fetched at once where each request costs a round trip.
+    fn fetch(&self, var: VarId, runs: &[&[TilePlan<'_>]]) -> Result<Option<Arc<dyn ArraySource>>> {
+        if runs.len() < 2 || !self.inner.fetches_ahead() {
+            return Ok(None);
+        }
+        let size = self.layout().variables[var.index()].element_size();
+        let mut tiles = Vec::new();
+        for run in runs {
+            let bytes = self.bytes_of(var, run);
+            tiles.extend(self.tiles_of(var, bytes.start / size, bytes.end / size)?);
+        }
+        tiles.sort_unstable();
+        tiles.dedup();
+        let (taken, near) = self.inner.fetch(var, &tiles)?;
+        // What is too much for one round is fetched run by run.
+        Ok(near.filter(|_| taken == tiles.len()))
+    }
+
+    /// Checks the values of nodes that follow each other, from this one on.
+    fn check_run(&self, var: VarId, first: u64, values: &[u8]) -> Result<()> {
+        let node_len = in_memory(self.tree.place(var).node_len);
+        let nodes: Vec<(u64, &[u8])> = (first..).zip(values.chunks(node_len)).collect();
+        if values.len() < PARALLEL_FROM {
+            return nodes.into_iter().try_for_each(|(node, values)| self.check(var, node, values));
+        }
+        parallel::in_pool(|| parallel::try_each(nodes, |(node, values)| self.check(var, node, values)))
+    }
+}
+
+/// Whether the output holds all elements of these nodes, one after another.
+fn is_whole(run: &[TilePlan<'_>]) -> bool {
+    let follows = |a: &TilePlan<'_>, b: &TilePlan<'_>| {
+        b.whole.is_some() && b.whole == a.whole.map(|first| first + a.elements)
+    };
+    run[0].whole.is_some() && run.is_sorted_by(follows)
 }
 
 /// A place in memory. It has been compared with the buffer.

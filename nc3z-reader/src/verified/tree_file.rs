@@ -1,7 +1,7 @@
 //! The nodes of a tree file. Each page is checked once, at its first use.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::SharedSource;
+use crate::source::{MemorySource, SharedSource};
 use nc3z_format::Error as FormatError;
 use nc3z_format::classic::{Header, Layout, VarId};
 use nc3z_format::digest::{
@@ -13,7 +13,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Length of a hash in bytes.
 const HASH_LEN: u64 = 32;
-/// Largest number of pages in memory: 64 MiB of nodes, which cover at least 4 TiB of values.
+/// Bytes of a tree file up to which it is read as a whole: the tree of 2 GiB of values has 1 MiB.
+const AT_HAND: usize = 1 << 20;
+/// Pages that are in memory at most: 64 MiB of nodes, those of 4 TiB of values at the least.
 const MOST_PAGES: usize = 4096;
 
 /// A tree file: one level of the tree over each variable's values. It may come from anyone: its content is
@@ -35,6 +37,7 @@ impl TreeFile {
     /// No tree file, or one of a dataset with other variables or lengths.
     pub fn open(source: SharedSource, header: &Header, layout: &Layout) -> Result<Self> {
         let (places, len) = TreePlace::all(layout);
+        let source = at_hand(source)?;
         let begin =
             source.read_at(0, source.len().min(TREE_MAGIC.len() as u64 + 8).try_into().unwrap_or(0))?;
         if !begin.starts_with(TREE_MAGIC) {
@@ -162,6 +165,14 @@ impl TreeFile {
             var.0
         );
         FormatError::invalid(what).into()
+    }
+}
+
+/// A tree file that is short is read at once: a remote one costs a single round trip.
+pub(crate) fn at_hand(source: SharedSource) -> Result<SharedSource> {
+    match usize::try_from(source.len()) {
+        Ok(len) if len <= AT_HAND => Ok(Arc::new(MemorySource::new(source.read_at(0, len)?))),
+        _ => Ok(source),
     }
 }
 
