@@ -19,7 +19,7 @@
 //! encode(&field, ElementType::F32, &geometry, &plans[0], &mut scratch, &mut payload)?;
 //! assert!(payload.len() < 100, "{} bytes of 4000", payload.len());
 //!
-//! A payload contains everything except the type, the geometry and the number of elements.
+//! // A payload contains everything except the type, the geometry and the number of elements.
 //! let mut decoded = vec![0; field.len()];
 //! decode(&payload, ElementType::F32, &geometry, None, &mut scratch, &mut decoded)?;
 //! assert_eq!(decoded, field);

@@ -46,7 +46,7 @@ fn start(elements: u64, tile: u64) -> (Vec<u8>, Salt) {
         gap_tile_len: 1,
     };
     let original_len = len + elements;
-    let salt = Salt::new(&head.header, original_len);
+    let salt = Salt::of_file(&head.header, original_len, &[0; 32]);
     let stored = head.encode();
     let head_len = u32::try_from(stored.len()).unwrap();
     let superblock = Superblock {
