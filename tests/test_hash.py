@@ -173,7 +173,7 @@ class OnRecord(Case):
         cases = [(full, True), ({**full, "root": wrong}, False), ({**full, "arrays": own[:-1] + [wrong]}, False), ({**full, "md5": wrong[:32]}, False),
                  # None of these is a record of this file.
                  ({**full, "of": wrong[:16], "root": wrong}, True), ({**full, "root": "x"}, True), ({**full, "arrays": own[:-1]}, True), ([], True),
-                 # Keys of an older rule.
+                 # Unknown keys.
                  ({"of": of, "digest": wrong, "variables": [wrong]}, True)]
         for record, good in cases:
             with self.subTest(record):

@@ -85,9 +85,9 @@ class States(Case):
             self.assertLessEqual(named, known)
             self.assertIn(there, named)
             self.assertNotIn(absent, named)
-        # Bytes of a variable's tiles are those of its own array: the container of the second state holds "new" as two tiles.
+        # Bytes of a variable's tiles are those of its own array: the second state writes "new" and one tile of "many" anew.
         container = next(r for r in rows["regions"] if r.get("block") == "container" and r["generation"] == 2)
-        self.assertEqual([(m["variable"], m["tile"]) for m in container["members"][:2]], [("new", 0), ("new", 1)])
+        self.assertEqual([(m["variable"], m["tile"]) for m in container["members"][:2]], [("new", 0), ("many", 100)])
 
 
 class Recovery(Case):

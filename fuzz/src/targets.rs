@@ -124,7 +124,7 @@ fn reseal_parts(bytes: &mut [u8]) -> Option<()> {
             nc3z_format::archive::unpack(head, 1 << 20).ok()
         };
         if let Some(header) = decoded.as_deref().and_then(header_of_head) {
-            let salt = Salt::new(header, original_len);
+            let salt = Salt::of_file(header, original_len, &[0; 32]);
             // The other four bytes follow from the content, and are right for some content, whatever they are.
             put(bytes, 16, &salt.0[..4]);
         }

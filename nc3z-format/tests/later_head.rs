@@ -28,7 +28,6 @@ fn the_head_of_the_second_state_is_read() {
     let (head, table) = (section(SectionKind::Head), section(SectionKind::VariableTable));
     let place = LaterHeadPlace::find(&VariableTable::decode(&table).unwrap(), &trailer).unwrap().unwrap();
     let block = range(place.offset, place.block_len());
-    assert_eq!(block[44], 2, "it continues the head copy");
     let later = place.read(block, &salt, &head, &limits).unwrap();
     assert_eq!(later.original_len, trailer.original_len);
     assert!(later.header.starts_with(b"CDF\x02"));

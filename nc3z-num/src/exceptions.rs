@@ -1,6 +1,6 @@
 //! Exceptions: elements that a transform does not reproduce. A separate part of the payload stores the differences
-//! between their keys and the keys from the transform: as a list of positions and numbers or, in payloads of
-//! version 2, as a bit for each element and bytes for each exception.
+//! between their keys and the keys from the transform: as a list of positions and numbers, or as a bit for each element
+//! and bytes for each exception.
 
 use crate::bits::Cursor;
 use crate::element::ElementType;
@@ -11,6 +11,25 @@ use crate::planes;
 use crate::transform::key;
 use crate::word::{Pool, Word, index};
 use multiversion::multiversion;
+
+/// How a payload holds its exceptions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum ExceptionForm {
+    /// There are none.
+    #[default]
+    None = 0,
+    /// Positions and differences, each a number of variable length: shorter where exceptions are few.
+    Listed = 1,
+    /// A bit for each element, and planes of differences: decodes faster where exceptions are many.
+    Marked = 2,
+}
+
+impl ExceptionForm {
+    /// The form that the two bits of a payload name.
+    pub(crate) fn of(bits: u8) -> Option<Self> {
+        [Self::None, Self::Listed, Self::Marked].get(usize::from(bits)).copied()
+    }
+}
 
 /// The valid elements of a tile and their number; `None` if all are valid.
 pub(crate) type Valid<'a> = Option<(&'a [u8], usize)>;

@@ -5,7 +5,6 @@ use crate::bits::Cursor;
 use crate::error::{Result, bad};
 use crate::frame::{self, Zstd};
 use crate::geometry::Geometry;
-use crate::reference::toggle_valid;
 use crate::word::{Word, index};
 use multiversion::{multiversion, target::match_target};
 #[cfg(target_arch = "x86_64")]
@@ -84,9 +83,9 @@ pub(crate) fn pack(block: &[u8]) -> u64 {
     rest.iter().enumerate().fold(bits, |bits, (i, &b)| bits | u64::from(b & 1) << (tail + i))
 }
 
-/// Undoes the exclusive or with the reference, in blocks of its length.
+/// Undoes the exclusive or with the mask one stride before, in blocks of that length.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
-fn undo_reference(valid: &mut [u8], r: usize) {
+fn undo_stride(valid: &mut [u8], r: usize) {
     let mut at = r;
     while at < valid.len() {
         let (done, rest) = valid.split_at_mut(at);
@@ -97,11 +96,8 @@ fn undo_reference(valid: &mut [u8], r: usize) {
     }
 }
 
-/// The code for a mask that is compared with the mask of the tile's reference.
-pub(crate) const REFERENCE: u8 = 3;
-
-/// Returns the stride of the mask's reference: 0 for none, the previous row, or the previous plane.
-pub(crate) fn reference(code: u8, geom: &Geometry, n: usize) -> Option<usize> {
+/// Returns the stride that a mask is compared over: 0 for none, the previous row, or the previous plane.
+pub(crate) fn stride(code: u8, geom: &Geometry, n: usize) -> Option<usize> {
     match code {
         0 => Some(0),
         1 => Geometry::usable(geom.row, n),
@@ -114,7 +110,7 @@ pub(crate) fn reference(code: u8, geom: &Geometry, n: usize) -> Option<usize> {
 /// second buffer then marks the valid elements.
 pub(crate) fn decode<W: Word>(
     part: &[u8],
-    (n, geom, against): (usize, &Geometry, Option<&[W]>),
+    (n, geom): (usize, &Geometry),
     zstd: &mut Zstd,
     buffers: (&mut Vec<u8>, &mut Vec<u8>),
 ) -> Result<(W, usize)> {
@@ -122,29 +118,13 @@ pub(crate) fn decode<W: Word>(
     let mut cursor = Cursor::new(part);
     let mut pattern = [W::default()];
     W::get_le(cursor.take(W::BYTES)?, &mut pattern);
-    let flags = cursor.byte()?;
-    if flags > 7 {
-        return Err(bad("mask flags", "at most 7", flags));
-    }
-    let wrong = || bad("mask reference", "a stride of the tile, or its reference", flags);
-    let other = against.filter(|_| flags & 3 == REFERENCE);
-    let r = if other.is_some() { 0 } else { reference(flags & 3, geom, n).ok_or_else(wrong)? };
-    if flags & 4 != 0 {
-        frame::take_bytes(cursor.rest(), n.div_ceil(8)..=n.div_ceil(8), zstd, content)?;
-        if !n.is_multiple_of(8) && content[n / 8] >> (n % 8) != 0 {
-            return Err(bad("mask bitmap", "zero padding bits", content[n / 8]));
-        }
-        valid.clear();
-        valid.extend((0..n).map(|i| 0u8.wrapping_sub(content[i / 8] >> (i % 8) & 1)));
-    } else {
-        frame::take_bytes(cursor.rest(), 1..=n + 1, zstd, content)?;
-        expand_runs(content, n, valid)?;
-    }
-    if r > 0 {
-        undo_reference(valid, r);
-    }
-    if let Some(other) = other {
-        toggle_valid(valid, other, pattern[0]);
+    let code = cursor.byte()?;
+    let stride = stride(code, geom, n)
+        .ok_or_else(|| bad("mask stride", "0, or 1 or 2 where the tile has it", code))?;
+    frame::take_bytes(cursor.rest(), 1..=n + 1, zstd, content)?;
+    expand_runs(content, n, valid)?;
+    if stride > 0 {
+        undo_stride(valid, stride);
     }
     let count = valid.chunks(64).map(|block| pack(block).count_ones() as usize).sum();
     if count == 0 || count == n {

@@ -4,6 +4,7 @@ use crate::bits::Cursor;
 use crate::dictionary::Dictionary;
 use crate::element::ElementType;
 use crate::error::{Error, Result, bad};
+use crate::exceptions::ExceptionForm;
 use crate::geometry::{DeltaAxes, Geometry};
 use crate::scratch::Scratch;
 use crate::transform::{self, Transform};
@@ -15,9 +16,6 @@ pub const MAX_ELEMENTS: usize = 1 << 30;
 
 /// First byte of a payload.
 const VERSION: u8 = 1;
-/// Added to the version if exceptions are marks, and if axes are differenced without neighbours.
-const MARKED: u8 = 1;
-const ALONE: u8 = 2;
 
 /// The fixed bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,9 +24,7 @@ pub(crate) struct Stages {
     pub(crate) mask: u8,
     /// [`Transform::code`].
     pub(crate) transform: u8,
-    pub(crate) exceptions: bool,
-    /// True if exceptions are marks, not a list.
-    pub(crate) marked: bool,
+    pub(crate) exceptions: ExceptionForm,
     pub(crate) axes: DeltaAxes,
     /// 0 store, 1 zstd, 2 planes, 3 ctx.
     pub(crate) coder: u8,
@@ -38,35 +34,33 @@ impl Stages {
     #[cfg(feature = "encode")]
     pub(crate) fn bytes(self) -> [u8; 3] {
         let (neighbours, rows) = self.axes.repeats();
-        let first = self.mask | self.transform << 2 | u8::from(self.exceptions) << 5 | neighbours << 6;
-        let marked = if self.marked { MARKED } else { 0 };
-        let alone = if self.axes.are_alone() { ALONE } else { 0 };
-        [VERSION + marked + alone, first, self.axes.0 & 15 | self.coder << 4 | rows << 6]
+        let first = self.mask | self.transform << 2 | (self.exceptions as u8) << 4 | neighbours << 6;
+        [VERSION, first, self.axes.0 & 15 | self.coder << 4 | rows << 6]
     }
 
     fn parse(cursor: &mut Cursor<'_>, geom: &Geometry, n: usize) -> Result<Self> {
         let version = cursor.byte()?;
-        let Some(kind) = version.checked_sub(VERSION).filter(|kind| *kind <= MARKED + ALONE) else {
+        if version != VERSION {
             return Err(Error::Unsupported(format!("version {version}")));
-        };
+        }
         let (a, b) = (cursor.byte()?, cursor.byte()?);
+        let known = || bad("stage bytes", "known stages", format_args!("{a:#04x} {b:#04x}"));
         let stages = Self {
             mask: a & 3,
-            transform: a >> 2 & 7,
-            exceptions: a >> 5 & 1 == 1,
-            marked: kind & MARKED != 0,
+            transform: a >> 2 & 3,
+            exceptions: ExceptionForm::of(a >> 4 & 3).ok_or_else(known)?,
             axes: DeltaAxes(b & 15 | a >> 6 << 4 | b >> 6 << 6),
             coder: b >> 4 & 3,
         };
-        if stages.mask == 3 || stages.transform > 3 {
-            return Err(bad("stage bytes", "known stages", format_args!("{a:#04x} {b:#04x}")));
+        if stages.mask == 3 {
+            return Err(known());
         }
-        if !stages.axes.fit(geom, n) || stages.axes.are_alone() != (kind & ALONE != 0) {
+        if !stages.axes.fit(geom, n) {
             let rule = "axes that the tile has, repeated where they are named";
             return Err(bad("delta axes", rule, format_args!("{a:#04x} {b:#04x}")));
         }
         let empty = (stages.mask == 2 || n == 0) && (a & 0xFC != 0 || b != 0);
-        let unknown = (stages.exceptions && stages.transform < 2) || (stages.marked && !stages.exceptions);
+        let unknown = stages.exceptions != ExceptionForm::None && stages.transform < 2;
         if empty || (n == 0 && stages.mask != 0) || unknown {
             return Err(bad("stage bytes", "stages that go together", format_args!("{a:#04x} {b:#04x}")));
         }
@@ -93,7 +87,7 @@ impl<'a> Parts<'a> {
             stages.mask == 1,
             stages.axes.has_neighbours(),
             Transform::has_part(stages.transform),
-            stages.exceptions,
+            stages.exceptions != ExceptionForm::None,
         ];
         let mut lengths = [0usize; 4];
         for (length, _) in lengths.iter_mut().zip(present).filter(|(_, p)| *p) {
@@ -196,7 +190,7 @@ pub(crate) fn decode_tile<W: Word>(
     let Scratch { zstd, bytes, valid, .. } = &mut *scratch;
     let (mut pattern, mut nv) = (None, n);
     if stages.mask == 1 {
-        let found = mask::decode::<W>(parts.mask, (n, geom, against), zstd, (bytes, valid))?;
+        let found = mask::decode::<W>(parts.mask, (n, geom), zstd, (bytes, valid))?;
         (pattern, nv) = (Some(found.0), found.1);
     }
     if stages.coder == 3 && nv == 0 {
@@ -244,12 +238,12 @@ fn rebuild<W: Word>(
         mask::fill_masked(out, valid, W::default());
     }
     transform::invert(out, &map, ty, dict)?;
-    if stages.exceptions {
-        let valid = pattern.map(|_| (&valid[..], nv));
-        if stages.marked {
-            exceptions::apply_marked(parts.exceptions, out, valid, ty, zstd, (pairs, bytes, integers))?;
-        } else {
-            exceptions::apply_list(parts.exceptions, out, valid, ty, zstd, bytes)?;
+    let exceptional = pattern.map(|_| (&valid[..], nv));
+    match stages.exceptions {
+        ExceptionForm::None => {}
+        ExceptionForm::Listed => exceptions::apply_list(parts.exceptions, out, exceptional, ty, zstd, bytes)?,
+        ExceptionForm::Marked => {
+            exceptions::apply_marked(parts.exceptions, out, exceptional, ty, zstd, (pairs, bytes, integers))?;
         }
     }
     if let Some(pattern) = pattern {

@@ -187,14 +187,6 @@ pub(crate) fn subtract<W: Word>(grid: &mut [W], reference: &[W]) {
     }
 }
 
-/// Toggles the positions at which the reference does not have the masked pattern.
-#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
-pub(crate) fn toggle_valid<W: Word>(valid: &mut [u8], reference: &[W], masked: W) {
-    for (v, r) in valid.iter_mut().zip(reference) {
-        *v ^= u8::from(*r == masked).wrapping_sub(1);
-    }
-}
-
 impl Dictionary {
     /// The number of a pattern.
     pub(crate) fn rank<W: Word>(&self, pattern: W, ty: ElementType) -> Option<usize> {

@@ -47,7 +47,7 @@ fn header(tiles: u64) -> Result<(Vec<u8>, u64)> {
 /// Writes the archive; gives its length.
 fn write(path: &Path, tiles: u64) -> Result<u64> {
     let (header, original_len) = header(tiles)?;
-    let salt = Salt::new(&header, original_len);
+    let salt = Salt::of_file(&header, original_len, &[0; 32]);
     let head = Head {
         header,
         chains: vec![ChainSpec::default()],

@@ -15,7 +15,7 @@ use nc3z_format::archive::{
 use nc3z_format::array::TileKey;
 use nc3z_format::arrays::Arrays;
 use nc3z_format::classic::{Header, Layout, VarId, VarLayout};
-use nc3z_format::codec::Chain;
+use nc3z_format::codec::{Chain, OlderTile};
 use nc3z_format::digest::DigestRecord;
 use nc3z_format::near::suggest;
 use std::collections::BTreeMap;
@@ -296,8 +296,8 @@ impl Archive {
         let found = store.locate(TileKey::new(array, tile), &near)?;
         if found.chain.needs().base {
             let (older, bytes) = store.base(&found, &near)?;
-            let (array, tile) = older.named.map_or((array, tile), |named| (named.array, named.tile));
-            return Ok(Some(BaseTile { array, tile, entry: older.entry, bytes: bytes.into() }));
+            let OlderTile { entry, array, tile, .. } = older;
+            return Ok(Some(BaseTile { array, tile, entry, bytes: bytes.into() }));
         }
         if let Some(key) = found.reference {
             let other = store.info(key.array)?;

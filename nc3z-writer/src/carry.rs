@@ -10,8 +10,9 @@ use nc3z_format::archive::constants::{REQUIRED_LATER_HEAD, REQUIRED_LOSSY, REQUI
 use nc3z_format::archive::{ArrayId, Head, IndexEntry, Metadata, Role, Salt};
 use nc3z_format::codec::{Chain, ChainSpec, StageSpec};
 use nc3z_reader::recover::StoredTile;
-use nc3z_reader::{Archive, Monitor};
+use nc3z_reader::{Archive, Digest, Monitor};
 use rayon::prelude::*;
+use sha2::{Digest as _, Sha256};
 use std::io::{BufWriter, Write};
 
 /// The number of tiles copied in one round of parallel work.
@@ -34,6 +35,16 @@ enum Stored {
     Container(WholeContainer),
 }
 
+/// Returns the SHA-256 of the restored original and records the tiles that were filled.
+pub(crate) fn restored_sha256(archive: &Archive, monitor: &dyn Monitor) -> Result<[u8; 32]> {
+    let mut sha = Sha256::new();
+    archive.restore_into(monitor, &mut |_, bytes: &[u8]| -> nc3z_reader::Result<()> {
+        sha.update(bytes);
+        Ok(())
+    })?;
+    Ok(sha.finalize().into())
+}
+
 /// Writes an archive of all tiles that are not lost to an empty medium, without its trailer. Returns the
 /// number of tiles.
 pub(crate) fn carry_over(
@@ -51,10 +62,14 @@ pub(crate) fn carry_over(
     }
     let head = Head { chains, ..archive.head().clone() };
     let out = BufWriter::with_capacity(OUT_BUFFER, medium.writer_at(0)?);
-    // A later state has another header, but the archive's salt belongs to the first state's header.
+    // The archive's salt belongs to the first state, and a later state has another header.
     let later = archive.trailer().required & REQUIRED_LATER_HEAD != 0;
     let salt = if later {
-        Salt::new(archive.header_bytes(), archive.original_len())
+        let sha256 = match archive.digest() {
+            Digest::Sha256(recorded) => recorded,
+            _ => restored_sha256(archive, monitor)?,
+        };
+        Salt::of_file(archive.header_bytes(), archive.original_len(), &sha256)
     } else {
         archive.superblock().salt
     };

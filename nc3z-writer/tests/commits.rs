@@ -354,7 +354,7 @@ fn the_last_block_of_a_later_generation_says_what_it_changes_and_of_what() {
 }
 
 #[test]
-fn the_archive_of_two_states_that_an_older_build_wrote_holds_both() {
+fn the_golden_archive_of_two_states_holds_both() {
     let file = "../testdata/archives/v0_1_0/states.later.nc3z";
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     let digests = [
@@ -372,7 +372,7 @@ fn the_archive_of_two_states_that_an_older_build_wrote_holds_both() {
 }
 
 #[test]
-fn the_archive_of_three_versions_that_an_older_build_wrote_holds_them() {
+fn the_golden_archive_of_three_versions_holds_them() {
     let file = "../testdata/archives/v0_1_0/smooth.later.nc3z";
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     let digests = [
@@ -581,18 +581,6 @@ fn blocks_of_another_file_of_the_series_are_never_taken_for_ones_own() {
     let done = repair_file(&damaged, &saved, &force, &()).unwrap();
     assert_eq!(done.digest, nc3z_writer::RepairedDigest::Recomputed);
     a.holds(1, &series(noise));
-}
-
-#[test]
-fn of_an_archive_with_a_salt_of_the_header_alone_no_digest_is_claimed() {
-    let file = "../testdata/archives/v0_1_0/etopo120.default.nc3z";
-    let bytes = std::fs::read(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
-    let directory = TempDir::new().unwrap();
-    let (damaged, saved) = (directory.path().join("bad.nc3z"), directory.path().join("saved.nc3z"));
-    std::fs::write(&damaged, &bytes[..bytes.len() - 128]).unwrap();
-    let done = repair_file(&damaged, &saved, &RepairOptions::default(), &()).unwrap();
-    assert_eq!((done.digest, done.lost_tiles), (nc3z_writer::RepairedDigest::Unconfirmed, 0));
-    assert_eq!(Archive::open(&saved).unwrap().digest(), nc3z_reader::Digest::None);
 }
 
 /// A variant of the file with other values at some positions, selected by `n`.

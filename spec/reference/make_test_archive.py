@@ -93,7 +93,7 @@ class Producer:
         self.classic = Classic(self.header, len(data))
         head = data[:self.header.length]
         bound = hashlib.sha256(hashlib.sha256(head).digest() + struct.pack("<Q", len(data))).digest()
-        self.salt = bound[:8] if options.old_salt else bound[:4] + hashlib.sha256(data).digest()[:4]
+        self.salt = bound[:4] + hashlib.sha256(data).digest()[:4]
         self.out = bytearray()
         self.chains = [[]] + [c for c in options.chain if c]
         self.early = 1 if options.late_chains else len(self.chains)
@@ -299,7 +299,6 @@ def arguments():
     parser.add_argument("--head", choices=["raw", "zstd", "dictionary"], default="zstd")
     parser.add_argument("--digest", type=int, default=1)
     parser.add_argument("--metadata", type=json.loads, default={}, help="JSON object of metadata keys")
-    parser.add_argument("--old-salt", action="store_true", help="a salt of header and length alone")
     parser.add_argument("--whole", action="store_true", help="the short form that is the file as a whole; other options count for nothing")
     parser.add_argument("--torn", type=int, default=0, help="bytes of a torn tail after the trailer")
     return parser.parse_args()

@@ -178,23 +178,17 @@ def decode(payload, n, number, geometry=(0, 0, 0), dictionary=None, reference=No
     need(n <= MAX_ELEMENTS, "payload: too many elements")
     body = Bytes(payload, "payload")
     version = body.u8()
-    if version not in (1, 2, 3, 4):
+    if version != 1:
         raise Unsupported(f"payload of version {version}")
-    with_marks, alone = version in (2, 4), version > 2
     flags, more = body.u8(), body.u8()
-    mask, domain, exceptions = flags & 3, flags >> 2 & 7, flags >> 5 & 1
-    need(mask <= 2 and domain <= 3, f"payload: flags {flags:#04x}")
+    mask, domain, exceptions = flags & 3, flags >> 2 & 3, flags >> 4 & 3
+    need(mask <= 2 and exceptions <= 2, f"payload: flags {flags:#04x}")
     strides, coder = more & 15, more >> 4 & 3
     again, rows_again = flags >> 6, more >> 6
     need(strides & 1 or not again, "payload: no neighbours to repeat")
     need(strides & 2 or not rows_again, "payload: no rows to repeat")
     need(not exceptions or domain >= 2, "payload: exceptions in a domain without")
-    need(exceptions or not with_marks, "payload: of version 2 or 4 without exceptions")
     need(domain != 2 or kind.float, "payload: scale-offset of integers")
-    if alone:
-        need(strides and not strides & 1, "payload: of version 3 or 4 without strides, or with neighbours")
-    else:
-        need(strides == 0 or strides & 1, "payload: strides without neighbours")
     named = [s for i, s in enumerate(geometry) if strides >> i + 1 & 1]
     need(all(1 < s < n for s in named), "payload: a stride that does not exist")
     longer = named[:0:-1] + named[:1] * (1 + rows_again) if strides & 2 else named[::-1]
@@ -213,11 +207,11 @@ def decode(payload, n, number, geometry=(0, 0, 0), dictionary=None, reference=No
         return [kind.pattern(parts["mask"])] * n
     masked = valid = None                           # a bool for each grid position, or None: all
     if mask == 1:
-        masked, valid = read_mask(parts["mask"], n, kind, geometry, reference)
+        masked, valid = read_mask(parts["mask"], n, kind, geometry)
     where = range(n) if valid is None else list(compress(range(n), valid))
 
     words = read_residuals(parts["residuals"], coder, n, where, kind, strides != 0 or reference is not None)
-    if alone:
+    if strides and not strides & 1:
         words = add_strides(words, n, where, valid, longer, valid, kind)
     elif strides:
         need(len(parts["base"]) == kind.size, "base: length")
@@ -228,7 +222,7 @@ def decode(payload, n, number, geometry=(0, 0, 0), dictionary=None, reference=No
     patterns = from_domain(words, domain, parts.get("domain"), n, where, kind, dictionary)
     if exceptions:
         part = parts["exceptions"]
-        found = marked(part, n, valid, kind) if with_marks else listed(part, n, valid, kind)
+        found = marked(part, n, valid, kind) if exceptions == 2 else listed(part, n, valid, kind)
         # which valid element stands at a grid position
         number = range(n) if valid is None else {p: i for i, p in enumerate(where)}
         need(1 <= len(found) <= len(patterns), "exceptions: their number")
@@ -249,31 +243,22 @@ def decode(payload, n, number, geometry=(0, 0, 0), dictionary=None, reference=No
 BITS_OF = [tuple(byte >> i & 1 for i in range(8)) for byte in range(256)]
 
 
-def read_mask(part, n, kind, geometry, reference):
+def read_mask(part, n, kind, geometry):
     part = Bytes(part, "mask")
-    pattern, flags = kind.pattern(part.take(kind.size)), part.u8()
-    need(flags < 8 and (flags & 3 < 3 or reference is not None), f"mask: flags {flags:#04x}")
-    if flags >> 2 == 0:
-        string = Bytes(byte_string(part.rest(), 1, n + 1, "mask"), "mask")
-        bits, bit = [], 0
-        while string.pos < len(string.data):
-            run = string.varint()
-            need(run or (string.pos == 1), "mask: an empty run")
-            need(run <= n - len(bits), "mask: runs are too long")
-            bits += [bit] * run
-            bit ^= 1
-        need(len(bits) == n, "mask: runs are too short")
-    else:
-        size = n + 7 >> 3
-        string = byte_string(part.rest(), size, size, "mask")
-        bits = list(chain.from_iterable(BITS_OF[byte] for byte in string))
-        need(not any(bits[n:]), "mask: unused bits are not zero")
-        del bits[n:]
-    if flags & 3 == 3:
-        bits = [b ^ (p != pattern) for b, p in zip(bits, reference)]
-    elif flags & 3:
-        r = geometry[(flags & 3) - 1]
-        need(1 < r < n, "mask: a reference that does not exist")
+    pattern, before = kind.pattern(part.take(kind.size)), part.u8()
+    need(before < 3, f"mask: comparison {before}")
+    string = Bytes(byte_string(part.rest(), 1, n + 1, "mask"), "mask")
+    bits, bit = [], 0
+    while string.pos < len(string.data):
+        run = string.varint()
+        need(run or (string.pos == 1), "mask: an empty run")
+        need(run <= n - len(bits), "mask: runs are too long")
+        bits += [bit] * run
+        bit ^= 1
+    need(len(bits) == n, "mask: runs are too short")
+    if before:
+        r = geometry[before - 1]
+        need(1 < r < n, "mask: a stride that does not exist")
         for i in range(r, n, r):
             bits[i:i + r] = map(xor, bits[i:i + r], bits[i - r:i])
     need(0 < sum(bits) < n, "mask: nothing or all is masked")
@@ -715,14 +700,14 @@ VECTORS = [
      SHORT, (0, 0, 0), SHORTS[:5]),
     ("ctx-6: 01 00 31 02 64 00 05 01 01 01 00 00 00 16 22 0C 41 04 00 00 00 00 00 10 01 40 06 05 00 06 70 05 00 11",
      SHORT, (0, 0, 0), SHORTS),
-    ("mask: 01 05 03 07 04 01 EC 78 AD 60 05 00 0D FE 01 00 00 15 00 00 00 00 02 00 00 00 01 00 00 00 01 00 00 00 "
-     "FF FB FF FF F6 03 00 00", FLOAT, (4, 8, 0), floats(1.5, 1e20, 2, 2.5, 3, 1e20, -1.5, 0.5)),
-    ("scale-offset: 01 28 01 04 11 08 00 00 00 00 06 00 00 00 00 00 00 F0 3F 9A 99 99 99 99 99 B9 3F 00 01 04 84 81 AB BE "
+    ("mask: 01 05 03 0B 04 01 EC 78 AD 60 01 00 00 01 01 02 04 FE 01 00 00 15 00 00 00 00 02 00 00 00 01 00 00 00 01 00 "
+     "00 00 FF FB FF FF F6 03 00 00", FLOAT, (4, 8, 0), floats(1.5, 1e20, 2, 2.5, 3, 1e20, -1.5, 0.5)),
+    ("scale-offset: 01 18 01 04 11 08 00 00 00 00 06 00 00 00 00 00 00 F0 3F 9A 99 99 99 99 99 B9 3F 00 01 04 84 81 AB BE "
      "07 00 00 00 00 01 00 00 00 01 00 00 00 01 00 00 00 F3 FF FF FF 0F 00 00 00",
      FLOAT, (0, 0, 0), floats(1, 1.1, 1.2, 1.3, 0.007, 1.5)),
-    ("marked: 02 28 00 11 0C 14 00 00 00 00 00 00 00 00 9A 99 99 99 99 99 B9 3F 01 04 00 1A 12 00 00 02 02 01 04 01 "
-     "00 00 00 00 01 00 00 00 02 00 00 00 03 00 00 00 04 00 00 00 05 00 00 00 06 00 00 00 07 00 00 00 08 00 00 00 "
-     "09 00 00 00 0A 00 00 00 0B 00 00 00 0C 00 00 00 0D 00 00 00 0E 00 00 00 0F 00 00 00 10 00 00 00 11 00 00 00 12 00 00 00 13 00 00 00",
+    ("marked: 01 28 00 11 0C 14 00 00 00 00 00 00 00 00 9A 99 99 99 99 99 B9 3F 01 04 00 1A 12 00 00 02 02 01 04 01 00 00 "
+     "00 00 01 00 00 00 02 00 00 00 03 00 00 00 04 00 00 00 05 00 00 00 06 00 00 00 07 00 00 00 08 00 00 00 09 00 00 00 0A "
+     "00 00 00 0B 00 00 00 0C 00 00 00 0D 00 00 00 0E 00 00 00 0F 00 00 00 10 00 00 00 11 00 00 00 12 00 00 00 13 00 00 00",
      FLOAT, (0, 0, 0), [x + {1: 1, 3: 1, 4: -1, 9: 2, 12: -1}.get(i, 0) for i, x in enumerate(floats(*[0.1 * i for i in range(20)]))]),
     ("again: 01 40 43 02 00 00 00 00 01 00 02 00 02 00 FC FF FE FF FE FF FE FF 18 00 ED FF 00 00 00 00",
      USHORT, (4, 8, 0), [0, 1, 4, 9, 10, 11, 14, 19, 40, 41, 44, 49]),
@@ -733,7 +718,8 @@ VECTORS = [
 
 # with a reference: of which type, and its patterns
 AGAINST = [
-    ("reference: 01 05 00 07 01 EC 78 AD 60 07 00 40 14 00 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00 FF F7 FF FF 00 00 00 00",
+    ("reference: 01 05 00 0C 01 EC 78 AD 60 00 00 00 01 01 03 01 02 14 00 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00 FF "
+     "F7 FF FF 00 00 00 00",
      FLOAT, floats(1.5, 1e20, 2, 2.75, 3, 1e20, -1.5, 0.5), FLOAT, floats(1.5, 1e20, 2, 2.5, 3, 1e20, 1e20, 0.5)),
     ("held: 01 08 00 11 04 00 00 00 00 00 00 00 00 00 00 00 00 00 00 59 C0 00 00 00 00 00 00 00 00 01 00 00 00 00 "
      "00 00 00 0F 00 00 00 00 00 00 00 02 00 00 00 00 00 00 00",

@@ -851,17 +851,9 @@ class Archive:
         need((block.kind, block.variable, block.tile, block.chain, block.stored_length) == (6, HEADS, 0, 0, entry.length),
              "later head: block and index disagree")
         raw, what = self.payload(block), "later head"
-        need(raw, f"{what}: ends early")
-        form, raw = raw[0], raw[1:]
-        if form == 1:
-            need(frame_size(raw, what) == block.decoded_length, f"{what}: frame of another length")
-            raw = unzstd(raw, block.decoded_length, what, dictionary=True)
-        elif form == 2:
-            need(frame_size(raw, what) == block.decoded_length, f"{what}: frame of another length")
-            before = zstandard.ZstdCompressionDict(head_copy, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
-            raw = unzstd(raw, block.decoded_length, what, before=before)
-        else:
-            need(form == 0, f"{what}: form {form}")
+        need(frame_size(raw, what) == block.decoded_length, f"{what}: frame of another length")
+        before = zstandard.ZstdCompressionDict(head_copy, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+        raw = unzstd(raw, block.decoded_length, what, before=before)
         need(len(raw) == block.decoded_length and crc32(raw) == block.decoded_crc, f"{what}: length or checksum")
         head = Bytes(raw, what)
         self.length = head.varint()
@@ -978,7 +970,7 @@ class Archive:
         return raw
 
     def decode_block(self, block):
-        out = self.decode(self.payload(block), block.chain, block.decoded_length, block.variable, block.tile, (block.offset, False))
+        out = self.decode(self.payload(block), block.chain, block.decoded_length, block.variable, block.tile, block.offset)
         need(block.decoded_crc == crc32(out), f"block at {block.offset}: decoded checksum")
         return out
 
@@ -996,18 +988,18 @@ class Archive:
     # ------------------------------------------------------------ section 4: chains
 
     def decode(self, data, chain, length, variable, tile, own=None):
-        """Undo a chain. `length` is that of the decoded bytes; filters keep it, so it also bounds every step. `own` is the offset of block or container."""
+        """Undo a chain. `length` is that of the decoded bytes; filters keep it, so it also bounds every step. `own` is the offset of the block or container."""
         what = f"array {variable:#x} tile {tile}"
         need(chain < len(self.chains), f"{what}: chain {chain} of {len(self.chains)}")
         steps, older = self.chains[chain], None
         if variable in (CONTAINERS, CONSTANTS) and any(step["id"] in ("nc3z.num", "nc3z.base") for step in steps):
             raise Refused(f"{what}: a chain that codes tiles, not bytes")
         if steps and steps[0]["id"] == "nc3z.base":
-            if steps[0] not in ({"id": "nc3z.base"}, {"id": "nc3z.base", "of": "any"}):
+            if len(steps[0]) > 1:
                 raise Refused(f"{what}: unknown codec {json.dumps(steps[0])}")
             if any(step["id"] == "nc3z.num" and len(step) > 1 for step in steps):
                 raise Refused(f"{what}: unknown codec {json.dumps(steps)}")
-            (older, data), steps = self.base(data, variable, tile, "of" in steps[0], own), steps[1:]
+            (older, data), steps = self.base(data, variable, tile, own), steps[1:]
         tile_length, lengths = length, self.lengths(steps, length, len(data), what)
         for step, (length, most) in reversed(list(zip(steps, lengths))):
             name = step["id"]
@@ -1106,23 +1098,20 @@ class Archive:
         what = f"array {id:#x} tile {tile}"
         data, members = self.container(entry.offset)
         need(members.get(entry.start) == (id, tile, entry.chain, entry.length), f"{what}: not where the index says")
-        out = self.decode(data[entry.start:entry.start + entry.length], entry.chain, length, id, tile, (entry.offset, True))
+        out = self.decode(data[entry.start:entry.start + entry.length], entry.chain, length, id, tile, entry.offset)
         need(crc32(out) == entry.check, f"{what}: checksum")
         return out
 
-    def base(self, payload, id, tile, named, own):
+    def base(self, payload, id, tile, own):
         """The older tile that a tile is coded against, which its payload names first, and the rest of that."""
         what, coded = f"array {id:#x} tile {tile}, the older one", (id, tile)
         head = Bytes(payload, what)
         entry = parse_entry(head.take(24))
-        need(entry.kind == STORED or named and entry.kind == PACKED, f"{what}: no block")
-        length = None
-        if named:
-            id, tile, length = head.varint(), head.varint(), head.varint()
-            need(id <= GAP and not DEFINITIONS <= id < PADDING, f"{what}: array {id:#x}")
-            need(length <= MAX_DECODED, f"{what}: {length} bytes")
-        need(named or not own[1], f"{what}: a tile in a container must name it")
-        need(entry.offset < own[0], f"{what}: it does not stand before")
+        need(entry.kind in (STORED, PACKED), f"{what}: neither a block nor a member")
+        id, tile, length = head.varint(), head.varint(), head.varint()
+        need(id <= GAP and not DEFINITIONS <= id < PADDING, f"{what}: array {id:#x}")
+        need(length <= MAX_DECODED, f"{what}: {length} bytes")
+        need(entry.offset < own, f"{what}: it does not stand before")
         need(entry.chain < len(self.chains), f"{what}: chain {entry.chain} of {len(self.chains)}")
         need(not any(step["id"] == "nc3z.base" or "ref" in step for step in self.chains[entry.chain]), f"{what}: coded against another")
         element = self.tiles[coded[0]].array.element
@@ -1137,7 +1126,7 @@ class Archive:
             need((block.kind, block.variable, block.tile, block.chain, block.stored_length)
                  == (0, id, tile, entry.chain, entry.length), f"{what}: block and entry disagree")
             need(block.decoded_length % element == 0, f"{what}: part of an element")
-            need(length in (None, block.decoded_length), f"{what}: {block.decoded_length} bytes, expected {length}")
+            need(length == block.decoded_length, f"{what}: {block.decoded_length} bytes, expected {length}")
             out = self.decode_block(block)
         self.older = None
         return out, payload[head.pos:]

@@ -7,6 +7,7 @@
 import json
 import struct
 import sys
+from itertools import groupby
 from pathlib import Path
 
 import zstandard
@@ -33,8 +34,8 @@ def raw(data):
     return b"\0" + data
 
 
-def payload(parts, mask=0, domain=0, exceptions=0, again=0, strides=0, coder=0, rows=0, version=1):
-    head = bytes([version, mask | domain << 2 | exceptions << 5 | again << 6, strides | coder << 4 | rows << 6])
+def payload(parts, mask=0, domain=0, exceptions=0, again=0, strides=0, coder=0, rows=0):
+    head = bytes([1, mask | domain << 2 | exceptions << 4 | again << 6, strides | coder << 4 | rows << 6])
     return head + b"".join(varint(len(p)) for p in parts[:-1]) + b"".join(parts)
 
 
@@ -84,22 +85,22 @@ def vectors():
         payload([words(cube[:1], 2), planes(deltas(cube, 2, [4, 12]), 2)], strides=7, coder=2))
     add("repeats", "neighbours again twice, rows again once", "ushort", shape, cube,
         payload([words(cube[:1], 2), planes(deltas(cube, 2, [1, 1, 4, 4]), 2)], strides=3, coder=2, again=2, rows=1))
-    add("alone", "deltas along rows and planes, and none along elements: no base; version 3", "ushort", shape, cube,
-        payload([planes(differences(cube, 2, [4, 12]), 2)], strides=6, coder=2, version=3))
+    add("alone", "deltas along rows and planes, and none along elements: no base", "ushort", shape, cube,
+        payload([planes(differences(cube, 2, [4, 12]), 2)], strides=6, coder=2))
     add("alone-repeats", "rows again once, without elements", "ushort", shape, cube,
-        payload([planes(differences(cube, 2, [4, 4]), 2)], strides=2, coder=2, rows=1, version=3))
+        payload([planes(differences(cube, 2, [4, 4]), 2)], strides=2, coder=2, rows=1))
     add("mask-2", "every element is the masked pattern: one part, no length", "float", flat, [0x7F800001] * 5, payload([words([0x7F800001], 4)], mask=2))
     add("mask-runs", "runs of masked and valid elements, the first of length 0", "byte", flat, [3, 9, 9, 4],
         payload([b"\x09\x00" + raw(b"\0\1\2\1"), bytes([3, 4])], mask=1))
     # Valid: rows of 3 x 4; each row like the one before but for one element.
     valid = [1, 0, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1]
     bits = [v ^ (valid[i - 4] if i >= 4 else 0) for i, v in enumerate(valid)]
-    bitmap = sum(b << i for i, b in enumerate(bits)).to_bytes(2, "little")
+    by_row = bytes([0]) + bytes(len(list(run)) for _, run in groupby(bits))
     left = [i for i, v in enumerate(valid) if v]
-    add("mask-bitmap-row", "a bitmap relative to the previous row, in a zstd-free byte string", "byte", (4, 12, 0),
-        [i if v else 0xFF for i, v in enumerate(valid)], payload([b"\xff\x05" + raw(bitmap), bytes(left)], mask=1))
-    add("mask-bitmap-zstd", "the same bitmap as a zstd frame", "byte", (4, 12, 0),
-        [i if v else 0xFF for i, v in enumerate(valid)], payload([b"\xff\x05\x01" + frame(bitmap), bytes(left)], mask=1))
+    add("mask-row", "runs of what differs from the row before, in a byte string without zstd", "byte", (4, 12, 0),
+        [i if v else 0xFF for i, v in enumerate(valid)], payload([b"\xff\x01" + raw(by_row), bytes(left)], mask=1))
+    add("mask-row-zstd", "the same runs as a zstd frame", "byte", (4, 12, 0),
+        [i if v else 0xFF for i, v in enumerate(valid)], payload([b"\xff\x01\x01" + frame(by_row), bytes(left)], mask=1))
     add("trim", "four low bits that are zero everywhere", "short", flat, [0x10, 0x120, -0x40], payload([b"\x04", words([1, 0x12, -4], 2)], domain=1))
     add("trim-all-but-one", "31 low bits that are zero everywhere: a shift by all bits of the type gives 0", "float", flat, [0x80000000, 0, 0x80000000],
         payload([b"\x1f", words([0xFFFFFFFF, 0, 1], 4)], domain=1))
@@ -111,7 +112,7 @@ def vectors():
     spread = [10 * i + i // 4 for i in range(12)]
     under = [spread[i] - (spread[i - 4] if i >= 4 and valid[i - 4] else 0) for i in left]
     add("alone-masked", "deltas along rows alone, where some elements are masked", "byte", (4, 12, 0),
-        [v if valid[i] else 0xFF for i, v in enumerate(spread)], payload([b"\xff\x05" + raw(bitmap), words(under, 1)], mask=1, strides=2, version=3))
+        [v if valid[i] else 0xFF for i, v in enumerate(spread)], payload([b"\xff\x01" + raw(by_row), words(under, 1)], mask=1, strides=2))
     off_step = struct.pack("<dd", 1.0, 0.1)
     tenths = [struct.unpack("<I", struct.pack("<f", x))[0] for x in (1.0, 1.1, 1.2)]
     # The second and the last of eleven are masked; of the others the third is one unit above its place, the fifth 200 below, the tenth 300 above.
@@ -124,12 +125,12 @@ def vectors():
     for form, of in (("raw", raw), ("zstd", lambda data: b"\1" + frame(data))):
         add(f"exceptions-marked-{form}", "a bit for each element, masked ones too, and two planes of differences", "float", flat, moved,
             payload([runs, varint(11) + off_step, b"\2" + varint(len(of(marks))) + of(marks) + of(values), on_grid],
-                    mask=1, domain=2, exceptions=1, version=2))
+                    mask=1, domain=2, exceptions=2))
     there = [i for i in range(11) if i not in (1, 10)]
     apart = words([i - (i - 4 if i >= 4 and i - 4 in there else 0) for i in there], 4)
-    add("alone-marked", "marked exceptions, and deltas along rows alone: version 4", "float", (4, 0, 0), moved,
+    add("alone-marked", "marked exceptions, and deltas along rows alone", "float", (4, 0, 0), moved,
         payload([runs, varint(11) + off_step, b"\2" + varint(len(raw(marks))) + raw(marks) + raw(values), apart],
-                mask=1, domain=2, exceptions=1, strides=2, version=4))
+                mask=1, domain=2, exceptions=2, strides=2))
     add("scale-offset", "values on a grid: offset 1, step 0.1", "float", flat, tenths, payload([varint(3) + off_step, words([0, 1, 2], 4)], domain=2))
     return found
 

@@ -86,7 +86,7 @@ mod tests {
             "**Page** (4096 bytes)",
             "## 7. Trailer (128 bytes",
             "at most 169); above: `count` page offsets, u64 (at most 509)",
-            "at most 32 tiles stand in the variable table",
+            "at most 32 tiles are stored in the variable table",
             "`89 4E 43 33 5A 0D 0A 1A`",
             "`B1 4E 43 62`",
             "`B1 4E 43 74`",

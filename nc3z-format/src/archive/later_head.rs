@@ -6,7 +6,6 @@ use super::head::{Layouts, put_layouts, read_layouts};
 use super::ids::ArrayId;
 use super::index::IndexEntry;
 use super::salt::Salt;
-use super::section_codec;
 use super::trailer::Trailer;
 use super::vartable::VariableTable;
 use crate::bytes::{Cursor, put_varint};
@@ -18,10 +17,6 @@ use std::collections::HashSet;
 const SECTION: &str = "later head";
 /// Numbers of arrays are below this.
 const MOST: u64 = 1 << 30;
-/// The stored form: raw; a zstd frame; a zstd frame that continues the head copy.
-const RAW: u8 = 0;
-const ZSTD: u8 = 1;
-const AFTER_HEAD_COPY: u8 = 2;
 
 /// The head of a later generation. Layout: `spec/archive.md`, "Later heads".
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,20 +47,12 @@ impl LaterHead {
         out
     }
 
-    /// The stored form of a decoded head: the shortest of the three forms. `head_copy` is the decoded head
-    /// copy.
+    /// The stored form of a decoded head: a zstd frame that continues `head_copy`, the decoded head copy.
     ///
     /// # Errors
     /// An error of zstd, which means a lack of memory.
     pub fn store(decoded: &[u8], head_copy: &[u8]) -> Result<Vec<u8>> {
-        let alone = section_codec::pack(decoded)?.map(|stored| (ZSTD, stored));
-        let after = (AFTER_HEAD_COPY, encode_zstd_frame_after(head_copy, decoded)?);
-        let (form, stored) = [Some((RAW, decoded.to_vec())), alone, Some(after)]
-            .into_iter()
-            .flatten()
-            .min_by_key(|(_, stored)| stored.len())
-            .expect("two of the three are there");
-        Ok([&[form][..], &stored].concat())
+        encode_zstd_frame_after(head_copy, decoded)
     }
 
     /// The decoded form of a stored one, which has this length.
@@ -78,14 +65,7 @@ impl LaterHead {
         if len > limit {
             return Err(Error::limit(SECTION, None, "decoded length", limit, len));
         }
-        let mut c = Cursor::new(SECTION, 0, stored);
-        let form = c.u8("form")?;
-        let decoded = match form {
-            RAW => c.rest().to_vec(),
-            ZSTD => section_codec::unpack(c.rest(), len)?,
-            AFTER_HEAD_COPY => decode_zstd_frame_after(head_copy, c.rest(), len)?,
-            _ => return Err(Error::corrupt(SECTION, 0, "form", "0, 1 or 2", form)),
-        };
+        let decoded = decode_zstd_frame_after(head_copy, stored, len)?;
         if decoded.len() as u64 != len {
             return Err(Error::corrupt(SECTION, None, "decoded length", len, decoded.len()));
         }
@@ -304,18 +284,18 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_form_is_stored_and_damage_of_any_is_an_error_or_other_bytes() {
+    fn damage_of_the_stored_form_is_an_error_or_other_bytes() {
         let (limits, decoded) = (Limits::default(), head().encode());
         let long: Vec<u8> = (0..4000u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_be_bytes()).collect();
         let like = LaterHead { header: long.clone(), ..head() }.encode();
-        for (decoded, head_copy, form) in [
-            (&decoded, &b"else"[..], RAW),
-            (&vec![b'a'; 500], b"else", ZSTD),
-            (&like, &long, AFTER_HEAD_COPY),
+        for (decoded, head_copy, most) in [
+            (&decoded, &b"else"[..], decoded.len() + 20),
+            (&vec![b'a'; 500], b"else", 30),
+            (&like, &long, 100),
         ] {
             let len = u32::try_from(decoded.len()).unwrap();
             let stored = LaterHead::store(decoded, head_copy).unwrap();
-            assert_eq!(stored[0], form);
+            assert!(stored.len() <= most, "{}", stored.len());
             assert!(&LaterHead::unpack(&stored, len, head_copy, &limits).unwrap() == decoded);
             assert!(LaterHead::unpack(&stored, len + 1, head_copy, &limits).is_err());
             for n in 0..stored.len() {
@@ -330,6 +310,6 @@ mod tests {
             }
         }
         let small = Limits { header_len: 10, ..limits };
-        assert!(LaterHead::unpack(&[RAW; 30], 29, b"", &small).unwrap_err().to_string().contains("limit"));
+        assert!(LaterHead::unpack(&[0; 30], 29, b"", &small).unwrap_err().to_string().contains("limit"));
     }
 }

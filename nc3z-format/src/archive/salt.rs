@@ -12,33 +12,20 @@ pub struct Salt(pub [u8; 8]);
 impl Salt {
     /// The salt of a file whose digest is known.
     pub fn of_file(header: &[u8], original_len: u64, sha256: &[u8; 32]) -> Self {
-        let mut salt = Self::new(header, original_len);
-        salt.0[HEAD_LEN..].copy_from_slice(&sha256[..HEAD_LEN]);
-        salt
-    }
-
-    /// The salt of older archives, which depends only on header and length: the first 8 bytes of `SHA-256(
-    /// SHA-256(header bytes) ‖ original length )`.
-    pub fn new(header: &[u8], original_len: u64) -> Self {
-        let inner = Sha256::digest(header);
-        let outer = Sha256::new().chain_update(inner).chain_update(original_len.to_le_bytes()).finalize();
         let mut salt = [0; 8];
-        salt.copy_from_slice(&outer[..8]);
+        salt[..HEAD_LEN].copy_from_slice(&of_head(header, original_len));
+        salt[HEAD_LEN..].copy_from_slice(&sha256[..HEAD_LEN]);
         Salt(salt)
     }
 
     /// Returns true if a file with this header and length can have this salt.
     pub fn fits(&self, header: &[u8], original_len: u64) -> bool {
-        self.0[..HEAD_LEN] == Self::new(header, original_len).0[..HEAD_LEN]
+        self.0[..HEAD_LEN] == of_head(header, original_len)
     }
 
-    /// Returns true if the salt belongs to the file with this header, length and digest. `None` if the salt
-    /// does not depend on the content.
-    pub fn confirms(&self, header: &[u8], original_len: u64, sha256: &[u8; 32]) -> Option<bool> {
-        if *self == Self::of_file(header, original_len, sha256) {
-            return Some(true);
-        }
-        if *self == Self::new(header, original_len) { None } else { Some(false) }
+    /// Returns true if the salt belongs to the file with this header, length and digest.
+    pub fn confirms(&self, header: &[u8], original_len: u64, sha256: &[u8; 32]) -> bool {
+        *self == Self::of_file(header, original_len, sha256)
     }
 
     /// `crc32( salt ‖ offset ‖ bytes )`.
@@ -51,20 +38,24 @@ impl Salt {
     }
 }
 
+/// The first bytes of `SHA-256( SHA-256(header bytes) ‖ original length )`.
+fn of_head(header: &[u8], original_len: u64) -> [u8; HEAD_LEN] {
+    let inner = Sha256::digest(header);
+    let outer = Sha256::new().chain_update(inner).chain_update(original_len.to_le_bytes()).finalize();
+    *outer.first_chunk().expect("32 bytes")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn it_depends_on_header_length_and_content_and_old_ones_say_nothing_of_that() {
+    fn it_depends_on_header_length_and_content() {
         let sha = |bytes: &[u8]| -> [u8; 32] { Sha256::digest(bytes).into() };
         let salt = Salt::of_file(b"head", 5, &sha(b"head1"));
         assert_ne!(salt, Salt::of_file(b"head", 5, &sha(b"head2")));
         assert!(salt.fits(b"head", 5) && !salt.fits(b"heat", 5) && !salt.fits(b"head", 6));
-        assert_eq!(salt.confirms(b"head", 5, &sha(b"head1")), Some(true));
-        assert_eq!(salt.confirms(b"head", 5, &sha(b"head2")), Some(false));
-        let old = Salt::new(b"head", 5);
-        assert!(old.fits(b"head", 5));
-        assert_eq!(old.confirms(b"head", 5, &sha(b"head1")), None);
+        assert!(salt.confirms(b"head", 5, &sha(b"head1")));
+        assert!(!salt.confirms(b"head", 5, &sha(b"head2")));
     }
 }

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     fn sample() -> Superblock {
-        let salt = Salt::new(b"CDF", 7);
+        let salt = Salt::of_file(b"CDF", 7, &[0; 32]);
         let slots = CommitSlots::default();
         Superblock {
             minor: 1,

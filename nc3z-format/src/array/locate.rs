@@ -206,11 +206,7 @@ pub fn locate_base<'a>(
     let named = tile.chain.older_tile(payload).map_err(|e| e.within(&place(), 0))?;
     let none = || Error::invalid(format!("{} is coded against no older tile", place()));
     let older = named.ok_or_else(none)?;
-    if older.named.is_none() && !matches!(tile.place, Place::Block(_)) {
-        let expected = "a block of its own, since it does not name the older tile that it is coded against";
-        return Err(Error::corrupt(place(), None, "tile", expected, "a member of a container"));
-    }
-    let key = older.named.map_or(tile.key, |named| TileKey::new(named.array, named.tile));
+    let key = TileKey::new(older.array, older.tile);
     if !matches!(key.array.role(), Role::Variable(_) | Role::Padding(_) | Role::Gap) {
         let expected = "one that has tiles";
         return Err(Error::corrupt(place(), None, "array of the older tile", expected, key.array));
@@ -247,7 +243,7 @@ pub fn definition(entry: &IndexEntry, place: &dyn Fn() -> String) -> Result<Bloc
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{NamedTile, Registry};
+    use crate::codec::Registry;
     use crate::limits::Limits;
     use crate::tile::TileLayout;
     use crate::types::NcType;
@@ -312,7 +308,7 @@ mod tests {
 
     #[test]
     fn an_older_tile_stands_before_the_one_that_is_coded_against_it() {
-        let json = br#"[[],[{"id":"nc3z.base"},{"id":"zstd","level":3}],[{"id":"nc3z.num","ref":2}],[{"id":"nc3z.base","of":"any"},{"id":"zstd","level":3}]]"#;
+        let json = br#"[[],[{"id":"nc3z.base"},{"id":"zstd","level":3}],[{"id":"nc3z.num","ref":2}]]"#;
         let specs = crate::codec::chains_from_json(json, &Limits::default()).unwrap();
         let chains: Vec<_> = specs.into_iter().map(|spec| Registry::default().bind(spec)).collect();
         let info = info(ArrayId::variable(5));
@@ -321,21 +317,20 @@ mod tests {
         let key = TileKey::new(info.id, 2);
         let tile = locate(key, &stored(800, 1), false, &info, &chains, &place).unwrap();
         assert!(tile.chain.needs().base && tile.base_of.is_none());
-        let base = |entry: IndexEntry| locate_base(&tile, &entry.encode(), &chains, &place);
+        let named = |entry, array, tile| OlderTile { entry, array, tile, decoded_len: 8 }.encode();
+        let base =
+            |entry: IndexEntry| locate_base(&tile, &named(entry, key.array, key.tile), &chains, &place);
         let (found, _) = base(stored(160, 0)).unwrap();
         assert!(found.base_of == Some(2) && found.key == key && found.depends_on().count() == 0);
         let packed = |offset| IndexEntry::Packed { offset, start: 3, len: 9, chain: 0, check: 7 };
-        assert!(base(packed(160)).is_err());
         // Of any array, and in containers.
         let of_any = |own: IndexEntry, entry: IndexEntry, array| {
             let tile = locate(key, &own, false, &info, &chains, &place).unwrap();
-            let named = Some(NamedTile { array, tile: 9, decoded_len: 8 });
-            let payload = OlderTile { entry, named }.encode();
-            locate_base(&tile, &payload, &chains, &place).map(|(found, _)| found.key)
+            locate_base(&tile, &named(entry, array, 9), &chains, &place).map(|(found, _)| found.key)
         };
         let other = ArrayId::variable(70);
         let member = |chain| IndexEntry::Packed { offset: 800, start: 3, len: 9, chain, check: 7 };
-        for own in [stored(800, 3), member(3)] {
+        for own in [stored(800, 1), member(1)] {
             for entry in [stored(160, 0), packed(160)] {
                 assert_eq!(of_any(own, entry, other).unwrap(), TileKey::new(other, 9));
             }
@@ -343,7 +338,6 @@ mod tests {
                 (stored(800, 0), other),
                 (packed(808), other),
                 (stored(160, 1), other),
-                (stored(160, 3), other),
                 (stored(160, 0), ArrayId::HEADS),
                 (stored(160, 0), ArrayId::definitions(5)),
             ] {

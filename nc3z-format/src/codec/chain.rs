@@ -4,7 +4,7 @@ use super::notation::missing_plugin;
 use super::older::OlderTile;
 use super::registry::{Registry, left_out};
 use super::scratch::Scratch;
-use super::spec::{ANY, BASE_ID, ChainSpec, DICTIONARY, NUM_ID, OF, REFERENCE, StageSpec};
+use super::spec::{BASE_ID, ChainSpec, DICTIONARY, NUM_ID, REFERENCE, StageSpec};
 use super::stage::{Contexts, Stage};
 #[cfg(feature = "encode")]
 use super::tile::ReferenceTile;
@@ -33,11 +33,7 @@ enum Program {
     Bytes(Vec<Box<dyn Stage>>),
     /// Filters and a codec, or the numeric codec alone, over the difference to an older tile. The payload
     /// begins with that tile's name.
-    Base {
-        difference: Difference,
-        /// True if the payload names that tile, which may be any.
-        is_named: bool,
-    },
+    Base(Difference),
     /// The numeric codec.
     Num(Needs),
     /// Why this build cannot run it. Only the tiles it made are unreadable.
@@ -115,9 +111,9 @@ impl Chain {
     ) -> Result<()> {
         match &self.0.program {
             Program::Bytes(stages) => decode(stages, payload, scratch, out),
-            Program::Base { difference, is_named } => {
+            Program::Base(difference) => {
                 let base = given.base.ok_or_else(|| Error::invalid("the older tile was not given"))?;
-                let (_, payload) = OlderTile::read(payload, *is_named)?;
+                let (_, payload) = OlderTile::read(payload)?;
                 match difference {
                     Difference::Bytes(stages) => decode(stages, payload, scratch, out),
                     Difference::Num => decode_numeric(
@@ -143,7 +139,7 @@ impl Chain {
     /// Corrupt: the payload does not begin as such payloads do.
     pub fn older_tile(&self, payload: &[u8]) -> Result<Option<OlderTile>> {
         match &self.0.program {
-            Program::Base { is_named, .. } => Ok(Some(OlderTile::read(payload, *is_named)?.0)),
+            Program::Base(_) => Ok(Some(OlderTile::read(payload)?.0)),
             _ => Ok(None),
         }
     }
@@ -234,37 +230,29 @@ fn program(spec: &ChainSpec, registry: &Registry) -> Result<Program, String> {
     {
         return numeric(stage);
     }
-    let (base, rest) = match &spec.0[..] {
-        [first, rest @ ..] if first.id() == BASE_ID => (Some(is_named(first)?), rest),
-        all => (None, all),
+    let (is_difference, rest) = match &spec.0[..] {
+        [first, rest @ ..] if first.id() == BASE_ID => {
+            if first.parameters().next().is_some() {
+                return Err(unknown(first, "a newer nc3z may read it"));
+            }
+            (true, rest)
+        }
+        all => (false, all),
     };
     // The numeric codec without any further data.
-    if let (Some(is_named), [stage]) = (base, rest)
+    if let (true, [stage]) = (is_difference, rest)
         && stage.id() == NUM_ID
     {
         let alone = stage.parameters().next().is_none();
         return if alone {
-            Ok(Program::Base { difference: Difference::Num, is_named })
+            Ok(Program::Base(Difference::Num))
         } else {
             Err(unknown(stage, "a newer nc3z may read it"))
         };
     }
     let stages = rest.iter().map(|stage| bound(stage, registry)).collect::<Result<Vec<_>, _>>()?;
     lengths_are_known(rest, &stages).map_err(|why| format!("{spec}: {why}"))?;
-    Ok(match base {
-        Some(is_named) => Program::Base { difference: Difference::Bytes(stages), is_named },
-        None => Program::Bytes(stages),
-    })
-}
-
-/// Returns true if payloads name the older tile.
-fn is_named(base: &StageSpec) -> Result<bool, String> {
-    let mut parameters = base.parameters();
-    match (parameters.next(), parameters.next()) {
-        (None, _) => Ok(false),
-        (Some((OF, value)), None) if value.as_str() == Some(ANY) => Ok(true),
-        _ => Err(unknown(base, "a newer nc3z may read it")),
-    }
+    Ok(if is_difference { Program::Base(Difference::Bytes(stages)) } else { Program::Bytes(stages) })
 }
 
 /// Largest number of codecs of a chain. Each needs a buffer a little larger than the one before.

@@ -48,7 +48,7 @@ pub use lzma::{Lzma, lzma2_len};
 #[cfg(all(feature = "lzma", feature = "encode"))]
 pub use lzma::{encode_lzma, lzma_shares};
 pub use notation::{HDF5_ID, Hdf5Filter, hdf5_filter_name, zarr_v2};
-pub use older::{NamedTile, OlderTile};
+pub use older::OlderTile;
 pub use registry::Registry;
 pub use scratch::Scratch;
 pub use shuffle::{shuffle, unshuffle};

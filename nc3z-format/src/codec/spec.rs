@@ -10,9 +10,6 @@ use std::fmt;
 pub(super) const NUM_ID: &str = "nc3z.num";
 /// The id of what codes a tile against an older one.
 pub(super) const BASE_ID: &str = "nc3z.base";
-/// Its key, and the value of that: the older tile is any, which the payload names.
-pub(super) const OF: &str = "of";
-pub(super) const ANY: &str = "any";
 const ID: &str = "id";
 /// Its keys: the number of a dictionary, and the distance of a reference.
 pub(super) const DICTIONARY: &str = "dict";
@@ -62,14 +59,9 @@ impl StageSpec {
         Self::new("lz4", [("acceleration", acceleration.into())])
     }
 
-    /// First in a chain of bytes: what the others code is the difference to an older tile in the same place.
+    /// First in a chain of bytes: what the others code is the difference to an older tile, which the payload names.
     pub fn base() -> Self {
         Self::new::<&str>(BASE_ID, [])
-    }
-
-    /// As [`Self::base`], for any older tile, which the payload names. It may be a member of a container.
-    pub fn base_of_any() -> Self {
-        Self::new(BASE_ID, [(OF, ANY.into())])
     }
 
     /// The numeric codec; its tiles refer to this definition of their variable, or to none.

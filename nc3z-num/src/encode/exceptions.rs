@@ -3,6 +3,7 @@
 use super::bits::put_varint;
 use super::frame::{self, Compressor};
 use crate::error::Result;
+use crate::exceptions::ExceptionForm;
 use crate::switch::is_on;
 use crate::word::{Word, low8};
 
@@ -18,22 +19,28 @@ pub(crate) struct Exceptions<W> {
 }
 
 impl<W: Word> Exceptions<W> {
-    /// Appends the part of a tile of `n` elements; returns true if it has marks.
-    pub(crate) fn put(&self, n: usize, level: i32, zstd: &mut Compressor, out: &mut Vec<u8>) -> Result<bool> {
+    /// Appends the part of a tile of `n` elements; returns its form.
+    pub(crate) fn put(
+        &self,
+        n: usize,
+        level: i32,
+        zstd: &mut Compressor,
+        out: &mut Vec<u8>,
+    ) -> Result<ExceptionForm> {
         let start = out.len();
         self.put_list(level, zstd, out)?;
         if self.list.len() < n / SPARSE || !is_on("exceptions-marked") {
-            return Ok(false);
+            return Ok(ExceptionForm::Listed);
         }
         let mut marked = Vec::new();
         self.put_marked(n, level, zstd, &mut marked)?;
         let listed = out.len() - start;
-        let better = marked.len() <= listed + listed / WORTH;
-        if better {
-            out.truncate(start);
-            out.extend_from_slice(&marked);
+        if marked.len() > listed + listed / WORTH {
+            return Ok(ExceptionForm::Listed);
         }
-        Ok(better)
+        out.truncate(start);
+        out.extend_from_slice(&marked);
+        Ok(ExceptionForm::Marked)
     }
 
     /// Count, distances of positions, zigzag differences.

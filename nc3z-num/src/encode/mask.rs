@@ -1,12 +1,11 @@
-//! Writes the mask part: the masked positions, as runs or a bitmap.
+//! Writes the mask part: the masked positions, as runs.
 
 use super::bits::put_varint;
 use super::frame::{self, Compressor};
 use super::runs::Runs;
 use crate::error::Result;
 use crate::geometry::Geometry;
-use crate::mask::{REFERENCE, pack, reference};
-use crate::reference::toggle_valid;
+use crate::mask::{pack, stride};
 use crate::switch::is_on;
 use crate::word::Word;
 
@@ -38,7 +37,6 @@ pub(crate) fn find<W: Word>(elements: &[W], pattern: W, valid: &mut Vec<u8>, run
 }
 
 /// A row of bits, LSB first; those beyond the last are zero.
-#[derive(Clone)]
 struct Bits {
     words: Vec<u64>,
     len: usize,
@@ -78,11 +76,6 @@ impl Bits {
     fn ones(&self) -> usize {
         self.words.iter().map(|w| w.count_ones() as usize).sum()
     }
-
-    /// The bytes of the row.
-    fn bytes(&self) -> impl Iterator<Item = u8> {
-        self.words.iter().flat_map(|w| w.to_le_bytes()).take(self.len.div_ceil(8))
-    }
 }
 
 /// Writes run lengths as varints, alternating, beginning with zeros; `changes` has a one where a run begins.
@@ -104,7 +97,7 @@ fn run_lengths(changes: &Bits, out: &mut Vec<u8>) {
 pub(crate) fn encode<W: Word>(
     pattern: W,
     valid: &[u8],
-    (geom, against): (&Geometry, Option<&[W]>),
+    geom: &Geometry,
     level: i32,
     zstd: &mut Compressor,
     out: &mut Vec<u8>,
@@ -113,38 +106,13 @@ pub(crate) fn encode<W: Word>(
     let plain = Bits::of(valid);
     let strides = (1..3u8)
         .filter(|_| is_on("mask-strides"))
-        .filter_map(|code| Some((code, plain.differences(reference(code, geom, valid.len())?))));
-    let other = against.filter(|_| is_on("mask-reference")).map(|against| {
-        let mut toggled = valid.to_vec();
-        toggle_valid(&mut toggled, against, pattern);
-        (REFERENCE, Bits::of(&toggled))
-    });
-    let mut best = (plain.changes(), 0, plain.clone());
-    let mut least = best.0.ones();
-    for (code, bits) in strides.chain(other) {
-        let changes = bits.changes();
-        let ones = changes.ones();
-        if ones < least {
-            (best, least) = ((changes, code, bits), ones);
-        }
-    }
-    let (changes, code, bits) = best;
+        .filter_map(|code| Some((code, plain.differences(stride(code, geom, valid.len())?).changes())));
+    let alone = (0, plain.changes());
+    let fewest = strides.fold(alone, |best, next| if next.1.ones() < best.1.ones() { next } else { best });
     let mut content = Vec::new();
-    run_lengths(&changes, &mut content);
-    let start = out.len();
-    out.push(code);
-    frame::put_bytes(&content, level, zstd, out)?;
-    if least >= valid.len() / 64 && is_on("mask-bitmap") {
-        content.clear();
-        content.extend(bits.bytes());
-        let mut other = vec![code | 4];
-        frame::put_bytes(&content, level, zstd, &mut other)?;
-        if other.len() < out.len() - start {
-            out.truncate(start);
-            out.extend_from_slice(&other);
-        }
-    }
-    Ok(())
+    run_lengths(&fewest.1, &mut content);
+    out.push(fewest.0);
+    frame::put_bytes(&content, level, zstd, out)
 }
 
 /// Converts an argument of 64 bits to a word, if it fits the type.

@@ -137,7 +137,7 @@ pub(crate) fn mapped<W: Word>(
             if runs.valid < n && with_mask {
                 staged.stages.mask = 1;
                 masked = Some(pattern);
-                mask::encode(pattern, valid, (geom, against), plan.level.min(9), zstd, &mut staged.mask)?;
+                mask::encode(pattern, valid, geom, plan.level.min(9), zstd, &mut staged.mask)?;
             }
         }
         _ => scratch.runs.all(n),
@@ -152,9 +152,8 @@ pub(crate) fn mapped<W: Word>(
         subtract_reference(against, masked, &map, (ty, plan), scratch)?;
     }
     if !exceptions.list.is_empty() {
-        staged.stages.exceptions = true;
         let (level, zstd) = (plan.level.min(9), &mut scratch.encoder.zstd);
-        staged.stages.marked = exceptions.put(n, level, zstd, &mut staged.exceptions)?;
+        staged.stages.exceptions = exceptions.put(n, level, zstd, &mut staged.exceptions)?;
     }
     Ok(staged)
 }

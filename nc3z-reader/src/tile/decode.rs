@@ -173,7 +173,7 @@ impl TileStore {
         };
         let dictionary = older.dictionary.map(|key| self.dictionary(key, older.info.ty, near)).transpose()?;
         let given = Dependencies::default().with_dictionary(dictionary.as_deref());
-        let said = named.named.map(|named| named.decoded_len);
+        let said = named.decoded_len;
         // Does not use the scratch buffers of the waiting tile: these are taken after this is done.
         let decode = |stored: &[u8], len: u32| -> Result<Vec<u8>> {
             if u64::from(len) > self.limits.tile_len || !(len as usize).is_multiple_of(older.info.ty.size()) {
@@ -186,17 +186,17 @@ impl TileStore {
             with_scratch(|s| older.decode(stored, &given, &self.salt, s, &mut out, &place))?;
             Ok(out)
         };
-        let out = match (&older.place, said) {
-            (Place::Block(at), _) => {
+        let out = match &older.place {
+            Place::Block(at) => {
                 let stored = self.read_block(at, near, &place)?;
                 let len = Block::check(&stored, at, &self.salt, &place)?.header.decoded_len;
-                if let Some(said) = said.filter(|&said| said != len) {
+                if said != len {
                     return Err(FormatError::corrupt(place(), at.offset, "decoded length", said, len).into());
                 }
                 decode(&stored, len)?
             }
-            (Place::Member(member), Some(len)) => decode(&self.container(member.container, near)?, len)?,
-            _ => unreachable!("`OlderTile` has entries of blocks, and of members where it has a length"),
+            Place::Member(member) => decode(&self.container(member.container, near)?, said)?,
+            Place::Constant(_) => unreachable!("`OlderTile` has entries of blocks and of members"),
         };
         Ok((named, out))
     }

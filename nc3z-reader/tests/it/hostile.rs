@@ -72,7 +72,7 @@ impl Forge {
     }
 
     fn salt(&self) -> Salt {
-        Salt::new(&self.head.header, self.original_len)
+        Salt::of_file(&self.head.header, self.original_len, &[0; 32])
     }
 
     fn body_at(&self) -> u64 {

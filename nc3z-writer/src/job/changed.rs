@@ -101,9 +101,7 @@ struct ShortDifference {
     tile: u64,
     decoded_len: u32,
     decoded_crc: u32,
-    /// The payload as a block of its own, and as a member of a container.
-    block: Payload,
-    member: Payload,
+    payload: Payload,
 }
 
 impl<'a> TileEncoder<'a> {
@@ -159,7 +157,7 @@ impl<'a> TileEncoder<'a> {
             && constant_value(&bytes, info.ty.size()).is_none()
         {
             let found = self.equal.find(self.name_of(info), info, tile, &bytes)?;
-            base = found.map(|base| Base::new(base, (id, tile)));
+            base = found.map(|base| Base::new(base));
         }
         let (len, batch) = (bytes.len() as u64, self.taken / BATCH_LEN);
         self.waiting.push(Waiting { info, id, tile, bytes, known, base, sketch: None });
@@ -223,7 +221,7 @@ impl<'a> TileEncoder<'a> {
             return Ok(Seen::AsItIs);
         }
         if was.is_some() {
-            it.base = self.old.base_tile(it.id, it.tile)?.map(|base| Base::new(base, (it.id, it.tile)));
+            it.base = self.old.base_tile(it.id, it.tile)?.map(|base| Base::new(base));
         }
         if len as u64 <= PACK_LEN {
             let found = with_scratch(|scratch| self.chooser.short(&it.changed(), scratch))?;
@@ -301,7 +299,7 @@ impl<'a> TileEncoder<'a> {
         seen: Seen,
         writer: &mut GenerationWriter<'_, W>,
     ) -> Result<()> {
-        let Waiting { info, id, tile, bytes, base, .. } = it;
+        let Waiting { info, id, tile, bytes, .. } = it;
         if matches!(seen, Seen::Kept) {
             self.counts.1 += 1;
             return Ok(());
@@ -315,19 +313,8 @@ impl<'a> TileEncoder<'a> {
                 Form::Constant { value, size }
             }
             Seen::Made(payload) => {
-                if let Some(base) = &base
-                    && payload.is_difference()
-                    && payload.bytes.len() <= SHORT_DIFFERENCE
-                {
-                    let (member, block) = (base.as_member(&payload), payload);
-                    self.short.push(ShortDifference {
-                        array: id,
-                        tile,
-                        decoded_len,
-                        decoded_crc,
-                        block,
-                        member,
-                    });
+                if payload.is_difference() && payload.bytes.len() <= SHORT_DIFFERENCE {
+                    self.short.push(ShortDifference { array: id, tile, decoded_len, decoded_crc, payload });
                     return Ok(());
                 }
                 let Payload { mut chain, bytes: payload, table } = payload;
@@ -349,12 +336,12 @@ impl<'a> TileEncoder<'a> {
     pub(super) fn finish<W: Write>(mut self, writer: &mut GenerationWriter<'_, W>) -> Result<(u64, u64)> {
         self.flush(writer)?;
         let is_shared = self.short.len() > 1;
-        for ShortDifference { array, tile, decoded_len, decoded_crc, block, member } in self.short {
+        for ShortDifference { array, tile, decoded_len, decoded_crc, payload } in self.short {
+            let chain = writer.chain_number(payload.chain)?;
             let form = if is_shared {
-                let chain = writer.chain_number(member.chain)?;
-                Form::Member { chain, bytes: member.bytes, container_chain: None }
+                Form::Member { chain, bytes: payload.bytes, container_chain: None }
             } else {
-                Form::Block { chain: writer.chain_number(block.chain)?, payload: block.bytes }
+                Form::Block { chain, payload: payload.bytes }
             };
             writer.put(EncodedTile { array, tile, decoded_len, decoded_crc, form })?;
         }

@@ -7,7 +7,7 @@
 
 use crate::atomic::{AtomicFile, is_same_file};
 use crate::build::seal;
-use crate::carry::carry_over;
+use crate::carry::{carry_over, restored_sha256};
 use crate::error::{ErrorKind, Result};
 use crate::generation::shorten;
 use crate::job::archive::commit;
@@ -20,7 +20,6 @@ use nc3z_reader::recover::{RecoverOptions, Recovered};
 use nc3z_reader::source::{FileSource, SharedSource};
 use nc3z_reader::{Archive, Digest, Fill, Monitor, OpenOptions, Slab, TilePlace};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
@@ -145,7 +144,7 @@ pub fn repair_file(
     let (archive, recovered) = Archive::recover(&source, &how, monitor)?;
     check_tile_count(&archive, source.len())?;
 
-    let sha256 = digest(&archive, monitor)?;
+    let sha256 = restored_sha256(&archive, monitor)?;
     let filled = archive.filled();
     let lost: BTreeMap<_, _> = filled.iter().filter(|(_, f)| !f.unsupported).collect();
     let runs = lost_runs(&archive, &lost);
@@ -168,7 +167,7 @@ pub fn repair_file(
         carry_over(&archive, &|array, tile| lost.contains_key(&(array, tile)), &medium, &metadata, monitor)?;
 
     let proof = Archive::from_unsealed(medium.source()?, unsealed.trailer.clone(), &open)?;
-    if digest(&proof, monitor)? != sha256 {
+    if restored_sha256(&proof, monitor)? != sha256 {
         return Err(ErrorKind::Proof { path: input.to_owned(), offset: 0 }.into());
     }
     drop(proof);
@@ -182,7 +181,7 @@ pub fn repair_file(
     let stored_len = match short {
         Some(len) => {
             let proof = Archive::from_source(medium.source()?, &open)?;
-            if digest(&proof, monitor)? != sha256 {
+            if restored_sha256(&proof, monitor)? != sha256 {
                 return Err(ErrorKind::Proof { path: input.to_owned(), offset: 0 }.into());
             }
             len
@@ -221,12 +220,12 @@ fn unrecorded(
     sha256: [u8; 32],
 ) -> (Option<[u8; 32]>, RepairedDigest) {
     let (salt, header) = (archive.superblock().salt, archive.header_bytes());
-    match salt.confirms(header, archive.original_len(), &sha256) {
-        Some(true) => (Some(sha256), RepairedDigest::Recomputed),
-        Some(false) if recovered.generation <= 1 => (None, RepairedDigest::Differs),
-        // The salt does not depend on a later state's content, and older builds computed salts in other ways.
-        _ => (None, RepairedDigest::Unconfirmed),
+    if salt.confirms(header, archive.original_len(), &sha256) {
+        return (Some(sha256), RepairedDigest::Recomputed);
     }
+    // The salt depends on the first state's content only.
+    let is_first = recovered.generation <= 1;
+    (None, if is_first { RepairedDigest::Differs } else { RepairedDigest::Unconfirmed })
 }
 
 /// An index needs memory and disk space for every tile, even for tiles of which nothing is left.
@@ -237,16 +236,6 @@ fn check_tile_count(archive: &Archive, len: u64) -> Result<()> {
         return Err(FormatError::limit("head copy", None, "number of tiles", limit, tiles).into());
     }
     Ok(())
-}
-
-/// Returns the SHA-256 of the restored original and records the tiles that were filled.
-fn digest(archive: &Archive, monitor: &dyn Monitor) -> Result<[u8; 32]> {
-    let mut sha = Sha256::new();
-    archive.restore_into(monitor, &mut |_, bytes: &[u8]| -> nc3z_reader::Result<()> {
-        sha.update(bytes);
-        Ok(())
-    })?;
-    Ok(sha.finalize().into())
 }
 
 /// Joins consecutive lost tiles into runs.

@@ -82,8 +82,6 @@ pub const RULES: &[Rule] = &[
     switch("short-form", "small archives in the long form"),
     switch("short-whole", "no file is packed as a whole"),
     switch("mask-strides", "masks are not compared with the row or plane before"),
-    switch("mask-reference", "masks are not compared with the reference's"),
-    switch("mask-bitmap", "masks as runs only"),
     switch("exceptions-marked", "exceptions are listed, not marked"),
     switch("neighbours-again", "neighbours are differenced once"),
     switch("rows-again", "rows are differenced once"),

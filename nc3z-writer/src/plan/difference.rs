@@ -11,10 +11,10 @@ use crate::error::Result;
 use crate::options::WriterOptions;
 use bytes::Bytes;
 use nc3z_format::NcType;
-use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, IndexEntry, Role};
+use nc3z_format::archive::{BLOCK_HEADER_LEN, IndexEntry, Role};
 use nc3z_format::arrays::{ArrayInfo, Arrays};
 use nc3z_format::codec::{
-    ChainSpec, NamedTile, OlderTile, Scratch, StageSpec, TileShape, encode_dictionary, encode_tile,
+    ChainSpec, OlderTile, Scratch, StageSpec, TileShape, encode_dictionary, encode_tile,
 };
 use nc3z_reader::{BaseTile, ClassicFile};
 
@@ -76,30 +76,14 @@ impl Payload {
 /// The older tile that a tile may be coded against.
 pub(crate) struct Base {
     older: OlderTile,
-    named: NamedTile,
     bytes: Bytes,
 }
 
 impl Base {
-    /// `key` is the tile's own.
-    pub(crate) fn new(base: BaseTile, key: (ArrayId, u64)) -> Self {
+    pub(crate) fn new(base: BaseTile) -> Self {
         let decoded_len = u32::try_from(base.bytes.len()).expect("a tile is at most 1 GiB");
-        let named = NamedTile { array: base.array, tile: base.tile, decoded_len };
-        let is_named = key != (base.array, base.tile) || !matches!(base.entry, IndexEntry::Stored { .. });
-        let older = OlderTile { entry: base.entry, named: is_named.then_some(named) };
-        Base { older, named, bytes: base.bytes }
-    }
-
-    fn stage(&self) -> StageSpec {
-        if self.older.named.is_some() { StageSpec::base_of_any() } else { StageSpec::base() }
-    }
-
-    /// The payload of a block as a member of a container has it, which names its older tile.
-    pub(crate) fn as_member(&self, block: &Payload) -> Payload {
-        let named = OlderTile { named: Some(self.named), ..self.older };
-        let rest = &block.bytes[self.older.encode().len()..];
-        let chain = [&[StageSpec::base_of_any()], &block.chain.0[1..]].concat();
-        Payload { chain: ChainSpec(chain), bytes: [&named.encode(), rest].concat(), table: None }
+        let older = OlderTile { entry: base.entry, array: base.array, tile: base.tile, decoded_len };
+        Base { older, bytes: base.bytes }
     }
 
     /// Stored bytes of the older tile.
@@ -387,7 +371,7 @@ impl<'a> Chooser<'a> {
         bytes.extend(self.zstd(&it.bytes, shuffle, level, scratch)?);
         // Decoders do not look at the level: the chain's number is the same for all.
         let stages = shuffle.map(StageSpec::shuffle).into_iter().chain([StageSpec::zstd(SHORT_LEVEL)]);
-        let chain = ChainSpec([it.base.stage()].into_iter().chain(stages).collect());
+        let chain = ChainSpec([StageSpec::base()].into_iter().chain(stages).collect());
         Ok(Quick { payload: Payload { chain, bytes, table: None }, shuffled })
     }
 
@@ -421,7 +405,7 @@ impl<'a> Chooser<'a> {
         for way in ways.iter().filter(|way| is_plain_number(way)) {
             let mut bytes = it.base.older.encode();
             encode_tile(way.coder(), &it.bytes, shape, scratch, &mut bytes)?;
-            let chain = ChainSpec(vec![it.base.stage(), StageSpec::num(None)]);
+            let chain = ChainSpec(vec![StageSpec::base(), StageSpec::num(None)]);
             let made = Payload { chain, bytes, table: None };
             best = Some(match best {
                 Some(best) => best.or_smaller(made),
