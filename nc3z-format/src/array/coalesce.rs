@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// Ranges that together hold all of `wanted`, ascending and apart from each other. Neighbours at most `gap` bytes apart become
-/// one, as long as that has at most `most` bytes; ranges that overlap always do. Empty ranges are left out.
+/// Merges `wanted` into ranges that contain all of it, ascending and disjoint. Ranges at most `gap` bytes
+/// apart become one of at most `most` bytes. Overlapping ranges are always merged. Empty ranges are omitted.
 ///
 /// ```
 /// use nc3z_format::array::coalesce;
@@ -46,7 +46,7 @@ mod tests {
             most in 1u64..120,
         ) {
             let merged = coalesce(&wanted, gap, most);
-            // Ascending and apart.
+            // Ascending and disjoint.
             prop_assert!(merged.windows(2).all(|w| w[0].end <= w[1].start));
             // Each wanted range is inside exactly one merged range.
             for range in wanted.iter().filter(|r| !r.is_empty()) {
@@ -67,7 +67,7 @@ mod tests {
                 let overlap = m.clone().any(|at| inner.iter().filter(|r| inside(r, at)).count() > 1);
                 prop_assert!(m.end - m.start <= most || overlap || inner.len() == 1, "{:?}", m);
             }
-            // Neighbours stay apart for a reason: the first of the next ones did fit no more.
+            // Ranges stay separate only if the next one did not fit.
             for w in merged.windows(2) {
                 let next = wanted.iter().filter(|r| !r.is_empty() && r.start == w[1].start).map(|r| r.end).min();
                 let fits = next.is_some_and(|end| end - w[0].start <= most);

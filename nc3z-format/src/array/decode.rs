@@ -17,10 +17,10 @@ pub struct Block<'b> {
 }
 
 impl<'b> Block<'b> {
-    /// Checks header and payload of the block at a place; `bytes` are those of [`BlockPlace::range`].
+    /// Checks header and payload of the block at a place. `bytes` are those of [`BlockPlace::range`].
     ///
     /// # Errors
-    /// Corrupt, with what differs; `place` says whose block it is.
+    /// Corrupt, with the values that differ; `place` names the owner of the block.
     pub fn check(
         bytes: &'b [u8],
         at: &BlockPlace,
@@ -104,11 +104,11 @@ impl<'b> Block<'b> {
     }
 }
 
-/// A shared container: its block is found by its own header, since members' entries do not hold its length.
+/// A shared container. Its own header gives the length of its block, since members' entries do not have it.
 #[derive(Debug, Clone)]
 pub struct Container {
     header: BlockHeader,
-    /// Where its block is.
+    /// The place of its block.
     pub place: BlockPlace,
 }
 
@@ -135,7 +135,8 @@ impl Container {
         Ok(Container { header, place })
     }
 
-    /// Its members' bytes, behind each other after their directory; `bytes` are those of its place's range.
+    /// The bytes of its members, which follow each other after the directory. `bytes` are those of its
+    /// place's range.
     ///
     /// # Errors
     /// Damage; a chain that the archive or this build does not have.
@@ -170,8 +171,8 @@ impl MemberPlace {
 }
 
 impl Located<'_> {
-    /// Decodes the tile into exactly `out`. `stored` is what its place asks for: the block's range, the decoded container, or
-    /// nothing for a constant.
+    /// Decodes the tile into exactly `out`. `stored` depends on the tile's place: the block's range, the
+    /// decoded container, or no bytes for a constant.
     ///
     /// # Errors
     /// Damage; a chain that this build does not know.

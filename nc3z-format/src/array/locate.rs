@@ -9,7 +9,7 @@ use std::ops::Range;
 /// One tile of one array: what an index entry belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TileKey {
-    /// Whose tile; [`ArrayId::definitions`] for what tiles of a variable share.
+    /// The array of the tile, or [`ArrayId::definitions`] for data that tiles of a variable share.
     pub array: ArrayId,
     /// Its number.
     pub tile: u64,
@@ -28,7 +28,7 @@ impl std::fmt::Display for TileKey {
     }
 }
 
-/// Where the bytes of a tile are.
+/// The place of a tile's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// In a block of its own.
@@ -65,7 +65,7 @@ impl BlockPlace {
     /// The bytes of header and payload.
     ///
     /// # Errors
-    /// Corrupt: they reach beyond `end`, where blocks end. `place` says whose block it is.
+    /// Corrupt: they reach beyond `end`, where blocks end. `place` names the owner of the block.
     pub fn range(&self, end: u64, place: &dyn Fn() -> String) -> Result<Range<u64>> {
         let stop = self.offset.checked_add(BLOCK_HEADER_LEN as u64 + u64::from(self.stored_len));
         let beyond = || {
@@ -76,12 +76,12 @@ impl BlockPlace {
     }
 }
 
-/// A member of a shared container, whose length only its block header tells.
+/// A member of a shared container. Only the container's block header has the container's length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemberPlace {
     /// Offset of the container's block header.
     pub container: u64,
-    /// Where the member begins in the decoded container.
+    /// The start of the member in the decoded container.
     pub start: u32,
     /// Its bytes.
     pub len: u32,
@@ -89,15 +89,15 @@ pub struct MemberPlace {
     pub decoded_crc: Option<u32>,
 }
 
-/// A tile that has been found: what must be fetched, and what it will be decoded with.
+/// A located tile: the bytes to fetch, and the chain and data for decoding.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Located<'a> {
-    /// Which tile.
+    /// The tile.
     pub key: TileKey,
     /// Its array.
     pub info: &'a ArrayInfo,
-    /// Where its bytes are.
+    /// The place of its bytes.
     pub place: Place,
     /// The number of the chain that made them.
     pub chain_number: u16,
@@ -119,11 +119,12 @@ impl Located<'_> {
     }
 }
 
-/// Finds the bytes of a tile by its index entry, and what else it needs. `is_probed` says that the entry does not come from the
-/// archive's index; `place` names the tile in messages.
+/// Finds the bytes of a tile from its index entry, and the other data that it needs. `is_probed` is true if
+/// the entry does not come from the archive's index. `place` names the tile in messages.
 ///
 /// # Errors
-/// Corrupt: an entry that leads nowhere (absent, lost), a chain that the archive does not have, or one that this array cannot use.
+/// Corrupt: an entry without bytes (absent, lost), a chain that the archive does not have, or one that this
+/// array cannot use.
 pub fn locate<'a>(
     key: TileKey,
     entry: &IndexEntry,
@@ -193,10 +194,12 @@ pub fn check_reference(tile: &Located<'_>, other: &Located<'_>, place: &dyn Fn()
     }
 }
 
-/// Finds the older tile that a tile is coded against, by the beginning of its payload. It is decoded as a tile of this one's type and shape, whosever it is.
+/// Finds the older tile that a tile is coded against, from the beginning of its payload. The older tile is
+/// decoded with this tile's type and shape, whatever its array.
 ///
 /// # Errors
-/// Corrupt: a payload that names none; a block or container that does not stand before the tile's own; a tile that is itself coded against another.
+/// Corrupt: a payload that names none; a block or container that does not precede the tile's own; a tile that
+/// is itself coded against another.
 pub fn locate_base<'a>(
     tile: &Located<'a>,
     payload: &[u8],

@@ -1,4 +1,4 @@
-//! Which tiles hold a part of the original file.
+//! Finds the tiles that contain a part of the original file.
 
 use super::locate::TileKey;
 use crate::arrays::{ArrayInfo, Arrays};

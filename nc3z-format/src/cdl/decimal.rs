@@ -1,9 +1,9 @@
 //! Binary floating point to a given number of decimal digits, correctly rounded (half to even), as C's `printf` does.
 //!
-//! One multiplication by a 128-bit power of ten settles all but a few values; those that come too close to a half to
-//! tell go through the standard library's exact (and slower) algorithm.
+//! For almost all values one multiplication by a 128-bit power of ten suffices. Values too close to a half
+//! use the standard library's exact (and slower) algorithm.
 
-/// Most digits that [`digits`] gives.
+/// Largest number of digits that [`digits`] returns.
 pub(crate) const MAX_DIGITS: u32 = 17;
 
 /// Exponents of the table: from the largest double at one digit to the smallest at [`MAX_DIGITS`].

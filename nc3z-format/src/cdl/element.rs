@@ -15,7 +15,7 @@ pub(crate) enum Format {
     Integer,
     /// Floating point to a number of digits.
     General(General),
-    /// As the variable's `C_format` says.
+    /// The format of the variable's `C_format`.
     C(CFormat),
 }
 

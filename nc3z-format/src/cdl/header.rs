@@ -64,7 +64,7 @@ impl<'h> Cdl<'h> {
         (0_u32..).zip(&self.header.dimensions).find(|(_, d)| d.is_record()).map(|(id, _)| DimId(id))
     }
 
-    /// Appends all that comes before the data, from `netcdf NAME {` on.
+    /// Appends everything before the data, from `netcdf NAME {` on.
     pub fn begin(&self, name: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(b"netcdf ");
         escape_name(name, out);
@@ -79,7 +79,7 @@ impl<'h> Cdl<'h> {
         self.global_attributes(out);
     }
 
-    /// Appends the line before the first variable's values; nothing where there are no variables.
+    /// Appends the line before the first variable's values, if there are variables.
     pub fn begin_data(&self, out: &mut Vec<u8>) {
         if !self.header.variables.is_empty() {
             out.extend_from_slice(b"data:\n");
@@ -200,7 +200,8 @@ impl<'h> Cdl<'h> {
     }
 }
 
-/// The attributes, each looked up by its name, as ncdump does: of several with one name the first stands for all.
+/// The attributes, each looked up by its name, as in ncdump: if several have one name, all are shown as the
+/// first.
 fn by_name(attributes: &[Attribute]) -> impl Iterator<Item = &Attribute> {
     let mut first: HashMap<&[u8], &Attribute> = HashMap::new();
     attributes.iter().map(move |a| *first.entry(until_nul(&a.name)).or_insert(a))
@@ -235,7 +236,7 @@ fn write_attribute(owner: &[u8], attribute: &Attribute, style: &Style, out: &mut
     out.extend_from_slice(b" ;\n");
 }
 
-/// Text in quotes, without NULs at its end; broken behind line feeds.
+/// Text in quotes, without NULs at its end, with a new line after each line feed.
 pub(super) fn text(bytes: &[u8], out: &mut Vec<u8>) {
     let len = bytes.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);
     out.push(b'"');
@@ -249,7 +250,7 @@ pub(super) fn text(bytes: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// A number with the suffix that tells its type.
+/// A number with the suffix for its type.
 fn number(ty: NcType, value: &[u8], style: &Style, out: &mut Vec<u8>) {
     match Number::of(ty, value) {
         Number::Signed(n) => signed(n, out),

@@ -1,10 +1,11 @@
-//! Comments that say which indices a value or row has.
+//! Comments with the indices of a value or row.
 
 use super::name::escape_name;
 use super::number::unsigned;
 use super::style::Indices;
 
-/// Behind value `column` of the row whose outer indices are `outer`; the text goes on on a new line.
+/// The comment after value `column` of the row whose outer indices are `outer`. The text continues on a new
+/// line.
 pub(crate) fn value(name: &[u8], indices: Indices, outer: &[u64], column: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(b"  // ");
     escape_name(name, out);
@@ -51,7 +52,7 @@ pub(crate) fn row(name: &[u8], indices: Indices, outer: &[u64], columns: u64, ou
     out.extend_from_slice(b")\n    ");
 }
 
-/// The outer indices, each with a comma behind it.
+/// The outer indices, each followed by a comma.
 fn outer_c(outer: &[u64], out: &mut Vec<u8>) {
     for &i in outer {
         unsigned(i, out);

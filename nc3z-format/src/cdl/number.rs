@@ -108,7 +108,7 @@ fn place(digits: &[u8], exponent: i32, style: General, out: &mut Vec<u8>) {
     }
     let before = if scientific { 1 } else { exponent.unsigned_abs() as usize + 1 };
     if len <= before {
-        // Zeros in front of the point are never trimmed.
+        // Zeros before the point are never trimmed.
         out.extend_from_slice(&digits[..before]);
         if style.keep_zeros {
             out.push(b'.');

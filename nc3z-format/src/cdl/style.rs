@@ -9,9 +9,9 @@ pub struct Style {
     pub double_digits: Option<u32>,
     /// Longest line of values, in bytes, at least 10.
     pub line_len: usize,
-    /// A comment with the indices in front of each row of an array of two dimensions or more.
+    /// A comment with the indices before each row of an array of two dimensions or more.
     pub brief: bool,
-    /// A comment with the indices behind each value (behind each row of text).
+    /// A comment with the indices after each value (after each row of text).
     pub full: bool,
     /// The form of indices in comments.
     pub indices: Indices,

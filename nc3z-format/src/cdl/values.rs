@@ -32,7 +32,8 @@ pub struct Values<'h> {
     /// Values of a row, and how many of the current one came.
     columns: u64,
     column: u64,
-    /// NULs held back, not among `column`: they are only written if something follows in the row.
+    /// NULs not written yet, and not counted in `column`. They are written only if another byte follows in
+    /// the row.
     nuls: u64,
     /// Bytes on the current line.
     line: usize,
@@ -77,11 +78,11 @@ impl<'h> Values<'h> {
         }
     }
 
-    /// Appends the next values: whole elements, big-endian, as the file has them. Stops once `out` holds about
-    /// 64 KiB, so that comments and escapes cannot make it grow without bound; answers the bytes still to be pushed.
+    /// Appends the next values: whole elements, big-endian, as in the file. Stops when `out` has about 64
+    /// KiB, so that comments and escapes cannot make it grow without bound. Returns the remaining bytes.
     ///
     /// # Panics
-    /// If `bytes` holds part of an element, or more than the variable has.
+    /// If `bytes` has an incomplete element, or more elements than the variable.
     #[must_use = "not all values may have been written"]
     pub fn push<'b>(&mut self, bytes: &'b [u8], out: &mut Vec<u8>) -> &'b [u8] {
         assert!(bytes.len().is_multiple_of(self.ty.size()), "whole elements are pushed");

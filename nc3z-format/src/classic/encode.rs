@@ -3,10 +3,10 @@
 use super::header::{Attribute, Header, NumRecs, Version};
 use crate::error::{Error, Result};
 
-/// The header's bytes in canonical form; `vsize`, `begin` and the record count are written as they stand.
+/// The header's bytes in canonical form. `vsize`, `begin` and the record count are written unchanged.
 ///
 /// # Errors
-/// *InvalidArgument* where a number does not fit the header's version, where an attribute holds part of an element,
+/// *InvalidArgument* if a number does not fit the header's version, an attribute has an incomplete element,
 /// or a type needs CDF-5.
 pub fn encode(header: &Header) -> Result<Vec<u8>> {
     let mut out = Encoder { version: header.version, out: b"CDF".to_vec() };

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::types::NcType;
 
-/// Which of the three classic formats a file is in.
+/// The three classic formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Version {
     /// The original: 32-bit offsets and counts.
@@ -17,7 +17,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// The byte behind `CDF` in the magic.
+    /// The byte after `CDF` in the magic.
     pub const fn byte(self) -> u8 {
         match self {
             Version::Cdf1 => 1,
@@ -121,7 +121,8 @@ pub struct Variable {
     pub attributes: Vec<Attribute>,
     /// External type.
     pub ty: NcType,
-    /// The `vsize` field verbatim. It saturates and lies: [`crate::classic::Layout`] computes sizes instead.
+    /// The `vsize` field verbatim. It saturates and may be wrong: [`crate::classic::Layout`] computes sizes
+    /// instead.
     pub vsize: u64,
     /// File offset of the first element.
     pub begin: u64,
@@ -167,8 +168,8 @@ impl Attribute {
 }
 
 impl Variable {
-    /// Its own fill value, big-endian: the attribute `_FillValue`, if that is one value of the variable's type, as the netCDF
-    /// library asks for.
+    /// Its own fill value, big-endian: the attribute `_FillValue`, if it is one value of the variable's type,
+    /// as the netCDF library requires.
     pub fn own_fill_value(&self) -> Option<&[u8]> {
         let attribute = self.attribute(b"_FillValue").filter(|a| a.ty == self.ty && a.count() == 1);
         attribute.map(|a| a.values.as_slice())
@@ -259,7 +260,7 @@ impl Header {
         saturating_product(lengths, variable.ty.size() as u128)
     }
 
-    /// What a writer that follows the specification puts into `vsize`: the length rounded up to 4, saturated.
+    /// The `vsize` that the specification requires: the length rounded up to 4, saturated.
     pub fn canonical_vsize(&self, variable: &Variable) -> u64 {
         let padded = round_up_4(self.slot_len(variable, 0));
         match self.version {

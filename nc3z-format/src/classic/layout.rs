@@ -288,7 +288,7 @@ impl Layout {
                 let before = u128::from(v.stride) * u128::from(self.numrecs.saturating_sub(1));
                 (u128::from(v.begin) + before).saturating_add(v.slot_len.into())
             }
-            // Padding behind fixed variables is customary where they begin on multiples of 4.
+            // Fixed variables that begin on multiples of 4 usually have padding after them.
             _ => u128::from(v.begin) + round_up_4(v.slot_len.into()),
         };
         let end = self.variables.iter().map(claimed_end).max().unwrap_or(0).max(self.header_len.into());

@@ -40,11 +40,11 @@ pub enum Parse {
     },
 }
 
-/// Parses the header at the start of `input`, which holds the whole header or the whole file.
+/// Parses the header at the start of `input`, which is the whole header or the whole file.
 ///
 /// # Errors
-/// *Unsupported* for a file of another known format, *corrupt* or *truncated* for a broken header, *limit* for
-/// one that asks for more than `limits`.
+/// *Unsupported* for a file of another known format, *corrupt* or *truncated* for an invalid header, *limit*
+/// for one that exceeds `limits`.
 pub fn parse(input: &[u8], file_len: u64, limits: &Limits) -> Result<Parsed> {
     match parse_prefix(input, file_len, limits)? {
         Parse::Done(header, header_len) => Ok(Parsed { header: *header, header_len }),
@@ -105,7 +105,7 @@ pub fn parse_prefix(input: &[u8], file_len: u64, limits: &Limits) -> Result<Pars
     }
 }
 
-/// This crate's error in the shape nom asks for.
+/// This crate's error in the form that nom requires.
 struct Failure(Error);
 
 impl nom::error::ParseError<&[u8]> for Failure {
@@ -131,7 +131,7 @@ fn fail<T>(error: Error) -> Rule<'static, T> {
     Err(nom::Err::Failure(Failure(error)))
 }
 
-/// Puts an outer rule's name in front of an inner failure. Costs nothing on success.
+/// Puts an outer rule's name before an inner error. Costs nothing on success.
 fn in_rule<T>(result: Rule<'_, T>, outer: impl FnOnce() -> String) -> Rule<'_, T> {
     result.map_err(|e| match e {
         nom::Err::Failure(Failure(e)) => nom::Err::Failure(Failure(e.within(&outer(), 0))),

@@ -1,4 +1,4 @@
-//! Which variables belong to others: coordinates, bounds and what else the CF conventions tie together.
+//! Finds the variables that belong to others: coordinates, bounds and other relations of the CF conventions.
 
 use std::collections::BTreeSet;
 

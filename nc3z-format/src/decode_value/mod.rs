@@ -1,5 +1,6 @@
-//! How a stored value is shown: the one place that knows `_Unsigned`, `scale_factor` and `add_offset`, `_FillValue`,
-//! `missing_value`, `valid_min`, `valid_max`, `valid_range`, and times since a date.
+//! Conversion of stored values to shown values. This is the only module that interprets `_Unsigned`,
+//! `scale_factor` and `add_offset`, `_FillValue`, `missing_value`, `valid_min`, `valid_max`, `valid_range`,
+//! and times since a date.
 //!
 //! Everything that shows or selects values calls it: pictures, lists, selections by coordinate, decoded reading, aggregation.
 //! The rules are those of the CF conventions (sections 2.5.1, 4.4 and 8.1) and of the NetCDF User's Guide, as netCDF4-python
@@ -27,7 +28,7 @@ use crate::units::{Calendar, Moment, TimeUnit};
 use number::{signed_twin, unsigned_twin};
 use rules::Missing;
 
-/// The type of what decoding gives.
+/// The type of decoded values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
     /// Elements as they are stored, of this type: integers may have been given the other sign.
@@ -86,7 +87,8 @@ impl Packing {
 }
 
 impl std::fmt::Display for Value {
-    /// The shortest digits that give the number back; floats keep a point or an exponent. `_` where there is no value, as in CDL.
+    /// The shortest digits that give the number back. Floats keep a point or an exponent. `_` for a missing
+    /// value, as in CDL.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Value::Missing => f.write_str("_"),
@@ -174,7 +176,7 @@ impl Decoding {
         self.packing.is_none() && self.time.is_none() && self.read_as == self.ty
     }
 
-    /// The type of what is shown, times apart, where no value is missing.
+    /// The type of shown values that are not missing, except times.
     pub fn shown(&self) -> Shown {
         match self.packing {
             None => Shown::AsStored(self.read_as),
@@ -183,8 +185,9 @@ impl Decoding {
         }
     }
 
-    /// The type of an array in which NaN stands for missing values: [`Decoding::shown`], except that integers of a variable with an
-    /// attribute that names missing values become floats, as xarray does: floats up to 16 bits, doubles beyond.
+    /// The type of an array in which NaN marks missing values: [`Decoding::shown`], except for integers of a
+    /// variable with an attribute for missing values. These become floats, as in xarray: floats up to 16
+    /// bits, doubles beyond.
     pub fn shown_with_nan(&self) -> Shown {
         match self.shown() {
             Shown::AsStored(NcType::Char) => Shown::AsStored(NcType::Char),
@@ -202,7 +205,7 @@ impl Decoding {
         Number::of(self.read_as, item)
     }
 
-    /// Whether an element stands for a missing value. A NaN does in any case.
+    /// Returns true if an element is a missing value. NaN always is.
     pub fn is_missing(&self, item: &[u8]) -> bool {
         let stored = self.stored(item);
         self.missing.is(stored) || self.missing.is_invalid(self.unpack(stored))
@@ -213,12 +216,12 @@ impl Decoding {
         self.missing.names_nan()
     }
 
-    /// Whether no other value than this one stands for a missing value; valid ranges apart.
+    /// Returns true if no value other than this one is declared missing. Ignores valid ranges.
     pub fn is_only_fill(&self, item: &[u8]) -> bool {
         self.missing.is_only(self.stored(item))
     }
 
-    /// The number that an element stands for, NaN for a missing one. Times are numbers in their own units.
+    /// The number of an element, NaN for a missing one. Times are numbers in their own units.
     pub fn number(&self, item: &[u8]) -> f64 {
         let stored = self.stored(item);
         if self.missing.is(stored) {
@@ -257,7 +260,7 @@ impl Decoding {
         }
     }
 
-    /// The number that an element stands for, a missing one's too.
+    /// The number of an element, even of a missing one.
     pub fn unpacked(&self, item: &[u8]) -> f64 {
         self.unpack(self.stored(item))
     }
@@ -268,7 +271,7 @@ impl Decoding {
     }
 }
 
-/// A text attribute without the zeros and blanks around it; nothing if it is empty.
+/// A text attribute without NULs and blanks around it. `None` if it is empty.
 pub fn text(variable: &Variable, name: &[u8]) -> Option<String> {
     let attribute = variable.attribute(name).filter(|a| a.ty == NcType::Char)?;
     let text = String::from_utf8_lossy(&attribute.values);
@@ -276,7 +279,7 @@ pub fn text(variable: &Variable, name: &[u8]) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The unit of a time since a date; nothing for other units, and where unit or calendar is not known.
+/// The unit of a time since a date. `None` for other units, and if unit or calendar is not known.
 pub fn time_unit(variable: &Variable) -> Option<TimeUnit> {
     let units = text(variable, b"units").filter(|u| TimeUnit::is_time(u))?;
     let calendar = Calendar::of(text(variable, b"calendar").as_deref())?;
@@ -289,7 +292,8 @@ pub fn numbers(a: &Attribute) -> impl Iterator<Item = Number> {
     items.chunks_exact(a.ty.size()).map(|item| Number::of(a.ty, item))
 }
 
-/// `scale_factor` and `add_offset`; nothing where there are none, where they change nothing, and where one is not one number.
+/// `scale_factor` and `add_offset`. `None` if there are none, if they change nothing, or if one is not a
+/// single number.
 fn packing(v: &Variable) -> Option<Packing> {
     let one = |name: &[u8]| {
         let Some(a) = v.attribute(name) else { return Some(None) };

@@ -1,16 +1,16 @@
-//! Which stored values are missing.
+//! Decides which stored values are missing.
 
 use super::number::Number;
 use crate::classic::{Attribute, Variable};
 use crate::types::NcType;
 
-/// Values of `missing_value` that are looked at.
+/// Largest number of values of `missing_value` that are used.
 const MOST: usize = 1024;
 
 /// The conditions under which a value is missing.
 #[derive(Debug, Clone)]
 pub(super) struct Missing {
-    /// Stored values that stand for it.
+    /// Stored values that are declared missing.
     equal: Vec<Number>,
     /// Smallest and largest valid stored value.
     stored: (Option<Number>, Option<Number>),
@@ -92,7 +92,7 @@ fn is_less(a: Number, b: Number) -> bool {
     }
 }
 
-/// A value of an attribute as one of the variable's type; nothing where that type does not have it.
+/// A value of an attribute as one of the variable's type. `None` if that type cannot represent it.
 fn stored(item: &[u8], ty: NcType, v: &Variable, read_as: NcType) -> Option<Number> {
     match limit(item, ty, v, read_as) {
         Number::Real(x) if !is_real(read_as) =>
@@ -104,8 +104,8 @@ fn stored(item: &[u8], ty: NcType, v: &Variable, read_as: NcType) -> Option<Numb
     }
 }
 
-/// A number of an attribute, as exact as the variable's type. Where `_Unsigned` changes the sign of the variable, it does so of
-/// whole numbers that are written with the other sign.
+/// A number of an attribute, as exact as the variable's type. If `_Unsigned` changes the sign of the
+/// variable, it also changes whole numbers that are written with the other sign.
 fn limit(item: &[u8], ty: NcType, v: &Variable, read_as: NcType) -> Number {
     let number = Number::of(ty, item);
     match (read_as, number) {

@@ -35,7 +35,7 @@ pub(super) const SWITCH: i64 = -141_427;
 const DAYS: [u32; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 impl Calendar {
-    /// The calendar of an attribute, in any case; nothing for one that CF does not have.
+    /// The calendar that an attribute names, in any case. `None` for a calendar that CF does not have.
     pub fn of(name: Option<&str>) -> Option<Self> {
         let Some(name) = name else { return Some(Calendar::Standard) };
         Some(
@@ -43,7 +43,7 @@ impl Calendar {
                 "standard" | "gregorian" => Calendar::Standard,
                 "proleptic_gregorian" => Calendar::ProlepticGregorian,
                 "julian" => Calendar::Julian,
-                // The numbers alone are those of IRI's data library.
+                // Names that are only numbers come from IRI's data library.
                 "noleap" | "365_day" | "365" => Calendar::NoLeap,
                 "all_leap" | "366_day" | "366" => Calendar::AllLeap,
                 "360_day" | "360" => Calendar::Day360,
@@ -81,8 +81,8 @@ impl Calendar {
         }
     }
 
-    /// The number of a day, counted from 1970-01-01 in the Gregorian calendars and from the year 0 in others; an error says why
-    /// there is no such day.
+    /// The number of a day, counted from 1970-01-01 in the Gregorian calendars and from the year 0 in others.
+    /// The error is the reason why there is no such day.
     ///
     /// # Errors
     /// No such date in this calendar.

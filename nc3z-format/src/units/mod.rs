@@ -39,7 +39,7 @@ pub enum UnitError {
     /// Two units of different quantities.
     #[error("`{from}` cannot be told in `{to}`: {why}")]
     Different {
-        /// The unit of the numbers at hand.
+        /// The unit of the given numbers.
         from: String,
         /// The unit wanted.
         to: String,
@@ -77,7 +77,7 @@ impl Conversion {
 
     /// The number in the other unit.
     pub fn apply(&self, x: f64) -> f64 {
-        // Factors of 1 change nothing.
+        // Factors of 1 have no effect.
         let y = x * self.mul / self.div;
         if self.add == 0.0 { y } else { y + self.add }
     }
@@ -102,7 +102,7 @@ impl Unit {
         parse::parse(text.trim())
     }
 
-    /// How numbers in this unit become numbers in `other`; nothing where they are of different quantities.
+    /// The conversion of numbers in this unit to `other`. `None` if they are of different quantities.
     pub fn to(&self, other: &Unit) -> Option<Conversion> {
         if self.powers != other.powers {
             return None;
@@ -121,8 +121,8 @@ impl Unit {
     }
 }
 
-/// How numbers in `from` become numbers in `to`, texts of `units` attributes, with the calendars beside them. Equal texts need
-/// not be understood.
+/// The conversion of numbers in `from` to `to`, which are texts of `units` attributes, each with its
+/// calendar. Equal texts are accepted even if they are not understood.
 ///
 /// ```
 /// use nc3z_format::units::conversion;
@@ -134,7 +134,7 @@ impl Unit {
 /// ```
 ///
 /// # Errors
-/// A unit that is not understood, where the texts differ; units of different quantities; other calendars.
+/// A unit that is not understood, if the texts differ; units of different quantities; other calendars.
 pub fn conversion(
     from: &str,
     from_calendar: Option<&str>,
@@ -171,8 +171,9 @@ pub fn conversion(
     Ok(TimeUnit::parse(from, calendar)?.to(&TimeUnit::parse(to, calendar)?))
 }
 
-/// How dates of the calendar `proleptic_gregorian` become dates of `standard`, or the other way: where all of them, given with the
-/// unit they are in, are on or after 1582-10-15, both calendars count the same days. Nothing for other calendars and earlier dates.
+/// The conversion of dates between the calendars `proleptic_gregorian` and `standard`. If all dates, given
+/// with their unit, are on or after 1582-10-15, both calendars count the same days. `None` for other
+/// calendars and earlier dates.
 pub fn dates_after_switch(
     from: &str,
     from_calendar: Option<&str>,

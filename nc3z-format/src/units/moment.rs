@@ -203,7 +203,7 @@ impl std::str::FromStr for Period {
     }
 }
 
-/// The reference date, and the microseconds behind its beginning, in universal time.
+/// The reference date, and the microseconds after its beginning, in universal time.
 pub(super) fn reference(text: &str) -> Result<(Date, i64), String> {
     let mut scan = Scan(text);
     let negative = scan.skip("-");
@@ -258,7 +258,7 @@ fn zone_offset(zone: &str) -> Result<i64, String> {
     let (sign, digits) = match text.split_at_checked(1) {
         Some(("+", digits)) => (1, digits),
         Some(("-", digits)) => (-1, digits),
-        // A name alone with digits behind it could mean anything.
+        // A name followed by digits without a sign is ambiguous.
         _ if named.is_none() => (1, text),
         _ => return Err(refused()),
     };
@@ -340,7 +340,7 @@ impl Scan<'_> {
         Some(value)
     }
 
-    /// Digits behind a point, as microseconds; what is finer is cut off.
+    /// Digits after a point, as microseconds. Further digits are cut off.
     fn fraction(&mut self) -> i64 {
         let count = self.0.bytes().take_while(u8::is_ascii_digit).count();
         let digits = self.0[..count].bytes().chain(std::iter::repeat(b'0')).take(6);

@@ -1,11 +1,11 @@
-//! The grammar of UDUNITS-2: products of powers of names and numbers, with an origin behind `@` or `from`.
+//! The grammar of UDUNITS-2: products of powers of names and numbers, with an origin after `@` or `from`.
 
 use super::table::Table;
 use super::{Unit, UnitError};
 
 /// Definitions and brackets inside each other at most.
 const MAX_DEPTH: u32 = 40;
-/// Longest text that is looked at.
+/// Length of the longest text that is parsed.
 const MAX_LEN: usize = 512;
 /// Largest power of a unit.
 const MAX_POWER: i16 = 99;
@@ -102,7 +102,7 @@ impl Parser<'_> {
                 left = multiply(left, self.power()?)?;
                 continue;
             }
-            // Side by side: a blank, or a letter or bracket behind a number.
+            // A product without a sign: a blank, or a letter or bracket after a number.
             let begins = trimmed.starts_with(|c: char| is_letter(c) || c.is_ascii_digit() || c == '(');
             if !begins || is_shift(trimmed) {
                 return Ok(left);
@@ -222,7 +222,7 @@ impl Parser<'_> {
         &text[..end]
     }
 
-    /// A number: digits, a point, an exponent; a sign in front.
+    /// A number: a sign, digits, a point, an exponent.
     fn number(&mut self) -> Option<f64> {
         let bytes = self.rest.as_bytes();
         let digits = |mut at: usize| {

@@ -54,7 +54,7 @@ impl TimeUnit {
         self.calendar
     }
 
-    /// How times of this unit become times of `other`, which is of the same calendar.
+    /// The conversion of times of this unit to `other`, which has the same calendar.
     pub fn to(&self, other: &TimeUnit) -> Conversion {
         let (a, b) = (i128::from(self.step), i128::from(other.step));
         let microseconds = self.start() - other.start();
@@ -94,7 +94,7 @@ impl TimeUnit {
         Some(Moment::new(self.calendar, self.start() + microseconds))
     }
 
-    /// The number that stands for a moment of the same calendar.
+    /// The number for a moment of the same calendar.
     pub fn number(&self, moment: &Moment) -> f64 {
         let between = (moment.since_day_zero() - self.start()) * i128::from(MICROSECOND);
         let step = i128::from(self.step);
@@ -118,7 +118,8 @@ impl TimeUnit {
         (nanoseconds % step == 0).then(|| nanoseconds / step)
     }
 
-    /// Whether a value is a date on or after 1582-10-15, when the standard calendar becomes the Gregorian one.
+    /// Returns true if a value is a date on or after 1582-10-15, when the standard calendar becomes the
+    /// Gregorian one.
     pub fn is_after_switch(&self, value: f64) -> bool {
         let switch = i128::from(SWITCH) * i128::from(MICROSECONDS_OF_DAY);
         self.moment(value).is_some_and(|moment| moment.since_day_zero() >= switch)
@@ -144,7 +145,7 @@ fn nearest_product(value: f64, step: i64) -> Option<i128> {
         if stored == 0 { (fraction, -1074) } else { (fraction | 1 << 52, stored - 1075) };
     let product = mantissa * i128::from(step) * if value < 0.0 { -1 } else { 1 };
     if exponent >= 0 {
-        // Beyond 2^63 microseconds in any case; `at` says so.
+        // A larger exponent gives more than 2^63 microseconds in any case.
         let shift = u32::try_from(exponent).ok().filter(|e| *e < 64)?;
         let factor = 1_i128.checked_shl(shift)?;
         return Some(round_quotient(product.checked_mul(factor)?, MICROSECOND.into()));

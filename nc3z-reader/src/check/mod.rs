@@ -1,5 +1,5 @@
-//! Whether an archive is whole, and what can be had of one that is not: [`verify`] finds damage, [`recover`] opens in spite of it,
-//! [`parity`] undoes it.
+//! Checks of archives, and access to damaged ones: [`verify`] finds damage, [`recover`] opens in spite of it,
+//! [`parity`] repairs it.
 
 pub mod parity;
 pub mod recover;

@@ -9,10 +9,10 @@ use nc3z_format::arrays::byte_run;
 use nc3z_format::classic::VarId;
 
 impl Archive {
-    /// All present elements of a variable as big-endian bytes, row-major, as libnetcdf would give them before conversion.
+    /// All present elements of a variable as big-endian bytes, row-major, as in libnetcdf before conversion.
     ///
     /// # Errors
-    /// Elements that the header claims but the original file does not hold; damage.
+    /// Elements that the header claims but the original file does not contain; damage.
     pub fn read_variable_bytes(&self, var: VarId) -> Result<Vec<u8>> {
         let v = self.variable_layout(var)?;
         let size = v.ty.size() as u64;

@@ -1,4 +1,4 @@
-//! Classic files as array sources: nothing to decode, nothing to cache; a map is copied from directly.
+//! Classic files as array sources. Nothing is decoded or cached; elements are copied directly from a map.
 
 use super::lent;
 use super::pieces::{self, FileBytes};

@@ -15,7 +15,7 @@ pub struct Tile {
     pub number: u64,
     /// The part of the variable that it holds.
     pub extent: Extent,
-    /// The elements of that part, row-major, big-endian; padding beyond the array is left out.
+    /// The elements of that part, row-major, big-endian. Padding beyond the array is omitted.
     pub bytes: Vec<u8>,
 }
 

@@ -57,7 +57,8 @@ pub(super) fn fill_short_slots(
     Ok(())
 }
 
-/// Whether a record variable's slots are copied as pieces: where they are long, or their tiles are no runs of the array.
+/// Returns true if a record variable's slots are copied as pieces: they are long, or their tiles are no runs
+/// of the array.
 pub(super) fn is_piece(arrays: &Arrays, slot: &Slot) -> bool {
     slot.slot_len >= LONG_SLOT || arrays.variable(slot.variable).linear_tile_len().is_none()
 }

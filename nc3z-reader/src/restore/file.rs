@@ -31,7 +31,7 @@ impl Archive {
 fn write_sparse(file: &File, at: u64, bytes: &[u8]) -> io::Result<()> {
     let mut pending = 0;
     let mut pos = 0;
-    // Cut where the file's offsets are multiples of HOLE_LEN, so that holes are whole pages of the file system.
+    // Cut at file offsets that are multiples of HOLE_LEN, so that holes are whole pages of the file system.
     let lead = usize::try_from(at.next_multiple_of(HOLE_LEN as u64) - at).expect("less than HOLE_LEN");
     while pos < bytes.len() {
         let end = (if pos < lead { lead } else { pos + HOLE_LEN }).min(bytes.len());

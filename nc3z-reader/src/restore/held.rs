@@ -19,10 +19,10 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// A tile that is held, decoded.
+    /// A decoded tile that is held.
     ///
     /// # Panics
-    /// If it is not: [`Held::hold`] comes first.
+    /// If it is not held: [`Held::hold`] must be called first.
     pub(super) fn get(&self, key: TileKey) -> &[u8] {
         &self.tiles[&key]
     }
@@ -42,7 +42,8 @@ impl Held {
         Ok(())
     }
 
-    /// That tiles of record variables are small together is the writer's word only: an archive of another may ask for any memory.
+    /// Only the writer guarantees that tiles of record variables are small together. A foreign archive could
+    /// require any amount of memory.
     fn check_room(&self, store: &TileStore, needed: &[TileKey]) -> Result<()> {
         let limit = store.limits.rebuild_len;
         let mut room = limit;
@@ -58,7 +59,7 @@ impl Held {
         Ok(())
     }
 
-    /// Lets go of tiles whose last byte lies before byte `done` of the original.
+    /// Releases tiles that end before byte `done` of the original.
     pub(super) fn release(&mut self, store: &TileStore, layout: &Layout, done: u64) {
         let needed = |key: &TileKey| {
             let last = last_byte(store, *key).and_then(|last| store.arrays.byte_run(layout, key.array, last));

@@ -6,13 +6,13 @@ use crate::error::Result;
 use crate::source::{ByteSource, check_range};
 use std::sync::Mutex;
 
-/// How far ahead of the stream a read may begin and still wait for it, in bytes.
+/// A read that begins at most this many bytes after the stream's place waits for the stream.
 const SKIP_LEN: u64 = 16 << 20;
 
-/// The original file's bytes, rebuilt as they are asked for.
+/// The original file's bytes, restored on demand.
 ///
-/// Reads that go forward are served from one forward stream, so that each tile is decoded once however the variables interleave.
-/// Others decode the tiles they touch. Memory is that of a stream (see [`RestoreStream`]).
+/// Forward reads use one forward stream, so that each tile is decoded once even if variables interleave.
+/// Other reads decode the tiles that they touch. Memory is that of a stream (see [`RestoreStream`]).
 pub struct OriginalSource {
     archive: Archive,
     stream: Mutex<Stream>,
@@ -26,7 +26,7 @@ struct Stream {
     /// The window that was restored last, and where it begins.
     window: Vec<u8>,
     begin: u64,
-    /// Where the last read ended: a read that begins here goes forward.
+    /// The end of the last read. A read that begins here is a forward read.
     last_end: u64,
 }
 
@@ -83,7 +83,7 @@ impl Stream {
     fn advance(&mut self, archive: &Archive) -> Result<()> {
         let end = self.end();
         let mut stream = self.forward.take().unwrap_or_else(|| archive.restore_stream_from(end));
-        // Should this fail, nothing of the stream is left that could be taken for data.
+        // If this fails, no part of the stream can be mistaken for data.
         self.begin = end;
         let mut window = std::mem::take(&mut self.window);
         stream.next_window(&mut window)?;
@@ -100,7 +100,8 @@ impl ByteSource for OriginalSource {
 
     fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         check_range(self.len(), offset, buf.len())?;
-        // Never wait: whoever holds the stream may be decoding in the very pool that this thread works for.
+        // Never wait: the thread that holds the stream may be decoding in the pool to which this thread
+        // belongs.
         match self.stream.try_lock() {
             Ok(mut stream) => stream.read(&self.archive, offset, buf),
             Err(_) => self.archive.read_original(offset, buf),

@@ -124,10 +124,11 @@ impl Archive {
         })
     }
 
-    /// The tiles that bytes of the original file are made of, in the order of the file; none of bytes of the header. What lies beyond the original is left out.
+    /// The tiles that contain bytes of the original file, in the order of the file. Header bytes are in no
+    /// tile. Bytes beyond the original are ignored.
     ///
     /// # Errors
-    /// Layouts that make no sense.
+    /// Invalid layouts.
     pub fn tiles_of_original(&self, range: Range<u64>) -> Result<Vec<(ArrayId, u64)>> {
         let (mut at, end) = (range.start, range.end.min(self.original_len()));
         let mut tiles = Vec::new();

@@ -194,7 +194,7 @@ impl RestoreStream {
         Ok(())
     }
 
-    /// Fills pieces: whole tiles in place, parts from tiles decoded apart; all in parallel.
+    /// Fills pieces, all in parallel: whole tiles in place, parts from separately decoded tiles.
     fn run(&mut self, archive: &Archive, near: &Near, pieces: Vec<Piece<'_>>) -> Result<()> {
         let mut jobs = Vec::new();
         let (chunked, linear): (Vec<_>, Vec<_>) = pieces.into_iter().partition(|p| is_chunked(p.info));

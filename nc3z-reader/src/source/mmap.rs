@@ -20,7 +20,7 @@ pub struct MmapSource {
     bytes: MemorySource,
     /// `None` of an empty file.
     advised: Option<Arc<Advised>>,
-    /// The file, to be asked for its length once more.
+    /// The file, whose length is read again later.
     file: Arc<(PathBuf, FileIdentity)>,
 }
 
@@ -37,7 +37,7 @@ impl MmapSource {
     /// Maps the whole of `path` read-only.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// The error of the operating system.
     pub fn open(path: &Path) -> Result<Self> {
         let file = super::open_regular(path).map_err(|e| Error::io("open", Some(path), e))?;
         let meta = file.metadata().map_err(|e| Error::io("read the length of", Some(path), e))?;
@@ -57,7 +57,7 @@ impl MmapSource {
 
 #[expect(unsafe_code, reason = "mapping a file is what this module is for")]
 fn map_file(file: &File, len: u64) -> std::io::Result<Mmap> {
-    // Told the length, memmap2 does not ask for it once more.
+    // With a given length, memmap2 does not read it again.
     let len = usize::try_from(len).map_err(|_| std::io::ErrorKind::FileTooLarge)?;
     // SAFETY: the map is private (copy-on-write) and read-only, so no aliasing write goes through it. That the file is not
     // truncated or rewritten in place while mapped is the documented duty of the caller (module docs); every byte read is

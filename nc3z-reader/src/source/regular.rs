@@ -4,11 +4,11 @@ use std::fs::{self, File, FileType};
 use std::io;
 use std::path::Path;
 
-/// Opens a file that can be read by position. Opening a named pipe would wait for a writer, whatever signals arrive, and a device has no
-/// length; both are refused before they are opened.
+/// Opens a file that can be read by position. Opening a named pipe would wait for a writer and ignore
+/// signals, and a device has no length. Both are refused before they are opened.
 ///
 /// # Errors
-/// What is no regular file (a directory fails where it is read), and whatever the system refuses.
+/// No regular file (a directory fails when it is read), and errors of the operating system.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     if let Some(name) = special_name(fs::metadata(path)?.file_type()) {
         let why = format!("it is {name}; files are read by position, and only regular files can be");
@@ -17,7 +17,7 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// What a person calls a thing that has a name but is no file, directory or link.
+/// The name for messages of something that is no file, directory or link.
 pub fn special_name(kind: FileType) -> Option<&'static str> {
     #[cfg(unix)]
     {

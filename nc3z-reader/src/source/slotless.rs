@@ -1,4 +1,4 @@
-//! A source as parity sees it: its commit slots, which every commit writes again, count as zeros.
+//! A source as parity covers it: its commit slots, which every commit overwrites, are zeros.
 
 use super::{ByteSource, Reach, SharedSource};
 use crate::error::Result;

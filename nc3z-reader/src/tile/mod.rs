@@ -90,7 +90,7 @@ impl TileStore {
         Ok(self.arrays.get(array).ok_or_else(missing)?)
     }
 
-    /// Where a tile is, and what it needs.
+    /// Finds the place of a tile, and the other data that it needs.
     pub(crate) fn locate(&self, key: TileKey, near: &Near) -> Result<Located<'_>> {
         let info = self.info(key.array)?;
         let (entry, is_probed) = self.index.find(self, key, near)?;

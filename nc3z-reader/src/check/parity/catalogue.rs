@@ -8,7 +8,7 @@ use nc3z_format::Error as FormatError;
 use nc3z_format::parity::{PACKET_HEADER_LEN, Packet, ParityLayout};
 use std::collections::BTreeMap;
 
-/// The catalogue of an archive; packets that are whole stay in the file, lost ones are held.
+/// The catalogue of an archive. Intact packets stay in the file, lost ones are computed and held in memory.
 pub(super) struct Catalogue<'a> {
     source: &'a dyn ByteSource,
     layout: &'a ParityLayout,

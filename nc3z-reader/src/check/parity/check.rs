@@ -1,4 +1,4 @@
-//! Which shards and packets are damaged, and whether parity can mend them.
+//! Finds damaged shards and packets, and decides whether parity can repair them.
 
 use super::catalogue::Catalogue;
 use super::locate::{Located, locate};
@@ -19,7 +19,7 @@ const STEP: u64 = 64;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ParityReport {
-    /// Where everything is, in the archive as it was.
+    /// The places of all parts, in the archive as it was.
     pub layout: ParityLayout,
     /// Bytes that the file has lost from its beginning: then offsets are those of [`ParityReport::view`].
     pub missing: u64,
@@ -35,7 +35,7 @@ pub struct ParityReport {
     pub overloaded: Vec<(u64, u64)>,
     /// The most shards that one group has lost.
     pub worst: u64,
-    /// Bytes of the file behind what the parity covers: later generations, or a torn tail.
+    /// Bytes of the file after the part that the parity covers: later generations, or an unfinished commit.
     pub uncovered: u64,
     /// The reason why the archive would be unsound even with every lost shard computed: damage that the
     /// parity does not cover, or damage that is older than the parity. Only [`super::judge()`] sets it.
@@ -43,7 +43,7 @@ pub struct ParityReport {
 }
 
 impl ParityReport {
-    /// True where nothing that the parity covers is damaged, nor the parity itself.
+    /// True if neither the covered bytes nor the parity itself are damaged.
     pub fn is_intact(&self) -> bool {
         self.lost_packets.is_empty() && self.lost_shards.is_empty() && !self.lost_slots
     }
@@ -53,7 +53,7 @@ impl ParityReport {
         Located { layout: self.layout.clone(), missing: self.missing }.view(source)
     }
 
-    /// True where all damage can be mended; after [`super::judge()`], where the archive is sound then.
+    /// True if all damage can be repaired; after [`super::judge()`], if the archive is then sound.
     pub fn is_mendable(&self) -> bool {
         self.overloaded.is_empty() && self.refused.is_none()
     }
@@ -84,7 +84,7 @@ impl ParityReport {
         joined
     }
 
-    /// The refusal to mend where groups are overloaded.
+    /// Returns an error if groups have lost more shards than parity can compute.
     pub(super) fn check_mendable(&self) -> Result<()> {
         if self.is_mendable() {
             return Ok(());
@@ -156,7 +156,7 @@ pub fn check(source: &SharedSource, monitor: &dyn Monitor) -> Result<Option<Pari
     Ok(Some(ParityReport { missing: located.missing, lost_slots, ..report }))
 }
 
-/// True where a commit slot of the archive is damaged. What cannot be read is a lost shard.
+/// True if a commit slot of the archive is damaged. Unreadable bytes are a lost shard.
 fn has_damaged_slots(source: &SharedSource, layout: &ParityLayout) -> bool {
     let mut bytes = [0; SUPERBLOCK_LEN];
     source.read_into(0, &mut bytes).is_ok() && Superblock::slots(&bytes, &layout.params.salt).has_damage()
@@ -175,7 +175,7 @@ pub fn check_at(
     check_from(source, layout, 0, monitor)
 }
 
-/// Checks the parity itself, packets and parity shards, and nothing of the archive.
+/// Checks the parity itself, packets and parity shards, but not the archive.
 ///
 /// # Errors
 /// As [`check_at`].

@@ -1,4 +1,5 @@
-//! Whether parity makes an archive sound again: found out by doing it, in memory, so that who checks and who repairs say the same.
+//! Decides whether parity makes an archive sound again. It tries the repair in memory, so that check and
+//! repair agree.
 
 use super::check::{ParityReport, check};
 use super::repair::{prove, repair};
@@ -14,12 +15,12 @@ use nc3z_format::archive::constants::SLOTS_AT;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Repaired bytes that are held for a verdict. Where more is lost, there is none: it is tried by who repairs into a file.
+/// Repaired bytes that are held for this trial. If more is lost, only a repair into a file can decide.
 const HELD: u64 = 1 << 30;
 
-/// Checks the archive's parity, and where something is damaged that parity can compute, whether the archive would be sound then: by
-/// the digest of the covered bytes, and by a quick check of the whole. What would not be sound is not repairable
-/// ([`ParityReport::refused`]).
+/// Checks the archive's parity. If parity can compute the damaged parts, also decides whether the archive
+/// would then be sound: by the digest of the covered bytes, and by a quick check of the whole. An archive
+/// that would not be sound is not repairable ([`ParityReport::refused`]).
 ///
 /// # Errors
 /// As [`check()`].
@@ -88,7 +89,7 @@ impl ByteSource for Repaired {
         let inside = usize::try_from(inside).unwrap_or(usize::MAX).min(buf.len());
         let (there, beyond) = buf.split_at_mut(inside);
         if !there.is_empty() {
-            // Whole units, as shards are: of one that is not readable in full nothing is taken.
+            // Whole units, as in shards: a unit that is not fully readable is not used.
             let begin = offset - offset % UNIT as u64;
             let lead = usize::try_from(offset - begin).expect("less than a unit");
             let end = (lead + inside).next_multiple_of(UNIT) as u64;

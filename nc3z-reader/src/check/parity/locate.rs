@@ -12,17 +12,17 @@ use nc3z_format::parity::{PACKET_HEADER_LEN, PACKET_MARKER, Packet, ParityLayout
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes looked at in one step.
+/// Bytes searched in one step.
 const WINDOW: u64 = 1 << 20;
 /// No packet is longer.
 const MOST_PACKET: u64 = 4096;
 /// A file has packets of one parity, or of a few if parity was added again. More are a forgery.
 const MOST_CANDIDATES: usize = 16;
 
-/// Where an archive's parity is.
+/// The place of an archive's parity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Located {
-    /// Where everything is, in the archive as it was.
+    /// The places of all parts, in the archive as it was.
     pub layout: ParityLayout,
     /// Bytes that the file has lost from its beginning.
     pub missing: u64,
@@ -56,7 +56,7 @@ pub fn locate(source: &SharedSource) -> Result<Option<Located>> {
     }
 }
 
-/// Where the parity is that the archive's section table names.
+/// The place of the parity that the archive's section table names.
 ///
 /// # Errors
 /// As [`locate`].

@@ -1,12 +1,12 @@
-//! Parity as it is read: found, checked, and used to mend (`spec/parity.md`).
+//! Reading of parity: find it, check it, and repair with it (`spec/parity.md`).
 //!
 //! ```text
 //! locate ─▶ catalogue (packets, mended by their own parity) ─▶ check: which shards are lost ─▶ repair, group by group
 //! ```
-//! Nothing here writes: [`repair()`] hands the right bytes of each lost place to its caller. Every byte it hands out has the checksum
-//! that the catalogue records; [`prove`] compares the digest of the whole.
+//! Nothing here writes: [`repair()`] passes the correct bytes of each lost place to its caller. All these
+//! bytes have the checksums in the catalogue. [`prove`] compares the digest of the whole.
 //!
-//! Memory: about 130 MiB while mending, 32 MiB for one group's lost shards, and 8 bytes for each lost shard.
+//! Memory: about 130 MiB during repair, 32 MiB for one group's lost shards, and 8 bytes for each lost shard.
 
 mod catalogue;
 mod check;
@@ -27,10 +27,10 @@ pub use locate::{Located, locate, locate_in};
 pub use repair::{RepairedShards, prove, repair};
 pub use slots::mended_slots;
 
-/// A copy of the source, piece by piece; what the medium refuses is written as zeros, for [`repair()`] to put right.
+/// Copies the source piece by piece. Unreadable bytes are written as zeros, which [`repair()`] corrects.
 ///
 /// # Errors
-/// Any other trouble of reading; what `write` says.
+/// Any other error of reading; errors of `write`.
 pub fn copy(source: &dyn ByteSource, write: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let mut at = 0;
     while at < source.len() {
@@ -51,7 +51,8 @@ const UNIT: usize = 64;
 
 /// True where the medium could not be read: then the bytes are lost, as if they were damaged.
 fn is_lost(e: &Error) -> bool {
-    // EIO is 5 wherever this runs; a file that lost its beginning has an unexpected end before its first byte.
+    // EIO is 5 on all supported systems. A file that lost its beginning has an unexpected end before its
+    // first byte.
     matches!(e.kind(), ErrorKind::Io { source, .. }
         if source.raw_os_error() == Some(5) || source.kind() == std::io::ErrorKind::UnexpectedEof)
 }
@@ -73,7 +74,7 @@ fn readable(source: &dyn ByteSource, offset: u64, len: usize) -> Result<bytes::B
                 if is_lost(&e)
                     && !matches!(e.kind(), ErrorKind::Io { source, .. } if source.raw_os_error().is_some()) =>
             {
-                // Where the file begins, within this sector, is not for the disk to say.
+                // The file may begin inside this sector, so its units are read one by one.
                 for (j, unit) in sector.chunks_mut(UNIT).enumerate() {
                     match source.read_into(offset + (j * UNIT) as u64, unit) {
                         Err(e) if is_lost(&e) => unit.fill(0),

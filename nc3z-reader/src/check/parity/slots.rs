@@ -1,4 +1,5 @@
-//! The commit slots of an archive that parity has mended. Parity takes them for zeros, so a repair decides what they name.
+//! The commit slots of an archive that parity has repaired. Parity covers them as zeros, so a repair decides
+//! their content.
 
 use super::check::ParityReport;
 use crate::archive::Archive;
@@ -9,11 +10,11 @@ use crate::source::SharedSource;
 use nc3z_format::archive::{CommitSlots, SUPERBLOCK_LEN, Salt, Superblock};
 use std::sync::Arc;
 
-/// Returns the commit slots that the mended archive gets, and its salt: they name its last generations, or the later generation that
-/// `damaged` names and that is lost. `None` where the mended archive does not open.
+/// Returns the commit slots for the repaired archive, and its salt. The slots name its last generations, or
+/// the lost later generation that `damaged` names. `None` if the repaired archive does not open.
 ///
 /// # Errors
-/// A trailer of the mended archive is damaged; the source cannot be read.
+/// A trailer of the repaired archive is damaged; the source cannot be read.
 pub fn mended_slots(
     damaged: &SharedSource,
     report: &ParityReport,
@@ -26,7 +27,7 @@ pub fn mended_slots(
     let mut bytes = [0; SUPERBLOCK_LEN];
     if report.missing == 0 && damaged.read_into(0, &mut bytes).is_ok() {
         let before = Superblock::slots(&bytes, &superblock.salt);
-        // A later generation is lost, and the slots go on to say so.
+        // A later generation is lost, and the slots continue to name it.
         if let Some(newest) = before.newest().filter(|newest| newest.archive_len > end) {
             slots = CommitSlots::of(newest, before.older());
         }

@@ -18,7 +18,7 @@ use nc3z_format::archive::{
 };
 use std::sync::Arc;
 
-/// Bytes looked at in one step when searching backwards.
+/// Bytes searched backwards in one step.
 const SEARCH_LEN: u64 = 1 << 20;
 
 /// The facts on which all further steps depend.
@@ -172,7 +172,7 @@ impl EntryPoints {
             });
         };
         let place = trailer.archive_len - TRAILER_LEN as u64;
-        // A file that is shorter than its trailer says, and whose trailer is whole, lost its beginning.
+        // The file is shorter than its intact trailer says, so it lost its beginning.
         let missing = place - at;
         let view = if missing == 0 {
             Arc::clone(source)
@@ -241,7 +241,7 @@ fn last_trailer(source: &dyn ByteSource) -> Result<(Option<(u64, Trailer)>, Opti
     Ok((None, Some(error)))
 }
 
-/// Reads a trailer with the salt and the place that it gives itself.
+/// Reads a trailer with the salt and the place in its own fields.
 fn by_its_own_salt(bytes: &[u8; TRAILER_LEN]) -> Result<Trailer> {
     let (mut salt, mut len) = ([0; 8], [0; 8]);
     salt.copy_from_slice(&bytes[8..16]);

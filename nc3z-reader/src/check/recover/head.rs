@@ -1,4 +1,4 @@
-//! The head copy, wherever a whole one is: behind the superblock, or behind the blocks.
+//! Finds an intact head copy, after the superblock or after the blocks.
 
 use super::entry_points::EntryPoints;
 use crate::error::Result;
@@ -8,15 +8,16 @@ use nc3z_format::archive::constants::HEAD_OFFSET;
 use nc3z_format::archive::{HeadParts, SectionEncoding, SectionEntry, SectionKind, SectionTable, mend_head};
 use nc3z_format::{Error as FormatError, Limits};
 
-/// Bytes looked at in one step.
+/// Bytes searched in one step.
 const WINDOW_LEN: usize = 1 << 20;
-/// The first bytes of packed heads (`spec/archive.md`, "Head copy"): a zstd frame, or one with its numbers apart.
+/// The first bytes of packed heads (`spec/archive.md`, "Head copy"): a zstd frame, or one with separate
+/// numbers.
 const MAGICS: [[u8; 4]; 2] = [[0x28, 0xB5, 0x2F, 0xFD], [0xB1, 0x4E, 0x43, 0x68]];
 
-/// Finds a head copy whose checksum holds and whose header bytes make the salt; gives its decoded bytes too.
+/// Finds a head copy with a valid checksum whose header bytes give the salt. Also returns its decoded bytes.
 ///
 /// # Errors
-/// Corrupt: there is none, and without it no block can be made sense of.
+/// Corrupt: there is none, and without it no block can be interpreted.
 pub(crate) fn find_head(
     points: &EntryPoints,
     sections: Option<&SectionTable>,
@@ -25,7 +26,7 @@ pub(crate) fn find_head(
     let mut last = None;
     let mut facts = Vec::new();
     let second = sections.and_then(|s| s.find(SectionKind::Head).ok().cloned());
-    // What the section table says of the one head counts where the superblock is damaged.
+    // If the superblock is damaged, the facts about the first head come from the section table.
     let one = second.clone().filter(|second| second.offset == HEAD_OFFSET);
     let first = one.or(points.head.map(|f| f.entry(HEAD_OFFSET)));
     for candidate in first.clone().into_iter().chain(second) {
@@ -36,7 +37,7 @@ pub(crate) fn find_head(
         facts.push(candidate);
     }
     for fact in &facts {
-        // Both copies are the same bytes, so that their length and checksum find the other one.
+        // Both copies have the same bytes, so length and checksum of one find the other.
         if fact.encoding == SectionEncoding::Zstd
             && let Some(offset) = search(points, fact)
             && let Ok(head) = read(points, &SectionEntry { offset, ..fact.clone() }, limits)
@@ -55,7 +56,7 @@ pub(crate) fn find_head(
     }))
 }
 
-/// The head copy behind the superblock, with what of it is damaged computed from its parity.
+/// The head copy after the superblock, with its damaged parts computed from its parity.
 fn mended(
     points: &EntryPoints,
     entry: &SectionEntry,
@@ -119,7 +120,7 @@ fn check(
     Ok((head, decoded))
 }
 
-/// A place where the same bytes stand again. What is hashed in all is at most twice the file.
+/// Another place with the same bytes. At most twice the length of the file is hashed in total.
 fn search(points: &EntryPoints, fact: &SectionEntry) -> Option<u64> {
     let lenient = Lenient::new(&*points.source);
     let len = usize::try_from(fact.len).ok().filter(|&n| n >= 8)?;

@@ -42,7 +42,7 @@ use target::{Probed, Target};
 /// Options for recovery.
 #[derive(Debug, Clone, Default)]
 pub struct RecoverOptions {
-    /// Limits, and whether reads give fill values for what is lost.
+    /// Limits, and whether reads return fill values for lost tiles.
     pub open: OpenOptions,
     /// Also takes blocks of a commit that has no trailer: those that came after the last trailer that is whole. Off by default, since
     /// such a commit may have been cut short; on, where the end of an archive of several generations was lost.
@@ -57,13 +57,13 @@ pub struct Recovered {
     pub notes: Vec<String>,
     /// Whole blocks by their headers.
     pub blocks: u64,
-    /// Blocks that were left out since no trailer commits them.
+    /// Blocks that were omitted because no trailer commits them.
     pub uncommitted: u64,
     /// Bytes missing before the file's first byte.
     pub missing_beginning: u64,
-    /// True where a whole trailer was found, so that features and the original's digest are known.
+    /// True if an intact trailer was found, so that features and the original's digest are known.
     pub has_trailer: bool,
-    /// True where a whole commit block says what the newest generation holds, in the place of its trailer.
+    /// True if an intact commit block describes the newest generation, instead of its trailer.
     pub has_commit: bool,
     /// True if a later generation than that trailer's was committed, and its trailer is damaged: the
     /// recovered state may be older than the newest.
@@ -73,12 +73,13 @@ pub struct Recovered {
 }
 
 impl Archive {
-    /// Opens a damaged archive: reads all of it once, in time linear in its length, and rebuilds what the index should be.
-    /// A tile of which nothing whole is left is *lost*: reading it is an error, or gives fill values where the options allow it.
+    /// Opens a damaged archive. Reads all of it once, in time linear in its length, and rebuilds the index. A
+    /// tile without any intact copy is *lost*: reading it is an error, or returns fill values if the options
+    /// allow it.
     ///
     /// # Errors
-    /// No archive, another version, an unknown feature; neither head copy whole, without which nothing can be said of the
-    /// blocks; a cancelled monitor.
+    /// No archive, another version, an unknown feature; no intact head copy, without which the blocks cannot
+    /// be interpreted; a cancelled monitor.
     pub fn recover(
         source: &SharedSource,
         options: &RecoverOptions,
@@ -178,7 +179,7 @@ fn skeleton(
     let parts = Parts {
         superblock: superblock(points),
         trailer: stated,
-        // Blocks may lie anywhere.
+        // Blocks may be anywhere.
         trailer_offset: points.source.len(),
         last_end: points.trailer.as_ref().map_or(points.source.len(), |(_, t)| t.archive_len),
         sections: sections.unwrap_or_else(|| SectionTable::new(Vec::new())),
@@ -326,7 +327,7 @@ fn counted(
             inner.trailer.sha256 = [0; 32];
         }
         if block.header.lossy {
-            // The trailer or the metadata that say so may be lost; every block says so too.
+            // The trailer or the metadata with this flag may be lost, but every block has it too.
             inner.trailer.required |= REQUIRED_LOSSY;
         }
         match block.header.kind {
@@ -391,7 +392,7 @@ fn read_chains(inner: &mut Inner, found: BTreeMap<u64, ProbedBlock>, report: &mu
             Ok(parse_chain(block.payload, &store.limits)?)
         });
         if let Some(chain) = keep(chain, report) {
-            // Numbers between that nothing defines stay empty: a tile that uses one fails its checksum.
+            // Numbers without a definition stay empty: a tile that uses one fails its checksum.
             let missing = usize::try_from(number - known).expect("below 2^16");
             let store = &mut inner.store;
             let unknown = store.registry.bind(ChainSpec::default());

@@ -11,7 +11,7 @@ use crate::tile::ProbedBlock;
 use nc3z_format::archive::constants::BLOCK_MARKER;
 use nc3z_format::archive::{BLOCK_HEADER_LEN, BlockHeader, Salt, align8};
 
-/// Bytes looked at in one step.
+/// Bytes searched in one step.
 const WINDOW_LEN: usize = 1 << 20;
 
 /// Finds the blocks of a range, in order.

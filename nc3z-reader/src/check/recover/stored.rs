@@ -135,7 +135,7 @@ impl Archive {
         Ok(crc32fast::hash(&bytes))
     }
 
-    /// Where in the archive a tile's block begins (a member's container); `None` where it has none.
+    /// The offset of a tile's block, or of a member's container. `None` if the tile has none.
     pub fn stored_offset(&self, array: ArrayId, tile: u64) -> Option<u64> {
         match self.entry(array, tile) {
             Ok(IndexEntry::Stored { offset, .. } | IndexEntry::Packed { offset, .. }) => Some(offset),

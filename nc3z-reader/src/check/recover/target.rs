@@ -19,7 +19,7 @@ pub(super) struct Probed {
     pub(super) blocks: Vec<ProbedBlock>,
     /// The intact commit blocks, by generation.
     commits: BTreeMap<u32, Commit>,
-    /// Blocks found of each generation.
+    /// The number of blocks found of each generation.
     counts: BTreeMap<u32, u64>,
 }
 

@@ -21,7 +21,7 @@ pub(super) fn check(archive: &Archive, report: &mut Report, monitor: &dyn Monito
     if !report.lost.is_empty() {
         return check_with_lost_tiles(archive, report, monitor);
     }
-    // The rebuild decodes every tile once; only where it fails are tiles looked at one by one.
+    // The restore decodes every tile once. Only if it fails, tiles are checked one by one.
     match archive.check_original(monitor) {
         Ok(restored) => {
             report.tiles = archive.arrays().iter().map(|a| a.tiling.tile_count()).sum();
@@ -47,8 +47,8 @@ pub(super) fn check(archive: &Archive, report: &mut Report, monitor: &dyn Monito
     Ok(())
 }
 
-/// An archive that lost tiles before it was repaired: all others are decoded, and what a restore with fill values gives is
-/// compared with what the repair recorded of it.
+/// Checks a repaired archive with lost tiles. Decodes all other tiles, and compares a restore with fill
+/// values with the repair's record of it.
 fn check_with_lost_tiles(archive: &Archive, report: &mut Report, monitor: &dyn Monitor) -> Result<()> {
     check_tiles(archive, monitor, report)?;
     let recorded = archive.metadata().extra.get("repair").and_then(|r| r.get("filled_sha256"));

@@ -27,7 +27,7 @@ pub(super) fn check(
     monitor: &dyn Monitor,
 ) -> Result<Lost> {
     let store = &archive.inner.store;
-    // Where the walk found damage, by first byte.
+    // The places of damage found by the walk, by first byte.
     let known: BTreeMap<u64, (u64, usize)> = findings
         .all
         .iter()

@@ -1,4 +1,5 @@
-//! The index against what containers say of their members: by that alone a tile is found when the index is gone.
+//! Compares the index with the containers' lists of members. If the index is lost, only these lists can find
+//! the tiles.
 
 use super::report::{Finding, Report, Structure};
 use crate::archive::Archive;
@@ -13,8 +14,8 @@ struct Claim {
     member: Member,
 }
 
-/// Adds a finding for each tile whose container says something else of it than the index. Containers that cannot be read are left to
-/// who decodes their tiles.
+/// Adds a finding for each tile whose container disagrees with the index. Unreadable containers are reported
+/// when their tiles are decoded.
 pub(super) fn check(archive: &Archive, report: &mut Report, monitor: &dyn Monitor) -> Result<()> {
     let mut claims = claims(archive);
     claims.sort_unstable_by_key(|claim| claim.container);
@@ -48,7 +49,7 @@ pub(super) fn check(archive: &Archive, report: &mut Report, monitor: &dyn Monito
     Ok(())
 }
 
-/// What the index says of all packed tiles that it has. What cannot be read of it has been found before.
+/// The index entries of all packed tiles. Unreadable parts of the index have been reported before.
 fn claims(archive: &Archive) -> Vec<Claim> {
     let mut claims = Vec::new();
     for info in archive.arrays().iter() {

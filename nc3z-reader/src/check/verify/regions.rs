@@ -1,4 +1,5 @@
-//! Checks of each part of the file that the walk found: checksums of head, blocks, sections and pages, and zeros between them.
+//! Checks each part of the file that the walk found: checksums of head, blocks, sections and pages, and zeros
+//! between them.
 
 use super::blocks;
 use super::report::Structure;
@@ -117,7 +118,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Bytes that belong to nothing must be zero.
+    /// Checks that bytes outside of all structures are zero.
     pub(super) fn zeros(&mut self, bytes: Range<u64>) -> Result<()> {
         let mut wrong: Option<Range<u64>> = None;
         let read = pieces(&*self.source, &bytes, self.monitor, &mut |at, piece| {

@@ -15,7 +15,7 @@ pub enum Structure {
     CommitSlots,
     /// Prefix and directory of an archive in the short form.
     ShortForm,
-    /// The head copy behind the superblock.
+    /// The head copy after the superblock.
     HeadCopy,
     /// A block: header or payload.
     Block,
@@ -67,7 +67,7 @@ impl Structure {
 pub struct Finding {
     /// The structure that is wrong.
     pub structure: Structure,
-    /// Which bytes of the archive the finding is about; empty where it is about none in particular.
+    /// The bytes of the archive that the finding concerns. Empty if it concerns no particular bytes.
     pub bytes: Range<u64>,
     /// A message about the error.
     pub message: String,
@@ -114,8 +114,8 @@ pub struct Report {
     pub more: u64,
     /// Tiles that were lost before the archive was repaired: recorded, so no finding.
     pub lost: Vec<TilePlace>,
-    /// Its parity, where it has one that can be used: what of it, and of the archive, is damaged, and whether that can be mended. For a
-    /// sound archive, only the parity itself was checked.
+    /// The archive's parity, if it has a usable one: the damage of the parity and of the archive, and whether
+    /// it can be repaired. For a sound archive, only the parity itself was checked.
     pub parity: Option<ParityReport>,
     /// The rebuilt original, for a deep check of an archive where every tile was sound.
     pub restored: Option<Restored>,
@@ -128,14 +128,14 @@ impl Report {
         self.findings.is_empty()
     }
 
-    /// True where all was checked that was asked for. A deep check is incomplete where tiles need a filter or codec that this
-    /// build does not have.
+    /// True if everything requested was checked. A deep check is incomplete if tiles need a filter or codec
+    /// that this build does not have.
     pub fn is_complete(&self) -> bool {
         self.undecoded == 0 && self.not_rebuilt.is_none()
     }
 }
 
-/// Findings kept; the rest is counted.
+/// Findings that are kept. Further ones are only counted.
 const MAX_FINDINGS: usize = 10_000;
 
 /// A finding while the archive is still walked: tiles by number only.

@@ -37,7 +37,7 @@ macro_rules! float_to_integer {
             fn cast(from: $from) -> (Self, bool) {
                 // Both bounds are powers of two (or zero), and so exact: where MAX rounds, it rounds up to one.
                 let fits = from > <$to>::MIN as $from - 1.0 && from < <$to>::MAX as $from + 1.0;
-                // Where MIN - 1 rounds to MIN, MIN itself still fits.
+                // If MIN - 1 rounds to MIN, MIN itself still fits.
                 (from as $to, fits || from == <$to>::MIN as $from)
             }
         }

@@ -1,4 +1,4 @@
-//! Strips: runs of a chunked array's flattened form that are kept, because the layer they belong to is too large.
+//! Strips: runs of a chunked array's flattened form that are kept, because their layer is too large.
 
 use crate::archive::Archive;
 use crate::error::Result;
@@ -22,7 +22,7 @@ impl Strip {
         Strip { most, first: 0, bytes: Vec::new() }
     }
 
-    /// Lets go of a strip whose last byte lies before byte `done` of the original.
+    /// Releases a strip that ends before byte `done` of the original.
     pub(super) fn release(&mut self, archive: &Archive, array: ArrayId, done: u64) {
         if let Some(last) = (self.first + self.bytes.len() as u64).checked_sub(1)
             && archive
@@ -34,7 +34,7 @@ impl Strip {
         }
     }
 
-    /// Copies a piece out of strips, rebuilding them as it goes.
+    /// Copies a piece out of strips, and rebuilds strips as needed.
     pub(super) fn copy(&mut self, store: &TileStore, tiling: &Tiling, piece: Piece<'_>) -> Result<()> {
         let (mut first, mut out) = (piece.first, piece.out);
         while !out.is_empty() {

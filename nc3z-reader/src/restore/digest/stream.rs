@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 /// Slots of record variables shorter than this are gathered before they are hashed.
 const SHORT_SLOT: u64 = 4 << 10;
 
-/// Hashes a file that comes in windows, first to last.
+/// Hashes a file window by window, first to last.
 pub(in crate::restore) struct Stream<'a> {
     layout: &'a Layout,
     sha: Option<Sha256>,
