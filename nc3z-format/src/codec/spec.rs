@@ -59,7 +59,8 @@ impl StageSpec {
         Self::new("lz4", [("acceleration", acceleration.into())])
     }
 
-    /// First in a chain of bytes: what the others code is the difference to an older tile, which the payload names.
+    /// The first stage of a chain of bytes. The other stages code the difference to an older tile, which the
+    /// payload names.
     pub fn base() -> Self {
         Self::new::<&str>(BASE_ID, [])
     }

@@ -218,7 +218,7 @@ impl Verified {
         first * node_len..((last + 1) * node_len).min(v.present * v.element_size())
     }
 
-    /// The inner source with all that several runs need, fetched at once where each request costs a round trip.
+    /// The inner source with the bytes for several runs, fetched together if each request costs a round trip.
     fn fetch(&self, var: VarId, runs: &[&[TilePlan<'_>]]) -> Result<Option<Arc<dyn ArraySource>>> {
         if runs.len() < 2 || !self.inner.fetches_ahead() {
             return Ok(None);
@@ -232,11 +232,11 @@ impl Verified {
         tiles.sort_unstable();
         tiles.dedup();
         let (taken, near) = self.inner.fetch(var, &tiles)?;
-        // What is too much for one round is fetched run by run.
+        // If one round cannot fetch all tiles, they are fetched run by run.
         Ok(near.filter(|_| taken == tiles.len()))
     }
 
-    /// Checks the values of nodes that follow each other, from this one on.
+    /// Checks the values of consecutive nodes, from node `first` on.
     fn check_run(&self, var: VarId, first: u64, values: &[u8]) -> Result<()> {
         let node_len = in_memory(self.tree.place(var).node_len);
         let nodes: Vec<(u64, &[u8])> = (first..).zip(values.chunks(node_len)).collect();
@@ -247,7 +247,7 @@ impl Verified {
     }
 }
 
-/// Whether the output holds all elements of these nodes, one after another.
+/// Returns true if the output contains all elements of these nodes, one after another.
 fn is_whole(run: &[TilePlan<'_>]) -> bool {
     let follows = |a: &TilePlan<'_>, b: &TilePlan<'_>| {
         b.whole.is_some() && b.whole == a.whole.map(|first| first + a.elements)
