@@ -30,12 +30,13 @@ use std::sync::Arc;
 pub use tree_file::TreeFile;
 pub(crate) use tree_file::at_hand;
 
-/// Bytes of nodes that are read and checked at once. Those that the output does not hold whole are in memory meanwhile.
+/// Bytes of nodes that are read and checked at a time. Nodes that the output contains only in part are in
+/// memory meanwhile.
 const BATCH_LEN: u64 = 64 << 20;
-/// Bytes of whole nodes from which on they are read straight into the output, although the tiles at their ends are then decoded twice:
-/// a copy of 16 MiB takes about as long as two tiles of 1 MiB.
+/// Runs of whole nodes of at least this many bytes are read directly into the output, although the tiles at
+/// their ends are then decoded twice: a copy of 16 MiB takes about as long as decoding two tiles of 1 MiB.
 const WHOLE_FROM: u64 = 16 << 20;
-/// Bytes of nodes from which on other threads check some of them: 2 MiB are hashed in 1.5 ms.
+/// From this many bytes of nodes on, other threads check some of them: 2 MiB are hashed in 1.5 ms.
 const PARALLEL_FROM: usize = 2 << 20;
 
 impl Dataset {
@@ -155,8 +156,8 @@ impl Verified {
         }
     }
 
-    /// Reads and checks some nodes. Runs of nodes that the output holds whole are read into it. The others are read apart, each run
-    /// once, and what the plans want of them is copied.
+    /// Reads and checks some nodes. Runs of nodes that the output contains as a whole are read into it. The
+    /// others are read separately, each run once, and the needed values are copied.
     fn read_batch(&self, var: VarId, batch: &[TilePlan<'_>], out: &mut [u8]) -> Result<()> {
         let size = self.layout().variables[var.index()].ty.size();
         let (whole, apart): (Vec<_>, Vec<_>) =
@@ -193,7 +194,8 @@ impl Verified {
         Ok(())
     }
 
-    /// The batch in runs of nodes that follow each other. A long part that the output holds whole is a run of its own.
+    /// Splits the batch into runs of consecutive nodes. A long part that the output contains as a whole is a
+    /// separate run.
     fn runs<'b, 't>(&self, var: VarId, batch: &'b [TilePlan<'t>]) -> Vec<&'b [TilePlan<'t>]> {
         let node_len = self.tree.place(var).node_len;
         let mut runs = Vec::new();
@@ -210,7 +212,7 @@ impl Verified {
         runs
     }
 
-    /// The bytes of some nodes that follow each other, in the variable's flattened array.
+    /// The bytes of consecutive nodes, in the variable's flattened array.
     fn bytes_of(&self, var: VarId, run: &[TilePlan<'_>]) -> Range<u64> {
         let v = &self.layout().variables[var.index()];
         let node_len = self.tree.place(var).node_len;

@@ -13,9 +13,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Length of a hash in bytes.
 const HASH_LEN: u64 = 32;
-/// Bytes of a tree file up to which it is read as a whole: the tree of 2 GiB of values has 1 MiB.
+/// A tree file of at most this many bytes is read as a whole: the tree of 2 GiB of values has 1 MiB.
 const AT_HAND: usize = 1 << 20;
-/// Pages that are in memory at most: 64 MiB of nodes, those of 4 TiB of values at the least.
+/// Largest number of pages in memory: 64 MiB of nodes, which cover at least 4 TiB of values.
 const MOST_PAGES: usize = 4096;
 
 /// A tree file: one level of the tree over each variable's values. It may come from anyone: its content is
@@ -168,7 +168,7 @@ impl TreeFile {
     }
 }
 
-/// A tree file that is short is read at once: a remote one costs a single round trip.
+/// Reads a short tree file as a whole: a remote one costs a single round trip.
 pub(crate) fn at_hand(source: SharedSource) -> Result<SharedSource> {
     match usize::try_from(source.len()) {
         Ok(len) if len <= AT_HAND => Ok(Arc::new(MemorySource::new(source.read_at(0, len)?))),
