@@ -1,4 +1,4 @@
-//! Packed members of a bundle: their groups, the last ones of which stay open.
+//! Packed members of a bundle, and their groups, of which the last ones stay open.
 
 use super::packed::Packed;
 use super::{Bundle, Directory};
@@ -7,14 +7,15 @@ use crate::pack::{DIRECTORY, Group, PackedMember, README, is_group_name};
 use nc3z_reader::OpenOptions;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Groups that stay open. Members that are read one after another are in one group or in the next.
+/// The number of groups that stay open. Members that are read one after another are in the same group or in
+/// the next.
 const OPEN: usize = 8;
 
 /// The groups of a bundle.
 #[derive(Default)]
 pub(super) struct Groups {
     pub(super) packed: Packed,
-    /// The last ones that were used, the newest last.
+    /// The last ones used, the newest last.
     open: Mutex<Vec<(usize, Arc<Group>)>>,
 }
 
@@ -25,7 +26,7 @@ impl Groups {
 }
 
 impl Bundle {
-    /// Takes groups out of the names of members. Without an index, the groups themselves tell what is in them.
+    /// Removes groups from the names of members. Without an index, the groups themselves list their members.
     pub(super) fn set_groups_apart(&mut self) -> Result<()> {
         let (groups, plain) = std::mem::take(&mut self.plain).into_iter().partition(|n| is_group_name(n));
         self.plain = plain;
@@ -42,7 +43,7 @@ impl Bundle {
         Ok(())
     }
 
-    /// Whether it was written as a packed bundle, in which members share what is alike in them.
+    /// Returns whether it was written as a packed bundle, in which members share equal and similar data.
     pub fn is_packed(&self) -> bool {
         self.packed
     }
@@ -60,7 +61,7 @@ impl Bundle {
         self.groups.packed.of_group(group)
     }
 
-    /// A packed member; nothing where there is none of that name.
+    /// Returns a packed member. None where no member has that name.
     ///
     /// # Errors
     /// Its group is damaged.
@@ -81,7 +82,7 @@ impl Bundle {
     /// The group with this number.
     ///
     /// # Errors
-    /// It is damaged, or not there.
+    /// It is damaged, or does not exist.
     pub fn group(&self, number: usize) -> Result<Arc<Group>> {
         let name = self.groups.packed.lines.get(number).map(|line| line.group.clone());
         let name = name.ok_or_else(|| Error::refused(format!("the bundle has no group {number}")))?;

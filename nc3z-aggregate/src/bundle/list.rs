@@ -21,7 +21,7 @@ pub(super) fn read(text: &[u8], heads: Bytes, bundle_len: u64) -> Result<Entries
         Found { names: Vec::new(), entries: HashMap::new(), lines: Vec::new(), heads, bundle_len };
     let mut reader = serde_json::Deserializer::from_slice(text);
     List(&mut found).deserialize(&mut reader).and_then(|()| reader.end()).map_err(|e| e.to_string())?;
-    // What follows the heads is the names of packed members; bundles without any have nothing there.
+    // The names of packed members follow the heads. Bundles without packed members have none.
     let names = if found.lines.is_empty() { Bytes::new() } else { found.heads };
     if let Some(line) = found.lines.iter().find(|line| !found.entries.contains_key(&line.group)) {
         return Err(format!("the group `{}` is no member", line.group));

@@ -1,21 +1,21 @@
-//! The names of packed members: which group has them, and at which place. They stay as they are stored, since a bundle may have
-//! millions; a name is found by a search through the bytes.
+//! The names of packed members, with their groups and their positions in them. They are kept as stored, since
+//! a bundle may have millions; a name is found by searching the bytes.
 
 use bytes::Bytes;
 use memchr::{memchr_iter, memmem};
 use std::ops::Range;
 
-/// Behind each name.
+/// The byte after each name.
 const END: u8 = 0;
 
-/// A group's line in the index.
+/// The entry of a group in the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line {
     /// The group's name in the ZIP.
     pub(crate) group: String,
     /// Its members.
     pub(crate) members: usize,
-    /// Bytes of their names.
+    /// The length of their names in bytes.
     pub(crate) len: usize,
 }
 
@@ -23,13 +23,13 @@ pub(crate) struct Line {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Packed {
     pub(crate) lines: Vec<Line>,
-    /// Where the names of each group begin, and where the last ones end.
+    /// The offset of the names of each group, and the end of the last ones.
     begins: Vec<usize>,
     pub(crate) names: Bytes,
 }
 
 impl Packed {
-    /// Checks that each group has as many names as it says.
+    /// Checks that each group has as many names as its entry says.
     pub(crate) fn new(lines: Vec<Line>, names: Bytes) -> Result<Self, String> {
         let mut begins = vec![0];
         let mut at = 0_usize;
@@ -71,7 +71,7 @@ impl Packed {
         self.lines.is_empty()
     }
 
-    /// Group and place in it.
+    /// Returns the group and the position in it.
     pub(crate) fn find(&self, name: &str) -> Option<(usize, usize)> {
         if name.as_bytes().contains(&END) {
             return None;
@@ -83,18 +83,18 @@ impl Packed {
         Some((group, memchr_iter(END, &self.names[self.begins[group]..at]).count()))
     }
 
-    /// The names of these bytes.
+    /// Returns the names in these bytes.
     fn split(&self, bytes: Range<usize>) -> impl Iterator<Item = &str> {
         let text = std::str::from_utf8(&self.names[bytes]).unwrap_or_default();
         text.split_terminator('\0')
     }
 
-    /// The names of a group.
+    /// Returns the names of a group.
     pub(crate) fn of_group(&self, group: usize) -> impl Iterator<Item = &str> {
         self.split(self.begins[group]..self.begins[group + 1])
     }
 
-    /// All names.
+    /// Returns all names.
     pub(crate) fn all(&self) -> impl Iterator<Item = &str> {
         self.split(0..self.names.len())
     }

@@ -1,4 +1,5 @@
-//! The arrays of a classic file whose bytes are its own, in the order in which members list them: variables, paddings, the gap.
+//! The arrays of a classic file that have their own bytes, in the order in which members list them:
+//! variables, paddings, the gap.
 
 use nc3z_format::NcType;
 use nc3z_format::archive::ArrayId;
@@ -11,11 +12,11 @@ pub(super) struct Own {
     pub(super) id: ArrayId,
     /// Type of its column; bytes for padding and gap.
     pub(super) ty: NcType,
-    /// Bytes that the file has of it; at least 1.
+    /// The number of its bytes in the file; at least 1.
     pub(super) len: u64,
 }
 
-/// The arrays with bytes of their own. With the header they make up the file.
+/// Returns the arrays with bytes of their own. Together with the header they are the whole file.
 pub(super) fn of(layout: &Layout) -> Vec<Own> {
     let variables = (0..).zip(&layout.variables).filter(|(_, v)| v.owned).map(|(n, v)| Own {
         id: ArrayId::variable(n),

@@ -1,4 +1,4 @@
-//! Which members share a group: those that take less so than as archives of their own.
+//! Chooses the members of a group: those that take fewer bytes in it than as separate archives.
 
 use super::encode::{group, of_writer};
 use crate::error::Result;
@@ -8,35 +8,39 @@ use nc3z_writer::{WriterOptions, archive_to_vec};
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-/// Members of a group that are archived alone to see what it saves; if that is clear, the others are not.
+/// The number of members of a group that are archived separately to estimate the savings. If these are clear,
+/// the others are not archived.
 const SAMPLE: usize = 4;
-/// It is clear where the group takes at most so many hundredths.
+/// The savings are clear if the group takes at most this percentage of the separate archives.
 const CLEARLY: u64 = 85;
-/// What a member of the ZIP costs beside its bytes and twice its name: two headers, its line in the index.
+/// The cost of a member of the ZIP, besides its bytes and twice its name: two headers, and its line in the
+/// index.
 const MEMBER_COST: u64 = 76 + 24;
-/// Where not all gain, those are tried that are no longer than one part in so many of the longest: headers and names are most of them.
+/// If not all members save bytes, those are tried whose length is at most 1 / SHORTER of the longest: they
+/// consist mainly of headers and names.
 const SHORTER: usize = 4;
 
-/// A file that is to be packed.
+/// A file to pack.
 pub(super) struct Member {
     pub(super) name: String,
     pub(super) bytes: Bytes,
-    /// Name and bytes of its archive, where that is what was given.
+    /// Name and bytes of its archive, if an archive was given.
     pub(super) archive: Option<(String, Vec<u8>)>,
 }
 
-/// What became of some files.
+/// The result of packing files.
 #[derive(Default)]
 pub(super) struct Made {
     /// A group, and the names of its members.
     pub(super) group: Option<(Vec<u8>, Vec<String>)>,
-    /// Archives by name.
+    /// Separate archives by name.
     pub(super) alone: Vec<(String, Vec<u8>)>,
 }
 
-/// Makes a group of these files, of some of them, or of none, whichever takes least.
+/// Makes a group of these files, of some of them, or of none, whichever takes the fewest bytes.
 pub(super) fn make(members: &[Member], options: &WriterOptions) -> Result<Made> {
-    // Each member is compared with its file when the group is made; a digest of the group says nothing of it.
+    // Each member is compared with its file when the group is made. A digest of the group itself is not
+    // needed.
     let own = options.clone().with_content_digests(false).with_verify(false);
     let own_archives: Vec<OnceCell<(String, Vec<u8>)>> = vec![OnceCell::new(); members.len()];
     let alone = |n: usize| -> Result<&(String, Vec<u8>)> {
@@ -89,7 +93,7 @@ fn made(members: &[Member], packed: Vec<u8>, chosen: &[usize]) -> Made {
     Made { group: Some((packed, names)), alone: Vec::new() }
 }
 
-/// The archive of a file by itself, and its name.
+/// Returns the separate archive of a file, and its name.
 fn alone(member: &Member, options: &WriterOptions) -> Result<(String, Vec<u8>)> {
     if let Some(archive) = &member.archive {
         return Ok(archive.clone());
@@ -99,12 +103,13 @@ fn alone(member: &Member, options: &WriterOptions) -> Result<(String, Vec<u8>)> 
     Ok((format!("{}.nc3z", member.name), archive))
 }
 
-/// Bytes of the bundle for an archive.
+/// Returns the number of bytes that an archive adds to the bundle.
 fn cost((name, archive): &(String, Vec<u8>)) -> u64 {
     archive.len() as u64 + 2 * name.len() as u64 + MEMBER_COST
 }
 
-/// Whether a group of `taken` bytes is far below what its members take alone, by a sample of them.
+/// Returns whether a group of `taken` bytes is clearly smaller than the separate archives of its members, by
+/// a sample of them.
 fn is_clear<'a>(
     members: &[Member],
     taken: u64,

@@ -1,4 +1,5 @@
-//! Columns: the arrays of all members of a group by name, one after another, equal ones once, as one classic file.
+//! Columns: the arrays with the same name of all members of a group, one after another, equal ones only once,
+//! as one classic file.
 
 use super::arrays;
 use super::listing::Place;
@@ -10,12 +11,14 @@ use nc3z_format::classic::{Attribute, DimId, Dimension, Header, NumRecs, VarId, 
 use nc3z_reader::ClassicFile;
 use std::collections::HashMap;
 
-/// Arrays longer than this are compared with others of their name; a place of their own takes a shorter one less than a step back.
+/// Arrays longer than this are compared with others of the same name. For a shorter one, a copy takes less
+/// than a reference.
 const EQUAL_LEN: usize = 64;
-/// Columns shorter than this share one of their type: a variable takes some 70 bytes of an archive.
+/// Columns shorter than this are joined with others of their type: a variable takes about 70 bytes of an
+/// archive.
 const SHORT_LEN: usize = 1024;
-/// Arrays of one name and different inner lengths have a column for each of them where that has this many bytes. Rows of one length are
-/// predicted from each other.
+/// Arrays with the same name and different inner lengths have a column for each shape that has this many
+/// bytes. Rows of the same length can be predicted from each other.
 const SHAPE_LEN: usize = 8192;
 
 /// Arrays of one name and type.
@@ -27,20 +30,20 @@ struct Name {
     known: HashMap<Vec<u8>, usize>,
 }
 
-/// The bytes of one array, or of several that are equal.
+/// The bytes of one array, or of several equal ones.
 struct Piece {
-    /// Lengths of all dimensions but the first, leading ones of 1 left out.
+    /// Lengths of all dimensions but the first, without leading ones of length 1.
     inner: Vec<u64>,
     bytes: Vec<u8>,
     place: Place,
 }
 
-/// What becomes the arrays of a group.
+/// Collects the arrays of a group.
 #[derive(Default)]
 pub(super) struct Columns {
     names: Vec<Name>,
     numbers: HashMap<(Vec<u8>, NcType), usize>,
-    /// The names in the order of the columns: as in the headers, new ones behind those that they follow there.
+    /// The names in the order of the columns: as in the headers; new names follow their predecessors there.
     order: Vec<usize>,
     /// For each member, the name and piece of each array.
     members: Vec<Vec<(usize, usize)>>,
@@ -63,7 +66,7 @@ impl Columns {
         Ok(())
     }
 
-    /// The number of a name; a new one comes behind `last`.
+    /// Returns the number of a name. A new one is inserted after `last`.
     fn number(&mut self, name: Vec<u8>, ty: NcType, last: Option<usize>) -> usize {
         if let Some(&number) = self.numbers.get(&(name.clone(), ty)) {
             return number;
@@ -76,7 +79,7 @@ impl Columns {
         number
     }
 
-    /// Gives each array its column, and the places of each member's arrays.
+    /// Assigns each array to a column, and returns the places of each member's arrays.
     pub(super) fn arranged(mut self) -> Arranged {
         let columns = self.columns();
         for (column, (_, _, pieces)) in (OWN_COLUMNS..).zip(&columns) {
@@ -102,7 +105,7 @@ impl Columns {
 
     /// Name, inner lengths and pieces of each column.
     fn columns(&self) -> Vec<(Vec<u8>, Vec<u64>, Vec<(usize, usize)>)> {
-        // Columns of the same inner lengths stand together: a reference reaches sixteen arrays back.
+        // Columns of the same inner lengths are neighbours: a reference reaches sixteen arrays back.
         let mut shapes: Vec<(Option<Vec<u64>>, Vec<(Vec<u8>, Vec<(usize, usize)>)>)> = Vec::new();
         let mut short: Vec<(NcType, Vec<(usize, usize)>)> = Vec::new();
         for &number in &self.order {
@@ -136,7 +139,7 @@ impl Columns {
 }
 
 impl Name {
-    /// The number of a piece of these bytes.
+    /// Returns the number of a piece with these bytes.
     fn piece(&mut self, inner: Vec<u64>, bytes: Vec<u8>) -> usize {
         let number = self.pieces.len();
         if bytes.len() > EQUAL_LEN {
@@ -149,7 +152,7 @@ impl Name {
         number
     }
 
-    /// Pieces by their inner lengths; those of which there is little are one column without any.
+    /// Groups pieces by their inner lengths. Those with few bytes become one column without inner lengths.
     fn by_shape(&self, number: usize) -> Vec<(Option<Vec<u64>>, Vec<(usize, usize)>)> {
         let mut shapes: Vec<(&[u64], usize, Vec<(usize, usize)>)> = Vec::new();
         for (n, piece) in self.pieces.iter().enumerate() {
@@ -200,7 +203,7 @@ struct Column {
     bytes: Vec<u8>,
 }
 
-/// Columns, and where the arrays of members are in them.
+/// Columns, and the places of the members' arrays in them.
 pub(super) struct Arranged {
     /// For each member, in the order in which they were added.
     pub(super) places: Vec<Vec<Place>>,
@@ -233,7 +236,7 @@ impl Arranged {
         let mut names: HashMap<Vec<u8>, u32> = HashMap::new();
         for column in &columns {
             let elements = (column.bytes.len() / column.ty.size()) as u64;
-            // Of a file that was cut short, the last row is not whole.
+            // In a truncated file the last row is incomplete.
             let row = column.inner.iter().try_fold(1_u64, |all, n| all.checked_mul(*n));
             let row = row.filter(|row| *row > 0 && elements.is_multiple_of(*row));
             let shape: Vec<u64> = match row {
@@ -267,7 +270,7 @@ impl Arranged {
     }
 }
 
-/// The name, with a number behind it where it is taken.
+/// Returns the name, with a number appended if it is taken.
 fn unique(name: &[u8], taken: &mut HashMap<Vec<u8>, u32>) -> Vec<u8> {
     let mut found = name.to_vec();
     while taken.contains_key(&found) {

@@ -1,4 +1,4 @@
-//! Makes a group out of files that fit in memory, and proves that each comes back.
+//! Makes a group of files that fit in memory, and verifies that each can be restored.
 
 use super::choose::Member;
 use super::columns::Columns;
@@ -13,8 +13,8 @@ use nc3z_writer::{WriterOptions, archive_to_vec};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
-/// Headers are packed in frames of about this length: the first element of a member needs its frame. A mebibyte of headers of one kind is
-/// decompressed in about a millisecond.
+/// The approximate length of the frames in which headers are compressed. Reading the first element of a
+/// member needs its frame. A mebibyte of similar headers is decompressed in about a millisecond.
 const FRAME_LEN: usize = 512 << 10;
 /// Headers longer than this are not packed.
 pub(super) const MAX_HEADER: u64 = 1 << 20;
@@ -49,7 +49,7 @@ pub(super) fn group(files: &[&Member], options: &WriterOptions) -> Result<Vec<u8
     Ok(archive)
 }
 
-/// Compresses the headers that have been gathered.
+/// Compresses the collected headers.
 fn close(frame: &mut Vec<u8>, heads: &mut Vec<u8>, list: &mut Listing) -> Result<()> {
     if frame.is_empty() {
         return Ok(());
@@ -62,7 +62,7 @@ fn close(frame: &mut Vec<u8>, heads: &mut Vec<u8>, list: &mut Listing) -> Result
     Ok(())
 }
 
-/// Reads each member back from the archive and compares its digest.
+/// Reads each member from the archive and compares its digest.
 fn prove(archive: &[u8], list: &Listing) -> Result<()> {
     let source = Arc::new(MemorySource::new(archive.to_vec()));
     let group = Arc::new(Group::open(source, &OpenOptions::default())?);
@@ -78,7 +78,7 @@ fn prove(archive: &[u8], list: &Listing) -> Result<()> {
     Ok(())
 }
 
-/// An error of the writer; an interruption stays one.
+/// Converts an error of the writer. An interruption stays an interruption.
 pub(super) fn of_writer(e: nc3z_writer::Error) -> Error {
     if e.is_interrupted() {
         return nc3z_reader::Error::interrupted().into();

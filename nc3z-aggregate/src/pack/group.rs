@@ -1,4 +1,4 @@
-//! Reads a group: which members it has, and the bytes of each.
+//! Reads a group: its members, and the bytes of each.
 
 use super::arrays::{self, Own};
 use super::listing::{self, Frame, Listed, Place};
@@ -15,9 +15,9 @@ use std::fmt::Display;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// Bytes of a list of members at most, as it is stored and decompressed.
+/// The maximal length of a list of members in bytes, both stored and decompressed.
 const MAX_LIST: u64 = 64 << 20;
-/// Bytes of a frame of headers at most, decompressed: a header of a megabyte, and what is beside it.
+/// The maximal decompressed length of a frame of headers in bytes: a header of a mebibyte, and others.
 pub(super) const MAX_FRAME: u64 = 4 << 20;
 
 /// An open group.
@@ -25,19 +25,19 @@ pub struct Group {
     archive: Archive,
     frames: Vec<HeldFrame>,
     members: Vec<Listed>,
-    /// Where the header of each member begins in its frame.
+    /// The offset of each member's header in its frame.
     headers: Vec<u64>,
 }
 
 /// A frame of headers, decompressed when one of them is needed.
 struct HeldFrame {
     frame: Frame,
-    /// Where it lies in the column of headers.
+    /// Its offset in the column of headers.
     at: u64,
     decoded: OnceLock<Bytes>,
 }
 
-/// Whether a member of a ZIP is a group, by its name.
+/// Returns whether a member of a ZIP is a group, by its name.
 pub(crate) fn is_group_name(name: &str) -> bool {
     name.starts_with(DIRECTORY)
 }
@@ -52,10 +52,10 @@ fn corrupt(
 }
 
 impl Group {
-    /// Opens a group, an archive, and reads its list.
+    /// Opens a group, which is an archive, and reads its list.
     ///
     /// # Errors
-    /// It is no archive, or none of a group; its list is damaged or was forged.
+    /// It is not an archive, or not that of a group, or its list is damaged or forged.
     pub fn open(source: SharedSource, options: &OpenOptions) -> Result<Self> {
         let archive = Archive::from_source(source, options)?;
         let mark = archive.header().attribute(MARK.0.as_bytes()).map(|a| a.values.clone());
@@ -103,15 +103,15 @@ impl Group {
         self.members.iter().map(|m| m.name.as_str())
     }
 
-    /// The archive that holds all.
+    /// The archive that contains all members.
     pub fn archive(&self) -> &Archive {
         &self.archive
     }
 
-    /// The bytes of the member with this number; nothing where there is none.
+    /// Returns the bytes of the member with this number. None where there is no such member.
     ///
     /// # Errors
-    /// Its header cannot be read; what it refers to is not there, or of another type.
+    /// Its header cannot be read, or its arrays are missing or have another type.
     pub fn member(self: &Arc<Self>, number: usize) -> Result<Option<PackedMember>> {
         let Some(listed) = self.members.get(number) else { return Ok(None) };
         let header = self.header(number)?;
@@ -136,7 +136,7 @@ impl Group {
         Ok(Some(PackedMember { group: Arc::clone(self), number, header, layout, own }))
     }
 
-    /// An array lies in a column of its type.
+    /// Checks that an array is inside a column of its type.
     fn check(&self, name: &str, own: &Own, place: Place) -> Result<()> {
         let what = || format!("{} of `{name}`", own.id);
         let columns = self.archive.header().variables.len();
@@ -166,7 +166,7 @@ impl Group {
         Ok(())
     }
 
-    /// The header of a member.
+    /// Returns the header of a member.
     fn header(&self, number: usize) -> Result<Bytes> {
         let listed = &self.members[number];
         let held = &self.frames[listed.frame];
@@ -189,7 +189,7 @@ impl Group {
     }
 }
 
-/// Bytes of a column of the group's own.
+/// Returns the length of a column of the group itself in bytes.
 fn own_column(archive: &Archive, number: u32, name: &str) -> Result<u64> {
     let variable = archive.header().variables.get(number as usize);
     let found = variable.filter(|v| v.name == name.as_bytes());
@@ -219,12 +219,12 @@ impl PackedMember {
         &self.listed().name
     }
 
-    /// SHA-256 of the file, as it was when it was packed.
+    /// SHA-256 of the file when it was packed.
     pub fn sha256(&self) -> [u8; 32] {
         self.listed().sha256
     }
 
-    /// Bytes of an array of its own.
+    /// Reads bytes of one of its own arrays.
     fn read_array(&self, id: ArrayId, first: u64, out: &mut [u8]) -> ReadResult<()> {
         let n = self.own.iter().position(|own| own.id == id);
         let n = n.ok_or_else(|| FormatError::invalid(format!("`{}` has no {id}", self.name())))?;
@@ -234,7 +234,8 @@ impl PackedMember {
         self.group.archive.read_array_bytes(ArrayId::variable(column), at, out)
     }
 
-    /// Array, place in it, and how many bytes of it follow in the file from `offset` on; nothing in the header.
+    /// Returns the array, the offset in it, and the number of its bytes that follow in the file from `offset`
+    /// on. None inside the header.
     fn run(&self, offset: u64) -> Option<(ArrayId, u64, u64)> {
         let segment = self.layout.segment_at(offset)?;
         let left = segment.end() - offset;
@@ -255,7 +256,7 @@ impl PackedMember {
                         (ArrayId::padding(slot.variable.0), slot.padded_len - slot.slot_len, within)
                     }
                 };
-                // Records of a lone variable touch.
+                // The records of a single record variable have no padding.
                 let touch = records.slots.len() == 1 && slot.padded_len == slot.slot_len;
                 let run = if touch { left } else { (unit - within).min(left) };
                 Some((id, place.record * unit + within, run))
@@ -263,7 +264,7 @@ impl PackedMember {
         }
     }
 
-    /// Members whose arrays share a byte of this range of a column: those that its loss hurts.
+    /// Returns whether an array of the member shares a byte with this range of a column.
     fn touches(&self, column: u32, bytes: &Range<u64>) -> bool {
         touches(&self.own, self.listed(), column, bytes)
     }
@@ -277,8 +278,8 @@ fn touches(own: &[Own], listed: &Listed, column: u32, bytes: &Range<u64>) -> boo
 }
 
 impl Group {
-    /// Names of the members that a lost tile of the group hurts: those whose arrays share a byte with it. Of the list and of the
-    /// headers it is all of them.
+    /// Returns the names of the members that a lost tile of the group affects: those with an array in the
+    /// tile. For the list and the headers, these are all members.
     ///
     /// # Errors
     /// Headers that cannot be read.
@@ -321,7 +322,7 @@ impl ByteSource for PackedMember {
                 self.read_array(id, first, &mut rest[..len])?;
                 len
             } else {
-                // The header is the first segment, and what is no header has a run.
+                // The header is the first segment; all other bytes belong to a run.
                 let from = usize::try_from(at).unwrap_or(usize::MAX).min(self.header.len());
                 let len = take((self.header.len() - from) as u64).max(1);
                 let bytes = self.header.get(from..from + len);
@@ -339,7 +340,7 @@ impl ByteSource for PackedMember {
         range.end <= self.header.len() as u64
     }
 
-    /// The header alone, which is all that opening needs: bytes behind it would have to be decoded.
+    /// Returns only the header, which suffices for opening: further bytes would have to be decoded.
     fn ends(&self, _: u64, _: u64) -> ReadResult<(Bytes, Bytes)> {
         Ok((self.header.clone(), Bytes::new()))
     }

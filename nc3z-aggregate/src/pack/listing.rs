@@ -1,10 +1,11 @@
-//! The list of a group's members: what each is made of. `spec/bundle.md`, "The list of members", has its bytes.
+//! The list of a group's members: their arrays and headers. For its bytes see `spec/bundle.md`, "The list of
+//! members".
 
 use std::collections::HashMap;
 
 /// Version of the list.
 const VERSION: u8 = 1;
-/// Members of a group at most.
+/// The maximal number of members of a group.
 pub(super) const MAX_MEMBERS: usize = 65_536;
 /// Bytes of a SHA-256.
 const DIGEST_LEN: usize = 32;
@@ -49,8 +50,8 @@ pub(super) struct Listing {
     pub(super) members: Vec<Listed>,
 }
 
-/// The bytes of the list, before compression. Fields of one kind stand together, and places are differences to the last one of the same
-/// column: in a row of files of one kind they are the same for each file.
+/// Returns the bytes of the list, before compression. Fields of one kind are stored together, and places are
+/// differences to the previous one of the same column. For consecutive files of one kind these are equal.
 pub(super) fn encode(list: &Listing) -> Vec<u8> {
     let mut out = vec![VERSION];
     put(&mut out, list.frames.len() as u64);
@@ -89,13 +90,13 @@ pub(super) fn encode(list: &Listing) -> Vec<u8> {
 struct Last(HashMap<u32, u64>);
 
 impl Last {
-    /// The way to `first`, which becomes the last. Both are below 2^62.
+    /// Returns the difference from the last place to `first`, which becomes the last. Both are below 2^62.
     fn step(&mut self, column: u32, first: u64) -> i64 {
         let last = self.0.insert(column, first).unwrap_or(0);
         first.wrapping_sub(last).cast_signed()
     }
 
-    /// The place after that way.
+    /// Returns the place after this difference.
     fn after(&mut self, column: u32, step: i64) -> Option<u64> {
         let last = self.0.entry(column).or_insert(0);
         *last = last.checked_add_signed(step)?;
@@ -103,7 +104,7 @@ impl Last {
     }
 }
 
-/// Reads a list; words say what is wrong.
+/// Parses a list. The error describes the defect.
 pub(super) fn decode(bytes: &[u8]) -> Result<Listing, String> {
     let mut c = Cursor(bytes);
     match c.take(1, "the version")?[0] {
@@ -141,7 +142,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Listing, String> {
     }
     let mut last = Last::default();
     for (m, &count) in list.members.iter_mut().zip(&counts) {
-        // Each takes two bytes at least: no list earns more than it has.
+        // Each takes at least two bytes: the list cannot have more than its length allows.
         c.holds(count.saturating_mul(2), "arrays")?;
         m.places.reserve_exact(count);
         let mut column = 0_i64;

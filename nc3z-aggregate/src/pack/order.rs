@@ -1,18 +1,20 @@
-//! Which members go into one group: like with like, in the order given where they are.
+//! Chooses the members of each group: files of the same kind, in the given order.
 
 use nc3z_format::classic::Header;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Bytes of the files of one group. Measured on 624 Argo profiles of 22 KB (13.7 MB): groups of 1 MB take 237,791 bytes without headers,
-/// of 4 MiB 254,164, all in one 290,664. The writer looks at all arrays of a file together up to 4 MiB; each group costs a head, which
-/// small ones have too many of where the bundle is large.
+/// The length of the files of one group in bytes. Measured on 624 Argo profiles of 22 KB (13.7 MB): groups of
+/// 1 MB take 237,791 bytes without headers, of 4 MiB 254,164, all in one 290,664. The writer compares all
+/// arrays of a file with each other up to 4 MiB. Each group costs a head, so that many small groups are
+/// expensive in a large bundle.
 const GROUP_LEN: u64 = 2 << 20;
-/// Files of one group at most: opening one reads the list of all.
+/// The maximal number of files of one group: opening it reads the list of all.
 const GROUP_MEMBERS: usize = 512;
 
-/// What files of one kind have in common: names, types and dimensions of their variables.
+/// Returns a digest of the properties that files of one kind share: names, types and dimensions of their
+/// variables.
 pub(super) fn kind(header: &Header) -> [u8; 32] {
     let mut hash = Sha256::new();
     let mut word = |bytes: &[u8]| {
@@ -29,7 +31,7 @@ pub(super) fn kind(header: &Header) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// The members by kind, kinds in the order in which they come first.
+/// Returns the members sorted by kind. Kinds are in the order of their first members.
 pub(super) fn alike(kinds: &[[u8; 32]]) -> Vec<usize> {
     let mut ranks = HashMap::new();
     for kind in kinds {
@@ -41,7 +43,7 @@ pub(super) fn alike(kinds: &[[u8; 32]]) -> Vec<usize> {
     order
 }
 
-/// Cuts a row of files of these lengths into groups of about equal length.
+/// Divides files of these lengths into groups of about equal length.
 pub(super) fn groups(lens: &[u64]) -> Vec<Range<usize>> {
     let total: u64 = lens.iter().sum();
     let count = total.div_ceil(GROUP_LEN).max(1);
@@ -50,7 +52,7 @@ pub(super) fn groups(lens: &[u64]) -> Vec<Range<usize>> {
     let mut bytes = 0;
     for (n, &len) in lens.iter().enumerate() {
         match out.last_mut() {
-            // Half of a file too many is as near as half of one too few.
+            // A group may exceed the length by at most half of a file.
             Some(last) if bytes + len / 2 <= most && last.len() < GROUP_MEMBERS => last.end += 1,
             _ => {
                 out.push(n..n + 1);

@@ -1,4 +1,4 @@
-//! What is put into a packed bundle: a classic file, or the file that an archive restores.
+//! The input of a packed bundle: a classic file, or the file that an archive restores.
 
 use crate::error::Result;
 use nc3z_format::archive::constants::MAGIC;
@@ -7,11 +7,12 @@ use nc3z_reader::{Archive, OpenOptions, Result as ReadResult};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A file on its way into a packed bundle.
+/// A file to put into a packed bundle.
 pub(super) enum Input {
-    /// Its bytes are the member's.
+    /// The member has the bytes of this file.
     Plain(SharedSource),
-    /// An archive of one version that restores its original: the member is that file, and this its archive.
+    /// An archive of one version that restores its original. The member is that original, and this is its
+    /// archive.
     Archive { original: SharedSource, archive: SharedSource },
 }
 
@@ -29,7 +30,8 @@ impl Input {
         }
         let archive = Archive::from_source(Arc::clone(&source), &OpenOptions::default());
         Ok(match archive {
-            // Rounded or lost values, older versions, an original whose digest is not known: the archive is more than its original.
+            // With rounded or lost values, older versions, or an unknown digest of the original, the archive
+            // contains more than its original.
             Ok(a) if a.trailer().required == 0 && a.trailer().generation == 1 => {
                 Input::Archive { original: Arc::new(Original(a)), archive: source }
             }
@@ -37,7 +39,7 @@ impl Input {
         })
     }
 
-    /// The bytes of the member if it is packed.
+    /// Returns the bytes of the member if it is packed.
     pub(super) fn original(&self) -> &SharedSource {
         match self {
             Input::Plain(source) => source,

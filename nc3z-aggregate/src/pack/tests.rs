@@ -1,4 +1,5 @@
-//! Packed bundles as a whole: what goes in comes out, whatever is appended, damaged, cut off or forged.
+//! Tests packed bundles as a whole: members are restored exactly, also after appending, damage, truncation or
+//! forgery.
 
 use super::group::Group;
 use super::listing::{self, Place};
@@ -139,7 +140,7 @@ fn every_file_comes_back_and_the_bundle_is_smaller() {
     assert!(bundle.check().unwrap().is_empty());
     assert!(bundle.offset("d/3.nc").unwrap_err().to_string().contains("packed"));
     assert!(bundle.member("d/99.nc").unwrap().is_none());
-    // Alone, each takes some 500 bytes.
+    // Separately, each takes about 500 bytes.
     let group = bundle.member(".nc3z/packed/000000.nc3z").unwrap().unwrap().len();
     assert!(group < 40 * 150, "{group}");
     // Any ZIP program lists what the directory has.
@@ -223,7 +224,7 @@ fn files_are_added_and_a_run_that_was_killed_loses_nothing() {
     assert_eq!((bundle.names().len(), bundle.groups().len()), (30, 2));
     tree.check(&bundle, 0..30);
     assert!(bundle.check().unwrap().is_empty());
-    // At any moment: what is new lies behind the old end, and the hint changes last.
+    // At any moment: new bytes are after the old end, and the hint changes last.
     let hint = |bytes: &mut Vec<u8>, from: &[u8]| {
         let at = before.windows(10).position(|w| w == b"nc3z-index").unwrap();
         bytes[at..at + 96].copy_from_slice(&from[at..at + 96]);
@@ -266,7 +267,7 @@ fn damage_of_a_shared_block_names_who_it_hurts() {
     let column =
         |name: &str| nc3z_format::archive::ArrayId::variable(header.variable(name.as_bytes()).unwrap().0.0);
     assert_eq!(group.hurt_by(column(HEADS), 0).unwrap().len(), 8);
-    // `lat` is one piece, which all have.
+    // `lat` is one piece, which all members share.
     let short = header.variables.iter().position(|v| v.name == b"nc3z_short_float").unwrap();
     let id = nc3z_format::archive::ArrayId::variable(u32::try_from(short).unwrap());
     assert_eq!(group.hurt_by(id, 0).unwrap().len(), 8);

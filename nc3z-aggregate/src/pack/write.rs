@@ -23,44 +23,44 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Longer files have an archive of their own: what they share with others is little against what they are.
+/// Longer files get separate archives: the data that they share with others are a small part of them.
 const SMALL_LEN: u64 = 1 << 20;
-/// Archives up to this length are made in memory.
+/// The maximal length of archives that are made in memory.
 const IN_MEMORY: u64 = 64 << 20;
-/// Bytes copied at once.
+/// The number of bytes copied at once.
 const COPY_LEN: usize = 1 << 20;
-/// Members have their heads in the index where these take one part in so many of their bytes.
+/// The index stores the heads of members if these take at most 1 / HEAD_SHARE of the members' bytes.
 const HEAD_SHARE: u64 = 400;
 /// The text of the member for people.
 const README_TEXT: &str = include_str!("readme.txt");
 
-/// How a packed bundle is made.
+/// The options for making a packed bundle.
 #[derive(Debug, Clone)]
 pub struct PackOptions {
-    /// For the archives of groups, and of members that have one of their own.
+    /// The options for the archives of groups, and for separate archives.
     pub writer: WriterOptions,
     /// A directory for archives that are too long for memory.
     pub scratch: PathBuf,
 }
 
-/// What was written.
+/// The result of writing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Packed {
-    /// Files that were added.
+    /// The number of files that were added.
     pub members: u64,
-    /// Those of them that share a group.
+    /// The number of them that are in groups.
     pub packed: u64,
-    /// Groups that were added.
+    /// The number of groups that were added.
     pub groups: u64,
-    /// Bytes of the bundle.
+    /// The length of the bundle in bytes.
     pub len: u64,
 }
 
-/// Writes a packed bundle to a file that is empty. `tell` is called with the bytes of the files that are done; where it answers no, it
-/// ends.
+/// Writes a packed bundle to an empty file. `tell` is called with the number of bytes of finished files. If
+/// it returns false, writing stops.
 ///
 /// # Errors
-/// Names that are absolute, lead outside or come twice; what cannot be archived; what the system says.
+/// Names that are absolute, lead outside or occur twice; files that cannot be archived; errors of the system.
 pub fn write_packed(
     files: &[Bundled],
     out: &mut File,
@@ -70,7 +70,7 @@ pub fn write_packed(
 ) -> Result<Packed> {
     let mut zip = Zip::new(out, path, 0, Vec::new())?;
     let readme = README_TEXT.as_bytes();
-    // The room in front of the first member is the hint's.
+    // The room before the first member is for the hint.
     zip.add(README, readme.len() as u64, HINT_LEN, &mut |put| put(readme))?;
     let (entries, names) = (vec![entry_of(&zip.filed[0], Head::default())], Names::default());
     let mut pack = Pack { zip, entries, names, options, tell, done: Packed::default() };
@@ -78,11 +78,11 @@ pub fn write_packed(
     pack.finish(path)
 }
 
-/// Adds files to a packed bundle. What is there stays where it is, and the bundle is what it was until the new end is on disk: an
-/// interrupted run leaves bytes behind the old end, which the next one removes.
+/// Adds files to a packed bundle. Existing bytes are not moved, and the old bundle is valid until the new end
+/// is on disk. An interrupted run leaves bytes after the old end, which the next run removes.
 ///
 /// # Errors
-/// As [`write_packed`]; it is no packed bundle, another program changed it, or writes to it now.
+/// As [`write_packed`]; it is not a packed bundle, or another program changed it or writes to it now.
 pub fn append_packed(
     files: &[Bundled],
     file: &mut File,
@@ -100,7 +100,7 @@ pub fn append_packed(
     let len = bundle.source().len();
     let filed = zipped::members(bundle.source(), index::NAME)?;
     let (known, names) = bundle.into_parts();
-    // In the order of the file, with the heads that the index had.
+    // In the order of the file, with the heads from the old index.
     let entries = filed.iter().map(|f| {
         let head = known.get(&f.name).map(|e| e.head.clone()).unwrap_or_default();
         entry_of(f, head)
@@ -117,9 +117,9 @@ fn entry_of(f: &Filed, head: Head) -> (String, Entry) {
     (f.name.clone(), Entry { offset: f.offset, length: f.len, crc32: f.crc32, head })
 }
 
-/// A file, by what was seen of it.
+/// A file that may be packed, with the facts about it.
 struct Candidate {
-    /// Its place in the list of files.
+    /// Its position in the list of files.
     file: usize,
     /// The name of the original.
     name: String,
@@ -156,7 +156,7 @@ impl Pack<'_> {
         let order = order::alike(&kinds);
         let lens: Vec<u64> = order.iter().map(|&n| small[n].len).collect();
         let groups = order::groups(&lens);
-        // As many groups at a time as there are threads, written in their order.
+        // As many groups at a time as there are threads; they are written in order.
         for batch in groups.chunks(rayon::current_num_threads().max(1)) {
             let read = |range: &std::ops::Range<usize>| {
                 let members = order[range.clone()].iter().map(|&n| read(&small[n], &files[small[n].file]));
@@ -175,7 +175,7 @@ impl Pack<'_> {
         Ok(())
     }
 
-    /// All names, of files and of members that are there; each may come once.
+    /// Checks all names, of files and of existing members; each may occur once.
     fn check(&self, files: &[Bundled]) -> Result<HashSet<String>> {
         let mut names: HashSet<String> = self.names.all().map(str::to_owned).collect();
         names.extend(self.entries.iter().map(|(name, _)| name.clone()));
@@ -215,12 +215,12 @@ impl Pack<'_> {
         Ok(())
     }
 
-    /// Notes the member that was written last.
+    /// Adds the member that was written last to the index.
     fn filed(&mut self, head: Head) {
         self.entries.extend(self.zip.filed.last().map(|f| entry_of(f, head)));
     }
 
-    /// A file with an archive of its own; as it is where it is no classic file.
+    /// Writes a file as a separate archive, or unchanged if it is not a classic file.
     fn put_alone(&mut self, file: &Bundled) -> Result<()> {
         let input = Input::open(&file.path)?;
         let plain = match &input {
@@ -254,7 +254,7 @@ impl Pack<'_> {
         put
     }
 
-    /// Copies a source, of which `told` bytes are to be told.
+    /// Copies a source, and reports `told` bytes of progress.
     fn put_source(&mut self, name: &str, source: &SharedSource, told: u64) -> Result<()> {
         let len = source.len();
         self.zip.add(name, len, 0, &mut |put| {
@@ -274,7 +274,7 @@ impl Pack<'_> {
         self.tell(told)
     }
 
-    /// Writes index, directory and end; then what points to them.
+    /// Writes index, directory and end, and then the pointers to them.
     fn finish(mut self, path: &Path) -> Result<Packed> {
         let bytes = index::encode(&self.entries, &self.names)?;
         self.zip.add(index::NAME, bytes.len() as u64, 0, &mut |put| put(&bytes))?;
@@ -289,7 +289,7 @@ impl Pack<'_> {
     }
 }
 
-/// Looks at a file; nothing where it is to have an archive of its own. The name of an archive's original is taken, too.
+/// Examines a file. None if it gets a separate archive. The name of an archive's original is also reserved.
 fn candidate(n: usize, file: &Bundled, names: &mut HashSet<String>) -> Result<Option<Candidate>> {
     let input = Input::open(&file.path)?;
     let source = input.original();
@@ -312,7 +312,7 @@ fn candidate(n: usize, file: &Bundled, names: &mut HashSet<String>) -> Result<Op
     })
 }
 
-/// The bytes of a file, which are those that were looked at.
+/// Returns the bytes of a file, which must be the same as when it was examined.
 fn read(candidate: &Candidate, file: &Bundled) -> Result<Member> {
     let input = Input::open(&file.path)?;
     let source = input.original();

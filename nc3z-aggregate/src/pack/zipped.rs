@@ -1,4 +1,5 @@
-//! Writes a ZIP without compression whose old end stays where it is: what is appended goes behind it, with a directory of all.
+//! Writes a ZIP without compression whose old end is kept: new members are appended after it, followed by a
+//! directory of all members.
 
 use crate::error::{Error, Result};
 use nc3z_reader::source::SharedSource;
@@ -7,18 +8,18 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 use zip::ZipArchive;
 
-/// Lengths and offsets from this on stand in the long form.
+/// Lengths and offsets from this value on are stored in the long form.
 const LARGE: u64 = u32::MAX as u64 - (1 << 20);
 /// Members from this number on need the long form of the end.
 const MANY: usize = 0xffff;
-/// 1980-01-01, 00:00: the same files give the same bytes.
+/// 1980-01-01, 00:00, so that the same files give the same bytes.
 const DATE: u16 = 0x21;
 /// Names are UTF-8.
 const UTF8: u16 = 1 << 11;
-/// Made on Unix, to version 4.5; a regular file that all may read.
+/// Made on Unix, version 4.5; a regular file that all users may read.
 const MADE_BY: u16 = 3 << 8 | 45;
 const MODE: u32 = 0o10_0644 << 16;
-/// The field that fills an extra field up.
+/// The field that pads an extra field.
 const FILLER: u16 = 0xa11e;
 
 /// A member of the ZIP.
@@ -26,13 +27,13 @@ const FILLER: u16 = 0xa11e;
 pub(super) struct Filed {
     pub(super) name: String,
     header: u64,
-    /// Where its bytes begin.
+    /// The offset of its bytes.
     pub(super) offset: u64,
     pub(super) len: u64,
     pub(super) crc32: u32,
 }
 
-/// A ZIP on its way to a file.
+/// A ZIP that is being written.
 pub(super) struct Zip<'f> {
     out: &'f mut File,
     path: &'f Path,
@@ -41,7 +42,7 @@ pub(super) struct Zip<'f> {
 }
 
 impl<'f> Zip<'f> {
-    /// Goes on at byte `at`, behind what is there; `filed` are members from before.
+    /// Continues at byte `at`, after the existing bytes; `filed` are the existing members.
     pub(super) fn new(out: &'f mut File, path: &'f Path, at: u64, filed: Vec<Filed>) -> Result<Self> {
         out.seek(SeekFrom::Start(at)).map_err(|e| Error::io(path, e))?;
         Ok(Zip { out, path, at, filed })
@@ -53,7 +54,8 @@ impl<'f> Zip<'f> {
         Ok(())
     }
 
-    /// Adds a member of `len` bytes, which `content` gives piece by piece; there are `room` free bytes in front of them.
+    /// Adds a member of `len` bytes, which `content` returns piece by piece, with `room` free bytes before
+    /// them.
     pub(super) fn add(
         &mut self,
         name: &str,
@@ -63,7 +65,7 @@ impl<'f> Zip<'f> {
     ) -> Result<()> {
         let header = self.at;
         let size = local(name, len, 0, room).len() as u64;
-        // The checksum comes last: the header is written over once it is known.
+        // The checksum is known last: the header is then overwritten.
         let placeholder = local(name, len, 0, room);
         self.write(&placeholder)?;
         let mut crc = crc32fast::Hasher::new();
@@ -122,18 +124,18 @@ impl<'f> Zip<'f> {
         Ok((self.out, at))
     }
 
-    /// What has been written survives from here on.
+    /// Makes sure that everything written so far is on disk.
     pub(super) fn sync(&self) -> Result<()> {
         sync(self.out, self.path)
     }
 }
 
-/// All ones where it does not fit.
+/// Returns all ones if the number does not fit.
 fn short(n: u64) -> u32 {
     if n >= LARGE { u32::MAX } else { u32::try_from(n).unwrap_or(u32::MAX) }
 }
 
-/// What stands in front of a member's bytes.
+/// Returns the local header before a member's bytes.
 fn local(name: &str, len: u64, crc32: u32, room: usize) -> Vec<u8> {
     let mut extra = Vec::new();
     if len >= LARGE {
@@ -160,7 +162,7 @@ fn local(name: &str, len: u64, crc32: u32, room: usize) -> Vec<u8> {
     out
 }
 
-/// The entry of the directory.
+/// Writes the directory entry of a member.
 fn central(f: &Filed, out: &mut Vec<u8>) {
     let mut long = Vec::new();
     if f.len >= LARGE {
@@ -191,7 +193,7 @@ fn central(f: &Filed, out: &mut Vec<u8>) {
     }
 }
 
-/// The members of a ZIP by its directory, without the one called `but`.
+/// Returns the members of a ZIP by its directory, without the one called `but`.
 pub(super) fn members(source: &SharedSource, but: &str) -> Result<Vec<Filed>> {
     let wrong = |e: zip::result::ZipError| Error::refused(format!("the directory of the bundle: {e}"));
     let mut archive: ZipArchive<_> = crate::bundle::zip_of(source).map_err(wrong)?;
@@ -215,7 +217,7 @@ pub(super) fn members(source: &SharedSource, but: &str) -> Result<Vec<Filed>> {
     Ok(out)
 }
 
-/// What the file has survives from here on.
+/// Makes sure that the content of the file is on disk.
 pub(super) fn sync(file: &File, path: &Path) -> Result<()> {
     file.sync_all().map_err(|e| Error::io(path, e))
 }

@@ -1,4 +1,4 @@
-//! `nc3z unbundle`, and `nc3z restore` of bundles: each member as a file of its own.
+//! `nc3z unbundle`, and `nc3z restore` of bundles: write each member to a separate file.
 
 use super::{member, url};
 use crate::args::{OpenArgs, RestoreArgs, UnbundleArgs};
@@ -18,10 +18,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes copied at once.
+/// The number of bytes copied at once.
 const COPY_LEN: u64 = 4 << 20;
 
-/// What members become.
+/// The form in which members are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Become {
     Originals,
@@ -44,7 +44,7 @@ pub(crate) fn restore(path: &Path, args: &RestoreArgs) -> Result<Exit> {
     super::with_threads(args.threads, || all(path, output, &args.open, args.force, Become::Originals))?
 }
 
-/// Whether a path names a bundle as a whole.
+/// Returns whether a path is that of a bundle as a whole.
 pub(crate) fn is_bundle(path: &Path) -> bool {
     if url::of(path).is_some() {
         return member::of(path).is_none() && path.extension().is_some_and(|e| e == "zip" || e == "tar");
@@ -52,7 +52,7 @@ pub(crate) fn is_bundle(path: &Path) -> bool {
     path.is_file() && source::open(path, false).is_ok_and(|s| Bundle::is_bundle(&s).unwrap_or(false))
 }
 
-/// Writes each member; goes on after one that cannot be read.
+/// Writes each member. Continues after one that cannot be read.
 fn all(path: &Path, output: &Path, open: &OpenArgs, force: bool, to: Become) -> Result<Exit> {
     let bundle = member::open(path, open)?;
     if output.exists() && !output.is_dir() {
@@ -119,7 +119,7 @@ fn one(bundle: &Bundle, name: &str, output: &Path, force: bool, to: Become) -> R
     copy(&source, &parented(output.join(name_inside))?, force)
 }
 
-/// Writes the file that a packed member was, and compares its digest.
+/// Writes the original file of a packed member, and compares its digest.
 pub(crate) fn write_packed(packed: &PackedMember, target: &Path, force: bool) -> Result<()> {
     let mut hash = Sha256::new();
     let target = parented(target.to_owned())?;
@@ -135,7 +135,7 @@ pub(crate) fn write_packed(packed: &PackedMember, target: &Path, force: bool) ->
     Ok(())
 }
 
-/// Whether a packed member has the bytes that were packed.
+/// Checks that a packed member has the bytes that were packed.
 pub(crate) fn check_packed(packed: &PackedMember) -> Result<()> {
     let mut hash = Sha256::new();
     pieces(packed, &mut |bytes| {
@@ -168,7 +168,7 @@ fn copy(source: &SharedSource, target: &Path, force: bool) -> Result<()> {
     Ok(())
 }
 
-/// The path, whose directories there are then.
+/// Returns the path, after creating its directories.
 fn parented(path: PathBuf) -> Result<PathBuf> {
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent).with_context(|| format!("create `{}`", parent.display()))?;
