@@ -214,8 +214,8 @@ Exit codes of --check: 0 all match, 1 some do not, 3 corrupt archive.")]
   nc3z cite --format datacite --doi 10.5281/zenodo.1 tas.nc.nc3z  a record of the dataset
 
 A slice has the attributes of the file, the named variables, and related variables. If a slice is scattered over an array, the \
-proof also contains the values around each of the slice's values, 4 KiB each and at most 64 MiB; --widen includes these in the \
-slice. docs/citing.md describes how to publish a root.")]
+proof also contains the values around each of the slice's values, 4 KiB each and at most 64 MiB in total; --widen includes these \
+in the slice. docs/citing.md describes how to publish a root.")]
     Cite(Later<CiteArgs>),
     /// Check that a slice is a part of the dataset with a root.
     #[command(after_help = "Examples:
