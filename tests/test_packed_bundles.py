@@ -183,6 +183,49 @@ class Packed(Aggregation):
         told = self.ok(nc3z("parity", "info", self.dir / ".nc3z/packed/000000.nc3z")).stdout
         self.assertIn(b"parity", told)
 
+    def test_a_tree_becomes_several_bundles(self):
+        tree = self.dir / "tree"
+        for d in "abc":
+            (tree / d).mkdir(parents=True)
+            for n in range(4):
+                profile(tree / d / f"p{n}.nc", n)
+        size = sum(p.stat().st_size for p in (tree / "a").iterdir())
+        self.ok(nc3z("bundle", tree, "-o", self.dir / "set.zip", "--pack", "--target-size", f"{size + size // 2}B"))
+        out = self.dir / "out"
+        for n in range(3):
+            bundle = self.dir / f"set-{n:03}.zip"
+            listed = json.loads(self.ok(nc3z("list", "--json", bundle)).stdout)
+            self.assertEqual(len(listed if isinstance(listed, list) else listed["files"]), 4)
+            self.ok(nc3z("restore", "-r", bundle, "-o", out))
+        self.assertFalse((self.dir / "set-003.zip").exists())
+        self.same(tree, out)
+
+    def test_files_are_taken_in_the_order_of_a_list(self):
+        tree = self.tree(6)
+        names = [str(p.relative_to(self.dir)) for p in sorted(tree.rglob("*.nc"), reverse=True)]
+        (self.dir / "list").write_text("\n".join(names) + "\n")
+        self.ok(nc3z("bundle", "--files-from", "list", "-o", "set.zip", cwd=self.dir))
+        with zipfile.ZipFile(self.dir / "set.zip") as inside:
+            self.assertEqual(inside.namelist()[:-1], names)
+
+    def test_files_on_tape_are_recalled_only_if_that_is_asked_for(self):
+        tree = self.tree(3)
+        stub = tree / "a_stub.nc"
+        with open(stub, "wb") as f:
+            f.truncate(1 << 20)
+        if stub.stat().st_blocks:
+            self.skipTest("the file system has blocks for holes")
+        refused = nc3z("bundle", tree, "-o", self.dir / "a.zip")
+        self.fails(refused, 1, "a_stub.nc.*--offline skip")
+        self.assertFalse((self.dir / "a.zip").exists())
+        self.ok(nc3z("bundle", tree, "-o", self.dir / "b.zip", "--offline", "skip"))
+        self.ok(nc3z("bundle", tree, "-o", self.dir / "c.zip", "--offline", "last"))
+        for name, count in (("b.zip", 3), ("c.zip", 4)):
+            with zipfile.ZipFile(self.dir / name) as inside:
+                self.assertEqual(len(inside.namelist()) - 1, count)
+        with zipfile.ZipFile(self.dir / "c.zip") as inside:
+            self.assertEqual(inside.namelist()[-2], "a_stub.nc")
+
     def test_what_makes_no_sense_is_refused(self):
         tree = self.tree(3)
         self.assertEqual(nc3z("bundle", tree, "-o", self.dir / "a.zip", "--preset", "max").returncode, 1)

@@ -26,3 +26,4 @@ pub use write::{NewAggregation, NewArray, NewFile, NewVariable, attribute, text_
 pub mod build;
 pub mod bundle;
 pub mod pack;
+pub mod shadow;

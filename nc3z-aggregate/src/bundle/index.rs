@@ -103,30 +103,36 @@ struct Pointer {
     crc32: u32,
 }
 
-/// Returns the members by the index. None where there is no index, it is damaged, or members were added
-/// later: then the ZIP's directory is used.
-pub(super) fn find(source: &SharedSource) -> Result<Option<Entries>> {
+/// The result of a search for the index.
+pub(super) enum Lookup {
+    /// The members from the index.
+    Found(Entries),
+    /// An appending program was interrupted: the bundle is the first bytes, as many as this.
+    Torn(u64),
+    /// No index, a damaged one, or members were added since. Then the ZIP's own directory lists the members.
+    Nothing,
+}
+
+/// Looks for the index.
+pub(super) fn find(source: &SharedSource) -> Result<Lookup> {
     let len = source.len();
-    if let Some(pointer) = by_hint(source)
-        && let Some(found) = read(source, &pointer, None)?
+    let hint = hinted(source);
+    if let Some((pointer, Some(told))) = &hint
+        && *told == len
+        && let Some(found) = read(source, pointer, None)?
     {
-        return Ok(Some(found));
+        return Ok(Lookup::Found(found));
     }
     let first = len.saturating_sub(TAIL);
     let tail = source.read_at(first, usize::try_from(len - first).unwrap_or(0))?;
-    let Some(pointer) = by_comment(&tail, len) else { return Ok(None) };
-    read(source, &pointer, Some((first, &tail)))
-}
-
-/// The length of a bundle behind whose end an appending program was interrupted: the hint tells what was whole before. Nothing of all others.
-pub(super) fn committed_len(source: &SharedSource) -> Result<Option<u64>> {
-    let len = source.len();
-    let Some((_, Some(told))) = hinted(source).filter(|(_, told)| told.is_some_and(|told| told < len)) else {
-        return Ok(None);
-    };
-    let first = len.saturating_sub(TAIL);
-    let tail = source.read_at(first, usize::try_from(len - first).unwrap_or(0))?;
-    Ok(end_record(&tail).is_none().then_some(told))
+    if let Some((_, Some(told))) = hint
+        && told < len
+        && end_record(&tail).is_none()
+    {
+        return Ok(Lookup::Torn(told));
+    }
+    let Some(pointer) = by_comment(&tail, len) else { return Ok(Lookup::Nothing) };
+    Ok(read(source, &pointer, Some((first, &tail)))?.map_or(Lookup::Nothing, Lookup::Found))
 }
 
 /// Reads the index. None where its checksum differs.
@@ -161,14 +167,8 @@ fn words(text: &str, bundle_len: u64) -> Option<(Pointer, Option<u64>)> {
     Some((pointer, words.next().and_then(|len| len.parse().ok())))
 }
 
-/// Returns the pointer in the padding of the first member. It is valid only for a bundle of the length that
-/// it gives.
-fn by_hint(source: &SharedSource) -> Option<Pointer> {
-    let (pointer, told) = hinted(source)?;
-    (told == Some(source.len())).then_some(pointer)
-}
-
-/// The pointer in the padding of the first member, and the length of the bundle that it was written for.
+/// The pointer in the padding of the first member, and the length of the bundle that it was written for. It counts for a bundle of that
+/// length.
 fn hinted(source: &SharedSource) -> Option<(Pointer, Option<u64>)> {
     let local = source.read_at(0, 30).ok().filter(|local| local.starts_with(b"PK\x03\x04"))?;
     let word = |at: usize| u64::from(u16::from_le_bytes([local[at], local[at + 1]]));

@@ -24,7 +24,7 @@ use crate::pack::PackedMember;
 use ahead::AheadSource;
 use groups::Groups;
 use heads::Head;
-use index::{Entries, Entry};
+use index::{Entries, Entry, Lookup};
 use nc3z_reader::source::SharedSource;
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -98,16 +98,14 @@ impl Bundle {
     pub fn open(source: SharedSource) -> Result<Self> {
         let wrong = |what: String| Error::refused(format!("the bundle cannot be opened: {what}"));
         let kind = kind(&source)?.ok_or_else(|| wrong("it is neither a ZIP nor a tar".into()))?;
-        let mut source = source;
-        if kind == "zip"
-            && let Some(len) = index::committed_len(&source)?
-        {
-            source = Arc::new(Member::new(source, 0, len, Head::default()).map_err(wrong)?);
-        }
+        let (source, found) = match kind {
+            "zip" => look_up(source)?,
+            _ => (source, None),
+        };
         let (found, directory) = if kind == "tar" {
             let (names, entries) = tar_entries(&source).map_err(|e| wrong(e.to_string()))?;
             (Entries { names, ..Entries::default() }, Directory::Index(entries))
-        } else if let Some(mut found) = index::find(&source)? {
+        } else if let Some(mut found) = found {
             let entries = std::mem::take(&mut found.entries);
             (found, Directory::Index(entries))
         } else {
@@ -239,6 +237,22 @@ fn in_directory(
     }
     let offset = file.data_start().ok_or_else(|| wrong("the member has no place".into()))?;
     Ok(Some(Member::new(source.clone(), offset, file.size(), Head::default()).map_err(wrong)?))
+}
+
+/// The bytes of a ZIP without those that an interrupted run left behind its end, and what its index says.
+fn look_up(source: SharedSource) -> Result<(SharedSource, Option<Entries>)> {
+    match index::find(&source)? {
+        Lookup::Found(found) => Ok((source, Some(found))),
+        Lookup::Nothing => Ok((source, None)),
+        Lookup::Torn(len) => {
+            let whole = Member::new(source, 0, len, Head::default()).map_err(Error::refused)?;
+            let source: SharedSource = Arc::new(whole);
+            match index::find(&source)? {
+                Lookup::Found(found) => Ok((source, Some(found))),
+                Lookup::Nothing | Lookup::Torn(_) => Ok((source, None)),
+            }
+        }
+    }
 }
 
 /// A ZIP by its own directory.

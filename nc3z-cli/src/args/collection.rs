@@ -1,17 +1,28 @@
 //! Arguments of `bundle`, `unbundle` and `list`.
 
 use super::parity::parse_share;
-use super::{FragmentArgs, OpenArgs, PresetArg, TellArgs, parse_threads};
-use clap::Args;
+use super::{FragmentArgs, OpenArgs, PresetArg, TellArgs, parse_size, parse_threads};
+use clap::{Args, ValueEnum};
 use nc3z_writer::Share;
 use std::path::PathBuf;
+
+/// The treatment of files that have no data on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OfflineArg {
+    /// Fail before anything is read.
+    Refuse,
+    /// Leave them out, and report their number.
+    Skip,
+    /// Read them after all others, in the order in which they are listed.
+    Last,
+}
 
 /// Arguments of `bundle`.
 #[derive(Debug, Args)]
 pub(crate) struct BundleArgs {
     /// Directories, of which archives and classic files are taken; single files; or quoted patterns such as
     /// 'data/**/*.nc'. Names in the bundle start at the first wildcard of a pattern.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "files_from")]
     pub(crate) inputs: Vec<PathBuf>,
     /// The bundle to write, a ZIP.
     #[arg(short, long)]
@@ -19,6 +30,18 @@ pub(crate) struct BundleArgs {
     /// Overwrite an existing output.
     #[arg(short, long)]
     pub(crate) force: bool,
+    /// Read names of further inputs from a file, one in each line, and put them into the bundle in that order, such as
+    /// the order on a tape; `-` is standard input. Relative names keep their directories.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) files_from: Option<PathBuf>,
+    /// Write several bundles, NAME-000.zip, NAME-001.zip and so on, whose inputs have at most SIZE bytes (KiB, MiB or
+    /// GiB). They end where the directory changes, if that is in the second half.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "append")]
+    pub(crate) target_size: Option<u64>,
+    /// What to do with files of more than 4 KiB without a block on disk, whose data are on tape: reading them would
+    /// recall them.
+    #[arg(long, value_enum, default_value_t = OfflineArg::Refuse, value_name = "WHAT")]
+    pub(crate) offline: OfflineArg,
     /// Also put the specification of the format into the bundle, in nc3z-specification/.
     #[arg(long)]
     pub(crate) with_spec: bool,

@@ -34,6 +34,7 @@ mod restore;
 mod selection;
 #[cfg(feature = "serve")]
 mod serve;
+mod shadow;
 mod shell;
 mod spec;
 mod subset;
@@ -45,7 +46,7 @@ mod versions;
 pub(crate) use aggregate::{AggregateArgs, ConventionArg, FragmentArgs, IdentityArg};
 pub(crate) use archive::{ArchiveArgs, DigestArg, EdgeArg, ManifestArg, PresetArg};
 pub(crate) use cite::{CheckArgs, CiteArgs, RecordArg, RootArgs};
-pub(crate) use collection::{BundleArgs, ListArgs, UnbundleArgs};
+pub(crate) use collection::{BundleArgs, ListArgs, OfflineArg, UnbundleArgs};
 pub(crate) use collection_report::CollectionReportArgs;
 pub(crate) use diff::DiffArgs;
 pub(crate) use dump::{DumpArgs, Language};
@@ -74,6 +75,7 @@ pub(crate) use restore::RestoreArgs;
 pub(crate) use selection::SelectionArgs;
 #[cfg(feature = "serve")]
 pub(crate) use serve::ServeArgs;
+pub(crate) use shadow::{IndexArgs, StatsArgs};
 pub(crate) use shell::{CompletionsArgs, ManArgs};
 pub(crate) use spec::SpecArgs;
 pub(crate) use subset::SubsetArgs;
@@ -515,6 +517,22 @@ were read, 1 some could not be read, 3 an archive is corrupt; the page is writte
 
 Only headers are read. Exit codes: 0 found, 1 nothing found or a file that cannot be read, 3 corrupt archive.")]
     Find(Later<FindArgs>),
+    /// Write a shadow of many files: a small file with dimensions, attributes, and for each tile of each variable the
+    /// number of values, minimum, maximum, sum and sum of squares.
+    #[command(after_help = "Examples:
+  nc3z index data/ -o data.nc3x
+  nc3z index set.zip -o set.nc3x
+  nc3z stats data.nc3x
+  nc3z find --where 'tas > 310' data.nc3x
+
+Missing values are left out, and packed ones unpacked. The files are not needed afterwards.")]
+    Index(Later<IndexArgs>),
+    /// Tell count, minimum, maximum, mean and standard deviation of variables from a shadow alone.
+    #[command(after_help = "Examples:
+  nc3z stats data.nc3x
+  nc3z stats data.nc3x --variable tas --each
+  nc3z stats data.nc3x --json                  also the bound of the error of each mean")]
+    Stats(Later<StatsArgs>),
     /// Write references into an archive, with which Zarr's readers read it directly.
     #[command(after_help = "Examples:
   nc3z archive --profile zarr tas.nc

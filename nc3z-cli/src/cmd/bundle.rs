@@ -1,6 +1,7 @@
 //! `nc3z bundle`: puts many files into one, in which each can be read directly.
 
-use super::{patterns, targets};
+mod inputs;
+
 use crate::args::BundleArgs;
 use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted};
@@ -25,29 +26,18 @@ pub(crate) fn run(args: &BundleArgs) -> Result<Exit> {
 
 fn write(args: &BundleArgs) -> Result<Exit> {
     super::places::prepare(&args.output)?;
-    let output = args.output.canonicalize().ok();
-    let mut files = Vec::new();
-    for patterns::Named { path: input, root } in patterns::expand(&args.inputs)? {
-        let (found, own) = if input.is_dir() {
-            (targets::netcdf_files(&input)?, input.as_path())
-        } else {
-            (vec![input.clone()], input.parent().unwrap_or(Path::new("")))
-        };
-        // A file found by a pattern keeps its directories after the first wildcard.
-        let root = root.as_deref().unwrap_or(own);
-        for path in found {
-            if output.is_some() && path.canonicalize().ok() == output {
-                continue;
-            }
-            let inside = path.strip_prefix(root).unwrap_or(&path);
-            let name =
-                inside.to_str().with_context(|| format!("the name `{}` is no UTF-8", path.display()))?;
-            files.push(Bundled { name: name.to_owned(), path });
-        }
+    let files = inputs::files(args)?;
+    let Some(target) = args.target_size else { return write_one(files, &args.output, args) };
+    let lens: Vec<(String, u64)> =
+        files.iter().map(|f| (f.name.clone(), f.path.metadata().map_or(0, |m| m.len()))).collect();
+    for (n, part) in inputs::parts(&lens, target).into_iter().enumerate() {
+        write_one(files[part].to_vec(), &inputs::numbered(&args.output, n), args)?;
     }
-    if files.is_empty() {
-        bail!("none of the named files is an archive or a classic file");
-    }
+    Ok(Exit::Done)
+}
+
+/// Writes one bundle of these files.
+fn write_one(mut files: Vec<Bundled>, output: &Path, args: &BundleArgs) -> Result<Exit> {
     // Written to a temporary directory, from which the bundle copies them.
     let specification =
         args.with_spec.then(tempfile::tempdir).transpose().context("create a temporary directory")?;
@@ -60,23 +50,23 @@ fn write(args: &BundleArgs) -> Result<Exit> {
         }));
     }
     let total = files.iter().filter_map(|f| f.path.metadata().ok()).map(|m| m.len()).sum();
-    let progress = Progress::new(total, crate::cmd::shown(&args.output));
+    let progress = Progress::new(total, crate::cmd::shown(output));
     let tell = |bytes| {
         progress.advance(bytes);
         !interrupted()
     };
-    let name = crate::cmd::shown(&args.output);
+    let name = crate::cmd::shown(output);
     if args.append {
         let done = append(&files, args, &tell)?;
         drop(progress);
         note!("{} -> {name}  {}", packed_words(&done), text::size(done.len));
         return Ok(Exit::Done);
     }
-    let target = AtomicFile::create_with_mode(&args.output, args.force, 0o666)?;
+    let target = AtomicFile::create_with_mode(output, args.force, 0o666)?;
     let mut out = target.file().try_clone().context("write the bundle")?;
     if args.pack {
         let scratch = scratch(args)?;
-        let done = write_packed(&files, &mut out, &args.output, &options(args, scratch.path()), &tell)?;
+        let done = write_packed(&files, &mut out, output, &options(args, scratch.path()), &tell)?;
         drop(progress);
         target.commit(None)?;
         note!("{} -> {name}  {}", packed_words(&done), text::size(done.len));

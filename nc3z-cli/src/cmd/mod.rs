@@ -41,6 +41,7 @@ pub(crate) mod report;
 pub(crate) mod restore;
 #[cfg(feature = "serve")]
 pub(crate) mod serve;
+pub(crate) mod shadow;
 pub(crate) mod shell;
 pub(crate) mod spec;
 pub(crate) mod stdin;

@@ -42,8 +42,12 @@ enum What {
 
 /// Searches all files.
 pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
-    let Some(pattern) = Pattern::new(&args.pattern) else {
-        bail!("`{}` names nothing to look for", text::safe(&args.pattern));
+    if !args.conditions.is_empty() {
+        return super::shadow::find(args, &args.conditions);
+    }
+    let text = args.pattern.as_deref().unwrap_or_default();
+    let Some(pattern) = Pattern::new(text) else {
+        bail!("`{}` names nothing to look for", text::safe(text));
     };
     let is_netcdf = |p: &Path| {
         targets::looks_classic(p)

@@ -1,0 +1,244 @@
+//! What a shadow is asked: statistics of variables, and which files have values of a kind.
+
+use super::exact::Exact;
+use super::file::{Member, Tile, Variable};
+use std::fmt;
+use std::str::FromStr;
+
+/// The part of a sum that its pair leaves out: both doubles have 53 bits, and are rounded. Twice that, since these parts are summed up
+/// with roundings.
+const LEFT_OUT: f64 = f64::EPSILON * f64::EPSILON / 2.0;
+
+/// Statistics of values of some tiles.
+#[derive(Debug, Clone, Default)]
+pub struct Summary {
+    /// Files that have the variable.
+    pub files: u64,
+    /// Valid, finite values.
+    pub count: u64,
+    /// Infinite values, which are in nothing else.
+    pub infinite: u64,
+    /// The least value.
+    pub min: Option<f64>,
+    /// The largest.
+    pub max: Option<f64>,
+    sum: Exact,
+    squares: Exact,
+    infinite_squares: bool,
+    /// What the pairs of tiles leave out of the sum, at most.
+    lost: f64,
+}
+
+impl Summary {
+    /// Adds the tiles of a variable.
+    pub fn add(&mut self, variable: &Variable) {
+        self.files += 1;
+        for tile in &variable.tiles {
+            self.add_tile(tile);
+        }
+    }
+
+    fn add_tile(&mut self, tile: &Tile) {
+        self.infinite += tile.infinite;
+        if tile.count == 0 {
+            return;
+        }
+        self.count = self.count.saturating_add(tile.count);
+        self.min = Some(self.min.map_or(tile.min, |min| min.min(tile.min)));
+        self.max = Some(self.max.map_or(tile.max, |max| max.max(tile.max)));
+        self.sum.add_pair(tile.sum);
+        self.lost += tile.sum.0.abs() * LEFT_OUT;
+        if tile.squares.0.is_finite() {
+            self.squares.add_pair(tile.squares);
+        } else {
+            self.infinite_squares = true;
+        }
+    }
+
+    /// The mean, and how far it is at most from that of the exact sum of all values.
+    pub fn mean(&self) -> Option<(f64, f64)> {
+        #[expect(clippy::cast_precision_loss, reason = "files have fewer than 2^53 values")]
+        let count = Some(self.count as f64).filter(|n| *n > 0.0)?;
+        let mean = self.sum.nearest() / count;
+        // Two roundings of at most half a unit, the sum's and the division's, and what the pairs leave out.
+        Some((mean, mean.abs() * 1.25 * f64::EPSILON + self.lost / count + f64::MIN_POSITIVE))
+    }
+
+    /// The standard deviation of the values; of the whole, not of a sample.
+    pub fn deviation(&self) -> Option<f64> {
+        let (mean, _) = self.mean().filter(|_| !self.infinite_squares)?;
+        #[expect(clippy::cast_precision_loss, reason = "files have fewer than 2^53 values")]
+        let count = self.count as f64;
+        // sum(x^2) - n*mean^2, without the cancellation: (S2 - m*S) with m*S by its parts.
+        let mut variance = self.squares.clone();
+        let sum = self.sum.pair();
+        for part in [sum.0, sum.1] {
+            let high = mean * part;
+            variance.add(-high);
+            variance.add(-mean.mul_add(part, -high));
+        }
+        Some((variance.nearest().max(0.0) / count).sqrt())
+    }
+}
+
+/// How values are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Compare {
+    Less,
+    AtMost,
+    More,
+    AtLeast,
+    Equal,
+}
+
+/// `tas > 310`: whether a file may have such values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    variable: String,
+    compare: Compare,
+    value: f64,
+}
+
+impl Condition {
+    /// The name of the variable.
+    pub fn variable(&self) -> &str {
+        &self.variable
+    }
+
+    /// The numbers of the tiles that have such values, or for `==` may have; and how many tiles there are. Nothing without the variable.
+    pub fn tiles(&self, member: &Member) -> Option<(Vec<usize>, usize)> {
+        let variable = member.variables.iter().find(|v| v.name == self.variable)?;
+        let has = |tile: &Tile| {
+            tile.count > 0
+                && match self.compare {
+                    Compare::Less => tile.min < self.value,
+                    Compare::AtMost => tile.min <= self.value,
+                    Compare::More => tile.max > self.value,
+                    Compare::AtLeast => tile.max >= self.value,
+                    Compare::Equal => tile.min <= self.value && self.value <= tile.max,
+                }
+        };
+        let tiles = variable.tiles.iter().enumerate().filter(|(_, t)| has(t)).map(|(n, _)| n).collect();
+        Some((tiles, variable.tiles.len()))
+    }
+}
+
+impl FromStr for Condition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("`{text}` is no condition; one is VARIABLE, then <, <=, >, >= or ==, then a number");
+        let at = text.find(['<', '>', '=']).ok_or_else(wrong)?;
+        let (variable, rest) = (text[..at].trim(), &text[at..]);
+        let signs = [
+            ("<=", Compare::AtMost),
+            (">=", Compare::AtLeast),
+            ("==", Compare::Equal),
+            ("<", Compare::Less),
+            (">", Compare::More),
+        ];
+        let found = signs.iter().find_map(|(sign, compare)| Some((*compare, rest.strip_prefix(sign)?)));
+        let (compare, value) = found.ok_or_else(wrong)?;
+        let value: f64 = value.trim().parse().map_err(|_| wrong())?;
+        if variable.is_empty() || value.is_nan() {
+            return Err(wrong());
+        }
+        Ok(Condition { variable: variable.to_owned(), compare, value })
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = match self.compare {
+            Compare::Less => "<",
+            Compare::AtMost => "<=",
+            Compare::More => ">",
+            Compare::AtLeast => ">=",
+            Compare::Equal => "==",
+        };
+        write!(f, "{} {sign} {}", self.variable, self.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::exact::Pair;
+    use super::super::file::Shadow;
+    use super::*;
+
+    fn tile(values: &[f64]) -> Tile {
+        let (mut sum, mut squares) = (Exact::default(), Exact::default());
+        for x in values {
+            sum.add(*x);
+            squares.add_square(*x);
+        }
+        Tile {
+            count: values.len() as u64,
+            infinite: 0,
+            min: values.iter().copied().fold(f64::INFINITY, f64::min),
+            max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            sum: sum.pair(),
+            squares: squares.pair(),
+        }
+    }
+
+    fn member(tiles: Vec<Tile>) -> Member {
+        let variable = Variable { name: "tas".into(), ty: "float".into(), tiles, ..Variable::default() };
+        Member { name: "a.nc".into(), variables: vec![variable], ..Member::default() }
+    }
+
+    #[test]
+    fn statistics_are_those_of_all_values() {
+        let m = member(vec![tile(&[1.0, 2.0, 3.0]), tile(&[]), tile(&[10.0])]);
+        let m = Member {
+            variables: vec![Variable {
+                tiles: m.variables[0].tiles.iter().copied().filter(|t| t.count > 0).collect(),
+                ..m.variables[0].clone()
+            }],
+            ..m
+        };
+        let mut s = Summary::default();
+        s.add(&m.variables[0]);
+        assert_eq!((s.files, s.count, s.min, s.max), (1, 4, Some(1.0), Some(10.0)));
+        let (mean, bound) = s.mean().unwrap();
+        assert!((mean - 4.0).abs() <= bound && bound < 1e-14);
+        assert!((s.deviation().unwrap() - 12.5_f64.sqrt()).abs() < 1e-14);
+        assert!(Summary::default().mean().is_none());
+        // Far from 0, where the difference of the sums cancels.
+        let mut far = Summary::default();
+        far.add(&member(vec![tile(&[1e9, 1e9 + 1.0, 1e9 + 2.0])]).variables[0]);
+        assert!((far.deviation().unwrap() - (2.0_f64 / 3.0).sqrt()).abs() < 1e-7, "{:?}", far.deviation());
+    }
+
+    #[test]
+    fn conditions_choose_tiles() {
+        let m = member(vec![tile(&[1.0, 2.0]), tile(&[3.0, 311.5])]);
+        let ask = |text: &str| text.parse::<Condition>().unwrap().tiles(&m);
+        assert_eq!(ask("tas > 310"), Some((vec![1], 2)));
+        assert_eq!(ask("tas<=1"), Some((vec![0], 2)));
+        assert_eq!(ask("tas < 1"), Some((vec![], 2)));
+        assert_eq!(ask("tas == 2"), Some((vec![0], 2)));
+        assert_eq!(ask("tas >= 2"), Some((vec![0, 1], 2)));
+        assert_eq!(ask("pr > 0"), None);
+        for text in ["tas", "tas ! 3", "> 3", "tas > x", "tas > nan", "tas = 3"] {
+            assert!(text.parse::<Condition>().is_err(), "{text}");
+        }
+        assert_eq!("tas>=2.5".parse::<Condition>().unwrap().to_string(), "tas >= 2.5");
+    }
+
+    #[test]
+    fn a_shadow_is_read_as_it_was_written_and_damage_is_an_error() {
+        let mut odd = tile(&[0.1, -1e300]);
+        odd.squares = Pair(f64::INFINITY, 0.0);
+        let shadow = Shadow::new(vec![member(vec![tile(&[0.1, 0.2, 1e-300]), odd]), Member::default()]);
+        let bytes = shadow.to_bytes().unwrap();
+        assert_eq!(Shadow::from_bytes(&bytes).unwrap(), shadow);
+        for at in 0..bytes.len() {
+            let mut hurt = bytes.clone();
+            hurt[at] ^= 0x20;
+            assert!(Shadow::from_bytes(&hurt).is_err(), "{at}");
+            assert!(Shadow::from_bytes(&bytes[..at]).is_err(), "{at}");
+        }
+    }
+}

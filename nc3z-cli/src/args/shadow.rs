@@ -1,0 +1,41 @@
+//! Arguments of `index` and `stats`.
+
+use super::{OpenArgs, parse_threads};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `index`.
+#[derive(Debug, Args)]
+pub(crate) struct IndexArgs {
+    /// Archives, classic files and bundles; directories, with all archives and classic files below them. All values are
+    /// read once.
+    #[arg(required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// The shadow to write.
+    #[arg(short, long)]
+    pub(crate) output: PathBuf,
+    /// Overwrite an existing output.
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    /// Threads; 0 for one per core.
+    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
+    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) open: OpenArgs,
+}
+
+/// Arguments of `stats`.
+#[derive(Debug, Args)]
+pub(crate) struct StatsArgs {
+    /// The shadow.
+    pub(crate) shadow: PathBuf,
+    /// Only this variable. May be given several times.
+    #[arg(long = "variable", value_name = "NAME")]
+    pub(crate) variables: Vec<String>,
+    /// A line for each file, not one for all of them.
+    #[arg(long)]
+    pub(crate) each: bool,
+    /// Machine-readable output.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
