@@ -3,7 +3,7 @@
 # Clippy and rustdoc, with the dependencies that were compiled already. `cargo clippy` and `cargo doc` would check all of them once more.
 #
 # Neither fails the build. What they say, and with which code they ended, is in NC3Z_LOOKED_AT: clippy/ and rustdoc/, two files for each crate, and
-# doc/, what rustdoc wrote. scripts/test.sh shows the first, scripts/public-api.sh the second and the third.
+# doc/PACKAGE/, what rustdoc wrote. scripts/test.sh shows the first, scripts/public-api.sh the second and the third.
 set -uo pipefail
 "$@"
 code=$?
@@ -43,7 +43,7 @@ case ${CARGO_PKG_NAME:-} in
     nc3z-python | public-api-list) ;;
     *)
         if [ -z "$test" ] && [ -n "$source" ]; then
-            look rustdoc env RUSTC_BOOTSTRAP=1 rustdoc "${plain[@]}" -D warnings -Z unstable-options --output-format json --out-dir "$NC3Z_LOOKED_AT/doc"
+            look rustdoc env RUSTC_BOOTSTRAP=1 rustdoc "${plain[@]}" -D warnings -Z unstable-options --output-format json --out-dir "$NC3Z_LOOKED_AT/doc/$CARGO_PKG_NAME"
         fi
         ;;
 esac

@@ -15,7 +15,7 @@ source scripts/steps.sh
 python=.venv/bin/python
 acceptance() { NC3Z_NIGHT=1 NC3Z=$PWD/target/release/nc3z NC3Z_READ_SLABS=$PWD/target/release/examples/read_slabs "$python" scripts/acceptance.py "$@"; }
 build() { cargo build --release --workspace --exclude nc3z-python --exclude public-api-list --bins --lib --quiet && cargo build --release --quiet -p nc3z-reader --example read_slabs; }
-rust_tests() { NC3Z_PARITY_MB=12 NC3Z_PARITY_TRIALS=100 cargo test --release --workspace --exclude nc3z-python --exclude public-api-list --features nc3z-reader/ndarray --quiet; }
+rust_tests() { NC3Z_PARITY_MB=12 NC3Z_PARITY_TRIALS=100 cargo test --release --workspace --exclude nc3z-python --exclude public-api-list --features nc3z-reader/ndarray,nc3z/ndarray --quiet; }
 
 step "build, release" build
 step "Rust tests, release" rust_tests

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs rustdoc over the workspace, whose warnings are errors, and compares the public surface of the libraries with the lists in
-# docs/api, or writes those anew.
+# Runs rustdoc over the workspace, whose warnings are errors, and compares the public surface of the facade crate with the list in
+# docs/api, or writes the list anew. The other crates are unstable and have no list.
 #
 #   scripts/public-api.sh           compare; 1 if the surface has changed, with the difference
-#   scripts/public-api.sh --write   write the lists
+#   scripts/public-api.sh --write   write the list
 #
 # One pass of rustdoc serves both: it writes JSON, from which scripts/public-api lists the surface. In CI it was made with the build
 # (scripts/compile.sh). RUSTC_BOOTSTRAP lets the stable rustdoc write it; it is set for rustdoc alone, since crates' build scripts look at it
@@ -13,7 +13,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/workspace.sh
 
-crates="nc3z-num nc3z-format nc3z-reader nc3z-writer"
+crates="nc3z"
 lists=docs/api
 target=${CARGO_TARGET_DIR:-$PWD/target}
 
@@ -30,12 +30,19 @@ if [ "${CI:-}" = true ]; then
     documents=$NC3Z_LOOKED_AT/doc
     what_was_said rustdoc || sound=1
 else
-    documents=$target/doc
+    documents=$target/doc-json
     mkdir -p "$target/tools"
     rustdoc=$target/tools/rustdoc
+    # The facade crate and the tool are both named nc3z, so each package has its own directory.
     cat >"$scratch/rustdoc" <<EOF
-#!/bin/sh
-RUSTC_BOOTSTRAP=1 exec ${RUSTDOC:-rustdoc} "\$@"
+#!/usr/bin/env bash
+arguments=() previous=
+for argument in "\$@"; do
+    case \$previous in -o | --out-dir) argument=$documents/\$CARGO_PKG_NAME ;; esac
+    arguments+=("\$argument")
+    previous=\$argument
+done
+RUSTC_BOOTSTRAP=1 exec ${RUSTDOC:-rustdoc} "\${arguments[@]}"
 EOF
     # Cargo documents anew what another rustdoc has documented, and goes by the time of the file.
     cmp -s "$scratch/rustdoc" "$rustdoc" || install -m 755 "$scratch/rustdoc" "$rustdoc"
@@ -46,7 +53,7 @@ cargo build "${workspace[@]}" --quiet --bin public-api-list
 
 changed=0
 for crate in $crates; do
-    if ! "$target/debug/public-api-list" "$documents/${crate//-/_}.json" >"$scratch/$crate.txt"; then
+    if ! "$target/debug/public-api-list" "$documents/$crate/${crate//-/_}.json" >"$scratch/$crate.txt"; then
         echo "public-api: SKIPPED, the public surface was NOT compared: the list's library does not read what $(rustdoc --version) writes" >&2
         [ "${PUBLIC_API_REQUIRED:-0}" = 1 ] && exit 1
         exit 77

@@ -2,7 +2,7 @@
 # once. Cargo compiles a crate again for every set of features, and which features are on hangs on the packages that are chosen.
 # The Python package is one of them. Its module is loaded by an interpreter but links to none, so no interpreter is needed.
 export PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
-workspace=(--workspace --features nc3z-reader/ndarray)
+workspace=(--workspace --features nc3z-reader/ndarray,nc3z/ndarray)
 # A clean checkout is built once: what only later builds need costs a fifth of the time, and Clippy and rustdoc look at each crate as it is compiled.
 if [ "${CI:-}" = true ]; then
     export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0

@@ -68,7 +68,7 @@ class Packages(Case):
         done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, check=False, text=True, timeout=180)
         self.assertEqual(done.returncode, 0, done.stderr)
         crates = [p.name for p in (self.dir / "target/package").glob("*.crate")]
-        members = [p.parent.name for p in ROOT.glob("nc3z-*/Cargo.toml") if p.parent.name != "nc3z-python"]
+        members = [p.parent.name for p in ROOT.glob("nc3z*/Cargo.toml") if p.parent.name != "nc3z-python"]
         self.assertEqual(sorted(c.rsplit("-", 1)[0] for c in crates), sorted(members))
         self.assertEqual({line for line in done.stderr.splitlines() if line.startswith("warning")}, {"warning: manifest has no documentation, homepage or repository"})
         for path in (self.dir / "target/package").glob("*.crate"):

@@ -1,5 +1,7 @@
 //! The classic netCDF formats and the nc3z archive format as pure values: bytes in, values out.
 //!
+//! This crate is an unstable part of the crate `nc3z`. Programs use `nc3z`: this interface may change with any version.
+//!
 //! No files, threads, clocks or `unsafe` here. Any bytes may be given to any parser: the answer is a value or an
 //! [`Error`], never a panic, and memory stays proportional to the input and [`Limits`].
 //!

@@ -1,5 +1,7 @@
 //! The numeric codec `nc3z.num`: encodes numbers into a small payload, and decodes it; pure functions.
 //!
+//! This crate is an unstable part of the crate `nc3z`. Programs use `nc3z`: this interface may change with any version.
+//!
 //! Stages: a mask removes one bit pattern; a transform undoes quantisation; another tile (the reference) and
 //! differences along delta axes predict; a residual codec stores the remaining differences. All decisions of a tile
 //! are in its payload, whose layout is in spec/num.md. Any bytes may be decoded: the result is an error or exactly

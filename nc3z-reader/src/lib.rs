@@ -1,5 +1,7 @@
 //! Reads nc3z archives and classic netCDF files.
 //!
+//! This crate is an unstable part of the crate `nc3z`. Programs use `nc3z`: this interface may change with any version.
+//!
 //! [`Dataset`] opens an archive or a classic file, whichever it is; a [`Variable`] of either is read by hyperslab:
 //!
 //! ```
@@ -60,11 +62,6 @@
 //! * `fs`: opening by path, maps, restoring into files. Without it, archives are opened from any byte source.
 //! * `parallel`: threads. Without it everything is done by the calling thread.
 //! * `ndarray`: reads into arrays of that crate.
-//!
-//! # Stability
-//!
-//! The items named on this page are meant to stay. Other public items serve the tools of this workspace, and
-//! may change with any version.
 
 mod archive;
 mod behind;

@@ -1,5 +1,7 @@
 //! Writes nc3z archives: archives a classic netCDF file and checks that the archive restores it.
 //!
+//! This crate is an unstable part of the crate `nc3z`. Programs use `nc3z`: this interface may change with any version.
+//!
 //! ```text
 //! source ─▶ plan (tile shapes, chains, shared containers) ─▶ tiles ─▶ encode (parallel) ─▶ writer ─▶ proof ─▶ sync, rename
 //! ```

@@ -1,0 +1,270 @@
+//! Open files and their variables.
+
+use crate::attribute::{Attribute, Values};
+use crate::element::Element;
+use crate::error::{At, Error, Result};
+use crate::hyperslab::{Hyperslab, Span};
+use crate::options::OpenOptions;
+use nc3z_format::NcType;
+use nc3z_reader::Archive;
+use nc3z_reader::source::MemorySource;
+use std::borrow::Cow;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Opens an archive or a classic netCDF file. The first bytes of the file decide which.
+///
+/// # Errors
+/// The file cannot be read. It is damaged, or it is neither an archive nor a classic netCDF file.
+pub fn open(path: impl AsRef<Path>) -> Result<Dataset> {
+    open_with(path, &OpenOptions::default())
+}
+
+/// Opens a file with options; see [`open`].
+///
+/// # Errors
+/// As [`open`]. The archive does not have the requested version.
+pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Dataset> {
+    let path = path.as_ref();
+    let inner = nc3z_reader::Dataset::open(path, &options.0).at(path)?;
+    Ok(Dataset { inner, path: path.to_owned() })
+}
+
+/// Opens an archive.
+pub(crate) fn open_archive(path: &Path, options: &OpenOptions) -> Result<Archive> {
+    let file = nc3z_reader::Dataset::open(path, &options.0)?;
+    file.archive().cloned().ok_or_else(|| Error::invalid("this is a classic netCDF file, and not an archive"))
+}
+
+/// A dimension.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Dimension {
+    /// Its name.
+    pub name: String,
+    /// Its length; for the record dimension, the number of records.
+    pub len: u64,
+    /// True for the record dimension, which can grow.
+    pub is_record: bool,
+}
+
+impl Dimension {
+    fn of(dimension: &nc3z_format::classic::Dimension, records: u64) -> Self {
+        let is_record = dimension.is_record();
+        let len = if is_record { records } else { dimension.len };
+        Dimension { name: dimension.name_lossy().into_owned(), len, is_record }
+    }
+}
+
+/// An open archive or classic file. Clones share the open file. Any number of threads may read it.
+#[derive(Clone)]
+pub struct Dataset {
+    inner: nc3z_reader::Dataset,
+    path: PathBuf,
+}
+
+impl Dataset {
+    /// Opens a file; the same as [`open`].
+    ///
+    /// # Errors
+    /// As [`open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        open(path)
+    }
+
+    /// Opens a file with options; the same as [`open_with`].
+    ///
+    /// # Errors
+    /// As [`open_with`].
+    pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
+        open_with(path, options)
+    }
+
+    /// Opens an archive or a classic netCDF file that is in memory.
+    ///
+    /// # Errors
+    /// As [`open`].
+    pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self> {
+        Self::from_bytes_with(bytes, &OpenOptions::default())
+    }
+
+    /// Opens a file in memory with options; see [`Dataset::from_bytes`].
+    ///
+    /// # Errors
+    /// As [`open_with`].
+    pub fn from_bytes_with(bytes: impl Into<Vec<u8>>, options: &OpenOptions) -> Result<Self> {
+        let path = Path::new("file in memory");
+        let source = Arc::new(MemorySource::new(bytes.into()));
+        let inner = nc3z_reader::Dataset::from_source(source, &options.0).at(path)?;
+        Ok(Dataset { inner, path: path.to_owned() })
+    }
+
+    /// True for an archive, false for a classic file.
+    pub fn is_archive(&self) -> bool {
+        self.inner.archive().is_some()
+    }
+
+    /// Returns the dimensions, in stored order.
+    pub fn dimensions(&self) -> Vec<Dimension> {
+        let records = self.inner.records();
+        self.inner.dimensions().iter().map(|dimension| Dimension::of(dimension, records)).collect()
+    }
+
+    /// Returns the attributes of the file, in stored order.
+    pub fn attributes(&self) -> Vec<Attribute> {
+        self.inner.attributes().iter().map(Attribute::of).collect()
+    }
+
+    /// Returns the values of an attribute of the file.
+    pub fn attribute(&self, name: &str) -> Option<Values> {
+        let found = self.inner.header().attribute(name.as_bytes())?;
+        Some(Attribute::of(found).values)
+    }
+
+    /// Returns the variables, in stored order.
+    pub fn variables(&self) -> Vec<Variable> {
+        self.inner.variables().map(|inner| self.with(inner)).collect()
+    }
+
+    /// Returns a variable by its name.
+    ///
+    /// # Errors
+    /// There is no such variable. The error lists the variables of the file.
+    pub fn variable(&self, name: &str) -> Result<Variable> {
+        Ok(self.with(self.inner.variable(name).at(&self.path)?))
+    }
+
+    fn with(&self, inner: nc3z_reader::Variable) -> Variable {
+        Variable { inner, records: self.inner.records(), path: self.path.clone() }
+    }
+
+    /// Returns the length of the classic file in bytes.
+    pub fn original_len(&self) -> u64 {
+        self.inner.original_len()
+    }
+
+    /// Fills `out` with the bytes of the classic file from `offset`.
+    ///
+    /// # Errors
+    /// The range is outside the file. The archive is damaged.
+    pub fn read_original(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        self.inner.read_bytes(offset, out).at(&self.path)
+    }
+}
+
+impl fmt::Debug for Dataset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+/// A variable of an open file.
+#[derive(Clone)]
+pub struct Variable {
+    inner: nc3z_reader::Variable,
+    records: u64,
+    path: PathBuf,
+}
+
+impl Variable {
+    /// Returns the name. Bytes that are not UTF-8 become U+FFFD.
+    pub fn name(&self) -> Cow<'_, str> {
+        self.inner.name()
+    }
+
+    /// Returns the external type.
+    pub fn ty(&self) -> NcType {
+        self.inner.ty()
+    }
+
+    /// Returns the length in each dimension, the slowest dimension first.
+    pub fn shape(&self) -> &[u64] {
+        self.inner.shape()
+    }
+
+    /// Returns the dimensions, the slowest first.
+    pub fn dimensions(&self) -> Vec<Dimension> {
+        self.inner.dimensions().map(|dimension| Dimension::of(dimension, self.records)).collect()
+    }
+
+    /// Returns the attributes, in stored order.
+    pub fn attributes(&self) -> Vec<Attribute> {
+        self.inner.attributes().iter().map(Attribute::of).collect()
+    }
+
+    /// Returns the values of an attribute.
+    pub fn attribute(&self, name: &str) -> Option<Values> {
+        Some(Attribute::of(self.inner.attribute(name)?).values)
+    }
+
+    /// Returns the hyperslab of all elements.
+    pub fn all(&self) -> Hyperslab {
+        Hyperslab(self.inner.all())
+    }
+
+    /// Returns the hyperslab of one range in each dimension.
+    ///
+    /// ```
+    /// # let file = nc3z::open("../testdata/classic/record_padding.nc")?;
+    /// use nc3z::Span;
+    /// let a = file.variable("a")?; // short a(time=40, x=5)
+    /// let column = a.select([Span::of(..3), Span::of(3)])?;
+    /// assert_eq!(a.read::<i32>(&column)?, [3, 24, 45]);
+    /// # Ok::<(), nc3z::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The numbers of ranges and dimensions differ. A range is outside its dimension. A stride is 0.
+    pub fn select(&self, spans: impl AsRef<[Span]>) -> Result<Hyperslab> {
+        Hyperslab::of_spans(self.shape(), spans).at(&self.path)
+    }
+
+    /// Reads a hyperslab as numbers of `T`, in row-major order; see [`Element`] for conversions.
+    ///
+    /// # Errors
+    /// The hyperslab is outside the variable. A value does not fit `T`. The file does not contain all elements, or it is
+    /// damaged.
+    pub fn read<T: Element>(&self, slab: &Hyperslab) -> Result<Vec<T>> {
+        self.inner.read(&slab.0).at(&self.path)
+    }
+
+    /// Reads a hyperslab into a buffer, which has one value for each element.
+    ///
+    /// # Errors
+    /// As [`Variable::read`]. The buffer has another length than the hyperslab.
+    pub fn read_into<T: Element>(&self, slab: &Hyperslab, out: &mut [T]) -> Result<()> {
+        self.inner.read_into(&slab.0, out).at(&self.path)
+    }
+
+    /// Reads a hyperslab as values of the variable's own type.
+    ///
+    /// # Errors
+    /// As [`Variable::read`].
+    pub fn read_values(&self, slab: &Hyperslab) -> Result<Values> {
+        Ok(Values::from_be(self.ty(), &self.inner.read_bytes(&slab.0).at(&self.path)?))
+    }
+
+    /// Reads a hyperslab into an array of the `ndarray` crate, which has the dimensions of the variable.
+    ///
+    /// ```
+    /// # let file = nc3z::open("../testdata/classic/record_padding.nc")?;
+    /// let a = file.variable("a")?; // short a(time=40, x=5)
+    /// let values = a.read_array::<f64>(&a.all())?;
+    /// assert_eq!(values.shape(), [40, 5]);
+    /// # Ok::<(), nc3z::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Variable::read`].
+    #[cfg(feature = "ndarray")]
+    pub fn read_array<T: Element>(&self, slab: &Hyperslab) -> Result<ndarray::ArrayD<T>> {
+        self.inner.read_array(&slab.0).at(&self.path)
+    }
+}
+
+impl fmt::Debug for Variable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
