@@ -53,7 +53,7 @@ pub(crate) struct Entries {
     /// Names in the order of the file.
     pub(crate) names: Vec<String>,
     /// Members by name.
-    pub(crate) entries: HashMap<String, Entry>,
+    pub(crate) members: HashMap<String, Entry>,
     /// Members of members.
     pub(crate) packed: Packed,
 }

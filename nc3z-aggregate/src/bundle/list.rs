@@ -27,7 +27,7 @@ pub(super) fn read(text: &[u8], heads: Bytes, bundle_len: u64) -> Result<Entries
         return Err(format!("the group `{}` is no member", line.group));
     }
     let packed = Packed::new(found.lines, names)?;
-    Ok(Entries { names: found.names, entries: found.entries, packed })
+    Ok(Entries { names: found.names, members: found.entries, packed })
 }
 
 /// The entries read so far.

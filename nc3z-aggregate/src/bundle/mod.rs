@@ -106,7 +106,7 @@ impl Bundle {
             let (names, entries) = tar_entries(&source).map_err(|e| wrong(e.to_string()))?;
             (Entries { names, ..Entries::default() }, Directory::Index(entries))
         } else if let Some(mut found) = found {
-            let entries = std::mem::take(&mut found.entries);
+            let entries = std::mem::take(&mut found.members);
             (found, Directory::Index(entries))
         } else {
             let (names, archive) = zip_entries(&source).map_err(wrong)?;

@@ -23,7 +23,7 @@ const SHAPE_LEN: usize = 8192;
 
 /// Arrays of one name and type.
 struct Name {
-    name: Vec<u8>,
+    text: Vec<u8>,
     ty: NcType,
     pieces: Vec<Piece>,
     /// The pieces by content.
@@ -72,7 +72,7 @@ impl Columns {
             return number;
         }
         let number = self.names.len();
-        self.names.push(Name { name: name.clone(), ty, pieces: Vec::new(), known: HashMap::new() });
+        self.names.push(Name { text: name.clone(), ty, pieces: Vec::new(), known: HashMap::new() });
         self.numbers.insert((name, ty), number);
         let behind = last.and_then(|last| self.order.iter().position(|&n| n == last));
         self.order.insert(behind.map_or(self.order.len(), |at| at + 1), number);
@@ -119,7 +119,7 @@ impl Columns {
                 continue;
             }
             for (inner, pieces) in name.by_shape(number) {
-                let column = (name.name.clone(), pieces);
+                let column = (name.text.clone(), pieces);
                 match shapes.iter_mut().find(|(known, _)| *known == inner) {
                     Some((_, columns)) => columns.push(column),
                     None => shapes.push((inner, vec![column])),
@@ -221,10 +221,8 @@ impl Arranged {
         };
         let mut columns = vec![own(MEMBERS, members), own(HEADS, heads)];
         columns.extend(self.columns);
-        let version = match columns.iter().all(|c| c.ty as u8 <= NcType::Double as u8) {
-            true => Version::Cdf2,
-            false => Version::Cdf5,
-        };
+        let is_old = columns.iter().all(|c| c.ty as u8 <= NcType::Double as u8);
+        let version = if is_old { Version::Cdf2 } else { Version::Cdf5 };
         let mut header = Header {
             version,
             numrecs: NumRecs::Count(0),

@@ -170,17 +170,16 @@ impl Group {
     fn header(&self, number: usize) -> Result<Bytes> {
         let listed = &self.members[number];
         let held = &self.frames[listed.frame];
-        let decoded = match held.decoded.get() {
-            Some(decoded) => decoded,
-            None => {
-                let mut stored = vec![0; usize::try_from(held.frame.stored).unwrap_or(0)];
-                self.archive.read_array_bytes(ArrayId::variable(1), held.at, &mut stored)?;
-                let decoded = unpack(&stored, held.frame.decoded)?;
-                if decoded.len() as u64 != held.frame.decoded {
-                    return Err(corrupt(HEADS, "length of a frame", held.frame.decoded, decoded.len()));
-                }
-                held.decoded.get_or_init(|| decoded.into())
+        let decoded = if let Some(decoded) = held.decoded.get() {
+            decoded
+        } else {
+            let mut stored = vec![0; usize::try_from(held.frame.stored).unwrap_or(0)];
+            self.archive.read_array_bytes(ArrayId::variable(1), held.at, &mut stored)?;
+            let decoded = unpack(&stored, held.frame.decoded)?;
+            if decoded.len() as u64 != held.frame.decoded {
+                return Err(corrupt(HEADS, "length of a frame", held.frame.decoded, decoded.len()));
             }
+            held.decoded.get_or_init(|| decoded.into())
         };
         let at = usize::try_from(self.headers[number]).unwrap_or(usize::MAX);
         let len = usize::try_from(listed.header_len).unwrap_or(usize::MAX);

@@ -17,7 +17,7 @@ const DATE: u16 = 0x21;
 /// Names are UTF-8.
 const UTF8: u16 = 1 << 11;
 /// Made on Unix, version 4.5; a regular file that all users may read.
-const MADE_BY: u16 = 3 << 8 | 45;
+const MADE_BY: u16 = 3 * 256 + 45;
 const MODE: u32 = 0o10_0644 << 16;
 /// The field that pads an extra field.
 const FILLER: u16 = 0xa11e;

@@ -101,8 +101,7 @@ pub(super) fn parts(files: &[(String, u64)], target: u64) -> Vec<Range<usize>> {
     let (mut begin, mut bytes) = (0, 0_u64);
     // The last change of the directory in the second half, and the bytes in front of it.
     let mut change: Option<(usize, u64)> = None;
-    for n in 0..files.len() {
-        let len = files[n].1;
+    for (n, &(_, len)) in files.iter().enumerate() {
         if n > begin && directory(n) != directory(n - 1) && bytes >= target / 2 {
             change = Some((n, bytes));
         }
