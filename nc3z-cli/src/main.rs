@@ -7,7 +7,6 @@ mod args;
 mod cmd;
 mod exit;
 mod heap;
-mod manifest;
 mod plugins;
 mod selection;
 mod specification;

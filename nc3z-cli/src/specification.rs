@@ -1,6 +1,5 @@
 //! The specification of the format inside the program: text, dictionaries, vectors and reference decoder, as `spec/` has them.
 
-use crate::manifest;
 use anyhow::{Context, Result, bail};
 use nc3z_format::archive::dictionaries;
 use nc3z_format::bytes::hex;
@@ -9,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use std::path::Path;
 
 /// The directory in collections.
-pub(crate) const DIRECTORY: &str = "nc3z-specification";
+pub(crate) const DIRECTORY: &str = nc3z_tree::manifest::bag::SPECIFICATION;
 /// The entry: contents, version, how to cite.
 pub(crate) const INDEX: &str = "README.md";
 /// The SHA-256 of each of the other files.
@@ -104,7 +103,7 @@ pub(crate) fn write(directory: &Path, force: bool) -> Result<usize> {
         let path = path(file);
         let parent = path.parent().unwrap_or(directory);
         std::fs::create_dir_all(parent).with_context(|| format!("create `{}`", parent.display()))?;
-        manifest::replace(&path, &file.bytes)?;
+        nc3z_tree::manifest::replace(&path, &file.bytes)?;
     }
     Ok(files.len())
 }

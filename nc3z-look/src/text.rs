@@ -50,9 +50,40 @@ pub fn is_unsafe(c: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// A size in binary units, as `ls -h` prints them: `12.3 MiB`.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1023.95 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}", UNITS[unit])
+}
+
+/// Original size over stored size, `-` where nothing is stored.
+#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+pub fn ratio(original: u64, stored: u64) -> String {
+    if stored == 0 { "-".to_owned() } else { format!("{:.2}", original as f64 / stored as f64) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_read_well() {
+        assert_eq!(size(0), "0 B");
+        assert_eq!(size(1023), "1023 B");
+        assert_eq!(size(1024), "1.0 KiB");
+        assert_eq!(size(1 << 20), "1.0 MiB");
+        assert_eq!(size(u64::MAX), "16.0 EiB");
+    }
 
     #[test]
     fn terminal_escapes_in_names_are_shown_not_obeyed() {

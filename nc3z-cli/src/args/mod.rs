@@ -80,7 +80,7 @@ pub(crate) use shell::{CompletionsArgs, ManArgs};
 pub(crate) use spec::SpecArgs;
 pub(crate) use subset::SubsetArgs;
 pub(crate) use tell::TellArgs;
-pub(crate) use tree::{OthersArg, OthersOfTreeArg, RunArgs, Shard, SkipArg};
+pub(crate) use tree::{OthersArg, OthersOfTreeArg, RunArgs, SkipArg};
 pub(crate) use verify::VerifyArgs;
 pub(crate) use versions::{CommitArgs, EffortArgs, LogArgs, NoteArgs, RevertArgs, TagArgs};
 

@@ -1,6 +1,7 @@
 //! Arguments of commands that process trees and long lists of files.
 
 use clap::{Args, ValueEnum};
+use nc3z_tree::walk::Shard;
 use std::path::PathBuf;
 
 /// The action for files of a tree that the command does not process. The summary counts them in any case.
@@ -32,14 +33,6 @@ pub(crate) enum SkipArg {
     Digest,
     /// It has the right name.
     Name,
-}
-
-/// One of several parts of the files, by their names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Shard {
-    /// From 0.
-    pub(crate) index: u64,
-    pub(crate) count: u64,
 }
 
 /// The selection of files, and the options for reporting and resuming a long run.

@@ -2,7 +2,7 @@
 
 use super::Input;
 use super::targets::{list, looks_classic};
-use super::tree;
+use super::tree::{self, Other};
 use crate::args::{EstimateArgs, OpenArgs, PresetArg};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::interrupted;
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
         }
         if args.json && args.recursive {
             let mut summary = sums.scaled(all).to_json(&presets);
-            summary["passed_over"] = tree::to_json(&listed.others);
+            summary["passed_over"] = Other::to_json(&listed.others);
             let report = json!({"files": reports, "summary": summary});
             writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
         } else if args.json {
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
                 )?;
             }
             sums.scaled(all).print(&mut out, &presets)?;
-            if let Some(words) = tree::words(&listed.others) {
+            if let Some(words) = Other::words(&listed.others) {
                 writeln!(out, "{words}")?;
             }
         } else if args.files.len() > 1 {

@@ -4,12 +4,12 @@ use super::hash::sha256_of_file;
 use super::many;
 use crate::args::VerifyArgs;
 use crate::exit::{Exit, of_error};
-use crate::manifest::changed::{Change, explain};
-use crate::manifest::{Entry, bag, fixity, inside, read, sums, unlisted};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
 use crate::output::{chain, text};
 use anyhow::{Context, Result, bail};
+use nc3z_tree::manifest::changed::{Change, explain};
+use nc3z_tree::manifest::{Entry, bag, fixity, inside, read, sums, unlisted};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io::Write;
@@ -115,7 +115,7 @@ fn check(root: &Path, entry: &Entry, progress: &Progress) -> Result<u64, (String
     match sha256_of_file(&path, progress) {
         Ok(found) if found == entry.sha256 => Ok(len),
         Ok(found) => {
-            let explained = explain(&path, &entry.sha256, progress);
+            let explained = explain(&path, &entry.sha256, &crate::plugins::open_options(), progress);
             let (found, listed) = (text::hex(&found), text::hex(&entry.sha256));
             let digests = format!("SHA-256 is {found}, listed is {listed}");
             let (words, exit) = match explained {
@@ -124,7 +124,9 @@ fn check(root: &Path, entry: &Entry, progress: &Progress) -> Result<u64, (String
                     format!("changed: a sound archive, but not the one that is listed; {digests}"),
                     Exit::Corrupt,
                 ),
-                Err(e) if of_error(&e) == Exit::Interrupted => ("interrupted".to_owned(), Exit::Interrupted),
+                Err(e) if e.is_interrupted() || interrupted() => {
+                    ("interrupted".to_owned(), Exit::Interrupted)
+                }
                 Ok(Change::Damaged) | Err(_) => (format!("changed: {digests}"), Exit::Corrupt),
             };
             Err((words, exit))

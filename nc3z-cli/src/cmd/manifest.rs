@@ -1,15 +1,15 @@
 //! `nc3z manifest`: the list of a tree's archives and their SHA-256, from the tree or from the logs of the runs that wrote it.
 
-use super::archive::journal;
 use super::manifests::hash_all;
 use super::targets::{self, SUFFIX};
 use crate::args::ManifestArgs;
 use crate::exit::{Exit, of_error};
-use crate::manifest::sums;
 use crate::output::report_error;
 use crate::output::streams::Stdout;
 use anyhow::{Context, Result, bail};
 use nc3z_reader::platform::path_of;
+use nc3z_tree::journal;
+use nc3z_tree::manifest::sums;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &ManifestArgs) -> Result<Exit> {
     if to_stdout {
         Stdout::results().write_all(&sums::encode(&entries))?;
     } else {
-        crate::manifest::replace(&place, &sums::encode(&entries))?;
+        nc3z_tree::manifest::replace(&place, &sums::encode(&entries))?;
         let before = if known > 0 { format!("; {known} were listed before") } else { String::new() };
         note!("nc3z: {}: {listed} archives{before}", crate::cmd::shown(&place));
     }

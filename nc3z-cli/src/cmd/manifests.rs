@@ -4,10 +4,10 @@ use super::hash::sha256_of_file;
 use super::many;
 use super::targets::Job;
 use crate::args::{ArchiveArgs, ManifestArg};
-use crate::manifest::{Entry, bag, sums};
 use crate::output::progress::Progress;
 use crate::specification;
 use anyhow::{Context, Result, bail};
+use nc3z_tree::manifest::{Entry, bag, sums};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -103,7 +103,7 @@ impl Manifests {
                 roots.max_by_key(|(r, _)| r.components().count()).context("an archive outside the tree")?;
             by_root.entry(root).or_default().push(Entry { path: name.to_owned(), sha256 });
         }
-        by_root.into_iter().try_for_each(|(root, entries)| sums::update(root, &entries))
+        Ok(by_root.into_iter().try_for_each(|(root, entries)| sums::update(root, &entries))?)
     }
 }
 
@@ -116,7 +116,7 @@ fn write_bag(root: &Path, threads: usize) -> Result<()> {
     let hashed = hash_all(&files.into_iter().map(|f| root.join(f)).collect::<Vec<_>>(), threads)?;
     let name = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_owned();
     let entries = hashed.into_iter().map(|(path, sha256)| Entry { path: name(&path), sha256 });
-    bag::write(root, entries.collect(), bytes)
+    Ok(bag::write(root, entries.collect(), bytes)?)
 }
 
 pub(crate) fn hash_all(files: &[PathBuf], threads: usize) -> Result<Vec<(PathBuf, [u8; 32])>> {

@@ -16,7 +16,6 @@ mod fixity;
 pub(crate) mod hash;
 pub(crate) mod info;
 pub(crate) mod layout;
-mod links;
 pub(crate) mod list;
 pub(crate) mod manifest;
 mod manifests;

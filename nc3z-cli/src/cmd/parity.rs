@@ -1,7 +1,7 @@
 //! `nc3z parity`. Damage is found by `verify` and mended by `repair`.
 
 use super::targets::{self, Job, Naming};
-use super::tree;
+use super::tree::{self, Other};
 use crate::args::{ParityAddArgs, ParityCommand, ParityFiles, ParityInfoArgs, ParityRemoveArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
@@ -84,7 +84,7 @@ fn each(which: &ParityFiles, mut work: impl FnMut(&Path, &mut dyn Write) -> Resu
         }
     }
     if found.is_tree {
-        let others = tree::words(&found.others).map_or_else(String::new, |words| format!(", {words}"));
+        let others = Other::words(&found.others).map_or_else(String::new, |words| format!(", {words}"));
         note!("nc3z: {} archives, {failed} failed{others}", found.jobs.len());
     }
     Ok(worst)

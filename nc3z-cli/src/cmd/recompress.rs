@@ -5,11 +5,11 @@ use super::tree::{self, Summary};
 use super::{archive, many};
 use crate::args::{OpenArgs, RecompressArgs};
 use crate::exit::{Exit, of_error};
-use crate::manifest::relist::{Replaced, relist};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::{report_error, set_level, text};
 use anyhow::{Context, Result, bail};
 use nc3z_reader::Digest;
+use nc3z_tree::manifest::relist::{Replaced, relist};
 use nc3z_writer::{Recompressed, ReplacePolicy, WriterOptions, recompress_file};
 use std::path::{Path, PathBuf};
 
@@ -63,11 +63,14 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
         Ok(())
     })?;
     drop(progress);
-    let listed = relist(&replaced);
+    let listed = relist(&replaced, &Progress::new(0, String::new()), &mut |notice| {
+        let label = if notice.is_warning() { "warning: " } else { "" };
+        note!("nc3z: {label}{notice}");
+    });
     let others = tree::judge(&found.others, args.others);
     if found.is_tree {
         summary.failed = failed.len() as u64;
-        summary.tell();
+        tree::tell(&summary);
     }
     if found.jobs.len() + found.failures.len() > 1 && !failed.is_empty() {
         note!("nc3z: {} of {} archives failed:", failed.len(), found.jobs.len() + found.failures.len());

@@ -4,7 +4,7 @@ use super::named::Named;
 use super::place::words;
 use super::targets::{self, Job, Naming};
 use super::tree::{self, Kind, Other, Summary};
-use super::{links, member, stdin, unbundle, url};
+use super::{member, stdin, unbundle, url};
 use crate::args::RestoreArgs;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted, while_blocked};
@@ -46,8 +46,10 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
 /// Restores archives, and those in directories.
 fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
     let rename = |p: &Path| match args.version {
-        Some(_) => bail!("name the output of an older version with -o"),
-        None if stdin::is(p) => bail!("what comes from standard input has no name; name the output with -o"),
+        Some(_) => Err(nc3z_tree::Error::refused("name the output of an older version with -o")),
+        None if stdin::is(p) => Err(nc3z_tree::Error::refused(
+            "what comes from standard input has no name; name the output with -o",
+        )),
         // What is inside a bundle or on a server goes into the directory one is in, whatever directories its name has.
         None => match (url::of(p), member::of(p)) {
             (Some(url), _) => targets::restored_name(Path::new(last_name(url))),
@@ -94,7 +96,7 @@ fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
     };
     for other in found.others.iter().filter(is_made) {
         let to = args.output.as_ref().map_or_else(|| other.path.clone(), |output| output.join(&other.name));
-        if let Err(e) = links::make_counted(other, &to, &targets::restored_name, args.force, &mut summary) {
+        if let Err(e) = tree::make_link(other, &to, &targets::restored_name, args.force, &mut summary) {
             report_error(Some(&other.path), &e);
             failed.push((other.path.clone(), of_error(&e)));
         }
@@ -104,7 +106,7 @@ fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
     if found.is_tree {
         summary.failed = (failed.len() - stopped) as u64;
         summary.interrupted = stopped as u64;
-        summary.tell();
+        tree::tell(&summary);
     }
     if found.jobs.len() + found.failures.len() > 1 && failed.len() > stopped {
         let all = found.jobs.len() + found.failures.len();

@@ -1,275 +1,63 @@
-//! Which file becomes which: names as gzip and zstd make them, trees kept.
+//! Which file becomes which ([`nc3z_tree::walk`]), with the walk's notices printed.
 
-use super::tree::{Kind, Other};
-use crate::args::Shard;
 use crate::output::progress::while_blocked;
-use crate::output::text;
-use anyhow::{Context, Result, anyhow, bail};
-use nc3z_reader::platform::path_of;
-use nc3z_reader::source::special_name;
-use nc3z_writer::is_temporary_name;
-use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::{self, Read};
-use std::path::{Component, Path, PathBuf};
-use walkdir::WalkDir;
+use anyhow::{Context, Result};
+use nc3z_tree::walk::{self, Notice};
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
-/// The ending of archives.
-pub(crate) const SUFFIX: &str = ".nc3z";
-/// Endings of names that are those of files, not of directories that are to be made.
-const ENDINGS: [&str; 5] = ["nc3z", "nc", "cdf", "nc4", "netcdf"];
+pub(crate) use nc3z_tree::walk::{
+    Job, Naming, SUFFIX, archive_name, first_bytes, is_directory_name, is_netcdf, keep_others_of_shard,
+    keep_shard, looks_classic, restored_name,
+};
 
-/// One input and where its output goes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Job {
-    pub(crate) input: PathBuf,
-    pub(crate) output: PathBuf,
-    /// The input's name in its tree, or as it was given.
-    pub(crate) name: PathBuf,
-}
-
-/// What a command turns into what.
-pub(crate) struct Naming<'a> {
-    /// The output name for an input's file name; an error says why there is none.
-    pub(crate) rename: &'a dyn Fn(&Path) -> Result<PathBuf>,
-    /// Which files of a tree take part.
-    pub(crate) wanted: &'a dyn Fn(&Path) -> bool,
-}
-
-/// Jobs, what went wrong while looking for them (a directory that cannot be read), and what the command has no use for.
+/// The files of a run, with the errors as this tool reports them.
 #[derive(Default)]
 pub(crate) struct Found {
     pub(crate) jobs: Vec<Job>,
     pub(crate) failures: Vec<(PathBuf, anyhow::Error)>,
-    pub(crate) others: Vec<Other>,
-    /// Whether any directory was gone into: its end is told.
+    pub(crate) others: Vec<nc3z_tree::Other>,
+    /// Whether any input was a directory, so that the run ends with a summary.
     pub(crate) is_tree: bool,
 }
 
-/// Pairs inputs with outputs. `output` is a file for one plain input, a directory otherwise.
+/// The files that a command reads, with the errors as this tool reports them.
+pub(crate) struct Listed {
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) failures: Vec<(PathBuf, anyhow::Error)>,
+    pub(crate) others: Vec<nc3z_tree::Other>,
+}
+
+/// Pairs inputs with outputs; see [`walk::pair`]. The names of `list` follow; see [`walk::pair_list`].
+pub(crate) fn pair_with_list(
+    inputs: &[PathBuf],
+    list: &dyn Fn() -> Result<Vec<PathBuf>>,
+    output: Option<&Path>,
+    recursive: bool,
+    naming: &Naming<'_>,
+) -> Result<Found> {
+    let mut found = walk::pair(inputs, output, recursive, naming)?;
+    print(&found.notices);
+    walk::pair_list(list()?, output, naming, &mut found)?;
+    let failures = wrapped(found.failures);
+    Ok(Found { jobs: found.jobs, failures, others: found.others, is_tree: found.is_tree })
+}
+
+/// Pairs inputs with outputs; see [`walk::pair`].
 pub(crate) fn pair(
     inputs: &[PathBuf],
     output: Option<&Path>,
     recursive: bool,
     naming: &Naming<'_>,
 ) -> Result<Found> {
-    let several = inputs.len() > 1 || inputs.iter().any(|i| i.is_dir());
-    if let Some(file) = output.filter(|o| several && !is_directory_name(o)) {
-        // Another run may have made the directory meanwhile.
-        if file.exists() && !file.is_dir() {
-            bail!("several inputs need a directory as output; `{}` is a file", file.display());
-        }
-        if file.extension().is_some_and(|e| ENDINGS.iter().any(|known| e == *known)) {
-            bail!(
-                "several inputs need a directory as output; `{0}` is the name of one file (`{0}/` is a directory)",
-                file.display()
-            );
-        }
-    }
-    let mut jobs = Found::default();
-    for input in inputs {
-        if input.is_dir() {
-            if !recursive {
-                bail!("`{}` is a directory; --recursive goes into it", input.display());
-            }
-            walk(input, output, naming, &mut jobs);
-            continue;
-        }
-        let target = match output {
-            Some(o) if several || is_directory_name(o) => o.join(file_name(&(naming.rename)(input)?)),
-            Some(o) => o.to_owned(),
-            None => (naming.rename)(input)?,
-        };
-        jobs.jobs.push(Job { input: input.clone(), output: target, name: input.clone() });
-    }
-    refuse_collisions(&jobs.jobs)?;
-    Ok(jobs)
-}
-
-/// Adds the files of a list to the jobs; below `output` their relative names are kept.
-pub(crate) fn pair_list(
-    names: Vec<PathBuf>,
-    output: Option<&Path>,
-    naming: &Naming<'_>,
-    jobs: &mut Found,
-) -> Result<()> {
-    for input in names {
-        let target = match output {
-            Some(output) if is_relative_inside(&input) => Ok(output.join(&input)),
-            Some(_) => Err(anyhow!("with -o, names in a list must be relative and must not lead upwards")),
-            None => Ok(input.clone()),
-        };
-        match target.and_then(|target| (naming.rename)(&target)) {
-            Ok(output) => jobs.jobs.push(Job { name: input.clone(), input, output }),
-            Err(e) => jobs.failures.push((input, e)),
-        }
-    }
-    refuse_collisions(&jobs.jobs)
-}
-
-fn is_relative_inside(path: &Path) -> bool {
-    path.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir))
-}
-
-/// Keeps the jobs of one of `count` parts: a file is always in the same one, whatever else is there.
-pub(crate) fn keep_shard(jobs: &mut Vec<Job>, shard: Shard) {
-    jobs.retain(|job| is_in_shard(&job.name, shard));
-}
-
-/// Keeps the passed-over files of one of `count` parts.
-pub(crate) fn keep_others_of_shard(others: &mut Vec<Other>, shard: Shard) {
-    others.retain(|other| is_in_shard(&other.name, shard));
-}
-
-fn is_in_shard(name: &Path, shard: Shard) -> bool {
-    fnv1a(name.as_os_str().as_encoded_bytes()) % shard.count == shard.index
-}
-
-/// FNV-1a with 64 bits: the same for ever, so that runs of different builds share the work in the same way.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
-}
-
-/// True for a directory, and for a name that can only be one's.
-pub(crate) fn is_directory_name(path: &Path) -> bool {
-    path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
-}
-
-/// Two inputs must not become one output: the second would replace the first.
-fn refuse_collisions(jobs: &[Job]) -> Result<()> {
-    let mut seen = HashMap::new();
-    for job in jobs {
-        if let Some(other) = seen.insert(&job.output, &job.input) {
-            let (a, b, out) = (other.display(), job.input.display(), job.output.display());
-            bail!("`{a}` and `{b}` would both become `{out}`; nothing was done");
-        }
-    }
-    Ok(())
-}
-
-fn file_name(path: &Path) -> PathBuf {
-    path.file_name().map(PathBuf::from).unwrap_or_default()
-}
-
-/// The names in a list: one a line, or, with `null`, each with a zero byte behind it. Empty names are none.
-pub(crate) fn read_names(list: &Path, null: bool) -> Result<Vec<PathBuf>> {
-    let mut bytes = Vec::new();
-    // It may be a pipe; nothing is half-written meanwhile.
-    while_blocked(|| {
-        if list.as_os_str() == "-" {
-            return io::stdin().lock().read_to_end(&mut bytes);
-        }
-        File::open(list)?.read_to_end(&mut bytes)
-    })
-    .with_context(|| format!("read the list of files `{}`", list.display()))?;
-    let end = if null { 0 } else { b'\n' };
-    let names = bytes.split(|&b| b == end).filter(|name| !name.is_empty());
-    Ok(names.map(path_of).collect())
-}
-
-/// Files of a tree, sorted. Links are not followed: what lies in the tree is found where it is, what lies outside is none of its files.
-fn walk(root: &Path, output: Option<&Path>, naming: &Naming<'_>, jobs: &mut Found) {
-    let resolved = root.canonicalize();
-    jobs.is_tree = true;
-    for entry in WalkDir::new(root).follow_links(false).sort_by_file_name() {
-        let entry = match entry {
-            Ok(entry) => entry,
-            Err(e) => {
-                let path = e.path().unwrap_or(root).to_owned();
-                jobs.failures.push((path, e.into()));
-                continue;
-            }
-        };
-        // The root itself may be a link: the user named it.
-        let inside = entry.path().strip_prefix(root).unwrap_or(entry.path());
-        let mut pass_over = |kind| {
-            jobs.others.push(Other { path: entry.path().to_owned(), name: inside.to_owned(), kind });
-        };
-        if entry.depth() > 0 && entry.path_is_symlink() {
-            match link(entry.path(), resolved.as_deref().ok(), naming) {
-                Link::Taken => {}
-                Link::Found => {
-                    pass_over(Kind::InsideLink);
-                    continue;
-                }
-                Link::Outside => {
-                    pass_over(Kind::Link);
-                    continue;
-                }
-            }
-        }
-        if entry.path().is_dir() {
-            continue;
-        }
-        if is_temporary_name(entry.file_name()) {
-            pass_over(Kind::Temporary);
-            continue;
-        }
-        // Asked before anything opens it: a named pipe would wait for a writer.
-        if let Some(what) = entry.metadata().ok().and_then(|meta| special_name(meta.file_type())) {
-            note!("nc3z: warning: {}: {what}, passed over", text::safe(&entry.path().to_string_lossy()));
-            pass_over(Kind::Special(what));
-            continue;
-        }
-        if !(naming.wanted)(entry.path()) {
-            pass_over(Kind::of(entry.path()));
-            continue;
-        }
-        let base = output.map_or_else(|| root.join(inside), |o| o.join(inside));
-        match (naming.rename)(&base) {
-            Ok(output) => {
-                jobs.jobs.push(Job { input: entry.path().to_owned(), output, name: inside.to_owned() });
-            }
-            Err(error) => jobs.failures.push((entry.path().to_owned(), error)),
-        }
-    }
-}
-
-/// What a link in a tree leads to.
-enum Link {
-    /// Nowhere, so that this is reported; or to a file of the tree that would not take part by its own name.
-    Taken,
-    /// To something that is found where it is.
-    Found,
-    /// Out of the tree: told of, and left alone.
-    Outside,
-}
-
-fn link(link: &Path, root: Option<&Path>, naming: &Naming<'_>) -> Link {
-    let Ok(target) = link.canonicalize() else { return Link::Taken };
-    if root.is_some_and(|root| target.starts_with(root)) {
-        return if target.is_file() && !(naming.wanted)(&target) { Link::Taken } else { Link::Found };
-    }
-    if target.is_dir() || (naming.wanted)(link) {
-        let link = crate::cmd::shown(link);
-        note!("nc3z: warning: {link}: a link that leads out of the tree; not followed");
-    }
-    Link::Outside
-}
-
-/// Files that a command reads, what went wrong while looking for them, and what of a tree it has no use for.
-pub(crate) struct Listed {
-    pub(crate) files: Vec<PathBuf>,
-    pub(crate) failures: Vec<(PathBuf, anyhow::Error)>,
-    pub(crate) others: Vec<Other>,
+    pair_with_list(inputs, &|| Ok(Vec::new()), output, recursive, naming)
 }
 
 /// The files named, and with `recursive` those of directories that take part.
 pub(crate) fn list(inputs: &[PathBuf], recursive: bool, wanted: &dyn Fn(&Path) -> bool) -> Result<Listed> {
-    let keep = |p: &Path| Ok(p.to_owned());
-    let naming = Naming { rename: &keep, wanted };
-    let mut jobs = Found::default();
-    for input in inputs {
-        if !input.is_dir() {
-            jobs.jobs.push(Job { input: input.clone(), output: PathBuf::new(), name: input.clone() });
-        } else if recursive {
-            walk(input, None, &naming, &mut jobs);
-        } else {
-            bail!("`{}` is a directory; --recursive goes into it", input.display());
-        }
-    }
-    let files = jobs.jobs.into_iter().map(|job| job.input).collect();
-    Ok(Listed { files, failures: jobs.failures, others: jobs.others })
+    let found = walk::list(inputs, recursive, wanted)?;
+    print(&found.notices);
+    Ok(Listed { files: found.files, failures: wrapped(found.failures), others: found.others })
 }
 
 /// Archives and classic files below a directory, sorted by name.
@@ -281,78 +69,26 @@ pub(crate) fn netcdf_files(directory: &Path) -> Result<Vec<PathBuf>> {
     }
 }
 
-/// Whether a file is an archive or a classic file by its first bytes, or cannot be read, so that this is reported.
-pub(crate) fn is_netcdf(path: &Path) -> bool {
-    looks_classic(path) || first_bytes(path).map_or(true, |b| b == nc3z_format::archive::constants::MAGIC)
-}
-
-/// The first eight bytes of a file; of a pipe, a socket or a device none: they would block or have no end.
-pub(crate) fn first_bytes(path: &Path) -> io::Result<Vec<u8>> {
+/// Reads a list of names from a file or, with the name `-`, from standard input.
+pub(crate) fn read_names(list: &Path, null: bool) -> Result<Vec<PathBuf>> {
     let mut bytes = Vec::new();
-    if fs::metadata(path)?.is_file() {
-        File::open(path)?.take(8).read_to_end(&mut bytes)?;
-    }
-    Ok(bytes)
-}
-
-/// In a tree, classic netCDF files are told by their first bytes; what cannot be read takes part, so that it is reported.
-pub(crate) fn looks_classic(path: &Path) -> bool {
-    first_bytes(path).map_or(true, |b| matches!(b[..], [b'C', b'D', b'F', 1 | 2 | 5, ..]))
-}
-
-/// `x.nc` becomes `x.nc.nc3z`.
-pub(crate) fn archive_name(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(SUFFIX);
-    name.into()
-}
-
-/// `x.nc.nc3z` becomes `x.nc`.
-pub(crate) fn restored_name(path: &Path) -> Result<PathBuf> {
-    let stem = path.as_os_str().as_encoded_bytes().strip_suffix(SUFFIX.as_bytes());
-    match stem.filter(|p| !p.is_empty() && !p.ends_with(b"/")) {
-        Some(name) => Ok(path_of(name)),
-        None => bail!("`{}` does not end in {SUFFIX}; name the output with -o", path.display()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_go_there_and_back() {
-        assert_eq!(archive_name(Path::new("a/x.nc")), Path::new("a/x.nc.nc3z"));
-        assert_eq!(restored_name(Path::new("a/x.nc.nc3z")).unwrap(), Path::new("a/x.nc"));
-        assert!(restored_name(Path::new("a/.nc3z")).is_err());
-        assert!(restored_name(Path::new("x.nc")).is_err());
-    }
-
-    #[test]
-    fn every_file_is_in_one_shard() {
-        let job =
-            |n: u32| Job { input: PathBuf::new(), output: PathBuf::new(), name: format!("a/{n}.nc").into() };
-        let mut seen = Vec::new();
-        for index in 0..3 {
-            let mut jobs: Vec<Job> = (0..300).map(job).collect();
-            keep_shard(&mut jobs, Shard { index, count: 3 });
-            assert!(jobs.len() > 60, "{}", jobs.len());
-            seen.extend(jobs.into_iter().map(|j| j.name));
+    // It may be a pipe; nothing is half-written meanwhile.
+    while_blocked(|| {
+        if list.as_os_str() == "-" {
+            return std::io::stdin().lock().read_to_end(&mut bytes);
         }
-        seen.sort_unstable();
-        seen.dedup();
-        assert_eq!(seen.len(), 300);
-        // Published values of the hash.
-        assert_eq!((fnv1a(b""), fnv1a(b"a")), (0xcbf2_9ce4_8422_2325, 0xaf63_dc4c_8601_ec8c));
-    }
+        std::fs::File::open(list)?.read_to_end(&mut bytes)
+    })
+    .with_context(|| format!("read the list of files `{}`", list.display()))?;
+    Ok(walk::names_in(&bytes, null))
+}
 
-    #[test]
-    fn several_inputs_go_into_a_directory() {
-        let dir = tempfile::tempdir().unwrap();
-        let rename = |p: &Path| Ok(archive_name(p));
-        let naming = Naming { rename: &rename, wanted: &|_| true };
-        let inputs = ["x/a.nc".into(), "y/b.nc".into()];
-        let jobs = pair(&inputs, Some(dir.path()), false, &naming).unwrap().jobs;
-        assert_eq!(jobs[1].output, dir.path().join("b.nc.nc3z"));
+fn wrapped(failures: Vec<(PathBuf, nc3z_tree::Error)>) -> Vec<(PathBuf, anyhow::Error)> {
+    failures.into_iter().map(|(path, e)| (path, e.into())).collect()
+}
+
+fn print(notices: &[Notice]) {
+    for notice in notices {
+        note!("nc3z: warning: {}: {}", crate::cmd::shown(&notice.path), notice.what);
     }
 }

@@ -4,7 +4,11 @@ mod bundles;
 
 use super::named::Named;
 use super::targets::{self, Found, Job, Naming};
-use super::{place, stdin, tree, url};
+use super::{
+    place, stdin,
+    tree::{self, Other},
+    url,
+};
 use crate::args::VerifyArgs;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
@@ -85,7 +89,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
         if args.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&reports)?)?;
         } else if checked > 1 && (tells() || bad > 0) {
-            let others = tree::words(&others).map_or_else(String::new, |words| format!("; {words}"));
+            let others = Other::words(&others).map_or_else(String::new, |words| format!("; {words}"));
             writeln!(out, "{checked} {noun} checked, {bad} of them not sound{others}")?;
         }
         Ok(worst)

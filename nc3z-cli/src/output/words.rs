@@ -24,6 +24,9 @@ pub(crate) fn of(error: &anyhow::Error, file: Option<&Path>) -> String {
 pub(crate) fn without_advice(error: &anyhow::Error) -> String {
     let mut out = String::new();
     for cause in error.chain() {
+        if cause.downcast_ref::<nc3z_tree::Error>().is_some_and(nc3z_tree::Error::repeats_its_source) {
+            continue;
+        }
         let cause = cause_words(cause);
         if !out.contains(&cause) {
             out = if out.is_empty() { cause } else { format!("{out}: {cause}") };

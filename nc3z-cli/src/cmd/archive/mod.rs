@@ -1,25 +1,24 @@
 //! `nc3z archive`.
 
-pub(crate) mod journal;
 mod piped;
-mod present;
-mod removal;
-mod waiting;
 
 use super::parity::cost;
 use super::targets::{self, Found, Job, Naming};
 use super::tree::{self, Kind, Other, Summary};
-use super::{links, manifests, places, url};
+use super::{manifests, places, url};
 use crate::args::{
-    ArchiveArgs, DigestArg, EdgeArg, EncodeArgs, OthersArg, OthersOfTreeArg, PresetArg, ProfileArg,
+    ArchiveArgs, DigestArg, EdgeArg, EncodeArgs, OthersArg, OthersOfTreeArg, PresetArg, ProfileArg, SkipArg,
 };
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::{chain, report_error, set_level, tells_more, text};
 use anyhow::{Context, Result, bail};
-use journal::Journal;
 use nc3z_format::codec::WantedChain;
 use nc3z_format::tile::Edge;
+use nc3z_tree::journal::{self, Journal};
+use nc3z_tree::present::{self, Evidence};
+use nc3z_tree::removal;
+use nc3z_tree::waiting::{Held, Waiting};
 use nc3z_writer::{
     Archived, AtomicFile, ErrorKind, Prepared, Preset, TileChoice, Wanted, WriterOptions, prepare_file,
     publish,
@@ -30,7 +29,6 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
-use waiting::{Held, Waiting};
 
 /// Archives all inputs; a failure in one does not stop the others.
 pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
@@ -82,7 +80,7 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
     }
     let mut worst = work.deal_with_others(&found.others, &mut summary)?;
     if is_told {
-        summary.tell();
+        tree::tell(&summary);
     }
     if all > 1 && !failed.is_empty() {
         note!("nc3z: {} of {all} files failed:", failed.len());
@@ -104,11 +102,9 @@ fn find(args: &ArchiveArgs) -> Result<Found> {
     let rename = |p: &Path| Ok(targets::archive_name(p));
     let naming = Naming { rename: &rename, wanted: &targets::looks_classic };
     let output = manifests::output(args);
-    let mut found = targets::pair(&args.inputs, output.as_deref(), args.recursive, &naming)?;
-    if let Some(list) = &args.run.files_from {
-        let names = targets::read_names(list, args.run.null)?;
-        targets::pair_list(names, output.as_deref(), &naming, &mut found)?;
-    }
+    let list = args.run.files_from.as_deref();
+    let list = || list.map_or_else(|| Ok(Vec::new()), |list| targets::read_names(list, args.run.null));
+    let mut found = targets::pair_with_list(&args.inputs, &list, output.as_deref(), args.recursive, &naming)?;
     if let Some(shard) = args.run.shard {
         targets::keep_shard(&mut found.jobs, shard);
         targets::keep_others_of_shard(&mut found.others, shard);
@@ -210,7 +206,7 @@ impl<'a> Work<'a> {
             let logged = self.journal.as_ref().map_or(Ok(()), |j| j.add(job, "not tried", json!({})));
             return Step::Done(match logged {
                 Ok(()) => Outcome::NotTried,
-                Err(e) => Outcome::Failed(self.fail(&job.input, &e)),
+                Err(e) => Outcome::Failed(self.fail(&job.input, &e.into())),
             });
         }
         let begin = Instant::now();
@@ -271,7 +267,7 @@ impl<'a> Work<'a> {
         match self.journal.as_ref().map_or(Ok(()), |journal| journal.add(job, state, more)) {
             Ok(()) => outcome,
             // The archive is there, but who resumes by the log would not know.
-            Err(e) => Outcome::Failed(self.fail(&job.input, &e)),
+            Err(e) => Outcome::Failed(self.fail(&job.input, &e.into())),
         }
     }
 
@@ -301,10 +297,10 @@ impl<'a> Work<'a> {
             return Ok(true);
         }
         let Some(how) = self.args.run.skip_existing else { return Ok(false) };
-        match present::is_present(&job.input, &job.output, how) {
+        match self.is_present(job, how) {
             // What is there and is not the source's archive is to be replaced.
             Err(_) if self.args.force => Ok(false),
-            found => found,
+            found => Ok(found?),
         }
     }
 
@@ -312,8 +308,17 @@ impl<'a> Work<'a> {
     fn came_meanwhile(&self, job: &Job, e: &anyhow::Error) -> bool {
         let exists = |e: &nc3z_writer::Error| matches!(e.kind(), ErrorKind::Exists(_));
         let Some(how) = self.args.run.skip_existing else { return false };
-        e.downcast_ref().is_some_and(exists)
-            && present::is_present(&job.input, &job.output, how).is_ok_and(|is| is)
+        e.downcast_ref().is_some_and(exists) && self.is_present(job, how).is_ok_and(|is| is)
+    }
+
+    fn is_present(&self, job: &Job, how: SkipArg) -> nc3z_tree::Result<bool> {
+        let how = match how {
+            SkipArg::Header => Evidence::Header,
+            SkipArg::Digest => Evidence::Digest,
+            SkipArg::Name => Evidence::Name,
+        };
+        let silent = Progress::new(0, String::new());
+        present::is_present(&job.input, &job.output, how, &crate::plugins::open_options(), &silent)
     }
 
     /// Tells what would be done.
@@ -343,7 +348,7 @@ impl<'a> Work<'a> {
                 }
             }
         }
-        summary.tell();
+        tree::tell(&summary);
         worst
     }
 
@@ -392,11 +397,11 @@ impl<'a> Work<'a> {
         // A target that is copied keeps its name.
         let is_archived = targets::looks_classic(&other.path);
         let rename = |p: &Path| Ok(if is_archived { targets::archive_name(p) } else { p.to_owned() });
-        links::make_counted(other, &output.join(&other.name), &rename, self.args.force, summary)
+        tree::make_link(other, &output.join(&other.name), &rename, self.args.force, summary)
     }
 
     /// Logs the files of a tree that are passed over, with the reason.
-    fn log_others(&self, others: &[Other]) -> Result<()> {
+    fn log_others(&self, others: &[Other]) -> nc3z_tree::Result<()> {
         let Some(journal) = &self.journal else { return Ok(()) };
         others.iter().try_for_each(|other| {
             let mut more = json!({"reason": other.kind.to_string()});
@@ -413,7 +418,7 @@ impl<'a> Work<'a> {
         let more = json!({"error": text::safe(&chain(error))});
         match self.journal.as_ref().map_or(Ok(()), |journal| journal.add_file(path, "failed", more)) {
             Ok(()) => Outcome::Failed(exit),
-            Err(e) => Outcome::Failed(self.fail(path, &e)),
+            Err(e) => Outcome::Failed(self.fail(path, &e.into())),
         }
     }
 

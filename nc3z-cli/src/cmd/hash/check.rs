@@ -1,6 +1,5 @@
 //! `nc3z hash --check`: lists of digests taken back, with the habits of `sha256sum -c`.
 
-use super::line::{Line, Subject, other_name, parse};
 use super::{compute, exit_of, sha256_of_file};
 use crate::args::HashArgs;
 use crate::cmd::{Input, many, open_input};
@@ -11,6 +10,7 @@ use crate::output::{chain, report_error, text};
 use anyhow::{Context, Result, bail};
 use nc3z_format::classic::{Header, sniff};
 use nc3z_reader::{Digests, Wanted};
+use nc3z_tree::hash_list::{Line, Subject, other_name, parse};
 use serde_json::json;
 use std::collections::HashMap;
 use std::io::{Read, Write};

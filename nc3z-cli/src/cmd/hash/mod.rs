@@ -1,7 +1,6 @@
 //! `nc3z hash`: digests of archives and classic files, and `--check` of lists of them.
 
 mod check;
-mod line;
 mod root;
 
 use super::named::Named;
@@ -11,10 +10,10 @@ use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::{self, Stdout};
 use crate::output::{chain, report_error, text};
-use anyhow::{Context, Result, bail};
-pub(crate) use line::{Line, Subject, parse, unhex};
+use anyhow::{Result, bail};
 use nc3z_format::classic::Header;
 use nc3z_reader::{Digest, Digests, Wanted};
+use nc3z_tree::hash_list::{Line, Subject};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -239,27 +238,8 @@ impl Hashed {
     }
 }
 
-/// SHA-256 of a file as it stands.
+/// SHA-256 of a file as it stands. The progress bar is extended by the file's length.
 pub(crate) fn sha256_of_file(path: &Path, progress: &Progress) -> Result<[u8; 32]> {
-    use nc3z_reader::Monitor;
-    use sha2::Digest as _;
-    use std::io::Read;
-    let mut file =
-        nc3z_reader::source::open_regular(path).with_context(|| format!("open `{}`", path.display()))?;
-    progress.extend(file.metadata().map_or(0, |m| m.len()));
-    let mut sha = sha2::Sha256::new();
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        if progress.is_cancelled() {
-            return Err(nc3z_reader::Error::interrupted().into());
-        }
-        let n = match file.read(&mut buffer) {
-            Ok(0) => return Ok(sha.finalize().into()),
-            Ok(n) => n,
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(e) => return Err(e).with_context(|| format!("read `{}`", path.display())),
-        };
-        sha.update(&buffer[..n]);
-        progress.advance(n as u64);
-    }
+    progress.extend(std::fs::metadata(path).map_or(0, |m| m.len()));
+    Ok(nc3z_tree::sha256_of_file(path, progress)?)
 }

@@ -2,10 +2,10 @@
 
 use super::treemap::{Rect, squarify};
 use super::{Collection, File, State};
-use crate::cmd::tree;
-use crate::manifest::fixity;
+use crate::cmd::tree::Other;
 use crate::output::text::{ratio, size};
 use nc3z_look::text::escaped_html;
+use nc3z_tree::manifest::fixity;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::SystemTime;
@@ -79,7 +79,7 @@ fn facts(c: &Collection, out: &mut String) {
         let _ = writeln!(out, "<div><b>{}</b>{}</div>", escaped_html(&value), escaped_html(words));
     }
     let _ = writeln!(out, "</div>");
-    if let Some(words) = tree::words(&c.others) {
+    if let Some(words) = Other::words(&c.others) {
         let _ = writeln!(out, "<p class=\"small\">{}</p>", escaped_html(&words));
     }
 }

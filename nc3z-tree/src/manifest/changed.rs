@@ -1,10 +1,10 @@
 //! An archive that is not the file a manifest lists, and yet holds what that file held: it has grown since, or was recompressed.
 
-use anyhow::{Context, Result};
+use crate::Result;
 use nc3z_format::archive::constants::SLOTS_AT;
 use nc3z_format::bytes::hex;
 use nc3z_reader::source::{ByteSource, FileSource, SharedSource};
-use nc3z_reader::{Archive, Monitor, slots_at, verify};
+use nc3z_reader::{Archive, Monitor, OpenOptions, slots_at, verify};
 use nc3z_writer::LINEAGE;
 use sha2::{Digest as _, Sha256};
 use std::path::Path;
@@ -16,7 +16,7 @@ const PIECE: u64 = 1 << 20;
 const TRIED: usize = 64;
 
 /// What became of a listed archive that is another file now.
-pub(crate) enum Change {
+pub enum Change {
     /// It is sound and holds what is listed: why.
     Explained(&'static str),
     /// It is a sound archive; nothing shows what it has to do with the one that is listed.
@@ -26,12 +26,16 @@ pub(crate) enum Change {
 }
 
 /// Looks into an archive whose SHA-256 is not the listed one. A list is signed, an archive's own words are not: this explains a difference, and does not undo it.
-pub(crate) fn explain(path: &Path, listed: &[u8; 32], monitor: &dyn Monitor) -> Result<Change> {
-    let options = crate::plugins::open_options();
+pub fn explain(
+    path: &Path,
+    listed: &[u8; 32],
+    options: &OpenOptions,
+    monitor: &dyn Monitor,
+) -> Result<Change> {
     let source: SharedSource = Arc::new(FileSource::open(path)?);
-    let Ok(archive) = Archive::from_source(source.clone(), &options) else { return Ok(Change::Damaged) };
+    let Ok(archive) = Archive::from_source(source.clone(), options) else { return Ok(Change::Damaged) };
     // Every tile is decoded, and the file rebuilt and compared with the SHA-256 on record.
-    let report = verify::deep(&source, &options, monitor)?;
+    let report = verify::deep(&source, options, monitor)?;
     if !report.is_sound() {
         return Ok(Change::Damaged);
     }
@@ -78,7 +82,7 @@ fn hash_at(archive: &Archive, source: &dyn ByteSource, end: u64, monitor: &dyn M
         if monitor.is_cancelled() {
             return Err(nc3z_reader::Error::interrupted().into());
         }
-        let len = usize::try_from(PIECE.min(end - at)).context("a piece")?;
+        let len = usize::try_from(PIECE.min(end - at)).expect("a piece has at most PIECE bytes");
         sha.update(source.read_at(at, len)?);
         at += len as u64;
     }

@@ -5,7 +5,8 @@
 //! goes, and a file that another process can write to stays. What remains: a process of another user, or of another container, that this
 //! one cannot see; and what such a process writes after the comparison.
 
-use anyhow::{Context, Result, bail};
+use crate::Result;
+use crate::error::Context as _;
 use nc3z_reader::platform;
 use nc3z_writer::Archived;
 use sha2::{Digest, Sha256};
@@ -17,7 +18,7 @@ use std::path::Path;
 const PIECE: usize = 1 << 20;
 
 /// Writes back what other processes have changed through maps, so that what they change from now on shows in the file's times.
-pub(super) fn prepare(input: &Path) {
+pub fn prepare(input: &Path) {
     // What cannot be opened is told when it is read.
     if let Ok(file) = nc3z_reader::source::open_regular(input) {
         let _ = file.sync_data();
@@ -26,7 +27,7 @@ pub(super) fn prepare(input: &Path) {
 
 /// Removes the source, if its name still leads to the file that was archived, with the bytes that the archive holds, and nobody can
 /// write to it.
-pub(super) fn remove(input: &Path, before: Option<&Metadata>, done: &Archived) -> Result<()> {
+pub fn remove(input: &Path, before: Option<&Metadata>, done: &Archived) -> Result<()> {
     let file =
         nc3z_reader::source::open_regular(input).with_context(|| format!("open `{}`", input.display()))?;
     let look = || file.metadata().with_context(|| format!("look at `{}`", input.display()));

@@ -1,28 +1,45 @@
 //! `--skip-existing`: whether the archive that is there is the source's.
 
-use crate::args::{OpenArgs, SkipArg};
-use crate::cmd::hash::sha256_of_file;
-use crate::cmd::open_archive;
-use crate::output::progress::Progress;
-use anyhow::{Context, Result, bail};
-use nc3z_reader::Digest;
-use nc3z_reader::source::open_regular;
+use crate::error::Context as _;
+use crate::{Result, sha256_of_file};
+use nc3z_reader::source::{self, open_regular};
+use nc3z_reader::{Archive, Digest, Monitor, OpenOptions};
 use std::io::Read;
 use std::path::Path;
+
+/// The test by which an existing archive counts as that of its source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Evidence {
+    /// It is complete and has the source's header and length, and the source is not newer.
+    Header,
+    /// It is complete, and its stored SHA-256 is the source's.
+    Digest,
+    /// It has the right name.
+    Name,
+}
 
 /// True where `output` is there and, as far as `how` asks, the archive of `input`; false where nothing has that name.
 ///
 /// # Errors
 /// Where something else has the name: it is told why, and left alone.
-pub(super) fn is_present(input: &Path, output: &Path, how: SkipArg) -> Result<bool> {
+pub fn is_present(
+    input: &Path,
+    output: &Path,
+    how: Evidence,
+    options: &OpenOptions,
+    monitor: &dyn Monitor,
+) -> Result<bool> {
     match std::fs::symlink_metadata(output) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(false),
         Err(e) => return Err(e).with_context(|| format!("look at `{}`", output.display())),
-        Ok(_) if how == SkipArg::Name => return Ok(true),
+        Ok(_) if how == Evidence::Name => return Ok(true),
         Ok(_) => {}
     }
     let there = || format!("`{}` is there, and", output.display());
-    let archive = open_archive(output, &OpenArgs::default())
+    // By position: a file that shrinks gives an error and no signal.
+    let archive = source::open(output, false)
+        .and_then(|source| Archive::from_source(source, options))
         .with_context(|| format!("{} is no whole archive (--force replaces it)", there()))?;
     let mut source = open_regular(input).with_context(|| format!("open `{}`", input.display()))?;
     let meta = source.metadata().with_context(|| format!("look at `{}`", input.display()))?;
@@ -33,12 +50,11 @@ pub(super) fn is_present(input: &Path, output: &Path, how: SkipArg) -> Result<bo
     if !is_same_header {
         bail!("{} is the archive of another file (--force replaces it)", there());
     }
-    if how == SkipArg::Digest {
+    if how == Evidence::Digest {
         let Digest::Sha256(recorded) = archive.digest() else {
             bail!("{} has no digest to compare (--force replaces it)", there());
         };
-        let progress = Progress::new(meta.len(), String::new());
-        if sha256_of_file(input, &progress)? != recorded {
+        if sha256_of_file(input, monitor)? != recorded {
             bail!("{} is the archive of other data (--force replaces it)", there());
         }
         return Ok(true);

@@ -1,36 +1,38 @@
 //! BagIt 1.0 (RFC 8493): a directory with its payload under `data/`, a manifest of it, and tag files about both.
 
 use super::{Entry, push_line};
-use crate::cmd::hash::unhex;
-use crate::specification;
-use anyhow::{Context, Result, bail};
+use crate::Result;
+use crate::error::Context as _;
+use crate::hash_list::unhex;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Where the payload is.
-pub(crate) const PAYLOAD: &str = "data";
+pub const PAYLOAD: &str = "data";
 /// The declaration: what makes a directory a bag.
-pub(crate) const DECLARATION: &str = "bagit.txt";
+pub const DECLARATION: &str = "bagit.txt";
 /// The manifest of the payload.
-pub(crate) const MANIFEST: &str = "manifest-sha256.txt";
+pub const MANIFEST: &str = "manifest-sha256.txt";
+/// The directory of the specification, if the bag has it.
+pub const SPECIFICATION: &str = "nc3z-specification";
 /// Facts about the bag.
 const INFO: &str = "bag-info.txt";
 /// What the bag's facts say of the payload's bytes and files.
 const OXUM: &str = "Payload-Oxum";
 /// The manifest of the tag files.
-pub(crate) const TAG_MANIFEST: &str = "tagmanifest-sha256.txt";
+pub const TAG_MANIFEST: &str = "tagmanifest-sha256.txt";
 
 /// Looks at the directory that is to become a bag, before anything is written: it must be empty or not there; with `force`, it may be a bag, or one
 /// that was not finished.
-pub(crate) fn check_root(root: &Path, force: bool) -> Result<()> {
+pub fn check_root(root: &Path, force: bool) -> Result<()> {
     let entries = match std::fs::read_dir(root) {
         Ok(entries) => entries,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         Err(e) => return Err(e).with_context(|| format!("read the directory `{}`", root.display())),
     };
-    let ours = [PAYLOAD, DECLARATION, MANIFEST, INFO, TAG_MANIFEST, specification::DIRECTORY];
+    let ours = [PAYLOAD, DECLARATION, MANIFEST, INFO, TAG_MANIFEST, SPECIFICATION];
     for entry in entries {
-        let name = entry?.file_name();
+        let name = entry.with_context(|| format!("read the directory `{}`", root.display()))?.file_name();
         let log = name.as_encoded_bytes().ends_with(super::fixity::LOG_SUFFIX.as_bytes());
         if !log && !ours.iter().any(|o| name == *o) {
             bail!(
@@ -82,7 +84,7 @@ fn manifest(mut entries: Vec<Entry>) -> Result<Vec<u8>> {
 }
 
 /// The entries of a manifest of the payload or of the tag files.
-pub(crate) fn decode(bytes: &[u8], name: &Path) -> Result<Vec<Entry>> {
+pub fn decode(bytes: &[u8], name: &Path) -> Result<Vec<Entry>> {
     let mut entries = Vec::new();
     // Line ends may be LF, CR or both (RFC 8493, 2.1.3).
     let lines = bytes.split(|&b| b == b'\n' || b == b'\r').filter(|l| !l.is_empty());
@@ -103,13 +105,13 @@ pub(crate) fn decode(bytes: &[u8], name: &Path) -> Result<Vec<Entry>> {
 }
 
 /// Payload files, by their names in the bag (`data/...`).
-pub(crate) fn payload(root: &Path) -> Result<Vec<PathBuf>> {
+pub fn payload(root: &Path) -> Result<Vec<PathBuf>> {
     let files = super::files_below(&root.join(PAYLOAD))?;
     Ok(files.into_iter().map(|f| Path::new(PAYLOAD).join(f)).collect())
 }
 
 /// Makes the directory a bag: all tag files, the declaration's manifest last. `entries` are all files of the payload, of `bytes` together.
-pub(crate) fn write(root: &Path, entries: Vec<Entry>, bytes: u64) -> Result<()> {
+pub fn write(root: &Path, entries: Vec<Entry>, bytes: u64) -> Result<()> {
     let oxum = format!("{OXUM}: {bytes}.{}\n", entries.len());
     let tags = [
         (MANIFEST, manifest(entries)?),
@@ -120,7 +122,7 @@ pub(crate) fn write(root: &Path, entries: Vec<Entry>, bytes: u64) -> Result<()> 
         super::replace(&root.join(name), bytes)?;
     }
     let mut signed: Vec<_> = tags.iter().map(|(name, _)| PathBuf::from(name)).collect();
-    let directory = Path::new(specification::DIRECTORY);
+    let directory = Path::new(SPECIFICATION);
     if root.join(directory).is_dir() {
         let files = super::files_below(&root.join(directory))?;
         signed.extend(files.into_iter().map(|file| directory.join(file)));
@@ -129,7 +131,7 @@ pub(crate) fn write(root: &Path, entries: Vec<Entry>, bytes: u64) -> Result<()> 
 }
 
 /// Lists files of the payload anew; what else the tag files say stays, whoever wrote it.
-pub(crate) fn update(root: &Path, new: &[Entry]) -> Result<()> {
+pub fn update(root: &Path, new: &[Entry]) -> Result<()> {
     let path = root.join(MANIFEST);
     let mut entries: BTreeMap<PathBuf, [u8; 32]> =
         decode(&super::read(&path)?, &path)?.into_iter().map(|e| (e.path, e.sha256)).collect();
@@ -162,7 +164,7 @@ pub(crate) fn update(root: &Path, new: &[Entry]) -> Result<()> {
 fn sign(root: &Path, tags: Vec<PathBuf>) -> Result<()> {
     use sha2::Digest as _;
     let entry = |path: PathBuf| {
-        let bytes = super::read(&super::inside(root, &path).map_err(anyhow::Error::msg)?)?;
+        let bytes = super::read(&super::inside(root, &path).map_err(crate::Error::refused)?)?;
         Ok(Entry { path, sha256: sha2::Sha256::digest(bytes).into() })
     };
     let entries = tags.into_iter().map(entry).collect::<Result<Vec<_>>>()?;
@@ -170,10 +172,10 @@ fn sign(root: &Path, tags: Vec<PathBuf>) -> Result<()> {
 }
 
 /// What is wrong with a bag's declaration, and whether its size is the one on record. `payload` is bytes and files found.
-pub(crate) fn check_tags(root: &Path, payload: (u64, u64)) -> Result<Vec<String>> {
+pub fn check_tags(root: &Path, payload: (u64, u64)) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
     let text = |name: &str| {
-        Ok::<_, anyhow::Error>(String::from_utf8_lossy(&super::read(&root.join(name))?).into_owned())
+        Ok::<_, crate::Error>(String::from_utf8_lossy(&super::read(&root.join(name))?).into_owned())
     };
     let declaration = text(DECLARATION)?;
     let field = |text: &str, label: &str| {

@@ -1,12 +1,12 @@
 //! Lines of digests: what `hash` prints and `hash --check` takes back (`spec/digest.md`, section 7).
 
-use crate::output::text;
+use nc3z_format::bytes::hex;
 use nc3z_reader::platform::path_of;
 use std::path::{Path, PathBuf};
 
 /// What a line is a digest of.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Subject {
+pub enum Subject {
     /// The file as it stands.
     File,
     /// The classic file: the file itself, or what the archive holds.
@@ -19,10 +19,13 @@ pub(crate) enum Subject {
 
 /// One digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Line {
-    pub(crate) subject: Subject,
-    pub(crate) file: PathBuf,
-    pub(crate) digest: [u8; 32],
+pub struct Line {
+    /// What the digest is of.
+    pub subject: Subject,
+    /// The file.
+    pub file: PathBuf,
+    /// The digest.
+    pub digest: [u8; 32],
 }
 
 impl Subject {
@@ -36,12 +39,12 @@ impl Subject {
     }
 
     /// What stands behind the file's name in a verdict.
-    pub(crate) fn words(&self) -> String {
+    pub fn words(&self) -> String {
         match self {
             Subject::File => String::new(),
             Subject::Original => " original".to_owned(),
             Subject::Content => " content".to_owned(),
-            Subject::Variable(name) => format!(" variable {}", text::name(name)),
+            Subject::Variable(name) => format!(" variable {}", nc3z_look::text::name(name)),
         }
     }
 }
@@ -58,7 +61,7 @@ impl std::fmt::Display for Line {
         if matches!(self.subject, Subject::Variable(_)) {
             write!(f, " {}", name.text)?;
         }
-        write!(f, " = {}", text::hex(&self.digest))
+        write!(f, " = {}", hex(&self.digest))
     }
 }
 
@@ -78,7 +81,7 @@ fn escape(bytes: &[u8], is_name: bool) -> Escaped {
                 '\\' => out.text.push_str("\\\\"),
                 '\n' => out.text.push_str("\\n"),
                 '\r' => out.text.push_str("\\r"),
-                c if text::is_unsafe(c) || (is_name && c == ')') => {
+                c if nc3z_look::text::is_unsafe(c) || (is_name && c == ')') => {
                     for b in c.encode_utf8(&mut [0; 4]).bytes() {
                         let _ = write!(out.text, "\\x{b:02x}");
                     }
@@ -126,7 +129,7 @@ fn unescape(bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Reads a line without its end; `None` for what is no digest.
-pub(crate) fn parse(line: &[u8]) -> Option<Line> {
+pub fn parse(line: &[u8]) -> Option<Line> {
     let (line, escaped) = match line.strip_prefix(b"\\") {
         Some(rest) => (rest, true),
         None => (line, false),
@@ -155,7 +158,7 @@ pub(crate) fn parse(line: &[u8]) -> Option<Line> {
 }
 
 /// 64 hexadecimal digits, either case.
-pub(crate) fn unhex(digits: &[u8]) -> Option<[u8; 32]> {
+pub fn unhex(digits: &[u8]) -> Option<[u8; 32]> {
     let mut out = [0; 32];
     let (pairs, rest) = digits.as_chunks::<2>();
     if pairs.len() != out.len() || !rest.is_empty() {
@@ -169,11 +172,11 @@ pub(crate) fn unhex(digits: &[u8]) -> Option<[u8; 32]> {
 }
 
 /// The same file under the name it has in, or out of, an archive.
-pub(crate) fn other_name(file: &Path) -> PathBuf {
+pub fn other_name(file: &Path) -> PathBuf {
     let bytes = file.as_os_str().as_encoded_bytes();
     match bytes.strip_suffix(b".nc3z") {
         Some(stem) => path_of(stem),
-        None => crate::cmd::targets::archive_name(file),
+        None => crate::walk::archive_name(file),
     }
 }
 
@@ -202,13 +205,13 @@ mod tests {
             for subject in [Subject::File, Subject::Original, Subject::Content] {
                 let line = line(subject, file);
                 let text = line.to_string();
-                assert!(!text.chars().any(text::is_unsafe), "{text:?}");
+                assert!(!text.chars().any(nc3z_look::text::is_unsafe), "{text:?}");
                 assert_eq!(parse(text.as_bytes()), Some(line), "{text}");
             }
             for name in names.into_iter().chain([b"".as_slice()]) {
                 let line = line(Subject::Variable(name.to_vec()), file);
                 let text = line.to_string();
-                assert!(!text.chars().any(text::is_unsafe), "{text:?}");
+                assert!(!text.chars().any(nc3z_look::text::is_unsafe), "{text:?}");
                 assert_eq!(parse(text.as_bytes()), Some(line), "{text}");
             }
         }

@@ -1,6 +1,6 @@
 //! Archives that are complete and wait for the disk together: thousands of small files are not thousands of waits.
 
-use crate::cmd::targets::Job;
+use crate::walk::Job;
 use nc3z_writer::Prepared;
 use std::fs::Metadata;
 use std::sync::Mutex;
@@ -14,17 +14,20 @@ const BYTES: u64 = 32 << 20;
 const TIME: Duration = Duration::from_millis(500);
 
 /// An archive that is complete, but not on disk under its name.
-pub(super) struct Held<'j> {
-    pub(super) job: &'j Job,
-    pub(super) prepared: Prepared,
+pub struct Held<'j> {
+    /// The source and the archive's name.
+    pub job: &'j Job,
+    /// The archive.
+    pub prepared: Prepared,
     /// The source before it was read.
-    pub(super) before: Option<Metadata>,
-    pub(super) begin: Instant,
+    pub before: Option<Metadata>,
+    /// When work on it began.
+    pub begin: Instant,
 }
 
 /// Those that wait.
 #[derive(Default)]
-pub(super) struct Waiting<'j>(Mutex<Batch<'j>>);
+pub struct Waiting<'j>(Mutex<Batch<'j>>);
 
 #[derive(Default)]
 struct Batch<'j> {
@@ -35,7 +38,7 @@ struct Batch<'j> {
 
 impl<'j> Waiting<'j> {
     /// Adds one; gives all that wait where they are enough, else none.
-    pub(super) fn add(&self, held: Held<'j>) -> Vec<Held<'j>> {
+    pub fn add(&self, held: Held<'j>) -> Vec<Held<'j>> {
         let mut batch = self.0.lock().expect("nothing panics while it is locked");
         batch.bytes += held.prepared.done().stored_len;
         batch.held.push(held);
@@ -45,7 +48,7 @@ impl<'j> Waiting<'j> {
     }
 
     /// Those that are left.
-    pub(super) fn rest(self) -> Vec<Held<'j>> {
+    pub fn rest(self) -> Vec<Held<'j>> {
         self.0.into_inner().expect("nothing panicked while it was locked").held
     }
 }

@@ -1,13 +1,14 @@
 //! Manifests of trees: lists of files with their SHA-256, as `sha256sum` or as a BagIt bag keeps them. Writing them, reading them, bringing
 //! them up to date, and the log of the times they were checked.
 
-pub(crate) mod bag;
-pub(crate) mod changed;
-pub(crate) mod fixity;
-pub(crate) mod relist;
-pub(crate) mod sums;
+pub mod bag;
+pub mod changed;
+pub mod fixity;
+pub mod relist;
+pub mod sums;
 
-use anyhow::{Context, Result, bail};
+use crate::Result;
+use crate::error::Context as _;
 use nc3z_format::bytes::hex;
 use nc3z_reader::platform::path_of;
 use nc3z_writer::AtomicFile;
@@ -21,10 +22,11 @@ const MAX_LEN: u64 = 4 << 30;
 
 /// One file of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Entry {
+pub struct Entry {
     /// The name in the manifest's directory.
-    pub(crate) path: PathBuf,
-    pub(crate) sha256: [u8; 32],
+    pub path: PathBuf,
+    /// Its SHA-256.
+    pub sha256: [u8; 32],
 }
 
 impl Entry {
@@ -34,14 +36,14 @@ impl Entry {
 }
 
 /// Writes a file whole or not at all, replacing what is there.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let file = AtomicFile::create_with_mode(path, true, 0o666)?;
     file.file().write_all(bytes).with_context(|| format!("write `{}`", path.display()))?;
     Ok(file.commit(None)?)
 }
 
 /// Reads a manifest or a tag file.
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
+pub fn read(path: &Path) -> Result<Vec<u8>> {
     let name = path.display();
     if path.parent().is_some_and(Path::is_dir) && !path.exists() && path.ends_with(sums::NAME) {
         bail!(
@@ -60,7 +62,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
 }
 
 /// The file that a manifest names, in the directory and nowhere else: a manifest is somebody's word, and may name any path.
-pub(crate) fn inside(root: &Path, name: &Path) -> Result<PathBuf, String> {
+pub fn inside(root: &Path, name: &Path) -> Result<PathBuf, String> {
     let plain = name.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
     if !plain {
         return Err("leads out of the directory".to_owned());
@@ -89,7 +91,7 @@ fn files_below(root: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Archives below a directory that are not listed.
-pub(crate) fn unlisted(root: &Path, listed: &HashSet<&Path>) -> Result<Vec<PathBuf>> {
+pub fn unlisted(root: &Path, listed: &HashSet<&Path>) -> Result<Vec<PathBuf>> {
     let mut files = files_below(root)?;
     files.retain(|f| f.extension().is_some_and(|e| e == "nc3z") && !listed.contains(f.as_path()));
     Ok(files)

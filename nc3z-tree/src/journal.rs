@@ -1,8 +1,9 @@
 //! `--log` and `--resume`: one line of JSON for each file, in the order in which they are done.
 
-use crate::cmd::targets::Job;
-use crate::output::text;
-use anyhow::{Context, Result, bail};
+use crate::error::Context as _;
+use crate::walk::Job;
+use crate::{Error, Result};
+use nc3z_format::bytes::hex;
 use nc3z_reader::platform::{path_of, read_exact_at};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
@@ -15,16 +16,17 @@ use std::sync::Mutex;
 const DONE: [&str; 2] = ["archived", "present"];
 
 /// State of a file that a command has no use for.
-pub(super) const PASSED_OVER: &str = "passed over";
+pub const PASSED_OVER: &str = "passed over";
 
 /// A log that lines are appended to.
-pub(super) struct Journal {
+pub struct Journal {
     path: PathBuf,
     file: Mutex<File>,
 }
 
 impl Journal {
-    pub(super) fn open(path: &Path) -> Result<Self> {
+    /// Opens a log to append to, or makes it.
+    pub fn open(path: &Path) -> Result<Self> {
         let open = || {
             let mut file = OpenOptions::new().append(true).read(true).create(true).open(path)?;
             // What a killed run left of a line stays a line of its own.
@@ -38,24 +40,24 @@ impl Journal {
     }
 
     /// Appends what became of a file, in one write.
-    pub(super) fn add(&self, job: &Job, state: &str, more: Value) -> Result<()> {
+    pub fn add(&self, job: &Job, state: &str, more: Value) -> Result<()> {
         self.add_line(&job.input, Some(&job.output), state, more)
     }
 
     /// The same for a file that gets no archive.
-    pub(super) fn add_file(&self, file: &Path, state: &str, more: Value) -> Result<()> {
+    pub fn add_file(&self, file: &Path, state: &str, more: Value) -> Result<()> {
         self.add_line(file, None, state, more)
     }
 
     fn add_line(&self, file: &Path, archive: Option<&Path>, state: &str, more: Value) -> Result<()> {
-        let mut line = json!({"file": crate::cmd::shown(file), "state": state});
+        let mut line = json!({"file": crate::shown(file), "state": state});
         if needs_hex(file) {
-            line["file_hex"] = text::hex(file.as_os_str().as_encoded_bytes()).into();
+            line["file_hex"] = hex(file.as_os_str().as_encoded_bytes()).into();
         }
         if let Some(archive) = archive {
-            line["archive"] = crate::cmd::shown(archive).into();
+            line["archive"] = crate::shown(archive).into();
             if needs_hex(archive) {
-                line["archive_hex"] = text::hex(archive.as_os_str().as_encoded_bytes()).into();
+                line["archive_hex"] = hex(archive.as_os_str().as_encoded_bytes()).into();
             }
         }
         if let (Value::Object(line), Value::Object(more)) = (&mut line, more) {
@@ -78,23 +80,23 @@ fn ends_with_line(file: &File) -> std::io::Result<bool> {
 
 /// Names that JSON text cannot hold as they are, or that are escaped for terminals.
 fn needs_hex(path: &Path) -> bool {
-    path.to_str().is_none_or(|name| text::safe(name) != name)
+    path.to_str().is_none_or(|name| nc3z_look::text::safe(name) != name)
 }
 
 /// The last that a log says of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Logged {
+pub struct Logged {
     /// Its archive's name.
-    pub(crate) archive: PathBuf,
+    pub archive: PathBuf,
     /// Whether that is there.
-    pub(crate) is_done: bool,
+    pub is_done: bool,
     /// Whether the file was passed over, and has no archive.
-    pub(crate) is_other: bool,
+    pub is_other: bool,
 }
 
 /// The files of a log, by their names' bytes, and what became of each. A line that is not whole (a run was killed) is passed over; a file in
 /// which no line makes sense is no log.
-pub(crate) fn read(path: &Path) -> Result<BTreeMap<Vec<u8>, Logged>> {
+pub fn read(path: &Path) -> Result<BTreeMap<Vec<u8>, Logged>> {
     let bytes = std::fs::read(path).with_context(|| format!("read the log `{}`", path.display()))?;
     let mut files = BTreeMap::new();
     let (mut lines, mut known) = (0, 0);
@@ -103,10 +105,9 @@ pub(crate) fn read(path: &Path) -> Result<BTreeMap<Vec<u8>, Logged>> {
         let Ok(value) = serde_json::from_slice::<Value>(line) else { continue };
         let name = |key: &str| -> Result<Option<Vec<u8>>> {
             match (value[format!("{key}_hex")].as_str(), value[key].as_str()) {
-                (Some(hex), _) => {
-                    let name =
-                        unhex(hex).with_context(|| format!("`{}`: `{hex}` is no name", path.display()))?;
-                    Ok(Some(name))
+                (Some(digits), _) => {
+                    let wrong = || Error::refused(format!("`{}`: `{digits}` is no name", path.display()));
+                    Ok(Some(unhex(digits).ok_or_else(wrong)?))
                 }
                 (None, text) => Ok(text.map(|text| text.as_bytes().to_vec())),
             }
@@ -127,7 +128,7 @@ pub(crate) fn read(path: &Path) -> Result<BTreeMap<Vec<u8>, Logged>> {
 }
 
 /// The files that a log lists as done, by their names' bytes.
-pub(super) fn done_in(path: &Path) -> Result<HashSet<Vec<u8>>> {
+pub fn done_in(path: &Path) -> Result<HashSet<Vec<u8>>> {
     Ok(read(path)?.into_iter().filter(|(_, logged)| logged.is_done).map(|(file, _)| file).collect())
 }
 
@@ -150,7 +151,7 @@ mod tests {
         let names: [&[u8]; 4] = [b"a b.nc", b"\xff\n", b"\x1b[31m", "ä".as_bytes()];
         let job = |name: &[u8]| Job {
             input: path_of(name),
-            output: crate::cmd::targets::archive_name(&path_of(name)),
+            output: crate::walk::archive_name(&path_of(name)),
             name: PathBuf::new(),
         };
         let journal = Journal::open(&path).unwrap();

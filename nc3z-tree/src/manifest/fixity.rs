@@ -1,6 +1,7 @@
 //! The fixity log: one line of JSON for each time that files were compared with a manifest, appended and never rewritten.
 
-use anyhow::{Context, Result};
+use crate::Result;
+use crate::error::Context as _;
 use serde_json::Value;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -8,17 +9,17 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The log's name is the manifest's with this behind it.
-pub(crate) const LOG_SUFFIX: &str = ".fixity.jsonl";
+pub const LOG_SUFFIX: &str = ".fixity.jsonl";
 
 /// Where the log of a manifest is unless the user says otherwise.
-pub(crate) fn log_path(manifest: &Path) -> PathBuf {
+pub fn log_path(manifest: &Path) -> PathBuf {
     let mut name = manifest.as_os_str().to_owned();
     name.push(LOG_SUFFIX);
     name.into()
 }
 
 /// Appends a line, in one write, and syncs it.
-pub(crate) fn append(log: &Path, line: &Value) -> Result<()> {
+pub fn append(log: &Path, line: &Value) -> Result<()> {
     let write = || -> std::io::Result<()> {
         let mut file = OpenOptions::new().append(true).create(true).open(log)?;
         file.write_all(format!("{line}\n").as_bytes())?;
@@ -28,7 +29,7 @@ pub(crate) fn append(log: &Path, line: &Value) -> Result<()> {
 }
 
 /// `2026-11-21T07:40:55Z`.
-pub(crate) fn date(time: SystemTime) -> String {
+pub fn date(time: SystemTime) -> String {
     let seconds = match time.duration_since(UNIX_EPOCH) {
         Ok(since) => i128::from(since.as_secs()),
         Err(before) => -i128::from(before.duration().as_secs()),

@@ -1,16 +1,16 @@
 //! `SHA256SUMS`: what `sha256sum` writes and `sha256sum --check` reads.
 
 use super::{Entry, push_line};
-use crate::cmd::hash::{Line, Subject, parse};
-use anyhow::{Result, bail};
+use crate::Result;
+use crate::hash_list::{Line, Subject, parse};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The manifest's name in its directory.
-pub(crate) const NAME: &str = "SHA256SUMS";
+pub const NAME: &str = "SHA256SUMS";
 
 /// The lines of a manifest.
-pub(crate) fn decode(bytes: &[u8], name: &Path) -> Result<Vec<Entry>> {
+pub fn decode(bytes: &[u8], name: &Path) -> Result<Vec<Entry>> {
     let mut entries = Vec::new();
     for (number, line) in (1..).zip(bytes.split(|&b| b == b'\n')) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -28,7 +28,7 @@ pub(crate) fn decode(bytes: &[u8], name: &Path) -> Result<Vec<Entry>> {
 }
 
 /// The manifest's bytes, sorted by name; names are escaped as sha256sum does, and otherwise verbatim.
-pub(crate) fn encode(entries: &BTreeMap<PathBuf, [u8; 32]>) -> Vec<u8> {
+pub fn encode(entries: &BTreeMap<PathBuf, [u8; 32]>) -> Vec<u8> {
     let mut out = Vec::new();
     for (path, sha256) in entries {
         let mut name = Vec::new();
@@ -47,12 +47,12 @@ pub(crate) fn encode(entries: &BTreeMap<PathBuf, [u8; 32]>) -> Vec<u8> {
 }
 
 /// What is listed already, where there is a manifest.
-pub(crate) fn existing(root: &Path) -> Result<BTreeMap<PathBuf, [u8; 32]>> {
+pub fn existing(root: &Path) -> Result<BTreeMap<PathBuf, [u8; 32]>> {
     of_file(&root.join(NAME))
 }
 
 /// What a manifest lists; nothing where there is none.
-pub(crate) fn of_file(path: &Path) -> Result<BTreeMap<PathBuf, [u8; 32]>> {
+pub fn of_file(path: &Path) -> Result<BTreeMap<PathBuf, [u8; 32]>> {
     if std::fs::symlink_metadata(path).is_err() {
         return Ok(BTreeMap::new());
     }
@@ -60,7 +60,7 @@ pub(crate) fn of_file(path: &Path) -> Result<BTreeMap<PathBuf, [u8; 32]>> {
 }
 
 /// Adds files to the directory's manifest, or makes it; other lines stay as they are.
-pub(crate) fn update(root: &Path, new: &[Entry]) -> Result<()> {
+pub fn update(root: &Path, new: &[Entry]) -> Result<()> {
     let mut entries = existing(root)?;
     entries.extend(new.iter().map(|e| (e.path.clone(), e.sha256)));
     super::replace(&root.join(NAME), &encode(&entries))

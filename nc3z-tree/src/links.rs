@@ -1,15 +1,14 @@
 //! Symbolic links of a tree, made again in the tree that a command writes.
 
-use super::{places, tree::Summary};
-use crate::cmd::tree::{Kind, Other};
-use crate::output::text;
-use anyhow::{Context, Result, bail};
+use crate::error::Context as _;
+use crate::{Kind, Other, Result};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 /// What became of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Made {
+#[non_exhaustive]
+pub enum Made {
     /// It was made.
     New,
     /// The same link was there.
@@ -18,18 +17,25 @@ enum Made {
     LeadsOut,
 }
 
-/// Makes a link again at `to`. Where it leads to a file, `rename` gives its name and its target's name in the other tree.
+/// Makes a link again at `to`. Where it leads to a file, `rename` gives its name and its target's name in the other tree. `prepare`
+/// makes the directory of a name.
 ///
 /// # Errors
 /// Another file has the name and `force` is not set; a name that `rename` refuses; the system refuses.
-fn make(other: &Other, to: &Path, rename: &dyn Fn(&Path) -> Result<PathBuf>, force: bool) -> Result<Made> {
+pub fn make(
+    other: &Other,
+    to: &Path,
+    rename: &dyn Fn(&Path) -> Result<PathBuf>,
+    force: bool,
+    prepare: &dyn Fn(&Path) -> Result<()>,
+) -> Result<Made> {
     let from = &other.path;
     let target = fs::read_link(from).with_context(|| format!("read the link `{}`", from.display()))?;
     if !stays_inside(&other.name, &target) {
         return Ok(Made::LeadsOut);
     }
     let (to, target) = if from.is_dir() { (to.to_owned(), target) } else { (rename(to)?, rename(&target)?) };
-    places::prepare(&to)?;
+    prepare(&to)?;
     if let Ok(meta) = to.symlink_metadata() {
         if fs::read_link(&to).is_ok_and(|there| there == target) {
             return Ok(Made::Present);
@@ -41,28 +47,6 @@ fn make(other: &Other, to: &Path, rename: &dyn Fn(&Path) -> Result<PathBuf>, for
     }
     symlink(&target, &to).with_context(|| format!("make the link `{}`", to.display()))?;
     Ok(Made::New)
-}
-
-/// Makes a link again and counts it.
-///
-/// # Errors
-/// As [`make`].
-pub(crate) fn make_counted(
-    other: &Other,
-    to: &Path,
-    rename: &dyn Fn(&Path) -> Result<PathBuf>,
-    force: bool,
-    summary: &mut Summary,
-) -> Result<()> {
-    match make(other, to, rename, force)? {
-        Made::New => summary.link_made(),
-        Made::Present => summary.link_present(),
-        Made::LeadsOut => note!(
-            "{}: a link whose path leads out of the tree; it is not made again",
-            text::safe(&other.path.to_string_lossy())
-        ),
-    }
-    Ok(())
 }
 
 /// Whether the target of the link that is called `name` in its tree is reached without leaving the tree on the way.
@@ -86,10 +70,10 @@ fn stays_inside(name: &Path, target: &Path) -> bool {
 }
 
 /// What a link is, in words: where it leads to.
-pub(crate) fn words(other: &Other) -> String {
+pub fn words(other: &Other) -> String {
     match (other.kind, fs::read_link(&other.path)) {
         (Kind::InsideLink, Ok(target)) => {
-            format!("a link to `{}`, which is in the tree", text::safe(&target.to_string_lossy()))
+            format!("a link to `{}`, which is in the tree", nc3z_look::text::safe(&target.to_string_lossy()))
         }
         _ => other.kind.to_string(),
     }

@@ -1,0 +1,36 @@
+//! Runs over trees of files: which file becomes which, what a run records, and how its result is checked later.
+//!
+//! [`walk`] finds the files of a tree and pairs each with its output. [`Other`] is a file that a run skips, and [`Summary`] counts
+//! the results. [`journal`] is the log that a run is resumed from. [`manifest`] reads and writes lists of files with their
+//! SHA-256. [`hash_list`] has the lines of `nc3z hash`.
+//!
+//! This crate prints nothing and parses no options. A caller that reports to a person gets values: a [`walk::Notice`], a
+//! [`manifest::relist::Notice`], or an [`Error`].
+//!
+//! It is a building block of the tool `nc3z` and of the Python package. Its interface may change in any version; the crate `nc3z`
+//! is the stable one.
+
+#[macro_use]
+mod error;
+pub mod hash_list;
+pub mod journal;
+pub mod links;
+pub mod manifest;
+mod other;
+pub mod places;
+pub mod present;
+pub mod removal;
+mod sha256;
+mod summary;
+pub mod waiting;
+pub mod walk;
+
+pub use error::{Error, ErrorKind, Result};
+pub use other::{Kind, Other};
+pub use sha256::sha256_of_file;
+pub use summary::Summary;
+
+/// Returns a path as messages and logs show it: as text, with control characters escaped.
+fn shown(path: &std::path::Path) -> String {
+    nc3z_look::text::safe(&path.to_string_lossy())
+}

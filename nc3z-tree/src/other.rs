@@ -1,0 +1,122 @@
+//! Files of a tree that a command has no use for.
+
+use crate::walk::first_bytes;
+use nc3z_format::archive::constants::MAGIC;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// How files of gzip, bzip2, xz, Zstandard and ZIP begin.
+const PACKED: [&[u8]; 5] = [b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"];
+
+/// What a file is that a command has no use for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A classic netCDF file.
+    Classic,
+    /// An archive.
+    Archive,
+    /// A netCDF-4 or another HDF5 file.
+    Hdf5,
+    /// A compressed file.
+    Packed,
+    /// A file without bytes.
+    Empty,
+    /// A named pipe, a socket or a device, by its name.
+    Special(&'static str),
+    /// A temporary file of a run that was killed or goes on.
+    Temporary,
+    /// A link that leads out of the tree.
+    Link,
+    /// A link to a file or directory of the tree, which is found by its own name.
+    InsideLink,
+    /// Any other file.
+    Unknown,
+}
+
+impl Kind {
+    /// Tells a regular file by its first bytes.
+    pub fn of(path: &Path) -> Self {
+        match first_bytes(path).as_deref() {
+            Ok([]) => Kind::Empty,
+            Ok([b'C', b'D', b'F', 1 | 2 | 5, ..]) => Kind::Classic,
+            Ok(bytes) if *bytes == MAGIC => Kind::Archive,
+            Ok([0x89, b'H', b'D', b'F', ..]) => Kind::Hdf5,
+            Ok(bytes) if PACKED.iter().any(|magic| bytes.starts_with(magic)) => Kind::Packed,
+            Ok(_) | Err(_) => Kind::Unknown,
+        }
+    }
+
+    /// What several of the kind are called.
+    fn plural(self) -> String {
+        match self {
+            Kind::Classic | Kind::Hdf5 => self.to_string(),
+            Kind::Temporary => "temporary files of other runs".to_owned(),
+            Kind::Link => "links out of the tree".to_owned(),
+            Kind::InsideLink => "links inside the tree".to_owned(),
+            Kind::Archive | Kind::Packed | Kind::Empty | Kind::Special(_) | Kind::Unknown => {
+                format!("{self}s")
+            }
+        }
+    }
+
+    /// True for files with content of their own, which a copy of the tree would have.
+    pub fn is_content(self) -> bool {
+        !matches!(self, Kind::Special(_) | Kind::Temporary | Kind::Link | Kind::InsideLink)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::Classic => "classic netCDF",
+            Kind::Archive => "nc3z archive",
+            Kind::Hdf5 => "netCDF-4 or HDF5",
+            Kind::Packed => "compressed file",
+            Kind::Empty => "empty file",
+            Kind::Special(name) => name.trim_start_matches("a ").trim_start_matches("no "),
+            Kind::Temporary => "temporary file of another run",
+            Kind::Link => "link out of the tree",
+            Kind::InsideLink => "link inside the tree",
+            Kind::Unknown => "other file",
+        })
+    }
+}
+
+/// A file that a walk passed over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Other {
+    /// The file.
+    pub path: PathBuf,
+    /// Its name in the tree.
+    pub name: PathBuf,
+    /// What it is.
+    pub kind: Kind,
+}
+
+impl Other {
+    /// Counts the files of each kind.
+    pub fn count(others: &[Other]) -> BTreeMap<Kind, u64> {
+        let mut kinds = BTreeMap::new();
+        others.iter().for_each(|o| *kinds.entry(o.kind).or_default() += 1);
+        kinds
+    }
+
+    /// Returns the number of files of each kind, for programs.
+    pub fn to_json(others: &[Other]) -> serde_json::Value {
+        Self::count(others).iter().map(|(kind, n)| (kind.to_string(), *n)).collect()
+    }
+
+    /// Returns the number of skipped files and their kinds in words; nothing if there are none.
+    pub fn words(others: &[Other]) -> Option<String> {
+        words_of(&Self::count(others))
+    }
+}
+
+pub(crate) fn words_of(kinds: &BTreeMap<Kind, u64>) -> Option<String> {
+    let all: u64 = kinds.values().sum();
+    let name = |kind: &Kind, n: u64| if n == 1 { kind.to_string() } else { kind.plural() };
+    let each = kinds.iter().map(|(kind, n)| format!("{n} {}", name(kind, *n))).collect::<Vec<_>>();
+    (all > 0).then(|| format!("{all} passed over ({})", each.join(", ")))
+}
