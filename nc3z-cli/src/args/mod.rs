@@ -13,6 +13,7 @@ mod estimate;
 mod explain;
 mod filters;
 mod find;
+mod groups;
 mod hash;
 mod later;
 mod layout;
@@ -123,16 +124,18 @@ const SHARED_OPTIONS: &str =
 
 /// Returns the command line. Commands accept the options of all commands, but do not list them in their help.
 pub(crate) fn command() -> clap::Command {
-    with_shared(Cli::command(), |_| true)
+    groups::grouped(with_shared(Cli::command(), |_| true))
 }
 
 /// Returns the command line for these words. Only the help of the named command is prepared: preparing all
 /// would take a quarter of the instructions of starting a command.
 pub(crate) fn command_for(words: &[OsString]) -> clap::Command {
     let is_there = |name: &str| words.iter().skip(1).any(|word| word == name);
-    with_shared(Cli::command(), |command| {
+    let command = with_shared(Cli::command(), |command| {
         is_there(command.get_name()) || command.get_all_aliases().any(is_there)
-    })
+    });
+    let is_help = words.len() <= 1 || ["-h", "--help", "help"].into_iter().any(is_there);
+    if is_help { groups::grouped(command) } else { command }
 }
 
 fn with_shared(command: clap::Command, is_wanted: impl Fn(&clap::Command) -> bool) -> clap::Command {

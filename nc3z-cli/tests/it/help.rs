@@ -18,9 +18,9 @@ fn help_is_as_recorded() {
 
 /// Returns the commands that the main help lists, each at the start of its own line.
 fn commands(help: &str) -> Vec<String> {
-    let list = help.lines().skip_while(|l| *l != "Commands:").skip(1);
-    list.take_while(|l| !l.is_empty())
-        .filter(|l| !l.starts_with("   "))
+    let list = help.lines().skip_while(|l| *l != "Archive and restore:");
+    list.take_while(|l| *l != "Options:")
+        .filter(|l| l.starts_with("  ") && !l.starts_with("   "))
         .filter_map(|l| l.split_whitespace().next())
         .filter(|name| *name != "help")
         .map(str::to_owned)
