@@ -159,7 +159,7 @@ class Estimate(Case):
         self.assertEqual(whole["summary"]["files"], 5)
         self.assertEqual(whole["summary"]["original_bytes"], 5 * (CLASSIC / "numeric.nc").stat().st_size)
         told = self.ok(nc3z("estimate", "-r", "--most", "2", tree)).stdout.decode()
-        self.assertRegex(told, "2 of 5 files were looked at")
+        self.assertRegex(told, "2 of 5 files were sampled")
         self.assertRegex(told, r"\n1 passed over \(1 other file\)\n$")
         self.assertEqual(whole["summary"]["passed_over"], {"other file": 1})
         self.fails(nc3z("estimate", tree), words="directory")

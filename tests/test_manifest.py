@@ -149,7 +149,7 @@ class Verify(Tree):
         done = self.run_here("recompress", "--recursive", "--preset", "fast", "out")
         self.ok(done)
         self.assertIn("out/SHA256SUMS: 3 archives listed anew", done.stderr)
-        self.assertIn("SHA256SUMS.asc signs the manifest as it was", done.stderr)
+        self.assertIn("SHA256SUMS.asc is a signature of the old manifest", done.stderr)
         self.check("--manifest", "out")
         self.assertNotEqual((self.dir / "out/SHA256SUMS").read_text(), before)
         # One archive, by a list above it; what another program wrote into the list stays.
@@ -164,7 +164,7 @@ class Verify(Tree):
         self.ok(self.run_here("att", "out/a.nc.nc3z", ":edited=yes"))
         done = self.run_here("recompress", "--drop-history", "out/a.nc.nc3z")
         self.ok(done)
-        self.assertIn("it was not what the manifest", done.stderr)
+        self.assertIn("it was not the file that the manifest", done.stderr)
         self.assertEqual((self.dir / "out/SHA256SUMS").read_text(), before)
 
     def test_changed_but_sound(self):
@@ -173,19 +173,19 @@ class Verify(Tree):
         self.ok(self.run_here("recompress", "--preset", "max", "out/a.nc.nc3z", "out/sub/b.nc.nc3z"))
         (self.dir / "out/SHA256SUMS").write_text(listed)
         out = self.check("--manifest", "out", code=1)
-        self.assertRegex(out, "^a.nc.nc3z: changed but sound: it says that it was recompressed from the archive that is listed; SHA-256 is")
+        self.assertRegex(out, "^a.nc.nc3z: changed but sound: its metadata say that it was recompressed from the listed archive; SHA-256 is")
         self.assertRegex(out, "\nsub/b.nc.nc3z: changed but sound: .*\n.*3 files.*2 not as listed")
         # Grown since the list was made: by values, by parity.
         self.ok(self.run_here("manifest", "out", "--force"))
         for change in (("att", "out/sub/b.nc.nc3z", ":edited=yes"), ("parity", "add", "out/sub/b.nc.nc3z")):
             self.ok(self.run_here(*change))
             out = self.check("--manifest", "out", code=1)
-            self.assertRegex(out, "^sub/b.nc.nc3z: changed but sound: it has grown since, and begins with all that is listed; SHA-256 is")
+            self.assertRegex(out, "^sub/b.nc.nc3z: changed but sound: it was appended to, and begins with the listed file; SHA-256 is")
         # Damage is damage, whatever the archive says; and a sound archive need not be the listed one.
         self.damage("out/sub/b.nc.nc3z")
         self.assertRegex(self.check("--manifest", "out", code=3), "^sub/b.nc.nc3z: changed: SHA-256 is")
         shutil.copy(self.dir / "out/sub/deeper/c d.nc.nc3z", self.dir / "out/sub/b.nc.nc3z")
-        self.assertRegex(self.check("--manifest", "out", code=3), "^sub/b.nc.nc3z: changed: a sound archive, but not the one that is listed")
+        self.assertRegex(self.check("--manifest", "out", code=3), "^sub/b.nc.nc3z: changed: a sound archive, but not the listed one")
 
     def test_where_the_log_goes(self):
         self.check("--manifest", "out/SHA256SUMS", "--no-fixity-log")

@@ -48,7 +48,7 @@ USES = [
     ("log n.nc", 1, ["n.nc", "classic netCDF file"]),
     ("read n.nc@2 tenths", 1, ["`n.nc` is no archive", "only archives have versions"]),
     # Archives that are damaged.
-    ("info cut.nc3z", 3, ["cut.nc3z", "bytes of version 1 are missing", "save what is whole with", "nc3z repair cut.nc3z -o NEW"]),
+    ("info cut.nc3z", 3, ["cut.nc3z", "bytes of version 1 are missing", "save the intact parts with", "nc3z repair cut.nc3z -o NEW"]),
     ("restore cut.nc3z -o x", 3, ["bytes of version 1 are missing", "nc3z repair cut.nc3z -o NEW"]),
     ("read stub.nc3z SST", 3, ["stub.nc3z", "the end of the archive is missing", "nc3z repair stub.nc3z -o NEW"]),
     ("read flip.nc3z SST", 3, ["flip.nc3z", "SST", "nc3z repair flip.nc3z -o NEW"]),
@@ -67,7 +67,7 @@ USES = [
     ("commit - n.nc", 1, ["standard input"]),
     ("estimate -", 1, ["-", "the file is empty"]),
     ("recompress -", 1, ["needs files on both sides"]),
-    ("restore -", 1, ["standard input has no name", "-o"]),
+    ("restore -", 1, ["standard input have no name", "-o"]),
     ("info -", 1, ["the file is empty"]),
     ("archive - n.nc", 1, ["`-` must be the only input"]),
     # Where outputs go.
@@ -206,7 +206,7 @@ class Manners(Case):
         self.assertEqual(self.ok(self.run_here("archive", "-q", "-k", "a.nc")).stderr, "")
         self.assertEqual(self.ok(self.run_here("archive", "-q", "-r", ".", "--skip-existing")).stderr, "")
         done = self.ok(self.run_here("archive", "-v", "-r", ".", "--skip-existing"))
-        self.assertIn("a.nc: its archive is there already", done.stderr)
+        self.assertIn("a.nc: its archive exists already", done.stderr)
         self.assertIn("passed over, nc3z archive", done.stderr)
         done = self.ok(self.run_here("verify", "-q", "-r", "."))
         self.assertEqual((done.stdout, done.stderr), (b"", ""))

@@ -316,7 +316,7 @@ class Plugins(Case):
         done = nc3z("verify", "--deep", archive)
         self.assertEqual(done.returncode, 1, done.stderr)
         said = done.stdout.decode()
-        for words in ("NOT CHECKED", "of v", "40001", "not checked as asked", "--plugins"):
+        for words in ("NOT CHECKED", "of v", "40001", "not checked as requested", "--plugins"):
             self.assertIn(words, said)
         self.assertNotIn("sound,", said)
         [report] = json.loads(nc3z("verify", "--deep", "--json", archive).stdout)

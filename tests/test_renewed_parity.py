@@ -146,7 +146,7 @@ class Order(Case):
         self.assertIn("--fill-lost", done.stderr)
         # It was repaired: there is no more to be saved.
         self.assertNotIn("nc3z repair", done.stderr)
-        self.assertNotIn("saves what is whole", done.stderr)
+        self.assertNotIn("saves the intact parts", done.stderr)
 
     def test_of_a_source_that_is_held_in_memory(self):
         self.coordinates_of_half(FILE, ["COADSX", "COADSY", "TIME"])

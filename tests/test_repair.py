@@ -191,7 +191,7 @@ class Repair(Case):
         for content, code in ((b"", 1), (b"abc", 1), (os.urandom(5000), 1), (bytes(LOSS) + GOOD[LOSS:-LOSS] + bytes(LOSS), 3)):
             (self.dir / "bad.nc3z").write_bytes(content)
             done = self.fails(nc3z("repair", self.dir / "bad.nc3z", "-o", self.dir / "good.nc3z"), code)
-            self.assertNotIn("saves what is whole", done.stderr)
+            self.assertNotIn("saves the intact parts", done.stderr)
             self.assertEqual(self.names(), ["bad.nc3z"])
 
     def test_verify_names_coordinates(self):

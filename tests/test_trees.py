@@ -174,8 +174,8 @@ class Resuming(Trees):
 
         cases = {"newer": (newer, "header", "older than the source"), "values": (other_values, "digest", "other data"),
                  "longer": (lambda: source.write_bytes(source.read_bytes() + b"tail"), "header", "another file"),
-                 "cut": (lambda: archive.write_bytes(whole[:-100]), "header", "no whole archive"),
-                 "foreign": (lambda: archive.write_bytes(b"precious"), "digest", "no whole archive")}
+                 "cut": (lambda: archive.write_bytes(whole[:-100]), "header", "not a complete archive"),
+                 "foreign": (lambda: archive.write_bytes(b"precious"), "digest", "not a complete archive")}
         for name, (act, how, words) in cases.items():
             with self.subTest(name):
                 classic(source, 1)

@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     exit.into()
 }
 
-/// `nc3z -t`, `-d` and `-l` are what they are for gzip.
+/// Translates `nc3z -t`, `-d` and `-l`, which have the same meaning as in gzip.
 fn habits(args: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
     args.enumerate().map(|(n, arg)| match arg.to_str() {
         Some("-t" | "--test") if n == 1 => "verify".into(),

@@ -1,4 +1,5 @@
-//! The specification of the format inside the program: text, dictionaries, vectors and reference decoder, as `spec/` has them.
+//! The specification of the format inside the program: text, dictionaries, vectors and reference decoder, as
+//! in `spec/`.
 
 use anyhow::{Context, Result, bail};
 use nc3z_format::archive::dictionaries;
@@ -9,7 +10,7 @@ use std::path::Path;
 
 /// The directory in collections.
 pub(crate) const DIRECTORY: &str = nc3z_tree::manifest::bag::SPECIFICATION;
-/// The entry: contents, version, how to cite.
+/// The first file: contents, version, how to cite.
 pub(crate) const INDEX: &str = "README.md";
 /// The SHA-256 of each of the other files.
 pub(crate) const SUMS: &str = "SHA256SUMS";
@@ -28,7 +29,7 @@ pub(crate) struct File {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Whether a member of a bundle belongs to the specification: it is no data.
+/// Returns whether a member of a bundle belongs to the specification, and not to the data.
 pub(crate) fn is_part(member: &str) -> bool {
     member.strip_prefix(DIRECTORY).is_some_and(|rest| rest.starts_with('/'))
 }
@@ -55,7 +56,7 @@ pub(crate) fn files() -> Result<Vec<File>> {
     Ok(files)
 }
 
-/// The text as one document: the index, then each chapter that it lists.
+/// Returns the text as one document: the index, followed by each chapter that it lists.
 pub(crate) fn document() -> Result<Vec<u8>> {
     let files = files()?;
     let index = &files.iter().find(|f| f.name == INDEX).context("the specification has no index")?.bytes;
@@ -75,20 +76,21 @@ pub(crate) fn document() -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// A line for each file, as `sha256sum -c` reads it.
+/// Returns a line for each file, in the format of `sha256sum -c`.
 pub(crate) fn sums(files: &[File]) -> Vec<u8> {
     let lines = files.iter().map(|file| format!("{}  {}\n", hex(&Sha256::digest(&file.bytes)), file.name));
     lines.collect::<String>().into_bytes()
 }
 
-/// All files, and their sums, as a collection has them.
+/// Returns all files and their sums, for a collection.
 pub(crate) fn collection() -> Result<Vec<File>> {
     let mut files = files()?;
     files.push(File { name: SUMS.to_owned(), bytes: sums(&files) });
     Ok(files)
 }
 
-/// Writes all files into a directory, which is made; returns their number. Files that are there must be the same, unless `force` replaces them.
+/// Writes all files into a directory, which is created if needed. Returns their number. Existing files must
+/// be identical, unless `force` replaces them.
 pub(crate) fn write(directory: &Path, force: bool) -> Result<usize> {
     let files = collection()?;
     let path = |file: &File| directory.join(&file.name);

@@ -50,7 +50,7 @@ pub fn is_unsafe(c: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A size in binary units, as `ls -h` prints them: `12.3 MiB`.
+/// Formats a size in binary units, like `ls -h`: `12.3 MiB`.
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
@@ -66,7 +66,7 @@ pub fn size(bytes: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// Original size over stored size, `-` where nothing is stored.
+/// Formats original size over stored size; `-` if nothing is stored.
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
 pub fn ratio(original: u64, stored: u64) -> String {
     if stored == 0 { "-".to_owned() } else { format!("{:.2}", original as f64 / stored as f64) }

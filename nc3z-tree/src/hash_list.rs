@@ -1,15 +1,15 @@
-//! Lines of digests: what `hash` prints and `hash --check` takes back (`spec/digest.md`, section 7).
+//! Lines of digests, as `hash` prints them and `hash --check` reads them (`spec/digest.md`, section 7).
 
 use nc3z_format::bytes::hex;
 use nc3z_reader::platform::path_of;
 use std::path::{Path, PathBuf};
 
-/// What a line is a digest of.
+/// The subject of a line's digest.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Subject {
-    /// The file as it stands.
+    /// The file itself.
     File,
-    /// The classic file: the file itself, or what the archive holds.
+    /// The classic file: the file itself, or the archive's original.
     Original,
     /// The content.
     Content,
@@ -38,7 +38,7 @@ impl Subject {
         }
     }
 
-    /// What stands behind the file's name in a verdict.
+    /// Returns the text after the file's name in a result.
     pub fn words(&self) -> String {
         match self {
             Subject::File => String::new(),
@@ -71,7 +71,7 @@ struct Escaped {
     changed: bool,
 }
 
-/// Escapes as sha256sum does, and whatever a terminal would obey or a line could not hold.
+/// Escapes like sha256sum, and also characters that a terminal would execute or a line cannot contain.
 fn escape(bytes: &[u8], is_name: bool) -> Escaped {
     use std::fmt::Write as _;
     let mut out = Escaped::default();
@@ -101,7 +101,7 @@ fn escape(bytes: &[u8], is_name: bool) -> Escaped {
     out
 }
 
-/// The inverse of [`escape`]; `None` for escapes that are none of ours.
+/// The inverse of [`escape`]; `None` for unknown escapes.
 fn unescape(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
@@ -128,7 +128,7 @@ fn unescape(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Reads a line without its end; `None` for what is no digest.
+/// Parses a line without its end; `None` if it is not a digest.
 pub fn parse(line: &[u8]) -> Option<Line> {
     let (line, escaped) = match line.strip_prefix(b"\\") {
         Some(rest) => (rest, true),
@@ -151,7 +151,7 @@ pub fn parse(line: &[u8]) -> Option<Line> {
         }
     }
     let inside = rest.strip_prefix(b"NC3Z1-VARIABLE (")?;
-    // No `)` stands in a variable's name: the last one closes the file's.
+    // A variable's name has no `)`: the last one ends the file's name.
     let at = inside.iter().rposition(|&b| b == b')')?;
     let name = inside[at + 1..].strip_prefix(b" ")?;
     Some(Line { subject: Subject::Variable(plain(name)?), file: path(&inside[..at])?, digest })
@@ -171,7 +171,7 @@ pub fn unhex(digits: &[u8]) -> Option<[u8; 32]> {
     Some(out)
 }
 
-/// The same file under the name it has in, or out of, an archive.
+/// Returns the other name of a file: with or without the archive's suffix.
 pub fn other_name(file: &Path) -> PathBuf {
     let bytes = file.as_os_str().as_encoded_bytes();
     match bytes.strip_suffix(b".nc3z") {

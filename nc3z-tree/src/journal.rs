@@ -1,4 +1,4 @@
-//! `--log` and `--resume`: one line of JSON for each file, in the order in which they are done.
+//! `--log` and `--resume`: one line of JSON for each file, in the order in which they finish.
 
 use crate::error::Context as _;
 use crate::walk::Job;
@@ -15,7 +15,7 @@ use std::sync::Mutex;
 /// States of files that need not be archived again.
 const DONE: [&str; 2] = ["archived", "present"];
 
-/// State of a file that a command has no use for.
+/// The state of a file that a command does not process.
 pub const PASSED_OVER: &str = "passed over";
 
 /// A log that lines are appended to.
@@ -29,7 +29,7 @@ impl Journal {
     pub fn open(path: &Path) -> Result<Self> {
         let open = || {
             let mut file = OpenOptions::new().append(true).read(true).create(true).open(path)?;
-            // What a killed run left of a line stays a line of its own.
+            // An incomplete line of a killed run stays a line of its own.
             if !ends_with_line(&file)? {
                 file.write_all(b"\n")?;
             }
@@ -39,12 +39,12 @@ impl Journal {
         Ok(Journal { path: path.to_owned(), file: Mutex::new(file) })
     }
 
-    /// Appends what became of a file, in one write.
+    /// Appends the result for a file, with a single write.
     pub fn add(&self, job: &Job, state: &str, more: Value) -> Result<()> {
         self.add_line(&job.input, Some(&job.output), state, more)
     }
 
-    /// The same for a file that gets no archive.
+    /// Appends the result for a file that gets no archive.
     pub fn add_file(&self, file: &Path, state: &str, more: Value) -> Result<()> {
         self.add_line(file, None, state, more)
     }
@@ -78,24 +78,24 @@ fn ends_with_line(file: &File) -> std::io::Result<bool> {
     Ok(last == *b"\n")
 }
 
-/// Names that JSON text cannot hold as they are, or that are escaped for terminals.
+/// Returns whether a name cannot be written as JSON text, or is escaped for terminals.
 fn needs_hex(path: &Path) -> bool {
     path.to_str().is_none_or(|name| nc3z_look::text::safe(name) != name)
 }
 
-/// The last that a log says of a file.
+/// The last entry of a log for a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Logged {
     /// Its archive's name.
     pub archive: PathBuf,
     /// Whether that is there.
     pub is_done: bool,
-    /// Whether the file was passed over, and has no archive.
+    /// True if the file was skipped, and has no archive.
     pub is_other: bool,
 }
 
-/// The files of a log, by their names' bytes, and what became of each. A line that is not whole (a run was killed) is passed over; a file in
-/// which no line makes sense is no log.
+/// Reads the files of a log, by the bytes of their names, and the result for each. An incomplete line (of a
+/// killed run) is skipped. A file without any valid line is not a log.
 pub fn read(path: &Path) -> Result<BTreeMap<Vec<u8>, Logged>> {
     let bytes = std::fs::read(path).with_context(|| format!("read the log `{}`", path.display()))?;
     let mut files = BTreeMap::new();
@@ -127,7 +127,7 @@ pub fn read(path: &Path) -> Result<BTreeMap<Vec<u8>, Logged>> {
     Ok(files)
 }
 
-/// The files that a log lists as done, by their names' bytes.
+/// Returns the files that a log lists as done, by the bytes of their names.
 pub fn done_in(path: &Path) -> Result<HashSet<Vec<u8>>> {
     Ok(read(path)?.into_iter().filter(|(_, logged)| logged.is_done).map(|(file, _)| file).collect())
 }

@@ -1,17 +1,17 @@
-//! Symbolic links of a tree, made again in the tree that a command writes.
+//! Creates the symbolic links of a tree in the tree that a command writes.
 
 use crate::error::Context as _;
 use crate::{Kind, Other, Result};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// What became of a link.
+/// The result for a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Made {
     /// It was made.
     New,
-    /// The same link was there.
+    /// The same link already existed.
     Present,
     /// Its path leads out of the tree, so that its target has no name in the other tree.
     LeadsOut,
@@ -21,7 +21,7 @@ pub enum Made {
 /// makes the directory of a name.
 ///
 /// # Errors
-/// Another file has the name and `force` is not set; a name that `rename` refuses; the system refuses.
+/// Another file has the name and `force` is not set; `rename` refuses a name; an error of the system.
 pub fn make(
     other: &Other,
     to: &Path,
@@ -49,7 +49,7 @@ pub fn make(
     Ok(Made::New)
 }
 
-/// Whether the target of the link that is called `name` in its tree is reached without leaving the tree on the way.
+/// Returns whether the target of the link `name` is reached without leaving the tree.
 fn stays_inside(name: &Path, target: &Path) -> bool {
     let mut depth = name.components().count().saturating_sub(1);
     target.components().all(|part| match part {
@@ -69,7 +69,7 @@ fn stays_inside(name: &Path, target: &Path) -> bool {
     })
 }
 
-/// What a link is, in words: where it leads to.
+/// Describes a link by its target.
 pub fn words(other: &Other) -> String {
     match (other.kind, fs::read_link(&other.path)) {
         (Kind::InsideLink, Ok(target)) => {

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// How files of gzip, bzip2, xz, Zstandard and ZIP begin.
+/// The first bytes of files of gzip, bzip2, xz, Zstandard and ZIP.
 const PACKED: [&[u8]; 5] = [b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"];
 
-/// What a file is that a command has no use for.
+/// The kind of a file that a command does not process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Kind {
@@ -25,7 +25,7 @@ pub enum Kind {
     Empty,
     /// A named pipe, a socket or a device, by its name.
     Special(&'static str),
-    /// A temporary file of a run that was killed or goes on.
+    /// A temporary file of a run that was killed or is still running.
     Temporary,
     /// A link that leads out of the tree.
     Link,
@@ -36,7 +36,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Tells a regular file by its first bytes.
+    /// Returns the kind of a regular file by its first bytes.
     pub fn of(path: &Path) -> Self {
         match first_bytes(path).as_deref() {
             Ok([]) => Kind::Empty,
@@ -48,7 +48,7 @@ impl Kind {
         }
     }
 
-    /// What several of the kind are called.
+    /// Returns the plural name of the kind.
     fn plural(self) -> String {
         match self {
             Kind::Classic | Kind::Hdf5 => self.to_string(),
@@ -61,7 +61,7 @@ impl Kind {
         }
     }
 
-    /// True for files with content of their own, which a copy of the tree would have.
+    /// Returns true for files with content of their own, which a copy of the tree would contain.
     pub fn is_content(self) -> bool {
         !matches!(self, Kind::Special(_) | Kind::Temporary | Kind::Link | Kind::InsideLink)
     }
@@ -84,7 +84,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A file that a walk passed over.
+/// A file that was skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Other {
     /// The file.

@@ -1,4 +1,5 @@
-//! Where outputs go: their directories are made, rid of what killed runs left there, and taken away again where a run put nothing in.
+//! The directories of outputs: creates them, removes temporary files of killed runs from them, and deletes
+//! them again if a run wrote nothing to them.
 
 use crate::error::Context as _;
 use nc3z_writer::remove_leftovers;
@@ -19,8 +20,8 @@ struct State {
     made: Vec<PathBuf>,
 }
 
-/// Refuses an output in a directory that is not there, unless `parents` asks for it to be made: it may be a slip of the pen. The last name of
-/// an output may be new, whether it is a file's or a directory's.
+/// Refuses an output in a directory that does not exist, unless `parents` is set: it may be a typing error.
+/// The last component of an output may be new, for a file or a directory.
 pub fn check(output: Option<&Path>, parents: bool) -> crate::Result<()> {
     let parent = output.and_then(Path::parent).filter(|p| !p.as_os_str().is_empty());
     match parent.filter(|p| !parents && !p.exists()) {
@@ -74,7 +75,7 @@ impl Places {
     pub fn remove_empty(&self) {
         let state = self.0.lock().expect("no panic while it is locked");
         for path in state.made.iter().rev() {
-            // Fails, as it should, where there is something in it.
+            // This fails, as intended, if the directory is not empty.
             let _ = std::fs::remove_dir(path);
         }
     }

@@ -1,4 +1,4 @@
-//! `--skip-existing`: whether the archive that is there is the source's.
+//! `--skip-existing`: decides whether an existing archive is that of the source.
 
 use crate::error::Context as _;
 use crate::{Result, sha256_of_file};
@@ -19,10 +19,11 @@ pub enum Evidence {
     Name,
 }
 
-/// True where `output` is there and, as far as `how` asks, the archive of `input`; false where nothing has that name.
+/// Returns true if `output` exists and is the archive of `input`, by the test `how`; false if it does not
+/// exist.
 ///
 /// # Errors
-/// Where something else has the name: it is told why, and left alone.
+/// Another file has this name. It is kept, and the error gives the reason.
 pub fn is_present(
     input: &Path,
     output: &Path,
@@ -40,7 +41,7 @@ pub fn is_present(
     // By position: a file that shrinks gives an error and no signal.
     let archive = source::open(output, false)
         .and_then(|source| Archive::from_source(source, options))
-        .with_context(|| format!("{} is no whole archive (--force replaces it)", there()))?;
+        .with_context(|| format!("{} is not a complete archive (--force replaces it)", there()))?;
     let mut source = open_regular(input).with_context(|| format!("open `{}`", input.display()))?;
     let meta = source.metadata().with_context(|| format!("look at `{}`", input.display()))?;
     let mut header = vec![0; archive.header_bytes().len()];
@@ -59,7 +60,7 @@ pub fn is_present(
         }
         return Ok(true);
     }
-    // An archive has its source's time.
+    // An archive has the modification time of its source.
     let made = std::fs::metadata(output).and_then(|m| m.modified());
     if let (Ok(source), Ok(made)) = (meta.modified(), made)
         && source > made

@@ -1,9 +1,10 @@
-//! `--remove-source`: a source goes only when nothing shows that it holds more than its archive.
+//! `--remove-source`: deletes a source only if there is no sign that it has other content than its archive.
 //!
-//! A program that writes through a map changes the modification time of the file once for each page that is on disk, and not again before
-//! the page is written back. So pages are written back before the source is read, the source's bytes are compared once more before it
-//! goes, and a file that another process can write to stays. What remains: a process of another user, or of another container, that this
-//! one cannot see; and what such a process writes after the comparison.
+//! A program that writes through a memory map changes the modification time of the file only once for each
+//! page, until the page is written back. Therefore pages are written back before the source is read, the
+//! source's bytes are compared again before it is deleted, and a file that another process can write to is
+//! kept. Not covered are a process of another user or container, which this process cannot see, and what such
+//! a process writes after the comparison.
 
 use crate::Result;
 use crate::error::Context as _;
@@ -14,19 +15,20 @@ use std::fs::{File, Metadata};
 use std::io::Read;
 use std::path::Path;
 
-/// Bytes hashed at a time.
+/// The number of bytes hashed at a time.
 const PIECE: usize = 1 << 20;
 
-/// Writes back what other processes have changed through maps, so that what they change from now on shows in the file's times.
+/// Writes back changes of other processes through memory maps, so that later changes are visible in the
+/// file's times.
 pub fn prepare(input: &Path) {
-    // What cannot be opened is told when it is read.
+    // A file that cannot be opened is reported when it is read.
     if let Ok(file) = nc3z_reader::source::open_regular(input) {
         let _ = file.sync_data();
     }
 }
 
-/// Removes the source, if its name still leads to the file that was archived, with the bytes that the archive holds, and nobody can
-/// write to it.
+/// Deletes the source, if its name still refers to the file that was archived, with the bytes that the
+/// archive contains, and no other process can write to it.
 pub fn remove(input: &Path, before: Option<&Metadata>, done: &Archived) -> Result<()> {
     let file =
         nc3z_reader::source::open_regular(input).with_context(|| format!("open `{}`", input.display()))?;
@@ -63,7 +65,8 @@ fn hash(mut file: &File) -> std::io::Result<[u8; 32]> {
     }
 }
 
-/// Another process that has the file open for writing, or mapped so, as far as the system lets this one see it (Linux).
+/// Returns another process that has opened or mapped the file for writing, as far as the system shows it
+/// (Linux).
 fn writer_of(file: &Metadata) -> Option<u32> {
     let processes = std::fs::read_dir("/proc").ok()?.flatten();
     let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -80,7 +83,7 @@ fn writes(process: u32, file: &Metadata) -> bool {
     let opened = open.any(|entry| {
         is_it(&entry.path()) && {
             let info = std::fs::read_to_string(base.join("fdinfo").join(entry.file_name()));
-            // The access mode is the last two bits of the flags, in octal: 0 reads only.
+            // The access mode is the last two bits of the flags, in octal: 0 means read-only.
             let flags = info.unwrap_or_default();
             let flags = flags.lines().find_map(|l| l.strip_prefix("flags:"));
             flags.and_then(|f| u32::from_str_radix(f.trim(), 8).ok()).is_some_and(|f| f & 3 != 0)
@@ -94,8 +97,9 @@ fn writes(_: u32, _: &Metadata) -> bool {
     false
 }
 
-/// Whether a list of maps has one of this inode that is shared and can be written. (Devices are told in another way there than elsewhere:
-/// a file of the same number on another one is taken for it, which keeps a source.)
+/// Returns whether a list of maps has a shared writable map of this inode. (Device numbers are printed in
+/// another form there: a file with the same number on another device is taken for this one, and the source is
+/// then kept.)
 #[cfg(unix)]
 fn maps_writable(maps: &str, inode: u64) -> bool {
     maps.lines().any(|line| {

@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Instant;
 
-/// What became of the files of a run.
+/// The results of a run.
 #[derive(Debug)]
 pub struct Summary {
-    /// What is done to a file: "archived".
+    /// The verb for a processed file: "archived".
     verb: &'static str,
     started: Instant,
     /// Files that are done.
     pub done: u64,
-    /// Files that were left as they were, and in which words.
+    /// The number of files that were kept, and the word for them.
     pub kept: (u64, &'static str),
     /// Files that failed.
     pub failed: u64,
@@ -22,9 +22,9 @@ pub struct Summary {
     pub not_tried: u64,
     /// Files that were copied as they are.
     pub copied: u64,
-    /// Files that a stop came upon while they were worked on.
+    /// The number of files that were interrupted.
     pub interrupted: u64,
-    /// Links that were made again.
+    /// The number of links that were created.
     linked: u64,
     before: u64,
     after: u64,
@@ -53,14 +53,14 @@ impl Summary {
         }
     }
 
-    /// Counts a file that is done, with its length before and after.
+    /// Counts a finished file, with its length before and after.
     pub fn add(&mut self, before: u64, after: u64) {
         self.done += 1;
         self.before += before;
         self.after += after;
     }
 
-    /// Counts a link that was passed over and is made again.
+    /// Counts a skipped link that is created in the output.
     pub fn link_made(&mut self) {
         self.linked += 1;
         self.forget_link();

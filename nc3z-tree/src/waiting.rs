@@ -1,4 +1,5 @@
-//! Archives that are complete and wait for the disk together: thousands of small files are not thousands of waits.
+//! Archives that are complete and wait for the disk together, so that thousands of small files do not cause
+//! thousands of waits.
 
 use crate::walk::Job;
 use nc3z_writer::Prepared;
@@ -6,14 +7,14 @@ use std::fs::Metadata;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Archives that wait together at most; each is an open file.
+/// The maximal number of archives that wait together; each is an open file.
 const FILES: usize = 32;
-/// Bytes of archives that wait together at most.
+/// The maximal number of bytes of archives that wait together.
 const BYTES: u64 = 32 << 20;
-/// How long the first of them waits at most: a run that is stopped has done what it did before.
+/// The maximal time that the first of them waits, so that a run that is stopped loses little work.
 const TIME: Duration = Duration::from_millis(500);
 
-/// An archive that is complete, but not on disk under its name.
+/// A complete archive that is not yet on disk under its name.
 pub struct Held<'j> {
     /// The source and the archive's name.
     pub job: &'j Job,
@@ -25,7 +26,7 @@ pub struct Held<'j> {
     pub begin: Instant,
 }
 
-/// Those that wait.
+/// The archives that wait.
 #[derive(Default)]
 pub struct Waiting<'j>(Mutex<Batch<'j>>);
 
@@ -37,7 +38,7 @@ struct Batch<'j> {
 }
 
 impl<'j> Waiting<'j> {
-    /// Adds one; gives all that wait where they are enough, else none.
+    /// Adds an archive. Returns all waiting ones if they are enough, otherwise none.
     pub fn add(&self, held: Held<'j>) -> Vec<Held<'j>> {
         let mut batch = self.0.lock().expect("nothing panics while it is locked");
         batch.bytes += held.prepared.done().stored_len;

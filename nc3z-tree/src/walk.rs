@@ -1,4 +1,4 @@
-//! Which file becomes which: names as gzip and zstd make them, trees kept.
+//! Assigns outputs to inputs: names as in gzip and zstd, trees with their structure.
 
 use crate::{Error, Kind, Other, Result};
 use nc3z_reader::platform::path_of;
@@ -13,7 +13,7 @@ use walkdir::WalkDir;
 
 /// The ending of archives.
 pub const SUFFIX: &str = ".nc3z";
-/// Endings of names that are those of files, not of directories that are to be made.
+/// Suffixes of files, and not of directories to create.
 const ENDINGS: [&str; 5] = ["nc3z", "nc", "cdf", "nc4", "netcdf"];
 
 /// One of several parts of the files, by their names.
@@ -53,7 +53,7 @@ impl fmt::Display for Skipped {
     }
 }
 
-/// One input and where its output goes.
+/// An input and its output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
     /// The file that is read.
@@ -66,13 +66,14 @@ pub struct Job {
 
 /// What a command turns into what.
 pub struct Naming<'a> {
-    /// The output name for an input's file name; an error says why there is none.
+    /// Returns the output name for an input's file name; an error gives the reason why there is none.
     pub rename: &'a dyn Fn(&Path) -> Result<PathBuf>,
     /// Which files of a tree take part.
     pub wanted: &'a dyn Fn(&Path) -> bool,
 }
 
-/// Jobs, what went wrong while looking for them (a directory that cannot be read), and what the command has no use for.
+/// Jobs, errors of finding them (a directory that cannot be read), and files that the command does not
+/// process.
 #[derive(Default)]
 pub struct Found {
     /// The inputs with their outputs.
@@ -81,13 +82,13 @@ pub struct Found {
     pub failures: Vec<(PathBuf, Error)>,
     /// Files of trees that the command has no use for.
     pub others: Vec<Other>,
-    /// Whether any directory was gone into: its end is told.
+    /// True if any directory was entered: the run then ends with a summary.
     pub is_tree: bool,
     /// Files that the user should know of.
     pub notices: Vec<Notice>,
 }
 
-/// Pairs inputs with outputs. `output` is a file for one plain input, a directory otherwise.
+/// Assigns outputs to inputs. `output` is a file for a single plain input, and a directory otherwise.
 pub fn pair(
     inputs: &[PathBuf],
     output: Option<&Path>,
@@ -96,7 +97,7 @@ pub fn pair(
 ) -> Result<Found> {
     let several = inputs.len() > 1 || inputs.iter().any(|i| i.is_dir());
     if let Some(file) = output.filter(|o| several && !is_directory_name(o)) {
-        // Another run may have made the directory meanwhile.
+        // Another run may have created the directory meanwhile.
         if file.exists() && !file.is_dir() {
             bail!("several inputs need a directory as output; `{}` is a file", file.display());
         }
@@ -127,7 +128,7 @@ pub fn pair(
     Ok(jobs)
 }
 
-/// Adds the files of a list to the jobs; below `output` their relative names are kept.
+/// Adds the files of a list to the jobs. In `output` their relative names are kept.
 pub fn pair_list(
     names: Vec<PathBuf>,
     output: Option<&Path>,
@@ -154,12 +155,12 @@ fn is_relative_inside(path: &Path) -> bool {
     path.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir))
 }
 
-/// Keeps the jobs of one of `count` parts: a file is always in the same one, whatever else is there.
+/// Keeps the jobs of one of `count` parts. A file is always in the same part, independent of other files.
 pub fn keep_shard(jobs: &mut Vec<Job>, shard: Shard) {
     jobs.retain(|job| is_in_shard(&job.name, shard));
 }
 
-/// Keeps the passed-over files of one of `count` parts.
+/// Keeps the skipped files of one of `count` parts.
 pub fn keep_others_of_shard(others: &mut Vec<Other>, shard: Shard) {
     others.retain(|other| is_in_shard(&other.name, shard));
 }
@@ -168,17 +169,18 @@ fn is_in_shard(name: &Path, shard: Shard) -> bool {
     fnv1a(name.as_os_str().as_encoded_bytes()) % shard.count == shard.index
 }
 
-/// FNV-1a with 64 bits: the same for ever, so that runs of different builds share the work in the same way.
+/// FNV-1a with 64 bits. It must never change, so that runs of different builds divide the work in the same
+/// way.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// True for a directory, and for a name that can only be one's.
+/// Returns true for a directory, and for a name that only a directory can have.
 pub fn is_directory_name(path: &Path) -> bool {
     path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 
-/// Two inputs must not become one output: the second would replace the first.
+/// Refuses two inputs with the same output: the second would replace the first.
 fn refuse_collisions(jobs: &[Job]) -> Result<()> {
     let mut seen = HashMap::new();
     for job in jobs {
@@ -200,7 +202,8 @@ pub fn names_in(bytes: &[u8], null: bool) -> Vec<PathBuf> {
     bytes.split(|&b| b == end).filter(|name| !name.is_empty()).map(path_of).collect()
 }
 
-/// Files of a tree, sorted. Links are not followed: what lies in the tree is found where it is, what lies outside is none of its files.
+/// Returns the files of a tree, sorted. Links are not followed: a target inside the tree is found by its own
+/// name, and a target outside does not belong to the tree.
 fn walk(root: &Path, output: Option<&Path>, naming: &Naming<'_>, jobs: &mut Found) {
     let resolved = root.canonicalize();
     jobs.is_tree = true;
@@ -213,7 +216,7 @@ fn walk(root: &Path, output: Option<&Path>, naming: &Naming<'_>, jobs: &mut Foun
                 continue;
             }
         };
-        // The root itself may be a link: the user named it.
+        // The root itself may be a link, since the user named it.
         let inside = entry.path().strip_prefix(root).unwrap_or(entry.path());
         let other = |kind| Other { path: entry.path().to_owned(), name: inside.to_owned(), kind };
         if entry.depth() > 0 && entry.path_is_symlink() {
@@ -236,7 +239,7 @@ fn walk(root: &Path, output: Option<&Path>, naming: &Naming<'_>, jobs: &mut Foun
             jobs.others.push(other(Kind::Temporary));
             continue;
         }
-        // Asked before anything opens it: a named pipe would wait for a writer.
+        // Checked before anything opens it: opening a named pipe would wait for a writer.
         if let Some(what) = entry.metadata().ok().and_then(|meta| special_name(meta.file_type())) {
             jobs.notices.push(Notice { path: entry.path().to_owned(), what: Skipped::Special(what) });
             jobs.others.push(other(Kind::Special(what)));
@@ -256,13 +259,14 @@ fn walk(root: &Path, output: Option<&Path>, naming: &Naming<'_>, jobs: &mut Foun
     }
 }
 
-/// What a link in a tree leads to.
+/// The target of a link in a tree.
 enum Link {
-    /// Nowhere, so that this is reported; or to a file of the tree that would not take part by its own name.
+    /// It does not exist, so that this is reported; or it is a file of the tree that would not be processed
+    /// by its own name.
     Taken,
-    /// To something that is found where it is.
+    /// It is found by its own name.
     Found,
-    /// Out of the tree: told of, and left alone.
+    /// It is outside the tree: reported, and not processed.
     Outside,
 }
 
@@ -277,7 +281,7 @@ fn link(link: &Path, root: Option<&Path>, naming: &Naming<'_>, notices: &mut Vec
     Link::Outside
 }
 
-/// Files that a command reads, what went wrong while looking for them, and what of a tree it has no use for.
+/// The files that a command reads, errors of finding them, and files of a tree that it does not process.
 pub struct Listed {
     /// The files, in order.
     pub files: Vec<PathBuf>,
@@ -307,12 +311,14 @@ pub fn list(inputs: &[PathBuf], recursive: bool, wanted: &dyn Fn(&Path) -> bool)
     Ok(Listed { files, failures: jobs.failures, others: jobs.others, notices: jobs.notices })
 }
 
-/// Whether a file is an archive or a classic file by its first bytes, or cannot be read, so that this is reported.
+/// Returns whether a file is an archive or a classic file by its first bytes, or cannot be read, so that this
+/// is reported.
 pub fn is_netcdf(path: &Path) -> bool {
     looks_classic(path) || first_bytes(path).map_or(true, |b| b == nc3z_format::archive::constants::MAGIC)
 }
 
-/// The first eight bytes of a file; of a pipe, a socket or a device none: they would block or have no end.
+/// Returns the first eight bytes of a file. For a pipe, a socket or a device none: reading could block or
+/// never end.
 pub fn first_bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if fs::metadata(path)?.is_file() {
@@ -321,7 +327,8 @@ pub fn first_bytes(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// In a tree, classic netCDF files are told by their first bytes; what cannot be read takes part, so that it is reported.
+/// Returns whether a file of a tree begins like a classic netCDF file. True if it cannot be read, so that
+/// this is reported.
 pub fn looks_classic(path: &Path) -> bool {
     first_bytes(path).map_or(true, |b| matches!(b[..], [b'C', b'D', b'F', 1 | 2 | 5, ..]))
 }

@@ -160,6 +160,11 @@ fn scaled(whole: u128, exponent: i32) -> f64 {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "the tests compare exact sums with rounded ones"
+)]
 mod tests {
     use super::*;
     use proptest::prelude::*;

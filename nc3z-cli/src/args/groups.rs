@@ -23,7 +23,8 @@ pub(super) fn grouped(command: clap::Command) -> clap::Command {
     let indent = names.map(|name| name.len()).max().unwrap_or(0) + 4;
     let mut text = String::new();
     for (heading, names) in GROUPS {
-        text.push_str(&format!("{heading}:\n"));
+        text.push_str(heading);
+        text.push_str(":\n");
         for name in names {
             let about = match command.find_subcommand(name) {
                 Some(found) => described(found),
@@ -47,11 +48,14 @@ fn described(command: &clap::Command) -> String {
 
 /// Appends a line for a command, broken between words.
 fn put(text: &mut String, name: &str, about: &str, indent: usize) {
-    text.push_str(&format!("  {name:<width$}", width = indent - 2));
+    text.push_str("  ");
+    text.push_str(name);
+    text.push_str(&" ".repeat(indent - 2 - name.len()));
     let mut column = indent;
     for (number, word) in about.split(' ').enumerate() {
         if number > 0 && column + 1 + word.chars().count() > WIDTH {
-            text.push_str(&format!("\n{:indent$}", ""));
+            text.push('\n');
+            text.push_str(&" ".repeat(indent));
             column = indent;
         } else if number > 0 {
             text.push(' ');

@@ -1,4 +1,4 @@
-//! `nc3z estimate`: is it worth it?
+//! `nc3z estimate`: estimates the savings.
 
 use super::Input;
 use super::targets::{list, looks_classic};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Estimates all files; goes on after one that cannot be read.
+/// Estimates all files. Continues after one that cannot be read.
 pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
     let mut presets: Vec<Preset> = args.preset.iter().map(|p| preset(*p)).collect();
     presets.dedup();
@@ -70,11 +70,7 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
             writeln!(out, "{}", serde_json::to_string_pretty(&reports)?)?;
         } else if args.recursive {
             if all.files > sums.files {
-                writeln!(
-                    out,
-                    "{} of {} files were looked at; scaled by their bytes:",
-                    sums.files, all.files
-                )?;
+                writeln!(out, "{} of {} files were sampled; scaled by their bytes:", sums.files, all.files)?;
             }
             sums.scaled(all).print(&mut out, &presets)?;
             if let Some(words) = Other::words(&listed.others) {
@@ -100,12 +96,13 @@ impl Tree {
     }
 }
 
-/// Bytes of a file; none where it cannot be asked, which is told when it is opened.
+/// Returns the length of a file in bytes, or 0 if it is unknown; the error is then reported when the file is
+/// opened.
 fn len(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |meta| meta.len())
 }
 
-/// At most so many of the files, evenly spread over their lengths, in the order in which they came. 0: all.
+/// Returns at most `most` files, evenly spread over their lengths, in the given order. 0 means all.
 fn spread(files: Vec<PathBuf>, most: usize) -> Vec<PathBuf> {
     if most == 0 || files.len() <= most {
         return files;
@@ -126,7 +123,7 @@ pub(super) fn preset(arg: PresetArg) -> Preset {
     }
 }
 
-/// Nothing is shown, but the user may stop it.
+/// No progress is shown, but the user may stop it.
 struct Quiet;
 
 impl Monitor for Quiet {
@@ -142,7 +139,7 @@ fn one(path: &Path, presets: &[Preset], sample: u64) -> Result<(Header, Estimate
         Input::Archive(archive) => {
             let (original, stored) = (archive.original_len(), archive.stored_len());
             bail!(
-                "is an archive already: {} of {}, ratio {} (nc3z info tells more)",
+                "is an archive already: {} of {}, ratio {} (see nc3z info)",
                 text::size(stored),
                 text::size(original),
                 text::ratio(original, stored)
@@ -154,7 +151,7 @@ fn one(path: &Path, presets: &[Preset], sample: u64) -> Result<(Header, Estimate
     }
 }
 
-/// `1.2 s`, `3 min`.
+/// Formats `1.2 s`, `3 min`.
 fn duration(seconds: f64) -> String {
     if seconds < 0.95 {
         format!("{:.0} ms", (seconds * 1000.0).max(1.0))
@@ -165,7 +162,7 @@ fn duration(seconds: f64) -> String {
     }
 }
 
-/// How far a size may be off.
+/// Formats the uncertainty of a size.
 fn plus_minus(found: &Estimate, uncertainty: f64) -> String {
     if found.whole && uncertainty == 0.0 {
         "exact".to_owned()
@@ -174,7 +171,7 @@ fn plus_minus(found: &Estimate, uncertainty: f64) -> String {
     }
 }
 
-/// One file of a tree.
+/// Prints one file of a tree.
 fn print_line(out: &mut dyn Write, name: &str, found: &Estimate) -> Result<()> {
     let ratios = found
         .presets
@@ -231,10 +228,10 @@ fn print(out: &mut dyn Write, name: &str, header: &Header, found: &Estimate) -> 
         table.print(out, "  ")?;
     }
     if found.variables.iter().any(|v| v.sampled_len == 0) {
-        writeln!(out, "  * taken to be like others of its type and size, which were sampled")?;
+        writeln!(out, "  * assumed to be like others of its type and size, which were sampled")?;
     }
     let sampled = if found.whole {
-        "every byte was looked at".to_owned()
+        "every byte was sampled".to_owned()
     } else {
         format!(
             "from {} of samples (max: half); ± is two standard errors of the sampling",
@@ -285,7 +282,7 @@ fn to_json(name: &str, header: &Header, found: &Estimate) -> Value {
     })
 }
 
-#[expect(clippy::cast_precision_loss, reason = "the exact numbers stand beside it")]
+#[expect(clippy::cast_precision_loss, reason = "the exact numbers are next to it")]
 fn ratio(original: u64, stored: u64) -> Value {
     if stored == 0 { Value::Null } else { (original as f64 / stored as f64).into() }
 }
@@ -316,7 +313,7 @@ impl Sums {
         self.peers.iter_mut().zip(&found.peers).for_each(|(sum, p)| sum.1 += p.stored_len);
     }
 
-    /// What all files of a tree come to, if those that were not looked at are like the others.
+    /// Extrapolates to all files of a tree, assuming that the other files are similar.
     fn scaled(&self, all: Tree) -> Sums {
         let scale = |n: u64| {
             let scaled = u128::from(n) * u128::from(all.bytes) / u128::from(self.original.max(1));

@@ -1,4 +1,5 @@
-//! `nc3z verify --manifest`: the files of a tree against its manifest, and a line in the fixity log.
+//! `nc3z verify --manifest`: compares the files of a tree with its manifest, and adds a line to the fixity
+//! log.
 
 use super::hash::sha256_of_file;
 use super::many;
@@ -16,10 +17,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Failures that the log names; the count is of all.
+/// The maximal number of failures in the log. The count includes all.
 const LOGGED: usize = 1000;
 
-/// What is compared with what.
+/// The files and the manifest to compare.
 struct Plan {
     manifest: PathBuf,
     root: PathBuf,
@@ -28,7 +29,7 @@ struct Plan {
     manifest_sha256: String,
 }
 
-/// One thing that is not as the manifest says.
+/// A difference from the manifest.
 struct Failure {
     name: String,
     what: String,
@@ -81,7 +82,7 @@ fn name(path: &Path) -> String {
     crate::cmd::shown(path)
 }
 
-/// A manifest, or a bag, and the directory it is of: its own unless the user names another.
+/// Returns a manifest or a bag, and its directory: the parent of the manifest, unless the user names another.
 fn plan(args: &VerifyArgs, path: &Path) -> Result<Plan> {
     let dir = match &args.archives[..] {
         [] => None,
@@ -105,7 +106,7 @@ fn plan(args: &VerifyArgs, path: &Path) -> Result<Plan> {
     Ok(Plan { root: dir.unwrap_or(own), manifest, is_bag, entries, manifest_sha256 })
 }
 
-/// The bytes of a file that is as listed; else what is wrong with it.
+/// Checks a file against its entry. Returns its length, or the difference.
 fn check(root: &Path, entry: &Entry, progress: &Progress) -> Result<u64, (String, Exit)> {
     if interrupted() {
         return Err(("interrupted".to_owned(), Exit::Interrupted));
@@ -120,10 +121,9 @@ fn check(root: &Path, entry: &Entry, progress: &Progress) -> Result<u64, (String
             let digests = format!("SHA-256 is {found}, listed is {listed}");
             let (words, exit) = match explained {
                 Ok(Change::Explained(why)) => (format!("changed but sound: {why}; {digests}"), Exit::Failed),
-                Ok(Change::Another) => (
-                    format!("changed: a sound archive, but not the one that is listed; {digests}"),
-                    Exit::Corrupt,
-                ),
+                Ok(Change::Another) => {
+                    (format!("changed: a sound archive, but not the listed one; {digests}"), Exit::Corrupt)
+                }
                 Err(e) if e.is_interrupted() || interrupted() => {
                     ("interrupted".to_owned(), Exit::Interrupted)
                 }
@@ -135,8 +135,8 @@ fn check(root: &Path, entry: &Entry, progress: &Progress) -> Result<u64, (String
     }
 }
 
-/// Files that are not listed, and what else a bag must hold; gives the number of the former. They are failures: a list from which archives are
-/// missing does not describe the tree.
+/// Checks for files that are not listed, and for other requirements of a bag. Returns the number of unlisted
+/// files. They count as failures: a list that lacks archives does not describe the tree.
 fn check_rest(plan: &Plan, failures: &mut Vec<Failure>) -> Result<usize> {
     if interrupted() {
         return Ok(0);

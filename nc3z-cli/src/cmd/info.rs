@@ -369,7 +369,7 @@ fn tiles(cost: &Cost, chains: &[Chain], notation: Option<NotationArg>) -> (Value
     (tiles, used.collect())
 }
 
-#[expect(clippy::cast_precision_loss, reason = "the exact numbers stand beside it")]
+#[expect(clippy::cast_precision_loss, reason = "the exact numbers are next to it")]
 fn ratio(original: u64, stored: u64) -> Value {
     if stored == 0 { Value::Null } else { (original as f64 / stored as f64).into() }
 }

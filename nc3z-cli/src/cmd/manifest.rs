@@ -1,4 +1,5 @@
-//! `nc3z manifest`: the list of a tree's archives and their SHA-256, from the tree or from the logs of the runs that wrote it.
+//! `nc3z manifest`: writes the list of a tree's archives and their SHA-256, from the tree or from the logs of
+//! the runs that wrote it.
 
 use super::manifests::hash_all;
 use super::targets::{self, SUFFIX};
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &ManifestArgs) -> Result<Exit> {
     Ok(exit)
 }
 
-/// All archives below a directory, by their names.
+/// Returns all archives below a directory, by their names.
 fn below(root: &Path) -> Result<(Vec<PathBuf>, Exit)> {
     let is_archive = |p: &Path| p.as_os_str().as_encoded_bytes().ends_with(SUFFIX.as_bytes());
     let found = targets::list(&[root.to_owned()], true, &is_archive)?;
@@ -59,8 +60,8 @@ fn below(root: &Path) -> Result<(Vec<PathBuf>, Exit)> {
     Ok((found.files, exit))
 }
 
-/// The archives that logs list as done. Where several logs know a file, one that has done it counts; a later line of one log replaces those
-/// before it.
+/// Returns the archives that logs list as done. If several logs have an entry for a file, one with the state
+/// done is used. In a single log, a later line replaces earlier ones.
 fn logged(args: &ManifestArgs) -> Result<(Vec<PathBuf>, Exit)> {
     let mut files: BTreeMap<Vec<u8>, journal::Logged> = BTreeMap::new();
     for log in &args.from_log {
@@ -95,7 +96,7 @@ fn logged(args: &ManifestArgs) -> Result<(Vec<PathBuf>, Exit)> {
         };
         match found.strip_prefix(&root) {
             Ok(inside) => archives.push(args.directory.join(inside)),
-            Err(_) => fail(&logged.archive, "it lies outside the directory of the manifest"),
+            Err(_) => fail(&logged.archive, "it is outside the directory of the manifest"),
         }
     }
     archives.sort_unstable();

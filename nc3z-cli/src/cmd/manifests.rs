@@ -1,4 +1,4 @@
-//! `nc3z archive --manifest`: the manifest of the archives that were written.
+//! `nc3z archive --manifest`: writes the manifest of the archives that were written.
 
 use super::hash::sha256_of_file;
 use super::many;
@@ -11,20 +11,21 @@ use nc3z_tree::manifest::{Entry, bag, sums};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// The manifests that are to be written.
+/// The manifests to write.
 pub(crate) struct Manifests {
     kind: ManifestArg,
-    /// Directories that get one each.
+    /// The directories that get a manifest each.
     roots: Vec<PathBuf>,
-    /// Whether a bag gets the specification of the format, and whether that replaces another version's.
+    /// Set if a bag gets the specification of the format; the flag says whether that replaces another
+    /// version's.
     specification: Option<Replace>,
 }
 
-/// Replaces files that are there and differ, where it holds true.
+/// If true, existing files that differ are replaced.
 #[derive(Clone, Copy)]
 struct Replace(bool);
 
-/// Looks, before anything is archived, at the places where manifests will be: what stands there must be one.
+/// Checks, before anything is archived, the paths of the manifests: an existing file must be a manifest.
 pub(crate) fn prepare(args: &ArchiveArgs) -> Result<Option<Manifests>> {
     let Some(kind) = args.manifest else { return Ok(None) };
     let roots = match (&args.output, kind) {
@@ -57,18 +58,18 @@ pub(crate) fn prepare(args: &ArchiveArgs) -> Result<Option<Manifests>> {
     Ok(Some(Manifests { kind, roots, specification: args.with_spec.then_some(Replace(args.force)) }))
 }
 
-/// Where archives go: into the payload, where a bag is made. A directory, however many inputs there are.
+/// Returns the directory for archives: for a bag, its payload. It is a directory for any number of inputs.
 pub(crate) fn output(args: &ArchiveArgs) -> Option<PathBuf> {
     let output = args.output.as_ref()?;
     Some(match args.manifest {
         None => output.clone(),
-        // An empty last component makes it a directory by its name.
+        // An empty last component marks it as a directory.
         Some(ManifestArg::Sha256) => output.join(""),
         Some(ManifestArg::Bagit) => output.join(bag::PAYLOAD).join(""),
     })
 }
 
-/// Splits off the jobs whose archives a bag could not name: manifests of bags are UTF-8.
+/// Removes the jobs whose archives have names that a bag cannot contain: manifests of bags are UTF-8.
 pub(crate) fn refuse_unnameable(args: &ArchiveArgs, jobs: &mut Vec<Job>) -> Vec<(PathBuf, anyhow::Error)> {
     if args.manifest != Some(ManifestArg::Bagit) {
         return Vec::new();
@@ -80,7 +81,7 @@ pub(crate) fn refuse_unnameable(args: &ArchiveArgs, jobs: &mut Vec<Job>) -> Vec<
 }
 
 impl Manifests {
-    /// Hashes the archives of these jobs, but for those that failed, and writes the manifests.
+    /// Hashes the archives of these jobs, without failed ones, and writes the manifests.
     pub(crate) fn write(&self, jobs: &[Job], failed: &HashSet<&Path>, threads: usize) -> Result<()> {
         let made = jobs.iter().filter(|j| !failed.contains(j.input.as_path())).map(|j| j.output.clone());
         match (self.kind, &self.roots[..]) {
@@ -98,7 +99,7 @@ impl Manifests {
         let mut by_root: BTreeMap<&Path, Vec<Entry>> = BTreeMap::new();
         for (path, sha256) in hash_all(made, threads)? {
             let roots = self.roots.iter().filter_map(|r| Some((r, path.strip_prefix(r).ok()?)));
-            // Where one directory lies in another, the file is listed in the nearest.
+            // If one directory is inside another, the file is listed in the inner one.
             let (root, name) =
                 roots.max_by_key(|(r, _)| r.components().count()).context("an archive outside the tree")?;
             by_root.entry(root).or_default().push(Entry { path: name.to_owned(), sha256 });
@@ -107,7 +108,7 @@ impl Manifests {
     }
 }
 
-/// A bag lists all that is in its payload, whichever run wrote it.
+/// A bag lists everything in its payload, independent of the run that wrote it.
 fn write_bag(root: &Path, threads: usize) -> Result<()> {
     let payload = root.join(bag::PAYLOAD);
     std::fs::create_dir_all(&payload).with_context(|| format!("create `{}`", payload.display()))?;

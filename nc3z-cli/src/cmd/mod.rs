@@ -1,4 +1,4 @@
-//! One file a command, each with `run(args)`, thin over the libraries.
+//! One file for each command, with `run(args)`, as a thin layer over the libraries.
 
 pub(crate) mod aggregate;
 pub(crate) mod aggregated;
@@ -60,7 +60,7 @@ use named::Named;
 use nc3z_reader::{Archive, ClassicFile};
 use std::path::Path;
 
-/// Either kind of file, told apart by the first bytes.
+/// Either kind of file, recognized by the first bytes.
 pub(crate) enum Input {
     /// An nc3z archive.
     Archive(Archive),
@@ -68,12 +68,12 @@ pub(crate) enum Input {
     Classic(Box<ClassicFile>),
 }
 
-/// A name as it is shown: of a URL neither user, password nor query, and no control characters.
+/// Returns a name for messages: a URL without user, password and query, and no control characters.
 pub(crate) fn shown(path: &Path) -> String {
     crate::output::text::safe(&url::shown(path))
 }
 
-/// Names the file in an error that does not do so itself.
+/// Adds the name of the file to an error that lacks it.
 pub(crate) fn in_file<T>(path: &Path, result: Result<T>) -> Result<T> {
     let name = format!("`{}`", url::shown(path));
     result.map_err(|e| if crate::output::chain(&e).contains(&name) { e } else { e.context(name) })
@@ -89,7 +89,7 @@ pub(crate) fn open_archive(path: &Path, args: &OpenArgs) -> Result<Archive> {
     Named::of(path)?.open_archive(args)
 }
 
-/// Runs `work` in a pool of so many threads; 0 is one for each core.
+/// Runs `work` in a pool of `threads` threads; 0 means one for each core.
 pub(crate) fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Result<T> {
     crate::heap::set_up(threads);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().context("start threads")?;

@@ -1,4 +1,4 @@
-//! `nc3z parity`. Damage is found by `verify` and mended by `repair`.
+//! `nc3z parity`. `verify` finds damage, `repair` repairs it.
 
 use super::targets::{self, Job, Naming};
 use super::tree::{self, Other};
@@ -16,7 +16,7 @@ use serde_json::json;
 use std::io::Write;
 use std::path::Path;
 
-/// Does one of the things that can be done with parity.
+/// Runs one of the commands for parity.
 pub(crate) fn run(command: &ParityCommand) -> Result<Exit> {
     match command {
         ParityCommand::Add(args) => super::with_threads(args.threads, || add(args))?,
@@ -28,7 +28,7 @@ pub(crate) fn run(command: &ParityCommand) -> Result<Exit> {
 fn add(args: &ParityAddArgs) -> Result<Exit> {
     each(&args.which, |path, out| {
         let len = std::fs::metadata(path).map_or(0, |m| m.len());
-        // It is read once for the checksums, once for the parity.
+        // The archive is read once for the checksums and once for the parity.
         let progress = Progress::with_passes(len, 2, crate::cmd::shown(path));
         let (before, after) = nc3z_writer::parity::add(path, args.share, args.memory, &progress)?;
         drop(progress);
@@ -58,7 +58,7 @@ fn remove(args: &ParityRemoveArgs) -> Result<Exit> {
     })
 }
 
-/// Does it to all; a failure in one does not stop the others.
+/// Processes all archives. If one fails, the others are still processed.
 fn each(which: &ParityFiles, mut work: impl FnMut(&Path, &mut dyn Write) -> Result<()>) -> Result<Exit> {
     let keep = |p: &Path| Ok(p.to_owned());
     let wanted = |p: &Path| p.extension().is_some_and(|e| e == "nc3z");
@@ -151,7 +151,7 @@ fn describe(path: &Path) -> Result<serde_json::Value> {
     }))
 }
 
-/// What parity takes, in bytes and of the archive without it.
+/// Describes the size of parity, in bytes and relative to the archive without it.
 pub(crate) fn cost(before: u64, after: u64) -> String {
     let added = after.saturating_sub(before);
     #[expect(clippy::cast_precision_loss, reason = "a percentage for people")]
@@ -159,7 +159,7 @@ pub(crate) fn cost(before: u64, after: u64) -> String {
     format!("{} ({share:.1} % of the archive)", text::size(added))
 }
 
-/// What became of parity where an archive was made of another; none where neither has any.
+/// Describes the change of parity when an archive was made from another; none if neither has any.
 pub(crate) fn carried(before: Option<Share>, now: Option<Share>) -> Option<String> {
     match (before, now) {
         (None, None) => None,

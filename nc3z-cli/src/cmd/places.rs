@@ -8,29 +8,29 @@ pub(crate) use nc3z_tree::places::check;
 
 static PLACES: Places = Places::new();
 
-/// Makes the directory that an output goes into, and removes temporary files that killed runs left in it.
+/// Creates the directory of an output, and removes temporary files of killed runs from it.
 pub(crate) fn prepare(output: &Path) -> Result<()> {
     Ok(make(output)?)
 }
 
 /// The same, for links.
 pub(super) fn make(output: &Path) -> nc3z_tree::Result<()> {
-    print(PLACES.prepare(output)?);
+    print(&PLACES.prepare(output)?);
     Ok(())
 }
 
 /// Removes the temporary files that killed runs left anywhere in a tree.
 pub(crate) fn clean(root: &Path) {
-    print(places::clean(root));
+    print(&places::clean(root));
 }
 
-/// Removes the directories that this run has made and put nothing in.
+/// Removes the directories that this run created and wrote nothing to.
 pub(crate) fn remove_empty() {
     PLACES.remove_empty();
 }
 
-fn print(removed: Vec<PathBuf>) {
+fn print(removed: &[PathBuf]) {
     for path in removed {
-        note!("nc3z: removed {}, left by a run that was killed", crate::cmd::shown(&path));
+        note!("nc3z: removed {}, left by a run that was killed", crate::cmd::shown(path));
     }
 }

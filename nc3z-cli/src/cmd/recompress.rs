@@ -13,7 +13,7 @@ use nc3z_tree::manifest::relist::{Replaced, relist};
 use nc3z_writer::{Recompressed, ReplacePolicy, WriterOptions, recompress_file};
 use std::path::{Path, PathBuf};
 
-/// Recompresses all archives; a failure in one does not stop the others.
+/// Recompresses all archives. If one fails, the others are still processed.
 pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
     if args.archives.iter().any(|a| a.as_os_str() == "-") || args.output.as_deref() == Some(Path::new("-")) {
         bail!("recompress needs files on both sides; `nc3z restore` and `nc3z archive` take pipes");
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
         note!("nc3z: {} of {} archives failed:", failed.len(), found.jobs.len() + found.failures.len());
         failed.iter().for_each(|(path, _)| note!("  {}", crate::cmd::shown(path)));
     }
-    listed.context("the archives are recompressed, but a manifest still lists what they were")?;
+    listed.context("the archives are recompressed, but a manifest still lists the old ones")?;
     Ok(failed.into_iter().map(|(_, exit)| exit).fold(others, Exit::max))
 }
 
@@ -89,12 +89,12 @@ fn run_one(
     if interrupted() {
         return Err(nc3z_reader::Error::interrupted().into());
     }
-    // A dry run makes no directories: it works beside the archive.
+    // A dry run creates no directories: it works in the directory of the archive.
     let output = args.output.as_ref().filter(|_| !args.dry_run).map(|_| job.output.as_path());
     if !args.dry_run {
         super::places::prepare(&job.output)?;
     }
-    // Written once, proven once.
+    // Written once, verified once.
     progress.extend(super::open_archive(&job.input, &OpenArgs::default())?.original_len());
     let drop_history = args.drop_history || args.output.is_some();
     let terms = ReplacePolicy {

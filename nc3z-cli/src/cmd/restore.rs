@@ -21,10 +21,10 @@ use nc3z_writer::{AtomicFile, is_same_file};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Runs of lost tiles that are listed.
+/// The number of runs of lost tiles that are listed.
 const LISTED: usize = 100;
 
-/// Restores all archives, one after another, each in parallel.
+/// Restores all archives one after another, each in parallel.
 pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
     set_level(&args.tell);
     super::places::check(args.output.as_deref(), args.parents)?;
@@ -47,10 +47,11 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
 fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
     let rename = |p: &Path| match args.version {
         Some(_) => Err(nc3z_tree::Error::refused("name the output of an older version with -o")),
-        None if stdin::is(p) => Err(nc3z_tree::Error::refused(
-            "what comes from standard input has no name; name the output with -o",
-        )),
-        // What is inside a bundle or on a server goes into the directory one is in, whatever directories its name has.
+        None if stdin::is(p) => {
+            Err(nc3z_tree::Error::refused("data from standard input have no name; name the output with -o"))
+        }
+        // Members of bundles and files on servers are restored to the current directory, independent of the
+        // directories in their names.
         None => match (url::of(p), member::of(p)) {
             (Some(url), _) => targets::restored_name(Path::new(last_name(url))),
             (None, Some((_, name))) => {
@@ -60,7 +61,7 @@ fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
         },
     };
     let named = |p: &Path| p.extension().is_some_and(|e| e == "nc3z");
-    // With -o naming a file, the archive may be called anything.
+    // If -o names a file, the archive may have any name.
     let single = archives.len() == 1
         && args.output.as_ref().is_some_and(|o| !targets::is_directory_name(o))
         && !archives[0].is_dir();
@@ -89,7 +90,7 @@ fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
             }
         }
     })?;
-    // A link to a file that is no archive has no counterpart.
+    // A link to a file that is not an archive has no counterpart.
     let is_made = |other: &&Other| {
         let is_link = other.kind == Kind::InsideLink;
         is_link && (other.path.is_dir() || targets::restored_name(&other.path).is_ok())
@@ -144,7 +145,7 @@ fn run_one(job: &Job, args: &RestoreArgs, summary: &mut Summary) -> Result<Exit>
         drop(progress);
         restored
     } else {
-        // What has no file whose mode it takes over is made as any other file is.
+        // Without a file whose mode is copied, the output gets the usual mode.
         let mode = if like.is_some() { 0o600 } else { 0o666 };
         let target = AtomicFile::create_with_mode(&job.output, args.force, mode)?;
         let restored = archive.restore_to_file(target.file(), &job.output, &progress)?;
@@ -157,7 +158,7 @@ fn run_one(job: &Job, args: &RestoreArgs, summary: &mut Summary) -> Result<Exit>
     };
     let digest = match restored.matches_record {
         true => "SHA-256 as recorded",
-        false if !archive.filled().is_empty() => "NOT the original: fill values stand for what is lost",
+        false if !archive.filled().is_empty() => "NOT the original: lost data are replaced by fill values",
         false => "no digest recorded",
     };
     tell!(
@@ -174,7 +175,8 @@ fn run_one(job: &Job, args: &RestoreArgs, summary: &mut Summary) -> Result<Exit>
     Ok(exit)
 }
 
-/// Whether an output is a device that takes a stream, such as `/dev/null`: it is written to, not replaced.
+/// Returns whether an output is a device that accepts a stream, such as `/dev/null`: it is written to, not
+/// replaced.
 #[cfg(unix)]
 fn takes_stream(output: &Path) -> bool {
     use std::os::unix::fs::FileTypeExt;
@@ -187,12 +189,12 @@ fn takes_stream(_: &Path) -> bool {
     false
 }
 
-/// What stands behind the last slash of a URL.
+/// Returns the text after the last slash of a URL.
 fn last_name(url: &str) -> &str {
     url::address(url).rsplit('/').next().unwrap_or_default()
 }
 
-/// The archive and which version of it.
+/// Returns the archive and the requested version.
 fn named(path: &Path, args: &RestoreArgs) -> Result<Named> {
     let mut named = Named::of(path)?;
     if args.version.is_some() {
@@ -201,7 +203,7 @@ fn named(path: &Path, args: &RestoreArgs) -> Result<Named> {
     Ok(named)
 }
 
-/// Opens an archive; with `--fill-lost` a damaged one too, whose index is then rebuilt.
+/// Opens an archive. With `--fill-lost` also a damaged one, whose index is then rebuilt.
 fn open(named: &Named, args: &RestoreArgs) -> Result<Archive> {
     if !args.fill_lost {
         let archive = named.open_archive(&args.open)?;
@@ -212,7 +214,7 @@ fn open(named: &Named, args: &RestoreArgs) -> Result<Archive> {
                 "content",
                 "whole",
                 format!(
-                    "partly {LOST} it was repaired (`nc3z verify` lists what; --fill-lost puts fill values in its place)"
+                    "partly {LOST} it was repaired (`nc3z verify` lists the tiles; --fill-lost replaces them by fill values)"
                 ),
             )));
         }
@@ -224,7 +226,7 @@ fn open(named: &Named, args: &RestoreArgs) -> Result<Archive> {
     let source = match url::of(&named.file) {
         None if stdin::is(&named.file) => stdin::source()?,
         Some(url) => url::open_forward(url, &args.open.remote)?,
-        // By position: a map of a failing disk would kill the process where it fails.
+        // By position: with a memory map, a failing disk would kill the process.
         None => source::open(&named.file, false)?,
     };
     let open = crate::plugins::open_options().with_fill_lost(true);
@@ -232,7 +234,8 @@ fn open(named: &Named, args: &RestoreArgs) -> Result<Archive> {
     let options = RecoverOptions { open, uncommitted: false };
     let (archive, found) = Archive::recover(&source, &options, &progress)?;
     if found.is_older {
-        // Fill values stand for what is lost of the newest version, and no older version for it: the error says which there are.
+        // Lost data of the newest version are filled; an older version is not used instead. The error lists
+        // the existing versions.
         Archive::from_source(source, &crate::plugins::open_options())?;
     }
     let name = text::safe(&url::shown(&named.file));
@@ -240,7 +243,7 @@ fn open(named: &Named, args: &RestoreArgs) -> Result<Archive> {
     Ok(archive)
 }
 
-/// Says that the archive's values were rounded, where they were.
+/// Reports that the archive's values were rounded, if so.
 fn report_lossy(path: &Path, archive: &Archive) {
     if archive.trailer().required & constants::REQUIRED_LOSSY != 0 {
         let name = text::safe(&url::shown(path));
@@ -250,7 +253,7 @@ fn report_lossy(path: &Path, archive: &Archive) {
     }
 }
 
-/// Says loudly what is not the original's.
+/// Warns about bytes that are not the original's.
 fn report_filled(path: &Path, archive: &Archive) -> Exit {
     let filled = archive.filled();
     if filled.is_empty() {
@@ -276,7 +279,8 @@ fn report_filled(path: &Path, archive: &Archive) -> Exit {
 
 fn to_stdout(args: &RestoreArgs) -> Result<Exit> {
     let mut worst = Exit::Done;
-    // What had to be filled is known at the end: with --fill-lost all is decoded, whoever reads.
+    // The number of filled bytes is known only at the end: with --fill-lost everything is decoded, even if
+    // standard output is closed.
     let mut out = if args.fill_lost { Stdout::verdicts() } else { Stdout::results() };
     if out.is_terminal() && !args.force {
         bail!(
@@ -291,7 +295,7 @@ fn to_stdout(args: &RestoreArgs) -> Result<Exit> {
             let done = while_blocked(|| archive.restore_to_stream(&mut out, &progress));
             match done.map_err(anyhow::Error::from) {
                 Ok(_) => {}
-                // The other archives are still opened: one that cannot be is a failure.
+                // The other archives are still opened: if one cannot be opened, that is a failure.
                 Err(e) if streams::is_reader_gone(&e) => is_read = false,
                 Err(e) => return Err(e),
             }

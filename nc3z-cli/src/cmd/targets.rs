@@ -53,14 +53,14 @@ pub(crate) fn pair(
     pair_with_list(inputs, &|| Ok(Vec::new()), output, recursive, naming)
 }
 
-/// The files named, and with `recursive` those of directories that take part.
+/// Returns the named files, and with `recursive` those of directories that are to be processed.
 pub(crate) fn list(inputs: &[PathBuf], recursive: bool, wanted: &dyn Fn(&Path) -> bool) -> Result<Listed> {
     let found = walk::list(inputs, recursive, wanted)?;
     print(&found.notices);
     Ok(Listed { files: found.files, failures: wrapped(found.failures), others: found.others })
 }
 
-/// Archives and classic files below a directory, sorted by name.
+/// Returns archives and classic files below a directory, sorted by name.
 pub(crate) fn netcdf_files(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut found = list(&[directory.to_owned()], true, &is_netcdf)?;
     match found.failures.pop() {
@@ -72,7 +72,7 @@ pub(crate) fn netcdf_files(directory: &Path) -> Result<Vec<PathBuf>> {
 /// Reads a list of names from a file or, with the name `-`, from standard input.
 pub(crate) fn read_names(list: &Path, null: bool) -> Result<Vec<PathBuf>> {
     let mut bytes = Vec::new();
-    // It may be a pipe; nothing is half-written meanwhile.
+    // The list may be a pipe. There is no incomplete file meanwhile.
     while_blocked(|| {
         if list.as_os_str() == "-" {
             return std::io::stdin().lock().read_to_end(&mut bytes);

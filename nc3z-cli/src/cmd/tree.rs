@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use nc3z_tree::{Kind, Other, Summary};
 
-/// Names the files that were passed over, where that was asked for; failures where they count as such.
+/// Lists the skipped files, if requested. Returns a failure if they count as one.
 pub(crate) fn judge(others: &[Other], arg: Option<OthersArg>) -> Exit {
     if arg.is_none() && !tells_more() {
         return Exit::Done;
@@ -18,7 +18,7 @@ pub(crate) fn judge(others: &[Other], arg: Option<OthersArg>) -> Exit {
     for other in others {
         note!("{}: passed over, {}", crate::cmd::shown(&other.path), links::words(other));
     }
-    // The target of a link inside the tree is not lost.
+    // A link inside the tree loses no data.
     let is_lost = others.iter().any(|other| other.kind != Kind::InsideLink);
     if arg == Some(OthersArg::Fail) && is_lost { Exit::Failed } else { Exit::Done }
 }

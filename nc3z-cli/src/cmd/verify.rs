@@ -28,14 +28,14 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Archives that are checked at a time; each in parallel too.
+/// The number of archives that are checked at a time, each in parallel, too.
 const AT_A_TIME: usize = 16;
-/// Findings of one archive that are given coordinates, which are read from the archive.
+/// The number of findings of one archive for which coordinates are read from the archive.
 const WITH_COORDINATES: usize = 100;
-/// Places of one finding that are listed for people.
+/// The number of places of one finding that are listed for people.
 const PLACES: usize = 8;
 
-/// Checks all archives; goes on after a bad one.
+/// Checks all archives. Continues after a damaged one.
 pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
     set_level(&args.tell);
     if let Some(manifest) = &args.manifest {
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
     })?
 }
 
-/// The archives to check: as named, or those of the trees that were named.
+/// Returns the archives to check: as named, or those of the named trees.
 fn find(args: &VerifyArgs) -> Result<Found> {
     let same = |p: &Path| Ok(p.to_owned());
     let wanted = |p: &Path| p.extension().is_some_and(|e| e == "nc3z");
@@ -111,7 +111,7 @@ fn find(args: &VerifyArgs) -> Result<Found> {
     targets::pair(&args.archives, None, true, &naming)
 }
 
-/// What is said of one archive.
+/// The result for one archive.
 struct Outcome {
     path: PathBuf,
     exit: Exit,
@@ -131,7 +131,7 @@ fn check(path: &Path, args: &VerifyArgs, progress: &Progress) -> Outcome {
             let exit = match report.is_complete() {
                 _ if !report.is_sound() => Exit::Corrupt,
                 true => Exit::Done,
-                // Nothing is wrong as far as was looked, which is not as far as was asked.
+                // No defect was found, but not everything was checked that was requested.
                 false => Exit::Failed,
             };
             let exit = exit.max(worst_older.unwrap_or(Exit::Done));
@@ -148,7 +148,7 @@ fn check(path: &Path, args: &VerifyArgs, progress: &Progress) -> Outcome {
             Outcome { path: path.to_owned(), exit, lines, json, error: None }
         }
         Err(e) => {
-            // An archive of which nothing makes sense may have parity that does.
+            // An archive that cannot be parsed may still have valid parity.
             let parity = mendable(path, args, progress);
             let lines = parity.iter().map(|p| format!("{name}: {p}")).collect();
             let json = json!({
@@ -159,7 +159,7 @@ fn check(path: &Path, args: &VerifyArgs, progress: &Progress) -> Outcome {
     }
 }
 
-/// The bytes of an archive, which all will be read.
+/// Returns the bytes of an archive, all of which will be read.
 fn open(path: &Path, args: &VerifyArgs) -> Result<SharedSource> {
     if let Some(member) = bundles::source(path, args)? {
         return Ok(member);
@@ -167,18 +167,18 @@ fn open(path: &Path, args: &VerifyArgs) -> Result<SharedSource> {
     match url::of(path) {
         None if stdin::is(path) => stdin::source(),
         Some(url) => url::open_forward(url, &args.remote),
-        // By position: a map of a failing disk would kill the process where it fails.
+        // By position: with a memory map, a failing disk would kill the process.
         None => Ok(source::open(path, false)?),
     }
 }
 
-/// Older versions that were rebuilt, newest first, and what came of it.
+/// Older versions that were rebuilt, newest first, with their results.
 type Older = Vec<(u64, Result<Restored, NotRebuilt>)>;
 
-/// Why an older version was not rebuilt.
+/// The reason why an older version was not rebuilt.
 struct NotRebuilt {
     words: String,
-    /// It needs a filter or codec that this build does not have.
+    /// True if it needs a filter or codec that this build does not have.
     unsupported: bool,
 }
 
@@ -188,14 +188,14 @@ impl NotRebuilt {
     }
 }
 
-/// The report, and the archive where it opens: coordinates are read from it.
+/// Returns the report, and the archive if it opens: coordinates are read from it.
 fn examine(path: &Path, args: &VerifyArgs, progress: &Progress) -> Result<(Report, Option<Archive>, Older)> {
     let named = Named::of(path)?;
     let source = open(&named.file, args)?;
     let all = open_options();
     let options = all.clone().with_version(named.version.clone());
     let is_deep = args.deep || args.all_versions || args.against.is_some();
-    // Of another version than the newest all bytes are checked, and that one is rebuilt.
+    // For another version than the newest, all bytes are checked, and that version is rebuilt.
     let verify = if is_deep && named.version.is_none() { deep } else { quick };
     let mut report = verify(&source, &all, progress)?;
     let archive = match Archive::from_source(source.clone(), &options) {
@@ -235,7 +235,7 @@ fn examine(path: &Path, args: &VerifyArgs, progress: &Progress) -> Result<(Repor
     Ok((report, archive, older))
 }
 
-/// What came of an older version.
+/// Describes the result for an older version.
 fn version_words(number: u64, done: &Result<Restored, NotRebuilt>) -> String {
     match done {
         Ok(r) if r.matches_record => {
@@ -262,7 +262,7 @@ fn version_json(number: u64, done: &Result<Restored, NotRebuilt>) -> Value {
     }
 }
 
-/// What parity says of an archive that cannot be checked otherwise.
+/// Returns the parity report of an archive that cannot be checked otherwise.
 fn mendable(path: &Path, args: &VerifyArgs, progress: &Progress) -> Option<ParityReport> {
     let source = open(path, args).ok()?;
     nc3z_reader::parity::judge(&source, &open_options(), progress).ok()?
@@ -306,7 +306,7 @@ fn compare(archive: &Archive, original: &Path, progress: &dyn Monitor) -> Result
     Ok(())
 }
 
-/// Lets the rebuild carry our own errors.
+/// Carries our own errors through the rebuild.
 #[derive(Debug)]
 struct CompareError(anyhow::Error);
 
@@ -322,12 +322,12 @@ impl From<CompareError> for anyhow::Error {
     }
 }
 
-/// Whether values were rounded when it was made.
+/// Returns whether values were rounded when the archive was made.
 fn is_lossy(archive: Option<&Archive>) -> bool {
     archive.is_some_and(|a| a.trailer().required & REQUIRED_LOSSY != 0)
 }
 
-/// What is said to people.
+/// Returns the lines for people.
 fn lines(name: &str, report: &Report, archive: Option<&Archive>) -> Vec<String> {
     let mut lines = Vec::new();
     for (i, finding) in report.findings.iter().enumerate() {
@@ -372,7 +372,7 @@ fn lines(name: &str, report: &Report, archive: Option<&Archive>) -> Vec<String> 
             ""
         };
         lines.push(format!(
-            "{name}: not checked as asked: stored bytes are as they were written, but the original was not rebuilt{why}{hint}"
+            "{name}: not checked as requested: the stored bytes are intact, but the original was not rebuilt{why}{hint}"
         ));
     } else if report.is_sound() {
         let lost = if report.lost.is_empty() { "" } else { ", HOLDS LOST TILES" };

@@ -1,9 +1,9 @@
-//! Units, and names from files made safe for a terminal.
+//! Formats units, and makes names from files safe for a terminal.
 
 use nc3z_format::quantize::VariableLoss;
 use serde_json::Value;
 
-/// What rounding did to a variable, in a line.
+/// Describes the rounding of a variable in one line.
 pub(crate) fn loss(v: &VariableLoss) -> String {
     format!(
         "{} {}: {} of {} values changed, by at most {:.6e} (relative {:.6e})",
@@ -16,7 +16,7 @@ pub(crate) fn loss(v: &VariableLoss) -> String {
     )
 }
 
-/// A value from a file, its strings and keys made safe.
+/// Makes the strings and keys of a value from a file safe.
 pub(crate) fn safe_json(value: Value) -> Value {
     match value {
         Value::String(s) => Value::String(safe(&s)),

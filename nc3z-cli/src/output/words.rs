@@ -1,5 +1,5 @@
-//! Errors in the user's words: what happened, where, what to do. The libraries say what is wrong with which field; here that becomes a
-//! sentence, with the field behind it, and the command that helps.
+//! Error messages for users: what happened, where, what to do. The libraries report the defect of a field.
+//! Here that becomes a sentence, with the field at its end, and the command that helps.
 
 use super::text;
 use crate::cmd::url;
@@ -11,7 +11,8 @@ use std::error::Error as StdError;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An error and its causes, none said twice, and what to do. `file` is the file that it is said of, where the caller knows.
+/// Returns the message of an error and its causes, without repetitions, and advice. `file` is the file that
+/// it concerns, if the caller knows it.
 pub(crate) fn of(error: &anyhow::Error, file: Option<&Path>) -> String {
     let out = without_advice(error);
     match advice(error, file) {
@@ -20,7 +21,7 @@ pub(crate) fn of(error: &anyhow::Error, file: Option<&Path>) -> String {
     }
 }
 
-/// An error and its causes, none said twice.
+/// Returns the message of an error and its causes, without repetitions.
 pub(crate) fn without_advice(error: &anyhow::Error) -> String {
     let mut out = String::new();
     for cause in error.chain() {
@@ -32,11 +33,11 @@ pub(crate) fn without_advice(error: &anyhow::Error) -> String {
             out = if out.is_empty() { cause } else { format!("{out}: {cause}") };
         }
     }
-    // The libraries' prefix of what a caller did wrong: here that is the user, who sees it.
+    // The prefix with which libraries mark errors of their caller. Here the caller is the user.
     out.replace("invalid argument: ", "")
 }
 
-/// A request that makes no sense, without the library's prefix.
+/// Returns the message for an invalid request, without the library's prefix.
 pub(crate) fn plain(e: &FormatError) -> String {
     match e.kind() {
         Format::InvalidArgument(what) => what.clone(),
@@ -44,7 +45,8 @@ pub(crate) fn plain(e: &FormatError) -> String {
     }
 }
 
-/// The same of a reader's error, without what to do: for a file that is no archive, whose damage nothing mends.
+/// Returns the message of a reader's error, without advice: for a file that is not an archive, which cannot
+/// be repaired.
 pub(crate) fn of_reader(e: &nc3z_reader::Error) -> String {
     match format_error(e) {
         Some(e) => format_words(e),
@@ -52,7 +54,7 @@ pub(crate) fn of_reader(e: &nc3z_reader::Error) -> String {
     }
 }
 
-/// One cause.
+/// Returns the message of one cause.
 fn cause_words(cause: &(dyn StdError + 'static)) -> String {
     if let Some(e) = format_error(cause) {
         return format_words(e);
@@ -68,7 +70,7 @@ fn cause_words(cause: &(dyn StdError + 'static)) -> String {
     }
 }
 
-/// The format's error that an error of the reader or the writer passes on.
+/// Returns the format's error inside an error of the reader or the writer.
 fn format_error<'e>(cause: &'e (dyn StdError + 'static)) -> Option<&'e FormatError> {
     let by_writer = cause.downcast_ref::<nc3z_writer::Error>().and_then(|e| match e.kind() {
         Write::Read(e) | Write::Source(e) => Some(e),
@@ -81,7 +83,7 @@ fn format_error<'e>(cause: &'e (dyn StdError + 'static)) -> Option<&'e FormatErr
     }
 }
 
-/// What was done to which file when the system refused.
+/// Returns the operation and the file, if the system refused an operation.
 fn io_of<'e>(cause: &'e (dyn StdError + 'static)) -> Option<(&'static str, Option<&'e Path>, &'e io::Error)> {
     if let Some(e) = cause.downcast_ref::<nc3z_writer::Error>() {
         match e.kind() {
@@ -96,7 +98,7 @@ fn io_of<'e>(cause: &'e (dyn StdError + 'static)) -> Option<(&'static str, Optio
     }
 }
 
-/// The system's own words, without their number.
+/// Returns the system's message, without its number.
 pub(super) fn system_words(e: &io::Error) -> String {
     let words = e.to_string();
     match words.rfind(" (os error ") {
@@ -105,14 +107,14 @@ pub(super) fn system_words(e: &io::Error) -> String {
     }
 }
 
-/// What is wrong with a file.
+/// Describes the defect of a file.
 fn format_words(e: &FormatError) -> String {
     let at_the_front = |location: &nc3z_format::Location| {
         location.offset == Some(0) && matches!(&*location.section, "header" | "superblock")
     };
     match e.kind() {
         Format::InvalidArgument(what) => what.clone(),
-        // What a file is instead needs no place.
+        // The actual kind of a file needs no position.
         Format::Unsupported { location, what } if at_the_front(location) => what.clone(),
         Format::Truncated { location, what: "magic", available: 0, .. } if location.section == "header" => {
             "the file is empty".to_owned()
@@ -143,14 +145,14 @@ fn format_words(e: &FormatError) -> String {
     }
 }
 
-/// Whether a structure is one of a classic file's header.
+/// Returns whether a structure belongs to a classic file's header.
 pub(crate) fn is_header(section: &str) -> bool {
     ["header", "dimension list", "variable list", "global attributes"]
         .iter()
         .any(|list| section.starts_with(list))
 }
 
-/// What to do, in words of the command line.
+/// Returns advice for the user of the command line.
 fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
     let by_writer = error.chain().find_map(|c| c.downcast_ref::<nc3z_writer::Error>());
     if let Some(e) = by_writer {
@@ -178,7 +180,7 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
         let name = name.map_or_else(|| "FILE".to_owned(), |f| shell_name(&f));
         let read = whole.map(|whole| format!("read version {whole} with `{name}@{whole}`, "));
         return Some(format!(
-            "{}copy the file again, or save what is whole with `nc3z repair {name} -o NEW`",
+            "{}copy the file again, or save the intact parts with `nc3z repair {name} -o NEW`",
             read.unwrap_or_default()
         ));
     }
@@ -195,42 +197,42 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
     let damaged = error.chain().find_map(format_error).filter(|e| e.is_corrupt());
     let of_header = |e: &FormatError| e.location().is_some_and(|l| is_header(&l.section));
     if damaged.is_some_and(is_lost) {
-        let words = "a copy of the archive from before the damage, or the original, has what is lost; a second repair saves no more";
+        let words = "only an undamaged copy of the archive, or the original, has the lost data; another repair saves no more";
         return Some(words.to_owned());
     }
     if damaged.is_some_and(|e| !of_header(e)) && crate::exit::of_error(error) == crate::exit::Exit::Corrupt {
         let name = file.map(Path::to_owned).or_else(|| named_in(error));
         return Some(match name {
-            Some(name) => format!("`nc3z repair {} -o NEW` saves what is whole", shell_name(&name)),
-            None => "`nc3z repair` saves what is whole".to_owned(),
+            Some(name) => format!("`nc3z repair {} -o NEW` saves the intact parts", shell_name(&name)),
+            None => "`nc3z repair` saves the intact parts".to_owned(),
         });
     }
     None
 }
 
-/// What an error finds in place of tiles that a repair could not save: no further repair can.
+/// The text that replaces tiles which a repair could not save. No further repair can save them.
 pub(crate) const LOST: &str = "lost to damage before";
 
-/// Whether an error is of what a repair could not save.
+/// Returns whether an error is about tiles that a repair could not save.
 fn is_lost(error: &FormatError) -> bool {
     matches!(error.kind(), Format::Corrupt { found, .. } if found.contains(LOST))
 }
 
-/// The file that an error names around all others.
+/// Returns the file that an error names in its outer layers.
 fn named_in(error: &anyhow::Error) -> Option<PathBuf> {
     let outer = error.to_string();
     let name = outer.strip_prefix('`')?.strip_suffix('`')?;
     (!name.contains('`')).then(|| name.into())
 }
 
-/// A name as it can be typed.
+/// Returns a name that can be typed in a shell.
 fn shell_name(path: &Path) -> String {
     let name = text::safe(&url::shown(path));
     let plain = |c: char| c.is_alphanumeric() || "/._-+=@:,%~".contains(c);
     if name.chars().all(plain) { name } else { format!("'{}'", name.replace('\'', "'\\''")) }
 }
 
-/// A file that is not there, or is a directory.
+/// Describes a file that does not exist, or is a directory.
 fn about_names(path: &Path, e: &io::Error) -> Option<String> {
     if path.as_os_str() == "-" {
         return Some(
@@ -238,13 +240,13 @@ fn about_names(path: &Path, e: &io::Error) -> Option<String> {
         );
     }
     if e.kind() == io::ErrorKind::NotFound && url::of(path).is_some() {
-        // A server's answer has no number of the system's.
+        // A server's answer has no error number of the system.
         return e.raw_os_error().map(|_| {
             "this command reads no URLs: fetch the file first, for instance with `curl -O`".to_owned()
         });
     }
     if path.is_dir() {
-        return Some("`nc3z list` tells what is in a directory".to_owned());
+        return Some("`nc3z list` lists a directory".to_owned());
     }
     if e.kind() != io::ErrorKind::NotFound {
         return None;
@@ -274,7 +276,7 @@ mod tests {
     fn damage_is_said_in_a_sentence_with_the_field_behind_it() {
         let said = words(FormatError::corrupt("trailer", 9, "marker (what may be)", "a", "b"));
         let expected = "the end of the archive is missing or overwritten (corrupt trailer at byte 9: marker (what may be) is b, \
-             expected a); `nc3z repair` saves what is whole";
+             expected a); `nc3z repair` saves the intact parts";
         assert_eq!(said, expected);
         let said = words(FormatError::truncated("header", 0, "magic", 4, 0));
         assert_eq!(said, "the file is empty");

@@ -1,4 +1,5 @@
-//! BagIt 1.0 (RFC 8493): a directory with its payload under `data/`, a manifest of it, and tag files about both.
+//! BagIt 1.0 (RFC 8493): a directory with its payload in `data/`, a manifest of the payload, and tag files
+//! about both.
 
 use super::{Entry, push_line};
 use crate::Result;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Where the payload is.
 pub const PAYLOAD: &str = "data";
-/// The declaration: what makes a directory a bag.
+/// The declaration, which marks a directory as a bag.
 pub const DECLARATION: &str = "bagit.txt";
 /// The manifest of the payload.
 pub const MANIFEST: &str = "manifest-sha256.txt";
@@ -17,13 +18,13 @@ pub const MANIFEST: &str = "manifest-sha256.txt";
 pub const SPECIFICATION: &str = "nc3z-specification";
 /// Facts about the bag.
 const INFO: &str = "bag-info.txt";
-/// What the bag's facts say of the payload's bytes and files.
+/// The key for the number of bytes and files of the payload.
 const OXUM: &str = "Payload-Oxum";
 /// The manifest of the tag files.
 pub const TAG_MANIFEST: &str = "tagmanifest-sha256.txt";
 
-/// Looks at the directory that is to become a bag, before anything is written: it must be empty or not there; with `force`, it may be a bag, or one
-/// that was not finished.
+/// Checks the directory of a new bag before anything is written: it must be empty or must not exist. With
+/// `force`, it may be a bag, or an unfinished one.
 pub fn check_root(root: &Path, force: bool) -> Result<()> {
     let entries = match std::fs::read_dir(root) {
         Ok(entries) => entries,
@@ -48,7 +49,7 @@ pub fn check_root(root: &Path, force: bool) -> Result<()> {
     Ok(())
 }
 
-/// The name as it stands in a manifest.
+/// Returns the name in the encoding of manifests.
 fn encode_name(path: &Path) -> Result<String> {
     let Some(name) = path.to_str() else {
         bail!("`{}` is no UTF-8, and cannot be named in a bag", path.display());
@@ -56,7 +57,7 @@ fn encode_name(path: &Path) -> Result<String> {
     Ok(name.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A"))
 }
 
-/// Only what must be encoded is decoded: other percent signs are of those who did not know the rule.
+/// Decodes only what must be encoded: other percent signs were written by programs that do not know the rule.
 fn decode_name(name: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(name.len());
     let mut rest = name;
@@ -86,7 +87,7 @@ fn manifest(mut entries: Vec<Entry>) -> Result<Vec<u8>> {
 /// The entries of a manifest of the payload or of the tag files.
 pub fn decode(bytes: &[u8], name: &Path) -> Result<Vec<Entry>> {
     let mut entries = Vec::new();
-    // Line ends may be LF, CR or both (RFC 8493, 2.1.3).
+    // Lines may end with LF, CR or both (RFC 8493, 2.1.3).
     let lines = bytes.split(|&b| b == b'\n' || b == b'\r').filter(|l| !l.is_empty());
     for (number, line) in (1..).zip(lines) {
         let entry = line.split_at_checked(64).and_then(|(digits, rest)| {
@@ -110,7 +111,8 @@ pub fn payload(root: &Path) -> Result<Vec<PathBuf>> {
     Ok(files.into_iter().map(|f| Path::new(PAYLOAD).join(f)).collect())
 }
 
-/// Makes the directory a bag: all tag files, the declaration's manifest last. `entries` are all files of the payload, of `bytes` together.
+/// Makes the directory a bag: writes all tag files, the manifest of the tag files last. `entries` are all
+/// files of the payload, `bytes` their total length.
 pub fn write(root: &Path, entries: Vec<Entry>, bytes: u64) -> Result<()> {
     let oxum = format!("{OXUM}: {bytes}.{}\n", entries.len());
     let tags = [
@@ -130,7 +132,7 @@ pub fn write(root: &Path, entries: Vec<Entry>, bytes: u64) -> Result<()> {
     sign(root, signed)
 }
 
-/// Lists files of the payload anew; what else the tag files say stays, whoever wrote it.
+/// Updates the entries of payload files. Other content of the tag files is kept.
 pub fn update(root: &Path, new: &[Entry]) -> Result<()> {
     let path = root.join(MANIFEST);
     let mut entries: BTreeMap<PathBuf, [u8; 32]> =
@@ -171,7 +173,8 @@ fn sign(root: &Path, tags: Vec<PathBuf>) -> Result<()> {
     super::replace(&root.join(TAG_MANIFEST), &manifest(entries)?)
 }
 
-/// What is wrong with a bag's declaration, and whether its size is the one on record. `payload` is bytes and files found.
+/// Returns the defects of a bag's declaration, and of its recorded size. `payload` is the number of bytes and
+/// files found.
 pub fn check_tags(root: &Path, payload: (u64, u64)) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
     let text = |name: &str| {

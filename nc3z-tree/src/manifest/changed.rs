@@ -1,4 +1,5 @@
-//! An archive that is not the file a manifest lists, and yet holds what that file held: it has grown since, or was recompressed.
+//! Explains archives whose bytes differ from the manifest although they contain the same file: something was
+//! appended, or the archive was recompressed.
 
 use crate::Result;
 use nc3z_format::archive::constants::SLOTS_AT;
@@ -10,22 +11,24 @@ use sha2::{Digest as _, Sha256};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes hashed at a time.
+/// The number of bytes hashed at a time.
 const PIECE: u64 = 1 << 20;
-/// Generations that are compared with a list: each of them is hashed as a whole, because its commit slots are at the beginning.
+/// The number of generations that are compared with a list. Each of them is hashed completely, because its
+/// commit slots are at the beginning.
 const TRIED: usize = 64;
 
-/// What became of a listed archive that is another file now.
+/// The change of a listed archive whose bytes are different now.
 pub enum Change {
-    /// It is sound and holds what is listed: why.
+    /// It is sound, and contains the listed file; the text gives the reason.
     Explained(&'static str),
-    /// It is a sound archive; nothing shows what it has to do with the one that is listed.
+    /// It is a sound archive, but has no known relation to the listed one.
     Another,
-    /// It is no archive, or a damaged one.
+    /// It is not an archive, or a damaged one.
     Damaged,
 }
 
-/// Looks into an archive whose SHA-256 is not the listed one. A list is signed, an archive's own words are not: this explains a difference, and does not undo it.
+/// Examines an archive whose SHA-256 is not the listed one. A list may be signed, but an archive's own
+/// statements are not: the result explains a difference, but does not prove that it is harmless.
 pub fn explain(
     path: &Path,
     listed: &[u8; 32],
@@ -34,7 +37,7 @@ pub fn explain(
 ) -> Result<Change> {
     let source: SharedSource = Arc::new(FileSource::open(path)?);
     let Ok(archive) = Archive::from_source(source.clone(), options) else { return Ok(Change::Damaged) };
-    // Every tile is decoded, and the file rebuilt and compared with the SHA-256 on record.
+    // Every tile is decoded, and the file is rebuilt and compared with the stored SHA-256.
     let report = verify::deep(&source, options, monitor)?;
     if !report.is_sound() {
         return Ok(Change::Damaged);
@@ -43,16 +46,16 @@ pub fn explain(
         return Ok(Change::Another);
     }
     if is_recompressed(&archive, listed) {
-        return Ok(Change::Explained("it says that it was recompressed from the archive that is listed"));
+        return Ok(Change::Explained("its metadata say that it was recompressed from the listed archive"));
     }
-    // What is in the short form has one generation, and is given the long one before it grows.
+    // An archive in the short form has one generation, and is converted to the long form before it grows.
     if !archive.is_short() && has_grown(&archive, &*source, listed, monitor)? {
-        return Ok(Change::Explained("it has grown since, and begins with all that is listed"));
+        return Ok(Change::Explained("it was appended to, and begins with the listed file"));
     }
     Ok(Change::Another)
 }
 
-/// Whether the archive was the listed file at the end of one of its last [`TRIED`] generations.
+/// Returns whether the archive was the listed file at the end of one of its last [`TRIED`] generations.
 fn has_grown(
     archive: &Archive,
     source: &dyn ByteSource,
@@ -70,7 +73,8 @@ fn has_grown(
     Ok(false)
 }
 
-/// The SHA-256 of the archive as it was when it ended at `end`: its first bytes, with the commit slots of that generation.
+/// Returns the SHA-256 of the archive when it ended at `end`: its first bytes, with the commit slots of that
+/// generation.
 fn hash_at(archive: &Archive, source: &dyn ByteSource, end: u64, monitor: &dyn Monitor) -> Result<[u8; 32]> {
     let superblock = archive.superblock();
     let slots = slots_at(source, end, superblock)?.encode(&superblock.salt);
@@ -89,7 +93,7 @@ fn hash_at(archive: &Archive, source: &dyn ByteSource, end: u64, monitor: &dyn M
     Ok(sha.finalize().into())
 }
 
-/// Whether the archive names the listed file as one that it was made from.
+/// Returns whether the archive's metadata name the listed file as a predecessor.
 fn is_recompressed(archive: &Archive, listed: &[u8; 32]) -> bool {
     let listed = hex(listed);
     let lineage = archive.metadata().extra.get(LINEAGE).and_then(serde_json::Value::as_array);

@@ -1,4 +1,5 @@
-//! The fixity log: one line of JSON for each time that files were compared with a manifest, appended and never rewritten.
+//! The fixity log: one line of JSON for each comparison of files with a manifest. Lines are appended and
+//! never rewritten.
 
 use crate::Result;
 use crate::error::Context as _;
@@ -8,17 +9,17 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The log's name is the manifest's with this behind it.
+/// The suffix of the log's name, after the manifest's name.
 pub const LOG_SUFFIX: &str = ".fixity.jsonl";
 
-/// Where the log of a manifest is unless the user says otherwise.
+/// Returns the default path of a manifest's log.
 pub fn log_path(manifest: &Path) -> PathBuf {
     let mut name = manifest.as_os_str().to_owned();
     name.push(LOG_SUFFIX);
     name.into()
 }
 
-/// Appends a line, in one write, and syncs it.
+/// Appends a line with a single write, and syncs it.
 pub fn append(log: &Path, line: &Value) -> Result<()> {
     let write = || -> std::io::Result<()> {
         let mut file = OpenOptions::new().append(true).create(true).open(log)?;
@@ -35,7 +36,7 @@ pub fn date(time: SystemTime) -> String {
         Err(before) => -i128::from(before.duration().as_secs()),
     };
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Years begin in March here, so that a leap day is a year's last: 146,097 days are 400 years.
+    // Years begin in March here, so that a leap day is the last day of a year: 146,097 days are 400 years.
     let (era, day) = ((days + 719_468).div_euclid(146_097), (days + 719_468).rem_euclid(146_097));
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
     let day = day - (365 * year + year / 4 - year / 100);

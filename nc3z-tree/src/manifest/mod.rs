@@ -1,5 +1,5 @@
-//! Manifests of trees: lists of files with their SHA-256, as `sha256sum` or as a BagIt bag keeps them. Writing them, reading them, bringing
-//! them up to date, and the log of the times they were checked.
+//! Manifests of trees: lists of files with their SHA-256, in the form of `sha256sum` or of a BagIt bag.
+//! Writes, reads and updates them, and keeps the log of their checks.
 
 pub mod bag;
 pub mod changed;
@@ -17,13 +17,14 @@ use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 use walkdir::WalkDir;
 
-/// A manifest is read whole: so large and no larger. Twenty million files with names of a hundred bytes fit in.
+/// The maximal length of a manifest in bytes, since it is read as a whole. It suffices for twenty million
+/// files with names of a hundred bytes.
 const MAX_LEN: u64 = 4 << 30;
 
 /// One file of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
-    /// The name in the manifest's directory.
+    /// The name relative to the manifest's directory.
     pub path: PathBuf,
     /// Its SHA-256.
     pub sha256: [u8; 32],
@@ -35,7 +36,7 @@ impl Entry {
     }
 }
 
-/// Writes a file whole or not at all, replacing what is there.
+/// Writes a file completely or not at all, and replaces an existing one.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let file = AtomicFile::create_with_mode(path, true, 0o666)?;
     file.file().write_all(bytes).with_context(|| format!("write `{}`", path.display()))?;
@@ -61,7 +62,8 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The file that a manifest names, in the directory and nowhere else: a manifest is somebody's word, and may name any path.
+/// Returns the file that a manifest names, which must be inside the directory: a manifest is not trusted, and
+/// may contain any path.
 pub fn inside(root: &Path, name: &Path) -> Result<PathBuf, String> {
     let plain = name.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
     if !plain {
@@ -78,7 +80,7 @@ pub fn inside(root: &Path, name: &Path) -> Result<PathBuf, String> {
     if found.is_file() { Ok(path) } else { Err("is no file".to_owned()) }
 }
 
-/// The regular files below a directory, sorted, by their names in it; links are not followed.
+/// Lists the regular files below a directory, sorted, with names relative to it. Links are not followed.
 fn files_below(root: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in WalkDir::new(root).follow_links(false).sort_by_file_name() {
@@ -90,8 +92,8 @@ fn files_below(root: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Archives below a directory that are not listed.
-pub fn unlisted(root: &Path, listed: &HashSet<&Path>) -> Result<Vec<PathBuf>> {
+/// Lists archives below a directory that the manifest does not contain.
+pub fn unlisted(root: &Path, listed: &HashSet<&Path, impl std::hash::BuildHasher>) -> Result<Vec<PathBuf>> {
     let mut files = files_below(root)?;
     files.retain(|f| f.extension().is_some_and(|e| e == "nc3z") && !listed.contains(f.as_path()));
     Ok(files)

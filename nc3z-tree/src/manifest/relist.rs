@@ -1,4 +1,4 @@
-//! Manifests brought up to date with archives that were replaced by others of the same content.
+//! Updates manifests after archives were replaced by others with the same content.
 
 use super::{Entry, bag, sums};
 use crate::error::Context as _;
@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Signatures of a list, by what is behind its name.
+/// The suffixes of signatures of a list.
 const SIGNATURES: [&str; 3] = ["sig", "asc", "minisig"];
 
 /// An archive that was replaced.
 pub struct Replaced {
     /// The archive.
     pub path: PathBuf,
-    /// SHA-256 of the archive that was there before.
+    /// The SHA-256 of the former archive.
     pub before: [u8; 32],
 }
 
@@ -61,7 +61,7 @@ impl fmt::Display for Notice {
         match self {
             Notice::OtherLine { archive, directory } => write!(
                 f,
-                "{}: it was not what the manifest in `{}` lists; that line stays",
+                "{}: it was not the file that the manifest in `{}` lists; that line stays",
                 crate::shown(archive),
                 crate::shown(directory)
             ),
@@ -70,7 +70,7 @@ impl fmt::Display for Notice {
                 write!(f, "{}: {archives} archive{plural} listed anew", crate::shown(manifest))
             }
             Notice::Signed { signature } => {
-                write!(f, "{} signs the manifest as it was; sign it again", crate::shown(signature))
+                write!(f, "{} is a signature of the old manifest; sign it again", crate::shown(signature))
             }
             Notice::Unreadable { error } => {
                 write!(f, "{}; it is not brought up to date", nc3z_look::text::safe(&error.with_causes()))
@@ -79,15 +79,15 @@ impl fmt::Display for Notice {
     }
 }
 
-/// A manifest above some of the archives.
+/// A manifest in a parent directory of some of the archives.
 struct Manifest {
     is_bag: bool,
     listed: BTreeMap<PathBuf, [u8; 32]>,
     anew: Vec<Entry>,
 }
 
-/// Lists the archives anew in every manifest of their directories and of those above them that lists what they were. A line that lists
-/// something else stays, and is told.
+/// Updates the entries of the archives in every manifest of their directories and of those above that lists
+/// the former archive. A line with another digest is kept, and reported.
 pub fn relist(replaced: &[Replaced], monitor: &dyn Monitor, notify: &mut dyn FnMut(&Notice)) -> Result<()> {
     let mut manifests: BTreeMap<PathBuf, Option<Manifest>> = BTreeMap::new();
     for archive in replaced {
@@ -136,7 +136,7 @@ pub fn relist(replaced: &[Replaced], monitor: &dyn Monitor, notify: &mut dyn FnM
     Ok(())
 }
 
-/// The manifest of a directory, if it has one that can be read.
+/// Reads the manifest of a directory, if it has one that can be read.
 fn load(directory: &Path, notify: &mut dyn FnMut(&Notice)) -> Option<Manifest> {
     let is_bag = directory.join(bag::DECLARATION).is_file();
     let path = directory.join(if is_bag { bag::MANIFEST } else { sums::NAME });

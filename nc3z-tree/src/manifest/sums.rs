@@ -1,4 +1,4 @@
-//! `SHA256SUMS`: what `sha256sum` writes and `sha256sum --check` reads.
+//! `SHA256SUMS`, in the format of `sha256sum`.
 
 use super::{Entry, push_line};
 use crate::Result;
@@ -27,7 +27,7 @@ pub fn decode(bytes: &[u8], name: &Path) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// The manifest's bytes, sorted by name; names are escaped as sha256sum does, and otherwise verbatim.
+/// Returns the manifest's bytes, sorted by name. Names are escaped as in sha256sum, and otherwise unchanged.
 pub fn encode(entries: &BTreeMap<PathBuf, [u8; 32]>) -> Vec<u8> {
     let mut out = Vec::new();
     for (path, sha256) in entries {
@@ -46,12 +46,12 @@ pub fn encode(entries: &BTreeMap<PathBuf, [u8; 32]>) -> Vec<u8> {
     out
 }
 
-/// What is listed already, where there is a manifest.
+/// Returns the entries of an existing manifest.
 pub fn existing(root: &Path) -> Result<BTreeMap<PathBuf, [u8; 32]>> {
     of_file(&root.join(NAME))
 }
 
-/// What a manifest lists; nothing where there is none.
+/// Returns the entries of a manifest; none if it does not exist.
 pub fn of_file(path: &Path) -> Result<BTreeMap<PathBuf, [u8; 32]>> {
     if std::fs::symlink_metadata(path).is_err() {
         return Ok(BTreeMap::new());
@@ -59,7 +59,7 @@ pub fn of_file(path: &Path) -> Result<BTreeMap<PathBuf, [u8; 32]>> {
     Ok(decode(&super::read(path)?, path)?.into_iter().map(|e| (e.path, e.sha256)).collect())
 }
 
-/// Adds files to the directory's manifest, or makes it; other lines stay as they are.
+/// Adds files to the directory's manifest, or creates it. Other lines are kept.
 pub fn update(root: &Path, new: &[Entry]) -> Result<()> {
     let mut entries = existing(root)?;
     entries.extend(new.iter().map(|e| (e.path.clone(), e.sha256)));

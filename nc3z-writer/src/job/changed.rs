@@ -157,7 +157,7 @@ impl<'a> TileEncoder<'a> {
             && constant_value(&bytes, info.ty.size()).is_none()
         {
             let found = self.equal.find(self.name_of(info), info, tile, &bytes)?;
-            base = found.map(|base| Base::new(base));
+            base = found.map(Base::new);
         }
         let (len, batch) = (bytes.len() as u64, self.taken / BATCH_LEN);
         self.waiting.push(Waiting { info, id, tile, bytes, known, base, sketch: None });
@@ -221,7 +221,7 @@ impl<'a> TileEncoder<'a> {
             return Ok(Seen::AsItIs);
         }
         if was.is_some() {
-            it.base = self.old.base_tile(it.id, it.tile)?.map(|base| Base::new(base));
+            it.base = self.old.base_tile(it.id, it.tile)?.map(Base::new);
         }
         if len as u64 <= PACK_LEN {
             let found = with_scratch(|scratch| self.chooser.short(&it.changed(), scratch))?;

@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// Archives all inputs; a failure in one does not stop the others.
+/// Archives all inputs. If one fails, the others are still archived.
 pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
     set_level(&args.tell);
     let options = options(args);
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
         failed.iter().for_each(|(path, _)| note!("  {}", crate::cmd::shown(path)));
     }
     failed.extend(stopped);
-    // A signal after the last file is done leaves nothing undone but the manifest.
+    // After a signal that follows the last file, only the manifest is missing.
     if interrupted() && (summary.not_tried > 0 || manifests.is_some()) {
         worst = Exit::Interrupted;
     } else if let Some(manifests) = manifests.filter(|_| summary.not_tried == 0) {
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
     Ok(failed.into_iter().map(|(_, exit)| exit).fold(worst, Exit::max))
 }
 
-/// The files to archive: named, listed, or found in trees, less those of other shards.
+/// Returns the files to archive: named, listed, or found in trees, without those of other shards.
 fn find(args: &ArchiveArgs) -> Result<Found> {
     let rename = |p: &Path| Ok(targets::archive_name(p));
     let naming = Naming { rename: &rename, wanted: &targets::looks_classic };
@@ -112,48 +112,48 @@ fn find(args: &ArchiveArgs) -> Result<Found> {
     Ok(found)
 }
 
-/// What became of one file.
+/// The result for one file.
 enum Outcome {
     Archived {
         before: u64,
         after: u64,
     },
-    /// Its archive was there.
+    /// Its archive already existed.
     Present,
     Failed(Exit),
-    /// A stop came before it.
+    /// The run was stopped before it.
     NotTried,
 }
 
-/// How far a file has come.
+/// The progress of a file.
 enum Step<'j> {
     Done(Outcome),
-    /// Its archive is complete, but not on disk.
+    /// Its archive is complete, but not yet on disk.
     Held(Box<Held<'j>>),
 }
 
-/// What all files of a run have in common.
+/// The state that all files of a run share.
 struct Work<'a> {
     args: &'a ArchiveArgs,
     options: WriterOptions,
     journal: Option<Journal>,
-    /// Names of files that an earlier run has done.
+    /// The names of files that an earlier run has finished.
     done_before: HashSet<Vec<u8>>,
     errors: AtomicU64,
 }
 
 impl<'a> Work<'a> {
     fn new(args: &'a ArchiveArgs, options: WriterOptions) -> Result<Self> {
-        // Read before it is appended to: both may be one file.
+        // Read before it is appended to: both options may name the same file.
         let done_before = args.run.resume.as_deref().map_or_else(|| Ok(HashSet::new()), journal::done_in)?;
         let journal = args.run.log.as_deref().filter(|_| !args.run.dry_run).map(Journal::open).transpose()?;
         Ok(Work { args, options, journal, done_before, errors: AtomicU64::new(0) })
     }
 
-    /// One file shares the threads among its tiles; many files share them among themselves, and the memory too.
+    /// A single file uses all threads for its tiles. Several files share the threads and the memory.
     fn run_jobs(&self, jobs: &[Job]) -> Result<Vec<(PathBuf, Outcome)>> {
         let total = jobs.iter().map(|job| std::fs::metadata(&job.input).map_or(0, |m| m.len())).sum();
-        // Each byte is read, and proven.
+        // Each byte is read twice: for archiving and for verification.
         let passes = if self.args.no_verify { 1 } else { 2 };
         let message = match jobs {
             [job] => crate::cmd::shown(&job.input),
@@ -180,7 +180,7 @@ impl<'a> Work<'a> {
                     progress.file_done();
                     match step {
                         Step::Done(outcome) => outcomes.push((job.input.clone(), outcome)),
-                        // Whoever completes a batch waits for the disk; the others go on.
+                        // The thread that completes a batch waits for the disk, and the others continue.
                         Step::Held(held) => outcomes.extend(self.publish(waiting.add(*held))),
                     }
                 }
@@ -199,7 +199,7 @@ impl<'a> Work<'a> {
         Ok(outcomes)
     }
 
-    /// Archives one file unless that is done; its archive has no name yet.
+    /// Archives one file, unless it is already done. The archive has no name yet.
     fn begin<'j>(&self, job: &'j Job, options: &WriterOptions, progress: &Progress) -> Step<'j> {
         let enough = self.args.run.max_errors.is_some_and(|most| self.errors.load(Ordering::Relaxed) >= most);
         if interrupted() || enough {
@@ -217,7 +217,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Gives archives their names, and says and logs what became of them.
+    /// Gives archives their names, and reports and logs the results.
     fn publish(&self, held: Vec<Held<'_>>) -> Vec<(PathBuf, Outcome)> {
         let (rest, prepared): (Vec<_>, Vec<_>) =
             held.into_iter().map(|h| ((h.job, h.before, h.begin), h.prepared)).unzip();
@@ -238,7 +238,7 @@ impl<'a> Work<'a> {
         published.map(conclude).collect()
     }
 
-    /// Says and logs what became of a file; nothing was done where its archive is there already.
+    /// Reports and logs the result for a file. `None` means that its archive already existed.
     fn conclude(&self, job: &Job, begin: Instant, done: Result<Option<Archived>>) -> Outcome {
         let done = match done {
             Err(e) if self.came_meanwhile(job, &e) => Ok(None),
@@ -253,7 +253,7 @@ impl<'a> Work<'a> {
             }
             Ok(None) => {
                 if tells_more() {
-                    note!("{}: its archive is there already", crate::cmd::shown(&job.input));
+                    note!("{}: its archive exists already", crate::cmd::shown(&job.input));
                 }
                 (Outcome::Present, "present", json!({}))
             }
@@ -266,12 +266,12 @@ impl<'a> Work<'a> {
         more["seconds"] = json!((begin.elapsed().as_secs_f64() * 1e3).round() / 1e3);
         match self.journal.as_ref().map_or(Ok(()), |journal| journal.add(job, state, more)) {
             Ok(()) => outcome,
-            // The archive is there, but who resumes by the log would not know.
+            // The archive exists, but a run that resumes by the log would not know it.
             Err(e) => Outcome::Failed(self.fail(&job.input, &e.into())),
         }
     }
 
-    /// Nothing where the archive is there already; else also what the source was before.
+    /// Returns nothing if the archive already exists, otherwise also the metadata of the source from before.
     fn try_one(
         &self,
         job: &Job,
@@ -291,27 +291,27 @@ impl<'a> Work<'a> {
         Ok(Some((prepare_file(&job.input, &job.output, options, progress)?, before)))
     }
 
-    /// Whether an earlier run has archived this file, as far as the user wants that looked at.
+    /// Returns whether an earlier run has archived this file, by the test that the user chose.
     fn is_done(&self, job: &Job) -> Result<bool> {
         if self.done_before.contains(job.input.as_os_str().as_encoded_bytes()) && job.output.is_file() {
             return Ok(true);
         }
         let Some(how) = self.args.run.skip_existing else { return Ok(false) };
-        match self.is_present(job, how) {
-            // What is there and is not the source's archive is to be replaced.
+        match Self::is_present(job, how) {
+            // An existing file that is not the source's archive will be replaced.
             Err(_) if self.args.force => Ok(false),
             found => Ok(found?),
         }
     }
 
-    /// Whether another run with the same work has written the archive since this one looked for it.
+    /// Returns whether another run with the same work has written the archive after this run looked for it.
     fn came_meanwhile(&self, job: &Job, e: &anyhow::Error) -> bool {
         let exists = |e: &nc3z_writer::Error| matches!(e.kind(), ErrorKind::Exists(_));
         let Some(how) = self.args.run.skip_existing else { return false };
-        e.downcast_ref().is_some_and(exists) && self.is_present(job, how).is_ok_and(|is| is)
+        e.downcast_ref().is_some_and(exists) && Self::is_present(job, how).is_ok_and(|is| is)
     }
 
-    fn is_present(&self, job: &Job, how: SkipArg) -> nc3z_tree::Result<bool> {
+    fn is_present(job: &Job, how: SkipArg) -> nc3z_tree::Result<bool> {
         let how = match how {
             SkipArg::Header => Evidence::Header,
             SkipArg::Digest => Evidence::Digest,
@@ -321,7 +321,7 @@ impl<'a> Work<'a> {
         present::is_present(&job.input, &job.output, how, &crate::plugins::open_options(), &silent)
     }
 
-    /// Tells what would be done.
+    /// Reports what would be done.
     fn dry_run(&self, found: &Found) -> Exit {
         let mut summary = Summary::new("to archive", &found.others);
         let mut worst = Exit::Done;
@@ -336,7 +336,7 @@ impl<'a> Work<'a> {
                 Ok(false) if !self.args.force && job.output.symlink_metadata().is_ok() => {
                     worst = worst.max(Exit::Failed);
                     summary.failed += 1;
-                    note!("nc3z: {input}: `{output}` exists (--skip-existing passes over, --force replaces)");
+                    note!("nc3z: {input}: `{output}` exists (--skip-existing skips it, --force replaces it)");
                 }
                 Ok(false) => {
                     summary.done += 1;
@@ -352,7 +352,7 @@ impl<'a> Work<'a> {
         worst
     }
 
-    /// Files of a tree that are no classic netCDF: passed over, named, refused or copied.
+    /// Handles files of a tree that are not classic netCDF: they are skipped, listed, refused or copied.
     fn deal_with_others(&self, others: &[Other], summary: &mut Summary) -> Result<Exit> {
         let arg = match self.args.run.others {
             None => None,
@@ -392,7 +392,7 @@ impl<'a> Work<'a> {
         worst
     }
 
-    /// Makes a link of the tree again, whose target is archived or copied.
+    /// Creates a link of the tree in the output, if its target is archived or copied.
     fn link(&self, other: &Other, output: &Path, summary: &mut Summary) -> Result<()> {
         // A target that is copied keeps its name.
         let is_archived = targets::looks_classic(&other.path);
@@ -400,7 +400,7 @@ impl<'a> Work<'a> {
         tree::make_link(other, &output.join(&other.name), &rename, self.args.force, summary)
     }
 
-    /// Logs the files of a tree that are passed over, with the reason.
+    /// Logs the files of a tree that are skipped, with the reason.
     fn log_others(&self, others: &[Other]) -> nc3z_tree::Result<()> {
         let Some(journal) = &self.journal else { return Ok(()) };
         others.iter().try_for_each(|other| {
@@ -412,7 +412,7 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// Reports and logs what a walk could not read.
+    /// Reports and logs directories that could not be read.
     fn fail_unread(&self, path: &Path, error: &anyhow::Error) -> Outcome {
         let exit = self.fail(path, error);
         let more = json!({"error": text::safe(&chain(error))});
@@ -422,7 +422,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// A failure of `archive` is never a corrupt archive: it is 1, or 130.
+    /// A failure of `archive` never means a corrupt archive: the exit code is 1, or 130.
     fn fail(&self, path: &Path, error: &anyhow::Error) -> Exit {
         report_error(Some(path), error);
         self.errors.fetch_add(1, Ordering::Relaxed);
@@ -433,7 +433,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Copies a file with its mode and time; false where such a copy is there and may be passed over.
+/// Copies a file with its mode and time. Returns false if an identical copy exists and may be skipped.
 fn copy_file(from: &Path, to: &Path, args: &ArchiveArgs) -> Result<bool> {
     let mut source =
         nc3z_reader::source::open_regular(from).with_context(|| format!("open `{}`", from.display()))?;
@@ -464,7 +464,7 @@ fn options(args: &ArchiveArgs) -> WriterOptions {
     }
 }
 
-/// What all commands that write archives share.
+/// Returns the options that all commands for writing archives share.
 pub(super) fn encode_options(args: &EncodeArgs) -> WriterOptions {
     let preset = match args.preset {
         PresetArg::Fast => Preset::Fast,
@@ -485,7 +485,7 @@ pub(super) fn encode_options(args: &EncodeArgs) -> WriterOptions {
         if rule.needs_plugin() {
             let name = text::safe(&rule.variable);
             note!(
-                "nc3z: warning: chain of `{name}`: a plug-in's filter; who reads or restores the archive will need the plug-in too"
+                "nc3z: warning: chain of `{name}`: a plug-in's filter; reading or restoring the archive needs the plug-in, too"
             );
         }
     }
@@ -532,7 +532,7 @@ fn report(input: &Path, output: &Path, done: &Archived) {
         text::ratio(done.original_len, done.stored_len),
     );
     if let Some(lossy) = &done.lossy {
-        note!("  values were rounded as asked; the archive gives back the rounded file, not the source");
+        note!("  values were rounded as requested; the archive restores the rounded file, not the source");
         lossy.variables.iter().for_each(|v| note!("  {}", text::loss(v)));
     }
 }

@@ -1,4 +1,4 @@
-//! `nc3z hash --check`: lists of digests taken back, with the habits of `sha256sum -c`.
+//! `nc3z hash --check`: checks lists of digests, with the behaviour of `sha256sum -c`.
 
 use super::{compute, exit_of, sha256_of_file};
 use crate::args::HashArgs;
@@ -16,17 +16,17 @@ use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-/// All lines of one file, in the list's order.
+/// All lines for one file, in the list's order.
 struct Job {
     file: PathBuf,
     lines: Vec<Line>,
 }
 
-/// What became of one file's lines.
+/// The result for one file's lines.
 enum Checked {
-    /// For each line, whether the digest is right.
+    /// For each line, whether the digest matches.
     Compared { lines: Vec<bool>, instead: Option<PathBuf> },
-    /// The file is not there, and that was allowed.
+    /// The file does not exist, and that is allowed.
     Missing,
 }
 
@@ -99,7 +99,7 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
     Ok(worst.max(verdict(&counts, args)))
 }
 
-/// The warnings at the end, and the exit code.
+/// Prints the warnings at the end, and returns the exit code.
 fn verdict(counts: &Counts, args: &HashArgs) -> Exit {
     let warn = |n: u64, one: &str, many: &str| {
         if n > 0 && !args.status {
@@ -123,7 +123,7 @@ fn read_list(list: &Path, args: &HashArgs, counts: &mut Counts, jobs: &mut Vec<J
     if list.as_os_str() == "-" {
         while_blocked(|| std::io::stdin().lock().read_to_end(&mut bytes)).context("read standard input")?;
     } else {
-        // It may be a pipe.
+        // The list may be a pipe.
         bytes =
             while_blocked(|| std::fs::read(list)).with_context(|| format!("read `{}`", list.display()))?;
     }
@@ -155,7 +155,8 @@ fn read_list(list: &Path, args: &HashArgs, counts: &mut Counts, jobs: &mut Vec<J
     Ok(())
 }
 
-/// What a file is that no list of digests can be: one whose first bytes are of another kind, or zero bytes among text.
+/// Returns the kind of a file that cannot be a list of digests: its first bytes are of another format, or it
+/// has zero bytes.
 fn what_is_no_list(bytes: &[u8]) -> Option<&'static str> {
     if bytes.starts_with(b"CDF") {
         return Some("a classic netCDF file");
@@ -174,7 +175,7 @@ fn check(job: &Job, args: &HashArgs, progress: &Progress) -> Result<Checked> {
     }
     let mut file = &job.file;
     let other = other_name(file);
-    // A dangling link is a missing file; one that may not be looked at is none.
+    // A dangling link is a missing file; a file without permission is not.
     let gone = |f: &Path| std::fs::metadata(f).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound);
     let mut instead = None;
     if gone(file) {
@@ -186,7 +187,7 @@ fn check(job: &Job, args: &HashArgs, progress: &Progress) -> Result<Checked> {
         }
     }
     let has = |subject: &dyn Fn(&Subject) -> bool| job.lines.iter().any(|l| subject(&l.subject));
-    // Under another name it is the classic file that the digest was of.
+    // Under another name it is the classic file for which the digest was made.
     let as_it_stands = has(&|s| *s == Subject::File) && instead.is_none();
     let wanted = Wanted {
         tree: false,
@@ -215,7 +216,7 @@ fn check(job: &Job, args: &HashArgs, progress: &Progress) -> Result<Checked> {
             Subject::File | Subject::Original => digests.and_then(|d| d.sha256),
             Subject::Content => digests.and_then(|d| d.content),
             Subject::Variable(name) => {
-                // The first line of a name is its first variable.
+                // The first line with a name belongs to the first variable with that name.
                 let nth = seen.entry(name).or_insert(0);
                 let index = names.get(name).and_then(|v| v.get(*nth));
                 *nth += 1;

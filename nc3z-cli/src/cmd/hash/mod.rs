@@ -1,4 +1,4 @@
-//! `nc3z hash`: digests of archives and classic files, and `--check` of lists of them.
+//! `nc3z hash`: digests of archives and classic files, and `--check` of lists of digests.
 
 mod check;
 mod root;
@@ -57,7 +57,8 @@ pub(crate) fn run(args: &HashArgs) -> Result<Exit> {
         }
         Ok(out.flush()?)
     };
-    // Digests that nobody reads are not computed; what failed before still decides the exit code.
+    // If standard output is closed, no more digests are computed. Earlier failures still decide the exit
+    // code.
     print().or_else(|e| if streams::is_reader_gone(&e) { Ok(()) } else { Err(e) })?;
     Ok(worst)
 }
@@ -66,7 +67,7 @@ fn safe(path: &Path) -> String {
     crate::cmd::shown(path)
 }
 
-/// The name in a list of digests: of a URL without its secrets, since lists are kept and passed on.
+/// Returns the name in a list of digests: a URL without its secrets, since lists are stored and passed on.
 fn name(path: &Path) -> PathBuf {
     match url::of(path) {
         Some(_) => url::shown(path).into_owned().into(),
@@ -74,7 +75,8 @@ fn name(path: &Path) -> PathBuf {
     }
 }
 
-/// Each archive's versions in its place, oldest first. What cannot be opened is told when it is hashed.
+/// Replaces each archive by its versions, oldest first. A file that cannot be opened is reported when it is
+/// hashed.
 fn with_versions(files: Vec<PathBuf>, args: &HashArgs) -> Vec<PathBuf> {
     let versions = |path: &Path| -> Option<Vec<PathBuf>> {
         if Named::of(path).ok()?.version.is_some() {
@@ -92,14 +94,14 @@ fn with_versions(files: Vec<PathBuf>, args: &HashArgs) -> Vec<PathBuf> {
     files.into_iter().flat_map(|path| versions(&path).unwrap_or_else(|| vec![path])).collect()
 }
 
-/// What is known of one file.
+/// The digests of one file.
 struct Hashed {
     len: u64,
-    /// What an archive has on record; nothing for a classic file.
+    /// The digests that an archive stores; none for a classic file.
     recorded: Option<Digest>,
-    /// Nothing where only the record was asked for.
+    /// None if only the stored digests were requested.
     computed: Option<Digests>,
-    /// False where the digests are those on record, and nothing was decoded.
+    /// False if the digests are the stored ones, and nothing was decoded.
     is_computed: bool,
     /// Names of the variables, if their digests are to be shown.
     names: Vec<Vec<u8>>,
@@ -159,21 +161,22 @@ fn compute(input: &Input, wanted: Wanted, progress: &Progress) -> Result<Digests
     })
 }
 
-/// Classic files are never mapped: one that shrinks meanwhile gives an error and no signal.
+/// Classic files are never mapped: if one becomes shorter meanwhile, that gives an error and no signal.
 fn is_archive(path: &Path) -> bool {
     Named::of(path).is_ok_and(|named| {
         targets::first_bytes(&named.file).is_ok_and(|b| b == nc3z_format::archive::constants::MAGIC)
     })
 }
 
-/// In a tree, archives and classic files are told by their first bytes; what cannot be read takes part, so that it is reported.
+/// In a tree, archives and classic files are recognized by their first bytes. An unreadable file is included,
+/// so that it is reported.
 fn is_netcdf(path: &Path) -> bool {
     is_archive(path) || targets::looks_classic(path)
 }
 
-/// A classic file that makes no sense is no corrupt archive.
+/// A damaged classic file is not a corrupt archive.
 fn exit_of(path: &Path, e: &anyhow::Error) -> Exit {
-    // By a URL, what was opened says what it is.
+    // For a URL, the opened file shows its kind.
     let has_slots = e.chain().filter_map(|c| c.downcast_ref::<nc3z_reader::Error>()).any(|e| {
         matches!(
             e.kind(),

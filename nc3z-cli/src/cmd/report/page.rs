@@ -1,4 +1,4 @@
-//! The page: HTML and SVG, all of it in one file, with nothing to fetch and nothing to run.
+//! The page: HTML and SVG in a single file that loads nothing and runs no scripts.
 
 use super::treemap::{Rect, squarify};
 use super::{Collection, File, State};
@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::SystemTime;
 
-/// Rows of tables.
+/// The maximal number of rows of tables.
 const ROWS: usize = 25;
-/// Bytes below which an archive is not listed for its ratio, where there are larger ones.
+/// The length in bytes below which an archive is not listed for its ratio, if there are larger ones.
 const SMALL: u64 = 10 << 10;
-/// Files of one directory that have a rectangle of their own.
+/// The maximal number of files of one directory that have their own rectangle.
 const RECTANGLES: usize = 400;
-/// The picture's size.
+/// The size of the picture.
 const WIDTH: f64 = 1100.0;
 const HEIGHT: f64 = 560.0;
 
@@ -34,7 +34,7 @@ svg { width: 100%; height: auto; display: block } svg text { font: 11px system-u
 .columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(420px, 1fr)); gap: 0 2em }
 ";
 
-/// The page of a collection.
+/// Returns the page of a collection.
 pub(super) fn html(c: &Collection) -> String {
     let mut out = String::new();
     let name = escaped_html(&c.name);
@@ -84,7 +84,7 @@ fn facts(c: &Collection, out: &mut String) {
     }
 }
 
-/// Directories, and in each its files; areas are bytes on disk, colours are ratios.
+/// Draws directories, and in each its files. Areas are bytes on disk, colours are ratios.
 fn picture(c: &Collection, out: &mut String) {
     let mut directories: BTreeMap<&str, Vec<&File>> = BTreeMap::new();
     for f in c.files.iter().filter(|f| f.bytes > 0) {
@@ -161,7 +161,7 @@ fn rectangle(out: &mut String, place: Rect, fill: &str, words: &str) {
     );
 }
 
-/// As much of a name as there is room for; nothing where that is too little.
+/// Writes as much of a name as fits; nothing if too little fits.
 fn label(out: &mut String, x: f64, y: f64, width: f64, words: &str, ink: &str) {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some letters")]
     let room = (width / 6.4).max(0.0) as usize;
@@ -177,7 +177,7 @@ fn label(out: &mut String, x: f64, y: f64, width: f64, words: &str, ink: &str) {
     let _ = writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\" fill=\"{ink}\">{}</text>", escaped_html(&shown));
 }
 
-/// From yellow (as large as before) over green to dark blue (16 times smaller).
+/// Returns a colour from yellow (not smaller) over green to dark blue (16 times smaller).
 fn colour(times: f64) -> String {
     let place = (times.max(1.0).log2() / 4.0).clamp(0.0, 1.0);
     let stops = [
@@ -198,7 +198,7 @@ fn colour(times: f64) -> String {
     format!("#{:02x}{:02x}{:02x}", mixed[0], mixed[1], mixed[2])
 }
 
-/// Letters that can be read on a colour.
+/// Returns a colour for text on this background.
 fn ink(fill: &str) -> &'static str {
     let part = |at: usize| u32::from_str_radix(fill.get(at..at + 2).unwrap_or("ff"), 16).unwrap_or(255);
     if part(1) * 3 + part(3) * 6 + part(5) > 1300 { "#111" } else { "#fff" }
@@ -242,7 +242,7 @@ fn files(c: &Collection, out: &mut String) {
     archives.sort_by_key(|(f, _)| (std::cmp::Reverse(f.bytes), &f.name));
     table(out, "The largest archives", &archives);
     out.push_str("</div><div>");
-    // Of the smallest files the frame of an archive is a large part, and nothing is to be gained.
+    // Much of a small archive is structure that cannot be compressed further.
     let large: Vec<_> = archives.iter().copied().filter(|(f, _)| f.bytes >= SMALL).collect();
     if !large.is_empty() {
         archives = large;
