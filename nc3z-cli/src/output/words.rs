@@ -289,11 +289,11 @@ mod tests {
         let e = nc3z_reader::Error::from(FormatError::corrupt("block", 9, "CRC", "a", "b"));
         let e = Err::<(), _>(e).context("`a b.nc3z`").unwrap_err();
         assert!(
-            of(&e, None).ends_with("`nc3z repair 'a b.nc3z' -o NEW` saves what is whole"),
+            of(&e, None).ends_with("`nc3z repair 'a b.nc3z' -o NEW` saves the intact parts"),
             "{}",
             of(&e, None)
         );
-        assert!(of(&e, Some(Path::new("x"))).ends_with("`nc3z repair x -o NEW` saves what is whole"));
+        assert!(of(&e, Some(Path::new("x"))).ends_with("`nc3z repair x -o NEW` saves the intact parts"));
     }
 
     #[test]
