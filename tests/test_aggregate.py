@@ -304,7 +304,7 @@ class Made(Aggregation):
         before = agg.read_bytes()
         self.ok(nc3z("aggregate", "--append", "--no-history", *files, "-o", agg))
         self.assertEqual(agg.read_bytes(), before)
-        self.fails(nc3z("aggregate", "--append", files[0], "-o", self.dir / "none.nc"), words="not there")
+        self.fails(nc3z("aggregate", "--append", files[0], "-o", self.dir / "none.nc"), words="does not exist")
 
     def test_check_writes_nothing_and_lists_are_read(self):
         files = [self.make(f"m{n}.nc", 3 * n, 3, title=f"file {n}") for n in range(3)]
