@@ -107,7 +107,7 @@ class Pipes(Case):
         self.ok(self.piped("archive", "--parents", "-", "-o", self.dir / "new/a.nc3z", data=self.source.read_bytes()))
 
     def test_dash_stands_alone(self):
-        self.fails(self.piped("archive", "-", self.source, data=b""), 1, "alone")
+        self.fails(self.piped("archive", "-", self.source, data=b""), 1, "only input")
         self.fails(nc3z("archive", self.source, self.source, "-o", "-", env=self.env), 1, "alone")
 
     def test_reader_that_goes_away(self):
