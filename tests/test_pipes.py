@@ -108,7 +108,7 @@ class Pipes(Case):
 
     def test_dash_stands_alone(self):
         self.fails(self.piped("archive", "-", self.source, data=b""), 1, "only input")
-        self.fails(nc3z("archive", self.source, self.source, "-o", "-", env=self.env), 1, "alone")
+        self.fails(nc3z("archive", self.source, self.source, "-o", "-", env=self.env), 1, "only input")
 
     def test_reader_that_goes_away(self):
         self.ok(nc3z("archive", self.source))
