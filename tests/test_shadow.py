@@ -1,4 +1,4 @@
-"""Shadows: statistics without the files, equal to those of all values within the bound that is told."""
+"""Shadows: statistics without the files, equal to those of all values within the stated bound."""
 
 import json
 import math

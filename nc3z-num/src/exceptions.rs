@@ -12,7 +12,7 @@ use crate::transform::key;
 use crate::word::{Pool, Word, index};
 use multiversion::multiversion;
 
-/// How a payload holds its exceptions.
+/// The form in which a payload stores its exceptions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum ExceptionForm {
     /// There are none.

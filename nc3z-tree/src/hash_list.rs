@@ -20,7 +20,7 @@ pub enum Subject {
 /// One digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// What the digest is of.
+    /// The subject of the digest.
     pub subject: Subject,
     /// The file.
     pub file: PathBuf,

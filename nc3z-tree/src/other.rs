@@ -91,7 +91,7 @@ pub struct Other {
     pub path: PathBuf,
     /// Its name in the tree.
     pub name: PathBuf,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
 }
 

@@ -30,7 +30,7 @@ pub struct Shard {
 pub struct Notice {
     /// The file.
     pub path: PathBuf,
-    /// What it is.
+    /// Its kind.
     pub what: Skipped,
 }
 
@@ -64,7 +64,7 @@ pub struct Job {
     pub name: PathBuf,
 }
 
-/// What a command turns into what.
+/// The rule by which a command names its outputs.
 pub struct Naming<'a> {
     /// Returns the output name for an input's file name; an error gives the reason why there is none.
     pub rename: &'a dyn Fn(&Path) -> Result<PathBuf>,

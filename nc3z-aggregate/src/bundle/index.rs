@@ -47,7 +47,7 @@ pub(crate) struct Entry {
     pub(crate) head: Head,
 }
 
-/// What an index says.
+/// The content of an index.
 #[derive(Default)]
 pub(crate) struct Entries {
     /// Names in the order of the file.

@@ -65,7 +65,7 @@ pub struct Bundle {
     kind: &'static str,
 }
 
-/// What a name stands for.
+/// The object that a name refers to.
 enum Found {
     /// Bytes of the bundle.
     Plain(Member),
@@ -125,7 +125,7 @@ impl Bundle {
         &self.source
     }
 
-    /// What its index says of members and of packed members.
+    /// The members and the packed members that its index lists.
     pub(crate) fn into_parts(self) -> (HashMap<String, Entry>, packed::Packed) {
         let entries = match self.directory {
             Directory::Index(entries) => entries,

@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 
 /// The maximal length of a list of members in bytes, both stored and decompressed.
 const MAX_LIST: u64 = 64 << 20;
-/// The maximal decompressed length of a frame of headers in bytes: a header of a mebibyte, and others.
+/// The maximal length of a frame of headers in bytes, both stored and decompressed: a header of a mebibyte, and others.
 pub(super) const MAX_FRAME: u64 = 4 << 20;
 
 /// An open group.
@@ -78,9 +78,10 @@ impl Group {
         for frame in list.frames {
             let end = at.checked_add(frame.stored).filter(|end| *end <= heads);
             let end = end.ok_or_else(|| corrupt(HEADS, "end of a frame", format!("at most {heads}"), at))?;
-            if frame.decoded > MAX_FRAME {
-                let (most, len) = (MAX_FRAME, frame.decoded);
-                return Err(FormatError::limit(HEADS, None, "length of a frame", most, len).into());
+            // The column may be of any length without bytes that are stored: both lengths are those of buffers.
+            let len = frame.stored.max(frame.decoded);
+            if len > MAX_FRAME {
+                return Err(FormatError::limit(HEADS, None, "length of a frame", MAX_FRAME, len).into());
             }
             frames.push(HeldFrame { frame, at, decoded: OnceLock::new() });
             at = end;

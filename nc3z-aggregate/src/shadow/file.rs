@@ -17,12 +17,12 @@ const MAGIC: &[u8; 8] = b"nc3xshd1";
 const VERSION: u32 = 1;
 /// Bytes of a shadow at most when decompressed.
 const MAX_LEN: u64 = 8 << 30;
-/// Times that a shadow of so many bytes may be longer when decompressed: names and numbers repeat, but not without end.
+/// The maximal ratio of a shadow's decompressed length to its stored length: names and numbers repeat, but not without end.
 const MOST_RATIO: u64 = 2000;
 /// Level of compression: a shadow is written once, and kept where space is dear.
 const LEVEL: i32 = 12;
 
-/// What is known of many files.
+/// The description of many files, without their values.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Shadow {
     version: u32,
@@ -64,7 +64,7 @@ pub struct Variable {
     /// Text attributes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, String>,
-    /// What its tiles hold; none of text.
+    /// The statistics of its tiles; empty for text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tiles: Vec<Tile>,
 }
@@ -114,7 +114,7 @@ impl Shadow {
         Shadow { version: VERSION, members }
     }
 
-    /// Whether bytes begin as those of a shadow.
+    /// Returns true if bytes begin as those of a shadow.
     pub fn is_shadow(bytes: &[u8]) -> bool {
         bytes.starts_with(MAGIC)
     }
@@ -122,7 +122,7 @@ impl Shadow {
     /// The bytes of the file.
     ///
     /// # Errors
-    /// What zstd says.
+    /// An error of zstd or of the JSON writer.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let failed = |e: &dyn std::fmt::Display| Error::refused(format!("the shadow cannot be written: {e}"));
         let plain = serde_json::to_vec(self).map_err(|e| failed(&e))?;

@@ -25,7 +25,7 @@ pub struct Summary {
     sum: Exact,
     squares: Exact,
     infinite_squares: bool,
-    /// What the pairs of tiles leave out of the sum, at most.
+    /// The largest error of the sum: an upper bound of the parts that the pairs of tiles do not contain.
     lost: f64,
 }
 
@@ -81,7 +81,7 @@ impl Summary {
     }
 }
 
-/// How values are compared.
+/// A comparison of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Compare {
     Less,

@@ -171,13 +171,7 @@ impl Verified {
         }
         let near = self.fetch(var, &apart)?;
         let source = near.as_deref().unwrap_or(&*self.inner);
-        let read = |run: &[TilePlan<'_>]| -> Result<Vec<u8>> {
-            let bytes = self.bytes_of(var, run);
-            let mut values = vec![0; in_memory(bytes.end - bytes.start)];
-            source.read_range(var, bytes.start, &mut values)?;
-            self.check_run(var, run[0].tile, &values)?;
-            Ok(values)
-        };
+        let read = |run: &[TilePlan<'_>]| self.checked(source, var, self.bytes_of(var, run));
         let values: Vec<Result<Vec<u8>>> = match &apart[..] {
             [] => return Ok(()),
             // Threads share the work within the run.
@@ -236,6 +230,14 @@ impl Verified {
         let (taken, near) = self.inner.fetch(var, &tiles)?;
         // If one round cannot fetch all tiles, they are fetched run by run.
         Ok(near.filter(|_| taken == tiles.len()))
+    }
+
+    /// Reads the values of whole nodes, these bytes of the variable's flattened array, and checks them.
+    fn checked(&self, source: &dyn ArraySource, var: VarId, bytes: Range<u64>) -> Result<Vec<u8>> {
+        let mut values = vec![0; in_memory(bytes.end - bytes.start)];
+        source.read_range(var, bytes.start, &mut values)?;
+        self.check_run(var, bytes.start / self.tree.place(var).node_len, &values)?;
+        Ok(values)
     }
 
     /// Checks the values of consecutive nodes, from node `first` on.
@@ -338,26 +340,21 @@ impl ArraySource for Verified {
         let node_len = self.tree.place(var).node_len;
         let v = &self.layout().variables[var.index()];
         let total = v.present * v.element_size();
-        let mut at = first;
-        let mut rest = out;
+        let (mut at, mut rest) = (first, out);
         while !rest.is_empty() {
-            let node = at / node_len;
-            let begin = node * node_len;
-            if begin >= total {
-                // The inner source reports the missing elements.
+            if at >= total {
+                // The inner source says what is missing.
                 return self.inner.read_range(var, at, rest);
             }
-            let mut values = vec![0; in_memory(node_len.min(total - begin))];
-            self.inner.read_range(var, begin, &mut values)?;
-            self.check(var, node, &values)?;
-            let from = &values[in_memory(at - begin).min(values.len())..];
-            let n = from.len().min(rest.len());
-            let (here, after) = rest.split_at_mut(n);
-            if n == 0 {
-                return self.inner.read_range(var, at, after);
-            }
-            here.copy_from_slice(&from[..n]);
-            at += n as u64;
+            let begin = at / node_len * node_len;
+            // Whole nodes, as many as are checked at once.
+            let end = at.saturating_add(rest.len() as u64).min(total).min(begin + BATCH_LEN);
+            let end = end.next_multiple_of(node_len).min(total);
+            let values = self.checked(&*self.inner, var, begin..end)?;
+            let from = &values[in_memory(at - begin)..];
+            let (here, after) = rest.split_at_mut(from.len().min(rest.len()));
+            here.copy_from_slice(&from[..here.len()]);
+            at += here.len() as u64;
             rest = after;
         }
         Ok(())

@@ -19,7 +19,7 @@ pub struct Replaced {
     pub before: [u8; 32],
 }
 
-/// What a person should know of manifests that were brought up to date.
+/// A notice for the user about manifests that were updated.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Notice {
