@@ -1,7 +1,7 @@
 //! Chains as a user writes them.
 
 use nc3z_format::NcType;
-use nc3z_format::codec::{ChainSpec, Registry, Scratch, WantedChain};
+use nc3z_format::codec::{ChainSpec, Registry, CodecScratch, WantedChain};
 
 /// Upper limit of the input, in bytes: the slowest level must end in time.
 const CONTENT: usize = 96;
@@ -48,7 +48,7 @@ fn roundtrip(chain: &ChainSpec, data: &[u8], ty: NcType, registry: &Registry) {
     let mut content: Vec<u8> = data.iter().copied().cycle().take(CONTENT).collect();
     content.truncate(CONTENT / ty.size() * ty.size());
     let bound = registry.bind(chain.clone());
-    let (mut scratch, mut stored) = (Scratch::default(), Vec::new());
+    let (mut scratch, mut stored) = (CodecScratch::default(), Vec::new());
     if bound.is_numeric() || bound.encode_bytes(&content, &mut scratch, &mut stored).is_err() {
         return;
     }

@@ -11,7 +11,7 @@ use nc3z_format::archive::constants::{SLOT_LEN, SLOTS_AT};
 use nc3z_format::archive::{PAGE_LEN, SUPERBLOCK_LEN, Salt, TRAILER_LEN};
 use nc3z_format::classic::{Layout, encode, parse};
 use nc3z_format::codec::{
-    ChainSpec, Dependencies, Lzma, Registry, Scratch, StageSpec, TileCoder, TileShape, WantedChain,
+    ChainSpec, Dependencies, Lzma, Registry, CodecScratch, StageSpec, TileCoder, TileShape, WantedChain,
     decode_dictionary, encode_tile,
 };
 use nc3z_format::num::{Coder, DeltaAxes, EncodePlan, TransformPlan};
@@ -259,7 +259,7 @@ pub fn block_decode(data: &[u8]) {
     let is_picky =
         spec.iter().any(|stage| ["pcodec", "delta", "packbits", "fixedscaleoffset"].contains(&stage.id()));
     let chain = Registry::default().bind(ChainSpec(spec));
-    let mut scratch = Scratch::default();
+    let mut scratch = CodecScratch::default();
     let dictionary = decode_dictionary(payload, ty).ok();
     let given = Dependencies::default().with_dictionary(dictionary.as_ref());
     let mut out = vec![0xA5; elements * size];

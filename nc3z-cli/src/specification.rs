@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, bail};
 use nc3z_format::archive::dictionaries;
 use nc3z_format::bytes::hex;
-use nc3z_format::codec::{ChainSpec, Lzma, Registry, Scratch, StageSpec};
+use nc3z_format::codec::{ChainSpec, Lzma, Registry, CodecScratch, StageSpec};
 use sha2::{Digest as _, Sha256};
 use std::path::Path;
 
@@ -40,7 +40,7 @@ pub(crate) fn files() -> Result<Vec<File>> {
     let stage = StageSpec::from(Lzma::for_elements(1, 1 << 20));
     let chain = Registry::default().bind(ChainSpec(vec![stage]));
     chain
-        .decode_bytes(PACKED, &mut Scratch::default(), &mut content)
+        .decode_bytes(PACKED, &mut CodecScratch::default(), &mut content)
         .context("unpack the specification in the program")?;
     let mut rest = &content[..];
     let mut files = Vec::with_capacity(TABLE.len() + 2);

@@ -3,7 +3,7 @@
 //! `cargo run --release -p nc3z-format --example chain_bench`; the least of 50 rounds.
 
 use nc3z_format::codec::{
-    ChainSpec, Dependencies, Registry, Scratch, StageSpec, TileCoder, TileShape, encode_tile,
+    ChainSpec, Dependencies, Registry, CodecScratch, StageSpec, TileCoder, TileShape, encode_tile,
 };
 use nc3z_format::num::EncodePlan;
 use nc3z_format::tile::Geometry;
@@ -15,7 +15,7 @@ fn main() -> Result<()> {
     let shape = TileShape { ty: NcType::Float, geometry: Geometry::of(&[4, 8]) };
     let bytes: Vec<u8> = (0..32u8).flat_map(|i| (f32::from(i) * 0.25).to_be_bytes()).collect();
     let given = Dependencies::default();
-    let mut scratch = Scratch::default();
+    let mut scratch = CodecScratch::default();
     let shuffle = || StageSpec::shuffle(4);
     for (name, stages) in [
         ("store", vec![]),

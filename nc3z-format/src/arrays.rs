@@ -4,7 +4,7 @@ use crate::archive::{ArrayId, Role, TileLayoutSpec};
 use crate::classic::{Header, Layout, VarId};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::tile::{Edge, Extent, TileLayout, Tiling};
+use crate::tile::{Edge, TileExtent, TileLayout, Tiling};
 use crate::types::NcType;
 
 /// One array that is cut into tiles.
@@ -40,8 +40,8 @@ impl ArrayInfo {
     /// No such tile, or the tiles are chunks.
     pub fn tile_bytes(&self, tile: u64) -> Result<(u64, usize)> {
         match self.tiling.extent(tile)? {
-            Extent::Linear { first, .. } => Ok((first * self.ty.size() as u64, self.tile_len(tile)?)),
-            Extent::Chunk { .. } => Err(Error::invalid("a chunk is no byte range of the array")),
+            TileExtent::Linear { first, .. } => Ok((first * self.ty.size() as u64, self.tile_len(tile)?)),
+            TileExtent::Chunk { .. } => Err(Error::invalid("a chunk is no byte range of the array")),
         }
     }
 

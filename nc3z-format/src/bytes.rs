@@ -4,17 +4,17 @@ use crate::error::{Error, Result};
 
 /// Reads forward through a slice. Offsets in errors are absolute: `base` is where the slice begins.
 #[derive(Debug, Clone)]
-pub struct Cursor<'a> {
+pub struct ByteCursor<'a> {
     section: &'a str,
     base: u64,
     at: usize,
     bytes: &'a [u8],
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> ByteCursor<'a> {
     /// A cursor over `bytes`, which begin at offset `base`.
     pub fn new(section: &'a str, base: u64, bytes: &'a [u8]) -> Self {
-        Cursor { section, base, at: 0, bytes }
+        ByteCursor { section, base, at: 0, bytes }
     }
 
     /// Absolute offset of the next byte.
@@ -116,7 +116,7 @@ impl<'a> Cursor<'a> {
     /// A varint that must not exceed `most`, as a usize.
     ///
     /// # Errors
-    /// As [`Cursor::varint`]; a larger value.
+    /// As [`ByteCursor::varint`]; a larger value.
     pub fn varint_up_to(&mut self, what: &'static str, most: usize) -> Result<usize> {
         let start = self.offset();
         let value = self.varint(what)?;
@@ -212,17 +212,17 @@ mod tests {
         for v in [0, 1, 127, 128, 300, u64::from(u32::MAX), u64::MAX - 1, u64::MAX] {
             let mut out = Vec::new();
             put_varint(&mut out, v);
-            let mut c = Cursor::new("t", 0, &out);
+            let mut c = ByteCursor::new("t", 0, &out);
             assert_eq!(c.varint("v").unwrap(), v);
             c.finish().unwrap();
             for cut in 0..out.len() {
-                assert!(Cursor::new("t", 0, &out[..cut]).varint("v").is_err());
+                assert!(ByteCursor::new("t", 0, &out[..cut]).varint("v").is_err());
             }
         }
-        assert!(Cursor::new("t", 0, &[0x80, 0x00]).varint("v").is_err());
-        assert!(Cursor::new("t", 0, &[0xFF; 11]).varint("v").is_err());
+        assert!(ByteCursor::new("t", 0, &[0x80, 0x00]).varint("v").is_err());
+        assert!(ByteCursor::new("t", 0, &[0xFF; 11]).varint("v").is_err());
         assert!(
-            Cursor::new("t", 0, &[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x02])
+            ByteCursor::new("t", 0, &[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x02])
                 .varint("v")
                 .is_err()
         );

@@ -1,6 +1,6 @@
 //! The request of a caller: a hyperslab of an array, checked against its shape. Nothing is ever clamped.
 //!
-//! [`Hyperslab`] is the request. [`Selection`] is the request after [`Hyperslab::resolve`] has checked that
+//! [`Hyperslab`] is the request. [`ResolvedSlab`] is the request after [`Hyperslab::resolve`] has checked that
 //! it is inside an array.
 
 use std::fmt;
@@ -90,7 +90,7 @@ impl Hyperslab {
     ///
     /// # Errors
     /// Invalid: another rank, a stride of 0, an index outside the array. An empty dimension may start at its end.
-    pub fn resolve(&self, shape: &[u64]) -> Result<Selection> {
+    pub fn resolve(&self, shape: &[u64]) -> Result<ResolvedSlab> {
         self.resolve_named(shape, |_| None)
     }
 
@@ -113,7 +113,7 @@ impl Hyperslab {
         &self,
         shape: &[u64],
         name: impl Fn(usize) -> Option<&'n str>,
-    ) -> Result<Selection> {
+    ) -> Result<ResolvedSlab> {
         self.check_lists()?;
         if self.rank() != shape.len() {
             return Err(Error::invalid(format!(
@@ -136,7 +136,7 @@ impl Hyperslab {
         // Distinct indices of each dimension: the product is at most the array's own, unless something is empty.
         let elements =
             if dims.iter().any(|d| d.count == 0) { 0 } else { crate::tile::element_count(&self.count)? };
-        Ok(Selection { dims, elements })
+        Ok(ResolvedSlab { dims, elements })
     }
 
     fn check_lists(&self) -> Result<()> {
@@ -259,7 +259,7 @@ impl From<RangeToInclusive<u64>> for Span {
     }
 }
 
-/// One dimension of a [`Selection`], in ascending order of index.
+/// One dimension of a [`ResolvedSlab`], in ascending order of index.
 ///
 /// Invariant: if `count > 0`, `low + (count - 1) * step` is inside the dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -294,12 +294,12 @@ impl Line {
 
 /// A hyperslab that is inside an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Selection {
+pub struct ResolvedSlab {
     dims: Vec<Line>,
     elements: u64,
 }
 
-impl Selection {
+impl ResolvedSlab {
     /// The selection along each dimension.
     pub fn dims(&self) -> &[Line] {
         &self.dims

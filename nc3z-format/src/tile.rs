@@ -87,7 +87,7 @@ impl fmt::Display for TileLayout {
 
 /// The part of the array that a tile holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Extent {
+pub enum TileExtent {
     /// A run of the flattened array.
     Linear {
         /// Flat index of its first element.
@@ -182,19 +182,19 @@ impl Tiling {
     ///
     /// # Errors
     /// Invalid: no such tile.
-    pub fn extent(&self, tile: u64) -> Result<Extent> {
+    pub fn extent(&self, tile: u64) -> Result<TileExtent> {
         self.check_tile(tile)?;
         Ok(match &self.layout {
             TileLayout::Linear { len } => {
                 let first = tile * len;
-                Extent::Linear { first, count: (self.present - first).min(*len) }
+                TileExtent::Linear { first, count: (self.present - first).min(*len) }
             }
             TileLayout::Chunked { shape: chunk, .. } => {
                 let mut start = self.coordinates(tile)?;
                 start.iter_mut().zip(chunk).for_each(|(k, c)| *k *= c);
                 let inside = |((s, c), n): ((&u64, &u64), &u64)| (n - s).min(*c);
                 let shape = start.iter().zip(chunk).zip(&self.shape).map(inside).collect();
-                Extent::Chunk { start, shape }
+                TileExtent::Chunk { start, shape }
             }
         })
     }
@@ -213,9 +213,9 @@ impl Tiling {
     /// Invalid: no such tile.
     pub fn tile_elements(&self, tile: u64) -> Result<u64> {
         Ok(match (self.extent(tile)?, &self.layout) {
-            (Extent::Linear { count, .. }, _) => count,
+            (TileExtent::Linear { count, .. }, _) => count,
             (_, TileLayout::Chunked { shape, edge: Edge::Padded }) => shape.iter().product(),
-            (Extent::Chunk { shape, .. }, _) => shape.iter().product(),
+            (TileExtent::Chunk { shape, .. }, _) => shape.iter().product(),
         })
     }
 
@@ -226,9 +226,9 @@ impl Tiling {
     /// Invalid: no such tile.
     pub fn geometry(&self, tile: u64) -> Result<Geometry> {
         Ok(match (self.extent(tile)?, &self.layout) {
-            (Extent::Linear { .. }, _) => Geometry::of(&self.shape),
+            (TileExtent::Linear { .. }, _) => Geometry::of(&self.shape),
             (_, TileLayout::Chunked { shape, edge: Edge::Padded }) => Geometry::of(shape),
-            (Extent::Chunk { shape, .. }, _) => Geometry::of(&shape),
+            (TileExtent::Chunk { shape, .. }, _) => Geometry::of(&shape),
         })
     }
 
@@ -245,9 +245,9 @@ impl Tiling {
             Geometry::of(&shape)
         };
         Ok(match (self.extent(tile)?, &self.layout) {
-            (Extent::Linear { .. }, _) => endless(&self.shape),
+            (TileExtent::Linear { .. }, _) => endless(&self.shape),
             (_, TileLayout::Chunked { shape, edge: Edge::Padded }) => Geometry::of(shape),
-            (Extent::Chunk { shape, .. }, _) => endless(&shape),
+            (TileExtent::Chunk { shape, .. }, _) => endless(&shape),
         })
     }
 
@@ -360,7 +360,7 @@ mod tests {
     fn linear_tiles_cover_what_is_present() {
         let t = TileLayout::linear(4).bind(&[3, 5], 10).unwrap();
         assert_eq!(t.tile_count(), 3);
-        assert_eq!(t.extent(2).unwrap(), Extent::Linear { first: 8, count: 2 });
+        assert_eq!(t.extent(2).unwrap(), TileExtent::Linear { first: 8, count: 2 });
         assert_eq!(t.geometry(2).unwrap(), Geometry { row: Some(5), plane: Some(15), volume: None });
         assert!(t.extent(3).is_err());
         assert_eq!(t.coordinates(1).unwrap(), [1]);
@@ -374,7 +374,7 @@ mod tests {
             assert_eq!(t.tile_at(&t.coordinates(tile).unwrap()).unwrap(), tile);
         }
         assert_eq!(t.coordinates(5).unwrap(), [1, 2]);
-        assert_eq!(t.extent(8).unwrap(), Extent::Chunk { start: vec![4, 8], shape: vec![1, 1] });
+        assert_eq!(t.extent(8).unwrap(), TileExtent::Chunk { start: vec![4, 8], shape: vec![1, 1] });
         assert_eq!(t.geometry(7).unwrap().plane, Some(4));
         assert!(t.tile_at(&[0, 3]).is_err());
         // Nine elements are row 0, ten reach row 1, nineteen row 2: one layer of three chunks more.
@@ -396,7 +396,7 @@ mod tests {
         let t = TileLayout::linear(HUGE).bind(&[HUGE], HUGE).unwrap();
         assert_eq!((t.tile_count(), t.tile_elements(0).unwrap()), (1, HUGE));
         let t = TileLayout::linear(HUGE - 1).bind(&[HUGE], HUGE).unwrap();
-        assert_eq!(t.extent(1).unwrap(), Extent::Linear { first: HUGE - 1, count: 1 });
+        assert_eq!(t.extent(1).unwrap(), TileExtent::Linear { first: HUGE - 1, count: 1 });
         let t = TileLayout::chunked([1 << 40, 1], Edge::Clipped).bind(&[1 << 61, 3], 3 << 61).unwrap();
         assert_eq!(t.tile_count(), 3 << 21);
         assert_eq!(t.tile_elements((3 << 21) - 1).unwrap(), 1 << 40);

@@ -5,7 +5,7 @@
 #![cfg(feature = "codecs")]
 
 use nc3z_format::NcType;
-use nc3z_format::codec::{Chain, Dependencies, Registry, Scratch, TileShape, WantedChain};
+use nc3z_format::codec::{Chain, Dependencies, Registry, CodecScratch, TileShape, WantedChain};
 use nc3z_format::tile::Geometry;
 use peak_alloc::PeakAlloc;
 
@@ -50,7 +50,7 @@ fn peak(chain: &Chain, payload: &[u8], ty: NcType, out: &mut [u8]) -> usize {
     let shape = TileShape { ty, geometry: Geometry::default() };
     let before = MEMORY.current_usage();
     MEMORY.reset_peak_usage();
-    let _ = chain.decode_tile(payload, &shape, &Dependencies::default(), &mut Scratch::default(), out);
+    let _ = chain.decode_tile(payload, &shape, &Dependencies::default(), &mut CodecScratch::default(), out);
     MEMORY.peak_usage() - before
 }
 
@@ -87,7 +87,7 @@ fn numbers(ty: NcType) -> Vec<u8> {
 #[test]
 fn no_decoder_asks_for_more_than_the_declared_tile() {
     let registry = Registry::default();
-    let mut scratch = Scratch::default();
+    let mut scratch = CodecScratch::default();
     let mut out = vec![0; TILE];
     for ty in [NcType::Short, NcType::Float, NcType::Double] {
         for text in CHAINS {

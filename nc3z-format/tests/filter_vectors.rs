@@ -4,7 +4,7 @@
 #![cfg(feature = "codecs")]
 
 use nc3z_format::NcType;
-use nc3z_format::codec::{Registry, Scratch, WantedChain, chains_from_json};
+use nc3z_format::codec::{Registry, CodecScratch, WantedChain, chains_from_json};
 use nc3z_format::limits::Limits;
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ fn unhex(text: &str) -> Vec<u8> {
 fn chunks_of_others_are_decoded_and_ours_come_back() {
     let vectors: Vec<Value> = serde_json::from_str(VECTORS).unwrap();
     assert!(vectors.len() > 300, "{}", vectors.len());
-    let (registry, mut scratch) = (Registry::default(), Scratch::default());
+    let (registry, mut scratch) = (Registry::default(), CodecScratch::default());
     for vector in &vectors {
         let ty = type_of(vector["type"].as_str().unwrap());
         let expected = chunk(ty, usize::try_from(vector["count"].as_u64().unwrap()).unwrap());
@@ -77,7 +77,7 @@ fn chunks_of_others_are_decoded_and_ours_come_back() {
 fn chains_decode_as_the_specification_says() {
     let vectors: Vec<Value> = serde_json::from_str(CHAINS).unwrap();
     assert!(vectors.len() > 40, "{}", vectors.len());
-    let (registry, mut scratch) = (Registry::default(), Scratch::default());
+    let (registry, mut scratch) = (Registry::default(), CodecScratch::default());
     for vector in &vectors {
         let what = vector["what"].as_str().unwrap();
         let json = serde_json::to_vec(&[&vector["chain"]]).unwrap();

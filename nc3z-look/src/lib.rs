@@ -7,14 +7,14 @@
 //!
 //! ```
 //! # #[cfg(feature = "plot")] {
-//! use nc3z_look::plot::{Kind, Options, draw};
+//! use nc3z_look::plot::{PictureFormat, Options, draw};
 //! use nc3z_look::selection::Selection;
 //! use nc3z_reader::{Dataset, OpenOptions};
 //!
 //! let dataset = Dataset::open("../testdata/classic/etopo120.cdf", &OpenOptions::default())?;
 //! let relief = dataset.variable("ROSE")?;
 //! let options = Options { file: "etopo120.cdf".to_owned(), ..Options::default() };
-//! let drawn = draw(&dataset, &relief, &Selection::all(&relief), Kind::Svg, &options)?;
+//! let drawn = draw(&dataset, &relief, &Selection::all(&relief), PictureFormat::Svg, &options)?;
 //! assert!(drawn.bytes.starts_with(b"<svg") && drawn.notes.is_empty());
 //! # }
 //! # Ok::<(), Box<dyn std::error::Error>>(())

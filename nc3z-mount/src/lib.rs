@@ -19,4 +19,4 @@ pub mod view;
 
 #[cfg(unix)]
 pub use system_log::SystemLog;
-pub use view::{Attr, Event, Kind, View, ViewOptions};
+pub use view::{Attr, Event, NodeKind, View, ViewOptions};

@@ -4,7 +4,7 @@
 //! bytes never change, the many requests of a client read the same file. If the archive of a number has
 //! changed, and is not open any more, the number is stale. The client then looks the name up again.
 
-use crate::view::{Attr, Entry, Handle, Kind, ROOT, View};
+use crate::view::{Attr, Entry, Handle, NodeKind, ROOT, View};
 use nc3z_reader::platform::path_of;
 use nfs3_server::nfs3_types::nfs3::{
     FSF3_HOMOGENEOUS, FSF3_SYMLINK, FSINFO3resok, Nfs3Option, fattr3, filename3, ftype3, nfspath3, nfsstat3,
@@ -95,14 +95,14 @@ fn time(t: SystemTime) -> nfstime3 {
 
 fn attr_of(attr: &Attr) -> fattr3 {
     let type_ = match attr.kind {
-        Kind::Directory => ftype3::NF3DIR,
-        Kind::File => ftype3::NF3REG,
-        Kind::Link => ftype3::NF3LNK,
+        NodeKind::Directory => ftype3::NF3DIR,
+        NodeKind::File => ftype3::NF3REG,
+        NodeKind::Link => ftype3::NF3LNK,
     };
     fattr3 {
         type_,
         mode: attr.mode.into(),
-        nlink: if attr.kind == Kind::Directory { 2 } else { 1 },
+        nlink: if attr.kind == NodeKind::Directory { 2 } else { 1 },
         uid: attr.uid,
         gid: attr.gid,
         size: attr.size,

@@ -1,6 +1,6 @@
 //! The arguments of `Variable.picture`.
 
-use nc3z_look::plot::{Colours, Kind, Options};
+use nc3z_look::plot::{Colours, PictureFormat, Options};
 use pyo3::PyResult;
 use pyo3::exceptions::PyValueError;
 
@@ -17,10 +17,10 @@ pub(crate) struct Request<'a> {
 
 impl Request<'_> {
     /// Checks the arguments. Returns the options of the drawing, without the file's name.
-    pub(crate) fn checked(&self) -> PyResult<(Kind, Options)> {
+    pub(crate) fn checked(&self) -> PyResult<(PictureFormat, Options)> {
         let kind = match self.kind {
-            "png" => Kind::Png,
-            "svg" => Kind::Svg,
+            "png" => PictureFormat::Png,
+            "svg" => PictureFormat::Svg,
             other => return Err(PyValueError::new_err(format!("kind {other:?} is neither 'png' nor 'svg'"))),
         };
         if self.range.is_some_and(|(low, high)| !low.is_finite() || !high.is_finite() || low >= high) {

@@ -6,7 +6,7 @@ use nc3z_format::archive::{ArrayId, Role};
 use nc3z_format::arrays::ArrayInfo;
 use nc3z_format::classic::VarId;
 use nc3z_format::decode_value::{Decoding, Value};
-use nc3z_format::tile::Extent;
+use nc3z_format::tile::TileExtent;
 use std::ops::Range;
 
 /// Arrays of more dimensions are described as runs of elements only.
@@ -147,7 +147,7 @@ fn chunked(info: &ArrayInfo, first: u64, end: u64, flat: bool, place: &mut TileP
     let size = info.ty.size() as u64;
     let mut span: Option<Range<u64>> = None;
     for tile in first..end {
-        let Ok(Extent::Chunk { start, shape: count }) = info.tiling.extent(tile) else { continue };
+        let Ok(TileExtent::Chunk { start, shape: count }) = info.tiling.extent(tile) else { continue };
         place.elements += count.iter().product::<u64>();
         let at = |index: &dyn Fn(usize) -> u64| {
             (0..shape.len()).fold(0u64, |flat, d| flat * shape[d] + index(d)) * size

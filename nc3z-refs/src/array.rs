@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, IndexEntry};
 use nc3z_format::classic::VarId;
-use nc3z_format::codec::{Chain, ChainSpec, Scratch};
+use nc3z_format::codec::{Chain, ChainSpec, CodecScratch};
 use nc3z_format::tile::{Edge, TileLayout, Tiling};
 use nc3z_reader::Archive;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ impl Array {
         // The blocks of an archive in the short form cannot be referred to.
         let common = if archive.is_short() { None } else { common_chain(archive, &entries)? };
         let (number, chain) = common.unzip();
-        let mut encoder = Encoder { archive, chain, scratch: Scratch::default() };
+        let mut encoder = Encoder { archive, chain, scratch: CodecScratch::default() };
         let mut chunks = Vec::new();
         for (tile, entry) in (0..tiles).zip(entries) {
             chunks.push(match entry {
@@ -153,7 +153,7 @@ fn chunk_shape(tiling: &Tiling) -> Result<Vec<u64>> {
 struct Encoder<'a> {
     archive: &'a Archive,
     chain: Option<&'a Chain>,
-    scratch: Scratch,
+    scratch: CodecScratch,
 }
 
 impl Encoder<'_> {

@@ -6,7 +6,7 @@ use crate::request::Request;
 use hyper::StatusCode;
 use hyper::header::ACCEPT;
 use nc3z_look::text::escaped_html;
-use nc3z_mount::Kind;
+use nc3z_mount::NodeKind;
 use nc3z_mount::view::{Entry, StoredSize};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde_json::json;
@@ -22,7 +22,7 @@ pub(crate) fn reply(names: &[OsString], entries: &[Entry], request: &Request) ->
     let wants_json = request.header(ACCEPT).is_some_and(|kinds| kinds.contains("application/json"));
     if wants_json || request.query() == "json" {
         let item = |entry: &Entry| {
-            let kind = if entry.kind == Kind::Directory { "directory" } else { "file" };
+            let kind = if entry.kind == NodeKind::Directory { "directory" } else { "file" };
             json!({"name": shown(&entry.name), "href": href(entry), "kind": kind})
         };
         let items: Vec<_> = entries.iter().map(item).collect();
@@ -44,7 +44,7 @@ pub(crate) fn reply(names: &[OsString], entries: &[Entry], request: &Request) ->
 /// Returns the sizes in a directory as JSON.
 pub(crate) fn sizes(sizes: &[StoredSize]) -> Reply {
     let item = |entry: &StoredSize| {
-        let kind = if entry.kind == Kind::Directory { "directory" } else { "file" };
+        let kind = if entry.kind == NodeKind::Directory { "directory" } else { "file" };
         json!({"name": shown(&entry.name), "kind": kind, "bytes": entry.bytes, "files": entry.files})
     };
     let text = json!({"entries": sizes.iter().map(item).collect::<Vec<_>>()}).to_string();
@@ -58,7 +58,7 @@ pub(crate) fn links(names: &[OsString], entries: &[Entry]) -> String {
         list.push_str("<li><a href=\"../\">../</a></li>\n");
     }
     for entry in entries {
-        let slash = if entry.kind == Kind::Directory { "/" } else { "" };
+        let slash = if entry.kind == NodeKind::Directory { "/" } else { "" };
         let name = escaped_html(&shown(&entry.name));
         let _ = writeln!(list, "<li><a href=\"{}\">{name}{slash}</a></li>", href(entry));
     }
@@ -67,7 +67,7 @@ pub(crate) fn links(names: &[OsString], entries: &[Entry]) -> String {
 }
 
 fn href(entry: &Entry) -> String {
-    let slash = if entry.kind == Kind::Directory { "/" } else { "" };
+    let slash = if entry.kind == NodeKind::Directory { "/" } else { "" };
     format!("{}{slash}", percent_encode(entry.name.as_encoded_bytes(), NAME))
 }
 
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn names_cannot_leave_their_place_in_the_page() {
-        let entry = |name: &str| Entry { name: name.into(), kind: Kind::File, ino: 7 };
+        let entry = |name: &str| Entry { name: name.into(), kind: NodeKind::File, ino: 7 };
         let page = links(&[], &[entry("<b>\" onclick='a'.nc"), entry("javascript:alert(1)"), entry("ä b")]);
         assert!(
             !page.contains("<b>") && !page.contains("javascript:") || page.contains("href=\"javascript%3A")

@@ -5,7 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "an example may panic")]
 
-use nc3z_staged::{Index, Selection, StagedArray};
+use nc3z_staged::{Index, IndexSelection, StagedArray};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -33,11 +33,11 @@ fn main() {
             f64::from(COUNT) / start.elapsed().as_secs_f64()
         };
         let get = rate(&mut |index| {
-            black_box(array.get(&Selection::new(index, &shape).unwrap()).unwrap());
+            black_box(array.get(&IndexSelection::new(index, &shape).unwrap()).unwrap());
         });
         let values: Vec<i64> = (0..16).collect();
         let set = rate(&mut |index| {
-            array.set(&Selection::new(index, &shape).unwrap(), &[BOX, BOX], &values).unwrap();
+            array.set(&IndexSelection::new(index, &shape).unwrap(), &[BOX, BOX], &values).unwrap();
         });
         println!("{shape:?} in {chunk:?}: {get:.0} gets, {set:.0} sets a second");
     }

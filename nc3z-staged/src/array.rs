@@ -2,9 +2,9 @@
 
 use crate::Error;
 use crate::dense::{Dense, for_each_position, gather, scatter};
-use crate::index::Selection;
+use crate::index::IndexSelection;
 use crate::plan::{
-    Changes, CommitPlan, GetPlan, Kind, Layout, LoadPlan, Place, ResizePlan, SetPlan, Transfer, Transfers,
+    Changes, CommitPlan, GetPlan, SlabKind, Layout, LoadPlan, Place, ResizePlan, SetPlan, Transfer, Transfers,
 };
 use crate::table::{Table, indices};
 
@@ -153,7 +153,7 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
         }
         let slabs: Vec<Slab<T>> =
             std::iter::once(Slab::Full).chain(base.into_iter().map(Slab::Base)).collect();
-        let kinds = std::iter::once(Kind::Full).chain(vec![Kind::Base; slabs.len() - 1]).collect();
+        let kinds = std::iter::once(SlabKind::Full).chain(vec![SlabKind::Base; slabs.len() - 1]).collect();
         let layout = Layout { shape, chunk, slab_indices, slab_offsets, kinds };
         Ok(StagedArray { layout, slabs, fill })
     }
@@ -195,7 +195,7 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
     /// Returns whether anything is staged.
     pub fn has_changes(&self) -> bool {
         self.slabs.iter().any(|slab| matches!(slab, Slab::Staged(_)))
-            || self.layout.kinds.contains(&Kind::Spilled)
+            || self.layout.kinds.contains(&SlabKind::Spilled)
     }
 
     /// Moves staged slabs out of memory. `make` gets the shape and the elements of each slab, and returns the
@@ -213,19 +213,19 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
         for (slab, kind) in self.slabs.iter_mut().zip(&mut self.layout.kinds) {
             if let Slab::Staged(dense) = slab {
                 *slab = Slab::Base(make(&dense.shape, &dense.cells).map_err(Error::Base)?);
-                *kind = Kind::Spilled;
+                *kind = SlabKind::Spilled;
             }
         }
         Ok(())
     }
 
     /// Plans the reading of a selection.
-    pub fn plan_get(&self, selection: &Selection) -> GetPlan {
+    pub fn plan_get(&self, selection: &IndexSelection) -> GetPlan {
         self.layout.get(selection)
     }
 
     /// Plans the writing of a selection.
-    pub fn plan_set(&self, selection: &Selection) -> SetPlan {
+    pub fn plan_set(&self, selection: &IndexSelection) -> SetPlan {
         self.layout.set(selection)
     }
 
@@ -248,7 +248,7 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
     ///
     /// # Errors
     /// A base slab that cannot be read.
-    pub fn get(&self, selection: &Selection) -> Result<Vec<T>, Error> {
+    pub fn get(&self, selection: &IndexSelection) -> Result<Vec<T>, Error> {
         let shape = selection.full_shape();
         let mut out = vec![self.fill; shape.iter().product()];
         self.get_into(selection, &shape, &mut out)?;
@@ -259,7 +259,7 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
     ///
     /// # Errors
     /// The array does not have these positions, or a base slab cannot be read.
-    pub fn get_into(&self, selection: &Selection, shape: &[usize], out: &mut [T]) -> Result<(), Error> {
+    pub fn get_into(&self, selection: &IndexSelection, shape: &[usize], out: &mut [T]) -> Result<(), Error> {
         check_places(selection, shape, out.len(), false)?;
         for Transfers { from, boxes, .. } in &self.plan_get(selection).transfers {
             for transfer in boxes {
@@ -274,7 +274,7 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
     ///
     /// # Errors
     /// A base slab cannot be read. The array is then unchanged.
-    pub fn set_scalar(&mut self, selection: &Selection, value: T) -> Result<(), Error> {
+    pub fn set_scalar(&mut self, selection: &IndexSelection, value: T) -> Result<(), Error> {
         let shape = vec![1; selection.full_shape().len()];
         self.set_places(selection, &shape, &[value])
     }
@@ -284,7 +284,7 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
     ///
     /// # Errors
     /// The shape of the values does not fit, or a base slab cannot be read. The array is then unchanged.
-    pub fn set(&mut self, selection: &Selection, shape: &[usize], values: &[T]) -> Result<(), Error> {
+    pub fn set(&mut self, selection: &IndexSelection, shape: &[usize], values: &[T]) -> Result<(), Error> {
         let wanted = selection.shape();
         let unfit = || Error::Invalid(format!("values of {shape:?} for a selection of {wanted:?}"));
         if values.len() != shape.iter().product::<usize>() {
@@ -309,12 +309,12 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
         self.set_places(selection, &full, values)
     }
 
-    /// Writes values from an array of `shape`, at the positions in the selection ([`Selection::runs`],
-    /// [`Selection::grid`], [`Selection::segments`]). An axis of one element is repeated.
+    /// Writes values from an array of `shape`, at the positions in the selection ([`IndexSelection::runs`],
+    /// [`IndexSelection::grid`], [`IndexSelection::segments`]). An axis of one element is repeated.
     ///
     /// # Errors
     /// The values do not have these positions, or a base slab cannot be read. The array is then unchanged.
-    pub fn set_places(&mut self, selection: &Selection, shape: &[usize], values: &[T]) -> Result<(), Error> {
+    pub fn set_places(&mut self, selection: &IndexSelection, shape: &[usize], values: &[T]) -> Result<(), Error> {
         check_places(selection, shape, values.len(), true)?;
         let plan = self.plan_set(selection);
         self.change(plan.changes, Some((shape, values)), None)
@@ -402,7 +402,7 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
         for n in changes.drop {
             self.slabs[n] = Slab::Dropped;
         }
-        self.layout.kinds.resize(self.slabs.len(), Kind::Staged);
+        self.layout.kinds.resize(self.slabs.len(), SlabKind::Staged);
         self.layout.slab_indices = changes.slab_indices;
         self.layout.slab_offsets = changes.slab_offsets;
         if let Some(shape) = shape {
@@ -437,7 +437,7 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
 
 /// Refuses an array of `shape` that lacks positions of a selection. If `broadcast`, an axis of one element is
 /// repeated.
-fn check_places(selection: &Selection, shape: &[usize], len: usize, broadcast: bool) -> Result<(), Error> {
+fn check_places(selection: &IndexSelection, shape: &[usize], len: usize, broadcast: bool) -> Result<(), Error> {
     let ends = selection.ends();
     let sized = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
     let fits = |(&end, &n): (&usize, &usize)| end <= n || broadcast && n == 1;

@@ -79,7 +79,7 @@ enum Points {
 
 /// A selection of an array of some shape.
 #[derive(Debug, Clone)]
-pub struct Selection {
+pub struct IndexSelection {
     axes: Vec<Points>,
     /// Axes of one index that the result does not have.
     dropped: Vec<bool>,
@@ -107,9 +107,9 @@ pub(crate) struct Part {
     pub(crate) runs: Vec<Run>,
 }
 
-impl Selection {
+impl IndexSelection {
     /// Selects by one index for each of the first axes, and all of the others. Several lists or masks select
-    /// their cross product, each along its own axis. For points see [`Selection::points`].
+    /// their cross product, each along its own axis. For points see [`IndexSelection::points`].
     ///
     /// # Errors
     /// An index outside the array; a step of 0; a mask of another length; more indices than axes.
@@ -123,7 +123,7 @@ impl Selection {
             axes.push(resolve(index, axis, len)?);
         }
         let dropped = (0..shape.len()).map(|axis| matches!(indices.get(axis), Some(Index::At(_)))).collect();
-        Ok(Selection { axes, dropped, segments: None })
+        Ok(IndexSelection { axes, dropped, segments: None })
     }
 
     /// Selects ascending, disjoint runs of an array of one axis. This is a hyperslab of an array that is
@@ -138,11 +138,11 @@ impl Selection {
         Self::grid(vec![runs], shape)
     }
 
-    /// Selects the cross product of runs along each axis, each as in [`Selection::runs`]. The values are an
+    /// Selects the cross product of runs along each axis, each as in [`IndexSelection::runs`]. The values are an
     /// array with the same number of axes, of which a selection may use a part.
     ///
     /// # Errors
-    /// As [`Selection::runs`]; another number of axes.
+    /// As [`IndexSelection::runs`]; another number of axes.
     pub fn grid(axes: Vec<Vec<FlatRun>>, shape: &[usize]) -> Result<Self, Error> {
         if axes.len() != shape.len() {
             return Err(Error::index(format!(
@@ -155,7 +155,7 @@ impl Selection {
             check_runs(runs, len)?;
         }
         let dropped = vec![false; axes.len()];
-        Ok(Selection { axes: axes.into_iter().map(Points::Runs).collect(), dropped, segments: None })
+        Ok(IndexSelection { axes: axes.into_iter().map(Points::Runs).collect(), dropped, segments: None })
     }
 
     /// Returns the position after the last value along each of the values' axes.
@@ -197,7 +197,7 @@ impl Selection {
         };
         match segments.iter().find(|s| !inside(s)) {
             Some(s) => Err(Error::index(format!("{s:?} is outside {shape:?}"))),
-            None => Ok(Selection { axes: Vec::new(), dropped: Vec::new(), segments: Some(segments) }),
+            None => Ok(IndexSelection { axes: Vec::new(), dropped: Vec::new(), segments: Some(segments) }),
         }
     }
 

@@ -9,13 +9,13 @@
 //! executes it:
 //!
 //! ```
-//! use nc3z_staged::{Index, Selection, StagedArray};
+//! use nc3z_staged::{Index, IndexSelection, StagedArray};
 //!
 //! // 8 x 8 in chunks of 2 x 2, one after another in a base slab.
 //! let base: Vec<i32> = (0..64).collect();
 //! let mut array = StagedArray::from_base([8, 8], [2, 2], base, -1)?;
 //! let box_ = [Index::Slice { start: Some(2), stop: Some(5), step: 1 }, Index::Slice { start: Some(3), stop: Some(6), step: 1 }];
-//! let selection = Selection::new(&box_, array.shape())?;
+//! let selection = IndexSelection::new(&box_, array.shape())?;
 //! let plan = array.plan_set(&selection);
 //! assert_eq!(plan.changes.append, [[6, 2], [2, 2]]);
 //! array.set_scalar(&selection, 42)?;
@@ -36,7 +36,7 @@ mod print;
 mod table;
 
 pub use array::{BaseSlab, StagedArray};
-pub use index::{FlatRun, Index, Segment, Selection};
+pub use index::{FlatRun, Index, Segment, IndexSelection};
 pub use map::TileMap;
 pub use plan::{
     Changes, CommitPlan, GetPlan, LoadPlan, Place, ResizePlan, SetPlan, StagedChunk, Touched, Transfer,

@@ -1,7 +1,7 @@
 //! Plans: the slices that are copied, with source and destination. They contain no data, only shapes and
 //! indices, and print as instructions.
 
-use crate::index::{Chunk, Run, Selection};
+use crate::index::{Chunk, Run, IndexSelection};
 use crate::table::{Table, indices};
 
 /// The source or destination of a transfer.
@@ -140,12 +140,12 @@ pub(crate) struct Layout {
     pub(crate) slab_indices: Table,
     pub(crate) slab_offsets: Table,
     /// The kind of each slab so far. The first is the full one.
-    pub(crate) kinds: Vec<Kind>,
+    pub(crate) kinds: Vec<SlabKind>,
 }
 
 /// The kind of a slab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SlabKind {
     Full,
     /// Read-only. It existed before anything was staged.
     Base,
@@ -181,7 +181,7 @@ impl Layout {
 
     /// Returns whether a slab can be written in place.
     fn is_staged(&self, slab: usize) -> bool {
-        self.kinds[slab] == Kind::Staged
+        self.kinds[slab] == SlabKind::Staged
     }
 
     /// Returns the lengths of a chunk inside the array.
@@ -198,7 +198,7 @@ impl Layout {
         place
     }
 
-    pub(crate) fn get(&self, selection: &Selection) -> GetPlan {
+    pub(crate) fn get(&self, selection: &IndexSelection) -> GetPlan {
         let mut gather = Gather::default();
         let mut touched = Vec::new();
         for chunk in selection.chunks(&self.shape, &self.chunk) {
@@ -219,7 +219,7 @@ impl Layout {
         GetPlan { shape: selection.full_shape(), touched, transfers: gather.sorted(|group| group.from) }
     }
 
-    pub(crate) fn set(&self, selection: &Selection) -> SetPlan {
+    pub(crate) fn set(&self, selection: &IndexSelection) -> SetPlan {
         let mut next = self.clone();
         let chunks = selection.chunks(&self.shape, &self.chunk);
         let is_fixed = |chunk: &&Chunk| !self.is_staged(self.slab_indices.get(&chunk.at));
@@ -327,7 +327,7 @@ impl Layout {
     pub(crate) fn load(&self) -> LoadPlan {
         let mut next = self.clone();
         let on_base =
-            |at: &Vec<usize>| matches!(self.kinds[self.slab_indices.get(at)], Kind::Base | Kind::Spilled);
+            |at: &Vec<usize>| matches!(self.kinds[self.slab_indices.get(at)], SlabKind::Base | SlabKind::Spilled);
         let chunks: Vec<Vec<usize>> = indices(self.slab_indices.shape()).filter(on_base).collect();
         let mut append = Vec::new();
         let transfers = next.stage(&chunks, &mut append, true);
@@ -339,9 +339,9 @@ impl Layout {
         for at in indices(self.slab_indices.shape()) {
             let (slab, offset) = (self.slab_indices.get(&at), self.slab_offsets.get(&at));
             match self.kinds[slab] {
-                Kind::Full => plan.full.push(at),
-                Kind::Base => plan.keep.push((at, slab, offset)),
-                Kind::Spilled | Kind::Staged => {
+                SlabKind::Full => plan.full.push(at),
+                SlabKind::Base => plan.keep.push((at, slab, offset)),
+                SlabKind::Spilled | SlabKind::Staged => {
                     let shape = self.extent(&at);
                     plan.store.push(StagedChunk { at, slab, offset, shape });
                 }
@@ -362,7 +362,7 @@ impl Layout {
             *first *= chunks.len();
         }
         append.push(shape);
-        self.kinds.push(Kind::Staged);
+        self.kinds.push(SlabKind::Staged);
         let mut gather = Gather::default();
         for (n, at) in chunks.iter().enumerate() {
             let (was, count) = (self.slab_indices.get(at), self.extent(at));
@@ -384,7 +384,7 @@ impl Layout {
     fn changes(self, before: &Layout, append: Vec<Vec<usize>>, transfers: Vec<Transfers>) -> Changes {
         // Only staged slabs are dropped: the others use no memory.
         let fresh = before.kinds.len();
-        let is_out = |n: &usize| self.kinds[*n] == Kind::Staged;
+        let is_out = |n: &usize| self.kinds[*n] == SlabKind::Staged;
         let (mut used, mut was_used) = (vec![false; self.kinds.len()], vec![false; self.kinds.len()]);
         self.slab_indices.cells().iter().for_each(|&n| used[n] = true);
         before.slab_indices.cells().iter().for_each(|&n| was_used[n] = true);
@@ -396,7 +396,7 @@ impl Layout {
 }
 
 /// Combines the runs of a chunk: each box has one run along each axis. Each segment is a box of its own.
-fn boxes(chunk: &Chunk, selection: &Selection) -> Vec<Vec<Run>> {
+fn boxes(chunk: &Chunk, selection: &IndexSelection) -> Vec<Vec<Run>> {
     if selection.is_segments() {
         return chunk.runs.clone();
     }
@@ -415,7 +415,7 @@ fn boxes(chunk: &Chunk, selection: &Selection) -> Vec<Vec<Run>> {
 #[expect(clippy::type_complexity, reason = "two sides of one box")]
 fn sides(
     runs: &[Run],
-    selection: &Selection,
+    selection: &IndexSelection,
 ) -> ((Vec<usize>, Vec<isize>), (Vec<usize>, Vec<isize>), Vec<usize>) {
     let inside = runs.iter().map(|run| run.inside).collect();
     let step = |run: &Run| isize::try_from(run.inside_step).expect("no longer than an axis");

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use nc3z_staged::{
-    BaseSlab, Error, FlatRun, Index, Place, Segment, Selection, StagedArray, Table, Transfers,
+    BaseSlab, Error, FlatRun, Index, Place, Segment, IndexSelection, StagedArray, Table, Transfers,
 };
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ fn transfers(groups: &[Transfers]) -> Vec<(Place, Place, usize)> {
 #[test]
 fn a_set_prints_as_in_the_example() {
     let array = StagedArray::from_base([8, 8], [2, 2], (0..64).collect::<Vec<i32>>(), 0).unwrap();
-    let selection = Selection::new(&[slice(2, 5), slice(3, 6)], array.shape()).unwrap();
+    let selection = IndexSelection::new(&[slice(2, 5), slice(3, 6)], array.shape()).unwrap();
     // The same text that `nc3z-writer/tests/edits.rs` expects of a real archive.
     let expected = include_str!("set.txt").trim_end();
     assert_eq!(array.plan_set(&selection).to_string(), expected);
@@ -31,7 +31,7 @@ fn whole_and_partial_chunks_are_told_apart() {
     use Place::{Slab, Value};
     let array = StagedArray::from_base([30, 50], [10, 10], vec![1_u8; 1500], 0).unwrap();
     let to_end = Index::Slice { start: Some(30), stop: None, step: 1 };
-    let selection = Selection::new(&[slice(5, 20), to_end], array.shape()).unwrap();
+    let selection = IndexSelection::new(&[slice(5, 20), to_end], array.shape()).unwrap();
     let plan = array.plan_set(&selection);
     assert_eq!(plan.changes.append, [[20, 10], [20, 10]]);
     assert_eq!(
@@ -58,7 +58,7 @@ fn growing_fills_the_edge_and_shrinking_touches_nothing() {
     assert!(plan.changes.append.is_empty() && plan.changes.transfers.is_empty());
     array.resize(&[11, 10]).unwrap();
     array.resize(&[13, 12]).unwrap();
-    let all = Selection::new(&[], array.shape()).unwrap();
+    let all = IndexSelection::new(&[], array.shape()).unwrap();
     let got = array.get(&all).unwrap();
     for (i, value) in got.into_iter().enumerate() {
         let (y, x) = (i / 12, i % 12);
@@ -74,7 +74,7 @@ fn growing_fills_the_edge_and_shrinking_touches_nothing() {
 #[test]
 fn a_commit_stores_what_is_staged_and_no_more() {
     let mut array = StagedArray::from_base([5], [2], vec![1, 2, 3, 4, 5], 0).unwrap();
-    array.set_scalar(&Selection::new(&[Index::At(-1)], &[5]).unwrap(), 9).unwrap();
+    array.set_scalar(&IndexSelection::new(&[Index::At(-1)], &[5]).unwrap(), 9).unwrap();
     array.resize(&[8]).unwrap();
     let plan = array.plan_commit();
     assert_eq!((plan.store.len(), plan.keep.len(), plan.full.len()), (1, 2, 1));
@@ -86,7 +86,7 @@ fn a_commit_stores_what_is_staged_and_no_more() {
 #[test]
 fn what_does_not_fit_is_refused() {
     let mut array = StagedArray::full([4, 3], [2, 2], 0).unwrap();
-    let all = Selection::new(&[], &[4, 3]).unwrap();
+    let all = IndexSelection::new(&[], &[4, 3]).unwrap();
     assert!(array.set(&all, &[4, 2], &[0; 8]).is_err());
     assert!(array.set(&all, &[4, 3], &[0; 8]).is_err());
     assert!(array.set(&all, &[2, 4, 3], &[0; 24]).is_err());
@@ -98,22 +98,22 @@ fn what_does_not_fit_is_refused() {
         vec![Index::Mask(vec![true])],
         vec![Index::List(vec![-5])],
     ] {
-        assert!(matches!(Selection::new(&bad, &[4, 3]), Err(Error::Invalid(_))), "{bad:?}");
+        assert!(matches!(IndexSelection::new(&bad, &[4, 3]), Err(Error::Invalid(_))), "{bad:?}");
     }
     let lists = [Index::List(vec![3, 1]), Index::List(vec![2, 0])];
-    let lists = Selection::new(&lists, &[4, 3]).unwrap();
+    let lists = IndexSelection::new(&lists, &[4, 3]).unwrap();
     array.set(&lists, &[2, 2], &[7, 8, 9, 10]).unwrap();
     assert_eq!(array.get(&all).unwrap(), [1, 1, 1, 10, 2, 9, 3, 3, 3, 8, 4, 7]);
     let run = |at, count| vec![FlatRun { at, step: 1, value: 0, value_step: 1, count }];
     for (rows, columns) in [(run(0, 5), run(0, 1)), (run(0, 1), run(3, 1)), (run(0, 0), run(0, 1))] {
-        assert!(Selection::grid(vec![rows, columns], &[4, 3]).is_err());
+        assert!(IndexSelection::grid(vec![rows, columns], &[4, 3]).is_err());
     }
-    assert!(Selection::grid(vec![run(0, 1)], &[4, 3]).is_err());
-    let grid = Selection::grid(vec![run(1, 2), run(0, 3)], &[4, 3]).unwrap();
+    assert!(IndexSelection::grid(vec![run(0, 1)], &[4, 3]).is_err());
+    let grid = IndexSelection::grid(vec![run(1, 2), run(0, 3)], &[4, 3]).unwrap();
     assert!(array.set_places(&grid, &[2, 2], &[0; 4]).is_err());
     assert!(array.get_into(&grid, &[1, 3], &mut [0; 3]).is_err());
     for (at, count) in [(vec![4, 0], 1), (vec![0, 2], 2), (vec![0, 0], 0), (vec![0], 1)] {
-        assert!(Selection::segments(vec![Segment { at, count, value: 0 }], &[4, 3]).is_err());
+        assert!(IndexSelection::segments(vec![Segment { at, count, value: 0 }], &[4, 3]).is_err());
     }
     assert!(array.resize(&[4]).is_err());
     assert!(StagedArray::full([4], [0], 0).is_err());
@@ -248,7 +248,7 @@ fn programs_of_versioned_hdf5_give_the_same_and_read_no_more() {
             read.lock().unwrap().clear();
             let selection = op.get("index").map(|index| {
                 let index: Vec<Index> = index.as_array().unwrap().iter().map(index_of).collect();
-                Selection::new(&index, array.shape()).unwrap()
+                IndexSelection::new(&index, array.shape()).unwrap()
             });
             let first = 1_000_000 * (i64::try_from(k).unwrap() + 1);
             let mut result = None;
@@ -275,7 +275,7 @@ fn programs_of_versioned_hdf5_give_the_same_and_read_no_more() {
                 copied.extend(theirs);
             }
             let cells =
-                result.unwrap_or_else(|| array.get(&Selection::new(&[], array.shape()).unwrap()).unwrap());
+                result.unwrap_or_else(|| array.get(&IndexSelection::new(&[], array.shape()).unwrap()).unwrap());
             let bytes: Vec<u8> = cells.iter().flat_map(|cell| cell.to_le_bytes()).collect();
             assert_eq!(u64::from(crc32fast::hash(&bytes)), op["crc"].as_u64().unwrap(), "{context}");
         }
@@ -474,7 +474,7 @@ proptest! {
             match op {
                 Op::Get(picks) => {
                     let (indices, all) = chosen(&picks, &plain.shape);
-                    let selection = Selection::new(&indices, array.shape()).unwrap();
+                    let selection = IndexSelection::new(&indices, array.shape()).unwrap();
                     let expected: Vec<i64> = positions(&plain, &all).into_iter().map(|p| plain.cells[p]).collect();
                     let kept: Vec<usize> = all.iter().filter(|(_, at)| !at).map(|(p, _)| p.len()).collect();
                     prop_assert_eq!(selection.shape(), kept);
@@ -482,7 +482,7 @@ proptest! {
                 }
                 Op::Set(picks, value) => {
                     let (indices, all) = chosen(&picks, &plain.shape);
-                    let selection = Selection::new(&indices, array.shape()).unwrap();
+                    let selection = IndexSelection::new(&indices, array.shape()).unwrap();
                     let positions = positions(&plain, &all);
                     let values: Vec<i64> = (value..).take(positions.len()).collect();
                     array.set(&selection, &selection.shape(), &values).unwrap();
@@ -491,7 +491,7 @@ proptest! {
                 Op::Broadcast(picks, value) => {
                     // One value for each index of the last axis that is kept.
                     let (indices, all) = chosen(&picks, &plain.shape);
-                    let selection = Selection::new(&indices, array.shape()).unwrap();
+                    let selection = IndexSelection::new(&indices, array.shape()).unwrap();
                     let positions = positions(&plain, &all);
                     let inner = selection.shape().last().copied().unwrap_or(1);
                     let values: Vec<i64> = (value..).take(inner).collect();
@@ -500,7 +500,7 @@ proptest! {
                 }
                 Op::Points(bits, value) => {
                     let mask: Vec<bool> = (0..plain.cells.len()).map(|n| bits >> (n % 61) & 1 == 1).collect();
-                    let selection = Selection::mask(&mask, array.shape()).unwrap();
+                    let selection = IndexSelection::mask(&mask, array.shape()).unwrap();
                     let expected: Vec<i64> = plain.cells.iter().zip(&mask).filter(|(_, m)| **m).map(|(c, _)| *c).collect();
                     prop_assert_eq!(array.get(&selection).unwrap(), expected);
                     array.set_scalar(&selection, value).unwrap();
@@ -531,7 +531,7 @@ proptest! {
                         (run.value, run.value_step) = if back { (values.len() - 1 - next, -1) } else { (next, 1) };
                         next += run.count;
                     }
-                    let made = Selection::runs(runs, array.shape());
+                    let made = IndexSelection::runs(runs, array.shape());
                     let fits = array.shape().len() == 1 && at <= plain.cells.len();
                     prop_assert_eq!(made.is_ok(), fits);
                     if let Ok(selection) = made {
@@ -551,7 +551,7 @@ proptest! {
                         segments.push(Segment { at: plain.at(first), count, value: places.len() });
                         places.extend(first..first + count);
                     }
-                    let selection = Selection::segments(segments, array.shape()).unwrap();
+                    let selection = IndexSelection::segments(segments, array.shape()).unwrap();
                     let expected: Vec<i64> = places.iter().map(|&p| plain.cells[p]).collect();
                     prop_assert_eq!(array.get(&selection).unwrap(), expected);
                     let values: Vec<i64> = (value..).take(places.len()).collect();
@@ -570,7 +570,7 @@ proptest! {
                         continue;
                     }
                     let shape: Vec<usize> = axes.iter().map(|run| run.count + 2).collect();
-                    let selection = Selection::grid(axes.iter().map(|run| vec![*run]).collect(), array.shape()).unwrap();
+                    let selection = IndexSelection::grid(axes.iter().map(|run| vec![*run]).collect(), array.shape()).unwrap();
                     let values: Vec<i64> = (value..).take(shape.iter().product()).collect();
                     array.set_places(&selection, &shape, &values).unwrap();
                     let from = Plain { shape: shape.clone(), cells: values.clone() };
@@ -591,7 +591,7 @@ proptest! {
                 Op::Fail(picks) => {
                     // A base that cannot be read: either it was not needed, or nothing has changed.
                     let (indices, all) = chosen(&picks, &plain.shape);
-                    let selection = Selection::new(&indices, array.shape()).unwrap();
+                    let selection = IndexSelection::new(&indices, array.shape()).unwrap();
                     *broken.lock().unwrap() = true;
                     let done = array.set_scalar(&selection, 7);
                     *broken.lock().unwrap() = false;
@@ -600,7 +600,7 @@ proptest! {
                     }
                 }
             }
-            let all = Selection::new(&[], array.shape()).unwrap();
+            let all = IndexSelection::new(&[], array.shape()).unwrap();
             prop_assert_eq!(array.get(&all).unwrap(), &plain.cells[..]);
             prop_assert_eq!(array.shape(), &plain.shape[..]);
         }

@@ -26,7 +26,7 @@ pub mod waiting;
 pub mod walk;
 
 pub use error::{Error, ErrorKind, Result};
-pub use other::{Kind, Other};
+pub use other::{FileKind, Other};
 pub use sha256::sha256_of_file;
 pub use summary::Summary;
 

@@ -1,7 +1,7 @@
 //! Creates the symbolic links of a tree in the tree that a command writes.
 
 use crate::error::Context as _;
-use crate::{Kind, Other, Result};
+use crate::{FileKind, Other, Result};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -72,7 +72,7 @@ fn stays_inside(name: &Path, target: &Path) -> bool {
 /// Describes a link by its target.
 pub fn words(other: &Other) -> String {
     match (other.kind, fs::read_link(&other.path)) {
-        (Kind::InsideLink, Ok(target)) => {
+        (FileKind::InsideLink, Ok(target)) => {
             format!("a link to `{}`, which is in the tree", nc3z_look::text::safe(&target.to_string_lossy()))
         }
         _ => other.kind.to_string(),

@@ -12,7 +12,7 @@ const PACKED: [&[u8]; 5] = [b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd
 /// The kind of a file that a command does not process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum FileKind {
     /// A classic netCDF file.
     Classic,
     /// An archive.
@@ -35,27 +35,27 @@ pub enum Kind {
     Unknown,
 }
 
-impl Kind {
+impl FileKind {
     /// Returns the kind of a regular file by its first bytes.
     pub fn of(path: &Path) -> Self {
         match first_bytes(path).as_deref() {
-            Ok([]) => Kind::Empty,
-            Ok([b'C', b'D', b'F', 1 | 2 | 5, ..]) => Kind::Classic,
-            Ok(bytes) if *bytes == MAGIC => Kind::Archive,
-            Ok([0x89, b'H', b'D', b'F', ..]) => Kind::Hdf5,
-            Ok(bytes) if PACKED.iter().any(|magic| bytes.starts_with(magic)) => Kind::Packed,
-            Ok(_) | Err(_) => Kind::Unknown,
+            Ok([]) => FileKind::Empty,
+            Ok([b'C', b'D', b'F', 1 | 2 | 5, ..]) => FileKind::Classic,
+            Ok(bytes) if *bytes == MAGIC => FileKind::Archive,
+            Ok([0x89, b'H', b'D', b'F', ..]) => FileKind::Hdf5,
+            Ok(bytes) if PACKED.iter().any(|magic| bytes.starts_with(magic)) => FileKind::Packed,
+            Ok(_) | Err(_) => FileKind::Unknown,
         }
     }
 
     /// Returns the plural name of the kind.
     fn plural(self) -> String {
         match self {
-            Kind::Classic | Kind::Hdf5 => self.to_string(),
-            Kind::Temporary => "temporary files of other runs".to_owned(),
-            Kind::Link => "links out of the tree".to_owned(),
-            Kind::InsideLink => "links inside the tree".to_owned(),
-            Kind::Archive | Kind::Packed | Kind::Empty | Kind::Special(_) | Kind::Unknown => {
+            FileKind::Classic | FileKind::Hdf5 => self.to_string(),
+            FileKind::Temporary => "temporary files of other runs".to_owned(),
+            FileKind::Link => "links out of the tree".to_owned(),
+            FileKind::InsideLink => "links inside the tree".to_owned(),
+            FileKind::Archive | FileKind::Packed | FileKind::Empty | FileKind::Special(_) | FileKind::Unknown => {
                 format!("{self}s")
             }
         }
@@ -63,23 +63,23 @@ impl Kind {
 
     /// Returns true for files with content of their own, which a copy of the tree would contain.
     pub fn is_content(self) -> bool {
-        !matches!(self, Kind::Special(_) | Kind::Temporary | Kind::Link | Kind::InsideLink)
+        !matches!(self, FileKind::Special(_) | FileKind::Temporary | FileKind::Link | FileKind::InsideLink)
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for FileKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Kind::Classic => "classic netCDF",
-            Kind::Archive => "nc3z archive",
-            Kind::Hdf5 => "netCDF-4 or HDF5",
-            Kind::Packed => "compressed file",
-            Kind::Empty => "empty file",
-            Kind::Special(name) => name.trim_start_matches("a ").trim_start_matches("no "),
-            Kind::Temporary => "temporary file of another run",
-            Kind::Link => "link out of the tree",
-            Kind::InsideLink => "link inside the tree",
-            Kind::Unknown => "other file",
+            FileKind::Classic => "classic netCDF",
+            FileKind::Archive => "nc3z archive",
+            FileKind::Hdf5 => "netCDF-4 or HDF5",
+            FileKind::Packed => "compressed file",
+            FileKind::Empty => "empty file",
+            FileKind::Special(name) => name.trim_start_matches("a ").trim_start_matches("no "),
+            FileKind::Temporary => "temporary file of another run",
+            FileKind::Link => "link out of the tree",
+            FileKind::InsideLink => "link inside the tree",
+            FileKind::Unknown => "other file",
         })
     }
 }
@@ -92,12 +92,12 @@ pub struct Other {
     /// Its name in the tree.
     pub name: PathBuf,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: FileKind,
 }
 
 impl Other {
     /// Counts the files of each kind.
-    pub fn count(others: &[Other]) -> BTreeMap<Kind, u64> {
+    pub fn count(others: &[Other]) -> BTreeMap<FileKind, u64> {
         let mut kinds = BTreeMap::new();
         others.iter().for_each(|o| *kinds.entry(o.kind).or_default() += 1);
         kinds
@@ -114,9 +114,9 @@ impl Other {
     }
 }
 
-pub(crate) fn words_of(kinds: &BTreeMap<Kind, u64>) -> Option<String> {
+pub(crate) fn words_of(kinds: &BTreeMap<FileKind, u64>) -> Option<String> {
     let all: u64 = kinds.values().sum();
-    let name = |kind: &Kind, n: u64| if n == 1 { kind.to_string() } else { kind.plural() };
+    let name = |kind: &FileKind, n: u64| if n == 1 { kind.to_string() } else { kind.plural() };
     let each = kinds.iter().map(|(kind, n)| format!("{n} {}", name(kind, *n))).collect::<Vec<_>>();
     (all > 0).then(|| format!("{all} passed over ({})", each.join(", ")))
 }

@@ -1,7 +1,7 @@
 //! The result of a run through a tree: how many files became what, and what was skipped.
 
 use crate::other::words_of;
-use crate::{Kind, Other};
+use crate::{FileKind, Other};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Instant;
@@ -28,7 +28,7 @@ pub struct Summary {
     linked: u64,
     before: u64,
     after: u64,
-    others: BTreeMap<Kind, u64>,
+    others: BTreeMap<FileKind, u64>,
 }
 
 impl Summary {
@@ -73,7 +73,7 @@ impl Summary {
     }
 
     fn forget_link(&mut self) {
-        if let Some(n) = self.others.get_mut(&Kind::InsideLink) {
+        if let Some(n) = self.others.get_mut(&FileKind::InsideLink) {
             *n = n.saturating_sub(1);
         }
         self.others.retain(|_, n| *n > 0);
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn summary_names_what_there_was_and_nothing_else() {
         let other = |kind| Other { path: PathBuf::new(), name: PathBuf::new(), kind };
-        let others = [Kind::Hdf5, Kind::Special("a named pipe"), Kind::Hdf5].map(other);
+        let others = [FileKind::Hdf5, FileKind::Special("a named pipe"), FileKind::Hdf5].map(other);
         let mut summary = Summary::new("archived", &others);
         summary.add(2048, 1024);
         summary.failed = 1;

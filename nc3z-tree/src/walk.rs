@@ -1,6 +1,6 @@
 //! Assigns outputs to inputs: names as in gzip and zstd, trees with their structure.
 
-use crate::{Error, Kind, Other, Result};
+use crate::{Error, FileKind, Other, Result};
 use nc3z_reader::platform::path_of;
 use nc3z_reader::source::special_name;
 use nc3z_writer::is_temporary_name;
@@ -223,11 +223,11 @@ fn walk(root: &Path, output: Option<&Path>, naming: &Naming<'_>, jobs: &mut Foun
             match link(entry.path(), resolved.as_deref().ok(), naming, &mut jobs.notices) {
                 Link::Taken => {}
                 Link::Found => {
-                    jobs.others.push(other(Kind::InsideLink));
+                    jobs.others.push(other(FileKind::InsideLink));
                     continue;
                 }
                 Link::Outside => {
-                    jobs.others.push(other(Kind::Link));
+                    jobs.others.push(other(FileKind::Link));
                     continue;
                 }
             }
@@ -236,17 +236,17 @@ fn walk(root: &Path, output: Option<&Path>, naming: &Naming<'_>, jobs: &mut Foun
             continue;
         }
         if is_temporary_name(entry.file_name()) {
-            jobs.others.push(other(Kind::Temporary));
+            jobs.others.push(other(FileKind::Temporary));
             continue;
         }
         // Checked before anything opens it: opening a named pipe would wait for a writer.
         if let Some(what) = entry.metadata().ok().and_then(|meta| special_name(meta.file_type())) {
             jobs.notices.push(Notice { path: entry.path().to_owned(), what: Skipped::Special(what) });
-            jobs.others.push(other(Kind::Special(what)));
+            jobs.others.push(other(FileKind::Special(what)));
             continue;
         }
         if !(naming.wanted)(entry.path()) {
-            jobs.others.push(other(Kind::of(entry.path())));
+            jobs.others.push(other(FileKind::of(entry.path())));
             continue;
         }
         let base = output.map_or_else(|| root.join(inside), |o| o.join(inside));

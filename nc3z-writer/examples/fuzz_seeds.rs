@@ -21,7 +21,7 @@ use nc3z_format::NcType;
 use nc3z_format::archive::short::{SHORT_PREFIX_LEN, is_short};
 use nc3z_format::archive::unpack;
 use nc3z_format::classic::{NumRecs, Version};
-use nc3z_format::codec::{ChainSpec, Lzma, Registry, Scratch, StageSpec, TileCoder, TileShape, encode_tile};
+use nc3z_format::codec::{ChainSpec, Lzma, Registry, CodecScratch, StageSpec, TileCoder, TileShape, encode_tile};
 use nc3z_format::num::{Coder, DeltaAxes, EncodePlan};
 use nc3z_format::tile::Geometry;
 use nc3z_writer::edit::Edit;
@@ -162,7 +162,7 @@ fn edited(path: &Path, options: &WriterOptions) -> Result<Option<Vec<u8>>> {
 
 fn blocks(root: &Path) -> Result {
     let bound = |stages| Registry::default().bind(ChainSpec(stages));
-    let mut scratch = Scratch::default();
+    let mut scratch = CodecScratch::default();
     let mut number = 0;
     for (ty_code, ty) in (0u8..).zip(NcType::ALL) {
         let shape = TileShape { ty, geometry: Geometry { row: Some(8), plane: Some(32), volume: Some(96) } };

@@ -6,7 +6,7 @@ use crate::plan::{ArrayPlan, Stored, TileChain};
 use crate::tiles::RawTile;
 use nc3z_format::archive::{ArrayId, Role};
 use nc3z_format::arrays::ArrayInfo;
-use nc3z_format::codec::{ReferenceTile, Scratch, TileShape, encode_tile as encode_payload};
+use nc3z_format::codec::{ReferenceTile, CodecScratch, TileShape, encode_tile as encode_payload};
 use nc3z_reader::ClassicFile;
 
 /// A tile that refers to another shares a container if its payload has at most this many bytes.
@@ -95,7 +95,7 @@ pub(crate) fn encode_tile(
     info: &ArrayInfo,
     plan: &ArrayPlan,
     other: Option<ReferenceTile<'_>>,
-    scratch: &mut Scratch,
+    scratch: &mut CodecScratch,
 ) -> Result<EncodedTile> {
     let MadeTile { mut encoded, way } = make_tile(raw, info, plan, other, scratch)?;
     way.number(plan, &mut encoded.form);
@@ -108,7 +108,7 @@ pub(crate) fn make_tile(
     info: &ArrayInfo,
     plan: &ArrayPlan,
     other: Option<ReferenceTile<'_>>,
-    scratch: &mut Scratch,
+    scratch: &mut CodecScratch,
 ) -> Result<MadeTile> {
     let RawTile { array, tile, bytes } = raw;
     let (array, tile, size) = (*array, *tile, info.ty.size());
@@ -187,7 +187,7 @@ fn smallest(
     bytes: &[u8],
     shape: &TileShape,
     other: Option<ReferenceTile<'_>>,
-    scratch: &mut Scratch,
+    scratch: &mut CodecScratch,
 ) -> Result<(Option<usize>, Vec<u8>)> {
     let mut best: Option<(usize, Vec<u8>)> = None;
     for (at, way) in ways.iter().enumerate() {

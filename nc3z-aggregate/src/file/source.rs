@@ -10,7 +10,7 @@ use nc3z_format::Error as FormatError;
 use nc3z_format::classic::{Arrangement, DimId, Header, Layout, NumRecs, VarId, Version, arrange};
 use nc3z_format::plan::TilePlan;
 use nc3z_format::select::Hyperslab;
-use nc3z_format::tile::{Edge, Extent, TileLayout, Tiling};
+use nc3z_format::tile::{Edge, TileExtent, TileLayout, Tiling};
 use nc3z_reader::{ArraySource, Dataset};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -218,12 +218,12 @@ impl ArraySource for Aggregation {
             Slot::Master(m) => (&m.array, &m.tiling),
         };
         let slab = match tiling.extent(tile)? {
-            Extent::Chunk { start, shape } => {
+            TileExtent::Chunk { start, shape } => {
                 let rank = start.len();
                 Hyperslab::new(start, shape, vec![1; rank])?
             }
             // A scalar, or an array without elements.
-            Extent::Linear { .. } => Hyperslab::all(tiling.shape()),
+            TileExtent::Linear { .. } => Hyperslab::all(tiling.shape()),
         };
         Ok(array.read(&self.fragments, &slab, out)?)
     }

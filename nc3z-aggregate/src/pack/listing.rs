@@ -106,7 +106,7 @@ impl Last {
 
 /// Parses a list. The error describes the defect.
 pub(super) fn decode(bytes: &[u8]) -> Result<Listing, String> {
-    let mut c = Cursor(bytes);
+    let mut c = ListingCursor(bytes);
     match c.take(1, "the version")?[0] {
         VERSION => {}
         other => return Err(format!("its version is {other}; this build knows {VERSION}")),
@@ -164,9 +164,9 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Listing, String> {
 }
 
 /// The bytes that are left.
-struct Cursor<'b>(&'b [u8]);
+struct ListingCursor<'b>(&'b [u8]);
 
-impl<'b> Cursor<'b> {
+impl<'b> ListingCursor<'b> {
     fn take(&mut self, len: usize, what: &str) -> Result<&'b [u8], String> {
         let (taken, rest) = self.0.split_at_checked(len).ok_or_else(|| format!("it ends in {what}"))?;
         self.0 = rest;

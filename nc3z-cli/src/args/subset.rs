@@ -33,7 +33,7 @@ pub(crate) struct SubsetArgs {
     pub(crate) output: PathBuf,
     /// Classic format [default: that of the original, or the next that is large enough].
     #[arg(long)]
-    pub(crate) kind: Option<Kind>,
+    pub(crate) kind: Option<ClassicFormat>,
     /// Leave the `history` attribute unchanged.
     #[arg(long)]
     pub(crate) no_history: bool,
@@ -51,7 +51,7 @@ pub(crate) struct SubsetArgs {
 
 /// The classic formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Kind {
+pub(crate) enum ClassicFormat {
     /// The original: offsets of 31 bits.
     Cdf1,
     /// Offsets of 64 bits.
@@ -60,12 +60,12 @@ pub(crate) enum Kind {
     Cdf5,
 }
 
-impl From<Kind> for Version {
-    fn from(kind: Kind) -> Self {
+impl From<ClassicFormat> for Version {
+    fn from(kind: ClassicFormat) -> Self {
         match kind {
-            Kind::Cdf1 => Version::Cdf1,
-            Kind::Cdf2 => Version::Cdf2,
-            Kind::Cdf5 => Version::Cdf5,
+            ClassicFormat::Cdf1 => Version::Cdf1,
+            ClassicFormat::Cdf2 => Version::Cdf2,
+            ClassicFormat::Cdf5 => Version::Cdf5,
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::output::text;
 use anyhow::{Context, Result, bail};
 use nc3z_format::NcType;
-use nc3z_look::plot::{Error, Kind, Note, Options, draw};
+use nc3z_look::plot::{Error, PictureFormat, Note, Options, draw};
 use nc3z_writer::AtomicFile;
 use std::io::Write;
 use std::path::Path;
@@ -15,8 +15,8 @@ use std::path::Path;
 pub(crate) fn run(args: &PlotArgs) -> Result<Exit> {
     let kind = match args.output.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref()
     {
-        Some("png") => Kind::Png,
-        Some("svg") => Kind::Svg,
+        Some("png") => PictureFormat::Png,
+        Some("svg") => PictureFormat::Svg,
         _ => bail!("`{}` ends neither in .png nor in .svg, and so names no picture", args.output.display()),
     };
     let (dataset, variable, selection) = select(&args.file, &args.variable, &args.selection, &args.open)?;

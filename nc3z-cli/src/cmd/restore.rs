@@ -3,7 +3,7 @@
 use super::named::Named;
 use super::place::words;
 use super::targets::{self, Job, Naming};
-use super::tree::{self, Kind, Other, Summary};
+use super::tree::{self, FileKind, Other, Summary};
 use super::{member, stdin, unbundle, url};
 use crate::args::RestoreArgs;
 use crate::exit::{Exit, of_error};
@@ -92,7 +92,7 @@ fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
     })?;
     // A link to a file that is not an archive has no counterpart.
     let is_made = |other: &&Other| {
-        let is_link = other.kind == Kind::InsideLink;
+        let is_link = other.kind == FileKind::InsideLink;
         is_link && (other.path.is_dir() || targets::restored_name(&other.path).is_ok())
     };
     for other in found.others.iter().filter(is_made) {

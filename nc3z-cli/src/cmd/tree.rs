@@ -8,7 +8,7 @@ use anyhow::Result;
 use nc3z_tree::links::{self, Made};
 use std::path::{Path, PathBuf};
 
-pub(crate) use nc3z_tree::{Kind, Other, Summary};
+pub(crate) use nc3z_tree::{FileKind, Other, Summary};
 
 /// Lists the skipped files, if requested. Returns a failure if they count as one.
 pub(crate) fn judge(others: &[Other], arg: Option<OthersArg>) -> Exit {
@@ -19,7 +19,7 @@ pub(crate) fn judge(others: &[Other], arg: Option<OthersArg>) -> Exit {
         note!("{}: passed over, {}", crate::cmd::shown(&other.path), links::words(other));
     }
     // A link inside the tree loses no data.
-    let is_lost = others.iter().any(|other| other.kind != Kind::InsideLink);
+    let is_lost = others.iter().any(|other| other.kind != FileKind::InsideLink);
     if arg == Some(OthersArg::Fail) && is_lost { Exit::Failed } else { Exit::Done }
 }
 

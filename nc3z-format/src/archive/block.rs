@@ -3,7 +3,7 @@
 use super::constants::{BLOCK_HEADER_LEN, BLOCK_MARKER, MAX_DECODED_LEN, MAX_STORED_LEN};
 use super::ids::ArrayId;
 use super::salt::Salt;
-use crate::bytes::Cursor;
+use crate::bytes::ByteCursor;
 use crate::error::{Error, Result};
 
 /// The kinds of blocks.
@@ -96,7 +96,7 @@ impl BlockHeader {
     /// # Errors
     /// Damage, another archive's block, or a block in the wrong place.
     pub fn decode(bytes: &[u8; BLOCK_HEADER_LEN], salt: &Salt, offset: u64) -> Result<(Self, u32)> {
-        let mut c = Cursor::new(SECTION, offset, bytes);
+        let mut c = ByteCursor::new(SECTION, offset, bytes);
         let marker = c.split("marker", 4)?;
         if marker != BLOCK_MARKER {
             return Err(Error::corrupt(SECTION, offset, "marker", "b1 4e 43 62", format!("{marker:02x?}")));

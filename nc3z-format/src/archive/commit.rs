@@ -4,7 +4,7 @@ use super::BlockKind;
 use super::block::BlockHeader;
 use super::ids::ArrayId;
 use super::salt::Salt;
-use crate::bytes::{Cursor, put_varint};
+use crate::bytes::{ByteCursor, put_varint};
 use crate::error::{Error, Result};
 use std::ops::Range;
 
@@ -91,7 +91,7 @@ impl Commit {
         if header.tile != u64::from(header.generation) {
             return Err(wrong("tile", header.generation.to_string(), header.tile));
         }
-        let mut c = Cursor::new(SECTION, offset, payload);
+        let mut c = ByteCursor::new(SECTION, offset, payload);
         let sha256 = c.array("SHA-256")?;
         let (blocks_begin, blocks) = (c.varint("begin of blocks")?, c.varint("number of blocks")?);
         let mut number = |what| {

@@ -2,7 +2,7 @@
 //! finds them.
 
 use super::ids::ArrayId;
-use crate::bytes::{Cursor, put_varint};
+use crate::bytes::{ByteCursor, put_varint};
 use crate::error::{Error, Result};
 
 /// A run of constant tiles.
@@ -73,7 +73,7 @@ impl ConstantsBuilder {
 /// Damage.
 pub fn parse_constants(decoded: &[u8]) -> Result<Vec<ConstantRow>> {
     const SECTION: &str = "constants list";
-    let mut c = Cursor::new(SECTION, 0, decoded);
+    let mut c = ByteCursor::new(SECTION, 0, decoded);
     let mut rows = Vec::new();
     while c.left() > 0 {
         let at = c.offset();

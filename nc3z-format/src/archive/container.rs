@@ -1,7 +1,7 @@
 //! Packed containers: small tiles that share a block.
 
 use super::ids::ArrayId;
-use crate::bytes::{Cursor, put_varint};
+use crate::bytes::{ByteCursor, put_varint};
 use crate::error::{Error, Result};
 
 const SECTION: &str = "packed container";
@@ -79,9 +79,9 @@ pub struct Member {
 /// # Errors
 /// Damage: members that leave the container or do not fill it.
 pub fn parse_directory(decoded: &[u8]) -> Result<Vec<Member>> {
-    let mut c = Cursor::new(SECTION, 0, decoded);
+    let mut c = ByteCursor::new(SECTION, 0, decoded);
     let len = c.u32("directory length")? as usize;
-    let mut directory = Cursor::new(SECTION, 4, c.split("directory", len)?);
+    let mut directory = ByteCursor::new(SECTION, 4, c.split("directory", len)?);
     let count = directory.varint_up_to("number of members", len / 4)?;
     let mut members = Vec::with_capacity(count);
     let total = c.left();

@@ -1,6 +1,6 @@
 //! The head copy: the data needed to interpret the blocks if everything else is lost.
 
-use crate::bytes::{Cursor, put_varint};
+use crate::bytes::{ByteCursor, put_varint};
 use crate::codec::{ChainSpec, chains_from_json, chains_to_json};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -53,12 +53,12 @@ pub(super) fn put_layouts(out: &mut Vec<u8>, variables: &[TileLayoutSpec], paddi
 /// Reads the tile layouts of a head. `ranks` has one number for each variable, `paddings` is the number of
 /// padding pseudo-variables.
 pub(super) fn read_layouts(
-    c: &mut Cursor<'_>,
+    c: &mut ByteCursor<'_>,
     section: &str,
     ranks: &[usize],
     paddings: usize,
 ) -> Result<Layouts> {
-    let positive = |c: &mut Cursor<'_>, what| {
+    let positive = |c: &mut ByteCursor<'_>, what| {
         let at = c.offset();
         match c.varint(what)? {
             0 => Err(Error::corrupt(section, at, what, "at least 1", 0)),
@@ -151,7 +151,7 @@ impl HeadParts {
     /// # Errors
     /// Damage, limits, a chain 0 other than `[]`.
     pub fn split(decoded: &[u8], limits: &Limits) -> Result<Self> {
-        let mut c = Cursor::new(SECTION, 0, decoded);
+        let mut c = ByteCursor::new(SECTION, 0, decoded);
         let len = c.varint_up_to("header length", decoded.len())?;
         if len as u64 > limits.header_len {
             return Err(Error::limit(SECTION, 0, "header length", limits.header_len, len as u64));
@@ -187,7 +187,7 @@ impl HeadParts {
     /// # Errors
     /// Damage.
     pub fn layouts(self, ranks: &[usize], paddings: usize) -> Result<Head> {
-        let mut c = Cursor::new(SECTION, self.rest_at, &self.rest);
+        let mut c = ByteCursor::new(SECTION, self.rest_at, &self.rest);
         let Layouts { variables: layouts, paddings: padding_tile_lens, gap: gap_tile_len } =
             read_layouts(&mut c, SECTION, ranks, paddings)?;
         c.finish()?;

@@ -6,8 +6,8 @@
 
 use super::section_codec;
 use crate::NcType;
-use crate::bytes::{Cursor, reserve};
-use crate::codec::{ChainSpec, Dependencies, Registry, Scratch, StageSpec, TileShape};
+use crate::bytes::{ByteCursor, reserve};
+use crate::codec::{ChainSpec, Dependencies, Registry, CodecScratch, StageSpec, TileShape};
 use crate::error::{Error, Result};
 use crate::tile::Geometry;
 
@@ -20,7 +20,7 @@ const MOST: usize = 1 << 24;
 const MOST_RUNS: usize = 1 << 20;
 
 /// Numbers of one type.
-struct Kind {
+struct NumbersOfType {
     ty: NcType,
     stored_len: usize,
     /// The decoded numbers, in the order of their runs.
@@ -29,9 +29,9 @@ struct Kind {
     placed: usize,
 }
 
-impl Kind {
+impl NumbersOfType {
     const fn new(ty: NcType, stored_len: usize) -> Self {
-        Kind { ty, stored_len, values: Vec::new(), placed: 0 }
+        NumbersOfType { ty, stored_len, values: Vec::new(), placed: 0 }
     }
 }
 
@@ -56,10 +56,10 @@ pub(super) fn unpack(stored: &[u8], limit: u64) -> Result<Vec<u8>> {
 }
 
 fn join(stored: &[u8], limit: u64) -> Result<Vec<u8>> {
-    let mut c = Cursor::new(SECTION, MAGIC.len() as u64, stored);
+    let mut c = ByteCursor::new(SECTION, MAGIC.len() as u64, stored);
     let len = c.varint_up_to("length of the frame", stored.len())?;
     let text = section_codec::unpack(c.split("frame", len)?, limit)?;
-    let mut t = Cursor::new(SECTION, 0, &text);
+    let mut t = ByteCursor::new(SECTION, 0, &text);
     let mut kinds = read_kinds(&mut t, stored.len())?;
     let runs = read_runs(&mut t, kinds.len())?;
     let rest = t.rest();
@@ -83,10 +83,10 @@ fn join(stored: &[u8], limit: u64) -> Result<Vec<u8>> {
     c.finish()?;
     let mut out = Vec::new();
     reserve(&mut out, SECTION, "decoded length in memory", rest.len() + numbers)?;
-    let mut rest = Cursor::new(SECTION, 0, rest);
+    let mut rest = ByteCursor::new(SECTION, 0, rest);
     for Run { skip, kind, elements } in runs {
         out.extend(rest.split("bytes before numbers", skip)?);
-        let Kind { ty, values, placed, .. } = &mut kinds[kind];
+        let NumbersOfType { ty, values, placed, .. } = &mut kinds[kind];
         let from = std::mem::replace(placed, *placed + elements * ty.size());
         out.extend(&values[from..*placed]);
     }
@@ -94,8 +94,8 @@ fn join(stored: &[u8], limit: u64) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-fn read_kinds(t: &mut Cursor<'_>, most: usize) -> Result<Vec<Kind>> {
-    let mut kinds: Vec<Kind> = Vec::new();
+fn read_kinds(t: &mut ByteCursor<'_>, most: usize) -> Result<Vec<NumbersOfType>> {
+    let mut kinds: Vec<NumbersOfType> = Vec::new();
     for _ in 0..t.varint_up_to("types of numbers", NcType::ALL.len())? {
         let at = t.offset();
         let ty = NcType::from_code(t.u8("type of numbers")?.into()).map_err(|e| e.within(SECTION, at))?;
@@ -103,13 +103,13 @@ fn read_kinds(t: &mut Cursor<'_>, most: usize) -> Result<Vec<Kind>> {
             return Err(Error::corrupt(SECTION, at, "types of numbers", "ascending ones", ty.code()));
         }
         let stored_len = t.varint_up_to("length of numbers", most)?;
-        kinds.push(Kind::new(ty, stored_len));
+        kinds.push(NumbersOfType::new(ty, stored_len));
     }
     Ok(kinds)
 }
 
 /// Reads the runs, which are stored as three columns.
-fn read_runs(t: &mut Cursor<'_>, kinds: usize) -> Result<Vec<Run>> {
+fn read_runs(t: &mut ByteCursor<'_>, kinds: usize) -> Result<Vec<Run>> {
     // A run takes at least three bytes.
     let most = (t.left() / 3).min(if kinds == 0 { 0 } else { MOST_RUNS });
     let count = t.varint_up_to("runs of numbers", most)?;
@@ -131,7 +131,7 @@ fn decode(payload: &[u8], ty: NcType, len: usize) -> Result<Vec<u8>> {
     let mut out = vec![0; len];
     let chain = Registry::default().bind(ChainSpec(vec![StageSpec::num(None)]));
     let given = Dependencies::default();
-    chain.decode_tile(payload, &shape(ty, len), &given, &mut Scratch::default(), &mut out)?;
+    chain.decode_tile(payload, &shape(ty, len), &given, &mut CodecScratch::default(), &mut out)?;
     Ok(out)
 }
 
@@ -150,15 +150,15 @@ pub(super) use encode::pack;
 
 #[cfg(feature = "encode")]
 mod encode {
-    use super::{Kind, MAGIC, MOST, MOST_RUNS, Run, shape};
+    use super::{NumbersOfType, MAGIC, MOST, MOST_RUNS, Run, shape};
     use crate::NcType;
     use crate::archive::section_codec;
     use crate::bytes::put_varint;
     use crate::classic::{Attribute, Header, Version, parse};
-    use crate::codec::{Scratch, TileCoder, encode_tile, encode_zstd_frame, words_of};
+    use crate::codec::{CodecScratch, TileCoder, encode_tile, encode_zstd_frame, words_of};
     use crate::error::Result;
     use crate::limits::Limits;
-    use crate::num::{self, Effort, Extent, Word};
+    use crate::num::{self, Effort, TileExtent, Word};
 
     /// Lists with fewer numbers are not separated.
     const RUN: usize = 16;
@@ -218,7 +218,7 @@ mod encode {
 
     /// The attributes that are long lists of numbers, in the order of the header. The header begins `at`
     /// bytes after the beginning.
-    fn find(header: &[u8], at: usize) -> (Vec<Run>, Vec<Kind>) {
+    fn find(header: &[u8], at: usize) -> (Vec<Run>, Vec<NumbersOfType>) {
         let Ok(parsed) = parse(header, header.len() as u64, &Limits::default()) else {
             return (Vec::new(), Vec::new());
         };
@@ -235,7 +235,7 @@ mod encode {
         let mut types: Vec<NcType> = long.iter().map(|(_, a)| a.ty).collect();
         types.sort_unstable();
         types.dedup();
-        let mut kinds: Vec<Kind> = types.iter().map(|&ty| Kind::new(ty, 0)).collect();
+        let mut kinds: Vec<NumbersOfType> = types.iter().map(|&ty| NumbersOfType::new(ty, 0)).collect();
         let (mut runs, mut end, mut numbers) = (Vec::new(), 0, 0);
         for (from, attribute) in long {
             numbers += attribute.values.len();
@@ -289,7 +289,7 @@ mod encode {
         bytes.len().next_multiple_of(WORD)
     }
 
-    fn encode<W: Word>(kind: &Kind, out: &mut Vec<u8>) -> Result<()> {
+    fn encode<W: Word>(kind: &NumbersOfType, out: &mut Vec<u8>) -> Result<()> {
         let words: Vec<W> = words_of(&kind.values);
         let samples: Vec<&[W]> = if words.len() <= 3 * SAMPLE {
             vec![&words]
@@ -298,15 +298,15 @@ mod encode {
             [0, last / 2, last].map(|from| &words[from..][..SAMPLE]).to_vec()
         };
         let shape = shape(kind.ty, kind.values.len());
-        let extent = Extent { elements: words.len() as u64, whole_len: 0, dictionary: false };
+        let extent = TileExtent { elements: words.len() as u64, whole_len: 0, dictionary: false };
         let found =
             num::choose_with(&samples, kind.ty.into(), &shape.geometry, Effort::Default, &[], extent, None)?;
         let plan = found.plans.into_iter().next().unwrap_or_default();
-        encode_tile(TileCoder::Num(&plan), &kind.values, &shape, &mut Scratch::default(), out)
+        encode_tile(TileCoder::Num(&plan), &kind.values, &shape, &mut CodecScratch::default(), out)
     }
 
     /// The content of the frame: kinds, runs in three columns, the remaining bytes.
-    fn text(decoded: &[u8], runs: &[Run], kinds: &[Kind]) -> Vec<u8> {
+    fn text(decoded: &[u8], runs: &[Run], kinds: &[NumbersOfType]) -> Vec<u8> {
         let mut out = Vec::with_capacity(decoded.len());
         put_varint(&mut out, kinds.len() as u64);
         for kind in kinds {

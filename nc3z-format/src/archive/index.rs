@@ -5,7 +5,7 @@ use super::constants::{
 };
 use super::ids::ArrayId;
 use super::salt::Salt;
-use crate::bytes::Cursor;
+use crate::bytes::ByteCursor;
 use crate::error::{Error, Result};
 
 /// The place of one tile.
@@ -75,7 +75,7 @@ impl IndexEntry {
     /// # Errors
     /// Damage, an unknown kind, an invalid offset or length.
     pub fn decode(bytes: &[u8; ENTRY_LEN], at: u64) -> Result<Self> {
-        let mut c = Cursor::new("index entry", at, bytes);
+        let mut c = ByteCursor::new("index entry", at, bytes);
         let kind = c.u8("kind")?;
         c.reserved(1)?;
         let (chain, len) = (c.u16("chain")?, c.u32("length")?);
@@ -140,7 +140,7 @@ impl<'a> Page<'a> {
     /// # Errors
     /// Damage, or a page in the wrong place.
     pub fn check(bytes: &[u8], salt: &Salt, offset: u64) -> Result<()> {
-        let mut c = Cursor::new("index page", offset, bytes);
+        let mut c = ByteCursor::new("index page", offset, bytes);
         let found = c.u32("CRC")?;
         let rest = c.split("content", PAGE_LEN - 4)?;
         c.finish()?;
@@ -165,7 +165,7 @@ impl<'a> Page<'a> {
         let bytes: &[u8; PAGE_LEN] = bytes
             .try_into()
             .map_err(|_| Error::corrupt("index page", offset, "length", PAGE_LEN, bytes.len()))?;
-        let mut c = Cursor::new("index page", offset, bytes);
+        let mut c = ByteCursor::new("index page", offset, bytes);
         c.u32("CRC")?;
         let array = ArrayId(c.u32("variable")?);
         let (level, count) = (c.u16("level")?, c.u16("count")?);
@@ -248,7 +248,7 @@ impl<'a> Page<'a> {
     pub fn child(&self, tile: u64) -> Result<u64> {
         let at = self.slot(tile, tiles_below(self.level.saturating_sub(1)))?;
         let from = PAGE_HEADER_LEN + at * 8;
-        let child = Cursor::new("index page", self.offset, &self.bytes[from..from + 8])
+        let child = ByteCursor::new("index page", self.offset, &self.bytes[from..from + 8])
             .u64("offset of a child page")?;
         if child < HEAD_OFFSET || !child.is_multiple_of(ALIGN) || child >= self.offset {
             let expected = format!("a multiple of {ALIGN} from {HEAD_OFFSET}, below {}", self.offset);

@@ -8,7 +8,7 @@ use super::index::IndexEntry;
 use super::salt::Salt;
 use super::trailer::Trailer;
 use super::vartable::VariableTable;
-use crate::bytes::{Cursor, put_varint};
+use crate::bytes::{ByteCursor, put_varint};
 use crate::codec::{decode_zstd_frame_after, encode_zstd_frame_after};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -137,7 +137,7 @@ impl LaterHeadPlace {
         let wrong = |what, expected: u32, found: u32| {
             Err(Error::corrupt(SECTION, self.offset, what, format!("{expected:08x}"), format!("{found:08x}")))
         };
-        let mut c = Cursor::new(SECTION, self.offset, block);
+        let mut c = ByteCursor::new(SECTION, self.offset, block);
         let (header, check) = BlockHeader::decode(&c.array("block header")?, salt, self.offset)?;
         if check != self.check {
             return wrong("block header CRC", self.check, check);
@@ -184,7 +184,7 @@ impl LaterHeadParts {
     /// # Errors
     /// Damage, limits.
     pub fn split(decoded: &[u8], limits: &Limits) -> Result<Self> {
-        let mut c = Cursor::new(SECTION, 0, decoded);
+        let mut c = ByteCursor::new(SECTION, 0, decoded);
         let original_len = c.varint("original length")?;
         let len = c.varint_up_to("header length", decoded.len())?;
         if len as u64 > limits.header_len {
@@ -201,7 +201,7 @@ impl LaterHeadParts {
     /// # Errors
     /// Damage; a number that two variables have.
     pub fn finish(self, ranks: &[usize], paddings: usize) -> Result<LaterHead> {
-        let mut c = Cursor::new(SECTION, self.rest_at, &self.rest);
+        let mut c = ByteCursor::new(SECTION, self.rest_at, &self.rest);
         // A number takes at least one byte. The count is compared before memory is allocated.
         if ranks.len() >= c.left() {
             let (needed, left) = (ranks.len() as u64, c.left() as u64);

@@ -3,7 +3,7 @@
 use super::constants::{ALIGN, HEAD_OFFSET, PAGE_LEN, SECTION_ENTRY_LEN};
 use super::salt::Salt;
 use super::trailer::Trailer;
-use crate::bytes::{Cursor, reserve};
+use crate::bytes::{ByteCursor, reserve};
 use crate::codec::{decode_zstd_frame_after_within, encode_zstd_frame_after};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -324,7 +324,7 @@ impl SectionTable {
 }
 
 fn decode_entry(row: &[u8; SECTION_ENTRY_LEN], at: u64) -> Result<SectionEntry> {
-    let mut c = Cursor::new(SECTION, at, row);
+    let mut c = ByteCursor::new(SECTION, at, row);
     let kind = SectionKind::from_code(c.u16("kind")?, at)?;
     let encoding = match c.u16("encoding")? {
         0 => SectionEncoding::Raw,

@@ -4,7 +4,7 @@
 use super::constants::{ALIGN, HEAD_OFFSET, SLOT_LEN, SLOTS_AT, TRAILER_LEN};
 use super::salt::Salt;
 use super::trailer::Trailer;
-use crate::bytes::Cursor;
+use crate::bytes::ByteCursor;
 use crate::error::Result;
 
 /// Bytes of both slots.
@@ -76,7 +76,7 @@ impl CommitSlot {
     /// Reads a slot; `None` where it is damaged.
     fn decode(bytes: &[u8; SLOT_LEN], index: usize, salt: &Salt) -> Option<Self> {
         let read = || -> Result<(Self, u32)> {
-            let mut c = Cursor::new("commit slot", Self::offset(index), bytes);
+            let mut c = ByteCursor::new("commit slot", Self::offset(index), bytes);
             let (generation, trailer_crc) = (c.u32("generation")?, c.u32("trailer CRC")?);
             let (archive_len, version) = (c.u64("archive length")?, c.u32("version")?);
             Ok((CommitSlot { generation, trailer_crc, archive_len, version }, c.u32("CRC")?))

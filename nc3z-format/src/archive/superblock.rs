@@ -3,7 +3,7 @@
 use super::constants::{MAGIC, MAJOR_VERSION, SLOTS_AT, SUPERBLOCK_LEN, SUPERBLOCK_TEXT_AT, TEXT};
 use super::salt::Salt;
 use super::slot::CommitSlots;
-use crate::bytes::{Cursor, spaced_hex};
+use crate::bytes::{ByteCursor, spaced_hex};
 use crate::error::{Error, Result};
 
 /// The superblock. Layout: `spec/archive.md`, "Superblock".
@@ -53,7 +53,7 @@ impl Superblock {
     /// Not an archive, another major version, or damage.
     pub fn decode(bytes: &[u8; SUPERBLOCK_LEN]) -> Result<Self> {
         Self::check_magic(bytes)?;
-        let mut c = Cursor::new(SECTION, 8, &bytes[8..]);
+        let mut c = ByteCursor::new(SECTION, 8, &bytes[8..]);
         let major = c.u16("major version")?;
         if major != MAJOR_VERSION {
             let what =

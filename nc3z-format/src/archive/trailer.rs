@@ -4,7 +4,7 @@ use super::constants::{
     ALIGN, END_MARKER, HEAD_OFFSET, KNOWN_REQUIRED, SECTION_ENTRY_LEN, TRAILER_LEN, TRAILER_MARKER,
 };
 use super::salt::Salt;
-use crate::bytes::{Cursor, spaced_hex};
+use crate::bytes::{ByteCursor, spaced_hex};
 use crate::error::{Error, Result};
 
 const SECTION: &str = "trailer";
@@ -97,7 +97,7 @@ impl Trailer {
     /// the trailer needs a feature that this build does not know. No older trailer may then replace it,
     /// whatever its other fields are.
     pub fn decode(bytes: &[u8; TRAILER_LEN], offset: u64, salt: &Salt) -> Result<Self> {
-        let mut c = Cursor::new(SECTION, offset, bytes);
+        let mut c = ByteCursor::new(SECTION, offset, bytes);
         let hex = spaced_hex;
         let marker = c.split("marker", 4)?;
         if marker != TRAILER_MARKER {
@@ -110,14 +110,14 @@ impl Trailer {
                 found,
             ));
         }
-        let crc = Cursor::new(SECTION, offset, &bytes[CRC_AT..]).u32("CRC")?;
+        let crc = ByteCursor::new(SECTION, offset, &bytes[CRC_AT..]).u32("CRC")?;
         let expected = salt.crc(offset, &bytes[..CRC_AT]);
         if crc != expected {
             let at = offset + CRC_AT as u64;
             return Err(Error::corrupt(SECTION, at, "CRC", format!("{expected:08x}"), format!("{crc:08x}")));
         }
         // Checked first: with an unknown feature, the other fields may follow other rules.
-        check_features(Cursor::new(SECTION, offset, &bytes[16..]).u32("required features")?, offset)?;
+        check_features(ByteCursor::new(SECTION, offset, &bytes[16..]).u32("required features")?, offset)?;
         if bytes[124..] != END_MARKER {
             return Err(Error::corrupt(
                 SECTION,

@@ -3,7 +3,7 @@
 use super::constants::{ALIGN, ENTRY_LEN, HEAD_OFFSET, INLINE_MAX, LEAF_ENTRIES, PAGE_LEN, ROW_LEN};
 use super::ids::ArrayId;
 use super::index::IndexEntry;
-use crate::bytes::Cursor;
+use crate::bytes::ByteCursor;
 use crate::codec::{shuffle, unshuffle};
 use crate::error::{Error, Result};
 
@@ -92,7 +92,7 @@ impl VariableTable {
     /// # Errors
     /// Damage; rows out of order; a root with at most 32 tiles, or none with more; entries that are missing or left over.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        let mut c = Cursor::new(SECTION, 0, bytes);
+        let mut c = ByteCursor::new(SECTION, 0, bytes);
         let (n_rows, n_entries) = (c.u32("number of rows")? as usize, c.u32("number of entries")? as usize);
         let at = c.offset();
         let mut rows_bytes = Vec::new();
@@ -114,7 +114,7 @@ impl VariableTable {
 fn read_rows(bytes: &[u8], at: u64) -> Result<Vec<Row>> {
     let mut rows: Vec<Row> = Vec::with_capacity(bytes.len() / ROW_LEN);
     for row in bytes.as_chunks::<ROW_LEN>().0 {
-        let mut c = Cursor::new(SECTION, at, row);
+        let mut c = ByteCursor::new(SECTION, at, row);
         let row = Row {
             array: ArrayId(c.u32("variable")?),
             tile_count: c.u64("tile count")?,

@@ -2,7 +2,7 @@
 
 use super::locate::{BlockPlace, Located, MemberPlace, Place, TileKey};
 use crate::archive::{ArrayId, BLOCK_HEADER_LEN, BlockHeader, BlockKind, Salt};
-use crate::codec::{Chain, Dependencies, Scratch, TileShape};
+use crate::codec::{Chain, Dependencies, CodecScratch, TileShape};
 use crate::error::{Error, Result};
 
 /// A block whose header and payload checksums hold.
@@ -86,7 +86,7 @@ impl<'b> Block<'b> {
         &self,
         chains: &[Chain],
         limit: u64,
-        scratch: &mut Scratch,
+        scratch: &mut CodecScratch,
         place: &dyn Fn() -> String,
     ) -> Result<Vec<u8>> {
         let h = &self.header;
@@ -145,7 +145,7 @@ impl Container {
         bytes: &[u8],
         salt: &Salt,
         chains: &[Chain],
-        scratch: &mut Scratch,
+        scratch: &mut CodecScratch,
     ) -> Result<Vec<u8>> {
         let place = || Self::NAME.to_owned();
         let block = Block::check(bytes, &self.place, salt, &place)?;
@@ -181,7 +181,7 @@ impl Located<'_> {
         stored: &[u8],
         given: &Dependencies<'_>,
         salt: &Salt,
-        scratch: &mut Scratch,
+        scratch: &mut CodecScratch,
         out: &mut [u8],
         place: &dyn Fn() -> String,
     ) -> Result<()> {
@@ -213,7 +213,7 @@ impl Located<'_> {
         &self,
         payload: &[u8],
         given: &Dependencies<'_>,
-        scratch: &mut Scratch,
+        scratch: &mut CodecScratch,
         out: &mut [u8],
         place: &dyn Fn() -> String,
     ) -> Result<()> {

@@ -3,7 +3,7 @@
 use super::notation::missing_plugin;
 use super::older::OlderTile;
 use super::registry::{Registry, left_out};
-use super::scratch::Scratch;
+use super::scratch::CodecScratch;
 use super::spec::{BASE_ID, ChainSpec, DICTIONARY, NUM_ID, REFERENCE, StageSpec};
 use super::stage::{Contexts, Stage};
 #[cfg(feature = "encode")]
@@ -106,7 +106,7 @@ impl Chain {
         payload: &[u8],
         shape: &TileShape,
         given: &Dependencies<'_>,
-        scratch: &mut Scratch,
+        scratch: &mut CodecScratch,
         out: &mut [u8],
     ) -> Result<()> {
         match &self.0.program {
@@ -149,7 +149,7 @@ impl Chain {
     /// # Errors
     /// A chain that this build cannot run; the numeric codec, which has tiles only; a payload that decodes to
     /// another number of bytes.
-    pub fn decode_bytes(&self, payload: &[u8], scratch: &mut Scratch, out: &mut [u8]) -> Result<()> {
+    pub fn decode_bytes(&self, payload: &[u8], scratch: &mut CodecScratch, out: &mut [u8]) -> Result<()> {
         decode(self.stages()?, payload, scratch, out)
     }
 
@@ -157,7 +157,7 @@ impl Chain {
     ///
     /// # Errors
     /// A chain that this build cannot run, or can only decode; the numeric codec.
-    pub fn encode_bytes(&self, input: &[u8], scratch: &mut Scratch, out: &mut Vec<u8>) -> Result<()> {
+    pub fn encode_bytes(&self, input: &[u8], scratch: &mut CodecScratch, out: &mut Vec<u8>) -> Result<()> {
         encode(self.stages()?, input, scratch, out)
     }
 
@@ -194,7 +194,7 @@ pub fn encode_tile(
     coder: TileCoder<'_>,
     bytes: &[u8],
     shape: &TileShape,
-    scratch: &mut Scratch,
+    scratch: &mut CodecScratch,
     out: &mut Vec<u8>,
 ) -> Result<()> {
     match coder {
@@ -314,12 +314,12 @@ fn numeric(stage: &StageSpec) -> Result<Program, String> {
     Ok(Program::Num(needs))
 }
 
-fn encode(stages: &[Box<dyn Stage>], input: &[u8], scratch: &mut Scratch, out: &mut Vec<u8>) -> Result<()> {
+fn encode(stages: &[Box<dyn Stage>], input: &[u8], scratch: &mut CodecScratch, out: &mut Vec<u8>) -> Result<()> {
     let Some((last, filters)) = stages.split_last() else {
         out.extend_from_slice(input);
         return Ok(());
     };
-    let Scratch { contexts, between: [held, next], .. } = scratch;
+    let CodecScratch { contexts, between: [held, next], .. } = scratch;
     let mut current = input;
     let mut most = input.len();
     for filter in filters {
@@ -392,8 +392,8 @@ fn lengths_between(
     Ok(())
 }
 
-fn decode(stages: &[Box<dyn Stage>], payload: &[u8], scratch: &mut Scratch, out: &mut [u8]) -> Result<()> {
-    let Scratch { contexts, between: [held, next], lengths, .. } = scratch;
+fn decode(stages: &[Box<dyn Stage>], payload: &[u8], scratch: &mut CodecScratch, out: &mut [u8]) -> Result<()> {
+    let CodecScratch { contexts, between: [held, next], lengths, .. } = scratch;
     lengths_between(stages, out.len(), payload.len(), lengths)?;
     match stages {
         [] => out.copy_from_slice(payload),

@@ -1,7 +1,7 @@
 //! NumCodecs' `delta`: the first element, then differences of neighbours. Integers wrap around and always come back; floats need
 //! not, and a tile that does not is an error.
 
-use super::dtype::{Dtype, Kind, double_bits, for_elements, single, single_bits};
+use super::dtype::{Dtype, NumberClass, double_bits, for_elements, single, single_bits};
 use super::spec::StageSpec;
 use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
 use crate::error::{Error, Result};
@@ -21,7 +21,7 @@ impl StageKind for DeltaKind {
     fn bind(&self, spec: &StageSpec) -> Result<Box<dyn Stage>, String> {
         let types = Dtype::stored(spec, "dtype").zip(Dtype::stored(spec, "astype"));
         let (from, to) = types.filter(|_| spec.parameters().count() == 2).ok_or(OTHER_KEYS)?;
-        let are_floats = (from.kind == Kind::Float, to.kind == Kind::Float);
+        let are_floats = (from.kind == NumberClass::Float, to.kind == NumberClass::Float);
         if are_floats.0 != are_floats.1 || (are_floats.0 && from.size != to.size) {
             return Err(
                 "differences of integers are integers, those of floats floats of the same size".to_owned()
@@ -45,10 +45,10 @@ impl Delta {
     /// A number more, and a number less.
     fn arithmetic(&self) -> (fn(u64, u64) -> u64, fn(u64, u64) -> u64) {
         match (self.from.kind, self.from.size) {
-            (Kind::Float, 4) => {
+            (NumberClass::Float, 4) => {
                 (|a, b| single_bits(single(a) + single(b)), |a, b| single_bits(single(a) - single(b)))
             }
-            (Kind::Float, _) => (
+            (NumberClass::Float, _) => (
                 |a, b| double_bits(f64::from_bits(a) + f64::from_bits(b)),
                 |a, b| double_bits(f64::from_bits(a) - f64::from_bits(b)),
             ),

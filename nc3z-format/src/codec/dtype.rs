@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The kinds of elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum NumberClass {
     Signed,
     Unsigned,
     Float,
@@ -15,7 +15,7 @@ pub(super) enum Kind {
 /// An element type with its byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Dtype {
-    pub(super) kind: Kind,
+    pub(super) kind: NumberClass,
     pub(super) size: usize,
     big_endian: bool,
 }
@@ -29,16 +29,16 @@ impl Dtype {
             _ => (false, name),
         };
         let (kind, size) = match rest {
-            "i1" | "int8" => (Kind::Signed, 1),
-            "u1" | "uint8" | "b1" | "bool" | "S1" => (Kind::Unsigned, 1),
-            "i2" | "int16" => (Kind::Signed, 2),
-            "u2" | "uint16" => (Kind::Unsigned, 2),
-            "i4" | "int32" => (Kind::Signed, 4),
-            "u4" | "uint32" => (Kind::Unsigned, 4),
-            "i8" | "int64" => (Kind::Signed, 8),
-            "u8" | "uint64" => (Kind::Unsigned, 8),
-            "f4" | "float32" => (Kind::Float, 4),
-            "f8" | "float64" => (Kind::Float, 8),
+            "i1" | "int8" => (NumberClass::Signed, 1),
+            "u1" | "uint8" | "b1" | "bool" | "S1" => (NumberClass::Unsigned, 1),
+            "i2" | "int16" => (NumberClass::Signed, 2),
+            "u2" | "uint16" => (NumberClass::Unsigned, 2),
+            "i4" | "int32" => (NumberClass::Signed, 4),
+            "u4" | "uint32" => (NumberClass::Unsigned, 4),
+            "i8" | "int64" => (NumberClass::Signed, 8),
+            "u8" | "uint64" => (NumberClass::Unsigned, 8),
+            "f4" | "float32" => (NumberClass::Float, 4),
+            "f8" | "float64" => (NumberClass::Float, 8),
             _ => return None,
         };
         Some(Dtype { kind, size, big_endian: order && size > 1 })
@@ -47,11 +47,11 @@ impl Dtype {
     /// That of a tile's elements: big-endian.
     pub(super) const fn of(ty: NcType) -> Self {
         let kind = if ty.is_float() {
-            Kind::Float
+            NumberClass::Float
         } else if ty.is_unsigned() || matches!(ty, NcType::Char) {
-            Kind::Unsigned
+            NumberClass::Unsigned
         } else {
-            Kind::Signed
+            NumberClass::Signed
         };
         Dtype { kind, size: ty.size(), big_endian: ty.size() > 1 }
     }
@@ -70,9 +70,9 @@ impl Dtype {
             (_, false) => '<',
         };
         let kind = match self.kind {
-            Kind::Signed => 'i',
-            Kind::Unsigned => 'u',
-            Kind::Float => 'f',
+            NumberClass::Signed => 'i',
+            NumberClass::Unsigned => 'u',
+            NumberClass::Float => 'f',
         };
         format!("{order}{kind}{}", self.size)
     }
@@ -108,7 +108,7 @@ impl Dtype {
         let bits = self.bits(bytes);
         let unused = 64 - 8 * u32::try_from(self.size).expect("at most 8");
         match self.kind {
-            Kind::Signed => ((bits << unused).cast_signed() >> unused).cast_unsigned(),
+            NumberClass::Signed => ((bits << unused).cast_signed() >> unused).cast_unsigned(),
             _ => bits,
         }
     }
@@ -117,10 +117,10 @@ impl Dtype {
     #[expect(clippy::cast_precision_loss, reason = "what NumPy does too")]
     pub(super) fn number(self, bytes: &[u8]) -> f64 {
         match (self.kind, self.size) {
-            (Kind::Float, 4) => single(self.bits(bytes)).into(),
-            (Kind::Float, _) => f64::from_bits(self.bits(bytes)),
-            (Kind::Signed, _) => self.extended(bytes).cast_signed() as f64,
-            (Kind::Unsigned, _) => self.bits(bytes) as f64,
+            (NumberClass::Float, 4) => single(self.bits(bytes)).into(),
+            (NumberClass::Float, _) => f64::from_bits(self.bits(bytes)),
+            (NumberClass::Signed, _) => self.extended(bytes).cast_signed() as f64,
+            (NumberClass::Unsigned, _) => self.bits(bytes) as f64,
         }
     }
 
@@ -132,16 +132,16 @@ impl Dtype {
     )]
     pub(super) fn put_number(self, x: f64, out: &mut [u8]) {
         let bits = match (self.kind, self.size) {
-            (Kind::Float, 4) => single_bits(x as f32),
-            (Kind::Float, _) => double_bits(x),
-            (Kind::Signed, 1) => i64::from(x as i8).cast_unsigned(),
-            (Kind::Signed, 2) => i64::from(x as i16).cast_unsigned(),
-            (Kind::Signed, 4) => i64::from(x as i32).cast_unsigned(),
-            (Kind::Signed, _) => (x as i64).cast_unsigned(),
-            (Kind::Unsigned, 1) => u64::from(x as u8),
-            (Kind::Unsigned, 2) => u64::from(x as u16),
-            (Kind::Unsigned, 4) => u64::from(x as u32),
-            (Kind::Unsigned, _) => x as u64,
+            (NumberClass::Float, 4) => single_bits(x as f32),
+            (NumberClass::Float, _) => double_bits(x),
+            (NumberClass::Signed, 1) => i64::from(x as i8).cast_unsigned(),
+            (NumberClass::Signed, 2) => i64::from(x as i16).cast_unsigned(),
+            (NumberClass::Signed, 4) => i64::from(x as i32).cast_unsigned(),
+            (NumberClass::Signed, _) => (x as i64).cast_unsigned(),
+            (NumberClass::Unsigned, 1) => u64::from(x as u8),
+            (NumberClass::Unsigned, 2) => u64::from(x as u16),
+            (NumberClass::Unsigned, 4) => u64::from(x as u32),
+            (NumberClass::Unsigned, _) => x as u64,
         };
         self.put_bits(bits, out);
     }

@@ -1,7 +1,7 @@
 //! NumCodecs' `fixedscaleoffset`: `round((x - offset) * scale)` as another type. A tile whose values are not
 //! restored exactly is an error, since this filter must not round.
 
-use super::dtype::{Dtype, Kind, for_elements};
+use super::dtype::{Dtype, NumberClass, for_elements};
 use super::spec::StageSpec;
 use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
 use crate::error::{Error, Result};
@@ -43,7 +43,7 @@ struct FixedScaleOffset {
 /// Returns true if NumPy computes with this type in binary32: a Python number combined with an array takes
 /// the array's type, if that is a float.
 fn is_single(dtype: Dtype) -> bool {
-    (dtype.kind, dtype.size) == (Kind::Float, 4)
+    (dtype.kind, dtype.size) == (NumberClass::Float, 4)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "binary32 is what is computed in")]

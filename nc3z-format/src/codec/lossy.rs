@@ -5,7 +5,7 @@
 //! ([`crate::quantize`]): it proves and measures the errors and marks the archive. In a chain these filters
 //! record the rounding of the values, and its position.
 
-use super::dtype::{Dtype, Kind, for_elements};
+use super::dtype::{Dtype, NumberClass, for_elements};
 use super::spec::StageSpec;
 use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
 use crate::error::{Error, Result};
@@ -34,7 +34,7 @@ impl Lossy {
         let known = if self == Lossy::Quantize {
             // With another `astype` the bytes would not be numbers of the tile's type.
             let types = Dtype::stored(spec, "dtype").zip(Dtype::stored(spec, "astype"))?;
-            spec.parameters().count() == 3 && types.0 == types.1 && types.0.kind == Kind::Float
+            spec.parameters().count() == 3 && types.0 == types.1 && types.0.kind == NumberClass::Float
         } else {
             spec.parameters().count() == 1 && number > 0
         };

@@ -50,7 +50,7 @@ pub use lzma::{encode_lzma, lzma_shares};
 pub use notation::{HDF5_ID, Hdf5Filter, hdf5_filter_name, zarr_v2};
 pub use older::OlderTile;
 pub use registry::Registry;
-pub use scratch::Scratch;
+pub use scratch::CodecScratch;
 pub use shuffle::{shuffle, unshuffle};
 pub use spec::{ChainSpec, StageSpec, chains_from_json, chains_to_json};
 pub use stage::{Contexts, Stage, StageKind};

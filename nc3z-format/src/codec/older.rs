@@ -3,7 +3,7 @@
 
 use crate::archive::constants::{ENTRY_LEN, MAX_DECODED_LEN};
 use crate::archive::{ArrayId, IndexEntry};
-use crate::bytes::{Cursor, put_varint};
+use crate::bytes::{ByteCursor, put_varint};
 use crate::error::{Error, Result};
 
 const WHAT: &str = "payload";
@@ -36,7 +36,7 @@ impl OlderTile {
     /// # Errors
     /// Corrupt: fewer bytes; no entry that an older tile can have; a length that no tile has.
     pub(super) fn read(payload: &[u8]) -> Result<(Self, &[u8])> {
-        let mut c = Cursor::new(WHAT, 0, payload);
+        let mut c = ByteCursor::new(WHAT, 0, payload);
         let entry: [u8; ENTRY_LEN] = c.array("index entry of the older tile")?;
         let entry = IndexEntry::decode(&entry, 0)?;
         if !matches!(entry, IndexEntry::Stored { .. } | IndexEntry::Packed { .. }) {

@@ -3,7 +3,7 @@
 //! Before this codec, the numbers of a tile are in big-endian order on every machine. The codec is therefore
 //! the first in its chain, or after filters that keep elements whole.
 
-use super::dtype::{Dtype, Kind, for_elements};
+use super::dtype::{Dtype, NumberClass, for_elements};
 use super::spec::StageSpec;
 use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
 use crate::error::{Error, Result};
@@ -66,14 +66,14 @@ impl StageKind for PcodecKind {
             .with_delta_spec(delta)
             .with_paging_spec(PagingSpec::EqualPagesUpTo(page));
         Ok(match (dtype.kind, dtype.size) {
-            (Kind::Signed, 2) => boxed::<i16>(dtype, config),
-            (Kind::Signed, 4) => boxed::<i32>(dtype, config),
-            (Kind::Signed, _) => boxed::<i64>(dtype, config),
-            (Kind::Unsigned, 2) => boxed::<u16>(dtype, config),
-            (Kind::Unsigned, 4) => boxed::<u32>(dtype, config),
-            (Kind::Unsigned, _) => boxed::<u64>(dtype, config),
-            (Kind::Float, 4) => boxed::<f32>(dtype, config),
-            (Kind::Float, _) => boxed::<f64>(dtype, config),
+            (NumberClass::Signed, 2) => boxed::<i16>(dtype, config),
+            (NumberClass::Signed, 4) => boxed::<i32>(dtype, config),
+            (NumberClass::Signed, _) => boxed::<i64>(dtype, config),
+            (NumberClass::Unsigned, 2) => boxed::<u16>(dtype, config),
+            (NumberClass::Unsigned, 4) => boxed::<u32>(dtype, config),
+            (NumberClass::Unsigned, _) => boxed::<u64>(dtype, config),
+            (NumberClass::Float, 4) => boxed::<f32>(dtype, config),
+            (NumberClass::Float, _) => boxed::<f64>(dtype, config),
         })
     }
 

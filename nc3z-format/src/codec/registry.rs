@@ -57,7 +57,7 @@ built_in! {
 /// `nc3z.num` is part of the format and always there.
 ///
 /// ```
-/// use nc3z_format::codec::{ChainSpec, Contexts, Registry, Scratch, Stage, StageKind, StageSpec};
+/// use nc3z_format::codec::{ChainSpec, Contexts, Registry, CodecScratch, Stage, StageKind, StageSpec};
 /// use nc3z_format::{Error, Result};
 ///
 /// /// A filter that complements every byte.
@@ -95,7 +95,7 @@ built_in! {
 ///
 /// let registry = Registry::default().with(Complement);
 /// let chain = registry.bind(ChainSpec(vec![StageSpec::new::<&str>("org.example.complement", [])]));
-/// let (mut scratch, mut payload, mut back) = (Scratch::default(), Vec::new(), [0; 3]);
+/// let (mut scratch, mut payload, mut back) = (CodecScratch::default(), Vec::new(), [0; 3]);
 /// chain.encode_bytes(b"abc", &mut scratch, &mut payload)?;
 /// chain.decode_bytes(&payload, &mut scratch, &mut back)?;
 /// assert_eq!((&payload[..], &back), (&[!b'a', !b'b', !b'c'][..], b"abc"));

@@ -4,7 +4,7 @@ use super::stage::Contexts;
 
 /// Contexts and buffers that outlive one call; one for each thread.
 #[derive(Default)]
-pub struct Scratch {
+pub struct CodecScratch {
     pub(super) contexts: Contexts,
     /// Buffers between the stages of a chain.
     pub(super) between: [Vec<u8>; 2],
@@ -14,8 +14,8 @@ pub struct Scratch {
     pub(super) words: nc3z_num::Pool,
 }
 
-impl std::fmt::Debug for Scratch {
+impl std::fmt::Debug for CodecScratch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Scratch").finish_non_exhaustive()
+        f.debug_struct("CodecScratch").finish_non_exhaustive()
     }
 }

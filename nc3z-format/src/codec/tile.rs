@@ -1,7 +1,7 @@
 //! Tiles to the numeric codec and back: with the byte order, geometry and dictionary it needs.
 
 use super::chain::Needs;
-use super::scratch::Scratch;
+use super::scratch::CodecScratch;
 use crate::error::{Error, Result};
 use crate::tile::Geometry;
 use crate::types::NcType;
@@ -68,7 +68,7 @@ pub(super) fn decode_numeric(
     shape: &TileShape,
     needs: &Needs,
     given: &Dependencies<'_>,
-    scratch: &mut Scratch,
+    scratch: &mut CodecScratch,
     out: &mut [u8],
 ) -> Result<()> {
     if needs.reference.is_some() && given.reference.is_none() {
@@ -92,7 +92,7 @@ fn decode_words<W: Word>(
     payload: &[u8],
     shape: &TileShape,
     given: &Dependencies<'_>,
-    scratch: &mut Scratch,
+    scratch: &mut CodecScratch,
     out: &mut [u8],
 ) -> Result<()> {
     let size = size_of::<W>();
@@ -157,7 +157,7 @@ pub(super) fn encode_numeric(
     other: Option<ReferenceTile<'_>>,
     bytes: &[u8],
     shape: &TileShape,
-    scratch: &mut Scratch,
+    scratch: &mut CodecScratch,
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let pool = std::mem::take(&mut scratch.words);
@@ -177,7 +177,7 @@ fn encode_words<W: Word>(
     pool: &mut Pool,
     (plan, other): (&EncodePlan, Option<ReferenceTile<'_>>),
     shape: &TileShape,
-    scratch: &mut Scratch,
+    scratch: &mut CodecScratch,
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let against = other.map(|other| patterns_of::<W>(other, shape.ty)).transpose()?;
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn numeric_payloads_give_back_big_endian_bytes_of_every_type() {
-        let mut scratch = Scratch::default();
+        let mut scratch = CodecScratch::default();
         for ty in NcType::ALL {
             let bytes: Vec<u8> = (0..240u32).map(|i| u8::try_from(i * i % 251).unwrap()).collect();
             let shape = TileShape { ty, geometry: Geometry::of(&[2, 3, 5]) };

@@ -4,7 +4,7 @@
 use super::UNIT;
 use super::layout::{Params, ParityLayout};
 use crate::archive::Salt;
-use crate::bytes::Cursor;
+use crate::bytes::ByteCursor;
 use crate::error::{Error, Result};
 
 /// The first bytes of a packet.
@@ -75,7 +75,7 @@ impl Packet {
     /// # Errors
     /// The bytes are no packet, or damaged.
     pub fn decode_anywhere(bytes: &[u8], offset: u64) -> Result<Packet> {
-        let mut c = Cursor::new(SECTION, offset, bytes);
+        let mut c = ByteCursor::new(SECTION, offset, bytes);
         let marker = c.split("marker", 4)?;
         if marker != PACKET_MARKER {
             return Err(Error::corrupt(SECTION, offset, "marker", "b1 4e 43 70", format!("{marker:02x?}")));
@@ -102,7 +102,7 @@ impl Packet {
 }
 
 /// The fields after the CRC: those that all packets share, and the number.
-fn params(c: &mut Cursor<'_>) -> Result<(Params, u64)> {
+fn params(c: &mut ByteCursor<'_>) -> Result<(Params, u64)> {
     let salt = Salt(c.array("salt")?);
     let (begin, end, archive_len) = (c.u64("begin")?, c.u64("end")?, c.u64("archive length")?);
     let generation = c.u32("generation")?;

@@ -47,11 +47,11 @@ pub struct Plan {
     tiles_in_array: u64,
     /// Elements selected, present or not.
     selected: u64,
-    kind: Kind,
+    kind: PlanKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Kind {
+enum PlanKind {
     Empty,
     Linear(LinearPlan),
     Chunked(ChunkedPlan),
@@ -74,12 +74,12 @@ impl Plan {
     pub fn of(tiling: &Tiling, slab: &Hyperslab) -> Result<Self> {
         let selection = slab.resolve(tiling.shape())?;
         let kind = if selection.elements() == 0 || tiling.tile_count() == 0 {
-            Kind::Empty
+            PlanKind::Empty
         } else {
             match tiling.layout() {
-                TileLayout::Linear { len } => Kind::Linear(LinearPlan::new(tiling, *len, selection.dims())),
+                TileLayout::Linear { len } => PlanKind::Linear(LinearPlan::new(tiling, *len, selection.dims())),
                 TileLayout::Chunked { shape, edge } => {
-                    Kind::Chunked(ChunkedPlan::new(tiling, shape, *edge, selection.dims()))
+                    PlanKind::Chunked(ChunkedPlan::new(tiling, shape, *edge, selection.dims()))
                 }
             }
         };
@@ -104,9 +104,9 @@ impl Plan {
     /// Elements that the copy runs write.
     pub fn elements(&self) -> u64 {
         match &self.kind {
-            Kind::Empty => 0,
-            Kind::Linear(p) => p.elements(),
-            Kind::Chunked(p) => p.elements(),
+            PlanKind::Empty => 0,
+            PlanKind::Linear(p) => p.elements(),
+            PlanKind::Chunked(p) => p.elements(),
         }
     }
 
@@ -120,18 +120,18 @@ impl Plan {
     /// than a tile, or none shorter; otherwise counted by a search for the end of each tile.
     pub fn tile_count(&self) -> u64 {
         match &self.kind {
-            Kind::Empty => 0,
-            Kind::Linear(p) => p.tile_count(),
-            Kind::Chunked(p) => p.tile_count(),
+            PlanKind::Empty => 0,
+            PlanKind::Linear(p) => p.tile_count(),
+            PlanKind::Chunked(p) => p.tile_count(),
         }
     }
 
     /// The tiles touched, in ascending order of number.
     pub fn tiles(&self) -> Tiles<'_> {
         Tiles(match &self.kind {
-            Kind::Empty => TilesKind::Empty,
-            Kind::Linear(p) => TilesKind::Linear(p.tiles()),
-            Kind::Chunked(p) => TilesKind::Chunked(p.tiles()),
+            PlanKind::Empty => TilesKind::Empty,
+            PlanKind::Linear(p) => TilesKind::Linear(p.tiles()),
+            PlanKind::Chunked(p) => TilesKind::Chunked(p.tiles()),
         })
     }
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::copy::copy_tile;
 use super::*;
-use crate::tile::{Edge, Extent, MAX_ELEMENTS};
+use crate::tile::{Edge, TileExtent, MAX_ELEMENTS};
 
 /// A shape, a layout for it, and a hyperslab inside it.
 fn cases() -> impl Strategy<Value = (Vec<u64>, TileLayout, Hyperslab)> {
@@ -57,8 +57,8 @@ fn oracle(shape: &[u64], slab: &Hyperslab) -> Vec<u64> {
 /// Decoded tile `tile` of the array whose elements are their own flat indices; padding is `u64::MAX`.
 fn decode(tiling: &Tiling, tile: u64) -> Vec<u64> {
     match tiling.extent(tile).unwrap() {
-        Extent::Linear { first, count } => (first..first + count).collect(),
-        Extent::Chunk { start, shape } => {
+        TileExtent::Linear { first, count } => (first..first + count).collect(),
+        TileExtent::Chunk { start, shape } => {
             let full = match tiling.layout() {
                 TileLayout::Chunked { shape: full, edge: Edge::Padded } => full.clone(),
                 _ => shape.clone(),

@@ -31,7 +31,7 @@ use std::fmt;
 
 /// A picture's kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum PictureFormat {
     /// A raster image.
     Png,
     /// Lines and text. The cells of a map are an embedded image.
@@ -148,7 +148,7 @@ pub fn draw(
     dataset: &Dataset,
     variable: &Variable,
     selection: &Selection,
-    kind: Kind,
+    kind: PictureFormat,
     options: &Options,
 ) -> Result<Drawn> {
     let width = options.width.clamp(*Options::WIDTHS.start(), *Options::WIDTHS.end());

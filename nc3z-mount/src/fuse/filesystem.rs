@@ -1,6 +1,6 @@
 //! Answers requests of the kernel from the view.
 
-use crate::view::{Attr, Entry, Handle, Kind, View};
+use crate::view::{Attr, Entry, Handle, NodeKind, View};
 use fuser::{
     Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
     KernelConfig, LockOwner, OpenAccMode, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty,
@@ -91,11 +91,11 @@ fn errno(e: &io::Error) -> Errno {
     }
 }
 
-fn type_of(kind: Kind) -> FileType {
+fn type_of(kind: NodeKind) -> FileType {
     match kind {
-        Kind::Directory => FileType::Directory,
-        Kind::File => FileType::RegularFile,
-        Kind::Link => FileType::Symlink,
+        NodeKind::Directory => FileType::Directory,
+        NodeKind::File => FileType::RegularFile,
+        NodeKind::Link => FileType::Symlink,
     }
 }
 
@@ -110,7 +110,7 @@ fn attr_of(attr: &Attr) -> FileAttr {
         crtime: attr.modified,
         kind: type_of(attr.kind),
         perm: attr.mode,
-        nlink: if attr.kind == Kind::Directory { 2 } else { 1 },
+        nlink: if attr.kind == NodeKind::Directory { 2 } else { 1 },
         uid: attr.uid,
         gid: attr.gid,
         rdev: 0,

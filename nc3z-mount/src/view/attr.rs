@@ -8,7 +8,7 @@ pub const BLOCK_LEN: u64 = 512;
 
 /// The kind of a file of the view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum NodeKind {
     /// A directory.
     Directory,
     /// A regular file.
@@ -23,7 +23,7 @@ pub struct Attr {
     /// Its number.
     pub ino: u64,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// Length in bytes.
     pub size: u64,
     /// The number of blocks of [`BLOCK_LEN`] bytes on disk: for an original, those of its archive.
@@ -47,7 +47,7 @@ pub struct Attr {
 /// Attributes of a file of the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stat {
-    pub(crate) kind: Kind,
+    pub(crate) kind: NodeKind,
     pub(crate) len: u64,
     pub(crate) blocks: u64,
     pub(crate) mode: u16,
@@ -109,11 +109,11 @@ impl Stat {
 }
 
 /// Returns the kind of a file; `None` for pipes, sockets and devices.
-pub(crate) fn kind_of(kind: std::fs::FileType) -> Option<Kind> {
+pub(crate) fn kind_of(kind: std::fs::FileType) -> Option<NodeKind> {
     match kind {
-        k if k.is_dir() => Some(Kind::Directory),
-        k if k.is_file() => Some(Kind::File),
-        k if k.is_symlink() => Some(Kind::Link),
+        k if k.is_dir() => Some(NodeKind::Directory),
+        k if k.is_file() => Some(NodeKind::File),
+        k if k.is_symlink() => Some(NodeKind::Link),
         _ => None,
     }
 }

@@ -27,7 +27,7 @@ mod platform;
 mod tree;
 mod walk;
 
-pub use attr::{Attr, BLOCK_LEN, Kind};
+pub use attr::{Attr, BLOCK_LEN, NodeKind};
 pub use event::Event;
 pub use handle::{Handle, State};
 pub use nodes::ROOT;
@@ -58,7 +58,7 @@ pub struct Entry {
     /// The name.
     pub name: OsString,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// Its number.
     pub ino: u64,
 }
@@ -175,7 +175,7 @@ impl View {
 
     /// Returns true if the path is that of a file, or of a link to one.
     fn is_archive(&self, path: &Path) -> bool {
-        self.tree.stat_target(path).is_ok_and(|stat| stat.kind == Kind::File)
+        self.tree.stat_target(path).is_ok_and(|stat| stat.kind == NodeKind::File)
     }
 
     fn lookup_version(&self, archive: &Path, name: &OsStr) -> io::Result<Attr> {
@@ -298,14 +298,14 @@ impl View {
     }
 
     /// Returns the original's name, if the item is an archive or a link to one.
-    fn archive_item(&self, item: &Item, path: &Path) -> Option<(OsString, Kind)> {
+    fn archive_item(&self, item: &Item, path: &Path) -> Option<(OsString, NodeKind)> {
         let name = original_of(&item.name)?;
         let is_archive = match item.kind {
-            Kind::File => true,
-            Kind::Link => self.is_archive(path),
-            Kind::Directory => false,
+            NodeKind::File => true,
+            NodeKind::Link => self.is_archive(path),
+            NodeKind::Directory => false,
         };
-        is_archive.then_some((name, Kind::File))
+        is_archive.then_some((name, NodeKind::File))
     }
 
     fn list_archives(&self, directory: &Path) -> io::Result<Vec<Entry>> {
@@ -313,7 +313,7 @@ impl View {
         let entry = |item: &Item| {
             let (name, _) = self.archive_item(item, &directory.join(&item.name))?;
             let ino = virtual_number_of(item.file);
-            Some(Entry { name, kind: Kind::Directory, ino })
+            Some(Entry { name, kind: NodeKind::Directory, ino })
         };
         Ok(items.iter().filter_map(entry).collect())
     }
@@ -323,13 +323,13 @@ impl View {
         let (versions, tags) = self.versions(archive)?;
         let version = |version: u64| Entry {
             name: version.to_string().into(),
-            kind: Kind::File,
+            kind: NodeKind::File,
             ino: version_number(stat.file, version),
         };
         let tag = |(tag, _): (String, u64)| Entry {
             ino: tag_number(&stat, &tag),
             name: tag.into(),
-            kind: Kind::Link,
+            kind: NodeKind::Link,
         };
         Ok(versions.into_iter().map(version).chain(tags.into_iter().map(tag)).collect())
     }
@@ -419,11 +419,11 @@ fn tree_of(source: &Path, confined: bool) -> io::Result<(Box<dyn Tree>, bool)> {
     Ok((Box::new(SingleTree::new(source)?), true))
 }
 
-fn place_of(kind: Kind, path: PathBuf) -> Place {
+fn place_of(kind: NodeKind, path: PathBuf) -> Place {
     match kind {
-        Kind::Directory => Place::Directory(path),
-        Kind::File => Place::Plain(path),
-        Kind::Link => Place::Link(path),
+        NodeKind::Directory => Place::Directory(path),
+        NodeKind::File => Place::Plain(path),
+        NodeKind::Link => Place::Link(path),
     }
 }
 
@@ -438,13 +438,13 @@ fn attr_of(stat: &Stat, facts: &Facts, version: Option<u64>) -> Attr {
 /// it.
 fn directory_attr(stat: &Stat, ino: u64) -> Attr {
     let mode = stat.mode & 0o444 | (stat.mode & 0o444) >> 2;
-    Attr { kind: Kind::Directory, size: 0, blocks: 0, mode, ..stat.attr(ino) }
+    Attr { kind: NodeKind::Directory, size: 0, blocks: 0, mode, ..stat.attr(ino) }
 }
 
 fn tag_attr(stat: &Stat, version: u64) -> Attr {
     let size = version.to_string().len() as u64;
     let changed = SystemTime::max(stat.modified, stat.changed);
-    Attr { kind: Kind::Link, size, blocks: 0, mode: 0o777, changed, ..stat.attr(0) }
+    Attr { kind: NodeKind::Link, size, blocks: 0, mode: 0o777, changed, ..stat.attr(0) }
 }
 
 /// Returns the number of an original: at first that of its archive's file; for later contents in the same

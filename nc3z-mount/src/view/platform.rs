@@ -1,7 +1,7 @@
 //! Differences between operating systems. Where there are no permissions and owners, all users may read.
 
 #[cfg(not(unix))]
-use super::attr::Kind;
+use super::attr::NodeKind;
 use super::attr::{Stat, kind_of, number};
 use std::fs::{DirEntry, File, Metadata};
 use std::io;
@@ -38,7 +38,7 @@ pub(super) fn stat_of(meta: &Metadata) -> Option<Stat> {
         kind,
         len: meta.len(),
         blocks: meta.len().div_ceil(super::attr::BLOCK_LEN),
-        mode: if kind == Kind::Directory { 0o555 } else { 0o444 },
+        mode: if kind == NodeKind::Directory { 0o555 } else { 0o444 },
         uid: 0,
         gid: 0,
         accessed: meta.accessed().unwrap_or(modified),

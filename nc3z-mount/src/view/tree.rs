@@ -1,6 +1,6 @@
 //! The files from which a view is made: a directory on disk, one archive, or a bundle's members.
 
-use super::attr::{Kind, Stat, kind_of, number};
+use super::attr::{NodeKind, Stat, kind_of, number};
 use super::names::{archive_of, original_of};
 use super::platform::{Listed, stat_of};
 use nc3z_aggregate::bundle::Bundle;
@@ -21,7 +21,7 @@ pub(crate) enum Content {
 /// A name in a directory of the source.
 pub(crate) struct Item {
     pub(crate) name: OsString,
-    pub(crate) kind: Kind,
+    pub(crate) kind: NodeKind,
     /// The identity of the file, as far as a listing returns it.
     pub(crate) file: u64,
 }
@@ -193,7 +193,7 @@ impl Tree for SingleTree {
 
 /// A member of a bundle.
 enum Member {
-    Directory(BTreeMap<OsString, Kind>),
+    Directory(BTreeMap<OsString, NodeKind>),
     /// By its name in the bundle.
     File(String),
 }
@@ -234,7 +234,7 @@ impl BundleTree {
         let mut at = PathBuf::new();
         for part in directories {
             let Some(Member::Directory(items)) = self.members.get_mut(&at) else { return };
-            items.entry((*part).to_owned()).or_insert(Kind::Directory);
+            items.entry((*part).to_owned()).or_insert(NodeKind::Directory);
             at.push(part);
             self.members.entry(at.clone()).or_insert_with(|| Member::Directory(BTreeMap::new()));
         }
@@ -243,7 +243,7 @@ impl BundleTree {
             return;
         }
         if let Some(Member::Directory(items)) = self.members.get_mut(&at) {
-            items.insert(last.to_owned(), Kind::File);
+            items.insert(last.to_owned(), NodeKind::File);
             self.members.insert(path, Member::File(name.to_owned()));
         }
     }
@@ -267,9 +267,9 @@ impl Tree for BundleTree {
         // The permissions of the bundle, without those that a data file does not have.
         let (kind, len, mode) = match self.find(path)? {
             Member::Directory(_) => {
-                (Kind::Directory, 0, self.stat.mode & 0o444 | (self.stat.mode & 0o444) >> 2)
+                (NodeKind::Directory, 0, self.stat.mode & 0o444 | (self.stat.mode & 0o444) >> 2)
             }
-            Member::File(name) => (Kind::File, self.member(name)?.len(), self.stat.mode & 0o666),
+            Member::File(name) => (NodeKind::File, self.member(name)?.len(), self.stat.mode & 0o666),
         };
         let (file, blocks) = (self.number(path), len.div_ceil(super::attr::BLOCK_LEN));
         Ok(Stat { kind, len, blocks, mode, file, ..self.stat })
@@ -283,7 +283,7 @@ impl Tree for BundleTree {
         let Member::Directory(items) = self.find(path)? else {
             return Err(io::ErrorKind::NotADirectory.into());
         };
-        let item = |(name, kind): (&OsString, &Kind)| Item {
+        let item = |(name, kind): (&OsString, &NodeKind)| Item {
             name: name.clone(),
             kind: *kind,
             file: self.number(&path.join(name)),

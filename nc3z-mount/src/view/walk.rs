@@ -1,7 +1,7 @@
 //! Finds files by their paths, for protocols that have no file numbers. Only this module follows links, and
 //! never out of the source.
 
-use super::attr::{Attr, Kind};
+use super::attr::{Attr, NodeKind};
 use super::handle::Handle;
 use super::nodes::ROOT;
 use super::{Entry, View};
@@ -21,7 +21,7 @@ pub struct StoredSize {
     /// The name in the source: an archive has its own name.
     pub name: OsString,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// The length of the file, or of all files below the directory.
     pub bytes: u64,
     /// The number of these files.
@@ -52,7 +52,7 @@ impl View {
     fn find_once(&self, names: &[OsString]) -> io::Result<Found> {
         let mut numbers = Vec::new();
         let found = self.walk(names, &mut numbers).and_then(|attr| match attr.kind {
-            Kind::Directory => Ok(Found::Directory(self.list(attr.ino)?)),
+            NodeKind::Directory => Ok(Found::Directory(self.list(attr.ino)?)),
             _ => Ok(Found::File(attr, self.open(attr.ino)?)),
         });
         numbers.into_iter().for_each(|number| self.forget(number, 1));
@@ -79,14 +79,14 @@ impl View {
 
     /// Returns the total length and number of the files at and below a path. Files that cannot be read are
     /// not counted.
-    fn sum(&self, path: &Path, kind: Kind, left: &mut usize, depth: usize) -> (u64, u64) {
+    fn sum(&self, path: &Path, kind: NodeKind, left: &mut usize, depth: usize) -> (u64, u64) {
         let Some(rest) = left.checked_sub(1) else { return (0, 0) };
         *left = rest;
         match kind {
-            Kind::Link => (0, 0),
-            Kind::File => self.tree.stat(path).map_or((0, 0), |stat| (stat.len, 1)),
-            Kind::Directory if depth > DEPTH => (0, 0),
-            Kind::Directory => {
+            NodeKind::Link => (0, 0),
+            NodeKind::File => self.tree.stat(path).map_or((0, 0), |stat| (stat.len, 1)),
+            NodeKind::Directory if depth > DEPTH => (0, 0),
+            NodeKind::Directory => {
                 self.tree.list(path).unwrap_or_default().iter().fold((0, 0), |(bytes, files), item| {
                     let (more, count) = self.sum(&path.join(&item.name), item.kind, left, depth + 1);
                     (bytes + more, files + count)
@@ -111,7 +111,7 @@ impl View {
             }
             let attr = self.lookup(way[way.len() - 1].ino, &name)?;
             numbers.push(attr.ino);
-            if attr.kind != Kind::Link {
+            if attr.kind != NodeKind::Link {
                 way.push(attr);
                 continue;
             }

@@ -1,7 +1,7 @@
 //! Names, numbers and attributes.
 
 use crate::support::{Source, classic};
-use nc3z_mount::Kind;
+use nc3z_mount::NodeKind;
 use nc3z_mount::view::ROOT;
 use std::io::ErrorKind;
 
@@ -62,7 +62,7 @@ fn size_is_the_originals_and_the_rest_the_archives() {
     let meta = path.metadata().unwrap();
     let seen = source.view();
     let attr = seen.find("x.nc").unwrap();
-    assert_eq!((attr.kind, attr.size, attr.is_fixed), (Kind::File, original.len() as u64, true));
+    assert_eq!((attr.kind, attr.size, attr.is_fixed), (NodeKind::File, original.len() as u64, true));
     assert_eq!((attr.mode, attr.uid, attr.blocks), (0o640, meta.uid(), meta.blocks()));
     assert_eq!(attr.modified, meta.modified().unwrap());
     assert_eq!(seen.view.archive_path(attr.ino).unwrap(), Some(path.canonicalize().unwrap()));
@@ -113,7 +113,7 @@ fn links_lead_to_originals() {
     // A link with an archive's name that refers to an archive counts as an archive.
     assert_eq!(seen.bytes("y.nc").unwrap(), original);
     let z = seen.find("z").unwrap();
-    assert_eq!((z.kind, seen.view.link(z.ino).unwrap()), (Kind::Link, "a/x.nc".into()));
+    assert_eq!((z.kind, seen.view.link(z.ino).unwrap()), (NodeKind::Link, "a/x.nc".into()));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::support::{Seen, Source, classic};
 use nc3z_mount::view::ROOT;
-use nc3z_mount::{Kind, View, ViewOptions};
+use nc3z_mount::{NodeKind, View, ViewOptions};
 use std::io::{ErrorKind, Write};
 
 #[test]
@@ -28,7 +28,7 @@ fn one_archive_may_be_the_root() {
     source.archive("x.nc.nc3z", &original);
     let seen = Seen::of(&source.path("x.nc.nc3z"), true);
     let root = seen.view.attr(ROOT).unwrap();
-    assert_eq!((root.kind, root.size, root.ino), (Kind::File, original.len() as u64, ROOT));
+    assert_eq!((root.kind, root.size, root.ino), (NodeKind::File, original.len() as u64, ROOT));
     assert_eq!(seen.bytes("").unwrap(), original);
     // The root still has the state from the beginning.
     source.archive("x.nc.nc3z", &classic("all_types_cdf1.nc"));

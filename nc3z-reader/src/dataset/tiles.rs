@@ -3,7 +3,7 @@
 use super::variable::Variable;
 use crate::error::Result;
 use nc3z_format::select::Hyperslab;
-use nc3z_format::tile::{Edge, Extent, TileLayout, Tiling};
+use nc3z_format::tile::{Edge, TileExtent, TileLayout, Tiling};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ pub struct Tile {
     /// Its number.
     pub number: u64,
     /// The part of the variable that it holds.
-    pub extent: Extent,
+    pub extent: TileExtent,
     /// The elements of that part, row-major, big-endian. Padding beyond the array is omitted.
     pub bytes: Vec<u8>,
 }
@@ -37,7 +37,7 @@ impl<'v> TileIter<'v> {
         let extent = self.tiling.extent(number)?;
         let padded = matches!(self.tiling.layout(), TileLayout::Chunked { edge: Edge::Padded, .. });
         let bytes = match &extent {
-            Extent::Chunk { start, shape } if padded => {
+            TileExtent::Chunk { start, shape } if padded => {
                 let slab = Hyperslab::new(start.clone(), shape.clone(), vec![1; start.len()])?;
                 self.variable.read_bytes(&slab)?
             }

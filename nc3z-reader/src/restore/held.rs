@@ -7,7 +7,7 @@ use nc3z_format::Error as FormatError;
 use nc3z_format::array::TileKey;
 use nc3z_format::classic::Layout;
 use nc3z_format::runs;
-use nc3z_format::tile::Extent;
+use nc3z_format::tile::TileExtent;
 use std::collections::HashMap;
 
 /// Tiles that reach beyond the window they were first needed for.
@@ -75,8 +75,8 @@ fn last_byte(store: &TileStore, key: TileKey) -> Option<u64> {
     let info = store.arrays.get(key.array)?;
     let size = info.ty.size() as u64;
     let last = match info.tiling.extent(key.tile).ok()? {
-        Extent::Linear { first, count } => first + count.checked_sub(1)?,
-        Extent::Chunk { start, shape } => {
+        TileExtent::Linear { first, count } => first + count.checked_sub(1)?,
+        TileExtent::Chunk { start, shape } => {
             let widths = runs::widths(info.tiling.shape());
             start.iter().zip(&shape).zip(&widths).map(|((s, n), w)| (s + n - 1) * w).sum()
         }

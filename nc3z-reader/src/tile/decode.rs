@@ -10,7 +10,7 @@ use nc3z_format::array::{
     Block, BlockPlace, Container, Located, Place, TileKey, check_crc, check_reference, definition,
     locate_base,
 };
-use nc3z_format::codec::{Dependencies, OlderTile, ReferenceTile, Scratch, decode_dictionary};
+use nc3z_format::codec::{Dependencies, OlderTile, ReferenceTile, CodecScratch, decode_dictionary};
 use nc3z_format::num::Dictionary;
 use nc3z_format::{Error as FormatError, NcType};
 use quick_cache::sync::{Cache, DefaultLifecycle};
@@ -27,7 +27,7 @@ const CONTAINERS_LEN: u64 = 64 << 20;
 const DICTIONARIES: usize = 256;
 
 thread_local! {
-    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::default());
+    static SCRATCH: RefCell<CodecScratch> = RefCell::new(CodecScratch::default());
     /// The container whose members this thread decodes, and its archive.
     static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
 }
@@ -50,7 +50,7 @@ impl Drop for Restore {
 }
 
 /// Runs `work` with this thread's codec contexts and buffers.
-pub(crate) fn with_scratch<T>(work: impl FnOnce(&mut Scratch) -> T) -> T {
+pub(crate) fn with_scratch<T>(work: impl FnOnce(&mut CodecScratch) -> T) -> T {
     SCRATCH.with_borrow_mut(work)
 }
 

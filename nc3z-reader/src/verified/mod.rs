@@ -23,7 +23,7 @@ use nc3z_format::classic::{Header, Layout, VarId};
 use nc3z_format::digest::{Root, values_root};
 use nc3z_format::plan::{Plan, TilePlan};
 use nc3z_format::select::Hyperslab;
-use nc3z_format::tile::{Extent, TileLayout, Tiling};
+use nc3z_format::tile::{TileExtent, TileLayout, Tiling};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -296,11 +296,11 @@ impl ArraySource for Verified {
 
     fn fill_tile(&self, var: VarId, tile: u64, out: &mut [u8]) -> Result<()> {
         match self.inner.tiling(var)?.extent(tile)? {
-            Extent::Linear { first, .. } => {
+            TileExtent::Linear { first, .. } => {
                 let size = self.layout().variables[var.index()].element_size();
                 self.read_range(var, first * size, out)
             }
-            Extent::Chunk { start, shape } => {
+            TileExtent::Chunk { start, shape } => {
                 let slab = Hyperslab::new(start.clone(), shape, vec![1; start.len()])?;
                 let bytes = self.layout().variables[var.index()].ty.size();
                 if in_memory(slab.count.iter().product::<u64>()) * bytes != out.len() {

@@ -3,7 +3,7 @@
 use crate::classic::{Model, Var};
 use crate::support::archive_bytes;
 use nc3z_format::classic::{NumRecs, VarId, Version};
-use nc3z_format::tile::{Edge, Extent};
+use nc3z_format::tile::{Edge, TileExtent};
 use nc3z_format::{Hyperslab, NcType};
 use nc3z_reader::cache::TileCache;
 use nc3z_reader::source::{FileSource, MemorySource};
@@ -66,11 +66,11 @@ fn slab_in(shape: &[u64], dice: &[(u64, u64, u64, bool)]) -> Hyperslab {
 /// Puts a tile where it belongs in the whole array.
 fn place(out: &mut [u8], size: usize, shape: &[u64], tile: &Tile) {
     match &tile.extent {
-        Extent::Linear { first, count } => {
+        TileExtent::Linear { first, count } => {
             let [first, count] = [*first, *count].map(|n| usize::try_from(n).unwrap() * size);
             out[first..first + count].copy_from_slice(&tile.bytes);
         }
-        Extent::Chunk { start, shape: part } => {
+        TileExtent::Chunk { start, shape: part } => {
             let slab = Hyperslab::new(start.clone(), part.clone(), vec![1; shape.len()]).unwrap();
             let places: Vec<u8> =
                 (0..out.len() / size).flat_map(|n| u32::try_from(n).unwrap().to_be_bytes()).collect();

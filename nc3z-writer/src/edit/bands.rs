@@ -12,7 +12,7 @@ use crate::error::Result;
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::TileLayoutSpec;
 use nc3z_format::tile::element_count;
-use nc3z_staged::{FlatRun, Segment, Selection};
+use nc3z_staged::{FlatRun, Segment, IndexSelection};
 use pending::{LinearBand, SegmentBand};
 use runs::{Ranks, each_index, halves, runs_of, tiles_of, true_runs, walk};
 
@@ -23,7 +23,7 @@ const BAND_BOXES: usize = if cfg!(test) { 3 } else { 1 << 14 };
 /// A band with this many times its limit of boxes ends inside a tile.
 const FORCED: usize = 4;
 /// Receives a band.
-pub(super) type Each<'e> = &'e mut dyn FnMut(Selection) -> Result<()>;
+pub(super) type Each<'e> = &'e mut dyn FnMut(IndexSelection) -> Result<()>;
 
 /// The tiles of an array, as in the staged array.
 pub(super) struct Bands {
@@ -109,7 +109,7 @@ impl Bands {
             let (low, high) = (low.to_vec(), high.to_vec());
             return self.both(axes, axis, low, high, each);
         }
-        each(Selection::grid(axes, &self.shape)?)
+        each(IndexSelection::grid(axes, &self.shape)?)
     }
 
     fn both(

@@ -1,7 +1,7 @@
 //! The base of staged arrays: the tiles of an archive, decoded when they are touched, and a temporary file.
 
 use nc3z_format::archive::ArrayId;
-use nc3z_format::tile::{Edge, Extent, TileLayout};
+use nc3z_format::tile::{Edge, TileExtent, TileLayout};
 use nc3z_reader::Archive;
 use nc3z_reader::platform;
 use nc3z_staged::BaseSlab;
@@ -80,7 +80,7 @@ impl<const N: usize> BaseSlab<[u8; N]> for ChunkTiles {
         let info = self.archive.arrays().get(self.array).ok_or("the array is gone")?;
         // The lengths of the stored tile.
         let stored: Vec<usize> = match (info.tiling.layout(), info.tiling.extent(tile)?) {
-            (TileLayout::Chunked { edge: Edge::Clipped, .. }, Extent::Chunk { shape, .. }) => {
+            (TileLayout::Chunked { edge: Edge::Clipped, .. }, TileExtent::Chunk { shape, .. }) => {
                 shape.iter().map(|&n| usize::try_from(n)).collect::<std::result::Result<_, _>>()?
             }
             _ => self.chunk.clone(),

@@ -11,7 +11,7 @@ use crate::tiles::fill_up;
 use nc3z_format::archive::{ArrayId, TileLayoutSpec};
 use nc3z_format::{Error as FormatError, runs};
 use nc3z_reader::Archive;
-use nc3z_staged::{BaseSlab, FlatRun, Selection, StagedArray, Table};
+use nc3z_staged::{BaseSlab, FlatRun, IndexSelection, StagedArray, Table};
 
 /// Runs the same code for each element size.
 macro_rules! each {
@@ -195,7 +195,7 @@ impl Cells {
         let bytes = if self.is_linear() {
             let (at, count) = (narrow(&[begin])?[0], narrow(&[end - begin])?[0]);
             let run = FlatRun { at, step: 1, value: 0, value_step: 1, count };
-            each!(&self.elements, a => a.get(&Selection::runs(vec![run], a.shape())?)?.into_flattened())
+            each!(&self.elements, a => a.get(&IndexSelection::runs(vec![run], a.shape())?)?.into_flattened())
         } else {
             let mut bytes = Vec::new();
             if self.shape.is_empty() {

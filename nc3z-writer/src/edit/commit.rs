@@ -225,8 +225,8 @@ impl Changed {
         let bytes = match (&variable.cells, variable.origin) {
             (Some(cells), _) => {
                 let extent = match info.tiling.extent(tile)? {
-                    nc3z_format::tile::Extent::Chunk { shape, .. } => shape,
-                    nc3z_format::tile::Extent::Linear { .. } => Vec::new(),
+                    nc3z_format::tile::TileExtent::Chunk { shape, .. } => shape,
+                    nc3z_format::tile::TileExtent::Linear { .. } => Vec::new(),
                 };
                 cells.read_padded_tile(tile, &extent)?
             }

@@ -6,7 +6,7 @@ use crate::options::Preset;
 use crate::plan::Policy;
 use nc3z_format::archive::constants::REQUIRED_LOSSY;
 use nc3z_format::archive::{ArrayId, BlockHeader, BlockKind, ContainerBuilder, IndexEntry, Salt};
-use nc3z_format::codec::{Chain, ChainSpec, Registry, Scratch, StageSpec};
+use nc3z_format::codec::{Chain, ChainSpec, Registry, CodecScratch, StageSpec};
 use std::io::Write;
 
 /// The fields that all blocks of a generation share.
@@ -160,7 +160,7 @@ pub(super) fn encode_own(
     container_chain: Option<u16>,
     chains: &[Chain],
     preset: Preset,
-    scratch: &mut Scratch,
+    scratch: &mut CodecScratch,
 ) -> Result<(u16, Vec<u8>)> {
     let policy = Policy::of(preset);
     let level = policy.zstd_level;

@@ -10,7 +10,7 @@ use super::{ArrayPlan, Fallback, Policy, Subject, TileChain};
 use crate::error::Result;
 use crate::options::PACK_LEN;
 use nc3z_format::NcType;
-use nc3z_format::codec::{ChainSpec, Registry, Scratch, StageSpec};
+use nc3z_format::codec::{ChainSpec, Registry, CodecScratch, StageSpec};
 
 /// Text with longer rows is not treated as a table.
 const TEXT_ROW: usize = 4096;
@@ -36,7 +36,7 @@ fn columns(subject: &Subject<'_>, policy: &Policy) -> Option<StageSpec> {
 
 /// Chains for text: as it is, by columns, or both. The samples decide between rows and columns; with both
 /// chains, each tile is encoded by each and the smaller result is stored.
-fn text(subject: &Subject<'_>, policy: &Policy, scratch: &mut Scratch) -> Result<Vec<TileChain>> {
+fn text(subject: &Subject<'_>, policy: &Policy, scratch: &mut CodecScratch) -> Result<Vec<TileChain>> {
     let chain = |columns: Option<StageSpec>, codec: StageSpec| {
         TileChain::bytes(subject.registry.bind(ChainSpec(columns.into_iter().chain([codec]).collect())))
     };
@@ -61,7 +61,7 @@ fn text(subject: &Subject<'_>, policy: &Policy, scratch: &mut Scratch) -> Result
 }
 
 /// Plans one array.
-pub(crate) fn plan_array(subject: &Subject<'_>, policy: &Policy, scratch: &mut Scratch) -> Result<ArrayPlan> {
+pub(crate) fn plan_array(subject: &Subject<'_>, policy: &Policy, scratch: &mut CodecScratch) -> Result<ArrayPlan> {
     let info = subject.info;
     let short = vec![short_chain(info.ty, subject.registry)];
     if info.total_bytes() <= PACK_LEN {

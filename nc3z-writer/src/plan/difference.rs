@@ -14,7 +14,7 @@ use nc3z_format::NcType;
 use nc3z_format::archive::{BLOCK_HEADER_LEN, IndexEntry, Role};
 use nc3z_format::arrays::{ArrayInfo, Arrays};
 use nc3z_format::codec::{
-    ChainSpec, OlderTile, Scratch, StageSpec, TileShape, encode_dictionary, encode_tile,
+    ChainSpec, OlderTile, CodecScratch, StageSpec, TileShape, encode_dictionary, encode_tile,
 };
 use nc3z_reader::{BaseTile, ClassicFile};
 
@@ -174,7 +174,7 @@ impl<'a> Chooser<'a> {
     }
 
     /// Encodes a tile of a container as its difference, if that is smaller than the tile.
-    pub(crate) fn short(&self, it: &Changed<'_>, scratch: &mut Scratch) -> Result<Option<Payload>> {
+    pub(crate) fn short(&self, it: &Changed<'_>, scratch: &mut CodecScratch) -> Result<Option<Payload>> {
         let Some(base) = it.base else { return Ok(None) };
         let it = Difference::new(it, base);
         let quick = self.quick(&it, scratch)?;
@@ -186,7 +186,7 @@ impl<'a> Chooser<'a> {
     }
 
     /// Returns a difference of few bytes, which is stored without a look at the array's plan.
-    pub(crate) fn sparse(&self, it: &Changed<'_>, scratch: &mut Scratch) -> Result<FirstLook> {
+    pub(crate) fn sparse(&self, it: &Changed<'_>, scratch: &mut CodecScratch) -> Result<FirstLook> {
         let Some(base) = it.base else { return Ok(FirstLook::Undecided(None)) };
         let it = Difference::new(it, base);
         let (len, mut sketch) = (it.bytes.len(), None);
@@ -213,7 +213,7 @@ impl<'a> Chooser<'a> {
         sketch: Option<&Sketch>,
         plan: &ArrayPlan,
         is_new: &dyn Fn(&[u8]) -> bool,
-        scratch: &mut Scratch,
+        scratch: &mut CodecScratch,
     ) -> Result<Option<Payload>> {
         let shape = TileShape { ty: it.info.ty, geometry: it.info.tiling.geometry(it.tile)? };
         let alone = self.alone(it, plan, &shape, is_new, scratch)?;
@@ -260,11 +260,11 @@ impl<'a> Chooser<'a> {
         plan: &ArrayPlan,
         shape: &TileShape,
         is_new: &dyn Fn(&[u8]) -> bool,
-        scratch: &mut Scratch,
+        scratch: &mut CodecScratch,
     ) -> Result<Option<Payload>> {
         let mut best: Cheapest = None;
         // Returns true if the way needs a table that is not stored yet.
-        let attempt = |way: &TileChain, best: &mut Cheapest, scratch: &mut Scratch| -> Result<bool> {
+        let attempt = |way: &TileChain, best: &mut Cheapest, scratch: &mut CodecScratch| -> Result<bool> {
             let mut bytes = Vec::new();
             encode_tile(way.coder(), it.bytes, shape, scratch, &mut bytes)?;
             let dictionary = way.num.as_ref().and_then(|num| num.dictionary());
@@ -310,7 +310,7 @@ impl<'a> Chooser<'a> {
         it: &Difference<'_>,
         quick: Quick,
         sketch: Option<&Sketch>,
-        scratch: &mut Scratch,
+        scratch: &mut CodecScratch,
     ) -> Result<Payload> {
         let (len, quick_len) = (it.bytes.len(), quick.payload.bytes.len());
         if quick_len <= FIRST_TRY {
@@ -333,7 +333,7 @@ impl<'a> Chooser<'a> {
     }
 
     /// Compresses a sample of a difference.
-    fn sketch(&self, it: &Difference<'_>, scratch: &mut Scratch) -> Result<Sketch> {
+    fn sketch(&self, it: &Difference<'_>, scratch: &mut CodecScratch) -> Result<Sketch> {
         let sample = if it.bytes.len() <= WHOLE {
             it.bytes.clone()
         } else {
@@ -350,7 +350,7 @@ impl<'a> Chooser<'a> {
     }
 
     /// Encodes the difference at the quick level, as it is or as byte planes.
-    fn quick(&self, it: &Difference<'_>, scratch: &mut Scratch) -> Result<Quick> {
+    fn quick(&self, it: &Difference<'_>, scratch: &mut CodecScratch) -> Result<Quick> {
         let as_it_is = self.zstd_difference(it, false, QUICK_LEVEL, scratch)?;
         if it.ty.size() == 1 {
             return Ok(as_it_is);
@@ -364,7 +364,7 @@ impl<'a> Chooser<'a> {
         it: &Difference<'_>,
         shuffled: bool,
         level: i32,
-        scratch: &mut Scratch,
+        scratch: &mut CodecScratch,
     ) -> Result<Quick> {
         let shuffle = shuffled.then(|| it.ty.size());
         let mut bytes = it.base.older.encode();
@@ -380,7 +380,7 @@ impl<'a> Chooser<'a> {
         bytes: &[u8],
         shuffle: Option<usize>,
         level: i32,
-        scratch: &mut Scratch,
+        scratch: &mut CodecScratch,
     ) -> Result<Vec<u8>> {
         let stages = shuffle.map(StageSpec::shuffle).into_iter().chain([StageSpec::zstd(level)]);
         let mut made = Vec::new();
@@ -395,7 +395,7 @@ impl<'a> Chooser<'a> {
         &self,
         it: &Difference<'_>,
         shape: &TileShape,
-        scratch: &mut Scratch,
+        scratch: &mut CodecScratch,
     ) -> Result<Option<Payload>> {
         if !matches!(it.info.id.role(), Role::Variable(_)) || it.ty == NcType::Char {
             return Ok(None);

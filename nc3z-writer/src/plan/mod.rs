@@ -40,7 +40,7 @@ pub(crate) use finer::finer_array;
 use finer::finer_tiles;
 use nc3z_format::archive::{ArrayId, Role, TileLayoutSpec};
 use nc3z_format::arrays::{ArrayInfo, Arrays};
-use nc3z_format::codec::{ChainSpec, ReferenceTile, Scratch};
+use nc3z_format::codec::{ChainSpec, ReferenceTile, CodecScratch};
 use nc3z_format::num::{Dictionary, EncodePlan};
 use nc3z_reader::{ClassicFile, Monitor};
 use policy::LEVELS_GAIN;
@@ -123,7 +123,7 @@ impl Fallback {
         &self,
         bytes: &[u8],
         stored: Stored,
-        scratch: &mut Scratch,
+        scratch: &mut CodecScratch,
     ) -> Result<&[TileChain]> {
         let promising = !self.probed || probed_len(bytes, scratch)? <= stored.percent(LEVELS_GAIN);
         Ok(&self.ways[..self.ways.len() - usize::from(!promising)])
@@ -269,7 +269,7 @@ pub(crate) fn plan_one(
     arrays: &Arrays,
     info: &ArrayInfo,
     options: &WriterOptions,
-    scratch: &mut Scratch,
+    scratch: &mut CodecScratch,
 ) -> Result<ArrayPlan> {
     let policy = options.policy();
     let samples = read_apart(read_samples(classic, arrays, info, &policy.samples)?);
@@ -290,7 +290,7 @@ fn plan_difference(
     info: &ArrayInfo,
     difference: &[u8],
     options: &WriterOptions,
-    scratch: &mut Scratch,
+    scratch: &mut CodecScratch,
 ) -> Result<Vec<TileChain>> {
     /// Bytes of a sample, a multiple of every element size.
     const SAMPLE: usize = 32 << 10;
@@ -324,7 +324,7 @@ struct Planner<'a> {
     held: &'a HeldTiles,
     policy: &'a Policy,
     options: &'a WriterOptions,
-    scratch: &'a mut Scratch,
+    scratch: &'a mut CodecScratch,
 }
 
 impl Planner<'_> {

@@ -3,7 +3,7 @@
 use super::cost::Stored;
 use super::policy::QUICK_LEVEL;
 use crate::error::Result;
-use nc3z_format::codec::{ChainSpec, Registry, Scratch, StageSpec, zstd_len_within};
+use nc3z_format::codec::{ChainSpec, Registry, CodecScratch, StageSpec, zstd_len_within};
 
 /// A quick look compresses only a part of longer bytes.
 const PROBED_LEN: usize = 64 << 10;
@@ -18,7 +18,7 @@ pub(super) fn packed_below(
     bytes: &[u8],
     level: i32,
     bound: Stored,
-    scratch: &mut Scratch,
+    scratch: &mut CodecScratch,
 ) -> Result<Option<Stored>> {
     let most = usize::try_from(bound.0).unwrap_or(usize::MAX).saturating_add(FRAME + SPARE);
     let packed = zstd_len_within(bytes, level, most, scratch)?.map(|len| without_frame(len, bytes));
@@ -31,7 +31,7 @@ fn without_frame(len: usize, bytes: &[u8]) -> Stored {
 }
 
 /// Estimates the bytes that a member takes in a container.
-pub(super) fn packed_len(bytes: &[u8], level: i32, scratch: &mut Scratch) -> Result<Stored> {
+pub(super) fn packed_len(bytes: &[u8], level: i32, scratch: &mut CodecScratch) -> Result<Stored> {
     let mut out = Vec::new();
     Registry::default()
         .bind(ChainSpec(vec![StageSpec::zstd(level)]))
@@ -40,7 +40,7 @@ pub(super) fn packed_len(bytes: &[u8], level: i32, scratch: &mut Scratch) -> Res
 }
 
 /// Estimates the size after a quick zstd. Of long bytes, only the middle quarter is compressed.
-pub(super) fn probed_len(bytes: &[u8], scratch: &mut Scratch) -> Result<Stored> {
+pub(super) fn probed_len(bytes: &[u8], scratch: &mut CodecScratch) -> Result<Stored> {
     let taken = bytes.len().min(PROBED_LEN.max(bytes.len() / 4));
     let from = (bytes.len() - taken) / 2;
     let packed = packed_len(&bytes[from..from + taken], QUICK_LEVEL, scratch)?;

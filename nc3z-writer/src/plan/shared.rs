@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::tiles::RawTile;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, Role};
 use nc3z_format::arrays::ArrayInfo;
-use nc3z_format::codec::{ChainSpec, Lzma, Scratch, encode_dictionary, lzma_shares};
+use nc3z_format::codec::{ChainSpec, Lzma, CodecScratch, encode_dictionary, lzma_shares};
 use std::collections::BTreeMap;
 
 /// The bytes of a stream flush, which the shares contain and the container does not, minus the bytes of a
@@ -100,7 +100,7 @@ pub(super) fn plan_shared(
 
 /// True if a quick zstd comes close enough to the size under the array's plan. If it is much larger, LZMA is
 /// larger as well.
-fn is_near(member: &Member<'_>, scratch: &mut Scratch) -> Result<bool> {
+fn is_near(member: &Member<'_>, scratch: &mut CodecScratch) -> Result<bool> {
     let bound = member.alone.percent(175) + Stored(64);
     // Compressed bytes are never more than the bytes themselves.
     let always = Stored(member.bytes.len() as u64) < bound;
@@ -139,7 +139,7 @@ fn member<'a>(
 fn is_promising(
     pool: &[Member<'_>],
     (one_saved_of, lzma): (u64, Lzma),
-    scratch: &mut Scratch,
+    scratch: &mut CodecScratch,
 ) -> Result<bool> {
     let alone: Stored = pool.iter().map(|m| m.alone).sum();
     let all = pool.iter().map(|m| m.bytes).collect::<Vec<_>>().concat();
@@ -177,7 +177,7 @@ fn groups(
     members: Vec<Member<'_>>,
     policy: &SharedPolicy,
     dict: u32,
-    scratch: &mut Scratch,
+    scratch: &mut CodecScratch,
 ) -> Result<Vec<Group>> {
     let pools = pools(members, policy);
     let mut promising = |pool: &[Member<'_>]| match policy.one_saved_of {

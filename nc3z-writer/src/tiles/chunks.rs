@@ -12,7 +12,7 @@ use crate::error::Result;
 use nc3z_format::arrays::ArrayInfo;
 use nc3z_format::classic::VarLayout;
 use nc3z_format::plan::{Plan, TilePlan};
-use nc3z_format::tile::{Edge, Extent, TileLayout, Tiling};
+use nc3z_format::tile::{Edge, TileExtent, TileLayout, Tiling};
 use nc3z_format::{Hyperslab, runs};
 
 /// Runs are read separately, not through the buffer, if the distance to the next run is this many times their
@@ -117,7 +117,7 @@ impl<'a> Chunked<'a> {
             let mut tile = vec![0; usize::try_from(part.decoded).expect("a tile is at most 1 GiB")];
             copy_back(&part, bytes, &mut tile);
             if part.elements < part.decoded
-                && let Extent::Chunk { shape, .. } = self.tiling.extent(part.tile)?
+                && let TileExtent::Chunk { shape, .. } = self.tiling.extent(part.tile)?
             {
                 self.fill_up(&mut tile, &shape);
             }

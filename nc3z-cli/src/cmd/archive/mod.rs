@@ -4,7 +4,7 @@ mod piped;
 
 use super::parity::cost;
 use super::targets::{self, Found, Job, Naming};
-use super::tree::{self, Kind, Other, Summary};
+use super::tree::{self, FileKind, Other, Summary};
 use super::{manifests, places, url};
 use crate::args::{
     ArchiveArgs, DigestArg, EdgeArg, EncodeArgs, OthersArg, OthersOfTreeArg, PresetArg, ProfileArg, SkipArg,
@@ -370,7 +370,7 @@ impl<'a> Work<'a> {
 
     fn copy(&self, others: &[Other], output: &Path, summary: &mut Summary) -> Exit {
         let mut worst = Exit::Done;
-        for other in others.iter().filter(|o| o.kind == Kind::InsideLink) {
+        for other in others.iter().filter(|o| o.kind == FileKind::InsideLink) {
             if let Err(e) = self.link(other, output, summary) {
                 summary.failed += 1;
                 worst = worst.max(self.fail(&other.path, &e));

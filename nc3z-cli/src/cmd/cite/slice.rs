@@ -20,7 +20,7 @@ use std::path::Path;
 
 /// The format of a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum SliceFormat {
     Classic,
     Npy,
     Csv,
@@ -28,7 +28,7 @@ enum Kind {
 
 /// A slice before it is written.
 pub(super) struct Planned {
-    kind: Kind,
+    kind: SliceFormat,
     subset: SubsetArgs,
     contents: Contents,
     parts: Vec<Part>,
@@ -42,16 +42,16 @@ impl Planned {
         output: &Path,
     ) -> Result<Self> {
         let kind = match output.extension().and_then(|e| e.to_str()) {
-            Some("npy") => Kind::Npy,
-            Some("csv") => Kind::Csv,
-            _ => Kind::Classic,
+            Some("npy") => SliceFormat::Npy,
+            Some("csv") => SliceFormat::Csv,
+            _ => SliceFormat::Classic,
         };
         let mut subset = SubsetArgs {
             file: args.file.clone(),
             variables: vec![variables],
             dims: args.dims.clone(),
             region: None,
-            no_coordinates: args.no_coordinates || kind != Kind::Classic,
+            no_coordinates: args.no_coordinates || kind != SliceFormat::Classic,
             output: output.to_owned(),
             kind: None,
             no_history: true,
@@ -73,7 +73,7 @@ impl Planned {
             Ok(Part { variable: variable.id(), slab: one_slab(variable, selection)? })
         };
         let parts = contents.variables.iter().map(part).collect::<Result<Vec<_>>>()?;
-        if kind != Kind::Classic && parts.len() != 1 {
+        if kind != SliceFormat::Classic && parts.len() != 1 {
             bail!("npy and csv hold one variable, and {} are named", parts.len());
         }
         Ok(Planned { kind, subset, contents, parts })
@@ -85,11 +85,11 @@ impl Planned {
 
     /// Returns true if the slice has the attributes of the file.
     pub(super) fn is_classic(&self) -> bool {
-        self.kind == Kind::Classic
+        self.kind == SliceFormat::Classic
     }
 
     pub(super) fn write(&self, output: &Path) -> Result<()> {
-        if self.kind == Kind::Classic {
+        if self.kind == SliceFormat::Classic {
             return write(&self.subset, &self.contents, &arrangement(&self.contents, None)?);
         }
         places::prepare(output)?;
@@ -109,7 +109,7 @@ impl Planned {
     fn write_values(&self, out: &mut impl Write) -> Result<()> {
         let (variable, selection) = &self.contents.variables[0];
         let counts = selection.counts();
-        if self.kind == Kind::Csv {
+        if self.kind == SliceFormat::Csv {
             let values = variable.read_bytes(&self.parts[0].slab)?;
             let names: Vec<&[u8]> = variable.dimensions().map(|d| &d.name[..]).collect();
             let dimensions: Vec<(&[u8], u64)> = names.into_iter().zip(counts).collect();

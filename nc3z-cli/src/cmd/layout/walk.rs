@@ -8,7 +8,7 @@ use nc3z_format::archive::{
     ArrayId, BLOCK_HEADER_LEN, BlockHeader, BlockKind, Member, PAGE_LEN, Page, SUPERBLOCK_LEN,
     SectionEncoding, SectionKind, SectionTable, TRAILER_LEN, Trailer, align8, constants, parse_directory,
 };
-use nc3z_format::codec::Scratch;
+use nc3z_format::codec::CodecScratch;
 use nc3z_reader::Archive;
 use nc3z_reader::source::ByteSource;
 
@@ -190,7 +190,7 @@ impl<'a> Walk<'a> {
         }
         let chain = self.archive.chains().get(usize::from(header.chain))?;
         let mut decoded = vec![0; header.decoded_len as usize];
-        chain.decode_bytes(&payload, &mut Scratch::default(), &mut decoded).ok()?;
+        chain.decode_bytes(&payload, &mut CodecScratch::default(), &mut decoded).ok()?;
         parse_directory(&decoded).ok()
     }
 

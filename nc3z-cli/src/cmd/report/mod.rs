@@ -5,7 +5,7 @@ mod page;
 mod treemap;
 
 use super::targets::{self, Job, Naming};
-use super::tree::{Kind, Other};
+use super::tree::{FileKind, Other};
 use super::{Input, many, open_input};
 use crate::args::{CollectionReportArgs, OpenArgs};
 use crate::exit::{Exit, of_error};
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &CollectionReportArgs) -> Result<Exit> {
         Ok(())
     })?;
     // The page itself, which is being written, is one of them.
-    let others = found.others.into_iter().filter(|o| o.kind != Kind::Temporary).collect();
+    let others = found.others.into_iter().filter(|o| o.kind != FileKind::Temporary).collect();
     let name = crate::cmd::shown(&args.directory);
     let collection = Collection { name, files, others };
     target

@@ -3,7 +3,7 @@
 use super::SECTION;
 use super::plain::PlainChains;
 use crate::archive::{ArrayId, BlockKind};
-use crate::bytes::{Cursor, put_varint};
+use crate::bytes::{ByteCursor, put_varint};
 use crate::error::{Error, Result};
 
 /// Bit of a record's first byte: the payload is in the directory.
@@ -95,7 +95,7 @@ impl Directory {
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Result<Self> {
-        let mut c = Cursor::new(SECTION, 0, bytes);
+        let mut c = ByteCursor::new(SECTION, 0, bytes);
         let required = narrow(c.varint("required features")?, "required features")?;
         let original_len = c.varint("original length")?;
         let len = c.varint_up_to("length of the head", bytes.len())?;
@@ -150,7 +150,7 @@ impl Record {
     }
 
     fn decode(
-        c: &mut Cursor<'_>,
+        c: &mut ByteCursor<'_>,
         chains: &PlainChains,
         containers: &mut u64,
         lists: &mut u64,
@@ -237,7 +237,7 @@ fn put_members(out: &mut Vec<u8>, members: &[MemberRow], has_check: impl Fn(&Mem
     members.iter().filter(|m| has_check(m)).for_each(|m| out.extend(m.check.to_le_bytes()));
 }
 
-fn read_members(c: &mut Cursor<'_>, count: usize, has_check: impl Fn(u16) -> bool) -> Result<Vec<MemberRow>> {
+fn read_members(c: &mut ByteCursor<'_>, count: usize, has_check: impl Fn(u16) -> bool) -> Result<Vec<MemberRow>> {
     let mut members = Vec::with_capacity(count);
     let mut next = 0u32;
     for _ in 0..count {

@@ -10,7 +10,7 @@ use crate::archive::{
     SectionEncoding, SectionEntry, SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer,
     VariableTable, align8, parse_constants,
 };
-use crate::bytes::Cursor;
+use crate::bytes::ByteCursor;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -82,7 +82,7 @@ impl Builder {
         if directory.required & !REQUIRED_LOSSY != 0 {
             return Err(Error::corrupt(SECTION, None, "required features", "0 or 1", directory.required));
         }
-        let mut c = Cursor::new(SECTION, 0, &directory.head);
+        let mut c = ByteCursor::new(SECTION, 0, &directory.head);
         let len = c.varint_up_to("header length", directory.head.len())?;
         let salt = Salt::of_file(c.split("header", len)?, directory.original_len, sha256);
         let head_len = u32::try_from(directory.head.len()).expect("a directory has at most a MiB");

@@ -3,7 +3,7 @@
 use super::{SECTION, SHORT_PREFIX_LEN};
 use crate::archive::Superblock;
 use crate::archive::constants::{MAGIC, MINOR_VERSION};
-use crate::bytes::Cursor;
+use crate::bytes::ByteCursor;
 use crate::error::{Error, Result};
 
 /// Readable text among the first bytes.
@@ -67,14 +67,14 @@ impl Prefix {
     /// # Errors
     /// No short form, or one of another version; damage to prefix or content.
     pub(super) fn split(stored: &[u8]) -> Result<(Self, &[u8], &[u8])> {
-        let mut c = Cursor::new(SECTION, 0, stored);
+        let mut c = ByteCursor::new(SECTION, 0, stored);
         let start: [u8; SHORT_PREFIX_LEN] = c.array("prefix")?;
         Superblock::check_magic(&start)?;
         let form = Form::of(&start).ok_or_else(|| {
             let what = format!("version {:?}; a newer nc3z may read it", &start[VERSION_AT..VERSION_AT + 2]);
             Error::unsupported(SECTION, VERSION_AT as u64, what)
         })?;
-        let mut fields = Cursor::new(SECTION, 12, &start[12..]);
+        let mut fields = ByteCursor::new(SECTION, 12, &start[12..]);
         let len = fields.u32("content length")? as usize;
         let expected = fields.u32("CRC")?;
         let content = c.split("content", len)?;

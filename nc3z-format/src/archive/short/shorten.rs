@@ -11,7 +11,7 @@ use crate::archive::{
     SUPERBLOCK_LEN, Salt, SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer, VariableTable, align8,
     parse_directory,
 };
-use crate::codec::{Chain, ChainSpec, Registry, Scratch};
+use crate::codec::{Chain, ChainSpec, Registry, CodecScratch};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -253,7 +253,7 @@ impl Long {
             return Ok(None);
         }
         let mut out = vec![0; header.decoded_len as usize];
-        chain.decode_bytes(payload, &mut Scratch::default(), &mut out)?;
+        chain.decode_bytes(payload, &mut CodecScratch::default(), &mut out)?;
         Ok(Some(out))
     }
 

@@ -4,7 +4,7 @@ use super::SECTION;
 use super::directory::{Directory, MemberRow, Payload, Record, narrow};
 use crate::archive::{ArrayId, BlockKind, Head, TileLayoutSpec};
 use crate::arrays::{Arrays, padded_variables};
-use crate::bytes::{Cursor, put_varint};
+use crate::bytes::{ByteCursor, put_varint};
 use crate::classic::{self, Layout, Parsed};
 use crate::codec::ChainSpec;
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ pub(super) fn content(required: u32, metadata: &[u8], file: &[u8]) -> Vec<u8> {
 /// # Errors
 /// Damage; a file whose header cannot be read.
 pub(super) fn directory(content: &[u8]) -> Result<Directory> {
-    let mut c = Cursor::new(SECTION, 0, content);
+    let mut c = ByteCursor::new(SECTION, 0, content);
     let required = narrow(c.varint("required features")?, "required features")?;
     let len = c.varint_up_to("length of the metadata", content.len())?;
     let metadata = c.split("metadata", len)?.to_vec();

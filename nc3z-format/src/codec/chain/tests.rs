@@ -41,7 +41,7 @@ fn chains() -> Vec<Chain> {
 proptest! {
     #[test]
     fn every_chain_gives_back_what_it_took(bytes in proptest::collection::vec(0u8..8, 0..700)) {
-        let mut scratch = Scratch::default();
+        let mut scratch = CodecScratch::default();
         for chain in chains() {
             let mut payload = Vec::new();
             chain.encode_bytes(&bytes, &mut scratch, &mut payload).unwrap();
@@ -64,7 +64,7 @@ proptest! {
 
     #[test]
     fn any_payload_gives_an_error_or_the_declared_length(payload in proptest::collection::vec(any::<u8>(), 0..200), n in 0usize..300) {
-        let mut scratch = Scratch::default();
+        let mut scratch = CodecScratch::default();
         let mut out = vec![0; n];
         for chain in chains() {
             let _ = chain.decode_bytes(&payload, &mut scratch, &mut out);
@@ -76,7 +76,7 @@ proptest! {
 fn unknown_codec_is_named_with_its_parameters() {
     let lz9 = StageSpec::from_value(serde_json::json!({"id":"lz9","window":7})).unwrap();
     let chain = bind(vec![lz9]);
-    let e = chain.decode_bytes(b"", &mut Scratch::default(), &mut []).unwrap_err();
+    let e = chain.decode_bytes(b"", &mut CodecScratch::default(), &mut []).unwrap_err();
     assert!(e.is_unsupported());
     assert!(e.to_string().contains("lz9") && e.to_string().contains("\"window\":7"), "{e}");
 }
@@ -143,7 +143,7 @@ proptest! {
     ) {
         let ty = NcType::ALL[ty];
         let whole = &bytes[..bytes.len() / ty.size() * ty.size()];
-        let mut scratch = Scratch::default();
+        let mut scratch = CodecScratch::default();
         for chain in all_chains(ty) {
             let mut payload = Vec::new();
             if chain.encode_bytes(whole, &mut scratch, &mut payload).is_err() {
@@ -174,7 +174,7 @@ proptest! {
     fn any_bytes_give_an_error_or_the_declared_length_of_every_codec(
         payload in proptest::collection::vec(any::<u8>(), 0..120), n in 0_usize..40,
     ) {
-        let mut scratch = Scratch::default();
+        let mut scratch = CodecScratch::default();
         let mut out = vec![0; n * 8];
         for chain in all_chains(NcType::Double) {
             let _ = chain.decode_bytes(&payload, &mut scratch, &mut out);
@@ -184,7 +184,7 @@ proptest! {
 
 #[test]
 fn what_is_no_whole_element_comes_back_too() {
-    let mut scratch = Scratch::default();
+    let mut scratch = CodecScratch::default();
     for ty in [NcType::Byte, NcType::Short, NcType::Float, NcType::Double] {
         for chain in all_chains(ty) {
             for len in [1, 7, 127, 129, 255, 257, 511, 1023, 1031, 1647, 2053, 4099] {
@@ -223,9 +223,9 @@ fn only_what_finds_its_length_stands_behind_a_codec() {
     let packbits = StageSpec::new::<&str>("packbits", []);
     let chain = bind(vec![StageSpec::zstd(1), packbits]);
     let mut out = Vec::new();
-    let e = chain.encode_bytes(b"abcdef", &mut Scratch::default(), &mut out).unwrap_err();
+    let e = chain.encode_bytes(b"abcdef", &mut CodecScratch::default(), &mut out).unwrap_err();
     assert!(e.is_unsupported() && out.is_empty(), "{chain}");
-    let e = chain.decode_bytes(b"abcdef", &mut Scratch::default(), &mut [0; 6]).unwrap_err();
+    let e = chain.decode_bytes(b"abcdef", &mut CodecScratch::default(), &mut [0; 6]).unwrap_err();
     assert!(e.is_unsupported(), "{chain}");
 }
 
@@ -235,7 +235,7 @@ fn values_that_would_not_come_back_are_refused() {
     let bits: Vec<u8> = vec![1, 0, 0, 1, 1, 1, 0, 1, 1, 0, 1];
     let packed: Vec<u8> = [1.5_f32, -2.25, 273.75].iter().flat_map(|x| x.to_be_bytes()).collect();
     let scale = r#"{"id":"fixedscaleoffset","offset":1,"scale":4,"astype":"i2"}"#;
-    let mut scratch = Scratch::default();
+    let mut scratch = CodecScratch::default();
     for (ty, stage, bytes, comes_back) in [
         (NcType::Float, r#"{"id":"delta"}"#, &floats, false),
         (NcType::Byte, r#"{"id":"packbits"}"#, &bits, true),
@@ -257,14 +257,14 @@ fn values_that_would_not_come_back_are_refused() {
 #[test]
 fn a_filter_of_a_plug_in_is_named_where_it_is_missing() {
     let stage = crate::codec::Hdf5Filter::new(32_013, [1, 2, 3]).as_plugin();
-    let e = bind(vec![stage]).decode_bytes(b"", &mut Scratch::default(), &mut []).unwrap_err().to_string();
+    let e = bind(vec![stage]).decode_bytes(b"", &mut CodecScratch::default(), &mut []).unwrap_err().to_string();
     assert!(e.contains("32013 (ZFP)") && e.contains("[1,2,3]") && e.contains("hdf5plugin"), "{e}");
 }
 
 #[test]
 fn contexts_are_sound_after_errors() {
     let bytes: Vec<u8> = (0..3000_u32).flat_map(|i| (i / 3).to_be_bytes()).collect();
-    let mut scratch = Scratch::default();
+    let mut scratch = CodecScratch::default();
     for chain in chains() {
         let mut payload = Vec::new();
         chain.encode_bytes(&bytes, &mut scratch, &mut payload).unwrap();
@@ -283,14 +283,14 @@ fn contexts_are_sound_after_errors() {
 fn zlib_and_gzip_have_levels_up_to_9() {
     for codec in [StageSpec::zlib(10), StageSpec::gzip(10)] {
         let chain = bind(vec![codec]);
-        assert!(chain.encode_bytes(b"abc", &mut Scratch::default(), &mut Vec::new()).is_err());
+        assert!(chain.encode_bytes(b"abc", &mut CodecScratch::default(), &mut Vec::new()).is_err());
     }
 }
 
 #[test]
 fn every_bit_flip_is_an_error_or_honest_bytes() {
     let bytes: Vec<u8> = (0..400_u32).flat_map(|i| (i * i / 7).to_be_bytes()).collect();
-    let mut scratch = Scratch::default();
+    let mut scratch = CodecScratch::default();
     let mut out = vec![0; bytes.len()];
     let lzma = StageSpec::from(Lzma::for_elements(1, 1 << 16));
     for codec in [StageSpec::lz4(1), StageSpec::gzip(6), lzma] {
@@ -339,7 +339,7 @@ fn known_ids_with_other_keys_are_kept_as_they_are_and_only_their_tiles_unreadabl
         let chains = chains_from_json(text.as_bytes(), &Limits::default()).unwrap();
         assert!(Registry::default().bind(chains[1].clone()).unsupported().is_some(), "{odd}");
         assert_eq!(chains_to_json(&chains), text);
-        let mut scratch = Scratch::default();
+        let mut scratch = CodecScratch::default();
         let e =
             Registry::default().bind(chains[1].clone()).decode_bytes(b"", &mut scratch, &mut []).unwrap_err();
         assert!(e.is_unsupported() && e.to_string().contains(odd), "{e}");
@@ -356,7 +356,7 @@ fn unknown_parameters_of_the_numeric_codec_are_unsupported_and_named() {
     ] {
         let chain = bind(vec![stage(odd)]);
         let shape = TileShape { ty: crate::NcType::Int, geometry: crate::tile::Geometry::of(&[]) };
-        let e = chain.decode_tile(b"", &shape, &Dependencies::default(), &mut Scratch::default(), &mut []);
+        let e = chain.decode_tile(b"", &shape, &Dependencies::default(), &mut CodecScratch::default(), &mut []);
         let e = e.unwrap_err();
         assert!(e.is_unsupported() && e.to_string().contains(odd), "{e}");
     }
@@ -366,7 +366,7 @@ fn unknown_parameters_of_the_numeric_codec_are_unsupported_and_named() {
 
 #[test]
 fn the_numeric_codec_codes_tiles_only_and_stands_alone() {
-    let mut scratch = Scratch::default();
+    let mut scratch = CodecScratch::default();
     for stages in [vec![StageSpec::num(None)], vec![StageSpec::shuffle(4), StageSpec::num(None)]] {
         let chain = bind(stages);
         let e = chain.decode_bytes(b"abcd", &mut scratch, &mut [0; 4]).unwrap_err();
@@ -417,7 +417,7 @@ fn filters_may_change_the_length_wherever_they_stand() {
     let registry = Registry::default().with(Prefix);
     let prefix = || StageSpec::new::<&str>("prefix", []);
     let bytes = b"0123456789abcdef";
-    let mut scratch = Scratch::default();
+    let mut scratch = CodecScratch::default();
     for stages in [
         vec![prefix()],
         vec![prefix(), StageSpec::zstd(1)],
@@ -451,7 +451,7 @@ fn a_tile_is_coded_against_an_older_one_of_any_length() {
     let named = |entry| OlderTile { entry, array: ArrayId::variable(7), tile: 300, decoded_len: 24_000 };
     let older = [named(stored), named(packed)];
     let shape = TileShape { ty: NcType::Int, geometry: Geometry::of(&[6, 1000]) };
-    let mut scratch = Scratch::default();
+    let mut scratch = CodecScratch::default();
     let rests = [
         vec![StageSpec::zstd(3)],
         vec![StageSpec::shuffle(4), StageSpec::zstd(3)],
@@ -511,8 +511,8 @@ fn what_may_stand_behind_a_base() {
     assert!(bind(vec![StageSpec::shuffle(4), StageSpec::base()]).unsupported().is_some());
     // No bytes of our own making, such as containers.
     let chain = bind(vec![StageSpec::base(), StageSpec::zstd(1)]);
-    assert!(chain.decode_bytes(&[0; 40], &mut Scratch::default(), &mut [0; 4]).is_err());
-    assert!(chain.encode_bytes(&[0; 40], &mut Scratch::default(), &mut Vec::new()).is_err());
+    assert!(chain.decode_bytes(&[0; 40], &mut CodecScratch::default(), &mut [0; 4]).is_err());
+    assert!(chain.encode_bytes(&[0; 40], &mut CodecScratch::default(), &mut Vec::new()).is_err());
     for entry in [IndexEntry::Absent, IndexEntry::Constant { value: [1; 8] }] {
         assert!(chain.older_tile(&entry.encode()).is_err());
     }

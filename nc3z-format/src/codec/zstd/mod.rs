@@ -15,7 +15,7 @@ mod no_encoder;
 mod pure;
 
 #[cfg(feature = "zstd")]
-use super::scratch::Scratch;
+use super::scratch::CodecScratch;
 use super::spec::{ChainSpec, StageSpec};
 #[cfg(any(feature = "zstd", feature = "ruzstd"))]
 use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
@@ -43,7 +43,7 @@ pub fn zstd_len_within(
     decoded: &[u8],
     level: i32,
     most: usize,
-    scratch: &mut Scratch,
+    scratch: &mut CodecScratch,
 ) -> Result<Option<usize>> {
     scratch.contexts.get::<library::Encoder>().len_within(level, decoded, most)
 }
@@ -134,7 +134,7 @@ mod tests {
         let noise: Vec<u8> = (0..300_000u32)
             .map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()[3] ^ text[i as usize % 7000])
             .collect();
-        let mut scratch = Scratch::default();
+        let mut scratch = CodecScratch::default();
         for content in [&text[..], &noise, &[], &noise[..40]] {
             let len = encode_zstd_frame(content, 3).unwrap().len();
             for most in [0, 1, len / 2, len - 1, len + 1024, usize::MAX] {

@@ -5,7 +5,7 @@ use super::super::picks::Picks;
 use super::super::plans::Plan;
 use super::{Cells, Elements, Fate};
 use crate::error::Result;
-use nc3z_staged::{GetPlan, Index, Selection, SetPlan, TileMap, Touched};
+use nc3z_staged::{GetPlan, Index, IndexSelection, SetPlan, TileMap, Touched};
 
 /// The text of a plan is cut at this many bytes.
 const TEXT_LEN: usize = 1 << 20;
@@ -38,7 +38,7 @@ impl Cells {
         let rank = each!(&self.elements, a => a.shape().len());
         let nothing = vec![Index::Slice { start: Some(0), stop: Some(0), step: 1 }; rank];
         each!(&self.elements, a => {
-            let selection = Selection::new(&nothing, a.shape())?;
+            let selection = IndexSelection::new(&nothing, a.shape())?;
             Ok((a.plan_set(&selection), a.plan_get(&selection)))
         })
     }
