@@ -1,7 +1,7 @@
 //! Chains as a user writes them.
 
 use nc3z_format::NcType;
-use nc3z_format::codec::{ChainSpec, Registry, CodecScratch, WantedChain};
+use nc3z_format::codec::{ChainSpec, CodecScratch, Registry, WantedChain};
 
 /// Upper limit of the input, in bytes: the slowest level must end in time.
 const CONTENT: usize = 96;

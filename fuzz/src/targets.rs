@@ -11,7 +11,7 @@ use nc3z_format::archive::constants::{SLOT_LEN, SLOTS_AT};
 use nc3z_format::archive::{PAGE_LEN, SUPERBLOCK_LEN, Salt, TRAILER_LEN};
 use nc3z_format::classic::{Layout, encode, parse};
 use nc3z_format::codec::{
-    ChainSpec, Dependencies, Lzma, Registry, CodecScratch, StageSpec, TileCoder, TileShape, WantedChain,
+    ChainSpec, CodecScratch, Dependencies, Lzma, Registry, StageSpec, TileCoder, TileShape, WantedChain,
     decode_dictionary, encode_tile,
 };
 use nc3z_format::num::{Coder, DeltaAxes, EncodePlan, TransformPlan};

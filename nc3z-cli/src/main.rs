@@ -7,7 +7,7 @@ mod args;
 mod cmd;
 mod exit;
 mod heap;
-mod plugins;
+mod registry;
 mod selection;
 mod specification;
 
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         return if nc3z_plugin::worker_main().is_ok() { Exit::Done } else { Exit::Failed }.into();
     }
     output::progress::catch_signals();
-    let exit = plugins::set_up(&cli).and_then(|()| run(&cli));
+    let exit = registry::set_up(&cli).and_then(|()| run(&cli));
     let exit = exit.unwrap_or_else(|e| {
         if output::streams::is_reader_gone(&e) {
             return Exit::Done;
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         exit::of_error(&e)
     });
     cmd::aggregated::tell_notes();
-    plugins::end();
+    registry::end();
     if exit != Exit::Done {
         cmd::places::remove_empty();
     }

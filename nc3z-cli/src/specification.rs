@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, bail};
 use nc3z_format::archive::dictionaries;
 use nc3z_format::bytes::hex;
-use nc3z_format::codec::{ChainSpec, Lzma, Registry, CodecScratch, StageSpec};
+use nc3z_format::codec::{ChainSpec, CodecScratch, Lzma, Registry, StageSpec};
 use sha2::{Digest as _, Sha256};
 use std::path::Path;
 

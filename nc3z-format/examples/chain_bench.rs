@@ -3,7 +3,7 @@
 //! `cargo run --release -p nc3z-format --example chain_bench`; the least of 50 rounds.
 
 use nc3z_format::codec::{
-    ChainSpec, Dependencies, Registry, CodecScratch, StageSpec, TileCoder, TileShape, encode_tile,
+    ChainSpec, CodecScratch, Dependencies, Registry, StageSpec, TileCoder, TileShape, encode_tile,
 };
 use nc3z_format::num::EncodePlan;
 use nc3z_format::tile::Geometry;

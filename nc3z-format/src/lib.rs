@@ -58,7 +58,7 @@
 
 pub mod archive;
 pub mod array;
-pub mod arrays;
+pub mod array_table;
 pub mod bytes;
 pub mod cdl;
 pub mod classic;
@@ -68,12 +68,12 @@ pub mod digest;
 pub mod error;
 pub mod json;
 pub mod limits;
-pub mod near;
 pub mod parity;
 pub mod plan;
 pub mod quantize;
 pub mod runs;
 pub mod select;
+pub mod spelling;
 pub mod tile;
 pub mod types;
 pub mod units;

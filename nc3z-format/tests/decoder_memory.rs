@@ -5,7 +5,7 @@
 #![cfg(feature = "codecs")]
 
 use nc3z_format::NcType;
-use nc3z_format::codec::{Chain, Dependencies, Registry, CodecScratch, TileShape, WantedChain};
+use nc3z_format::codec::{Chain, CodecScratch, Dependencies, Registry, TileShape, WantedChain};
 use nc3z_format::tile::Geometry;
 use peak_alloc::PeakAlloc;
 

@@ -4,7 +4,7 @@
 #![cfg(feature = "codecs")]
 
 use nc3z_format::NcType;
-use nc3z_format::codec::{Registry, CodecScratch, WantedChain, chains_from_json};
+use nc3z_format::codec::{CodecScratch, Registry, WantedChain, chains_from_json};
 use nc3z_format::limits::Limits;
 use serde_json::Value;
 

@@ -126,7 +126,7 @@ impl Containers<'_> {
                     (cost.stored, cost.bytes) = (cost.stored + 1, cost.bytes + u64::from(len));
                     chain
                 }
-                IndexEntry::Packed { offset, len, chain, .. } => {
+                IndexEntry::Shared { offset, len, chain, .. } => {
                     cost.packed += 1;
                     match &mut open {
                         Some((at, lens)) if *at == offset => *lens += u64::from(len),

@@ -13,11 +13,11 @@ use nc3z_format::archive::{
     VariableTable,
 };
 use nc3z_format::array::TileKey;
-use nc3z_format::arrays::Arrays;
+use nc3z_format::array_table::Arrays;
 use nc3z_format::classic::{Header, Layout, VarId, VarLayout};
 use nc3z_format::codec::{Chain, OlderTile};
 use nc3z_format::digest::DigestRecord;
-use nc3z_format::near::suggest;
+use nc3z_format::spelling::suggest;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -290,7 +290,7 @@ impl Archive {
     pub fn base_tile(&self, array: ArrayId, tile: u64) -> Result<Option<BaseTile>> {
         let (store, near) = (&self.inner.store, Near::default());
         let entry = self.entry(array, tile)?;
-        if !matches!(entry, IndexEntry::Stored { .. } | IndexEntry::Packed { .. }) {
+        if !matches!(entry, IndexEntry::Stored { .. } | IndexEntry::Shared { .. }) {
             return Ok(None);
         }
         let found = store.locate(TileKey::new(array, tile), &near)?;
@@ -316,7 +316,7 @@ impl Archive {
     pub fn noted_crc(&self, array: ArrayId, tile: u64) -> Result<Option<u32>> {
         let store = &self.inner.store;
         match self.entry(array, tile)? {
-            IndexEntry::Packed { check, .. } => Ok(Some(check)),
+            IndexEntry::Shared { check, .. } => Ok(Some(check)),
             IndexEntry::Stored { offset, .. } => {
                 let mut bytes = [0; BLOCK_HEADER_LEN];
                 store.source.read_into(offset, &mut bytes)?;

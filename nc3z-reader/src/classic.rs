@@ -4,7 +4,7 @@
 use crate::error::{Error, Result};
 use crate::source::{Near, NearSource, SharedSource};
 use nc3z_format::archive::ArrayId;
-use nc3z_format::arrays::byte_run;
+use nc3z_format::array_table::byte_run;
 use nc3z_format::classic::{Header, Layout, Parse, parse_prefix};
 use nc3z_format::{Error as FormatError, Limits};
 use std::sync::Arc;

@@ -18,7 +18,7 @@ use nc3z_format::archive::{
     Head, HeadParts, LaterHead, LaterHeadParts, Layouts, Metadata, SectionKind, SectionTable, Superblock,
     Trailer, VariableTable,
 };
-use nc3z_format::arrays::{Arrays, padded_variables};
+use nc3z_format::array_table::{Arrays, padded_variables};
 use nc3z_format::classic::{Header, Layout, Parsed};
 use nc3z_format::{Error as FormatError, Limits};
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use crate::archive::Archive;
 use nc3z_format::NcType;
 use nc3z_format::archive::{ArrayId, Role};
-use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::array_table::ArrayInfo;
 use nc3z_format::classic::VarId;
 use nc3z_format::decode_value::{Decoding, Value};
 use nc3z_format::tile::TileExtent;

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::dense::{Dense, for_each_position, gather, scatter};
 use crate::index::IndexSelection;
 use crate::plan::{
-    Changes, CommitPlan, GetPlan, SlabKind, Layout, LoadPlan, Place, ResizePlan, SetPlan, Transfer, Transfers,
+    Changes, CommitPlan, GetPlan, Layout, LoadPlan, Place, ResizePlan, SetPlan, SlabKind, Transfer, Transfers,
 };
 use crate::table::{Table, indices};
 
@@ -314,7 +314,12 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
     ///
     /// # Errors
     /// The values do not have these positions, or a base slab cannot be read. The array is then unchanged.
-    pub fn set_places(&mut self, selection: &IndexSelection, shape: &[usize], values: &[T]) -> Result<(), Error> {
+    pub fn set_places(
+        &mut self,
+        selection: &IndexSelection,
+        shape: &[usize],
+        values: &[T],
+    ) -> Result<(), Error> {
         check_places(selection, shape, values.len(), true)?;
         let plan = self.plan_set(selection);
         self.change(plan.changes, Some((shape, values)), None)
@@ -437,7 +442,12 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
 
 /// Refuses an array of `shape` that lacks positions of a selection. If `broadcast`, an axis of one element is
 /// repeated.
-fn check_places(selection: &IndexSelection, shape: &[usize], len: usize, broadcast: bool) -> Result<(), Error> {
+fn check_places(
+    selection: &IndexSelection,
+    shape: &[usize],
+    len: usize,
+    broadcast: bool,
+) -> Result<(), Error> {
     let ends = selection.ends();
     let sized = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
     let fits = |(&end, &n): (&usize, &usize)| end <= n || broadcast && n == 1;

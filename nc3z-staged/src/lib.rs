@@ -36,7 +36,7 @@ mod print;
 mod table;
 
 pub use array::{BaseSlab, StagedArray};
-pub use index::{FlatRun, Index, Segment, IndexSelection};
+pub use index::{FlatRun, Index, IndexSelection, Segment};
 pub use map::TileMap;
 pub use plan::{
     Changes, CommitPlan, GetPlan, LoadPlan, Place, ResizePlan, SetPlan, StagedChunk, Touched, Transfer,

@@ -1,7 +1,7 @@
 //! Plans: the slices that are copied, with source and destination. They contain no data, only shapes and
 //! indices, and print as instructions.
 
-use crate::index::{Chunk, Run, IndexSelection};
+use crate::index::{Chunk, IndexSelection, Run};
 use crate::table::{Table, indices};
 
 /// The source or destination of a transfer.
@@ -326,8 +326,9 @@ impl Layout {
 
     pub(crate) fn load(&self) -> LoadPlan {
         let mut next = self.clone();
-        let on_base =
-            |at: &Vec<usize>| matches!(self.kinds[self.slab_indices.get(at)], SlabKind::Base | SlabKind::Spilled);
+        let on_base = |at: &Vec<usize>| {
+            matches!(self.kinds[self.slab_indices.get(at)], SlabKind::Base | SlabKind::Spilled)
+        };
         let chunks: Vec<Vec<usize>> = indices(self.slab_indices.shape()).filter(on_base).collect();
         let mut append = Vec::new();
         let transfers = next.stage(&chunks, &mut append, true);

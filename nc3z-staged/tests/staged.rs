@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use nc3z_staged::{
-    BaseSlab, Error, FlatRun, Index, Place, Segment, IndexSelection, StagedArray, Table, Transfers,
+    BaseSlab, Error, FlatRun, Index, IndexSelection, Place, Segment, StagedArray, Table, Transfers,
 };
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -274,8 +274,8 @@ fn programs_of_versioned_hdf5_give_the_same_and_read_no_more() {
             if op["op"] == "resize" {
                 copied.extend(theirs);
             }
-            let cells =
-                result.unwrap_or_else(|| array.get(&IndexSelection::new(&[], array.shape()).unwrap()).unwrap());
+            let cells = result
+                .unwrap_or_else(|| array.get(&IndexSelection::new(&[], array.shape()).unwrap()).unwrap());
             let bytes: Vec<u8> = cells.iter().flat_map(|cell| cell.to_le_bytes()).collect();
             assert_eq!(u64::from(crc32fast::hash(&bytes)), op["crc"].as_u64().unwrap(), "{context}");
         }

@@ -55,7 +55,11 @@ impl FileKind {
             FileKind::Temporary => "temporary files of other runs".to_owned(),
             FileKind::Link => "links out of the tree".to_owned(),
             FileKind::InsideLink => "links inside the tree".to_owned(),
-            FileKind::Archive | FileKind::Packed | FileKind::Empty | FileKind::Special(_) | FileKind::Unknown => {
+            FileKind::Archive
+            | FileKind::Packed
+            | FileKind::Empty
+            | FileKind::Special(_)
+            | FileKind::Unknown => {
                 format!("{self}s")
             }
         }

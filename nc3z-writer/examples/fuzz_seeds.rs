@@ -21,7 +21,9 @@ use nc3z_format::NcType;
 use nc3z_format::archive::short::{SHORT_PREFIX_LEN, is_short};
 use nc3z_format::archive::unpack;
 use nc3z_format::classic::{NumRecs, Version};
-use nc3z_format::codec::{ChainSpec, Lzma, Registry, CodecScratch, StageSpec, TileCoder, TileShape, encode_tile};
+use nc3z_format::codec::{
+    ChainSpec, CodecScratch, Lzma, Registry, StageSpec, TileCoder, TileShape, encode_tile,
+};
 use nc3z_format::num::{Coder, DeltaAxes, EncodePlan};
 use nc3z_format::tile::Geometry;
 use nc3z_writer::edit::Edit;

@@ -113,7 +113,7 @@ pub(crate) fn carry_over(
 fn pieces(archive: &Archive, order: &[(u64, ArrayId, u64)]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for &(offset, array, tile) in order {
-        if !matches!(archive.entry(array, tile), Ok(IndexEntry::Packed { .. })) {
+        if !matches!(archive.entry(array, tile), Ok(IndexEntry::Shared { .. })) {
             pieces.push(Piece::Tile(array, tile));
             continue;
         }
@@ -160,7 +160,7 @@ fn stored(archive: &Archive, piece: &Piece) -> nc3z_reader::Result<Stored> {
             unreachable!("`pieces` has asked for its entry");
         };
         let (start, len, chain) = (m.start, m.len, m.chain);
-        Ok((m.array, m.tile, IndexEntry::Packed { offset, start, len, chain, check }))
+        Ok((m.array, m.tile, IndexEntry::Shared { offset, start, len, chain, check }))
     };
     Ok(Stored::Container(WholeContainer {
         chain: container.chain,

@@ -5,8 +5,8 @@ use crate::options::PACK_LEN;
 use crate::plan::{ArrayPlan, Stored, TileChain};
 use crate::tiles::RawTile;
 use nc3z_format::archive::{ArrayId, Role};
-use nc3z_format::arrays::ArrayInfo;
-use nc3z_format::codec::{ReferenceTile, CodecScratch, TileShape, encode_tile as encode_payload};
+use nc3z_format::array_table::ArrayInfo;
+use nc3z_format::codec::{CodecScratch, ReferenceTile, TileShape, encode_tile as encode_payload};
 use nc3z_reader::ClassicFile;
 
 /// A tile that refers to another shares a container if its payload has at most this many bytes.

@@ -9,7 +9,7 @@ use crate::plan::Plans;
 use crate::scratch::with_scratch;
 use crate::tiles::{RawTile, SMALL_LEN, first_arrays, for_each_of, for_each_tile};
 use nc3z_format::archive::Role;
-use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::array_table::ArrayInfo;
 use nc3z_format::classic::VarId;
 use nc3z_format::codec::encode_dictionary;
 use nc3z_reader::{ClassicFile, Monitor};

@@ -4,15 +4,15 @@ use nc3z_format::codec::CodecScratch;
 use std::cell::Cell;
 
 thread_local! {
-    static KEPT: Cell<Option<Box<CodecScratch>>> = const { Cell::new(None) };
+    static CACHED: Cell<Option<Box<CodecScratch>>> = const { Cell::new(None) };
 }
 
 /// Calls `f` with this thread's scratch. Creating a scratch takes longer than encoding a short array, and zstd's
 /// tables are megabytes that the system clears page by page. If `f` calls this function again, because its thread
 /// takes up another task, a new scratch is created.
 pub(crate) fn with_scratch<T>(f: impl FnOnce(&mut CodecScratch) -> T) -> T {
-    let mut scratch = KEPT.take().unwrap_or_default();
+    let mut scratch = CACHED.take().unwrap_or_default();
     let out = f(&mut scratch);
-    KEPT.set(Some(scratch));
+    CACHED.set(Some(scratch));
     out
 }

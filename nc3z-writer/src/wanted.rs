@@ -48,7 +48,8 @@ impl<T> Wanted<T> {
     pub(crate) fn check_names(&self, header: &Header, option: &'static str) -> Result<()> {
         for (name, _) in &self.0 {
             if name != ALL && header.variable(name.as_bytes()).is_none() {
-                let known = nc3z_format::near::suggest(name, header.variables.iter().map(|v| v.name_lossy()));
+                let known =
+                    nc3z_format::spelling::suggest(name, header.variables.iter().map(|v| v.name_lossy()));
                 let why = format!("no variable `{name}`{known}, and * for all");
                 return Err(ErrorKind::Option { option, why }.into());
             }

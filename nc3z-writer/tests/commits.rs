@@ -689,14 +689,14 @@ fn differences(archive: &Archive, name: &str) -> (usize, usize, usize) {
     let id = archive.arrays().variable(archive.variable_id(name).unwrap()).id;
     let (mut all, mut packed, mut others) = (0, 0, 0);
     for tile in 0..archive.arrays().get(id).unwrap().tiling.tile_count() {
-        let (IndexEntry::Stored { chain, .. } | IndexEntry::Packed { chain, .. }) =
+        let (IndexEntry::Stored { chain, .. } | IndexEntry::Shared { chain, .. }) =
             archive.entry(id, tile).unwrap()
         else {
             continue;
         };
         if archive.chains()[usize::from(chain)].needs().base {
             all += 1;
-            packed += usize::from(matches!(archive.entry(id, tile).unwrap(), IndexEntry::Packed { .. }));
+            packed += usize::from(matches!(archive.entry(id, tile).unwrap(), IndexEntry::Shared { .. }));
             others += usize::from(archive.base_tile(id, tile).unwrap().unwrap().array != id);
         }
     }

@@ -1,6 +1,6 @@
 //! Decides whether arrays may be one variable: type, units, cell methods. Finds the axes of each of them.
 
-use super::groups::own_text;
+use super::join::own_text;
 use super::scan::{Array, Axis};
 use crate::error::{Error, Result};
 use nc3z_format::NcType;

@@ -1,7 +1,7 @@
 //! Reads the new aggregation back before it is reported. Compares names, types and shapes, and of each
 //! fragment its last element.
 
-use super::groups::Group;
+use super::join::Group;
 use super::{Made, Report, Rules};
 use crate::error::{Error, Result};
 use crate::file::as_aggregation;

@@ -1,7 +1,7 @@
 //! Selects files and variables: those that were requested, and that have values.
 
 use super::Report;
-use super::groups::own_text;
+use super::join::own_text;
 use super::scan::{Array, Axis, Coordinate, Scanned};
 use crate::error::{Error, Result};
 use nc3z_format::NcType;

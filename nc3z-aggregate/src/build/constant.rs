@@ -1,7 +1,7 @@
 //! Arrays that are the same in all files: their values are stored in the aggregation.
 
 use super::Rules;
-use super::groups::{Group, Making};
+use super::join::{Group, Making};
 use super::scan::{Array, MAX_STATIC};
 use super::stored::STORED;
 use crate::error::{Error, Result};

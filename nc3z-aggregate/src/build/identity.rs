@@ -2,7 +2,7 @@
 //! in this order.
 
 use super::Report;
-use super::groups::own_text;
+use super::join::own_text;
 use super::scan::{Array, Scanned};
 use crate::error::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet, HashSet};

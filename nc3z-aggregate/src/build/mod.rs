@@ -10,10 +10,10 @@ mod axis;
 mod check;
 mod choose;
 mod constant;
+mod dimensions;
 mod existing;
-mod groups;
 mod identity;
-mod masters;
+mod join;
 mod scalars;
 mod scan;
 mod settle;
@@ -26,7 +26,7 @@ use crate::error::{Error, Result};
 use crate::file::{Convention, as_aggregation};
 use crate::fragments::{Options, to_uri};
 use crate::write::{NewAggregation, text_attribute};
-use groups::Making;
+use join::Making;
 use nc3z_format::classic::Attribute;
 use nc3z_reader::Dataset;
 use rayon::prelude::*;
@@ -261,12 +261,12 @@ fn made(
         rules,
         convention,
         out: NewAggregation::default(),
-        masters: masters::Masters::default(),
+        masters: dimensions::Masters::default(),
         report: report.clone(),
         checks: Vec::new(),
     };
     making.out.own.attributes = globals(scanned, rules, convention, &mut making.report);
-    groups::join(scanned, &mut making)?;
+    join::join(scanned, &mut making)?;
     scalars::add(scanned, convention, &mut making.out, &mut making.report);
     scalars::add_coordinates(scanned, &mut making.out)?;
     let Making { out, mut report, checks, .. } = making;

@@ -1,7 +1,7 @@
 //! Variables without dimensions. If all files have the same value, it is stored once. Otherwise each file's
 //! value is stored along the dimension that distinguishes the files.
 
-use super::masters::coordinate;
+use super::dimensions::coordinate;
 use super::scan::{Scalar, Scanned};
 use super::{Joined, Report, common};
 use crate::error::Result;

@@ -1,7 +1,7 @@
 //! Completes what one file leaves open from the other files: a variable without dimensions that has
 //! dimensions elsewhere, a scalar that is a coordinate variable elsewhere, an axis without a standard name.
 
-use super::groups::own_text;
+use super::join::own_text;
 use super::scan::{Array, Axis, Coordinate, Scanned};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

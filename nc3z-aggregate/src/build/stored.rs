@@ -1,6 +1,6 @@
 //! Type, attributes and fill value of a joined variable.
 
-use super::groups::{Group, own_text};
+use super::join::{Group, own_text};
 use super::{Report, common};
 use crate::master::values::text;
 use crate::write::attribute;

@@ -102,7 +102,7 @@ fn read_pages(archive: &Archive, enough: &dyn Fn() -> bool) -> Result<Vec<Range<
     let mut containers = BTreeSet::new();
     for row in archive.variable_table().rows() {
         for tile in 0..row.tile_count {
-            if let IndexEntry::Packed { offset, .. } = archive.entry(row.array, tile)? {
+            if let IndexEntry::Shared { offset, .. } = archive.entry(row.array, tile)? {
                 containers.insert(offset);
             }
             if tile % 64 == 0 && enough() {

@@ -4,12 +4,12 @@
 
 mod ahead;
 mod check;
-mod groups;
 pub(crate) mod heads;
 pub(crate) mod index;
 mod list;
 mod local;
 mod member;
+mod open_groups;
 pub(crate) mod packed;
 pub(crate) mod write;
 
@@ -22,10 +22,10 @@ use crate::error::{Error, Result};
 use crate::fragments::{Gathering, OpenFragment};
 use crate::pack::PackedMember;
 use ahead::AheadSource;
-use groups::Groups;
 use heads::Head;
 use index::{Entries, Entry, Lookup};
 use nc3z_reader::source::SharedSource;
+use open_groups::Groups;
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Component, Path};

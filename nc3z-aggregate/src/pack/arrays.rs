@@ -3,7 +3,7 @@
 
 use nc3z_format::NcType;
 use nc3z_format::archive::ArrayId;
-use nc3z_format::arrays::padded_variables;
+use nc3z_format::array_table::padded_variables;
 use nc3z_format::classic::Layout;
 
 /// An array of a member.

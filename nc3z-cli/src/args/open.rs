@@ -36,7 +36,7 @@ impl OpenArgs {
     /// Returns the options for the library.
     pub(crate) fn options(&self) -> OpenOptions {
         // By position: a file that shrinks, or a disk that fails, gives an error and no signal.
-        crate::plugins::open_options()
+        crate::registry::open_options()
             .with_mmap(self.mmap)
             .with_older(self.older)
             .with_generation(self.generation)

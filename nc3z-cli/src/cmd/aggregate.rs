@@ -64,7 +64,7 @@ fn commit(args: &AggregateArgs, made: &Made) -> Result<()> {
     let message = format!("{} added", count(made.report.files as u64, "file"));
     let note = CommitNote { message: Some(message), ..CommitNote::default() };
     // It is the same aggregation, even if its arrays have changed.
-    let options = WriterOptions::default().with_registry(crate::plugins::registry()).with_force(true);
+    let options = WriterOptions::default().with_registry(crate::registry::registry()).with_force(true);
     let progress = Progress::new(made.bytes.len() as u64, text::safe(&args.output.to_string_lossy()));
     let done = commit_file(&args.output, spool.temporary_path(), &note, &options, &progress)
         .with_context(|| format!("commit the aggregation to `{}`", args.output.display()))?;

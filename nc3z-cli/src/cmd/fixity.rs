@@ -116,7 +116,7 @@ fn check(root: &Path, entry: &Entry, progress: &Progress) -> Result<u64, (String
     match sha256_of_file(&path, progress) {
         Ok(found) if found == entry.sha256 => Ok(len),
         Ok(found) => {
-            let explained = explain(&path, &entry.sha256, &crate::plugins::open_options(), progress);
+            let explained = explain(&path, &entry.sha256, &crate::registry::open_options(), progress);
             let (found, listed) = (text::hex(&found), text::hex(&entry.sha256));
             let digests = format!("SHA-256 is {found}, listed is {listed}");
             let (words, exit) = match explained {

@@ -120,7 +120,7 @@ fn describe(path: &Path) -> Result<serde_json::Value> {
             || source.read_into(0, &mut magic).is_err()
             || magic != nc3z_format::archive::constants::MAGIC
         {
-            return Err(nc3z_reader::Archive::from_source(source, &crate::plugins::open_options())
+            return Err(nc3z_reader::Archive::from_source(source, &crate::registry::open_options())
                 .err()
                 .map_or_else(
                     || anyhow!("it is no nc3z archive, and no parity of one is in it"),

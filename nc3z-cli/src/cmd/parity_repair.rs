@@ -75,7 +75,7 @@ pub(super) fn to_file(
         let progress = progress(args);
         repair_file(&args.archive, output, args.force, &progress, &mut |mended| {
             let source = source::open(mended, false)?;
-            sound = quick(&source, &crate::plugins::open_options(), &progress)
+            sound = quick(&source, &crate::registry::open_options(), &progress)
                 .is_ok_and(|report| report.is_sound());
             if sound {
                 change_parity(args, mended, &progress)?;

@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::output::text;
 use anyhow::{Context, Result, bail};
 use nc3z_format::NcType;
-use nc3z_look::plot::{Error, PictureFormat, Note, Options, draw};
+use nc3z_look::plot::{Error, Note, Options, PictureFormat, draw};
 use nc3z_writer::AtomicFile;
 use std::io::Write;
 use std::path::Path;

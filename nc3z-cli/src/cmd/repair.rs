@@ -86,7 +86,7 @@ fn rewrite_versions(args: &RepairArgs, input: &Path, output: &Path) -> Result<Op
     if args.uncommitted {
         return Ok(None);
     }
-    let options = WriterOptions::default().with_registry(crate::plugins::registry()).with_force(args.force);
+    let options = WriterOptions::default().with_registry(crate::registry::registry()).with_force(args.force);
     let name = crate::cmd::shown(&args.archive);
     let saved = super::with_threads(args.threads, || {
         let progress = Progress::new(0, name.clone());

@@ -229,14 +229,14 @@ fn open(named: &Named, args: &RestoreArgs) -> Result<Archive> {
         // By position: with a memory map, a failing disk would kill the process.
         None => source::open(&named.file, false)?,
     };
-    let open = crate::plugins::open_options().with_fill_lost(true);
+    let open = crate::registry::open_options().with_fill_lost(true);
     let progress = Progress::new(source.len(), text::safe(&url::shown(&named.file)));
     let options = RecoverOptions { open, uncommitted: false };
     let (archive, found) = Archive::recover(&source, &options, &progress)?;
     if found.is_older {
         // Lost data of the newest version are filled; an older version is not used instead. The error lists
         // the existing versions.
-        Archive::from_source(source, &crate::plugins::open_options())?;
+        Archive::from_source(source, &crate::registry::open_options())?;
     }
     let name = text::safe(&url::shown(&named.file));
     found.notes.iter().for_each(|note| note!("nc3z: warning: {name}: {}", text::safe(note)));

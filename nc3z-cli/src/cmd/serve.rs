@@ -26,7 +26,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit> {
     if let Some(cache) = args.cache {
         TileCache::process().set_budget(cache);
     }
-    let open = OpenOptions::default().with_registry(crate::plugins::registry());
+    let open = OpenOptions::default().with_registry(crate::registry::registry());
     let log = Arc::new(Log::open(None, false)?);
     let options = ViewOptions::default()
         .with_open(open.clone())

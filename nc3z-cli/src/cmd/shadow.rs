@@ -96,7 +96,7 @@ fn look(job: &Job, open: &OpenArgs) -> Result<Member> {
         Some((bundle, member)) => {
             let source: SharedSource = bundle.member(member)?.context("it is not there")?;
             let stored = source.len();
-            (Dataset::from_source(source, &crate::plugins::open_options())?, stored)
+            (Dataset::from_source(source, &crate::registry::open_options())?, stored)
         }
     };
     Ok(scan(&job.name, &dataset, stored)?)

@@ -109,7 +109,7 @@ fn one(bundle: &Bundle, name: &str, output: &Path, force: bool, to: Become) -> R
         source.read_into(0, &mut magic)?;
     }
     if magic == MAGIC && to == Become::Originals {
-        let archive = Archive::from_source(source, &crate::plugins::open_options())?;
+        let archive = Archive::from_source(source, &crate::registry::open_options())?;
         let target = parented(output.join(name_inside.strip_suffix(".nc3z").unwrap_or(&name_inside)))?;
         let file = AtomicFile::create_with_mode(&target, force, 0o666)?;
         archive.restore_to_file(file.file(), &target, &())?;

@@ -39,7 +39,7 @@ pub(crate) fn commit(args: &CommitArgs) -> Result<Exit> {
 /// Returns the options for making a version of a file.
 fn options(effort: &EffortArgs) -> WriterOptions {
     WriterOptions::default()
-        .with_registry(crate::plugins::registry())
+        .with_registry(crate::registry::registry())
         .with_memory(effort.memory)
         .with_dry_run(effort.dry_run)
         .with_parity_renewed(!effort.no_parity)

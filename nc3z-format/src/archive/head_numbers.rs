@@ -7,7 +7,7 @@
 use super::section_codec;
 use crate::NcType;
 use crate::bytes::{ByteCursor, reserve};
-use crate::codec::{ChainSpec, Dependencies, Registry, CodecScratch, StageSpec, TileShape};
+use crate::codec::{ChainSpec, CodecScratch, Dependencies, Registry, StageSpec, TileShape};
 use crate::error::{Error, Result};
 use crate::tile::Geometry;
 
@@ -150,7 +150,7 @@ pub(super) use encode::pack;
 
 #[cfg(feature = "encode")]
 mod encode {
-    use super::{NumbersOfType, MAGIC, MOST, MOST_RUNS, Run, shape};
+    use super::{MAGIC, MOST, MOST_RUNS, NumbersOfType, Run, shape};
     use crate::NcType;
     use crate::archive::section_codec;
     use crate::bytes::put_varint;
@@ -158,7 +158,7 @@ mod encode {
     use crate::codec::{CodecScratch, TileCoder, encode_tile, encode_zstd_frame, words_of};
     use crate::error::Result;
     use crate::limits::Limits;
-    use crate::num::{self, Effort, TileExtent, Word};
+    use crate::num::{self, Effort, Extent, Word};
 
     /// Lists with fewer numbers are not separated.
     const RUN: usize = 16;
@@ -183,8 +183,8 @@ mod encode {
             return Ok(Some(apart));
         }
         let frame = section_codec::pack(decoded)?;
-        let alone = frame.as_ref().map_or(decoded.len(), Vec::len);
-        Ok(if apart.len() + alone / WORTH < alone { Some(apart) } else { frame })
+        let independent = frame.as_ref().map_or(decoded.len(), Vec::len);
+        Ok(if apart.len() + independent / WORTH < independent { Some(apart) } else { frame })
     }
 
     fn apart(decoded: &[u8], header: &[u8]) -> Result<Option<Vec<u8>>> {
@@ -298,7 +298,7 @@ mod encode {
             [0, last / 2, last].map(|from| &words[from..][..SAMPLE]).to_vec()
         };
         let shape = shape(kind.ty, kind.values.len());
-        let extent = TileExtent { elements: words.len() as u64, whole_len: 0, dictionary: false };
+        let extent = Extent { elements: words.len() as u64, whole_len: 0, dictionary: false };
         let found =
             num::choose_with(&samples, kind.ty.into(), &shape.geometry, Effort::Default, &[], extent, None)?;
         let plan = found.plans.into_iter().next().unwrap_or_default();

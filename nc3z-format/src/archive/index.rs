@@ -30,7 +30,7 @@ pub enum IndexEntry {
         value: [u8; 8],
     },
     /// A member of a container.
-    Packed {
+    Shared {
         /// Offset of the container's block header.
         offset: u64,
         /// The start of its bytes in the decoded container.
@@ -55,7 +55,7 @@ impl IndexEntry {
                 (1, chain, len, offset.to_le_bytes(), check, 0)
             }
             IndexEntry::Constant { value } => (2, 0, 0, value, 0, 0),
-            IndexEntry::Packed { offset, start, len, chain, check } => {
+            IndexEntry::Shared { offset, start, len, chain, check } => {
                 (3, chain, len, offset.to_le_bytes(), check, start)
             }
             IndexEntry::Lost => (4, 0, 0, [0; 8], 0, 0),
@@ -86,7 +86,7 @@ impl IndexEntry {
             0 => IndexEntry::Absent,
             1 => IndexEntry::Stored { offset, len, chain, check },
             2 => IndexEntry::Constant { value: place },
-            3 => IndexEntry::Packed { offset, start, len, chain, check },
+            3 => IndexEntry::Shared { offset, start, len, chain, check },
             4 => IndexEntry::Lost,
             _ => return Err(Error::corrupt("index entry", at, "kind", "0 to 4", kind)),
         };
@@ -456,7 +456,7 @@ mod tests {
             IndexEntry::Absent,
             entry(3),
             IndexEntry::Constant { value: [1, 2, 3, 4, 0, 0, 0, 0] },
-            IndexEntry::Packed { offset: 168, start: 9, len: 10, chain: 11, check: 12 },
+            IndexEntry::Shared { offset: 168, start: 9, len: 10, chain: 11, check: 12 },
             IndexEntry::Lost,
         ];
         for e in entries {

@@ -93,8 +93,8 @@ pub(super) fn frame_estimate(decoded: &[u8]) -> Result<usize> {
 
 /// Returns true if the templates give less than half of the length of a frame without a dictionary. The other
 /// dictionary is then not tried.
-fn are_far_ahead(templates: usize, alone: usize) -> bool {
-    templates * 2 < alone
+fn are_far_ahead(templates: usize, independent: usize) -> bool {
+    templates * 2 < independent
 }
 
 fn has_templates(decoded: &[u8]) -> bool {
@@ -102,13 +102,13 @@ fn has_templates(decoded: &[u8]) -> bool {
     TEMPLATE_MARKS.iter().any(has)
 }
 
-/// One zstd frame with the better dictionary. A frame without dictionary has about `alone` bytes.
-fn with_dictionary(decoded: &[u8], alone: usize) -> Result<Vec<u8>> {
+/// One zstd frame with the better dictionary. A frame without dictionary has about `independent` bytes.
+fn with_dictionary(decoded: &[u8], independent: usize) -> Result<Vec<u8>> {
     if !has_templates(decoded) {
         return encode_zstd_frame_with(&DICTIONARY, decoded);
     }
     let templates = encode_zstd_frame_with(&TEMPLATES, decoded)?;
-    if are_far_ahead(templates.len(), alone) {
+    if are_far_ahead(templates.len(), independent) {
         return Ok(templates);
     }
     let quick = encode_zstd_frame_with(&QUICK_WORDS, decoded)?;

@@ -232,7 +232,7 @@ fn block_headers_have_a_generation() {
 #[test]
 fn index_entries_stay_in_the_archive() {
     let stored = IndexEntry::Stored { offset: 160, len: 3, chain: 1, check: 9 };
-    let packed = IndexEntry::Packed { offset: 160, start: 4, len: 3, chain: 1, check: 9 };
+    let packed = IndexEntry::Shared { offset: 160, start: 4, len: 3, chain: 1, check: 9 };
     for entry in [stored, packed] {
         let broken = |at, field: &[u8]| IndexEntry::decode(&with(entry.encode(), at, field), 0);
         assert_eq!(broken(0, b"").unwrap(), entry);

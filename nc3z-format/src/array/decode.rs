@@ -2,7 +2,7 @@
 
 use super::locate::{BlockPlace, Located, MemberPlace, Place, TileKey};
 use crate::archive::{ArrayId, BLOCK_HEADER_LEN, BlockHeader, BlockKind, Salt};
-use crate::codec::{Chain, Dependencies, CodecScratch, TileShape};
+use crate::codec::{Chain, CodecScratch, Dependencies, TileShape};
 use crate::error::{Error, Result};
 
 /// A block whose header and payload checksums hold.

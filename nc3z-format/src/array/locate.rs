@@ -1,7 +1,7 @@
 //! From an index entry to the bytes that a tile needs.
 
 use crate::archive::{ArrayId, BLOCK_HEADER_LEN, IndexEntry, Role};
-use crate::arrays::ArrayInfo;
+use crate::array_table::ArrayInfo;
 use crate::codec::{Chain, OlderTile};
 use crate::error::{Error, Result};
 use std::ops::Range;
@@ -137,7 +137,7 @@ pub fn locate<'a>(
         IndexEntry::Stored { offset, len, chain, check } => {
             (chain, Place::Block(BlockPlace { offset, stored_len: len, check }))
         }
-        IndexEntry::Packed { offset, start, len, chain, check } => {
+        IndexEntry::Shared { offset, start, len, chain, check } => {
             let decoded_crc = (!is_probed).then_some(check);
             (chain, Place::Member(MemberPlace { container: offset, start, len, decoded_crc }))
         }
@@ -271,7 +271,7 @@ mod tests {
         let found = find(IndexEntry::Stored { offset: 160, len: 9, chain: 1, check: 7 }).unwrap();
         let needs: Vec<_> = found.depends_on().collect();
         assert_eq!(needs, [TileKey::new(ArrayId::definitions(5), 3)]);
-        let found = find(IndexEntry::Packed { offset: 160, start: 3, len: 9, chain: 0, check: 7 }).unwrap();
+        let found = find(IndexEntry::Shared { offset: 160, start: 3, len: 9, chain: 0, check: 7 }).unwrap();
         let member = MemberPlace { container: 160, start: 3, len: 9, decoded_crc: Some(7) };
         assert_eq!((found.place, found.depends_on().count()), (Place::Member(member), 0));
         for bad in [
@@ -325,14 +325,14 @@ mod tests {
             |entry: IndexEntry| locate_base(&tile, &named(entry, key.array, key.tile), &chains, &place);
         let (found, _) = base(stored(160, 0)).unwrap();
         assert!(found.base_of == Some(2) && found.key == key && found.depends_on().count() == 0);
-        let packed = |offset| IndexEntry::Packed { offset, start: 3, len: 9, chain: 0, check: 7 };
+        let packed = |offset| IndexEntry::Shared { offset, start: 3, len: 9, chain: 0, check: 7 };
         // Of any array, and in containers.
         let of_any = |own: IndexEntry, entry: IndexEntry, array| {
             let tile = locate(key, &own, false, &info, &chains, &place).unwrap();
             locate_base(&tile, &named(entry, array, 9), &chains, &place).map(|(found, _)| found.key)
         };
         let other = ArrayId::variable(70);
-        let member = |chain| IndexEntry::Packed { offset: 800, start: 3, len: 9, chain, check: 7 };
+        let member = |chain| IndexEntry::Shared { offset: 800, start: 3, len: 9, chain, check: 7 };
         for own in [stored(800, 1), member(1)] {
             for entry in [stored(160, 0), packed(160)] {
                 assert_eq!(of_any(own, entry, other).unwrap(), TileKey::new(other, 9));

@@ -1,7 +1,7 @@
 //! Finds the tiles that contain a part of the original file.
 
 use super::locate::TileKey;
-use crate::arrays::{ArrayInfo, Arrays};
+use crate::array_table::{ArrayInfo, Arrays};
 use crate::classic::{Layout, SegmentKind};
 use crate::error::Result;
 use crate::plan::Plan;

@@ -26,6 +26,7 @@ mod lzf;
 mod lzma;
 mod matches;
 mod notation;
+mod numeric_tile;
 mod older;
 mod packbits;
 #[cfg(feature = "pcodec")]
@@ -35,7 +36,6 @@ mod scratch;
 mod shuffle;
 mod spec;
 mod stage;
-mod tile;
 mod wanted;
 #[cfg(feature = "zlib")]
 mod zlib;
@@ -48,15 +48,15 @@ pub use lzma::{Lzma, lzma2_len};
 #[cfg(all(feature = "lzma", feature = "encode"))]
 pub use lzma::{encode_lzma, lzma_shares};
 pub use notation::{HDF5_ID, Hdf5Filter, hdf5_filter_name, zarr_v2};
+#[cfg(feature = "encode")]
+pub use numeric_tile::encode_dictionary;
+pub use numeric_tile::{Dependencies, ReferenceTile, TileShape, decode_dictionary, patterns_of, words_of};
 pub use older::OlderTile;
 pub use registry::Registry;
 pub use scratch::CodecScratch;
 pub use shuffle::{shuffle, unshuffle};
 pub use spec::{ChainSpec, StageSpec, chains_from_json, chains_to_json};
 pub use stage::{Contexts, Stage, StageKind};
-#[cfg(feature = "encode")]
-pub use tile::encode_dictionary;
-pub use tile::{Dependencies, ReferenceTile, TileShape, decode_dictionary, patterns_of, words_of};
 pub use wanted::WantedChain;
 #[cfg(feature = "zstd")]
 pub use zstd::zstd_len_within;

@@ -39,7 +39,7 @@ impl OlderTile {
         let mut c = ByteCursor::new(WHAT, 0, payload);
         let entry: [u8; ENTRY_LEN] = c.array("index entry of the older tile")?;
         let entry = IndexEntry::decode(&entry, 0)?;
-        if !matches!(entry, IndexEntry::Stored { .. } | IndexEntry::Packed { .. }) {
+        if !matches!(entry, IndexEntry::Stored { .. } | IndexEntry::Shared { .. }) {
             let expected = "a block, or a member of a container";
             return Err(Error::corrupt(WHAT, 0, "index entry of the older tile", expected, "another"));
         }
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn what_is_named_comes_back_and_every_prefix_is_an_error() {
         let stored = IndexEntry::Stored { offset: 160, len: 9, chain: 1, check: 7 };
-        let packed = IndexEntry::Packed { offset: 168, start: 9, len: 10, chain: 11, check: 12 };
+        let packed = IndexEntry::Shared { offset: 168, start: 9, len: 10, chain: 11, check: 12 };
         let named = |entry| OlderTile { entry, array: ArrayId::padding(3), tile: 1 << 40, decoded_len: 8000 };
         for older in [named(stored), named(packed)] {
             let bytes = [&older.encode()[..], b"rest"].concat();

@@ -77,7 +77,9 @@ impl Plan {
             PlanKind::Empty
         } else {
             match tiling.layout() {
-                TileLayout::Linear { len } => PlanKind::Linear(LinearPlan::new(tiling, *len, selection.dims())),
+                TileLayout::Linear { len } => {
+                    PlanKind::Linear(LinearPlan::new(tiling, *len, selection.dims()))
+                }
                 TileLayout::Chunked { shape, edge } => {
                     PlanKind::Chunked(ChunkedPlan::new(tiling, shape, *edge, selection.dims()))
                 }

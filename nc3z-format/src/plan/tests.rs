@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::copy::copy_tile;
 use super::*;
-use crate::tile::{Edge, TileExtent, MAX_ELEMENTS};
+use crate::tile::{Edge, MAX_ELEMENTS, TileExtent};
 
 /// A shape, a layout for it, and a hyperslab inside it.
 fn cases() -> impl Strategy<Value = (Vec<u64>, TileLayout, Hyperslab)> {

@@ -3,13 +3,13 @@
 //! A failed call of `next_piece` can be repeated: a reader whose bytes are still being fetched continues
 //! where it stopped.
 
-mod number;
+mod export;
 mod subset;
-mod values;
+mod text;
 
-pub use number::numbers;
+pub use export::{Csv, Doubles};
 pub use subset::Subset;
-pub use values::{Csv, Doubles};
+pub use text::numbers;
 
 use nc3z_format::Hyperslab;
 use nc3z_format::classic::VarId;

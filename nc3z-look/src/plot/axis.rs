@@ -3,7 +3,7 @@
 use super::Result;
 use super::dates::Dates;
 use super::field::Dim;
-use super::number::{Tick, numbered, round_numbers};
+use super::ticks::{Tick, numbered, round_numbers};
 use super::{attribute, units};
 use crate::coordinate::Coordinate;
 use crate::text;

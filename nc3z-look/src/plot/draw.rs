@@ -5,7 +5,7 @@ use super::colour::{Colours, Scale};
 use super::font::Font;
 use super::layout::{BAR_END, BAR_START, Layout, Ruler};
 use super::scene::{Anchor, Group, Point, Raster, Rect, Rgb, Scene, Shape};
-use super::{PictureFormat, Options, Picture, Result, Words, coast, pixels, svg};
+use super::{Options, Picture, PictureFormat, Result, Words, coast, pixels, svg};
 use crate::text;
 
 pub(super) const INK: Rgb = [40, 40, 40];
@@ -17,7 +17,12 @@ const AROUND: f64 = 400.0;
 const MARKED: usize = 60;
 
 /// Returns the picture as a file of the kind.
-pub(super) fn file(picture: &Picture, words: &Words, kind: PictureFormat, options: &Options) -> Result<Vec<u8>> {
+pub(super) fn file(
+    picture: &Picture,
+    words: &Words,
+    kind: PictureFormat,
+    options: &Options,
+) -> Result<Vec<u8>> {
     let font = Font::new()?;
     match kind {
         PictureFormat::Png => pixels::png(&scene(picture, words, &font, options, 1), &font),

@@ -1,9 +1,9 @@
 //! The values of a picture: at most as many as it can show, unpacked, with NaN where one is missing.
 
 use super::dates::Dates;
-use super::number::number;
 use super::place::Place;
 use super::shown::Shown;
+use super::ticks::number;
 use super::{Error, Note, Result};
 use crate::coordinate::Coordinate;
 use crate::selection::{Segment, Selection};

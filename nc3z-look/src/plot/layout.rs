@@ -3,8 +3,8 @@
 use super::axis::Axis;
 use super::colour::Scale;
 use super::font::Font;
-use super::number::{Tick, numbered, round_numbers};
 use super::scene::Rect;
+use super::ticks::{Tick, numbered, round_numbers};
 use super::{Options, Picture};
 
 /// Sizes in pixels, for a picture of 1000 pixels.

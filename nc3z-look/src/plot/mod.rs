@@ -11,13 +11,13 @@ mod field;
 mod font;
 mod image;
 mod layout;
-mod number;
 mod pixels;
 mod place;
 mod scene;
 mod shown;
 mod svg;
 mod tables;
+mod ticks;
 
 pub use colour::Colours;
 pub use error::{Error, Result};

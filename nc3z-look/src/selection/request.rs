@@ -5,7 +5,7 @@ use super::region::{self, Region};
 use super::{BoxArg, DimArg, Segment, Selection};
 use crate::text;
 use nc3z_format::classic::DimId;
-use nc3z_format::near::nearest;
+use nc3z_format::spelling::nearest;
 use nc3z_reader::{Dataset, Variable};
 use std::collections::HashMap;
 

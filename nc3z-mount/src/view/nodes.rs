@@ -2,7 +2,7 @@
 //! cache is keyed by numbers.
 
 use super::attr::Attr;
-use super::originals::ContentId;
+use super::open_archives::ContentId;
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::tile::read_run;
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::ArrayId;
-use nc3z_format::arrays::byte_run;
+use nc3z_format::array_table::byte_run;
 use nc3z_format::classic::VarId;
 
 impl Archive {

@@ -137,7 +137,7 @@ pub fn diff(a: &Dataset, b: &Dataset, options: &DiffOptions, monitor: &dyn Monit
             if [a, b].iter().all(|file| file.header().variable(name).is_none()) {
                 let name = String::from_utf8_lossy(name);
                 let known = a.header().variables.iter().map(|v| String::from_utf8_lossy(&v.name));
-                let known = nc3z_format::near::suggest(&name, known);
+                let known = nc3z_format::spelling::suggest(&name, known);
                 return Err(
                     nc3z_format::Error::invalid(format!("neither has a variable \"{name}\"{known}")).into()
                 );

@@ -6,7 +6,7 @@ use crate::parallel;
 use crate::source::Near;
 use crate::tile::TileStore;
 use nc3z_format::array::TileKey;
-use nc3z_format::arrays::{ArrayInfo, Arrays};
+use nc3z_format::array_table::{ArrayInfo, Arrays};
 use nc3z_format::classic::{Records, Slot};
 
 /// Slots of record variables shorter than this are copied by strides, longer ones as pieces.

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::tile::{flat_tiling, plans_of_run, read_run};
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::ArrayId;
-use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::array_table::ArrayInfo;
 use nc3z_format::classic::{Records, SegmentKind};
 use std::ops::Range;
 

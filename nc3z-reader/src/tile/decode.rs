@@ -10,7 +10,7 @@ use nc3z_format::array::{
     Block, BlockPlace, Container, Located, Place, TileKey, check_crc, check_reference, definition,
     locate_base,
 };
-use nc3z_format::codec::{Dependencies, OlderTile, ReferenceTile, CodecScratch, decode_dictionary};
+use nc3z_format::codec::{CodecScratch, Dependencies, OlderTile, ReferenceTile, decode_dictionary};
 use nc3z_format::num::Dictionary;
 use nc3z_format::{Error as FormatError, NcType};
 use quick_cache::sync::{Cache, DefaultLifecycle};

@@ -4,7 +4,7 @@
 use crate::error::{Error, Result};
 use nc3z_format::archive::{ArrayId, Role};
 use nc3z_format::array::TileKey;
-use nc3z_format::arrays::Arrays;
+use nc3z_format::array_table::Arrays;
 use nc3z_format::classic::Header;
 use nc3z_format::{Error as FormatError, NcType};
 use std::collections::BTreeMap;

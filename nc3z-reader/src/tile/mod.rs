@@ -36,7 +36,7 @@ use bytes::Bytes;
 use cache::Share;
 use nc3z_format::archive::{ArrayId, IndexEntry, Salt};
 use nc3z_format::array::{Located, TileKey, locate};
-use nc3z_format::arrays::{ArrayInfo, Arrays};
+use nc3z_format::array_table::{ArrayInfo, Arrays};
 use nc3z_format::classic::Header;
 use nc3z_format::codec::{Chain, Registry};
 use nc3z_format::{Error as FormatError, Limits};
@@ -176,7 +176,7 @@ impl TileStore {
     /// damaged.
     pub(crate) fn container_of(&self, key: TileKey, near: &Near) -> Option<u64> {
         match self.index.find(self, key, near) {
-            Ok((IndexEntry::Packed { offset, .. }, _)) => Some(offset),
+            Ok((IndexEntry::Shared { offset, .. }, _)) => Some(offset),
             _ => None,
         }
     }

@@ -204,7 +204,7 @@ impl Version {
         match self.what {
             What::Block { len, chain, check } => IndexEntry::Stored { offset, len, chain, check },
             What::Lost => IndexEntry::Lost,
-            What::Member { start, len, chain } => IndexEntry::Packed { offset, start, len, chain, check: 0 },
+            What::Member { start, len, chain } => IndexEntry::Shared { offset, start, len, chain, check: 0 },
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::source::Near;
 use bytes::Bytes;
 use nc3z_format::array::TileKey;
-use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::array_table::ArrayInfo;
 use nc3z_format::plan::TilePlan;
 use nc3z_format::plan::copy::copy_tile;
 use nc3z_format::tile::{TileLayout, Tiling};

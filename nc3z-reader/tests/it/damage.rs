@@ -26,7 +26,7 @@ fn samples_have_all_kinds_of_entries() {
             for tile in 0..row.tile_count {
                 match archive.entry(row.array, tile).unwrap() {
                     IndexEntry::Stored { .. } => seen[0] = true,
-                    IndexEntry::Packed { .. } => seen[1] = true,
+                    IndexEntry::Shared { .. } => seen[1] = true,
                     IndexEntry::Constant { .. } => seen[2] = true,
                     other => panic!("{other:?}"),
                 }

@@ -9,7 +9,7 @@ use nc3z_format::archive::{
     Row, SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, SectionTable, Superblock,
     TRAILER_LEN, TileLayoutSpec, Trailer, VariableTable,
 };
-use nc3z_format::arrays::{Arrays, padded_variables};
+use nc3z_format::array_table::{Arrays, padded_variables};
 use nc3z_format::classic::{Layout, VarId, Version};
 use nc3z_format::codec::{ChainSpec, encode_zstd_frame};
 use nc3z_reader::OpenOptions;
@@ -177,7 +177,7 @@ fn an_index_that_says_of_a_member_what_its_container_does_not_is_found() {
             decoded_crc: crc,
         };
         forge.body = [&header.encode(&forge.salt(), offset)[..], &payload].concat();
-        let entry = |tile: u8, chain| IndexEntry::Packed {
+        let entry = |tile: u8, chain| IndexEntry::Shared {
             offset,
             start: starts[usize::from(tile)],
             len: 10,
@@ -294,8 +294,8 @@ fn entries_that_point_anywhere_are_errors() {
         for len in [0, 10, u32::MAX] {
             let entries = [
                 IndexEntry::Stored { offset, len, chain: 0, check: 0 },
-                IndexEntry::Packed { offset, start: len, len: 10, chain: 0, check: 0 },
-                IndexEntry::Packed { offset, start: 4, len, chain: 9, check: 0 },
+                IndexEntry::Shared { offset, start: len, len: 10, chain: 0, check: 0 },
+                IndexEntry::Shared { offset, start: 4, len, chain: 9, check: 0 },
             ];
             for entry in entries {
                 let opened = open(Forge::chars(10, 10).row(1, 0, vec![entry]).build());

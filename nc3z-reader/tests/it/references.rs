@@ -28,7 +28,7 @@ fn variable(archive: &Archive, name: &str) -> ArrayId {
 fn refers_to(archive: &Archive, name: &str) -> Option<String> {
     let array = variable(archive, name);
     let entry = archive.entry(array, 0).unwrap();
-    let (IndexEntry::Stored { chain, .. } | IndexEntry::Packed { chain, .. }) = entry else { return None };
+    let (IndexEntry::Stored { chain, .. } | IndexEntry::Shared { chain, .. }) = entry else { return None };
     let distance = archive.chains()[usize::from(chain)].needs().reference?.get();
     let other = &archive.header().variables[VarId(array.0 - distance).index()];
     Some(other.name_lossy().into_owned())

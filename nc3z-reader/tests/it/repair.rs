@@ -7,7 +7,7 @@ use crate::generations::second;
 use crate::support::{archive_bytes, exhaustive, paged, small};
 use nc3z_format::NcType;
 use nc3z_format::archive::{ArrayId, BlockHeader, BlockKind, IndexEntry, SectionKind};
-use nc3z_format::arrays::byte_run;
+use nc3z_format::array_table::byte_run;
 use nc3z_format::classic::Version;
 use nc3z_reader::recover::RecoverOptions;
 use nc3z_reader::source::{MemorySource, SharedSource};
@@ -124,7 +124,7 @@ fn ends(bytes: &[u8]) -> Vec<((ArrayId, u64), std::ops::Range<u64>)> {
         for tile in 0..info.tiling.tile_count() {
             let range = match archive.entry(info.id, tile).unwrap() {
                 IndexEntry::Stored { offset, len, .. } => offset..offset + 44 + u64::from(len),
-                IndexEntry::Packed { offset, .. } => {
+                IndexEntry::Shared { offset, .. } => {
                     offset..offset + 44 + u64::from(header(offset).stored_len)
                 }
                 IndexEntry::Constant { .. } => list.clone(),

@@ -10,7 +10,7 @@ use crate::job::state::{Content, Match, State, Tiles};
 use crate::parity::Renewal;
 use nc3z_format::Limits;
 use nc3z_format::archive::{ArrayId, DigestState, Role};
-use nc3z_format::arrays::{ArrayInfo, padded_variables};
+use nc3z_format::array_table::{ArrayInfo, padded_variables};
 use nc3z_format::classic::{VarId, arrange};
 use nc3z_format::tile::{Edge, TileLayout};
 use nc3z_reader::source::SharedSource;

@@ -41,7 +41,7 @@ pub(super) fn check_type(version: Version, what: &str, ty: NcType) -> Result<()>
 /// Returns a variable's position in the header.
 pub(super) fn find_variable(header: &Header, name: &str) -> Result<usize> {
     header.variable(name.as_bytes()).map(|(id, _)| id.index()).ok_or_else(|| {
-        let known = nc3z_format::near::suggest(name, header.variables.iter().map(|v| v.name_lossy()));
+        let known = nc3z_format::spelling::suggest(name, header.variables.iter().map(|v| v.name_lossy()));
         Error::invalid(format!("no variable `{name}`{known}"))
     })
 }
@@ -49,7 +49,7 @@ pub(super) fn find_variable(header: &Header, name: &str) -> Result<usize> {
 /// Returns a dimension's position in the header.
 pub(super) fn find_dimension(header: &Header, name: &str) -> Result<DimId> {
     header.dimension(name.as_bytes()).map(|(id, _)| id).ok_or_else(|| {
-        let known = nc3z_format::near::suggest(name, header.dimensions.iter().map(Dimension::name_lossy));
+        let known = nc3z_format::spelling::suggest(name, header.dimensions.iter().map(Dimension::name_lossy));
         Error::invalid(format!("no dimension `{name}`{known}"))
     })
 }

@@ -27,13 +27,13 @@ mod commit;
 mod file;
 mod header;
 mod picks;
-mod plans;
+mod preview;
 mod values;
 
 pub use append::{AppendPolicy, Appended, Overlap};
 pub use header::Owner;
 pub use picks::{Pick, Picks};
-pub use plans::Plan;
+pub use preview::Plan;
 
 use crate::error::{ErrorKind, Result};
 use crate::generation::InPlace;

@@ -3,7 +3,7 @@
 //! back.
 
 use super::ending::Unsealed;
-use super::held::Held;
+use super::locked::Held;
 use super::medium::Medium;
 use super::slots;
 use crate::atomic::{AtomicFile, is_same_file};

@@ -6,7 +6,7 @@ use crate::options::Preset;
 use crate::plan::Policy;
 use nc3z_format::archive::constants::REQUIRED_LOSSY;
 use nc3z_format::archive::{ArrayId, BlockHeader, BlockKind, ContainerBuilder, IndexEntry, Salt};
-use nc3z_format::codec::{Chain, ChainSpec, Registry, CodecScratch, StageSpec};
+use nc3z_format::codec::{Chain, ChainSpec, CodecScratch, Registry, StageSpec};
 use std::io::Write;
 
 /// The fields that all blocks of a generation share.
@@ -131,7 +131,7 @@ impl OpenContainer {
         let entries = move |offset| {
             let entry = |(m, start): (Member, u32)| {
                 let Member { array, tile, chain, decoded_crc: check, len } = m;
-                (array, tile, IndexEntry::Packed { offset, start, len, chain, check })
+                (array, tile, IndexEntry::Shared { offset, start, len, chain, check })
             };
             members.into_iter().zip(starts).map(entry).collect()
         };
@@ -208,7 +208,7 @@ mod tests {
         for part in parts {
             let (decoded, entries) = part.finish();
             for (array, tile, entry) in entries(160) {
-                let IndexEntry::Packed { offset: 160, start, len: 700, chain, check } = entry else {
+                let IndexEntry::Shared { offset: 160, start, len: 700, chain, check } = entry else {
                     panic!("{entry:?}");
                 };
                 let n = u8::try_from(check).unwrap();

@@ -310,7 +310,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         let (here, _) = self.block(content, &payload)?;
         self.containers += 1;
         for (array, tile, mut entry) in members {
-            if let IndexEntry::Packed { offset, .. } = &mut entry {
+            if let IndexEntry::Shared { offset, .. } = &mut entry {
                 *offset = here;
             }
             self.index.set(array, tile, entry);

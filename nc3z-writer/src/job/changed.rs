@@ -10,11 +10,11 @@ use crate::encode::{EncodedTile, Form, constant_value};
 use crate::error::{ErrorKind, Result};
 use crate::generation::GenerationWriter;
 use crate::options::{PACK_LEN, WriterOptions};
-use crate::plan::{ArrayPlan, Base, Changed, Chooser, FirstLook, Payload, Sketch, plan_one};
+use crate::plan::{ArrayPlan, Base, Changed, Chooser, Payload, Probe, Sketch, plan_one};
 use crate::scratch::with_scratch;
 use crate::tiles::RawTile;
 use nc3z_format::archive::{ArrayId, Role};
-use nc3z_format::arrays::{ArrayInfo, Arrays};
+use nc3z_format::array_table::{ArrayInfo, Arrays};
 use nc3z_format::codec::{ChainSpec, StageSpec};
 use nc3z_reader::{Archive, ClassicFile, Monitor};
 use rayon::prelude::*;
@@ -177,7 +177,7 @@ impl<'a> TileEncoder<'a> {
     fn flush<W: Write>(&mut self, writer: &mut GenerationWriter<'_, W>) -> Result<()> {
         self.waiting_len = 0;
         let mut waiting = std::mem::take(&mut self.waiting);
-        let seen: Vec<Result<Seen>> = waiting.par_iter_mut().map(|it| self.look(it)).collect();
+        let seen: Vec<Result<Seen>> = waiting.par_iter_mut().map(|it| self.probe(it)).collect();
         let mut seen = seen.into_iter().collect::<Result<Vec<Seen>>>()?;
         let asked = waiting.iter().zip(&seen).filter(|(_, seen)| matches!(seen, Seen::Planned));
         self.plan(asked.map(|(it, _)| it.info.id).collect())?;
@@ -199,7 +199,7 @@ impl<'a> TileEncoder<'a> {
     }
 
     /// Handles tiles that need no plan.
-    fn look(&self, it: &mut Waiting<'a>) -> Result<Seen> {
+    fn probe(&self, it: &mut Waiting<'a>) -> Result<Seen> {
         if self.monitor.is_cancelled() {
             return Err(ErrorKind::Interrupted.into());
         }
@@ -231,12 +231,12 @@ impl<'a> TileEncoder<'a> {
             });
         }
         Ok(match with_scratch(|scratch| self.chooser.sparse(&it.changed(), scratch))? {
-            FirstLook::Stored(payload) if self.is_outgrown(it, &payload)? => {
+            Probe::Stored(payload) if self.is_outgrown(it, &payload)? => {
                 it.base = None;
                 Seen::Planned
             }
-            FirstLook::Stored(payload) => Seen::Made(payload),
-            FirstLook::Undecided(sketch) => {
+            Probe::Stored(payload) => Seen::Made(payload),
+            Probe::Undecided(sketch) => {
                 it.sketch = sketch;
                 Seen::Planned
             }

@@ -4,7 +4,7 @@ use super::dropped::Dropped;
 use crate::error::Result;
 use nc3z_format::NcType;
 use nc3z_format::archive::{ArrayId, Role};
-use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::array_table::ArrayInfo;
 use nc3z_reader::{Archive, BaseTile};
 use std::collections::HashMap;
 

@@ -53,7 +53,7 @@ pub enum SavedVersions {
 
 /// The versions of a damaged archive, complete and lost.
 #[derive(Default)]
-struct Looked {
+struct Probed {
     /// The complete versions, the oldest first.
     whole: Vec<u64>,
     /// Versions of `whole` that were not rebuilt.
@@ -107,11 +107,11 @@ pub fn save_versions(
         return Ok(SavedVersions::None);
     }
     let most = work(source.len(), newest.original_len());
-    let looked = look_at(&numbers, most, &|n| open(Some(VersionName::Number(n))), monitor)?;
-    if looked.whole.last() != Some(&last) {
-        return Ok(SavedVersions::Older(looked.whole));
+    let probed = probe(&numbers, most, &|n| open(Some(VersionName::Number(n))), monitor)?;
+    if probed.whole.last() != Some(&last) {
+        return Ok(SavedVersions::Older(probed.whole));
     }
-    let Looked { whole, mut unproven, mut lost, has_unrecorded } = looked;
+    let Probed { whole, mut unproven, mut lost, has_unrecorded } = probed;
     let can_be_copied = lost.is_empty() && !has_unrecorded;
     let mut rebuilt = None;
     if let Some((number, why)) = lost_newest {
@@ -154,13 +154,13 @@ fn between(newest: &Archive, last: u64, lost: u64) -> Vec<(u64, String)> {
 }
 
 /// Rebuilds versions, the newest first, until `most` bytes are rebuilt; only opens the others.
-fn look_at(
+fn probe(
     numbers: &[u64],
     most: u64,
     open: &dyn Fn(u64) -> nc3z_reader::Result<Archive>,
     monitor: &dyn Monitor,
-) -> Result<Looked> {
-    let (mut looked, mut spent) = (Looked::default(), 0u64);
+) -> Result<Probed> {
+    let (mut probed, mut spent) = (Probed::default(), 0u64);
     for &number in numbers.iter().rev() {
         if monitor.is_cancelled() {
             return Err(ErrorKind::Interrupted.into());
@@ -169,22 +169,22 @@ fn look_at(
         let found = open(number).and_then(|archive| {
             spent = spent.saturating_add(archive.original_len());
             is_proven = spent <= most || number == *numbers.last().expect("one of them");
-            looked.has_unrecorded |= !matches!(archive.digest(), Digest::Sha256(_));
+            probed.has_unrecorded |= !matches!(archive.digest(), Digest::Sha256(_));
             if is_proven { archive.check_original(monitor).map(drop) } else { Ok(()) }
         });
         match found {
             Ok(()) => {
-                looked.whole.push(number);
-                looked.unproven.extend((!is_proven).then_some(number));
+                probed.whole.push(number);
+                probed.unproven.extend((!is_proven).then_some(number));
             }
             Err(e) if e.is_interrupted() => return Err(e.into()),
-            Err(e) => looked.lost.push((number, e.with_causes())),
+            Err(e) => probed.lost.push((number, e.with_causes())),
         }
     }
-    looked.whole.reverse();
-    looked.unproven.reverse();
-    looked.lost.reverse();
-    Ok(looked)
+    probed.whole.reverse();
+    probed.unproven.reverse();
+    probed.lost.reverse();
+    Ok(probed)
 }
 
 /// An archive whose versions are all complete.
@@ -330,9 +330,9 @@ mod tests {
         };
         let len = open(4).unwrap().original_len();
         let unproven = |most| {
-            let looked = look_at(&[1, 2, 3, 4], most, &open, &()).unwrap();
-            assert_eq!(looked.whole, [1, 2, 3, 4]);
-            looked.unproven
+            let probed = probe(&[1, 2, 3, 4], most, &open, &()).unwrap();
+            assert_eq!(probed.whole, [1, 2, 3, 4]);
+            probed.unproven
         };
         assert_eq!(unproven(u64::MAX), Vec::<u64>::new());
         assert_eq!(unproven(2 * len), [1, 2]);

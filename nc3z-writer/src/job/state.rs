@@ -12,7 +12,7 @@ use crate::plan::Partition;
 use crate::tiles::{RawTile, for_each_tile};
 use nc3z_format::Limits;
 use nc3z_format::archive::{ArrayId, IndexEntry, LaterHead, Layouts, Metadata, Role, TileLayoutSpec};
-use nc3z_format::arrays::{ArrayInfo, Arrays, padded_variables};
+use nc3z_format::array_table::{ArrayInfo, Arrays, padded_variables};
 use nc3z_format::classic::VarId;
 use nc3z_reader::{Archive, ClassicFile, Monitor};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -281,7 +281,7 @@ impl<'a> State<'a> {
 
     /// Returns the distance to the variable that a stored tile refers to.
     fn reference_of(&self, id: ArrayId, tile: u64) -> Result<Option<u32>> {
-        let (IndexEntry::Stored { chain, .. } | IndexEntry::Packed { chain, .. }) =
+        let (IndexEntry::Stored { chain, .. } | IndexEntry::Shared { chain, .. }) =
             self.old.entry(id, tile)?
         else {
             return Ok(None);

@@ -55,8 +55,8 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "fallback",
-        without: "tiles larger than promised are stored so",
-        change: |p| p.promised_percent = None,
+        without: "tiles larger than estimated are stored so",
+        change: |p| p.estimate_percent = None,
     },
     Rule { name: "finer", without: "tiles of long arrays are not made shorter", change: |p| p.finer = None },
     Rule {

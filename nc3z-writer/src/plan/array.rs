@@ -10,7 +10,7 @@ use super::{ArrayPlan, Fallback, Policy, Subject, TileChain};
 use crate::error::Result;
 use crate::options::PACK_LEN;
 use nc3z_format::NcType;
-use nc3z_format::codec::{ChainSpec, Registry, CodecScratch, StageSpec};
+use nc3z_format::codec::{ChainSpec, CodecScratch, Registry, StageSpec};
 
 /// Text with longer rows is not treated as a table.
 const TEXT_ROW: usize = 4096;
@@ -61,7 +61,11 @@ fn text(subject: &Subject<'_>, policy: &Policy, scratch: &mut CodecScratch) -> R
 }
 
 /// Plans one array.
-pub(crate) fn plan_array(subject: &Subject<'_>, policy: &Policy, scratch: &mut CodecScratch) -> Result<ArrayPlan> {
+pub(crate) fn plan_array(
+    subject: &Subject<'_>,
+    policy: &Policy,
+    scratch: &mut CodecScratch,
+) -> Result<ArrayPlan> {
     let info = subject.info;
     let short = vec![short_chain(info.ty, subject.registry)];
     if info.total_bytes() <= PACK_LEN {
@@ -76,7 +80,7 @@ pub(crate) fn plan_array(subject: &Subject<'_>, policy: &Policy, scratch: &mut C
     let Found { mut plans, quick, payload } = numeric_plans(subject, policy)?;
     // Flags and packed bytes are as often text-like as numbers.
     let may_be_text = info.ty.size() == 1;
-    if plans.len() == 1 && !may_be_text && policy.promised_percent.is_none() {
+    if plans.len() == 1 && !may_be_text && policy.estimate_percent.is_none() {
         let tiles = vec![TileChain::numeric(plans.remove(0).0, registry)];
         let made = subject.made(payload);
         return Ok(ArrayPlan { short: tiles.clone(), tiles, made, ..ArrayPlan::default() });
@@ -107,9 +111,9 @@ pub(crate) fn plan_array(subject: &Subject<'_>, policy: &Policy, scratch: &mut C
     ways.truncate(1);
     ways.push(bytes);
     let sampled = subject.sampled_len();
-    let fallback = policy.promised_percent.map(|percent| Fallback {
+    let fallback = policy.estimate_percent.map(|percent| Fallback {
         ways,
-        promised: least,
+        estimate: least,
         sampled,
         percent,
         probed: policy.probed,

@@ -12,9 +12,9 @@ use crate::options::WriterOptions;
 use bytes::Bytes;
 use nc3z_format::NcType;
 use nc3z_format::archive::{BLOCK_HEADER_LEN, IndexEntry, Role};
-use nc3z_format::arrays::{ArrayInfo, Arrays};
+use nc3z_format::array_table::{ArrayInfo, Arrays};
 use nc3z_format::codec::{
-    ChainSpec, OlderTile, CodecScratch, StageSpec, TileShape, encode_dictionary, encode_tile,
+    ChainSpec, CodecScratch, OlderTile, StageSpec, TileShape, encode_dictionary, encode_tile,
 };
 use nc3z_reader::{BaseTile, ClassicFile};
 
@@ -89,7 +89,7 @@ impl Base {
     /// Stored bytes of the older tile.
     fn stored_len(&self) -> u64 {
         match self.older.entry {
-            IndexEntry::Stored { len, .. } | IndexEntry::Packed { len, .. } => len.into(),
+            IndexEntry::Stored { len, .. } | IndexEntry::Shared { len, .. } => len.into(),
             _ => 0,
         }
     }
@@ -129,7 +129,7 @@ impl Base {
 }
 
 /// The result of a first look at a tile, before its array is planned.
-pub(crate) enum FirstLook {
+pub(crate) enum Probe {
     /// This payload is stored.
     Stored(Payload),
     /// The array's plan decides. Contains the sample of the difference, if one was taken.
@@ -178,30 +178,30 @@ impl<'a> Chooser<'a> {
         let Some(base) = it.base else { return Ok(None) };
         let it = Difference::new(it, base);
         let quick = self.quick(&it, scratch)?;
-        let alone = self.zstd(it.tile, None, QUICK_LEVEL, scratch)?;
-        if quick.payload.bytes.len() >= alone.len().min(it.tile.len()) {
+        let independent = self.zstd(it.tile, None, QUICK_LEVEL, scratch)?;
+        if quick.payload.bytes.len() >= independent.len().min(it.tile.len()) {
             return Ok(None);
         }
         Ok(Some(self.finished(&it, quick, None, scratch)?))
     }
 
     /// Returns a difference of few bytes, which is stored without a look at the array's plan.
-    pub(crate) fn sparse(&self, it: &Changed<'_>, scratch: &mut CodecScratch) -> Result<FirstLook> {
-        let Some(base) = it.base else { return Ok(FirstLook::Undecided(None)) };
+    pub(crate) fn sparse(&self, it: &Changed<'_>, scratch: &mut CodecScratch) -> Result<Probe> {
+        let Some(base) = it.base else { return Ok(Probe::Undecided(None)) };
         let it = Difference::new(it, base);
         let (len, mut sketch) = (it.bytes.len(), None);
         if it.changed > len / FEW_CHANGES {
             let made = self.sketch(&it, scratch)?;
             if made.scaled(len) > len / SPARSE * 2 {
-                return Ok(FirstLook::Undecided(Some(made)));
+                return Ok(Probe::Undecided(Some(made)));
             }
             sketch = Some(made);
         }
         let quick = self.quick(&it, scratch)?;
         if quick.payload.bytes.len() > len / SPARSE {
-            return Ok(FirstLook::Undecided(sketch));
+            return Ok(Probe::Undecided(sketch));
         }
-        Ok(FirstLook::Stored(self.finished(&it, quick, sketch.as_ref(), scratch)?))
+        Ok(Probe::Stored(self.finished(&it, quick, sketch.as_ref(), scratch)?))
     }
 
     /// Returns the smallest encoding of a tile: by its array's plan, or as a difference if that is clearly
@@ -216,10 +216,10 @@ impl<'a> Chooser<'a> {
         scratch: &mut CodecScratch,
     ) -> Result<Option<Payload>> {
         let shape = TileShape { ty: it.info.ty, geometry: it.info.tiling.geometry(it.tile)? };
-        let alone = self.alone(it, plan, &shape, is_new, scratch)?;
-        let alone = alone.filter(|alone| alone.bytes.len() < it.bytes.len());
-        let Some(base) = it.base else { return Ok(alone) };
-        let most = alone.as_ref().map_or(it.bytes.len(), |alone| alone.bytes.len());
+        let independent = self.independent(it, plan, &shape, is_new, scratch)?;
+        let independent = independent.filter(|independent| independent.bytes.len() < it.bytes.len());
+        let Some(base) = it.base else { return Ok(independent) };
+        let most = independent.as_ref().map_or(it.bytes.len(), |independent| independent.bytes.len());
         let it = Difference::new(it, base);
         let mut best = None;
         if it.zero_elements() * ZEROS >= it.bytes.len() / it.ty.size() {
@@ -249,12 +249,12 @@ impl<'a> Chooser<'a> {
         }
         Ok(match best {
             Some(best) if best.bytes.len() <= clearly => Some(best),
-            _ => alone,
+            _ => independent,
         })
     }
 
     /// Returns the smallest of the plan's encodings of an independent tile.
-    fn alone(
+    fn independent(
         &self,
         it: &Changed<'_>,
         plan: &ArrayPlan,

@@ -11,7 +11,7 @@ use crate::scratch::with_scratch;
 use crate::tiles::RawTile;
 use nc3z_format::archive::constants::BLOCK_HEADER_LEN;
 use nc3z_format::archive::{ArrayId, Role};
-use nc3z_format::arrays::{ArrayInfo, Arrays};
+use nc3z_format::array_table::{ArrayInfo, Arrays};
 use nc3z_format::classic::VarId;
 use nc3z_format::{TileLayout, Tiling};
 use nc3z_reader::{ClassicFile, Monitor};
@@ -36,10 +36,10 @@ pub(super) fn finer_tiles(
 ) -> Result<BTreeMap<VarId, u64>> {
     // A tile and the tile it is coded against must have the same elements.
     let referred: BTreeSet<ArrayId> = plans.iter().filter_map(|(&id, plan)| referred_to(id, plan)).collect();
-    let alone = |id, plan| referred_to(id, plan).is_none() && !referred.contains(&id);
+    let independent = |id, plan| referred_to(id, plan).is_none() && !referred.contains(&id);
     let candidates: Vec<(VarId, &ArrayInfo, &ArrayPlan)> = plans
         .iter()
-        .filter(|(id, plan)| alone(**id, plan))
+        .filter(|(id, plan)| independent(**id, plan))
         .filter_map(|(&id, plan)| Some((arrays.variable_of(id)?, arrays.get(id)?, plan)))
         .collect();
     let finer = candidates.into_par_iter().map(|(var, info, plan)| {

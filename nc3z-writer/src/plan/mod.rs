@@ -35,12 +35,12 @@ use crate::tiles::{HeldTiles, held_samples, read_samples, record_samples};
 pub(crate) use array::plan_array;
 pub(crate) use chains::{ChainTable, TileChain};
 pub(crate) use cost::Stored;
-pub(crate) use difference::{Base, Changed, Chooser, FirstLook, Payload, Sketch};
+pub(crate) use difference::{Base, Changed, Chooser, Payload, Probe, Sketch};
 pub(crate) use finer::finer_array;
 use finer::finer_tiles;
 use nc3z_format::archive::{ArrayId, Role, TileLayoutSpec};
-use nc3z_format::arrays::{ArrayInfo, Arrays};
-use nc3z_format::codec::{ChainSpec, ReferenceTile, CodecScratch};
+use nc3z_format::array_table::{ArrayInfo, Arrays};
+use nc3z_format::codec::{ChainSpec, CodecScratch, ReferenceTile};
 use nc3z_format::num::{Dictionary, EncodePlan};
 use nc3z_reader::{ClassicFile, Monitor};
 use policy::LEVELS_GAIN;
@@ -98,9 +98,9 @@ pub(crate) struct Fallback {
     /// All are tried, and the smallest result is stored. The last compresses the tile's bytes with zstd.
     pub(crate) ways: Vec<TileChain>,
     /// The encoded size of the samples, whose raw size is `sampled`.
-    promised: Stored,
+    estimate: Stored,
     sampled: u64,
-    /// [`Policy::promised_percent`].
+    /// [`Policy::estimate_percent`].
     percent: u64,
     /// [`Policy::probed`].
     probed: bool,
@@ -108,13 +108,13 @@ pub(crate) struct Fallback {
 
 impl Fallback {
     /// Estimates the encoded size of `len` bytes.
-    fn promised_for(&self, len: u64) -> Stored {
-        self.promised.scaled(len, self.sampled)
+    fn estimate_for(&self, len: u64) -> Stored {
+        self.estimate.scaled(len, self.sampled)
     }
 
-    /// True if a tile of `len` bytes takes more than [`Policy::promised_percent`] of its estimate.
+    /// True if a tile of `len` bytes takes more than [`Policy::estimate_percent`] of its estimate.
     pub(crate) fn is_called_for(&self, len: u64, stored: Stored) -> bool {
-        stored > self.promised_for(len).percent(self.percent)
+        stored > self.estimate_for(len).percent(self.percent)
     }
 
     /// Returns the ways to try on a tile that takes `stored` bytes by its plan. zstd's higher levels are

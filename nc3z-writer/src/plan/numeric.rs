@@ -50,7 +50,11 @@ pub(super) fn numeric_plans(subject: &Subject<'_>, policy: &Policy) -> Result<Fo
 }
 
 /// Encodes the samples by each plan; returns the smallest first.
-pub(super) fn trials(plans: Vec<Ranked>, subject: &Subject<'_>, scratch: &mut CodecScratch) -> Result<Vec<Trial>> {
+pub(super) fn trials(
+    plans: Vec<Ranked>,
+    subject: &Subject<'_>,
+    scratch: &mut CodecScratch,
+) -> Result<Vec<Trial>> {
     let sampled = subject.sampled_len();
     let mut all = Vec::new();
     for (plan, known) in plans {
@@ -83,7 +87,7 @@ fn plan_words<W: Word>(subject: &Subject<'_>, policy: &Policy) -> Result<Found> 
     let samples: Vec<&[W]> = samples.iter().map(Vec::as_slice).collect();
     let fills: Vec<W> = subject.fills.iter().flat_map(|f| words_of(f)).collect();
     let Subject { whole_len, dictionary, .. } = *subject;
-    let extent = num::TileExtent { elements: info.tiling.present(), whole_len, dictionary };
+    let extent = num::Extent { elements: info.tiling.present(), whole_len, dictionary };
     let candidates = |effort: Effort, dictionary: Option<&Arc<Dictionary>>| -> Result<Candidates> {
         num::choose_with(&samples, info.ty.into(), &geometry, effort, &fills, extent, dictionary)
             .map_err(|e| nc3z_format::Error::from(e).into())

@@ -35,7 +35,7 @@ pub(crate) struct Policy {
     pub(crate) references: bool,
     /// A tile that takes more than this many hundredths of its estimate from the samples is tried with the
     /// plan's fallbacks; `None`: no estimates, and each tile is encoded once.
-    pub(crate) promised_percent: Option<u64>,
+    pub(crate) estimate_percent: Option<u64>,
     /// Tries zstd on such a tile only if a quick level shows that it may win.
     pub(crate) probed: bool,
 }
@@ -191,7 +191,7 @@ const FAST: Policy = Policy {
     shared: None,
     lzma_rivals: false,
     references: true,
-    promised_percent: None,
+    estimate_percent: None,
     probed: true,
 };
 
@@ -202,7 +202,7 @@ const DEFAULT: Policy = Policy {
     finer: Some(FINER),
     samples: SamplePolicy { trial_len: 0, trial_len_large: 0, ..SAMPLES },
     short: Some(SHORT),
-    promised_percent: Some(115),
+    estimate_percent: Some(115),
     shared: Some(SharedPolicy {
         trial_len: 1 << 20,
         container_len: 512 << 10,
@@ -224,7 +224,7 @@ const MAX: Policy = Policy {
     finer: Some(FinerPolicy { tiles: 4, samples: 2, times: 16, most_permille: 995 }),
     samples: SAMPLES,
     alternatives: AlternativePolicy { count: 2, percent: 110, slack: 64 },
-    promised_percent: Some(115),
+    estimate_percent: Some(115),
     short: Some(ShortPolicy { source_len: 4 << 20, estimate_level: 19, container_level: 19, ..SHORT }),
     shared: Some(SHARED),
     lzma_rivals: true,

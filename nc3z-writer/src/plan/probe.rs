@@ -3,7 +3,7 @@
 use super::cost::Stored;
 use super::policy::QUICK_LEVEL;
 use crate::error::Result;
-use nc3z_format::codec::{ChainSpec, Registry, CodecScratch, StageSpec, zstd_len_within};
+use nc3z_format::codec::{ChainSpec, CodecScratch, Registry, StageSpec, zstd_len_within};
 
 /// A quick look compresses only a part of longer bytes.
 const PROBED_LEN: usize = 64 << 10;

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::tiles::HeldTiles;
 use nc3z_format::NcType;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, Role};
-use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::array_table::ArrayInfo;
 use nc3z_format::codec::{ReferenceTile, patterns_of, words_of};
 use nc3z_format::num::{self, Against, Coder, EncodePlan, Word};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -64,12 +64,12 @@ pub(super) fn plan_references(
         let base = Base { info, variable, sample: sample_of(planner.held, info) };
         let known = bases.entry((info.tiling.present(), info.tiling.tile_count())).or_default();
         let asked = requested_chain(planner.classic, info, planner.options)?.is_some();
-        let alone = plans.get_mut(&id).expect("its key was among them");
-        let found = if asked { None } else { planner.against(&base, known, alone, &distances)? };
+        let independent = plans.get_mut(&id).expect("its key was among them");
+        let found = if asked { None } else { planner.against(&base, known, independent, &distances)? };
         if let Some((distance, plan)) = found {
             distances.insert(distance);
             referring.insert(id);
-            *alone = plan;
+            *independent = plan;
             continue;
         }
         known.push_back(base);
@@ -125,7 +125,7 @@ impl Planner<'_> {
         &mut self,
         array: &Base<'_>,
         others: &VecDeque<Base<'_>>,
-        alone: &mut ArrayPlan,
+        independent: &mut ArrayPlan,
         distances: &BTreeSet<u32>,
     ) -> Result<Option<(u32, ArrayPlan)>> {
         // Windows with one constant value show nothing, and a constant array takes almost no bytes.
@@ -138,19 +138,19 @@ impl Planner<'_> {
         };
         let others: Vec<&Base<'_>> = others.iter().filter(fits).collect();
         let ways = match array.info.ty.size() {
-            1 => self.ways::<u8>(array, &others, alone)?,
-            2 => self.ways::<u16>(array, &others, alone)?,
-            4 => self.ways::<u32>(array, &others, alone)?,
-            _ => self.ways::<u64>(array, &others, alone)?,
+            1 => self.ways::<u8>(array, &others, independent)?,
+            2 => self.ways::<u16>(array, &others, independent)?,
+            4 => self.ways::<u32>(array, &others, independent)?,
+            _ => self.ways::<u64>(array, &others, independent)?,
         };
         if ways.is_empty() {
             return Ok(None);
         }
-        let mut least = self.stored(array.info, alone)?;
+        let mut least = self.stored(array.info, independent)?;
         let mut best = None;
         let sampled = array.sample.len() as u64;
-        for Against { candidate, plan, least: promised } in ways {
-            if Stored(promised).scaled(array.info.total_bytes(), sampled) >= least.percent(MISJUDGED) {
+        for Against { candidate, plan, least: estimate } in ways {
+            if Stored(estimate).scaled(array.info.total_bytes(), sampled) >= least.percent(MISJUDGED) {
                 continue;
             }
             let distance = array.variable - others[candidate].variable;
@@ -178,7 +178,7 @@ impl Planner<'_> {
         &self,
         array: &Base<'_>,
         others: &[&Base<'_>],
-        alone: &ArrayPlan,
+        independent: &ArrayPlan,
     ) -> Result<Vec<Against>> {
         let ty = array.info.ty;
         let patterns = |other: &&Base<'_>| {
@@ -190,8 +190,11 @@ impl Planner<'_> {
         let tile = array.info.tiling.tile_count() / 2;
         let elements = array.info.tiling.tile_elements(tile)?;
         let windows = Against::windows(usize::try_from(elements).expect("a tile fits in memory"));
-        let base =
-            alone.numeric().or(alone.short.first().and_then(|w| w.num.as_ref())).cloned().unwrap_or_default();
+        let base = independent
+            .numeric()
+            .or(independent.short.first().and_then(|w| w.num.as_ref()))
+            .cloned()
+            .unwrap_or_default();
         let ways = num::choose_reference(&sample, ty.into(), &windows, &base, &fills, &candidates);
         Ok(ways.map_err(nc3z_format::Error::from)?)
     }

@@ -3,7 +3,7 @@
 use crate::encode::constant_value;
 use crate::tiles::HeldTiles;
 use nc3z_format::archive::ArrayId;
-use nc3z_format::arrays::{ArrayInfo, Arrays};
+use nc3z_format::array_table::{ArrayInfo, Arrays};
 use std::collections::{BTreeMap, HashMap};
 
 /// A property of an array that makes a search unnecessary.

@@ -14,8 +14,8 @@ use crate::encode::Form;
 use crate::error::Result;
 use crate::tiles::RawTile;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, Role};
-use nc3z_format::arrays::ArrayInfo;
-use nc3z_format::codec::{ChainSpec, Lzma, CodecScratch, encode_dictionary, lzma_shares};
+use nc3z_format::array_table::ArrayInfo;
+use nc3z_format::codec::{ChainSpec, CodecScratch, Lzma, encode_dictionary, lzma_shares};
 use std::collections::BTreeMap;
 
 /// The bytes of a stream flush, which the shares contain and the container does not, minus the bytes of a
@@ -30,15 +30,15 @@ const RECURRING: u64 = 60;
 
 /// Thresholds for a trial of LZMA's quickest preset on bytes where zstd shows no gain. Their values may recur
 /// with small changes or after a long distance, in elements or in text.
-struct Look {
+struct ProbeLimits {
     /// Estimated size after LZMA at full effort, in hundredths of the size after its quickest preset.
     percent: u64,
     /// At least 1/`one_saved_of` of the bytes must be saved.
     one_saved_of: u64,
 }
 
-const NUMBERS_LOOK: Look = Look { percent: 90, one_saved_of: 64 };
-const TEXT_LOOK: Look = Look { percent: 85, one_saved_of: 100 };
+const NUMBERS_PROBE: ProbeLimits = ProbeLimits { percent: 90, one_saved_of: 64 };
+const TEXT_PROBE: ProbeLimits = ProbeLimits { percent: 85, one_saved_of: 100 };
 const QUICKEST_PRESET: u32 = 0;
 /// If a quick zstd leaves more than this many hundredths of the arrays' separate sizes, the trial takes more
 /// time than its gain is worth.
@@ -56,7 +56,7 @@ struct Member<'a> {
     /// The bytes of its only tile; empty if the tile is constant.
     bytes: &'a [u8],
     /// The size under the array's own plan.
-    alone: Stored,
+    independent: Stored,
 }
 
 /// Finds arrays that are smaller in one container, and changes their plans accordingly. Returns these arrays.
@@ -81,7 +81,7 @@ pub(super) fn plan_shared(
             continue;
         }
         let member = member(info, raw, plan, policy.level, planner)?;
-        if !member.bytes.is_empty() && is_near(&member, planner.scratch)? {
+        if !member.bytes.is_empty() && on_shortlist(&member, planner.scratch)? {
             left -= info.total_bytes();
             members.push(member);
         }
@@ -100,8 +100,8 @@ pub(super) fn plan_shared(
 
 /// True if a quick zstd comes close enough to the size under the array's plan. If it is much larger, LZMA is
 /// larger as well.
-fn is_near(member: &Member<'_>, scratch: &mut CodecScratch) -> Result<bool> {
-    let bound = member.alone.percent(175) + Stored(64);
+fn on_shortlist(member: &Member<'_>, scratch: &mut CodecScratch) -> Result<bool> {
+    let bound = member.independent.percent(175) + Stored(64);
     // Compressed bytes are never more than the bytes themselves.
     let always = Stored(member.bytes.len() as u64) < bound;
     Ok(always || packed_below(member.bytes, QUICK_LEVEL, bound, scratch)?.is_some())
@@ -116,13 +116,13 @@ fn member<'a>(
     planner: &mut Planner<'_>,
 ) -> Result<Member<'a>> {
     const HEADER: Stored = Stored(BLOCK_HEADER_LEN as u64);
-    let mut member = Member { info, bytes: &[], alone: Stored(0) };
+    let mut member = Member { info, bytes: &[], independent: Stored(0) };
     if let Some(dictionary) = plan.dictionary() {
-        member.alone = Stored::of(&encode_dictionary(dictionary, info.ty)?) + HEADER;
+        member.independent = Stored::of(&encode_dictionary(dictionary, info.ty)?) + HEADER;
     }
     let numeric = plan.numeric().is_some();
     for made in planner.made(info, plan)? {
-        member.alone += match made.form() {
+        member.independent += match made.form() {
             Form::Constant { .. } => return Ok(member),
             Form::Member { bytes, .. } if numeric => Stored::of(bytes),
             Form::Member { bytes, .. } => packed_len(bytes, level, planner.scratch)?,
@@ -141,25 +141,26 @@ fn is_promising(
     (one_saved_of, lzma): (u64, Lzma),
     scratch: &mut CodecScratch,
 ) -> Result<bool> {
-    let alone: Stored = pool.iter().map(|m| m.alone).sum();
+    let independent: Stored = pool.iter().map(|m| m.independent).sum();
     let all = pool.iter().map(|m| m.bytes).collect::<Vec<_>>().concat();
     let len = Stored(all.len() as u64);
     // If zstd leaves more than `bound`, the expected result of LZMA is not smaller than the separate arrays.
-    let bound = len.percent(RECURRING).min(alone.scaled(100, LZMA_PERCENT).max(alone.percent(BEHIND)));
+    let bound =
+        len.percent(RECURRING).min(independent.scaled(100, LZMA_PERCENT).max(independent.percent(BEHIND)));
     let Some(quick) = packed_below(&all, QUICK_LEVEL, bound, scratch)? else {
         return Ok(false);
     };
-    if quick.percent(LZMA_PERCENT).saved_against(alone).0.saturating_mul(one_saved_of) > len.0 {
+    if quick.percent(LZMA_PERCENT).saved_against(independent).0.saturating_mul(one_saved_of) > len.0 {
         return Ok(true);
     }
-    let look = if lzma.lp == 0 { TEXT_LOOK } else { NUMBERS_LOOK };
+    let limits = if lzma.lp == 0 { TEXT_PROBE } else { NUMBERS_PROBE };
     let is_worth_it =
-        |saved: Stored| saved > LEAST_SAVED && saved.0.saturating_mul(look.one_saved_of) > len.0;
-    if quick >= alone.percent(BEHIND) || !is_worth_it(alone.percent(MOST_SAVED)) {
+        |saved: Stored| saved > LEAST_SAVED && saved.0.saturating_mul(limits.one_saved_of) > len.0;
+    if quick >= independent.percent(BEHIND) || !is_worth_it(independent.percent(MOST_SAVED)) {
         return Ok(false);
     }
     let quickest = shares(pool, lzma, QUICKEST_PRESET)?;
-    Ok(is_worth_it(quickest.percent(look.percent).saved_against(alone)))
+    Ok(is_worth_it(quickest.percent(limits.percent).saved_against(independent)))
 }
 
 /// Arrays that share containers.
@@ -240,8 +241,8 @@ fn pools<'a>(members: Vec<Member<'a>>, policy: &SharedPolicy) -> Vec<Vec<Member<
 fn worthwhile(pool: &[Member<'_>], lzma: Lzma, preset: u32) -> Result<(Vec<ArrayId>, Stored)> {
     const LEAST: Stored = Stored(BLOCK_HEADER_LEN as u64 + 32);
     let own = shares(pool, lzma, preset)?;
-    let alone: Stored = pool.iter().map(|m| m.alone).sum();
-    let saved = own.saved_against(alone);
+    let independent: Stored = pool.iter().map(|m| m.independent).sum();
+    let saved = own.saved_against(independent);
     Ok(if saved > LEAST {
         (pool.iter().map(|m| m.info.id).collect(), saved)
     } else {

@@ -13,7 +13,7 @@ use crate::options::{CONTAINER_LEN, PACK_LEN};
 use crate::tiles::{RawTile, scan_pieces};
 use nc3z_format::NcType;
 use nc3z_format::archive::ArrayId;
-use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::array_table::ArrayInfo;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ pub(super) fn as_numbers(
         {
             continue;
         }
-        let Some(bytes) = planner.packed(info, plan)? else { continue };
+        let Some(bytes) = planner.shared_payload(info, plan)? else { continue };
         let mut found = Short { id: *id, bytes, numbers: None };
         if info.ty != NcType::Char
             && let Some((other, numbers)) = planner.numbers(info, raw, policy)?
@@ -84,11 +84,11 @@ impl Planner<'_> {
             trials(numeric_plans(&subject, self.policy)?.plans, &subject, self.scratch)?.remove(0).plan;
         let tiles = vec![TileChain::numeric(plan, &self.options.registry)];
         let mut plan = ArrayPlan { short: tiles.clone(), tiles, ..ArrayPlan::default() };
-        Ok(self.packed(info, &mut plan)?.map(|numbers| (plan, numbers)))
+        Ok(self.shared_payload(info, &mut plan)?.map(|numbers| (plan, numbers)))
     }
 
     /// Returns the bytes that an array with one tile would put into a container of zstd.
-    fn packed(&mut self, info: &ArrayInfo, plan: &mut ArrayPlan) -> Result<Option<Vec<u8>>> {
+    fn shared_payload(&mut self, info: &ArrayInfo, plan: &mut ArrayPlan) -> Result<Option<Vec<u8>>> {
         Ok(match self.made(info, plan)?.first().map(MadeTile::form) {
             Some(Form::Member { bytes, .. }) => Some(bytes.clone()),
             _ => None,

@@ -5,7 +5,7 @@ use crate::encode::made_before;
 use crate::error::{ErrorKind, Result};
 use crate::options::WriterOptions;
 use nc3z_format::archive::Role;
-use nc3z_format::arrays::{ArrayInfo, Arrays};
+use nc3z_format::array_table::{ArrayInfo, Arrays};
 use nc3z_format::codec::{ChainSpec, Registry};
 use nc3z_reader::ClassicFile;
 use std::borrow::Cow;
@@ -19,9 +19,9 @@ pub(crate) struct Subject<'a> {
     pub(crate) samples: Vec<Cow<'a, [u8]>>,
     /// Big-endian values of `_FillValue` and `missing_value`.
     pub(crate) fills: Vec<Vec<u8>>,
-    /// See [`nc3z_format::num::TileExtent::whole_len`].
+    /// See [`nc3z_format::num::Extent::whole_len`].
     pub(crate) whole_len: usize,
-    /// See [`nc3z_format::num::TileExtent::dictionary`].
+    /// See [`nc3z_format::num::Extent::dictionary`].
     pub(crate) dictionary: bool,
     /// True if there is room for tiles that are encoded while plans are compared.
     pub(crate) keep: bool,

@@ -9,7 +9,7 @@ use super::RawTile;
 use super::padding::fill_up;
 use super::read_ahead::ReadAhead;
 use crate::error::Result;
-use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::array_table::ArrayInfo;
 use nc3z_format::classic::VarLayout;
 use nc3z_format::plan::{Plan, TilePlan};
 use nc3z_format::tile::{Edge, TileExtent, TileLayout, Tiling};

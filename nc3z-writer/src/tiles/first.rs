@@ -4,7 +4,7 @@
 use super::RawTile;
 use crate::error::Result;
 use nc3z_format::archive::{ArrayId, Role};
-use nc3z_format::arrays::{ArrayInfo, Arrays};
+use nc3z_format::array_table::{ArrayInfo, Arrays};
 use nc3z_reader::ClassicFile;
 use std::collections::BTreeSet;
 

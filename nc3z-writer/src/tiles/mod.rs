@@ -5,9 +5,9 @@
 //! tile or one layer of chunks. [`crate::options::RECORD_TILES_LEN`] limits the bytes of open tiles, whatever the
 //! number of variables. Larger layers are read from the source box by box after their records.
 
+mod cache;
 mod chunks;
 mod first;
-mod held;
 mod open;
 mod padding;
 mod pieces;
@@ -17,11 +17,11 @@ mod samples;
 
 use crate::error::Result;
 use crate::options::RECORD_TILES_LEN;
+pub(crate) use cache::HeldTiles;
 use chunks::Chunked;
 pub(crate) use first::{SMALL_LEN, first_arrays, for_each_of};
-pub(crate) use held::HeldTiles;
 use nc3z_format::archive::ArrayId;
-use nc3z_format::arrays::{ArrayInfo, Arrays};
+use nc3z_format::array_table::{ArrayInfo, Arrays};
 use nc3z_format::classic::{Layout, SegmentKind, VarId};
 use nc3z_reader::ClassicFile;
 use open::OpenTile;

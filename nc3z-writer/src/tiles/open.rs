@@ -3,7 +3,7 @@
 use super::RawTile;
 use super::chunks::Chunked;
 use crate::error::Result;
-use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::array_table::ArrayInfo;
 
 /// A linear tile.
 pub(super) struct OpenTile<'a> {

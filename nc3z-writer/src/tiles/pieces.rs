@@ -4,7 +4,7 @@ use super::chunked;
 use super::read_ahead::ReadAhead;
 use crate::error::Result;
 use nc3z_format::archive::Role;
-use nc3z_format::arrays::{ArrayInfo, Arrays};
+use nc3z_format::array_table::{ArrayInfo, Arrays};
 use nc3z_format::classic::VarId;
 use nc3z_format::tile::{Edge, TileLayout};
 use nc3z_reader::ClassicFile;

@@ -6,7 +6,7 @@ use super::open::{OpenLayer, OpenTile};
 use super::read_ahead::{Read, ReadAhead};
 use crate::error::Result;
 use crate::options::RECORD_TILES_LEN;
-use nc3z_format::arrays::Arrays;
+use nc3z_format::array_table::Arrays;
 use nc3z_format::classic::Records;
 use nc3z_reader::ClassicFile;
 

@@ -4,7 +4,7 @@ use super::{HeldTiles, chunk_samples};
 use crate::error::Result;
 use crate::plan::SamplePolicy;
 use nc3z_format::archive::ArrayId;
-use nc3z_format::arrays::{ArrayInfo, Arrays};
+use nc3z_format::array_table::{ArrayInfo, Arrays};
 use nc3z_format::classic::Records;
 use nc3z_reader::ClassicFile;
 use std::borrow::Cow;

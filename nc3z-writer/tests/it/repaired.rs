@@ -13,7 +13,7 @@ fn containers(archive: &Archive) -> Vec<ChainSpec> {
     let mut found = std::collections::BTreeMap::new();
     for info in archive.arrays().iter() {
         for tile in 0..info.tiling.tile_count() {
-            if let Ok(IndexEntry::Packed { offset, .. }) = archive.entry(info.id, tile) {
+            if let Ok(IndexEntry::Shared { offset, .. }) = archive.entry(info.id, tile) {
                 let container = archive.stored_container(offset).unwrap();
                 found.insert(offset, archive.chains()[usize::from(container.chain)].spec().clone());
             }

@@ -318,7 +318,7 @@ impl<'a> Work<'a> {
             SkipArg::Name => Evidence::Name,
         };
         let silent = Progress::new(0, String::new());
-        present::is_present(&job.input, &job.output, how, &crate::plugins::open_options(), &silent)
+        present::is_present(&job.input, &job.output, how, &crate::registry::open_options(), &silent)
     }
 
     /// Reports what would be done.
@@ -471,7 +471,7 @@ pub(super) fn encode_options(args: &EncodeArgs) -> WriterOptions {
         PresetArg::Default => Preset::Default,
         PresetArg::Max => Preset::Max,
     };
-    let registry = crate::plugins::registry();
+    let registry = crate::registry::registry();
     let mut chains = Wanted::default();
     let mut options = WriterOptions::default().with_preset(preset).with_memory(args.memory);
     let zarr = args.profile == Some(ProfileArg::Zarr);

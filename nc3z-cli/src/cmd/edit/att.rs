@@ -181,7 +181,8 @@ fn ncatted(edit: &mut Edit, words: &str) -> Result<()> {
 fn check_owner(edit: &Edit, owner: Option<&str>) -> Result<()> {
     match owner.filter(|v| edit.header().variable(v.as_bytes()).is_none()) {
         Some(v) => {
-            let known = nc3z_format::near::suggest(v, edit.header().variables.iter().map(|v| v.name_lossy()));
+            let known =
+                nc3z_format::spelling::suggest(v, edit.header().variables.iter().map(|v| v.name_lossy()));
             bail!("no variable `{}`{}{}", text::safe(v), text::safe(&known), names::hint(edit.header()))
         }
         None => Ok(()),

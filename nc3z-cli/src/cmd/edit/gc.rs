@@ -17,7 +17,7 @@ pub(crate) fn gc(args: &GcArgs) -> Result<Exit> {
         places::prepare(output)?;
     }
     let options = WriterOptions::default()
-        .with_registry(crate::plugins::registry())
+        .with_registry(crate::registry::registry())
         .with_memory(args.memory)
         .with_dry_run(args.dry_run)
         .with_parity_renewed(!args.no_parity)

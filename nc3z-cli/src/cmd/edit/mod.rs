@@ -28,7 +28,7 @@ fn open(path: &Path, args: &EditArgs) -> Result<Edit> {
         bail!("`{}` is no file", path.display());
     }
     let options =
-        WriterOptions::default().with_registry(crate::plugins::registry()).with_memory(args.effort.memory);
+        WriterOptions::default().with_registry(crate::registry::registry()).with_memory(args.effort.memory);
     set_quiet(args.note.quiet);
     let edit = Edit::open(path, &options).with_context(|| format!("edit `{}`", path.display()))?;
     let renewed = !args.effort.no_parity;

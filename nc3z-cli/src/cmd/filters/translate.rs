@@ -1,7 +1,7 @@
 //! `nc3z filters --translate`: translates a chain from one notation to the other.
 
 use crate::cmd::info::notation::hdf5_text;
-use crate::plugins;
+use crate::registry;
 use anyhow::{Context, Result, anyhow, bail};
 use nc3z_format::Limits;
 use nc3z_format::codec::{ChainSpec, Hdf5Filter, StageSpec};
@@ -19,7 +19,7 @@ pub(super) struct Both {
 /// Translates a chain in either notation. Loaded codec plug-ins translate their own codecs, and built-in
 /// rules all others.
 pub(super) fn translate(text: &str) -> Result<Both> {
-    let plugins = plugins::loaded();
+    let plugins = registry::loaded();
     let from_json = text.trim_start().starts_with(['[', '{']);
     let (hdf5, numcodecs) = if from_json {
         let value: Value = serde_json::from_str(text).with_context(|| format!("`{text}` is not JSON"))?;
@@ -47,7 +47,7 @@ fn to_json(filter: &Hdf5Filter, plugins: Option<&Plugins>) -> Result<Value> {
     if let Some(plugins) = paired {
         return plugins.to_json(filter).map_err(|why| anyhow!(why));
     }
-    let stage = filter.to_stage(&plugins::registry())?;
+    let stage = filter.to_stage(&registry::registry())?;
     let mut stages = ChainSpec(vec![stage]).to_numcodecs()?;
     match stages.pop() {
         Some(stage) => Ok(stage),

@@ -4,7 +4,7 @@ use crate::args::NotationArg;
 use crate::output::table::{Side, Table};
 use crate::output::text;
 use crate::output::words::plain;
-use crate::plugins;
+use crate::registry;
 use nc3z_format::classic::Header;
 use nc3z_format::codec::{ChainSpec, Hdf5Filter, zarr_v2};
 use nc3z_look::cost::Costs;
@@ -32,7 +32,7 @@ fn words(notation: NotationArg, chain: &ChainSpec) -> String {
 /// Returns the chain as NumCodecs' objects, or the reason why that is not possible. Loaded codec plug-ins
 /// translate the filters of plug-ins.
 fn numcodecs(chain: &ChainSpec) -> Result<Vec<Value>, String> {
-    match plugins::loaded() {
+    match registry::loaded() {
         Some(plugins) => plugins.to_numcodecs(chain),
         None => chain.to_numcodecs().map_err(|e| plain(&e)),
     }

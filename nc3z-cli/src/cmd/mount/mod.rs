@@ -1,9 +1,9 @@
 //! `nc3z mount`: originals as files.
 
+#[cfg(any(target_os = "linux", target_os = "freebsd"))]
+mod fuse;
 mod nfs;
 mod options;
-#[cfg(any(target_os = "linux", target_os = "freebsd"))]
-mod serve;
 
 use super::view_log::Log;
 use crate::args::MountArgs;
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &MountArgs) -> Result<Exit> {
         return nfs::run(args, &settings, address);
     }
     #[cfg(any(target_os = "linux", target_os = "freebsd"))]
-    return serve::run(args, &settings);
+    return fuse::run(args, &settings);
     #[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
     {
         let _ = settings;
@@ -38,7 +38,7 @@ fn view(source: &Path, is_file: bool, log: &Arc<Log>) -> Result<Arc<View>> {
     let options = ViewOptions::default()
         // A command has a limit on the bytes that it decodes. A mount has no such limit, since it serves for
         // years.
-        .with_open(OpenOptions::default().with_registry(crate::plugins::registry()))
+        .with_open(OpenOptions::default().with_registry(crate::registry::registry()))
         .with_file_root(is_file)
         .with_log(move |event| told.event(event));
     let view = View::new(source, options);

@@ -237,7 +237,11 @@ fn put_members(out: &mut Vec<u8>, members: &[MemberRow], has_check: impl Fn(&Mem
     members.iter().filter(|m| has_check(m)).for_each(|m| out.extend(m.check.to_le_bytes()));
 }
 
-fn read_members(c: &mut ByteCursor<'_>, count: usize, has_check: impl Fn(u16) -> bool) -> Result<Vec<MemberRow>> {
+fn read_members(
+    c: &mut ByteCursor<'_>,
+    count: usize,
+    has_check: impl Fn(u16) -> bool,
+) -> Result<Vec<MemberRow>> {
     let mut members = Vec::with_capacity(count);
     let mut next = 0u32;
     for _ in 0..count {

@@ -246,7 +246,7 @@ impl Builder {
     fn members(&mut self, offset: u64, start: usize, members: &[MemberRow]) -> Result<()> {
         let mut start = u32::try_from(start).expect("a directory has at most a MiB");
         for &MemberRow { array, tile, chain, len, check } in members {
-            self.entry(array, tile, IndexEntry::Packed { offset, start, len, chain, check })?;
+            self.entry(array, tile, IndexEntry::Shared { offset, start, len, chain, check })?;
             start = start
                 .checked_add(len)
                 .ok_or_else(|| Error::corrupt(SECTION, None, "members' bytes", "32 bits", "more"))?;

@@ -11,7 +11,7 @@ use crate::archive::{
     SUPERBLOCK_LEN, Salt, SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer, VariableTable, align8,
     parse_directory,
 };
-use crate::codec::{Chain, ChainSpec, Registry, CodecScratch};
+use crate::codec::{Chain, ChainSpec, CodecScratch, Registry};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -262,7 +262,7 @@ impl Long {
         let mut rows = Vec::new();
         for m in parse_directory(decoded)? {
             match self.entry(m.array, m.tile) {
-                Some(IndexEntry::Packed { offset: here, check, .. }) if here == offset => {
+                Some(IndexEntry::Shared { offset: here, check, .. }) if here == offset => {
                     rows.push(MemberRow { array: m.array, tile: m.tile, chain: m.chain, len: m.len, check });
                 }
                 _ => return Ok(None),

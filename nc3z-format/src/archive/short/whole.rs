@@ -3,7 +3,7 @@
 use super::SECTION;
 use super::directory::{Directory, MemberRow, Payload, Record, narrow};
 use crate::archive::{ArrayId, BlockKind, Head, TileLayoutSpec};
-use crate::arrays::{Arrays, padded_variables};
+use crate::array_table::{Arrays, padded_variables};
 use crate::bytes::{ByteCursor, put_varint};
 use crate::classic::{self, Layout, Parsed};
 use crate::codec::ChainSpec;
@@ -74,7 +74,7 @@ pub(super) fn directory(content: &[u8]) -> Result<Directory> {
 /// Appends an array's bytes.
 fn put_array(layout: &Layout, array: ArrayId, file: &[u8], out: &mut Vec<u8>) {
     let begin = out.len();
-    while let Some((offset, len)) = crate::arrays::byte_run(layout, array, (out.len() - begin) as u64) {
+    while let Some((offset, len)) = crate::array_table::byte_run(layout, array, (out.len() - begin) as u64) {
         let at = usize::try_from(offset).expect("a place in the file");
         out.extend(&file[at..at + usize::try_from(len).expect("a part of the file")]);
     }

@@ -257,7 +257,8 @@ fn values_that_would_not_come_back_are_refused() {
 #[test]
 fn a_filter_of_a_plug_in_is_named_where_it_is_missing() {
     let stage = crate::codec::Hdf5Filter::new(32_013, [1, 2, 3]).as_plugin();
-    let e = bind(vec![stage]).decode_bytes(b"", &mut CodecScratch::default(), &mut []).unwrap_err().to_string();
+    let e =
+        bind(vec![stage]).decode_bytes(b"", &mut CodecScratch::default(), &mut []).unwrap_err().to_string();
     assert!(e.contains("32013 (ZFP)") && e.contains("[1,2,3]") && e.contains("hdf5plugin"), "{e}");
 }
 
@@ -356,7 +357,8 @@ fn unknown_parameters_of_the_numeric_codec_are_unsupported_and_named() {
     ] {
         let chain = bind(vec![stage(odd)]);
         let shape = TileShape { ty: crate::NcType::Int, geometry: crate::tile::Geometry::of(&[]) };
-        let e = chain.decode_tile(b"", &shape, &Dependencies::default(), &mut CodecScratch::default(), &mut []);
+        let e =
+            chain.decode_tile(b"", &shape, &Dependencies::default(), &mut CodecScratch::default(), &mut []);
         let e = e.unwrap_err();
         assert!(e.is_unsupported() && e.to_string().contains(odd), "{e}");
     }
@@ -447,7 +449,7 @@ fn chains_are_shared_between_threads() {
 fn a_tile_is_coded_against_an_older_one_of_any_length() {
     let old: Vec<u8> = (0..6000_u32).flat_map(|i| (i * i).to_be_bytes()).collect();
     let stored = IndexEntry::Stored { offset: 160, len: 9, chain: 1, check: 7 };
-    let packed = IndexEntry::Packed { offset: 160, start: 9, len: 10, chain: 1, check: 7 };
+    let packed = IndexEntry::Shared { offset: 160, start: 9, len: 10, chain: 1, check: 7 };
     let named = |entry| OlderTile { entry, array: ArrayId::variable(7), tile: 300, decoded_len: 24_000 };
     let older = [named(stored), named(packed)];
     let shape = TileShape { ty: NcType::Int, geometry: Geometry::of(&[6, 1000]) };

@@ -138,7 +138,7 @@ impl Archive {
     /// The offset of a tile's block, or of a member's container. `None` if the tile has none.
     pub fn stored_offset(&self, array: ArrayId, tile: u64) -> Option<u64> {
         match self.entry(array, tile) {
-            Ok(IndexEntry::Stored { offset, .. } | IndexEntry::Packed { offset, .. }) => Some(offset),
+            Ok(IndexEntry::Stored { offset, .. } | IndexEntry::Shared { offset, .. }) => Some(offset),
             _ => None,
         }
     }

@@ -133,7 +133,7 @@ fn stored_bytes(archive: &Archive, array: ArrayId, tile: u64) -> Range<u64> {
     let header = BLOCK_HEADER_LEN as u64;
     match archive.entry(array, tile) {
         Ok(IndexEntry::Stored { offset, len, .. }) => offset..offset + header + u64::from(len),
-        Ok(IndexEntry::Packed { offset, .. }) => offset..offset + header,
+        Ok(IndexEntry::Shared { offset, .. }) => offset..offset + header,
         _ => 0..0,
     }
 }

@@ -175,12 +175,12 @@ impl Check<'_> {
                     self.wrong(tile, "rest of a constant is not zero".into(), outcome);
                 }
             }
-            IndexEntry::Stored { offset, .. } | IndexEntry::Packed { offset, .. } => {
+            IndexEntry::Stored { offset, .. } | IndexEntry::Shared { offset, .. } => {
                 if let Some(i) = self.known_at(offset) {
                     outcome.touched.push((i, tiles));
                     return;
                 }
-                let packed = matches!(entry, IndexEntry::Packed { .. });
+                let packed = matches!(entry, IndexEntry::Shared { .. });
                 if packed && *container == Some(offset) {
                     return;
                 }
@@ -195,7 +195,7 @@ impl Check<'_> {
 
     /// Checks the block header that an entry points to.
     fn header(&self, tile: u64, entry: &IndexEntry) -> Result<()> {
-        let (IndexEntry::Stored { offset, .. } | IndexEntry::Packed { offset, .. }) = *entry else {
+        let (IndexEntry::Stored { offset, .. } | IndexEntry::Shared { offset, .. }) = *entry else {
             return Ok(());
         };
         let mut bytes = [0; BLOCK_HEADER_LEN];

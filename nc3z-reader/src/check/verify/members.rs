@@ -54,7 +54,7 @@ fn claims(archive: &Archive) -> Vec<Claim> {
     let mut claims = Vec::new();
     for info in archive.arrays().iter() {
         for tile in 0..info.tiling.tile_count() {
-            if let Ok(IndexEntry::Packed { offset, start, len, chain, .. }) = archive.entry(info.id, tile) {
+            if let Ok(IndexEntry::Shared { offset, start, len, chain, .. }) = archive.entry(info.id, tile) {
                 let member = Member { array: info.id, tile, chain, start, len };
                 claims.push(Claim { container: offset, member });
             }

@@ -17,7 +17,7 @@ use crate::source::Near;
 use crate::tile::{Piece, TileStore, plans_of_run};
 use nc3z_format::archive::ArrayId;
 use nc3z_format::array::TileKey;
-use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::array_table::ArrayInfo;
 use nc3z_format::plan::copy::copy_tile;
 use nc3z_format::tile::{TileLayout, Tiling};
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::source::Near;
 use crate::tile::{Piece, TileStore, read_run};
 use nc3z_format::archive::ArrayId;
-use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::array_table::ArrayInfo;
 use nc3z_format::runs;
 use nc3z_format::tile::{TileLayout, Tiling};
 

@@ -6,7 +6,7 @@ use crate::monitor::Monitor;
 use crate::source::ByteSource;
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::ArrayId;
-use nc3z_format::arrays::byte_run;
+use nc3z_format::array_table::byte_run;
 use nc3z_format::classic::{Layout, VarId, VarLayout};
 use nc3z_format::digest::ValuesHasher;
 

@@ -3,7 +3,7 @@
 use super::runs::later;
 use super::{Bands, Each, FORCED};
 use crate::error::Result;
-use nc3z_staged::{FlatRun, Segment, IndexSelection};
+use nc3z_staged::{FlatRun, IndexSelection, Segment};
 
 /// Runs of linear tiles, until the end of their band.
 pub(super) struct LinearBand<'b, 'e> {
@@ -50,7 +50,11 @@ impl<'b, 'e> LinearBand<'b, 'e> {
     pub(super) fn end(&mut self) -> Result<()> {
         let runs = std::mem::take(&mut self.runs);
         (self.bytes, self.last) = (0, None);
-        if runs.is_empty() { Ok(()) } else { (self.each)(IndexSelection::grid(vec![runs], &self.bands.array())?) }
+        if runs.is_empty() {
+            Ok(())
+        } else {
+            (self.each)(IndexSelection::grid(vec![runs], &self.bands.array())?)
+        }
     }
 
     pub(super) fn finish_with(mut self, run: FlatRun) -> Result<()> {

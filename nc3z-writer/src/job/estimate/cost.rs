@@ -1,7 +1,7 @@
 //! Encodes the pieces as the writer would, and measures their size and the time.
 
 use super::PresetEstimate;
-use super::sample::{Samples, read};
+use super::pieces::{Samples, read};
 use crate::encode::{Form, encode_tile};
 use crate::error::Result;
 use crate::job::archive::archive_to_vec;
@@ -11,7 +11,7 @@ use crate::scratch::with_scratch;
 use crate::tiles::{RawTile, read_samples};
 use nc3z_format::archive::constants::{BLOCK_HEADER_LEN, SUPERBLOCK_LEN, TRAILER_LEN};
 use nc3z_format::archive::{ArrayId, Head};
-use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::array_table::ArrayInfo;
 use nc3z_format::codec::{ChainSpec, Dependencies, TileShape, encode_dictionary, encode_zstd_frame};
 use nc3z_reader::ClassicFile;
 use nc3z_reader::Monitor;
@@ -42,7 +42,7 @@ pub(super) struct ArrayCost {
     /// Stored bytes of the pieces, including block headers.
     stored: f64,
     /// Members of containers; they are compressed together.
-    packed: Vec<u8>,
+    shared: Vec<u8>,
     /// Bytes in addition to the tiles: a dictionary.
     fixed: f64,
     /// Seconds for choosing a plan, which is done once. The other times grow with the array: scanning it for
@@ -103,7 +103,7 @@ pub(super) fn array_cost(
         raw: 0.0,
         ratios: Vec::new(),
         stored: 0.0,
-        packed: Vec::new(),
+        shared: Vec::new(),
         fixed: 0.0,
         choose_seconds: begin.elapsed().as_secs_f64() - scanned.get(),
         scan_seconds: scanned.get(),
@@ -124,7 +124,7 @@ pub(super) fn array_cost(
         let stored = match encoded.form {
             Form::Constant { .. } => 0.0,
             Form::Member { bytes, .. } => {
-                cost.packed.extend(&bytes);
+                cost.shared.extend(&bytes);
                 0.0
             }
             Form::Block { chain, payload } => {
@@ -179,14 +179,14 @@ impl Overhead {
 pub(super) struct Costs {
     by_array: BTreeMap<ArrayId, ArrayCost>,
     /// Bytes of the containers divided by those of their members: containers are compressed once more.
-    packed: f64,
+    shared: f64,
 }
 
 impl Costs {
     pub(super) fn new(found: Vec<ArrayCost>, preset: Preset) -> Self {
-        let members = found.iter().flat_map(|c| c.packed.iter().copied());
-        let packed = packed_ratio(&members.take(PACKED_LEN).collect::<Vec<_>>(), preset);
-        Costs { by_array: found.into_iter().map(|cost| (cost.id, cost)).collect(), packed }
+        let members = found.iter().flat_map(|c| c.shared.iter().copied());
+        let shared = shared_ratio(&members.take(PACKED_LEN).collect::<Vec<_>>(), preset);
+        Costs { by_array: found.into_iter().map(|cost| (cost.id, cost)).collect(), shared }
     }
 
     /// The costs of the sampled arrays that represent this one.
@@ -195,7 +195,7 @@ impl Costs {
     }
 }
 
-fn packed_ratio(members: &[u8], preset: Preset) -> f64 {
+fn shared_ratio(members: &[u8], preset: Preset) -> f64 {
     if members.is_empty() {
         return 1.0;
     }
@@ -217,7 +217,7 @@ fn extrapolated(samples: &Samples, costs: &Costs, id: ArrayId) -> (f64, f64) {
     if raw == 0.0 {
         return (0.0, 0.0);
     }
-    let stored: f64 = told().map(|c| c.stored + float(c.packed.len() as u64) * costs.packed).sum();
+    let stored: f64 = told().map(|c| c.stored + float(c.shared.len() as u64) * costs.shared).sum();
     let fixed: f64 = told().map(|c| c.fixed).sum::<f64>() / float(witnesses.len() as u64);
     // Neighbouring pieces are similar. So the differences of neighbours measure the error that remains with
     // evenly spread samples.

@@ -7,19 +7,19 @@
 
 mod cost;
 mod peers;
-mod sample;
+mod pieces;
 
 use crate::error::{ErrorKind, Result};
 use crate::options::{Preset, WriterOptions};
 use crate::tiles::record_samples;
 use cost::{Costs, Overhead};
 use nc3z_format::archive::{ArrayId, Role};
-use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::array_table::ArrayInfo;
 use nc3z_format::classic::VarId;
 use nc3z_reader::{ClassicFile, Monitor};
 use peers::{Compared, gzip_len};
+use pieces::Samples;
 use rayon::prelude::*;
-use sample::Samples;
 use std::collections::BTreeMap;
 
 /// Bytes sampled for `fast` and `default`, by default; `max` samples half of that.

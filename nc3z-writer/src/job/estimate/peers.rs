@@ -1,12 +1,12 @@
 //! Estimates gzip and netCDF-4 on the same bytes, with this build's deflate.
 
 use super::cost::{float, whole};
-use super::sample::{Piece, Samples, read};
+use super::pieces::{Piece, Samples, read};
 use crate::error::Result;
 use crate::scratch::with_scratch;
 use nc3z_format::NcType;
 use nc3z_format::archive::ArrayId;
-use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::array_table::ArrayInfo;
 use nc3z_format::codec::{Chain, ChainSpec, Registry, StageSpec};
 use nc3z_reader::{ClassicFile, Monitor};
 use rayon::prelude::*;

@@ -8,7 +8,7 @@ use crate::options::{RECORD_TILES_LEN, WriterOptions};
 use model::{Bounds, Subject};
 use nc3z_format::Limits;
 use nc3z_format::archive::TileLayoutSpec;
-use nc3z_format::arrays::{Arrays, padded_variables};
+use nc3z_format::array_table::{Arrays, padded_variables};
 use nc3z_format::classic::{Header, Layout, VarLayout};
 use nc3z_format::tile::Edge;
 use nc3z_reader::ClassicFile;

@@ -108,7 +108,7 @@ fn check_request(header: &Header, layout: &Layout, request: &ChunkRequest) -> Re
 
 fn check_variable<'h>(header: &'h Header, name: &str, asked: &str) -> Result<&'h Variable> {
     header.variable(name.as_bytes()).map(|(_, v)| v).ok_or_else(|| {
-        let known = nc3z_format::near::suggest(name, header.variables.iter().map(Variable::name_lossy));
+        let known = nc3z_format::spelling::suggest(name, header.variables.iter().map(Variable::name_lossy));
         refuse(format!("{asked}: no variable \"{name}\"{known}"))
     })
 }

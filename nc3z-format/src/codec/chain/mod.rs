@@ -1,16 +1,16 @@
 //! Chains bound to what runs them: once when an archive is opened or planned, then shared by all tiles and threads.
 
 use super::notation::missing_plugin;
+#[cfg(feature = "encode")]
+use super::numeric_tile::ReferenceTile;
+#[cfg(feature = "encode")]
+use super::numeric_tile::encode_numeric;
+use super::numeric_tile::{Dependencies, TileShape, decode_numeric};
 use super::older::OlderTile;
 use super::registry::{Registry, left_out};
 use super::scratch::CodecScratch;
 use super::spec::{BASE_ID, ChainSpec, DICTIONARY, NUM_ID, REFERENCE, StageSpec};
 use super::stage::{Contexts, Stage};
-#[cfg(feature = "encode")]
-use super::tile::ReferenceTile;
-#[cfg(feature = "encode")]
-use super::tile::encode_numeric;
-use super::tile::{Dependencies, TileShape, decode_numeric};
 use crate::bytes::reserve;
 use crate::error::{Error, Result};
 #[cfg(feature = "encode")]
@@ -314,7 +314,12 @@ fn numeric(stage: &StageSpec) -> Result<Program, String> {
     Ok(Program::Num(needs))
 }
 
-fn encode(stages: &[Box<dyn Stage>], input: &[u8], scratch: &mut CodecScratch, out: &mut Vec<u8>) -> Result<()> {
+fn encode(
+    stages: &[Box<dyn Stage>],
+    input: &[u8],
+    scratch: &mut CodecScratch,
+    out: &mut Vec<u8>,
+) -> Result<()> {
     let Some((last, filters)) = stages.split_last() else {
         out.extend_from_slice(input);
         return Ok(());
@@ -392,7 +397,12 @@ fn lengths_between(
     Ok(())
 }
 
-fn decode(stages: &[Box<dyn Stage>], payload: &[u8], scratch: &mut CodecScratch, out: &mut [u8]) -> Result<()> {
+fn decode(
+    stages: &[Box<dyn Stage>],
+    payload: &[u8],
+    scratch: &mut CodecScratch,
+    out: &mut [u8],
+) -> Result<()> {
     let CodecScratch { contexts, between: [held, next], lengths, .. } = scratch;
     lengths_between(stages, out.len(), payload.len(), lengths)?;
     match stages {

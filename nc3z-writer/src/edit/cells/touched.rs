@@ -2,7 +2,7 @@
 
 use super::super::bands::{Bands, narrow};
 use super::super::picks::Picks;
-use super::super::plans::Plan;
+use super::super::preview::Plan;
 use super::{Cells, Elements, Fate};
 use crate::error::Result;
 use nc3z_staged::{GetPlan, Index, IndexSelection, SetPlan, TileMap, Touched};

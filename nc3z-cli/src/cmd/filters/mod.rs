@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
 use crate::output::text;
-use crate::plugins;
+use crate::registry;
 use anyhow::Result;
 use nc3z_format::NcType;
 use nc3z_format::codec::{Registry, WantedChain, hdf5_filter_name};
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &FiltersArgs) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let built_in = built_in();
-    let (rows, libraries) = plugins::loaded().map_or((&[][..], &[][..]), |p| (p.rows(), p.libraries()));
+    let (rows, libraries) = registry::loaded().map_or((&[][..], &[][..]), |p| (p.rows(), p.libraries()));
     let mut out = BufWriter::new(Stdout::results());
     if args.json {
         let plugins: Vec<_> = rows.iter().map(row_json).collect();
@@ -117,7 +117,7 @@ fn write_text(built_in: &[BuiltIn], rows: &[Row], libraries: &[Library], out: &m
         table.push(vec![number, name, format!("{}{lossy}", filter.example)]);
     }
     table.print(out, "  ")?;
-    if plugins::loaded().is_none() {
+    if registry::loaded().is_none() {
         return Ok(());
     }
     writeln!(out, "plug-ins")?;

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use feed::Feed;
 use nc3z_format::cdl::{self, Cdl, Indices, Style};
 use nc3z_format::classic::{Header, VarId};
-use nc3z_format::near::suggest;
+use nc3z_format::spelling::suggest;
 use nc3z_reader::Dataset;
 use std::collections::BTreeSet;
 use std::ffi::OsString;

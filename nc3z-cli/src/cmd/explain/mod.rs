@@ -134,7 +134,7 @@ impl Cost {
                 self.fetch += BLOCK_HEADER_LEN as u64 + u64::from(len);
                 self.decode += decoded;
             }
-            IndexEntry::Packed { offset, .. } => {
+            IndexEntry::Shared { offset, .. } => {
                 self.decode += decoded;
                 if self.containers.insert(offset) {
                     let (stored, decoded) = container(archive, source, offset)?;
@@ -150,7 +150,7 @@ impl Cost {
 
 /// Returns the variable whose tile of the same number is needed to decode a tile.
 fn reference(archive: &Archive, array: ArrayId, entry: &IndexEntry) -> Option<ArrayId> {
-    let (IndexEntry::Stored { chain, .. } | IndexEntry::Packed { chain, .. }) = *entry else { return None };
+    let (IndexEntry::Stored { chain, .. } | IndexEntry::Shared { chain, .. }) = *entry else { return None };
     let distance = archive.chains().get(usize::from(chain))?.needs().reference?.get();
     let Role::Variable(number) = array.role() else { return None };
     number.checked_sub(distance).map(ArrayId::variable)

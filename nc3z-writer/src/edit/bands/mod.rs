@@ -12,7 +12,7 @@ use crate::error::Result;
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::TileLayoutSpec;
 use nc3z_format::tile::element_count;
-use nc3z_staged::{FlatRun, Segment, IndexSelection};
+use nc3z_staged::{FlatRun, IndexSelection, Segment};
 use pending::{LinearBand, SegmentBand};
 use runs::{Ranks, each_index, halves, runs_of, tiles_of, true_runs, walk};
 

@@ -44,7 +44,7 @@ pub(super) struct Cells {
     is_over_archive: bool,
 }
 
-mod plan;
+mod touched;
 
 /// The action of a commit for a tile.
 pub(super) enum Fate {

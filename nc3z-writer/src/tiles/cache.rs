@@ -3,7 +3,7 @@
 use super::{RawTile, for_each_tile};
 use crate::error::Result;
 use nc3z_format::archive::ArrayId;
-use nc3z_format::arrays::Arrays;
+use nc3z_format::array_table::Arrays;
 use nc3z_reader::ClassicFile;
 use std::collections::BTreeMap;
 

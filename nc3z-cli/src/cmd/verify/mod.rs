@@ -15,7 +15,7 @@ use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
 use crate::output::table::count;
 use crate::output::{chain, report_error, set_level, tells, text};
-use crate::plugins::open_options;
+use crate::registry::open_options;
 use anyhow::{Context, Result, bail};
 use nc3z_format::archive::constants::REQUIRED_LOSSY;
 use nc3z_reader::parity::ParityReport;
@@ -366,7 +366,7 @@ fn lines(name: &str, report: &Report, archive: Option<&Archive>) -> Vec<String> 
     if report.is_sound() && !report.is_complete() {
         let why = report.not_rebuilt.as_ref().filter(|_| report.not_decoded.is_empty());
         let why = why.map_or_else(String::new, |why| format!(": {}", text::safe(why)));
-        let hint = if report.undecoded > 0 && crate::plugins::loaded().is_none() {
+        let hint = if report.undecoded > 0 && crate::registry::loaded().is_none() {
             "; --plugins loads those of HDF5_PLUGIN_PATH"
         } else {
             ""

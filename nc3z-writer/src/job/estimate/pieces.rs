@@ -6,7 +6,7 @@ use crate::options::{PACK_LEN, WriterOptions};
 use crate::plan::Partition;
 use nc3z_format::NcType;
 use nc3z_format::archive::{ArrayId, Role, TileLayoutSpec};
-use nc3z_format::arrays::{ArrayInfo, Arrays};
+use nc3z_format::array_table::{ArrayInfo, Arrays};
 use nc3z_format::classic::VarId;
 use nc3z_reader::ClassicFile;
 use std::collections::BTreeMap;
