@@ -14,7 +14,7 @@ from conftest import ROOT
 import nc3z
 
 
-@pytest.mark.parametrize("module", ["nc3z", "nc3z._core", "nc3z._edit", "nc3z._operations", "nc3z._versions", "nc3z.zarr", "nc3z.numcodecs", "nc3z.icechunk"])
+@pytest.mark.parametrize("module", ["nc3z", "nc3z._collection", "nc3z._core", "nc3z._edit", "nc3z._operations", "nc3z._versions", "nc3z.zarr", "nc3z.numcodecs", "nc3z.icechunk"])
 def test_examples_run(module, samples):
     loaded = importlib.import_module(module)
     nc3z.archive("etopo120.cdf", "other.nc3z")

@@ -16,6 +16,7 @@ Submodules are loaded when they are first used, so that importing this package i
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
+    from nc3z._collection import Collection, open_collection
     from nc3z._core import (
         Cancel,
         Dataset,
@@ -62,6 +63,7 @@ if _typing.TYPE_CHECKING:
     from nc3z._plans import Plan
     from nc3z._versions import Committed, Version, commit, delete_tag, log, tag
 
+_COLLECTION = "Collection open_collection"
 _CORE = (
     "Cancel Dataset Dimension Source Variable __version__ cache_stats get_threads open set_cache set_threads"
 )
@@ -76,6 +78,7 @@ _VERSIONS = "Committed Version commit delete_tag log tag"
 _PLACES = {
     name: module
     for module, names in (
+        ("nc3z._collection", _COLLECTION),
         ("nc3z._core", _CORE),
         ("nc3z._edit", _EDIT),
         ("nc3z._errors", _ERRORS),
@@ -127,6 +130,7 @@ __all__ = [
     "info",
     "log",
     "open",
+    "open_collection",
     "restore",
     "set_cache",
     "set_threads",

@@ -1,0 +1,242 @@
+"""The arrays of a collection: lazy, one for each variable. Each reads only the files, and the tiles, that a selection needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+from xarray.backends import BackendArray
+from xarray.core import dtypes, indexing
+
+from nc3z._fragments import Index, Joined, Piece, tiles
+from nc3z._shadows import Condition, Statistics
+
+#: Requests to a server at a time.
+_REQUESTS = 16
+#: A chunk for Dask has about this length: the work on it then takes much longer than its scheduling.
+CHUNK_NBYTES = 32 << 20
+
+
+def outer(key: Iterable[Any], shape: Sequence[int]) -> tuple[list[Index], tuple[Any, ...]]:
+    """Returns the indices of a key for each dimension, and the key that removes the dimensions of integers."""
+    indices: list[Index] = []
+    dropped: list[Any] = []
+    for item, length in zip(key, shape, strict=True):
+        if isinstance(item, slice):
+            indices.append(np.arange(*item.indices(length), dtype=np.int64))
+        else:
+            array = np.asarray(item, np.int64)
+            indices.append(np.where(array < 0, array + length, array).reshape(-1))
+        dropped.append(0 if np.ndim(item) == 0 and not isinstance(item, slice) else slice(None))
+    return indices, tuple(dropped)
+
+
+def _each(work: Callable[[Piece], None], pieces: Sequence[Piece], joined: Joined) -> None:
+    remote = len(pieces) > 1 and any("://" in joined.files.paths[piece.file] for piece in pieces)
+    if remote:
+        with ThreadPoolExecutor(min(_REQUESTS, len(pieces)), "nc3z-collection") as pool:
+            list(pool.map(work, pieces))
+    else:
+        for piece in pieces:
+            work(piece)
+
+
+class _Lazy(BackendArray):
+    """An array that reads outer selections: for each dimension an index, a slice or a list."""
+
+    __slots__ = ()
+    shape: tuple[int, ...]
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        if isinstance(key, indexing.BasicIndexer | indexing.OuterIndexer):
+            return self.read(key.tuple)
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self.read)
+
+    async def async_getitem(self, key: indexing.ExplicitIndexer) -> Any:
+        """Reads in a thread, while the event loop continues."""
+        import asyncio
+
+        return await asyncio.to_thread(self.__getitem__, key)
+
+    def read(self, key: tuple[Any, ...]) -> Any:
+        """Reads an outer selection."""
+        raise NotImplementedError
+
+
+class JoinedArray(_Lazy):
+    """A variable of many files. If the files store it in different ways, ``decoders`` has a function for each file."""
+
+    __slots__ = ("decoders", "dtype", "joined", "shape")
+
+    def __init__(self, joined: Joined, dtype: np.dtype[Any], decoders: tuple[Decoder, ...] | None = None) -> None:
+        self.joined, self.shape, self.dtype, self.decoders = joined, joined.shape, dtype, decoders
+
+    def read(self, key: tuple[Any, ...]) -> Any:
+        """Reads an outer selection."""
+        indices, dropped = outer(key, self.shape)
+        out = np.empty([len(chosen) for chosen in indices], self.dtype)
+        _each(lambda piece: self._put(piece, out), list(self.joined.pieces(indices)), self.joined)
+        return out[dropped]
+
+    def _put(self, piece: Piece, out: npt.NDArray[Any]) -> None:
+        variable = self.joined.files.dataset(piece.file)[self.joined.name]
+        if self.decoders is not None:
+            out[piece.place] = self.decoders[piece.file](variable[piece.key if variable.ndim == len(piece.key) else (*piece.key, slice(None))])
+            return
+        # Also without dimensions a view, not a number.
+        place: Any = (*piece.place, ...)
+        view = out[place]
+        if view.flags.c_contiguous and variable.dtype == view.dtype and all(isinstance(item, slice) for item in piece.key):
+            variable.read(piece.key, out=view)
+        else:
+            out[piece.place] = variable[piece.key]
+
+    def __dask_tokenize__(self) -> tuple[object, ...]:
+        j = self.joined
+        return ("nc3z-collection", j.name, j.files.paths, j.files.tokens, j.table.tobytes(), j.shape, self.decoders)
+
+
+class Decoder:
+    """Decodes the values of one file by its own attributes, as xarray does."""
+
+    __slots__ = ("attributes", "name", "options")
+
+    def __init__(self, name: str, attributes: tuple[tuple[str, Any], ...], options: tuple[tuple[str, Any], ...]) -> None:
+        self.name, self.attributes, self.options = name, attributes, options
+
+    def variable(self, values: Any) -> xr.Variable:
+        """Returns values as a decoded variable."""
+        raw = xr.Variable([f"dim_{n}" for n in range(np.ndim(values))], values, dict(self.attributes))
+        return xr.conventions.decode_cf_variable(self.name, raw, **dict(self.options))
+
+    def __call__(self, values: Any) -> Any:
+        return self.variable(values).values
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Decoder, (self.name, self.attributes, self.options)
+
+    def __dask_tokenize__(self) -> tuple[object, ...]:
+        return (self.name, repr(self.attributes), repr(self.options))
+
+
+class Question:
+    """A condition on a variable of many files, with the statistics of their tiles."""
+
+    def __init__(self, condition: Condition, joined: Joined, dimensions: tuple[str, ...], statistics: tuple[Statistics | None, ...]) -> None:
+        self.condition, self.joined, self.dimensions = condition, joined, dimensions
+        # Only what is needed, since it is sent to other processes.
+        self._possible = [
+            None if s is None or condition.variable not in s.tiles else condition.possible(s.tiles[condition.variable]) for s in statistics
+        ]
+
+    def _tiles(self, file: int) -> tuple[tuple[int, ...] | None, npt.NDArray[np.bool_]]:
+        """The shape of a file's tiles, and for each whether it may have such values; one of the whole file if they are not known."""
+        known, everything = self._possible[file], np.ones(1, np.bool_)
+        if known is None:
+            return None, everything
+        # A file without such values is not even opened here.
+        if not known.any():
+            return None, np.zeros(1, np.bool_)
+        variable = self.joined.files.dataset(file)[self.joined.name]
+        # The shape of a tile if tiles are boxes; the number of boxes then is that of the tiles.
+        tile = variable.chunk_shape(1)
+        boxes = prod(-(-length // t) for length, t in zip(variable.shape, tile, strict=True))
+        return (tile, known) if boxes == len(known) else (None, everything)
+
+    def matches(self, indices: Sequence[Index]) -> npt.NDArray[np.bool_]:
+        """Returns where selected values meet the condition. Reads only tiles that may have such values."""
+        found = np.zeros([len(chosen) for chosen in indices], np.bool_)
+        work: list[Piece] = []
+        for piece in self.joined.pieces(indices):
+            tile, possible = self._tiles(piece.file)
+            if possible.all():
+                work.append(piece)
+            elif tile is not None and possible.any():
+                work.extend(part for number, part in tiles(piece, tile) if possible[number])
+
+        def one(piece: Piece) -> None:
+            values = self.joined.files.dataset(piece.file, decode=True)[self.joined.name][piece.key]
+            found[piece.place] = self.condition.holds(values)
+
+        _each(one, work, self.joined)
+        return found
+
+
+class WhereArray(_Lazy):
+    """The values of a variable where all conditions are met, missing values elsewhere. Files and tiles without such values are not
+    read.
+    """
+
+    __slots__ = ("dimensions", "dtype", "fill", "inner", "joined", "questions", "shape")
+
+    def __init__(self, inner: xr.Variable, dimensions: tuple[str, ...], joined: Joined, questions: tuple[Question, ...]) -> None:
+        self.inner, self.dimensions, self.joined, self.questions = inner, dimensions, joined, questions
+        self.shape = inner.shape
+        self.dtype, self.fill = dtypes.maybe_promote(inner.dtype)
+
+    def read(self, key: tuple[Any, ...]) -> Any:
+        """Reads an outer selection."""
+        indices, dropped = outer(key, self.shape)
+        out = np.full([len(chosen) for chosen in indices], self.fill, self.dtype)
+        found = np.ones((1,) * len(indices), np.bool_)
+        for question in self.questions:
+            own = [self.dimensions.index(d) for d in question.dimensions]
+            mask = question.matches([indices[axis] for axis in own])
+            order = np.argsort(own)
+            shape = [len(chosen) if axis in own else 1 for axis, chosen in enumerate(indices)]
+            found = found & mask.transpose(order).reshape(shape)
+            if not found.any():
+                return out[dropped]
+        found = np.broadcast_to(found, out.shape)
+        for piece in self.joined.pieces(indices):
+            part = found[piece.place]
+            if not part.any():
+                continue
+            variable = self.joined.files.dataset(piece.file)[self.joined.name]
+            # A tile of text has one dimension more, of the characters.
+            tile = variable.chunk_shape(1)[: len(self.shape)]
+            whole = bool(part.all()) or not all(t > 0 for t in tile)
+            parts = [piece] if whole else [p for _, p in tiles(piece, tile)]
+            for block in parts:
+                mask = found[block.place]
+                if mask.any():
+                    absolute = tuple(chosen[place] for chosen, place in zip(indices, block.place, strict=True))
+                    values = self.inner[tuple(absolute)].values
+                    out[block.place] = np.where(mask, values, self.fill)
+        return out[dropped]
+
+    def __dask_tokenize__(self) -> tuple[object, ...]:
+        j = self.joined
+        return ("nc3z-where", j.name, j.files.paths, j.files.tokens, j.table.tobytes(), tuple(str(q.condition) for q in self.questions))
+
+
+def preferred_chunks(joined: Joined, chunk: Sequence[int]) -> tuple[int | tuple[int, ...], ...]:
+    """Returns lengths of chunks that consist of whole files, or of whole tiles of one file.
+
+    ``chunk`` is the shape of a box of tiles in one of the files.
+    """
+    found: list[int | tuple[int, ...]] = []
+    lengths = [
+        np.array([length]) if ends is None else np.diff(np.concatenate([[0], ends]))
+        for length, ends in zip(joined.shape, joined.ends, strict=True)
+    ]
+    whole = all(c >= n.max() for c, n in zip(chunk, lengths, strict=True))
+    nbytes = joined.dtype.itemsize * prod(int(n.max()) for n in lengths)
+    times = max(1, CHUNK_NBYTES // max(nbytes, 1))
+    for axis, (ends, own) in enumerate(zip(joined.ends, lengths, strict=True)):
+        if ends is None:
+            found.append(max(1, min(int(chunk[axis]), joined.shape[axis])))
+        elif whole:
+            # Consecutive files become one chunk, along the first joined dimension first.
+            groups = [own[at : at + times] for at in range(0, len(own), times)]
+            found.append(tuple(int(group.sum()) for group in groups))
+            times = max(1, times // len(own))
+        else:
+            step = int(chunk[axis])
+            found.append(tuple(min(step, int(n) - at) for n in own for at in range(0, int(n), step)))
+    return tuple(found)

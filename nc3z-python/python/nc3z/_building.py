@@ -1,0 +1,293 @@
+"""Builds the xarray dataset of a group of files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+from xarray.backends import AbstractDataStore, BackendEntrypoint
+from xarray.backends.store import StoreBackendEntrypoint
+from xarray.core import indexing
+from xarray.core.utils import FrozenDict
+
+from nc3z._arrays import CHUNK_NBYTES, Decoder, JoinedArray, Question, WhereArray, preferred_chunks
+from nc3z._fragments import Files, Joined, Opening
+from nc3z._groups import Array, Group, Head, data_variables, is_time
+from nc3z._shadows import Condition, Statistics
+
+#: The most bytes of a variable that is repeated for each file along the joined dimension.
+_REPEATED = 64 << 20
+
+
+@dataclass(slots=True)
+class Plan:
+    """What a dataset is built from: groups of files with different variables and equal coordinates."""
+
+    groups: list[Group]
+    opening: Opening
+    #: True if variables that all files share are compared.
+    compares: bool = True
+    conditions: tuple[Condition, ...] = ()
+    statistics: dict[str, Statistics] = field(default_factory=dict)
+
+    def __dask_tokenize__(self) -> tuple[object, ...]:
+        files = tuple((file.path, file.token) for group in self.groups for file in group.files)
+        return ("nc3z-collection", files, tuple(map(str, self.conditions)))
+
+
+class _Part:
+    """The variables of one group."""
+
+    def __init__(self, group: Group, plan: Plan, options: dict[str, Any]) -> None:
+        self.group, self.plan = group, plan
+        self.options = tuple(options.items())
+        self.files = Files(tuple(f.path for f in group.files), tuple(f.token for f in group.files), plan.opening)
+        self.table = group.table()
+        self.joined: dict[str, Joined] = {}
+        schemas = {id(f.schema): f.schema for f in group.files}
+        self.is_uniform = {
+            name: len({schema.heads[name].storage() for schema in schemas.values()}) == 1 for name in group.schema.heads
+        }
+        for name, head in group.schema.heads.items():
+            if head.dtype.kind == "S" and head.dimensions and len(self.widths(name)) > 1:
+                self.is_uniform[name] = False
+
+    def widths(self, name: str) -> set[int]:
+        """Returns the lengths of the last dimension of a variable in all files."""
+        return {file.sizes[file.schema.heads[name].dimensions[-1]] for file in self.group.files}
+
+    def ends(self, dimension: str) -> npt.NDArray[np.int64] | None:
+        numbers = self.group.positions.get(dimension)
+        if numbers is None:
+            return None
+        lengths = np.zeros(max(numbers) + 1, np.int64)
+        for number, file in zip(numbers, self.group.files, strict=True):
+            lengths[number] = file.sizes[dimension]
+        return np.cumsum(lengths)
+
+    def arrangement(self, head: Head, dimensions: Sequence[str]) -> Joined:
+        ends = tuple(self.ends(d) for d in dimensions)
+        first = self.group.files[0].sizes
+        shape = tuple(first[d] if e is None else int(e[-1]) for d, e in zip(dimensions, ends, strict=True))
+        axes = list(self.group.positions)
+        # Along joined dimensions that the variable does not have, it is that of the first file.
+        table = self.table[tuple(slice(None) if d in dimensions else 0 for d in axes)]
+        order = [d for d in axes if d in dimensions]
+        table = table.transpose([order.index(d) for d in dimensions if d in order])
+        return Joined(self.files, head.name, shape, head.dtype, ends, table)
+
+    def decoder(self, number: int, name: str) -> Decoder:
+        head = self.group.files[number].schema.heads[name]
+        return Decoder(name, tuple(head.decoding.items()), self.options)
+
+    def decoders(self, name: str) -> tuple[Decoder, ...]:
+        known: dict[Any, Decoder] = {}
+        heads = [file.schema.heads[name] for file in self.group.files]
+        return tuple(known.setdefault(head.storage(), self.decoder(n, name)) for n, head in enumerate(heads))
+
+    def variable(self, name: str) -> xr.Variable:
+        head = self.group.schema.heads[name]
+        if head.dimensions == (name,) and all(name in f.coordinates for f in self.group.files):
+            return self.coordinate(head)
+        is_joined = any(d in self.group.positions for d in head.dimensions)
+        if not is_joined and len(self.group.files) > 1 and self.plan.compares:
+            values = self.distinct(head)
+            if values is not None:
+                return values
+        first = self.files.dataset(0)[name]
+        if self.is_uniform[name]:
+            joined = self.joined[name] = self.arrangement(head, head.dimensions)
+            return self.lazy(head, head.dimensions, JoinedArray(joined, head.dtype), first.chunk_shape(CHUNK_NBYTES))
+        decoders = self.decoders(name)
+        samples = [d.variable(np.zeros((1,) * len(head.dimensions), head.dtype)) for d in dict.fromkeys(decoders)]
+        ndim = samples[0].ndim
+        joined = self.joined[name] = self.arrangement(head, head.dimensions[:ndim])
+        chosen: Any = np.result_type(*(sample.dtype for sample in samples))
+        if chosen.kind in "SU":
+            chosen = np.dtype((chosen.type, max(self.widths(name))))
+        variable = self.lazy(head, head.dimensions[:ndim], JoinedArray(joined, chosen, decoders), first.chunk_shape(CHUNK_NBYTES)[:ndim])
+        encoding = {"preferred_chunks": variable.encoding["preferred_chunks"]} if ndim else {}
+        return variable._replace(attrs=samples[0].attrs, encoding={**samples[0].encoding, **encoding})
+
+    def lazy(self, head: Head, dimensions: Sequence[str], array: JoinedArray, chunk: Sequence[int]) -> xr.Variable:
+        encoding: dict[str, Any] = {"dtype": head.dtype, "original_shape": array.shape}
+        attributes = dict(head.attributes)
+        if "least_significant_digit" in attributes:
+            encoding["least_significant_digit"] = attributes.pop("least_significant_digit")
+        if dimensions:
+            encoding["preferred_chunks"] = dict(zip(dimensions, preferred_chunks(array.joined, chunk), strict=True))
+        return xr.Variable(dimensions, indexing.LazilyIndexedArray(array), attributes, encoding)
+
+    def coordinate(self, head: Head) -> xr.Variable:
+        """A coordinate variable, whose values were read when the files were compared."""
+        name, numbers = head.name, self.group.positions.get(head.name)
+        by_place = {0: 0} if numbers is None else {number: n for n, number in reversed(list(enumerate(numbers)))}
+        chosen = [by_place[place] for place in sorted(by_place)]
+        values = [self.group.files[n].coordinates[name] for n in chosen]
+        encoding: dict[str, Any] = {"dtype": head.dtype, "original_shape": (sum(map(len, values)),)}
+        if self.is_uniform[name]:
+            return xr.Variable((name,), np.concatenate(values), dict(head.attributes), encoding)
+        decoded = [self.decoder(n, name).variable(v) for n, v in zip(chosen, values, strict=True)]
+        found = np.concatenate([v.values for v in decoded])
+        return xr.Variable((name,), found, decoded[0].attrs, decoded[0].encoding)
+
+    def distinct(self, head: Head) -> xr.Variable | None:
+        """Compares a variable that is not joined. If files have different values, it gets the joined dimension."""
+        first = self.files.dataset(0)[head.name][...]
+        values = [first]
+        differs = 0
+        for number in range(1, len(self.group.files)):
+            found = self.files.dataset(number)[head.name][...]
+            if found.shape != first.shape or found.dtype != first.dtype or found.tobytes() != first.tobytes():
+                differs = differs or number
+            values.append(found if differs else first)
+        if not differs:
+            return None
+        names = f"{self.files.paths[0]} and {self.files.paths[differs]}"
+        if len(self.group.positions) != 1 or not self.is_uniform[head.name]:
+            raise ValueError(f"variable {head.name} differs between {names}; compat='override' takes that of the first file")
+        ((dimension, _),) = self.group.positions.items()
+        order = self.table.reshape(-1).tolist()
+        lengths = [self.group.files[n].sizes[dimension] for n in order]
+        if sum(lengths) * first.nbytes > _REPEATED or any(v.shape != first.shape for v in values):
+            raise ValueError(f"variable {head.name} differs between {names}; compat='override' takes that of the first file")
+        repeated = np.concatenate([np.broadcast_to(values[n], (length, *first.shape)) for n, length in zip(order, lengths, strict=True)])
+        return xr.Variable((dimension, *head.dimensions), repeated, dict(head.attributes), {"dtype": head.dtype})
+
+
+class _Store(AbstractDataStore):
+    """The variables of a plan with xarray's interface for backends."""
+
+    def __init__(self, plan: Plan, options: dict[str, Any], dropped: Sequence[str]) -> None:
+        self.plan = plan
+        self.parts = [_Part(group, plan, options) for group in plan.groups]
+        self.dropped = set(dropped)
+
+    def get_variables(self) -> Any:
+        found: dict[str, xr.Variable] = {}
+        for part in self.parts:
+            for name in part.group.schema.heads:
+                if name in self.dropped:
+                    continue
+                variable = part.variable(name)
+                if name in found and self.plan.compares and not _same(found[name], variable):
+                    raise ValueError(
+                        f"variable {name} differs between {self.parts[0].files.paths[0]} and {part.files.paths[0]}, which have the same "
+                        "coordinates; merge=False makes two groups of them"
+                    )
+                found.setdefault(name, variable)
+        return FrozenDict(found)
+
+    def get_attrs(self) -> Any:
+        with self.plan.opening.open(self.plan.groups[0].files[0].path) as dataset:
+            return FrozenDict(dataset.attrs)
+
+    def get_dimensions(self) -> Any:
+        raise NotImplementedError("xarray takes them from the variables")
+
+    def get_encoding(self) -> dict[str, Any]:
+        return {"unlimited_dims": {name for group in self.plan.groups for name in group.schema.unlimited}}
+
+    @staticmethod
+    def close() -> None:
+        """Does nothing: files are closed when others need their place. Static, since datasets pickle the function."""
+
+
+def _same(a: xr.Variable, b: xr.Variable) -> bool:
+    if a.dims != b.dims or a.shape != b.shape:
+        return False
+    if prod(a.shape) * a.dtype.itemsize > _REPEATED:
+        return True
+    return bool(np.array_equal(a[...].values, b[...].values, equal_nan=a.dtype.kind in "fmM"))
+
+
+class Engine(BackendEntrypoint):
+    """Opens a plan: not a file, therefore not an engine that is registered."""
+
+    open_dataset_parameters: ClassVar[tuple[str, ...] | None] = (
+        "filename_or_obj",
+        "mask_and_scale",
+        "decode_times",
+        "concat_characters",
+        "decode_coords",
+        "drop_variables",
+        "use_cftime",
+        "decode_timedelta",
+    )
+
+    def open_dataset(
+        self,
+        filename_or_obj: Any,
+        *,
+        mask_and_scale: bool = True,
+        decode_times: Any = True,
+        concat_characters: bool = True,
+        decode_coords: Any = True,
+        drop_variables: str | Iterable[str] | None = None,
+        use_cftime: bool | None = None,
+        decode_timedelta: Any = None,
+    ) -> xr.Dataset:
+        """Builds the dataset. xarray decodes what all files store in the same way."""
+        plan: Plan = filename_or_obj
+        options: dict[str, Any] = {
+            "mask_and_scale": mask_and_scale,
+            "decode_times": decode_times,
+            "concat_characters": concat_characters,
+            "use_cftime": use_cftime,
+            "decode_timedelta": decode_timedelta,
+        }
+        dropped = [drop_variables] if isinstance(drop_variables, str) else list(drop_variables or ())
+        store = _Store(plan, options, dropped)
+        dataset: xr.Dataset = StoreBackendEntrypoint().open_dataset(store, decode_coords=decode_coords, **options)
+        questions = tuple(q for condition in plan.conditions for q in _questions(store, condition))
+        return _masked(dataset, store, questions) if questions else dataset
+
+
+def _questions(store: _Store, condition: Condition) -> list[Question]:
+    for part in store.parts:
+        head = part.group.schema.heads.get(condition.variable)
+        if head is None:
+            continue
+        if head.dtype.kind == "S" or is_time(head.decoding):
+            raise ValueError(f"{condition}: {head.name} has {'text' if head.dtype.kind == 'S' else 'times'}; select it with `sel`")
+        statistics = tuple(store.plan.statistics.get(path) for path in part.files.paths)
+        return [Question(condition, part.arrangement(head, head.dimensions), head.dimensions, statistics)]
+    return []
+
+
+def _masked(dataset: xr.Dataset, store: _Store, questions: tuple[Question, ...]) -> xr.Dataset:
+    """Masks the data variables that have all dimensions of the conditions."""
+    needed = {d for question in questions for d in question.dimensions}
+    for part in store.parts:
+        for name, joined in part.joined.items():
+            if name not in dataset.data_vars or not needed <= set(dataset[name].dims):
+                continue
+            inner = dataset.variables[name]
+            dimensions = tuple(str(d) for d in inner.dims)
+            array = WhereArray(inner, dimensions, joined, questions)
+            dataset[name] = xr.Variable(inner.dims, indexing.LazilyIndexedArray(array), inner.attrs, inner.encoding)
+    return dataset
+
+
+def same_coordinates(a: Group, b: Group, whole: Any) -> bool:
+    """Returns whether two groups with different data can be one dataset: all shared dimensions have equal coordinates."""
+    heads, others = a.schema.heads, b.schema.heads
+    mine, theirs = set(data_variables(a)), set(data_variables(b))
+    if mine & set(others) or theirs & set(heads):
+        return False
+    shared = set(heads) & set(others)
+    if any(heads[name].meaning() != others[name].meaning() for name in shared):
+        return False
+    dimensions = (set(a.files[0].sizes) & set(b.files[0].sizes)) - a.schema.characters - b.schema.characters
+    if a.schema.times() != b.schema.times() or not any(d in heads and d in others for d in dimensions):
+        return False
+    return all(_equal(whole(a, d), whole(b, d)) for d in dimensions)
+
+
+def _equal(a: Array, b: Array) -> bool:
+    return a.shape == b.shape and a.dtype.kind == b.dtype.kind and bool(np.all(a == b))

@@ -1,0 +1,317 @@
+"""Opens many files as xarray datasets, one for each group of files that belong together."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from nc3z._errors import UnsupportedError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from nc3z._building import Plan
+    from nc3z._groups import Array, File, Group, Head, Schemas
+    from nc3z._members import Found
+    from nc3z._shadows import Condition
+
+Path = str | os.PathLike[str]
+#: Files that are looked at side by side.
+_LOCAL, _REMOTE = 4, 32
+
+
+class Collection(Mapping[str, "xr.Dataset"]):
+    """Datasets by name of group; made by :func:`open_collection`.
+
+    A dataset is built when it is first asked for. ``xarray.DataTree.from_dict(collection)`` makes a tree of all.
+    """
+
+    def __init__(self, plans: dict[str, Plan], options: dict[str, Any], left_out: dict[str, str], notes: list[str]) -> None:
+        self._plans, self._options = plans, options
+        self._built: dict[str, xr.Dataset] = {}
+        self._lock = threading.Lock()
+        self.left_out = left_out
+        """The reason why a file is in no group, by its path."""
+        self.notes = notes
+        """Remarks, such as statistics that were not used because a file is newer."""
+
+    def __getitem__(self, name: str) -> xr.Dataset:
+        import xarray as xr
+
+        from nc3z._building import Engine
+
+        if name not in self._plans:
+            raise KeyError(f"no group {name!r}; there are {', '.join(list(self._plans)[:10])}")
+        with self._lock:
+            if name not in self._built:
+                plan: Any = self._plans[name]
+                self._built[name] = xr.open_dataset(plan, engine=Engine, **self._options)
+            return self._built[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._plans)
+
+    def __len__(self) -> int:
+        return len(self._plans)
+
+    def files(self, name: str) -> tuple[str, ...]:
+        """Returns the paths of the files of a group, in the order in which they are joined."""
+        return tuple(file.path for group in self._plans[name].groups for file in group.files)
+
+    @property
+    def dataset(self) -> xr.Dataset:
+        """The dataset, if there is one group."""
+        if len(self._plans) != 1:
+            names = ", ".join(list(self._plans)[:10])
+            raise ValueError(f"the collection has {len(self._plans)} groups, not one: {names}; take one by its name")
+        return self[next(iter(self._plans))]
+
+    def __repr__(self) -> str:
+        lines = [f"<nc3z.Collection of {len(self)} {'group' if len(self) == 1 else 'groups'}>"]
+        for name, plan in list(self._plans.items())[:40]:
+            heads = {n: head for group in plan.groups for n, head in group.schema.heads.items()}
+            lengths = _lengths(plan)
+            files = sum(len(group.files) for group in plan.groups)
+            shown = ", ".join(f"{d}: {length}" for d, length in list(lengths.items())[:6])
+            lines.append(f"  {name}  {files} {'file' if files == 1 else 'files'}, {len(heads)} variables, ({shown})")
+        if len(self) > 40:
+            lines.append(f"  and {len(self) - 40} more")
+        if self.left_out:
+            lines.append(f"  left out: {len(self.left_out)} (see .left_out)")
+        return "\n".join(lines)
+
+
+def _lengths(plan: Plan) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for group in plan.groups:
+        for dimension, size in group.files[0].sizes.items():
+            numbers = group.positions.get(dimension)
+            if numbers is not None:
+                size = sum({n: f.sizes[dimension] for n, f in zip(numbers, group.files, strict=True)}.values())
+            found.setdefault(dimension, size)
+    return found
+
+
+def open_collection(
+    source: Path | Iterable[Path],
+    *,
+    where: str | Iterable[str] = (),
+    drop: bool = False,
+    shadow: Path | None = None,
+    base: str | None = None,
+    concat_dim: str | None = None,
+    compat: Literal["equals", "override"] = "equals",
+    merge: bool = True,
+    chunks: Any = None,
+    storage_options: Mapping[str, Any] | None = None,
+    fill_lost: bool = False,
+    outside: bool = False,
+    fill_missing: bool = False,
+    **options: Any,
+) -> Collection:
+    """Opens many files as lazy xarray datasets, one for each group of files that belong together.
+
+    Only headers and coordinates are read. Files with the same variables, units and calendars are joined along the dimensions whose
+    coordinates differ, whatever their order and names. Each variable is one array, which reads the files that a selection needs.
+
+    Parameters
+    ----------
+    source
+        A directory, with all archives, classic files and bundles below it; a pattern such as ``"data/**/tas_*.nc"``; a bundle; a shadow
+        (``nc3z index``); an aggregation; a single file; a URL of one of the last five; or a list of these.
+    where
+        Conditions such as ``"tas > 310"``. Data variables with the dimensions of ``tas`` are then missing where it is not met, as by
+        ``Dataset.where``. Files and tiles whose minimum and maximum in the shadow exclude such values are not read.
+    drop
+        With ``where``: leave out files whose statistics exclude such values, without opening them. Dimensions are then shorter.
+    shadow
+        The shadow of the files, if ``source`` is not one.
+    base
+        The directory or URL where relative names of a shadow start; by default the current directory, or that of the shadow.
+    concat_dim
+        A dimension without coordinates, along which files are joined in the order given.
+    compat
+        ``"equals"`` compares the values of variables that do not have the joined dimension. If they differ, they get that dimension.
+        ``"override"`` takes those of the first file, and does not read the others.
+    merge
+        Whether groups with different variables and equal coordinates become one dataset.
+    chunks
+        As for ``xarray.open_dataset``. ``{}`` makes Dask arrays with chunks of whole files, or of whole tiles of one.
+    storage_options, fill_lost, outside, fill_missing
+        As for :func:`nc3z.open`.
+    **options
+        Those of ``xarray.open_dataset`` for decoding, such as ``decode_times`` and ``drop_variables``.
+
+    Returns
+    -------
+    Collection
+        A mapping of datasets by name of group. ``.dataset`` is the only one, if there is one.
+
+    Raises
+    ------
+    FileNotFoundError
+        The source has no archive and no classic file.
+    nc3z.UnsupportedError
+        A file that was named is no netCDF file. Files that were found in directories and bundles are left out.
+
+    Examples
+    --------
+    >>> collection = nc3z.open_collection(["coads_climatology.nc3z", "etopo120.cdf"], decode_times=False)
+    >>> list(collection)
+    ['AIRT+SLP+SPEH+4', 'ROSE']
+    >>> collection["ROSE"].ROSE.shape
+    (90, 180)
+    """
+    from nc3z import _members
+    from nc3z._building import Plan
+    from nc3z._fragments import Opening
+    from nc3z._groups import Schemas, arrange, names
+    from nc3z._shadows import Condition
+
+    if compat not in ("equals", "override"):
+        raise ValueError(f"compat {compat!r} is neither 'equals' nor 'override'")
+    conditions = tuple(Condition.parse(text) for text in ([where] if isinstance(where, str) else where))
+    found = _members.find(
+        source,
+        shadow=shadow,
+        base=base,
+        variables=[condition.variable for condition in conditions],
+        storage_options=storage_options,
+    )
+    left_out = _without(found, conditions) if drop else {}
+    if not found.paths:
+        raise FileNotFoundError(f"{source!r}: no file is left, because the statistics of all exclude {' and '.join(map(str, conditions))}")
+    opening = Opening.of(storage_options, fill_lost, outside, fill_missing)
+    files = _look(found, opening, Schemas(), left_out)
+    if not files:
+        raise FileNotFoundError(f"{source!r}: no archive and no classic netCDF file")
+    by_key: dict[Any, list[File]] = {}
+    for file in files:
+        by_key.setdefault(file.schema.key, []).append(file)
+    groups = [group for part in by_key.values() for group in arrange(part, concat_dim, _decoded)]
+    for group in groups:
+        _sort(group)
+    if conditions and not any(c.variable in g.schema.heads for c in conditions for g in groups):
+        raise ValueError(f"no file has a variable {conditions[0].variable!r}")
+    merged = _merge(groups) if merge else [[group] for group in groups]
+    labels = names([_together(part) for part in merged])
+    plans = {
+        label: Plan(part, opening, compat == "equals", conditions, found.statistics) for label, part in zip(labels, merged, strict=True)
+    }
+    return Collection(plans, {"chunks": chunks, **options}, left_out, found.notes)
+
+
+def _without(found: Found, conditions: tuple[Condition, ...]) -> dict[str, str]:
+    """Removes the files that cannot have values for the conditions."""
+    out = {}
+    for path in found.paths:
+        statistics = found.statistics.get(path)
+        if statistics is not None and statistics.describes(path) and not statistics.possible(conditions):
+            out[path] = f"its statistics exclude {' and '.join(map(str, conditions))}"
+    found.paths = [path for path in found.paths if path not in out]
+    return out
+
+
+def _look(found: Found, opening: Any, schemas: Schemas, left_out: dict[str, str]) -> list[File]:
+    """Opens all files, and reads their headers and coordinates."""
+    from nc3z._fragments import token
+    from nc3z._groups import File
+
+    folder = os.path.commonpath([os.path.dirname(p) for p in found.paths]) if not any("://" in p for p in found.paths) else ""
+    lock = threading.Lock()
+
+    def one(path: str) -> File | str:
+        try:
+            dataset = opening.open(path)
+        except UnsupportedError as e:
+            if found.searched:
+                return str(e)
+            raise
+        with dataset:
+            if dataset.kind == "aggregation" and found.searched:
+                return "it is an aggregation; name it to open it"
+            with lock:
+                schema = schemas.of(dataset)
+            statistics = found.statistics.get(path)
+            if statistics is not None and not (
+                statistics.describes(path) and statistics.describes_opened(dataset.sha256, dataset.original_nbytes)
+            ):
+                del found.statistics[path]
+                found.notes.append(f"{path}: its statistics are not used, because it may have changed since; run `nc3z index` again")
+            coordinates = {
+                name: np.asarray(dataset[name][...]) for name, head in schema.heads.items() if head.dimensions == (name,)
+            }
+            used = {d for head in schema.heads.values() for d in head.dimensions}
+            sizes = {name: d.size for name, d in dataset.dimensions.items() if name in used}
+            name = os.path.relpath(path, folder) if folder else path.partition("://")[2] or path
+            return File(path, name, schema, token(dataset), sizes, coordinates)
+
+    workers = _REMOTE if any("://" in path for path in found.paths) else _LOCAL
+    files: list[File] = []
+    with ThreadPoolExecutor(workers, "nc3z-collection") as pool:
+        for path, result in zip(found.paths, pool.map(one, found.paths), strict=True):
+            if isinstance(result, str):
+                left_out[path] = result
+            else:
+                files.append(result)
+    return files
+
+
+def _decoded(head: Head, values: Array) -> Array:
+    """Returns the coordinates of a file whose units differ from those of others."""
+    from nc3z._arrays import Decoder
+
+    found = np.asarray(Decoder(head.name, tuple(head.decoding.items()), ())(values))
+    return found.astype("datetime64[us]") if found.dtype.kind == "M" else found
+
+
+def _sort(group: Group) -> None:
+    """Sorts files by their place, so that the first file is the first one along all dimensions."""
+    places = list(zip(*group.positions.values(), strict=True)) if group.positions else [()] * len(group.files)
+    order = sorted(range(len(group.files)), key=lambda n: places[n])
+    group.files = [group.files[n] for n in order]
+    group.positions = {d: [numbers[n] for n in order] for d, numbers in group.positions.items()}
+
+
+def _whole(group: Group, dimension: str) -> Array:
+    """Returns the coordinates of a group, decoded; numbers if there are none."""
+    head = group.schema.heads.get(dimension)
+    numbers = group.positions.get(dimension, [0] * len(group.files))
+    first = {number: file for number, file in reversed(list(zip(numbers, group.files, strict=True)))}
+    parts = [first[place] for place in sorted(first)]
+    if head is None or any(dimension not in file.coordinates for file in parts):
+        return np.arange(sum(file.sizes[dimension] for file in parts))
+    return np.concatenate([_decoded(file.schema.heads[dimension], file.coordinates[dimension]) for file in parts])
+
+
+def _merge(groups: list[Group]) -> list[list[Group]]:
+    """Puts groups together that have different variables and equal coordinates."""
+    from nc3z._building import same_coordinates
+
+    merged: list[list[Group]] = []
+    for group in groups:
+        # Groups of equal variables cannot be merged; many of them are files that could not be placed.
+        place = next((part for part in merged[:64] if all(same_coordinates(other, group, _whole) for other in part)), None)
+        if place is None:
+            merged.append([group])
+        else:
+            place.append(group)
+    return merged
+
+
+def _together(groups: list[Group]) -> Group:
+    """Returns a group for the name of several."""
+    from nc3z._groups import Group, Schema
+
+    if len(groups) == 1:
+        return groups[0]
+    heads = {name: head for group in groups for name, head in group.schema.heads.items()}
+    files = [file for group in groups for file in group.files]
+    first = files[0]
+    schema = Schema(heads, first.schema.unlimited)
+    return Group([type(first)(first.path, first.name, schema, (), first.sizes, {}), *files[1:]])

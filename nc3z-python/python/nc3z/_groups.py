@@ -1,0 +1,309 @@
+"""Divides files into groups that can be joined, by their headers and coordinates."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nc3z._core import Dataset
+
+Array = npt.NDArray[Any]
+#: Attributes that decide whether variables of one name have the same meaning. Units of times may differ, calendars may not.
+_MEANING = ("units", "standard_name", "cell_methods", "positive")
+#: Medians of the distances of coordinates that differ by more belong to different series, such as daily and monthly means.
+_SPACING = 1.5
+
+
+def is_time(attributes: Mapping[str, Any]) -> bool:
+    """Returns whether units are those of a time since a date."""
+    return " since " in str(attributes.get("units", ""))
+
+
+def _hashable(value: Any) -> Any:
+    array = np.asarray(value)
+    return (array.dtype.str, array.shape, array.tobytes()) if array.dtype != object else repr(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A variable's header."""
+
+    name: str
+    dtype: np.dtype[Any]
+    dimensions: tuple[str, ...]
+    attributes: dict[str, Any]
+    #: The attributes for decoding: bounds of a time have the units of the time.
+    decoding: dict[str, Any]
+
+    def meaning(self) -> Any:
+        """Returns a value that is equal for variables that can be joined."""
+        kept = tuple((name, _hashable(self.decoding[name])) for name in _MEANING if name in self.decoding)
+        if is_time(self.decoding):
+            calendar = str(self.decoding.get("calendar", "standard")).lower()
+            kept = (("time", "standard" if calendar == "gregorian" else calendar),)
+        is_text = self.dtype.kind == "S"
+        # The last dimension of text, of its characters, may have another name and length in each file.
+        return self.name, self.dimensions[: -1 if is_text else None], is_text, kept
+
+    def storage(self) -> Any:
+        """Returns a value that is equal for variables whose stored values are decoded in the same way."""
+        names = ("units", "calendar", "scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned", "dtype", "_Encoding")
+        found = {name: _hashable(self.decoding[name]) for name in names if name in self.decoding}
+        if not is_time(self.decoding):
+            found.pop("units", None)
+        return self.dtype.str, tuple(found.items())
+
+
+@dataclass(slots=True)
+class Schema:
+    """The headers of a file's variables. Files with equal headers share it."""
+
+    heads: dict[str, Head]
+    unlimited: tuple[str, ...]
+    #: Dimensions of characters, whose lengths do not count.
+    characters: frozenset[str] = frozenset()
+    key: Any = None
+
+    def times(self) -> set[str]:
+        """Returns the dimensions whose coordinates are times."""
+        return {n for n, head in self.heads.items() if head.dimensions == (n,) and is_time(head.decoding)}
+
+    @staticmethod
+    def of(dataset: Dataset) -> Schema:
+        attributes = {name: variable.attrs for name, variable in dataset.items()}
+        decoding = {name: dict(found) for name, found in attributes.items()}
+        for found in attributes.values():
+            bounds = found.get("bounds")
+            if is_time(found) and bounds in decoding:
+                decoding[bounds].setdefault("units", found["units"])
+                if "calendar" in found:
+                    decoding[bounds].setdefault("calendar", found["calendar"])
+        heads = {n: Head(n, v.dtype, v.dimensions, attributes[n], decoding[n]) for n, v in dataset.items()}
+        unlimited = tuple(name for name, d in dataset.dimensions.items() if d.isunlimited())
+        texts = {h.dimensions[-1] for h in heads.values() if h.dtype.kind == "S" and h.dimensions}
+        others = {d for h in heads.values() for d in (h.dimensions[:-1] if h.dtype.kind == "S" else h.dimensions)}
+        schema = Schema(heads, unlimited, frozenset(texts - others))
+        schema.key = frozenset(head.meaning() for head in heads.values())
+        return schema
+
+
+class Schemas:
+    """Schemas by header, without the number of records."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, Schema] = {}
+
+    def of(self, dataset: Dataset) -> Schema:
+        header = dataset.header_bytes
+        # Bytes 4 to 8, of CDF-5 to 12, are the number of records.
+        key = header[:4] + header[12 if header[3:4] == b"\x05" else 8 :]
+        found = self._known.get(key) if dataset.kind != "aggregation" else None
+        if found is None:
+            found = Schema.of(dataset)
+            if dataset.kind != "aggregation":
+                self._known[key] = found
+        return found
+
+
+@dataclass(slots=True)
+class File:
+    """A file of a collection."""
+
+    path: str
+    #: The path in the collection, for names of groups.
+    name: str
+    schema: Schema
+    token: tuple[object, ...]
+    sizes: dict[str, int]
+    #: The stored values of coordinate variables by dimension.
+    coordinates: dict[str, Array]
+
+
+@dataclass(slots=True)
+class Group:
+    """Files that are parts of one dataset."""
+
+    files: list[File]
+    #: For each joined dimension: the number of each file's part along it.
+    positions: dict[str, list[int]] = field(default_factory=dict)
+
+    @property
+    def schema(self) -> Schema:
+        return self.files[0].schema
+
+    def table(self) -> npt.NDArray[np.int64]:
+        """Returns the numbers of files, with an axis for each joined dimension."""
+        if not self.positions:
+            return np.zeros((), np.int64)
+        shape = [max(numbers) + 1 for numbers in self.positions.values()]
+        found = np.zeros(shape, np.int64)
+        found[tuple(np.array(numbers) for numbers in self.positions.values())] = np.arange(len(self.files))
+        return found
+
+
+class Line:
+    """The coordinates of the files of a group along one dimension."""
+
+    def __init__(self, files: Sequence[File], dimension: str, decode: Callable[[Head, Array], Array]) -> None:
+        heads = [file.schema.heads.get(dimension) for file in files]
+        self.has_values = all(dimension in file.coordinates for file in files)
+        self.vectors: list[Array] = []
+        self.numbers: list[int] = []
+        known: dict[Any, int] = {}
+        storages = {head.storage() for head in heads if head is not None}
+        for file, head in zip(files, heads, strict=True):
+            if self.has_values and head is not None:
+                values = file.coordinates[dimension]
+                if len(storages) > 1:
+                    values = decode(head, values)
+                key: Any = tuple(values.tolist()) if values.dtype == object else (values.dtype.str, values.tobytes())
+            else:
+                values = np.arange(file.sizes.get(dimension, 1))
+                key = len(values)
+            if key not in known:
+                known[key] = len(self.vectors)
+                self.vectors.append(values)
+            self.numbers.append(known[key])
+
+    def order(self) -> list[int] | None:
+        """Returns the place of each vector if they follow one another without overlap, otherwise None."""
+        if not self.has_values or any(len(v) == 0 or v.dtype.kind == "S" for v in self.vectors):
+            return None
+        signs = set()
+        for vector in self.vectors:
+            if len(vector) > 1:
+                steps = vector[1:] > vector[:-1] if vector[0] < vector[-1] else vector[1:] < vector[:-1]
+                if not np.all(steps):
+                    return None
+                signs.add(bool(vector[0] < vector[-1]))
+        if len(signs) > 1:
+            return None
+        rising = signs != {False}
+        order = sorted(range(len(self.vectors)), key=lambda n: self.vectors[n][0], reverse=not rising)
+        for a, b in zip(order, order[1:], strict=False):
+            end, start = self.vectors[a][-1], self.vectors[b][0]
+            if not (end < start if rising else end > start):
+                return None
+        places = [0] * len(order)
+        for place, number in enumerate(order):
+            places[number] = place
+        return places
+
+    def spacings(self) -> list[int]:
+        """Returns a number for each vector; vectors of one number have similar distances between coordinates."""
+        medians = [_median(v) if self.has_values and len(v) > 1 and v.dtype.kind != "S" else -1.0 for v in self.vectors]
+        ranks, rank, last = {}, 0, -1.0
+        for median in sorted(set(medians)):
+            rank += median > _SPACING * max(last, 0)
+            last, ranks[median] = median, rank
+        return [ranks[median] for median in medians]
+
+
+def _median(values: Array) -> float:
+    steps = np.diff(values)
+    if steps.dtype.kind == "m":
+        steps = steps / np.timedelta64(1, "s")
+    elif steps.dtype == object:
+        steps = np.array([step.total_seconds() for step in steps])
+    return abs(float(np.median(steps)))
+
+
+def _pattern(name: str) -> str:
+    return re.sub(r"\d+", "#", name)
+
+
+def _parts(files: Sequence[File], labels: Sequence[Any]) -> list[list[File]]:
+    parts: dict[Any, list[File]] = {}
+    for label, file in zip(labels, files, strict=True):
+        parts.setdefault(label, []).append(file)
+    return list(parts.values())
+
+
+def arrange(files: list[File], concat_dim: str | None, decode: Callable[[Head, Array], Array]) -> list[Group]:
+    """Divides files with the same variables into groups.
+
+    Files that follow one another along any dimensions, without overlap or hole, are one group. If they do not, they are divided by
+    the spacing of coordinates, by the pattern of their names, by directory, and finally by coordinates.
+    """
+    if len(files) == 1:
+        return [Group(files)]
+    schema = files[0].schema
+    dimensions = [d for d in files[0].sizes if d not in schema.characters]
+    lines = {d: Line(files, d, decode) for d in dimensions}
+    if concat_dim in lines and not lines[concat_dim].has_values:
+        line = lines[concat_dim]
+        line.vectors, line.numbers = [np.arange(1)] * len(files), list(range(len(files)))
+    varying = [d for d, line in lines.items() if len(line.vectors) > 1]
+    orders = {d: lines[d].order() for d in varying}
+    if concat_dim in orders and not lines[str(concat_dim)].has_values:
+        orders[str(concat_dim)] = list(range(len(files)))
+    bad = [d for d in varying if orders[d] is None]
+    positions = {d: [order[n] for n in lines[d].numbers] for d, order in orders.items() if order is not None}
+    if not bad:
+        places = set(zip(*positions.values(), strict=True)) if positions else {()}
+        if len(places) == len(files) == prod(max(numbers) + 1 for numbers in positions.values()):
+            return [Group(files, positions)]
+    for labels in _labels(files, lines, bad, varying):
+        if len(set(labels)) > 1:
+            return [group for part in _parts(files, labels) for group in arrange(part, concat_dim, decode)]
+    raise AssertionError("each file is a part of its own")
+
+
+def _labels(files: Sequence[File], lines: Mapping[str, Line], bad: Sequence[str], varying: Sequence[str]) -> Iterator[Sequence[Any]]:
+    """The ways to divide files that do not fit together, best first: a label for each file."""
+    for d in bad:
+        spacings = lines[d].spacings()
+        yield [spacings[number] for number in lines[d].numbers]
+    yield [_pattern(file.name) for file in files]
+    yield [os.path.dirname(file.name) for file in files]
+    for d in sorted(bad or varying, key=lambda d: (len(lines[d].vectors), d in files[0].schema.times())):
+        yield lines[d].numbers
+    yield range(len(files))
+
+
+def names(groups: Sequence[Group]) -> list[str]:
+    """Names groups: by the directory that their files share, then by their variables, then by numbers."""
+    folders = [_folder(file.name for file in group.files) for group in groups]
+    everything = _folder(file.name for group in groups for file in group.files)
+    folders = [os.path.relpath(folder, everything or ".") if folder != everything else "" for folder in folders]
+    found = []
+    for n, (group, folder) in enumerate(zip(groups, folders, strict=True)):
+        others = [f for m, f in enumerate(folders) if m != n]
+        # No name is the beginning of another one, so that the names can be paths of a tree.
+        alone = folder and not any(f == folder or f.startswith(folder + "/") or folder.startswith(f + "/") for f in others)
+        found.append(folder if alone else "/".join(filter(None, [folder, _variables(group)])))
+    counts: dict[str, int] = {}
+    for n, name in enumerate(found):
+        counts[name] = counts.get(name, 0) + 1
+        if counts[name] > 1:
+            found[n] = f"{name}_{counts[name]}"
+    return found
+
+
+def _folder(paths: Iterable[str]) -> str:
+    folders = {os.path.dirname(path) for path in paths}
+    return os.path.commonpath(folders) if len(folders) > 1 else folders.pop()
+
+
+def data_variables(group: Group) -> list[str]:
+    """Returns the variables that are no coordinates, bounds, or otherwise named by others."""
+    heads = group.schema.heads
+    words = {
+        word
+        for head in heads.values()
+        for name in ("bounds", "coordinates", "grid_mapping", "ancillary_variables", "cell_measures", "climatology")
+        for word in re.split(r"[\s:]+", str(head.attributes.get(name, "")))
+    }
+    return [n for n, head in heads.items() if n not in words and head.dimensions != (n,)]
+
+
+def _variables(group: Group) -> str:
+    found = sorted(name.replace("/", "_") for name in data_variables(group) or group.schema.heads)
+    return "+".join(found[:3]) + (f"+{len(found) - 3}" if len(found) > 3 else "") or "empty"

@@ -1,0 +1,172 @@
+"""Reads shadows (``nc3z index``), and finds the tiles whose values can meet a condition."""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nc3z._bundles import Ranges
+from nc3z._errors import CorruptError, UnsupportedError
+from nc3z._zstd import decompress
+
+_MAGIC = b"nc3xshd1"
+#: The limits of `nc3z` for a shadow: its length when decompressed, and the ratio of that to its stored length.
+_MAX_NBYTES, _MAX_RATIO, _SMALL = 8 << 30, 2000, 1 << 20
+#: Four units in the last place of a 32-bit float: the roundings of a value that is unpacked, and of a threshold, in 32 bits.
+_ROUNDING = 4 * float(np.finfo(np.float32).eps)
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A comparison of a variable's values with a number, such as ``tas > 310``."""
+
+    variable: str
+    sign: str
+    value: float
+
+    @staticmethod
+    def parse(text: str) -> Condition:
+        """Reads the form of ``nc3z find --where``."""
+        parts = re.fullmatch(r"\s*([^<>=]+?)\s*(<=|>=|==|<|>)\s*(\S+)\s*", text)
+        try:
+            value = float(parts[3]) if parts else float("nan")
+        except ValueError:
+            value = float("nan")
+        if not parts or np.isnan(value):
+            raise ValueError(f"{text!r} is no condition; one is VARIABLE, then <, <=, >, >= or ==, then a number")
+        return Condition(parts[1], parts[2], value)
+
+    def holds(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Returns where values meet the condition. Missing values, which are masked or NaN, never do."""
+        numbers = np.ma.getdata(values).astype(np.float64)
+        found: npt.NDArray[np.bool_] = _COMPARE[self.sign](numbers, self.value) & ~np.isnan(numbers)
+        return found & ~np.ma.getmaskarray(values)
+
+    def possible(self, tiles: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        """Returns for each tile whether a value of it may meet the condition.
+
+        A tile is outside only if its minimum and maximum exclude the number by more than roundings in 32 bits change. Tiles with
+        infinite values are never outside.
+        """
+        count, infinite, low, high = tiles.T
+        margin = _ROUNDING * (np.maximum(np.abs(low), np.abs(high)) + abs(self.value))
+        if self.sign in (">", ">="):
+            may = high + margin >= self.value
+        elif self.sign in ("<", "<="):
+            may = low - margin <= self.value
+        else:
+            may = (low - margin <= self.value) & (self.value <= high + margin)
+        return np.asarray(((count > 0) & may) | (infinite > 0))
+
+    def __str__(self) -> str:
+        return f"{self.variable} {self.sign} {self.value:g}"
+
+
+@dataclass(slots=True)
+class Statistics:
+    """The statistics of a file."""
+
+    nbytes: int
+    stored_nbytes: int
+    sha256: str | None
+    #: For each variable of numbers, a row for each tile: count of valid and of infinite values, minimum, maximum.
+    tiles: dict[str, npt.NDArray[np.float64]]
+    #: The time of the shadow in seconds, or None if it is not on disk. A local file that is newer may have changed.
+    made: float | None = None
+
+    def describes(self, path: str) -> bool:
+        """Returns whether a local file can be the one that was indexed, without opening it: by its size and time."""
+        bundle, _, member = path.partition("!/")
+        if "://" in path:
+            return True
+        try:
+            status = os.stat(bundle)
+        except OSError:
+            return False
+        if self.made is not None and status.st_mtime > self.made:
+            return False
+        return bool(member) or status.st_size == self.stored_nbytes
+
+    def describes_opened(self, sha256: str | None, nbytes: int) -> bool:
+        """Returns whether an opened file is the one that was indexed."""
+        return nbytes == self.nbytes and (self.sha256 is None or sha256 is None or sha256 == self.sha256)
+
+    def possible(self, conditions: Iterable[Condition]) -> bool:
+        """Returns whether the file may have values for all conditions. True for a variable that it does not have."""
+        known = ((c, self.tiles[c.variable]) for c in conditions if c.variable in self.tiles)
+        return all(bool(c.possible(tiles).any()) for c, tiles in known)
+
+
+@dataclass(slots=True)
+class Shadow:
+    """The statistics of files by their names, in the shadow's order."""
+
+    path: str
+    files: dict[str, Statistics] = field(default_factory=dict)
+
+
+def is_shadow(path: str) -> bool:
+    """Returns whether a local file is a shadow; of a URL, whether its name says so."""
+    if "://" in path:
+        return path.partition("?")[0].endswith(".nc3x")
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
+def read(path: str, variables: Sequence[str], storage_options: Mapping[str, Any] | None = None) -> Shadow:
+    """Reads a shadow; the statistics of the named variables only."""
+    source = Ranges(path, storage_options)
+    try:
+        data = source.read(0, source.size)
+    finally:
+        source.close()
+    what = f"{path}: the shadow"
+    if data[:8] != _MAGIC or len(data) < 20:
+        raise CorruptError(f"{what} does not begin as one")
+    nbytes, packed = int.from_bytes(data[8:16], "little"), data[20:]
+    if zlib.crc32(packed) != int.from_bytes(data[16:20], "little"):
+        raise CorruptError(f"{what} does not have the CRC-32 on record: it is damaged; run `nc3z index` again")
+    if nbytes > max(min(_MAX_NBYTES, len(packed) * _MAX_RATIO), _SMALL):
+        raise CorruptError(f"{what} says that it has {nbytes} bytes: no shadow of {len(packed)} stored bytes has as many")
+    made = None if "://" in path else os.stat(path).st_mtime
+    try:
+        content = json.loads(decompress(packed, nbytes, what))
+        if content["version"] != 1:
+            raise UnsupportedError(f"{what} has version {content['version']}; this package reads version 1")
+        files = {str(member["name"]): _statistics(member, variables, made) for member in content["members"]}
+    except (KeyError, TypeError, ValueError) as e:
+        raise CorruptError(f"{what}: {e!r}") from None
+    return Shadow(path, files)
+
+
+def _statistics(member: Mapping[str, Any], variables: Sequence[str], made: float | None) -> Statistics:
+    lengths = {str(name): int(length) for name, length in member["dimensions"]}
+    tiles: dict[str, npt.NDArray[np.float64]] = {}
+    for variable in member["variables"]:
+        rows = variable.get("tiles", [])
+        # Without tiles, it is text or has no values.
+        if variable["name"] not in variables or (not rows and all(lengths[d] for d in variable["dimensions"])):
+            continue
+        table = [(row["count"], row.get("infinite", 0), row["min"], row["max"]) for row in rows]
+        tiles[str(variable["name"])] = np.array(table, np.float64).reshape(-1, 4)
+    return Statistics(int(member["len"]), int(member["stored"]), member.get("sha256"), tiles, made)
