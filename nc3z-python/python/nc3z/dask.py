@@ -1,4 +1,7 @@
-"""Archives a tree of classic files with Dask: one task for a batch of files, with results of some hundred bytes each."""
+"""Archives a tree of classic files with Dask: one task for a batch of files, with results of some hundred bytes each.
+
+:func:`bundle_tree` makes bundles of a tree with their shadows, :func:`index_tree` shadows alone.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
+from nc3z._bundling import Bundle, Bundles, bundle_tree, index_tree
 from nc3z._operations import Archived, archive_many
 
 if TYPE_CHECKING:
     from nc3z._operations import ArchiveOptions
+
+__all__ = ["Bundle", "Bundles", "Outcome", "Tree", "archive_batch", "archive_tree", "bundle_tree", "index_tree"]
 
 #: The source, the archive, and the result or the message of the exception.
 Outcome = tuple[str, str, "Archived | str"]
@@ -100,7 +106,7 @@ def archive_tree(
     batches = [jobs[at : at + batch_size] for at in range(0, len(jobs), batch_size)]
     archived: list[Archived] = []
     failed: dict[str, str] = {}
-    for batch in _run(batches, options, client):
+    for batch in run_tasks(archive_batch, batches, client, options=options):
         for source, _, result in batch:
             if isinstance(result, Archived):
                 archived.append(result)
@@ -111,17 +117,16 @@ def archive_tree(
     return Tree(tuple(sorted(archived, key=lambda done: done.source)), failed)
 
 
-def _run(
-    batches: list[list[tuple[str, str]]], options: ArchiveOptions, client: Any
-) -> Iterator[list[Outcome]]:
+def run_tasks(work: Callable[..., Any], items: Sequence[Any], client: Any, **options: Any) -> Iterator[Any]:
+    """Runs a function for each item: by a client, in the order in which tasks end, otherwise by Dask's current scheduler."""
     if client is None:
         # Dask's functions have no type annotations.
         dask: Any = importlib.import_module("dask")
-        task = dask.delayed(archive_batch, pure=False)
-        yield from dask.compute(*(task(batch, options) for batch in batches))
+        task = dask.delayed(work, pure=False)
+        yield from dask.compute(*(task(item, **options) for item in items))
         return
     distributed: Any = importlib.import_module("distributed")
-    futures = client.map(archive_batch, batches, options=options, pure=False, retries=2)
+    futures = client.map(work, items, pure=False, retries=2, **options)
     for future in distributed.as_completed(futures):
         yield future.result()
         future.release()

@@ -1,0 +1,106 @@
+"""Bundles and shadows of a tree by Dask: they hold all files, are continued after a kill, and are opened as one collection."""
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+import xarray as xr
+from distributed import Client, LocalCluster
+from test_collections import FILL, TOOL, month, oracle, run, tool, write
+
+import nc3z
+from nc3z.dask import bundle_tree, index_tree
+
+pytestmark = tool
+
+
+@pytest.fixture
+def tree(tmp_path):
+    for n in range(9):
+        write(tmp_path / "tree" / str(2001 + n // 3) / f"{n}.nc", month(n), encoding=FILL)
+    (tmp_path / "tree" / "notes.txt").write_text("no file of ours")
+    return tmp_path / "tree"
+
+
+def originals(tree):
+    return oracle(sorted(tree.rglob("*.nc"))).load()
+
+
+@pytest.mark.parametrize("by", ["client", "scheduler"])
+def test_bundles_with_shadows(tree, tmp_path, by):
+    out, told = tmp_path / "out", []
+    size = 3 * (tree / "2001" / "0.nc").stat().st_size + 100
+    options = {"target_nbytes": size, "program": TOOL, "on_result": told.append}
+    if by == "client":
+        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+            done = bundle_tree(tree, out, client=client, **options)
+    else:
+        done = bundle_tree(tree, out, **options)
+    assert not done.failed and len(done.done) == len(told) == 3 and [b.files for b in done.done] == [3, 3, 3]
+    assert sum(b.original_nbytes for b in done.done) == sum(p.stat().st_size for p in tree.rglob("*.nc"))
+    # All of them are one collection, by the bundles and by their shadows; every file comes back.
+    wanted = originals(tree)
+    xr.testing.assert_identical(nc3z.open_collection([b.path for b in done.done]).dataset.compute(), wanted)
+    shadows = nc3z.open_collection(f"{out}/*.nc3x", where="tas > 300").dataset
+    xr.testing.assert_identical(shadows.compute(), wanted.where(wanted.tas > 300))
+    run("restore", "-r", out / "00001.zip", "-o", tmp_path / "back")
+    assert (tmp_path / "back" / "2002" / "4.nc").read_bytes() == (tree / "2002" / "4.nc").read_bytes()
+    again = bundle_tree(tree, out, **options)
+    assert [b.skipped for b in again.done] == [True] * 3
+    # One more file changes its bundle, and no other.
+    write(tree / "2003" / "9.nc", month(9), encoding=FILL)
+    options["target_nbytes"] += size // 3
+    more = bundle_tree(tree, out, **options)
+    assert [(b.files, b.skipped) for b in more.done] == [(3, True), (3, True), (4, False)]
+
+
+def test_shadows_alone(tree, tmp_path):
+    out = tmp_path / "shadows"
+    done = index_tree(tree, out, batch_size=4, program=TOOL)
+    assert not done.failed and [b.files for b in done.done] == [3, 3, 3] and all(b.path is None for b in done.done)
+    found = nc3z.open_collection(f"{out}/*.nc3x", where="tas < 270").dataset
+    wanted = originals(tree)
+    xr.testing.assert_identical(found.compute(), wanted.where(wanted.tas < 270))
+    assert all(b.skipped for b in index_tree(tree, out, batch_size=4, program=TOOL).done)
+
+
+def test_failures_are_reported_for_each_bundle(tree, tmp_path):
+    with pytest.raises(FileNotFoundError, match="search path"):
+        bundle_tree(tree, tmp_path / "out", program="no-such-program")
+    path = tree / "2002" / "5.nc"
+    path.write_bytes(path.read_bytes()[:90])
+    done = index_tree(tree, tmp_path / "out", batch_size=3, program=TOOL)
+    assert [b.files for b in done.done] == [3, 3]
+    ((name, words),) = done.failed.items()
+    assert name.endswith("00001.nc3x") and "5.nc" in words
+    assert not (tmp_path / "out" / "00001.list").exists()
+    path.unlink()
+    write(path, month(5), encoding=FILL)
+    again = index_tree(tree, tmp_path / "out", batch_size=3, program=TOOL)
+    assert not again.failed and [b.skipped for b in again.done] == [True, False, True]
+
+
+def test_a_killed_run_is_continued(tree, tmp_path):
+    out = tmp_path / "out"
+    for n in range(9, 40):
+        write(tree / "2009" / f"{n:02}.nc", month(n), encoding=FILL)
+    size = 2 * (tree / "2001" / "0.nc").stat().st_size + 100
+    script = f"""
+        from nc3z.dask import bundle_tree
+        bundle_tree({str(tree)!r}, {str(out)!r}, target_nbytes={size}, program={TOOL!r}, preset="max")
+    """
+    child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], start_new_session=True)
+    while len(list(out.glob("*.list"))) < 2 and child.poll() is None:
+        time.sleep(0.05)
+    os.killpg(child.pid, 9)
+    child.wait()
+    done = bundle_tree(tree, out, target_nbytes=size, program=TOOL, preset="max")
+    assert not done.failed and any(b.skipped for b in done.done)
+    assert sum(b.files for b in done.done) == 40
+    run("verify", "--deep", *(b.path for b in done.done))
+    xr.testing.assert_identical(nc3z.open_collection(f"{out}/*.nc3x").dataset.compute(), originals(tree))
+    shutil.rmtree(out)
