@@ -116,6 +116,8 @@ def test_every_place_gives_the_same_dataset(year, tmp_path, monkeypatch):
     # An aggregation has one dataset. In a directory with its files it is left out.
     assert list(nc3z.open_collection("archives").left_out) == [str(tmp_path / "archives/all.nc")]
     xr.testing.assert_equal(nc3z.open_collection("archives/all.nc", chunks={}).dataset.tas.drop_attrs(), wanted.tas.drop_attrs())
+    run("bundle", "archives", "-o", "whole.zip")
+    assert nc3z.open_collection("whole.zip!/all.nc").dataset.tas.shape == wanted.tas.shape
     # A file beside its archive is the same file.
     for path in year.glob("*.nc"):
         os.link(path, tmp_path / "archives" / path.name)
@@ -134,6 +136,18 @@ def test_a_bundle_on_a_server(year, tmp_path, kind):
         check(collection.dataset, wanted)
         again = pickle.loads(pickle.dumps(collection.dataset))
         xr.testing.assert_identical(again.compute(), wanted.compute())
+
+
+@tool
+def test_headers_are_sent_to_the_server(year, tmp_path, monkeypatch):
+    run("bundle", year, "-o", tmp_path / "set.zip", "--pack")
+    with serve({"set.zip": (tmp_path / "set.zip").read_bytes()}) as server:
+        nc3z.open_collection(server.url("set.zip"), storage_options={"bearer_token": "abc", "header.X-Key": "k"})
+        assert all(h["Authorization"] == "Bearer abc" and h["X-Key"] == "k" for h in server.headers)
+        del server.headers[:]
+        monkeypatch.setenv("NC3Z_HTTP_HEADERS", "X-Other: 1")
+        nc3z.open_collection(server.url("set.zip").replace("://", "://me:secret@"))
+        assert all(h["Authorization"].startswith("Basic ") and h["X-Other"] == "1" for h in server.headers)
 
 
 def test_urls_in_a_list(year):
@@ -177,6 +191,30 @@ def test_tiles_along_two_dimensions(tmp_path):
     xr.testing.assert_identical(found.drop_attrs().compute(), wanted.drop_attrs().compute())
     found = nc3z.open_collection(tmp_path, chunks={}).dataset
     xr.testing.assert_identical(found.drop_attrs().compute(), wanted.drop_attrs().compute())
+
+
+def test_values_that_only_decoding_makes_comparable_are_not_mixed(tmp_path):
+    """Times that count from two dates, and two packings, without decoding."""
+    for n in range(2):
+        more = {**month(n), "time": ("time", np.arange(5.0))}
+        packed = {"tas": {"dtype": "i2", "scale_factor": 0.01 * (n + 1), "add_offset": 280.0, "_FillValue": np.int16(-1)}}
+        write(tmp_path / f"{n}.nc", more, units=f"days since 200{n + 1}-01-01", encoding=packed)
+    for option, name in (("decode_times", "time"), ("mask_and_scale", "tas")):
+        with pytest.raises(ValueError, match=f"store {name} in different ways"):
+            nc3z.open_collection(tmp_path, **{option: False}).dataset  # noqa: B018
+    found = nc3z.open_collection(tmp_path, mask_and_scale=False, drop_variables="tas").dataset
+    assert "tas" not in found and found.time.size == 10
+
+
+def test_options_of_xarray(year):
+    raw = nc3z.open_collection(year, decode_times=False, drop_variables=["lon"]).dataset
+    assert raw.time.dtype == "f8" and raw.time.units == "days since 2001-01-01" and "lon" not in raw.coords
+    wanted = oracle(in_order(year))
+    for chunks in ("auto", -1, {"time": 9}):
+        found = nc3z.open_collection(year, chunks=chunks).dataset
+        xr.testing.assert_identical(found.compute(), wanted.compute())
+    packed = nc3z.open_collection(year, mask_and_scale=False).dataset.tas
+    assert packed.dtype == "f4" and packed.attrs["_FillValue"] == np.float32(1e20)
 
 
 def test_random_selections(year):

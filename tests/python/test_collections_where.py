@@ -245,6 +245,45 @@ def test_damaged_shadows_are_an_error(archives):
                 nc3z.open_collection([path])
 
 
+def test_forged_shadows_are_an_error(archives):
+    """Every value of the JSON is replaced by values of other types."""
+    import json
+    import zlib
+
+    import zstandard
+
+    data = (archives / "s.nc3x").read_bytes()
+    content = json.loads(zstandard.ZstdDecompressor().decompress(data[20:], max_output_size=int.from_bytes(data[8:16], "little")))
+    content["members"] = content["members"][:1]
+    path = archives / "forged.nc3x"
+
+    def write_forged(plain, nbytes=None):
+        packed = zstandard.ZstdCompressor().compress(plain)
+        length = len(plain) if nbytes is None else nbytes
+        path.write_bytes(b"nc3xshd1" + length.to_bytes(8, "little") + zlib.crc32(packed).to_bytes(4, "little") + packed)
+
+    def places(value):
+        if isinstance(value, dict | list):
+            for key in list(value) if isinstance(value, dict) else range(min(len(value), 2)):
+                yield value, key
+                yield from places(value[key])
+
+    for holder, key in list(places(content)):
+        kept = holder[key]
+        for other in (None, -1, 1e300, "x", [], {}, [[]], True):
+            holder[key] = other
+            write_forged(json.dumps(content).encode())
+            try:
+                nc3z.open_collection([path], where="tas > 3")
+            except (nc3z.Error, OSError, ValueError):
+                pass
+        holder[key] = kept
+    for plain, nbytes in ((b"[" * 100_000, None), (b"{}", 1 << 62), (b" " * 10_000_000, None), (b"{}", 1), (b"{}", 3)):
+        write_forged(plain, nbytes)
+        with pytest.raises(nc3z.CorruptError):
+            nc3z.open_collection([path])
+
+
 def test_a_shadow_beside_other_sources_and_another_place(archives, monkeypatch, tmp_path):
     wanted = oracle(sorted((archives / "data").glob("*.nc"))).load()
     wanted = wanted.where(wanted.tas > 300)

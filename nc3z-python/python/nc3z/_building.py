@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, ClassVar
@@ -16,7 +17,7 @@ from xarray.core import indexing
 from xarray.core.utils import FrozenDict
 
 from nc3z._arrays import CHUNK_NBYTES, Decoder, JoinedArray, Question, WhereArray, preferred_chunks
-from nc3z._fragments import Files, Joined, Opening
+from nc3z._fragments import LOCAL, REMOTE, Files, Joined, Opening
 from nc3z._groups import Array, Group, Head, data_variables, is_time
 from nc3z._shadows import Condition, Statistics
 
@@ -56,6 +57,13 @@ class _Part:
         for name, head in group.schema.heads.items():
             if head.dtype.kind == "S" and head.dimensions and len(self.widths(name)) > 1:
                 self.is_uniform[name] = False
+
+    def check(self, name: str) -> None:
+        """Refuses to mix values that only decoding makes comparable."""
+        options, head = dict(self.options), self.group.schema.heads[name]
+        option = "decode_times" if is_time(head.decoding) else "mask_and_scale"
+        if options[option] is False and head.dtype.kind != "S":
+            raise ValueError(f"the files store {name} in different ways; {option}=False would mix their numbers, so drop {name} or open fewer files")
 
     def widths(self, name: str) -> set[int]:
         """Returns the lengths of the last dimension of a variable in all files."""
@@ -103,6 +111,7 @@ class _Part:
         if self.is_uniform[name]:
             joined = self.joined[name] = self.arrangement(head, head.dimensions)
             return self.lazy(head, head.dimensions, JoinedArray(joined, head.dtype), first.chunk_shape(CHUNK_NBYTES))
+        self.check(name)
         decoders = self.decoders(name)
         samples = [d.variable(np.zeros((1,) * len(head.dimensions), head.dtype)) for d in dict.fromkeys(decoders)]
         ndim = samples[0].ndim
@@ -132,6 +141,7 @@ class _Part:
         encoding: dict[str, Any] = {"dtype": head.dtype, "original_shape": (sum(map(len, values)),)}
         if self.is_uniform[name]:
             return xr.Variable((name,), np.concatenate(values), dict(head.attributes), encoding)
+        self.check(name)
         decoded = [self.decoder(n, name).variable(v) for n, v in zip(chosen, values, strict=True)]
         found = np.concatenate([v.values for v in decoded])
         return xr.Variable((name,), found, decoded[0].attrs, decoded[0].encoding)
@@ -141,11 +151,13 @@ class _Part:
         first = self.files.dataset(0)[head.name][...]
         values = [first]
         differs = 0
-        for number in range(1, len(self.group.files)):
-            found = self.files.dataset(number)[head.name][...]
-            if found.shape != first.shape or found.dtype != first.dtype or found.tobytes() != first.tobytes():
-                differs = differs or number
-            values.append(found if differs else first)
+        workers = REMOTE if any("://" in path for path in self.files.paths) else LOCAL
+        with ThreadPoolExecutor(workers, "nc3z-collection") as pool:
+            others = pool.map(lambda n: self.files.dataset(n)[head.name][...], range(1, len(self.group.files)))
+            for number, found in enumerate(others, 1):
+                if found.shape != first.shape or found.dtype != first.dtype or found.tobytes() != first.tobytes():
+                    differs = differs or number
+                values.append(found if differs else first)
         if not differs:
             return None
         names = f"{self.files.paths[0]} and {self.files.paths[differs]}"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import importlib
 import io
 import json
 import os
 import struct
 import tarfile
+import urllib.parse
 import urllib.request
 import zipfile
 import zlib
@@ -25,14 +27,33 @@ _END = 22 + 0xFFFF
 _MAX_INDEX = 1 << 30
 
 
+def _request(url: str, span: str, storage_options: Mapping[str, Any] | None) -> urllib.request.Request:
+    """A request with the headers of the settings (docs/remote.md), which are not sent to other hosts."""
+    parts = urllib.parse.urlsplit(url)
+    headers = dict(line.split(": ", 1) for line in os.environ.get("NC3Z_HTTP_HEADERS", "").splitlines() if ": " in line)
+    if parts.username is not None:
+        secret = f"{urllib.parse.unquote(parts.username)}:{urllib.parse.unquote(parts.password or '')}"
+        headers["Authorization"] = "Basic " + base64.b64encode(secret.encode()).decode()
+        url = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    for name, value in (storage_options or {}).items():
+        if name == "bearer_token":
+            headers["Authorization"] = f"Bearer {value}"
+        elif name.startswith("header."):
+            headers[name.removeprefix("header.")] = str(value)
+    request = urllib.request.Request(url, headers={"Range": span})
+    for name, value in headers.items():
+        request.add_unredirected_header(name, value)
+    return request
+
+
 class Ranges:
     """Byte ranges of a file or a URL. URLs other than ``http`` and ``https`` need ``fsspec``."""
 
     def __init__(self, path: str, storage_options: Mapping[str, Any] | None) -> None:
-        self.path = path
+        self.path, self._options = path, storage_options
         self._file: Any = None
         if path.startswith(("http://", "https://")):
-            request = urllib.request.Request(path, headers={"Range": "bytes=0-0"})
+            request = _request(path, "bytes=0-0", storage_options)
             with urllib.request.urlopen(request, timeout=60) as answer:
                 size = (answer.headers.get("Content-Range") or "").rpartition("/")[2]
             if not size.isdigit():
@@ -52,7 +73,7 @@ class Ranges:
         if nbytes <= 0:
             return b""
         if self._file is None:
-            request = urllib.request.Request(self.path, headers={"Range": f"bytes={at}-{at + nbytes - 1}"})
+            request = _request(self.path, f"bytes={at}-{at + nbytes - 1}", self._options)
             with urllib.request.urlopen(request, timeout=60) as answer:
                 found: bytes = answer.read(nbytes + 1)
         else:
@@ -146,7 +167,7 @@ def _indexed(index: bytes, path: str) -> list[str]:
             if len(packed) != count + 1 or packed[-1]:
                 raise CorruptError(f"{what}: the names of packed files do not have the stored number")
             found.extend(name.decode() for name in packed[:-1])
-    except (KeyError, TypeError, ValueError, IndexError) as e:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as e:
         raise CorruptError(f"{what}: {e}") from None
     return found
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from nc3z._shadows import Condition
 
 Path = str | os.PathLike[str]
-#: Files that are looked at side by side.
-_LOCAL, _REMOTE = 4, 32
 
 
 class Collection(Mapping[str, "xr.Dataset"]):
@@ -219,7 +217,7 @@ def _without(found: Found, conditions: tuple[Condition, ...]) -> dict[str, str]:
 
 def _look(found: Found, opening: Any, schemas: Schemas, left_out: dict[str, str]) -> list[File]:
     """Opens all files, and reads their headers and coordinates."""
-    from nc3z._fragments import token
+    from nc3z._fragments import LOCAL, REMOTE, token
     from nc3z._groups import File
 
     folder = os.path.commonpath([os.path.dirname(p) for p in found.paths]) if not any("://" in p for p in found.paths) else ""
@@ -251,7 +249,7 @@ def _look(found: Found, opening: Any, schemas: Schemas, left_out: dict[str, str]
             name = os.path.relpath(path, folder) if folder else path.partition("://")[2] or path
             return File(path, name, schema, token(dataset), sizes, coordinates)
 
-    workers = _REMOTE if any("://" in path for path in found.paths) else _LOCAL
+    workers = REMOTE if any("://" in path for path in found.paths) else LOCAL
     files: list[File] = []
     with ThreadPoolExecutor(workers, "nc3z-collection") as pool:
         for path, result in zip(found.paths, pool.map(one, found.paths), strict=True):

@@ -21,6 +21,8 @@ from nc3z._errors import ReplacedError
 
 #: Files that a process keeps open. Others are opened again, which takes some 0.2 ms each.
 _OPEN = 128
+#: Files that are looked at side by side, on disk and at URLs.
+LOCAL, REMOTE = 4, 32
 _cache: OrderedDict[Any, Dataset] = OrderedDict()
 _lock = threading.Lock()
 

@@ -154,7 +154,7 @@ def read(path: str, variables: Sequence[str], storage_options: Mapping[str, Any]
         if content["version"] != 1:
             raise UnsupportedError(f"{what} has version {content['version']}; this package reads version 1")
         files = {str(member["name"]): _statistics(member, variables, made) for member in content["members"]}
-    except (KeyError, TypeError, ValueError) as e:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as e:
         raise CorruptError(f"{what}: {e!r}") from None
     return Shadow(path, files)
 
