@@ -14,6 +14,7 @@ mod edit;
 mod error;
 mod handle;
 mod index;
+mod many;
 mod num;
 mod operations;
 mod picture;
@@ -33,6 +34,8 @@ mod _nc3z {
     use crate::dataset::{Dataset, Dimension, open};
     #[pymodule_export]
     use crate::edit::Edit;
+    #[pymodule_export]
+    use crate::many::archive_many;
     #[pymodule_export]
     use crate::num::{num_decode, num_encode};
     #[pymodule_export]

@@ -32,13 +32,13 @@ fn preset(name: &str) -> PyResult<Preset> {
 /// The options of archiving.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Options {
+pub(crate) struct Options {
     preset: String,
     tile_nbytes: Option<u64>,
     memory: Option<u64>,
     prove: bool,
     parity: Option<String>,
-    overwrite: bool,
+    pub(crate) overwrite: bool,
     layout: String,
     chunks: Option<BTreeMap<String, u64>>,
     pad_edges: bool,
@@ -47,7 +47,7 @@ struct Options {
 }
 
 impl Options {
-    fn into_writer(self) -> Result<WriterOptions, Failure> {
+    pub(crate) fn into_writer(self) -> Result<WriterOptions, Failure> {
         let mut options = WriterOptions::default()
             .with_preset(preset(&self.preset)?)
             .with_verify(self.prove)
@@ -87,7 +87,7 @@ fn layout(name: &str) -> PyResult<TileChoice> {
         .ok_or_else(|| PyValueError::new_err(format!("layout {name:?}; there are {}", known())))
 }
 
-fn archived<'py>(py: Python<'py>, done: &Archived) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn archived<'py>(py: Python<'py>, done: &Archived) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("original_nbytes", done.original_len)?;
     dict.set_item("stored_nbytes", done.stored_len)?;

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel, sync_channel};
 use std::time::Duration;
 
 /// The interval at which the calling thread checks for progress and signals.
@@ -118,4 +118,43 @@ pub(crate) fn run<T: Send>(
         (None, Some(done)) => done,
         (None, None) => Err(PyRuntimeError::new_err("the work ended without a result").into()),
     }
+}
+
+/// Does `work`, which has threads of its own. `tell` is called on the calling thread with each result that `work` sends. An exception
+/// that it raises, or that a signal's handler raises, ends the work. No incomplete file remains.
+pub(crate) fn run_telling<T: Send>(
+    py: Python<'_>,
+    cancel: &Cancel,
+    tell: &(dyn Fn(T) -> PyResult<()> + Sync),
+    work: impl FnOnce(&Watch, Sender<T>) -> Result<(), Failure> + Send,
+) -> Result<(), Failure> {
+    let watch =
+        Watch { done: AtomicU64::new(0), stop: AtomicBool::new(false), cancel: Some(Arc::clone(&cancel.0)) };
+    py.detach(|| {
+        std::thread::scope(|scope| {
+            let (send, receive) = channel();
+            let watch = &watch;
+            let worker = scope.spawn(move || work(watch, send));
+            let mut raised = None;
+            // The channel is closed when the work has ended.
+            loop {
+                let told = match receive.recv_timeout(LOOK_UP) {
+                    Ok(result) if raised.is_none() => tell(result),
+                    Err(RecvTimeoutError::Timeout) if raised.is_none() => {
+                        Python::attach(|py| py.check_signals())
+                    }
+                    Ok(_) | Err(RecvTimeoutError::Timeout) => Ok(()),
+                    Err(RecvTimeoutError::Disconnected) => break,
+                };
+                if let Err(e) = told {
+                    watch.stop.store(true, Ordering::Relaxed);
+                    raised = Some(e);
+                }
+            }
+            let done = worker
+                .join()
+                .unwrap_or_else(|_| Err(PyRuntimeError::new_err("the work ended without a result").into()));
+            raised.map_or(done, |e| Err(e.into()))
+        })
+    })
 }

@@ -32,6 +32,14 @@ pub enum ErrorKind {
         /// The reader's error.
         source: nc3z_reader::Error,
     },
+    /// The files of a pattern were not found.
+    #[error("find the files of the pattern `{pattern}`")]
+    Pattern {
+        /// The pattern.
+        pattern: String,
+        /// The reason.
+        source: crate::patterns::PatternError,
+    },
     /// The request cannot be carried out: the text says why, and what to do.
     #[error("{0}")]
     Refused(String),
@@ -47,6 +55,11 @@ impl Error {
     /// Returns the kind of the error.
     pub fn kind(&self) -> &ErrorKind {
         &self.0
+    }
+
+    /// Returns the kind of the error by value.
+    pub fn into_kind(self) -> ErrorKind {
+        *self.0
     }
 
     /// Makes the error of a request that cannot be carried out.

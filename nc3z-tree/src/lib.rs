@@ -1,6 +1,6 @@
 //! Runs over trees of files: which file becomes which, what a run records, and how its result is checked later.
 //!
-//! [`walk`] finds the files of a tree and pairs each with its output. [`Other`] is a file that a run skips, and [`Summary`] counts
+//! [`run()`] archives many files. [`walk`] finds the files of a tree and pairs each with its output. [`Other`] is a file that a run skips, and [`Summary`] counts
 //! the results. [`journal`] is the log that a run is resumed from. [`manifest`] reads and writes lists of files with their
 //! SHA-256. [`hash_list`] has the lines of `nc3z hash`.
 //!
@@ -16,17 +16,21 @@ pub mod hash_list;
 pub mod journal;
 pub mod links;
 pub mod manifest;
+pub mod ordered;
 mod other;
+pub mod patterns;
 pub mod places;
 pub mod present;
 pub mod removal;
+pub mod run;
 mod sha256;
 mod summary;
-pub mod waiting;
+mod waiting;
 pub mod walk;
 
 pub use error::{Error, ErrorKind, Result};
 pub use other::{FileKind, Other};
+pub use run::{Inputs, Observer, Options, Report, run, run_jobs};
 pub use sha256::sha256_of_file;
 pub use summary::Summary;
 

@@ -15,20 +15,20 @@ const BYTES: u64 = 32 << 20;
 const TIME: Duration = Duration::from_millis(500);
 
 /// A complete archive that is not yet on disk under its name.
-pub struct Held<'j> {
+pub(crate) struct Held<'j> {
     /// The source and the archive's name.
-    pub job: &'j Job,
+    pub(crate) job: &'j Job,
     /// The archive.
-    pub prepared: Prepared,
+    pub(crate) prepared: Prepared,
     /// The source before it was read.
-    pub before: Option<Metadata>,
+    pub(crate) before: Option<Metadata>,
     /// When work on it began.
-    pub begin: Instant,
+    pub(crate) begin: Instant,
 }
 
 /// The archives that wait.
 #[derive(Default)]
-pub struct Waiting<'j>(Mutex<Batch<'j>>);
+pub(crate) struct Waiting<'j>(Mutex<Batch<'j>>);
 
 #[derive(Default)]
 struct Batch<'j> {
@@ -39,7 +39,7 @@ struct Batch<'j> {
 
 impl<'j> Waiting<'j> {
     /// Adds an archive. Returns all waiting ones if they are enough, otherwise none.
-    pub fn add(&self, held: Held<'j>) -> Vec<Held<'j>> {
+    pub(crate) fn add(&self, held: Held<'j>) -> Vec<Held<'j>> {
         let mut batch = self.0.lock().expect("nothing panics while it is locked");
         batch.bytes += held.prepared.done().stored_len;
         batch.held.push(held);
@@ -49,7 +49,7 @@ impl<'j> Waiting<'j> {
     }
 
     /// Those that are left.
-    pub fn rest(self) -> Vec<Held<'j>> {
+    pub(crate) fn rest(self) -> Vec<Held<'j>> {
         self.0.into_inner().expect("nothing panicked while it was locked").held
     }
 }

@@ -1,6 +1,6 @@
 //! `nc3z aggregate`: many files as one, from their metadata alone.
 
-use super::{Input as Opened, patterns, targets};
+use super::{Input as Opened, targets};
 use crate::args::{AggregateArgs, ConventionArg, IdentityArg, OpenArgs};
 use crate::exit::Exit;
 use crate::names;
@@ -119,10 +119,10 @@ fn put_together(args: &AggregateArgs, files: &[Input]) -> Result<Made> {
 
 /// Returns all named files, each once, without the output.
 fn files(args: &AggregateArgs) -> Result<Vec<Input>> {
-    let mut named = patterns::expand(&args.files)?;
+    let mut named = targets::expand(&args.files)?;
     if let Some(list) = &args.files_from {
         let names = targets::read_names(list, false)?;
-        named.extend(names.into_iter().map(|path| patterns::Named { path, root: None }));
+        named.extend(names.into_iter().map(|path| nc3z_tree::patterns::Named { path, root: None }));
     }
     let output = args.output.canonicalize().ok();
     let is_output = |f: &PathBuf| output.is_some() && f.canonicalize().ok() == output;

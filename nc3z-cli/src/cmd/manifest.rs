@@ -1,15 +1,16 @@
 //! `nc3z manifest`: writes the list of a tree's archives and their SHA-256, from the tree or from the logs of
 //! the runs that wrote it.
 
-use super::manifests::hash_all;
 use super::targets::{self, SUFFIX};
 use crate::args::ManifestArgs;
 use crate::exit::{Exit, of_error};
+use crate::output::progress::Progress;
 use crate::output::report_error;
 use crate::output::streams::Stdout;
 use anyhow::{Context, Result, bail};
 use nc3z_reader::platform::path_of;
 use nc3z_tree::journal;
+use nc3z_tree::manifest::output::hash_all;
 use nc3z_tree::manifest::sums;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -30,10 +31,13 @@ pub(crate) fn run(args: &ManifestArgs) -> Result<Exit> {
     };
     let known = entries.len();
     let mut listed = 0;
-    for (path, sha256) in hash_all(&archives, args.threads)? {
+    let bytes = archives.iter().map(|path| path.metadata().map_or(0, |m| m.len())).sum();
+    let progress = Progress::new(bytes, "manifest".to_owned());
+    for (path, sha256) in hash_all(&archives, args.threads, &progress)? {
         entries.insert(path.strip_prefix(root).unwrap_or(&path).to_owned(), sha256);
         listed += 1;
     }
+    drop(progress);
     if to_stdout {
         Stdout::results().write_all(&sums::encode(&entries))?;
     } else {

@@ -18,15 +18,12 @@ pub(crate) mod info;
 pub(crate) mod layout;
 pub(crate) mod list;
 pub(crate) mod manifest;
-mod manifests;
-mod many;
 mod member;
 #[cfg(feature = "mount")]
 pub(crate) mod mount;
 mod named;
 pub(crate) mod parity;
 mod parity_repair;
-mod patterns;
 mod place;
 pub(crate) mod places;
 #[cfg(feature = "plot")]
@@ -94,4 +91,15 @@ pub(crate) fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + S
     crate::heap::set_up(threads);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().context("start threads")?;
     Ok(pool.install(work))
+}
+
+/// Processes many files at once; see [`nc3z_tree::ordered::in_order`].
+pub(crate) fn in_order<J: Sync, T: Send>(
+    jobs: &[J],
+    threads: usize,
+    work: impl Fn(&J) -> T + Sync,
+    emit: impl FnMut(&J, T) -> Result<()> + Send,
+) -> Result<()> {
+    crate::heap::set_up(if jobs.len() > 1 { 1 } else { threads });
+    nc3z_tree::ordered::in_order(jobs, threads, work, emit)
 }

@@ -8,6 +8,11 @@ pub(crate) use nc3z_tree::places::check;
 
 static PLACES: Places = Places::new();
 
+/// The directories of this run.
+pub(crate) fn all() -> &'static Places {
+    &PLACES
+}
+
 /// Creates the directory of an output, and removes temporary files of killed runs from it.
 pub(crate) fn prepare(output: &Path) -> Result<()> {
     Ok(make(output)?)
@@ -29,7 +34,7 @@ pub(crate) fn remove_empty() {
     PLACES.remove_empty();
 }
 
-fn print(removed: &[PathBuf]) {
+pub(super) fn print(removed: &[PathBuf]) {
     for path in removed {
         note!("nc3z: removed {}, left by a run that was killed", crate::cmd::shown(path));
     }

@@ -2,7 +2,7 @@
 
 use super::targets::{self, Job, Naming};
 use super::tree::{self, Summary};
-use super::{archive, many};
+use super::{archive, in_order};
 use crate::args::{OpenArgs, RecompressArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
     let progress = Progress::with_passes(0, 2, "recompress".to_owned()).of_files(found.jobs.len() as u64);
     let work = |job: &Job| run_one(job, args, &options, &progress);
     let mut replaced = Vec::new();
-    many::in_order(&found.jobs, args.threads, work, |job, done| {
+    in_order(&found.jobs, args.threads, work, |job, done| {
         progress.file_done();
         match done {
             Ok(done) => {

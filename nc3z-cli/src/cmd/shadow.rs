@@ -1,7 +1,7 @@
 //! `nc3z index` and what is answered from its result: `stats`, and `find --where`. No file but the shadow is opened then.
 
 use super::named::Named;
-use super::{many, targets, with_threads};
+use super::{in_order, targets, with_threads};
 use crate::args::{FindArgs, IndexArgs, OpenArgs, StatsArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::interrupted;
@@ -57,7 +57,7 @@ pub(crate) fn index(args: &IndexArgs) -> Result<Exit> {
         bail!("the inputs contain no archive and no classic file");
     }
     let mut members = Vec::with_capacity(jobs.len());
-    many::in_order(
+    in_order(
         &jobs,
         args.threads,
         |job| if interrupted() { Err(Error::interrupted().into()) } else { look(job, &args.open) },

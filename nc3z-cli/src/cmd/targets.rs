@@ -1,14 +1,17 @@
 //! Which file becomes which ([`nc3z_tree::walk`]), with the walk's notices printed.
 
+use super::{member, url};
 use crate::output::progress::while_blocked;
-use anyhow::{Context, Result};
+use anyhow::Result;
+use nc3z_tree::ErrorKind;
+use nc3z_tree::patterns::Named;
 use nc3z_tree::walk::{self, Notice};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 pub(crate) use nc3z_tree::walk::{
-    Job, Naming, SUFFIX, archive_name, first_bytes, is_directory_name, is_netcdf, keep_others_of_shard,
-    keep_shard, looks_classic, restored_name,
+    Job, Naming, SUFFIX, archive_name, first_bytes, is_directory_name, is_netcdf, looks_classic,
+    restored_name,
 };
 
 /// The files of a run, with the errors as this tool reports them.
@@ -28,21 +31,6 @@ pub(crate) struct Listed {
     pub(crate) others: Vec<nc3z_tree::Other>,
 }
 
-/// Pairs inputs with outputs; see [`walk::pair`]. The names of `list` follow; see [`walk::pair_list`].
-pub(crate) fn pair_with_list(
-    inputs: &[PathBuf],
-    list: &dyn Fn() -> Result<Vec<PathBuf>>,
-    output: Option<&Path>,
-    recursive: bool,
-    naming: &Naming<'_>,
-) -> Result<Found> {
-    let mut found = walk::pair(inputs, output, recursive, naming)?;
-    print(&found.notices);
-    walk::pair_list(list()?, output, naming, &mut found)?;
-    let failures = wrapped(found.failures);
-    Ok(Found { jobs: found.jobs, failures, others: found.others, is_tree: found.is_tree })
-}
-
 /// Pairs inputs with outputs; see [`walk::pair`].
 pub(crate) fn pair(
     inputs: &[PathBuf],
@@ -50,7 +38,10 @@ pub(crate) fn pair(
     recursive: bool,
     naming: &Naming<'_>,
 ) -> Result<Found> {
-    pair_with_list(inputs, &|| Ok(Vec::new()), output, recursive, naming)
+    let found = walk::pair(inputs, output, recursive, naming)?;
+    print(&found.notices);
+    let failures = wrapped(found.failures);
+    Ok(Found { jobs: found.jobs, failures, others: found.others, is_tree: found.is_tree })
 }
 
 /// Returns the named files, and with `recursive` those of directories that are to be processed.
@@ -69,8 +60,14 @@ pub(crate) fn netcdf_files(directory: &Path) -> Result<Vec<PathBuf>> {
     }
 }
 
+/// Replaces patterns by the matching files; see [`nc3z_tree::patterns`].
+pub(crate) fn expand(inputs: &[PathBuf]) -> Result<Vec<Named>> {
+    let is_name = |path: &Path| url::of(path).is_some() || member::of(path).is_some();
+    Ok(nc3z_tree::patterns::expand(inputs, &is_name)?)
+}
+
 /// Reads a list of names from a file or, with the name `-`, from standard input.
-pub(crate) fn read_names(list: &Path, null: bool) -> Result<Vec<PathBuf>> {
+pub(crate) fn read_names(list: &Path, null: bool) -> nc3z_tree::Result<Vec<PathBuf>> {
     let mut bytes = Vec::new();
     // The list may be a pipe. There is no incomplete file meanwhile.
     while_blocked(|| {
@@ -79,7 +76,10 @@ pub(crate) fn read_names(list: &Path, null: bool) -> Result<Vec<PathBuf>> {
         }
         std::fs::File::open(list)?.read_to_end(&mut bytes)
     })
-    .with_context(|| format!("read the list of files `{}`", list.display()))?;
+    .map_err(|source| ErrorKind::Io {
+        what: format!("read the list of files `{}`", list.display()),
+        source,
+    })?;
     Ok(walk::names_in(&bytes, null))
 }
 
@@ -87,7 +87,7 @@ fn wrapped(failures: Vec<(PathBuf, nc3z_tree::Error)>) -> Vec<(PathBuf, anyhow::
     failures.into_iter().map(|(path, e)| (path, e.into())).collect()
 }
 
-fn print(notices: &[Notice]) {
+pub(super) fn print(notices: &[Notice]) {
     for notice in notices {
         note!("nc3z: warning: {}: {}", crate::cmd::shown(&notice.path), notice.what);
     }

@@ -39,10 +39,12 @@ pub(crate) fn make_link(
     match links::make(other, to, rename, force, &places::make)? {
         Made::New => summary.link_made(),
         Made::Present => summary.link_present(),
-        _ => note!(
-            "{}: a link whose path leads out of the tree; it is not made again",
-            crate::cmd::shown(&other.path)
-        ),
+        _ => tell_leads_out(&other.path),
     }
     Ok(())
+}
+
+/// Reports a link that is not made again.
+pub(super) fn tell_leads_out(link: &Path) {
+    note!("{}: a link whose path leads out of the tree; it is not made again", crate::cmd::shown(link));
 }

@@ -166,9 +166,25 @@ impl Progress {
     }
 }
 
+impl Progress {
+    /// Removes the bar.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Reports no progress, and stops when the user has requested it.
+pub(crate) struct Interrupt;
+
+impl Monitor for Interrupt {
+    fn is_cancelled(&self) -> bool {
+        interrupted()
+    }
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        self.finish();
     }
 }
 

@@ -251,6 +251,13 @@ def archive(
     progress: Callable[[int, int], object] | None = None,
     cancel: Cancel | None = None,
 ) -> dict[str, Any]: ...
+def archive_many(
+    pairs: Sequence[tuple[str, str]],
+    options: Mapping[str, Any],
+    workers: int,
+    on_result: Callable[[int, dict[str, Any] | Exception], object],
+    cancel: Cancel,
+) -> None: ...
 def archive_buffer(
     input: bytes | bytearray | memoryview,
     output: str,

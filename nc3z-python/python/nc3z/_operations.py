@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, Unpack
 
@@ -370,34 +369,43 @@ def archive_many(
         raise TypeError(f"archive_many takes a list of files, not {sources!r}: give [{sources!r}], or call nc3z.archive")
     stop = cancel or Cancel()
     complete = _complete(options)
-
-    def one(source: str, path: str) -> Archived:
-        if stop.is_set():
-            raise Cancelled(f"{source}: not begun")
-        return archive(source, path, skip_existing=skip_existing, cancel=stop, **complete)
-
     jobs = [_job(entry, directory) for entry in sources]
     if directory is not None:
         os.makedirs(directory, exist_ok=True)
-    results: dict[Future[Archived], Archived | Exception] = {}
-    with ThreadPoolExecutor(max_workers or _nc3z.get_threads(), "nc3z-archive") as pool:
-        try:
-            futures = [pool.submit(one, *job) for job in jobs]
-            pending = set(futures)
-            while pending:
-                # With a timeout: on some systems Ctrl-C cannot interrupt a wait without one.
-                done, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
-                for future in done:
-                    failure = future.exception()
-                    if failure is not None and not isinstance(failure, Exception):
-                        raise failure
-                    results[future] = future.result() if failure is None else failure
-                    if on_result is not None:
-                        on_result(results[future])
-        except BaseException:
-            stop.set()
-            raise
-    return [results[future] for future in futures]
+    results: dict[int, Archived | Exception] = {}
+
+    def tell(number: int, result: Archived | Exception) -> None:
+        results[number] = result
+        if on_result is not None:
+            on_result(result)
+
+    left = []
+    try:
+        for number, (source, path) in enumerate(jobs):
+            if not skip_existing or stop.is_set() or not os.path.lexists(path):
+                left.append(number)
+                continue
+            try:
+                there: Archived | Exception = _present(source, path)
+            except Exception as failure:
+                there = failure
+            tell(number, there)
+
+        def ended(at: int, done: dict[str, Any] | Exception) -> None:
+            number = left[at]
+            if isinstance(done, Exception):
+                tell(number, done)
+            else:
+                tell(number, Archived(*jobs[number], **{**done, "warnings": tuple(done["warnings"])}))
+
+        _nc3z.archive_many([jobs[n] for n in left], complete, max_workers or _nc3z.get_threads(), ended, stop)
+        for number, (source, _) in enumerate(jobs):
+            if number not in results:
+                tell(number, Cancelled(f"{source}: not begun"))
+    except BaseException:
+        stop.set()
+        raise
+    return [results[number] for number in range(len(jobs))]
 
 
 def _job(entry: Path | tuple[Path, Path], directory: Path | None) -> tuple[str, str]:

@@ -3,7 +3,9 @@
 
 pub mod bag;
 pub mod changed;
+pub mod compare;
 pub mod fixity;
+pub mod output;
 pub mod relist;
 pub mod sums;
 

@@ -1,6 +1,6 @@
 //! Archives from standard input, to standard output, or both.
 
-use super::report;
+use super::told::report;
 use crate::args::ArchiveArgs;
 use crate::exit::Exit;
 use crate::output::progress::{Progress, while_blocked};

@@ -1,7 +1,7 @@
 //! Inputs of `bundle`: in which order, which of them are offline, and which bundle each goes to.
 
 use crate::args::{BundleArgs, OfflineArg};
-use crate::cmd::{patterns, targets};
+use crate::cmd::targets;
 use crate::output::table::count;
 use anyhow::{Context, Result, bail};
 use nc3z_aggregate::bundle::Bundled;
@@ -16,17 +16,17 @@ const ENDINGS: [&str; 5] = ["nc", "cdf", "nc3", "netcdf", "nc3z"];
 /// All files in the order in which they were named or listed, each once, without the output.
 pub(super) fn files(args: &BundleArgs) -> Result<Vec<Bundled>> {
     let output = args.output.canonicalize().ok();
-    let mut named = patterns::expand(&args.inputs)?;
+    let mut named = targets::expand(&args.inputs)?;
     if let Some(list) = &args.files_from {
         let names = targets::read_names(list, false)?;
         named.extend(names.into_iter().map(|path| {
             // A listed relative name is kept with its directories.
             let root = path.is_relative().then(PathBuf::new);
-            patterns::Named { path, root }
+            nc3z_tree::patterns::Named { path, root }
         }));
     }
     let mut files = Vec::new();
-    for patterns::Named { path: input, root } in named {
+    for nc3z_tree::patterns::Named { path: input, root } in named {
         let (found, own) = if input.is_dir() {
             (below(&input)?, input.as_path())
         } else {

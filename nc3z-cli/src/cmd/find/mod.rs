@@ -4,7 +4,7 @@ mod pattern;
 
 use super::named::Named;
 use super::read::values::number;
-use super::{many, targets};
+use super::{in_order, targets};
 use crate::args::FindArgs;
 use crate::exit::{Exit, of_error};
 use crate::output::streams::Stdout;
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
     let mut out = Stdout::results();
     let (mut rows, mut all) = (Vec::new(), 0);
     let mut table = Table::new(&[("", Side::Left); 5]);
-    many::in_order(
+    in_order(
         &found.files,
         args.threads,
         |path| look(path, &pattern, args),

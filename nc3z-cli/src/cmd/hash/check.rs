@@ -2,7 +2,7 @@
 
 use super::{compute, exit_of, sha256_of_file};
 use crate::args::HashArgs;
-use crate::cmd::{Input, many, open_input};
+use crate::cmd::{Input, in_order, open_input};
 use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted, while_blocked};
 use crate::output::streams::Stdout;
@@ -49,7 +49,7 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
     let progress = Progress::new(0, "hash".to_owned());
     let mut out = Stdout::verdicts();
     let (mut worst, mut rows) = (Exit::Done, Vec::new());
-    many::in_order(
+    in_order(
         &jobs,
         args.threads,
         |job| check(job, args, &progress),

@@ -4,7 +4,7 @@ mod check;
 mod root;
 
 use super::named::Named;
-use super::{Input, many, open_input, targets, url};
+use super::{Input, in_order, open_input, targets, url};
 use crate::args::{HashArgs, OnlyArg};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &HashArgs) -> Result<Exit> {
     let mut rows = Vec::new();
     let work = |path: &PathBuf| hash(path, args, &progress);
     let files = if args.all_versions { with_versions(found.files, args) } else { found.files };
-    let done = many::in_order(&files, args.threads, work, |path, hashed| {
+    let done = in_order(&files, args.threads, work, |path, hashed| {
         match hashed {
             Ok(hashed) if args.json => rows.push(hashed.json(path)),
             Ok(hashed) => hashed.print(path, args, &mut out)?,

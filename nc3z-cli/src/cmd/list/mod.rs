@@ -3,7 +3,7 @@
 mod ranges;
 
 use super::named::Named;
-use super::{aggregated, patterns, targets};
+use super::{aggregated, targets};
 use crate::args::{ListArgs, OpenArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::streams::Stdout;
@@ -73,7 +73,7 @@ impl Found {
 pub(crate) fn run(args: &ListArgs) -> Result<Exit> {
     let entries = super::with_threads(args.threads, || {
         let mut entries = Vec::new();
-        for input in patterns::expand(&args.inputs)? {
+        for input in targets::expand(&args.inputs)? {
             entries.extend(list(&input.path, args)?);
         }
         Ok::<_, anyhow::Error>(entries)

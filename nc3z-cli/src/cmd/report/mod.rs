@@ -6,7 +6,7 @@ mod treemap;
 
 use super::targets::{self, Job, Naming};
 use super::tree::{FileKind, Other};
-use super::{Input, many, open_input};
+use super::{Input, in_order, open_input};
 use crate::args::{CollectionReportArgs, OpenArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::{chain, report_error, text};
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &CollectionReportArgs) -> Result<Exit> {
         let name = crate::cmd::shown(path);
         files.push(File { name, bytes: 0, state: State::Failed(text::safe(&chain(e))) });
     }
-    many::in_order(&found.jobs, args.threads, look, |job, looked| {
+    in_order(&found.jobs, args.threads, look, |job, looked| {
         let name = crate::cmd::shown(&job.name);
         let bytes = job.input.metadata().map_or(0, |m| m.len());
         let state = looked.unwrap_or_else(|e| {

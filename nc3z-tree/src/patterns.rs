@@ -1,9 +1,8 @@
 //! Patterns as names of inputs (`'data/*.nc'`, `'data/**/*.nc'`): if they are quoted, or match too many files
 //! for the shell, the tool finds the files.
 
-use super::{member, targets, url};
-use crate::output::text;
-use anyhow::{Context, Result, anyhow, bail};
+use crate::walk::is_netcdf;
+use crate::{ErrorKind, Result};
 use glob::{MatchOptions, Pattern};
 use nc3z_writer::is_temporary_name;
 use std::path::{Component, Path, PathBuf};
@@ -15,25 +14,49 @@ const OPTIONS: MatchOptions =
 
 /// A file that was named, or that matches a pattern.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Named {
-    pub(crate) path: PathBuf,
+pub struct Named {
+    /// The file.
+    pub path: PathBuf,
     /// The directory before the first wildcard, for files that were found by a pattern.
-    pub(crate) root: Option<PathBuf>,
+    pub root: Option<PathBuf>,
+}
+
+/// The reason why the files of a pattern were not found.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PatternError {
+    /// The pattern breaks a rule.
+    #[error("it is wrong: {what} at its character {character}")]
+    Wrong {
+        /// The rule.
+        what: &'static str,
+        /// The character, from 1.
+        character: usize,
+    },
+    /// A file or directory could not be examined.
+    #[error(transparent)]
+    Glob(#[from] glob::GlobError),
+    /// A directory could not be read.
+    #[error(transparent)]
+    Walk(#[from] walkdir::Error),
 }
 
 /// Replaces patterns by the matching files, in alphabetical order. A file with exactly this name takes
-/// precedence.
-pub(crate) fn expand(inputs: &[PathBuf]) -> Result<Vec<Named>> {
+/// precedence, and so does a name that `is_name` knows, such as a URL.
+///
+/// # Errors
+/// A pattern is wrong, or has no file.
+pub fn expand(inputs: &[PathBuf], is_name: &dyn Fn(&Path) -> bool) -> Result<Vec<Named>> {
     let mut out = Vec::new();
     for input in inputs {
-        let Some(pattern) = pattern(input) else {
+        let Some(pattern) = pattern(input, is_name) else {
             out.push(Named { path: input.clone(), root: None });
             continue;
         };
-        let name = text::safe(pattern);
+        let name = nc3z_look::text::safe(pattern);
         let root = literal(input);
         let found =
-            find(pattern, &root).with_context(|| format!("find the files of the pattern `{name}`"))?;
+            find(pattern, &root).map_err(|source| ErrorKind::Pattern { pattern: name.clone(), source })?;
         if found.is_empty() {
             bail!("no file fits the pattern `{name}`");
         }
@@ -43,10 +66,9 @@ pub(crate) fn expand(inputs: &[PathBuf]) -> Result<Vec<Named>> {
 }
 
 /// Returns the name as a pattern, if it is one and no file has this name.
-fn pattern(input: &Path) -> Option<&str> {
+fn pattern<'a>(input: &'a Path, is_name: &dyn Fn(&Path) -> bool) -> Option<&'a str> {
     let name = input.to_str().filter(|name| has_wildcards(name))?;
-    let is_name = input.symlink_metadata().is_ok() || url::of(input).is_some() || member::of(input).is_some();
-    (!is_name).then_some(name)
+    (input.symlink_metadata().is_err() && !is_name(input)).then_some(name)
 }
 
 fn has_wildcards(name: &str) -> bool {
@@ -59,8 +81,8 @@ fn literal(pattern: &Path) -> PathBuf {
     pattern.components().take_while(is_plain).collect()
 }
 
-fn find(pattern: &str, root: &Path) -> Result<Vec<PathBuf>> {
-    let wrong = |e: glob::PatternError| anyhow!("it is wrong: {} at its character {}", e.msg, e.pos + 1);
+fn find(pattern: &str, root: &Path) -> Result<Vec<PathBuf>, PatternError> {
+    let wrong = |e: glob::PatternError| PatternError::Wrong { what: e.msg, character: e.pos + 1 };
     if !pattern.split('/').any(|part| part == "**") {
         let paths = glob::glob_with(pattern, OPTIONS).map_err(wrong)?;
         return Ok(paths.collect::<Result<_, _>>()?);
@@ -79,7 +101,7 @@ fn find(pattern: &str, root: &Path) -> Result<Vec<PathBuf>> {
             entry.path()
         };
         let is_wanted = fits.matches_path_with(path, OPTIONS) && !is_temporary_name(entry.file_name());
-        if is_wanted && path.is_file() && (!all || targets::is_netcdf(path)) {
+        if is_wanted && path.is_file() && (!all || is_netcdf(path)) {
             found.push(path.to_owned());
         }
     }
@@ -102,7 +124,7 @@ mod tests {
         fs::write(at("a/readme.txt"), b"words").unwrap();
         std::os::unix::fs::symlink(".", at("a/round")).unwrap();
         let found = |name: &str| {
-            let found = expand(&[at(name)]).map_err(|e| format!("{e:#}"))?;
+            let found = expand(&[at(name)], &|_| false).map_err(|e| e.with_causes())?;
             let names = found.into_iter().map(|f| {
                 let inside = f.path.strip_prefix(dir.path()).unwrap().to_str().unwrap().to_owned();
                 (inside, f.root)
@@ -132,9 +154,8 @@ mod tests {
         {
             assert!(found(pattern).unwrap_err().contains(words), "{pattern}");
         }
-        for name in ["https://host/a*.nc", "s3://bucket/x?.nc"] {
-            let name = PathBuf::from(name);
-            assert_eq!(expand(std::slice::from_ref(&name)).unwrap(), [Named { path: name, root: None }]);
-        }
+        let url = PathBuf::from("https://host/a*.nc");
+        let is_url = |path: &Path| path.starts_with("https:");
+        assert_eq!(expand(std::slice::from_ref(&url), &is_url).unwrap(), [Named { path: url, root: None }]);
     }
 }

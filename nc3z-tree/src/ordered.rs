@@ -1,31 +1,31 @@
 //! Processes many files at once: a single file uses all threads, several share them. Their results are
 //! returned in order.
 
-use super::with_threads;
-use anyhow::Result;
+use crate::Error;
+use crate::run::with_threads;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Results that wait for their turn, and the first error of `emit`.
-struct Turn<T, E> {
+struct Turn<T, E, F> {
     next: usize,
     waiting: BTreeMap<usize, T>,
     emit: E,
-    failed: Option<anyhow::Error>,
+    failed: Option<F>,
 }
 
 /// Runs `work` on every job, on `threads` threads (0: one for each core). Passes the results to `emit` in the
 /// order of the jobs, each when the previous ones are done.
 ///
 /// # Errors
-/// The first error of `emit`. After it no more jobs are started.
-pub(crate) fn in_order<J: Sync, T: Send>(
+/// The first error of `emit`. After it no more jobs are started. The system starts no threads.
+pub fn in_order<J: Sync, T: Send, F: From<Error> + Send>(
     jobs: &[J],
     threads: usize,
     work: impl Fn(&J) -> T + Sync,
-    emit: impl FnMut(&J, T) -> Result<()> + Send,
-) -> Result<()> {
+    emit: impl FnMut(&J, T) -> Result<(), F> + Send,
+) -> Result<(), F> {
     let turn = Mutex::new(Turn { next: 0, waiting: BTreeMap::new(), emit, failed: None });
     let next = AtomicUsize::new(0);
     let run = || {
@@ -51,9 +51,9 @@ pub(crate) fn in_order<J: Sync, T: Send>(
     if workers <= 1 {
         with_threads(threads, run)?;
     } else {
-        std::thread::scope(|scope| -> Result<()> {
+        std::thread::scope(|scope| -> Result<(), Error> {
             let handles: Vec<_> = (0..workers).map(|_| scope.spawn(|| with_threads(1, run))).collect();
-            handles.into_iter().try_for_each(|h| h.join().expect("a worker's panic is this command's panic"))
+            handles.into_iter().try_for_each(|h| h.join().expect("a worker's panic is that of the run"))
         })?;
     }
     match turn.into_inner().expect("no panic while it was locked").failed {
@@ -78,13 +78,12 @@ mod tests {
             in_order(&jobs, threads, work, |n, twice| {
                 assert_eq!(n * 2, twice);
                 seen.push(*n);
-                Ok(())
+                Ok::<_, Error>(())
             })
             .unwrap();
             assert_eq!(seen, jobs);
-            let stop =
-                in_order(&jobs, threads, |n| *n, |_, n| if n < 3 { Ok(()) } else { anyhow::bail!("enough") });
-            assert_eq!(stop.unwrap_err().to_string(), "enough");
+            let emit = |_: &u64, n| if n < 3 { Ok(()) } else { Err(Error::refused("enough")) };
+            assert_eq!(in_order(&jobs, threads, |n| *n, emit).unwrap_err().to_string(), "enough");
         }
     }
 }

@@ -1,0 +1,102 @@
+//! What `nc3z archive` prints while it works.
+
+use super::super::parity::cost;
+use crate::args::ArchiveArgs;
+use crate::output::progress::{Interrupt, Progress};
+use crate::output::{chain, report_error, tells_more, text};
+use nc3z_reader::Monitor;
+use nc3z_tree::run::{Event, Observer};
+use nc3z_tree::walk::Job;
+use nc3z_writer::Archived;
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// Prints each result, and shows the progress of a run.
+pub(super) struct Told<'a> {
+    args: &'a ArchiveArgs,
+    progress: OnceLock<Progress>,
+}
+
+impl<'a> Told<'a> {
+    pub(super) fn new(args: &'a ArchiveArgs) -> Self {
+        Told { args, progress: OnceLock::new() }
+    }
+}
+
+impl Observer for Told<'_> {
+    fn monitor(&self) -> &dyn Monitor {
+        self.progress.get().map_or(&Interrupt, |progress| progress)
+    }
+
+    fn begin(&self, jobs: &[Job], bytes: u64) {
+        crate::heap::set_up(if jobs.len() == 1 { self.args.threads } else { 1 });
+        // Each byte is read twice: for archiving and for verification.
+        let passes = if self.args.no_verify { 1 } else { 2 };
+        let message = match jobs {
+            [job] => crate::cmd::shown(&job.input),
+            _ => "archive".to_owned(),
+        };
+        let _ = self.progress.set(Progress::with_passes(bytes, passes, message).of_files(jobs.len() as u64));
+    }
+
+    fn end(&self) {
+        self.progress.get().into_iter().for_each(Progress::finish);
+    }
+
+    fn event(&self, event: Event<'_>) {
+        let shown = crate::cmd::shown;
+        match event {
+            Event::Notice(notice) => crate::cmd::targets::print(std::slice::from_ref(notice)),
+            Event::Removed(path) => crate::cmd::places::print(&[path.to_owned()]),
+            Event::Archived(job, done) => report(&job.input, &job.output, done),
+            Event::Present(job) if tells_more() => {
+                note!("{}: its archive exists already", shown(&job.input));
+            }
+            Event::FileDone => self.progress.get().into_iter().for_each(Progress::file_done),
+            Event::WouldArchive(job) => note!("{} -> {}", shown(&job.input), shown(&job.output)),
+            Event::WouldFail(job) => {
+                let (input, output) = (shown(&job.input), shown(&job.output));
+                note!("nc3z: {input}: `{output}` exists (--skip-existing skips it, --force replaces it)");
+            }
+            Event::LinkLeadsOut(path) => crate::cmd::tree::tell_leads_out(path),
+            _ => {}
+        }
+    }
+
+    fn failed(&self, _: Option<&Job>, path: &Path, error: nc3z_tree::Error) -> String {
+        let error = anyhow::Error::from(error);
+        report_error(Some(path), &error);
+        text::safe(&chain(&error))
+    }
+}
+
+/// Prints the result for a file.
+pub(super) fn report(input: &Path, output: &Path, done: &Archived) {
+    for warning in &done.warnings {
+        note!("nc3z: warning: {}: {}", crate::cmd::shown(input), text::safe(warning));
+    }
+    let proven = match (done.proven, &done.lossy) {
+        (true, None) => ", proven",
+        (true, Some(_)) => ", LOSSY, the rounded file proven",
+        (false, None) => ", not proven",
+        (false, Some(_)) => ", LOSSY, not proven",
+    };
+    let parity = if done.parity_len > 0 {
+        let cost = cost(done.stored_len - done.parity_len, done.stored_len);
+        format!(", parity {cost}")
+    } else {
+        String::new()
+    };
+    tell!(
+        "{} -> {}  {} -> {} ({}x){proven}{parity}",
+        crate::cmd::shown(input),
+        crate::cmd::shown(output),
+        text::size(done.original_len),
+        text::size(done.stored_len),
+        text::ratio(done.original_len, done.stored_len),
+    );
+    if let Some(lossy) = &done.lossy {
+        note!("  values were rounded as requested; the archive restores the rounded file, not the source");
+        lossy.variables.iter().for_each(|v| note!("  {}", text::loss(v)));
+    }
+}

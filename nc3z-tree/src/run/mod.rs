@@ -1,0 +1,236 @@
+//! Archives many files: those named, those of a list, and those of directories.
+//!
+//! [`run`] finds the files, archives them on several threads, skips those that are done, logs each result, and copies other files of
+//! a tree if that is asked for. A failure of one file stops no other. [`run_jobs`] does so for pairs of file and archive that the
+//! caller knows. An [`Observer`] is told each result at once.
+
+mod files;
+mod observer;
+mod others;
+
+pub use observer::{Event, Observer};
+
+use crate::error::Context as _;
+use crate::journal::{self, Journal};
+use crate::manifest::output::nameable;
+use crate::places::Places;
+use crate::present::Evidence;
+use crate::walk::{self, Found, Job, Naming, Shard};
+use crate::{Error, Other, Result, Summary};
+use files::Work;
+use nc3z_reader::OpenOptions;
+use nc3z_writer::WriterOptions;
+use std::path::{Path, PathBuf};
+
+/// The files of a run.
+pub struct Inputs<'a> {
+    /// Files and directories.
+    pub paths: &'a [PathBuf],
+    /// Returns the names of further files. It is called after the paths are checked.
+    pub listed: Option<&'a dyn Fn() -> Result<Vec<PathBuf>>>,
+}
+
+/// The options of a run. The default archives each file beside itself and replaces nothing.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// How archives are written.
+    pub writer: WriterOptions,
+    /// How existing archives are opened.
+    pub open: OpenOptions,
+    /// The number of threads; 0 means one for each core. A single file uses all, and several files share them.
+    pub threads: usize,
+    /// The number of files at a time, which share the threads; by default one for each thread.
+    pub workers: Option<usize>,
+    /// Memory for buffers in bytes, of all files together; none means that of `writer` for each.
+    pub memory: Option<u64>,
+    /// The archive of a single file, or the directory for archives. Without it, an archive is beside its file.
+    pub output: Option<PathBuf>,
+    /// Whether directories are entered.
+    pub recursive: bool,
+    /// The part of the files to archive.
+    pub shard: Option<Shard>,
+    /// The test by which an existing archive is kept. Without it, an existing archive is an error.
+    pub skip_existing: Option<Evidence>,
+    /// Replaces existing archives.
+    pub force: bool,
+    /// Deletes each file after its archive is safe on disk.
+    pub remove_source: bool,
+    /// The log to append to.
+    pub log: Option<PathBuf>,
+    /// The log of an earlier run, whose finished files are skipped.
+    pub resume: Option<PathBuf>,
+    /// After this number of failures, no more files are begun.
+    pub max_errors: Option<u64>,
+    /// Refuses archives whose names are not UTF-8, which a bag cannot list.
+    pub utf8_names: bool,
+    /// Copies the other files of trees to `output`.
+    pub copy_others: bool,
+    /// Only reports what would be done.
+    pub dry_run: bool,
+}
+
+/// How a part of a run ended. Later variants are worse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ending {
+    /// Everything was done.
+    Done,
+    /// Something failed.
+    Failed,
+    /// The monitor ended it.
+    Interrupted,
+}
+
+/// The result for one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// It was archived.
+    Archived {
+        /// The length of the file.
+        before: u64,
+        /// The length of its archive.
+        after: u64,
+    },
+    /// Its archive already existed.
+    Present,
+    /// It was not archived, or not logged.
+    Failed(Ending),
+    /// The run ended before it.
+    NotTried,
+}
+
+/// The results of a run.
+#[derive(Debug)]
+pub struct Report {
+    /// The number of files by their results.
+    pub summary: Summary,
+    /// The files to archive, with their archives.
+    pub jobs: Vec<Job>,
+    /// The files that failed, and those that were interrupted.
+    pub failed: Vec<(PathBuf, Ending)>,
+    /// The number of files, with those that could not be read.
+    pub files: usize,
+    /// Other files of the trees.
+    pub others: Vec<Other>,
+    /// How copying the others ended; in a dry run, how everything would end.
+    pub ending: Ending,
+    /// Whether any input was a directory.
+    pub is_tree: bool,
+}
+
+impl Report {
+    /// Returns the archives of the files that did not fail.
+    pub fn archives(&self) -> Vec<PathBuf> {
+        let failed: std::collections::HashSet<&Path> =
+            self.failed.iter().map(|(path, _)| path.as_path()).collect();
+        let made = self.jobs.iter().filter(|job| !failed.contains(job.input.as_path()));
+        made.map(|job| job.output.clone()).collect()
+    }
+}
+
+/// Archives files. The directories of archives are made in `places`.
+///
+/// # Errors
+/// The inputs are wrong, and nothing was archived; a log cannot be read or written. The failure of a file is in the report.
+pub fn run(
+    inputs: &Inputs<'_>,
+    options: &Options,
+    places: &Places,
+    observer: &dyn Observer,
+) -> Result<Report> {
+    let found = find(inputs, options, observer)?;
+    let work = Work::new(options, Some(places), observer)?;
+    if options.dry_run {
+        return Ok(work.dry_run(found));
+    }
+    let mut summary = Summary::new("archived", &found.others);
+    let files = found.jobs.len() + found.failures.len();
+    let failures = found.failures.into_iter().map(|(path, e)| {
+        let outcome = work.fail_unread(&path, e);
+        (path, outcome)
+    });
+    let mut outcomes: Vec<(PathBuf, Outcome)> = failures.collect();
+    work.log_others(&found.others)?;
+    outcomes.extend(work.run_jobs(&found.jobs)?);
+    let (mut failed, mut stopped) = (Vec::new(), Vec::new());
+    for (path, outcome) in outcomes {
+        match outcome {
+            Outcome::Archived { before, after } => summary.add(before, after),
+            Outcome::Present => summary.kept.0 += 1,
+            Outcome::NotTried => summary.not_tried += 1,
+            Outcome::Failed(Ending::Interrupted) => {
+                summary.interrupted += 1;
+                stopped.push((path, Ending::Interrupted));
+            }
+            Outcome::Failed(ending) => {
+                summary.failed += 1;
+                failed.push((path, ending));
+            }
+        }
+    }
+    let ending = if options.copy_others {
+        let Some(output) = &options.output else {
+            bail!("--others copy copies into another directory; name it with -o");
+        };
+        work.copy_others(&found.others, output, &mut summary)
+    } else {
+        Ending::Done
+    };
+    failed.extend(stopped);
+    let (jobs, others, is_tree) = (found.jobs, found.others, found.is_tree);
+    Ok(Report { summary, jobs, failed, files, others, ending, is_tree })
+}
+
+/// Archives pairs of file and archive, as [`run`] does. Returns the outcome for each, in the order in which they finish. Without
+/// `places`, the directories of archives must exist.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_jobs(
+    jobs: &[Job],
+    options: &Options,
+    places: Option<&Places>,
+    observer: &dyn Observer,
+) -> Result<Vec<(PathBuf, Outcome)>> {
+    Work::new(options, places, observer)?.run_jobs(jobs)
+}
+
+/// Returns the files to archive, without those of other shards.
+fn find(inputs: &Inputs<'_>, options: &Options, observer: &dyn Observer) -> Result<Found> {
+    let rename = |p: &Path| Ok(walk::archive_name(p));
+    let naming = Naming { rename: &rename, wanted: &walk::looks_classic };
+    let output = options.output.as_deref();
+    let mut found = walk::pair(inputs.paths, output, options.recursive, &naming)?;
+    found.notices.iter().for_each(|notice| observer.event(Event::Notice(notice)));
+    let listed = inputs.listed.map_or_else(|| Ok(Vec::new()), |names| names())?;
+    walk::pair_list(listed, output, &naming, &mut found)?;
+    if let Some(shard) = options.shard {
+        walk::keep_shard(&mut found.jobs, shard);
+        walk::keep_others_of_shard(&mut found.others, shard);
+    }
+    if options.utf8_names {
+        let (good, bad) = std::mem::take(&mut found.jobs).into_iter().partition(nameable);
+        found.jobs = good;
+        let error =
+            || Error::refused("its name is no UTF-8, and cannot be named in a bag; nothing was written");
+        found.failures.extend(bad.into_iter().map(|job: Job| (job.input, error())));
+    }
+    Ok(found)
+}
+
+/// Calls `work` in a pool of `threads` threads; 0 means one for each core.
+///
+/// # Errors
+/// The system starts no threads.
+pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Result<T> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(std::io::Error::other).with_context(|| "start threads".to_owned())?;
+    Ok(pool.install(work))
+}
+
+/// Opens the log and reads that of an earlier run. The earlier is read first, since both may be one file.
+fn logs(options: &Options) -> Result<(Option<Journal>, std::collections::HashSet<Vec<u8>>)> {
+    let done_before = options.resume.as_deref().map_or_else(|| Ok(Default::default()), journal::done_in)?;
+    let log = options.log.as_deref().filter(|_| !options.dry_run).map(Journal::open).transpose()?;
+    Ok((log, done_before))
+}
