@@ -20,6 +20,7 @@ __all__ = [
     "archive",
     "archive_buffer",
     "archive_bytes",
+    "archive_many",
     "cache_stats",
     "check",
     "commit",
