@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from nc3z._building import Plan
+    from nc3z._core import Dataset
     from nc3z._groups import Array, File, Group, Head, Schemas
     from nc3z._members import Found
     from nc3z._shadows import Condition
@@ -222,6 +223,12 @@ def _look(found: Found, opening: Any, schemas: Schemas, left_out: dict[str, str]
 
     folder = os.path.commonpath([os.path.dirname(p) for p in found.paths]) if not any("://" in p for p in found.paths) else ""
     lock = threading.Lock()
+    # Most files have the same latitudes.
+    known: dict[tuple[str, bytes], Array] = {}
+
+    def read(dataset: Dataset, name: str) -> Array:
+        values = np.asarray(dataset[name][...])
+        return known.setdefault((values.dtype.str, values.tobytes()), values)
 
     def one(path: str) -> File | str:
         try:
@@ -241,9 +248,7 @@ def _look(found: Found, opening: Any, schemas: Schemas, left_out: dict[str, str]
             ):
                 del found.statistics[path]
                 found.notes.append(f"{path}: its statistics are not used, because it may have changed since; run `nc3z index` again")
-            coordinates = {
-                name: np.asarray(dataset[name][...]) for name, head in schema.heads.items() if head.dimensions == (name,)
-            }
+            coordinates = {name: read(dataset, name) for name, head in schema.heads.items() if head.dimensions == (name,)}
             used = {d for head in schema.heads.values() for d in head.dimensions}
             sizes = {name: d.size for name, d in dataset.dimensions.items() if name in used}
             name = os.path.relpath(path, folder) if folder else path.partition("://")[2] or path
@@ -312,4 +317,4 @@ def _together(groups: list[Group]) -> Group:
     files = [file for group in groups for file in group.files]
     first = files[0]
     schema = Schema(heads, first.schema.unlimited)
-    return Group([type(first)(first.path, first.name, schema, (), first.sizes, {}), *files[1:]])
+    return Group([type(first)(first.path, first.name, schema, b"", first.sizes, {}), *files[1:]])

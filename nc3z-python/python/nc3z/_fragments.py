@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import os
 import pickle
@@ -56,8 +57,15 @@ class Opening:
         )
 
 
-def token(dataset: Dataset) -> tuple[object, ...]:
-    """Returns a value that changes with the content of a file: the SHA-256 on record, the tag of its store, or size and time."""
+def token(dataset: Dataset) -> bytes:
+    """Returns a value that changes with the content of a file: with the SHA-256 on record, the tag of its store, or size and time.
+
+    It has 12 bytes, because a graph of Dask has that of each file.
+    """
+    return hashlib.blake2b(repr(_state(dataset)).encode(), digest_size=12).digest()
+
+
+def _state(dataset: Dataset) -> tuple[object, ...]:
     if dataset.kind == "archive" and dataset.sha256 is not None:
         return (dataset.sha256,)
     if dataset.identity is not None:
@@ -77,7 +85,7 @@ class Files:
     """The files of a group, with what they were when the collection was opened."""
 
     paths: tuple[str, ...]
-    tokens: tuple[tuple[object, ...], ...]
+    tokens: tuple[bytes, ...]
     opening: Opening
 
     def __reduce__(self) -> tuple[Any, ...]:

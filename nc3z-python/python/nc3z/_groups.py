@@ -120,7 +120,7 @@ class File:
     #: The path in the collection, for names of groups.
     name: str
     schema: Schema
-    token: tuple[object, ...]
+    token: bytes
     sizes: dict[str, int]
     #: The stored values of coordinate variables by dimension.
     coordinates: dict[str, Array]
@@ -157,7 +157,8 @@ class Line:
         self.vectors: list[Array] = []
         self.numbers: list[int] = []
         known: dict[Any, int] = {}
-        storages = {head.storage() for head in heads if head is not None}
+        # Files with equal headers share them: a million files may have one.
+        storages = {head.storage() for head in {id(h): h for h in heads if h is not None}.values()}
         for file, head in zip(files, heads, strict=True):
             if self.has_values and head is not None:
                 values = file.coordinates[dimension]
