@@ -72,6 +72,11 @@ pub fn ratio(original: u64, stored: u64) -> String {
     if stored == 0 { "-".to_owned() } else { format!("{:.2}", original as f64 / stored as f64) }
 }
 
+/// Formats a count: `1 tile`, `2 tiles`.
+pub fn count(n: u64, one: &str) -> String {
+    format!("{n} {one}{}", if n == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,6 +22,7 @@ pub mod patterns;
 pub mod places;
 pub mod present;
 pub mod removal;
+pub mod report;
 pub mod run;
 mod sha256;
 mod summary;

@@ -24,7 +24,6 @@ pub(crate) mod mount;
 mod named;
 pub(crate) mod parity;
 mod parity_repair;
-mod place;
 pub(crate) mod places;
 #[cfg(feature = "plot")]
 pub(crate) mod plot;

@@ -1,6 +1,6 @@
 //! `nc3z repair`.
 
-use super::{parity_repair, place};
+use super::parity_repair;
 use crate::args::RepairArgs;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::Progress;
@@ -8,6 +8,7 @@ use crate::output::streams::Stdout;
 use crate::output::text;
 use crate::output::words::without_advice;
 use anyhow::{Result, anyhow};
+use nc3z_look::place;
 use nc3z_reader::Monitor;
 use nc3z_writer::{
     RepairOptions, Repaired, RepairedDigest, SavedVersions, WriterOptions, repair_file, save_versions,

@@ -1,7 +1,6 @@
 //! `nc3z restore`.
 
 use super::named::Named;
-use super::place::words;
 use super::targets::{self, Job, Naming};
 use super::tree::{self, FileKind, Other, Summary};
 use super::{member, stdin, unbundle, url};
@@ -14,6 +13,7 @@ use crate::output::{report_error, set_level, text};
 use anyhow::{Context, Result, anyhow, bail};
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::{ArrayId, constants};
+use nc3z_look::place::words;
 use nc3z_reader::recover::RecoverOptions;
 use nc3z_reader::source::ByteSource;
 use nc3z_reader::{Archive, Error, Monitor, source};

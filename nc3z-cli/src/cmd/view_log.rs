@@ -1,6 +1,5 @@
 //! The destination of the messages of a mount or a server: standard error, a file, or the system's log.
 
-use crate::cmd::place;
 use crate::cmd::subset::history::moment;
 use crate::output::{text, words};
 use anyhow::{Context, Result};
@@ -56,7 +55,7 @@ impl Log {
         let name = |path: &Path| format!("`{}`", text::safe(&path.to_string_lossy()));
         let line = match event {
             Event::Damaged { path, archive, place, error } => {
-                let (path, place) = (name(path), place::words(place, Some(archive)));
+                let (path, place) = (name(path), nc3z_look::place::words(place, Some(archive)));
                 format!("{path}: reading {place} is an error: {}", text::safe(&words::of_reader(error)))
             }
             Event::MoreDamage { path } => {

@@ -120,10 +120,7 @@ impl Table {
     }
 }
 
-/// Formats a count: `1 tile`, `2 tiles`.
-pub(crate) fn count(n: u64, one: &str) -> String {
-    format!("{n} {one}{}", if n == 1 { "" } else { "s" })
-}
+pub(crate) use nc3z_look::text::count;
 
 #[cfg(test)]
 mod tests {

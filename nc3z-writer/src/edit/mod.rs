@@ -29,6 +29,7 @@ mod header;
 mod picks;
 mod preview;
 mod values;
+pub mod words;
 
 pub use append::{AppendPolicy, Appended, Overlap};
 pub use header::Owner;

@@ -1,8 +1,7 @@
 //! The slice of a proof: its content, and its file.
 
 use crate::args::{CiteArgs, RootArgs, SubsetArgs};
-use crate::cmd::read::npy::Binary;
-use crate::cmd::read::{Sink as _, blocks};
+use crate::cmd::read::printed;
 use crate::cmd::subset::{Contents, arrangement, write};
 use crate::cmd::{named::Named, places};
 use crate::output::progress::interrupted;
@@ -11,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use nc3z_cite::{Part, render_csv, widen};
 use nc3z_format::classic::Dimension;
 use nc3z_format::select::Hyperslab;
+use nc3z_look::print::{Binary, Sink, for_each_block};
 use nc3z_look::selection::{DimArg, Selection};
 use nc3z_reader::{Dataset, Variable};
 use nc3z_writer::{AtomicFile, is_same_file};
@@ -116,13 +116,16 @@ impl Planned {
             let text = render_csv(&variable.header().name, variable.ty(), &dimensions, &values)?;
             return Ok(out.write_all(text.as_bytes())?);
         }
-        let mut npy = Binary::npy(out, variable.ty(), None, &counts)?;
-        blocks::for_each(variable, selection, &mut |bytes| {
-            if interrupted() {
-                return Err(nc3z_reader::Error::interrupted().into());
-            }
-            npy.block(bytes)
-        })
+        let mut write = || {
+            let mut npy = Binary::npy(out, variable.ty(), None, &counts)?;
+            for_each_block(variable, selection, &mut |bytes| {
+                if interrupted() {
+                    return Err(nc3z_reader::Error::interrupted().into());
+                }
+                npy.block(bytes)
+            })
+        };
+        printed(write())
     }
 }
 

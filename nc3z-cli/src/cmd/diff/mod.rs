@@ -1,7 +1,6 @@
 //! `nc3z diff`: compares two files, or two versions.
 
 mod part;
-mod report;
 
 use super::named::Named;
 use crate::args::{DiffArgs, OpenArgs};
@@ -70,9 +69,13 @@ fn compare(args: &DiffArgs) -> Result<Exit> {
         let mut out = BufWriter::new(Stdout::verdicts());
         let names = [&args.before, &args.after].map(|path| text::safe(&super::url::shown(path)));
         if args.json {
-            writeln!(out, "{}", serde_json::to_string_pretty(&report::json(&found, &names, equal))?)?;
+            writeln!(
+                out,
+                "{}",
+                serde_json::to_string_pretty(&nc3z_look::diff::json(&found, &names, equal))?
+            )?;
         } else {
-            report::write(&found, args.exact, &a, &b, &mut out)?;
+            nc3z_look::diff::write(&found, args.exact, &a, &b, &mut out)?;
         }
         out.flush()?;
     }

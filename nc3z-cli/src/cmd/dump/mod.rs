@@ -1,8 +1,5 @@
 //! `nc3z dump`: prints CDL, like ncdump for the original.
 
-mod feed;
-mod special;
-
 use crate::args::{DumpArgs, Language};
 use crate::cmd::named::Named;
 use crate::exit::Exit;
@@ -11,10 +8,10 @@ use crate::output::progress::while_blocked;
 use crate::output::streams::Stdout;
 use crate::output::text;
 use anyhow::{Context, Result, bail};
-use feed::Feed;
 use nc3z_format::cdl::{self, Cdl, Indices, Style};
 use nc3z_format::classic::{Header, VarId};
 use nc3z_format::spelling::suggest;
+use nc3z_look::dump::{Feed, specials};
 use nc3z_reader::Dataset;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -45,7 +42,7 @@ fn dump(args: &DumpArgs) -> Result<Exit> {
     let style = style(args);
     let mut cdl = Cdl::new(header, dataset.records(), &style);
     if let (true, Some(archive)) = (args.special, dataset.archive()) {
-        cdl = cdl.with_specials(special::of(archive)?);
+        cdl = cdl.with_specials(specials(archive)?);
     }
     let name = match &args.name {
         Some(name) => name.as_encoded_bytes(),
@@ -72,7 +69,7 @@ fn variable(dataset: &Dataset, cdl: &Cdl<'_>, id: VarId, out: &mut Out) -> Resul
     let mut feed = Feed::new(dataset, id)?;
     if feed.missing() > 0 {
         let name = text::name(&dataset.header().variables[id.index()].name);
-        let (missing, all) = (feed.missing(), feed.len());
+        let (missing, all) = (feed.missing(), feed.value_count());
         note!(
             "nc3z: warning: `{name}`: {missing} of {all} values are beyond the end of the file; printed as zeros"
         );

@@ -1,6 +1,5 @@
 //! `nc3z att` and `nc3z rename`.
 
-use super::number::{cdl_number, encode};
 use super::{commit, open};
 use crate::args::{AttArgs, RenameArgs};
 use crate::exit::Exit;
@@ -9,6 +8,7 @@ use crate::output::text;
 use anyhow::{Context, Result, anyhow, bail};
 use nc3z_format::NcType;
 use nc3z_writer::edit::Edit;
+use nc3z_writer::edit::words::{cdl_number, encode, typed};
 
 /// Edits attributes.
 pub(crate) fn att(args: &AttArgs) -> Result<Exit> {
@@ -215,75 +215,4 @@ fn delete_all(edit: &mut Edit, owner: Option<&str>) -> Result<()> {
         edit.delete_attribute(owner, &name)?;
     }
     Ok(())
-}
-
-/// Parses a type and a value in the form of ncatted.
-fn typed(ty: &str, value: &str) -> Result<(NcType, Vec<u8>)> {
-    let ty = match ty {
-        "f" | "float" => NcType::Float,
-        "d" | "double" => NcType::Double,
-        "l" | "i" | "int" | "long" => NcType::Int,
-        "s" | "short" => NcType::Short,
-        "c" | "char" => NcType::Char,
-        "b" | "byte" => NcType::Byte,
-        "ub" | "ubyte" => NcType::UByte,
-        "us" | "ushort" => NcType::UShort,
-        "ul" | "ui" | "u" | "uint" => NcType::UInt,
-        "ll" | "int64" => NcType::Int64,
-        "ull" | "uint64" => NcType::UInt64,
-        "sng" | "string" => bail!("classic files have no strings; c is text"),
-        other => bail!("`{}` is no type: f, d, l, i, s, c, b, ub, us, ul, ll or ull", text::safe(other)),
-    };
-    if ty == NcType::Char {
-        return Ok((ty, c_text(value)));
-    }
-    let mut values = Vec::new();
-    for word in value.split(',') {
-        let number = cdl_number(word).map_or_else(|| word.to_owned(), |(number, _, _)| number);
-        values.extend(encode(ty, &number)?);
-    }
-    Ok((ty, values))
-}
-
-/// Replaces C's escapes, which ncatted allows in text.
-fn c_text(text: &str) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        if byte != b'\\' {
-            out.push(byte);
-            continue;
-        }
-        match bytes.next() {
-            Some(b'n') => out.push(b'\n'),
-            Some(b't') => out.push(b'\t'),
-            Some(b'r') => out.push(b'\r'),
-            Some(b'a') => out.push(7),
-            Some(b'b') => out.push(8),
-            Some(b'f') => out.push(12),
-            Some(b'v') => out.push(11),
-            Some(other @ (b'\\' | b'"' | b'\'' | b'?')) => out.push(other),
-            Some(other) => out.extend([b'\\', other]),
-            None => out.push(b'\\'),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn escapes_are_those_of_c() {
-        assert_eq!(c_text(r"a\nb\\n\q"), b"a\nb\\n\\q");
-    }
-
-    #[test]
-    fn types_are_those_of_ncatted() {
-        assert_eq!(typed("s", "1,-2").unwrap(), (NcType::Short, vec![0, 1, 0xFF, 0xFE]));
-        assert_eq!(typed("c", "1,2").unwrap(), (NcType::Char, b"1,2".to_vec()));
-        assert_eq!(typed("f", "1.0f").unwrap().1, 1.0_f32.to_be_bytes());
-        assert!(typed("b", "300").is_err() && typed("x", "1").is_err() && typed("sng", "a").is_err());
-    }
 }

@@ -4,7 +4,6 @@
 mod append;
 mod att;
 mod gc;
-mod number;
 mod plan;
 mod set;
 

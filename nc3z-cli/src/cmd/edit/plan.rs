@@ -1,11 +1,11 @@
 //! `nc3z set --plan`: shows what would be overwritten, in the array's indices and tiles.
 
-use crate::cmd::place::words;
 use crate::output::table::count;
 use crate::output::text;
 use anyhow::Result;
 use nc3z_format::Hyperslab;
 use nc3z_format::plan::Plan;
+use nc3z_look::place::words;
 use nc3z_look::selection::Selection;
 use nc3z_reader::{Archive, Variable};
 use std::io::Write;

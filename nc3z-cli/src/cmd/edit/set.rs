@@ -1,6 +1,5 @@
 //! `nc3z set`.
 
-use super::number::encode;
 use super::{commit, open, plan};
 use crate::args::{OpenArgs, SetArgs};
 use crate::cmd::named::Named;
@@ -13,6 +12,7 @@ use nc3z_format::{Hyperslab, NcType};
 use nc3z_look::selection::Selection;
 use nc3z_reader::{Dataset, Variable};
 use nc3z_writer::edit::Edit;
+use nc3z_writer::edit::words::encode;
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 

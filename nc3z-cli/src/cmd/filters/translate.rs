@@ -1,10 +1,10 @@
 //! `nc3z filters --translate`: translates a chain from one notation to the other.
 
-use crate::cmd::info::notation::hdf5_text;
 use crate::registry;
 use anyhow::{Context, Result, anyhow, bail};
 use nc3z_format::Limits;
 use nc3z_format::codec::{ChainSpec, Hdf5Filter, StageSpec};
+use nc3z_look::dump::hdf5_text;
 use nc3z_plugin::Plugins;
 use serde_json::Value;
 

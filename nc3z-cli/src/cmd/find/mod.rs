@@ -1,9 +1,6 @@
 //! `nc3z find`: finds variables, dimensions and attributes in archives and classic files. Reads only headers.
 
-mod pattern;
-
 use super::named::Named;
-use super::read::values::number;
 use super::{in_order, targets};
 use crate::args::FindArgs;
 use crate::exit::{Exit, of_error};
@@ -13,7 +10,8 @@ use crate::output::{chain, report_error, text};
 use anyhow::{Result, bail};
 use nc3z_format::NcType;
 use nc3z_format::classic::{Attribute, Header};
-use pattern::Pattern;
+use nc3z_look::find::Pattern;
+use nc3z_look::print::number;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;

@@ -6,16 +6,12 @@ use crate::output::text;
 use crate::output::words::plain;
 use crate::registry;
 use nc3z_format::classic::Header;
-use nc3z_format::codec::{ChainSpec, Hdf5Filter, zarr_v2};
+use nc3z_format::codec::{ChainSpec, zarr_v2};
 use nc3z_look::cost::Costs;
+use nc3z_look::dump::hdf5_text;
 use nc3z_reader::Archive;
 use serde_json::{Map, Value};
 use std::io::{self, Write};
-
-/// Formats `2,4|32015,9`, as for nccopy.
-pub(crate) fn hdf5_text(filters: &[Hdf5Filter]) -> String {
-    filters.iter().map(ToString::to_string).collect::<Vec<_>>().join("|")
-}
 
 /// Returns a chain in a notation, or the reason why that is not possible.
 fn words(notation: NotationArg, chain: &ChainSpec) -> String {

@@ -1,13 +1,5 @@
 //! `nc3z read`: prints a variable, or a part of it, as text or as bytes.
 
-pub(crate) mod blocks;
-mod csv;
-mod items;
-mod json;
-mod lines;
-pub(crate) mod npy;
-pub(crate) mod values;
-
 use crate::args::{FormatArg, OpenArgs, ReadArgs, SelectionArgs};
 use crate::cmd::named::Named;
 use crate::exit::Exit;
@@ -16,8 +8,8 @@ use crate::output::progress::{interrupted, while_blocked};
 use crate::output::streams::Stdout;
 use crate::selection;
 use anyhow::{Context, Result, anyhow, bail};
-use csv::Style;
 use nc3z_format::decode_value::Decoding;
+use nc3z_look::print::{self, Binary, Csv, Json, Lines, Sink, Style};
 use nc3z_look::selection::Selection;
 use nc3z_reader::cache::budget_from_env;
 use nc3z_reader::{Dataset, Variable};
@@ -27,15 +19,6 @@ use std::path::Path;
 
 /// The length of the output buffer in bytes.
 const OUT_BUFFER: usize = 256 << 10;
-
-/// A receiver of a selection's bytes, block after block, that writes them in some format.
-pub(crate) trait Sink {
-    /// Writes the next bytes, big-endian, complete elements.
-    fn block(&mut self, bytes: Vec<u8>) -> Result<()>;
-
-    /// Called after the last block.
-    fn finish(&mut self) -> Result<()>;
-}
 
 /// Reads the selection and writes it.
 pub(crate) fn run(args: &ReadArgs) -> Result<Exit> {
@@ -89,23 +72,40 @@ fn write(
     variable: &Variable,
     selection: &Selection,
 ) -> Result<()> {
+    printed(print_to(out, args, dataset, variable, selection))
+}
+
+/// Returns the error of the output or of the reader itself, which [`print::Error`] repeats.
+pub(crate) fn printed<T>(result: print::Result<T>) -> Result<T> {
+    result.map_err(|e| match e {
+        print::Error::Output(e) => e.into(),
+        print::Error::Read(e) => e.into(),
+        other => other.into(),
+    })
+}
+
+fn print_to(
+    out: impl Write,
+    args: &ReadArgs,
+    dataset: &Dataset,
+    variable: &Variable,
+    selection: &Selection,
+) -> print::Result<()> {
     let mut out = BufWriter::with_capacity(OUT_BUFFER, out);
     let decodes = args.decode || (args.format == FormatArg::Csv && !args.raw);
     let decoding = decodes.then(|| Decoding::of(dataset.header(), variable.header()));
     let decoding = decoding.as_ref();
     let mut sink: Box<dyn Sink + '_> = match args.format {
         FormatArg::Text if args.coordinates => {
-            Box::new(csv::Csv::new(&mut out, (dataset, variable), decoding, selection, Style::Named)?)
+            Box::new(Csv::new(&mut out, (dataset, variable), decoding, selection, Style::Named)?)
         }
-        FormatArg::Text => Box::new(lines::Lines::new(&mut out, variable, decoding, selection)?),
-        FormatArg::Csv => {
-            Box::new(csv::Csv::new(&mut out, (dataset, variable), decoding, selection, Style::Csv)?)
-        }
-        FormatArg::Json => Box::new(json::Json::new(&mut out, variable, decoding, selection)?),
-        FormatArg::Npy => Box::new(npy::Binary::npy(&mut out, variable.ty(), decoding, &selection.counts())?),
-        FormatArg::Raw => Box::new(npy::Binary::raw(&mut out)),
+        FormatArg::Text => Box::new(Lines::new(&mut out, variable, decoding, selection)?),
+        FormatArg::Csv => Box::new(Csv::new(&mut out, (dataset, variable), decoding, selection, Style::Csv)?),
+        FormatArg::Json => Box::new(Json::new(&mut out, variable, decoding, selection)?),
+        FormatArg::Npy => Box::new(Binary::npy(&mut out, variable.ty(), decoding, &selection.counts())?),
+        FormatArg::Raw => Box::new(Binary::raw(&mut out)),
     };
-    blocks::for_each(variable, selection, &mut |bytes| {
+    print::for_each_block(variable, selection, &mut |bytes| {
         if interrupted() {
             return Err(nc3z_reader::Error::interrupted().into());
         }

@@ -5,13 +5,13 @@ pub(super) mod history;
 
 use crate::args::SubsetArgs;
 use crate::cmd::named::Named;
-use crate::cmd::read::blocks;
 use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted};
 use crate::output::text;
 use anyhow::{Context, Result, bail};
 pub(super) use contents::Contents;
 use nc3z_format::classic::{Arrangement, VarId, Version, arrange};
+use nc3z_look::print::for_each_block;
 use nc3z_look::selection::Selection;
 use nc3z_reader::Monitor;
 use nc3z_writer::{AtomicFile, ClassicValues, Sink, is_same_file, write_classic};
@@ -111,7 +111,7 @@ impl ClassicValues for Values<'_> {
         let (variable, selection) = &self.contents.variables[var.index()];
         let rows: Option<Selection> =
             self.contents.is_record(var).then(|| selection.part(0, rows.start, rows.end));
-        blocks::for_each(variable, rows.as_ref().unwrap_or(selection), &mut |bytes| {
+        for_each_block(variable, rows.as_ref().unwrap_or(selection), &mut |bytes| {
             if interrupted() {
                 return Err(nc3z_reader::Error::interrupted().into());
             }

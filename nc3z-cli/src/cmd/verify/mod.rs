@@ -5,7 +5,7 @@ mod bundles;
 use super::named::Named;
 use super::targets::{self, Found, Job, Naming};
 use super::{
-    place, stdin,
+    stdin,
     tree::{self, Other},
     url,
 };
@@ -18,6 +18,7 @@ use crate::output::{chain, report_error, set_level, tells, text};
 use crate::registry::open_options;
 use anyhow::{Context, Result, bail};
 use nc3z_format::archive::constants::REQUIRED_LOSSY;
+use nc3z_look::place;
 use nc3z_reader::parity::ParityReport;
 use nc3z_reader::platform::read_exact_at;
 use nc3z_reader::source::{self, SharedSource};

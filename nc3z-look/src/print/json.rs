@@ -1,13 +1,11 @@
 //! Prints `json`: one object, with the values as nested arrays, and strings for text.
 
-use super::Sink;
 use super::items::Items;
-use super::values;
-use crate::output::text;
-use anyhow::{Result, bail};
+use super::{Error, Result, Sink, values};
+use crate::selection::Selection;
+use crate::text;
 use nc3z_format::NcType;
 use nc3z_format::decode_value::Decoding;
-use nc3z_look::selection::Selection;
 use nc3z_reader::Variable;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -16,7 +14,7 @@ use std::io::Write;
 const MOST_EMPTY: u64 = 1 << 20;
 
 /// Writes nested arrays as items arrive.
-pub(super) struct Json<'o> {
+pub struct Json<'o> {
     out: &'o mut dyn Write,
     items: Items<'o>,
     counts: Vec<u64>,
@@ -25,7 +23,11 @@ pub(super) struct Json<'o> {
 }
 
 impl<'o> Json<'o> {
-    pub(super) fn new(
+    /// Prints a selection of a variable to `out`, decoded if there is a `decoding`.
+    ///
+    /// # Errors
+    /// A row of text does not fit in memory; the output fails.
+    pub fn new(
         out: &'o mut dyn Write,
         variable: &Variable,
         decoding: Option<&'o Decoding>,
@@ -93,7 +95,7 @@ impl Sink for Json<'_> {
             let rows =
                 self.counts[..depth].iter().filter(|n| **n > 0).fold(1_u64, |all, n| all.saturating_mul(*n));
             if rows > MOST_EMPTY {
-                bail!("the selection is empty, and would print as {rows} empty rows");
+                return Err(Error::EmptyRows(rows));
             }
             empty(self.out, &self.counts)?;
         }

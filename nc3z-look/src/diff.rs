@@ -1,16 +1,14 @@
-//! Reports the differences, as text and as JSON.
+//! Shows the differences of two files, as text and as JSON.
 
-use crate::cmd::read::values::number;
-use crate::output::table::count;
-use crate::output::text;
-use anyhow::Result;
+use crate::print::{json_number, number};
+use crate::text::{self, count};
 use nc3z_format::NcType;
 use nc3z_format::classic::Attribute;
 use nc3z_reader::Dataset;
 use nc3z_reader::diff::{AttributeDiff, Extreme, Report, ValueDiff, VariableDiff, VariableShape};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::io::Write;
+use std::io::{Result, Write};
 
 /// The number of values of an attribute that are shown.
 const SHOWN: usize = 8;
@@ -18,13 +16,10 @@ const SHOWN: usize = 8;
 const SHOWN_TEXT: usize = 120;
 
 /// Writes a line for each difference.
-pub(super) fn write(
-    report: &Report,
-    exact: bool,
-    a: &Dataset,
-    b: &Dataset,
-    out: &mut dyn Write,
-) -> Result<()> {
+///
+/// # Errors
+/// The output fails.
+pub fn write(report: &Report, exact: bool, a: &Dataset, b: &Dataset, out: &mut dyn Write) -> Result<()> {
     for d in &report.dimensions {
         let name = text::name(&d.name);
         let words =
@@ -200,7 +195,7 @@ fn short(x: f64) -> String {
 }
 
 /// Returns the differences as JSON.
-pub(super) fn json(report: &Report, names: &[String; 2], equal: bool) -> Value {
+pub fn json(report: &Report, names: &[String; 2], equal: bool) -> Value {
     let dimensions: Vec<Value> = report
         .dimensions
         .iter()
@@ -242,7 +237,7 @@ fn value_json(ty: NcType, bytes: &[u8]) -> Value {
         return bytes.escape_ascii().to_string().into();
     }
     let mut out = String::new();
-    crate::cmd::read::values::json_number(&mut out, ty, bytes);
+    json_number(&mut out, ty, bytes);
     serde_json::from_str(&out).unwrap_or(Value::String(out))
 }
 

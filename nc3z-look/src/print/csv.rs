@@ -2,21 +2,20 @@
 //! dimension, with its index if it has no coordinate. `text` with coordinates prints `lat[3]=-89.0
 //! lon[4]=21.0 tas=1.5`, like ncks.
 
-use super::Sink;
 use super::items::{Items, show};
-use crate::output::text;
-use anyhow::{Context, Result};
+use super::{Error, Result, Sink};
+use crate::coordinate::Coordinate;
+use crate::selection::Selection;
+use crate::text;
 use nc3z_format::NcType;
 use nc3z_format::decode_value::{Decoding, Value};
-use nc3z_look::coordinate::Coordinate;
-use nc3z_look::selection::Selection;
 use nc3z_reader::{Dataset, Variable};
 use std::fmt::Write as _;
 use std::io::Write;
 
 /// The format of lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Style {
+pub enum Style {
     /// A header line; cells separated by commas.
     Csv,
     /// Each value with its name, separated by blanks.
@@ -45,7 +44,7 @@ struct Column {
 }
 
 /// Writes lines as items arrive.
-pub(super) struct Csv<'o> {
+pub struct Csv<'o> {
     out: &'o mut dyn Write,
     items: Items<'o>,
     nothing: &'static str,
@@ -59,7 +58,11 @@ pub(super) struct Csv<'o> {
 }
 
 impl<'o> Csv<'o> {
-    pub(super) fn new(
+    /// Prints a selection of a variable to `out`, decoded if there is a `decoding`.
+    ///
+    /// # Errors
+    /// The coordinates cannot be read; the output fails.
+    pub fn new(
         out: &'o mut dyn Write,
         (dataset, variable): (&Dataset, &Variable),
         decoding: Option<&'o Decoding>,
@@ -81,7 +84,7 @@ impl<'o> Csv<'o> {
                 Some(coordinate) => {
                     let values = coordinate
                         .items(selection.segments(d))
-                        .with_context(|| format!("read the coordinates `{}`", text::name(&dim.name)))?;
+                        .map_err(|source| Error::Coordinates { name: text::name(&dim.name), source })?;
                     Some((coordinate, values))
                 }
                 None => None,

@@ -1,13 +1,12 @@
 //! Writes `npy`: NumPy's file format, little-endian, in C order; and `raw`, the unchanged bytes.
 
-use super::Sink;
-use anyhow::{Result, bail};
+use super::{Error, Result, Sink};
 use nc3z_format::NcType;
 use nc3z_format::decode_value::{Decoding, Shown, Value};
 use std::io::Write;
 
 /// Writes elements as they arrive, converted to little-endian if required.
-pub(crate) struct Binary<'o> {
+pub struct Binary<'o> {
     out: &'o mut dyn Write,
     /// The length of an element whose bytes are reversed; 1 if they are not.
     turned: usize,
@@ -19,12 +18,15 @@ const NAT: i64 = i64::MIN;
 
 impl<'o> Binary<'o> {
     /// Writes the unchanged elements.
-    pub(super) fn raw(out: &'o mut dyn Write) -> Self {
+    pub fn raw(out: &'o mut dyn Write) -> Self {
         Binary { out, turned: 1, decoding: None }
     }
 
     /// Writes the header that NumPy expects, followed by the elements.
-    pub(crate) fn npy(
+    ///
+    /// # Errors
+    /// The output fails.
+    pub fn npy(
         out: &'o mut dyn Write,
         ty: NcType,
         decoding: Option<&'o Decoding>,
@@ -52,13 +54,9 @@ impl<'o> Binary<'o> {
                     Value::Missing => NAT,
                     Value::Time(moment) => match moment.unix_microseconds() {
                         Some(at) => at,
-                        None => bail!(
-                            "{moment} is a date of another calendar than NumPy's, or before it begins; another format has it as text"
-                        ),
+                        None => return Err(Error::Calendar(moment.to_string())),
                     },
-                    value => bail!(
-                        "{value} is no time that NumPy's format could hold; another format has it as text"
-                    ),
+                    value => return Err(Error::NoTime(value.to_string())),
                 };
                 out.extend(at.to_le_bytes());
             }

@@ -1,10 +1,10 @@
 //! Reads a variable's values in row-major order, in pieces: from an archive or a classic file, complete or
 //! truncated.
 
-use anyhow::{Context, Result};
+use nc3z_format::Error;
 use nc3z_format::classic::{VarId, VarLayout};
 use nc3z_format::tile::TileLayout;
-use nc3z_reader::{Dataset, Variable};
+use nc3z_reader::{Dataset, Result, Variable};
 
 /// The number of bytes read at once: enough to decode several tiles in parallel.
 const PIECE_LEN: u64 = 4 << 20;
@@ -12,7 +12,8 @@ const PIECE_LEN: u64 = 4 << 20;
 const MAX_PIECE_LEN: u64 = 64 << 20;
 
 /// Reads one variable from its first value to its last.
-pub(super) struct Feed<'a> {
+#[derive(Debug)]
+pub struct Feed<'a> {
     dataset: &'a Dataset,
     id: VarId,
     place: &'a VarLayout,
@@ -26,36 +27,43 @@ pub(super) struct Feed<'a> {
 }
 
 impl<'a> Feed<'a> {
-    pub(super) fn new(dataset: &'a Dataset, id: VarId) -> Result<Self> {
+    /// Begins at the first value of a variable.
+    ///
+    /// # Errors
+    /// Its header claims too many bytes; its tiling cannot be read.
+    pub fn new(dataset: &'a Dataset, id: VarId) -> Result<Self> {
         let place = &dataset.layout().variables[id.index()];
         let size = place.element_size();
         let total = place.elements.and_then(|n| n.checked_mul(size));
-        let total = total.with_context(|| {
+        let total = total.ok_or_else(|| {
             let name = dataset.header().variables[id.index()].name_lossy();
-            format!("variable `{name}` claims 2^64 bytes or more")
+            Error::invalid(format!("variable `{name}` claims 2^64 bytes or more"))
         })?;
-        let piece_len = piece_len(&dataset.variable_at(id).context("the header has the variable")?)?;
+        let piece_len = piece_len(&dataset.variable_at(id).expect("the header has the variable"))?;
         let present = place.present * size;
         Ok(Feed { dataset, id, place, total, present, at: 0, piece_len, buffer: Vec::new() })
     }
 
     /// Returns the number of values according to the header.
-    pub(super) fn len(&self) -> u64 {
+    pub fn value_count(&self) -> u64 {
         self.total / self.place.element_size()
     }
 
     /// Returns the number of values that the file does not contain completely.
-    pub(super) fn missing(&self) -> u64 {
+    pub fn missing(&self) -> u64 {
         (self.total - self.present) / self.place.element_size()
     }
 
     /// Returns the next complete values; `None` after the last.
-    pub(super) fn next_piece(&mut self) -> Result<Option<&[u8]>> {
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn next_piece(&mut self) -> Result<Option<&[u8]>> {
         let len = self.piece_len.min(self.total - self.at);
         if len == 0 {
             return Ok(None);
         }
-        let len = usize::try_from(len)?;
+        let len = usize::try_from(len).expect("a piece is short");
         self.buffer.resize(len, 0);
         let here = usize::try_from(self.present.saturating_sub(self.at)).map_or(len, |n| n.min(len));
         let (present, absent) = self.buffer.split_at_mut(here);
@@ -81,8 +89,9 @@ impl<'a> Feed<'a> {
             .and_then(|begin| begin.checked_add(within * size)?.checked_add(place.begin));
         let left = offset.and_then(|offset| self.dataset.original_len().checked_sub(offset)).unwrap_or(0);
         let Some(offset) = offset.filter(|_| left > 0) else { return Ok(()) };
-        let out = &mut self.buffer[at..at + usize::try_from(left.min(size - 1))?];
-        Ok(self.dataset.read_bytes(offset, out)?)
+        let out =
+            &mut self.buffer[at..at + usize::try_from(left.min(size - 1)).expect("an element is short")];
+        self.dataset.read_bytes(offset, out)
     }
 }
 

@@ -1,12 +1,11 @@
 //! The content of one cell of the output: a number, or for text variables a string from each row of the last
 //! dimension.
 
-use super::values;
-use crate::output::text;
-use anyhow::{Context, Result};
+use super::{Error, Result, values};
+use crate::selection::Selection;
+use crate::text;
 use nc3z_format::NcType;
 use nc3z_format::decode_value::{Decoding, Value};
-use nc3z_look::selection::Selection;
 use nc3z_reader::Variable;
 
 /// Divides a stream of bytes into items.
@@ -30,8 +29,7 @@ impl<'a> Items<'a> {
         let ty = variable.ty();
         let mut counts = selection.counts();
         let row = if ty == NcType::Char { counts.pop() } else { None };
-        let len =
-            row.map_or(Ok(ty.size()), usize::try_from).context("a row of text does not fit in memory")?;
+        let len = row.map_or(Ok(ty.size()), usize::try_from).map_err(|_| Error::LongText)?;
         Ok((Items { ty, decoding: decoding.filter(|_| ty != NcType::Char), len, rest: Vec::new() }, counts))
     }
 

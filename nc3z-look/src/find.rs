@@ -1,9 +1,11 @@
-//! The pattern of a search.
+//! The pattern of a search for names and attributes.
 
 /// A part of a text, or a pattern for the whole text, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Term {
+pub enum Term {
+    /// A part of a text.
     Part(String),
+    /// A pattern with `*` and `?` for the whole text.
     Whole(Vec<char>),
 }
 
@@ -24,14 +26,21 @@ impl Term {
 
 /// The match condition: anything, or attributes with given names by their value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Pattern {
+pub enum Pattern {
+    /// A name, or the name or the value of an attribute.
     Any(Term),
-    Attribute { name: Vec<char>, value: Vec<char> },
+    /// An attribute.
+    Attribute {
+        /// The pattern of its name.
+        name: Vec<char>,
+        /// The pattern of its value.
+        value: Vec<char>,
+    },
 }
 
 impl Pattern {
     /// Parses `tas*`, `air_temp`, `units=K`. None if the text is empty.
-    pub(super) fn new(text: &str) -> Option<Self> {
+    pub fn new(text: &str) -> Option<Self> {
         let chars = |text: &str| text.to_lowercase().chars().collect::<Vec<_>>();
         match text.split_once('=') {
             Some((name, value)) if !name.is_empty() => {
@@ -43,12 +52,12 @@ impl Pattern {
     }
 
     /// Returns whether the name of a variable or a dimension matches.
-    pub(super) fn fits_name(&self, name: &str) -> bool {
+    pub fn fits_name(&self, name: &str) -> bool {
         matches!(self, Pattern::Any(term) if term.fits(name))
     }
 
     /// Returns whether an attribute matches, by its name or its value.
-    pub(super) fn fits_attribute(&self, name: &str, value: &str) -> bool {
+    pub fn fits_attribute(&self, name: &str, value: &str) -> bool {
         match self {
             Pattern::Any(term) => term.fits(name) || term.fits(value),
             Pattern::Attribute { name: n, value: v } => {

@@ -1,6 +1,6 @@
 //! Descriptions of tiles, for people and for programs.
 
-use crate::output::text;
+use crate::text;
 use nc3z_reader::{Archive, Slab, TilePlace};
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ const SLABS: usize = 4;
 
 /// Formats `tas[time=3..4, lat=0..89] (tile 17), bytes 1024 to 2048 of the original`. If there is an archive,
 /// also the coordinates.
-pub(crate) fn words(place: &TilePlace, archive: Option<&Archive>) -> String {
+pub fn words(place: &TilePlace, archive: Option<&Archive>) -> String {
     let name = name(place);
     let boxes = place.slabs.iter().take(SLABS).map(|slab| name.clone() + &slab_words(place, slab));
     let mut what: Vec<String> = boxes.collect();
@@ -80,7 +80,7 @@ fn coordinates(place: &TilePlace, archive: &Archive) -> Vec<(String, String)> {
 }
 
 /// Returns the description as JSON.
-pub(crate) fn to_json(place: &TilePlace, archive: Option<&Archive>) -> Value {
+pub fn to_json(place: &TilePlace, archive: Option<&Archive>) -> Value {
     let slabs: Vec<Value> = place.slabs.iter().map(|s| json!({"start": s.start, "count": s.count})).collect();
     let dimensions: Vec<String> = place.dimensions.iter().map(|d| text::name(d)).collect();
     let coordinates = archive.map(|a| coordinates(place, a)).unwrap_or_default();

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 /// Appends one number, big-endian in `bytes`. Floats have a point or an exponent, so that they differ from
 /// integers.
-pub(crate) fn number(out: &mut String, ty: NcType, bytes: &[u8]) {
+pub fn number(out: &mut String, ty: NcType, bytes: &[u8]) {
     // The same text as of `Value`, but faster: that way would take a tenth of the time of reading a variable
     // of floats.
     let _ = match stored(ty, bytes) {
@@ -31,7 +31,7 @@ fn stored(ty: NcType, bytes: &[u8]) -> Value {
 }
 
 /// Appends one number as JSON. JSON has no infinities and NaN: `"NaN"`, `"inf"`, `"-inf"` are strings.
-pub(crate) fn json_number(out: &mut String, ty: NcType, bytes: &[u8]) {
+pub fn json_number(out: &mut String, ty: NcType, bytes: &[u8]) {
     let begin = out.len();
     number(out, ty, bytes);
     if out[begin..].ends_with(['N', 'f']) {

@@ -1,12 +1,14 @@
-//! Converts words of the command line to values of the classic types.
+//! Converts words to values of the classic types: numbers as in CDL, types and escapes as in ncatted.
 
-use anyhow::{Result, anyhow, bail};
-use nc3z_format::NcType;
+use nc3z_format::{Error, NcType, Result};
 
 /// Returns one value, big-endian. A word without point and exponent is an integer, and is stored exactly or
 /// refused. Any other number is parsed as a double: an integer type accepts it if it is whole, a
 /// floating-point type stores the nearest value. The Python package follows the same rules (`nc3z/_cast.py`).
-pub(super) fn encode(ty: NcType, word: &str) -> Result<Vec<u8>> {
+///
+/// # Errors
+/// Invalid: the type has no such value.
+pub fn encode(ty: NcType, word: &str) -> Result<Vec<u8>> {
     let word = word.trim();
     Ok(match ty {
         NcType::Byte => integer::<i8>(word, ty, (i8::MIN, i8::MAX))?.to_be_bytes().to_vec(),
@@ -22,7 +24,7 @@ pub(super) fn encode(ty: NcType, word: &str) -> Result<Vec<u8>> {
             #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest float; checked below")]
             let nearest = value.unwrap_or(f64::NAN) as f32;
             if nearest.is_infinite() && value.is_some_and(f64::is_finite) {
-                bail!("`{word}` is too large for type {ty}");
+                return Err(Error::invalid(format!("`{word}` is too large for type {ty}")));
             }
             check_exact(word, ty, &format!("{nearest:.0}"))?;
             nearest.to_be_bytes().to_vec()
@@ -34,7 +36,7 @@ pub(super) fn encode(ty: NcType, word: &str) -> Result<Vec<u8>> {
         }
         NcType::Char => match *word.as_bytes() {
             [byte] => vec![byte],
-            _ => bail!("`{word}` is not one character"),
+            _ => return Err(Error::invalid(format!("`{word}` is not one character"))),
         },
     })
 }
@@ -50,11 +52,10 @@ fn integer<T: TryFrom<i128> + std::fmt::Display + Copy>(word: &str, ty: NcType, 
         plain.parse().ok().or_else(|| whole_double(word))
     };
     whole().and_then(|n| T::try_from(n).ok()).ok_or_else(|| {
-        anyhow!(
+        Error::invalid(format!(
             "`{word}` is no value of type {ty}, which holds whole numbers from {} to {}",
-            range.0,
-            range.1
-        )
+            range.0, range.1
+        ))
     })
 }
 
@@ -76,9 +77,10 @@ fn whole_double(word: &str) -> Option<i128> {
 /// Parses a word as a double; `None` is NaN. A number that is too large is infinite only if it was written as
 /// such.
 fn double(word: &str, ty: NcType) -> Result<Option<f64>> {
-    let value: f64 = word.parse().map_err(|_| anyhow!("`{word}` is no value of type {ty}"))?;
+    let value: f64 =
+        word.parse().map_err(|_| Error::invalid(format!("`{word}` is no value of type {ty}")))?;
     if value.is_infinite() && !word.to_ascii_lowercase().contains("inf") {
-        bail!("`{word}` is too large for type {ty}");
+        return Err(Error::invalid(format!("`{word}` is too large for type {ty}")));
     }
     Ok(Some(value).filter(|v| !v.is_nan()))
 }
@@ -97,11 +99,13 @@ fn check_exact(word: &str, ty: NcType, nearest: &str) -> Result<()> {
     if nearest.strip_prefix(sign) == Some(digits) {
         return Ok(());
     }
-    bail!("`{word}` is no value of type {ty}, whose nearest value is {nearest}; `{word}.0` is rounded to it")
+    Err(Error::invalid(format!(
+        "`{word}` is no value of type {ty}, whose nearest value is {nearest}; `{word}.0` is rounded to it"
+    )))
 }
 
 /// Parses a number in CDL, with the type of its suffix: `1b`, `2s`, `3`, `4ll`, `1.5f`, `2.5`.
-pub(super) fn cdl_number(word: &str) -> Option<(String, Option<NcType>, NcType)> {
+pub fn cdl_number(word: &str) -> Option<(String, Option<NcType>, NcType)> {
     let word = word.trim();
     let lower = word.to_ascii_lowercase();
     let digits = lower.trim_start_matches(['+', '-']);
@@ -144,6 +148,66 @@ pub(super) fn cdl_number(word: &str) -> Option<(String, Option<NcType>, NcType)>
         }
     }
     None
+}
+
+/// Parses a type and a value in the form of ncatted.
+///
+/// # Errors
+/// Invalid: there is no such type, or it has no such value.
+pub fn typed(ty: &str, value: &str) -> Result<(NcType, Vec<u8>)> {
+    let ty = match ty {
+        "f" | "float" => NcType::Float,
+        "d" | "double" => NcType::Double,
+        "l" | "i" | "int" | "long" => NcType::Int,
+        "s" | "short" => NcType::Short,
+        "c" | "char" => NcType::Char,
+        "b" | "byte" => NcType::Byte,
+        "ub" | "ubyte" => NcType::UByte,
+        "us" | "ushort" => NcType::UShort,
+        "ul" | "ui" | "u" | "uint" => NcType::UInt,
+        "ll" | "int64" => NcType::Int64,
+        "ull" | "uint64" => NcType::UInt64,
+        "sng" | "string" => return Err(Error::invalid("classic files have no strings; c is text")),
+        other => {
+            return Err(Error::invalid(format!(
+                "`{other}` is no type: f, d, l, i, s, c, b, ub, us, ul, ll or ull"
+            )));
+        }
+    };
+    if ty == NcType::Char {
+        return Ok((ty, c_text(value)));
+    }
+    let mut values = Vec::new();
+    for word in value.split(',') {
+        let number = cdl_number(word).map_or_else(|| word.to_owned(), |(number, _, _)| number);
+        values.extend(encode(ty, &number)?);
+    }
+    Ok((ty, values))
+}
+
+/// Replaces C's escapes, which ncatted allows in text.
+fn c_text(text: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte != b'\\' {
+            out.push(byte);
+            continue;
+        }
+        match bytes.next() {
+            Some(b'n') => out.push(b'\n'),
+            Some(b't') => out.push(b'\t'),
+            Some(b'r') => out.push(b'\r'),
+            Some(b'a') => out.push(7),
+            Some(b'b') => out.push(8),
+            Some(b'f') => out.push(12),
+            Some(b'v') => out.push(11),
+            Some(other @ (b'\\' | b'"' | b'\'' | b'?')) => out.push(other),
+            Some(other) => out.extend([b'\\', other]),
+            None => out.push(b'\\'),
+        }
+    }
+    out
 }
 
 #[cfg(test)]
@@ -222,5 +286,18 @@ mod tests {
         );
         assert_eq!(encode(NcType::Float, "-inf").unwrap(), f32::NEG_INFINITY.to_be_bytes());
         assert!(encode(NcType::Float, "nan").is_ok() && encode(NcType::Double, "NaN").is_ok());
+    }
+
+    #[test]
+    fn escapes_are_those_of_c() {
+        assert_eq!(c_text(r"a\nb\\n\q"), b"a\nb\\n\\q");
+    }
+
+    #[test]
+    fn types_are_those_of_ncatted() {
+        assert_eq!(typed("s", "1,-2").unwrap(), (NcType::Short, vec![0, 1, 0xFF, 0xFE]));
+        assert_eq!(typed("c", "1,2").unwrap(), (NcType::Char, b"1,2".to_vec()));
+        assert_eq!(typed("f", "1.0f").unwrap().1, 1.0_f32.to_be_bytes());
+        assert!(typed("b", "300").is_err() && typed("x", "1").is_err() && typed("sng", "a").is_err());
     }
 }

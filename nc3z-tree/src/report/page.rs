@@ -2,10 +2,9 @@
 
 use super::treemap::{Rect, squarify};
 use super::{Collection, File, State};
-use crate::cmd::tree::Other;
-use crate::output::text::{ratio, size};
-use nc3z_look::text::escaped_html;
-use nc3z_tree::manifest::fixity;
+use crate::Other;
+use crate::manifest::fixity;
+use nc3z_look::text::{escaped_html, ratio, size};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::SystemTime;
@@ -294,7 +293,7 @@ mod tests {
         let file = |name: &str, state| File { name: name.to_owned(), bytes: 1 << 20, state };
         let evil = "<script>alert(1)</script>\"' & co.nc";
         let variables =
-            vec![super::super::Cost { name: evil.to_owned(), original: 9 << 20, stored: 1 << 20 }];
+            vec![super::super::VariableSize { name: evil.to_owned(), original: 9 << 20, stored: 1 << 20 }];
         let c = Collection {
             name: evil.to_owned(),
             files: vec![

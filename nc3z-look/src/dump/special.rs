@@ -1,14 +1,12 @@
 //! Special attributes of an archive's variables, as ncdump prints them for netCDF-4 files: chunks and
 //! filters.
 
-use crate::cmd::info::notation::hdf5_text;
-use anyhow::Result;
+use crate::cost::Costs;
 use nc3z_format::cdl::Special;
 use nc3z_format::classic::VarId;
 use nc3z_format::codec::Hdf5Filter;
 use nc3z_format::tile::TileLayout;
-use nc3z_look::cost::Costs;
-use nc3z_reader::Archive;
+use nc3z_reader::{Archive, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -19,7 +17,10 @@ const FLETCHER32: u32 = 3;
 
 /// Returns those of the variables with a requested chain, if HDF5 or NumCodecs have names for it. All other
 /// variables are printed like the original.
-pub(super) fn of(archive: &Archive) -> Result<BTreeMap<VarId, Vec<Special>>> {
+///
+/// # Errors
+/// The index cannot be read.
+pub fn specials(archive: &Archive) -> Result<BTreeMap<VarId, Vec<Special>>> {
     let costs = Costs::of(archive, archive.source())?;
     let mut all = BTreeMap::new();
     let options = &archive.metadata().options;
@@ -59,6 +60,11 @@ pub(super) fn of(archive: &Archive) -> Result<BTreeMap<VarId, Vec<Special>>> {
         all.insert(id, specials);
     }
     Ok(all)
+}
+
+/// Formats `2,4|32015,9`, as for nccopy.
+pub fn hdf5_text(filters: &[Hdf5Filter]) -> String {
+    filters.iter().map(ToString::to_string).collect::<Vec<_>>().join("|")
 }
 
 /// Returns the attributes of HDF5's filters in the order of ncdump: the checksum, shuffle and deflate have

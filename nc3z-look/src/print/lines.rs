@@ -1,16 +1,15 @@
 //! Prints `text`: a line for each row of the last dimension, and an empty line between planes.
 
-use super::Sink;
 use super::items::{Items, show};
-use anyhow::Result;
+use super::{Result, Sink};
+use crate::selection::{Selection, elements};
 use nc3z_format::NcType;
 use nc3z_format::decode_value::Decoding;
-use nc3z_look::selection::{Selection, elements};
 use nc3z_reader::Variable;
 use std::io::Write;
 
 /// Writes lines as items arrive.
-pub(super) struct Lines<'o> {
+pub struct Lines<'o> {
     out: &'o mut dyn Write,
     items: Items<'o>,
     done: u64,
@@ -22,7 +21,11 @@ pub(super) struct Lines<'o> {
 }
 
 impl<'o> Lines<'o> {
-    pub(super) fn new(
+    /// Prints a selection of a variable to `out`, decoded if there is a `decoding`.
+    ///
+    /// # Errors
+    /// A row of text does not fit in memory.
+    pub fn new(
         out: &'o mut dyn Write,
         variable: &Variable,
         decoding: Option<&'o Decoding>,

@@ -1,0 +1,65 @@
+//! `nc3z report`: writes a page about a collection: sizes, ratios, the largest variables, unreadable files.
+//! Reads only headers and indices.
+
+use super::targets::{self, Job, Naming};
+use super::tree::FileKind;
+use super::{Input, in_order, open_input};
+use crate::args::{CollectionReportArgs, OpenArgs};
+use crate::exit::{Exit, of_error};
+use crate::output::{chain, report_error, text};
+use anyhow::{Context, Result, bail};
+use nc3z_format::archive::constants::MAGIC;
+use nc3z_tree::report::{Collection, File, State};
+use nc3z_writer::AtomicFile;
+use std::io::Write;
+use std::path::Path;
+
+/// Examines a directory and writes the page.
+pub(crate) fn run(args: &CollectionReportArgs) -> Result<Exit> {
+    if !args.directory.is_dir() {
+        bail!("`{}` is no directory; a report is of a directory", args.directory.display());
+    }
+    super::places::prepare(&args.output)?;
+    let target = AtomicFile::create_with_mode(&args.output, args.force, 0o666)?;
+    let keep = |p: &Path| Ok(p.to_owned());
+    let wanted = |p: &Path| targets::first_bytes(p).map_or(true, |b| b == MAGIC) || targets::looks_classic(p);
+    let naming = Naming { rename: &keep, wanted: &wanted };
+    let found = targets::pair(std::slice::from_ref(&args.directory), None, true, &naming)?;
+    let mut worst = Exit::Done;
+    let mut files = Vec::new();
+    for (path, e) in &found.failures {
+        report_error(Some(path), e);
+        worst = worst.max(of_error(e));
+        let name = crate::cmd::shown(path);
+        files.push(File { name, bytes: 0, state: State::Failed(text::safe(&chain(e))) });
+    }
+    in_order(&found.jobs, args.threads, look, |job, looked| {
+        let name = crate::cmd::shown(&job.name);
+        let bytes = job.input.metadata().map_or(0, |m| m.len());
+        let state = looked.unwrap_or_else(|e| {
+            report_error(Some(&job.input), &e);
+            worst = worst.max(of_error(&e));
+            State::Failed(text::safe(&chain(&e)))
+        });
+        files.push(File { name, bytes, state });
+        Ok(())
+    })?;
+    // The page itself, which is being written, is one of them.
+    let others = found.others.into_iter().filter(|o| o.kind != FileKind::Temporary).collect();
+    let name = crate::cmd::shown(&args.directory);
+    let collection = Collection { name, files, others };
+    target
+        .file()
+        .write_all(collection.html().as_bytes())
+        .with_context(|| format!("write `{}`", args.output.display()))?;
+    target.commit(None)?;
+    Ok(worst)
+}
+
+/// Examines one file.
+fn look(job: &Job) -> Result<State> {
+    match open_input(&job.input, &OpenArgs::default())? {
+        Input::Classic(_) => Ok(State::Classic),
+        Input::Archive(archive) => Ok(State::of(&archive)?),
+    }
+}
