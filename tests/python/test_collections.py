@@ -289,6 +289,25 @@ def test_variables_in_files_of_their_own(tmp_path):
     assert list(nc3z.open_collection(tmp_path, merge=False)) == ["pr", "tas"]
 
 
+def test_files_that_share_only_the_time_are_not_one_dataset(tmp_path):
+    write(tmp_path / "tas.nc", month(0), encoding=FILL)
+    write(tmp_path / "mesh.nc", {"depth": (("time", "node"), np.zeros((5, 40), "f4")), "time": ("time", np.arange(5.0))})
+    assert sorted(nc3z.open_collection(tmp_path)) == ["depth", "tas"]
+
+
+def test_every_sample_file_alone(archives):
+    """A collection of one file is what the engine opens, whatever the file has: names with NULs, text, scalars, no records."""
+    same = 0
+    for path in sorted(archives.glob("*.nc3z")):
+        try:
+            wanted = xr.open_dataset(path, engine="nc3z").load()
+        except (ValueError, OSError):
+            continue
+        xr.testing.assert_identical(nc3z.open_collection(path).dataset.load(), wanted)
+        same += 1
+    assert same > 20
+
+
 def test_a_hole_makes_two_groups(tmp_path):
     lats = np.linspace(-80, 80, 12)
     for t, y in [(0, 0), (1, 0), (0, 1)]:
@@ -349,6 +368,17 @@ def test_damage_is_an_error(year):
     path.write_bytes(data[:60])
     with pytest.raises(nc3z.Error):
         nc3z.open_collection(year)
+    found = nc3z.open_collection(year, errors="ignore")
+    assert list(found.left_out) == [str(path)] and found.dataset.time.size == 55
+    with pytest.raises(ValueError, match="errors"):
+        nc3z.open_collection(year, errors="coerce")
+
+
+def test_times_that_cannot_be_compared_are_not_joined(tmp_path):
+    for n, units in enumerate(["months since 2001-01-01", "months since jan 1899", "days since 2001-01-01"]):
+        write(tmp_path / f"{n}.nc", month(n), units=units, encoding=FILL)
+    found = nc3z.open_collection(tmp_path, decode_times=False)
+    assert sorted(ds.time.units for ds in found.values()) == ["days since 2001-01-01", "months since 2001-01-01", "months since jan 1899"]
 
 
 def test_a_file_that_was_replaced_is_an_error(year):

@@ -93,7 +93,7 @@ def test_names_end_where_those_of_netcdf4_end(tmp_path):
                 assert ds.variab.encoding["preferred_chunks"] == {"x_d": 2}
     # Where two names would be the same they stay apart.
     path.write_bytes(data.replace(b"title\0\0", b"title\0a"))
-    assert nc3z.xarray._c_names(["a\0", "a"]) == {"a\0": "a\0", "a": "a"}
+    assert nc3z.xarray.c_names(["a\0", "a"]) == {"a\0": "a\0", "a": "a"}
 
 
 def decodes(name):

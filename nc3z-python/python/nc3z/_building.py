@@ -20,6 +20,7 @@ from nc3z._arrays import CHUNK_NBYTES, Decoder, JoinedArray, Question, WhereArra
 from nc3z._fragments import LOCAL, REMOTE, Files, Joined, Opening
 from nc3z._groups import Array, Group, Head, data_variables, is_time
 from nc3z._shadows import Condition, Statistics
+from nc3z.xarray import with_c_names
 
 #: The most bytes of a variable that is repeated for each file along the joined dimension.
 _REPEATED = 64 << 20
@@ -87,7 +88,7 @@ class _Part:
         table = self.table[tuple(slice(None) if d in dimensions else 0 for d in axes)]
         order = [d for d in axes if d in dimensions]
         table = table.transpose([order.index(d) for d in dimensions if d in order])
-        return Joined(self.files, head.name, shape, head.dtype, ends, table)
+        return Joined(self.files, head.stored, shape, head.dtype, ends, table)
 
     def decoder(self, number: int, name: str) -> Decoder:
         head = self.group.files[number].schema.heads[name]
@@ -107,7 +108,7 @@ class _Part:
             values = self.distinct(head)
             if values is not None:
                 return values
-        first = self.files.dataset(0)[name]
+        first = self.files.dataset(0)[head.stored]
         if self.is_uniform[name]:
             joined = self.joined[name] = self.arrangement(head, head.dimensions)
             return self.lazy(head, head.dimensions, JoinedArray(joined, head.dtype), first.chunk_shape(CHUNK_NBYTES))
@@ -148,12 +149,12 @@ class _Part:
 
     def distinct(self, head: Head) -> xr.Variable | None:
         """Compares a variable that is not joined. If files have different values, it gets the joined dimension."""
-        first = self.files.dataset(0)[head.name][...]
+        first = self.files.dataset(0)[head.stored][...]
         values = [first]
         differs = 0
         workers = REMOTE if any("://" in path for path in self.files.paths) else LOCAL
         with ThreadPoolExecutor(workers, "nc3z-collection") as pool:
-            others = pool.map(lambda n: self.files.dataset(n)[head.name][...], range(1, len(self.group.files)))
+            others = pool.map(lambda n: self.files.dataset(n)[head.stored][...], range(1, len(self.group.files)))
             for number, found in enumerate(others, 1):
                 if found.shape != first.shape or found.dtype != first.dtype or found.tobytes() != first.tobytes():
                     differs = differs or number
@@ -197,7 +198,7 @@ class _Store(AbstractDataStore):
 
     def get_attrs(self) -> Any:
         with self.plan.opening.open(self.plan.groups[0].files[0].path) as dataset:
-            return FrozenDict(dataset.attrs)
+            return FrozenDict(with_c_names(dataset.attrs))
 
     def get_dimensions(self) -> Any:
         raise NotImplementedError("xarray takes them from the variables")
@@ -295,8 +296,10 @@ def same_coordinates(a: Group, b: Group, whole: Any) -> bool:
     shared = set(heads) & set(others)
     if any(heads[name].meaning() != others[name].meaning() for name in shared):
         return False
-    dimensions = (set(a.files[0].sizes) & set(b.files[0].sizes)) - a.schema.characters - b.schema.characters
-    if a.schema.times() != b.schema.times() or not any(d in heads and d in others for d in dimensions):
+    # One has all dimensions of the other: files that share no more than the time are not parts of one dataset.
+    all_dimensions = [set(group.files[0].sizes) - group.schema.characters for group in (a, b)]
+    dimensions = all_dimensions[0] & all_dimensions[1]
+    if dimensions not in all_dimensions or a.schema.times() != b.schema.times() or not any(d in heads and d in others for d in dimensions):
         return False
     return all(_equal(whole(a, d), whole(b, d)) for d in dimensions)
 

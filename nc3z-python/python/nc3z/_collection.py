@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nc3z._errors import UnsupportedError
+from nc3z._errors import Error, UnsupportedError
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -106,6 +106,7 @@ def open_collection(
     concat_dim: str | None = None,
     compat: Literal["equals", "override"] = "equals",
     merge: bool = True,
+    errors: Literal["raise", "ignore"] = "raise",
     chunks: Any = None,
     storage_options: Mapping[str, Any] | None = None,
     fill_lost: bool = False,
@@ -138,7 +139,9 @@ def open_collection(
         ``"equals"`` compares the values of variables that do not have the joined dimension. If they differ, they get that dimension.
         ``"override"`` takes those of the first file, and does not read the others.
     merge
-        Whether groups with different variables and equal coordinates become one dataset.
+        Whether groups with different variables and equal coordinates become one dataset, if one has all dimensions of the other.
+    errors
+        ``"ignore"`` leaves out files that cannot be opened, with the reason in ``left_out``.
     chunks
         As for ``xarray.open_dataset``. ``{}`` makes Dask arrays with chunks of whole files, or of whole tiles of one.
     storage_options, fill_lost, outside, fill_missing
@@ -174,6 +177,8 @@ def open_collection(
 
     if compat not in ("equals", "override"):
         raise ValueError(f"compat {compat!r} is neither 'equals' nor 'override'")
+    if errors not in ("raise", "ignore"):
+        raise ValueError(f"errors {errors!r} is neither 'raise' nor 'ignore'")
     conditions = tuple(Condition.parse(text) for text in ([where] if isinstance(where, str) else where))
     found = _members.find(
         source,
@@ -186,7 +191,7 @@ def open_collection(
     if not found.paths:
         raise FileNotFoundError(f"{source!r}: no file is left, because the statistics of all exclude {' and '.join(map(str, conditions))}")
     opening = Opening.of(storage_options, fill_lost, outside, fill_missing)
-    files = _look(found, opening, Schemas(), left_out)
+    files = _look(found, opening, Schemas(), left_out, errors == "ignore")
     if not files:
         raise FileNotFoundError(f"{source!r}: no archive and no classic netCDF file")
     by_key: dict[Any, list[File]] = {}
@@ -216,10 +221,11 @@ def _without(found: Found, conditions: tuple[Condition, ...]) -> dict[str, str]:
     return out
 
 
-def _look(found: Found, opening: Any, schemas: Schemas, left_out: dict[str, str]) -> list[File]:
+def _look(found: Found, opening: Any, schemas: Schemas, left_out: dict[str, str], ignore: bool) -> list[File]:
     """Opens all files, and reads their headers and coordinates."""
     from nc3z._fragments import LOCAL, REMOTE, token
     from nc3z._groups import File
+    from nc3z.xarray import c_names
 
     folder = os.path.commonpath([os.path.dirname(p) for p in found.paths]) if not any("://" in p for p in found.paths) else ""
     lock = threading.Lock()
@@ -232,11 +238,18 @@ def _look(found: Found, opening: Any, schemas: Schemas, left_out: dict[str, str]
 
     def one(path: str) -> File | str:
         try:
-            dataset = opening.open(path)
+            return looked(path)
         except UnsupportedError as e:
-            if found.searched:
+            if found.searched or ignore:
                 return str(e)
             raise
+        except (Error, OSError) as e:
+            if ignore:
+                return str(e)
+            raise
+
+    def looked(path: str) -> File | str:
+        dataset = opening.open(path)
         with dataset:
             if dataset.kind == "aggregation" and found.searched:
                 return "it is an aggregation; name it to open it"
@@ -248,9 +261,9 @@ def _look(found: Found, opening: Any, schemas: Schemas, left_out: dict[str, str]
             ):
                 del found.statistics[path]
                 found.notes.append(f"{path}: its statistics are not used, because it may have changed since; run `nc3z index` again")
-            coordinates = {name: read(dataset, name) for name, head in schema.heads.items() if head.dimensions == (name,)}
+            coordinates = {name: read(dataset, head.stored) for name, head in schema.heads.items() if head.dimensions == (name,)}
             used = {d for head in schema.heads.values() for d in head.dimensions}
-            sizes = {name: d.size for name, d in dataset.dimensions.items() if name in used}
+            sizes = {short: dataset.dimensions[d].size for d, short in c_names(dataset.dimensions).items() if short in used}
             name = os.path.relpath(path, folder) if folder else path.partition("://")[2] or path
             return File(path, name, schema, token(dataset), sizes, coordinates)
 
@@ -289,7 +302,11 @@ def _whole(group: Group, dimension: str) -> Array:
     parts = [first[place] for place in sorted(first)]
     if head is None or any(dimension not in file.coordinates for file in parts):
         return np.arange(sum(file.sizes[dimension] for file in parts))
-    return np.concatenate([_decoded(file.schema.heads[dimension], file.coordinates[dimension]) for file in parts])
+    try:
+        return np.concatenate([_decoded(file.schema.heads[dimension], file.coordinates[dimension]) for file in parts])
+    except (ValueError, TypeError, KeyError, OverflowError):
+        # Equal to nothing.
+        return np.array([np.nan])
 
 
 def _merge(groups: list[Group]) -> list[list[Group]]:

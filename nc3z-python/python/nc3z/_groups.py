@@ -36,6 +36,8 @@ class Head:
     """A variable's header."""
 
     name: str
+    #: The name in the file. ``name`` ends at a NUL, as in the C library; so do the names of dimensions and attributes.
+    stored: str
     dtype: np.dtype[Any]
     dimensions: tuple[str, ...]
     attributes: dict[str, Any]
@@ -77,7 +79,10 @@ class Schema:
 
     @staticmethod
     def of(dataset: Dataset) -> Schema:
-        attributes = {name: variable.attrs for name, variable in dataset.items()}
+        from nc3z.xarray import c_names, with_c_names
+
+        names, dims = c_names(dataset), c_names(dataset.dimensions)
+        attributes = {names[stored]: with_c_names(variable.attrs) for stored, variable in dataset.items()}
         decoding = {name: dict(found) for name, found in attributes.items()}
         for found in attributes.values():
             bounds = found.get("bounds")
@@ -85,8 +90,11 @@ class Schema:
                 decoding[bounds].setdefault("units", found["units"])
                 if "calendar" in found:
                     decoding[bounds].setdefault("calendar", found["calendar"])
-        heads = {n: Head(n, v.dtype, v.dimensions, attributes[n], decoding[n]) for n, v in dataset.items()}
-        unlimited = tuple(name for name, d in dataset.dimensions.items() if d.isunlimited())
+        heads = {
+            name: Head(name, stored, v.dtype, tuple(dims[d] for d in v.dimensions), attributes[name], decoding[name])
+            for (stored, v), name in zip(dataset.items(), names.values(), strict=True)
+        }
+        unlimited = tuple(dims[name] for name, d in dataset.dimensions.items() if d.isunlimited())
         texts = {h.dimensions[-1] for h in heads.values() if h.dtype.kind == "S" and h.dimensions}
         others = {d for h in heads.values() for d in (h.dimensions[:-1] if h.dtype.kind == "S" else h.dimensions)}
         schema = Schema(heads, unlimited, frozenset(texts - others))
@@ -154,6 +162,8 @@ class Line:
     def __init__(self, files: Sequence[File], dimension: str, decode: Callable[[Head, Array], Array]) -> None:
         heads = [file.schema.heads.get(dimension) for file in files]
         self.has_values = all(dimension in file.coordinates for file in files)
+        # False if their order is not known, as of months since a date.
+        self.is_comparable = self.has_values
         self.vectors: list[Array] = []
         self.numbers: list[int] = []
         known: dict[Any, int] = {}
@@ -162,9 +172,15 @@ class Line:
         for file, head in zip(files, heads, strict=True):
             if self.has_values and head is not None:
                 values = file.coordinates[dimension]
+                key: Any = None
                 if len(storages) > 1:
-                    values = decode(head, values)
-                key: Any = tuple(values.tolist()) if values.dtype == object else (values.dtype.str, values.tobytes())
+                    try:
+                        values = decode(head, values)
+                    except (ValueError, TypeError, KeyError, OverflowError):
+                        self.is_comparable = False
+                        key = (head.storage(), values.tobytes())
+                if key is None:
+                    key = tuple(values.tolist()) if values.dtype == object else (values.dtype.str, values.tobytes())
             else:
                 values = np.arange(file.sizes.get(dimension, 1))
                 key = len(values)
@@ -175,7 +191,9 @@ class Line:
 
     def order(self) -> list[int] | None:
         """Returns the place of each vector if they follow one another without overlap, otherwise None."""
-        if not self.has_values or any(len(v) == 0 or v.dtype.kind == "S" for v in self.vectors):
+        kinds = {v.dtype.kind for v in self.vectors}
+        # Dates of NumPy and of other calendars cannot be compared with each other.
+        if not self.is_comparable or "S" in kinds or ("O" in kinds and len(kinds) > 1) or any(len(v) == 0 for v in self.vectors):
             return None
         signs = set()
         for vector in self.vectors:
@@ -199,7 +217,7 @@ class Line:
 
     def spacings(self) -> list[int]:
         """Returns a number for each vector; vectors of one number have similar distances between coordinates."""
-        medians = [_median(v) if self.has_values and len(v) > 1 and v.dtype.kind != "S" else -1.0 for v in self.vectors]
+        medians = [_median(v) if self.is_comparable and len(v) > 1 and v.dtype.kind != "S" else -1.0 for v in self.vectors]
         ranks, rank, last = {}, 0, -1.0
         for median in sorted(set(medians)):
             rank += median > _SPACING * max(last, 0)

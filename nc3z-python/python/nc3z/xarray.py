@@ -79,7 +79,7 @@ def _reopen(opener: Any, arguments: tuple[Any, ...]) -> _File:
     return _File(opener(*arguments))
 
 
-def _c_names(names: Iterable[str]) -> dict[str, str]:
+def c_names(names: Iterable[str]) -> dict[str, str]:
     """Maps names in the file to the names that the C library returns, which end at a NUL. Names are unchanged where two would
     become equal.
     """
@@ -88,8 +88,8 @@ def _c_names(names: Iterable[str]) -> dict[str, str]:
     return dict(zip(kept, cut if len(set(cut)) == len(cut) else kept, strict=True))
 
 
-def _with_c_names(values: Mapping[str, Any] | Dataset) -> dict[str, Any]:
-    names = _c_names(values)
+def with_c_names(values: Mapping[str, Any] | Dataset) -> dict[str, Any]:
+    names = c_names(values)
     return {names[name]: value for name, value in values.items()}
 
 
@@ -142,13 +142,13 @@ class Nc3zStore(AbstractDataStore):
     def __init__(self, dataset: Dataset) -> None:
         self.file = _File(dataset)
         self.source = dataset.path
-        self.dimensions = _c_names(dataset.dimensions)
+        self.dimensions = c_names(dataset.dimensions)
 
     def open_store_variable(self, variable: Variable) -> xr.Variable:
         """Returns a lazy variable. Its ``encoding`` has the entries of netCDF4's engine, and ``preferred_chunks``."""
         array = Nc3zArray(self.file, variable.name, variable.shape, variable.dtype)
         encoding: dict[str, Any] = {"dtype": variable.dtype}
-        attributes = _with_c_names(variable.attrs)
+        attributes = with_c_names(variable.attrs)
         dimensions = [self.dimensions[name] for name in variable.dimensions]
         if "least_significant_digit" in attributes:
             encoding["least_significant_digit"] = attributes.pop("least_significant_digit")
@@ -161,11 +161,11 @@ class Nc3zStore(AbstractDataStore):
         return xr.Variable(dimensions, indexing.LazilyIndexedArray(array), attributes, encoding)
 
     def get_variables(self) -> Any:
-        variables = _with_c_names(self.file.dataset())
+        variables = with_c_names(self.file.dataset())
         return FrozenDict((name, self.open_store_variable(v)) for name, v in variables.items())
 
     def get_attrs(self) -> Any:
-        return FrozenDict(_with_c_names(self.file.dataset().attrs))
+        return FrozenDict(with_c_names(self.file.dataset().attrs))
 
     def get_dimensions(self) -> Any:
         return FrozenDict((self.dimensions[name], d.size) for name, d in self.file.dataset().dimensions.items())
