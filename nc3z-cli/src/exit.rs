@@ -1,7 +1,6 @@
 //! Exit codes.
 
 use crate::output::progress::interrupted;
-use crate::output::words::is_header;
 use std::process::ExitCode;
 
 /// The result of a run, as reported to the shell.
@@ -58,7 +57,7 @@ fn of_reader(e: &nc3z_reader::Error) -> Exit {
 /// Returns whether an error concerns the header of a classic file, which is not an archive.
 fn is_classic(e: &nc3z_reader::Error) -> bool {
     match e.kind() {
-        nc3z_reader::ErrorKind::Format(e) => e.location().is_some_and(|l| is_header(&l.section)),
+        nc3z_reader::ErrorKind::Format(e) => e.is_of_header(),
         _ => false,
     }
 }

@@ -1,5 +1,6 @@
 //! Errors of runs over trees.
 
+use crate::refusal::{ManifestFault, Refusal, SourceKept};
 use std::fmt;
 use std::io;
 
@@ -40,9 +41,9 @@ pub enum ErrorKind {
         /// The reason.
         source: crate::patterns::PatternError,
     },
-    /// The request cannot be carried out: the text says why, and what to do.
-    #[error("{0}")]
-    Refused(String),
+    /// The request cannot be carried out.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
 }
 
 /// An error of a run over a tree.
@@ -60,11 +61,6 @@ impl Error {
     /// Returns the kind of the error by value.
     pub fn into_kind(self) -> ErrorKind {
         *self.0
-    }
-
-    /// Makes the error of a request that cannot be carried out.
-    pub fn refused(why: impl Into<String>) -> Self {
-        ErrorKind::Refused(why.into()).into()
     }
 
     /// Returns whether the caller's monitor ended the work.
@@ -150,7 +146,14 @@ impl<T> Context<T> for nc3z_reader::Result<T> {
     }
 }
 
-/// Returns an error of a request that cannot be carried out, with the arguments of `format!`.
-macro_rules! bail {
-    ($($arg:tt)*) => { return Err($crate::Error::refused(format!($($arg)*))) };
+impl From<SourceKept> for ErrorKind {
+    fn from(e: SourceKept) -> Self {
+        ErrorKind::Refused(Refusal::Source(e))
+    }
+}
+
+impl From<ManifestFault> for ErrorKind {
+    fn from(e: ManifestFault) -> Self {
+        ErrorKind::Refused(Refusal::Manifest(e))
+    }
 }

@@ -1,6 +1,7 @@
 //! `--log` and `--resume`: one line of JSON for each file, in the order in which they finish.
 
 use crate::error::Context as _;
+use crate::refusal::Refusal;
 use crate::walk::Job;
 use crate::{Error, Result};
 use nc3z_format::bytes::hex;
@@ -106,7 +107,9 @@ pub fn read(path: &Path) -> Result<BTreeMap<Vec<u8>, Logged>> {
         let name = |key: &str| -> Result<Option<Vec<u8>>> {
             match (value[format!("{key}_hex")].as_str(), value[key].as_str()) {
                 (Some(digits), _) => {
-                    let wrong = || Error::refused(format!("`{}`: `{digits}` is no name", path.display()));
+                    let wrong = || {
+                        Error::from(Refusal::LoggedName { log: path.to_owned(), digits: digits.to_owned() })
+                    };
                     Ok(Some(unhex(digits).ok_or_else(wrong)?))
                 }
                 (None, text) => Ok(text.map(|text| text.as_bytes().to_vec())),
@@ -119,10 +122,7 @@ pub fn read(path: &Path) -> Result<BTreeMap<Vec<u8>, Logged>> {
             .insert(file, Logged { archive, is_done: DONE.contains(&state), is_other: state == PASSED_OVER });
     }
     if lines > 0 && known == 0 {
-        bail!(
-            "`{}` is no log of `nc3z archive --log`: no line in it names a file and its state",
-            path.display()
-        );
+        return Err(Refusal::NoLog(path.to_owned()).into());
     }
     Ok(files)
 }

@@ -10,7 +10,6 @@
 //! It is a building block of the tool `nc3z` and of the Python package. Its interface may change in any version; the crate `nc3z`
 //! is the stable one.
 
-#[macro_use]
 mod error;
 pub mod hash_list;
 pub mod journal;
@@ -21,6 +20,7 @@ mod other;
 pub mod patterns;
 pub mod places;
 pub mod present;
+pub mod refusal;
 pub mod removal;
 pub mod report;
 pub mod run;
@@ -31,6 +31,7 @@ pub mod walk;
 
 pub use error::{Error, ErrorKind, Result};
 pub use other::{FileKind, Other};
+pub use refusal::Refusal;
 pub use run::{Inputs, Observer, Options, Report, run, run_jobs};
 pub use sha256::sha256_of_file;
 pub use summary::Summary;

@@ -1,6 +1,7 @@
 //! Creates the symbolic links of a tree in the tree that a command writes.
 
 use crate::error::Context as _;
+use crate::refusal::Refusal;
 use crate::{FileKind, Other, Result};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -41,7 +42,7 @@ pub fn make(
             return Ok(Made::Present);
         }
         if !force || meta.is_dir() {
-            bail!("`{}` exists; replace it with --force", to.display());
+            return Err(Refusal::Exists(to).into());
         }
         fs::remove_file(&to).with_context(|| format!("remove `{}`", to.display()))?;
     }

@@ -65,6 +65,7 @@ pub fn in_order<J: Sync, T: Send, F: From<Error> + Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::refusal::Refusal;
 
     #[test]
     fn results_come_in_order_and_an_error_stops() {
@@ -82,8 +83,11 @@ mod tests {
             })
             .unwrap();
             assert_eq!(seen, jobs);
-            let emit = |_: &u64, n| if n < 3 { Ok(()) } else { Err(Error::refused("enough")) };
-            assert_eq!(in_order(&jobs, threads, |n| *n, emit).unwrap_err().to_string(), "enough");
+            let emit = |_: &u64, n| if n < 3 { Ok(()) } else { Err(Error::from(Refusal::NoName)) };
+            assert_eq!(
+                in_order(&jobs, threads, |n| *n, emit).unwrap_err().to_string(),
+                Refusal::NoName.to_string()
+            );
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Patterns as names of inputs (`'data/*.nc'`, `'data/**/*.nc'`): if they are quoted, or match too many files
 //! for the shell, the tool finds the files.
 
+use crate::refusal::Refusal;
 use crate::walk::is_netcdf;
 use crate::{ErrorKind, Result};
 use glob::{MatchOptions, Pattern};
@@ -58,7 +59,7 @@ pub fn expand(inputs: &[PathBuf], is_name: &dyn Fn(&Path) -> bool) -> Result<Vec
         let found =
             find(pattern, &root).map_err(|source| ErrorKind::Pattern { pattern: name.clone(), source })?;
         if found.is_empty() {
-            bail!("no file fits the pattern `{name}`");
+            return Err(Refusal::NoFile(name).into());
         }
         out.extend(found.into_iter().map(|path| Named { path, root: Some(root.clone()) }));
     }

@@ -2,6 +2,7 @@
 //! them again if a run wrote nothing to them.
 
 use crate::error::Context as _;
+use crate::refusal::Refusal;
 use nc3z_writer::remove_leftovers;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ struct State {
 pub fn check(output: Option<&Path>, parents: bool) -> crate::Result<()> {
     let parent = output.and_then(Path::parent).filter(|p| !p.as_os_str().is_empty());
     match parent.filter(|p| !parents && !p.exists()) {
-        Some(parent) => bail!("there is no directory `{}`; --parents makes it", parent.display()),
+        Some(parent) => return Err(Refusal::NoParent(parent.to_owned()).into()),
         None => Ok(()),
     }
 }

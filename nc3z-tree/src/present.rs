@@ -1,6 +1,7 @@
 //! `--skip-existing`: decides whether an existing archive is that of the source.
 
 use crate::error::Context as _;
+use crate::refusal::{Mismatch, Refusal};
 use crate::{Result, sha256_of_file};
 use nc3z_reader::source::{self, open_regular};
 use nc3z_reader::{Archive, Digest, Monitor, OpenOptions};
@@ -49,14 +50,16 @@ pub fn is_present(
         && source.read_exact(&mut header).is_ok()
         && header == archive.header_bytes();
     if !is_same_header {
-        bail!("{} is the archive of another file (--force replaces it)", there());
+        return Err(Refusal::NotItsArchive { archive: output.to_owned(), why: Mismatch::OtherFile }.into());
     }
     if how == Evidence::Digest {
         let Digest::Sha256(recorded) = archive.digest() else {
-            bail!("{} has no digest to compare (--force replaces it)", there());
+            return Err(Refusal::NotItsArchive { archive: output.to_owned(), why: Mismatch::NoDigest }.into());
         };
         if sha256_of_file(input, monitor)? != recorded {
-            bail!("{} is the archive of other data (--force replaces it)", there());
+            return Err(
+                Refusal::NotItsArchive { archive: output.to_owned(), why: Mismatch::OtherData }.into()
+            );
         }
         return Ok(true);
     }
@@ -65,7 +68,7 @@ pub fn is_present(
     if let (Ok(source), Ok(made)) = (meta.modified(), made)
         && source > made
     {
-        bail!("{} is older than the source (--skip-existing=digest compares, --force replaces it)", there());
+        return Err(Refusal::NotItsArchive { archive: output.to_owned(), why: Mismatch::Older }.into());
     }
     Ok(true)
 }

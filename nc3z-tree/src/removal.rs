@@ -8,6 +8,7 @@
 
 use crate::Result;
 use crate::error::Context as _;
+use crate::refusal::SourceKept;
 use nc3z_reader::platform;
 use nc3z_writer::Archived;
 use sha2::{Digest, Sha256};
@@ -36,12 +37,10 @@ pub fn remove(input: &Path, before: Option<&Metadata>, done: &Archived) -> Resul
     file.sync_data().with_context(|| format!("sync `{}`", input.display()))?;
     check_same(before, &look()?)?;
     if let Some(process) = writer_of(&look()?) {
-        bail!(
-            "process {process} has it open for writing; its archive is complete, and the source was not removed"
-        );
+        return Err(SourceKept::Open(process).into());
     }
     if hash(&file).with_context(|| format!("read `{}`", input.display()))? != done.sha256 {
-        bail!("it was written to while it was archived; the source was not removed: archive it again");
+        return Err(SourceKept::Written.into());
     }
     check_same(before, &look()?)?;
     std::fs::remove_file(input).with_context(|| format!("remove `{}`", input.display()))
@@ -52,7 +51,7 @@ fn check_same(before: Option<&Metadata>, now: &Metadata) -> Result<()> {
     if before.map(identity) == Some(identity(now)) {
         return Ok(());
     }
-    bail!("it was written to, or another file took its name, while it was archived; nothing was removed");
+    return Err(SourceKept::Replaced.into());
 }
 
 fn hash(mut file: &File) -> std::io::Result<[u8; 32]> {

@@ -1,5 +1,6 @@
 //! Assigns outputs to inputs: names as in gzip and zstd, trees with their structure.
 
+use crate::refusal::Refusal;
 use crate::{Error, FileKind, Other, Result};
 use nc3z_reader::platform::path_of;
 use nc3z_reader::source::special_name;
@@ -99,20 +100,17 @@ pub fn pair(
     if let Some(file) = output.filter(|o| several && !is_directory_name(o)) {
         // Another run may have created the directory meanwhile.
         if file.exists() && !file.is_dir() {
-            bail!("several inputs need a directory as output; `{}` is a file", file.display());
+            return Err(Refusal::OneFile(file.to_owned()).into());
         }
         if file.extension().is_some_and(|e| ENDINGS.iter().any(|known| e == *known)) {
-            bail!(
-                "several inputs need a directory as output; `{0}` is the name of one file (`{0}/` is a directory)",
-                file.display()
-            );
+            return Err(Refusal::OneName(file.to_owned()).into());
         }
     }
     let mut jobs = Found::default();
     for input in inputs {
         if input.is_dir() {
             if !recursive {
-                bail!("`{}` is a directory; --recursive goes into it", input.display());
+                return Err(Refusal::Directory(input.clone()).into());
             }
             walk(input, output, naming, &mut jobs);
             continue;
@@ -138,9 +136,7 @@ pub fn pair_list(
     for input in names {
         let target = match output {
             Some(output) if is_relative_inside(&input) => Ok(output.join(&input)),
-            Some(_) => {
-                Err(Error::refused("with -o, names in a list must be relative and must not lead upwards"))
-            }
+            Some(_) => Err(Refusal::ListedName.into()),
             None => Ok(input.clone()),
         };
         match target.and_then(|target| (naming.rename)(&target)) {
@@ -185,8 +181,12 @@ fn refuse_collisions(jobs: &[Job]) -> Result<()> {
     let mut seen = HashMap::new();
     for job in jobs {
         if let Some(other) = seen.insert(&job.output, &job.input) {
-            let (a, b, out) = (other.display(), job.input.display(), job.output.display());
-            bail!("`{a}` and `{b}` would both become `{out}`; nothing was done");
+            return Err(Refusal::Collision {
+                first: (*other).clone(),
+                second: job.input.clone(),
+                output: job.output.clone(),
+            }
+            .into());
         }
     }
     Ok(())
@@ -304,7 +304,7 @@ pub fn list(inputs: &[PathBuf], recursive: bool, wanted: &dyn Fn(&Path) -> bool)
         } else if recursive {
             walk(input, None, &naming, &mut jobs);
         } else {
-            bail!("`{}` is a directory; --recursive goes into it", input.display());
+            return Err(Refusal::Directory(input.clone()).into());
         }
     }
     let files = jobs.jobs.into_iter().map(|job| job.input).collect();
@@ -345,7 +345,7 @@ pub fn restored_name(path: &Path) -> Result<PathBuf> {
     let stem = path.as_os_str().as_encoded_bytes().strip_suffix(SUFFIX.as_bytes());
     match stem.filter(|p| !p.is_empty() && !p.ends_with(b"/")) {
         Some(name) => Ok(path_of(name)),
-        None => bail!("`{}` does not end in {SUFFIX}; name the output with -o", path.display()),
+        None => return Err(Refusal::Suffix(path.to_owned()).into()),
     }
 }
 

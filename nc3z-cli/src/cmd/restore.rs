@@ -8,15 +8,16 @@ use crate::args::RestoreArgs;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted, while_blocked};
 use crate::output::streams::{self, Stdout};
-use crate::output::words::LOST;
 use crate::output::{report_error, set_level, text};
 use anyhow::{Context, Result, anyhow, bail};
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::{ArrayId, constants};
+use nc3z_format::damage::LOST;
 use nc3z_look::place::words;
 use nc3z_reader::recover::RecoverOptions;
 use nc3z_reader::source::ByteSource;
 use nc3z_reader::{Archive, Error, Monitor, source};
+use nc3z_tree::Refusal;
 use nc3z_writer::{AtomicFile, is_same_file};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -46,10 +47,8 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
 /// Restores archives, and those in directories.
 fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
     let rename = |p: &Path| match args.version {
-        Some(_) => Err(nc3z_tree::Error::refused("name the output of an older version with -o")),
-        None if stdin::is(p) => {
-            Err(nc3z_tree::Error::refused("data from standard input have no name; name the output with -o"))
-        }
+        Some(_) => Err(Refusal::VersionName.into()),
+        None if stdin::is(p) => Err(Refusal::NoName.into()),
         // Members of bundles and files on servers are restored to the current directory, independent of the
         // directories in their names.
         None => match (url::of(p), member::of(p)) {

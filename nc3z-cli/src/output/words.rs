@@ -3,6 +3,7 @@
 
 use super::text;
 use crate::cmd::url;
+use nc3z_format::damage::Damage;
 use nc3z_format::{Error as FormatError, ErrorKind as Format};
 use nc3z_reader::ErrorKind as Read;
 use nc3z_reader::platform::path_of;
@@ -109,47 +110,23 @@ pub(super) fn system_words(e: &io::Error) -> String {
 
 /// Describes the defect of a file.
 fn format_words(e: &FormatError) -> String {
-    let at_the_front = |location: &nc3z_format::Location| {
-        location.offset == Some(0) && matches!(&*location.section, "header" | "superblock")
-    };
-    match e.kind() {
-        Format::InvalidArgument(what) => what.clone(),
+    match (e.damage(), e.kind()) {
+        (_, Format::InvalidArgument(what)) => what.clone(),
         // The actual kind of a file needs no position.
-        Format::Unsupported { location, what } if at_the_front(location) => what.clone(),
-        Format::Truncated { location, what: "magic", available: 0, .. } if location.section == "header" => {
-            "the file is empty".to_owned()
-        }
-        Format::Truncated { location, .. } if is_header(&location.section) => {
-            format!("the file is cut short: it ends inside its header ({e})")
-        }
-        Format::Corrupt { location, .. } if location.section != "header" && is_header(&location.section) => {
-            format!("the file's header is damaged ({e})")
-        }
-        Format::Corrupt { location, what: "magic", found, .. } if location.section == "header" => {
+        (Damage::OtherFormat, Format::Unsupported { what, .. }) => what.clone(),
+        (Damage::NotClassic, Format::Corrupt { found, .. }) => {
             format!(
                 "this is not a netCDF file: it begins with the bytes {found}, and classic files with `CDF`"
             )
         }
-        Format::Corrupt { location, what, .. }
-            if location.section == "trailer" && what.starts_with("marker") =>
-        {
-            format!("the end of the archive is missing or overwritten ({e})")
-        }
-        Format::Truncated { location, .. } if location.section == "archive" => {
-            format!("the end of the archive is missing ({e})")
-        }
-        Format::Corrupt { location, .. } if location.section == "superblock" => {
-            format!("the beginning of the archive is damaged ({e})")
-        }
+        (Damage::Empty, _) => "the file is empty".to_owned(),
+        (Damage::HeaderCut, _) => format!("the file is cut short: it ends inside its header ({e})"),
+        (Damage::Header, _) => format!("the file's header is damaged ({e})"),
+        (Damage::EndOverwritten, _) => format!("the end of the archive is missing or overwritten ({e})"),
+        (Damage::EndMissing, _) => format!("the end of the archive is missing ({e})"),
+        (Damage::Beginning, _) => format!("the beginning of the archive is damaged ({e})"),
         _ => e.to_string(),
     }
-}
-
-/// Returns whether a structure belongs to a classic file's header.
-pub(crate) fn is_header(section: &str) -> bool {
-    ["header", "dimension list", "variable list", "global attributes"]
-        .iter()
-        .any(|list| section.starts_with(list))
 }
 
 /// Returns advice for the user of the command line.
@@ -195,12 +172,13 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
         return Some(format!("fetch or copy the classic file again{part}"));
     }
     let damaged = error.chain().find_map(format_error).filter(|e| e.is_corrupt());
-    let of_header = |e: &FormatError| e.location().is_some_and(|l| is_header(&l.section));
-    if damaged.is_some_and(is_lost) {
+    if damaged.is_some_and(|e| e.damage() == Damage::Lost) {
         let words = "only an undamaged copy of the archive, or the original, has the lost data; another repair saves no more";
         return Some(words.to_owned());
     }
-    if damaged.is_some_and(|e| !of_header(e)) && crate::exit::of_error(error) == crate::exit::Exit::Corrupt {
+    if damaged.is_some_and(|e| !e.is_of_header())
+        && crate::exit::of_error(error) == crate::exit::Exit::Corrupt
+    {
         let name = file.map(Path::to_owned).or_else(|| named_in(error));
         return Some(match name {
             Some(name) => format!("`nc3z repair {} -o NEW` saves the intact parts", shell_name(&name)),
@@ -208,14 +186,6 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
         });
     }
     None
-}
-
-/// The text that replaces tiles which a repair could not save. No further repair can save them.
-pub(crate) const LOST: &str = "lost to damage before";
-
-/// Returns whether an error is about tiles that a repair could not save.
-fn is_lost(error: &FormatError) -> bool {
-    matches!(error.kind(), Format::Corrupt { found, .. } if found.contains(LOST))
 }
 
 /// Returns the file that an error names in its outer layers.

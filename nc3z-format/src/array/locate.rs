@@ -146,7 +146,7 @@ pub fn locate<'a>(
             return Err(Error::corrupt(place(), None, "index entry", "a stored tile", "absent"));
         }
         IndexEntry::Lost => {
-            let found = "lost to damage before the archive was repaired";
+            let found = format!("{} the archive was repaired", crate::damage::LOST);
             return Err(Error::corrupt(place(), None, "tile", "whole", found));
         }
     };

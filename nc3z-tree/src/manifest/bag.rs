@@ -5,6 +5,7 @@ use super::{Entry, push_line};
 use crate::Result;
 use crate::error::Context as _;
 use crate::hash_list::unhex;
+use crate::refusal::ManifestFault;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -36,14 +37,10 @@ pub fn check_root(root: &Path, force: bool) -> Result<()> {
         let name = entry.with_context(|| format!("read the directory `{}`", root.display()))?.file_name();
         let log = name.as_encoded_bytes().ends_with(super::fixity::LOG_SUFFIX.as_bytes());
         if !log && !ours.iter().any(|o| name == *o) {
-            bail!(
-                "`{}` holds `{}` and is no bag; a bag needs a directory of its own",
-                root.display(),
-                name.display()
-            );
+            return Err(ManifestFault::NoBag { root: root.to_owned(), name: name.into() }.into());
         }
         if !force {
-            bail!("`{}` is not empty; choose another directory, or add to it with --force", root.display());
+            return Err(ManifestFault::FullBag(root.to_owned()).into());
         }
     }
     Ok(())
@@ -52,7 +49,7 @@ pub fn check_root(root: &Path, force: bool) -> Result<()> {
 /// Returns the name in the encoding of manifests.
 fn encode_name(path: &Path) -> Result<String> {
     let Some(name) = path.to_str() else {
-        bail!("`{}` is no UTF-8, and cannot be named in a bag", path.display());
+        return Err(ManifestFault::BagName(path.to_owned()).into());
     };
     Ok(name.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A"))
 }
@@ -98,7 +95,7 @@ pub fn decode(bytes: &[u8], name: &Path) -> Result<Vec<Entry>> {
             Some(Entry::new(&decode_name(path), unhex(digits).filter(|_| named)?))
         });
         let Some(entry) = entry else {
-            bail!("`{}`, entry {number}: expected a SHA-256, a blank and a name", name.display());
+            return Err(ManifestFault::Entry { path: name.to_owned(), entry: number }.into());
         };
         entries.push(entry);
     }
@@ -166,7 +163,7 @@ pub fn update(root: &Path, new: &[Entry]) -> Result<()> {
 fn sign(root: &Path, tags: Vec<PathBuf>) -> Result<()> {
     use sha2::Digest as _;
     let entry = |path: PathBuf| {
-        let bytes = super::read(&super::inside(root, &path).map_err(crate::Error::refused)?)?;
+        let bytes = super::read(&super::inside(root, &path).map_err(ManifestFault::NotThere)?)?;
         Ok(Entry { path, sha256: sha2::Sha256::digest(bytes).into() })
     };
     let entries = tags.into_iter().map(entry).collect::<Result<Vec<_>>>()?;

@@ -2,6 +2,7 @@
 
 use super::changed::{Change, explain};
 use super::{Entry, bag, fixity, inside, read, sums, unlisted};
+use crate::refusal::NotThere;
 use crate::{Error, Result, sha256_of_file};
 use nc3z_format::bytes::hex;
 use nc3z_reader::{Monitor, OpenOptions};
@@ -36,7 +37,7 @@ pub enum Difference {
     /// The monitor ended the work.
     Interrupted,
     /// The file is missing, or its name leads out of the directory: the reason.
-    NotThere(String),
+    NotThere(NotThere),
     /// The file has other bytes, and these are damaged, or no archive.
     Changed {
         /// The SHA-256 that was found.
@@ -68,7 +69,8 @@ impl fmt::Display for Difference {
         };
         match self {
             Difference::Interrupted => f.write_str("interrupted"),
-            Difference::NotThere(what) | Difference::Bag(what) => f.write_str(what),
+            Difference::NotThere(why) => why.fmt(f),
+            Difference::Bag(what) => f.write_str(what),
             Difference::Changed { found, listed } => write!(f, "changed: {}", digests(found, listed)),
             Difference::Sound { why: Some(why), found, listed } => {
                 write!(f, "changed but sound: {why}; {}", digests(found, listed))

@@ -11,6 +11,7 @@ pub mod sums;
 
 use crate::Result;
 use crate::error::Context as _;
+use crate::refusal::{ManifestFault, NotThere};
 use nc3z_format::bytes::hex;
 use nc3z_reader::platform::path_of;
 use nc3z_writer::AtomicFile;
@@ -49,37 +50,35 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 pub fn read(path: &Path) -> Result<Vec<u8>> {
     let name = path.display();
     if path.parent().is_some_and(Path::is_dir) && !path.exists() && path.ends_with(sums::NAME) {
-        bail!(
-            "there is no manifest `{name}`; `nc3z manifest` and `nc3z archive -r --manifest sha256` write one"
-        );
+        return Err(ManifestFault::None(path.to_owned()).into());
     }
     let meta = std::fs::metadata(path).with_context(|| format!("open `{name}`"))?;
     if !meta.is_file() || meta.len() > MAX_LEN {
-        bail!("`{name}` is no manifest: not a file of at most {MAX_LEN} bytes");
+        return Err(ManifestFault::NoFile { path: path.to_owned(), most: MAX_LEN }.into());
     }
     let bytes = std::fs::read(path).with_context(|| format!("read `{name}`"))?;
     if bytes.starts_with(&nc3z_format::archive::constants::MAGIC) {
-        bail!("`{name}` is an nc3z archive, not a manifest; `nc3z verify {name}` checks an archive");
+        return Err(ManifestFault::Archive(path.to_owned()).into());
     }
     Ok(bytes)
 }
 
 /// Returns the file that a manifest names, which must be inside the directory: a manifest is not trusted, and
 /// may contain any path.
-pub fn inside(root: &Path, name: &Path) -> Result<PathBuf, String> {
+pub fn inside(root: &Path, name: &Path) -> Result<PathBuf, NotThere> {
     let plain = name.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
     if !plain {
-        return Err("leads out of the directory".to_owned());
+        return Err(NotThere::LeadsOut);
     }
     let path = root.join(name);
     let found = path.canonicalize().map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => "missing".to_owned(),
-        _ => e.to_string(),
+        std::io::ErrorKind::NotFound => NotThere::Missing,
+        _ => NotThere::System(e.to_string()),
     })?;
     if !root.canonicalize().is_ok_and(|root| found.starts_with(root)) {
-        return Err("is a link that leads out of the directory".to_owned());
+        return Err(NotThere::LinkOut);
     }
-    if found.is_file() { Ok(path) } else { Err("is no file".to_owned()) }
+    if found.is_file() { Ok(path) } else { Err(NotThere::NoFile) }
 }
 
 /// Lists the regular files below a directory, sorted, with names relative to it. Links are not followed.

@@ -2,6 +2,7 @@
 
 use super::{Entry, bag, sums};
 use crate::error::Context as _;
+use crate::refusal::ManifestFault;
 use crate::walk::Job;
 use crate::{Error, Result, ordered, sha256_of_file};
 use nc3z_reader::Monitor;
@@ -40,13 +41,10 @@ impl Manifests {
     ) -> Result<Self> {
         let roots = match (output, kind) {
             (Some(output), _) => vec![output.to_owned()],
-            (None, ManifestKind::Bag) => bail!("a bag needs a directory of its own; name it with -o"),
+            (None, ManifestKind::Bag) => return Err(ManifestFault::NoBagDirectory.into()),
             (None, ManifestKind::Sums) => {
                 if let Some(file) = inputs.iter().find(|i| !i.is_dir()) {
-                    bail!(
-                        "`{}` is no directory; a manifest is of directories, or of the one at -o",
-                        file.display()
-                    );
+                    return Err(ManifestFault::InputFile(file.clone()).into());
                 }
                 inputs.to_vec()
             }
@@ -57,7 +55,7 @@ impl Manifests {
     fn checked(self, force: bool) -> Result<Self> {
         for root in &self.roots {
             if root.exists() && !root.is_dir() {
-                bail!("`{}` is no directory; a manifest is of a directory", root.display());
+                return Err(ManifestFault::NoDirectory(root.clone()).into());
             }
             match self.kind {
                 ManifestKind::Sums => sums::existing(root).map(|_| ())?,
@@ -91,9 +89,8 @@ impl Manifests {
         for (path, sha256) in hash_all(archives, threads, monitor)? {
             let roots = self.roots.iter().filter_map(|r| Some((r, path.strip_prefix(r).ok()?)));
             // If one directory is inside another, the file is listed in the inner one.
-            let (root, name) = roots
-                .max_by_key(|(r, _)| r.components().count())
-                .ok_or_else(|| Error::refused("an archive outside the tree"))?;
+            let (root, name) =
+                roots.max_by_key(|(r, _)| r.components().count()).ok_or(ManifestFault::Outside)?;
             by_root.entry(root).or_default().push(Entry { path: name.to_owned(), sha256 });
         }
         by_root.into_iter().try_for_each(|(root, entries)| sums::update(root, &entries))

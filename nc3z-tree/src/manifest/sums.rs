@@ -3,6 +3,7 @@
 use super::{Entry, push_line};
 use crate::Result;
 use crate::hash_list::{Line, Subject, parse};
+use crate::refusal::ManifestFault;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +22,7 @@ pub fn decode(bytes: &[u8], name: &Path) -> Result<Vec<Entry>> {
             Some(Line { subject: Subject::File, file, digest }) => {
                 entries.push(Entry { path: file, sha256: digest });
             }
-            _ => bail!("`{}`, line {number}: expected a SHA-256, two blanks and a name", name.display()),
+            _ => return Err(ManifestFault::Line { path: name.to_owned(), line: number }.into()),
         }
     }
     Ok(entries)

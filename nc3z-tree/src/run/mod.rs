@@ -15,6 +15,7 @@ use crate::journal::{self, Journal};
 use crate::manifest::output::nameable;
 use crate::places::Places;
 use crate::present::Evidence;
+use crate::refusal::{ManifestFault, Refusal};
 use crate::walk::{self, Found, Job, Naming, Shard};
 use crate::{Error, Other, Result, Summary};
 use files::Work;
@@ -170,7 +171,7 @@ pub fn run(
     }
     let ending = if options.copy_others {
         let Some(output) = &options.output else {
-            bail!("--others copy copies into another directory; name it with -o");
+            return Err(Refusal::CopyInPlace.into());
         };
         work.copy_others(&found.others, output, &mut summary)
     } else {
@@ -211,8 +212,7 @@ fn find(inputs: &Inputs<'_>, options: &Options, observer: &dyn Observer) -> Resu
     if options.utf8_names {
         let (good, bad) = std::mem::take(&mut found.jobs).into_iter().partition(nameable);
         found.jobs = good;
-        let error =
-            || Error::refused("its name is no UTF-8, and cannot be named in a bag; nothing was written");
+        let error = || Error::from(ManifestFault::ArchiveName);
         found.failures.extend(bad.into_iter().map(|job: Job| (job.input, error())));
     }
     Ok(found)
