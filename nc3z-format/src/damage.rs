@@ -82,7 +82,8 @@ mod tests {
     fn defects_of_real_bytes_have_their_meaning() {
         let of = |bytes: &[u8]| parse(bytes, bytes.len() as u64, &Limits::default()).unwrap_err().damage();
         assert_eq!(of(b""), Damage::Empty);
-        assert_eq!(of(b"meow meow meow meow"), Damage::NotClassic);
+        assert_eq!(of(b"\xfe\xed\0\x01\x02\x03\xff\0"), Damage::NotClassic);
+        assert_eq!(of(b"meow meow meow meow"), Damage::OtherFormat);
         assert_eq!(of(b"CDF\x01\0\0"), Damage::HeaderCut);
         assert_eq!(of(b"\x89HDF\r\n\x1a\n"), Damage::OtherFormat);
         assert_eq!(of(b"CDF\x01\0\0\0\0\0\0\0\x07\0\0\0\0"), Damage::Header);

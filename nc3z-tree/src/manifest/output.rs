@@ -49,7 +49,7 @@ impl Manifests {
                 inputs.to_vec()
             }
         };
-        Ok(Manifests { kind, roots }).and_then(|manifests| manifests.checked(force))
+        Manifests { kind, roots }.checked(force)
     }
 
     fn checked(self, force: bool) -> Result<Self> {

@@ -43,7 +43,10 @@ impl<'a> Work<'a> {
     ) -> Result<Self> {
         let (journal, done_before) = logs(options)?;
         let writer = options.writer.clone().with_force(options.force);
-        let writer = options.memory.map_or(writer.clone(), |memory| writer.with_memory(memory));
+        let writer = match options.memory {
+            Some(memory) => writer.with_memory(memory),
+            None => writer,
+        };
         Ok(Work { options, writer, places, observer, journal, done_before, errors: AtomicU64::new(0) })
     }
 

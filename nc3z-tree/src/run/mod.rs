@@ -21,6 +21,7 @@ use crate::{Error, Other, Result, Summary};
 use files::Work;
 use nc3z_reader::OpenOptions;
 use nc3z_writer::WriterOptions;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// The files of a run.
@@ -122,8 +123,7 @@ pub struct Report {
 impl Report {
     /// Returns the archives of the files that did not fail.
     pub fn archives(&self) -> Vec<PathBuf> {
-        let failed: std::collections::HashSet<&Path> =
-            self.failed.iter().map(|(path, _)| path.as_path()).collect();
+        let failed: HashSet<&Path> = self.failed.iter().map(|(path, _)| path.as_path()).collect();
         let made = self.jobs.iter().filter(|job| !failed.contains(job.input.as_path()));
         made.map(|job| job.output.clone()).collect()
     }
@@ -229,8 +229,8 @@ pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) ->
 }
 
 /// Opens the log and reads that of an earlier run. The earlier is read first, since both may be one file.
-fn logs(options: &Options) -> Result<(Option<Journal>, std::collections::HashSet<Vec<u8>>)> {
-    let done_before = options.resume.as_deref().map_or_else(|| Ok(Default::default()), journal::done_in)?;
+fn logs(options: &Options) -> Result<(Option<Journal>, HashSet<Vec<u8>>)> {
+    let done_before = options.resume.as_deref().map_or_else(|| Ok(HashSet::new()), journal::done_in)?;
     let log = options.log.as_deref().filter(|_| !options.dry_run).map(Journal::open).transpose()?;
     Ok((log, done_before))
 }
