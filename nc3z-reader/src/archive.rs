@@ -2,9 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::source::short::ShortFacts;
-use crate::source::{Near, SharedSource};
+use crate::source::{Nearby, SharedSource};
 use crate::tile::cache::TileCache;
-use crate::tile::{Fill, TileStore};
+use crate::tile::{Fill, TileStore, Worker};
 use bytes::Bytes;
 use nc3z_format::Error as FormatError;
 use nc3z_format::Limits;
@@ -13,7 +13,7 @@ use nc3z_format::archive::{
     VariableTable,
 };
 use nc3z_format::array::TileKey;
-use nc3z_format::array_table::Arrays;
+use nc3z_format::array_table::{ArrayInfo, Arrays};
 use nc3z_format::classic::{Header, Layout, VarId, VarLayout};
 use nc3z_format::codec::{Chain, OlderTile};
 use nc3z_format::digest::DigestRecord;
@@ -26,8 +26,8 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Archive {
     pub(crate) inner: Arc<Inner>,
-    /// Stored bytes that were fetched for a window of a read; see [`Archive::with_near`].
-    pub(crate) near: Near,
+    /// Stored bytes that were fetched for a window of a read; see [`Archive::with_nearby`].
+    pub(crate) nearby: Nearby,
 }
 
 /// The state of an open archive. Only the caches change, and they hold only verified bytes.
@@ -71,13 +71,13 @@ impl std::fmt::Debug for Archive {
 impl Archive {
     /// An archive with this state.
     pub(crate) fn of(inner: Inner) -> Self {
-        Archive { inner: Arc::new(inner), near: Near::default() }
+        Archive { inner: Arc::new(inner), nearby: Nearby::default() }
     }
 
     /// The same archive, with some of its stored bytes in memory. It serves one window of a read, and
     /// releases the bytes when it is dropped.
-    pub(crate) fn with_near(&self, near: Near) -> Self {
-        Archive { inner: Arc::clone(&self.inner), near }
+    pub(crate) fn with_nearby(&self, nearby: Nearby) -> Self {
+        Archive { inner: Arc::clone(&self.inner), nearby }
     }
 
     /// The classic header.
@@ -246,7 +246,7 @@ impl Archive {
     /// No such tile, or a damaged index page.
     pub fn entry(&self, array: ArrayId, tile: u64) -> Result<IndexEntry> {
         let store = &self.inner.store;
-        Ok(store.index.find(store, TileKey::new(array, tile), &self.near)?.0)
+        Ok(store.index.find(store, TileKey::new(array, tile), &self.nearby)?.0)
     }
 
     /// Decodes one tile into `out`. The elements are big-endian, as in the original file.
@@ -255,13 +255,8 @@ impl Archive {
     /// No such tile; `out` of another length than the tile; damaged or unknown content.
     pub fn read_tile_into(&self, array: ArrayId, tile: u64, out: &mut [u8]) -> Result<()> {
         let store = &self.inner.store;
-        let expected = store.info(array)?.tile_len(tile)?;
-        if expected != out.len() {
-            let given = out.len();
-            let words = format!("tile {tile} of {array} has {expected} bytes, not {given}");
-            return Err(FormatError::invalid(words).into());
-        }
-        store.decode(TileKey::new(array, tile), &self.near, out)
+        check_len(store.info(array)?, tile, out)?;
+        store.decode(TileKey::new(array, tile), &self.nearby, &mut Worker::default(), out)
     }
 
     /// One decoded tile, big-endian.
@@ -270,7 +265,7 @@ impl Archive {
     /// As [`Archive::read_tile_into`].
     pub fn read_tile(&self, array: ArrayId, tile: u64) -> Result<Vec<u8>> {
         let mut out = vec![0; self.inner.store.info(array)?.tile_len(tile)?];
-        self.inner.store.decode(TileKey::new(array, tile), &self.near, &mut out)?;
+        self.read_tile_into(array, tile, &mut out)?;
         Ok(out)
     }
 
@@ -279,7 +274,8 @@ impl Archive {
     /// # Errors
     /// As [`Archive::read_tile_into`].
     pub fn cached_tile(&self, array: ArrayId, tile: u64) -> Result<Bytes> {
-        self.inner.store.cached(TileKey::new(array, tile), &self.near, 0, true)
+        let worker = &mut Worker::default();
+        self.inner.store.cached(TileKey::new(array, tile), &self.nearby, worker, 0, true)
     }
 
     /// The tile against which a later version of this tile may be coded. It is coded against no other tile.
@@ -288,14 +284,14 @@ impl Archive {
     /// # Errors
     /// No such tile; damage.
     pub fn base_tile(&self, array: ArrayId, tile: u64) -> Result<Option<BaseTile>> {
-        let (store, near) = (&self.inner.store, Near::default());
+        let (store, nearby) = (&self.inner.store, Nearby::default());
         let entry = self.entry(array, tile)?;
         if !matches!(entry, IndexEntry::Stored { .. } | IndexEntry::Shared { .. }) {
             return Ok(None);
         }
-        let found = store.locate(TileKey::new(array, tile), &near)?;
+        let found = store.locate(TileKey::new(array, tile), &nearby)?;
         if found.chain.needs().base {
-            let (older, bytes) = store.base(&found, &near)?;
+            let (older, bytes) = store.base(&found, &nearby, &mut Worker::default())?;
             let OlderTile { entry, array, tile, .. } = older;
             return Ok(Some(BaseTile { array, tile, entry, bytes: bytes.into() }));
         }
@@ -330,6 +326,17 @@ impl Archive {
     pub fn filled(&self) -> BTreeMap<(ArrayId, u64), Fill> {
         self.inner.store.fills.as_ref().map(crate::tile::Fills::all).unwrap_or_default()
     }
+}
+
+/// Checks that a tile fills `out`.
+pub(crate) fn check_len(info: &ArrayInfo, tile: u64, out: &[u8]) -> Result<()> {
+    let (expected, given) = (info.tile_len(tile)?, out.len());
+    if expected == given {
+        return Ok(());
+    }
+    let array = info.id;
+    let words = format!("tile {tile} of {array} has {expected} bytes, not {given}");
+    Err(FormatError::invalid(words).into())
 }
 
 /// A tile against which later ones may be coded.

@@ -2,7 +2,7 @@
 //! the same interface as archives.
 
 use crate::error::{Error, Result};
-use crate::source::{Near, NearSource, SharedSource};
+use crate::source::{Nearby, NearbySource, SharedSource};
 use nc3z_format::archive::ArrayId;
 use nc3z_format::array_table::byte_run;
 use nc3z_format::classic::{Header, Layout, Parse, parse_prefix};
@@ -117,8 +117,8 @@ impl ClassicFile {
     }
 
     /// The same file, with some of its bytes in memory.
-    pub(crate) fn with_near(&self, near: Near) -> Self {
-        let source = Arc::new(NearSource { near, source: Arc::clone(&self.source) });
+    pub(crate) fn with_nearby(&self, nearby: Nearby) -> Self {
+        let source = Arc::new(NearbySource { nearby, source: Arc::clone(&self.source) });
         ClassicFile {
             source,
             header: self.header.clone(),

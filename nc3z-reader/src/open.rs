@@ -145,12 +145,12 @@ impl Parts {
     ) -> Result<Self> {
         trailer.check_features()?;
         let sections = read_sections(source, &trailer, trailer_offset, limits)?;
-        let near = fetch_sections(source, &sections, limits);
+        let nearby = fetch_sections(source, &sections, limits);
         let section = |kind, limit| {
             let entry = sections.find(kind)?;
-            let held = usize::try_from(entry.len).ok().and_then(|len| near.get(entry.offset, len));
+            let held = usize::try_from(entry.len).ok().and_then(|len| nearby.get(entry.offset, len));
             match held {
-                Some(stored) => decode_section(source, entry, &stored, &near, limit),
+                Some(stored) => decode_section(source, entry, &stored, &nearby, limit),
                 None => read_section(source, &sections, kind, limit),
             }
         };

@@ -3,7 +3,7 @@
 use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::foreign::or_foreign;
-use crate::source::{ByteSource, Near};
+use crate::source::{ByteSource, Nearby};
 use bytes::Bytes;
 use nc3z_format::archive::{
     LaterHeadParts, LaterHeadPlace, SUPERBLOCK_LEN, SectionEntry, SectionKind, SectionTable, Superblock,
@@ -57,9 +57,9 @@ pub(crate) fn read_sections(
 }
 
 /// The sections that opening needs, fetched together if requests cost time. Empty if they cannot be read.
-pub(crate) fn fetch_sections(source: &dyn ByteSource, sections: &SectionTable, limits: &Limits) -> Near {
+pub(crate) fn fetch_sections(source: &dyn ByteSource, sections: &SectionTable, limits: &Limits) -> Nearby {
     if !source.reach().fetches_ahead() {
-        return Near::default();
+        return Nearby::default();
     }
     let needed = [
         (SectionKind::Head, limits.head_len()),
@@ -72,22 +72,22 @@ pub(crate) fn fetch_sections(source: &dyn ByteSource, sections: &SectionTable, l
         Some(entry.offset..entry.offset + entry.len)
     });
     let ranges: Vec<Range<u64>> = ranges.collect();
-    let near = Near::fetch(source, &ranges).unwrap_or_default();
+    let nearby = Nearby::fetch(source, &ranges).unwrap_or_default();
     // The older sections that these continue, also fetched together.
     let continued = needed.into_iter().filter_map(|(kind, limit)| {
         let entry = sections.find(kind).ok()?;
         let len = usize::try_from(entry.len).ok()?;
-        let stored = near.get(entry.offset, len).or_else(|| {
+        let stored = nearby.get(entry.offset, len).or_else(|| {
             let at_hand = source.holds(&(entry.offset..entry.offset + entry.len));
             at_hand.then(|| source.read_at(entry.offset, len).ok()).flatten()
         })?;
         let older = entry.older(&stored).ok().flatten().filter(|older| older.len <= limit)?;
         let range = older.offset..older.offset.checked_add(older.len)?;
-        near.get(range.start, usize::try_from(older.len).ok()?).is_none().then_some(range)
+        nearby.get(range.start, usize::try_from(older.len).ok()?).is_none().then_some(range)
     });
     let continued: Vec<Range<u64>> = continued.collect();
     // Without the bytes between them: pieces must not overlap.
-    near.and(&Near::fetch_apart(source, &continued).unwrap_or_default())
+    nearby.and(&Nearby::fetch_apart(source, &continued).unwrap_or_default())
 }
 
 /// Reads the head of a generation that has its own head.
@@ -112,7 +112,7 @@ pub(crate) fn read_section(
 ) -> Result<Vec<u8>> {
     let entry = sections.find(kind)?;
     let stored = read_part(source, entry.offset, entry.len, kind.name())?;
-    decode_section(source, entry, &stored, &Near::default(), limit)
+    decode_section(source, entry, &stored, &Nearby::default(), limit)
 }
 
 /// Decodes a section from its stored bytes and, if it continues an older section, from that one.
@@ -120,11 +120,11 @@ pub(crate) fn decode_section(
     source: &dyn ByteSource,
     entry: &SectionEntry,
     stored: &[u8],
-    near: &Near,
+    nearby: &Nearby,
     limit: u64,
 ) -> Result<Vec<u8>> {
     entry.decode_with(stored, limit, |older| {
-        let held = usize::try_from(older.len).ok().and_then(|len| near.get(older.offset, len));
+        let held = usize::try_from(older.len).ok().and_then(|len| nearby.get(older.offset, len));
         let read = || read_part(source, older.offset, older.len, older.kind.name());
         held.map_or_else(read, Ok)
     })

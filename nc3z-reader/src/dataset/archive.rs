@@ -2,8 +2,9 @@
 
 use super::pieces::{self, FileBytes};
 use super::source::ArraySource;
-use crate::archive::Archive;
+use crate::archive::{Archive, check_len};
 use crate::error::Result;
+use crate::tile::{StoredTiles, Tiles, Worker};
 use bytes::Bytes;
 use nc3z_format::array::TileKey;
 use nc3z_format::classic::{Header, Layout, VarId};
@@ -25,6 +26,15 @@ impl FileBytes for Archive {
     }
 }
 
+impl Archive {
+    /// The tiles of a variable that has tiles of its own.
+    pub(super) fn stored(&self, var: VarId) -> Option<StoredTiles<'_>> {
+        self.layout().variable(var).filter(|v| v.owned)?;
+        let info = self.arrays().variable(var);
+        Some(StoredTiles { store: &self.inner.store, nearby: self.nearby.clone(), info, caches_whole: true })
+    }
+}
+
 impl ArraySource for Archive {
     fn header(&self) -> &Header {
         Archive::header(self)
@@ -43,23 +53,19 @@ impl ArraySource for Archive {
     }
 
     fn fill_tile(&self, var: VarId, tile: u64, out: &mut [u8]) -> Result<()> {
-        let v = self.variable_layout(var)?;
-        if !v.owned {
-            return pieces::fill(v, tile, out, self);
-        }
-        let array = self.arrays().variable(var).id;
-        let key = TileKey::new(array, tile);
-        self.inner.store.cache.fill(key, out, |out| self.read_tile_into(array, tile, out))
+        let Some(tiles) = self.stored(var) else {
+            return pieces::fill(self.variable_layout(var)?, tile, out, self);
+        };
+        check_len(tiles.info, tile, out)?;
+        tiles.fill(tile, &mut Worker::default(), out)
     }
 
     fn tile(&self, var: VarId, tile: &TilePlan<'_>, keep: bool) -> Result<(u64, Bytes)> {
         let v = self.variable_layout(var)?;
-        if !v.owned {
-            return pieces::view(v, tile, self);
+        match self.stored(var) {
+            Some(tiles) => tiles.view(tile, tile.elements * v.element_size(), keep, &mut Worker::default()),
+            None => pieces::view(v, tile, self),
         }
-        let wanted = tile.elements * v.element_size();
-        let key = TileKey::new(self.arrays().variable(var).id, tile.tile);
-        Ok((0, self.inner.store.cached(key, &self.near, wanted, keep)?))
     }
 
     fn fetches_ahead(&self) -> bool {
@@ -72,8 +78,8 @@ impl ArraySource for Archive {
         }
         let keys: Vec<TileKey> =
             tiles.iter().map(|tile| TileKey::new(self.arrays().variable(var).id, *tile)).collect();
-        let (taken, near) = self.inner.store.fetch(&keys)?;
-        Ok((taken, Some(Arc::new(self.with_near(near)))))
+        let (taken, nearby) = self.inner.store.fetch(&keys)?;
+        Ok((taken, Some(Arc::new(self.with_nearby(nearby)))))
     }
 
     fn decode_cost(&self, var: VarId, tile: u64) -> u64 {

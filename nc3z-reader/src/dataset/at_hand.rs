@@ -1,8 +1,8 @@
 //! Requests for small pieces of tiles that are all at hand, above all time series at one place. They are
 //! planned and copied tile by tile, with as little work per tile as possible.
 
-use super::dest::Dest;
 use crate::archive::Archive;
+use crate::tile::Destination;
 use crate::tile::cache::PIECE_LEN;
 use nc3z_format::array::TileKey;
 use nc3z_format::classic::VarId;
@@ -13,7 +13,7 @@ const AT_ONCE: usize = 64;
 
 /// Reads a plan if all of its tiles are at hand and their elements fit. Otherwise returns false and counts
 /// nothing. The usual read then writes the output again, or reports the error.
-pub(super) fn read(archive: &Archive, var: VarId, plan: &Plan, dest: &mut dyn Dest) -> bool {
+pub(super) fn read(archive: &Archive, var: VarId, plan: &Plan, dest: &mut dyn Destination) -> bool {
     let Ok(layout) = archive.variable_layout(var) else { return false };
     if !layout.owned {
         return false;
@@ -47,6 +47,6 @@ pub(super) fn read(archive: &Archive, var: VarId, plan: &Plan, dest: &mut dyn De
 /// Copies all elements that the plan selects from a tile.
 #[expect(clippy::needless_pass_by_value, reason = "a plan that the loop lends to nobody stays in registers")]
 #[inline(never)]
-fn put(dest: &mut dyn Dest, tile: TilePlan<'_>, bytes: &[u8]) -> bool {
+fn put(dest: &mut dyn Destination, tile: TilePlan<'_>, bytes: &[u8]) -> bool {
     matches!(dest.put(&tile, 0, bytes), Ok(None))
 }

@@ -49,7 +49,7 @@ impl Archive {
             // Its bytes belong to others: read them through the original file.
             return self.read_aliased(var, first, out);
         }
-        read_run(&self.inner.store, &self.near, self.arrays().variable(var), first, out)
+        read_run(&self.inner.store, &self.nearby, self.arrays().variable(var), first, out)
     }
 
     fn read_aliased(&self, var: VarId, mut first: u64, mut out: &mut [u8]) -> Result<()> {

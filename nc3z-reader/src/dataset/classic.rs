@@ -69,8 +69,8 @@ impl ArraySource for ClassicFile {
         var: VarId,
         tiles: &[TilePlan<'_>],
     ) -> Result<(usize, Option<Arc<dyn ArraySource>>)> {
-        let (taken, near) = pieces::fetch(variable(self, var)?, tiles, &**self.source())?;
-        Ok((taken, Some(Arc::new(self.with_near(near)))))
+        let (taken, nearby) = pieces::fetch(variable(self, var)?, tiles, &**self.source())?;
+        Ok((taken, Some(Arc::new(self.with_nearby(nearby)))))
     }
 
     fn decode_cost(&self, _: VarId, _: u64) -> u64 {

@@ -2,7 +2,7 @@
 //! few small functions. The code that uses it is compiled once for each wanted type, or only once.
 
 use super::convert::{Cast, Element, Stored};
-use super::lattice::{Lattice, element};
+use crate::tile::{Lattice, both, element};
 use multiversion::multiversion;
 
 /// The conversion of elements of one stored type to `T`.
@@ -59,16 +59,4 @@ fn convert_one<S: Stored, T: Cast<S>>(src: u64, bytes: &[u8], dst: u64, out: &mu
 
 fn text<S: Stored>(bytes: &[u8]) -> String {
     S::from_be(*element::<S::Bytes>(bytes)).to_string()
-}
-
-/// An element and its place, or `None` if one of the slices lacks it.
-#[inline]
-pub(super) fn both<'s, 'o, S, T>(
-    src: u64,
-    from: &'s [S],
-    dst: u64,
-    to: &'o mut [T],
-) -> Option<(&'s S, &'o mut T)> {
-    let (src, dst) = (usize::try_from(src).ok()?, usize::try_from(dst).ok()?);
-    Some((from.get(src)?, to.get_mut(dst)?))
 }

@@ -1,9 +1,9 @@
 //! Requests to a source that reads hyperslabs itself: directly into the output, or converted piece by piece.
 
-use super::dest::Dest;
-use super::read::{in_memory, unfit};
+use super::read::unfit;
 use super::source::ArraySource;
 use crate::error::Result;
+use crate::tile::{Destination, in_memory};
 use nc3z_format::classic::VarId;
 use nc3z_format::plan::Plan;
 use nc3z_format::select::Hyperslab;
@@ -17,7 +17,7 @@ pub(super) fn read(
     source: &dyn ArraySource,
     var: VarId,
     slab: &Hyperslab,
-    dest: &mut dyn Dest,
+    dest: &mut dyn Destination,
 ) -> Result<()> {
     let len = dest.len();
     if len == 0 {

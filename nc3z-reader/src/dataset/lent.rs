@@ -1,12 +1,11 @@
 //! Requests to a variable whose bytes are in memory as in the file. They are converted in place, in one pass,
 //! without tiles.
 
-use super::dest::Dest;
-use super::lattice::Lattice;
-use super::read::{SHARES, unfit};
+use super::read::unfit;
 use super::source::ArraySource;
 use crate::error::Result;
 use crate::parallel;
+use crate::tile::{Destination, Lattice, Misfit, SHARES};
 use nc3z_format::classic::{VarId, VarLayout};
 use nc3z_format::select::Hyperslab;
 
@@ -168,7 +167,7 @@ pub(super) fn read(
     source: &dyn ArraySource,
     var: VarId,
     slab: &Hyperslab,
-    dest: &mut dyn Dest,
+    dest: &mut dyn Destination,
 ) -> Option<Result<()>> {
     let bytes = source.lent(var)?;
     let v = source.layout().variables.get(var.index())?;
@@ -178,14 +177,19 @@ pub(super) fn read(
         return None;
     }
     let work = len.saturating_mul(walk.cost());
+    let gather = |first: usize, dest: &mut dyn Destination| {
+        let len = dest.len();
+        let misfit = dest.gather(&|take| walk.lattices(first, len, take), &bytes);
+        misfit.map(|misfit| Misfit { dst: first as u64 + misfit.dst, ..misfit })
+    };
     let misfit = if work < PARALLEL_FROM {
-        dest.gather(&walk, 0, &bytes)
+        gather(0, dest)
     } else {
         parallel::in_pool(|| {
             let each = len.div_ceil((work / SHARE_LEN).min(parallel::threads() * SHARES));
             let lens: Vec<usize> = (0..len).step_by(each).map(|first| each.min(len - first)).collect();
             let parts = (0..len).step_by(each).zip(dest.split(&lens)).collect();
-            let found = parallel::map(parts, |(first, mut part)| part.gather(&walk, first, &bytes));
+            let found = parallel::map(parts, |(first, mut part)| gather(first, &mut *part));
             // The first misfit in order of the output.
             found.into_iter().flatten().next()
         })

@@ -6,14 +6,13 @@ mod bytes;
 mod classic;
 mod conversion;
 pub mod convert;
-mod dest;
 mod direct;
-mod lattice;
 mod lent;
 mod pieces;
 mod read;
 mod source;
 mod tiles;
+mod typed;
 mod variable;
 
 pub use source::ArraySource;

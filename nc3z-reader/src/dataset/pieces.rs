@@ -3,7 +3,7 @@
 //! part of a piece costs only its own bytes.
 
 use crate::error::{Error, Result};
-use crate::source::{ByteSource, Near};
+use crate::source::{ByteSource, Nearby};
 use bytes::Bytes;
 use nc3z_format::Error as FormatError;
 use nc3z_format::classic::{VarId, VarLayout};
@@ -18,7 +18,7 @@ const PIECE_LEN: u64 = 256 << 10;
 const WINDOW_LEN: u64 = 64 << 20;
 const WINDOW_RUNS: usize = 1 << 16;
 /// Records at most this many bytes apart are read many at a time, with the bytes between them.
-const NEAR: u64 = 4 << 10;
+const JOINED_GAP: u64 = 4 << 10;
 
 /// Access to the bytes of the classic file, with `read_into` and `read_at` as of a byte source.
 pub(super) trait FileBytes {
@@ -56,16 +56,16 @@ pub(super) fn fill(v: &VarLayout, piece: u64, out: &mut [u8], file: &dyn FileByt
     read_elements(v, first, out, file)
 }
 
-/// The elements of a piece that a plan needs, as ranges. Ranges less than `NEAR` bytes apart are joined.
+/// The elements of a piece that a plan needs, as ranges. Ranges less than `JOINED_GAP` bytes apart are joined.
 fn asked(v: &VarLayout, piece: &TilePlan<'_>) -> Vec<Range<u64>> {
-    let near = NEAR / v.element_size();
+    let gap = JOINED_GAP / v.element_size();
     let mut found: Vec<Range<u64>> = Vec::new();
     let mut add = |range: Range<u64>| match found.last_mut() {
-        Some(last) if range.start <= last.end.saturating_add(near) => last.end = last.end.max(range.end),
+        Some(last) if range.start <= last.end.saturating_add(gap) => last.end = last.end.max(range.end),
         _ => found.push(range),
     };
     for run in piece.runs() {
-        if run.src_step <= near {
+        if run.src_step <= gap {
             add(run.src..run.src + (run.len - 1) * run.src_step + 1);
         } else {
             (0..run.len).map(|n| run.src + n * run.src_step).for_each(|at| add(at..at + 1));
@@ -110,16 +110,16 @@ pub(super) fn fetch(
     v: &VarLayout,
     pieces: &[TilePlan<'_>],
     source: &dyn ByteSource,
-) -> Result<(usize, Near)> {
+) -> Result<(usize, Nearby)> {
     let gap = source.reach().least_gap();
     let (mut wanted, mut bytes) = (Vec::new(), 0);
     for (taken, piece) in pieces.iter().enumerate() {
         bytes += add_runs(v, piece, gap, &mut wanted);
         if bytes >= WINDOW_LEN || wanted.len() >= WINDOW_RUNS {
-            return Ok((taken + 1, Near::fetch(source, &wanted)?));
+            return Ok((taken + 1, Nearby::fetch(source, &wanted)?));
         }
     }
-    Ok((pieces.len(), Near::fetch(source, &wanted)?))
+    Ok((pieces.len(), Nearby::fetch(source, &wanted)?))
 }
 
 /// Adds the runs of bytes that a plan needs of a piece. Returns their length, including gaps that are always
@@ -153,7 +153,7 @@ fn read_elements(v: &VarLayout, mut first: u64, mut out: &mut [u8], file: &dyn F
         })?;
         let left = out.len() / size;
         let n = match usize::try_from(run.count) {
-            Ok(n) if n < left && v.is_record && v.stride <= NEAR => {
+            Ok(n) if n < left && v.is_record && v.stride <= JOINED_GAP => {
                 let slots = read_slots(v, first, out, file)?;
                 if slots > 0 {
                     let done = slots * n;

@@ -1,23 +1,22 @@
-//! Reads a request: plans it over the variable's tiles, and writes each tile as directly as possible into the
-//! output.
+//! Reads a request: plans it over the variable's tiles, and gives the plan to the engine
+//! ([`TileReader`]).
 
-use super::dest::{AsStored, Dest, Misfit};
 use super::source::ArraySource;
 use crate::error::{Error, ErrorKind, Result};
 use crate::parallel;
-use crate::tile::{WINDOW_TILES, in_windows};
+use crate::tile::{AsStored, Destination, Failure, Misfit, TileReader, Tiles, Worker};
+use bytes::Bytes;
 use nc3z_format::Error as FormatError;
 use nc3z_format::classic::VarId;
-use nc3z_format::plan::{Part, Plan, TilePlan, split};
+use nc3z_format::plan::{Plan, TilePlan};
 use nc3z_format::select::Hyperslab;
 use nc3z_format::tile::Tiling;
+use std::ops::Deref;
 
 /// A request uses several threads if it decodes or copies at least this many bytes.
 const PARALLEL_FROM: u64 = 2 << 20;
-/// Tiles of a plan that are examined to estimate its work.
-const LOOK_AT: usize = 16;
-/// The number of shares per thread. With several, one slow share does not delay the rest.
-pub(super) const SHARES: usize = 4;
+/// Tiles of a plan that are probed to estimate its work.
+const PROBED: usize = 16;
 
 /// Checks that all elements of a hyperslab are in the variable and in the file. Returns their number.
 pub(super) fn check(source: &dyn ArraySource, var: VarId, slab: &Hyperslab) -> Result<u64> {
@@ -49,7 +48,7 @@ pub(super) fn read(
     source: &dyn ArraySource,
     var: VarId,
     slab: &Hyperslab,
-    dest: &mut dyn Dest,
+    dest: &mut dyn Destination,
 ) -> Result<()> {
     if let Some(done) = super::lent::read(source, var, slab, dest) {
         return done;
@@ -71,13 +70,19 @@ pub(super) fn read(
     if source.as_archive().is_some_and(|archive| super::at_hand::read(archive, var, &plan, dest)) {
         return Ok(());
     }
-    let mut request = Request { source, var, tiling: &tiling, slab, keep: true };
     let size = source.layout().variables[var.index()].element_size();
-    if !is_big(source, var, &plan, size) {
-        return request.run_with(&plan, 1, dest);
-    }
-    request.keep = request.decoded_len(&plan, size) <= source.cache_budget();
-    parallel::in_pool(|| request.run_with(&plan, parallel::threads(), dest))
+    let is_big = is_big(source, var, &plan, size);
+    let keep = !is_big || decoded_len(&tiling, &plan, size) <= source.cache_budget();
+    let mut run =
+        |tiles: &dyn Tiles| TileReader { tiles, tiling: &tiling, slab, size, keep, is_big }.run(&plan, dest);
+    let done = match source.as_archive().and_then(|archive| archive.stored(var)) {
+        Some(tiles) => run(&tiles),
+        None => run(&SourceTiles { source, var }),
+    };
+    done.map_err(|failure| match failure {
+        Failure::Error(error) => error,
+        Failure::Misfit(misfit) => unfit(source, var, slab, &misfit),
+    })
 }
 
 /// Returns true if a plan is worth several threads. Examines only its first tiles.
@@ -89,150 +94,43 @@ fn is_big(source: &dyn ArraySource, var: VarId, plan: &Plan, size: u64) -> bool 
             // One thread decodes a single tile.
             return tile.elements < plan.elements();
         }
-        if n == LOOK_AT {
-            return (work / LOOK_AT as u64).saturating_mul(plan.tile_count()) >= PARALLEL_FROM;
+        if n == PROBED {
+            return (work / PROBED as u64).saturating_mul(plan.tile_count()) >= PARALLEL_FROM;
         }
     }
     false
 }
 
-/// One request, or a thread's share of one.
-struct Request<'r> {
-    source: &'r dyn ArraySource,
+/// The tiles of a variable of any source.
+struct SourceTiles<S> {
+    source: S,
     var: VarId,
-    tiling: &'r Tiling,
-    slab: &'r Hyperslab,
-    /// True if tiles are cached for the next request.
-    keep: bool,
 }
 
-impl Request<'_> {
-    /// Bytes of all tiles that a plan touches.
-    fn decoded_len(&self, plan: &Plan, size: u64) -> u64 {
-        let tile = self.tiling.tile_elements(0).unwrap_or(0);
-        plan.tile_count().saturating_mul(tile).saturating_mul(size)
+impl<S: Deref<Target: ArraySource> + Sync> Tiles for SourceTiles<S> {
+    fn fill(&self, tile: u64, _: &mut Worker, out: &mut [u8]) -> Result<()> {
+        self.source.fill_tile(self.var, tile, out)
     }
 
-    /// Reads a plan in the way that suits its source.
-    fn run_with(&self, plan: &Plan, threads: usize, dest: &mut dyn Dest) -> Result<()> {
-        if self.source.fetches_ahead() {
-            return self.run_windows(plan, threads, dest);
-        }
-        if threads > 1 {
-            return self.run_parallel(plan, threads, dest);
-        }
-        self.run(plan, dest)
+    fn view(&self, tile: &TilePlan<'_>, _: u64, keep: bool, _: &mut Worker) -> Result<(u64, Bytes)> {
+        self.source.tile(self.var, tile, keep)
     }
 
-    /// Reads a plan on this thread.
-    fn run(&self, plan: &Plan, dest: &mut dyn Dest) -> Result<()> {
-        plan.tiles().try_for_each(|tile| self.read_tile(&tile, dest))
+    fn fetches_ahead(&self) -> bool {
+        self.source.fetches_ahead()
     }
 
-    /// Reads one tile: directly into the output if it is there whole, otherwise by copying.
-    fn read_tile(&self, tile: &TilePlan<'_>, dest: &mut dyn Dest) -> Result<()> {
-        if let Some(first) = tile.whole {
-            let range = in_memory(first)..in_memory(first + tile.elements);
-            if let Some(room) = dest.room(range.clone()) {
-                self.source.fill_tile(self.var, tile.tile, room)?;
-                dest.settle(range);
-                return Ok(());
-            }
-        }
-        let (first, bytes) = self.source.tile(self.var, tile, self.keep)?;
-        self.put(tile, first, &bytes, dest)
-    }
-
-    fn put(&self, tile: &TilePlan<'_>, first: u64, bytes: &[u8], dest: &mut dyn Dest) -> Result<()> {
-        match dest.put(tile, first, bytes)? {
-            None => Ok(()),
-            Some(misfit) => Err(unfit(self.source, self.var, self.slab, &misfit)),
-        }
-    }
-
-    /// Splits the request into shares of adjacent elements. Each is read by one thread into its own part of
-    /// the output. If tiles extend over all shares, tiles are decoded in parallel and copied one after
-    /// another.
-    fn run_parallel(&self, plan: &Plan, threads: usize, dest: &mut dyn Dest) -> Result<()> {
-        let parts = shares(self.tiling, self.slab, threads * SHARES)?;
-        if parts.len() < threads {
-            return self.run_batches(&mut plan.tiles(), threads, dest);
-        }
-        let lens: Vec<usize> = parts.iter().map(|p| in_memory(p.dst.end - p.dst.start)).collect();
-        let shares: Vec<_> = parts.iter().zip(dest.split(&lens)).collect();
-        let done: Vec<Result<()>> = parallel::map(shares, |(part, mut dest)| {
-            let share = Request { slab: &part.slab, ..*self };
-            share.run(&Plan::of(self.tiling, &part.slab)?, &mut *dest)
-        });
-        // The first error in order of the output, whichever thread found it first.
-        done.into_iter().collect()
-    }
-
-    /// Reads a plan window by window: the bytes of the next window are fetched while the current one is
-    /// decoded.
-    fn run_windows(&self, plan: &Plan, threads: usize, dest: &mut dyn Dest) -> Result<()> {
-        let fetch = |tiles: &[TilePlan<'_>]| self.source.fetch_parts(self.var, tiles);
-        in_windows(&mut plan.tiles(), WINDOW_TILES, true, fetch, |tiles, near| {
-            let window = Request { source: near.as_deref().unwrap_or(self.source), ..*self };
-            if threads > 1 {
-                return window.run_batches(&mut tiles.into_iter(), threads, dest);
-            }
-            tiles.iter().try_for_each(|tile| window.read_tile(tile, dest))
-        })
-    }
-
-    /// Decodes `threads` tiles at a time, while the previous ones are copied.
-    fn run_batches(
-        &self,
-        tiles: &mut (dyn Iterator<Item = TilePlan<'_>> + Send),
-        threads: usize,
-        dest: &mut dyn Dest,
-    ) -> Result<()> {
-        let mut next = || -> Result<Vec<_>> {
-            let batch: Vec<_> = tiles.take(threads).collect();
-            let decoded =
-                parallel::map(batch.iter().collect(), |tile| self.source.tile(self.var, tile, self.keep));
-            batch.into_iter().zip(decoded).map(|(tile, decoded)| Ok((tile, decoded?))).collect()
-        };
-        let mut ready = next()?;
-        while !ready.is_empty() {
-            let copy =
-                || ready.iter().try_for_each(|(tile, (first, bytes))| self.put(tile, *first, bytes, dest));
-            let (copied, following) = parallel::join(copy, &mut next);
-            copied?;
-            ready = following?;
-        }
-        Ok(())
+    fn fetch<'s>(&'s self, tiles: &[TilePlan<'_>]) -> Result<(usize, Option<Box<dyn Tiles + Send + 's>>)> {
+        let (taken, fetched) = self.source.fetch_parts(self.var, tiles)?;
+        let tiles = |source| Box::new(SourceTiles { source, var: self.var }) as Box<dyn Tiles + Send>;
+        Ok((taken, fetched.map(tiles)))
     }
 }
 
-/// Splits a request into shares. If the outermost dimension gives too few, they are split again along the
-/// next one.
-fn shares(tiling: &Tiling, slab: &Hyperslab, wanted: usize) -> Result<Vec<Part>> {
-    let mut parts = split(tiling, slab, wanted)?;
-    for _ in 1..slab.rank() {
-        if parts.is_empty() || parts.len() >= wanted {
-            break;
-        }
-        let each = wanted.div_ceil(parts.len());
-        let mut finer = Vec::new();
-        for part in &parts {
-            for mut inner in split(tiling, &part.slab, each)? {
-                inner.dst = part.dst.start + inner.dst.start..part.dst.start + inner.dst.end;
-                finer.push(inner);
-            }
-        }
-        if finer.len() == parts.len() {
-            break;
-        }
-        parts = finer;
-    }
-    Ok(parts)
-}
-
-/// A position in the output, which is in memory. The output has been compared with the plan.
-pub(super) fn in_memory(n: u64) -> usize {
-    usize::try_from(n).expect("a position in the output")
+/// Bytes of all tiles that a plan touches.
+fn decoded_len(tiling: &Tiling, plan: &Plan, size: u64) -> u64 {
+    let tile = tiling.tile_elements(0).unwrap_or(0);
+    plan.tile_count().saturating_mul(tile).saturating_mul(size)
 }
 
 /// Plans a request. Errors name the variable, its dimensions, and the missing part.

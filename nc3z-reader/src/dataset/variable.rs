@@ -1,10 +1,10 @@
 //! One variable of a dataset.
 
 use super::conversion::Conversion;
-use super::dest::Typed;
 use super::read;
 use super::source::ArraySource;
 use super::tiles::TileIter;
+use super::typed::Typed;
 use crate::dataset::convert::Element;
 use crate::error::{Error, Result};
 use nc3z_format::classic::{Attribute, Dimension, VarId, VarLayout, Version};

@@ -278,8 +278,8 @@ impl<'a> Judge<'a> {
             None => (false, false),
             Some(distance) => {
                 let largest = a.real().abs().max(b.real().abs());
-                let near = self.options.abs.is_some_and(|most| distance <= most);
-                (near, self.options.rel.is_some_and(|most| distance <= most * largest))
+                let within = self.options.abs.is_some_and(|most| distance <= most);
+                (within, self.options.rel.is_some_and(|most| distance <= most * largest))
             }
         };
         !(is_near || is_alike)

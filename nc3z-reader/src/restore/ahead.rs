@@ -3,7 +3,7 @@
 use crate::archive::Archive;
 use crate::error::Result;
 use crate::parallel::Beside;
-use crate::source::Near;
+use crate::source::Nearby;
 use nc3z_format::archive::ArrayId;
 use nc3z_format::array::{TileKey, tiles_of_original};
 use std::collections::VecDeque;
@@ -20,13 +20,13 @@ const MOST_WINDOWS: usize = 4;
 #[derive(Default)]
 pub(super) struct Ahead {
     /// The fetched bytes, each with the byte of the original up to which they suffice.
-    spans: VecDeque<(u64, Near)>,
+    spans: VecDeque<(u64, Nearby)>,
     /// The tiles of the last span. Those that extend into the next span are held when it begins.
     last: Vec<TileKey>,
     /// Length of the previous span in bytes.
     span_len: u64,
     /// The span that is being fetched.
-    coming: Option<(u64, Beside<Result<Near>>)>,
+    coming: Option<(u64, Beside<Result<Nearby>>)>,
 }
 
 impl Ahead {
@@ -40,9 +40,9 @@ impl Ahead {
         archive: &Archive,
         window: Range<u64>,
         is_apart: impl Fn(ArrayId) -> bool,
-    ) -> Result<Near> {
+    ) -> Result<Nearby> {
         if !archive.inner.store.fetches_ahead() {
-            return Ok(Near::default());
+            return Ok(Nearby::default());
         }
         self.spans.retain(|(end, _)| *end > window.start);
         while self.end(&window) < window.end {
@@ -55,7 +55,7 @@ impl Ahead {
             self.spans.push_back(span);
         }
         self.begin_next(archive, &window, &is_apart)?;
-        Ok(self.spans.iter().fold(Near::default(), |all, (_, near)| all.and(near)))
+        Ok(self.spans.iter().fold(Nearby::default(), |all, (_, nearby)| all.and(nearby)))
     }
 
     /// The byte of the original up to which bytes have been fetched.
@@ -96,15 +96,15 @@ impl Ahead {
 }
 
 /// Fetches the bytes that these tiles need, window by window.
-fn fetch(archive: &Archive, mut keys: &[TileKey]) -> Result<Near> {
-    let mut near = Near::default();
+fn fetch(archive: &Archive, mut keys: &[TileKey]) -> Result<Nearby> {
+    let mut nearby = Nearby::default();
     for _ in 0..MOST_WINDOWS {
         if keys.is_empty() {
             break;
         }
         let (taken, fetched) = archive.inner.store.fetch(keys)?;
-        near = near.and(&fetched);
+        nearby = nearby.and(&fetched);
         keys = &keys[taken.min(keys.len())..];
     }
-    Ok(near)
+    Ok(nearby)
 }

@@ -1,60 +1,69 @@
 //! The record region by columns: short slots and paddings of many records are copied by strides.
 
 use super::held::Held;
-use crate::error::Result;
 use crate::parallel;
-use crate::source::Near;
-use crate::tile::TileStore;
 use nc3z_format::array::TileKey;
 use nc3z_format::array_table::{ArrayInfo, Arrays};
 use nc3z_format::classic::{Records, Slot};
+use std::ops::Range;
 
 /// Slots of record variables shorter than this are copied by strides, longer ones as pieces.
 const LONG_SLOT: u64 = 16 << 10;
 
-/// Copies the short slots and paddings of `[begin, begin + out.len())` of the record region.
-pub(super) fn fill_short_slots(
-    store: &TileStore,
-    near: &Near,
-    held: &mut Held,
-    records: &Records,
-    begin: u64,
-    out: &mut [u8],
-) -> Result<()> {
-    let columns = short_columns(&store.arrays, records);
-    if columns.is_empty() {
-        return Ok(());
+/// The short slots and paddings of a part of the record region.
+pub(super) struct Columns<'a> {
+    records: &'a Records,
+    columns: Vec<ShortColumn<'a>>,
+    /// The part in bytes of the file.
+    range: Range<u64>,
+}
+
+impl<'a> Columns<'a> {
+    /// Those of a part of the record region, or `None` if there are none.
+    pub(super) fn of(arrays: &'a Arrays, records: &'a Records, range: Range<u64>) -> Option<Self> {
+        let columns = short_columns(arrays, records);
+        (!columns.is_empty()).then_some(Columns { records, columns, range })
     }
-    let end = begin + out.len() as u64;
-    let first = (begin - records.begin) / records.stride;
-    let last = (end - 1 - records.begin) / records.stride;
-    let mut needed = Vec::new();
-    for c in &columns {
-        let total = c.info.total_bytes();
-        let (from, to) = ((first * c.len).min(total), ((last + 1) * c.len).min(total));
-        let tile = c.info.linear_tile_len().unwrap_or(u64::MAX);
-        if from < to {
-            needed.extend((from / tile..=(to - 1) / tile).map(|t| TileKey::new(c.info.id, t)));
+
+    /// Adds the tiles that [`Columns::copy`] needs.
+    pub(super) fn add_tiles(&self, needed: &mut Vec<TileKey>) {
+        let Columns { records, range, .. } = self;
+        let first = (range.start - records.begin) / records.stride;
+        let last = (range.end - 1 - records.begin) / records.stride;
+        for c in &self.columns {
+            let total = c.info.total_bytes();
+            let (from, to) = ((first * c.len).min(total), ((last + 1) * c.len).min(total));
+            let tile = c.info.linear_tile_len().unwrap_or(u64::MAX);
+            if from < to {
+                needed.extend((from / tile..=(to - 1) / tile).map(|t| TileKey::new(c.info.id, t)));
+            }
         }
     }
-    held.hold(store, near, needed)?;
-    // Each thread copies some whole records of all columns, so that outputs are disjoint.
-    let lead = (records.stride - (begin - records.begin) % records.stride) % records.stride;
-    let lead = usize::try_from(lead).map_or(out.len(), |n| n.min(out.len()));
-    let stride = usize::try_from(records.stride).unwrap_or(usize::MAX);
-    let (head, body) = out.split_at_mut(lead);
-    if !head.is_empty() {
-        columns.iter().for_each(|c| c.copy(held, records, begin, head));
+
+    /// Copies the slots and paddings into `out`, which is the part. All tiles are held.
+    pub(super) fn copy(&self, held: &Held, out: &mut [u8]) {
+        let Columns { records, columns, range: Range { start: begin, .. } } = self;
+        // Each thread copies some whole records of all columns, so that outputs are disjoint.
+        let lead = (records.stride - (begin - records.begin) % records.stride) % records.stride;
+        let lead = usize::try_from(lead).map_or(out.len(), |n| n.min(out.len()));
+        let stride = usize::try_from(records.stride).unwrap_or(usize::MAX);
+        let (head, body) = out.split_at_mut(lead);
+        if !head.is_empty() {
+            columns.iter().for_each(|c| c.copy(held, records, *begin, head));
+        }
+        let per_part = (body.len() / stride.max(1) / (2 * parallel::threads())).max(1).saturating_mul(stride);
+        let body_begin = begin + lead as u64;
+        let parts: Vec<_> = body.chunks_mut(per_part.max(1)).enumerate().collect();
+        parallel::map(parts, |(i, part)| {
+            let at = body_begin + (i * per_part) as u64;
+            columns.iter().for_each(|c| c.copy(held, records, at, part));
+        });
     }
-    let per_part = (body.len() / stride.max(1) / (2 * parallel::threads())).max(1).saturating_mul(stride);
-    let body_begin = begin + lead as u64;
-    let parts: Vec<_> = body.chunks_mut(per_part.max(1)).enumerate().collect();
-    let held = &*held;
-    parallel::map(parts, |(i, part)| {
-        let at = body_begin + (i * per_part) as u64;
-        columns.iter().for_each(|c| c.copy(held, records, at, part));
-    });
-    Ok(())
+
+    /// The part in bytes of the file.
+    pub(super) fn range(&self) -> &Range<u64> {
+        &self.range
+    }
 }
 
 /// Returns true if a record variable's slots are copied as pieces: they are long, or their tiles are no runs

@@ -1,7 +1,8 @@
 //! Decoded tiles that windows to come need again.
 
+use super::window::InPlace;
 use crate::error::{Error, Result};
-use crate::source::Near;
+use crate::source::Nearby;
 use crate::tile::TileStore;
 use nc3z_format::Error as FormatError;
 use nc3z_format::array::TileKey;
@@ -9,6 +10,26 @@ use nc3z_format::classic::Layout;
 use nc3z_format::runs;
 use nc3z_format::tile::TileExtent;
 use std::collections::HashMap;
+
+/// Largest number of tiles that are decoded in one step. Only a forged archive has as many in one window; without
+/// this limit, those of one byte would need a gigabyte for what is noted of each.
+const BATCH_TILES: usize = 1 << 16;
+
+/// A tile to decode.
+enum Job<'w> {
+    /// Into memory of its own, where it is held.
+    Held(TileKey, Vec<u8>),
+    /// Into its place in the window.
+    InPlace(TileKey, &'w mut [u8]),
+}
+
+impl Job<'_> {
+    fn key(&self) -> TileKey {
+        match self {
+            Job::Held(key, _) | Job::InPlace(key, _) => *key,
+        }
+    }
+}
 
 /// Tiles that reach beyond the window they were first needed for.
 #[derive(Default)]
@@ -22,7 +43,7 @@ impl Held {
     /// A decoded tile that is held.
     ///
     /// # Panics
-    /// If it is not held: [`Held::hold`] must be called first.
+    /// If it is not held: [`Held::decode`] must be called first.
     pub(super) fn get(&self, key: TileKey) -> &[u8] {
         &self.tiles[&key]
     }
@@ -31,14 +52,42 @@ impl Held {
         self.tiles.get(&key).map(Vec::as_slice)
     }
 
-    /// Decodes tiles that are not held yet, in parallel.
-    pub(super) fn hold(&mut self, store: &TileStore, near: &Near, mut needed: Vec<TileKey>) -> Result<()> {
+    /// Decodes tiles in parallel: those that are needed and not held yet, and others in their place.
+    pub(super) fn decode(
+        &mut self,
+        store: &TileStore,
+        nearby: &Nearby,
+        mut needed: Vec<TileKey>,
+        in_place: Vec<InPlace<'_>>,
+    ) -> Result<()> {
         needed.retain(|key| !self.tiles.contains_key(key));
         needed.sort_unstable();
         needed.dedup();
         self.check_room(store, &needed)?;
         let spare = std::mem::take(&mut self.spare).into_iter().chain(std::iter::repeat_with(Vec::new));
-        self.tiles.extend(store.decode_all(needed.into_iter().zip(spare).collect(), near)?);
+        let jobs = needed.into_iter().zip(spare).map(|(key, room)| Job::Held(key, room));
+        let mut jobs = jobs.chain(in_place.into_iter().map(|(key, out)| Job::InPlace(key, out)));
+        loop {
+            let batch: Vec<Job<'_>> = jobs.by_ref().take(BATCH_TILES).collect();
+            if batch.is_empty() {
+                return Ok(());
+            }
+            self.decode_batch(store, nearby, batch)?;
+        }
+    }
+
+    fn decode_batch(&mut self, store: &TileStore, nearby: &Nearby, jobs: Vec<Job<'_>>) -> Result<()> {
+        let decoded = store.in_parallel(jobs, Job::key, nearby, |job, worker| match job {
+            Job::InPlace(key, out) => store.decode(key, nearby, worker, out).map(|()| None),
+            Job::Held(key, mut room) => {
+                room.resize(store.info(key.array)?.tile_len(key.tile)?, 0);
+                store.decode(key, nearby, worker, &mut room)?;
+                Ok(Some((key, room)))
+            }
+        });
+        for tile in decoded {
+            self.tiles.extend(tile?);
+        }
         Ok(())
     }
 

@@ -11,6 +11,7 @@ mod held;
 mod original;
 mod range;
 mod stream;
+mod window;
 
 pub use digest::{Digests, Wanted};
 pub use original::OriginalSource;

@@ -55,12 +55,12 @@ impl Stream {
     }
 
     fn read(&mut self, archive: &Archive, offset: u64, buf: &mut [u8]) -> Result<()> {
-        let near = self.begin <= offset && offset <= self.end().saturating_add(SKIP_LEN);
-        if !near && offset != self.last_end {
+        let is_ahead = self.begin <= offset && offset <= self.end().saturating_add(SKIP_LEN);
+        if !is_ahead && offset != self.last_end {
             self.last_end = offset + buf.len() as u64;
             return archive.read_original(offset, buf);
         }
-        if !near {
+        if !is_ahead {
             // The second read of a row begins a stream here.
             *self = Stream { begin: offset, ..Stream::default() };
         }

@@ -74,7 +74,7 @@ impl Archive {
 
     /// Bytes of one array's flattened form.
     fn read_flat(&self, info: &ArrayInfo, first: u64, out: &mut [u8]) -> Result<()> {
-        read_run(&self.inner.store, &self.near, info, first, out)
+        read_run(&self.inner.store, &self.nearby, info, first, out)
     }
 
     /// A range of the record region: slot by slot, each column's bytes of all records at once.

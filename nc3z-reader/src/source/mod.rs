@@ -14,7 +14,7 @@ mod memory;
 mod merge;
 #[cfg(feature = "fs")]
 mod mmap;
-mod near;
+mod nearby;
 mod reach;
 #[cfg(feature = "fs")]
 mod regular;
@@ -28,7 +28,7 @@ pub use file::FileSource;
 pub use memory::MemorySource;
 #[cfg(feature = "fs")]
 pub use mmap::MmapSource;
-pub(crate) use near::{Near, NearSource};
+pub(crate) use nearby::{Nearby, NearbySource};
 pub use reach::Reach;
 #[cfg(feature = "fs")]
 pub use regular::{open_regular, special_name};

@@ -9,7 +9,7 @@
 
 use super::TileStore;
 use crate::error::Result;
-use crate::source::{Near, Reach};
+use crate::source::{Nearby, Reach};
 use nc3z_format::array::{Located, Place, TileKey, definition};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -45,7 +45,7 @@ impl TileStore {
     ///
     /// # Errors
     /// Another object is in the place of the source.
-    pub(crate) fn fetch(&self, keys: &[TileKey]) -> Result<(usize, Near)> {
+    pub(crate) fn fetch(&self, keys: &[TileKey]) -> Result<(usize, Nearby)> {
         let keys = &keys[..keys.len().min(WINDOW_TILES)];
         let reach = self.source.reach();
         let pages = passed(self.index.fetch_pages(self, keys))?;
@@ -65,12 +65,12 @@ impl TileStore {
         }
         let pages = self.add_references(&keys[..taken], &pages, &mut needs)?;
         self.add_dictionaries(&pages, &mut needs)?;
-        let near = passed(Near::fetch(&*self.source, &needs.ranges))?;
-        let near = pages.and(&near);
-        let rest = self.rest_of_containers(&needs.containers, &near);
-        let near = near.and(&passed(Near::fetch(&*self.source, &rest))?);
+        let nearby = passed(Nearby::fetch(&*self.source, &needs.ranges))?;
+        let nearby = pages.and(&nearby);
+        let rest = self.rest_of_containers(&needs.containers, &nearby);
+        let nearby = nearby.and(&passed(Nearby::fetch(&*self.source, &rest))?);
         self.check_identity()?;
-        Ok((taken, near))
+        Ok((taken, nearby))
     }
 
     fn add(&self, found: &Located<'_>, reach: Reach, needs: &mut Needs) {
@@ -94,7 +94,7 @@ impl TileStore {
     }
 
     /// Finds the tiles that those of the window are coded against. Returns the index pages fetched so far.
-    fn add_references(&self, window: &[TileKey], pages: &Near, needs: &mut Needs) -> Result<Near> {
+    fn add_references(&self, window: &[TileKey], pages: &Nearby, needs: &mut Needs) -> Result<Nearby> {
         let found = std::mem::take(&mut needs.references);
         if found.is_empty() {
             return Ok(pages.clone());
@@ -111,7 +111,7 @@ impl TileStore {
     }
 
     /// Finds the dictionaries that tiles of the window depend on.
-    fn add_dictionaries(&self, pages: &Near, needs: &mut Needs) -> Result<()> {
+    fn add_dictionaries(&self, pages: &Nearby, needs: &mut Needs) -> Result<()> {
         let keys: Vec<TileKey> = std::mem::take(&mut needs.dictionaries).into_iter().collect();
         let pages = pages.and(&passed(self.index.fetch_pages(self, &keys))?);
         for key in keys {
@@ -125,12 +125,12 @@ impl TileStore {
     }
 
     /// The missing parts of containers whose headers were fetched.
-    fn rest_of_containers(&self, containers: &BTreeSet<u64>, near: &Near) -> Vec<Range<u64>> {
+    fn rest_of_containers(&self, containers: &BTreeSet<u64>, nearby: &Nearby) -> Vec<Range<u64>> {
         let whole = containers.iter().filter_map(|offset| {
-            let container = self.container_header(*offset, near).ok()?;
+            let container = self.container_header(*offset, nearby).ok()?;
             container.place.range(self.end, &String::new).ok()
         });
-        whole.filter(|range| !near.holds(range)).collect()
+        whole.filter(|range| !nearby.holds(range)).collect()
     }
 }
 
@@ -149,8 +149,8 @@ impl Needs {
 }
 
 /// Returns no bytes where the source refused a part. Fails if another object is in the place of the source.
-fn passed(near: Result<Near>) -> Result<Near> {
-    match near {
+fn passed(nearby: Result<Nearby>) -> Result<Nearby> {
+    match nearby {
         Err(e) if e.is_replaced() || e.is_interrupted() => Err(e),
         other => Ok(other.unwrap_or_default()),
     }

@@ -2,7 +2,7 @@
 
 use super::{RecoveredIndex, TileStore};
 use crate::error::Result;
-use crate::source::Near;
+use crate::source::Nearby;
 use bytes::Bytes;
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::{IndexEntry, PAGE_LEN, Page, Row, VariableTable, tree_height};
@@ -38,8 +38,13 @@ impl Index {
 
     /// The entry of a tile, and true if the entry was found by probing. The checksum of a probed member is
     /// not known.
-    pub(crate) fn find(&self, store: &TileStore, key: TileKey, near: &Near) -> Result<(IndexEntry, bool)> {
-        let stored = || self.stored_entry(store, key, near);
+    pub(crate) fn find(
+        &self,
+        store: &TileStore,
+        key: TileKey,
+        nearby: &Nearby,
+    ) -> Result<(IndexEntry, bool)> {
+        let stored = || self.stored_entry(store, key, nearby);
         match &self.recovered {
             Some(recovered) => Ok(recovered.find(key, stored)),
             None => Ok((stored()?, false)),
@@ -52,7 +57,7 @@ impl Index {
     }
 
     /// The entry in the archive's own index.
-    fn stored_entry(&self, store: &TileStore, key: TileKey, near: &Near) -> Result<IndexEntry> {
+    fn stored_entry(&self, store: &TileStore, key: TileKey, nearby: &Nearby) -> Result<IndexEntry> {
         let missing = || FormatError::invalid(format!("{} has no tile {}", key.array, key.tile));
         let (row, inline) = self.row(key).ok_or_else(missing)?;
         if row.root == 0 {
@@ -61,7 +66,7 @@ impl Index {
         }
         let mut offset = row.root;
         for level in (0..=tree_height(row.tile_count)).rev() {
-            let bytes = self.page(store, offset, near)?;
+            let bytes = self.page(store, offset, nearby)?;
             let page = Page::new(&bytes, offset)?;
             page.expect(row.array, level, key.tile, row.tile_count)?;
             if level == 0 {
@@ -74,13 +79,13 @@ impl Index {
     }
 
     /// A verified page.
-    fn page(&self, store: &TileStore, offset: u64, near: &Near) -> Result<Bytes> {
+    fn page(&self, store: &TileStore, offset: u64, nearby: &Nearby) -> Result<Bytes> {
         self.pages.get_or_insert_with(&offset, || {
             if offset.checked_add(PAGE_LEN as u64).is_none_or(|end| end > store.end) {
                 let expected = format!("below {}", store.end);
                 return Err(FormatError::corrupt("index page", offset, "offset", expected, offset).into());
             }
-            let bytes = near.read_at(&*store.source, offset, PAGE_LEN)?;
+            let bytes = nearby.read_at(&*store.source, offset, PAGE_LEN)?;
             Page::check(&bytes, &store.salt, offset)?;
             Ok(bytes)
         })
@@ -91,8 +96,8 @@ impl Index {
     ///
     /// # Errors
     /// The error of the source.
-    pub(super) fn fetch_pages(&self, store: &TileStore, keys: &[TileKey]) -> Result<Near> {
-        let mut near = Near::default();
+    pub(super) fn fetch_pages(&self, store: &TileStore, keys: &[TileKey]) -> Result<Nearby> {
+        let mut nearby = Nearby::default();
         let mut ways: Vec<Way<'_>> = Vec::new();
         for key in keys {
             if let Some((row, _)) = self.row(*key).filter(|(row, _)| row.root != 0) {
@@ -106,12 +111,12 @@ impl Index {
                 .iter()
                 .filter(|way| !self.pages.contains_key(&way.page))
                 .filter_map(|way| Some(way.page..way.page.checked_add(PAGE_LEN as u64)?))
-                .filter(|range| range.end <= store.end && !near.holds(range))
+                .filter(|range| range.end <= store.end && !nearby.holds(range))
                 .collect();
             wanted.dedup();
-            near = near.and(&Near::fetch(&*store.source, &wanted)?);
+            nearby = nearby.and(&Nearby::fetch(&*store.source, &wanted)?);
             ways.retain_mut(|way| {
-                let Ok(bytes) = self.page(store, way.page, &near) else { return false };
+                let Ok(bytes) = self.page(store, way.page, &nearby) else { return false };
                 let Ok(page) = Page::new(&bytes, way.page) else { return false };
                 if page.expect(way.row.array, way.level, way.tile, way.row.tile_count).is_err() {
                     return false;
@@ -123,6 +128,6 @@ impl Index {
                 true
             });
         }
-        Ok(near)
+        Ok(nearby)
     }
 }

@@ -6,57 +6,53 @@
 //!   that this saves time. Local sources are read by the thread that decodes.
 //! * [`decode`]: containers and dictionaries, which are cached, then the tile. Lost tiles may be filled
 //!   ([`fill`]).
-//! * [`window`]: one window of tiles is decoded while the next is fetched.
-//! * [`run`]: byte ranges of an array; [`cache`]: decoded tiles; [`work`]: the limit of decoded bytes.
+//! * [`reader`]: the engine. It reads a plan into a [`destination`] whose pieces it places as
+//!   [`lattice`]s: window by window ([`window`]), in parallel, each container decoded once ([`group`]).
+//! * [`stored`]: the tiles of an archive as the engine takes them; [`run`]: byte ranges of an array.
+//! * [`worker`]: what a worker keeps from tile to tile; [`cache`]: decoded tiles; [`work`]: the limit of
+//!   decoded bytes.
 
 pub mod cache;
 mod decode;
+mod destination;
 mod fetch;
 mod fill;
+mod group;
 mod index;
+mod lattice;
+mod reader;
 mod recovered;
 mod run;
+mod stored;
 mod window;
 mod work;
+mod worker;
 
 pub(crate) use decode::Blocks;
-pub(crate) use fetch::WINDOW_TILES;
+pub(crate) use destination::{AsStored, Destination, Failure, Misfit, Pass, cut, in_memory};
 pub use fill::Fill;
 pub(crate) use fill::Fills;
 pub(crate) use index::Index;
+pub(crate) use lattice::{Lattice, both, element, of_tile};
+pub(crate) use reader::{SHARES, TileReader, Tiles};
 pub(crate) use recovered::{ProbedBlock, RecoveredIndex};
-pub(crate) use run::{Piece, flat_tiling, plans_of_run, read_run};
-pub(crate) use window::in_windows;
+pub(crate) use run::{flat_tiling, plans_of_run, read_run};
+pub(crate) use stored::StoredTiles;
 pub(crate) use work::Work;
+pub(crate) use worker::Worker;
 
 use crate::error::{Error, Result};
-use crate::parallel;
-use crate::source::{Near, SharedSource};
+use crate::source::{Nearby, SharedSource};
 use bytes::Bytes;
 use cache::Share;
+use group::by_container;
 use nc3z_format::archive::{ArrayId, IndexEntry, Salt};
 use nc3z_format::array::{Located, TileKey, locate};
 use nc3z_format::array_table::{ArrayInfo, Arrays};
 use nc3z_format::classic::Header;
 use nc3z_format::codec::{Chain, Registry};
 use nc3z_format::{Error as FormatError, Limits};
-use std::sync::{Arc, OnceLock};
-
-/// Largest number of members of a container that one thread decodes one after another. Usually these are all
-/// members in a window, and few enough to share the work among threads.
-const MEMBERS: usize = 16;
-
-/// A container that several pieces of work need. The first of them decodes it. `None` if it is damaged.
-type SharedContainer = Arc<OnceLock<Option<Arc<Vec<u8>>>>>;
-
-/// Work on members of one container, or on one tile with a block of its own.
-struct Members<W> {
-    /// Offset of the container, or 0 for a tile with a block of its own.
-    container: u64,
-    shared: SharedContainer,
-    /// Each piece of work has its position among all work.
-    work: Vec<(usize, W)>,
-}
+use std::sync::Arc;
 
 /// The tiles of one open archive: all that is needed to find, fetch and decode them. Only the caches change,
 /// and they hold only verified bytes.
@@ -91,16 +87,22 @@ impl TileStore {
     }
 
     /// Finds the place of a tile, and the other data that it needs.
-    pub(crate) fn locate(&self, key: TileKey, near: &Near) -> Result<Located<'_>> {
+    pub(crate) fn locate(&self, key: TileKey, nearby: &Nearby) -> Result<Located<'_>> {
         let info = self.info(key.array)?;
-        let (entry, is_probed) = self.index.find(self, key, near)?;
+        let (entry, is_probed) = self.index.find(self, key, nearby)?;
         Ok(locate(key, &entry, is_probed, info, &self.chains, &|| self.describe_tile(key))?)
     }
 
     /// Decodes a tile into exactly `out`, whose length the caller took from the array's tiling. If the caller
     /// allowed it, fill values replace a tile that is damaged or lost.
-    pub(crate) fn decode(&self, key: TileKey, near: &Near, out: &mut [u8]) -> Result<()> {
-        let decoded = self.decode_whole(key, near, out);
+    pub(crate) fn decode(
+        &self,
+        key: TileKey,
+        nearby: &Nearby,
+        worker: &mut Worker,
+        out: &mut [u8],
+    ) -> Result<()> {
+        let decoded = self.decode_whole(key, nearby, worker, out);
         match &self.fills {
             Some(fills) if !self.work.is_spent() => {
                 decoded.or_else(|e| fills.fill(&self.header, &self.arrays, key, e, out))
@@ -110,81 +112,51 @@ impl TileStore {
     }
 
     /// Decodes a tile, or returns the error.
-    pub(crate) fn decode_whole(&self, key: TileKey, near: &Near, out: &mut [u8]) -> Result<()> {
-        self.locate(key, near)
-            .and_then(|found| self.decode_located(&found, near, out))
+    pub(crate) fn decode_whole(
+        &self,
+        key: TileKey,
+        nearby: &Nearby,
+        worker: &mut Worker,
+        out: &mut [u8],
+    ) -> Result<()> {
+        self.locate(key, nearby)
+            .and_then(|found| self.decode_located(&found, nearby, worker, out))
             .map_err(|e| self.blame(e))
     }
 
-    /// Decodes tiles apart from their final place, in parallel, into buffers of the right length.
-    pub(crate) fn decode_all(
-        &self,
-        wanted: Vec<(TileKey, Vec<u8>)>,
-        near: &Near,
-    ) -> Result<Vec<(TileKey, Vec<u8>)>> {
-        let decode = |(key, mut out): (TileKey, Vec<u8>)| {
-            out.resize(self.info(key.array)?.tile_len(key.tile)?, 0);
-            self.decode(key, near, &mut out)?;
-            Ok((key, out))
-        };
-        self.by_container(wanted, |(key, _)| *key, near, true, decode).into_iter().collect()
-    }
-
-    /// Works on tiles, grouped by container whatever their order. Each container is decoded at most once,
-    /// however many threads take part, so that the number of decoded bytes depends on the archive alone.
-    /// Results are in the order of `work`.
-    pub(crate) fn by_container<W: Send, R: Send>(
+    /// Works on tiles in parallel, each container decoded once: see [`by_container`].
+    pub(crate) fn in_parallel<W: Send, R: Send>(
         &self,
         work: Vec<W>,
         key: impl Fn(&W) -> TileKey,
-        near: &Near,
-        in_parallel: bool,
-        decode: impl Fn(W) -> R + Send + Sync,
+        nearby: &Nearby,
+        decode: impl Fn(W, &mut Worker) -> R + Send + Sync,
     ) -> Vec<R> {
-        let container = |work: &W| self.container_of(key(work), near).unwrap_or(0);
-        let mut order: Vec<_> =
-            work.into_iter().enumerate().map(|(at, work)| (container(&work), at, work)).collect();
-        order.sort_unstable_by_key(|(container, at, _)| (*container, *at));
-        let mut pieces: Vec<Members<W>> = Vec::new();
-        for (container, at, work) in order {
-            let last = pieces.last_mut().filter(|piece| container != 0 && piece.container == container);
-            let shared = match last {
-                Some(piece) if piece.work.len() < MEMBERS => {
-                    piece.work.push((at, work));
-                    continue;
-                }
-                Some(piece) => Arc::clone(&piece.shared),
-                None => SharedContainer::default(),
-            };
-            pieces.push(Members { container, shared, work: vec![(at, work)] });
-        }
-        let decode = |Members { container, shared, work }: Members<W>| -> Vec<(usize, R)> {
-            let all = || work.into_iter().map(|(at, work)| (at, decode(work))).collect();
-            if container == 0 { all() } else { self.with_container(container, near, &shared, all) }
-        };
-        let done: Vec<Vec<_>> = if in_parallel {
-            parallel::map(pieces, decode)
-        } else {
-            pieces.into_iter().map(decode).collect()
-        };
-        let mut done: Vec<(usize, R)> = done.into_iter().flatten().collect();
-        done.sort_unstable_by_key(|(at, _)| *at);
-        done.into_iter().map(|(_, result)| result).collect()
+        let container = |work: &W| self.container_of(key(work), nearby).unwrap_or(0);
+        let open = |offset, worker: &mut Worker| self.open_container(offset, nearby, worker);
+        by_container(work, container, open, true, decode)
     }
 
     /// Offset of the container that a tile is a member of. `None` for other tiles, and if the index is
     /// damaged.
-    pub(crate) fn container_of(&self, key: TileKey, near: &Near) -> Option<u64> {
-        match self.index.find(self, key, near) {
+    pub(crate) fn container_of(&self, key: TileKey, nearby: &Nearby) -> Option<u64> {
+        match self.index.find(self, key, nearby) {
             Ok((IndexEntry::Shared { offset, .. }, _)) => Some(offset),
             _ => None,
         }
     }
 
     /// A decoded tile, through the cache. `wanted` bytes of it will be copied.
-    pub(crate) fn cached(&self, key: TileKey, near: &Near, wanted: u64, keep: bool) -> Result<Bytes> {
+    pub(crate) fn cached(
+        &self,
+        key: TileKey,
+        nearby: &Nearby,
+        worker: &mut Worker,
+        wanted: u64,
+        keep: bool,
+    ) -> Result<Bytes> {
         let len = self.info(key.array)?.tile_len(key.tile)?;
-        self.cache.get(key, len, wanted, keep, |out| self.decode(key, near, out))
+        self.cache.get(key, len, wanted, keep, |out| self.decode(key, nearby, worker, out))
     }
 
     /// If checksums fail, the likelier cause is that another object is in the place of the source.

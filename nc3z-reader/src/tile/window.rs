@@ -1,6 +1,6 @@
 //! Works on many tiles, window by window: one window is decoded while the next is fetched.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::parallel;
 use std::collections::VecDeque;
 
@@ -31,13 +31,13 @@ impl<T, V, F: FnMut(&[T]) -> Result<(usize, V)>> Ahead<'_, T, F> {
 ///
 /// # Errors
 /// The first error of work or fetching, in the order of the windows.
-pub(crate) fn in_windows<T: Send, V: Send>(
+pub(crate) fn in_windows<T: Send, V: Send, E: From<Error>>(
     tiles: &mut (dyn Iterator<Item = T> + Send),
     most: usize,
     ahead: bool,
     fetch: impl FnMut(&[T]) -> Result<(usize, V)> + Send,
-    mut work: impl FnMut(Vec<T>, V) -> Result<()>,
-) -> Result<()> {
+    mut work: impl FnMut(Vec<T>, V) -> Result<(), E>,
+) -> Result<(), E> {
     let mut windows = Ahead { tiles, pending: VecDeque::new(), most, fetch };
     let mut next = windows.next()?;
     while let Some((tiles, fetched)) = next {
@@ -64,7 +64,6 @@ impl<T, F> Ahead<'_, T, F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
 
     #[test]
     fn every_tile_is_worked_on_once_and_in_order() {
@@ -73,7 +72,7 @@ mod tests {
                 let mut seen = Vec::new();
                 let mut tiles = 0..25;
                 let fetch = |tiles: &[u32]| Ok((tiles.len().min(take), tiles[0]));
-                let work = |tiles: Vec<u32>, first: u32| {
+                let work = |tiles: Vec<u32>, first: u32| -> Result<()> {
                     assert_eq!(tiles.first(), Some(&first));
                     seen.extend(tiles);
                     Ok(())
@@ -88,9 +87,9 @@ mod tests {
     fn work_of_a_window_fails_before_fetching_the_next() {
         let error = |words: &str| Error::io("read", None, std::io::Error::other(words.to_owned()));
         let fetch = |tiles: &[u32]| if tiles[0] == 0 { Ok((1, ())) } else { Err(error("fetch")) };
-        let e = in_windows(&mut (0..9), 2, true, fetch, |_, ()| Err(error("work"))).unwrap_err();
+        let e: Error = in_windows(&mut (0..9), 2, true, fetch, |_, ()| Err(error("work"))).unwrap_err();
         assert!(e.with_causes().contains("work"), "{e}");
-        let e = in_windows(&mut (0..9), 2, true, fetch, |_, ()| Ok(())).unwrap_err();
+        let e = in_windows(&mut (0..9), 2, true, fetch, |_, ()| Ok::<_, Error>(())).unwrap_err();
         assert!(e.with_causes().contains("fetch"), "{e}");
     }
 }

@@ -23,8 +23,8 @@ use crate::open::{Parts, check_table};
 use crate::options::OpenOptions;
 use crate::sections::{read_later_head, read_section, read_sections};
 use crate::source::lenient::Lenient;
-use crate::source::{ByteSource, Near, SharedSource};
-use crate::tile::{ProbedBlock, RecoveredIndex};
+use crate::source::{ByteSource, Nearby, SharedSource};
+use crate::tile::{ProbedBlock, RecoveredIndex, Worker};
 use nc3z_format::archive::constants::{HEAD_OFFSET, REQUIRED_LATER_HEAD, REQUIRED_LOSSY};
 use nc3z_format::archive::{
     ArrayId, BlockKind, Commit, DigestState, LaterHeadParts, Metadata, Role, Row, SectionKind, SectionTable,
@@ -387,7 +387,7 @@ fn read_chains(inner: &mut Inner, found: BTreeMap<u64, ProbedBlock>, report: &mu
         }
         let place = || format!("chain definition {number}");
         let (at, store) = (block.place(), &inner.store);
-        let chain = store.read_block(&at, &Near::default(), &place).and_then(|bytes| {
+        let chain = store.read_block(&at, &Nearby::default(), &place).and_then(|bytes| {
             let block = Block::check(&bytes, &at, &store.salt, &place)?;
             Ok(parse_chain(block.payload, &store.limits)?)
         });
@@ -433,7 +433,7 @@ fn index(
             (BlockKind::Tile | BlockKind::Definition, Role::Unknown(_)) => {}
             (BlockKind::Tile | BlockKind::Definition, _) => recovered.add_block(block),
             (BlockKind::Container, _) => {
-                let members = inner.store.container(block.offset, &Near::default());
+                let members = inner.store.container(block.offset, &Nearby::default(), &mut Worker::default());
                 let members = members.and_then(|bytes| Ok(parse_directory(&bytes)?));
                 let members = keep(members, report);
                 if members.is_none() {

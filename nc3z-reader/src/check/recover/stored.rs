@@ -2,7 +2,8 @@
 
 use crate::archive::Archive;
 use crate::error::Result;
-use crate::source::Near;
+use crate::source::Nearby;
+use crate::tile::Worker;
 use bytes::Bytes;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockKind, IndexEntry, Member, parse_directory};
 use nc3z_format::array::{Block, Place, TileKey};
@@ -64,12 +65,12 @@ impl Archive {
     /// # Errors
     /// No container there; damage.
     pub fn stored_container(&self, offset: u64) -> Result<StoredContainer> {
-        let (store, near) = (&self.inner.store, Near::default());
+        let (store, nearby) = (&self.inner.store, Nearby::default());
         let place = || "packed container".to_owned();
         // Decoded first: this also checks the container's place, lengths and content.
-        let decoded = store.container(offset, &near)?;
-        let at = store.container_header(offset, &near)?.place;
-        let bytes = store.read_block(&at, &near, &place)?;
+        let decoded = store.container(offset, &nearby, &mut Worker::default())?;
+        let at = store.container_header(offset, &nearby)?.place;
+        let bytes = store.read_block(&at, &nearby, &place)?;
         let header = Block::check(&bytes, &at, &store.salt, &place)?.header;
         Ok(StoredContainer {
             chain: header.chain,
@@ -85,7 +86,7 @@ impl Archive {
     /// # Errors
     /// No container there; damage.
     pub(crate) fn container_members(&self, offset: u64) -> Result<Vec<Member>> {
-        let decoded = self.inner.store.container(offset, &Near::default())?;
+        let decoded = self.inner.store.container(offset, &Nearby::default(), &mut Worker::default())?;
         Ok(parse_directory(&decoded)?)
     }
 
@@ -95,17 +96,17 @@ impl Archive {
     /// # Errors
     /// No such tile; damage; a lost tile.
     pub fn stored_tile(&self, array: ArrayId, tile: u64) -> Result<StoredTile> {
-        let (store, near) = (&self.inner.store, Near::default());
+        let (store, nearby) = (&self.inner.store, Nearby::default());
         let key = TileKey::new(array, tile);
         let place = || store.describe_tile(key);
-        let found = store.locate(key, &near)?;
+        let found = store.locate(key, &nearby)?;
         match &found.place {
             Place::Constant(value) => {
                 let size = u8::try_from(found.info.ty.size()).expect("elements have at most 8 bytes");
                 Ok(StoredTile::Constant { value: *value, size })
             }
             Place::Member(member) => {
-                let container = store.container(member.container, &near)?;
+                let container = store.container(member.container, &nearby, &mut Worker::default())?;
                 let bytes = member.bytes(&container, &place)?.to_vec();
                 let decoded_crc = match member.decoded_crc {
                     Some(crc) => crc,
@@ -114,7 +115,7 @@ impl Archive {
                 Ok(StoredTile::Packed { chain: found.chain_number, bytes, decoded_crc })
             }
             Place::Block(at) => {
-                let bytes = store.read_block(at, &near, &place)?;
+                let bytes = store.read_block(at, &nearby, &place)?;
                 let block = Block::check(&bytes, at, &store.salt, &place)?;
                 let decoded_len = found.info.tile_len(tile)?;
                 block.expect(BlockKind::Tile, key, found.chain_number, decoded_len, &place)?;
@@ -131,7 +132,7 @@ impl Archive {
     /// CRC-32 of a decoded tile.
     fn decoded_crc(&self, key: TileKey) -> Result<u32> {
         let mut bytes = vec![0; self.inner.store.info(key.array)?.tile_len(key.tile)?];
-        self.inner.store.decode_whole(key, &Near::default(), &mut bytes)?;
+        self.inner.store.decode_whole(key, &Nearby::default(), &mut Worker::default(), &mut bytes)?;
         Ok(crc32fast::hash(&bytes))
     }
 
@@ -150,7 +151,7 @@ impl Archive {
         let count = self.definition_count(variable).min(MAX_DEFINITIONS);
         let (mut whole, mut lost) = (Vec::new(), Vec::new());
         for number in 0..count {
-            match self.inner.store.read_definition(TileKey::new(array, number), &Near::default()) {
+            match self.inner.store.read_definition(TileKey::new(array, number), &Nearby::default()) {
                 Ok(bytes) => whole.push((number, bytes)),
                 Err(_) => lost.push(number),
             }

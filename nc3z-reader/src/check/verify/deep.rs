@@ -5,7 +5,7 @@ use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::options::OpenOptions;
-use crate::source::Near;
+use crate::source::Nearby;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, IndexEntry};
 use nc3z_format::array::TileKey;
 use std::collections::{BTreeMap, HashMap};
@@ -98,9 +98,11 @@ fn check_tiles(archive: &Archive, monitor: &dyn Monitor, report: &mut Report) ->
             }
             let end = (begin + BATCH_TILES).min(tiles);
             let unnamed: Vec<u64> = (begin..end).filter(|&tile| !is_named(info.id, tile)).collect();
-            let (key, near) = (|tile: &u64| TileKey::new(info.id, *tile), Near::default());
-            let bad = archive.inner.store.by_container(unnamed, key, &near, true, |tile| {
-                Some((tile, archive.read_tile(info.id, tile).err()?))
+            let (key, nearby) = (|tile: &u64| TileKey::new(info.id, *tile), Nearby::default());
+            let store = &archive.inner.store;
+            let bad = store.in_parallel(unnamed, key, &nearby, |tile, worker| {
+                let decode = |len| store.decode(key(&tile), &nearby, worker, &mut vec![0; len]);
+                Some((tile, info.tile_len(tile).map_err(Into::into).and_then(decode).err()?))
             });
             for (tile, error) in bad.into_iter().flatten() {
                 if error.is_unsupported() {

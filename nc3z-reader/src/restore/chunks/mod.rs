@@ -9,16 +9,12 @@
 
 mod strip;
 
-use super::held::Held;
+use super::window::Part;
 use crate::archive::Archive;
 use crate::error::Result;
-use crate::parallel;
-use crate::source::Near;
-use crate::tile::{Piece, TileStore, plans_of_run};
+use crate::tile::TileStore;
 use nc3z_format::archive::ArrayId;
-use nc3z_format::array::TileKey;
 use nc3z_format::array_table::ArrayInfo;
-use nc3z_format::plan::copy::copy_tile;
 use nc3z_format::tile::{TileLayout, Tiling};
 use std::collections::BTreeMap;
 use strip::Strip;
@@ -27,13 +23,6 @@ use strip::Strip;
 const HELD_LEN: u64 = 64 << 20;
 /// Bytes to hold a chunk besides its data.
 const HELD_COST: u64 = 128;
-/// Bytes that one task copies at a time.
-const PART_LEN: usize = 1 << 20;
-/// Pieces shorter than this are rebuilt together and then spread.
-const LONG_PIECE: usize = 16 << 10;
-/// Length in bytes of the largest chunk that is held because it is a member of a container.
-const MEMBER_LEN: u64 = 1 << 20;
-
 /// The way in which each chunked array is restored.
 #[derive(Default)]
 pub(super) struct Chunks {
@@ -46,14 +35,6 @@ struct Way {
     tiling: Tiling,
     /// The current strip, if the layers are too large to be held.
     strip: Option<Strip>,
-}
-
-/// Successive pieces of one array, copied by one task.
-struct Part<'w> {
-    array: ArrayId,
-    first: u64,
-    len: usize,
-    outs: Vec<&'w mut [u8]>,
 }
 
 impl Chunks {
@@ -103,56 +84,24 @@ impl Chunks {
         self.arrays.get(&array).is_some_and(|way| way.strip.is_some())
     }
 
-    /// Fills pieces of chunked arrays, all of one window, in the order of the window.
-    pub(super) fn fill(
+    /// Copies a part of a window whose array is rebuilt in strips. Returns any other part.
+    pub(super) fn copy_from_strip<'w>(
         &mut self,
-        archive: &Archive,
-        near: &Near,
-        held: &mut Held,
-        pieces: Vec<Piece<'_>>,
-    ) -> Result<()> {
-        let store = &archive.inner.store;
-        let mut parts = Vec::new();
-        let mut by_array: BTreeMap<ArrayId, Vec<Piece<'_>>> = BTreeMap::new();
-        for piece in pieces.into_iter().filter(|p| !p.out.is_empty()) {
-            by_array.entry(piece.info.id).or_default().push(piece);
-        }
-        for (array, pieces) in by_array {
-            match self.arrays.get_mut(&array) {
-                Some(Way { tiling, strip: Some(strip) }) => {
-                    for piece in pieces {
-                        strip.copy(store, tiling, piece)?;
-                    }
-                }
-                _ => cut_into_parts(array, pieces, &mut parts),
+        store: &TileStore,
+        part: Part<'w>,
+    ) -> Result<Option<Part<'w>>> {
+        match self.arrays.get_mut(&part.info.id) {
+            Some(Way { tiling, strip: Some(strip) }) => {
+                strip.copy(store, tiling, part.info, part.first, part.out)?;
+                Ok(None)
             }
+            _ => Ok(Some(part)),
         }
-        held.hold(store, near, self.needed(store, near, &parts)?)?;
-        let (held, arrays) = (&*held, &self.arrays);
-        parallel::try_each(parts, |part| {
-            let tiling = &arrays[&part.array].tiling;
-            part.fill(store, near, held, tiling)
-        })
     }
 
-    /// The chunks from which parts of windows are copied. A chunk that is a run of its part is decoded in
-    /// place, unless it is a member of a container. The members of a container are decoded together, so that
-    /// the container is decoded once.
-    fn needed(&self, store: &TileStore, near: &Near, parts: &[Part<'_>]) -> Result<Vec<TileKey>> {
-        let mut needed = Vec::new();
-        for part in parts {
-            for plan in plans_of_run(&self.arrays[&part.array].tiling, part.first, part.len as u64) {
-                let (plan, _) = plan?;
-                for tile in plan.tiles() {
-                    let key = TileKey::new(part.array, tile.tile);
-                    let is_member = || tile.elements <= MEMBER_LEN && store.container_of(key, near).is_some();
-                    if tile.whole.is_none() || is_member() {
-                        needed.push(key);
-                    }
-                }
-            }
-        }
-        Ok(needed)
+    /// The tiling of an array's bytes into chunks, if its tiles are chunks.
+    pub(super) fn tiling(&self, array: ArrayId) -> Option<&Tiling> {
+        self.arrays.get(&array).map(|way| &way.tiling)
     }
 
     /// Releases strips that end before byte `done` of the original.
@@ -185,79 +134,4 @@ fn layer_cost(tiling: &Tiling) -> u64 {
     let tiles = tiling.tile_count() / layers;
     let tile = tiling.tile_elements(0).unwrap_or(u64::MAX);
     tiles.saturating_mul(tile.saturating_add(HELD_COST))
-}
-
-/// Cuts long pieces so that tasks have similar shares, and joins short pieces that follow each other in the
-/// array.
-fn cut_into_parts<'w>(array: ArrayId, pieces: Vec<Piece<'w>>, parts: &mut Vec<Part<'w>>) {
-    let mut together: Option<Part<'w>> = None;
-    for Piece { first, out, .. } in pieces {
-        if out.len() >= LONG_PIECE {
-            let outs = out.chunks_mut(PART_LEN).enumerate().map(|(i, out)| {
-                let first = first + (i * PART_LEN) as u64;
-                Part { array, first, len: out.len(), outs: vec![out] }
-            });
-            parts.extend(outs);
-            continue;
-        }
-        match &mut together {
-            Some(part) if part.first + part.len as u64 == first && part.len < PART_LEN => {
-                part.len += out.len();
-                part.outs.push(out);
-            }
-            open => parts.extend(open.replace(Part { array, first, len: out.len(), outs: vec![out] })),
-        }
-    }
-    parts.extend(together);
-}
-
-impl Part<'_> {
-    fn fill(mut self, store: &TileStore, near: &Near, held: &Held, tiling: &Tiling) -> Result<()> {
-        if let [out] = &mut self.outs[..] {
-            return fill_run(store, near, held, tiling, self.array, self.first, out);
-        }
-        let mut bytes = vec![0; self.len];
-        fill_run(store, near, held, tiling, self.array, self.first, &mut bytes)?;
-        let mut rest = bytes.as_slice();
-        for out in self.outs {
-            let (here, after) = rest.split_at(out.len());
-            out.copy_from_slice(here);
-            rest = after;
-        }
-        Ok(())
-    }
-}
-
-/// Fills `out` with a run of the flattened array. Chunks that are a run themselves are decoded in place. Of
-/// held chunks, parts are copied.
-fn fill_run(
-    store: &TileStore,
-    near: &Near,
-    held: &Held,
-    tiling: &Tiling,
-    array: ArrayId,
-    first: u64,
-    out: &mut [u8],
-) -> Result<()> {
-    let mut rest = out;
-    for plan in plans_of_run(tiling, first, rest.len() as u64) {
-        let (plan, len) = plan?;
-        let (here, after) = rest.split_at_mut(len);
-        for tile in plan.tiles() {
-            let key = TileKey::new(array, tile.tile);
-            match (tile.whole, held.find(key)) {
-                (_, Some(bytes)) => copy_tile(&tile, bytes, here)?,
-                (Some(dst), None) => {
-                    let at = usize::try_from(dst).expect("inside the run");
-                    let len = usize::try_from(tile.elements).expect("inside the run");
-                    store.decode(key, near, &mut here[at..at + len])?;
-                }
-                (None, None) => {
-                    copy_tile(&tile, &store.cached(key, near, tile.elements, false)?, here)?;
-                }
-            }
-        }
-        rest = after;
-    }
-    Ok(())
 }

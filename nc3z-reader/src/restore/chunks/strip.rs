@@ -2,8 +2,8 @@
 
 use crate::archive::Archive;
 use crate::error::Result;
-use crate::source::Near;
-use crate::tile::{Piece, TileStore, read_run};
+use crate::source::Nearby;
+use crate::tile::{TileStore, read_run};
 use nc3z_format::archive::ArrayId;
 use nc3z_format::array_table::ArrayInfo;
 use nc3z_format::runs;
@@ -34,13 +34,19 @@ impl Strip {
         }
     }
 
-    /// Copies a piece out of strips, and rebuilds strips as needed.
-    pub(super) fn copy(&mut self, store: &TileStore, tiling: &Tiling, piece: Piece<'_>) -> Result<()> {
-        let (mut first, mut out) = (piece.first, piece.out);
+    /// Copies a run of the array out of strips, and rebuilds strips as needed.
+    pub(super) fn copy(
+        &mut self,
+        store: &TileStore,
+        tiling: &Tiling,
+        info: &ArrayInfo,
+        mut first: u64,
+        mut out: &mut [u8],
+    ) -> Result<()> {
         while !out.is_empty() {
             let end = self.first + self.bytes.len() as u64;
             if first < self.first || first >= end {
-                self.restore(store, piece.info, tiling, first)?;
+                self.restore(store, info, tiling, first)?;
                 continue;
             }
             let at = usize::try_from(first - self.first).expect("inside the strip");
@@ -71,6 +77,6 @@ impl Strip {
         self.first = first;
         self.bytes.clear();
         self.bytes.resize(usize::try_from(end - first).expect("a strip is held in memory"), 0);
-        read_run(store, &Near::default(), info, first, &mut self.bytes)
+        read_run(store, &Nearby::default(), info, first, &mut self.bytes)
     }
 }

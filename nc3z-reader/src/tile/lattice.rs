@@ -10,30 +10,30 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 /// Planes of rows of elements in bytes, and their places in the output, one plane after the other. Distances
 /// may be negative.
 #[derive(Clone, Copy)]
-pub(super) struct Lattice {
+pub(crate) struct Lattice {
     /// Byte of the first element.
-    pub(super) at: usize,
+    pub(crate) at: usize,
     /// Bytes from one element of a row to the next.
-    pub(super) step: isize,
+    pub(crate) step: isize,
     /// Position of the first element in the output.
-    pub(super) to: usize,
+    pub(crate) to: usize,
     /// Positions from one element of a row to the next.
-    pub(super) each: isize,
+    pub(crate) each: isize,
     /// Elements of a row, at least 1.
-    pub(super) len: usize,
+    pub(crate) len: usize,
     /// Rows of a plane.
-    pub(super) rows: usize,
+    pub(crate) rows: usize,
     /// Bytes from one row to the next.
-    pub(super) apart: isize,
+    pub(crate) apart: isize,
     /// Positions from one row to the next.
-    pub(super) to_apart: isize,
-    pub(super) planes: usize,
+    pub(crate) to_apart: isize,
+    pub(crate) planes: usize,
     /// Bytes from one plane to the next.
-    pub(super) deep: isize,
+    pub(crate) deep: isize,
 }
 
 impl Lattice {
-    pub(super) fn elements(&self) -> usize {
+    pub(crate) fn elements(&self) -> usize {
         self.planes.saturating_mul(self.rows).saturating_mul(self.len)
     }
 
@@ -55,7 +55,7 @@ impl Lattice {
     }
 
     /// Byte and position of each element.
-    pub(super) fn places(self) -> impl Iterator<Item = (usize, usize)> {
+    pub(crate) fn places(self) -> impl Iterator<Item = (usize, usize)> {
         let along = |(at, to): (usize, usize), steps: (isize, isize), len: usize| {
             (0..len.cast_signed()).map(move |i| {
                 let (by, each) = (steps.0.wrapping_mul(i), steps.1.wrapping_mul(i));
@@ -70,7 +70,7 @@ impl Lattice {
 
     /// Converts the elements.
     #[inline]
-    pub(super) fn convert<F: Copy + FromBytes + Immutable + KnownLayout + Unaligned, T>(
+    pub(crate) fn convert<F: Copy + FromBytes + Immutable + KnownLayout + Unaligned, T>(
         &self,
         bytes: &[u8],
         out: &mut [T],
@@ -109,7 +109,7 @@ impl Lattice {
     /// of the output. Distances between elements are multiples of their size. In the output the elements are
     /// adjacent.
     #[inline]
-    pub(super) fn each_row<F: FromBytes + Immutable + KnownLayout + Unaligned, T>(
+    pub(crate) fn each_row<F: FromBytes + Immutable + KnownLayout + Unaligned, T>(
         &self,
         bytes: &[u8],
         out: &mut [T],
@@ -127,13 +127,25 @@ impl Lattice {
 }
 
 /// The first element of the bytes.
-pub(super) fn element<F: FromBytes + Immutable + KnownLayout + Unaligned>(bytes: &[u8]) -> &F {
+pub(crate) fn element<F: FromBytes + Immutable + KnownLayout + Unaligned>(bytes: &[u8]) -> &F {
     F::ref_from_prefix(bytes).expect("lattices are made for bytes that hold them").0
+}
+
+/// An element and its place, or `None` if one of the slices lacks it.
+#[inline]
+pub(crate) fn both<'s, 'o, S, T>(
+    src: u64,
+    from: &'s [S],
+    dst: u64,
+    to: &'o mut [T],
+) -> Option<(&'s S, &'o mut T)> {
+    let (src, dst) = (usize::try_from(src).ok()?, usize::try_from(dst).ok()?);
+    Some((from.get(src)?, to.get_mut(dst)?))
 }
 
 /// Passes a tile's elements of `size` bytes in lattices, until the callback stops it. The bytes begin with
 /// the tile's element `first`; `lens` are the numbers of elements in the bytes and in the output.
-pub(super) fn of_tile(
+pub(crate) fn of_tile(
     tile: &TilePlan<'_>,
     first: u64,
     size: usize,
@@ -235,7 +247,7 @@ impl Alike {
 
 /// The run in bytes that begin with the tile's element `first`.
 #[inline]
-pub(super) fn from(run: CopyRun, first: u64) -> Result<CopyRun> {
+pub(crate) fn from(run: CopyRun, first: u64) -> Result<CopyRun> {
     let src = run.src.checked_sub(first);
     let src =
         src.ok_or_else(|| FormatError::invalid(format!("copy run ({run}) in elements from {first} on")))?;

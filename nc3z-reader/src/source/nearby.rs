@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 /// Ranges of a source in memory. Cheap to clone; empty until something is fetched.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Near(Option<Arc<[(u64, Bytes)]>>);
+pub(crate) struct Nearby(Option<Arc<[(u64, Bytes)]>>);
 
-impl Near {
+impl Nearby {
     /// Fetches the ranges `wanted`, merged into requests as `Reach::merge` decides.
     ///
     /// # Errors
@@ -37,7 +37,7 @@ impl Near {
         let wanted: Vec<Range<u64>> = wanted.iter().filter(|range| !source.holds(range)).cloned().collect();
         let merged = merge(&wanted);
         if merged.is_empty() {
-            return Ok(Near::default());
+            return Ok(Nearby::default());
         }
         let found = source.read_ranges(&merged)?;
         if found.len() != merged.len() {
@@ -46,20 +46,20 @@ impl Near {
         Ok(Self::of(merged.iter().map(|range| range.start).zip(found)))
     }
 
-    /// Makes a `Near` of pieces, whose offsets are ascending and which do not overlap.
+    /// Makes a `Nearby` of pieces, whose offsets are ascending and which do not overlap.
     pub(crate) fn of(pieces: impl IntoIterator<Item = (u64, Bytes)>) -> Self {
-        Near(Some(pieces.into_iter().collect()))
+        Nearby(Some(pieces.into_iter().collect()))
     }
 
     /// These pieces and those of `other`. The pieces must not overlap.
-    pub(crate) fn and(&self, other: &Near) -> Self {
+    pub(crate) fn and(&self, other: &Nearby) -> Self {
         let (Some(a), Some(b)) = (&self.0, &other.0) else {
             return if self.0.is_some() { self.clone() } else { other.clone() };
         };
         let mut all: Vec<_> = a.iter().chain(b.iter()).cloned().collect();
         all.sort_by_key(|(offset, bytes)| (*offset, bytes.len()));
         // Of two pieces that begin at the same byte the longer one comes last, and is found.
-        Near(Some(all.into()))
+        Nearby(Some(all.into()))
     }
 
     /// The bytes `[offset, offset + len)`, if one piece contains them all.
@@ -72,7 +72,7 @@ impl Near {
         Some(bytes.slice(from..end))
     }
 
-    /// Returns true if [`Near::get`] would return these bytes.
+    /// Returns true if [`Nearby::get`] would return these bytes.
     pub(crate) fn holds(&self, range: &Range<u64>) -> bool {
         usize::try_from(range.end - range.start).is_ok_and(|len| self.get(range.start, len).is_some())
     }
@@ -87,12 +87,12 @@ impl Near {
 }
 
 /// A source with some of its bytes in memory.
-pub(crate) struct NearSource {
-    pub(crate) near: Near,
+pub(crate) struct NearbySource {
+    pub(crate) nearby: Nearby,
     pub(crate) source: SharedSource,
 }
 
-impl ByteSource for NearSource {
+impl ByteSource for NearbySource {
     fn len(&self) -> u64 {
         self.source.len()
     }
@@ -102,7 +102,7 @@ impl ByteSource for NearSource {
     }
 
     fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
-        match self.near.get(offset, buf.len()) {
+        match self.nearby.get(offset, buf.len()) {
             Some(bytes) => buf.copy_from_slice(&bytes),
             None => self.source.read_into(offset, buf)?,
         }
@@ -110,7 +110,7 @@ impl ByteSource for NearSource {
     }
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
-        self.near.read_at(&*self.source, offset, len)
+        self.nearby.read_at(&*self.source, offset, len)
     }
 
     fn reach(&self) -> Reach {
@@ -130,15 +130,15 @@ mod tests {
     #[test]
     fn pieces_give_what_they_hold_and_no_more() {
         let source = MemorySource::new((0..100).collect::<Vec<u8>>());
-        let near = Near::fetch(&source, &[10..20, 50..60]).unwrap();
-        assert_eq!(&near.get(12, 3).unwrap()[..], [12, 13, 14]);
-        assert_eq!(near.get(50, 10).unwrap().len(), 10);
+        let nearby = Nearby::fetch(&source, &[10..20, 50..60]).unwrap();
+        assert_eq!(&nearby.get(12, 3).unwrap()[..], [12, 13, 14]);
+        assert_eq!(nearby.get(50, 10).unwrap().len(), 10);
         for (offset, len) in [(9, 2), (19, 2), (20, 1), (55, 6), (0, 1), (99, 1)] {
-            assert!(near.get(offset, len).is_none(), "{offset} +{len}");
+            assert!(nearby.get(offset, len).is_none(), "{offset} +{len}");
         }
-        let both = near.and(&Near::fetch(&source, &[30..35, 35..40]).unwrap());
+        let both = nearby.and(&Nearby::fetch(&source, &[30..35, 35..40]).unwrap());
         assert_eq!(&both.get(39, 1).unwrap()[..], [39]);
         assert_eq!(&both.read_at(&source, 98, 2).unwrap()[..], [98, 99]);
-        assert!(Near::default().get(0, 0).is_none());
+        assert!(Nearby::default().get(0, 0).is_none());
     }
 }
