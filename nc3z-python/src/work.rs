@@ -120,6 +120,10 @@ pub(crate) fn run<T: Send>(
     }
 }
 
+fn check_signals(py: Python<'_>) -> PyResult<()> {
+    py.check_signals()
+}
+
 /// Does `work`, which has threads of its own. `tell` is called on the calling thread with each result that `work` sends. An exception
 /// that it raises, or that a signal's handler raises, ends the work. No incomplete file remains.
 pub(crate) fn run_telling<T: Send>(
@@ -140,9 +144,7 @@ pub(crate) fn run_telling<T: Send>(
             loop {
                 let told = match receive.recv_timeout(LOOK_UP) {
                     Ok(result) if raised.is_none() => tell(result),
-                    Err(RecvTimeoutError::Timeout) if raised.is_none() => {
-                        Python::attach(|py| py.check_signals())
-                    }
+                    Err(RecvTimeoutError::Timeout) if raised.is_none() => Python::attach(check_signals),
                     Ok(_) | Err(RecvTimeoutError::Timeout) => Ok(()),
                     Err(RecvTimeoutError::Disconnected) => break,
                 };

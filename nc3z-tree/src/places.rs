@@ -26,7 +26,7 @@ struct State {
 pub fn check(output: Option<&Path>, parents: bool) -> crate::Result<()> {
     let parent = output.and_then(Path::parent).filter(|p| !p.as_os_str().is_empty());
     match parent.filter(|p| !parents && !p.exists()) {
-        Some(parent) => return Err(Refusal::NoParent(parent.to_owned()).into()),
+        Some(parent) => Err(Refusal::NoParent(parent.to_owned()).into()),
         None => Ok(()),
     }
 }

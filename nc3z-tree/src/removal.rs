@@ -51,7 +51,7 @@ fn check_same(before: Option<&Metadata>, now: &Metadata) -> Result<()> {
     if before.map(identity) == Some(identity(now)) {
         return Ok(());
     }
-    return Err(SourceKept::Replaced.into());
+    Err(SourceKept::Replaced.into())
 }
 
 fn hash(mut file: &File) -> std::io::Result<[u8; 32]> {

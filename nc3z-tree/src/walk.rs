@@ -345,7 +345,7 @@ pub fn restored_name(path: &Path) -> Result<PathBuf> {
     let stem = path.as_os_str().as_encoded_bytes().strip_suffix(SUFFIX.as_bytes());
     match stem.filter(|p| !p.is_empty() && !p.ends_with(b"/")) {
         Some(name) => Ok(path_of(name)),
-        None => return Err(Refusal::Suffix(path.to_owned()).into()),
+        None => Err(Refusal::Suffix(path.to_owned()).into()),
     }
 }
 

@@ -111,9 +111,10 @@ pub(super) fn system_words(e: &io::Error) -> String {
 /// Describes the defect of a file.
 fn format_words(e: &FormatError) -> String {
     match (e.damage(), e.kind()) {
-        (_, Format::InvalidArgument(what)) => what.clone(),
         // The actual kind of a file needs no position.
-        (Damage::OtherFormat, Format::Unsupported { what, .. }) => what.clone(),
+        (_, Format::InvalidArgument(what)) | (Damage::OtherFormat, Format::Unsupported { what, .. }) => {
+            what.clone()
+        }
         (Damage::NotClassic, Format::Corrupt { found, .. }) => {
             format!(
                 "this is not a netCDF file: it begins with the bytes {found}, and classic files with `CDF`"
