@@ -32,6 +32,8 @@ OPTIONS = {
     "numeric.rooted": ["--digest", "md5"],
     "references.default": ["--block-size", "64KiB"],
     "references.short": [],
+    "smooth.chunked": ["--chunk", "t=2,y=13,x=44"],
+    "smooth.default": [],
     "smooth.later": [],
     "states.later": ["--block-size", "800"],
 }

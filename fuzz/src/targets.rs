@@ -298,7 +298,7 @@ pub fn block_decode(data: &[u8]) {
 
 /// A plan of the numeric codec: all coders, some delta axes and transforms, with the first element masked or nothing.
 fn plan_of(which: u8, whole: &[u8], size: usize) -> EncodePlan {
-    let coders = [Coder::Store, Coder::Zstd, Coder::Planes, Coder::Ctx];
+    let coders = [Coder::Store, Coder::Zstd, Coder::Planes, Coder::Mix, Coder::Ctx];
     let axes = [DeltaAxes::NONE, DeltaAxes::NEIGHBOURS, DeltaAxes::ROWS, DeltaAxes::ROWS_PLANES];
     let first = whole[..size].iter().fold(0, |n, &b| n << 8 | u64::from(b));
     EncodePlan {
@@ -308,8 +308,8 @@ fn plan_of(which: u8, whole: &[u8], size: usize) -> EncodePlan {
         } else {
             TransformPlan::ScaleOffsetPerPlane
         },
-        axes: axes[usize::from(which >> 3 & 3)].repeated(which >> 1 & 3, which >> 2 & 1),
-        coder: coders[usize::from(which >> 5 & 3)],
+        axes: axes[usize::from(which >> 3 & 3)].repeated([which >> 1 & 3, which >> 2 & 1, 0]),
+        coder: coders[usize::from(which >> 4) % coders.len()],
         level: 1,
         ..EncodePlan::default()
     }

@@ -49,6 +49,7 @@ mod exceptions;
 mod frame;
 mod geometry;
 mod mask;
+mod mix;
 mod payload;
 mod planes;
 mod reference;

@@ -86,8 +86,8 @@ fn valid(kind: usize, dictionary: &Arc<Dictionary>) -> (Vec<u8>, Vec<u32>) {
     if kind == KINDS {
         return marked();
     }
-    let coder = [Coder::Store, Coder::Zstd, Coder::Planes, Coder::Ctx][kind % 4];
-    let transform = match kind / 4 % 5 {
+    let coder = [Coder::Store, Coder::Zstd, Coder::Planes, Coder::Ctx, Coder::Mix][kind % 5];
+    let transform = match kind / 5 % 5 {
         0 => TransformPlan::Ordered,
         1 => TransformPlan::ScaleOffset(ScaleOffset { off: 0.5, step: 0.25 }),
         2 => TransformPlan::ScaleOffset(ScaleOffset { off: 0.0, step: -100.0 }),
@@ -96,13 +96,13 @@ fn valid(kind: usize, dictionary: &Arc<Dictionary>) -> (Vec<u8>, Vec<u32>) {
     };
     let axes = [
         DeltaAxes::NONE,
-        DeltaAxes::NEIGHBOURS.repeated(1, 0),
-        DeltaAxes::ROWS_PLANES.repeated(0, 2),
+        DeltaAxes::NEIGHBOURS.repeated([1, 0, 0]),
+        DeltaAxes::ROWS_PLANES.repeated([0, 2, 0]),
         DeltaAxes::ROWS_PLANES.alone(),
     ];
-    let axes = axes[kind / 20 % 4];
-    let mask = (kind / 80 % 2 == 1).then_some(u64::from(f32::to_bits(-9999.0)));
-    let n = [1, 7, 300, 1500][kind / 160 % 4];
+    let axes = axes[kind / 25 % 4];
+    let mask = (kind / 100 % 2 == 1).then_some(u64::from(f32::to_bits(-9999.0)));
+    let n = [1, 7, 300, 1500][kind / 200 % 4];
     let plan = EncodePlan { mask, transform, axes, coder, level: 3, ..EncodePlan::default() };
     let mut out = Vec::new();
     encode(&values(n), ElementType::F32, &geometry(), &plan, &mut Scratch::new(), &mut out).unwrap();
@@ -161,7 +161,7 @@ fn decoded(payload: &[u8], n: usize, dictionary: &Dictionary, used: &mut Scratch
     a
 }
 
-const KINDS: usize = 640;
+const KINDS: usize = 800;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, ..Default::default() })]
@@ -234,6 +234,9 @@ fn flips_reach_every_stage() {
         "ctx map",
         "table sum",
         "ctx final state",
+        "mix stream 1",
+        "mix stream 2",
+        "mix strides",
         "stored residuals",
     ] {
         assert!(stages.contains(stage), "no flip ended in {stage:?}; seen: {stages:?}");

@@ -1,4 +1,4 @@
-//! The payload: three fixed bytes, lengths of the parts, the parts; and its decoder.
+//! The payload: three or four fixed bytes, lengths of the parts, the parts; and its decoder.
 
 use crate::bits::Cursor;
 use crate::dictionary::Dictionary;
@@ -8,8 +8,10 @@ use crate::exceptions::ExceptionForm;
 use crate::geometry::{DeltaAxes, Geometry};
 use crate::scratch::Scratch;
 use crate::transform::{self, Transform};
+#[cfg(feature = "encode")]
+use crate::word::low8;
 use crate::word::{Word, index};
-use crate::{ctx, delta, exceptions, frame, mask, planes, reference};
+use crate::{ctx, delta, exceptions, frame, mask, mix, planes, reference};
 
 /// The largest number of elements of a tile: positions are 32 bits wide.
 pub const MAX_ELEMENTS: usize = 1 << 30;
@@ -17,7 +19,7 @@ pub const MAX_ELEMENTS: usize = 1 << 30;
 /// First byte of a payload.
 const VERSION: u8 = 1;
 
-/// The fixed bytes.
+/// The contents of the fixed bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Stages {
     /// 0 nothing masked, 1 mixed, 2 all masked.
@@ -26,16 +28,22 @@ pub(crate) struct Stages {
     pub(crate) transform: u8,
     pub(crate) exceptions: ExceptionForm,
     pub(crate) axes: DeltaAxes,
-    /// 0 store, 1 zstd, 2 planes, 3 ctx.
+    /// 0 store, 1 zstd, 2 planes, 3 ctx, 4 mix.
     pub(crate) coder: u8,
 }
 
 impl Stages {
+    /// Appends the fixed bytes.
     #[cfg(feature = "encode")]
-    pub(crate) fn bytes(self) -> [u8; 3] {
-        let (neighbours, rows) = self.axes.repeats();
-        let first = self.mask | self.transform << 2 | (self.exceptions as u8) << 4 | neighbours << 6;
-        [VERSION, first, self.axes.0 & 15 | self.coder << 4 | rows << 6]
+    pub(crate) fn put(self, out: &mut Vec<u8>) {
+        let [neighbours, rows, planes] = self.axes.repeats();
+        let again = neighbours | rows << 2 | planes << 4;
+        let first = self.mask | self.transform << 2 | (self.exceptions as u8) << 4;
+        let strides = low8(u64::from(self.axes.0 & 15));
+        out.extend_from_slice(&[VERSION, first, strides | self.coder << 4 | u8::from(again > 0) << 7]);
+        if again > 0 {
+            out.push(again);
+        }
     }
 
     fn parse(cursor: &mut Cursor<'_>, geom: &Geometry, n: usize) -> Result<Self> {
@@ -44,20 +52,22 @@ impl Stages {
             return Err(Error::Unsupported(format!("version {version}")));
         }
         let (a, b) = (cursor.byte()?, cursor.byte()?);
-        let known = || bad("stage bytes", "known stages", format_args!("{a:#04x} {b:#04x}"));
+        let again = if b >> 7 == 1 { cursor.byte()? } else { 0 };
+        let known = || bad("stage bytes", "known stages", format_args!("{a:#04x} {b:#04x} {again:#04x}"));
         let stages = Self {
             mask: a & 3,
             transform: a >> 2 & 3,
             exceptions: ExceptionForm::of(a >> 4 & 3).ok_or_else(known)?,
-            axes: DeltaAxes(b & 15 | a >> 6 << 4 | b >> 6 << 6),
-            coder: b >> 4 & 3,
+            axes: DeltaAxes(u16::from(b & 15) | u16::from(again) << 4),
+            coder: b >> 4 & 7,
         };
-        if stages.mask == 3 {
+        let repeats = (again == 0) == (b >> 7 == 0) && again >> 6 == 0;
+        if stages.mask == 3 || stages.coder > 4 || a >> 6 != 0 || !repeats {
             return Err(known());
         }
         if !stages.axes.fit(geom, n) {
             let rule = "axes that the tile has, repeated where they are named";
-            return Err(bad("delta axes", rule, format_args!("{a:#04x} {b:#04x}")));
+            return Err(bad("delta axes", rule, format_args!("{b:#04x} {again:#04x}")));
         }
         let empty = (stages.mask == 2 || n == 0) && (a & 0xFC != 0 || b != 0);
         let unknown = stages.exceptions != ExceptionForm::None && stages.transform < 2;
@@ -112,7 +122,7 @@ fn residuals<W: Word>(
     out: &mut [W],
 ) -> Result<()> {
     let len = out.len() * W::BYTES;
-    let Scratch { zstd, residuals: bytes, valid, ctx: work, .. } = scratch;
+    let Scratch { zstd, residuals: bytes, valid, ctx: work, mix: work_mix, .. } = scratch;
     match stages.coder {
         0 if part.len() == len => W::get_le(part, out),
         0 => return Err(bad("stored residuals", len, part.len())),
@@ -124,10 +134,11 @@ fn residuals<W: Word>(
             frame::expand(part, len..=len, zstd, bytes)?;
             planes::unshuffle(bytes, signed, out);
         }
-        _ => {
+        3 => {
             let valid = (out.len() < n).then_some(&valid[..]);
             ctx::decode(part, n, valid, signed, work, out)?;
         }
+        _ => mix::decode(part, n, (out.len() < n).then_some(&valid[..]), work_mix, out)?,
     }
     Ok(())
 }
@@ -193,8 +204,8 @@ pub(crate) fn decode_tile<W: Word>(
         let found = mask::decode::<W>(parts.mask, (n, geom), zstd, (bytes, valid))?;
         (pattern, nv) = (Some(found.0), found.1);
     }
-    if stages.coder == 3 && nv == 0 {
-        return Err(bad("residuals", "no ctx without values", 0));
+    if stages.coder >= 3 && nv == 0 {
+        return Err(bad("residuals", "no ctx and no mix without values", 0));
     }
     let signed = stages.axes.0 != 0 || against.is_some();
     residuals(parts.residuals, n, (stages, signed), scratch, &mut out[..nv])?;

@@ -71,7 +71,7 @@ fn whole<W: Word>(x: f64, ty: ElementType) -> W {
     W::from_u64((x as u64).min(u64::MAX >> (64 - W::BITS)))
 }
 
-/// Converts the values of a tile's elements to patterns of another type (spec/num.md, section 9).
+/// Converts the values of a tile's elements to patterns of another type (spec/num.md, section 10).
 ///
 /// # Errors
 /// The words do not have the size of their type.

@@ -4,6 +4,7 @@ use crate::ctx::Workspace;
 #[cfg(feature = "encode")]
 use crate::encode::{Buffers, Runs};
 use crate::frame::Zstd;
+use crate::mix;
 use crate::word::Pool;
 
 /// Buffers and contexts that are reused between calls; no result depends on their content.
@@ -21,6 +22,7 @@ pub struct Scratch {
     /// The integers of a reference.
     pub(crate) reference: Pool,
     pub(crate) ctx: Workspace,
+    pub(crate) mix: mix::Workspace,
     #[cfg(feature = "encode")]
     pub(crate) encoder: Buffers,
 }

@@ -18,6 +18,7 @@ fn element_type(name: &str) -> ElementType {
         "ushort" => ElementType::U16,
         "float" => ElementType::F32,
         "double" => ElementType::F64,
+        "int64" => ElementType::I64,
         other => panic!("type {other}"),
     }
 }

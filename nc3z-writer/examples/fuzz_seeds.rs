@@ -172,7 +172,7 @@ fn blocks(root: &Path) -> Result {
         let zstd = bound(vec![shuffle, StageSpec::zstd(1)]);
         let zlib = bound(vec![StageSpec::zlib(1)]);
         let lzma = bound(vec![Lzma::for_elements(ty.size(), 1 << 16).into()]);
-        for (fill, coder) in (0u8..).zip([Coder::Store, Coder::Zstd, Coder::Planes, Coder::Ctx]) {
+        for (fill, coder) in (0u8..).zip([Coder::Store, Coder::Zstd, Coder::Planes, Coder::Ctx, Coder::Mix]) {
             let plan = EncodePlan { coder, axes: DeltaAxes::ROWS, ..EncodePlan::default() };
             let masked = EncodePlan { mask: Some(0), ..plan.clone() };
             let alone = EncodePlan { axes: DeltaAxes::ROWS_PLANES.alone(), ..masked.clone() };

@@ -182,16 +182,20 @@ def decode(payload, n, number, geometry=(0, 0, 0), dictionary=None, reference=No
         raise Unsupported(f"payload of version {version}")
     flags, more = body.u8(), body.u8()
     mask, domain, exceptions = flags & 3, flags >> 2 & 3, flags >> 4 & 3
-    need(mask <= 2 and exceptions <= 2, f"payload: flags {flags:#04x}")
-    strides, coder = more & 15, more >> 4 & 3
-    again, rows_again = flags >> 6, more >> 6
+    need(mask <= 2 and exceptions <= 2 and flags < 64, f"payload: flags {flags:#04x}")
+    strides, coder = more & 15, more >> 4 & 7
+    need(coder <= 4, f"payload: coder {coder}")
+    repeats = body.u8() if more & 128 else 0
+    need(repeats < 64 and (repeats != 0) == (more >> 7), f"payload: repeats {repeats:#04x}")
+    again, rows_again, planes_again = repeats & 3, repeats >> 2 & 3, repeats >> 4
     need(strides & 1 or not again, "payload: no neighbours to repeat")
     need(strides & 2 or not rows_again, "payload: no rows to repeat")
+    need(strides & 4 or not planes_again, "payload: no planes to repeat")
     need(not exceptions or domain >= 2, "payload: exceptions in a domain without")
     need(domain != 2 or kind.float, "payload: scale-offset of integers")
-    named = [s for i, s in enumerate(geometry) if strides >> i + 1 & 1]
-    need(all(1 < s < n for s in named), "payload: a stride that does not exist")
-    longer = named[:0:-1] + named[:1] * (1 + rows_again) if strides & 2 else named[::-1]
+    named = [(s, 1 + k) for i, (s, k) in enumerate(zip(geometry, (rows_again, planes_again, 0))) if strides >> i + 1 & 1]
+    need(all(1 < s < n for s, _ in named), "payload: a stride that does not exist")
+    longer = [s for s, times in reversed(named) for _ in range(times)]
     if mask == 2 or n == 0:
         need(flags == mask and more == 0, "payload: bits that mean nothing here")
         need(n > 0 or mask == 0, "payload: a mask of no elements")
@@ -407,6 +411,8 @@ def read_residuals(part, coder, n, where, kind, signed):
         for i in range(kind.size):
             out[i::kind.size] = planes[i * nv:(i + 1) * nv]
         z = kind.words(bytes(out))
+    elif coder == 4:
+        return read_mix(part, n, where, kind)
     else:
         z = read_ctx(part, n, where, kind)
     return unzigzags(z, kind.all) if signed else z
@@ -534,7 +540,213 @@ def read_ctx(part, n, where, kind):
     return out
 
 
-# ---------------------------------------------------------------- section 8: rank dictionary
+# ---------------------------------------------------------------- section 8: mix
+
+LOGISTIC = [22, 36, 60, 98, 162, 267, 439, 720, 1179, 1921, 3108, 4971, 7812, 11955, 17625, 24743, 32768, 40793, 47911, 53581, 57724,
+            60565, 62428, 63615, 64357, 64816, 65097, 65269, 65374, 65438, 65476, 65500, 65514]
+U32 = (1 << 32) - 1
+
+
+def sigma(x):
+    i, f = x + 2048 >> 7, x + 2048 & 127
+    return LOGISTIC[i] * (128 - f) + LOGISTIC[i + 1] * f + 64 >> 7
+
+
+def inverse(values):
+    """The least x of each 4096th."""
+    out, x = [], 0
+    for q in range(4096):
+        while x < 4096 and values[x] < 16 * q + 8:
+            x += 1
+        out.append(min(x - 2048, 2047))
+    return out
+
+
+SQUASH = [sigma(x) for x in range(-2048, 2048)]
+STRETCH = inverse(SQUASH)
+ADAPT = [327680 // (10 * age + 16) for age in range(16)]
+LARGEST = 1 << 50
+
+
+def rotated(x, n):
+    return x << n & U32 | x >> 32 - n
+
+
+def hashed(x):
+    return rotated(x * 0x9E3779B1 & U32, 15) * 0xC2B2AE35 & U32
+
+
+def pair(a, b):
+    return (a * 0x2545F491 & U32 ^ rotated(b * 0x9E3779B9 & U32, 13)) * 0x85EBCA6B & U32
+
+
+def logarithm(x, f):
+    if x < 2 << f:
+        return x
+    e = x.bit_length() - 1
+    return (e - f << f) + (x >> e - f)
+
+
+def size(x):
+    return min(abs(x), LARGEST)
+
+
+def sign(x):
+    return 1 if x < 0 else 2 if x > 0 else 0
+
+
+class Mix:
+    """The model, and the arithmetic coder that it serves."""
+
+    def __init__(self, n, stream):
+        self.log = min(max(n.bit_length() + 3, 10), 16)
+        self.q, self.ages = [2048] * (7 << self.log), bytearray(7 << self.log)
+        self.by_step, self.trained = [[18350] * 8 for _ in range(96)], [0] * 96
+        self.by_class = {}
+        self.refined = {}
+        self.stream, self.read = stream, 4
+        self.low, self.high = 0, U32
+        self.code = int.from_bytes((stream[:4] + bytes(4))[:4], "big")
+
+    def places(self, hashes):
+        return [(i << self.log) + (h >> 32 - self.log) for i, h in enumerate(hashes)]
+
+    def groups(self, hashes):
+        return [place & ~15 for place in self.places(hashes)]
+
+    def bit(self, p):
+        d = self.high - self.low
+        m = self.low + (d >> 16) * p + ((d & 65535) * p >> 16)
+        bit = self.code <= m
+        if bit:
+            self.high = m
+        else:
+            self.low = m + 1
+        while self.low >> 24 == self.high >> 24:
+            self.low, self.high = self.low << 8 & U32, self.high << 8 & U32 | 255
+            need(self.read < len(self.stream) + 3, "mix stream 1: ends early")
+            byte = self.stream[self.read] if self.read < len(self.stream) else 0
+            self.code, self.read = self.code << 8 & U32 | byte, self.read + 1
+        return bit
+
+    def decide(self, places, t, kind, k):
+        v = [STRETCH[self.q[place]] for place in places] + [256]
+        weights = self.by_step[t], self.by_class.setdefault((kind, k), [18350] * 8)
+        a, d = (max(-2047, min(sum((w >> 4) * x for w, x in zip(ws, v)) >> 12, 2047)) for ws in weights)
+        x = a + d >> 1
+        j, f = (x + 2048) * 32 >> 12, (x + 2048) * 32 & 4095
+        line = self.refined.setdefault((kind, k), [SQUASH[min(128 * i, 4095)] for i in range(33)])
+        r = line[j] * (4096 - f) + line[j + 1] * f >> 12
+        bit = self.bit(max(24, min(SQUASH[x + 2048] + r >> 1, 65512)))
+        j += f >= 2048
+        line[j] += (65535 * bit) - line[j] >> 6
+        rate = 20 + 300 // (self.trained[t] + 1)
+        self.trained[t] = min(self.trained[t] + 1, 255)
+        for ws, o in zip(weights, (a, d)):
+            e = (65536 * bit - SQUASH[o + 2048]) * rate >> 10
+            ws[:] = [max(-524288, min(w + (x * e + 128 >> 8), 524288)) for w, x in zip(ws, v)]
+        goal = 4096 if bit else -1
+        for place in places:
+            age = self.ages[place]
+            self.q[place] = max(0, min(self.q[place] + ((goal - self.q[place]) * ADAPT[age] >> 15), 4095))
+            self.ages[place] = min(age + 1, 15)
+        return bit
+
+
+def read_mix(part, n, where, kind):
+    """The r of the valid elements."""
+    head = Bytes(part, "mix")
+    row = head.varint()
+    plane = head.varint() if row else 0
+    need(row == 0 or 1 < row < n, "mix: distance of rows")
+    need(plane == 0 or row < plane < n, "mix: distance of planes")
+    full = head.u8()
+    need(full <= 20, "mix: class whose bits are all modelled")
+    stream = head.take(head.varint())
+    raw = Bits(head.rest(), "mix raw bits")
+    model, w = Mix(n, stream), kind.bits
+    g, last, total, average, out = {}, [0] * 4, 0, 0, []
+    for p in where:
+        def at(back):
+            return g.get(p - back, 0)
+
+        w0, w1, w2, w3 = last
+        north, north_west, north_east, north_north = (at(row), at(row + 1), at(row - 1), at(2 * row)) if row else (w2, w3, 0, 0)
+        top, top_east, top_south = (at(plane), at(plane - 1), at(plane - row)) if plane else (0, 0, 0)
+        expected = (2 * size(w0) + size(w1) + 2 * size(north) + size(north_west) + size(north_east) + size(north_north) // 2
+                    + 2 * size(top) + size(top_east) // 2 + size(top_south) // 2)
+        s, k = min((expected >> 3).bit_length(), w - 1), min(logarithm(expected, 2), 127)
+        column = p % row if row else 0
+
+        def c(x):
+            return abs(x).bit_length()
+
+        hashes = [hashed(x & U32) for x in (
+            logarithm(size(w0), 1) | c(w1) << 8 | c(w2) << 16,
+            logarithm(size(north), 1) | c(north_east) << 8 | c(north_west) << 16,
+            logarithm(size(top), 1) | max(c(top_east), c(top_south)) << 8 | s << 16,
+            pair(total & U32, 0),
+            logarithm(average >> 4, 2) | c(w0) // 2 << 8,
+            pair(w0 & U32, w1 & U32),
+            column | c(north) << 20)]
+        groups = model.groups(hashes)
+
+        def at_least(klass, t, y):
+            return model.decide([group + klass % 16 for group in groups], t, y, k)
+
+        klass = s
+        if s == 0 or at_least(s, 0, 0):
+            while klass < w:
+                u = klass + 1 - s
+                if not at_least(klass + 1, min(u, 10), min(u, 3)):
+                    break
+                klass += 1
+        else:
+            klass -= 1
+            while klass > 0:
+                u = s - klass
+                if at_least(klass, 10 + min(u, 10), 3 + min(u, 3)):
+                    break
+                klass -= 1
+        value = 0
+        if klass:
+            def rel(x):
+                return 3 * min(max(c(x) + 3 - klass, 0), 6) + sign(x)
+
+            signs = [hashed(x & U32 ^ 1 << 30) for x in (
+                rel(w0) | rel(w1) << 5 | rel(w2) << 10,
+                rel(north) | rel(north_west) << 5 | rel(north_east) << 10,
+                rel(top) | rel(top_east) << 5 | rel(top_south) << 10,
+                pair(total & U32, 0) ^ klass,
+                rel(int64(w0 + north)),
+                pair(w0 & U32, w1 & U32) ^ klass,
+                column | sign(north) << 24)]
+            negative = model.decide(model.places(signs), 21 + min(klass, 8), 7, sign(w0) + 3 * sign(north) + 9 * sign(top))
+            below = klass - 1
+            modelled = below if klass <= full else min(2, below)
+            value = 1
+            for j in range(modelled):
+                if j % 4 == 0:
+                    salt = hashed(klass << 16 | value)
+                    groups, inside = model.groups([(h ^ salt) * 0x9E3779B1 & U32 for h in hashes]), 1
+                bit = model.decide([group + inside for group in groups], 32 + 8 * min(j, 7) + min(klass, 7), 8 + min(j, 3), min(klass, 15))
+                inside, value = inside << 1 | bit, value << 1 | bit
+            value = value << below - modelled | raw.take(below - modelled)
+            value = int64(-value if negative else value)
+        value = kind.signed(value & kind.all)
+        g[p], last = value, [value, w0, w1, w2]
+        total, average = total + value & (1 << 64) - 1, average + ((size(value) << 8) - average >> 4)
+        out.append(value & kind.all)
+    raw.end()
+    need(model.read == len(stream) + 3, "mix stream 1: not of the length it needs")
+    return out
+
+
+def int64(x):
+    return (x + (1 << 63) & (1 << 64) - 1) - (1 << 63)
+
+
+# ---------------------------------------------------------------- section 9: rank dictionary
 
 
 def decode_dictionary(data, number):
@@ -549,7 +761,7 @@ def decode_dictionary(data, number):
     return entries
 
 
-# ---------------------------------------------------------------- section 9: references
+# ---------------------------------------------------------------- section 10: references
 
 LEAST = {4: 0x00800000, 8: 0x0010000000000000}      # smallest normal number, as a pattern
 NAN = {4: 0x7FC00000, 8: 0x7FF8000000000000}
@@ -685,7 +897,7 @@ def decode_tile(archive, data, step, length, variable, tile):
     return Type(number).big_endian(patterns)
 
 
-# ---------------------------------------------------------------- section 10: vectors
+# ---------------------------------------------------------------- section 11: vectors
 
 
 def floats(*values):
@@ -709,8 +921,9 @@ VECTORS = [
      "00 00 01 00 00 00 02 00 00 00 03 00 00 00 04 00 00 00 05 00 00 00 06 00 00 00 07 00 00 00 08 00 00 00 09 00 00 00 0A "
      "00 00 00 0B 00 00 00 0C 00 00 00 0D 00 00 00 0E 00 00 00 0F 00 00 00 10 00 00 00 11 00 00 00 12 00 00 00 13 00 00 00",
      FLOAT, (0, 0, 0), [x + {1: 1, 3: 1, 4: -1, 9: 2, 12: -1}.get(i, 0) for i, x in enumerate(floats(*[0.1 * i for i in range(20)]))]),
-    ("again: 01 40 43 02 00 00 00 00 01 00 02 00 02 00 FC FF FE FF FE FF FE FF 18 00 ED FF 00 00 00 00",
+    ("again: 01 00 83 05 02 00 00 00 00 01 00 02 00 02 00 FC FF FE FF FE FF FE FF 18 00 ED FF 00 00 00 00",
      USHORT, (4, 8, 0), [0, 1, 4, 9, 10, 11, 14, 19, 40, 41, 44, 49]),
+    ("mix: 01 00 43 02 00 00 04 08 0A 07 9A 11 F2 8A AB B8 3E", USHORT, (4, 8, 0), [0, 1, 4, 9, 10, 11, 14, 19, 40, 41, 44, 49]),
     ("divided: 01 08 00 11 04 00 00 00 00 00 00 00 00 00 00 00 00 00 00 59 C0 07 00 00 00 00 00 00 00 0E 00 00 00 00 "
      "00 00 00 1C 00 00 00 00 00 00 00 AC 0A 00 00 00 00 00 00",
      DOUBLE, (0, 0, 0), [struct.unpack("<Q", struct.pack("<d", x))[0] for x in (0.07, 0.14, 0.28, 27.32)]),

@@ -18,8 +18,31 @@ import nc3z_num as num  # noqa: E402
 from make_test_archive import varint  # noqa: E402
 from nc3z_ref import shuffle  # noqa: E402
 
-TYPES = {"byte": num.BYTE, "short": num.SHORT, "ushort": num.USHORT, "float": num.FLOAT, "double": num.DOUBLE}
-SIZES = {"byte": 1, "short": 2, "ushort": 2, "float": 4, "double": 8}
+TYPES = {"byte": num.BYTE, "short": num.SHORT, "ushort": num.USHORT, "float": num.FLOAT, "double": num.DOUBLE, "int64": num.INT64}
+SIZES = {"byte": 1, "short": 2, "ushort": 2, "float": 4, "double": 8, "int64": 8}
+
+
+#: Arithmetic codes cannot be put together by hand: the encoder of this repository made these, and the reference decoder reads them.
+MIXED = {
+    "mix-rows": "01004008000a4e94ceba53a6732ea5d48d161cf7c8bc49354e02ae90d9f9211ed3cff1ba70c8507b1e814553a64df89bd893327a660545d7934df70a"
+              "60cf896c457a52c53597a2ced5edc362fdf01123ff5fcf568a",
+    "mix-planes": "0101431e040100807f00000003010a010a010a010a010a010a010a010a010a010a01060000204105140a6291e411427ab9fb34d35fc180d619b906cc"
+              "4db2dce4a87b848fc62b408d5166d549e02a7fd6fbe617a749a22b0524098442c0aed440223085f86e9a4b3ce831339fecf069d5a5b0b1819060425f"
+              "41504ece820069c78710e20199a052ffda7e269eeae65d368353049a4ce30632b3043c1a80c00a6616001e59011d962525a9563bc45a4106875c577a"
+              "26013fa1051aca4080d06588ef1c20934fc6d587e95a6f3e27863b032284351f96085107d04223b05000401b7030a98dd7c2f863699ff168b00498ae"
+              "92bc4e174d870afc5a83e30780fc4b80330c9136e7d529c98910bec9005364c168b93bb620251a102a405726003819002caf9d56859bd0bbad35074d"
+              "072a04a3de4c58e50b311c0b80ac03008280455680a17796e7de8397fbc8f1013d5a89ef080fd2807001585a60f10db62802a82d0062354bacebba42"
+              "1a58320045180f6e14406d8c1905746d80a00dc9940524650fad51f76d2e4798335441681f6597230750f22080de6b68200e60b61ed018571408decd"
+              "2a04",
+    "mix-long": "01004108a708000000000080000a1491e1448570f40492b71dc57c9ca7b85c90c009440c91ffffff9f21d210f9ffffff1922f36effffff7fdecd10f9"
+              "ffffff1922f36effffff5fdedd10f9ffffff1722f46effffff5fdedd10f9ffffff17220c91ffffff9f2132eff6ffffffe5dd0d91ffffff7f2142eff6"
+              "ffffffe5dd0d91ffffff9f2142eff6ffffffe7dd0d91ffffff9f21d210f9ffffff1722f46effffff5fdedd10f9ffffff1922f36effffff7fdecd10f9"
+              "ffffff1922f36effffff7fdecd10f9ffffff19220d91000000a02132ef06000000e8dd0c91ffffff9f2132eff6ffffffe5dd0c91ffffff7f2132eff6"
+              "ffffffe5dd0d91ffffff7f2142eff6ffffffe5dd0d91ffffff9f21d210f9ffffff1722f46effffff5fdedd10f9ffffff1722f46effffff5fdedd10f9"
+              "ffffff1922f36effffff7fdecd10f9ffffff19220d91ffffff9f2132eff6ffffffe7dd0c91ffffff9f2132eff6ffffffe7dd0c91ffffff9f2132eff6"
+              "ffffffe5dd0d91ffffff7f21c210f9ffffff1922f36effffff5fdecd10f9ffffff1722f36effffff5fdedd10f9ffffff1722f46effffff5fdedd10f9"
+              "ffffff19220d91000000802142ef06000000e6dd0d91ffffff7f2142eff6ffffffe5dd0d91ffffff9f2132eff6ffffffe7dd0c91ffffff9f2102",
+}
 
 
 def words(values, size):
@@ -34,9 +57,10 @@ def raw(data):
     return b"\0" + data
 
 
-def payload(parts, mask=0, domain=0, exceptions=0, again=0, strides=0, coder=0, rows=0):
-    head = bytes([1, mask | domain << 2 | exceptions << 4 | again << 6, strides | coder << 4 | rows << 6])
-    return head + b"".join(varint(len(p)) for p in parts[:-1]) + b"".join(parts)
+def payload(parts, mask=0, domain=0, exceptions=0, again=0, strides=0, coder=0, rows=0, planes=0):
+    repeats = again | rows << 2 | planes << 4
+    head = [1, mask | domain << 2 | exceptions << 4, strides | coder << 4 | (repeats > 0) << 7] + [repeats] * (repeats > 0)
+    return bytes(head) + b"".join(varint(len(p)) for p in parts[:-1]) + b"".join(parts)
 
 
 def deltas(values, size, steps):
@@ -132,6 +156,16 @@ def vectors():
         payload([runs, varint(11) + off_step, b"\2" + varint(len(raw(marks))) + raw(marks) + raw(values), apart],
                 mask=1, domain=2, exceptions=2, strides=2))
     add("scale-offset", "values on a grid: offset 1, step 0.1", "float", flat, tenths, payload([varint(3) + off_step, words([0, 1, 2], 4)], domain=2))
+    noise = [(i * 2654435761 >> 7) & 0xFFFF for i in range(128)]
+    add("mix-rows", "mixed predictions by the row before", "ushort", (8, 0, 0), [i % 8 * (i % 8) + 5 * (i // 8) + noise[i] % 7 for i in range(96)],
+        bytes.fromhex(MIXED["mix-rows"]))
+    add("mix-planes", "mixed predictions by the row and the plane before, with masked elements", "float", (5, 20, 0),
+        [0x7F800001 if i % 11 == 3 else 0x41200000 + (noise[i] << i % 13) + 1000 * (i // 20) for i in range(120)],
+        bytes.fromhex(MIXED["mix-planes"]))
+    add("mix-long", "mixed predictions of long integers: fields of more than 32 bits", "int64", flat,
+        [(noise[i] << 45) ^ noise[i + 7] ^ (i % 2 == 0) << 63 for i in range(60)], bytes.fromhex(MIXED["mix-long"]))
+    add("repeats-planes", "planes again twice, rows again once, no elements", "ushort", shape, cube,
+        payload([planes(differences(cube, 2, [4, 4, 12, 12, 12]), 2)], strides=6, coder=2, rows=1, planes=2))
     return found
 
 

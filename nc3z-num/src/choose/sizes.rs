@@ -53,7 +53,7 @@ impl<W: Word> Chooser<'_, W> {
                 let left = if left < longest { left.saturating_add(less) } else { u64::MAX };
                 let left = usize::try_from(left).unwrap_or(usize::MAX);
                 let mut out = Vec::new();
-                if !finish_within::<W>(staged, n, plan, left, scratch, &mut out)? {
+                if !finish_within::<W>(staged, (n, geom), plan, left, scratch, &mut out)? {
                     return Ok(None);
                 }
                 lens.iter_mut().for_each(|sum| add(sum, out.len() as u64));

@@ -34,6 +34,16 @@ const KEPT_AT_MOST: usize = 4;
 const FIRST: u64 = 160;
 /// A dictionary whose best estimate is more than this many hundredths of the best does not win by real encodes.
 const DICTIONARY: u64 = 130;
+/// The number of plans that are returned, and for [`Effort::Max`], where those with mixed predictions are added.
+const RETURNED: usize = 4;
+const RETURNED_AT_MOST: usize = RETURNED + MIXED;
+/// Bytes of samples that mixed predictions are tried on: the model learns little from fewer, and short arrays that leave
+/// their shared container for it make the container larger (a mesh of 209 KB: 6 %).
+const MIX_LEAST: u64 = 16 << 10;
+/// Thousandths of its bytes that a plan must save for mixed predictions, which decode some fifty times slower.
+const MIX_WORTH: u64 = 10;
+/// The number of plans that are encoded with mixed predictions: other residuals are seldom smaller with them.
+const MIXED: usize = 3;
 /// Bytes that a plan may exceed the threshold by: estimates of short arrays are imprecise.
 const FORGIVEN: u64 = 64;
 
@@ -80,7 +90,7 @@ impl<W: Word> Chooser<'_, W> {
         let mut alike: Vec<(TransformKind, DeltaAxes)> = Vec::new();
         let mut list: Vec<EncodePlan> = Vec::new();
         for (cost, plan) in estimated {
-            let kind = (transform_kind(&plan.transform), plan.axes.repeated(0, 0));
+            let kind = (transform_kind(&plan.transform), plan.axes.once());
             let again = alike.iter().zip(&list).any(|(k, p)| *k == kind && p.axes == plan.axes);
             let slack = FORGIVEN << 19;
             let behind = *cost > best / 100 * BEHIND + slack || list.len() >= keep;
@@ -249,10 +259,10 @@ impl<W: Word> Chooser<'_, W> {
                 let kind = (transform_kind(&plan.transform), plan.coder);
                 let another = !kinds.contains(&kind) && *size <= another(list[0].0);
                 // Other axes if their sizes are close, because pieces are not precise enough to rank them.
-                let axes = plan.axes.repeated(0, 0);
+                let axes = plan.axes.once();
                 let close = is_on("finals-close")
                     && *size <= list[0].0 / 100 * 102
-                    && picked.iter().all(|p| p.1.axes.repeated(0, 0) != axes);
+                    && picked.iter().all(|p| p.1.axes.once() != axes);
                 if !another && !close {
                     continue;
                 }
@@ -293,6 +303,26 @@ impl<W: Word> Chooser<'_, W> {
         Ok(done)
     }
 
+    /// Adds the best plans with mixed predictions, where these save enough.
+    fn with_mix(&mut self, mut done: Vec<Costed>) -> Result<Vec<Costed>> {
+        let mut tried: Vec<EncodePlan> = Vec::new();
+        for (_, plan) in &done {
+            let plan = EncodePlan { coder: Coder::Mix, ..plan.clone() };
+            if tried.len() < MIXED && tried.iter().all(|t| !t.is_same_way(&plan)) {
+                tried.push(plan);
+            }
+        }
+        let worth = done.first().map_or(0, |s| s.0 / 1000 * (1000 - MIX_WORTH));
+        for plan in tried {
+            let size = self.sample_size(&plan, MORE)?;
+            if size <= worth {
+                done.push((size, plan));
+            }
+        }
+        sort_by_cost(&mut done);
+        Ok(done)
+    }
+
     /// Returns plans in the order of their sizes, and whether a dictionary of the whole variable is worth its scan.
     pub(crate) fn run(&mut self, transforms: &[TransformPlan]) -> Result<Outcome> {
         let mut estimated = self.estimates(transforms)?;
@@ -317,12 +347,15 @@ impl<W: Word> Chooser<'_, W> {
             fast
         } else {
             let context = self.context_plans(&estimated)?;
-            self.finals(&fast, &context)?
+            let done = self.finals(&fast, &context)?;
+            let long = self.sampled * W::BYTES as u64 >= MIX_LEAST;
+            if self.effort == Effort::Max && long && is_on("coder-mix") { self.with_mix(done)? } else { done }
         };
         let dictionary_pays = may_pay || done.first().is_some_and(|s| s.1.dictionary().is_some());
         let known = self.pieces.covered || self.effort != Effort::Fast;
         let payload = done.first().map(|s| s.1.clone()).and_then(|plan| self.take_kept(&plan));
-        let best = done.into_iter().take(4);
+        let best =
+            done.into_iter().take(if self.effort == Effort::Max { RETURNED_AT_MOST } else { RETURNED });
         let plans = best.map(|(cost, p)| {
             let bytes = cost / self.weight(&p);
             (p, known.then_some(bytes))

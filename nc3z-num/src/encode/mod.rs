@@ -11,6 +11,7 @@ mod exceptions;
 mod fit;
 mod frame;
 mod mask;
+mod mix;
 mod plan;
 mod planes;
 mod prepared;

@@ -37,6 +37,8 @@ pub enum Coder {
     Planes,
     /// Magnitude tokens in context, tANS.
     Ctx,
+    /// Mixed predictions of bits, arithmetic coding: the smallest and slowest.
+    Mix,
 }
 
 impl Coder {
@@ -47,6 +49,7 @@ impl Coder {
             Coder::Zstd => 1,
             Coder::Planes => 2,
             Coder::Ctx => 3,
+            Coder::Mix => 4,
         }
     }
 }

@@ -53,7 +53,7 @@ impl Staged {
     }
 
     pub(super) fn put(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.stages.bytes());
+        self.stages.put(out);
         if self.stages.mask != 2 {
             for part in [&self.mask, &self.base, &self.transform, &self.exceptions] {
                 if !part.is_empty() {
@@ -233,14 +233,14 @@ pub(crate) fn finish<W: Word>(
         Prepared::new::<W>(staged, (n, geom), &[plan.shape], scratch).put::<W>(0, scratch, out);
         return Ok(());
     }
-    finish_within::<W>(staged, n, plan, usize::MAX, scratch, out).map(drop)
+    finish_within::<W>(staged, (n, geom), plan, usize::MAX, scratch, out).map(drop)
 }
 
 /// Does the work of [`finish`] for any coder but contexts, and stops if zstd leaves more than `most` bytes; returns
 /// true if the payload is complete.
 pub(crate) fn finish_within<W: Word>(
     mut staged: Staged,
-    n: usize,
+    (n, geom): (usize, &Geometry),
     plan: &EncodePlan,
     most: usize,
     scratch: &mut Scratch,
@@ -250,7 +250,7 @@ pub(crate) fn finish_within<W: Word>(
         staged.put(out);
         return Ok(true);
     }
-    let Scratch { bytes, encoder: Buffers { mapped, zstd, .. }, .. } = scratch;
+    let Scratch { bytes, runs, valid, mix, encoder: Buffers { mapped, zstd, .. }, .. } = scratch;
     let words = W::pool(mapped);
     if staged.is_signed() && plan.coder == Coder::Planes {
         zigzag_all(words);
@@ -266,6 +266,10 @@ pub(crate) fn finish_within<W: Word>(
         Coder::Planes => {
             planes::shuffle(words, bytes);
             frame::compress_planes(bytes, words.len(), (plan.level, most), zstd, out)
+        }
+        Coder::Mix => {
+            super::mix::encode(words, (n, geom), (runs, valid), mix, out);
+            Ok(true)
         }
         Coder::Store | Coder::Ctx => {
             W::put_le(words, out);
