@@ -13,7 +13,7 @@ const LONG_SLOT: u64 = 16 << 10;
 /// The short slots and paddings of a part of the record region.
 pub(super) struct Columns<'a> {
     records: &'a Records,
-    columns: Vec<ShortColumn<'a>>,
+    all: Vec<ShortColumn<'a>>,
     /// The part in bytes of the file.
     range: Range<u64>,
 }
@@ -21,8 +21,8 @@ pub(super) struct Columns<'a> {
 impl<'a> Columns<'a> {
     /// Those of a part of the record region, or `None` if there are none.
     pub(super) fn of(arrays: &'a Arrays, records: &'a Records, range: Range<u64>) -> Option<Self> {
-        let columns = short_columns(arrays, records);
-        (!columns.is_empty()).then_some(Columns { records, columns, range })
+        let all = short_columns(arrays, records);
+        (!all.is_empty()).then_some(Columns { records, all, range })
     }
 
     /// Adds the tiles that [`Columns::copy`] needs.
@@ -30,7 +30,7 @@ impl<'a> Columns<'a> {
         let Columns { records, range, .. } = self;
         let first = (range.start - records.begin) / records.stride;
         let last = (range.end - 1 - records.begin) / records.stride;
-        for c in &self.columns {
+        for c in &self.all {
             let total = c.info.total_bytes();
             let (from, to) = ((first * c.len).min(total), ((last + 1) * c.len).min(total));
             let tile = c.info.linear_tile_len().unwrap_or(u64::MAX);
@@ -42,21 +42,21 @@ impl<'a> Columns<'a> {
 
     /// Copies the slots and paddings into `out`, which is the part. All tiles are held.
     pub(super) fn copy(&self, held: &Held, out: &mut [u8]) {
-        let Columns { records, columns, range: Range { start: begin, .. } } = self;
+        let Columns { records, all, range: Range { start: begin, .. } } = self;
         // Each thread copies some whole records of all columns, so that outputs are disjoint.
         let lead = (records.stride - (begin - records.begin) % records.stride) % records.stride;
         let lead = usize::try_from(lead).map_or(out.len(), |n| n.min(out.len()));
         let stride = usize::try_from(records.stride).unwrap_or(usize::MAX);
         let (head, body) = out.split_at_mut(lead);
         if !head.is_empty() {
-            columns.iter().for_each(|c| c.copy(held, records, *begin, head));
+            all.iter().for_each(|c| c.copy(held, records, *begin, head));
         }
         let per_part = (body.len() / stride.max(1) / (2 * parallel::threads())).max(1).saturating_mul(stride);
         let body_begin = begin + lead as u64;
         let parts: Vec<_> = body.chunks_mut(per_part.max(1)).enumerate().collect();
         parallel::map(parts, |(i, part)| {
             let at = body_begin + (i * per_part) as u64;
-            columns.iter().for_each(|c| c.copy(held, records, at, part));
+            all.iter().for_each(|c| c.copy(held, records, at, part));
         });
     }
 

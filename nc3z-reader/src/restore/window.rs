@@ -166,7 +166,7 @@ fn joined(parts: Vec<Part<'_>>) -> Vec<Part<'_>> {
     done
 }
 
-impl<'w> Part<'w> {
+impl Part<'_> {
     fn len(&self) -> usize {
         self.out.len() + self.more.iter().map(|out| out.len()).sum::<usize>()
     }
