@@ -31,6 +31,8 @@ pub(super) struct Part<'w> {
     pub(super) out: &'w mut [u8],
     /// Where the following bytes of the array go.
     more: Vec<&'w mut [u8]>,
+    /// Bytes of all of them. A part may have 200,000, so they are not summed up for each that is added.
+    len: usize,
     /// True if bytes are copied from tiles that are held.
     copies: bool,
 }
@@ -116,7 +118,8 @@ impl<'a: 'w, 'w> Cut<'a, 'w> {
     }
 
     fn add(&mut self, info: &'w ArrayInfo, first: u64, out: &'w mut [u8]) {
-        self.parts.push(Part { info, first, out, more: Vec::new(), copies: false });
+        let len = out.len();
+        self.parts.push(Part { info, first, out, more: Vec::new(), len, copies: false });
     }
 
     fn long_slots(&mut self, archive: &'a Archive, records: &'a Records, begin: u64, out: &'w mut [u8]) {
@@ -158,7 +161,10 @@ fn joined(parts: Vec<Part<'_>>) -> Vec<Part<'_>> {
             continue;
         }
         match open.get_mut(&part.info.id) {
-            Some(last) if last.end() == part.first && last.len() < PART_LEN => last.more.push(part.out),
+            Some(last) if last.end() == part.first && last.len < PART_LEN => {
+                last.len += part.out.len();
+                last.more.push(part.out);
+            }
             _ => done.extend(open.insert(part.info.id, part)),
         }
     }
@@ -167,12 +173,8 @@ fn joined(parts: Vec<Part<'_>>) -> Vec<Part<'_>> {
 }
 
 impl Part<'_> {
-    fn len(&self) -> usize {
-        self.out.len() + self.more.iter().map(|out| out.len()).sum::<usize>()
-    }
-
     fn end(&self) -> u64 {
-        self.first + self.len() as u64
+        self.first + self.len as u64
     }
 
     /// Adds its tiles: those that are decoded in their place, and those that must be held.
@@ -183,7 +185,7 @@ impl Part<'_> {
         in_place: &mut Vec<InPlace<'p>>,
         needed: &mut Vec<TileKey>,
     ) -> Result<()> {
-        let (info, first, len, is_alone) = (self.info, self.first, self.len(), self.more.is_empty());
+        let (info, first, len, is_alone) = (self.info, self.first, self.len, self.more.is_empty());
         let (mut rest, mut at) = (&mut *self.out, 0);
         let mut add = |key: TileKey, place: Option<usize>, len: usize| {
             // Whole tiles are in the order of the output.
@@ -227,7 +229,7 @@ impl Part<'_> {
         let Part { info, first, out, copies, .. } = self;
         tasks.extend(out.chunks_mut(PART_LEN).enumerate().map(|(i, out)| {
             let first = first + (i * PART_LEN) as u64;
-            Part { info, first, out, more: Vec::new(), copies }
+            Part { info, first, len: out.len(), out, more: Vec::new(), copies }
         }));
     }
 
@@ -236,7 +238,7 @@ impl Part<'_> {
         if self.more.is_empty() {
             return copy_run(self.info, chunks, held, self.first, self.out);
         }
-        let mut bytes = vec![0; self.len()];
+        let mut bytes = vec![0; self.len];
         copy_run(self.info, chunks, held, self.first, &mut bytes)?;
         let mut rest = bytes.as_slice();
         for out in std::iter::once(self.out).chain(self.more) {
