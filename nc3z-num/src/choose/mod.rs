@@ -34,6 +34,7 @@ pub use reference::{Against, choose_reference};
 use samples::{distinct, find_mask, transforms};
 use std::cell::RefCell;
 use std::sync::Arc;
+pub use trial::MIX_LEAST;
 
 /// Facts about the variable besides its samples.
 #[derive(Debug, Clone, Copy)]

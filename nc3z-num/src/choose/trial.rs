@@ -39,7 +39,7 @@ const RETURNED: usize = 4;
 const RETURNED_AT_MOST: usize = RETURNED + MIXED;
 /// Bytes of samples that mixed predictions are tried on: the model learns little from fewer, and short arrays that leave
 /// their shared container for it make the container larger (a mesh of 209 KB: 6 %).
-const MIX_LEAST: u64 = 16 << 10;
+pub const MIX_LEAST: u64 = 16 << 10;
 /// Thousandths of its bytes that a plan must save for mixed predictions, which decode some fifty times slower.
 const MIX_WORTH: u64 = 10;
 /// The number of plans that are encoded with mixed predictions: other residuals are seldom smaller with them.

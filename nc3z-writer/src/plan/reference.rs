@@ -147,7 +147,9 @@ impl Planner<'_> {
             return Ok(None);
         }
         let coders: &[Coder] = match self.policy.effort {
-            Effort::Max => &[Coder::Ctx, Coder::Planes, Coder::Mix],
+            Effort::Max if array.info.total_bytes() >= num::MIX_LEAST => {
+                &[Coder::Ctx, Coder::Planes, Coder::Mix]
+            }
             _ => &[Coder::Ctx, Coder::Planes],
         };
         let mut least = self.stored(array.info, independent)?;
