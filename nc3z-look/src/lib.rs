@@ -3,8 +3,9 @@
 //! [`cost`] computes the stored bytes of each variable. [`text`] makes text from a file safe to show.
 //! [`selection`] is a part of a variable that may wrap around, as longitudes do. [`coordinate`] and
 //! [`geography`] find dates, latitudes and longitudes. [`values`] reads numbers as they are shown. [`part`]
-//! makes files of parts. [`print`] prints values, [`diff`]
-//! differences, and [`place`] the places of tiles. [`dump`] reads what a dump shows, and [`find`] has the patterns of a search. `plot` (feature of that name) draws a variable as a map or a series.
+//! makes files of parts. [`mod@print`] prints values, [`diff`] differences, and [`place`] the places of tiles.
+//! [`dump`] reads what a dump shows, and [`find`] has the patterns of a search. `plot` (feature of that name) draws a
+//! variable as a map or a series.
 //!
 //! ```
 //! # #[cfg(feature = "plot")] {
