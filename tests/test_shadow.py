@@ -1,14 +1,29 @@
 """Shadows: statistics without the files, equal to those of all values within the stated bound."""
 
+import importlib.util
 import json
 import math
 import shutil
+import sys
 import unittest
 
 import netCDF4
 import numpy as np
-from common import CLASSIC, nc3z
+from common import CLASSIC, ROOT, nc3z
 from test_aggregate import Aggregation
+
+
+def reference():
+    """The reader that was written from the specification."""
+    folder = ROOT / "spec/reference"
+    sys.path.insert(0, str(folder))
+    try:
+        spec = importlib.util.spec_from_file_location("nc3z_shadow", folder / "nc3z_shadow.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+    finally:
+        sys.path.remove(str(folder))
 
 
 class Shadows(Aggregation):
@@ -53,6 +68,9 @@ class Shadows(Aggregation):
             self.ok(nc3z("index", at, "-o", shadow, "-f"))
         self.ok(nc3z("index", archives, "-o", self.dir / "one.nc3x", "--threads", "1"))
         self.ok(nc3z("index", archives, "-o", shadow, "-f"))
+        self.assertEqual(shadow.read_bytes(), (self.dir / "one.nc3x").read_bytes())
+        (self.dir / "list").write_text("".join(f"{path}\n" for path in sorted(archives.iterdir())))
+        self.ok(nc3z("index", "--files-from", self.dir / "list", "-o", self.dir / "one.nc3x", "-f"))
         self.assertEqual(shadow.read_bytes(), (self.dir / "one.nc3x").read_bytes())
         shutil.move(data, self.dir / "gone")
         shutil.rmtree(archives)
@@ -105,9 +123,90 @@ class Shadows(Aggregation):
         shadow = self.dir / "s.nc3x"
         self.ok(nc3z("index", CLASSIC / "numeric.nc", "-o", shadow))
         data = shadow.read_bytes()
-        for hurt in (data[:-1], data[:10], b"", data[:30] + bytes([data[30] ^ 1]) + data[31:], b"CDF\1" + data):
+        for hurt in (data[:-1], data[:10], b"", data[:-20] + bytes([data[-20] ^ 1]) + data[-19:], b"CDF\1" + data):
             shadow.write_bytes(hurt)
             self.fails(nc3z("stats", shadow), 1, "shadow")
+
+    def test_the_reader_of_the_specification_reads_the_same(self):
+        data = self.year()
+        archives, shadow = self.dir / "archives", self.dir / "a.nc3x"
+        self.ok(nc3z("archive", "-r", data, "-o", archives))
+        self.ok(nc3z("bundle", data, "-o", self.dir / "packed.zip", "--pack"))
+        self.ok(nc3z("index", archives, data, self.dir / "packed.zip", "-o", shadow))
+        found = reference().read(shadow.read_bytes())
+        self.assertEqual(len(found), 36)
+        rows = {row["variable"]: row for row in self.stats(shadow)}
+        for name in ("tas", "pr"):
+            tiles = [t for file in found for v in file["variables"] if v["name"] == name for t in v["tiles"]]
+            self.assertEqual(sum(t[0] for t in tiles), rows[name]["count"])
+            self.assertEqual(min(t[2] for t in tiles), rows[name]["min"])
+            self.assertLessEqual(abs(math.fsum(x for t in tiles for x in t[4:6]) / rows[name]["count"] - rows[name]["mean"]), rows[name]["mean_error_bound"])
+        for file in found:
+            self.assertIn(file["kind"], ("archive", "classic", "packed"))
+            name = file["name"].partition("!/")[2] or file["name"]
+            original = (data / name.rpartition("/")[2].removesuffix(".nc3z")).read_bytes()
+            header = bytes.fromhex(file["header"])
+            self.assertEqual((file["len"], original[: len(header)]), (len(original), header))
+            self.assertEqual([v["variable"] for v in file["variables"]], [0, 1, 2])
+        # Places are blocks of the archive.
+        file = found[0]
+        stored = (archives / "m00.nc.nc3z").read_bytes()
+        self.assertEqual((file["kind"], file["stored"]), ("archive", len(stored)))
+        places = [place for v in file["variables"] for tile in v["places"] for place in tile]
+        self.assertTrue(places and all(offset + length <= len(stored) for offset, length in places))
+        # Damage and early ends are refused.
+        whole = shadow.read_bytes()
+        for n in range(0, len(whole), 97):
+            for hurt in (whole[:n], whole[:n] + bytes([whole[n] ^ 4]) + whole[n + 1 :]):
+                with self.assertRaises(Exception):  # noqa: B017
+                    reference().read(hurt)
+
+    def test_headers_ranges_and_plans_need_no_member(self):
+        data = self.dir / "grid"
+        data.mkdir()
+        rng = np.random.default_rng(5)
+        for month in range(4):
+            with netCDF4.Dataset(data / f"m{month}.nc", "w", format="NETCDF3_64BIT_OFFSET") as d:
+                for name, n in (("time", None), ("lat", 60), ("lon", 90)):
+                    d.createDimension(name, n)
+                time = d.createVariable("time", "f8", ("time",))
+                time.units = "days since 2001-01-01"
+                time[:] = np.arange(30) + 30.0 * month
+                d.createVariable("lat", "f4", ("lat",))[:] = np.linspace(-90, 90, 60)
+                tas = d.createVariable("tas", "f4", ("time", "lat", "lon"))
+                tas.standard_name = "air_temperature"
+                tas[:] = rng.normal(280, 9, (30, 60, 90)).cumsum(0)
+        archives = self.dir / "archives"
+        self.ok(nc3z("archive", "-r", data, "-o", archives))
+        self.ok(nc3z("bundle", archives, "-o", self.dir / "set.zip"))
+        shadow = self.dir / "s.nc3x"
+        for at, object in ((data, data / "m1.nc"), (archives, archives / "m1.nc.nc3z"), (self.dir / "set.zip", self.dir / "set.zip")):
+            wanted = json.loads(self.ok(nc3z("list", "--json", at)).stdout)
+            self.ok(nc3z("index", at, "-o", shadow, "-f"))
+            moved = self.dir / "moved"
+            at.rename(moved)
+            listed = json.loads(self.ok(nc3z("list", "--json", shadow)).stdout)
+            for a, b in zip(wanted, listed, strict=True):
+                self.assertTrue(b.pop("name").endswith(a.pop("name")))
+                self.assertEqual(a, b)
+            found = json.loads(self.ok(nc3z("find", "--json", "standard_name=air_temperature", shadow)).stdout)
+            self.assertEqual(len(found), 4)
+            self.assertEqual(nc3z("find", "standard_name=sea_ice", shadow).returncode, 1)
+            for words, count in ((("--time", "2001-02"), 1), (("--time", "2001-02,2001-03"), 2), (("--time", "2001-04-15,2002"), 1), (("--time", "2001", "--where", "tas > 1e6"), 0)):
+                lines = nc3z("find", "-l", *words, shadow).stdout.decode().splitlines()
+                self.assertEqual(len(lines), count, words)
+            self.assertEqual(nc3z("find", "--box", "0,10,0,10", shadow).returncode, 1)
+            # One day is in one file.
+            plan = json.loads(self.ok(nc3z("explain", "--json", "--all", shadow, "tas", "-d", "time,2001-02-05,2001-02-05")).stdout)
+            self.assertEqual((plan["objects"], plan["files"], len(plan["files_left_out"])), (1, 1, 3))
+            self.assertEqual(plan["first_ranges"][0]["object"], str(object))
+            moved.rename(at)
+            file = object if at.is_dir() else f"{object}!/m1.nc.nc3z"
+            alone = json.loads(self.ok(nc3z("explain", "--json", file, "tas", "-d", "time,2001-02-05,2001-02-05")).stdout)
+            self.assertEqual(plan["bytes_to_fetch"], alone["bytes_to_fetch"])
+            member = json.loads(self.ok(nc3z("explain", "--json", f"{shadow}!/{file}", "tas")).stdout)
+            self.assertEqual(member["tiles"]["touched"], member["tiles"]["total"])
+            self.fails(nc3z("explain", f"{shadow}!/{file}", "nothing"), 1, "no variable")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ mod operations;
 mod picture;
 mod points;
 mod process;
+mod shadow;
 mod source;
 mod variable;
 mod versions;
@@ -42,6 +43,8 @@ mod _nc3z {
     use crate::operations::{archive, archive_buffer, archive_bytes, check, estimate, restore};
     #[pymodule_export]
     use crate::process::{cache_stats, get_threads, set_cache, set_threads};
+    #[pymodule_export]
+    use crate::shadow::Shadow;
     #[pymodule_export]
     use crate::variable::Variable;
     #[pymodule_export]

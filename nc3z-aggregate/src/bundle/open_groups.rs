@@ -79,6 +79,23 @@ impl Bundle {
         }
     }
 
+    /// Where a member is in the bundle: its offset, its length, and whether these are those of the group that it is packed in. None
+    /// where no member has that name.
+    ///
+    /// # Errors
+    /// As [`Bundle::member`].
+    pub fn location(&self, name: &str) -> Result<Option<(u64, u64, bool)>> {
+        let group =
+            self.groups.packed.find(name).map(|(group, _)| self.groups.packed.lines[group].group.as_str());
+        let mut found = self.find(group.unwrap_or(name), &self.source)?;
+        if found.is_none() && self.packed {
+            // The name of an original stands for its archive too.
+            found = self.find(&format!("{name}.nc3z"), &self.source)?;
+        }
+        Ok(found
+            .map(|member| (member.offset(), nc3z_reader::source::ByteSource::len(&member), group.is_some())))
+    }
+
     /// The group with this number.
     ///
     /// # Errors

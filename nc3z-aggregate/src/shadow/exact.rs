@@ -1,7 +1,5 @@
 //! Sums of doubles and of their squares without any rounding: fixed-point numbers as long as all exponents need.
 
-use serde::{Deserialize, Serialize};
-
 /// Bits of a limb.
 const LIMB: u32 = 32;
 /// Exponent of the lowest bit: the square of the least double is `2^-2148`.
@@ -26,7 +24,7 @@ impl Default for Exact {
 
 /// A sum as two doubles: the nearest one, and the nearest one to what is left. What they do not tell is at most `2^-106` of the sum, or
 /// less than the least double.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Pair(pub f64, pub f64);
 
 /// Sign, whole number and exponent of a finite double.
@@ -49,6 +47,15 @@ impl Exact {
     pub fn add_square(&mut self, x: f64) {
         let (_, whole, exponent) = parts(x);
         self.put(false, u128::from(whole) * u128::from(whole), 2 * exponent);
+    }
+
+    /// Adds another sum.
+    pub fn add_all(&mut self, other: &Exact) {
+        self.normalize();
+        let mut other = other.clone();
+        other.normalize();
+        self.limbs.iter_mut().zip(other.limbs.iter()).for_each(|(limb, more)| *limb += more);
+        self.normalize();
     }
 
     /// Adds both parts of a sum.
@@ -217,6 +224,10 @@ mod tests {
             let one = sum(&values).pair();
             values.reverse();
             prop_assert_eq!(one.0.to_bits(), sum(&values).pair().0.to_bits());
+            let (a, b) = values.split_at(values.len() / 2);
+            let mut parts = sum(a);
+            parts.add_all(&sum(b));
+            prop_assert_eq!(one.0.to_bits(), parts.pair().0.to_bits());
             let negated: Vec<f64> = values.iter().map(|x| -x).collect();
             let other = sum(&negated).nearest();
             prop_assert!(other == -one.0, "{other} {}", one.0);

@@ -1,14 +1,30 @@
-//! A shadow: a small file that says what many files hold, and answers without them. It has dimensions and attributes of each file, and of each
-//! tile of each variable the number of valid values, the least, the largest, the exact sum and the exact sum of squares.
+//! A shadow: a small file that says what many files hold, and answers without them. It has the header of each file, its coordinates, and of
+//! each tile of each variable the place, the number of valid values, the least, the largest, the exact sum and the exact sum of squares.
 //!
 //! Values are those that a user sees: unpacked, missing ones left out ([`nc3z_format::decode_value`]).
 
+mod answers;
+mod columns;
+mod described;
 mod exact;
-mod file;
+mod frame;
+mod member;
+mod needs;
 mod question;
+mod read;
 mod scan;
+#[cfg(test)]
+mod tests;
+mod within;
+mod write;
 
+pub use answers::{Hit, Question, Row, find, statistics};
+pub use described::described;
 pub use exact::{Exact, Pair};
-pub use file::{Member, Shadow, Tile, Variable};
+pub use member::{Head, Kind, Known, Member, Range, Tile, Variable};
+pub use needs::{Asked, Need, need};
 pub use question::{Condition, Summary};
-pub use scan::scan;
+pub use read::{Block, Occurrence, Shadow, Sums, Tiles};
+pub use scan::{Location, scan};
+pub use within::Area;
+pub use write::Writer;

@@ -1,7 +1,8 @@
 //! What a shadow is asked: statistics of variables, and which files have values of a kind.
 
 use super::exact::Exact;
-use super::file::{Member, Tile, Variable};
+use super::member::Tile;
+use super::read::Tiles;
 use std::fmt;
 use std::str::FromStr;
 
@@ -30,12 +31,26 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Adds the tiles of a variable.
-    pub fn add(&mut self, variable: &Variable) {
+    /// Adds the tiles of a variable of one file.
+    pub fn add(&mut self, tiles: impl IntoIterator<Item = Tile>) {
         self.files += 1;
-        for tile in &variable.tiles {
-            self.add_tile(tile);
+        for tile in tiles {
+            self.add_tile(&tile);
         }
+    }
+
+    /// Adds the statistics of other files.
+    pub fn add_all(&mut self, other: &Summary) {
+        let least = |a: Option<f64>, b: Option<f64>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.min(b)));
+        let most = |a: Option<f64>, b: Option<f64>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.max(b)));
+        self.files += other.files;
+        self.count = self.count.saturating_add(other.count);
+        self.infinite = self.infinite.saturating_add(other.infinite);
+        (self.min, self.max) = (least(self.min, other.min), most(self.max, other.max));
+        self.sum.add_all(&other.sum);
+        self.squares.add_all(&other.squares);
+        self.infinite_squares |= other.infinite_squares;
+        self.lost += other.lost;
     }
 
     fn add_tile(&mut self, tile: &Tile) {
@@ -105,21 +120,20 @@ impl Condition {
         &self.variable
     }
 
-    /// The numbers of the tiles that have such values, or for `==` may have; and how many tiles there are. Nothing without the variable.
-    pub fn tiles(&self, member: &Member) -> Option<(Vec<usize>, usize)> {
-        let variable = member.variables.iter().find(|v| v.name == self.variable)?;
-        let has = |tile: &Tile| {
-            tile.count > 0
-                && match self.compare {
-                    Compare::Less => tile.min < self.value,
-                    Compare::AtMost => tile.min <= self.value,
-                    Compare::More => tile.max > self.value,
-                    Compare::AtLeast => tile.max >= self.value,
-                    Compare::Equal => tile.min <= self.value && self.value <= tile.max,
-                }
-        };
-        let tiles = variable.tiles.iter().enumerate().filter(|(_, t)| has(t)).map(|(n, _)| n).collect();
-        Some((tiles, variable.tiles.len()))
+    /// Returns whether tiles with this least and this largest value have such values, or for `==` may have.
+    fn is_met(&self, min: f64, max: f64) -> bool {
+        match self.compare {
+            Compare::Less => min < self.value,
+            Compare::AtMost => min <= self.value,
+            Compare::More => max > self.value,
+            Compare::AtLeast => max >= self.value,
+            Compare::Equal => min <= self.value && self.value <= max,
+        }
+    }
+
+    /// The rows of these tiles that have such values, or for `==` may have.
+    pub fn rows(&self, tiles: &Tiles, rows: std::ops::Range<usize>) -> impl Iterator<Item = usize> {
+        rows.filter(|row| tiles.counts[*row] > 0 && self.is_met(tiles.min[*row], tiles.max[*row]))
     }
 }
 
@@ -163,8 +177,6 @@ impl fmt::Display for Condition {
 
 #[cfg(test)]
 mod tests {
-    use super::super::exact::Pair;
-    use super::super::file::Shadow;
     use super::*;
 
     fn tile(values: &[f64]) -> Tile {
@@ -183,62 +195,45 @@ mod tests {
         }
     }
 
-    fn member(tiles: Vec<Tile>) -> Member {
-        let variable = Variable { name: "tas".into(), ty: "float".into(), tiles, ..Variable::default() };
-        Member { name: "a.nc".into(), variables: vec![variable], ..Member::default() }
-    }
-
     #[test]
     fn statistics_are_those_of_all_values() {
-        let m = member(vec![tile(&[1.0, 2.0, 3.0]), tile(&[]), tile(&[10.0])]);
-        let m = Member {
-            variables: vec![Variable {
-                tiles: m.variables[0].tiles.iter().copied().filter(|t| t.count > 0).collect(),
-                ..m.variables[0].clone()
-            }],
-            ..m
-        };
         let mut s = Summary::default();
-        s.add(&m.variables[0]);
+        s.add([tile(&[1.0, 2.0, 3.0]), tile(&[10.0]), Tile::default()]);
         assert_eq!((s.files, s.count, s.min, s.max), (1, 4, Some(1.0), Some(10.0)));
         let (mean, bound) = s.mean().unwrap();
         assert!((mean - 4.0).abs() <= bound && bound < 1e-14);
         assert!((s.deviation().unwrap() - 12.5_f64.sqrt()).abs() < 1e-14);
         assert!(Summary::default().mean().is_none());
+        let mut parts = Summary::default();
+        for tiles in [vec![tile(&[1.0, 2.0, 3.0])], vec![], vec![tile(&[10.0])]] {
+            let mut part = Summary::default();
+            part.add(tiles);
+            parts.add_all(&part);
+        }
+        assert_eq!((parts.count, parts.min, parts.max, parts.mean()), (s.count, s.min, s.max, s.mean()));
         // Far from 0, where the difference of the sums cancels.
         let mut far = Summary::default();
-        far.add(&member(vec![tile(&[1e9, 1e9 + 1.0, 1e9 + 2.0])]).variables[0]);
+        far.add([tile(&[1e9, 1e9 + 1.0, 1e9 + 2.0])]);
         assert!((far.deviation().unwrap() - (2.0_f64 / 3.0).sqrt()).abs() < 1e-7, "{:?}", far.deviation());
     }
 
     #[test]
     fn conditions_choose_tiles() {
-        let m = member(vec![tile(&[1.0, 2.0]), tile(&[3.0, 311.5])]);
-        let ask = |text: &str| text.parse::<Condition>().unwrap().tiles(&m);
-        assert_eq!(ask("tas > 310"), Some((vec![1], 2)));
-        assert_eq!(ask("tas<=1"), Some((vec![0], 2)));
-        assert_eq!(ask("tas < 1"), Some((vec![], 2)));
-        assert_eq!(ask("tas == 2"), Some((vec![0], 2)));
-        assert_eq!(ask("tas >= 2"), Some((vec![0, 1], 2)));
-        assert_eq!(ask("pr > 0"), None);
+        let tiles = Tiles {
+            counts: vec![2, 2, 0],
+            min: vec![1.0, 3.0, 0.0],
+            max: vec![2.0, 311.5, 0.0],
+            ..Tiles::default()
+        };
+        let ask = |text: &str| text.parse::<Condition>().unwrap().rows(&tiles, 0..3).collect::<Vec<_>>();
+        assert_eq!(ask("tas > 310"), [1]);
+        assert_eq!(ask("tas<=1"), [0]);
+        assert_eq!(ask("tas < 1"), [] as [usize; 0]);
+        assert_eq!(ask("tas == 2"), [0]);
+        assert_eq!(ask("tas >= 2"), [0, 1]);
         for text in ["tas", "tas ! 3", "> 3", "tas > x", "tas > nan", "tas = 3"] {
             assert!(text.parse::<Condition>().is_err(), "{text}");
         }
         assert_eq!("tas>=2.5".parse::<Condition>().unwrap().to_string(), "tas >= 2.5");
-    }
-
-    #[test]
-    fn a_shadow_is_read_as_it_was_written_and_damage_is_an_error() {
-        let mut odd = tile(&[0.1, -1e300]);
-        odd.squares = Pair(f64::INFINITY, 0.0);
-        let shadow = Shadow::new(vec![member(vec![tile(&[0.1, 0.2, 1e-300]), odd]), Member::default()]);
-        let bytes = shadow.to_bytes().unwrap();
-        assert_eq!(Shadow::from_bytes(&bytes).unwrap(), shadow);
-        for at in 0..bytes.len() {
-            let mut hurt = bytes.clone();
-            hurt[at] ^= 0x20;
-            assert!(Shadow::from_bytes(&hurt).is_err(), "{at}");
-            assert!(Shadow::from_bytes(&bytes[..at]).is_err(), "{at}");
-        }
     }
 }

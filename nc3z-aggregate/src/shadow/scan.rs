@@ -1,60 +1,161 @@
-//! Looks at a file: its heads, and the values of each tile.
+//! Looks at a file: its header, its coordinates, and the values and places of each tile.
 
 use super::exact::Exact;
-use super::file::{Member, Tile, Variable};
+use super::member::{Head, Kind, Known, Member, Range, Tile, Variable};
 use crate::error::Result;
+use bytes::Bytes;
 use nc3z_format::NcType;
-use nc3z_format::bytes::hex;
-use nc3z_format::classic::Attribute;
-use nc3z_format::decode_value::Decoding;
-use nc3z_reader::{Dataset, Digest};
-use std::collections::BTreeMap;
+use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockHeader, IndexEntry, Role};
+use nc3z_format::classic::{VarId, encode};
+use nc3z_format::decode_value::{Decoding, time_unit};
+use nc3z_reader::{Archive, Dataset, Digest};
+use std::collections::HashMap;
 
-/// Bytes of a text attribute that are kept; longer ones are histories.
-const TEXT_LEN: usize = 200;
+/// Bytes of a coordinate of which more than the ends are looked at: an axis of 131,072 doubles.
+const MOST_COORDINATE: u64 = 1 << 20;
+
+/// Where the bytes of a file are.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Location {
+    /// Their offset in the bundle; 0 of a file of its own.
+    pub offset: u64,
+    /// Their number; of a packed member, that of its group.
+    pub stored: u64,
+    /// True for a packed member of a bundle.
+    pub packed: bool,
+}
 
 /// What there is to know of a file. All its values are read.
 ///
 /// # Errors
 /// Damage.
-pub fn scan(name: &str, dataset: &Dataset, stored: u64) -> Result<Member> {
-    let header = dataset.header();
-    let dimension =
-        |n: u32| header.dimensions.get(n as usize).map_or(String::new(), |d| d.name_lossy().into_owned());
-    let mut variables = Vec::with_capacity(header.variables.len());
+pub fn scan(name: &str, dataset: &Dataset, at: Location) -> Result<Member> {
+    let archive = dataset.archive();
+    let kind = match archive {
+        _ if at.packed => Kind::Packed,
+        Some(archive) if archive.is_short() => Kind::Short,
+        Some(_) => Kind::Archive,
+        None if dataset.classic().is_some() => Kind::Classic,
+        None => Kind::Other,
+    };
+    let mut places =
+        Places { archive: archive.filter(|_| kind == Kind::Archive), containers: HashMap::new() };
+    let mut variables = Vec::with_capacity(dataset.header().variables.len());
+    let mut coordinates = Vec::new();
     for variable in dataset.variables() {
-        let head = variable.header();
-        let mut tiles = Vec::new();
+        let tiling = variable.tiling()?;
+        let size = variable.ty().size();
+        let mut tiles = None;
         if variable.ty() != NcType::Char {
-            let decoding = Decoding::of(header, head);
-            let size = variable.ty().size();
-            for tile in variable.tiles()? {
-                tiles.push(values(tile?.bytes.chunks_exact(size).map(|item| decoding.number(item))));
-            }
+            let decoding = Decoding::of(dataset.header(), variable.header());
+            let each = variable
+                .tiles()?
+                .map(|tile| Ok(values(tile?.bytes.chunks_exact(size).map(|item| decoding.number(item)))));
+            tiles = Some(each.collect::<Result<_>>()?);
+            coordinates.extend(known(dataset, &variable)?);
         }
+        let count = if places.archive.is_some() { tiling.tile_count() } else { 0 };
+        let places = (0..count).map(|tile| places.of(variable.id(), tile)).collect::<Result<_>>()?;
         variables.push(Variable {
             name: variable.name().into_owned(),
-            ty: variable.ty().name().to_owned(),
-            dimensions: head.dimensions.iter().map(|d| dimension(d.0)).collect(),
-            attributes: texts(&head.attributes),
+            layout: tiling.layout().clone(),
             tiles,
+            places,
         });
     }
-    let records = dataset.records();
-    let length = |len| if len == 0 { records } else { len };
-    let sha256 = dataset.archive().and_then(|a| match a.digest() {
-        Digest::Sha256(sha256) => Some(hex(&sha256)),
+    let sha256 = archive.and_then(|a| match a.digest() {
+        Digest::Sha256(sha256) => Some(sha256),
         _ => None,
     });
-    Ok(Member {
-        name: name.to_owned(),
-        len: dataset.original_len(),
-        stored,
-        sha256,
-        dimensions: header.dimensions.iter().map(|d| (d.name_lossy().into_owned(), length(d.len))).collect(),
-        attributes: texts(&header.attributes),
-        variables,
-    })
+    let head = Head { kind, len: dataset.original_len(), offset: at.offset, stored: at.stored, sha256 };
+    Ok(Member { name: name.to_owned(), head, header: header(dataset)?, coordinates, variables })
+}
+
+/// The header's bytes as they are, or of what is no file, in canonical form.
+fn header(dataset: &Dataset) -> Result<Bytes> {
+    if let Some(archive) = dataset.archive() {
+        return Ok(Bytes::copy_from_slice(archive.header_bytes()));
+    }
+    if let Some(classic) = dataset.classic() {
+        return Ok(Bytes::copy_from_slice(classic.header_bytes()));
+    }
+    Ok(encode(dataset.header())?.into())
+}
+
+/// The values of a coordinate: of a dimension with its name, or of times along one dimension.
+fn known(dataset: &Dataset, variable: &nc3z_reader::Variable) -> Result<Option<Known>> {
+    let head = variable.header();
+    let [len] = *variable.shape() else { return Ok(None) };
+    let own = variable.dimensions().any(|d| d.name == head.name) || time_unit(head).is_some();
+    let size = variable.ty().size() as u64;
+    if !own || len == 0 || variable.layout().present < len {
+        return Ok(None);
+    }
+    let read = |first: u64, count: u64| {
+        let mut out = vec![0; usize::try_from(count * size).unwrap_or(0)];
+        dataset.source().read_range(variable.id(), first * size, &mut out).map(|()| out)
+    };
+    let whole = len * size <= MOST_COORDINATE;
+    let bytes = if whole { read(0, len)? } else { [read(0, 1)?, read(len - 1, 1)?].concat() };
+    Ok(Some(Known { variable: variable.id().0, whole, size: variable.ty().size(), bytes: bytes.into() }))
+}
+
+/// Places of tiles in an archive.
+struct Places<'a> {
+    archive: Option<&'a Archive>,
+    /// Ranges of containers of small tiles, by their offset.
+    containers: HashMap<u64, Range>,
+}
+
+impl Places<'_> {
+    /// The ranges that a tile takes: its own, and that of the tile that it is coded against.
+    fn of(&mut self, var: VarId, tile: u64) -> Result<Vec<Range>> {
+        let Some(archive) = self.archive else { return Ok(Vec::new()) };
+        if !archive.variable_layout(var)?.owned {
+            return Ok(vec![Range { offset: 0, len: archive.stored_len() }]);
+        }
+        let array = archive.arrays().variable(var).id;
+        let entry = archive.entry(array, tile)?;
+        let mut found = Vec::new();
+        found.extend(self.range(archive, &entry)?);
+        let (IndexEntry::Stored { chain, .. } | IndexEntry::Shared { chain, .. }) = entry else {
+            return Ok(found);
+        };
+        let needs = archive.chains().get(usize::from(chain)).map(|chain| chain.needs());
+        if let Some(distance) = needs.as_ref().and_then(|needs| needs.reference)
+            && let Role::Variable(number) = array.role()
+            && let Some(other) = number.checked_sub(distance.get()).map(ArrayId::variable)
+            && archive.arrays().get(other).is_some()
+        {
+            let entry = archive.entry(other, tile)?;
+            found.extend(self.range(archive, &entry)?);
+        }
+        if needs.is_some_and(|needs| needs.base)
+            && let Some(base) = archive.base_tile(array, tile)?
+        {
+            found.extend(self.range(archive, &base.entry)?);
+        }
+        Ok(found)
+    }
+
+    fn range(&mut self, archive: &Archive, entry: &IndexEntry) -> Result<Option<Range>> {
+        let header = BLOCK_HEADER_LEN as u64;
+        Ok(match *entry {
+            IndexEntry::Stored { offset, len, .. } => Some(Range { offset, len: header + u64::from(len) }),
+            IndexEntry::Shared { offset, .. } => {
+                if let Some(known) = self.containers.get(&offset) {
+                    return Ok(Some(*known));
+                }
+                let mut bytes = [0; BLOCK_HEADER_LEN];
+                archive.source().read_into(offset, &mut bytes)?;
+                let (block, _) = BlockHeader::decode(&bytes, &archive.superblock().salt, offset)?;
+                let range = Range { offset, len: header + u64::from(block.stored_len) };
+                self.containers.insert(offset, range);
+                Some(range)
+            }
+            IndexEntry::Constant { .. } | IndexEntry::Absent | IndexEntry::Lost => None,
+        })
+    }
 }
 
 /// Counts and sums; numbers that are none are missing.
@@ -81,10 +182,4 @@ fn values(numbers: impl Iterator<Item = f64>) -> Tile {
         (tile.sum, tile.squares, tile.min, tile.max) = Default::default();
     }
     tile
-}
-
-fn texts(attributes: &[Attribute]) -> BTreeMap<String, String> {
-    let text = |a: &&Attribute| a.ty == NcType::Char && a.values.len() <= TEXT_LEN;
-    let words = |a: &Attribute| String::from_utf8_lossy(&a.values).trim_end_matches('\0').to_owned();
-    attributes.iter().filter(text).map(|a| (a.name_lossy().into_owned(), words(a))).collect()
 }

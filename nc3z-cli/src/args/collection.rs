@@ -86,7 +86,7 @@ pub(crate) struct UnbundleArgs {
 /// Arguments of `list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Archives, classic files, bundles, aggregations; directories, with all files below them; quoted
+    /// Archives, classic files, bundles, aggregations, shadows; directories, with all files below them; quoted
     /// patterns such as 'data/**/*.nc'.
     #[arg(required = true)]
     pub(crate) inputs: Vec<PathBuf>,

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
-    /// An archive or a classic netCDF file.
+    /// An archive or a classic netCDF file; or a shadow (also `SHADOW!/FILE`, for one of its files): then the objects and
+    /// ranges of bytes that the read needs, in the order of recalling them, without opening them.
     pub(crate) file: PathBuf,
     /// Name of the variable.
     pub(crate) variable: String,

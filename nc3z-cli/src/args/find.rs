@@ -3,6 +3,8 @@
 use super::{OpenArgs, parse_threads};
 use clap::Args;
 use nc3z_aggregate::shadow::Condition;
+use nc3z_format::units::Period;
+use nc3z_look::selection::BoxArg;
 use std::path::PathBuf;
 
 /// Arguments of `find`.
@@ -11,16 +13,23 @@ pub(crate) struct FindArgs {
     /// The text to find: a part of a name or of a text, or a pattern with `*` and `?` for the whole of it;
     /// ATTRIBUTE=VALUE searches only the values of this attribute. Upper and lower case are not
     /// distinguished.
-    #[arg(required_unless_present = "conditions")]
+    #[arg(required_unless_present_any = ["conditions", "area", "time"])]
     pub(crate) pattern: Option<String>,
-    /// Archives and classic files; directories, with all files below them.
-    #[arg(required_unless_present = "conditions")]
+    /// Archives, classic files and shadows; directories, with all archives and classic files below them.
+    #[arg(required_unless_present_any = ["conditions", "area", "time"])]
     pub(crate) inputs: Vec<PathBuf>,
     /// Find files by their values, such as 'tas > 310' (also <, <=, >= and ==, in the units of the variable). Then there
     /// is no pattern, and the inputs are shadows, which `nc3z index` writes. If it is given several times, files must
     /// meet all conditions.
     #[arg(long = "where", value_name = "CONDITION")]
     pub(crate) conditions: Vec<Condition>,
+    /// Find the files of shadows that have coordinates in this region: west, east, south, north.
+    #[arg(long = "box", value_name = "W,E,S,N", allow_hyphen_values = true)]
+    pub(crate) area: Option<BoxArg>,
+    /// Find the files of shadows that have times in this period, or from the first to the last of two, such as
+    /// 2001-02,2001-04.
+    #[arg(long, value_name = "FROM[,TO]", value_parser = periods)]
+    pub(crate) time: Option<(Period, Period)>,
     /// Print only the names of files with matches.
     #[arg(short = 'l', long)]
     pub(crate) files_with_matches: bool,
@@ -32,4 +41,9 @@ pub(crate) struct FindArgs {
     pub(crate) threads: usize,
     #[command(flatten)]
     pub(crate) open: OpenArgs,
+}
+
+fn periods(text: &str) -> Result<(Period, Period), String> {
+    let (from, to) = text.split_once(',').unwrap_or((text, text));
+    Ok((from.parse()?, to.parse()?))
 }

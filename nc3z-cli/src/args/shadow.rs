@@ -9,8 +9,11 @@ use std::path::PathBuf;
 pub(crate) struct IndexArgs {
     /// Archives, classic files and bundles; directories, with all archives and classic files below them. All values are
     /// read once.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "files_from")]
     pub(crate) inputs: Vec<PathBuf>,
+    /// Also those that this file lists, one in each line; `-` for standard input.
+    #[arg(long, value_name = "LIST")]
+    pub(crate) files_from: Option<PathBuf>,
     /// The shadow to write.
     #[arg(short, long)]
     pub(crate) output: PathBuf,
@@ -27,7 +30,7 @@ pub(crate) struct IndexArgs {
 /// Arguments of `stats`.
 #[derive(Debug, Args)]
 pub(crate) struct StatsArgs {
-    /// The shadow.
+    /// The shadow, or its URL.
     pub(crate) shadow: PathBuf,
     /// Only this variable. May be given several times.
     #[arg(long = "variable", value_name = "NAME")]

@@ -11,13 +11,12 @@ use crate::output::{report_error, text};
 use crate::specification;
 use anyhow::{Context, Result, bail};
 use nc3z_aggregate::bundle::Bundle;
-use nc3z_aggregate::shadow::{Condition, Member, Shadow, Summary, scan};
+use nc3z_aggregate::shadow::{self, Area, Location, Member, Question, Row, Shadow, Writer, scan};
 use nc3z_reader::source::SharedSource;
 use nc3z_reader::{Dataset, Error};
 use nc3z_writer::AtomicFile;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -33,7 +32,11 @@ struct Job {
 pub(crate) fn index(args: &IndexArgs) -> Result<Exit> {
     super::places::prepare(&args.output)?;
     let is_wanted = |path: &Path| targets::is_netcdf(path) || super::unbundle::is_bundle(path);
-    let found = targets::list(&args.inputs, true, &is_wanted)?;
+    let mut inputs = args.inputs.clone();
+    if let Some(list) = &args.files_from {
+        inputs.extend(targets::read_names(list, false)?);
+    }
+    let found = targets::list(&inputs, true, &is_wanted)?;
     let mut worst = Exit::Done;
     for (path, e) in &found.failures {
         report_error(Some(path), e);
@@ -56,14 +59,19 @@ pub(crate) fn index(args: &IndexArgs) -> Result<Exit> {
     if jobs.is_empty() {
         bail!("the inputs contain no archive and no classic file");
     }
-    let mut members = Vec::with_capacity(jobs.len());
+    let target = AtomicFile::create_with_mode(&args.output, args.force, 0o666)?;
+    let mut writer = Writer::new(BufWriter::new(target.file()))?;
+    let (mut files, mut len) = (0_u64, 0_u64);
     in_order(
         &jobs,
         args.threads,
         |job| if interrupted() { Err(Error::interrupted().into()) } else { look(job, &args.open) },
         |job, member| {
             match member {
-                Ok(member) => members.push(member),
+                Ok(member) => {
+                    (files, len) = (files + 1, len.saturating_add(member.head.len));
+                    writer.push(member)?;
+                }
                 Err(e) => {
                     worst = worst.max(of_error(&e));
                     report_error(Some(&job.path), &e);
@@ -75,65 +83,63 @@ pub(crate) fn index(args: &IndexArgs) -> Result<Exit> {
     if worst == Exit::Interrupted {
         return Ok(worst);
     }
-    let (files, len) = (members.len() as u64, members.iter().map(|m| m.len).sum());
-    let bytes = Shadow::new(members).to_bytes()?;
-    let target = AtomicFile::create_with_mode(&args.output, args.force, 0o666)?;
-    target.file().write_all(&bytes).context("write the shadow")?;
+    writer.finish()?.flush().context("write the shadow")?;
+    let stored = text::size(target.file().metadata().map_or(0, |m| m.len()));
     target.commit(None)?;
-    let name = crate::cmd::shown(&args.output);
-    let (stored, all) = (text::size(bytes.len() as u64), text::size(len));
+    let (name, all) = (crate::cmd::shown(&args.output), text::size(len));
     note!("{} of {all} -> {name}  {stored}", count(files, "file"));
     Ok(worst)
 }
 
 fn look(job: &Job, open: &OpenArgs) -> Result<Member> {
-    let (dataset, stored) = match &job.bundle {
-        None => {
-            let dataset = Named { file: job.path.clone(), version: None }.open_dataset(open)?;
-            let stored = std::fs::metadata(&job.path).map_or(0, |m| m.len());
-            (dataset, stored)
-        }
-        Some((bundle, member)) => {
-            let source: SharedSource = bundle.member(member)?.context("it is not there")?;
-            let stored = source.len();
-            (Dataset::from_source(source, &crate::registry::open_options())?, stored)
-        }
+    let Some((bundle, member)) = &job.bundle else {
+        let dataset = Named { file: job.path.clone(), version: None }.open_dataset(open)?;
+        let stored = std::fs::metadata(&job.path).map_or(0, |m| m.len());
+        return Ok(scan(&job.name, &dataset, Location { stored, ..Location::default() })?);
     };
-    Ok(scan(&job.name, &dataset, stored)?)
+    let missing = "it is not there";
+    let source: SharedSource = bundle.member(member)?.context(missing)?;
+    let (offset, stored, packed) = bundle.location(member)?.context(missing)?;
+    let dataset = Dataset::from_source(source, &crate::registry::open_options())?;
+    Ok(scan(&job.name, &dataset, Location { offset, stored, packed })?)
 }
 
-fn read(path: &Path) -> Result<Shadow> {
-    let bytes = std::fs::read(path).with_context(|| format!("open `{}`", path.display()))?;
-    Shadow::from_bytes(&bytes).with_context(|| format!("`{}`", path.display()))
+/// Returns whether a file is a shadow; of a URL, whether its name says so.
+pub(super) fn is_shadow(path: &Path) -> bool {
+    match super::url::of(path) {
+        Some(url) => url.split(['?', '#']).next().is_some_and(|name| name.ends_with(".nc3x")),
+        None => targets::first_bytes(path).is_ok_and(|bytes| Shadow::is_shadow(&bytes)),
+    }
+}
+
+/// Splits `SHADOW!/FILE`. None where no shadow is named.
+pub(super) fn named(path: &Path) -> Option<(PathBuf, Option<String>)> {
+    if let Some((shadow, member)) = path.to_str().and_then(|name| name.split_once("!/"))
+        && is_shadow(Path::new(shadow))
+    {
+        return Some((shadow.into(), Some(member.to_owned())));
+    }
+    is_shadow(path).then(|| (path.to_owned(), None))
+}
+
+/// Opens a shadow; at a URL, too.
+pub(super) fn open(path: &Path, args: &OpenArgs) -> Result<Shadow> {
+    let source = Named { file: path.to_owned(), version: None }.source(args)?;
+    Shadow::open(source).with_context(|| format!("`{}`", super::url::shown(path)))
 }
 
 /// Statistics of variables.
 pub(crate) fn stats(args: &StatsArgs) -> Result<Exit> {
-    let shadow = read(&args.shadow)?;
-    // By file, if each is asked for, and by the variable's name.
-    let mut all: BTreeMap<(&str, &str), (Summary, &str)> = BTreeMap::new();
-    for member in &shadow.members {
-        for variable in member.variables.iter().filter(|v| !v.tiles.is_empty()) {
-            if !args.variables.is_empty() && !args.variables.contains(&variable.name) {
-                continue;
-            }
-            let units = variable.attributes.get("units").map_or("", String::as_str);
-            let file = if args.each { member.name.as_str() } else { "" };
-            let entry = all.entry((file, &variable.name)).or_insert_with(|| (Summary::default(), units));
-            if entry.1 != units {
-                entry.1 = "(several)";
-            }
-            entry.0.add(variable);
-        }
-    }
-    let known = |name: &&String| !all.keys().any(|(_, variable)| variable == name);
-    if let Some(missing) = args.variables.iter().find(known) {
+    let shadow = open(&args.shadow, &OpenArgs::default())?;
+    let all = shadow::statistics(&shadow, &args.variables, args.each)
+        .with_context(|| format!("`{}`", super::url::shown(&args.shadow)))?;
+    let missing = |name: &&String| !all.iter().any(|row| row.variable == **name);
+    if let Some(missing) = args.variables.iter().find(missing) {
         bail!("no file of `{}` has values of a variable `{}`", args.shadow.display(), text::safe(missing));
     }
     let mut out = Stdout::results();
     if args.json {
-        let rows: Vec<Value> =
-            all.iter().map(|((file, name), (s, units))| row(file, name, units, s)).collect();
+        let rows: Vec<Value> = all.iter().map(to_json).collect();
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
         out.flush()?;
         return Ok(Exit::Done);
@@ -148,15 +154,17 @@ pub(crate) fn stats(args: &StatsArgs) -> Result<Exit> {
     }
     let mut table = Table::new(&columns);
     let number = |x: Option<f64>| x.map_or_else(String::new, |x| x.to_string());
-    for ((file, name), (s, units)) in &all {
-        let mut cells = vec![text::safe(name), s.files.to_string(), s.count.to_string(), number(s.min)];
+    for row in &all {
+        let s = &row.summary;
+        let mut cells =
+            vec![text::safe(&row.variable), s.files.to_string(), s.count.to_string(), number(s.min)];
         cells.extend([
             number(s.max),
             number(s.mean().map(|m| m.0)),
             number(s.deviation()),
-            text::safe(units),
+            text::safe(units(row)),
         ]);
-        if args.each {
+        if let Some(file) = &row.file {
             cells.remove(1);
             cells.insert(0, text::safe(file));
         }
@@ -167,20 +175,29 @@ pub(crate) fn stats(args: &StatsArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn row(file: &str, name: &str, units: &str, s: &Summary) -> Value {
-    let mut row = json!({
-        "variable": text::safe(name), "units": text::safe(units), "files": s.files, "count": s.count, "infinite": s.infinite,
+fn units(row: &Row) -> &str {
+    row.units.as_deref().unwrap_or("(several)")
+}
+
+fn to_json(row: &Row) -> Value {
+    let (s, units) = (&row.summary, text::safe(units(row)));
+    let mut found = json!({
+        "variable": text::safe(&row.variable), "units": units, "files": s.files, "count": s.count, "infinite": s.infinite,
         "min": s.min, "max": s.max, "mean": s.mean().map(|m| m.0), "mean_error_bound": s.mean().map(|m| m.1),
         "standard_deviation": s.deviation(),
     });
-    if !file.is_empty() {
-        row["file"] = text::safe(file).into();
+    if let Some(file) = &row.file {
+        found["file"] = text::safe(file).into();
     }
-    row
+    found
 }
 
 /// Names the files whose values meet all conditions, as far as the shadow tells.
-pub(crate) fn find(args: &FindArgs, conditions: &[Condition]) -> Result<Exit> {
+pub(crate) fn find(args: &FindArgs) -> Result<Exit> {
+    let area =
+        args.area.as_ref().map(|a| Area { west: a.west, east: a.east, south: a.south, north: a.north });
+    let question = Question { conditions: args.conditions.clone(), area, periods: args.time };
+    let conditions = &question.conditions;
     let first = args.pattern.iter().map(PathBuf::from);
     let shadows: Vec<PathBuf> = first.chain(args.inputs.iter().cloned()).collect();
     let mut out = Stdout::results();
@@ -188,23 +205,21 @@ pub(crate) fn find(args: &FindArgs, conditions: &[Condition]) -> Result<Exit> {
     let mut table = Table::new(&[("", Side::Left); 3]);
     with_threads(args.threads, || -> Result<()> {
         for path in &shadows {
-            for member in &read(path)?.members {
-                let found: Option<Vec<_>> = conditions.iter().map(|c| c.tiles(member)).collect();
-                let Some(found) = found.filter(|all| all.iter().all(|(tiles, _)| !tiles.is_empty())) else {
-                    continue;
-                };
+            let found = shadow::find(&open(path, &args.open)?, &question)
+                .with_context(|| format!("`{}`", super::url::shown(path)))?;
+            for hit in found {
                 hits += 1;
-                let name = text::safe(&member.name);
+                let name = text::safe(&hit.file);
                 if args.json {
-                    let each = conditions.iter().zip(&found);
+                    let each = conditions.iter().zip(&hit.tiles);
                     let each = each.map(|(c, (tiles, of))| {
                         json!({"condition": c.to_string(), "variable": text::safe(c.variable()), "tiles": tiles, "of": of})
                     });
                     rows.push(json!({"file": name, "conditions": each.collect::<Vec<_>>()}));
-                } else if args.files_with_matches {
+                } else if args.files_with_matches || conditions.is_empty() {
                     writeln!(out, "{name}")?;
                 } else {
-                    for (c, (tiles, of)) in conditions.iter().zip(&found) {
+                    for (c, (tiles, of)) in conditions.iter().zip(&hit.tiles) {
                         let tiles = format!("{} of {}", tiles.len(), count(*of as u64, "tile"));
                         table.push(vec![name.clone(), text::safe(&c.to_string()), tiles]);
                     }

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from nc3z._building import Plan
-    from nc3z._core import Dataset
     from nc3z._groups import Array, File, Group, Head, Schemas
     from nc3z._members import Found
     from nc3z._shadows import Condition
@@ -223,6 +222,7 @@ def _without(found: Found, conditions: tuple[Condition, ...]) -> dict[str, str]:
 
 def _look(found: Found, opening: Any, schemas: Schemas, left_out: dict[str, str], ignore: bool) -> list[File]:
     """Opens all files, and reads their headers and coordinates."""
+    from nc3z._described import Described
     from nc3z._fragments import LOCAL, REMOTE, token
     from nc3z._groups import File
     from nc3z.xarray import c_names
@@ -232,9 +232,10 @@ def _look(found: Found, opening: Any, schemas: Schemas, left_out: dict[str, str]
     # Most files have the same latitudes.
     known: dict[tuple[str, bytes], Array] = {}
 
-    def read(dataset: Dataset, name: str) -> Array:
-        values = np.asarray(dataset[name][...])
+    def shared(values: Array) -> Array:
         return known.setdefault((values.dtype.str, values.tobytes()), values)
+
+    described = Described(schemas, shared)
 
     def one(path: str) -> File | str:
         try:
@@ -249,22 +250,29 @@ def _look(found: Found, opening: Any, schemas: Schemas, left_out: dict[str, str]
             raise
 
     def looked(path: str) -> File | str:
+        name = os.path.relpath(path, folder) if folder else path.partition("://")[2] or path
+        statistics = found.statistics.get(path)
+        if statistics is not None:
+            with lock:
+                file = described.file(path, name, statistics)
+            if file is not None:
+                return file
         dataset = opening.open(path)
         with dataset:
             if dataset.kind == "aggregation" and found.searched:
                 return "it is an aggregation; name it to open it"
             with lock:
                 schema = schemas.of(dataset)
-            statistics = found.statistics.get(path)
             if statistics is not None and not (
                 statistics.describes(path) and statistics.describes_opened(dataset.sha256, dataset.original_nbytes)
             ):
                 del found.statistics[path]
                 found.notes.append(f"{path}: its statistics are not used, because it may have changed since; run `nc3z index` again")
-            coordinates = {name: read(dataset, head.stored) for name, head in schema.heads.items() if head.dimensions == (name,)}
+            coordinates = {
+                n: shared(np.asarray(dataset[head.stored][...])) for n, head in schema.heads.items() if head.dimensions == (n,)
+            }
             used = {d for head in schema.heads.values() for d in head.dimensions}
             sizes = {short: dataset.dimensions[d].size for d, short in c_names(dataset.dimensions).items() if short in used}
-            name = os.path.relpath(path, folder) if folder else path.partition("://")[2] or path
             return File(path, name, schema, token(dataset), sizes, coordinates)
 
     workers = REMOTE if any("://" in path for path in found.paths) else LOCAL

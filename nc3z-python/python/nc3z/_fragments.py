@@ -62,7 +62,11 @@ def token(dataset: Dataset) -> bytes:
 
     It has 12 bytes, because a graph of Dask has that of each file.
     """
-    return hashlib.blake2b(repr(_state(dataset)).encode(), digest_size=12).digest()
+    return hashed(_state(dataset))
+
+
+def hashed(state: tuple[object, ...]) -> bytes:
+    return hashlib.blake2b(repr(state).encode(), digest_size=12).digest()
 
 
 def _state(dataset: Dataset) -> tuple[object, ...]:

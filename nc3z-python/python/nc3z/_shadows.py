@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import operator
 import os
 import re
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,13 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nc3z._bundles import Ranges
-from nc3z._errors import CorruptError, UnsupportedError
-from nc3z._zstd import decompress
+from nc3z import _nc3z
 
-_MAGIC = b"nc3xshd1"
-#: The limits of `nc3z` for a shadow: its length when decompressed, and the ratio of that to its stored length.
-_MAX_NBYTES, _MAX_RATIO, _SMALL = 8 << 30, 2000, 1 << 20
+_MAGIC = b"nc3xshd2"
 #: Four units in the last place of a 32-bit float: the roundings of a value that is unpacked, and of a threshold, in 32 bits.
 _ROUNDING = 4 * float(np.finfo(np.float32).eps)
 
@@ -90,6 +84,12 @@ class Statistics:
     tiles: dict[str, npt.NDArray[np.float64]]
     #: The time of the shadow in seconds, or None if it is not on disk. A local file that is newer may have changed.
     made: float | None = None
+    #: ``archive``, ``classic``, ``packed`` or ``aggregation``.
+    kind: str = "classic"
+    #: The header of the classic file, the lengths of its dimensions, and values of coordinates by the position of their variable.
+    header: bytes = b""
+    sizes: Sequence[int] = ()
+    coordinates: Mapping[int, bytes] = field(default_factory=dict)
 
     def describes(self, path: str) -> bool:
         """Returns whether a local file can be the one that was indexed, without opening it: by its size and time."""
@@ -135,38 +135,15 @@ def is_shadow(path: str) -> bool:
 
 def read(path: str, variables: Sequence[str], storage_options: Mapping[str, Any] | None = None) -> Shadow:
     """Reads a shadow; the statistics of the named variables only."""
-    source = Ranges(path, storage_options)
-    try:
-        data = source.read(0, source.size)
-    finally:
-        source.close()
-    what = f"{path}: the shadow"
-    if data[:8] != _MAGIC or len(data) < 20:
-        raise CorruptError(f"{what} does not begin as one")
-    nbytes, packed = int.from_bytes(data[8:16], "little"), data[20:]
-    if zlib.crc32(packed) != int.from_bytes(data[16:20], "little"):
-        raise CorruptError(f"{what} does not have the CRC-32 on record: it is damaged; run `nc3z index` again")
-    if nbytes > max(min(_MAX_NBYTES, len(packed) * _MAX_RATIO), _SMALL):
-        raise CorruptError(f"{what} says that it has {nbytes} bytes: no shadow of {len(packed)} stored bytes has as many")
+    shadow = _nc3z.Shadow(path, None if storage_options is None or "://" not in path else dict(storage_options))
     made = None if "://" in path else os.stat(path).st_mtime
-    try:
-        content = json.loads(decompress(packed, nbytes, what))
-        if content["version"] != 1:
-            raise UnsupportedError(f"{what} has version {content['version']}; this package reads version 1")
-        files = {str(member["name"]): _statistics(member, variables, made) for member in content["members"]}
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as e:
-        raise CorruptError(f"{what}: {e!r}") from None
-    return Shadow(path, files)
-
-
-def _statistics(member: Mapping[str, Any], variables: Sequence[str], made: float | None) -> Statistics:
-    lengths = {str(name): int(length) for name, length in member["dimensions"]}
-    tiles: dict[str, npt.NDArray[np.float64]] = {}
-    for variable in member["variables"]:
-        rows = variable.get("tiles", [])
-        # Without tiles, it is text or has no values.
-        if variable["name"] not in variables or (not rows and all(lengths[d] for d in variable["dimensions"])):
-            continue
-        table = [(row["count"], row.get("infinite", 0), row["min"], row["max"]) for row in rows]
-        tiles[str(variable["name"])] = np.array(table, np.float64).reshape(-1, 4)
-    return Statistics(int(member["len"]), int(member["stored"]), member.get("sha256"), tiles, made)
+    files: list[Statistics] = []
+    names: list[str] = []
+    for name, kind, nbytes, stored, sha256, header, sizes, coordinates in shadow.files():
+        names.append(name)
+        files.append(Statistics(nbytes, stored, sha256, {}, made, kind, header, sizes, coordinates))
+    for variable in dict.fromkeys(variables):
+        for number, tiles in shadow.tiles(variable):
+            # Of variables of the same name, which few files have, the first one counts.
+            files[number].tiles.setdefault(variable, tiles)
+    return Shadow(path, dict(zip(names, files, strict=True)))

@@ -1,6 +1,7 @@
 //! `nc3z explain`: shows the plan of a read, and its cost.
 
 mod fragments;
+mod shadow;
 
 use crate::args::ExplainArgs;
 use crate::cmd::named::Named;
@@ -23,6 +24,9 @@ const SHOWN: usize = 16;
 
 /// Plans a read, and prints its cost.
 pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
+    if let Some((shadow, member)) = super::shadow::named(&args.file) {
+        return shadow::explain(args, &shadow, member.as_deref());
+    }
     let (dataset, variable, selection) =
         super::read::select(&args.file, &args.variable, &args.selection, &args.open)?;
     let mut out = BufWriter::new(Stdout::results());

@@ -7,12 +7,16 @@ use crate::exit::{Exit, of_error};
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
 use crate::output::{chain, report_error, text};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use nc3z_aggregate::shadow::described;
 use nc3z_format::NcType;
 use nc3z_format::classic::{Attribute, Header};
 use nc3z_look::find::Pattern;
 use nc3z_look::print::number;
+use nc3z_reader::Dataset;
 use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::Write;
 use std::path::Path;
 
@@ -40,8 +44,8 @@ enum What {
 
 /// Searches all files.
 pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
-    if !args.conditions.is_empty() {
-        return super::shadow::find(args, &args.conditions);
+    if !args.conditions.is_empty() || args.area.is_some() || args.time.is_some() {
+        return super::shadow::find(args);
     }
     let text = args.pattern.as_deref().unwrap_or_default();
     let Some(pattern) = Pattern::new(text) else {
@@ -51,7 +55,9 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
         targets::looks_classic(p)
             || targets::first_bytes(p).is_ok_and(|b| b == nc3z_format::archive::constants::MAGIC)
     };
-    let found = targets::list(&args.inputs, true, &is_netcdf)?;
+    let (shadows, inputs): (Vec<_>, Vec<_>) =
+        args.inputs.iter().cloned().partition(|path| super::shadow::is_shadow(path));
+    let found = targets::list(&inputs, true, &is_netcdf)?;
     let mut worst = Exit::Done;
     for (path, e) in &found.failures {
         report_error(Some(path), e);
@@ -87,6 +93,19 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
             Ok(())
         },
     )?;
+    for path in &shadows {
+        of_shadow(path, args, &pattern, &mut |name, header, hits| {
+            all += hits.len();
+            if args.json {
+                rows.push(to_json(name, header, hits));
+            } else if args.files_with_matches {
+                writeln!(out, "{name}")?;
+            } else {
+                hits.iter().for_each(|hit| table.push(row(name, header, hit)));
+            }
+            Ok(())
+        })?;
+    }
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
     }
@@ -96,9 +115,43 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
     Ok(if all == 0 { worst.max(Exit::Failed) } else { worst })
 }
 
+/// Searches the headers in a shadow, each once. `tell` gets the files with matches.
+fn of_shadow(
+    path: &Path,
+    args: &FindArgs,
+    pattern: &Pattern,
+    tell: &mut dyn FnMut(&str, &Header, &[Hit]) -> Result<()>,
+) -> Result<()> {
+    let shadow = super::shadow::open(path, &args.open)?;
+    let place = || format!("`{}`", super::url::shown(path));
+    for block in shadow.blocks() {
+        let (names, heads) = (block.names().with_context(place)?, block.heads().with_context(place)?);
+        let headers = block.headers().with_context(place)?;
+        let mut known: HashMap<usize, (Header, Vec<Hit>)> = HashMap::new();
+        for (name, (head, number)) in names.iter().zip(&heads) {
+            let hits = match known.entry(*number) {
+                Entry::Occupied(hits) => hits.into_mut(),
+                Entry::Vacant(vacant) => {
+                    let bytes =
+                        headers.get(*number).context("the shadow does not have a header that it names")?;
+                    let dataset = described(head, bytes, Vec::new()).with_context(place)?;
+                    vacant.insert(matches(&dataset, pattern))
+                }
+            };
+            if !hits.1.is_empty() {
+                tell(&text::safe(name), &hits.0, &hits.1)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Returns the matches in one file.
 fn look(path: &Path, pattern: &Pattern, args: &FindArgs) -> Result<(Header, Vec<Hit>)> {
-    let dataset = Named::of(path)?.open_dataset(&args.open)?;
+    Ok(matches(&Named::of(path)?.open_dataset(&args.open)?, pattern))
+}
+
+fn matches(dataset: &Dataset, pattern: &Pattern) -> (Header, Vec<Hit>) {
     let header = dataset.header().clone();
     let mut hits = Vec::new();
     for d in &header.dimensions {
@@ -115,7 +168,7 @@ fn look(path: &Path, pattern: &Pattern, args: &FindArgs) -> Result<(Header, Vec<
         }
         attributes(&v.attributes, Some(id), pattern, &mut hits);
     }
-    Ok((header, hits))
+    (header, hits)
 }
 
 fn attributes(all: &[Attribute], variable: Option<usize>, pattern: &Pattern, hits: &mut Vec<Hit>) {

@@ -1,6 +1,7 @@
 //! `nc3z list`: lists the files of a directory, a bundle or an aggregation, one in each line.
 
 mod ranges;
+mod shadow;
 
 use super::named::Named;
 use super::{aggregated, targets};
@@ -98,6 +99,9 @@ fn list(input: &Path, args: &ListArgs) -> Result<Vec<Entry>> {
             .par_iter()
             .map(|path| Entry { name: name(path), found: of_path(path, args).map(|f| f.0) })
             .collect());
+    }
+    if super::shadow::is_shadow(input) {
+        return shadow::list(&super::shadow::open(input, &open_args(args))?);
     }
     let source = Named { file: input.to_owned(), version: None }.source(&open_args(args))?;
     if Bundle::is_bundle(&source)? {

@@ -128,6 +128,15 @@ pub(super) fn select(
     select_in(path, &|| Named::of(path)?.open_dataset(open), name, args)
 }
 
+/// The selection of a variable.
+pub(super) fn selection_of(
+    dataset: &Dataset,
+    variable: &Variable,
+    args: &SelectionArgs,
+) -> Result<Selection> {
+    selection::of(dataset, variable, args)
+}
+
 fn select_in(
     path: &Path,
     open: &dyn Fn() -> Result<Dataset>,

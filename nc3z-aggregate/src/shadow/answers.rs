@@ -1,0 +1,158 @@
+//! What a shadow answers: statistics of variables, and files whose values meet conditions.
+
+use super::columns::wrong;
+use super::question::{Condition, Summary};
+use super::read::{Block, Shadow};
+use super::within::{Area, within};
+use crate::error::Result;
+use nc3z_format::Limits;
+use nc3z_format::classic::{Header, Parse, parse_prefix};
+use nc3z_format::decode_value;
+use nc3z_format::units::Period;
+use rayon::prelude::*;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+
+/// Statistics of a variable.
+#[derive(Debug, Clone, Default)]
+pub struct Row {
+    /// The file, if each is asked for.
+    pub file: Option<String>,
+    /// The name of the variable.
+    pub variable: String,
+    /// Its units; None where files have several.
+    pub units: Option<String>,
+    /// Its values.
+    pub summary: Summary,
+}
+
+/// A file with values that meet all conditions.
+#[derive(Debug, Clone, Default)]
+pub struct Hit {
+    /// The name of the file.
+    pub file: String,
+    /// For each condition the numbers of the tiles with such values, and the number of all tiles.
+    pub tiles: Vec<(Vec<usize>, usize)>,
+}
+
+/// The headers of a block, parsed.
+pub(super) fn parsed(block: &Block<'_>) -> Result<Vec<Header>> {
+    let parse = |bytes: bytes::Bytes| match parse_prefix(&bytes, u64::MAX, &Limits::default())? {
+        Parse::Done(header, _) => Ok(*header),
+        Parse::Incomplete { .. } => Err(wrong("a header is not complete")),
+    };
+    block.headers()?.into_iter().map(parse).collect()
+}
+
+/// Rows by file, if each is asked for, and by the name of the variable.
+type Rows = BTreeMap<(Option<String>, String), Row>;
+
+/// The statistics of the named variables, or of all, by name; for each file, or for all of them.
+///
+/// # Errors
+/// Damage.
+pub fn statistics(shadow: &Shadow, names: &[String], each: bool) -> Result<Vec<Row>> {
+    let blocks: Vec<_> = shadow.blocks().collect();
+    let rows = blocks.par_iter().map(|block| of_block(block, names, each));
+    let mut all = Rows::new();
+    // Blocks in their order: the bound of the error is a sum with roundings.
+    for rows in rows.collect::<Result<Vec<Rows>>>()? {
+        for (key, row) in rows {
+            match all.entry(key) {
+                Entry::Vacant(vacant) => drop(vacant.insert(row)),
+                Entry::Occupied(mut known) => {
+                    let known = known.get_mut();
+                    known.units.take_if(|units| Some(&*units) != row.units.as_ref());
+                    known.summary.add_all(&row.summary);
+                }
+            }
+        }
+    }
+    Ok(all.into_values().collect())
+}
+
+fn of_block(block: &Block<'_>, names: &[String], each: bool) -> Result<Rows> {
+    let wanted = |name: &&str| names.is_empty() || names.iter().any(|n| n == name);
+    let variables: Vec<&str> = block.variables().filter(wanted).collect();
+    let mut rows = Rows::new();
+    if variables.is_empty() {
+        return Ok(rows);
+    }
+    let files = if each { block.names()? } else { Vec::new() };
+    let (headers, heads) = (parsed(block)?, block.heads()?);
+    for name in variables {
+        let Some(tiles) = block.tiles(name)? else { continue };
+        let sums = block.sums(name, &tiles)?;
+        // Files share headers, and many have the same units.
+        let unit = |header: &Header, id| {
+            header.variables.get(id).and_then(|v| decode_value::text(v, b"units")).unwrap_or_default()
+        };
+        let mut known: HashMap<(usize, usize), String> = HashMap::new();
+        for found in &tiles.found {
+            let Some(own) = found.rows.clone().filter(|rows| !rows.is_empty()) else { continue };
+            let (number, id) = (heads[found.member].1, found.variable);
+            let header = headers.get(number).ok_or_else(|| wrong("a header is not there"))?;
+            let units = known.entry((number, id)).or_insert_with(|| unit(header, id));
+            let file = each.then(|| files[found.member].clone());
+            let row = rows.entry((file.clone(), name.to_owned())).or_insert_with(|| Row {
+                file,
+                variable: name.to_owned(),
+                units: Some(units.clone()),
+                summary: Summary::default(),
+            });
+            row.units.take_if(|known| known != units);
+            row.summary.add(own.map(|n| tiles.tile(&sums, n)));
+        }
+    }
+    Ok(rows)
+}
+
+/// What files are looked for.
+#[derive(Debug, Clone, Default)]
+pub struct Question {
+    /// Conditions on values. All must be met.
+    pub conditions: Vec<Condition>,
+    /// The region in which the file has coordinates.
+    pub area: Option<Area>,
+    /// The first and the last period in which the file has times, or between which.
+    pub periods: Option<(Period, Period)>,
+}
+
+/// The files that have values that meet all conditions, as far as their tiles tell.
+///
+/// # Errors
+/// Damage.
+pub fn find(shadow: &Shadow, question: &Question) -> Result<Vec<Hit>> {
+    let blocks: Vec<_> = shadow.blocks().collect();
+    let hits = blocks.par_iter().map(|block| hits(block, question)).collect::<Result<Vec<_>>>()?;
+    Ok(hits.into_iter().flatten().collect())
+}
+
+fn hits(block: &Block<'_>, question: &Question) -> Result<Vec<Hit>> {
+    let Question { conditions, area, periods } = question;
+    let mut each: Vec<Vec<(Vec<usize>, usize)>> = vec![Vec::new(); block.len()];
+    for (number, condition) in conditions.iter().enumerate() {
+        let Some(tiles) = block.tiles(condition.variable())? else { return Ok(Vec::new()) };
+        for found in &tiles.found {
+            let rows = found.rows.clone().unwrap_or_default();
+            let own: Vec<usize> = condition.rows(&tiles, rows.clone()).map(|row| row - rows.start).collect();
+            // A file that does not meet one of the conditions has none for the next ones.
+            if !own.is_empty() && each[found.member].len() == number {
+                each[found.member].push((own, found.tiles));
+            }
+        }
+    }
+    if each.iter().all(|tiles| tiles.len() < conditions.len()) {
+        return Ok(Vec::new());
+    }
+    let mut fits = vec![true; block.len()];
+    if area.is_some() || periods.is_some() {
+        fits = within(block, area.as_ref(), *periods)?;
+        if !fits.contains(&true) {
+            return Ok(Vec::new());
+        }
+    }
+    let found = block.names()?.into_iter().zip(each).zip(fits);
+    let found = found.filter(|((_, tiles), fits)| *fits && tiles.len() == conditions.len());
+    Ok(found.map(|((file, tiles), _)| Hit { file, tiles }).collect())
+}

@@ -1,0 +1,122 @@
+//! Which ranges of bytes a request needs, from the shadow alone.
+
+use super::member::{Head, Kind, Range};
+use crate::error::{Error, Result};
+use nc3z_format::classic::VarId;
+use nc3z_format::plan::Plan;
+use nc3z_format::{Hyperslab, TileLayout};
+use nc3z_reader::Dataset;
+use std::collections::BTreeSet;
+
+/// Tiles and ranges of a request at most: some 400 MB. Shadows that are forged claim more.
+const MOST: usize = 16 << 20;
+
+/// What a request needs of one file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Need {
+    /// Tiles that have selected elements, and all tiles of the variable.
+    pub tiles: (u64, u64),
+    /// Ranges of bytes in the object, in the order of their offsets, not adjacent.
+    pub ranges: Vec<Range>,
+    /// Whether the file, or its group in a packed bundle, is read as a whole.
+    pub whole: bool,
+}
+
+impl Need {
+    /// The number of bytes.
+    pub fn bytes(&self) -> u64 {
+        self.ranges.iter().fold(0, |sum, range| sum.saturating_add(range.len))
+    }
+}
+
+/// A variable as the shadow has it.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The file.
+    pub head: &'a Head,
+    /// The file as the shadow describes it.
+    pub dataset: &'a Dataset,
+    /// The variable's position in the header.
+    pub variable: VarId,
+    /// How it is divided into tiles.
+    pub layout: &'a TileLayout,
+    /// The ranges of its tiles.
+    pub places: &'a [Vec<Range>],
+}
+
+/// What some hyperslabs of a variable need.
+///
+/// # Errors
+/// A hyperslab that is not inside the variable; a shadow that contradicts itself.
+pub fn need(asked: Asked<'_>, slabs: &[Hyperslab]) -> Result<Need> {
+    let Asked { head, variable, .. } = asked;
+    let bad = || Error::refused(format!("the shadow does not have the tiles of variable {}", variable.0));
+    let shape = asked.dataset.layout().variable(variable).ok_or_else(bad)?;
+    let tiling = asked.layout.bind(&shape.shape, shape.present)?;
+    let mut tiles = BTreeSet::new();
+    let mut ranges = Vec::new();
+    for slab in slabs {
+        for tile in Plan::of(&tiling, slab)?.tiles() {
+            let known = !tiles.insert(tile.tile);
+            if tiles.len() > MOST || ranges.len() > MOST {
+                return Err(Error::refused(format!(
+                    "the request takes more than {MOST} tiles or ranges of one file: select less"
+                )));
+            }
+            if head.kind == Kind::Classic {
+                let TileLayout::Linear { len } = *asked.layout else { return Err(bad()) };
+                let (first, span) = (tile.tile.saturating_mul(len), tile.span());
+                let elements = first.saturating_add(span.start)..first.saturating_add(span.end);
+                classic(shape, elements, &mut ranges);
+            } else if !known && head.kind == Kind::Archive {
+                let places = usize::try_from(tile.tile).ok().and_then(|n| asked.places.get(n));
+                ranges.extend(places.ok_or_else(bad)?);
+            }
+        }
+    }
+    let touched = tiles.len() as u64;
+    let whole = matches!(head.kind, Kind::Short | Kind::Packed) && touched > 0;
+    if whole {
+        ranges = vec![Range { offset: 0, len: head.stored }];
+    }
+    let mut need = Need { tiles: (touched, tiling.tile_count()), ranges: merged(ranges), whole };
+    for range in &mut need.ranges {
+        range.offset = range.offset.saturating_add(head.offset);
+    }
+    Ok(need)
+}
+
+/// The ranges of some elements of a classic file.
+fn classic(
+    layout: &nc3z_format::classic::VarLayout,
+    elements: std::ops::Range<u64>,
+    ranges: &mut Vec<Range>,
+) {
+    let mut at = elements.start;
+    while at < elements.end
+        && let Some(run) = layout.element_run(at)
+    {
+        let count = run.count.min(elements.end - at);
+        ranges.push(Range { offset: run.offset, len: count * layout.element_size() });
+        at += count;
+        if ranges.len() > MOST {
+            return;
+        }
+    }
+}
+
+/// Sorts ranges, and joins those that touch or overlap.
+fn merged(mut ranges: Vec<Range>) -> Vec<Range> {
+    ranges.sort_unstable();
+    let mut out: Vec<Range> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match out.last_mut() {
+            Some(last) if last.offset.saturating_add(last.len) >= range.offset => {
+                let end = range.offset.saturating_add(range.len);
+                last.len = last.len.max(end.saturating_sub(last.offset));
+            }
+            _ => out.push(range),
+        }
+    }
+    out
+}

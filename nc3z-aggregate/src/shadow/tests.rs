@@ -1,0 +1,311 @@
+//! Round trips, and hostile bytes.
+
+use super::*;
+use bytes::Bytes;
+use nc3z_format::tile::{Edge, TileLayout};
+use nc3z_reader::source::{MemorySource, SharedSource};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+fn open(bytes: &[u8]) -> crate::Result<Shadow> {
+    let source: SharedSource = Arc::new(MemorySource::new(Bytes::copy_from_slice(bytes)));
+    Shadow::open(source)
+}
+
+fn ask(condition: &str) -> Question {
+    Question { conditions: vec![condition.parse().unwrap()], ..Question::default() }
+}
+
+fn written(members: &[Member]) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    members.iter().for_each(|m| writer.push(m.clone()).unwrap());
+    writer.finish().unwrap()
+}
+
+/// All files of a shadow, with all that it has of them.
+fn all(bytes: &[u8]) -> crate::Result<Vec<Member>> {
+    let shadow = open(bytes)?;
+    let mut found = Vec::new();
+    for block in shadow.blocks() {
+        for n in 0..block.len() {
+            found.extend(block.member(n)?);
+        }
+    }
+    Ok(found)
+}
+
+fn tile() -> impl Strategy<Value = Tile> {
+    let real = || any::<f64>().prop_filter("a number", |x| !x.is_nan());
+    (0..1000_u64, 0..3_u64, prop::array::uniform6(real())).prop_map(|(count, infinite, x)| Tile {
+        count,
+        infinite,
+        min: x[0],
+        max: x[1],
+        sum: Pair(x[2], x[3]),
+        squares: Pair(x[4], x[5]),
+    })
+}
+
+fn variable() -> impl Strategy<Value = Variable> {
+    let layout = prop_oneof![
+        (1..99_u64).prop_map(TileLayout::linear),
+        prop::collection::vec(1..9_u64, 1..4).prop_map(|shape| TileLayout::chunked(shape, Edge::Clipped)),
+        prop::collection::vec(1..9_u64, 1..4).prop_map(|shape| TileLayout::chunked(shape, Edge::Padded)),
+    ];
+    let range = (any::<u32>(), any::<u32>())
+        .prop_map(|(offset, len)| Range { offset: offset.into(), len: len.into() });
+    let tiles = prop::collection::vec((tile(), prop::collection::vec(range, 0..3)), 0..5);
+    ("[a-d]", layout, tiles, any::<bool>(), any::<bool>()).prop_map(|(name, layout, tiles, has, placed)| {
+        let (tiles, places): (Vec<_>, Vec<_>) = tiles.into_iter().unzip();
+        // Where nothing has a range, the column is left out.
+        let places = if places.iter().all(Vec::is_empty) || !placed { Vec::new() } else { places };
+        Variable { name, layout, tiles: (has || places.is_empty()).then_some(tiles), places }
+    })
+}
+
+fn member() -> impl Strategy<Value = Member> {
+    let known = (any::<bool>(), prop::collection::vec(any::<u8>(), 8..40));
+    let head = (0..5_usize, any::<u64>(), any::<u64>(), any::<u64>(), any::<Option<[u8; 32]>>());
+    let variables = prop::collection::vec(variable(), 0..4);
+    ("(x/)?[a-z]{1,9}", head, "[a-c]{0,3}", prop::collection::vec(known, 0..3), variables).prop_map(
+        |(name, (kind, len, offset, stored, sha256), header, known, variables)| Member {
+            name,
+            head: Head { kind: Kind::ALL[kind], len, offset, stored, sha256 },
+            header: Bytes::from(header.into_bytes()),
+            coordinates: (0..)
+                .zip(known)
+                .map(|(variable, (whole, bytes))| Known { variable, whole, size: 4, bytes: bytes.into() })
+                .collect(),
+            variables,
+        },
+    )
+}
+
+/// Places of tiles in files that have none are empty lists for each tile.
+fn alike(mut members: Vec<Member>) -> Vec<Member> {
+    for variable in members.iter_mut().flat_map(|m| &mut m.variables) {
+        if variable.places.iter().all(Vec::is_empty) {
+            variable.places.clear();
+        }
+    }
+    members
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn a_shadow_is_read_as_it_was_written(members in prop::collection::vec(member(), 0..12)) {
+        let bytes = written(&members);
+        prop_assert_eq!(alike(all(&bytes).unwrap()), alike(members));
+    }
+
+    #[test]
+    fn whatever_is_in_the_frames_is_an_error_or_an_answer(
+        members in prop::collection::vec(member(), 1..4), at in any::<prop::sample::Index>(), value in any::<u8>(),
+    ) {
+        // Damage below the checksums: frames of which a byte is another one, with their right CRC-32.
+        let mut frames = super::frame::open_frames(&written(&members));
+        let n = at.index(frames.len());
+        let len = frames[n].len().max(1);
+        if let Some(byte) = frames[n].get_mut(at.index(len)) {
+            *byte = value;
+        }
+        let bytes = super::frame::with_frames(&written(&members), &frames);
+        let _ = all(&bytes);
+        if let Ok(shadow) = open(&bytes) {
+            let _ = statistics(&shadow, &[], true);
+            let _ = find(&shadow, &ask("a > 0"));
+        }
+    }
+}
+
+fn small() -> Vec<Member> {
+    let tiles = |x: f64| {
+        let one = Tile {
+            count: 3,
+            infinite: 0,
+            min: x,
+            max: x + 1.0,
+            sum: Pair(3.0 * x, 0.1),
+            squares: Pair(x, 0.0),
+        };
+        vec![one, Tile::default()]
+    };
+    let place = |offset| vec![vec![Range { offset, len: 99 }], Vec::new()];
+    let variable = |n: u32| Variable {
+        name: "tas".into(),
+        layout: TileLayout::chunked([2, 3], Edge::Clipped),
+        tiles: Some(tiles(f64::from(n))),
+        places: place(u64::from(n) * 100),
+    };
+    let member = |n: u32| Member {
+        name: format!("dir/{n}.nc"),
+        head: Head { kind: Kind::Archive, len: 1000, offset: 0, stored: 300, sha256: Some([7; 32]) },
+        header: Bytes::from_static(b"a header"),
+        coordinates: vec![Known { variable: 0, whole: true, size: 8, bytes: Bytes::from(vec![1; 16]) }],
+        variables: vec![variable(n)],
+    };
+    (0..3).map(member).collect()
+}
+
+#[test]
+fn each_damaged_byte_and_each_early_end_is_an_error() {
+    let bytes = written(&small());
+    assert_eq!(all(&bytes).unwrap(), small());
+    for at in 0..bytes.len() {
+        for bit in [1, 0x20, 0x80] {
+            let mut hurt = bytes.clone();
+            hurt[at] ^= bit;
+            assert!(all(&hurt).is_err(), "{at}");
+        }
+        assert!(all(&bytes[..at]).is_err(), "{at}");
+    }
+    assert!(all(&[&bytes[..], b"\0"].concat()).is_err());
+    assert!(all(&[&b"\0"[..], &bytes].concat()).is_err());
+}
+
+#[test]
+fn blocks_are_filled_and_equal_things_are_there_once() {
+    let mut members = Vec::new();
+    for n in 0..5000 {
+        let mut member = small().swap_remove(0);
+        member.name = format!("data/{n:06}.nc");
+        member.coordinates[0].bytes = Bytes::from(vec![9; 15_000]);
+        members.push(member);
+    }
+    let bytes = written(&members);
+    let shadow = open(&bytes).unwrap();
+    assert_eq!((shadow.len(), shadow.blocks().count()), (5000, 2));
+    assert_eq!(shadow.blocks().last().unwrap().first(), 4096);
+    let last = shadow.blocks().last().unwrap();
+    assert_eq!(last.names().unwrap().last().unwrap(), "data/004999.nc");
+    assert_eq!(last.member(903).unwrap().unwrap(), members[4999]);
+    assert_eq!(last.member(904).unwrap(), None);
+    assert!(bytes.len() < 60_000, "{}", bytes.len());
+}
+
+#[test]
+fn coordinates_too_large_for_their_files_keep_their_ends() {
+    let mut member = small().swap_remove(0);
+    member.coordinates[0].bytes = (0..=255).cycle().take(200_000).collect::<Vec<u8>>().into();
+    let known = all(&written(&[member])).unwrap().swap_remove(0).coordinates.swap_remove(0);
+    assert!(!known.whole);
+    assert_eq!(known.bytes[..], [0, 1, 2, 3, 4, 5, 6, 7, 56, 57, 58, 59, 60, 61, 62, 63]);
+}
+
+/// A header as that of a profile: attributes that differ between files, a record count, a few variables.
+fn profile(n: u32) -> Bytes {
+    use nc3z_format::NcType;
+    use nc3z_format::classic::{
+        Attribute, DimId, Dimension, Header, NumRecs, Variable as Head, Version, encode,
+    };
+    let text = |name: &str, value: String| Attribute {
+        name: name.into(),
+        ty: NcType::Char,
+        values: value.into_bytes(),
+    };
+    let variable = |name: &str, units: &str, begin: u64| Head {
+        name: name.into(),
+        dimensions: vec![DimId(0)],
+        attributes: vec![text("units", units.into()), text("long_name", format!("{name} of the profile"))],
+        ty: NcType::Float,
+        vsize: 160,
+        begin,
+    };
+    let header = Header {
+        version: Version::Cdf1,
+        numrecs: NumRecs::Count(0),
+        dimensions: vec![Dimension { name: b"level".into(), len: 40 }],
+        attributes: vec![
+            text("title", "Argo float vertical profile".into()),
+            text("history", format!("2026-{:02}-{:02}T00:00:00Z creation", n % 12 + 1, n % 28 + 1)),
+            text("platform_number", format!("{}", 1_900_000 + n / 200)),
+        ],
+        variables: vec![
+            variable("pressure", "dbar", 1000),
+            variable("temperature", "degree_Celsius", 1160),
+            variable("salinity", "psu", 1320),
+        ],
+    };
+    encode(&header).unwrap().into()
+}
+
+/// Measures a shadow of a million small files: `cargo test --release -- --ignored --nocapture million_small_files`.
+#[test]
+#[ignore = "takes minutes"]
+fn a_million_small_files() {
+    let mut state = 1_u64;
+    let mut random = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        f64::from(u32::try_from(state >> 40).unwrap()) / f64::from(1 << 24)
+    };
+    let mut stats = |low: f64, span: f64| {
+        // Values of 32 bits: sums have some 40 significant bits, sums of squares some 60.
+        #[expect(clippy::cast_possible_truncation, reason = "floats of 32 bits are wanted")]
+        let mut values: Vec<f64> = (0..40).map(|_| f64::from((low + span * random()) as f32)).collect();
+        values.sort_by(f64::total_cmp);
+        let (mut sum, mut squares) = (Exact::default(), Exact::default());
+        values.iter().for_each(|x| sum.add(*x));
+        values.iter().for_each(|x| squares.add_square(*x));
+        Tile {
+            count: 40,
+            infinite: 0,
+            min: values[0],
+            max: values[39],
+            sum: sum.pair(),
+            squares: squares.pair(),
+        }
+    };
+    let files: u32 = std::env::var("NC3Z_FILES").ok().and_then(|n| n.parse().ok()).unwrap_or(1_000_000);
+    // The statistics are taken from some thousand files: making them takes longer than all that is measured.
+    let known: Vec<[Tile; 3]> =
+        (0..files.min(4096)).map(|_| [stats(0.0, 2000.0), stats(-2.0, 32.0), stats(33.0, 4.0)]).collect();
+    let began = std::time::Instant::now();
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    for n in 0..files {
+        let three = &known[n as usize % known.len()];
+        let variables = ["pressure", "temperature", "salinity"].into_iter().zip(three);
+        let sha256: Vec<u8> = (0..4)
+            .flat_map(|k| (u64::from(n) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15 ^ k << 17).to_le_bytes())
+            .collect();
+        let member = Member {
+            name: format!("argo.zip!/{}/R{}_{:03}.nc", 1_900_000 + n / 200, 1_900_000 + n / 200, n % 200),
+            head: Head {
+                kind: Kind::Packed,
+                len: 1480,
+                offset: u64::from(n / 500) * 70_000,
+                stored: 69_900,
+                sha256: sha256.try_into().ok(),
+            },
+            header: profile(n),
+            coordinates: Vec::new(),
+            variables: variables
+                .map(|(name, tile)| Variable {
+                    name: name.into(),
+                    layout: TileLayout::linear(40),
+                    // Bits that differ, so that repeating the files does not make them smaller.
+                    tiles: Some(vec![Tile {
+                        sum: Pair(tile.sum.0 + f64::from(n), tile.sum.1),
+                        squares: Pair(tile.squares.0 + f64::from(n), tile.squares.1),
+                        min: f64::from_bits(tile.min.to_bits() ^ u64::from(n) << 29),
+                        max: f64::from_bits(tile.max.to_bits() ^ u64::from(n) << 29),
+                        ..*tile
+                    }]),
+                    places: Vec::new(),
+                })
+                .collect(),
+        };
+        writer.push(member).unwrap();
+    }
+    let bytes = writer.finish().unwrap();
+    let each = bytes.len() / files as usize;
+    eprintln!("{files} files: {} bytes, {each} a file, written in {:?}", bytes.len(), began.elapsed());
+    let began = std::time::Instant::now();
+    let shadow = open(&bytes).unwrap();
+    let hits = find(&shadow, &ask("temperature > 29.9")).unwrap();
+    eprintln!("find: {} files in {:?}", hits.len(), began.elapsed());
+    let began = std::time::Instant::now();
+    let rows = statistics(&shadow, &["salinity".into()], false).unwrap();
+    eprintln!("stats of a variable: {} values in {:?}", rows[0].summary.count, began.elapsed());
+    assert!(each <= 300, "{each}");
+}
