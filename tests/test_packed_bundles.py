@@ -200,6 +200,26 @@ class Packed(Aggregation):
         self.assertFalse((self.dir / "set-003.zip").exists())
         self.same(tree, out)
 
+    def test_runs_share_a_tree_by_bytes(self):
+        tree = self.dir / "tree"
+        for d in "abcd":
+            (tree / d).mkdir(parents=True)
+            for n in range(4):
+                profile(tree / d / f"p{n}.nc", n)
+        size = sum(p.stat().st_size for p in (tree / "a").iterdir())
+        out, names = self.dir / "out", []
+        for part in ("1/3", "2/3", "3/3"):
+            bundle = self.dir / f"part{part[0]}.zip"
+            self.ok(nc3z("bundle", tree, "-o", bundle, "--shard", part))
+            self.ok(nc3z("unbundle", bundle, "-o", out))
+            with zipfile.ZipFile(bundle) as inside:
+                names.append([n for n in inside.namelist() if n.endswith(".nc")])
+            self.ok(nc3z("bundle", tree, "-o", self.dir / "set.zip", "--shard", part, "--target-size", f"{size + size // 2}B"))
+        self.same(tree, out)
+        self.assertEqual([len(part) for part in names], [5, 6, 5])
+        self.assertEqual(len(list(self.dir.glob("set-00?.zip"))), 4)
+        self.assertEqual(nc3z("bundle", tree, "-o", self.dir / "x.zip", "--shard", "4/3").returncode, 2)
+
     def test_files_are_taken_in_the_order_of_a_list(self):
         tree = self.tree(6)
         names = [str(p.relative_to(self.dir)) for p in sorted(tree.rglob("*.nc"), reverse=True)]

@@ -99,7 +99,7 @@ impl ArraySource for Described {
     }
 
     fn read_range(&self, var: VarId, first: u64, out: &mut [u8]) -> Result<(), Error> {
-        let size = self.layout().variable(var).map_or(1, |v| v.element_size());
+        let size = self.layout().variable(var).map_or(1, nc3z_format::classic::VarLayout::element_size);
         if !first.is_multiple_of(size) || !(out.len() as u64).is_multiple_of(size) {
             return Err(absent("a part of a value"));
         }

@@ -92,7 +92,7 @@ impl Frame {
         if self.decoded == 0 {
             return Ok(Vec::new());
         }
-        let len = usize::try_from(self.stored).map_err(|e| wrong(e))?;
+        let len = usize::try_from(self.stored).map_err(wrong)?;
         let packed: Bytes = source.read_at(self.offset, len)?;
         let found = crc32fast::hash(&packed);
         if found != self.crc {
@@ -108,7 +108,7 @@ impl Frame {
             return Err(here("bytes follow the zstd frame".into()));
         }
         // Frame::check: the length is in proportion to the stored one.
-        let capacity = usize::try_from(self.decoded).map_err(|e| wrong(e))?;
+        let capacity = usize::try_from(self.decoded).map_err(wrong)?;
         let plain = zstd::bulk::decompress(frame, capacity).map_err(|e| here(e.to_string()))?;
         if plain.len() != capacity {
             return Err(here(format!("it has {} bytes, and {capacity} are on record", plain.len())));

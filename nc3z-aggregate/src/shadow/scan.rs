@@ -121,7 +121,7 @@ impl Places<'_> {
         let (IndexEntry::Stored { chain, .. } | IndexEntry::Shared { chain, .. }) = entry else {
             return Ok(found);
         };
-        let needs = archive.chains().get(usize::from(chain)).map(|chain| chain.needs());
+        let needs = archive.chains().get(usize::from(chain)).map(nc3z_format::codec::Chain::needs);
         if let Some(distance) = needs.as_ref().and_then(|needs| needs.reference)
             && let Role::Variable(number) = array.role()
             && let Some(other) = number.checked_sub(distance.get()).map(ArrayId::variable)

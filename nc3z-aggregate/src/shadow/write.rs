@@ -43,7 +43,7 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// Errors of the output.
     pub fn new(mut out: W) -> Result<Self> {
-        out.write_all(MAGIC).map_err(failed)?;
+        out.write_all(MAGIC).map_err(|e| failed(&e))?;
         Ok(Writer {
             out,
             offset: MAGIC.len() as u64,
@@ -100,7 +100,7 @@ impl<W: Write> Writer<W> {
 
     fn frame(&mut self, plain: &[u8]) -> Result<Frame> {
         let (frame, packed) = pack(plain, self.offset)?;
-        self.out.write_all(&packed).map_err(failed)?;
+        self.out.write_all(&packed).map_err(|e| failed(&e))?;
         self.offset += packed.len() as u64;
         Ok(frame)
     }
@@ -142,12 +142,12 @@ impl<W: Write> Writer<W> {
     pub fn finish(mut self) -> Result<W> {
         self.flush()?;
         let end = finish(&self.entries, self.offset)?;
-        self.out.write_all(&end).map_err(failed)?;
+        self.out.write_all(&end).map_err(|e| failed(&e))?;
         Ok(self.out)
     }
 }
 
-fn failed(e: std::io::Error) -> Error {
+fn failed(e: &std::io::Error) -> Error {
     Error::refused(format!("the shadow cannot be written: {e}"))
 }
 

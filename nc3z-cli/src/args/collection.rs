@@ -1,8 +1,10 @@
 //! Arguments of `bundle`, `unbundle` and `list`.
 
 use super::parity::parse_share;
+use super::tree::parse_shard;
 use super::{FragmentArgs, OpenArgs, PresetArg, TellArgs, parse_size, parse_threads};
 use clap::{Args, ValueEnum};
+use nc3z_tree::walk::Shard;
 use nc3z_writer::Share;
 use std::path::PathBuf;
 
@@ -38,6 +40,10 @@ pub(crate) struct BundleArgs {
     /// GiB). They end where the directory changes, if that is in the second half.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "append")]
     pub(crate) target_size: Option<u64>,
+    /// Write only part I (from 1) of N: a run of files in their order, of about as many bytes as each other part. With
+    /// --target-size, those of the numbered bundles that are this part's share. N runs with the same inputs share the work.
+    #[arg(long, value_parser = parse_shard, value_name = "I/N")]
+    pub(crate) shard: Option<Shard>,
     /// What to do with files of more than 4 KiB without a block on disk, whose data are on tape: reading them would
     /// recall them.
     #[arg(long, value_enum, default_value_t = OfflineArg::Refuse, value_name = "WHAT")]

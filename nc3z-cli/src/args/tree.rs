@@ -70,7 +70,7 @@ pub(crate) struct RunArgs {
     pub(crate) others: Option<OthersOfTreeArg>,
 }
 
-fn parse_shard(text: &str) -> Result<Shard, String> {
+pub(super) fn parse_shard(text: &str) -> Result<Shard, String> {
     let parts =
         text.split_once('/').and_then(|(i, n)| Some((i.parse::<u64>().ok()?, n.parse::<u64>().ok()?)));
     match parts {

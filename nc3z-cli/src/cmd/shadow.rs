@@ -107,7 +107,10 @@ fn look(job: &Job, open: &OpenArgs) -> Result<Member> {
 /// Returns whether a file is a shadow; of a URL, whether its name says so.
 pub(super) fn is_shadow(path: &Path) -> bool {
     match super::url::of(path) {
-        Some(url) => url.split(['?', '#']).next().is_some_and(|name| name.ends_with(".nc3x")),
+        Some(url) => {
+            let name = Path::new(url.split(['?', '#']).next().unwrap_or_default());
+            name.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("nc3x"))
+        }
         None => targets::first_bytes(path).is_ok_and(|bytes| Shadow::is_shadow(&bytes)),
     }
 }

@@ -1,6 +1,7 @@
 //! `nc3z bundle`: puts many files into one, in which each can be read directly.
 
 mod inputs;
+mod shards;
 
 use crate::args::BundleArgs;
 use crate::exit::Exit;
@@ -27,11 +28,26 @@ pub(crate) fn run(args: &BundleArgs) -> Result<Exit> {
 fn write(args: &BundleArgs) -> Result<Exit> {
     super::places::prepare(&args.output)?;
     let files = inputs::files(args)?;
-    let Some(target) = args.target_size else { return write_one(files, &args.output, args) };
-    let lens: Vec<(String, u64)> =
-        files.iter().map(|f| (f.name.clone(), f.path.metadata().map_or(0, |m| m.len()))).collect();
-    for (n, part) in inputs::parts(&lens, target).into_iter().enumerate() {
-        write_one(files[part].to_vec(), &inputs::numbered(&args.output, n), args)?;
+    let len = |file: &Bundled| file.path.metadata().map_or(0, |m| m.len());
+    let Some(target) = args.target_size else {
+        let Some(shard) = args.shard else { return write_one(files, &args.output, args) };
+        let lens: Vec<u64> = files.iter().map(len).collect();
+        let part = shards::run(&lens, shard);
+        if part.is_empty() {
+            note!("nc3z: this part of the inputs has no file; no bundle is written");
+            return Ok(Exit::Done);
+        }
+        return write_one(files[part].to_vec(), &args.output, args);
+    };
+    let lens: Vec<(String, u64)> = files.iter().map(|f| (f.name.clone(), len(f))).collect();
+    let parts = inputs::parts(&lens, target);
+    let bytes: Vec<u64> =
+        parts.iter().map(|part| lens[part.clone()].iter().map(|(_, len)| len).sum()).collect();
+    let own = args.shard.map(|shard| shards::share(&bytes, shard));
+    for (n, part) in parts.into_iter().enumerate() {
+        if own.as_ref().is_none_or(|own| own.contains(&n)) {
+            write_one(files[part].to_vec(), &inputs::numbered(&args.output, n), args)?;
+        }
     }
     Ok(Exit::Done)
 }
