@@ -15,6 +15,7 @@ __all__ = [
     "Dataset",
     "Dimension",
     "Edit",
+    "Shadow",
     "Variable",
     "__version__",
     "archive",
@@ -102,7 +103,7 @@ class Edit:
 
 @final
 class Shadow:
-    def __init__(self, path: str, storage_options: Mapping[str, Any] | None = None) -> None: ...
+    def __new__(cls, path: str, storage_options: Mapping[str, Any] | None = None) -> Self: ...
     def __len__(self) -> int: ...
     def files(self) -> list[tuple[str, str, int, int, str | None, bytes, list[int], dict[int, bytes]]]: ...
     def tiles(self, variable: str) -> list[tuple[int, npt.NDArray[np.float64]]]: ...
