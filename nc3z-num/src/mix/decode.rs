@@ -3,6 +3,7 @@
 #![expect(clippy::inline_always, reason = "compiled with the features of the caller")]
 
 use super::model::BitCoder;
+use super::range::Range;
 use super::value::{Layout, MOST_FULL, Strides};
 use super::{Workspace, code};
 use crate::bits::{Cursor, finish_bits, load, pad_into};
@@ -11,8 +12,7 @@ use crate::word::{Word, index};
 
 /// Reads bits of both streams. Bytes behind the end of a stream count as 0; the caller compares lengths at the end.
 struct Decoder<'a> {
-    low: u32,
-    high: u32,
+    range: Range,
     code: u32,
     stream: &'a [u8],
     /// Bytes read of the stream, and those behind its end.
@@ -24,7 +24,7 @@ struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     fn new(stream: &'a [u8], raw: &'a [u8]) -> Self {
-        let mut decoder = Self { low: 0, high: u32::MAX, code: 0, stream, read: 0, raw, bit: 0 };
+        let mut decoder = Self { range: Range::ALL, code: 0, stream, read: 0, raw, bit: 0 };
         for _ in 0..4 {
             decoder.shift();
         }
@@ -42,16 +42,10 @@ impl<'a> Decoder<'a> {
 impl BitCoder for Decoder<'_> {
     #[inline(always)]
     fn bit(&mut self, one: u32, _: bool) -> bool {
-        let middle = super::model::middle(self.low, self.high, one);
+        let middle = self.range.middle(one);
         let bit = self.code <= middle;
-        if bit {
-            self.high = middle;
-        } else {
-            self.low = middle + 1;
-        }
-        while (self.low ^ self.high) >> 24 == 0 {
-            self.low <<= 8;
-            self.high = self.high << 8 | 0xFF;
+        self.range.narrow(middle, bit);
+        while self.range.shift().is_some() {
             self.shift();
         }
         bit

@@ -4,6 +4,7 @@
 
 mod decode;
 pub(crate) mod model;
+pub(crate) mod range;
 pub(crate) mod value;
 
 use crate::word::{Pool, Word};

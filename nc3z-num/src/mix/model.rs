@@ -123,23 +123,15 @@ pub(crate) trait BitCoder {
     fn bit(&mut self, one: u32, bit: bool) -> bool;
     /// Codes the `len` low bits of `bits`, which are not predicted.
     fn raw(&mut self, len: u32, bits: u64) -> u64;
-    /// True if the stream has ended too early, so that what follows means nothing.
+    /// True if the stream has ended too early. All later values mean nothing.
     fn is_lost(&self) -> bool {
         false
     }
 }
 
-/// Splits the range from `low` to `high`, which differ by at least 2^24 or in their first byte: up to the result for
-/// a bit that is 1 with the probability `one`, in 65536ths.
-#[inline(always)]
-pub(crate) fn middle(low: u32, high: u32, one: u32) -> u32 {
-    let range = high - low;
-    low + (range >> 16) * one + (((range & 0xFFFF) * one) >> 16)
-}
-
 type Weights = [i32; INPUTS];
 
-/// What was learned from the bits so far.
+/// The state that the model learned from the bits so far.
 #[derive(Debug, Default)]
 pub(crate) struct Model {
     log: u32,

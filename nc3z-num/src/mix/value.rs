@@ -17,7 +17,7 @@ pub(crate) const MOST_FULL: u32 = 20;
 /// The largest magnitude that counts in sums of neighbours.
 const LARGEST: u64 = 1 << 50;
 
-/// The distances of neighbours: 0 where there are none.
+/// The distances of neighbours: 0 where there are none. A plane is longer than its rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Strides {
     pub(crate) row: usize,
@@ -108,8 +108,7 @@ impl Around {
         if plane == 0 {
             return with_rows;
         }
-        let top_south = if plane > row { before(plane - row) } else { 0 };
-        Self { top: before(plane), top_east: before(plane - 1), top_south, ..with_rows }
+        Self { top: before(plane), top_east: before(plane - 1), top_south: before(plane - row), ..with_rows }
     }
 
     /// Eight times the expected magnitude.
@@ -128,7 +127,7 @@ impl Around {
     }
 }
 
-/// How values of a tile are split.
+/// The properties of a tile that decide how its values are split.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layout {
     /// Bits of a value.
