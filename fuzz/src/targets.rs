@@ -308,7 +308,7 @@ fn plan_of(which: u8, whole: &[u8], size: usize) -> EncodePlan {
         } else {
             TransformPlan::ScaleOffsetPerPlane
         },
-        axes: axes[usize::from(which >> 3 & 3)].repeated([which >> 1 & 3, which >> 2 & 1, 0]),
+        axes: axes[usize::from(which >> 3 & 3)].repeated(which >> 1 & 3, which >> 2 & 1),
         coder: coders[usize::from(which >> 4) % coders.len()],
         level: 1,
         ..EncodePlan::default()

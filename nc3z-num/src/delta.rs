@@ -42,7 +42,7 @@ pub(crate) struct Masked<'a> {
 
 /// True if the inverse of `axes` needs to know which positions follow a valid one ([`Masked::pairs`]).
 pub(crate) fn needs_pairs(geom: &Geometry, n: usize, axes: DeltaAxes) -> bool {
-    axes.repeats()[0] > 0 || axes.later(geom, n).next().is_some()
+    axes.repeats().0 > 0 || axes.later(geom, n).iter().any(Option::is_some)
 }
 
 /// Undoes the neighbours' differences; `again` is the number of repeats after the first.
@@ -77,7 +77,7 @@ pub(crate) fn decode<W: Word>(
         return Err(bad("first residual", 0, residual.to_u64()));
     }
     decode_alone(grid, masked.map(|m| m.pairs), geom, axes);
-    neighbours(grid, base, masked, axes.repeats()[0]);
+    neighbours(grid, base, masked, axes.repeats().0);
     Ok(())
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn decode_alone<W: Word>(
     geom: &Geometry,
     axes: DeltaAxes,
 ) {
-    for s in axes.later(geom, grid.len()).rev() {
+    for s in axes.later(geom, grid.len()).into_iter().rev().flatten() {
         match allowed {
             None => inverse(grid, s),
             Some(allowed) => inverse_masked(grid, allowed, s),

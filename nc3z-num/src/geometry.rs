@@ -1,6 +1,6 @@
 //! The shape of a tile: distances to the neighbours that predictions use, and the axes in use.
 
-use crate::word::{index, low8};
+use crate::word::index;
 
 /// Distances, in elements of the tile, to the previous row, plane and volume: of the variable for linear tiles, of
 /// the stored box for chunks. `None` if the array has too few dimensions.
@@ -38,11 +38,11 @@ impl Geometry {
     }
 }
 /// The axes along which differences are taken: bit 0 neighbours, 1 rows, 2 planes, 3 volumes. Bits 4 and 5 are the
-/// number of repeats for neighbours, bits 6 and 7 those for rows, bits 8 and 9 those for planes: smooth fields need
-/// their second or third differences, and so do positions of particles from one time to the next. Neighbours are left
-/// out if a row contains unlike values (the components of a vector, the cells of a mesh).
+/// number of repeats for neighbours, bits 6 and 7 those for rows: smooth fields need their second or third
+/// differences. Neighbours are left out if a row contains unlike values (the components of a vector, the cells of a
+/// mesh).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct DeltaAxes(pub(crate) u16);
+pub struct DeltaAxes(pub(crate) u8);
 
 impl DeltaAxes {
     /// No differences.
@@ -59,24 +59,16 @@ impl DeltaAxes {
     pub const VOLUMES: DeltaAxes = DeltaAxes(0b1001);
     /// Neighbours, rows and volumes.
     pub const ROWS_VOLUMES: DeltaAxes = DeltaAxes(0b1011);
-    /// The largest number of repeats.
+    /// The largest number of repeats for neighbours and for rows.
     pub const MOST_REPEATS: u8 = 3;
 
-    /// Returns these axes with these numbers of repeats, at most [`DeltaAxes::MOST_REPEATS`] each. Axes that are not
-    /// in use are not repeated.
+    /// Returns these axes with this number of repeats for neighbours and rows, at most [`DeltaAxes::MOST_REPEATS`]
+    /// each. Axes that are not in use are not repeated.
     #[must_use]
-    pub fn repeated(self, repeats: [u8; 3]) -> DeltaAxes {
-        let axes = self.0 & 0x0F;
-        let repeat = |(axis, n): (u32, u8)| {
-            if axes >> axis & 1 == 1 { u16::from(n.min(Self::MOST_REPEATS)) << (4 + 2 * axis) } else { 0 }
-        };
-        (0..).zip(repeats).map(repeat).fold(DeltaAxes(axes), |all, bits| DeltaAxes(all.0 | bits))
-    }
-
-    /// Returns these axes without repeats.
-    #[must_use]
-    pub fn once(self) -> DeltaAxes {
-        DeltaAxes(self.0 & 0x0F)
+    pub fn repeated(self, neighbours: u8, rows: u8) -> DeltaAxes {
+        let neighbours = if self.0 & 1 == 1 { neighbours.min(Self::MOST_REPEATS) } else { 0 };
+        let rows = if self.0 & 2 == 2 { rows.min(Self::MOST_REPEATS) } else { 0 };
+        DeltaAxes(self.0 & 0x0F | neighbours << 4 | rows << 6)
     }
 
     /// Returns these axes without neighbours and without repeats.
@@ -85,9 +77,9 @@ impl DeltaAxes {
         DeltaAxes(self.0 & 0x0E)
     }
 
-    /// Returns the numbers of repeats.
-    pub fn repeats(self) -> [u8; 3] {
-        [4, 6, 8].map(|shift| low8(u64::from(self.0 >> shift & 3)))
+    /// Returns the numbers of repeats for neighbours and rows.
+    pub fn repeats(self) -> (u8, u8) {
+        (self.0 >> 4 & 3, self.0 >> 6)
     }
 
     /// True if neighbours are in use.
@@ -100,25 +92,20 @@ impl DeltaAxes {
         self.0 != 0 && !self.has_neighbours()
     }
 
-    /// Returns the distances along the axes after neighbours, in the order of their differences: rows as often as
-    /// they are repeated, then planes, then volumes.
-    pub(crate) fn later(self, geom: &Geometry, n: usize) -> impl DoubleEndedIterator<Item = usize> {
+    /// Returns the distances along the axes after neighbours, in the order of their differences.
+    pub(crate) fn later(self, geom: &Geometry, n: usize) -> [Option<usize>; 6] {
         let pick =
             |bit: u8, s: Option<u64>| if self.0 >> bit & 1 == 1 { Geometry::usable(s, n) } else { None };
-        let [_, rows, planes] = self.repeats();
-        [(pick(1, geom.row), rows), (pick(2, geom.plane), planes), (pick(3, geom.volume), 0)]
-            .into_iter()
-            .filter_map(|(s, again)| s.map(|s| std::iter::repeat_n(s, 1 + usize::from(again))))
-            .flatten()
+        let row = pick(1, geom.row);
+        let again = |k: u8| row.filter(|_| self.repeats().1 >= k);
+        [row, again(1), again(2), again(3), pick(2, geom.plane), pick(3, geom.volume)]
     }
 
     /// True if each axis in use exists, and only axes in use are repeated.
     pub(crate) fn fit(self, geom: &Geometry, n: usize) -> bool {
-        let exists = |bit: u8, s: Option<u64>| self.0 >> bit & 1 == 0 || Geometry::usable(s, n).is_some();
-        self == self.repeated(self.repeats())
-            && exists(1, geom.row)
-            && exists(2, geom.plane)
-            && exists(3, geom.volume)
+        let named = (self.0 >> 1 & 7).count_ones() as usize + usize::from(self.repeats().1);
+        self == self.repeated(self.repeats().0, self.repeats().1)
+            && self.later(geom, n).iter().flatten().count() == named
     }
 
     /// Returns these axes without those that do not exist, and without those that equal a shorter one.
@@ -132,6 +119,7 @@ impl DeltaAxes {
                 bits &= !(1 << bit);
             }
         }
-        if n == 0 { DeltaAxes(0) } else { DeltaAxes(bits).repeated(self.repeats()) }
+        let (neighbours, rows) = self.repeats();
+        if n == 0 { DeltaAxes(0) } else { DeltaAxes(bits).repeated(neighbours, rows) }
     }
 }

@@ -76,7 +76,7 @@ mod reference_tests;
 mod tests;
 
 #[cfg(feature = "encode")]
-pub use choose::{Against, Candidates, Effort, Extent, MIX_LEAST, choose, choose_reference, choose_with};
+pub use choose::{Against, Candidates, Effort, Extent, choose, choose_reference, choose_with};
 pub use dictionary::{Dictionary, MAX_DICTIONARY};
 pub use element::ElementType;
 #[cfg(feature = "encode")]

@@ -96,8 +96,8 @@ fn valid(kind: usize, dictionary: &Arc<Dictionary>) -> (Vec<u8>, Vec<u32>) {
     };
     let axes = [
         DeltaAxes::NONE,
-        DeltaAxes::NEIGHBOURS.repeated([1, 0, 0]),
-        DeltaAxes::ROWS_PLANES.repeated([0, 2, 0]),
+        DeltaAxes::NEIGHBOURS.repeated(1, 0),
+        DeltaAxes::ROWS_PLANES.repeated(0, 2),
         DeltaAxes::ROWS_PLANES.alone(),
     ];
     let axes = axes[kind / 25 % 4];

@@ -8,8 +8,6 @@ use crate::exceptions::ExceptionForm;
 use crate::geometry::{DeltaAxes, Geometry};
 use crate::scratch::Scratch;
 use crate::transform::{self, Transform};
-#[cfg(feature = "encode")]
-use crate::word::low8;
 use crate::word::{Word, index};
 use crate::{ctx, delta, exceptions, frame, mask, mix, planes, reference};
 
@@ -36,11 +34,10 @@ impl Stages {
     /// Appends the fixed bytes.
     #[cfg(feature = "encode")]
     pub(crate) fn put(self, out: &mut Vec<u8>) {
-        let [neighbours, rows, planes] = self.axes.repeats();
-        let again = neighbours | rows << 2 | planes << 4;
+        let again = self.axes.0 >> 4;
         let first = self.mask | self.transform << 2 | (self.exceptions as u8) << 4;
-        let strides = low8(u64::from(self.axes.0 & 15));
-        out.extend_from_slice(&[VERSION, first, strides | self.coder << 4 | u8::from(again > 0) << 7]);
+        let second = self.axes.0 & 15 | self.coder << 4 | u8::from(again > 0) << 7;
+        out.extend_from_slice(&[VERSION, first, second]);
         if again > 0 {
             out.push(again);
         }
@@ -58,10 +55,10 @@ impl Stages {
             mask: a & 3,
             transform: a >> 2 & 3,
             exceptions: ExceptionForm::of(a >> 4 & 3).ok_or_else(known)?,
-            axes: DeltaAxes(u16::from(b & 15) | u16::from(again) << 4),
+            axes: DeltaAxes(b & 15 | again << 4),
             coder: b >> 4 & 7,
         };
-        let repeats = (again == 0) == (b >> 7 == 0) && again >> 6 == 0;
+        let repeats = (again == 0) == (b >> 7 == 0) && again >> 4 == 0;
         if stages.mask == 3 || stages.coder > 4 || a >> 6 != 0 || !repeats {
             return Err(known());
         }

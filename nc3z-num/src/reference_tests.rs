@@ -87,7 +87,7 @@ fn any_against<W: Word>(bits: &[u64], seed: u64, row: u64) {
             for axes in [
                 DeltaAxes::NONE,
                 DeltaAxes::NEIGHBOURS,
-                DeltaAxes::ROWS_PLANES.repeated([1, 1, 0]),
+                DeltaAxes::ROWS_PLANES.repeated(1, 1),
                 DeltaAxes::ROWS_PLANES.alone(),
             ] {
                 let mask = common.filter(|_| seed & 1 == 0);

@@ -186,16 +186,15 @@ def decode(payload, n, number, geometry=(0, 0, 0), dictionary=None, reference=No
     strides, coder = more & 15, more >> 4 & 7
     need(coder <= 4, f"payload: coder {coder}")
     repeats = body.u8() if more & 128 else 0
-    need(repeats < 64 and (repeats != 0) == (more >> 7), f"payload: repeats {repeats:#04x}")
-    again, rows_again, planes_again = repeats & 3, repeats >> 2 & 3, repeats >> 4
+    need(repeats < 16 and (repeats != 0) == (more >> 7), f"payload: repeats {repeats:#04x}")
+    again, rows_again = repeats & 3, repeats >> 2
     need(strides & 1 or not again, "payload: no neighbours to repeat")
     need(strides & 2 or not rows_again, "payload: no rows to repeat")
-    need(strides & 4 or not planes_again, "payload: no planes to repeat")
     need(not exceptions or domain >= 2, "payload: exceptions in a domain without")
     need(domain != 2 or kind.float, "payload: scale-offset of integers")
-    named = [(s, 1 + k) for i, (s, k) in enumerate(zip(geometry, (rows_again, planes_again, 0))) if strides >> i + 1 & 1]
-    need(all(1 < s < n for s, _ in named), "payload: a stride that does not exist")
-    longer = [s for s, times in reversed(named) for _ in range(times)]
+    named = [s for i, s in enumerate(geometry) if strides >> i + 1 & 1]
+    need(all(1 < s < n for s in named), "payload: a stride that does not exist")
+    longer = named[:0:-1] + named[:1] * (1 + rows_again) if strides & 2 else named[::-1]
     if mask == 2 or n == 0:
         need(flags == mask and more == 0, "payload: bits that mean nothing here")
         need(n > 0 or mask == 0, "payload: a mask of no elements")

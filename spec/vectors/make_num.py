@@ -57,8 +57,8 @@ def raw(data):
     return b"\0" + data
 
 
-def payload(parts, mask=0, domain=0, exceptions=0, again=0, strides=0, coder=0, rows=0, planes=0):
-    repeats = again | rows << 2 | planes << 4
+def payload(parts, mask=0, domain=0, exceptions=0, again=0, strides=0, coder=0, rows=0):
+    repeats = again | rows << 2
     head = [1, mask | domain << 2 | exceptions << 4, strides | coder << 4 | (repeats > 0) << 7] + [repeats] * (repeats > 0)
     return bytes(head) + b"".join(varint(len(p)) for p in parts[:-1]) + b"".join(parts)
 
@@ -164,8 +164,6 @@ def vectors():
         bytes.fromhex(MIXED["mix-planes"]))
     add("mix-long", "mixed predictions of long integers: fields of more than 32 bits", "int64", flat,
         [(noise[i] << 45) ^ noise[i + 7] ^ (i % 2 == 0) << 63 for i in range(60)], bytes.fromhex(MIXED["mix-long"]))
-    add("repeats-planes", "planes again twice, rows again once, no elements", "ushort", shape, cube,
-        payload([planes(differences(cube, 2, [4, 4, 12, 12, 12]), 2)], strides=6, coder=2, rows=1, planes=2))
     return found
 
 

@@ -8,8 +8,8 @@ use crate::word::Word;
 
 /// The parameters of a climb.
 pub(crate) struct Climb<'a> {
-    /// Changes of (neighbours, rows, planes) that are tried at each step.
-    pub(crate) steps: &'a [[i8; 3]],
+    /// Changes of (neighbours, rows) that are tried at each step.
+    pub(crate) steps: &'a [(i8, i8)],
     /// A step must save at least 1/`gain`.
     pub(crate) gain: u64,
 }
@@ -27,13 +27,13 @@ impl Climb<'_> {
         let mut seen = vec![best.1.axes];
         let mut passed = Vec::new();
         loop {
-            let repeats = best.1.axes.repeats();
+            let (neighbours, rows) = best.1.axes.repeats();
             let mut around = Vec::new();
-            for step in self.steps {
-                let moved = std::array::from_fn(|i| repeats[i].saturating_add_signed(step[i]));
-                let axes = best.1.axes.repeated(moved);
-                let names = ["neighbours-again", "rows-again", "planes-again"];
-                if moved.into_iter().zip(names).any(|(repeats, name)| repeats > 0 && !is_on(name)) {
+            for &(n, r) in self.steps {
+                let moved = neighbours.checked_add_signed(n).zip(rows.checked_add_signed(r));
+                let Some((neighbours, rows)) = moved else { continue };
+                let axes = best.1.axes.repeated(neighbours, rows);
+                if (neighbours > 0 && !is_on("neighbours-again")) || (rows > 0 && !is_on("rows-again")) {
                     continue;
                 }
                 if !seen.contains(&axes) {

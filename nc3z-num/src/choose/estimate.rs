@@ -23,7 +23,7 @@ const CLIMBS: u64 = 130;
 /// The largest number of plans for which they are tried.
 const STARTS: usize = 3;
 /// Only upwards; a repeat must save 1/256.
-const UP: Climb<'_> = Climb { steps: &[[1, 0, 0], [0, 1, 0], [0, 0, 1]], gain: 256 };
+const UP: Climb<'_> = Climb { steps: &[(1, 0), (0, 1)], gain: 256 };
 
 /// Order-0 estimate of residuals in bits / 65536: entropy for tokens, raw bits as they are. Overwrites the words.
 fn token_bits<W: Word>(words: &mut [W], signed: bool, tokens: &mut Vec<u8>) -> u64 {

@@ -34,7 +34,6 @@ pub use reference::{Against, choose_reference};
 use samples::{distinct, find_mask, transforms};
 use std::cell::RefCell;
 use std::sync::Arc;
-pub use trial::MIX_LEAST;
 
 /// Facts about the variable besides its samples.
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +56,7 @@ impl Default for Extent {
 /// Plans for a variable; the plan with the smallest estimated size is first.
 #[derive(Debug, Clone, Default)]
 pub struct Candidates {
-    /// One to four plans, seven for [`Effort::Max`].
+    /// One to four plans, six for [`Effort::Max`].
     pub plans: Vec<EncodePlan>,
     /// The bytes of the samples by each plan, with their share of a dictionary; scaled from a part if the samples
     /// are long. Empty if only crops were encoded.

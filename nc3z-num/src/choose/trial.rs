@@ -39,11 +39,11 @@ const RETURNED: usize = 4;
 const RETURNED_AT_MOST: usize = RETURNED + MIXED;
 /// Bytes of samples that mixed predictions are tried on: the model learns little from fewer, and short arrays that leave
 /// their shared container for it make the container larger (a mesh of 209 KB: 6 %).
-pub const MIX_LEAST: u64 = 16 << 10;
+const MIX_LEAST: u64 = 16 << 10;
 /// Thousandths of its bytes that a plan must save for mixed predictions, which decode some fifty times slower.
 const MIX_WORTH: u64 = 10;
 /// The number of plans that are encoded with mixed predictions: other residuals are seldom smaller with them.
-const MIXED: usize = 3;
+const MIXED: usize = 2;
 /// Bytes that a plan may exceed the threshold by: estimates of short arrays are imprecise.
 const FORGIVEN: u64 = 64;
 
@@ -90,7 +90,7 @@ impl<W: Word> Chooser<'_, W> {
         let mut alike: Vec<(TransformKind, DeltaAxes)> = Vec::new();
         let mut list: Vec<EncodePlan> = Vec::new();
         for (cost, plan) in estimated {
-            let kind = (transform_kind(&plan.transform), plan.axes.once());
+            let kind = (transform_kind(&plan.transform), plan.axes.repeated(0, 0));
             let again = alike.iter().zip(&list).any(|(k, p)| *k == kind && p.axes == plan.axes);
             let slack = FORGIVEN << 19;
             let behind = *cost > best / 100 * BEHIND + slack || list.len() >= keep;
@@ -259,10 +259,10 @@ impl<W: Word> Chooser<'_, W> {
                 let kind = (transform_kind(&plan.transform), plan.coder);
                 let another = !kinds.contains(&kind) && *size <= another(list[0].0);
                 // Other axes if their sizes are close, because pieces are not precise enough to rank them.
-                let axes = plan.axes.once();
+                let axes = plan.axes.repeated(0, 0);
                 let close = is_on("finals-close")
                     && *size <= list[0].0 / 100 * 102
-                    && picked.iter().all(|p| p.1.axes.once() != axes);
+                    && picked.iter().all(|p| p.1.axes.repeated(0, 0) != axes);
                 if !another && !close {
                     continue;
                 }

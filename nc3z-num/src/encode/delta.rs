@@ -42,8 +42,8 @@ pub(crate) fn encode<W: Word>(
             previous = value;
         }
     }
-    let again = std::iter::repeat_n(1, usize::from(axes.repeats()[0]));
-    let distances = again.chain(axes.later(geom, grid.len()));
+    let again = std::iter::repeat_n(1, usize::from(axes.repeats().0));
+    let distances = again.chain(axes.later(geom, grid.len()).into_iter().flatten());
     differences(grid, spare, distances, (runs.valid < grid.len()).then_some(pairs));
     base
 }
@@ -57,7 +57,7 @@ pub(crate) fn encode_alone<W: Word>(
     geom: &Geometry,
     axes: DeltaAxes,
 ) {
-    let distances = axes.later(geom, grid.len());
+    let distances = axes.later(geom, grid.len()).into_iter().flatten();
     differences(grid, spare, distances, valid);
 }
 

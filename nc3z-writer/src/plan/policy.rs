@@ -216,7 +216,7 @@ const DEFAULT: Policy = Policy {
 
 const MAX: Policy = Policy {
     effort: Effort::Max,
-    numeric_plans: 7,
+    numeric_plans: 6,
     quicker: &[Effort::Default, Effort::Fast],
     zstd_level: 19,
     text_columns: true,

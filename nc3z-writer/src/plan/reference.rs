@@ -16,7 +16,7 @@ use nc3z_format::NcType;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, Role};
 use nc3z_format::array_table::ArrayInfo;
 use nc3z_format::codec::{ReferenceTile, patterns_of, words_of};
-use nc3z_format::num::{self, Against, Coder, Effort, EncodePlan, Word};
+use nc3z_format::num::{self, Against, Coder, EncodePlan, Word};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
@@ -146,12 +146,6 @@ impl Planner<'_> {
         if ways.is_empty() {
             return Ok(None);
         }
-        let coders: &[Coder] = match self.policy.effort {
-            Effort::Max if array.info.total_bytes() >= num::MIX_LEAST => {
-                &[Coder::Ctx, Coder::Planes, Coder::Mix]
-            }
-            _ => &[Coder::Ctx, Coder::Planes],
-        };
         let mut least = self.stored(array.info, independent)?;
         let mut best = None;
         let sampled = array.sample.len() as u64;
@@ -161,7 +155,7 @@ impl Planner<'_> {
             }
             let distance = array.variable - others[candidate].variable;
             let mut by_contexts = None;
-            for &coder in coders {
+            for coder in [Coder::Ctx, Coder::Planes] {
                 // If one coder is far larger, the other coder gains little.
                 if by_contexts.is_some_and(|stored: Stored| stored.percent(80) > least) {
                     break;
