@@ -1,4 +1,4 @@
-//! What a defect means for the whole file: the cases for which messages to people have words of their own.
+//! The meaning of a defect for the whole file: the cases for which messages to people have words of their own.
 
 use crate::error::{Error, ErrorKind, Location};
 
@@ -8,7 +8,7 @@ pub const LOST: &str = "lost to damage before";
 /// The structures of a classic file's header, by the beginnings of their names.
 const HEADER: [&str; 4] = ["header", "dimension list", "variable list", "global attributes"];
 
-/// What a defect means for the whole file.
+/// The meaning of a defect for the whole file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Damage {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::mpsc::Sender;
 
-/// The number of a file, and what became of it.
+/// The number of a file, and its result.
 type Done = (usize, Result<Archived, Failure>);
 
 /// Sends results to the calling thread.
@@ -24,7 +24,7 @@ struct Results<'a> {
 
 impl Results<'_> {
     fn send(&self, number: usize, done: Result<Archived, Failure>) {
-        // Nobody receives it after the calling thread has raised an exception.
+        // It is lost after the calling thread has raised an exception.
         let _ = self.results.lock().expect("no panic while it is locked").send((number, done));
     }
 }

@@ -24,6 +24,11 @@ impl<T: Element> Typed<'_, T> {
         (self.from.lattice)(lattice, bytes, self.out)
     }
 
+    /// Converts a lattice. Returns the first element that does not fit.
+    fn take(&mut self, lattice: &Lattice, bytes: &[u8]) -> Option<Misfit> {
+        if self.convert(lattice, bytes) { None } else { self.misfit(lattice, bytes) }
+    }
+
     /// The first element of a lattice that does not fit.
     fn misfit(&self, lattice: &Lattice, bytes: &[u8]) -> Option<Misfit> {
         lattice.places().find_map(|(at, dst)| {
@@ -53,11 +58,8 @@ impl<T: Element> Destination for Typed<'_, T> {
         let lens = (bytes.len() >> self.from.size.ilog2(), self.out.len());
         let mut misfit = None;
         of_tile(tile, first, self.from.size, lens, &mut |lattice| {
-            let all_fit = self.convert(lattice, bytes);
-            if !all_fit {
-                misfit = self.misfit(lattice, bytes);
-            }
-            all_fit
+            misfit = self.take(lattice, bytes);
+            misfit.is_none()
         })?;
         Ok(misfit)
     }
@@ -69,11 +71,8 @@ impl<T: Element> Destination for Typed<'_, T> {
     fn gather(&mut self, pass: Pass<'_>, bytes: &[u8]) -> Option<Misfit> {
         let mut misfit = None;
         pass(&mut |lattice| {
-            let all_fit = self.convert(lattice, bytes);
-            if !all_fit {
-                misfit = self.misfit(lattice, bytes);
-            }
-            all_fit
+            misfit = self.take(lattice, bytes);
+            misfit.is_none()
         });
         misfit
     }

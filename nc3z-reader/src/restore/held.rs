@@ -12,7 +12,7 @@ use nc3z_format::tile::TileExtent;
 use std::collections::HashMap;
 
 /// Largest number of tiles that are decoded in one step. Only a forged archive has as many in one window; without
-/// this limit, those of one byte would need a gigabyte for what is noted of each.
+/// this limit, the keys and places of tiles of one byte would need a gigabyte.
 const BATCH_TILES: usize = 1 << 16;
 
 /// A tile to decode.

@@ -1,4 +1,4 @@
-//! What a worker of a read keeps from one tile to the next.
+//! The state that a worker of a read keeps from one tile to the next.
 
 use crate::error::Error;
 use bytes::Bytes;

@@ -23,7 +23,7 @@ pub struct Listing {
     pub manifest: PathBuf,
     /// The directory.
     pub root: PathBuf,
-    /// Whether it is a bag.
+    /// True if it is a bag.
     pub is_bag: bool,
     /// The files that are listed.
     pub entries: Vec<Entry>,

@@ -110,7 +110,7 @@ impl<'a> Work<'a> {
     fn begin<'j>(&self, job: &'j Job, writer: &WriterOptions) -> Step<'j> {
         let enough = self.options.max_errors.is_some_and(|most| self.errors.load(Ordering::Relaxed) >= most);
         if self.is_interrupted() || enough {
-            let logged = self.journal.as_ref().map_or(Ok(()), |j| j.add(job, "not tried", json!({})));
+            let logged = self.log(|journal| journal.add(job, "not tried", json!({})));
             return Step::Done(match logged {
                 Ok(()) => Outcome::NotTried,
                 Err(e) => Outcome::Failed(self.fail(Some(job), &job.input, e).0),
@@ -169,7 +169,7 @@ impl<'a> Work<'a> {
             }
         };
         more["seconds"] = json!((begin.elapsed().as_secs_f64() * 1e3).round() / 1e3);
-        match self.journal.as_ref().map_or(Ok(()), |journal| journal.add(job, state, more)) {
+        match self.log(|journal| journal.add(job, state, more)) {
             Ok(()) => outcome,
             // The archive exists, but a run that resumes by the log would not know it.
             Err(e) => Outcome::Failed(self.fail(Some(job), &job.input, e).0),
@@ -258,6 +258,11 @@ impl<'a> Work<'a> {
         Report { summary, jobs, failed: Vec::new(), files, others, ending, is_tree }
     }
 
+    /// Adds to the log, if there is one.
+    fn log(&self, add: impl FnOnce(&Journal) -> Result<()>) -> Result<()> {
+        self.journal.as_ref().map_or(Ok(()), add)
+    }
+
     /// Logs the files of a tree that are skipped, with the reason.
     pub(super) fn log_others(&self, others: &[Other]) -> Result<()> {
         let Some(journal) = &self.journal else { return Ok(()) };
@@ -274,7 +279,7 @@ impl<'a> Work<'a> {
     pub(super) fn fail_unread(&self, path: &Path, error: Error) -> Outcome {
         let (ending, words) = self.fail(None, path, error);
         let more = json!({"error": words});
-        match self.journal.as_ref().map_or(Ok(()), |journal| journal.add_file(path, "failed", more)) {
+        match self.log(|journal| journal.add_file(path, "failed", more)) {
             Ok(()) => Outcome::Failed(ending),
             Err(e) => Outcome::Failed(self.fail(None, path, e).0),
         }

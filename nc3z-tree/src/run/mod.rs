@@ -2,7 +2,7 @@
 //!
 //! [`run`] finds the files, archives them on several threads, skips those that are done, logs each result, and copies other files of
 //! a tree if that is asked for. A failure of one file stops no other. [`run_jobs`] does so for pairs of file and archive that the
-//! caller knows. An [`Observer`] is told each result at once.
+//! caller knows. An [`Observer`] receives each result at once.
 
 mod files;
 mod observer;
@@ -35,9 +35,9 @@ pub struct Inputs<'a> {
 /// The options of a run. The default archives each file beside itself and replaces nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// How archives are written.
+    /// The options of the archives.
     pub writer: WriterOptions,
-    /// How existing archives are opened.
+    /// The options for opening existing archives.
     pub open: OpenOptions,
     /// The number of threads; 0 means one for each core. A single file uses all, and several files share them.
     pub threads: usize,
@@ -47,7 +47,7 @@ pub struct Options {
     pub memory: Option<u64>,
     /// The archive of a single file, or the directory for archives. Without it, an archive is beside its file.
     pub output: Option<PathBuf>,
-    /// Whether directories are entered.
+    /// Enters directories.
     pub recursive: bool,
     /// The part of the files to archive.
     pub shard: Option<Shard>,
@@ -114,9 +114,9 @@ pub struct Report {
     pub files: usize,
     /// Other files of the trees.
     pub others: Vec<Other>,
-    /// How copying the others ended; in a dry run, how everything would end.
+    /// The end of copying the others; in a dry run, the expected end of everything.
     pub ending: Ending,
-    /// Whether any input was a directory.
+    /// True if any input was a directory.
     pub is_tree: bool,
 }
 

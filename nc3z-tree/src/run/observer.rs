@@ -6,7 +6,7 @@ use nc3z_reader::Monitor;
 use nc3z_writer::Archived;
 use std::path::Path;
 
-/// What a run reports, from any of its threads.
+/// A report of a run, from any of its threads.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {

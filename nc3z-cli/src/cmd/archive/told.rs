@@ -1,4 +1,4 @@
-//! What `nc3z archive` prints while it works.
+//! Messages of `nc3z archive` while it works.
 
 use super::super::parity::cost;
 use crate::args::ArchiveArgs;
