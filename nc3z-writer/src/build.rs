@@ -6,22 +6,17 @@ use crate::generation::{GenerationWriter, Medium, Memory, Unsealed, WHOLE, short
 use crate::options::{Preset, Share, WriterOptions};
 use crate::pipeline::write_tiles;
 use crate::plan::{Partition, Plans};
-use md5::Md5;
+use crate::sums::{Sums, hash};
 use nc3z_format::archive::constants::REQUIRED_LOSSY;
 use nc3z_format::archive::{Head, Metadata, Salt};
-use nc3z_format::digest::DigestRecord;
 use nc3z_format::quantize::LossRecord;
-use nc3z_reader::source::ByteSource;
-use nc3z_reader::{Archive, ClassicFile, Monitor, OpenOptions, Wanted};
-use sha2::digest::Output;
-use sha2::{Digest, Sha256};
+use nc3z_reader::{Archive, ClassicFile, Monitor, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use twox_hash::XxHash3_128;
 
 /// Bytes of the output buffer.
 pub(crate) const OUT_BUFFER: usize = 1 << 20;
-/// Bytes that are compared or hashed at a time.
+/// Bytes that are compared at a time.
 const COMPARE_LEN: usize = 1 << 20;
 /// Sources of at most this many bytes are also archived as each quicker preset does, and the smallest archive
 /// is kept. Estimates are least reliable for short sources, and the additional time is milliseconds.
@@ -195,23 +190,9 @@ impl Build<'_> {
         (self.unchanged)().err().unwrap_or(e)
     }
 
-    /// Restores the original from the archive and compares its digest with the source's: 128-bit XXH3, if the
-    /// source has one, otherwise SHA-256.
+    /// Restores the original from the archive and compares it with the source.
     fn prove(&self, archive: &Archive, expected: &Sums) -> Result<()> {
-        let (mut quick, mut sha) = (XxHash3_128::new(), Sha256::new());
-        archive.restore_into(self.monitor, &mut |_, bytes: &[u8]| -> Result<()> {
-            if expected.quick.is_some() {
-                quick.write(bytes);
-            } else {
-                sha.update(bytes);
-            }
-            Ok(())
-        })?;
-        let is_same = match expected.quick {
-            Some(expected) => quick.finish_128() == expected,
-            None => sha.finalize().as_slice() == expected.sha256,
-        };
-        if is_same {
+        if expected.are_of(archive, self.monitor)? {
             return Ok(());
         }
         let (path, offset) = (self.name.to_owned(), self.first_difference(archive)?);
@@ -308,66 +289,4 @@ impl<'a> Prepared<'a> {
         sums.record.clone().within(writer.len()).put(&sums.sha256, &mut metadata.extra);
         writer.finish(&metadata)
     }
-}
-
-/// Digests of a source: the SHA-256 that every archive has, and those recorded in its metadata.
-pub(crate) struct Sums {
-    pub(crate) sha256: [u8; 32],
-    pub(crate) record: DigestRecord,
-    /// XXH3 of the same bytes, for the comparison after writing. It takes 1/15 of the time of another
-    /// SHA-256, and it detects faults, not attacks.
-    quick: Option<u128>,
-}
-
-/// A monitor that reports no progress.
-struct Silent<'a>(&'a dyn Monitor);
-
-impl Monitor for Silent<'_> {
-    fn is_cancelled(&self) -> bool {
-        self.0.is_cancelled()
-    }
-}
-
-impl Sums {
-    /// Reads the source once, and once more for an MD5.
-    pub(crate) fn of(classic: &ClassicFile, options: &WriterOptions, monitor: &dyn Monitor) -> Result<Self> {
-        let source = &**classic.source();
-        let mut record = DigestRecord::default();
-        if options.record_md5 {
-            record.md5 = Some(hash_by::<Md5>(source, monitor)?.into());
-        }
-        // Variables that overlap others would each be read once more.
-        let is_read_once = classic.layout().variables.iter().all(|v| v.owned || v.present == 0);
-        if !options.record_content || source.len() <= WHOLE || !is_read_once {
-            return Ok(Sums { sha256: hash(source, monitor)?, record, quick: None });
-        }
-        let wanted = Wanted { content: true, sha256: true, tree: false };
-        let mut quick = XxHash3_128::new();
-        let digests = classic.digests_with(wanted, &mut |bytes| quick.write(bytes), &Silent(monitor))?;
-        record.content = digests.content;
-        record.variables = digests.variables;
-        let sha256 = digests.sha256.expect("it was wanted");
-        Ok(Sums { sha256, record, quick: Some(quick.finish_128()) })
-    }
-}
-
-/// SHA-256 of all bytes of a source.
-pub(crate) fn hash(source: &dyn ByteSource, monitor: &dyn Monitor) -> Result<[u8; 32]> {
-    Ok(hash_by::<Sha256>(source, monitor)?.into())
-}
-
-fn hash_by<D: Digest>(source: &dyn ByteSource, monitor: &dyn Monitor) -> Result<Output<D>> {
-    let mut sha = D::new();
-    let mut buffer = vec![0; COMPARE_LEN];
-    let mut at = 0;
-    while at < source.len() {
-        if monitor.is_cancelled() {
-            return Err(ErrorKind::Interrupted.into());
-        }
-        let n = usize::try_from(source.len() - at).map_or(COMPARE_LEN, |n| n.min(COMPARE_LEN));
-        source.read_into(at, &mut buffer[..n])?;
-        sha.update(&buffer[..n]);
-        at += n as u64;
-    }
-    Ok(sha.finalize())
 }

@@ -24,6 +24,7 @@ mod pipeline;
 mod plan;
 mod platform;
 mod scratch;
+mod sums;
 mod tiles;
 mod wanted;
 

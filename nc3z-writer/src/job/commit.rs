@@ -5,19 +5,18 @@
 
 use super::dropped::Dropped;
 use super::state::{Match, State, Tiles};
-use crate::build::{OUT_BUFFER, Sums, hash};
+use crate::build::OUT_BUFFER;
 use crate::error::{ErrorKind, Result};
 use crate::generation::{GenerationWriter, InPlace, Medium, Unsealed, version_number};
 use crate::options::WriterOptions;
 use crate::parity::{Renewal, Renewed};
+use crate::sums::{Sums, hash};
 use nc3z_format::archive::constants::REQUIRED_LOST;
 use nc3z_format::archive::version::MESSAGE_LEN;
 use nc3z_format::archive::{DigestState, Metadata, TileLayoutSpec, VersionRecord};
 use nc3z_format::classic::{VarId, Variable};
-use nc3z_format::digest::DigestRecord;
 use nc3z_format::{Error as FormatError, Limits};
 use nc3z_reader::{Archive, ClassicFile, Dataset, Monitor};
-use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
 use std::io::BufWriter;
 use std::path::Path;
@@ -85,7 +84,8 @@ pub fn commit_file(
     }
     let source = nc3z_reader::source::open(edited, false)?;
     let classic = ClassicFile::from_source(source, &Limits::default()).map_err(ErrorKind::Source)?;
-    let Sums { sha256, record: digests, .. } = Sums::of(&classic, options, monitor)?;
+    let sums = Sums::of(&classic, options, monitor)?;
+    let sha256 = sums.sha256;
     let last = archive.version()?;
     let is_known = match archive.digest() {
         nc3z_reader::Digest::Sha256(recorded) => recorded == sha256,
@@ -112,7 +112,7 @@ pub fn commit_file(
         check_related(&place, &classic, &sha256, (path, edited), monitor)?;
     }
     let renewal = Renewal::begin(&mut place, options, monitor)?;
-    let done = commit_to(&place, &classic, (sha256, digests), (edited, note), options, monitor);
+    let done = commit_to(&place, &classic, &sums, (edited, note), options, monitor);
     let (done, parity) = renewal.end(&mut place, options, monitor, done)?;
     Ok(Committed { parity, ..done })
 }
@@ -121,7 +121,7 @@ pub fn commit_file(
 fn commit_to(
     place: &InPlace,
     classic: &ClassicFile,
-    (sha256, digests): ([u8; 32], DigestRecord),
+    sums: &Sums,
     (edited, note): (&Path, &CommitNote),
     options: &WriterOptions,
     monitor: &dyn Monitor,
@@ -133,10 +133,11 @@ fn commit_to(
     let version = record.number;
     let mut metadata = archive.metadata().clone();
     record.put(&mut metadata);
-    digests.within(before).put(&sha256, &mut metadata.extra);
+    sums.record.clone().within(before).put(&sums.sha256, &mut metadata.extra);
     let (after, generation, (new_tiles, kept_tiles)) =
-        commit_state(place, classic, sha256, &metadata, edited, options, monitor)?;
+        commit_state(place, classic, sums, &metadata, edited, options, monitor)?;
     let stored_len = (before, after);
+    let sha256 = sums.sha256;
     Ok(Committed { version, generation, new_tiles, kept_tiles, stored_len, sha256, parity: None })
 }
 
@@ -163,19 +164,19 @@ fn check_related(
     Err(ErrorKind::Unrelated { archive: path.to_owned(), file: edited.to_owned() }.into())
 }
 
-/// Appends a state of the file with this SHA-256 and checks that it restores. Returns the archive's length,
+/// Appends a state of the file with these sums and checks that it restores. Returns the archive's length,
 /// the generation, and the numbers of new and unchanged tiles.
 pub(crate) fn commit_state(
     place: &InPlace,
     classic: &ClassicFile,
-    sha256: [u8; 32],
+    sums: &Sums,
     metadata: &Metadata,
     name: &Path,
     options: &WriterOptions,
     monitor: &dyn Monitor,
 ) -> Result<(u64, u32, (u64, u64))> {
     let archive = place.archive();
-    let known = find_known(place, &sha256)?;
+    let known = find_known(place, &sums.sha256)?;
     let (mut counts, mut generation) = ((0, 0), 0);
     let after = place.append(|medium| {
         let unsealed = if let Some(known) = &known {
@@ -201,11 +202,11 @@ pub(crate) fn commit_state(
             }
             let state = State::new(archive, classic, matched, options)?.with_dropped(dropped);
             let (unsealed, written) =
-                state.write(place, medium, Some(sha256), metadata, &Tiles::Compared, monitor)?;
+                state.write(place, medium, Some(sums.sha256), metadata, &Tiles::Compared, monitor)?;
             counts = written;
             unsealed
         };
-        prove(place, medium, &unsealed, &sha256, name, monitor)?;
+        prove(place, medium, &unsealed, sums, name, monitor)?;
         generation = unsealed.trailer.generation;
         Ok(unsealed)
     })?;
@@ -275,17 +276,12 @@ fn prove(
     place: &InPlace,
     medium: &Medium<'_>,
     unsealed: &Unsealed,
-    sha256: &[u8; 32],
+    sums: &Sums,
     edited: &Path,
     monitor: &dyn Monitor,
 ) -> Result<()> {
     let archive = Archive::from_unsealed(medium.source()?, unsealed.trailer.clone(), place.options())?;
-    let mut sha = Sha256::new();
-    archive.restore_into(monitor, &mut |_, bytes: &[u8]| -> nc3z_reader::Result<()> {
-        sha.update(bytes);
-        Ok(())
-    })?;
-    if sha.finalize().as_slice() != sha256 {
+    if !sums.are_of(&archive, monitor)? {
         return Err(ErrorKind::Proof { path: edited.to_owned(), offset: 0 }.into());
     }
     Ok(())

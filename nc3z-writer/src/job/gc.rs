@@ -9,11 +9,11 @@ use super::commit::commit_state;
 use super::history::add_dropped;
 use super::input::Input;
 use crate::atomic::AtomicFile;
-use crate::build::hash;
 use crate::carry::carry_over;
 use crate::error::Result;
 use crate::generation::InPlace;
 use crate::options::{Share, WriterOptions};
+use crate::sums::{Sums, hash};
 use nc3z_format::Error as FormatError;
 use nc3z_format::Limits;
 use nc3z_format::archive::constants::REQUIRED_LOST;
@@ -194,7 +194,15 @@ pub(super) fn next(
         let jump = Some(place.archive().next_jump()?);
         VersionRecord { jump, ..record }.put(&mut metadata);
         let classic = ClassicFile::from_source(original, &Limits::default())?;
-        commit_state(place, &classic, sha256, &metadata, target.target(), options, monitor)?;
+        commit_state(
+            place,
+            &classic,
+            &Sums::of_sha256(sha256),
+            &metadata,
+            target.target(),
+            options,
+            monitor,
+        )?;
         return place.reload();
     }
     record.put(&mut metadata);

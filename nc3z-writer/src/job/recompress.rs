@@ -5,11 +5,12 @@
 
 use super::history::metadata_alone;
 use super::input::Input;
-use crate::build::{Build, Built, hash};
+use crate::build::{Build, Built};
 use crate::error::{ErrorKind, Result};
 use crate::job::archive::check_unchanged;
 use crate::options::{ParityChoice, Share, WriterOptions};
 use crate::plan::Partition;
+use crate::sums::hash;
 use nc3z_format::Error as FormatError;
 use nc3z_format::Limits;
 use nc3z_format::archive::TileLayoutSpec;
