@@ -182,6 +182,36 @@ def smooth():
     return data[:len(data) - size] + b"".join(struct.pack(f">{n}{pack[kind]}", *numbers) for _, kind, numbers in content)
 
 
+def winds():
+    """Floats of both signs with all their digits: what prediction by values is for. One field is masked, one has singles in doubles."""
+    draw = Numbers(11)
+    t, y, x = 3, 26, 48
+    n = t * y * x
+    places = [(i // (x * y), i // x % y, i % x) for i in range(n)]
+
+    def wave(z):
+        """A smooth wave between -1 and 1, without functions that differ between platforms."""
+        z = z % 4 - 2
+        return z * (2 - abs(z))
+
+    def single(z):
+        return struct.unpack(">f", struct.pack(">f", z))[0]
+
+    def wind(k, r, c, length, noise):
+        return 11 * wave(c / length + r / 31 + k / 5) * wave(r / 7 - k / 8 + length) + draw.below(1 << 20) / 1048577 / noise
+
+    content = [
+        (b"u", FLOAT, [wind(k, r, c, 9, 50) for k, r, c in places]),
+        (b"sst", FLOAT, [1e20 if (r * 5 + c * c // 30) % 37 > 31 else wind(k, r, c, 13, 40) for k, r, c in places]),
+        (b"v", DOUBLE, [wind(k, r, c, 7, 5e6) for k, r, c in places]),
+        (b"wide", DOUBLE, [single(wind(k, r, c, 17, 60)) for k, r, c in places]),
+    ]
+    pack = {FLOAT: "f", DOUBLE: "d"}
+    data = File(2, [(b"t", t), (b"y", y), (b"x", x)], [(name, [0, 1, 2], kind) for name, kind, _ in content]).build()
+    size = sum(len(numbers) * SIZES[kind] for _, kind, numbers in content)
+    return data[:len(data) - size] + b"".join(struct.pack(f">{n}{pack[kind]}", *numbers) for _, kind, numbers in content)
+
+
 def references():
     """Profiles of floats, and nearly equal arrays: corrected, filled at more places, as doubles, in whole tenths."""
     draw = Numbers(7)
@@ -254,7 +284,7 @@ def outlines():
 
 
 def files():
-    made = {"beside": beside(), "components": components(), "numeric": numeric(), "outlines": outlines(), "references": references(), "smooth": smooth()}
+    made = {"beside": beside(), "components": components(), "numeric": numeric(), "outlines": outlines(), "references": references(), "smooth": smooth(), "winds": winds()}
     dims = [(b"time", 0), (b"y", 3), (b"x", 5)]
     old = [BYTE, CHAR, SHORT, INT, FLOAT, DOUBLE]
     names = [b"byte", b"char", b"short", b"int", b"float", b"double", b"ubyte", b"ushort", b"uint", b"int64", b"uint64"]

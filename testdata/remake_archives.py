@@ -36,6 +36,7 @@ OPTIONS = {
     "smooth.default": [],
     "smooth.later": [],
     "states.later": ["--block-size", "800"],
+    "winds.default": [],
 }
 #: Archives in the long form, though their content would fit the short one.
 LONG = {"beside.default", "references.default"}

@@ -64,6 +64,15 @@ fn neighbours<W: Word>(grid: &mut [W], base: W, masked: Option<Masked<'_>>, agai
     }
 }
 
+/// Refuses a tile whose first valid residual is not 0.
+pub(crate) fn check_first<W: Word>(grid: &[W], masked: Option<Masked<'_>>) -> Result<()> {
+    let first = masked.map_or(0, |m| m.valid.iter().position(|&v| v != 0).unwrap_or(0));
+    match grid.get(first).filter(|r| **r != W::default()) {
+        Some(residual) => Err(bad("first residual", 0, residual.to_u64())),
+        None => Ok(()),
+    }
+}
+
 /// Converts residuals to integers, in place.
 pub(crate) fn decode<W: Word>(
     grid: &mut [W],
@@ -71,14 +80,9 @@ pub(crate) fn decode<W: Word>(
     masked: Option<Masked<'_>>,
     geom: &Geometry,
     axes: DeltaAxes,
-) -> Result<()> {
-    let first = masked.map_or(0, |m| m.valid.iter().position(|&v| v != 0).unwrap_or(0));
-    if let Some(residual) = grid.get(first).filter(|r| **r != W::default()) {
-        return Err(bad("first residual", 0, residual.to_u64()));
-    }
+) {
     decode_alone(grid, masked.map(|m| m.pairs), geom, axes);
     neighbours(grid, base, masked, axes.repeats().0);
-    Ok(())
 }
 
 /// Undoes all differences except the neighbours'. For a masked tile, `allowed` marks the values that may be added:

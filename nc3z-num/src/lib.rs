@@ -48,6 +48,7 @@ mod error;
 mod exceptions;
 mod frame;
 mod geometry;
+mod lorenzo;
 mod mask;
 mod mix;
 mod payload;
@@ -65,6 +66,9 @@ mod word;
 mod zstd_frame;
 mod zstd_table;
 
+#[cfg(test)]
+#[cfg(feature = "encode")]
+mod lorenzo_tests;
 #[cfg(test)]
 #[cfg(feature = "encode")]
 mod mutation_tests;

@@ -99,10 +99,11 @@ fn valid(kind: usize, dictionary: &Arc<Dictionary>) -> (Vec<u8>, Vec<u32>) {
         DeltaAxes::NEIGHBOURS.repeated(1, 0),
         DeltaAxes::ROWS_PLANES.repeated(0, 2),
         DeltaAxes::ROWS_PLANES.alone(),
+        DeltaAxes::ROWS_PLANES.by_value(),
     ];
-    let axes = axes[kind / 25 % 4];
-    let mask = (kind / 100 % 2 == 1).then_some(u64::from(f32::to_bits(-9999.0)));
-    let n = [1, 7, 300, 1500][kind / 200 % 4];
+    let axes = axes[kind / 25 % 5];
+    let mask = (kind / 125 % 2 == 1).then_some(u64::from(f32::to_bits(-9999.0)));
+    let n = [1, 7, 300, 1500][kind / 250 % 4];
     let plan = EncodePlan { mask, transform, axes, coder, level: 3, ..EncodePlan::default() };
     let mut out = Vec::new();
     encode(&values(n), ElementType::F32, &geometry(), &plan, &mut Scratch::new(), &mut out).unwrap();
@@ -161,7 +162,7 @@ fn decoded(payload: &[u8], n: usize, dictionary: &Dictionary, used: &mut Scratch
     a
 }
 
-const KINDS: usize = 800;
+const KINDS: usize = 1000;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, ..Default::default() })]

@@ -9,7 +9,7 @@ use crate::geometry::{DeltaAxes, Geometry};
 use crate::scratch::Scratch;
 use crate::transform::{self, Transform};
 use crate::word::{Word, index};
-use crate::{ctx, delta, exceptions, frame, mask, mix, planes, reference};
+use crate::{ctx, delta, exceptions, frame, lorenzo, mask, mix, planes, reference};
 
 /// The largest number of elements of a tile: positions are 32 bits wide.
 pub const MAX_ELEMENTS: usize = 1 << 30;
@@ -34,9 +34,10 @@ impl Stages {
     /// Appends the fixed bytes.
     #[cfg(feature = "encode")]
     pub(crate) fn put(self, out: &mut Vec<u8>) {
-        let again = self.axes.0 >> 4;
+        let [again, _] = (self.axes.0 >> 4).to_le_bytes();
+        let [axes, _] = self.axes.0.to_le_bytes();
         let first = self.mask | self.transform << 2 | (self.exceptions as u8) << 4;
-        let second = self.axes.0 & 15 | self.coder << 4 | u8::from(again > 0) << 7;
+        let second = axes & 15 | self.coder << 4 | u8::from(again > 0) << 7;
         out.extend_from_slice(&[VERSION, first, second]);
         if again > 0 {
             out.push(again);
@@ -55,15 +56,15 @@ impl Stages {
             mask: a & 3,
             transform: a >> 2 & 3,
             exceptions: ExceptionForm::of(a >> 4 & 3).ok_or_else(known)?,
-            axes: DeltaAxes(b & 15 | again << 4),
+            axes: DeltaAxes(u16::from(b & 15) | u16::from(again) << 4),
             coder: b >> 4 & 7,
         };
-        let repeats = (again == 0) == (b >> 7 == 0) && again >> 4 == 0;
+        let repeats = (again == 0) == (b >> 7 == 0) && again >> 5 == 0;
         if stages.mask == 3 || stages.coder > 4 || a >> 6 != 0 || !repeats {
             return Err(known());
         }
         if !stages.axes.fit(geom, n) {
-            let rule = "axes that the tile has, repeated where they are named";
+            let rule = "axes that the tile has, repeated where they are named, or by value";
             return Err(bad("delta axes", rule, format_args!("{b:#04x} {again:#04x}")));
         }
         let empty = (stages.mask == 2 || n == 0) && (a & 0xFC != 0 || b != 0);
@@ -190,6 +191,10 @@ pub(crate) fn decode_tile<W: Word>(
     }
     let mut cursor = Cursor::new(payload);
     let stages = Stages::parse(&mut cursor, geom, n)?;
+    let by_value = stages.axes.is_by_value();
+    if by_value && (!ty.is_float() || stages.transform > 1 || against.is_some()) {
+        return Err(bad("delta axes", "values only of floats in their order, without a reference", ty));
+    }
     let parts = Parts::parse(cursor, stages)?;
     if stages.mask == 2 {
         out.fill(mask::decode_all(parts.mask)?);
@@ -218,10 +223,11 @@ fn rebuild<W: Word>(
     scratch: &mut Scratch,
     out: &mut [W],
 ) -> Result<()> {
-    let Scratch { zstd, bytes, valid, pairs, reference: integers, .. } = scratch;
+    let Scratch { zstd, bytes, valid, pairs, reference: integers, lorenzo, .. } = scratch;
     if pattern.is_some() {
         mask::scatter(out, valid, nv);
     }
+    let map = Transform::take::<W>(stages.transform, parts.transform, out.len(), ty)?;
     if stages.axes.are_alone() {
         delta::decode_alone(out, pattern.map(|_| &valid[..]), geom, stages.axes);
     } else if stages.axes.0 != 0 {
@@ -234,9 +240,12 @@ fn rebuild<W: Word>(
             mask::pairs(valid, pairs);
         }
         let masked = pattern.map(|_| delta::Masked { valid, pairs });
-        delta::decode(out, base[0], masked, geom, stages.axes)?;
+        delta::check_first(out, masked)?;
+        match stages.axes.stencil(geom, out.len()) {
+            Some(stencil) => lorenzo::decode(out, base[0], masked, (stencil, map.trim()), lorenzo),
+            None => delta::decode(out, base[0], masked, geom, stages.axes),
+        }
     }
-    let map = Transform::take::<W>(stages.transform, parts.transform, out.len(), ty)?;
     if let Some(against) = against {
         let integers = W::pool(integers);
         reference::integers(against, pattern, &map, (ty, dict), integers, bytes)?;

@@ -4,6 +4,7 @@ use crate::ctx::Workspace;
 #[cfg(feature = "encode")]
 use crate::encode::{Buffers, Runs};
 use crate::frame::Zstd;
+use crate::lorenzo;
 use crate::mix;
 use crate::word::Pool;
 
@@ -23,6 +24,7 @@ pub struct Scratch {
     pub(crate) reference: Pool,
     pub(crate) ctx: Workspace,
     pub(crate) mix: mix::Workspace,
+    pub(crate) lorenzo: lorenzo::Workspace,
     #[cfg(feature = "encode")]
     pub(crate) encoder: Buffers,
 }

@@ -31,7 +31,8 @@ fn axes() -> impl Iterator<Item = DeltaAxes> {
     let alone = [DeltaAxes::ROWS, DeltaAxes::PLANES, DeltaAxes::ROWS_PLANES, DeltaAxes::ROWS_VOLUMES];
     let alone =
         alone.map(DeltaAxes::alone).into_iter().chain([DeltaAxes::ROWS_PLANES.alone().repeated(2, 3)]);
-    sets.into_iter().chain(repeated).chain(alone)
+    let by_value = [DeltaAxes::ROWS, DeltaAxes::PLANES, DeltaAxes::ROWS_PLANES, DeltaAxes::ROWS_VOLUMES];
+    sets.into_iter().chain(repeated).chain(alone).chain(by_value.map(DeltaAxes::by_value))
 }
 
 const CODERS: [Coder; 5] = [Coder::Store, Coder::Zstd, Coder::Planes, Coder::Ctx, Coder::Mix];
@@ -734,6 +735,10 @@ fn vectors_of_the_specification_hold() {
     let singles = bits(&[0.07, 0.13, f32::NAN, 27.3]);
     let other: Vec<u64> = convert(&singles, ElementType::F32, ElementType::F64).unwrap();
     lines.push(format!("held: {}", hex(&unguarded_against(&parsed, &other, ElementType::F64, &plan))));
+    let mut around_zero = bits(&[-1.0, -0.5, 0.25, 1.0, -0.75, -0.25, 0.0, 1.25]);
+    around_zero[6] = 3;
+    let by_value = EncodePlan { axes: DeltaAxes::ROWS.by_value(), coder: Coder::Store, ..Default::default() };
+    lines.push(format!("by-value: {}", hex(&unguarded(&around_zero, ElementType::F32, &geom, &by_value))));
     let spec = include_str!("../../spec/num.md");
     let missing: Vec<_> = lines.iter().filter(|line| spec.lines().all(|l| l.trim() != **line)).collect();
     assert!(missing.is_empty(), "not in spec/num.md: {missing:#?}");

@@ -51,6 +51,11 @@ impl Transform {
         code == 1 || code == 2
     }
 
+    /// Returns the number of low bits that it removes.
+    pub(crate) fn trim(&self) -> u32 {
+        if let Transform::Trim(k) = self { *k } else { 0 }
+    }
+
     /// Reads the transform part of a tile of `n` elements.
     pub(crate) fn take<W: Word>(code: u8, part: &[u8], n: usize, ty: ElementType) -> Result<Self> {
         match (code, part) {

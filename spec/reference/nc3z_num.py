@@ -186,14 +186,17 @@ def decode(payload, n, number, geometry=(0, 0, 0), dictionary=None, reference=No
     strides, coder = more & 15, more >> 4 & 7
     need(coder <= 4, f"payload: coder {coder}")
     repeats = body.u8() if more & 128 else 0
-    need(repeats < 16 and (repeats != 0) == (more >> 7), f"payload: repeats {repeats:#04x}")
-    again, rows_again = repeats & 3, repeats >> 2
+    need(repeats < 32 and (repeats != 0) == (more >> 7), f"payload: repeats {repeats:#04x}")
+    again, rows_again, by_value = repeats & 3, repeats >> 2 & 3, repeats >> 4
+    need(not by_value or repeats == 16, "payload: repeats by value")
+    need(not by_value or (kind.float and domain < 2 and reference is None), "payload: by value without floats in their order")
     need(strides & 1 or not again, "payload: no neighbours to repeat")
     need(strides & 2 or not rows_again, "payload: no rows to repeat")
     need(not exceptions or domain >= 2, "payload: exceptions in a domain without")
     need(domain != 2 or kind.float, "payload: scale-offset of integers")
     named = [s for i, s in enumerate(geometry) if strides >> i + 1 & 1]
     need(all(1 < s < n for s in named), "payload: a stride that does not exist")
+    need(not by_value or (strides & 1 and 1 <= len(named) <= 2 and named[-1] % named[0] == 0), "payload: strides by value")
     longer = named[:0:-1] + named[:1] * (1 + rows_again) if strides & 2 else named[::-1]
     if mask == 2 or n == 0:
         need(flags == mask and more == 0, "payload: bits that mean nothing here")
@@ -216,6 +219,9 @@ def decode(payload, n, number, geometry=(0, 0, 0), dictionary=None, reference=No
     words = read_residuals(parts["residuals"], coder, n, where, kind, strides != 0 or reference is not None)
     if strides and not strides & 1:
         words = add_strides(words, n, where, valid, longer, valid, kind)
+    elif by_value:
+        need(len(parts["base"]) == kind.size, "base: length")
+        words = lorenzo(words, kind.pattern(parts["base"]), n, where, valid, named, parts.get("domain"), kind)
     elif strides:
         need(len(parts["base"]) == kind.size, "base: length")
         words = integrate(words, kind.pattern(parts["base"]), n, where, valid, longer + [1] * again, kind)
@@ -391,6 +397,59 @@ def integrate(words, base, n, where, valid, strides, kind):
     sums = accumulate(words, initial=base)
     next(sums)
     return [f & kind.all for f in sums]
+
+
+def single(x):
+    """Rounded to binary32, to nearest, ties to even: as `struct` does. A sum of two binary32 that was rounded to binary64 before is the same."""
+    return struct.unpack("<f", struct.pack("<f", x))[0]
+
+
+def lorenzo(words, base, n, where, valid, strides, trim, kind):
+    """Section 5, by value."""
+    form, whole = ("<f", "<I") if kind.size == 4 else ("<d", "<Q")
+    low, high, fraction = (27, 226, 23) if kind.size == 4 else (123, 1922, 52)
+    exponents = kind.all >> 1 >> fraction
+    rounded = single if kind.size == 4 else float
+    k = trim[0] if trim else 0
+    need(k < kind.bits and (trim is None or (len(trim) == 1 and k)), "trim: its shift")
+
+    def number(integer):
+        b = (integer ^ kind.all >> k + 1 if integer & kind.top else integer) << k & kind.all
+        return struct.unpack(form, struct.pack(whole, b))[0] if low <= b >> fraction & exponents <= high else 0.0
+
+    def integer(x):
+        p = kind.signed(struct.unpack(whole, struct.pack(form, x))[0]) >> k & kind.all
+        return p ^ kind.all >> k + 1 if p & kind.top else p
+
+    near, far = strides[0], strides[1] if len(strides) == 2 else None
+    values, steps, firsts, out = [0.0] * n, [0.0] * n, [0.0] * n, []
+    there = [True] * n if valid is None else valid
+    before = None
+
+    def earlier(of, distance):
+        return of[i - distance] if far and i >= distance else 0.0
+
+    for i, x in zip(where, words):
+        starts = i % near == 0 and i >= near and there[i - near]
+        if before is None:
+            need(x == 0, "residuals: the first is not zero")
+            out.append(base)
+        else:
+            if starts:
+                predicted = rounded(values[i - near] + earlier(firsts, far)) if far else values[i - near]
+            else:
+                expected = steps[i - near] if i >= near else 0.0
+                if far:
+                    expected = rounded(expected + rounded(earlier(steps, far) - earlier(steps, far + near)))
+                predicted = rounded(values[before] + expected)
+            out.append(integer(predicted) + x & kind.all)
+        values[i] = number(out[-1])
+        if i % near and before == i - 1:
+            steps[i] = rounded(values[i] - values[i - 1])
+        if starts:
+            firsts[i] = rounded(values[i] - values[i - near])
+        before = i
+    return out
 
 
 # ---------------------------------------------------------------- section 6: residuals

@@ -57,8 +57,8 @@ def raw(data):
     return b"\0" + data
 
 
-def payload(parts, mask=0, domain=0, exceptions=0, again=0, strides=0, coder=0, rows=0):
-    repeats = again | rows << 2
+def payload(parts, mask=0, domain=0, exceptions=0, again=0, strides=0, coder=0, rows=0, by_value=0):
+    repeats = again | rows << 2 | by_value << 4
     head = [1, mask | domain << 2 | exceptions << 4, strides | coder << 4 | (repeats > 0) << 7] + [repeats] * (repeats > 0)
     return bytes(head) + b"".join(varint(len(p)) for p in parts[:-1]) + b"".join(parts)
 
@@ -75,6 +75,48 @@ def differences(out, size, steps):
     for s in steps:
         out = out[:s] + [(a - b) & mask for a, b in zip(out[s:], out)]
     return out
+
+
+def floats(values, kind):
+    """The patterns of numbers."""
+    return [struct.unpack("<I" if kind == "float" else "<Q", struct.pack("<f" if kind == "float" else "<d", x))[0] for x in values]
+
+
+def by_value(patterns, kind, near, far, valid, k=0):
+    """Section 5, by value: the base, and the residuals of the valid positions."""
+    bits = 8 * SIZES[kind]
+    whole, form = ("<I", "<f") if kind == "float" else ("<Q", "<d")
+    lowest, highest, fraction = (27, 226, 23) if kind == "float" else (123, 1922, 52)
+
+    def rounded(x):
+        return struct.unpack(form, struct.pack(form, x))[0]
+
+    def number(b):
+        exponent = b >> fraction & (1 << bits - 1 - fraction) - 1
+        return struct.unpack(form, struct.pack(whole, b))[0] if lowest <= exponent <= highest else 0.0
+
+    def integer(b):
+        b = (b - (b >> bits - 1 << bits) >> k) & (1 << bits) - 1
+        return b ^ (1 << bits - 1 - k) - 1 if b >> bits - 1 else b
+
+    def there(*positions):
+        return all(j >= 0 and valid[j] for j in positions)
+
+    def step(j):
+        return rounded(number(patterns[j]) - number(patterns[j - 1])) if j % near and there(j, j - 1) else 0.0
+
+    left = [i for i, v in enumerate(valid) if v]
+    out = [0]
+    for before, i in zip(left, left[1:]):
+        if i % near == 0 and there(i - near):
+            begin = number(patterns[i - near])
+            expected = rounded(number(patterns[i - far]) - number(patterns[i - far - near])) if far and there(i - far, i - far - near) else 0.0
+        else:
+            begin = number(patterns[before])
+            expected = rounded(step(i - near) + rounded(step(i - far) - step(i - far - near))) if far else step(i - near)
+        predicted = floats([rounded(begin + expected)], kind)[0]
+        out.append(integer(patterns[i]) - integer(predicted) & (1 << bits) - 1)
+    return words([integer(patterns[left[0]])], bits // 8), words(out, bits // 8)
 
 
 def zigzag(r, size):
@@ -156,6 +198,20 @@ def vectors():
         payload([runs, varint(11) + off_step, b"\2" + varint(len(raw(marks))) + raw(marks) + raw(values), apart],
                 mask=1, domain=2, exceptions=2, strides=2))
     add("scale-offset", "values on a grid: offset 1, step 0.1", "float", flat, tenths, payload([varint(3) + off_step, words([0, 1, 2], 4)], domain=2))
+    winds = floats([-1.5, -0.25, 0.5, 1.75, -1.25, 1e-39, 0.75, 2.0, float("inf"), 0.3, -2e30, 1e-33, 3.0, 1.0, -0.5, 7.25], "float")
+    add("by-value", "rows predicted by their values; a subnormal, an infinite and other numbers that count as 0", "float", (4, 8, 0), winds,
+        payload([*by_value(winds, "float", 4, 0, [1] * 16)], strides=3, by_value=1))
+    doubles = floats([0.1 * (i % 4) ** 2 - 0.5 * (i // 4) + 0.01 * i * i for i in range(24)], "double")
+    add("by-value-planes", "rows and planes predicted by their values", "double", (4, 8, 24), doubles,
+        payload([*by_value(doubles, "double", 4, 8, [1] * 24)], strides=7, by_value=1))
+    some = [1, 0, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1]
+    halves = [v if some[i] else 0x7F800001 for i, v in enumerate(floats([i % 5 - 1.5 * (i // 4) for i in range(16)], "float"))]
+    add("by-value-masked", "the same where elements are masked", "float", (4, 8, 0), halves,
+        payload([words([0x7F800001], 4) + b"\x00" + raw(b"\0\1\1\6\1\7"), *by_value(halves, "float", 4, 0, some)], mask=1, strides=3, by_value=1))
+    short = floats([i % 5 - 1.5 * (i // 4) for i in range(16)], "double")
+    base, rest = by_value(short, "double", 4, 0, [1] * 16, k=44)
+    add("by-value-trim", "the same of numbers with low bits that are zero", "double", (4, 8, 0), short,
+        payload([base, b"\x2c", rest], domain=1, strides=3, by_value=1))
     noise = [(i * 2654435761 >> 7) & 0xFFFF for i in range(128)]
     add("mix-rows", "mixed predictions by the row before", "ushort", (8, 0, 0), [i % 8 * (i % 8) + 5 * (i // 8) + noise[i] % 7 for i in range(96)],
         bytes.fromhex(MIXED["mix-rows"]))

@@ -1,6 +1,6 @@
 //! Ranks plans by a cheap estimate: order-0 entropy of their tokens on crops of the samples.
 
-use super::chooser::{Chooser, Costed, sort_by_cost};
+use super::chooser::{Chooser, Costed, Effort, sort_by_cost};
 use super::climb::Climb;
 use super::crop::{Crop, compact};
 use super::pieces::Piece;
@@ -17,6 +17,13 @@ use crate::word::Word;
 /// bytes.
 pub(crate) const BEHIND: u64 = 115;
 pub(crate) const SLACK: u64 = 256;
+
+/// Thousandths of its estimate that a plan must save to predict floats by their values, which decodes more slowly.
+const BY_VALUE_WORTH: u64 = 10;
+
+/// Bytes of samples that prediction by values is tried on: shorter arrays that leave their shared container for it make
+/// the archive larger (a file of 1 KB: 10 %).
+const BY_VALUE_LEAST: u64 = 1 << 10;
 
 /// Repeated differences are tried for plans that need at most this many hundredths of the best.
 const CLIMBS: u64 = 130;
@@ -91,6 +98,7 @@ impl<W: Word> Chooser<'_, W> {
         for plans in &mut estimated {
             self.estimate(plans, &[middle])?;
             self.estimate_alone(plans, middle)?;
+            self.estimate_by_value(plans, middle)?;
             // Before any plan is dropped: repeated differences may save more than a better transform.
             self.climb_all(plans, &[middle], 2, u64::MAX)?;
             // Plans without neighbours stay only if they are better at once. Otherwise they would displace smoother
@@ -99,7 +107,9 @@ impl<W: Word> Chooser<'_, W> {
                 plans.iter().filter(|s| !s.1.axes.are_alone()).map(|s| s.0).min().unwrap_or(u64::MAX);
             plans.retain(|s| !s.1.axes.are_alone() || s.0 < smooth);
         }
-        let least = estimated.iter().flatten().map(|s| s.0).min().unwrap_or(0);
+        // Plans by value are left out, so that each effort compares the plans of the quicker one.
+        let by_integer = estimated.iter().flatten().filter(|s| !s.1.axes.is_by_value());
+        let least = by_integer.map(|s| s.0).min().unwrap_or(0);
         for plans in &mut estimated {
             plans.retain(|s| s.0 <= least / 100 * BEHIND + (SLACK << 19));
             self.estimate(plans, &others)?;
@@ -135,6 +145,25 @@ impl<W: Word> Chooser<'_, W> {
         Ok(())
     }
 
+    /// Adds plans that predict floats by their values, if these save enough.
+    fn estimate_by_value(&mut self, plans: &mut Vec<Costed>, crop: usize) -> Result<()> {
+        let is_ordered = plans.first().is_some_and(|s| matches!(s.1.transform, TransformPlan::Ordered))
+            && self.ty.is_float();
+        let is_short = self.sampled * (W::BYTES as u64) < BY_VALUE_LEAST;
+        if !is_ordered || is_short || self.effort == Effort::Fast || !is_on("by-value") {
+            return Ok(());
+        }
+        let least = plans.iter().map(|s| s.0).min().unwrap_or(0);
+        let by_value =
+            plans.iter().map(|(_, plan)| EncodePlan { axes: plan.axes.by_value(), ..plan.clone() });
+        let mut tried: Vec<Costed> =
+            by_value.filter(|plan| plan.axes.is_by_value()).map(|plan| (0, plan)).collect();
+        self.estimate(&mut tried, &[crop])?;
+        tried.retain(|s| s.0 <= least / 1000 * (1000 - BY_VALUE_WORTH));
+        plans.extend(tried);
+        Ok(())
+    }
+
     /// Repeats the differences of the best plans, at most `starts` plans and within `margin` hundredths of the
     /// best, as long as that saves enough. Adds the steps to the plans.
     fn climb_all(
@@ -148,6 +177,7 @@ impl<W: Word> Chooser<'_, W> {
         let most = (least / 100).saturating_mul(margin).saturating_add(SLACK << 19);
         let mut from: Vec<_> =
             plans.iter().filter(|s| s.0 <= most && s.1.axes.has_neighbours()).cloned().collect();
+        from.retain(|s| !s.1.axes.is_by_value());
         sort_by_cost(&mut from);
         from.truncate(starts);
         for start in from {

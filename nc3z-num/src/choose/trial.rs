@@ -26,6 +26,8 @@ const KEPT: usize = 2;
 const LEFT: u64 = 100;
 /// Bytes of the samples on which the gain of a higher zstd level is measured.
 pub(crate) const FINER: usize = 64 << 10;
+/// The number of plans by value that are encoded by the context coder, besides the others.
+const BY_VALUE_KEPT: usize = 1;
 /// The number of plans for [`Effort::Max`].
 const KEPT_AT_MOST: usize = 4;
 /// The best plan of each transform is encoded by zstd if its estimate is at most this many hundredths of the best,
@@ -173,7 +175,11 @@ impl<W: Word> Chooser<'_, W> {
     /// Returns the best plans of the context coder.
     fn context_plans(&mut self, estimated: &[Costed]) -> Result<Vec<Costed>> {
         let first = if self.effort == Effort::Max { FIRST } else { BEHIND };
-        let plans = Self::shortlist(estimated, self.kept(), first);
+        // Plans by value are added, because their estimates are no reason to leave out the others.
+        let (by_value, by_integer): (Vec<Costed>, Vec<Costed>) =
+            estimated.iter().cloned().partition(|s| s.1.axes.is_by_value());
+        let mut plans = Self::shortlist(&by_integer, self.kept(), first);
+        plans.extend(Self::shortlist(&by_value, BY_VALUE_KEPT, first));
         let shape = self.plan(TransformPlan::Ordered, DeltaAxes::NONE, Coder::Ctx).shape;
         let plans = plans.into_iter().map(|p| EncodePlan { coder: Coder::Ctx, shape, ..p }).collect();
         self.sized(plans)
@@ -340,7 +346,9 @@ impl<W: Word> Chooser<'_, W> {
             estimated.retain(|s| s.1.dictionary().is_none());
             self.dict_len = 0;
         }
-        let fast = self.fast_plans(&estimated, transforms)?;
+        // Predictions by values decode too slowly for zstd alone.
+        let by_integer: Vec<Costed> = estimated.iter().filter(|s| !s.1.axes.is_by_value()).cloned().collect();
+        let fast = self.fast_plans(&by_integer, transforms)?;
         let fast = self.without_dictionary(fast)?;
         let quick = fast.first().map(|s| s.1.clone()).unwrap_or_default();
         let done = if self.effort == Effort::Fast {

@@ -10,6 +10,7 @@ mod dictionary;
 mod exceptions;
 mod fit;
 mod frame;
+mod lorenzo;
 mod mask;
 mod mix;
 mod plan;

@@ -7,7 +7,8 @@ use super::fit::segments;
 use super::plan::{Coder, EncodePlan, TransformPlan};
 use super::prepared::Prepared;
 use super::transform::common_zeros;
-use super::{delta, frame, mask, planes, scale_offset};
+use super::{delta, frame, lorenzo, mask, planes, scale_offset};
+use crate::delta::Masked;
 use crate::element::ElementType;
 use crate::error::{Error, Result};
 use crate::geometry::{DeltaAxes, Geometry};
@@ -26,6 +27,9 @@ pub(crate) struct Staged {
     pub(super) stages: Stages,
     /// True if it is coded against another tile.
     against: bool,
+    /// Low bits that were removed from floats, if these are ordered integers without a reference: they can be predicted
+    /// by their values.
+    floats: Option<u32>,
     mask: Vec<u8>,
     base: Vec<u8>,
     transform: Vec<u8>,
@@ -146,6 +150,8 @@ pub(crate) fn mapped<W: Word>(
     grid.clear();
     grid.extend_from_slice(elements);
     let (map, exceptions) = apply_transform(task, &plan.transform, scratch);
+    let is_ordered = matches!(map, Transform::Ordered | Transform::Trim(_));
+    staged.floats = (is_ordered && ty.is_float() && against.is_none()).then(|| map.trim());
     staged.stages.transform = map.code();
     map.put(&mut staged.transform);
     if let Some(against) = against {
@@ -183,8 +189,8 @@ pub(crate) fn predict<W: Word>(
     axes: DeltaAxes,
     scratch: &mut Scratch,
 ) {
-    let axes = axes.reduced(geom, n);
-    let Scratch { runs, valid, pairs, encoder: Buffers { mapped, spare, .. }, .. } = scratch;
+    let axes = if staged.floats.is_some() { axes } else { axes.by_integer() }.reduced(geom, n);
+    let Scratch { runs, valid, pairs, lorenzo: work, encoder: Buffers { mapped, spare, .. }, .. } = scratch;
     let grid = W::pool(mapped);
     staged.base.clear();
     staged.stages.axes = axes;
@@ -195,7 +201,12 @@ pub(crate) fn predict<W: Word>(
         if runs.valid < n && axes != DeltaAxes::NEIGHBOURS {
             pairs_of(valid, pairs);
         }
-        let base = delta::encode(grid, W::pool(spare), pairs, runs, geom, axes);
+        let base = if let (Some(trim), Some(stencil)) = (staged.floats, axes.stencil(geom, n)) {
+            let masked = (runs.valid < n).then_some(Masked { valid, pairs });
+            lorenzo::encode(grid, masked, runs, (stencil, trim), work)
+        } else {
+            delta::encode(grid, W::pool(spare), pairs, runs, geom, axes)
+        };
         W::put_le(&[base], &mut staged.base);
     }
     if runs.valid < n {

@@ -85,6 +85,7 @@ pub const RULES: &[Rule] = &[
     switch("exceptions-marked", "exceptions are listed, not marked"),
     switch("neighbours-again", "neighbours are differenced once"),
     switch("rows-again", "rows are differenced once"),
+    switch("by-value", "floats are predicted by differences of integers only"),
     switch("coder-mix", "no mixed predictions"),
     switch("without-neighbours", "rows and planes are differenced with neighbours only"),
     switch("axis-plane", "no differences along planes"),
