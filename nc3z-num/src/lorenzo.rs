@@ -133,8 +133,11 @@ fn inverse<W: Float>(
         numbers.clear();
         numbers.resize(n, W::Value::default());
     }
+    let near = stencil.near;
+    // As a count of elements it may be too large for 32 bits, and then no tile has as many.
+    let group = near.saturating_mul(LANES);
     expected.clear();
-    expected.resize(LANES * stencil.near, W::Value::default());
+    expected.resize(group.min(n), W::Value::default());
     let first = masked.map_or(0, |m| m.valid.iter().position(|&v| v != 0).unwrap_or(0));
     if let Some(residual) = grid.get_mut(first) {
         *residual = base;
@@ -142,13 +145,11 @@ fn inverse<W: Float>(
     if let Some(masked) = masked {
         return inverse_masked(grid, first, masked, (stencil, trim), (values, steps, expected));
     }
-    let near = stencil.near;
     let mut at = 0;
     while at < n {
-        // The blocks of a group need the rows of `far` from earlier groups.
-        let is_apart = stencil.far.is_none_or(|far| far >= LANES * near);
-        let is_group = at > 0 && is_apart && n - at >= LANES * near;
-        let len = if is_group { LANES * near } else { near.min(n - at) };
+        // The blocks of a group need those at the distance `far` from earlier groups.
+        let is_group = at > 0 && n - at >= group && stencil.far.is_none_or(|far| far >= group);
+        let len = if is_group { group } else { near.min(n - at) };
         expect_far(stencil, at, steps, &mut expected[..len]);
         if is_group {
             let (above, steps) = steps[at - near..].split_at_mut(near);
