@@ -64,12 +64,12 @@ fn neighbours<W: Word>(grid: &mut [W], base: W, masked: Option<Masked<'_>>, agai
     }
 }
 
-/// Refuses a tile whose first valid residual is not 0.
-pub(crate) fn check_first<W: Word>(grid: &[W], masked: Option<Masked<'_>>) -> Result<()> {
+/// Returns the first valid position. Refuses a tile whose residual there is not 0.
+pub(crate) fn check_first<W: Word>(grid: &[W], masked: Option<Masked<'_>>) -> Result<usize> {
     let first = masked.map_or(0, |m| m.valid.iter().position(|&v| v != 0).unwrap_or(0));
     match grid.get(first).filter(|r| **r != W::default()) {
         Some(residual) => Err(bad("first residual", 0, residual.to_u64())),
-        None => Ok(()),
+        None => Ok(first),
     }
 }
 

@@ -10,12 +10,12 @@ use crate::delta::Masked;
 use crate::geometry::Stencil;
 use crate::transform::ord;
 use crate::word::{ByWidth, Word};
-use std::ops::{AddAssign, Sub, SubAssign};
+use std::ops::{Add, AddAssign, Sub, SubAssign};
 
 /// A word that is the pattern of a floating point number.
 pub(crate) trait Float: Word {
     /// The number.
-    type Value: Copy + Default + AddAssign + Sub<Output = Self::Value> + SubAssign;
+    type Value: Copy + Default + Add<Output = Self::Value> + AddAssign + Sub<Output = Self::Value> + SubAssign;
     /// The number of a pattern; 0 if its magnitude does not count.
     fn number(self) -> Self::Value;
     /// The pattern of a number.
@@ -80,18 +80,18 @@ pub(crate) fn number<W: Float>(integer: W, trim: u32) -> W::Value {
     ord(integer, trim).shl(trim).number()
 }
 
-/// Converts residuals to integers, in place. The residual of the first valid position is not used. Integers of other
+/// Converts residuals to integers, in place. The residual of the first valid position, `first`, is not used. Integers of other
 /// widths stay unchanged.
 pub(crate) fn decode<W: Word>(
     grid: &mut [W],
-    base: W,
+    (first, base): (usize, W),
     masked: Option<Masked<'_>>,
     (stencil, trim): (Stencil, u32),
     work: &mut Workspace,
 ) {
     match W::by_width(grid) {
-        ByWidth::W32(grid) => inverse(grid, base.low32(), masked, (stencil, trim), work),
-        ByWidth::W64(grid) => inverse(grid, base.to_u64(), masked, (stencil, trim), work),
+        ByWidth::W32(grid) => inverse(grid, (first, base.low32()), masked, (stencil, trim), work),
+        ByWidth::W64(grid) => inverse(grid, (first, base.to_u64()), masked, (stencil, trim), work),
         ByWidth::W8(_) | ByWidth::W16(_) => {}
     }
 }
@@ -99,9 +99,15 @@ pub(crate) fn decode<W: Word>(
 /// Returns the prediction's integer.
 #[inline]
 pub(crate) fn predicted<W: Float>(before: W::Value, expected: W::Value, trim: u32) -> W {
-    let mut value = before;
-    value += expected;
-    integer(W::pattern(value), trim)
+    integer(W::pattern(before + expected), trim)
+}
+
+/// Replaces the residual of the element after `last` by its integer. Returns the step to it; it is then the last one.
+#[inline]
+fn next<W: Float>(x: &mut W, last: &mut W::Value, expected: W::Value, trim: u32) -> W::Value {
+    *x = predicted::<W>(*last, expected, trim).plus(*x);
+    let value = number(*x, trim);
+    value - std::mem::replace(last, value)
 }
 
 /// Returns the expected step of the first element of a block: that of the block before, at the distance `far`.
@@ -122,7 +128,7 @@ pub(crate) fn expected_first<V: Copy + Default + Sub<Output = V>>(
 
 fn inverse<W: Float>(
     grid: &mut [W],
-    base: W,
+    (first, base): (usize, W),
     masked: Option<Masked<'_>>,
     (stencil, trim): (Stencil, u32),
     work: &mut Workspace,
@@ -138,7 +144,6 @@ fn inverse<W: Float>(
     let group = near.saturating_mul(LANES);
     expected.clear();
     expected.resize(group.min(n), W::Value::default());
-    let first = masked.map_or(0, |m| m.valid.iter().position(|&v| v != 0).unwrap_or(0));
     if let Some(residual) = grid.get_mut(first) {
         *residual = base;
     }
@@ -171,9 +176,7 @@ fn inverse<W: Float>(
                 if i == at {
                     step = expected_first(stencil, values, None, at);
                 } else if at > 0 {
-                    let mut above = steps[i - near];
-                    above += step;
-                    step = above;
+                    step = steps[i - near] + step;
                 }
                 if i > 0 {
                     grid[i] = predicted::<W>(previous, step, trim).plus(grid[i]);
@@ -219,12 +222,13 @@ impl<W: Float> Lanes<'_, W> {
                 let (x, at) = (turn - lane, lane * near + turn - lane);
                 if x == 0 {
                     lanes.last[lane] = if lane == 0 { first } else { firsts[lane - 1] };
-                    firsts[lane] = lanes.next(lane, lanes.firsts[lane], &mut blocks[at]);
+                    next(&mut blocks[at], &mut lanes.last[lane], lanes.firsts[lane], lanes.trim);
+                    firsts[lane] = lanes.last[lane];
                     lanes.steps[lane] = W::Value::default();
                 } else {
-                    let mut step = if lane == 0 { lanes.above[x] } else { lanes.steps[lane - 1] };
-                    step += lanes.expected[at];
-                    lanes.next(lane, step, &mut blocks[at]);
+                    let above = if lane == 0 { lanes.above[x] } else { lanes.steps[lane - 1] };
+                    let expected = above + lanes.expected[at];
+                    lanes.steps[lane] = next(&mut blocks[at], &mut lanes.last[lane], expected, lanes.trim);
                 }
                 steps[at] = lanes.steps[lane];
             }
@@ -248,36 +252,17 @@ impl<W: Float> Lanes<'_, W> {
         let [s0, s1, s2, s3] =
             lanes_of(steps, self.near).map(|(lane, block)| &mut block[LANES - lane..][..turns]);
         let trim = self.trim;
-        let sum = |mut step: W::Value, expected: W::Value| {
-            step += expected;
-            step
-        };
-        let next = |x: &mut W, last: &mut W::Value, expected: W::Value| {
-            *x = predicted::<W>(*last, expected, trim).plus(*x);
-            let value = number(*x, trim);
-            value - std::mem::replace(last, value)
-        };
         let ([mut last0, mut last1, mut last2, mut last3], [mut step0, mut step1, mut step2, mut step3]) =
             (self.last, self.steps);
         for turn in 0..turns {
-            step3 = next(&mut x3[turn], &mut last3, sum(step2, e3[turn]));
-            step2 = next(&mut x2[turn], &mut last2, sum(step1, e2[turn]));
-            step1 = next(&mut x1[turn], &mut last1, sum(step0, e1[turn]));
-            step0 = next(&mut x0[turn], &mut last0, sum(above[turn], e0[turn]));
+            step3 = next(&mut x3[turn], &mut last3, step2 + e3[turn], trim);
+            step2 = next(&mut x2[turn], &mut last2, step1 + e2[turn], trim);
+            step1 = next(&mut x1[turn], &mut last1, step0 + e1[turn], trim);
+            step0 = next(&mut x0[turn], &mut last0, above[turn] + e0[turn], trim);
             (s0[turn], s1[turn], s2[turn], s3[turn]) = (step0, step1, step2, step3);
         }
         self.last = [last0, last1, last2, last3];
         self.steps = [step0, step1, step2, step3];
-    }
-
-    /// Decodes the next element of a block; returns its number.
-    #[inline]
-    fn next(&mut self, lane: usize, expected: W::Value, x: &mut W) -> W::Value {
-        *x = predicted::<W>(self.last[lane], expected, self.trim).plus(*x);
-        let value = number(*x, self.trim);
-        self.steps[lane] = value - self.last[lane];
-        self.last[lane] = value;
-        value
     }
 }
 
@@ -305,9 +290,8 @@ fn inverse_masked<W: Float>(
                 let predicted = if i == at && at > 0 && valid[i - near] != 0 {
                     predicted::<W>(values[i - near], expected_first(stencil, values, Some(valid), i), trim)
                 } else {
-                    let mut step = if at > 0 { steps[i - near] } else { W::Value::default() };
-                    step += expected[i - at];
-                    predicted::<W>(previous, step, trim)
+                    let above = if at > 0 { steps[i - near] } else { W::Value::default() };
+                    predicted::<W>(previous, above + expected[i - at], trim)
                 };
                 grid[i] = predicted.plus(grid[i]);
             }

@@ -240,9 +240,9 @@ fn rebuild<W: Word>(
             mask::pairs(valid, pairs);
         }
         let masked = pattern.map(|_| delta::Masked { valid, pairs });
-        delta::check_first(out, masked)?;
+        let first = delta::check_first(out, masked)?;
         match stages.axes.stencil(geom, out.len()) {
-            Some(stencil) => lorenzo::decode(out, base[0], masked, (stencil, map.trim()), lorenzo),
+            Some(stencil) => lorenzo::decode(out, (first, base[0]), masked, (stencil, map.trim()), lorenzo),
             None => delta::decode(out, base[0], masked, geom, stages.axes),
         }
     }
