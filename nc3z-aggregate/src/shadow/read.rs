@@ -50,7 +50,7 @@ pub struct Occurrence {
     pub member: usize,
     /// Its position in the header.
     pub variable: usize,
-    /// How it is divided into tiles.
+    /// Its division into tiles.
     pub layout: TileLayout,
     /// The number of its tiles.
     pub tiles: usize,
@@ -154,7 +154,7 @@ impl<'s> Block<'s> {
         whole(&bytes, "names of the shadow", |from| names(from, self.len()))
     }
 
-    /// What is known of its files, and of each the number of its header.
+    /// The head of each of its files, with the number of the header.
     ///
     /// # Errors
     /// Damage.
@@ -267,7 +267,8 @@ impl<'s> Block<'s> {
             let has = sizes(from, "statistics", n, 1)?;
             let kinds = sizes(from, "kind of tiles", n, 2)?;
             let ranks = sizes(from, "rank of tiles", n, MAX_RANK)?;
-            let mut lengths = numbers(from, "shape of tiles", ranks.iter().sum())?.into_iter();
+            let all_ranks = ranks.iter().fold(0_usize, |sum, n| sum.saturating_add(*n));
+            let mut lengths = numbers(from, "shape of tiles", all_ranks)?.into_iter();
             let mut rows = 0_usize;
             let mut found = Vec::with_capacity(n);
             for i in 0..n {

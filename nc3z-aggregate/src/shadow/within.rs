@@ -7,7 +7,7 @@ use crate::error::Result;
 use nc3z_format::classic::{Header, Variable};
 use nc3z_format::decode_value::{text, time_unit};
 use nc3z_format::units::{Period, TimeUnit};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A region, in degrees. It wraps around where `east` is less than `west`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,7 +22,7 @@ pub struct Area {
     pub north: f64,
 }
 
-/// What coordinates mean.
+/// The meaning of a coordinate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Meaning {
     Latitude,
@@ -86,16 +86,12 @@ pub(super) fn within(
 ) -> Result<Vec<bool>> {
     let (headers, heads) = (parsed(block)?, block.heads()?);
     let mut known: HashMap<(usize, usize), Option<Meaning>> = HashMap::new();
-    let mut names: Vec<&str> = block.variables().collect();
-    let is_wanted = |name: &&str| {
-        let found = headers.iter().flat_map(|h| h.variables.iter().map(move |v| (h, v)));
-        let mut own = found.filter(|(_, v)| v.name_lossy() == **name);
-        own.any(|(h, v)| meaning(h, v).is_some())
-    };
-    names.retain(is_wanted);
+    let all = headers.iter().flat_map(|h| h.variables.iter().map(move |v| (h, v)));
+    let with_meaning = all.filter(|(h, v)| meaning(h, v).is_some());
+    let wanted: HashSet<String> = with_meaning.map(|(_, v)| v.name_lossy().into()).collect();
     // Latitudes, longitudes, times.
     let mut fits = vec![[area.is_none(), area.is_none(), periods.is_none()]; block.len()];
-    for name in names {
+    for name in block.variables().filter(|name| wanted.contains(*name)) {
         let Some(tiles) = block.tiles(name)? else { continue };
         for found in &tiles.found {
             let number = heads[found.member].1;
