@@ -1,4 +1,4 @@
-//! `Shadow`: what is known of many files without them.
+//! `Shadow`: descriptions of many files, read without the files.
 
 use crate::error::{Failure, exception};
 use crate::source::{self, Settings};

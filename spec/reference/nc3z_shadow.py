@@ -22,7 +22,7 @@ KINDS = ["classic", "archive", "short", "packed", "other"]
 
 
 def frame(data, offset, stored, decoded, crc):
-    """What a frame holds (section 1)."""
+    """The decompressed content of a frame (section 1)."""
     need(decoded <= min(256 << 20, 65536 + 1000 * stored) and bool(stored) == bool(decoded), f"frame at {offset}: length")
     if not stored:
         return b""

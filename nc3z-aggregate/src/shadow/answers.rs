@@ -107,7 +107,7 @@ fn of_block(block: &Block<'_>, names: &[String], each: bool) -> Result<Rows> {
     Ok(rows)
 }
 
-/// What files are looked for.
+/// The conditions that wanted files meet.
 #[derive(Debug, Clone, Default)]
 pub struct Question {
     /// Conditions on values. All must be met.

@@ -1,4 +1,4 @@
-//! What a shadow holds of a file.
+//! The description of a file in a shadow.
 
 use super::exact::Pair;
 use bytes::Bytes;
@@ -38,7 +38,7 @@ impl Kind {
     }
 }
 
-/// What there is of a file besides its name, its header and its variables.
+/// The kind, the length and the place of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Head {
     /// Its kind.
@@ -73,7 +73,7 @@ pub struct Member {
 pub struct Known {
     /// Its position in the header.
     pub variable: u32,
-    /// Whether these are all values.
+    /// True if these are all values.
     pub whole: bool,
     /// Bytes of a value.
     pub size: usize,
@@ -98,7 +98,7 @@ impl Known {
 pub struct Variable {
     /// Its name.
     pub name: String,
-    /// How it is divided into tiles.
+    /// Its division into tiles.
     pub layout: TileLayout,
     /// The statistics of its tiles. None for text.
     pub tiles: Option<Vec<Tile>>,

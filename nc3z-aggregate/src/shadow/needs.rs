@@ -11,14 +11,14 @@ use std::collections::BTreeSet;
 /// Tiles and ranges of a request at most: some 400 MB. Shadows that are forged claim more.
 const MOST: usize = 16 << 20;
 
-/// What a request needs of one file.
+/// The tiles and bytes of one file that a request reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Need {
     /// Tiles that have selected elements, and all tiles of the variable.
     pub tiles: (u64, u64),
     /// Ranges of bytes in the object, in the order of their offsets, not adjacent.
     pub ranges: Vec<Range>,
-    /// Whether the file, or its group in a packed bundle, is read as a whole.
+    /// True if the file, or its group in a packed bundle, is read as a whole.
     pub whole: bool,
 }
 
@@ -38,13 +38,13 @@ pub struct Asked<'a> {
     pub dataset: &'a Dataset,
     /// The variable's position in the header.
     pub variable: VarId,
-    /// How it is divided into tiles.
+    /// Its division into tiles.
     pub layout: &'a TileLayout,
     /// The ranges of its tiles.
     pub places: &'a [Vec<Range>],
 }
 
-/// What some hyperslabs of a variable need.
+/// Returns the tiles and bytes that some hyperslabs of a variable read.
 ///
 /// # Errors
 /// A hyperslab that is not inside the variable; a shadow that contradicts itself.

@@ -156,7 +156,7 @@ fn tile_count(variable: &Variable) -> usize {
     variable.tiles.as_ref().map_or(variable.places.len(), Vec::len)
 }
 
-/// What is known of the files, and their distinct headers.
+/// Returns the columns of heads, and the distinct headers.
 fn heads(block: &[Member]) -> (Vec<u8>, Vec<u8>) {
     let mut known: HashMap<&[u8], usize> = HashMap::new();
     let mut headers: Vec<Bytes> = Vec::new();

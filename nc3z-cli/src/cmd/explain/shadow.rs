@@ -14,7 +14,7 @@ use std::path::Path;
 /// The number of ranges that are listed, unless all are requested.
 const SHOWN: usize = 16;
 
-/// A file that has the variable, and what is needed of it.
+/// A file that has the variable, and the ranges that the read takes from it.
 struct File {
     /// The object that is recalled: the file, or its bundle.
     object: String,
