@@ -22,6 +22,7 @@ REFERENCE = HERE.parent / "spec/reference/nc3z_ref.py"
 #: Options of `nc3z archive`, by the archive's name.
 OPTIONS = {
     "beside.default": ["--block-size", "64KiB"],
+    "beside.max": ["--preset", "max"],
     "components.default": [],
     "numeric.chunked": ["--chunk", "t=3,y=10,x=16"],
     "numeric.default": [],
@@ -34,9 +35,11 @@ OPTIONS = {
     "references.short": [],
     "smooth.chunked": ["--chunk", "t=2,y=13,x=44"],
     "smooth.default": [],
+    "smooth.max": ["--preset", "max"],
     "smooth.later": [],
     "states.later": ["--block-size", "800"],
     "winds.default": [],
+    "winds.max": ["--preset", "max"],
 }
 #: Archives in the long form, though their content would fit the short one.
 LONG = {"beside.default", "references.default"}

@@ -645,6 +645,11 @@ def logarithm(x, f):
     return (e - f << f) + (x >> e - f)
 
 
+def rounded(x):
+    """x / 32768, rounded; a half goes up."""
+    return x + 16384 >> 15
+
+
 def size(x):
     return min(abs(x), LARGEST)
 
@@ -659,11 +664,11 @@ class Mix:
     def __init__(self, n, stream):
         self.log = min(max(n.bit_length() + 3, 10), 16)
         self.q, self.ages = [2048] * (7 << self.log), bytearray(7 << self.log)
-        self.by_step, self.trained = [[18350] * 8 for _ in range(96)], [0] * 96
+        self.by_step, self.trained = [[4588] * 8 for _ in range(96)], [0] * 96
         self.by_class = {}
         self.refined = {}
         self.stream, self.read = stream, 4
-        self.low, self.high = 0, U32
+        self.range = U32
         self.code = int.from_bytes((stream[:4] + bytes(4))[:4], "big")
 
     def places(self, hashes):
@@ -673,15 +678,14 @@ class Mix:
         return [place & ~15 for place in self.places(hashes)]
 
     def bit(self, p):
-        d = self.high - self.low
-        m = self.low + (d >> 16) * p + ((d & 65535) * p >> 16)
-        bit = self.code <= m
+        m = (self.range >> 16) * p
+        bit = self.code < m
         if bit:
-            self.high = m
+            self.range = m
         else:
-            self.low = m + 1
-        while self.low >> 24 == self.high >> 24:
-            self.low, self.high = self.low << 8 & U32, self.high << 8 & U32 | 255
+            self.range, self.code = self.range - m, self.code - m
+        while self.range < 1 << 24:
+            self.range = self.range << 8
             need(self.read < len(self.stream) + 3, "mix stream 1: ends early")
             byte = self.stream[self.read] if self.read < len(self.stream) else 0
             self.code, self.read = self.code << 8 & U32 | byte, self.read + 1
@@ -689,24 +693,23 @@ class Mix:
 
     def decide(self, places, t, kind, k):
         v = [STRETCH[self.q[place]] for place in places] + [256]
-        weights = self.by_step[t], self.by_class.setdefault((kind, k), [18350] * 8)
-        a, d = (max(-2047, min(sum((w >> 4) * x for w, x in zip(ws, v)) >> 12, 2047)) for ws in weights)
-        x = a + d >> 1
-        j, f = (x + 2048) * 32 >> 12, (x + 2048) * 32 & 4095
+        weights = self.by_step[t], self.by_class.setdefault((kind, k), [4588] * 8)
+        x = max(-2047, min(sum(w * x for ws in weights for w, x in zip(ws, v)) >> 15, 2047))
+        j, f = x + 2048 >> 7, x + 2048 & 127
         line = self.refined.setdefault((kind, k), [SQUASH[min(128 * i, 4095)] for i in range(33)])
-        r = line[j] * (4096 - f) + line[j + 1] * f >> 12
+        r = line[j] * (128 - f) + line[j + 1] * f >> 7
         bit = self.bit(max(24, min(SQUASH[x + 2048] + r >> 1, 65512)))
-        j += f >= 2048
+        j += f >= 64
         line[j] += (65535 * bit) - line[j] >> 6
         rate = 20 + 300 // (self.trained[t] + 1)
         self.trained[t] = min(self.trained[t] + 1, 255)
-        for ws, o in zip(weights, (a, d)):
-            e = (65536 * bit - SQUASH[o + 2048]) * rate >> 10
-            ws[:] = [max(-524288, min(w + (x * e + 128 >> 8), 524288)) for w, x in zip(ws, v)]
-        goal = 4096 if bit else -1
+        e = max(-32768, min((65536 * bit - SQUASH[x + 2048]) * rate >> 9, 32767))
+        for ws in weights:
+            ws[:] = [max(-32768, min(w + rounded(16 * x * e), 32767)) for w, x in zip(ws, v)]
+        goal = 4095 * bit
         for place in places:
             age = self.ages[place]
-            self.q[place] = max(0, min(self.q[place] + ((goal - self.q[place]) * ADAPT[age] >> 15), 4095))
+            self.q[place] += rounded((goal - self.q[place]) * ADAPT[age])
             self.ages[place] = min(age + 1, 15)
         return bit
 
@@ -981,7 +984,7 @@ VECTORS = [
      FLOAT, (0, 0, 0), [x + {1: 1, 3: 1, 4: -1, 9: 2, 12: -1}.get(i, 0) for i, x in enumerate(floats(*[0.1 * i for i in range(20)]))]),
     ("again: 01 00 83 05 02 00 00 00 00 01 00 02 00 02 00 FC FF FE FF FE FF FE FF 18 00 ED FF 00 00 00 00",
      USHORT, (4, 8, 0), [0, 1, 4, 9, 10, 11, 14, 19, 40, 41, 44, 49]),
-    ("mix: 01 00 43 02 00 00 04 08 0A 07 9A 11 F2 8A AB B8 3E", USHORT, (4, 8, 0), [0, 1, 4, 9, 10, 11, 14, 19, 40, 41, 44, 49]),
+    ("mix: 01 00 43 02 00 00 04 08 00 06 9A 10 9A 8D CA 64 00", USHORT, (4, 8, 0), [0, 1, 4, 9, 10, 11, 14, 19, 40, 41, 44, 49]),
     ("divided: 01 08 00 11 04 00 00 00 00 00 00 00 00 00 00 00 00 00 00 59 C0 07 00 00 00 00 00 00 00 0E 00 00 00 00 "
      "00 00 00 1C 00 00 00 00 00 00 00 AC 0A 00 00 00 00 00 00",
      DOUBLE, (0, 0, 0), [struct.unpack("<Q", struct.pack("<d", x))[0] for x in (0.07, 0.14, 0.28, 27.32)]),

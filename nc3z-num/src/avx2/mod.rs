@@ -6,5 +6,6 @@
 
 pub(crate) mod expand;
 pub(crate) mod fields;
+pub(crate) mod mix;
 pub(crate) mod planes;
 pub(crate) mod sums;

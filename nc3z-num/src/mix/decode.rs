@@ -13,6 +13,7 @@ use crate::word::{Word, index};
 /// Reads bits of both streams. Bytes behind the end of a stream count as 0; the caller compares lengths at the end.
 struct Decoder<'a> {
     range: Range,
+    /// The bytes at hand, less the begin of the interval.
     code: u32,
     stream: &'a [u8],
     /// Bytes read of the stream, and those behind its end.
@@ -31,7 +32,7 @@ impl<'a> Decoder<'a> {
         decoder
     }
 
-    #[inline]
+    #[inline(always)]
     fn shift(&mut self) {
         let byte = self.stream.get(self.read).copied().unwrap_or_default();
         self.code = self.code << 8 | u32::from(byte);
@@ -42,10 +43,13 @@ impl<'a> Decoder<'a> {
 impl BitCoder for Decoder<'_> {
     #[inline(always)]
     fn bit(&mut self, one: u32, _: bool) -> bool {
-        let middle = self.range.middle(one);
-        let bit = self.code <= middle;
-        self.range.narrow(middle, bit);
-        while self.range.shift().is_some() {
+        let first = self.range.first_part(one);
+        let bit = self.code < first;
+        self.range.narrow(first, bit);
+        if !bit {
+            self.code -= first;
+        }
+        while self.range.widen() {
             self.shift();
         }
         bit

@@ -12,30 +12,33 @@
     reason = "numbers of a few bits, within the ranges that are stated; arithmetic modulo 2^32 where the text says so"
 )]
 
+use std::alloc::{Layout, handle_alloc_error};
+use zerocopy::FromZeros;
+
 /// The number of contexts, which is the number of estimates besides the constant one.
 pub(crate) const CONTEXTS: usize = 7;
 /// All inputs of a mixer.
-const INPUTS: usize = CONTEXTS + 1;
+pub(crate) const INPUTS: usize = CONTEXTS + 1;
 
-/// Steps of coding a value, each of which has its own weights (see [`Step`]).
-const STEPS: usize = 96;
-/// Kinds of steps, and classes of each, which have their own weights and refinements.
-const KINDS: usize = 12;
+/// Steps of coding a value, each of which has its own weights (see [`Step`]); at least 96.
+const STEPS: usize = 128;
+/// Kinds of steps, and classes of each, which have their own weights and refinements; at least 12 kinds.
+const KINDS: usize = 16;
 pub(crate) const CLASSES: usize = 128;
 
 /// Binary logarithms of the least and the largest number of estimates of each context.
 const MIN_LOG: u32 = 10;
 const MAX_LOG: u32 = 16;
+/// The most estimates of a context.
+const MOST: usize = 1 << MAX_LOG;
 /// Estimates that are next to each other, in one cache line of 64 bytes: those of one context for the decisions about
 /// one value.
-pub(crate) const GROUP: u32 = 16;
+pub(crate) const GROUP: u16 = 16;
 
 /// The value of the constant input: 1 in the logistic domain.
-const CONSTANT: i32 = 256;
-/// A weight before learning, in 65536ths.
-const FIRST_WEIGHT: i32 = 18_350;
-/// Weights are within ±8.
-const LARGEST_WEIGHT: i32 = 8 << 16;
+const CONSTANT: i16 = 256;
+/// A weight before learning, in 16384ths. Weights are within ±2.
+const FIRST_WEIGHT: i16 = 4_588;
 
 /// The logistic function, 65536 / (1 + e^-x), at x = -8, -7.5, ... 8.
 const LOGISTIC: [i32; 33] = [
@@ -44,7 +47,7 @@ const LOGISTIC: [i32; 33] = [
 ];
 
 /// The number of bits after which an estimate adapts no slower.
-const OLDEST: u16 = 15;
+pub(crate) const OLDEST: u16 = 15;
 /// The number of bits after which weights learn no slower.
 const TRAINED: u8 = 255;
 /// The rate at which weights learn in the end, and the addition to it at first.
@@ -66,17 +69,25 @@ struct Tables {
     squash: [u16; 4096],
     /// Its inverse, for probabilities in 4096ths.
     stretch: [i16; 4096],
-    /// The share of the error that an estimate of this age adapts by, in 32768ths.
-    adapt: [i32; OLDEST as usize + 1],
     /// The rate at which weights of this age learn.
     rate: [i16; 256],
 }
 
 static TABLES: Tables = tables();
 
+/// The share of the error that an estimate of each age adapts by, in 32768ths.
+pub(crate) const ADAPT: [i16; OLDEST as usize + 1] = {
+    let mut adapt = [0; OLDEST as usize + 1];
+    let mut age = 0;
+    while age < adapt.len() {
+        adapt[age] = (327_680 / (10 * age as i32 + 16)) as i16;
+        age += 1;
+    }
+    adapt
+};
+
 const fn tables() -> Tables {
-    let mut t =
-        Tables { squash: [0; 4096], stretch: [0; 4096], adapt: [0; OLDEST as usize + 1], rate: [0; 256] };
+    let mut t = Tables { squash: [0; 4096], stretch: [0; 4096], rate: [0; 256] };
     let mut x = 0;
     let mut p = 0;
     while x < 4096 {
@@ -95,9 +106,6 @@ const fn tables() -> Tables {
     }
     let mut age = 0;
     while age < 256 {
-        if age <= OLDEST as usize {
-            t.adapt[age] = 327_680 / (10 * age as i32 + 16);
-        }
         t.rate[age] = (RATE + FIRST_RATE / (age as i32 + 1)) as i16;
         age += 1;
     }
@@ -115,7 +123,7 @@ pub(crate) struct Step {
 }
 
 /// The places of the estimates for one decision, by context.
-pub(crate) type Places = [u32; CONTEXTS];
+pub(crate) type Places = [u16; CONTEXTS];
 
 /// Writes or reads the bits of values.
 pub(crate) trait BitCoder {
@@ -129,19 +137,55 @@ pub(crate) trait BitCoder {
     }
 }
 
-type Weights = [i32; INPUTS];
+pub(crate) type Weights = [i16; INPUTS];
+/// The estimates in the logistic domain, in 256ths, and the constant.
+pub(crate) type Inputs = [i16; INPUTS];
+/// Estimates: 12 bits of probability, 4 bits of age. The last one is not used.
+pub(crate) type Found = [u16; INPUTS];
+
+/// The correction that the model learns from a bit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lesson {
+    /// The error of the prediction, scaled by the rate of learning.
+    pub(crate) error: i16,
+    /// The probability that the bit stands for, in 4096ths.
+    pub(crate) goal: i16,
+}
+
+/// Two parts of a decision, which exist for all processors (below) and in vectors ([`crate::avx2::mix`]).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Parts<D, L> {
+    /// Returns the sum of both weighted sums of the inputs.
+    pub(crate) dot: D,
+    /// Corrects weights and estimates.
+    pub(crate) learn: L,
+}
+
+/// The type of [`Parts::dot`].
+pub(crate) trait Dot: Fn([&Weights; 2], &Inputs) -> i32 + Copy {}
+impl<F: Fn([&Weights; 2], &Inputs) -> i32 + Copy> Dot for F {}
+
+/// The type of [`Parts::learn`].
+pub(crate) trait Learn: Fn([&mut Weights; 2], &Inputs, &mut Found, Lesson) + Copy {}
+impl<F: Fn([&mut Weights; 2], &Inputs, &mut Found, Lesson) + Copy> Learn for F {}
 
 /// The state that the model learned from the bits so far.
-#[derive(Debug, Default)]
+#[derive(Debug, FromZeros)]
+struct State {
+    /// Estimates by context.
+    estimates: [[u16; MOST]; CONTEXTS],
+    by_step: [Weights; STEPS],
+    /// The age of weights by step.
+    ages: [u8; STEPS],
+    by_class: [Weights; KINDS * CLASSES],
+    refined: [[u16; POINTS]; KINDS * CLASSES],
+}
+
+/// The model of a tile.
+#[derive(Debug)]
 pub(crate) struct Model {
     log: u32,
-    /// Estimates of all contexts: 22 bits of probability, 10 bits of age.
-    estimates: Vec<u16>,
-    by_step: Vec<Weights>,
-    /// The age of weights by step.
-    ages: Vec<u8>,
-    by_class: Vec<Weights>,
-    refined: Vec<[u16; POINTS]>,
+    state: Box<State>,
 }
 
 /// A hash of a context.
@@ -150,27 +194,31 @@ pub(crate) fn hash(context: u32) -> u32 {
     context.wrapping_mul(0x9E37_79B1).rotate_left(15).wrapping_mul(0xC2B2_AE35)
 }
 
+impl Default for Model {
+    fn default() -> Self {
+        let state = State::new_box_zeroed().unwrap_or_else(|_| handle_alloc_error(Layout::new::<State>()));
+        Self { log: 0, state }
+    }
+}
+
 impl Model {
     /// Forgets everything; there will be about `values` values.
     pub(crate) fn reset(&mut self, values: usize) {
         self.log = (usize::BITS - values.leading_zeros() + 3).clamp(MIN_LOG, MAX_LOG);
-        self.estimates.clear();
-        self.estimates.resize(CONTEXTS << self.log, 1 << 15);
-        self.by_step.clear();
-        self.by_step.resize(STEPS, [FIRST_WEIGHT; INPUTS]);
-        self.ages.clear();
-        self.ages.resize(STEPS, 0);
-        self.by_class.clear();
-        self.by_class.resize(KINDS * CLASSES, [FIRST_WEIGHT; INPUTS]);
-        let line = std::array::from_fn(|i| TABLES.squash[(128 * i).min(4095)]);
-        self.refined.clear();
-        self.refined.resize(KINDS * CLASSES, line);
+        let state = &mut *self.state;
+        for estimates in &mut state.estimates {
+            estimates[..1 << self.log].fill(1 << 15);
+        }
+        state.by_step.fill([FIRST_WEIGHT; INPUTS]);
+        state.ages.fill(0);
+        state.by_class.fill([FIRST_WEIGHT; INPUTS]);
+        state.refined.fill(std::array::from_fn(|i| TABLES.squash[(128 * i).min(4095)]));
     }
 
     /// Returns the places for contexts with these hashes.
     #[inline(always)]
     pub(crate) fn places(&self, hashes: &[u32; CONTEXTS]) -> Places {
-        std::array::from_fn(|k| ((k as u32) << self.log) + (hashes[k] >> (32 - self.log)))
+        hashes.map(|hash| (hash >> (32 - self.log)) as u16)
     }
 
     /// Returns the first places of the groups for contexts with these hashes, to which numbers below [`GROUP`] are added.
@@ -181,67 +229,73 @@ impl Model {
 
     /// Codes one decision, and learns from it.
     #[inline(always)]
-    pub(crate) fn code<C: BitCoder>(
+    pub(crate) fn code<C: BitCoder, D: Dot, L: Learn>(
         &mut self,
-        coder: &mut C,
-        (places, add): (&Places, u32),
+        (parts, coder): (Parts<D, L>, &mut C),
+        (places, add): (&Places, u16),
         at: Step,
         bit: bool,
     ) -> bool {
+        let state = &mut *self.state;
         let mut inputs = [CONSTANT; INPUTS];
-        let mut found = [0; CONTEXTS];
-        for ((input, found), place) in inputs.iter_mut().zip(&mut found).zip(places) {
-            *found = self.estimates[(place + add) as usize];
-            *input = i32::from(TABLES.stretch[usize::from(*found >> 4)]);
+        let mut found = [0; INPUTS];
+        for k in 0..CONTEXTS {
+            found[k] = state.estimates[k][usize::from(places[k] + add)];
+            inputs[k] = TABLES.stretch[usize::from(found[k] >> 4)];
         }
-        let class = at.kind * CLASSES + at.class;
-        let (first, second) = (&mut self.by_step[at.decision], &mut self.by_class[class]);
-        let (x1, x2) = (mixed(first, &inputs), mixed(second, &inputs));
-        let (p1, p2) = (squashed(x1), squashed(x2));
-        // The average of both mixers, refined.
-        let x = (x1 + x2) >> 1;
-        let along = (x + 2048) as u32 * 32;
-        let (low, part) = ((along >> 12) as usize, along & 4095);
-        let line = &mut self.refined[class];
+        // Compilers see that the places are within.
+        let (step, class) = (at.decision % STEPS, (at.kind * CLASSES + at.class) % (KINDS * CLASSES));
+        let weights = [&mut state.by_step[step], &mut state.by_class[class]];
+        let x = ((parts.dot)([weights[0], weights[1]], &inputs) >> 15).clamp(-2047, 2047);
+        let place = (x + 2048) as usize;
+        let predicted = i32::from(TABLES.squash[place]);
+        // The mean of the prediction and its refinement.
+        let (low, part) = (place / 128, (place % 128) as u32);
+        let line = &mut state.refined[class];
         let (below, above) = (u32::from(line[low]), u32::from(line[low + 1]));
-        let p = (squashed(x) as u32 + ((below * (4096 - part) + above * part) >> 12)) >> 1;
+        let p = (predicted as u32 + ((below * (128 - part) + above * part) >> 7)) >> 1;
         let bit = coder.bit(p.clamp(24, 65_512), bit);
         // Learns.
-        let target = if bit { 65_536 } else { 0 };
-        let nearer = &mut line[low + usize::from(part >= 2048)];
-        let goal = if bit { 65_535 } else { 0 };
-        *nearer = (i32::from(*nearer) + ((goal - i32::from(*nearer)) >> 6)) as u16;
-        let age = &mut self.ages[at.decision];
+        let ones = -i32::from(bit);
+        let nearer = &mut line[low + usize::from(part >= 64)];
+        *nearer = (i32::from(*nearer) + (((ones & 65_535) - i32::from(*nearer)) >> 6)) as u16;
+        let age = &mut state.ages[step];
         let rate = i32::from(TABLES.rate[usize::from(*age)]);
         *age += u8::from(*age < TRAINED);
-        learn(first, &inputs, ((target - p1) * rate) >> 10);
-        learn(second, &inputs, ((target - p2) * rate) >> 10);
-        let goal = if bit { 4096 } else { -1 };
-        for (place, old) in places.iter().zip(found) {
-            let (age, p) = (old & 15, i32::from(old >> 4));
-            let p = p + (((goal - p) * TABLES.adapt[usize::from(age)]) >> 15);
-            let p = p.clamp(0, 4095) as u16;
-            self.estimates[(place + add) as usize] = p << 4 | (age + u16::from(age < OLDEST));
+        let error = (((ones & 65_536) - predicted) * rate) >> 9;
+        let error = error.clamp(i32::from(i16::MIN), i32::from(i16::MAX)) as i16;
+        (parts.learn)(weights, &inputs, &mut found, Lesson { error, goal: (ones & 4095) as i16 });
+        for k in 0..CONTEXTS {
+            state.estimates[k][usize::from(places[k] + add)] = found[k];
         }
         bit
     }
 }
 
-/// The weighted sum of the inputs, in 256ths, within the domain of [`squash`].
+/// The product of numbers of which one is in 32768ths, rounded.
 #[inline(always)]
-fn mixed(weights: &Weights, inputs: &[i32; INPUTS]) -> i32 {
-    let sum: i32 = weights.iter().zip(inputs).map(|(w, x)| (w >> 4) * x).sum();
-    (sum >> 12).clamp(-2047, 2047)
+fn product(a: i16, b: i16) -> i16 {
+    ((i32::from(a) * i32::from(b) + (1 << 14)) >> 15) as i16
 }
 
+/// [`Parts::dot`] for all processors.
 #[inline(always)]
-fn squashed(x: i32) -> i32 {
-    i32::from(TABLES.squash[(x + 2048) as usize])
+pub(crate) fn dot([a, b]: [&Weights; 2], inputs: &Inputs) -> i32 {
+    let sum = |w: &Weights| w.iter().zip(inputs).map(|(w, x)| i32::from(*w) * i32::from(*x)).sum::<i32>();
+    sum(a) + sum(b)
 }
 
+/// [`Parts::learn`] for all processors.
 #[inline(always)]
-fn learn(weights: &mut Weights, inputs: &[i32; INPUTS], error: i32) {
-    for (w, x) in weights.iter_mut().zip(inputs) {
-        *w = (*w + ((x * error + 128) >> 8)).clamp(-LARGEST_WEIGHT, LARGEST_WEIGHT);
+pub(crate) fn learn(weights: [&mut Weights; 2], inputs: &Inputs, found: &mut Found, lesson: Lesson) {
+    for weights in weights {
+        for (weight, input) in weights.iter_mut().zip(inputs) {
+            *weight = weight.saturating_add(product(input << 4, lesson.error));
+        }
+    }
+    for estimate in found {
+        let (age, p) = (*estimate & 15, (*estimate >> 4) as i16);
+        let p = p + product(lesson.goal - p, ADAPT[usize::from(age)]);
+        *estimate = (p as u16) << 4 | (age + 1).min(OLDEST);
     }
 }

@@ -2,43 +2,33 @@
 
 #![expect(clippy::inline_always, reason = "compiled with the features of the caller")]
 
-/// The numbers that the stream may still stand for, from `low` to `high`.
+/// The length of the interval of numbers that the stream may still stand for. It is at least 2^24.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Range {
-    pub(crate) low: u32,
-    pub(crate) high: u32,
-}
+pub(crate) struct Range(u32);
 
 impl Range {
     /// The range before the first bit.
-    pub(crate) const ALL: Self = Self { low: 0, high: u32::MAX };
+    pub(crate) const ALL: Self = Self(u32::MAX);
 
-    /// The last number of the part for a bit that is 1 with the probability `one`, in 65536ths.
+    /// The length of the first part, which is for 1: a bit with the probability `one`, in 65536ths.
     #[inline(always)]
-    pub(crate) fn middle(self, one: u32) -> u32 {
-        let range = self.high - self.low;
-        self.low + (range >> 16) * one + (((range & 0xFFFF) * one) >> 16)
+    pub(crate) fn first_part(self, one: u32) -> u32 {
+        (self.0 >> 16) * one
     }
 
     /// Narrows the range to the part for a bit.
     #[inline(always)]
-    pub(crate) fn narrow(&mut self, middle: u32, bit: bool) {
-        if bit {
-            self.high = middle;
-        } else {
-            self.low = middle + 1;
-        }
+    pub(crate) fn narrow(&mut self, first_part: u32, bit: bool) {
+        self.0 = if bit { first_part } else { self.0 - first_part };
     }
 
-    /// Removes the first byte and returns it, if all numbers of the range have it in common.
+    /// Makes room for the next byte of the stream if the range is too short; returns true if it was.
     #[inline(always)]
-    pub(crate) fn shift(&mut self) -> Option<u32> {
-        let first = self.high >> 24;
-        if self.low >> 24 != first {
-            return None;
+    pub(crate) fn widen(&mut self) -> bool {
+        let is_short = self.0 < 1 << 24;
+        if is_short {
+            self.0 <<= 8;
         }
-        self.low <<= 8;
-        self.high = self.high << 8 | 0xFF;
-        Some(first)
+        is_short
     }
 }

@@ -8,7 +8,7 @@
     reason = "numbers of a few bits, within the ranges that are stated; arithmetic modulo 2^32 where the text says so"
 )]
 
-use super::model::{BitCoder, CLASSES, CONTEXTS, GROUP, Model, Step, hash};
+use super::model::{BitCoder, CLASSES, CONTEXTS, Dot, GROUP, Learn, Model, Parts, Step, hash};
 
 /// Values of larger classes have only this many modelled bits below their highest one.
 const TOP: u32 = 2;
@@ -140,9 +140,10 @@ pub(crate) struct Layout {
 impl Layout {
     /// Codes the value at position `p`; `before(d)` is the value at position `p - d`, or 0. A decoder ignores `value`.
     #[inline(always)]
-    pub(crate) fn code<C: BitCoder>(
+    pub(crate) fn code<C: BitCoder, D: Dot, L: Learn>(
         self,
-        (model, history, coder): (&mut Model, &mut History, &mut C),
+        (model, history): (&mut Model, &mut History),
+        (parts, coder): (Parts<D, L>, &mut C),
         p: usize,
         before: impl Fn(usize) -> i64,
         value: i64,
@@ -169,7 +170,8 @@ impl Layout {
         let class_of_value = class(value);
         let groups = model.groups(&hashed);
         let mut decide = |c: u32, decision: usize, kind: usize, bit: bool| {
-            model.code(coder, (&groups, c % GROUP), Step { decision, kind, class: by_size }, bit)
+            let add = c as u16 % GROUP;
+            model.code((parts, &mut *coder), (&groups, add), Step { decision, kind, class: by_size }, bit)
         };
         // The class: is it the expected one or larger, then one by one.
         let mut c = expected;
@@ -209,7 +211,7 @@ impl Layout {
             let signs = model.places(&contexts.map(|context| hash(context ^ 1 << 30)));
             let class = (sign(w0) + 3 * sign(around.north) + 9 * sign(around.top)) as usize;
             let at = Step { decision: 21 + (c as usize).min(8), kind: 7, class };
-            let negative = model.code(coder, (&signs, 0), at, value < 0);
+            let negative = model.code((parts, &mut *coder), (&signs, 0), at, value < 0);
             let bits = value.unsigned_abs();
             let below = c - 1;
             let modelled = if c <= self.full { below } else { TOP.min(below) };
@@ -226,8 +228,9 @@ impl Layout {
                     kind: 8 + (j as usize).min(3),
                     class: (c as usize).min(15),
                 };
-                let bit = model.code(coder, (&groups, at_group), at, bits >> (below - 1 - j) & 1 == 1);
-                at_group = at_group << 1 | u32::from(bit);
+                let bit = bits >> (below - 1 - j) & 1 == 1;
+                let bit = model.code((parts, &mut *coder), (&groups, at_group), at, bit);
+                at_group = at_group << 1 | u16::from(bit);
                 prefix = prefix << 1 | u64::from(bit);
             }
             let rest = below - modelled;
