@@ -101,6 +101,31 @@ class Shadows(Aggregation):
         self.assertEqual(found[0], found[1])
         self.assertEqual(found[0], found[2])
 
+    def test_archive_writes_the_shadow_that_index_writes(self):
+        data, out = self.year(), self.dir / "out"
+        made, later = self.dir / "made.nc3x", self.dir / "later.nc3x"
+        self.ok(nc3z("archive", "-r", data, "-o", out, "--shadow", made, "-q"))
+        self.ok(nc3z("index", out, "-o", later))
+        self.assertEqual(made.read_bytes(), later.read_bytes())
+        # An existing shadow is not replaced, and nothing is archived first.
+        shutil.rmtree(out)
+        done = nc3z("archive", "-r", data, "-o", out, "--shadow", made)
+        self.assertEqual((done.returncode, out.exists()), (1, False), done.stderr)
+        self.assertIn("exists", done.stderr)
+        self.ok(nc3z("archive", "-r", data, "-o", out, "--shadow", made, "--force", "-q"))
+        self.assertEqual(made.read_bytes(), later.read_bytes())
+        # A file that fails is not in the shadow; the others are.
+        (data / "bad.nc").write_bytes(b"CDF\x01" + bytes(9))
+        shutil.rmtree(out)
+        done = nc3z("archive", "-r", data, "-o", out, "--shadow", made, "--force", "-q")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(made.read_bytes(), later.read_bytes())
+        # A stream is not in any file, and a trial writes nothing.
+        piped = nc3z("archive", "-", "-o", self.dir / "x.nc3z", "--shadow", self.dir / "x.nc3x")
+        self.assertEqual(piped.returncode, 1)
+        self.ok(nc3z("archive", "-r", data / "m00.nc", "-o", self.dir / "x.nc3z", "--shadow", self.dir / "x.nc3x", "--dry-run"))
+        self.assertFalse((self.dir / "x.nc3x").exists())
+
     def test_files_are_found_by_their_values(self):
         data = self.year()
         shadow = self.dir / "s.nc3x"

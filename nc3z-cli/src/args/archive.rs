@@ -83,6 +83,10 @@ pub(crate) struct ArchiveArgs {
     /// Also put the specification of the format into the bag: text, dictionaries and a reference decoder.
     #[arg(long, requires = "manifest")]
     pub(crate) with_spec: bool,
+    /// Also write a shadow of the archives, as `nc3z index` does: `find`, `stats`, `list` and `explain` answer from it while
+    /// the archives are on tape or far away. The archives are read once more for it.
+    #[arg(long, value_name = "SHADOW")]
+    pub(crate) shadow: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) run: RunArgs,
     /// Overwrite existing outputs; allow writing an archive to a terminal.

@@ -59,13 +59,36 @@ pub(crate) fn index(args: &IndexArgs) -> Result<Exit> {
     if jobs.is_empty() {
         bail!("the inputs contain no archive and no classic file");
     }
-    let target = AtomicFile::create_with_mode(&args.output, args.force, 0o666)?;
+    Ok(worst.max(write(&jobs, (&args.output, args.force), args.threads, &args.open)?))
+}
+
+/// Checks that a shadow can be written to `output`, before the work that comes first.
+pub(super) fn check(output: &Path, force: bool) -> Result<()> {
+    super::places::prepare(output)?;
+    if output.exists() && !force {
+        return Err(nc3z_writer::Error::from(nc3z_writer::ErrorKind::Exists(output.to_owned())).into());
+    }
+    Ok(())
+}
+
+/// Writes the shadow of archives that were just written.
+pub(super) fn of_archives(archives: Vec<PathBuf>, output: (&Path, bool), threads: usize) -> Result<Exit> {
+    let job = |path: PathBuf| Job { name: path.display().to_string(), path, bundle: None };
+    let jobs: Vec<Job> = archives.into_iter().map(job).collect();
+    write(&jobs, output, threads, &OpenArgs::default())
+}
+
+/// Writes the shadow of files to `output`, which may exist if the second part of it is true. A file that cannot be read is
+/// reported, and the others are still in the shadow.
+fn write(jobs: &[Job], (output, force): (&Path, bool), threads: usize, open: &OpenArgs) -> Result<Exit> {
+    let mut worst = Exit::Done;
+    let target = AtomicFile::create_with_mode(output, force, 0o666)?;
     let mut writer = Writer::new(BufWriter::new(target.file()))?;
     let (mut files, mut len) = (0_u64, 0_u64);
     in_order(
-        &jobs,
-        args.threads,
-        |job| if interrupted() { Err(Error::interrupted().into()) } else { look(job, &args.open) },
+        jobs,
+        threads,
+        |job| if interrupted() { Err(Error::interrupted().into()) } else { look(job, open) },
         |job, member| {
             match member {
                 Ok(member) => {
@@ -86,7 +109,7 @@ pub(crate) fn index(args: &IndexArgs) -> Result<Exit> {
     writer.finish()?.flush().context("write the shadow")?;
     let stored = text::size(target.file().metadata().map_or(0, |m| m.len()));
     target.commit(None)?;
-    let (name, all) = (crate::cmd::shown(&args.output), text::size(len));
+    let (name, all) = (crate::cmd::shown(output), text::size(len));
     note!("{} of {all} -> {name}  {stored}", count(files, "file"));
     Ok(worst)
 }

@@ -35,7 +35,13 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
     }
     places::check(args.output.as_deref(), args.parents)?;
     if args.inputs.iter().any(|i| i.as_os_str() == "-") || args.output.as_deref() == Some(Path::new("-")) {
+        if args.shadow.is_some() {
+            bail!("--shadow reads the archives again: give files, not `-`");
+        }
         return super::with_threads(args.threads, || piped::run(args, &writer))?;
+    }
+    if let Some(shadow) = args.shadow.as_ref().filter(|_| !args.run.dry_run) {
+        super::shadow::check(shadow, args.force)?;
     }
     let manifests = manifests(args)?;
     if args.clean_temps && !args.run.dry_run {
@@ -68,10 +74,16 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
     }
     // After a signal that follows the last file, only the manifest is missing.
     let not_tried = report.summary.not_tried > 0;
-    if interrupted() && (not_tried || manifests.is_some()) {
+    if interrupted() && (not_tried || manifests.is_some() || args.shadow.is_some()) {
         worst = Exit::Interrupted;
-    } else if let Some(manifests) = manifests.filter(|_| !not_tried) {
-        write(&manifests, &report, args)?;
+    } else if !not_tried {
+        if let Some(manifests) = manifests {
+            write(&manifests, &report, args)?;
+        }
+        let archives = report.archives();
+        if let Some(shadow) = args.shadow.as_ref().filter(|_| !archives.is_empty()) {
+            worst = worst.max(super::shadow::of_archives(archives, (shadow, args.force), args.threads)?);
+        }
     }
     Ok(report.failed.iter().map(|(_, ending)| exit_of(*ending)).fold(worst, Exit::max))
 }
