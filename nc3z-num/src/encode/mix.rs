@@ -150,7 +150,7 @@ mod tests {
     /// Encodes words in one row; returns the class up to which all bits are modelled, and the bytes.
     fn encoded(words: &[u32]) -> (u8, usize) {
         let mut out = Vec::new();
-        let runs = Runs { list: vec![0..words.len()], valid: words.len() };
+        let runs = Runs { list: std::iter::once(0..words.len()).collect(), valid: words.len() };
         let of_all = (words.len(), &Geometry::default());
         encode::<u32>(words, of_all, (&runs, &[]), &mut Workspace::default(), &mut out);
         (out[1], out.len())
