@@ -2,8 +2,9 @@
 //! value.
 
 use super::scale_offset::hits_from;
-use super::steps::{Gaps, binary, decimal, fitted, fraction};
+use super::steps::{Gaps, binary, decimal, fitted, fraction, mean};
 use crate::scale_offset::ScaleOffset;
+use crate::switch::is_on;
 use crate::word::{Word, index, low32};
 use std::cell::OnceCell;
 
@@ -139,7 +140,8 @@ impl<'a, W: Word> Values<'a, W> {
         if fractions {
             let below = found.round.iter().filter(|m| m.holds(self, 58)).reduce(Met::cheaper);
             let below = below.map_or(f64::INFINITY, |m| m.l.frequency());
-            if let Some(l) = fraction(&self.sample, *ulp, below) {
+            let means = || mean(&self.sample, *ulp, below).filter(|_| is_on("scale-offset-means"));
+            if let Some(l) = fraction(&self.sample, *ulp, below).or_else(means) {
                 // This one is coarser and reproduces as many values, so the others are multiples of it.
                 found.round.clear();
                 found.round.push(Met::of(self, l));

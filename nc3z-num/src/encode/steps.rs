@@ -16,6 +16,9 @@ const TENS: [f64; 16] =
 /// also fractions of decimals with up to `DIGITS` digits.
 const DIVISORS: u32 = 400;
 const DIGITS: usize = 4;
+/// The divisors of means are at most 1/`CHANCE` of the reciprocal of the distance of floats: any value is a quotient by a
+/// finer one by chance.
+const CHANCE: f64 = 64.0;
 /// Minutes of a day, seconds of an hour and of a day.
 const TIMES: [u32; 3] = [1440, 3600, 86_400];
 /// 1/`FEW_STRAY` of the gaps, or half as large a share of the values, may not be multiples of the step.
@@ -85,6 +88,27 @@ pub(super) fn fraction<W: Word>(sample: &[W], ulp: f64, below: f64) -> Option<Sc
             hits(&few, l) * 16 >= few.len() * 15
                 && hits_from(sample, l, sample.len() * 97 / 100 + 1).is_some()
         })
+}
+
+/// Means of floats: a sum of floats is a multiple of a power of two, so their mean is a quotient by the number of floats
+/// times a power of two. The coarsest that fits for the least odd divisor, if it is much coarser than `below`.
+pub(super) fn mean<W: Word>(sample: &[W], ulp: f64, below: f64) -> Option<ScaleOffset> {
+    let few = few_of(sample);
+    let first = &few[..few.len().min(8)];
+    // The value farthest from 0 of those: a 0 is a quotient by any number.
+    let value = first.iter().map(|p| p.float_value()).max_by(|a, b| a.abs().total_cmp(&b.abs()))?;
+    (3..=DIVISORS).step_by(2).find_map(|odd| {
+        let divisors = std::iter::successors(Some(f64::from(odd)), |d| Some(d * 2.0));
+        divisors
+            .take_while(|d| 1.0 > CHANCE * ulp * d && d * 1.5 < below)
+            .filter(|d| (value * d).round() / d == value)
+            .map(|d| ScaleOffset { off: 0.0, step: -d })
+            .find(|&l| {
+                hits(first, l) == first.len()
+                    && hits(&few, l) * 16 >= few.len() * 15
+                    && hits_from(sample, l, sample.len() * 97 / 100 + 1).is_some()
+            })
+    })
 }
 
 /// Multiples of a power of two, starting at `off`.

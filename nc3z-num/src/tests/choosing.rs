@@ -68,6 +68,23 @@ fn means_over_cells_are_fractions() {
     assert!(payload.len() * 8 < words.len() * 15, "{} {:?}", payload.len(), found.plans[0]);
 }
 
+/// The means over 25 years of floats, as doubles: quotients by 25 times a power of two.
+#[test]
+fn means_of_floats_are_quotients() {
+    let kelvin = |i: u32, year: u32| {
+        let noise = (i * 25 + year).wrapping_mul(0x9E37_79B1) >> 8;
+        f64::from(230.0 + (i % 97) as f32 * 0.7 + noise as f32 / 4e6)
+    };
+    let words: Vec<u64> =
+        (0..20_000).map(|i| ((0..25).map(|year| kelvin(i, year)).sum::<f64>() / 25.0).to_bits()).collect();
+    let found = choose(&[&words], ElementType::F64, &Geometry::default(), Effort::Default, &[]).unwrap();
+    let TransformPlan::ScaleOffset(l) = &found.plans[0].transform else { panic!("{:?}", found.plans[0]) };
+    let bits = (-l.step / 25.0).log2();
+    assert_eq!((l.off, bits.fract()), (0.0, 0.0), "{l:?}");
+    assert!((14.0..=16.0).contains(&bits), "{l:?}");
+    check(&words, ElementType::F64, &Geometry::default(), &found.plans[0]);
+}
+
 #[test]
 fn values_whose_least_lies_apart_have_their_step() {
     // Packed to 60,000 steps of a float from the minimum on, as ocean models do it by level. Within thousands of

@@ -95,6 +95,7 @@ pub const RULES: &[Rule] = &[
     switch("scale-offset", "no scale-offset"),
     switch("scale-offset-planes", "one scale-offset for a tile"),
     switch("scale-offset-division", "steps are multiplied, never divided"),
+    switch("scale-offset-means", "means of floats are not recognised"),
     switch("dictionary", "no ranks in a dictionary of values"),
     switch("ctx-west", "no contexts by the token before"),
     switch("ctx-rows", "no contexts by the row before"),
