@@ -101,7 +101,7 @@ pub(super) fn mean<W: Word>(sample: &[W], ulp: f64, below: f64) -> Option<ScaleO
         let divisors = std::iter::successors(Some(f64::from(odd)), |d| Some(d * 2.0));
         divisors
             .take_while(|d| 1.0 > CHANCE * ulp * d && d * 1.5 < below)
-            .filter(|d| (value * d).round() / d == value)
+            .filter(|d| ((value * d).round() / d).to_bits() == value.to_bits())
             .map(|d| ScaleOffset { off: 0.0, step: -d })
             .find(|&l| {
                 hits(first, l) == first.len()
