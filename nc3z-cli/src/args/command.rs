@@ -200,11 +200,11 @@ Exit codes: 0 equal, 1 different, 2 not compared, 3 corrupt archive.")]
   nc3z read tas.nc3z tas --box -10,30,35,60 --decode      a region: west, east, south, north; unpacked, missing values as _
   nc3z read tas.nc3z tas -d time,-12, -d lat,,,-1         the last twelve, latitudes backwards
   nc3z read tas.nc tas --start 0,0,0 --count 1,90,180 --format npy -o map.npy
+  nc3z read s3://bucket/tas.nc.nc3z tas -d time,0 --storage-option region=eu-west-1
 
 With -d, integers are indices from 0 (negative: from the end), and numbers with a decimal point or an exponent are values of the \
 coordinate variable; both ends are included. A single value selects the nearest coordinate. An index or value outside the range is \
 an error.
-  nc3z read s3://bucket/tas.nc.nc3z tas -d time,0 --storage-option region=eu-west-1
 
 FILE may be the URL (https, s3, gs, az) of an archive or of a classic file: only the needed bytes are fetched.
 NC3Z_CACHE=SIZE sets the memory for decoded tiles (0: none) [default: 1/8 of memory, at most 1GiB].")]
