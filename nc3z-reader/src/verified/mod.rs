@@ -192,11 +192,7 @@ impl Verified {
             let behind = if last > end { &behind[..] } else { &[] };
             self.check(var, node, &[before, own, behind].concat())
         };
-        let nodes: Vec<u64> = (begin / node_len..end.div_ceil(node_len)).collect();
-        if out.len() < PARALLEL_FROM {
-            return nodes.into_iter().try_for_each(check);
-        }
-        parallel::in_pool(|| parallel::try_each(nodes, check))
+        check_each(out.len(), (begin / node_len..end.div_ceil(node_len)).collect(), check)
     }
 
     /// Reads and checks some nodes. Runs of nodes that the output contains as a whole are read into it. The
@@ -287,11 +283,20 @@ impl Verified {
     fn check_run(&self, var: VarId, first: u64, values: &[u8]) -> Result<()> {
         let node_len = in_memory(self.tree.place(var).node_len);
         let nodes: Vec<(u64, &[u8])> = (first..).zip(values.chunks(node_len)).collect();
-        if values.len() < PARALLEL_FROM {
-            return nodes.into_iter().try_for_each(|(node, values)| self.check(var, node, values));
-        }
-        parallel::in_pool(|| parallel::try_each(nodes, |(node, values)| self.check(var, node, values)))
+        check_each(values.len(), nodes, |(node, values)| self.check(var, node, values))
     }
+}
+
+/// Checks nodes of `len` bytes together, by several threads if that pays.
+fn check_each<T: Send>(
+    len: usize,
+    nodes: Vec<T>,
+    check: impl Fn(T) -> Result<()> + Send + Sync,
+) -> Result<()> {
+    if len < PARALLEL_FROM {
+        return nodes.into_iter().try_for_each(check);
+    }
+    parallel::in_pool(|| parallel::try_each(nodes, check))
 }
 
 /// Returns the first element of a hyperslab, if it is one run of the flattened array.
