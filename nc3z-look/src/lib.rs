@@ -4,7 +4,8 @@
 //! [`selection`] is a part of a variable that may wrap around, as longitudes do. [`coordinate`] and
 //! [`geography`] find dates, latitudes and longitudes. [`values`] reads numbers as they are shown. [`part`]
 //! makes files of parts. [`mod@print`] prints values, [`diff`] differences, and [`place`] the places of tiles.
-//! [`dump`] reads what a dump shows, and [`find`] has the patterns of a search. `plot` (feature of that name) draws a
+//! [`dump`] reads what a dump shows, and [`find`] searches names and attributes. [`info`] describes a file, [`versions`] its
+//! versions, [`layout`] the place of each byte, and [`explain`] the plan of a read. `plot` (feature of that name) draws a
 //! variable as a map or a series.
 //!
 //! ```
@@ -26,8 +27,12 @@ pub mod coordinate;
 pub mod cost;
 pub mod diff;
 pub mod dump;
+pub mod explain;
 pub mod find;
 pub mod geography;
+pub mod info;
+pub mod json;
+pub mod layout;
 pub mod names;
 pub mod part;
 pub mod place;
@@ -37,3 +42,4 @@ pub mod print;
 pub mod selection;
 pub mod text;
 pub mod values;
+pub mod versions;

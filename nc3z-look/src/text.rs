@@ -1,5 +1,6 @@
 //! Makes names and texts from files safe for terminals and pictures.
 
+use serde_json::Value;
 use std::fmt::Write as _;
 
 /// Formats a name from a file as UTF-8, with control characters and invalid bytes escaped.
@@ -23,6 +24,16 @@ pub fn name(bytes: &[u8]) -> String {
 /// Escapes control characters, including line breaks, in a message with text from a file.
 pub fn safe(text: &str) -> String {
     name(text.as_bytes())
+}
+
+/// Makes the strings and keys of a value from a file safe.
+pub fn safe_json(value: Value) -> Value {
+    match value {
+        Value::String(s) => Value::String(safe(&s)),
+        Value::Array(items) => items.into_iter().map(safe_json).collect(),
+        Value::Object(map) => map.into_iter().map(|(k, v)| (safe(&k), safe_json(v))).collect(),
+        other => other,
+    }
 }
 
 /// Escapes text for HTML, so that no character is markup.

@@ -10,8 +10,11 @@
 //! an error that names it. Plug-ins are loaded only if the caller names directories; an archive cannot cause
 //! it.
 //!
+//! [`netcdf`] finds this project's own plug-in of netCDF-C, and the file that makes netCDF-C load it.
+//!
 //! `unsafe` code is only in `ffi.rs`. On systems other than Unix no plug-in is called (`elsewhere.rs`).
 
+mod built_in;
 #[cfg(unix)]
 mod child;
 #[cfg(not(unix))]
@@ -23,6 +26,8 @@ mod host;
 mod kind;
 #[cfg(unix)]
 mod memory;
+pub mod netcdf;
+mod notations;
 mod plugins;
 mod translate;
 #[cfg_attr(not(unix), expect(dead_code, reason = "no worker reads what is asked"))]
@@ -30,9 +35,11 @@ mod wire;
 #[cfg(unix)]
 mod worker;
 
+pub use built_in::{BuiltIn, built_in};
 #[cfg(not(unix))]
 pub use child::worker_main;
 pub use host::Launcher;
+pub use notations::{BothNotations, NotationError, translate};
 pub use plugins::{Codec, Exports, Filter, Library, Plugins, Row, Use};
 #[cfg(unix)]
 pub use worker::worker_main;

@@ -2,7 +2,7 @@
 //!
 //! [`run()`] archives many files. [`walk`] finds the files of a tree and pairs each with its output. [`Other`] is a file that a run skips, and [`Summary`] counts
 //! the results. [`journal`] is the log that a run is resumed from. [`manifest`] reads and writes lists of files with their
-//! SHA-256. [`hash_list`] has the lines of `nc3z hash`.
+//! SHA-256. [`hash_list`] has the lines of `nc3z hash`. [`list`] describes a file in one line.
 //!
 //! This crate prints nothing and parses no options. A caller that reports to a person gets values: a [`walk::Notice`], a
 //! [`manifest::relist::Notice`], or an [`Error`].
@@ -14,6 +14,7 @@ mod error;
 pub mod hash_list;
 pub mod journal;
 pub mod links;
+pub mod list;
 pub mod manifest;
 pub mod ordered;
 mod other;

@@ -41,7 +41,7 @@ pub use job::estimate::{
     DEFAULT_SAMPLE_LEN, Estimate, PeerEstimate, PresetEstimate, VariableEstimate, estimate,
 };
 pub use job::gc::{Collected, Keep, collect_file};
-pub use job::recompress::{LINEAGE, Recompressed, ReplacePolicy, recompress_file};
+pub use job::recompress::{Recompressed, ReplacePolicy, recompress_file};
 pub use job::repair::{LostTiles, RepairOptions, Repaired, RepairedDigest, repair_file};
 pub use job::saved::{SavedVersions, save_versions};
 pub use job::tag::{TagChange, tag_version};

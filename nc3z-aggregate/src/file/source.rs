@@ -4,7 +4,7 @@
 use super::Convention;
 use crate::error::{Error, Result};
 use crate::fragments::Fragments;
-use crate::master::MasterArray;
+use crate::master::{FileRef, MasterArray};
 use bytes::Bytes;
 use nc3z_format::Error as FormatError;
 use nc3z_format::classic::{Arrangement, DimId, Header, Layout, NumRecs, VarId, Version, arrange};
@@ -85,6 +85,24 @@ impl Aggregation {
     /// All aggregated arrays.
     pub fn masters(&self) -> impl Iterator<Item = (VarId, Convention, &MasterArray)> {
         (0_u32..).map(VarId).take(self.slots.len()).filter_map(|id| self.master(id).map(|(c, m)| (id, c, m)))
+    }
+
+    /// Returns the URIs of all fragments, with the fingerprint of each, if it is stored.
+    ///
+    /// # Errors
+    /// The list of the partitions cannot be read.
+    pub fn uris(&self) -> nc3z_reader::Result<BTreeSet<(String, Option<String>)>> {
+        let mut uris = BTreeSet::new();
+        for (_, _, master) in self.masters() {
+            for n in 0..master.partitions.len() {
+                let partition = master.partitions.get(n)?;
+                let Some(sub) = partition.sub_array() else { continue };
+                if let FileRef::Uri(uri) = &sub.file {
+                    uris.insert((uri.clone(), sub.fingerprint.clone()));
+                }
+            }
+        }
+        Ok(uris)
     }
 
     /// The files that the aggregation refers to.

@@ -9,6 +9,7 @@ use crate::output::streams::Stdout;
 use crate::output::{set_quiet, text};
 use anyhow::{Context, Result, bail};
 use nc3z_format::archive::DigestState;
+use nc3z_look::versions::{tags_of, version_json};
 use nc3z_reader::{Archive, Version};
 use nc3z_writer::{AtomicFile, CommitNote, Committed, TagChange, WriterOptions, commit_file, tag_version};
 use serde_json::{Value, json};
@@ -148,11 +149,6 @@ fn write_line(out: &mut dyn Write, version: &Version, tags: &BTreeMap<String, u6
     Ok(writeln!(out, "{}", [&[record.number.to_string()], &words[..]].concat().join(" "))?)
 }
 
-/// Returns the tags of a version.
-fn tags_of(tags: &BTreeMap<String, u64>, number: u64) -> Vec<&str> {
-    tags.iter().filter(|&(_, &n)| n == number).map(|(name, _)| name.as_str()).collect()
-}
-
 fn write_version(out: &mut dyn Write, version: &Version, tags: &BTreeMap<String, u64>) -> Result<()> {
     let (record, trailer) = (&version.record, &version.trailer);
     let names = tags_of(tags, record.number);
@@ -183,25 +179,6 @@ fn write_version(out: &mut dyn Write, version: &Version, tags: &BTreeMap<String,
         }
     }
     Ok(writeln!(out)?)
-}
-
-/// Returns a version as JSON.
-fn version_json(version: &Version, tags: &BTreeMap<String, u64>) -> Value {
-    let (record, trailer) = (&version.record, &version.trailer);
-    let word = |text: &Option<String>| text.as_ref().map(|s| text::safe(s));
-    let sha256 = (trailer.digest_state == DigestState::Valid).then(|| text::hex(&trailer.sha256));
-    json!({
-        "version": record.number, "generation": trailer.generation, "sha256": sha256,
-        "original_bytes": trailer.original_len, "added_bytes": version.added_len,
-        "message": word(&record.message), "author": word(&record.author), "time": word(&record.time),
-        "tags": tags_of(tags, record.number),
-    })
-}
-
-/// Returns the versions of an archive, for `info`.
-pub(crate) fn versions_json(archive: &Archive) -> Result<Vec<Value>> {
-    let tags = archive.tags()?;
-    Ok(archive.versions(u64::MAX)?.iter().map(|version| version_json(version, &tags)).collect())
 }
 
 /// Writes the versions of an archive, a line for each.

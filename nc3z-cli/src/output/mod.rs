@@ -2,7 +2,6 @@
 
 #[macro_use]
 pub(crate) mod streams;
-pub(crate) mod json;
 pub(crate) mod progress;
 pub(crate) mod table;
 pub(crate) mod text;

@@ -1,7 +1,6 @@
 //! Formats units, and makes names from files safe for a terminal.
 
 use nc3z_format::quantize::VariableLoss;
-use serde_json::Value;
 
 /// Describes the rounding of a variable in one line.
 pub(crate) fn loss(v: &VariableLoss) -> String {
@@ -16,15 +15,5 @@ pub(crate) fn loss(v: &VariableLoss) -> String {
     )
 }
 
-/// Makes the strings and keys of a value from a file safe.
-pub(crate) fn safe_json(value: Value) -> Value {
-    match value {
-        Value::String(s) => Value::String(safe(&s)),
-        Value::Array(items) => items.into_iter().map(safe_json).collect(),
-        Value::Object(map) => map.into_iter().map(|(k, v)| (safe(&k), safe_json(v))).collect(),
-        other => other,
-    }
-}
-
 pub(crate) use nc3z_format::bytes::hex;
-pub(crate) use nc3z_look::text::{name, ratio, safe, size};
+pub(crate) use nc3z_look::text::{name, ratio, safe, safe_json, size};

@@ -8,6 +8,8 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 const SECTION: &str = "metadata";
+/// The key under which an archive records the archives it came from, oldest first.
+pub const LINEAGE: &str = "lineage";
 
 /// The program that wrote the archive, its options, and the chains added after the head copy.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -23,6 +25,11 @@ pub struct Metadata {
 }
 
 impl Metadata {
+    /// Returns the entries about the archives that this one was made from, oldest first. They are not checked.
+    pub fn lineage(&self) -> &[Value] {
+        self.extra.get(LINEAGE).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    }
+
     /// Canonical JSON: keys sorted, no blanks.
     pub fn encode(&self) -> Vec<u8> {
         let mut object: Map<String, Value> = self.extra.clone().into_iter().collect();

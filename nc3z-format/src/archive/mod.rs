@@ -37,7 +37,7 @@ pub use head_parity::{encode_head_parity, mend_head};
 pub use ids::{ArrayId, Role};
 pub use index::{IndexEntry, Page, PageTreeBuilder, encode_page, tiles_below, tree_height};
 pub use later_head::{LaterHead, LaterHeadParts, LaterHeadPlace};
-pub use metadata::Metadata;
+pub use metadata::{LINEAGE, Metadata};
 pub use salt::Salt;
 pub use section::{SectionEncoding, SectionEntry, SectionKind, SectionTable, encode_section};
 pub use section_codec::{dictionaries, pack_frame, unpack};

@@ -6,7 +6,6 @@ use nc3z_format::archive::constants::SLOTS_AT;
 use nc3z_format::bytes::hex;
 use nc3z_reader::source::{ByteSource, FileSource, SharedSource};
 use nc3z_reader::{Archive, Monitor, OpenOptions, slots_at, verify};
-use nc3z_writer::LINEAGE;
 use sha2::{Digest as _, Sha256};
 use std::path::Path;
 use std::sync::Arc;
@@ -96,6 +95,5 @@ fn hash_at(archive: &Archive, source: &dyn ByteSource, end: u64, monitor: &dyn M
 /// Returns whether the archive's metadata name the listed file as a predecessor.
 fn is_recompressed(archive: &Archive, listed: &[u8; 32]) -> bool {
     let listed = hex(listed);
-    let lineage = archive.metadata().extra.get(LINEAGE).and_then(serde_json::Value::as_array);
-    lineage.into_iter().flatten().any(|entry| entry["archive_sha256"].as_str() == Some(&listed))
+    archive.metadata().lineage().iter().any(|entry| entry["archive_sha256"].as_str() == Some(&listed))
 }

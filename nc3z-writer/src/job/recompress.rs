@@ -13,8 +13,8 @@ use crate::plan::Partition;
 use crate::sums::hash;
 use nc3z_format::Error as FormatError;
 use nc3z_format::Limits;
-use nc3z_format::archive::TileLayoutSpec;
 use nc3z_format::archive::constants::{REQUIRED_LOSSY, REQUIRED_LOST};
+use nc3z_format::archive::{LINEAGE, TileLayoutSpec};
 use nc3z_format::bytes::hex;
 use nc3z_format::tile::Edge;
 use nc3z_reader::source::{FileSource, SharedSource};
@@ -23,9 +23,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-
-/// The metadata key under which an archive records the archives it came from, oldest first.
-pub const LINEAGE: &str = "lineage";
 
 /// Conditions for replacing the old archive.
 #[derive(Debug, Clone, Copy, Default)]

@@ -10,17 +10,8 @@ use crate::output::streams::Stdout;
 use crate::output::table::count;
 use crate::output::text;
 use anyhow::Result;
-use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockHeader, IndexEntry, Role};
-use nc3z_format::plan::Plan;
-use nc3z_look::selection::Selection;
-use nc3z_reader::source::SharedSource;
-use nc3z_reader::{Archive, Dataset, Variable};
-use serde_json::{Value, json};
-use std::collections::HashSet;
+use nc3z_look::explain::PlannedRead;
 use std::io::{BufWriter, Write};
-
-/// The number of tiles that are described one by one, unless all are requested.
-const SHOWN: usize = 16;
 
 /// Plans a read, and prints its cost.
 pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
@@ -34,259 +25,65 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
         out.flush()?;
         return Ok(Exit::Done);
     }
-    let slabs = selection.slabs();
-    let plans = slabs.iter().map(|(slab, _)| Ok(variable.plan(slab)?)).collect::<Result<Vec<_>>>()?;
     // Offsets are those in the long form of a short archive.
     let source = match dataset.archive() {
         Some(archive) => archive.source().clone(),
         None => Named::of(&args.file)?.source(&args.open)?,
     };
-    let mut cost = Cost::default();
-    // If a range wraps, its two hyperslabs may touch the same tile, which is decoded once.
-    let mut seen = HashSet::new();
-    for plan in &plans {
-        let mut first = |tile| plans.len() == 1 || seen.insert(tile);
-        cost.add(&dataset, &variable, plan, &source, &mut first)?;
-    }
-    let report =
-        Report { args, dataset: &dataset, variable: &variable, selection: &selection, plans: &plans, cost };
+    let read = PlannedRead::new(&dataset, &variable, &selection, &source)?;
     if args.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&report.json())?)?;
+        writeln!(out, "{}", serde_json::to_string_pretty(&read.to_json(args.all))?)?;
     } else {
-        report.text(&mut out)?;
+        write_text(&read, args.all, &mut out)?;
     }
     out.flush()?;
     Ok(Exit::Done)
 }
 
-/// The cost of reading, in bytes or tiles.
-#[derive(Debug, Default)]
-struct Cost {
-    tiles: u64,
-    /// The number of tiles that are copied completely to the output.
-    whole: u64,
-    /// The number of tiles without a block: all elements are equal.
-    constant: u64,
-    cached: u64,
-    /// The number of tiles of other variables that are needed for decoding.
-    references: u64,
-    runs: u64,
-    /// The number of bytes of blocks, including headers; for a classic file, the bytes of the spans that are
-    /// read.
-    fetch: u64,
-    /// The number of bytes of tiles and containers that are decoded.
-    decode: u64,
-    /// Shared containers of small tiles, by offset. Each is fetched and decoded once.
-    containers: HashSet<u64>,
-}
-
-impl Cost {
-    /// Adds the cost of a plan. `first` returns whether a tile is seen for the first time.
-    fn add(
-        &mut self,
-        dataset: &Dataset,
-        variable: &Variable,
-        plan: &Plan,
-        source: &SharedSource,
-        first: &mut dyn FnMut(u64) -> bool,
-    ) -> Result<()> {
-        let size = variable.ty().size() as u64;
-        let archive = dataset.archive().filter(|_| variable.layout().owned);
-        for tile in plan.tiles() {
-            self.runs += tile.runs().run_count();
-            let Some(archive) = archive else {
-                let span = tile.span();
-                self.tiles += u64::from(first(tile.tile));
-                self.fetch += (span.end - span.start) * size;
-                continue;
-            };
-            self.whole += u64::from(tile.whole.is_some());
-            if !first(tile.tile) {
-                continue;
-            }
-            self.tiles += 1;
-            let array = archive.arrays().variable(variable.id()).id;
-            if archive.is_cached(array, tile.tile) {
-                self.cached += 1;
-                continue;
-            }
-            let entry = archive.entry(array, tile.tile)?;
-            self.constant += u64::from(matches!(entry, IndexEntry::Constant { .. }));
-            self.add_tile(archive, source, &entry, tile.decoded * size)?;
-            if let Some(other) = reference(archive, array, &entry)
-                && let Some(info) = archive.arrays().get(other)
-                && !archive.is_cached(other, tile.tile)
-            {
-                self.references += 1;
-                let entry = archive.entry(other, tile.tile)?;
-                self.add_tile(archive, source, &entry, tile.decoded * info.ty.size() as u64)?;
-            }
-        }
-        Ok(())
+/// Writes the plan for people.
+fn write_text(read: &PlannedRead<'_>, all: bool, out: &mut dyn Write) -> Result<()> {
+    let PlannedRead { variable, cost, .. } = read;
+    let dims: Vec<String> = variable
+        .dimensions()
+        .zip(variable.shape())
+        .map(|(d, n)| format!("{}={n}", text::name(&d.name)))
+        .collect();
+    writeln!(out, "variable   {} {}({})", variable.ty(), text::safe(&variable.name()), dims.join(", "))?;
+    let (elements, bytes) = read.wanted();
+    for (slab, _) in read.selection.slabs() {
+        writeln!(out, "selection  {slab}")?;
     }
-
-    /// Adds the cost of one tile. Damage is reported when it is read.
-    fn add_tile(
-        &mut self,
-        archive: &Archive,
-        source: &SharedSource,
-        entry: &IndexEntry,
-        decoded: u64,
-    ) -> Result<()> {
-        match *entry {
-            IndexEntry::Stored { len, .. } => {
-                self.fetch += BLOCK_HEADER_LEN as u64 + u64::from(len);
-                self.decode += decoded;
-            }
-            IndexEntry::Shared { offset, .. } => {
-                self.decode += decoded;
-                if self.containers.insert(offset) {
-                    let (stored, decoded) = container(archive, source, offset)?;
-                    self.fetch += stored;
-                    self.decode += decoded;
-                }
-            }
-            IndexEntry::Constant { .. } | IndexEntry::Absent | IndexEntry::Lost => {}
-        }
-        Ok(())
+    writeln!(out, "wanted     {}, {}", count(elements, "element"), size(bytes))?;
+    let (tiles, layout) = read.tiles();
+    if read.is_archived() {
+        let constant =
+            if cost.constant > 0 { format!(", {} constant", cost.constant) } else { String::new() };
+        writeln!(out, "tiles      {} of {tiles} ({layout}), {} whole{constant}", cost.tiles, cost.whole)?;
+    } else {
+        writeln!(out, "pieces     {} of {tiles} ({layout}), read where they lie", cost.tiles)?;
     }
-}
-
-/// Returns the variable whose tile of the same number is needed to decode a tile.
-fn reference(archive: &Archive, array: ArrayId, entry: &IndexEntry) -> Option<ArrayId> {
-    let (IndexEntry::Stored { chain, .. } | IndexEntry::Shared { chain, .. }) = *entry else { return None };
-    let distance = archive.chains().get(usize::from(chain))?.needs().reference?.get();
-    let Role::Variable(number) = array.role() else { return None };
-    number.checked_sub(distance).map(ArrayId::variable)
-}
-
-/// Returns the stored bytes of a container, including its header, and its decoded bytes.
-fn container(archive: &Archive, source: &SharedSource, offset: u64) -> Result<(u64, u64)> {
-    let mut header = [0; BLOCK_HEADER_LEN];
-    source.read_into(offset, &mut header)?;
-    let (header, _) =
-        BlockHeader::decode(&header, &archive.superblock().salt, offset).map_err(nc3z_reader::Error::from)?;
-    Ok((BLOCK_HEADER_LEN as u64 + u64::from(header.stored_len), header.decoded_len.into()))
-}
-
-struct Report<'a> {
-    args: &'a ExplainArgs,
-    dataset: &'a Dataset,
-    variable: &'a Variable,
-    selection: &'a Selection,
-    plans: &'a [Plan],
-    cost: Cost,
-}
-
-impl Report<'_> {
-    fn wanted(&self) -> (u64, u64) {
-        let elements = self.plans.iter().map(Plan::selected).sum::<u64>();
-        (elements, elements.saturating_mul(self.variable.ty().size() as u64))
+    if cost.references > 0 {
+        writeln!(out, "references {} of other variables", count(cost.references, "tile"))?;
     }
-
-    /// Returns the number of tiles of the variable, and their shape.
-    fn tiles(&self) -> (u64, String) {
-        let tiling = self.variable.tiling();
-        tiling.map_or((0, String::new()), |t| (t.tile_count(), t.layout().to_string()))
+    writeln!(out, "copies     {}", count(cost.runs, "run"))?;
+    writeln!(out, "fetch      {}", size(cost.fetch))?;
+    writeln!(out, "decode     {}", size(cost.decode))?;
+    if let Some(archive) = read.dataset.archive().filter(|_| read.is_archived()) {
+        let stats = archive.cache().stats();
+        writeln!(
+            out,
+            "cache      {} of {} there; budget {}, {} used",
+            cost.cached,
+            count(cost.tiles, "tile"),
+            text::size(stats.budget),
+            text::size(stats.used_bytes)
+        )?;
     }
-
-    fn is_archived(&self) -> bool {
-        self.dataset.archive().is_some() && self.variable.layout().owned
+    for plan in &read.plans {
+        let plan = if all { format!("{plan:#}") } else { plan.to_string() };
+        write!(out, "\n{plan}")?;
     }
-
-    fn text(&self, out: &mut dyn Write) -> Result<()> {
-        let Report { variable, cost, .. } = self;
-        let dims: Vec<String> = variable
-            .dimensions()
-            .zip(variable.shape())
-            .map(|(d, n)| format!("{}={n}", text::name(&d.name)))
-            .collect();
-        writeln!(out, "variable   {} {}({})", variable.ty(), text::safe(&variable.name()), dims.join(", "))?;
-        let (elements, bytes) = self.wanted();
-        for (slab, _) in self.selection.slabs() {
-            writeln!(out, "selection  {slab}")?;
-        }
-        writeln!(out, "wanted     {}, {}", count(elements, "element"), size(bytes))?;
-        let (tiles, layout) = self.tiles();
-        if self.is_archived() {
-            let constant =
-                if cost.constant > 0 { format!(", {} constant", cost.constant) } else { String::new() };
-            writeln!(out, "tiles      {} of {tiles} ({layout}), {} whole{constant}", cost.tiles, cost.whole)?;
-        } else {
-            writeln!(out, "pieces     {} of {tiles} ({layout}), read where they lie", cost.tiles)?;
-        }
-        if cost.references > 0 {
-            writeln!(out, "references {} of other variables", count(cost.references, "tile"))?;
-        }
-        writeln!(out, "copies     {}", count(cost.runs, "run"))?;
-        writeln!(out, "fetch      {}", size(cost.fetch))?;
-        writeln!(out, "decode     {}", size(cost.decode))?;
-        if let Some(archive) = self.dataset.archive().filter(|_| self.is_archived()) {
-            let stats = archive.cache().stats();
-            writeln!(
-                out,
-                "cache      {} of {} there; budget {}, {} used",
-                cost.cached,
-                count(cost.tiles, "tile"),
-                text::size(stats.budget),
-                text::size(stats.used_bytes)
-            )?;
-        }
-        for plan in self.plans {
-            let plan = if self.args.all { format!("{plan:#}") } else { plan.to_string() };
-            write!(out, "\n{plan}")?;
-        }
-        Ok(())
-    }
-
-    fn json(&self) -> Value {
-        let Report { variable, cost, .. } = self;
-        let slabs: Vec<Value> = self
-            .selection
-            .slabs()
-            .iter()
-            .map(|(s, _)| json!({"start": s.start, "count": s.count, "stride": s.stride}))
-            .collect();
-        let dims: Vec<String> = variable.dimensions().map(|d| text::name(&d.name)).collect();
-        let (elements, bytes) = self.wanted();
-        let (tiles, layout) = self.tiles();
-        let shown = if self.args.all { usize::MAX } else { SHOWN };
-        let size = variable.ty().size() as u64;
-        let each =
-            self.plans.iter().enumerate().flat_map(|(n, plan)| plan.tiles().map(move |tile| (n, tile)));
-        let each: Vec<Value> = each
-            .take(shown)
-            .map(|(n, tile)| {
-                json!({
-                    "hyperslab": n, "tile": tile.tile, "bytes": tile.decoded * size, "bytes_wanted": tile.elements * size,
-                    "runs": tile.runs().run_count(), "whole": tile.whole.is_some(),
-                })
-            })
-            .collect();
-        let stats = self.dataset.archive().filter(|_| self.is_archived()).map(|a| a.cache().stats());
-        let cache =
-            stats.map(|s| json!({"tiles": cost.cached, "budget": s.budget, "used_bytes": s.used_bytes}));
-        json!({
-            "variable": text::safe(&variable.name()),
-            "type": variable.ty().name(),
-            "dimensions": dims,
-            "shape": variable.shape(),
-            "hyperslabs": slabs,
-            "elements_wanted": elements,
-            "bytes_wanted": bytes,
-            "archived": self.is_archived(),
-            "layout": layout,
-            "tiles": {
-                "total": tiles, "touched": cost.tiles, "whole": cost.whole, "constant": cost.constant,
-                "references": cost.references,
-            },
-            "runs": cost.runs,
-            "bytes_to_fetch": cost.fetch,
-            "bytes_to_decode": cost.decode,
-            "cache": cache,
-            "first_tiles": each,
-        })
-    }
+    Ok(())
 }
 
 /// Formats a size, and the exact number if it was rounded.

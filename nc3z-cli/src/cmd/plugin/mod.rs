@@ -1,14 +1,14 @@
 //! `nc3z plugin`: adds the netCDF plug-in to `.ncrc`.
 
-mod library;
-mod ncrc;
 pub(crate) mod run;
 
 use crate::args::{PluginCommand, PluginInstallArgs, PluginStatusArgs};
 use crate::exit::Exit;
 use crate::output::streams::Stdout;
-use anyhow::{Context, Result, bail};
-use ncrc::Ncrc;
+use anyhow::{Context, Result, anyhow, bail};
+use nc3z_plugin::netcdf::{
+    self, LIBRARY_NAME, LIBRARY_VARIABLE, LibraryError, Ncrc, Override, find_library, library_places,
+};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -29,35 +29,51 @@ pub(crate) fn run(command: &PluginCommand) -> Result<Exit> {
     }
 }
 
-/// Returns the file `.ncrc`, in the directory that netCDF-C uses as home directory.
+/// Returns the file `.ncrc`.
 fn place() -> Result<PathBuf> {
-    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    let home = set("NCRCENV_HOME").or_else(|| set("HOME"));
-    let home = home.context("neither NCRCENV_HOME nor HOME is set: netCDF-C would look for .ncrc there")?;
-    Ok(Path::new(&home).join(".ncrc"))
+    netcdf::place().context("neither NCRCENV_HOME nor HOME is set: netCDF-C would look for .ncrc there")
+}
+
+/// Finds the library of the plug-in.
+fn library(named: Option<&Path>) -> Result<PathBuf> {
+    find_library(named).map_err(|e| match e {
+        LibraryError::Missing(path) => anyhow!("there is no library `{}`", super::shown(&path)),
+        LibraryError::Path { path, source } => {
+            anyhow::Error::from(source).context(format!("`{}`", super::shown(&path)))
+        }
+        _ => anyhow!(
+            "{LIBRARY_NAME} was not found: {}; name it with --library or {LIBRARY_VARIABLE}",
+            searched()
+        ),
+    })
+}
+
+/// Returns the places that are searched, for messages.
+fn searched() -> String {
+    let places: Vec<String> = library_places().iter().map(|path| super::shown(path)).collect();
+    format!("looked for {}", places.join(", "))
 }
 
 /// Reports environment variables that make netCDF-C read another file, or none.
 fn tell_overrides(path: &Path) {
-    if std::env::var_os("NCRCENV_IGNORE").is_some() {
-        note!("note: NCRCENV_IGNORE is set: netCDF-C reads no .ncrc");
-    } else if let Some(other) = std::env::var_os("NCRCENV_RC").filter(|other| Path::new(other) != path) {
-        note!(
+    match Override::of(path) {
+        Some(Override::Ignored) => note!("note: NCRCENV_IGNORE is set: netCDF-C reads no .ncrc"),
+        Some(Override::Other(other)) => note!(
             "note: NCRCENV_RC is set: netCDF-C reads `{}`, and not `{}`",
-            super::shown(Path::new(&other)),
+            super::shown(&other),
             super::shown(path)
-        );
+        ),
+        None => {}
     }
 }
 
 fn install(args: &PluginInstallArgs) -> Result<Exit> {
     let mut out = Stdout::results();
-    let library = library::find(args.library.as_deref())?;
+    let library = self::library(args.library.as_deref())?;
     let path = place()?;
     let mut ncrc = Ncrc::read(&path)?;
     if let Some(other) = ncrc.library_of(args.slot).filter(|_| !ncrc.is_ours(args.slot)) {
-        let free: Vec<String> =
-            (0..10).filter(|slot| ncrc.library_of(*slot).is_none()).map(|slot| slot.to_string()).collect();
+        let free: Vec<String> = ncrc.free().iter().map(ToString::to_string).collect();
         bail!(
             "slot {} in `{}` belongs to `{}`; choose another with --slot (free: {})",
             args.slot,
@@ -87,9 +103,8 @@ fn status(args: &PluginStatusArgs) -> Result<Exit> {
     let mut out = Stdout::results();
     let path = place()?;
     let ncrc = Ncrc::read(&path)?;
-    let slots: Vec<(u8, String)> =
-        (0..10).filter(|slot| ncrc.is_ours(*slot)).filter_map(|n| Some((n, ncrc.library_of(n)?))).collect();
-    let found = library::find(None).ok();
+    let slots = ncrc.ours();
+    let found = self::library(None).ok();
     if args.json {
         let slots: Vec<_> = slots
             .iter()
@@ -115,7 +130,7 @@ fn status(args: &PluginStatusArgs) -> Result<Exit> {
     }
     match &found {
         Some(library) => writeln!(out, "library of this program: {}", super::shown(library))?,
-        None => writeln!(out, "library of this program: not found ({})", library::places())?,
+        None => writeln!(out, "library of this program: not found ({})", searched())?,
     }
     for line in VERSIONS {
         writeln!(out, "  {line}")?;

@@ -15,7 +15,7 @@ pub(crate) fn run(args: &RunCommandArgs) -> Result<Exit> {
     if cfg!(not(target_os = "linux")) {
         return refuse();
     }
-    let library = super::library::find(args.library.as_deref())?;
+    let library = super::library(args.library.as_deref())?;
     let bytes = library.as_os_str().as_encoded_bytes();
     if bytes.iter().any(|b| *b == b':' || b.is_ascii_whitespace()) {
         anyhow::bail!(

@@ -1,6 +1,7 @@
-//! Digests of an archive's content in `info --json`.
+//! Digests of an archive's content.
 
-use crate::output::text;
+use crate::text;
+use nc3z_format::bytes::hex;
 use nc3z_reader::{Archive, Wanted};
 use serde_json::{Value, json};
 
@@ -24,12 +25,10 @@ pub(super) fn json(archive: &Archive) -> Value {
         return Value::Null;
     }
     let names = archive.header().variables.iter().map(|v| text::name(&v.name));
-    let variables: Vec<_> = names
-        .zip(&variables)
-        .map(|(name, digest)| json!({"name": name, "digest": text::hex(digest)}))
-        .collect();
+    let variables: Vec<_> =
+        names.zip(&variables).map(|(name, digest)| json!({"name": name, "digest": hex(digest)})).collect();
     json!({
-        "content": content.map(|digest| text::hex(&digest)), "md5": record.md5.map(|md5| text::hex(&md5)),
+        "content": content.map(|digest| hex(&digest)), "md5": record.md5.map(|md5| hex(&md5)),
         "variables": variables, "source": source,
     })
 }

@@ -1,4 +1,8 @@
-//! The pattern of a search for names and attributes.
+//! Searches names and attributes of files: the pattern, and the parts that match it.
+
+mod matches;
+
+pub use matches::{Match, MatchedPart, known_by, matches, signature, to_json};
 
 /// A part of a text, or a pattern for the whole text, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,21 +1,25 @@
 //! Ranges of coordinates: the first and the last value that is not missing. Little else is read.
 
-use crate::output::text;
-use anyhow::Result;
 use nc3z_format::decode_value;
 use nc3z_look::coordinate::Coordinate;
 use nc3z_look::selection::Segment;
+use nc3z_look::text;
+use nc3z_reader::Result;
 use serde_json::{Value, json};
 
 /// The first and the last value of a coordinate variable.
-pub(super) struct CoordinateRange {
-    name: String,
-    units: Option<String>,
-    /// As printed: a float has the digits of a float.
-    first: String,
-    last: String,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CoordinateRange {
+    /// The name of the variable, safe to show.
+    pub name: String,
+    /// Its units.
+    pub units: Option<String>,
+    /// The first value as printed: a float has the digits of a float.
+    pub first: String,
+    /// The last value, in the same form.
+    pub last: String,
     /// The dates of the first and the last value, for a time coordinate.
-    pub(super) dates: Option<(String, String)>,
+    pub dates: Option<(String, String)>,
 }
 
 /// The number of values at either end of a coordinate that are searched for one that is not missing.
@@ -50,7 +54,7 @@ pub(super) fn range(coordinate: &Coordinate) -> Result<Option<CoordinateRange>> 
 
 impl CoordinateRange {
     /// Formats `lat -90..90 degrees_north`, `time 2001-01-01 to 2001-12-31`.
-    pub(super) fn words(&self) -> String {
+    pub fn words(&self) -> String {
         let (name, units) = (&self.name, self.units.as_deref().filter(|u| *u != "1"));
         if let Some((first, last)) = &self.dates {
             return format!("{name} {}", one_or_both(first, " to ", last));
@@ -60,7 +64,7 @@ impl CoordinateRange {
     }
 
     /// Returns JSON: numbers, and dates for times.
-    pub(super) fn to_json(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         let number = |digits: &str| digits.parse::<f64>().ok().filter(|x| x.is_finite());
         json!({
             "name": self.name, "units": self.units, "first": number(&self.first), "last": number(&self.last),

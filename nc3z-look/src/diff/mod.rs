@@ -1,5 +1,9 @@
 //! Shows the differences of two files, as text and as JSON.
 
+mod parts;
+
+pub use parts::Parts;
+
 use crate::print::{json_number, number};
 use crate::text::{self, count};
 use nc3z_format::NcType;

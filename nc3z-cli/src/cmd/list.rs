@@ -1,8 +1,5 @@
 //! `nc3z list`: lists the files of a directory, a bundle or an aggregation, one in each line.
 
-mod ranges;
-mod shadow;
-
 use super::named::Named;
 use super::{aggregated, targets};
 use crate::args::{ListArgs, OpenArgs};
@@ -14,19 +11,13 @@ use crate::specification;
 use anyhow::Result;
 use nc3z_aggregate::bundle::Bundle;
 use nc3z_aggregate::{FileRef, as_aggregation};
-use nc3z_format::classic::DimId;
-use nc3z_look::coordinate::Coordinate;
+use nc3z_reader::Dataset;
 use nc3z_reader::source::{self, SharedSource};
-use nc3z_reader::{Dataset, Variable};
-use ranges::{CoordinateRange, range};
+use nc3z_tree::list::{FileSummary, describe, of_shadow};
 use rayon::prelude::*;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
-
-/// The maximal number of names of variables that are printed for a file.
-const NAMES: usize = 6;
 
 /// Columns that are cut, or removed from the last on, if the terminal is narrow.
 const FLEXIBLE: [&str; 4] = ["time", "variables", "dimensions", "other ranges"];
@@ -35,39 +26,7 @@ const FLEXIBLE: [&str; 4] = ["time", "variables", "dimensions", "other ranges"];
 struct Entry {
     name: String,
     /// Its kind and content, or the reason why it cannot be read.
-    found: Result<Found>,
-}
-
-/// The content of a file.
-struct Found {
-    kind: &'static str,
-    bytes: u64,
-    original: u64,
-    dimensions: Vec<(String, u64)>,
-    variables: Vec<String>,
-    /// The range of each coordinate variable, from the first to the last value.
-    ranges: Vec<CoordinateRange>,
-}
-
-impl Found {
-    /// Returns the first and last date, if there is a time coordinate.
-    fn time(&self) -> Option<&(String, String)> {
-        self.ranges.iter().find_map(|r| r.dates.as_ref())
-    }
-
-    /// Returns ranges of coordinates, without those in the column of times.
-    fn other_ranges(&self) -> String {
-        let time = self.ranges.iter().position(|r| r.dates.is_some());
-        let others = self.ranges.iter().enumerate().filter(|(n, _)| Some(*n) != time);
-        others.map(|(_, r)| r.words()).collect::<Vec<_>>().join(", ")
-    }
-
-    /// Returns the first names, and the number of others.
-    fn variable_names(&self) -> String {
-        let more = self.variables.len().saturating_sub(NAMES);
-        let names = self.variables.iter().take(NAMES).map(String::as_str).collect::<Vec<_>>().join(" ");
-        if more == 0 { names } else { format!("{names} and {more} more") }
-    }
+    found: Result<FileSummary>,
 }
 
 /// Lists all inputs.
@@ -101,7 +60,15 @@ fn list(input: &Path, args: &ListArgs) -> Result<Vec<Entry>> {
             .collect());
     }
     if super::shadow::is_shadow(input) {
-        return shadow::list(&super::shadow::open(input, &open_args(args))?);
+        let files = of_shadow(&super::shadow::open(input, &open_args(args))?)?;
+        let entry = |(name, found): (String, nc3z_aggregate::Result<FileSummary>)| Entry {
+            name,
+            found: found.map_err(|e| match e {
+                nc3z_aggregate::Error::Reader(e) => e.into(),
+                e => e.into(),
+            }),
+        };
+        return Ok(files.into_iter().map(entry).collect());
     }
     let source = Named { file: input.to_owned(), version: None }.source(&open_args(args))?;
     if Bundle::is_bundle(&source)? {
@@ -122,23 +89,13 @@ fn list(input: &Path, args: &ListArgs) -> Result<Vec<Entry>> {
     };
     let mut entries = vec![Entry { name: name(input), found: Ok(found) }];
     let Some(aggregation) = as_aggregation(&dataset) else { return Ok(entries) };
-    // Its fragments, each once.
-    let mut uris = BTreeSet::new();
-    for (_, _, master) in aggregation.masters() {
-        for n in 0..master.partitions.len() {
-            let partition = master.partitions.get(n)?;
-            if let Some(FileRef::Uri(uri)) = partition.sub_array().map(|sub| &sub.file) {
-                uris.insert((uri.clone(), partition.sub_array().and_then(|sub| sub.fingerprint.clone())));
-            }
-        }
-    }
-    let uris: Vec<_> = uris.into_iter().collect();
+    let uris: Vec<_> = aggregation.uris()?.into_iter().collect();
     entries.par_extend(uris.par_iter().map(|(uri, fingerprint)| {
         let opened = aggregation.fragments().open(&FileRef::Uri(uri.clone()), fingerprint.as_deref());
         let found = opened.map_err(Into::into).and_then(|dataset| {
             let dataset = dataset.ok_or_else(|| anyhow::anyhow!("it is not there"))?;
             let bytes = dataset.archive().map_or(dataset.original_len(), nc3z_reader::Archive::stored_len);
-            describe(&dataset, bytes)
+            Ok(describe(&dataset, bytes)?)
         });
         Entry { name: crate::cmd::shown(Path::new(uri)), found }
     }));
@@ -153,11 +110,16 @@ fn open_args(args: &ListArgs) -> OpenArgs {
     open
 }
 
-fn of_path(path: &Path, args: &ListArgs) -> Result<(Found, Dataset)> {
+fn of_path(path: &Path, args: &ListArgs) -> Result<(FileSummary, Dataset)> {
     of_source(source::open(path, false)?, path, args, false)
 }
 
-fn of_source(source: SharedSource, path: &Path, args: &ListArgs, inside: bool) -> Result<(Found, Dataset)> {
+fn of_source(
+    source: SharedSource,
+    path: &Path,
+    args: &ListArgs,
+    inside: bool,
+) -> Result<(FileSummary, Dataset)> {
     let open = open_args(args);
     let bytes = source.stored_len();
     let dataset = Dataset::from_source(source, &open.options())?;
@@ -168,40 +130,6 @@ fn of_source(source: SharedSource, path: &Path, args: &ListArgs, inside: bool) -
     // With its fragments from its directory, its server, or its bundle.
     let dataset = aggregated::present(dataset, path, &open)?;
     Ok((describe(&dataset, bytes)?, dataset))
-}
-
-fn describe(dataset: &Dataset, bytes: u64) -> Result<Found> {
-    let is_coordinate = |v: &Variable| {
-        v.shape().len() == 1 && v.dimensions().next().is_some_and(|d| d.name == v.header().name)
-    };
-    let variables = dataset.variables().filter(|v| !is_coordinate(v)).map(|v| text::safe(&v.name()));
-    let dimensions = dataset.dimensions().iter().map(|d| {
-        let len = if d.is_record() { dataset.records() } else { d.len };
-        (text::name(&d.name), len)
-    });
-    let kind = match () {
-        () if as_aggregation(dataset).is_some() || nc3z_aggregate::is_aggregation(dataset) => "aggregation",
-        () if dataset.archive().is_some() => "archive",
-        () => "classic",
-    };
-    let mut coordinates: Vec<Coordinate> = Vec::new();
-    for id in (0_u32..).map(DimId).take(dataset.dimensions().len()) {
-        let found = Coordinate::of(dataset, id);
-        coordinates.extend(
-            found.filter(|c| coordinates.iter().all(|known| known.variable().id() != c.variable().id())),
-        );
-    }
-    coordinates.sort_by_key(|c| c.variable().id());
-    let ranges = coordinates.iter().filter_map(|c| range(c).transpose()).collect::<Result<_>>()?;
-    let original = if kind == "aggregation" { dataset.layout().file_len } else { dataset.original_len() };
-    Ok(Found {
-        kind,
-        bytes,
-        original,
-        dimensions: dimensions.collect(),
-        variables: variables.collect(),
-        ranges,
-    })
 }
 
 fn print(entries: &[Entry], width: Option<usize>, out: &mut dyn Write) -> Result<()> {
@@ -257,15 +185,8 @@ fn print(entries: &[Entry], width: Option<usize>, out: &mut dyn Write) -> Result
 }
 
 fn to_json(entry: &Entry) -> Value {
-    let f = match &entry.found {
-        Err(e) => return json!({"name": entry.name, "state": "error", "error": chain(e)}),
-        Ok(f) => f,
-    };
-    let dimensions: Vec<Value> =
-        f.dimensions.iter().map(|(name, len)| json!({"name": name, "length": len})).collect();
-    json!({
-        "name": entry.name, "state": "ok", "kind": f.kind, "bytes": f.bytes, "original_bytes": f.original,
-        "dimensions": dimensions, "variables": f.variables, "time": f.time().map(|(a, b)| json!([a, b])),
-        "coordinates": f.ranges.iter().map(CoordinateRange::to_json).collect::<Vec<_>>(),
-    })
+    match &entry.found {
+        Err(e) => json!({"name": entry.name, "state": "error", "error": chain(e)}),
+        Ok(found) => found.to_json(&entry.name),
+    }
 }

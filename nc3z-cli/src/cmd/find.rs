@@ -9,12 +9,9 @@ use crate::output::table::{Side, Table};
 use crate::output::{chain, report_error, text};
 use anyhow::{Context, Result, bail};
 use nc3z_aggregate::shadow::described;
-use nc3z_format::NcType;
-use nc3z_format::classic::{Attribute, Header};
-use nc3z_look::find::Pattern;
-use nc3z_look::print::number;
-use nc3z_reader::Dataset;
-use serde_json::{Value, json};
+use nc3z_format::classic::Header;
+use nc3z_look::find::{Match, MatchedPart, Pattern, known_by, matches, signature, to_json};
+use serde_json::json;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io::Write;
@@ -22,26 +19,6 @@ use std::path::Path;
 
 /// The number of characters of an attribute's value that are shown.
 const SHOWN: usize = 60;
-/// The number of elements of an attribute's value that are examined.
-const ELEMENTS: usize = 64;
-
-/// A match.
-struct Hit {
-    /// None for dimensions and attributes of the file.
-    variable: Option<usize>,
-    what: What,
-}
-
-/// The part that matches.
-enum What {
-    /// The variable's name.
-    Name,
-    /// A dimension of the file, with its length.
-    Dimension(String, u64),
-    /// An attribute.
-    Attribute(String, String),
-}
-
 /// Searches all files.
 pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
     if !args.conditions.is_empty() || args.area.is_some() || args.time.is_some() {
@@ -120,14 +97,14 @@ fn of_shadow(
     path: &Path,
     args: &FindArgs,
     pattern: &Pattern,
-    tell: &mut dyn FnMut(&str, &Header, &[Hit]) -> Result<()>,
+    tell: &mut dyn FnMut(&str, &Header, &[Match]) -> Result<()>,
 ) -> Result<()> {
     let shadow = super::shadow::open(path, &args.open)?;
     let place = || format!("`{}`", super::url::shown(path));
     for block in shadow.blocks() {
         let (names, heads) = (block.names().with_context(place)?, block.heads().with_context(place)?);
         let headers = block.headers().with_context(place)?;
-        let mut known: HashMap<usize, (Header, Vec<Hit>)> = HashMap::new();
+        let mut known: HashMap<usize, (Header, Vec<Match>)> = HashMap::new();
         for (name, (head, number)) in names.iter().zip(&heads) {
             let hits = match known.entry(*number) {
                 Entry::Occupied(hits) => hits.into_mut(),
@@ -135,7 +112,7 @@ fn of_shadow(
                     let bytes =
                         headers.get(*number).context("the shadow does not have a header that it names")?;
                     let dataset = described(head, bytes, Vec::new()).with_context(place)?;
-                    vacant.insert(matches(&dataset, pattern))
+                    vacant.insert((dataset.header().clone(), matches(&dataset, pattern)))
                 }
             };
             if !hits.1.is_empty() {
@@ -147,76 +124,23 @@ fn of_shadow(
 }
 
 /// Returns the matches in one file.
-fn look(path: &Path, pattern: &Pattern, args: &FindArgs) -> Result<(Header, Vec<Hit>)> {
-    Ok(matches(&Named::of(path)?.open_dataset(&args.open)?, pattern))
+fn look(path: &Path, pattern: &Pattern, args: &FindArgs) -> Result<(Header, Vec<Match>)> {
+    let dataset = Named::of(path)?.open_dataset(&args.open)?;
+    Ok((dataset.header().clone(), matches(&dataset, pattern)))
 }
 
-fn matches(dataset: &Dataset, pattern: &Pattern) -> (Header, Vec<Hit>) {
-    let header = dataset.header().clone();
-    let mut hits = Vec::new();
-    for d in &header.dimensions {
-        let name = text::name(&d.name);
-        if pattern.fits_name(&name) {
-            let len = if d.is_record() { dataset.records() } else { d.len };
-            hits.push(Hit { variable: None, what: What::Dimension(name, len) });
-        }
-    }
-    attributes(&header.attributes, None, pattern, &mut hits);
-    for (id, v) in header.variables.iter().enumerate() {
-        if pattern.fits_name(&text::name(&v.name)) {
-            hits.push(Hit { variable: Some(id), what: What::Name });
-        }
-        attributes(&v.attributes, Some(id), pattern, &mut hits);
-    }
-    (header, hits)
-}
-
-fn attributes(all: &[Attribute], variable: Option<usize>, pattern: &Pattern, hits: &mut Vec<Hit>) {
-    for a in all {
-        let (name, value) = (text::name(&a.name), value(a));
-        if pattern.fits_attribute(&name, &value) {
-            hits.push(Hit { variable, what: What::Attribute(name, value) });
-        }
-    }
-}
-
-/// Returns an attribute's value as text.
-fn value(a: &Attribute) -> String {
-    if a.ty == NcType::Char {
-        return text::safe(String::from_utf8_lossy(&a.values).trim_end_matches(['\0', ' ', '\n']));
-    }
-    let element = |bytes: &[u8]| {
-        let mut out = String::new();
-        number(&mut out, a.ty, bytes);
-        out
-    };
-    a.values.chunks_exact(a.ty.size()).take(ELEMENTS).map(element).collect::<Vec<_>>().join(", ")
-}
-
-/// Formats `tas(time, lat, lon)`.
-fn signature(header: &Header, variable: usize) -> String {
-    let v = &header.variables[variable];
-    let dims = v.dimensions.iter().map(|d| text::name(&header.dimensions[d.index()].name));
-    format!("{}({})", text::name(&v.name), dims.collect::<Vec<_>>().join(", "))
-}
-
-/// Returns the value of an attribute that describes a variable.
-fn known_by(header: &Header, variable: usize, name: &[u8]) -> Option<String> {
-    header.variables[variable].attribute(name).map(value)
-}
-
-fn row(file: &str, header: &Header, hit: &Hit) -> Vec<String> {
+fn row(file: &str, header: &Header, hit: &Match) -> Vec<String> {
     let variable = hit.variable.map_or_else(|| "-".to_owned(), |id| signature(header, id));
     let units = hit.variable.and_then(|id| known_by(header, id, b"units"));
     let units = units.map_or_else(|| "-".to_owned(), |units| short(&units));
     let (key, value) = match &hit.what {
-        What::Name => {
+        MatchedPart::Name => {
             let id = hit.variable.unwrap_or_default();
             let said = known_by(header, id, b"standard_name").or_else(|| known_by(header, id, b"long_name"));
             ("variable".to_owned(), said.unwrap_or_default())
         }
-        What::Dimension(name, len) => ("dimension".to_owned(), format!("{name} = {len}")),
-        What::Attribute(name, value) => (name.clone(), value.clone()),
+        MatchedPart::Dimension { name, len } => ("dimension".to_owned(), format!("{name} = {len}")),
+        MatchedPart::Attribute { name, value } => (name.clone(), value.clone()),
     };
     vec![file.to_owned(), variable, units, key, short(&value)]
 }
@@ -226,26 +150,4 @@ fn short(value: &str) -> String {
         Some((at, _)) => format!("{}…", &value[..at]),
         None => value.to_owned(),
     }
-}
-
-fn to_json(file: &str, header: &Header, hits: &[Hit]) -> Value {
-    let each = hits.iter().map(|hit| {
-        let mut row = match &hit.what {
-            What::Name => json!({"found": "variable"}),
-            What::Dimension(name, len) => json!({"found": "dimension", "name": name, "length": len}),
-            What::Attribute(name, value) => json!({"found": "attribute", "name": name, "value": value}),
-        };
-        if let Some(id) = hit.variable {
-            let v = &header.variables[id];
-            let dims = v.dimensions.iter().map(|d| text::name(&header.dimensions[d.index()].name));
-            row["variable"] = text::name(&v.name).into();
-            row["type"] = v.ty.to_string().into();
-            row["dimensions"] = dims.collect::<Vec<_>>().into();
-            for key in ["standard_name", "long_name", "units"] {
-                row[key] = known_by(header, id, key.as_bytes()).into();
-            }
-        }
-        row
-    });
-    json!({"file": file, "matches": each.collect::<Vec<_>>()})
 }

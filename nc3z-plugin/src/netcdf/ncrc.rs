@@ -1,17 +1,71 @@
 //! The file `.ncrc`: lines `key=value`. Lines of other programs are kept, byte for byte.
 
-use anyhow::{Context, Result, bail};
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// The first five bytes of an archive. The file cannot contain all eight, since the next one is a line end.
 const MAGIC: &[u8] = b"\x89NC3Z";
+/// The slots of user-defined formats.
+const SLOTS: std::ops::Range<u8> = 0..10;
 /// The line before ours.
 const TITLE: &[u8] = b"# nc3z: archives of classic netCDF files (nc3z plugin install)";
 
+/// A reason why the file is not read or changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NcrcError {
+    /// The file cannot be read.
+    #[error("read `{}`", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The file cannot be written.
+    #[error("write `{}`", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The path of the library cannot be a value in the file.
+    #[error("the library's path has blanks at its ends or control characters, which .ncrc cannot hold")]
+    Unsayable,
+}
+
+/// Returns the file, in the directory that netCDF-C uses as home directory. None if it uses no directory.
+pub fn place() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let home = set("NCRCENV_HOME").or_else(|| set("HOME"))?;
+    Some(Path::new(&home).join(".ncrc"))
+}
+
+/// Another file, or none, that environment variables make netCDF-C read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Override {
+    /// `NCRCENV_IGNORE` is set: netCDF-C reads none.
+    Ignored,
+    /// `NCRCENV_RC` names another file.
+    Other(PathBuf),
+}
+
+impl Override {
+    /// Returns what the environment says instead of `path`.
+    pub fn of(path: &Path) -> Option<Self> {
+        if std::env::var_os("NCRCENV_IGNORE").is_some() {
+            return Some(Override::Ignored);
+        }
+        let other = std::env::var_os("NCRCENV_RC").filter(|other| Path::new(other) != path)?;
+        Some(Override::Other(other.into()))
+    }
+}
+
 /// The lines of the file.
-pub(super) struct Ncrc {
+#[derive(Debug)]
+pub struct Ncrc {
     lines: Vec<Vec<u8>>,
     before: Option<Vec<u8>>,
 }
@@ -34,11 +88,14 @@ fn value<'l>(line: &'l [u8], key: &str) -> Option<&'l [u8]> {
 
 impl Ncrc {
     /// Reads the file. A missing file counts as empty.
-    pub(super) fn read(path: &Path) -> Result<Self> {
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(path: &Path) -> Result<Self, NcrcError> {
         let before = match fs::read(path) {
             Ok(bytes) => Some(bytes),
             Err(e) if e.kind() == ErrorKind::NotFound => None,
-            Err(e) => return Err(e).with_context(|| format!("read `{}`", path.display())),
+            Err(source) => return Err(NcrcError::Read { path: path.to_owned(), source }),
         };
         let bytes = before.as_deref().unwrap_or_default();
         let mut lines: Vec<Vec<u8>> = bytes.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
@@ -53,18 +110,18 @@ impl Ncrc {
     }
 
     /// Returns the library of a slot.
-    pub(super) fn library_of(&self, slot: u8) -> Option<String> {
+    pub fn library_of(&self, slot: u8) -> Option<String> {
         self.get(&key(slot, "LIBRARY")).map(|path| String::from_utf8_lossy(path).into_owned())
     }
 
     /// Returns true if a slot's entry point is one of ours.
-    pub(super) fn is_ours(&self, slot: u8) -> bool {
+    pub fn is_ours(&self, slot: u8) -> bool {
         self.get(&key(slot, "INIT")) == Some(entry_point(slot).as_bytes())
     }
 
     /// Removes the lines of all our slots.
-    pub(super) fn clear(&mut self) {
-        let ours: Vec<u8> = (0..10).filter(|slot| self.is_ours(*slot)).collect();
+    pub fn clear(&mut self) {
+        let ours: Vec<u8> = SLOTS.filter(|slot| self.is_ours(*slot)).collect();
         let is_ours = |line: &[u8]| {
             line == TITLE
                 || ours.iter().any(|slot| {
@@ -74,11 +131,24 @@ impl Ncrc {
         self.lines.retain(|line| !is_ours(line));
     }
 
+    /// Returns the slots of the library, with its path in each.
+    pub fn ours(&self) -> Vec<(u8, String)> {
+        SLOTS.filter(|slot| self.is_ours(*slot)).filter_map(|n| Some((n, self.library_of(n)?))).collect()
+    }
+
+    /// Returns the slots without a library.
+    pub fn free(&self) -> Vec<u8> {
+        SLOTS.filter(|slot| self.library_of(*slot).is_none()).collect()
+    }
+
     /// Sets the library for a slot, and removes it from others.
-    pub(super) fn set(&mut self, slot: u8, library: &Path) -> Result<()> {
+    ///
+    /// # Errors
+    /// A path that the file cannot hold.
+    pub fn set(&mut self, slot: u8, library: &Path) -> Result<(), NcrcError> {
         let library = library.as_os_str().as_encoded_bytes();
         if library.iter().any(u8::is_ascii_control) || library.trim_ascii() != library {
-            bail!("the library's path has blanks at its ends or control characters, which .ncrc cannot hold");
+            return Err(NcrcError::Unsayable);
         }
         self.clear();
         let line = |kind, value: &[u8]| [key(slot, kind).as_bytes(), b"=", value].concat();
@@ -91,8 +161,11 @@ impl Ncrc {
         Ok(())
     }
 
-    /// Writes the file if it changes, by replacing it with a new one.
-    pub(super) fn write(&self, path: &Path) -> Result<bool> {
+    /// Writes the file if it changes, by replacing it with a new one. Returns whether it changed.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<bool, NcrcError> {
         let mut bytes = self.lines.join(&b'\n');
         if !self.lines.is_empty() {
             bytes.push(b'\n');
@@ -103,21 +176,21 @@ impl Ncrc {
         if same_but_for_the_end || self.before.is_none() && bytes.is_empty() {
             return Ok(false);
         }
-        self.replace(path, &bytes).with_context(|| format!("write `{}`", path.display()))?;
+        self.replace(path, &bytes).map_err(|source| NcrcError::Write { path: path.to_owned(), source })?;
         Ok(true)
     }
 
-    fn replace(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+    fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         // A symbolic link is kept.
         let target: PathBuf = if self.before.is_some() { path.canonicalize()? } else { path.to_owned() };
-        let folder = target.parent().context("it has no directory")?;
+        let folder = target.parent().ok_or_else(|| io::Error::other("it has no directory"))?;
         let mut file = tempfile::Builder::new().prefix(".ncrc-").tempfile_in(folder)?;
         file.write_all(bytes)?;
         file.as_file().sync_all()?;
         if let Ok(present) = fs::metadata(&target) {
             file.as_file().set_permissions(present.permissions())?;
         }
-        file.persist(&target)?;
+        file.persist(&target).map_err(io::Error::other)?;
         Ok(())
     }
 }

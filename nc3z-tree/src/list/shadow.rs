@@ -1,20 +1,28 @@
 //! The files of a shadow, as the shadow knows them.
 
-use super::{Entry, Found, describe};
-use crate::output::text;
-use anyhow::{Context, Result};
+use super::{FileSummary, describe};
 use nc3z_aggregate::shadow::{Kind, Shadow, described};
+use nc3z_aggregate::{Error, Result};
+use nc3z_look::text;
 use rayon::prelude::*;
 
-/// Lists the files of a shadow. No other file is opened.
-pub(super) fn list(shadow: &Shadow) -> Result<Vec<Entry>> {
+/// A file's name, and what the shadow knows of it.
+type Listed = (String, Result<FileSummary>);
+
+/// Lists the files of a shadow by their names. No other file is opened.
+///
+/// # Errors
+/// The shadow cannot be read.
+pub fn of_shadow(shadow: &Shadow) -> Result<Vec<Listed>> {
     let mut entries = Vec::with_capacity(shadow.len());
     for block in shadow.blocks() {
         let (names, heads, headers) = (block.names()?, block.heads()?, block.headers()?);
         let files: Vec<_> = names.into_iter().zip(heads).zip(block.coordinates()?).collect();
         entries.par_extend(files.into_par_iter().map(|((name, (head, number)), known)| {
-            let found = || -> Result<Found> {
-                let header = headers.get(number).context("the shadow does not have the header")?;
+            let found = || -> Result<FileSummary> {
+                let header = headers
+                    .get(number)
+                    .ok_or_else(|| Error::Refused("the shadow does not have the header".to_owned()))?;
                 let bytes = if head.kind == Kind::Packed { head.len } else { head.stored };
                 let mut found = describe(&described(&head, header, known)?, bytes)?;
                 found.original = head.len;
@@ -23,7 +31,7 @@ pub(super) fn list(shadow: &Shadow) -> Result<Vec<Entry>> {
                 }
                 Ok(found)
             };
-            Entry { name: text::safe(&name), found: found() }
+            (text::safe(&name), found())
         }));
     }
     Ok(entries)

@@ -1,37 +1,45 @@
 //! The part of two files that `-d` and `--box` select, in each file by its own coordinates.
 
-use crate::output::text;
-use crate::selection::noted;
-use anyhow::{Result, bail};
+use crate::selection::{BoxArg, DimArg, Error, Request, Result, Segment, Selection, regions};
+use crate::text;
 use nc3z_format::Hyperslab;
-use nc3z_look::selection::{BoxArg, DimArg, Request, Segment, Selection, regions};
 use nc3z_reader::diff::Part;
 use nc3z_reader::{Dataset, Variable};
 use std::collections::HashMap;
 
 /// The selection along each dimension of each file, by the dimension's name.
 #[derive(Debug)]
-pub(super) struct Parts {
+pub struct Parts {
     files: [HashMap<Vec<u8>, Vec<Segment>>; 2],
 }
 
 impl Parts {
-    /// Resolves ranges and a region in both files. A dimension that neither file has is an error.
-    pub(super) fn of(a: &Dataset, b: &Dataset, dims: &[DimArg], region: Option<BoxArg>) -> Result<Self> {
+    /// Resolves ranges and a region in both files. Notes for the user are added to `notes`.
+    ///
+    /// # Errors
+    /// A dimension that neither file has; those of [`Request::ranges`].
+    pub fn of(
+        a: &Dataset,
+        b: &Dataset,
+        dims: &[DimArg],
+        region: Option<BoxArg>,
+        notes: &mut Vec<String>,
+    ) -> Result<Self> {
         for arg in dims {
             if [a, b].iter().all(|file| file.header().dimension(arg.name.as_bytes()).is_none()) {
-                bail!("neither file has a dimension `{}`", text::safe(&arg.name));
+                let name = text::safe(&arg.name);
+                return Err(Error::Wrong(format!("neither file has a dimension `{name}`")));
             }
         }
-        let file = |dataset: &Dataset| -> Result<_> {
+        let mut file = |dataset: &Dataset| -> Result<_> {
             let known = |arg: &&DimArg| dataset.header().dimension(arg.name.as_bytes()).is_some();
             let request = Request { dims: dims.iter().filter(known).cloned().collect(), region };
             let variables: Vec<Variable> = dataset.variables().collect();
             let found = match &region {
-                Some(area) => noted(|_| regions(dataset, &variables, area))?,
+                Some(area) => regions(dataset, &variables, area)?,
                 None => Vec::new(),
             };
-            let ranges = noted(|notes| request.ranges(dataset, &found, notes))?;
+            let ranges = request.ranges(dataset, &found, notes)?;
             let name = |id: nc3z_format::classic::DimId| dataset.dimensions()[id.index()].name.clone();
             Ok(ranges.into_iter().map(|(id, segments)| (name(id), segments)).collect())
         };

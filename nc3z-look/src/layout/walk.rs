@@ -2,7 +2,6 @@
 //! are found by their headers, and remaining bytes are reported as unknown. Only payloads of shared
 //! containers are read. The walk continues after damage.
 
-use anyhow::Result;
 use nc3z_format::Limits;
 use nc3z_format::archive::{
     ArrayId, BLOCK_HEADER_LEN, BlockHeader, BlockKind, Member, PAGE_LEN, Page, SUPERBLOCK_LEN,
@@ -20,33 +19,68 @@ const MAX_CONTAINER_LEN: u32 = 4 << 20;
 
 /// The content of a run of bytes.
 #[derive(Debug, Clone)]
-pub(super) enum Place {
+pub enum Place {
+    /// The superblock.
     Superblock,
-    Head { decoded_len: u32 },
+    /// The copy of the head.
+    Head {
+        /// The decoded length in bytes.
+        decoded_len: u32,
+    },
+    /// A block: its header and its payload.
     Block(BlockHeader),
-    Page { array: ArrayId, level: u16, first: u64, count: u16 },
-    Section { name: &'static str, encoding: SectionEncoding },
-    SectionTable { generation: u32 },
-    Trailer { generation: u32 },
+    /// A page of an array's index.
+    Page {
+        /// The array.
+        array: ArrayId,
+        /// The level, 0 for the pages that have entries of tiles.
+        level: u16,
+        /// The first tile.
+        first: u64,
+        /// The number of entries.
+        count: u16,
+    },
+    /// A section.
+    Section {
+        /// The name of its kind.
+        name: &'static str,
+        /// Its encoding.
+        encoding: SectionEncoding,
+    },
+    /// The table of the sections of a generation.
+    SectionTable {
+        /// The generation.
+        generation: u32,
+    },
+    /// The trailer of a generation.
+    Trailer {
+        /// The generation.
+        generation: u32,
+    },
+    /// Bytes that are none of these.
     Unknown,
+    /// The bytes of a commit that did not finish.
     TornTail,
 }
 
 /// A run of bytes. Together with the alignment after each, regions cover the archive without gaps.
 #[derive(Debug, Clone)]
-pub(super) struct Region {
-    pub(super) offset: u64,
-    pub(super) len: u64,
+pub struct Region {
+    /// The first byte.
+    pub offset: u64,
+    /// The number of bytes.
+    pub len: u64,
     /// The number of bytes from its end to the next region.
-    pub(super) align: u64,
-    pub(super) place: Place,
+    pub align: u64,
+    /// The content.
+    pub place: Place,
 }
 
-/// The receiver of the regions.
-type Sink<'a> = dyn FnMut(&Region) -> Result<()> + 'a;
+/// The receiver of the regions. Its error `E` ends the walk.
+pub type RegionSink<'a, E> = dyn FnMut(&Region) -> Result<(), E> + 'a;
 
 /// The known structures of an archive, and the search for the others.
-pub(super) struct Walk<'a> {
+pub struct Walk<'a> {
     archive: &'a Archive,
     source: &'a dyn ByteSource,
     /// Disjoint, ascending, inside the file.
@@ -55,7 +89,7 @@ pub(super) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// Collects the structures that superblock and trailers name.
-    pub(super) fn new(archive: &'a Archive, source: &'a dyn ByteSource) -> Self {
+    pub fn new(archive: &'a Archive, source: &'a dyn ByteSource) -> Self {
         let mut walk = Walk { archive, source, known: Vec::new() };
         let superblock = archive.superblock();
         walk.know(0, SUPERBLOCK_LEN as u64, Place::Superblock);
@@ -111,7 +145,10 @@ impl<'a> Walk<'a> {
     }
 
     /// Passes each region to `sink`, in the order of the file.
-    pub(super) fn run(&self, sink: &mut Sink<'_>) -> Result<()> {
+    ///
+    /// # Errors
+    /// The error of `sink`, or of reading the archive.
+    pub fn run<E: From<nc3z_reader::Error>>(&self, sink: &mut RegionSink<'_, E>) -> Result<(), E> {
         let mut at = 0;
         for (offset, len, place) in &self.known {
             self.between(at, *offset, sink)?;
@@ -134,7 +171,12 @@ impl<'a> Walk<'a> {
     }
 
     /// Finds blocks between two known structures.
-    fn between(&self, from: u64, to: u64, sink: &mut Sink<'_>) -> Result<()> {
+    fn between<E: From<nc3z_reader::Error>>(
+        &self,
+        from: u64,
+        to: u64,
+        sink: &mut RegionSink<'_, E>,
+    ) -> Result<(), E> {
         let mut at = from;
         while at < to {
             if let Some(header) = self.block_at(at, to) {
@@ -159,7 +201,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the offset of the next block, from `from` on; `to` if there is none.
-    fn next_block(&self, from: u64, to: u64) -> Result<u64> {
+    fn next_block(&self, from: u64, to: u64) -> nc3z_reader::Result<u64> {
         let mut begin = align8(from);
         while begin < to {
             let len = (to - begin).min(SEARCH_LEN);
@@ -176,7 +218,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the members of a shared container; `None` if it is damaged, or not a container.
-    pub(super) fn members(&self, region: &Region) -> Option<Vec<Member>> {
+    pub fn members(&self, region: &Region) -> Option<Vec<Member>> {
         let Place::Block(header) = &region.place else { return None };
         if header.kind != BlockKind::Container
             || header.decoded_len.max(header.stored_len) > MAX_CONTAINER_LEN
@@ -195,7 +237,13 @@ impl<'a> Walk<'a> {
     }
 
     /// Finds the pages of an index section. Damaged ones are unknown.
-    fn pages(&self, mut at: u64, end: u64, limit: u64, sink: &mut Sink<'_>) -> Result<u64> {
+    fn pages<E: From<nc3z_reader::Error>>(
+        &self,
+        mut at: u64,
+        end: u64,
+        limit: u64,
+        sink: &mut RegionSink<'_, E>,
+    ) -> Result<u64, E> {
         while end - at >= PAGE_LEN as u64 {
             let bytes = self.source.read_at(at, PAGE_LEN)?;
             let sound =
@@ -215,7 +263,7 @@ impl<'a> Walk<'a> {
 
 /// Passes a region to the sink. Returns the earliest start of the next one, which is aligned but not beyond
 /// `limit`.
-fn emit(offset: u64, len: u64, limit: u64, place: Place, sink: &mut Sink<'_>) -> Result<u64> {
+fn emit<E>(offset: u64, len: u64, limit: u64, place: Place, sink: &mut RegionSink<'_, E>) -> Result<u64, E> {
     let next = align8(offset + len).min(limit);
     sink(&Region { offset, len, align: next - (offset + len), place })?;
     Ok(next)

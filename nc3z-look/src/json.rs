@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 /// Writes one JSON object. Objects and arrays inside it are opened, filled and closed. Small values are
 /// written as a whole.
-pub(crate) struct JsonWriter<W> {
+pub struct JsonWriter<W> {
     out: W,
     /// The closing character of each open object or array, and whether it already has content.
     open: Vec<(u8, bool)>,
@@ -14,25 +14,28 @@ pub(crate) struct JsonWriter<W> {
 
 impl<W: Write> JsonWriter<W> {
     /// Opens the document.
-    pub(crate) fn new(mut out: W) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// The output fails, here and in all other calls.
+    pub fn new(mut out: W) -> io::Result<Self> {
         out.write_all(b"{")?;
         Ok(JsonWriter { out, open: vec![(b'}', false)] })
     }
 
     /// Writes a field of the open object.
-    pub(crate) fn field(&mut self, key: &str, value: &Value) -> io::Result<()> {
+    pub fn field(&mut self, key: &str, value: &Value) -> io::Result<()> {
         self.key(key)?;
         self.out.write_all(value.to_string().as_bytes())
     }
 
     /// Writes a row of the open array.
-    pub(crate) fn item(&mut self, value: &Value) -> io::Result<()> {
+    pub fn item(&mut self, value: &Value) -> io::Result<()> {
         self.next()?;
         self.out.write_all(value.to_string().as_bytes())
     }
 
     /// Opens an object as a field, until [`JsonWriter::close`].
-    pub(crate) fn object(&mut self, key: &str) -> io::Result<()> {
+    pub fn object(&mut self, key: &str) -> io::Result<()> {
         self.key(key)?;
         self.out.write_all(b"{")?;
         self.open.push((b'}', false));
@@ -40,7 +43,7 @@ impl<W: Write> JsonWriter<W> {
     }
 
     /// Opens an array as a field, until [`JsonWriter::close`].
-    pub(crate) fn array(&mut self, key: &str) -> io::Result<()> {
+    pub fn array(&mut self, key: &str) -> io::Result<()> {
         self.key(key)?;
         self.out.write_all(b"[")?;
         self.open.push((b']', false));
@@ -48,7 +51,7 @@ impl<W: Write> JsonWriter<W> {
     }
 
     /// Closes the object or array that was opened last.
-    pub(crate) fn close(&mut self) -> io::Result<()> {
+    pub fn close(&mut self) -> io::Result<()> {
         let Some((closing, filled)) = self.open.pop() else { return Ok(()) };
         if filled {
             self.line()?;
@@ -57,7 +60,7 @@ impl<W: Write> JsonWriter<W> {
     }
 
     /// Closes everything and flushes.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
+    pub fn finish(mut self) -> io::Result<()> {
         while !self.open.is_empty() {
             self.close()?;
         }

@@ -1,7 +1,5 @@
 //! `nc3z filters`: lists the filters and codecs for chains.
 
-mod translate;
-
 use crate::args::FiltersArgs;
 use crate::exit::Exit;
 use crate::output::streams::Stdout;
@@ -9,9 +7,9 @@ use crate::output::table::{Side, Table};
 use crate::output::text;
 use crate::registry;
 use anyhow::Result;
-use nc3z_format::NcType;
-use nc3z_format::codec::{Registry, WantedChain, hdf5_filter_name};
-use nc3z_plugin::{Exports, Library, Row, Use};
+use nc3z_format::codec::hdf5_filter_name;
+use nc3z_look::dump::hdf5_text;
+use nc3z_plugin::{BuiltIn, Exports, Library, NotationError, Row, Use, built_in, translate};
 use serde_json::{Value, json};
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -19,12 +17,17 @@ use std::path::Path;
 /// Lists filters and codecs.
 pub(crate) fn run(args: &FiltersArgs) -> Result<Exit> {
     if let Some(chain) = &args.translate {
-        let both = translate::translate(chain)?;
+        let both = translate(chain, registry::loaded(), &registry::registry()).map_err(|e| match e {
+            NotationError::NoJson(e) => anyhow::Error::from(e).context(format!("`{chain}` is not JSON")),
+            NotationError::Format(e) => e.into(),
+            e => e.into(),
+        })?;
+        let hdf5 = hdf5_text(&both.hdf5);
         let mut out = Stdout::results();
         if args.json {
-            writeln!(out, "{:#}", json!({"hdf5": both.hdf5, "numcodecs": both.numcodecs}))?;
+            writeln!(out, "{:#}", json!({"hdf5": hdf5, "numcodecs": both.numcodecs}))?;
         } else if both.from_json {
-            writeln!(out, "{}", text::safe(&both.hdf5))?;
+            writeln!(out, "{}", text::safe(&hdf5))?;
         } else {
             writeln!(out, "{}", text::safe(&both.numcodecs.to_string()))?;
         }
@@ -36,7 +39,7 @@ pub(crate) fn run(args: &FiltersArgs) -> Result<Exit> {
     if args.json {
         let plugins: Vec<_> = rows.iter().map(row_json).collect();
         let libraries: Vec<_> = libraries.iter().map(library_json).collect();
-        let built_in: Vec<_> = built_in.iter().map(BuiltIn::json).collect();
+        let built_in: Vec<_> = built_in.iter().map(BuiltIn::to_json).collect();
         let all = json!({"built_in": built_in, "plugins": plugins, "libraries": libraries});
         writeln!(out, "{all:#}")?;
     } else {
@@ -44,45 +47,6 @@ pub(crate) fn run(args: &FiltersArgs) -> Result<Exit> {
     }
     out.flush()?;
     Ok(Exit::Done)
-}
-
-/// A built-in filter or codec.
-struct BuiltIn {
-    id: String,
-    example: String,
-    /// HDF5's number, if it has one.
-    number: Option<u32>,
-    rounds: bool,
-}
-
-impl BuiltIn {
-    fn json(&self) -> Value {
-        let example: Value = serde_json::from_str(&self.example).unwrap_or_default();
-        let name = self.number.and_then(hdf5_filter_name);
-        json!({"id": self.id, "hdf5_id": self.number, "hdf5_name": name, "rounds": self.rounds, "example": example})
-    }
-}
-
-fn built_in() -> Vec<BuiltIn> {
-    let registry = Registry::default();
-    let kinds = registry.ids().filter_map(|id| registry.get(id));
-    let mut all: Vec<_> = kinds
-        .map(|kind| {
-            let chain = WantedChain::parse(&format!("[{}]", kind.example()));
-            let bound = chain.as_ref().ok().and_then(|chain| chain.bind(NcType::Float, &registry).ok());
-            BuiltIn {
-                id: kind.id().to_owned(),
-                example: kind.example().to_owned(),
-                number: bound.and_then(|chain| chain.to_hdf5().ok()).map(|filters| filters[0].id),
-                rounds: chain.is_ok_and(|chain| chain.rounds(&registry)),
-            }
-        })
-        .collect();
-    let example = r#"{"id":"nc3z.num"}"#.to_owned();
-    all.push(BuiltIn { id: "nc3z.num".to_owned(), example, number: None, rounds: false });
-    // Sorted by number; those without a number are last.
-    all.sort_by_key(|filter| filter.number.unwrap_or(u32::MAX));
-    all
 }
 
 fn path(path: &Path) -> String {

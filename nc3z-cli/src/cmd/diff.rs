@@ -1,7 +1,5 @@
 //! `nc3z diff`: compares two files, or two versions.
 
-mod part;
-
 use super::named::Named;
 use crate::args::{DiffArgs, OpenArgs};
 use crate::exit::{Exit, of_error};
@@ -10,7 +8,9 @@ use crate::output::progress::Progress;
 use crate::output::report_error;
 use crate::output::streams::{self, Stdout};
 use crate::output::text;
+use crate::selection::noted;
 use anyhow::{Context, Result};
+use nc3z_look::diff::Parts;
 use nc3z_reader::Dataset;
 use nc3z_reader::diff::{DiffOptions, Part, diff};
 use nc3z_writer::is_same_file;
@@ -49,7 +49,8 @@ fn compare(args: &DiffArgs) -> Result<Exit> {
     let variables =
         args.variables.iter().flat_map(|list| names::list(list)).map(String::into_bytes).collect();
     let is_part = !args.dims.is_empty() || args.region.is_some();
-    let part = is_part.then(|| part::Parts::of(&a, &b, &args.dims, args.region)).transpose()?;
+    let parts = || noted(|notes| Parts::of(&a, &b, &args.dims, args.region, notes));
+    let part = is_part.then(parts).transpose()?;
     let options = DiffOptions {
         part: part.map(|part| Arc::new(part) as Arc<dyn Part>),
         abs: args.abs,
