@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import math
+import pathlib
 import shutil
 import sys
 import unittest
@@ -88,6 +89,40 @@ class Shadows(Aggregation):
         self.assertEqual(sum(row["count"] for row in each), len(want["tas"]))
         self.assertIn("K", self.ok(nc3z("stats", shadow)).stdout.decode())
         self.assertEqual(nc3z("stats", shadow, "--variable", "nothing").returncode, 1)
+
+    def test_statistics_along_a_dimension(self):
+        data, shadow = self.year(), self.dir / "s.nc3x"
+        chunked = self.dir / "chunked"
+        for path in data.glob("*.nc"):
+            with netCDF4.Dataset(path, "a") as d:
+                time = d.createVariable("time", "f8", ("time",))
+                time.units = "days since 2001-01-01"
+                time[:] = np.arange(28) + 28 * int(path.stem[1:])
+        self.ok(nc3z("archive", "-r", data, "-o", self.dir / "linear"))
+        self.ok(nc3z("archive", "-r", data, "-o", chunked, "--chunk", "time=7,lat=5,lon=30"))
+        for at, parts in ((data, None), (self.dir / "linear", None), (chunked, {"time": 4, "lat": 4, "lon": 1})):
+            self.ok(nc3z("index", at, "-o", shadow, "-f"))
+            for axis, dimension in enumerate(("time", "lat", "lon")):
+                rows = self.stats(shadow, "--variable", "tas", "--variable", "pr", "--along", dimension)
+                if parts:
+                    self.assertEqual(len(rows), 2 * 12 * parts[dimension])
+                for name in ("tas", "pr"):
+                    for path in sorted(data.glob("*.nc")):
+                        with netCDF4.Dataset(path) as d:
+                            values = np.moveaxis(d[name][:].astype("f8"), axis, 0)
+                        own = [r for r in rows if r["variable"] == name and pathlib.Path(r["file"]).name.startswith(path.stem)]
+                        self.assertEqual([own[0]["first"], own[-1]["last"]], [0, len(values) - 1])
+                        for before, row in zip([None, *own], own):
+                            self.assertTrue(before is None or row["first"] == before["last"] + 1)
+                            part = values[row["first"] : row["last"] + 1].compressed()
+                            self.assertEqual((row["count"], row["min"], row["max"]), (len(part), part.min(), part.max()))
+                            self.assertLessEqual(abs(row["mean"] - math.fsum(part) / len(part)), row["mean_error_bound"])
+                            np.testing.assert_allclose(row["standard_deviation"], part.std(), rtol=1e-9)
+        table = self.ok(nc3z("stats", shadow, "--variable", "tas", "--along", "time")).stdout.decode()
+        self.assertIn("2001-01-01", table)
+        self.fails(nc3z("stats", shadow, "--variable", "tas", "--along", "depth"), 1, "no dimension `depth`; it has `lat`, `lon`, `time`")
+        self.fails(nc3z("stats", shadow, "--variable", "station", "--along", "lat"), 1, "no file has a variable `station` of numbers")
+        self.assertEqual(nc3z("stats", shadow, "--along", "time").returncode, 2)
 
     def test_all_kinds_of_inputs_give_the_same_statistics(self):
         data = self.year()

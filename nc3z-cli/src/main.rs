@@ -88,7 +88,7 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         Command::List(args) => cmd::list::run(args),
         Command::Find(args) => cmd::find::run(args),
         Command::Index(args) => cmd::shadow::index(args),
-        Command::Stats(args) => cmd::shadow::stats(args),
+        Command::Stats(args) => cmd::stats::stats(args),
         Command::Completions(args) => cmd::shell::completions(args),
         Command::Man(args) => cmd::shell::man(args),
         Command::Spec(args) => cmd::spec::run(args),

@@ -3,6 +3,7 @@
 //!
 //! Values are those that a user sees: unpacked, missing ones left out ([`nc3z_format::decode_value`]).
 
+mod along;
 mod answers;
 mod columns;
 mod described;
@@ -18,6 +19,7 @@ mod tests;
 mod within;
 mod write;
 
+pub use along::{Part, Series, along};
 pub use answers::{Hit, Question, Row, find, statistics};
 pub use described::described;
 pub use exact::{Exact, Pair};

@@ -389,7 +389,10 @@ Missing values are left out, and packed ones unpacked. The files are not needed 
     #[command(after_help = "Examples:
   nc3z stats data.nc3x
   nc3z stats data.nc3x --variable tas --each
-  nc3z stats data.nc3x --json                  also the bound of the error of each mean")]
+  nc3z stats data.nc3x --variable tas --along time
+  nc3z stats data.nc3x --json                  also the bound of the error of each mean
+
+For smaller parts than --along gives, values must be read: `nc3z explain data.nc3x tas -d time,5` reports which bytes.")]
     Stats(Later<StatsArgs>),
     /// Write references into an archive, with which Zarr's readers read it directly.
     #[command(after_help = "Examples:

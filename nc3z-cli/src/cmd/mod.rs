@@ -39,6 +39,7 @@ pub(crate) mod serve;
 pub(crate) mod shadow;
 pub(crate) mod shell;
 pub(crate) mod spec;
+pub(crate) mod stats;
 pub(crate) mod stdin;
 pub(crate) mod subset;
 pub(crate) mod targets;

@@ -1,8 +1,8 @@
-//! `nc3z index` and what is answered from its result: `stats`, and `find --where`. No file but the shadow is opened then.
+//! `nc3z index`, and `find --where`, which is answered from its result. No file but the shadow is opened then.
 
 use super::named::Named;
 use super::{in_order, targets, with_threads};
-use crate::args::{FindArgs, IndexArgs, OpenArgs, StatsArgs};
+use crate::args::{FindArgs, IndexArgs, OpenArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::interrupted;
 use crate::output::streams::Stdout;
@@ -11,11 +11,11 @@ use crate::output::{report_error, text};
 use crate::specification;
 use anyhow::{Context, Result, bail};
 use nc3z_aggregate::bundle::Bundle;
-use nc3z_aggregate::shadow::{self, Area, Location, Member, Question, Row, Shadow, Writer, scan};
+use nc3z_aggregate::shadow::{self, Area, Location, Member, Question, Shadow, Writer, scan};
 use nc3z_reader::source::SharedSource;
 use nc3z_reader::{Dataset, Error};
 use nc3z_writer::AtomicFile;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -152,70 +152,6 @@ pub(super) fn named(path: &Path) -> Option<(PathBuf, Option<String>)> {
 pub(super) fn open(path: &Path, args: &OpenArgs) -> Result<Shadow> {
     let source = Named { file: path.to_owned(), version: None }.source(args)?;
     Shadow::open(source).with_context(|| format!("`{}`", super::url::shown(path)))
-}
-
-/// Statistics of variables.
-pub(crate) fn stats(args: &StatsArgs) -> Result<Exit> {
-    let shadow = open(&args.shadow, &OpenArgs::default())?;
-    let all = shadow::statistics(&shadow, &args.variables, args.each)
-        .with_context(|| format!("`{}`", super::url::shown(&args.shadow)))?;
-    let missing = |name: &&String| !all.iter().any(|row| row.variable == **name);
-    if let Some(missing) = args.variables.iter().find(missing) {
-        bail!("no file of `{}` has values of a variable `{}`", args.shadow.display(), text::safe(missing));
-    }
-    let mut out = Stdout::results();
-    if args.json {
-        let rows: Vec<Value> = all.iter().map(to_json).collect();
-        writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
-        out.flush()?;
-        return Ok(Exit::Done);
-    }
-    let right = |title| (title, Side::Right);
-    let mut columns =
-        vec![("variable", Side::Left), right("files"), right("values"), right("min"), right("max")];
-    columns.extend([right("mean"), right("deviation"), ("units", Side::Left)]);
-    if args.each {
-        columns.insert(0, ("file", Side::Left));
-        columns.remove(2);
-    }
-    let mut table = Table::new(&columns);
-    let number = |x: Option<f64>| x.map_or_else(String::new, |x| x.to_string());
-    for row in &all {
-        let s = &row.summary;
-        let mut cells =
-            vec![text::safe(&row.variable), s.files.to_string(), s.count.to_string(), number(s.min)];
-        cells.extend([
-            number(s.max),
-            number(s.mean().map(|m| m.0)),
-            number(s.deviation()),
-            text::safe(units(row)),
-        ]);
-        if let Some(file) = &row.file {
-            cells.remove(1);
-            cells.insert(0, text::safe(file));
-        }
-        table.push(cells);
-    }
-    table.print(&mut out, "")?;
-    out.flush()?;
-    Ok(Exit::Done)
-}
-
-fn units(row: &Row) -> &str {
-    row.units.as_deref().unwrap_or("(several)")
-}
-
-fn to_json(row: &Row) -> Value {
-    let (s, units) = (&row.summary, text::safe(units(row)));
-    let mut found = json!({
-        "variable": text::safe(&row.variable), "units": units, "files": s.files, "count": s.count, "infinite": s.infinite,
-        "min": s.min, "max": s.max, "mean": s.mean().map(|m| m.0), "mean_error_bound": s.mean().map(|m| m.1),
-        "standard_deviation": s.deviation(),
-    });
-    if let Some(file) = &row.file {
-        found["file"] = text::safe(file).into();
-    }
-    found
 }
 
 /// Names the files whose values meet all conditions, as far as the shadow tells.

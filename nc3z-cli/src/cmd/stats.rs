@@ -1,0 +1,149 @@
+//! `nc3z stats`: statistics of variables from a shadow. No other file is opened.
+
+use super::shadow::open;
+use crate::args::{OpenArgs, StatsArgs};
+use crate::exit::Exit;
+use crate::output::streams::Stdout;
+use crate::output::table::{Side, Table};
+use crate::output::text;
+use anyhow::{Context, Result, bail};
+use nc3z_aggregate::shadow::{self, Part, Row, Series, Shadow, Summary};
+use nc3z_look::coordinate::Coordinate;
+use nc3z_look::selection::Segment;
+use serde_json::{Value, json};
+use std::io::Write;
+
+/// Statistics of variables.
+pub(crate) fn stats(args: &StatsArgs) -> Result<Exit> {
+    let shadow = open(&args.shadow, &OpenArgs::default())?;
+    if let Some(dimension) = &args.along {
+        return along(args, &shadow, dimension);
+    }
+    let all = shadow::statistics(&shadow, &args.variables, args.each)
+        .with_context(|| format!("`{}`", super::url::shown(&args.shadow)))?;
+    let missing = |name: &&String| !all.iter().any(|row| row.variable == **name);
+    if let Some(missing) = args.variables.iter().find(missing) {
+        bail!("no file of `{}` has values of a variable `{}`", args.shadow.display(), text::safe(missing));
+    }
+    let mut out = Stdout::results();
+    if args.json {
+        let rows: Vec<Value> = all.iter().map(to_json).collect();
+        writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
+        out.flush()?;
+        return Ok(Exit::Done);
+    }
+    let right = |title| (title, Side::Right);
+    let names = [("variable", Side::Left), right("files")];
+    let names_of_each = [("file", Side::Left), ("variable", Side::Left)];
+    let mut columns = if args.each { names_of_each } else { names }.to_vec();
+    columns.extend(NUMBERS.map(right));
+    columns.push(("units", Side::Left));
+    let mut table = Table::new(&columns);
+    for row in &all {
+        let mut cells = vec![text::safe(&row.variable)];
+        match &row.file {
+            Some(file) => cells.insert(0, text::safe(file)),
+            None => cells.push(row.summary.files.to_string()),
+        }
+        cells.extend(numbers(&row.summary));
+        cells.push(text::safe(units(row)));
+        table.push(cells);
+    }
+    table.print(&mut out, "")?;
+    out.flush()?;
+    Ok(Exit::Done)
+}
+
+fn units(row: &Row) -> &str {
+    row.units.as_deref().unwrap_or("(several)")
+}
+
+/// The columns of [`numbers`].
+const NUMBERS: [&str; 5] = ["values", "min", "max", "mean", "deviation"];
+
+fn numbers(s: &Summary) -> [String; 5] {
+    let number = |x: Option<f64>| x.map_or_else(String::new, |x| x.to_string());
+    let (mean, deviation) = (s.mean().map(|m| m.0), s.deviation());
+    [s.count.to_string(), number(s.min), number(s.max), number(mean), number(deviation)]
+}
+
+fn to_json(row: &Row) -> Value {
+    let mut found = summary_to_json(&row.summary);
+    found["variable"] = text::safe(&row.variable).into();
+    found["units"] = text::safe(units(row)).into();
+    found["files"] = row.summary.files.into();
+    if let Some(file) = &row.file {
+        found["file"] = text::safe(file).into();
+    }
+    found
+}
+
+fn summary_to_json(s: &Summary) -> Value {
+    json!({
+        "count": s.count, "infinite": s.infinite, "min": s.min, "max": s.max, "mean": s.mean().map(|m| m.0),
+        "mean_error_bound": s.mean().map(|m| m.1), "standard_deviation": s.deviation(),
+    })
+}
+
+/// Prints the statistics of variables along a dimension.
+fn along(args: &StatsArgs, shadow: &Shadow, dimension: &str) -> Result<Exit> {
+    let mut out = Stdout::results();
+    let mut rows = Vec::new();
+    let right = |title| (title, Side::Right);
+    let mut columns = vec![("file", Side::Left), ("variable", Side::Left), right("first"), right("last")];
+    columns.extend([("from", Side::Left), ("to", Side::Left)]);
+    columns.extend(NUMBERS.map(right));
+    let mut table = Table::new(&columns);
+    for variable in &args.variables {
+        let all = shadow::along(shadow, variable, dimension)
+            .with_context(|| format!("`{}`", super::url::shown(&args.shadow)))?;
+        for series in &all {
+            let coordinate = Coordinate::of(&series.dataset, series.dimension);
+            for part in &series.parts {
+                let (first, last) = (part.indices.start, part.indices.end - 1);
+                let ends = [first, last].map(|index| shown(coordinate.as_ref(), index));
+                if args.json {
+                    rows.push(part_to_json((variable, dimension), series, part, &ends));
+                    continue;
+                }
+                let [from, to] = ends.map(Option::unwrap_or_default);
+                let mut cells = vec![text::safe(&series.file), text::safe(variable)];
+                cells.extend([first.to_string(), last.to_string(), from, to]);
+                cells.extend(numbers(&part.summary));
+                table.push(cells);
+            }
+        }
+    }
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
+    } else {
+        table.print(&mut out, "")?;
+    }
+    out.flush()?;
+    Ok(Exit::Done)
+}
+
+/// The coordinate at an index. None if the shadow does not have it.
+fn shown(coordinate: Option<&Coordinate>, index: u64) -> Option<String> {
+    let coordinate = coordinate?;
+    let value = coordinate.values(&[Segment { start: index, count: 1, stride: 1 }]).ok()?;
+    Some(coordinate.show(*value.first()?))
+}
+
+fn part_to_json(
+    (variable, dimension): (&str, &str),
+    series: &Series,
+    part: &Part,
+    [from, to]: &[Option<String>; 2],
+) -> Value {
+    let mut found = summary_to_json(&part.summary);
+    found["file"] = text::safe(&series.file).into();
+    found["variable"] = text::safe(variable).into();
+    found["dimension"] = text::safe(dimension).into();
+    found["first"] = part.indices.start.into();
+    found["last"] = (part.indices.end - 1).into();
+    found["from"] = from.clone().into();
+    found["to"] = to.clone().into();
+    found["tiles"] = part.tiles.clone().into();
+    found
+}
