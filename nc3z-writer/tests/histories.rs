@@ -25,6 +25,8 @@ use std::sync::Arc;
 
 /// The number of histories in daily runs; `scripts/nightly.sh` sets that of nightly runs.
 const BY_DAY: u64 = 8;
+/// Histories that failed once. 787: one version, then parity; all trailers lost, and the repair called the version an older one.
+const FAILED_ONCE: [u64; 1] = [787];
 
 struct Random(u64);
 
@@ -305,8 +307,8 @@ fn run(seed: u64) -> usize {
     let no_trailers = zeroed(&good, &all);
     let neither = zeroed(&no_trailers, std::slice::from_ref(&slots));
     // The blocks suffice, with or without commit slots.
-    assert!(check(&history, &no_trailers, &format!("{seed}: trailers lost")));
-    assert!(check(&history, &neither, &format!("{seed}: trailers and slots lost")));
+    assert!(check(&history, &no_trailers, &format!("{seed}: trailers lost")), "{seed}");
+    assert!(check(&history, &neither, &format!("{seed}: trailers and slots lost")), "{seed}");
     let (_, file) = repaired(&history, &neither).unwrap();
     assert!(file.as_ref() == history.versions.last(), "{seed}");
     // The file is cut after the blocks: the newest generation that has blocks is complete.
@@ -314,7 +316,7 @@ fn run(seed: u64) -> usize {
         .iter()
         .find(|&&(at, end)| ends.iter().all(|&(t, _)| t == at || t + TRAILER_LEN != end))
         .unwrap();
-    assert!(check(&history, &good[..end], &format!("{seed}: cut behind the blocks")));
+    assert!(check(&history, &good[..end], &format!("{seed}: cut behind the blocks")), "{seed}");
     for n in 0..6 {
         let from = ends.get(1).map_or(0, |&(at, _)| at);
         let len = from + usize::try_from(random.below((good.len() - from) as u64)).unwrap();
@@ -340,6 +342,6 @@ fn run(seed: u64) -> usize {
 fn what_is_rebuilt_of_any_history_is_the_newest_version_or_said_not_to_be() {
     let count = std::env::var("NC3Z_HISTORIES").ok().and_then(|n| n.parse().ok()).unwrap_or(BY_DAY);
     let first = std::env::var("NC3Z_HISTORY").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
-    let cuts: usize = (first..first + count).map(run).sum();
+    let cuts: usize = (first..first + count).chain(FAILED_ONCE).map(run).sum();
     println!("{count} histories, {cuts} cuts");
 }

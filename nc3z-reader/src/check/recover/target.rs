@@ -129,7 +129,9 @@ impl Target {
             Some(ErrorKind::NewestLost { whole, .. }) => *whole,
             _ => None,
         };
-        let is_same = points.slots.newest().is_some_and(|slot| Some(slot.version) == version);
+        // Before the first version there is no other.
+        let is_same =
+            points.slots.newest().is_some_and(|slot| slot.version == 1 || Some(slot.version) == version);
         let is_lost = by_slot.is_some_and(|slot| slot > generation) && !is_same;
         if is_lost || (!beyond.is_empty() && !is_known) {
             report.is_older = true;
