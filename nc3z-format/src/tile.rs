@@ -52,6 +52,25 @@ impl TileLayout {
         TileLayout::Linear { len }
     }
 
+    /// The elements of a linear tile: at most `most`, and a multiple of the largest trailing slice (plane, row) that fits, so that
+    /// tiles begin where rows and planes do. Never more than the `present` elements.
+    ///
+    /// ```
+    /// use nc3z_format::tile::TileLayout;
+    /// assert_eq!(TileLayout::aligned_len(&[120, 90, 180], 120 * 90 * 180, 262_144), 16 * 90 * 180);
+    /// assert_eq!(TileLayout::aligned_len(&[10, 1000, 1000], 10_000_000, 262_144), 262 * 1000);
+    /// ```
+    pub fn aligned_len(shape: &[u64], present: u64, most: u64) -> u64 {
+        let mut slice = 1_u64;
+        for &dim in shape.iter().skip(1).rev() {
+            match slice.checked_mul(dim) {
+                Some(larger) if larger > 0 && larger <= most => slice = larger,
+                _ => break,
+            }
+        }
+        (most / slice * slice).min(present).max(1)
+    }
+
     /// Chunks of `shape`.
     pub fn chunked(shape: impl Into<Vec<u64>>, edge: Edge) -> Self {
         TileLayout::Chunked { shape: shape.into(), edge }
@@ -353,6 +372,18 @@ fn chunks_present(shape: &[u64], chunk: &[u64], elements: u64, present: u64) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tiles_are_whole_planes_where_planes_fit_and_rows_where_only_rows_do() {
+        let aligned_len = TileLayout::aligned_len;
+        assert_eq!(aligned_len(&[120, 90, 180], 120 * 90 * 180, 262_144), 16 * 16_200);
+        assert_eq!(aligned_len(&[10, 1000, 1000], 10_000_000, 262_144), 262_000);
+        assert_eq!(aligned_len(&[3, 1_000_000], 3_000_000, 262_144), 262_144);
+        assert_eq!(aligned_len(&[], 1, 262_144), 1);
+        assert_eq!(aligned_len(&[5], 5, 262_144), 5);
+        assert_eq!(aligned_len(&[5, 0], 0, 100), 1);
+        assert_eq!(aligned_len(&[u64::MAX, u64::MAX, u64::MAX], 7, 100), 7);
+    }
 
     const HUGE: u64 = MAX_ELEMENTS;
 

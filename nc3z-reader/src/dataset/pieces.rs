@@ -31,9 +31,9 @@ pub(super) trait FileBytes {
     }
 }
 
-/// The number of elements of a full piece.
+/// The number of elements of a full piece: whole rows or planes where they fit.
 fn piece_elements(v: &VarLayout) -> u64 {
-    (PIECE_LEN / v.element_size()).max(1)
+    TileLayout::aligned_len(&v.shape, v.present, (PIECE_LEN / v.element_size()).max(1))
 }
 
 /// The pieces of a variable.

@@ -2,7 +2,6 @@
 //! then decodes less, and editing one value stores less. Fields that were packed one by one even become
 //! smaller.
 
-use super::shape::aligned_len;
 use super::{ArrayPlan, Stored};
 use crate::encode::{Form, make_tile};
 use crate::error::{ErrorKind, Result};
@@ -80,7 +79,7 @@ pub(crate) fn finer_array(
         return Ok(None);
     }
     let (shape, present) = (info.tiling.shape(), info.tiling.present());
-    let shorter = aligned_len(shape, present, len.div_ceil(policy.times));
+    let shorter = TileLayout::aligned_len(shape, present, len.div_ceil(policy.times));
     if shorter > len / 2 {
         return Ok(None);
     }

@@ -10,7 +10,7 @@ use nc3z_format::Limits;
 use nc3z_format::archive::TileLayoutSpec;
 use nc3z_format::array_table::{Arrays, padded_variables};
 use nc3z_format::classic::{Header, Layout, VarLayout};
-use nc3z_format::tile::Edge;
+use nc3z_format::tile::{Edge, TileLayout};
 use nc3z_reader::ClassicFile;
 use request::Wish;
 
@@ -49,7 +49,8 @@ impl Partition {
             let bounds = Bounds { target, least: target.div_ceil(4), layer: cap };
             // A linear tile of a record variable stays open while other variables' records pass.
             let linear_target = if v.is_record { target.min(record_cap) } else { target };
-            let linear = aligned_len(&v.shape, v.present, (linear_target / v.element_size()).max(1));
+            let linear =
+                TileLayout::aligned_len(&v.shape, v.present, (linear_target / v.element_size()).max(1));
             let chunk = match wish {
                 _ if !is_whole(v) => {
                     if wish.is_explicit() && v.owned && v.elements != Some(v.present) {
@@ -111,32 +112,4 @@ fn slow_restore(chunk: &[u64], v: &VarLayout, name: &str) -> Option<String> {
              a restore holds {RECORD_TILES_LEN}, and will decode each chunk about {times} times"
         )
     })
-}
-
-/// Elements of a linear tile: at most `target`, and a multiple of the largest trailing slice (plane, row) that fits, so that
-/// tiles begin where rows and planes do. Never more than is present.
-pub(super) fn aligned_len(shape: &[u64], present: u64, target: u64) -> u64 {
-    let mut slice = 1u64;
-    for &dim in shape.iter().skip(1).rev() {
-        match slice.checked_mul(dim) {
-            Some(larger) if larger > 0 && larger <= target => slice = larger,
-            _ => break,
-        }
-    }
-    (target / slice * slice).min(present.max(1)).max(1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tiles_are_whole_planes_where_planes_fit_and_rows_where_only_rows_do() {
-        assert_eq!(aligned_len(&[120, 90, 180], 120 * 90 * 180, 262_144), 16 * 16_200);
-        assert_eq!(aligned_len(&[10, 1000, 1000], 10_000_000, 262_144), 262_000);
-        assert_eq!(aligned_len(&[3, 1_000_000], 3_000_000, 262_144), 262_144);
-        assert_eq!(aligned_len(&[], 1, 262_144), 1);
-        assert_eq!(aligned_len(&[5], 5, 262_144), 5);
-        assert_eq!(aligned_len(&[5, 0], 0, 100), 1);
-    }
 }
