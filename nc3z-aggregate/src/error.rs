@@ -57,6 +57,21 @@ pub enum Error {
     /// The convention cannot express the files' positions in the array.
     #[error("{0}")]
     Unsayable(String),
+    /// Writing an archive or a file failed.
+    #[error(transparent)]
+    Writer(#[from] nc3z_writer::Error),
+    /// A member cannot be written.
+    #[error(transparent)]
+    Output(std::io::Error),
+    /// A directory cannot be created.
+    #[error("create `{}`", path.display())]
+    Create {
+        /// The directory.
+        path: PathBuf,
+        /// The system's error.
+        #[source]
+        source: std::io::Error,
+    },
     /// An error of the operating system.
     #[error("`{}`: {source}", path.display())]
     Io {

@@ -11,7 +11,7 @@ mod registry;
 mod selection;
 mod specification;
 
-pub(crate) use nc3z_look::names;
+pub(crate) use nc3z_format::names;
 
 use args::{Cli, Command};
 use clap::FromArgMatches;

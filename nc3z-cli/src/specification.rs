@@ -8,6 +8,8 @@ use nc3z_format::codec::{ChainSpec, CodecScratch, Lzma, Registry, StageSpec};
 use sha2::{Digest as _, Sha256};
 use std::path::Path;
 
+pub(crate) use nc3z_tree::manifest::bag::is_specification as is_part;
+
 /// The directory in collections.
 pub(crate) const DIRECTORY: &str = nc3z_tree::manifest::bag::SPECIFICATION;
 /// The first file: contents, version, how to cite.
@@ -27,11 +29,6 @@ pub(crate) struct File {
     /// Its name in the directory, with `/`.
     pub(crate) name: String,
     pub(crate) bytes: Vec<u8>,
-}
-
-/// Returns whether a member of a bundle belongs to the specification, and not to the data.
-pub(crate) fn is_part(member: &str) -> bool {
-    member.strip_prefix(DIRECTORY).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// All files, by name.

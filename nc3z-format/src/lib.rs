@@ -69,6 +69,7 @@ pub mod digest;
 pub mod error;
 pub mod json;
 pub mod limits;
+pub mod names;
 pub mod parity;
 pub mod plan;
 pub mod quantize;

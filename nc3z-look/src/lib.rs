@@ -33,7 +33,6 @@ pub mod geography;
 pub mod info;
 pub mod json;
 pub mod layout;
-pub mod names;
 pub mod part;
 pub mod place;
 #[cfg(feature = "plot")]

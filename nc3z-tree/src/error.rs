@@ -25,6 +25,9 @@ pub enum ErrorKind {
     /// The writer failed. Its error is the source of this one and has the same text.
     #[error("{0}")]
     Write(#[source] nc3z_writer::Error),
+    /// An aggregation or a bundle cannot be read. Its error is the source of this one and has the same text.
+    #[error("{0}")]
+    Aggregate(#[source] nc3z_aggregate::Error),
     /// A file that should be an archive is none, or is damaged.
     #[error("{what}")]
     Archive {
@@ -88,7 +91,7 @@ impl Error {
 
     /// Returns whether the text is that of the source, so that a caller who prints the chain of causes prints it once.
     pub fn repeats_its_source(&self) -> bool {
-        matches!(*self.0, ErrorKind::Read(_) | ErrorKind::Write(_))
+        matches!(*self.0, ErrorKind::Read(_) | ErrorKind::Write(_) | ErrorKind::Aggregate(_))
     }
 }
 
@@ -119,6 +122,15 @@ impl<E: Into<ErrorKind>> From<E> for Error {
 impl From<nc3z_reader::Error> for ErrorKind {
     fn from(e: nc3z_reader::Error) -> Self {
         ErrorKind::Read(e)
+    }
+}
+
+impl From<nc3z_aggregate::Error> for ErrorKind {
+    fn from(e: nc3z_aggregate::Error) -> Self {
+        match e {
+            nc3z_aggregate::Error::Reader(e) => ErrorKind::Read(e),
+            e => ErrorKind::Aggregate(e),
+        }
     }
 }
 

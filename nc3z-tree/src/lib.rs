@@ -2,7 +2,7 @@
 //!
 //! [`run()`] archives many files. [`walk`] finds the files of a tree and pairs each with its output. [`Other`] is a file that a run skips, and [`Summary`] counts
 //! the results. [`journal`] is the log that a run is resumed from. [`manifest`] reads and writes lists of files with their
-//! SHA-256. [`hash_list`] has the lines of `nc3z hash`. [`list`] describes a file in one line.
+//! SHA-256. [`hash`] has digests and roots of files, and checks lists of digests. [`list`] describes a file in one line.
 //!
 //! This crate prints nothing and parses no options. A caller that reports to a person gets values: a [`walk::Notice`], a
 //! [`manifest::relist::Notice`], or an [`Error`].
@@ -11,7 +11,7 @@
 //! is the stable one.
 
 mod error;
-pub mod hash_list;
+pub mod hash;
 pub mod journal;
 pub mod links;
 pub mod list;
@@ -26,6 +26,7 @@ pub mod removal;
 pub mod report;
 pub mod run;
 mod sha256;
+pub mod shard;
 mod summary;
 mod waiting;
 pub mod walk;

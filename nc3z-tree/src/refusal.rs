@@ -6,6 +6,18 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
+    /// A bundle has lost a member.
+    #[error("`{0}` is not there")]
+    NoMember(String),
+    /// A fragment of an aggregation does not exist.
+    #[error("fragment `{0}` is not there")]
+    NoFragment(String),
+    /// Two members of a collection have the same original name.
+    #[error("two members are `{0}`: a collection's root needs names that differ without .nc3z")]
+    TwoMembers(String),
+    /// A collection has no tree file.
+    #[error("--tree writes the tree of one file, and this is a collection")]
+    TreeOfCollection,
     /// A directory is named, and directories are not entered.
     #[error("`{}` is a directory; --recursive goes into it", .0.display())]
     Directory(PathBuf),

@@ -4,6 +4,7 @@
 
 mod ahead;
 mod check;
+mod extract;
 pub(crate) mod heads;
 pub(crate) mod index;
 mod list;
@@ -15,6 +16,7 @@ pub(crate) mod write;
 
 pub use ahead::Ahead;
 pub use check::crc32_of;
+pub use extract::{MemberForm, check_packed, extract, write_packed};
 pub use member::Member;
 pub use write::{Bundled, write_bundle};
 

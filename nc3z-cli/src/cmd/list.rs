@@ -63,10 +63,7 @@ fn list(input: &Path, args: &ListArgs) -> Result<Vec<Entry>> {
         let files = of_shadow(&super::shadow::open(input, &open_args(args))?)?;
         let entry = |(name, found): (String, nc3z_aggregate::Result<FileSummary>)| Entry {
             name,
-            found: found.map_err(|e| match e {
-                nc3z_aggregate::Error::Reader(e) => e.into(),
-                e => e.into(),
-            }),
+            found: found.map_err(super::unbundle::of_aggregate),
         };
         return Ok(files.into_iter().map(entry).collect());
     }

@@ -54,7 +54,7 @@ mod view_log;
 use crate::args::OpenArgs;
 use anyhow::{Context, Result};
 use named::Named;
-use nc3z_reader::{Archive, ClassicFile};
+use nc3z_reader::{Archive, ClassicFile, Dataset};
 use std::path::Path;
 
 /// Either kind of file, recognized by the first bytes.
@@ -63,6 +63,16 @@ pub(crate) enum Input {
     Archive(Archive),
     /// A classic netCDF file.
     Classic(Box<ClassicFile>),
+}
+
+impl Input {
+    /// Returns the variables of either kind of file.
+    pub(crate) fn into_dataset(self) -> Dataset {
+        match self {
+            Input::Archive(archive) => Dataset::from(archive),
+            Input::Classic(classic) => Dataset::from(*classic),
+        }
+    }
 }
 
 /// Returns a name for messages: a URL without user, password and query, and no control characters.

@@ -10,6 +10,7 @@ use crate::output::progress::{Progress, interrupted, while_blocked};
 use crate::output::streams::{self, Stdout};
 use crate::output::{report_error, set_level, text};
 use anyhow::{Context, Result, anyhow, bail};
+use nc3z_aggregate::bundle::write_packed;
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::{ArrayId, constants};
 use nc3z_format::damage::LOST;
@@ -125,7 +126,7 @@ fn run_one(job: &Job, args: &RestoreArgs, summary: &mut Summary) -> Result<Exit>
     if let Some((file, name)) = member::of(&job.input)
         && let Some(packed) = member::open(&file, &args.open)?.packed_member(&name)?
     {
-        unbundle::write_packed(&packed, &job.output, args.force)?;
+        write_packed(&packed, &job.output, args.force).map_err(unbundle::of_aggregate)?;
         let (from, to) = (text::safe(&url::shown(&job.input)), crate::cmd::shown(&job.output));
         tell!("{from} -> {to}  {} (SHA-256 as recorded)", text::size(packed.len()));
         return Ok(Exit::Done);

@@ -1,7 +1,7 @@
 //! Parses `-d NAME[,FIRST][,LAST][,STEP]`, by NCO's rule for indices, coordinate values and dates; and `--box
 //! W,E,S,N`.
 
-use crate::names::{split_once, unescape};
+use nc3z_format::names::{split_once, unescape};
 use nc3z_format::units::Period;
 use std::str::FromStr;
 

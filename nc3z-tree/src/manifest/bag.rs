@@ -4,7 +4,7 @@
 use super::{Entry, push_line};
 use crate::Result;
 use crate::error::Context as _;
-use crate::hash_list::unhex;
+use crate::hash::unhex;
 use crate::refusal::ManifestFault;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,11 @@ pub const DECLARATION: &str = "bagit.txt";
 pub const MANIFEST: &str = "manifest-sha256.txt";
 /// The directory of the specification, if the bag has it.
 pub const SPECIFICATION: &str = "nc3z-specification";
+
+/// Returns whether a member of a collection belongs to the specification, and not to the data.
+pub fn is_specification(member: &str) -> bool {
+    member.strip_prefix(SPECIFICATION).is_some_and(|rest| rest.starts_with('/'))
+}
 /// Facts about the bag.
 const INFO: &str = "bag-info.txt";
 /// The key for the number of bytes and files of the payload.

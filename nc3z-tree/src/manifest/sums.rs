@@ -2,7 +2,7 @@
 
 use super::{Entry, push_line};
 use crate::Result;
-use crate::hash_list::{Line, Subject, parse};
+use crate::hash::{Line, Subject, parse};
 use crate::refusal::ManifestFault;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,6 @@ use crate::cmd::targets;
 use crate::output::table::count;
 use anyhow::{Context, Result, bail};
 use nc3z_aggregate::bundle::Bundled;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Shorter files may be stored without a block of their own on disk, and are never taken for offline.
@@ -92,61 +91,4 @@ fn without_recalls(files: Vec<Bundled>, to_do: OfflineArg) -> Result<Vec<Bundled
         }
     }
     Ok(online)
-}
-
-/// Cuts the row of files into parts of about `target` bytes: where the directory changes, if that is in the second half of a part.
-pub(super) fn parts(files: &[(String, u64)], target: u64) -> Vec<Range<usize>> {
-    let directory = |n: usize| files[n].0.rsplit_once('/').map_or("", |(directory, _)| directory);
-    let mut out = Vec::new();
-    let (mut begin, mut bytes) = (0, 0_u64);
-    // The last change of the directory in the second half, and the bytes in front of it.
-    let mut change: Option<(usize, u64)> = None;
-    for (n, &(_, len)) in files.iter().enumerate() {
-        if n > begin && directory(n) != directory(n - 1) && bytes >= target / 2 {
-            change = Some((n, bytes));
-        }
-        while n > begin && bytes.saturating_add(len) > target {
-            let (cut, before) = change.take().unwrap_or((n, bytes));
-            out.push(begin..cut);
-            (begin, bytes) = (cut, bytes - before);
-        }
-        bytes = bytes.saturating_add(len);
-    }
-    if begin < files.len() {
-        out.push(begin..files.len());
-    }
-    out
-}
-
-/// `set.zip` as `set-000.zip`.
-pub(super) fn numbered(output: &Path, n: usize) -> PathBuf {
-    let stem = output.file_stem().unwrap_or_default().to_string_lossy();
-    let ending = output.extension().map_or(String::new(), |e| format!(".{}", e.to_string_lossy()));
-    output.with_file_name(format!("{stem}-{n:03}{ending}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_end_where_directories_do() {
-        let file = |name: &str, len| (name.to_owned(), len);
-        let files = [
-            file("a/1", 30),
-            file("a/2", 30),
-            file("b/1", 30),
-            file("b/2", 30),
-            file("c/1", 200),
-            file("c/2", 1),
-        ];
-        assert_eq!(parts(&files, 100), [0..2, 2..4, 4..5, 5..6]);
-        assert_eq!(parts(&files, 1000).as_slice(), std::slice::from_ref(&(0..6)));
-        assert_eq!(parts(&files[..2], 30), [0..1, 1..2]);
-        // A change in the first half does not count.
-        let files = [file("a/1", 10), file("b/1", 40), file("b/2", 40), file("b/3", 40)];
-        assert_eq!(parts(&files, 100), [0..3, 3..4]);
-        assert_eq!(parts(&[], 5), []);
-        assert_eq!(numbered(Path::new("d/set.zip"), 7), Path::new("d/set-007.zip"));
-    }
 }

@@ -1,7 +1,6 @@
 //! `nc3z bundle`: puts many files into one, in which each can be read directly.
 
 mod inputs;
-mod shards;
 
 use crate::args::BundleArgs;
 use crate::exit::Exit;
@@ -13,6 +12,7 @@ use anyhow::{Context, Result, bail};
 use nc3z_aggregate::bundle::{Bundled, write_bundle};
 use nc3z_aggregate::pack::{PackOptions, Packed, append_packed, write_packed};
 use nc3z_reader::Monitor;
+use nc3z_tree::shard;
 use nc3z_writer::{AtomicFile, Preset, WriterOptions};
 use std::fs::File;
 use std::path::Path;
@@ -32,7 +32,7 @@ fn write(args: &BundleArgs) -> Result<Exit> {
     let Some(target) = args.target_size else {
         let Some(shard) = args.shard else { return write_one(files, &args.output, args) };
         let lens: Vec<u64> = files.iter().map(len).collect();
-        let part = shards::run(&lens, shard);
+        let part = shard::run_of(&lens, shard);
         if part.is_empty() {
             note!("nc3z: this part of the inputs has no file; no bundle is written");
             return Ok(Exit::Done);
@@ -40,13 +40,13 @@ fn write(args: &BundleArgs) -> Result<Exit> {
         return write_one(files[part].to_vec(), &args.output, args);
     };
     let lens: Vec<(String, u64)> = files.iter().map(|f| (f.name.clone(), len(f))).collect();
-    let parts = inputs::parts(&lens, target);
+    let parts = shard::parts(&lens, target);
     let bytes: Vec<u64> =
         parts.iter().map(|part| lens[part.clone()].iter().map(|(_, len)| len).sum()).collect();
-    let own = args.shard.map(|shard| shards::share(&bytes, shard));
+    let own = args.shard.map(|shard| shard::share_of(&bytes, shard));
     for (n, part) in parts.into_iter().enumerate() {
         if own.as_ref().is_none_or(|own| own.contains(&n)) {
-            write_one(files[part].to_vec(), &inputs::numbered(&args.output, n), args)?;
+            write_one(files[part].to_vec(), &shard::numbered(&args.output, n), args)?;
         }
     }
     Ok(Exit::Done)

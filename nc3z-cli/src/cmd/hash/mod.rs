@@ -10,11 +10,10 @@ use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::{self, Stdout};
 use crate::output::{chain, report_error, text};
-use anyhow::{Result, bail};
-use nc3z_format::classic::Header;
-use nc3z_reader::{Digest, Digests, Wanted};
-use nc3z_tree::hash_list::{Line, Subject};
-use serde_json::{Value, json};
+use anyhow::{Context, Result, bail};
+use nc3z_reader::{Digest, Wanted};
+use nc3z_tree::hash::FileDigests;
+use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -39,8 +38,8 @@ pub(crate) fn run(args: &HashArgs) -> Result<Exit> {
     let files = if args.all_versions { with_versions(found.files, args) } else { found.files };
     let done = in_order(&files, args.threads, work, |path, hashed| {
         match hashed {
-            Ok(hashed) if args.json => rows.push(hashed.json(path)),
-            Ok(hashed) => hashed.print(path, args, &mut out)?,
+            Ok(hashed) if args.json => rows.push(hashed.to_json(&safe(path))),
+            Ok(hashed) => print(&hashed, path, &mut out)?,
             Err(e) => {
                 worst = worst.max(exit_of(path, &e));
                 report_error(Some(path), &e);
@@ -94,71 +93,26 @@ fn with_versions(files: Vec<PathBuf>, args: &HashArgs) -> Vec<PathBuf> {
     files.into_iter().flat_map(|path| versions(&path).unwrap_or_else(|| vec![path])).collect()
 }
 
-/// The digests of one file.
-struct Hashed {
-    len: u64,
-    /// The digests that an archive stores; none for a classic file.
-    recorded: Option<Digest>,
-    /// None if only the stored digests were requested.
-    computed: Option<Digests>,
-    /// False if the digests are the stored ones, and nothing was decoded.
-    is_computed: bool,
-    /// Names of the variables, if their digests are to be shown.
-    names: Vec<Vec<u8>>,
-}
-
-fn hash(path: &Path, args: &HashArgs, progress: &Progress) -> Result<Hashed> {
+fn hash(path: &Path, args: &HashArgs, progress: &Progress) -> Result<FileDigests> {
     if interrupted() {
         return Err(nc3z_reader::Error::interrupted().into());
     }
-    let input = open_input(path, &args.open)?;
-    let names = |header: &Header| {
-        let shown = header.variables.iter().filter(|_| args.variables);
-        shown.map(|v| v.name.clone()).collect::<Vec<_>>()
-    };
+    let dataset = open_input(path, &args.open)?.into_dataset();
     if args.recorded {
-        let Input::Archive(archive) = &input else {
-            bail!("a classic netCDF file has no digest on record; without --recorded it is computed");
-        };
-        let recorded = Some(archive.digest());
-        return Ok(Hashed {
-            len: archive.original_len(),
-            recorded,
-            computed: None,
-            is_computed: false,
-            names: Vec::new(),
-        });
+        return FileDigests::recorded(&dataset)
+            .context("a classic netCDF file has no digest on record; without --recorded it is computed");
     }
     let wanted = Wanted {
         content: args.only != Some(OnlyArg::Sha256),
         sha256: args.only != Some(OnlyArg::Content),
         tree: false,
     };
-    let (recorded, names) = match &input {
-        Input::Archive(a) => (Some(a.digest()), names(a.header())),
-        Input::Classic(c) => (None, names(c.header())),
-    };
-    let on_record = match &input {
-        Input::Archive(archive) if !args.recompute => archive.digests_on_record(wanted, args.variables),
-        _ => None,
-    };
-    let is_computed = on_record.is_none();
-    let digests = on_record.map_or_else(|| compute(&input, wanted, progress), Ok)?;
-    Ok(Hashed { is_computed, len: digests.len, recorded, computed: Some(digests), names })
-}
-
-/// Computes digests from the bytes of either kind of file.
-fn compute(input: &Input, wanted: Wanted, progress: &Progress) -> Result<Digests> {
-    Ok(match input {
-        Input::Archive(archive) => {
-            progress.extend(archive.original_len());
-            archive.digests(wanted, progress)?
-        }
-        Input::Classic(classic) => {
-            progress.extend(classic.layout().file_len);
-            classic.digests(wanted, progress)?
-        }
-    })
+    let on_record = || FileDigests::on_record(&dataset, wanted, args.variables);
+    if let Some(digests) = (!args.recompute).then(on_record).flatten() {
+        return Ok(digests);
+    }
+    progress.extend(dataset.original_len());
+    Ok(FileDigests::compute(&dataset, wanted, args.variables, progress)?)
 }
 
 /// Classic files are never mapped: if one becomes shorter meanwhile, that gives an error and no signal.
@@ -189,56 +143,20 @@ fn exit_of(path: &Path, e: &anyhow::Error) -> Exit {
     }
 }
 
-impl Hashed {
-    fn print(&self, path: &Path, args: &HashArgs, out: &mut impl Write) -> Result<()> {
-        let mut line = |subject, digest| writeln!(out, "{}", Line { subject, file: name(path), digest });
-        let Some(computed) = &self.computed else {
-            let Some(Digest::Sha256(digest)) = self.recorded else {
-                let state = if self.recorded == Some(Digest::Stale) { "only a stale one" } else { "none" };
-                bail!("`{}` has {state} on record; without --recorded it is computed", safe(path));
-            };
-            writeln!(out, "# {}: as recorded when it was archived, not computed", safe(path))?;
-            let line = Line { subject: Subject::Original, file: name(path), digest };
-            return Ok(writeln!(out, "{line}")?);
-        };
-        if let Some(content) = computed.content {
-            line(Subject::Content, content)?;
-        }
-        if let Some(sha256) = computed.sha256 {
-            line(if self.recorded.is_some() { Subject::Original } else { Subject::File }, sha256)?;
-        }
-        if args.variables {
-            for (name, &digest) in self.names.iter().zip(&computed.variables) {
-                line(Subject::Variable(name.clone()), digest)?;
+/// Prints the lines of a file.
+fn print(hashed: &FileDigests, path: &Path, out: &mut impl Write) -> Result<()> {
+    if hashed.computed.is_none() {
+        match hashed.recorded {
+            Some(Digest::Sha256(_)) => {
+                writeln!(out, "# {}: as recorded when it was archived, not computed", safe(path))?;
             }
+            Some(Digest::Stale) => {
+                bail!("`{}` has only a stale one on record; without --recorded it is computed", safe(path))
+            }
+            _ => bail!("`{}` has none on record; without --recorded it is computed", safe(path)),
         }
-        Ok(())
     }
-
-    fn json(&self, path: &Path) -> Value {
-        let hex = |h: Option<[u8; 32]>| h.map(|h| text::hex(&h));
-        let (recorded, state) = match self.recorded {
-            Some(Digest::Sha256(digest)) => (Some(digest), Some("valid")),
-            Some(Digest::Stale) => (None, Some("stale")),
-            Some(Digest::None) => (None, Some("none")),
-            None => (None, None),
-        };
-        let computed = self.computed.as_ref();
-        let digests = computed.map_or(&[][..], |c| &c.variables);
-        let variables = self.names.iter().zip(digests);
-        let variables = variables.map(|(n, d)| json!({"name": text::name(n), "digest": text::hex(d)}));
-        json!({
-            "file": safe(path),
-            "kind": if self.recorded.is_some() { "archive" } else { "classic" },
-            "original_bytes": self.len,
-            "content": hex(computed.and_then(|c| c.content)),
-            "sha256": hex(computed.and_then(|c| c.sha256)),
-            "computed": self.is_computed,
-            "recorded_sha256": hex(recorded),
-            "digest_state": state,
-            "variables": variables.collect::<Vec<_>>(),
-        })
-    }
+    hashed.lines(&name(path)).iter().try_for_each(|line| Ok(writeln!(out, "{line}")?))
 }
 
 /// SHA-256 of a file as it stands. The progress bar is extended by the file's length.

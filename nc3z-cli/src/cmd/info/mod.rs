@@ -20,7 +20,7 @@ use nc3z_format::tile::{Edge, TileLayout};
 use nc3z_look::cost::Costs;
 use nc3z_look::info::{Info, Notation};
 use nc3z_look::versions::versions_json;
-use nc3z_reader::{Archive, Dataset, Digest};
+use nc3z_reader::{Archive, Digest};
 use serde_json::{Value, json};
 use std::io::{BufWriter, Write};
 
@@ -103,10 +103,7 @@ fn report(args: &ReportArgs, versions: bool, notation: Option<NotationArg>) -> R
 
 /// Reports on a file that is an aggregation.
 fn report_aggregation(args: &ReportArgs, input: Input) -> Result<Exit> {
-    let dataset = match input {
-        Input::Archive(archive) => Dataset::from(archive),
-        Input::Classic(classic) => Dataset::from(*classic),
-    };
+    let dataset = input.into_dataset();
     let dataset = in_file(&args.file, super::aggregated::present(dataset, &args.file, &args.open))?;
     let found =
         nc3z_aggregate::as_aggregation(&dataset).expect("presented as an aggregation, which its header has");

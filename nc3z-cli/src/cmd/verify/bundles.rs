@@ -7,7 +7,7 @@ use crate::exit::{Exit, of_error};
 use crate::output::progress::Progress;
 use crate::output::{chain, text};
 use anyhow::{Context, Result};
-use nc3z_aggregate::bundle::{Bundle, crc32_of};
+use nc3z_aggregate::bundle::{Bundle, check_packed, crc32_of};
 use nc3z_format::archive::constants::MAGIC;
 use nc3z_reader::Monitor;
 use nc3z_reader::source::{self, ByteSource, SharedSource};
@@ -82,7 +82,7 @@ pub(super) fn add_hurt(path: &Path, args: &VerifyArgs, outcome: &mut Outcome) {
     let Some(number) = bundle.groups().position(|group| group == name) else { return };
     let names: Vec<&str> = bundle.members_of(number).collect();
     let is_hurt = |name: &&&str| match bundle.packed_member(name) {
-        Ok(Some(packed)) => unbundle::check_packed(&packed).is_err(),
+        Ok(Some(packed)) => check_packed(&packed).is_err(),
         _ => true,
     };
     let hurt: Vec<String> = names.par_iter().filter(is_hurt).map(|name| text::safe(name)).collect();
@@ -105,7 +105,7 @@ fn packed_member(path: &Path, args: &VerifyArgs) -> Option<Outcome> {
         Ok(packed) => packed?,
         Err(e) => return Some(failed(path, e)),
     };
-    Some(match unbundle::check_packed(&packed) {
+    Some(match check_packed(&packed).map_err(unbundle::of_aggregate) {
         Ok(()) => {
             let shown = text::safe(&url::shown(path));
             let words = format!("{shown}: packed, {}, SHA-256 as recorded", text::size(packed.len()));

@@ -1,7 +1,7 @@
 //! Names of dimensions, variables and attributes between separators. A backslash makes the next character a
 //! part of the name. This rule applies wherever the command line has a name next to `,`, `:`, `=` or `@`.
 
-use nc3z_format::classic::Header;
+use crate::classic::Header;
 
 /// The separators of names, and the backslash itself.
 const SEPARATORS: &[u8] = br",:=@\";

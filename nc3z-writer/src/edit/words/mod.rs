@@ -1,4 +1,6 @@
-//! Converts words to values of the classic types: numbers as in CDL, types and escapes as in ncatted.
+//! Converts words to values of the classic types: numbers as in CDL, types and escapes as in ncatted. [`attributes`] has edits in words.
+
+pub mod attributes;
 
 use nc3z_format::{Error, NcType, Result};
 

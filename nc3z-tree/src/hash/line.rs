@@ -158,7 +158,7 @@ pub fn parse(line: &[u8]) -> Option<Line> {
 }
 
 /// 64 hexadecimal digits, either case.
-pub fn unhex(digits: &[u8]) -> Option<[u8; 32]> {
+pub(crate) fn unhex(digits: &[u8]) -> Option<[u8; 32]> {
     let mut out = [0; 32];
     let (pairs, rest) = digits.as_chunks::<2>();
     if pairs.len() != out.len() || !rest.is_empty() {
