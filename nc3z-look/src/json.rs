@@ -90,6 +90,12 @@ impl<W: Write> JsonWriter<W> {
     }
 }
 
+/// Returns the original length by the stored one. Null if nothing is stored.
+#[expect(clippy::cast_precision_loss, reason = "the exact numbers are next to it")]
+pub fn ratio(original: u64, stored: u64) -> Value {
+    if stored == 0 { Value::Null } else { (original as f64 / stored as f64).into() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -41,4 +41,5 @@ pub mod print;
 pub mod selection;
 pub mod text;
 pub mod values;
+pub mod verify;
 pub mod versions;

@@ -11,6 +11,7 @@
 //! is the stable one.
 
 mod error;
+pub mod estimate;
 pub mod hash;
 pub mod journal;
 pub mod links;

@@ -13,6 +13,7 @@ mod member;
 mod needs;
 mod question;
 mod read;
+mod recall;
 mod scan;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ pub use member::{Head, Kind, Known, Member, Range, Tile, Variable};
 pub use needs::{Asked, Need, need};
 pub use question::{Condition, Summary};
 pub use read::{Block, Occurrence, Shadow, Sums, Tiles};
+pub use recall::{Recall, RecalledFile, recall};
 pub use scan::{Location, scan};
 pub use within::Area;
 pub use write::Writer;

@@ -12,10 +12,11 @@ use crate::output::{chain, report_error, text};
 use anyhow::{Result, bail};
 use nc3z_format::classic::Header;
 use nc3z_reader::Monitor;
+use nc3z_tree::estimate::{EstimateSums, TreeLen, spread, to_json};
 use nc3z_writer::{Estimate, Preset, estimate};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Estimates all files. Continues after one that cannot be read.
 pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
@@ -31,11 +32,11 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
         worst = worst.max(Exit::Failed);
     }
     tree::judge(&listed.others, None);
-    let all = Tree::of(&listed.files);
+    let all = TreeLen::of(&listed.files);
     let files = if args.recursive { spread(listed.files, args.most) } else { listed.files };
     super::with_threads(args.threads, || {
         let mut out = Stdout::verdicts();
-        let (mut reports, mut sums) = (Vec::new(), Sums::default());
+        let (mut reports, mut sums) = (Vec::new(), EstimateSums::default());
         for path in &files {
             let name = crate::cmd::shown(path);
             match one(path, &presets, args.sample) {
@@ -72,47 +73,15 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
             if all.files > sums.files {
                 writeln!(out, "{} of {} files were sampled; scaled by their bytes:", sums.files, all.files)?;
             }
-            sums.scaled(all).print(&mut out, &presets)?;
+            print_sums(&sums.scaled(all), &mut out, &presets)?;
             if let Some(words) = Other::words(&listed.others) {
                 writeln!(out, "{words}")?;
             }
         } else if args.files.len() > 1 {
-            sums.print(&mut out, &presets)?;
+            print_sums(&sums, &mut out, &presets)?;
         }
         Ok(worst)
     })?
-}
-
-/// The files of a tree.
-#[derive(Debug, Clone, Copy)]
-struct Tree {
-    files: usize,
-    bytes: u64,
-}
-
-impl Tree {
-    fn of(files: &[PathBuf]) -> Self {
-        Tree { files: files.len(), bytes: files.iter().map(|path| len(path)).sum() }
-    }
-}
-
-/// Returns the length of a file in bytes, or 0 if it is unknown; the error is then reported when the file is
-/// opened.
-fn len(path: &Path) -> u64 {
-    std::fs::metadata(path).map_or(0, |meta| meta.len())
-}
-
-/// Returns at most `most` files, evenly spread over their lengths, in the given order. 0 means all.
-fn spread(files: Vec<PathBuf>, most: usize) -> Vec<PathBuf> {
-    if most == 0 || files.len() <= most {
-        return files;
-    }
-    let mut by_len: Vec<(u64, usize)> = files.iter().enumerate().map(|(i, path)| (len(path), i)).collect();
-    by_len.sort_unstable();
-    let mut picked: Vec<usize> =
-        (0..most).map(|i| by_len[(2 * i + 1) * files.len() / (2 * most)].1).collect();
-    picked.sort_unstable();
-    picked.into_iter().map(|i| files[i].clone()).collect()
 }
 
 pub(super) fn preset(arg: PresetArg) -> Preset {
@@ -246,125 +215,23 @@ fn print(out: &mut dyn Write, name: &str, header: &Header, found: &Estimate) -> 
     )?)
 }
 
-fn to_json(name: &str, header: &Header, found: &Estimate) -> Value {
-    let presets: Vec<Value> = found
-        .presets
-        .iter()
-        .map(|p| {
-            json!({
-                "preset": p.preset.name(), "stored_bytes": p.stored_len, "ratio": ratio(found.file_len, p.stored_len),
-                "uncertainty": p.uncertainty, "archive_seconds": p.archive_seconds, "restore_seconds": p.restore_seconds,
-            })
-        })
-        .collect();
-    let peers: Vec<Value> = found
-        .peers
-        .iter()
-        .map(|p| json!({"name": p.name, "stored_bytes": p.stored_len, "ratio": ratio(found.file_len, p.stored_len)}))
-        .collect();
-    let variables: Vec<Value> = found
-        .variables
-        .iter()
-        .map(|v| {
-            let stored: serde_json::Map<String, Value> =
-                found.presets.iter().zip(&v.stored_len).map(|(p, n)| (p.preset.name().to_owned(), (*n).into())).collect();
-            let peers: serde_json::Map<String, Value> =
-                found.peers.iter().zip(&v.peer_len).map(|(p, n)| (p.name.to_owned(), (*n).into())).collect();
-            json!({
-                "id": v.id.0, "name": text::name(&header.variables[v.id.index()].name), "original_bytes": v.original_len,
-                "sampled_bytes": v.sampled_len, "stored_bytes": stored, "peers": peers,
-            })
-        })
-        .collect();
-    json!({
-        "file": name, "original_bytes": found.file_len, "sampled_bytes": found.sampled_len, "whole": found.whole,
-        "threads": found.threads, "presets": presets, "peers": peers, "variables": variables,
-    })
-}
-
-#[expect(clippy::cast_precision_loss, reason = "the exact numbers are next to it")]
-fn ratio(original: u64, stored: u64) -> Value {
-    if stored == 0 { Value::Null } else { (original as f64 / stored as f64).into() }
-}
-
-/// All files together.
-#[derive(Default)]
-struct Sums {
-    files: usize,
-    original: u64,
-    presets: Vec<u64>,
-    seconds: Vec<f64>,
-    peers: Vec<(&'static str, u64)>,
-}
-
-impl Sums {
-    fn add(&mut self, found: &Estimate) {
-        self.files += 1;
-        self.original += found.file_len;
-        self.presets.resize(found.presets.len(), 0);
-        self.seconds.resize(found.presets.len(), 0.0);
-        for (i, p) in found.presets.iter().enumerate() {
-            self.presets[i] += p.stored_len;
-            self.seconds[i] += p.archive_seconds;
-        }
-        if self.peers.is_empty() {
-            self.peers = found.peers.iter().map(|p| (p.name, 0)).collect();
-        }
-        self.peers.iter_mut().zip(&found.peers).for_each(|(sum, p)| sum.1 += p.stored_len);
+/// Prints all files together.
+fn print_sums(sums: &EstimateSums, out: &mut dyn Write, presets: &[Preset]) -> Result<()> {
+    use Side::{Left, Right};
+    let plural = if sums.files == 1 { "" } else { "s" };
+    writeln!(out, "{} file{plural}: {}", sums.files, text::size(sums.original))?;
+    let mut table = Table::new(&[("", Left), ("size", Right), ("ratio", Right), ("archive", Right)]);
+    for ((preset, stored), seconds) in presets.iter().zip(&sums.presets).zip(&sums.seconds) {
+        let name = format!("nc3z {}", preset.name());
+        table.push(vec![name, text::size(*stored), text::ratio(sums.original, *stored), duration(*seconds)]);
     }
-
-    /// Extrapolates to all files of a tree, assuming that the other files are similar.
-    fn scaled(&self, all: Tree) -> Sums {
-        let scale = |n: u64| {
-            let scaled = u128::from(n) * u128::from(all.bytes) / u128::from(self.original.max(1));
-            u64::try_from(scaled).unwrap_or(u64::MAX)
-        };
-        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-        let longer = all.bytes as f64 / self.original.max(1) as f64;
-        Sums {
-            files: all.files,
-            original: scale(self.original),
-            presets: self.presets.iter().map(|n| scale(*n)).collect(),
-            seconds: self.seconds.iter().map(|s| s * longer).collect(),
-            peers: self.peers.iter().map(|(name, n)| (*name, scale(*n))).collect(),
-        }
+    for (name, stored) in &sums.peers {
+        table.push(vec![
+            (*name).to_owned(),
+            text::size(*stored),
+            text::ratio(sums.original, *stored),
+            String::new(),
+        ]);
     }
-
-    fn to_json(&self, presets: &[Preset]) -> Value {
-        let of = |(preset, (stored, seconds)): (&Preset, (&u64, &f64))| {
-            json!({
-                "preset": preset.name(), "stored_bytes": stored, "ratio": ratio(self.original, *stored),
-                "archive_seconds": seconds,
-            })
-        };
-        let found: Vec<Value> = presets.iter().zip(self.presets.iter().zip(&self.seconds)).map(of).collect();
-        let peers: Vec<Value> =
-            self.peers.iter().map(|(name, stored)| json!({"name": name, "stored_bytes": stored})).collect();
-        json!({"files": self.files, "original_bytes": self.original, "presets": found, "peers": peers})
-    }
-
-    fn print(&self, out: &mut dyn Write, presets: &[Preset]) -> Result<()> {
-        use Side::{Left, Right};
-        let plural = if self.files == 1 { "" } else { "s" };
-        writeln!(out, "{} file{plural}: {}", self.files, text::size(self.original))?;
-        let mut table = Table::new(&[("", Left), ("size", Right), ("ratio", Right), ("archive", Right)]);
-        for ((preset, stored), seconds) in presets.iter().zip(&self.presets).zip(&self.seconds) {
-            let name = format!("nc3z {}", preset.name());
-            table.push(vec![
-                name,
-                text::size(*stored),
-                text::ratio(self.original, *stored),
-                duration(*seconds),
-            ]);
-        }
-        for (name, stored) in &self.peers {
-            table.push(vec![
-                (*name).to_owned(),
-                text::size(*stored),
-                text::ratio(self.original, *stored),
-                String::new(),
-            ]);
-        }
-        Ok(table.print(out, "  ")?)
-    }
+    Ok(table.print(out, "  ")?)
 }

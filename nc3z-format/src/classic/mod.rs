@@ -10,6 +10,7 @@
 pub mod arrange;
 pub mod encode;
 pub mod header;
+mod history;
 pub mod layout;
 pub mod parse;
 mod regions;

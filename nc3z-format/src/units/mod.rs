@@ -9,10 +9,12 @@ mod moment;
 mod parse;
 mod table;
 mod time;
+mod utc;
 
 pub use calendar::{Calendar, Date};
 pub use moment::{Moment, Period, Span};
 pub use time::TimeUnit;
+pub use utc::utc;
 
 /// Exponents of metre, kilogram, second, ampere, kelvin, mole, candela.
 type Powers = [i16; 7];

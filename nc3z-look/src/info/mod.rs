@@ -3,7 +3,7 @@
 mod digests;
 
 use crate::cost::{Cost, Costs};
-use crate::json::JsonWriter;
+use crate::json::{JsonWriter, ratio};
 use crate::print;
 use crate::text;
 use nc3z_format::archive::{SectionKind, constants};
@@ -180,11 +180,6 @@ fn tiles(cost: &Cost, chains: &[Chain], notation: Option<&Notation<'_>>) -> (Val
         used
     });
     (tiles, used.collect())
-}
-
-#[expect(clippy::cast_precision_loss, reason = "the exact numbers are next to it")]
-fn ratio(original: u64, stored: u64) -> Value {
-    if stored == 0 { Value::Null } else { (original as f64 / stored as f64).into() }
 }
 
 /// Facts about archives only, for programs.

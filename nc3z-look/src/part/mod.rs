@@ -3,11 +3,15 @@
 //! A failed call of `next_piece` can be repeated: a reader whose bytes are still being fetched continues
 //! where it stopped.
 
+mod contents;
 mod export;
+mod header;
 mod subset;
 mod text;
 
+pub use contents::{Contents, SubsetRequest};
 pub use export::{Csv, Doubles};
+pub use header::arrangement;
 pub use subset::Subset;
 pub use text::numbers;
 

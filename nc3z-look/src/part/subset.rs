@@ -1,12 +1,11 @@
 //! Writes a part of a data set as a classic file, while it is sent.
 
+use super::header::{arrangement, dimensions_of, header_of};
 use super::{PIECE_LEN, PartError, Projection, pieces_of, variable_of};
 use nc3z_format::Hyperslab;
-use nc3z_format::classic::{
-    Arrangement, DimId, Dimension, Header, Variable as Entry, Version, arrange, with_related,
-};
+use nc3z_format::classic::{Arrangement, DimId, with_related};
 use nc3z_reader::{Dataset, Variable};
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 /// First index, count and stride.
@@ -46,45 +45,22 @@ impl Subset {
         }
         let spans = spans_of(dataset, projections)?;
         let chosen = with_related(old, projections.iter().map(|p| p.variable));
-        let used: BTreeSet<DimId> =
-            chosen.iter().flat_map(|id| old.variables[id.index()].dimensions.iter().copied()).collect();
-        let new_ids: HashMap<DimId, DimId> = used.iter().copied().zip((0_u32..).map(DimId)).collect();
-        let mut header = Header {
-            version: old.version,
-            numrecs: old.numrecs,
-            dimensions: Vec::new(),
-            attributes: old.attributes.clone(),
-            variables: Vec::new(),
-        };
-        let mut records = 0;
-        let whole = |dim: &DimId| {
-            let len = old.dimensions[dim.index()].len;
-            (0, if len == 0 { dataset.records() } else { len }, 1)
-        };
-        for id in &used {
-            let Dimension { name, len } = &old.dimensions[id.index()];
-            let (_, count, _) = spans.get(id).copied().unwrap_or_else(|| whole(id));
-            if *len == 0 {
-                records = count;
-            }
-            header.dimensions.push(Dimension { name: name.clone(), len: if *len == 0 { 0 } else { count } });
-        }
+        let used = dimensions_of(old, &chosen);
+        let len = |id| spans.get(&id).map(|(_, count, _)| *count);
+        let (header, records) = header_of(dataset, &chosen, &used, &len);
         let mut variables = Vec::new();
         for id in chosen {
             let variable = dataset.variable_at(id).expect("the id is one of the header's");
-            let mut new: Entry = old.variables[id.index()].clone();
             let mut slab = variable.all();
-            for (n, dim) in new.dimensions.iter_mut().enumerate() {
+            for (n, dim) in old.variables[id.index()].dimensions.iter().enumerate() {
                 if let Some((start, count, stride)) = spans.get(dim) {
                     (slab.start[n], slab.count[n], slab.stride[n]) = (*start, *count, *stride);
                 }
-                *dim = new_ids[dim];
             }
             variable.plan(&slab)?;
-            header.variables.push(new);
             variables.push((variable, slab));
         }
-        let arrangement = arrangement(&header, records)?;
+        let arrangement = arrangement(&header, records).map_err(|e| PartError::Refused(e.to_string()))?;
         let len = arrangement.layout.file_len;
         if len > limit {
             return Err(PartError::TooLong { len, limit });
@@ -202,19 +178,4 @@ fn spans_of(dataset: &Dataset, projections: &[Projection]) -> Result<BTreeMap<Di
         }
     }
     Ok(spans)
-}
-
-/// Returns the file's header, in the first classic format, from the original's on, that can express it.
-fn arrangement(header: &Header, records: u64) -> Result<Arrangement, PartError> {
-    let fit = |version| {
-        let mut header = header.clone();
-        header.version = version;
-        arrange(header, records)
-    };
-    let kinds = [Version::Cdf1, Version::Cdf2, Version::Cdf5];
-    let from = kinds.iter().position(|version| *version == header.version).unwrap_or(0);
-    match kinds[from..].iter().find_map(|version| fit(*version).ok()) {
-        Some(arrangement) => Ok(arrangement),
-        None => fit(Version::Cdf5).map_err(|e| PartError::Refused(e.to_string())),
-    }
 }

@@ -8,11 +8,13 @@ mod mask;
 mod region;
 mod request;
 mod search;
+mod variables;
 
 pub use arg::{Bound, BoxArg, DimArg, RangeArg};
 pub use mask::Mask;
 pub use region::{Region, of_all as regions};
 pub use request::{Error, Request, Result};
+pub use variables::named_variables;
 
 use std::sync::Arc;
 

@@ -2,14 +2,16 @@
 
 use crate::args::{CiteArgs, RootArgs, SubsetArgs};
 use crate::cmd::read::printed;
-use crate::cmd::subset::{Contents, arrangement, write};
+use crate::cmd::subset::{arrangement, request_of, write};
 use crate::cmd::{named::Named, places};
 use crate::output::progress::interrupted;
 use crate::output::text;
+use crate::selection::noted;
 use anyhow::{Context, Result, bail};
 use nc3z_cite::{Part, render_csv, widen};
 use nc3z_format::classic::Dimension;
 use nc3z_format::select::Hyperslab;
+use nc3z_look::part::Contents;
 use nc3z_look::print::{Binary, Sink, for_each_block};
 use nc3z_look::selection::{DimArg, Selection};
 use nc3z_reader::{Dataset, Variable};
@@ -60,13 +62,13 @@ impl Planned {
             root: RootArgs::default(),
             open: args.open.clone(),
         };
-        let mut contents = Contents::of(dataset, &subset)?;
+        let mut contents = contents_of(dataset, &subset)?;
         if args.widen {
             let alone = SubsetArgs { no_coordinates: true, ..subset };
-            let named = Contents::of(dataset, &alone)?;
+            let named = contents_of(dataset, &alone)?;
             subset =
                 SubsetArgs { dims: widened(&named)?, no_coordinates: contents.variables.len() == 1, ..alone };
-            contents = Contents::of(dataset, &subset)?;
+            contents = contents_of(dataset, &subset)?;
         }
         contents.check_present()?;
         let part = |(variable, selection): &(Variable, Selection)| {
@@ -127,6 +129,10 @@ impl Planned {
         };
         printed(write())
     }
+}
+
+fn contents_of(dataset: &Dataset, args: &SubsetArgs) -> Result<Contents> {
+    noted(|notes| Contents::of(dataset, &request_of(args), notes))
 }
 
 /// Returns the selection as one hyperslab.

@@ -3,18 +3,16 @@
 use crate::args::{DumpArgs, Language};
 use crate::cmd::named::Named;
 use crate::exit::Exit;
-use crate::names;
 use crate::output::progress::while_blocked;
 use crate::output::streams::Stdout;
 use crate::output::text;
-use anyhow::{Context, Result, bail};
+use crate::selection::noted;
+use anyhow::{Context, Result};
 use nc3z_format::cdl::{self, Cdl, Indices, Style};
-use nc3z_format::classic::{Header, VarId};
-use nc3z_format::spelling::suggest;
+use nc3z_format::classic::VarId;
 use nc3z_look::dump::{Feed, specials};
+use nc3z_look::selection::named_variables;
 use nc3z_reader::Dataset;
-use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 
@@ -38,7 +36,7 @@ fn dump(args: &DumpArgs) -> Result<Exit> {
         out.flush()?;
         return Ok(Exit::Done);
     }
-    let named = named_variables(&args.variables, header)?;
+    let named = noted(|_| named_variables(&args.variables, header))?;
     let style = style(args);
     let mut cdl = Cdl::new(header, dataset.records(), &style);
     if let (true, Some(archive)) = (args.special, dataset.archive()) {
@@ -82,27 +80,6 @@ fn variable(dataset: &Dataset, cdl: &Cdl<'_>, id: VarId, out: &mut Out) -> Resul
         }
     }
     Ok(values.finish()?)
-}
-
-/// Returns the named variables; `None` for all.
-pub(super) fn named_variables(lists: &[OsString], header: &Header) -> Result<Option<BTreeSet<VarId>>> {
-    if lists.is_empty() {
-        return Ok(None);
-    }
-    let mut found = BTreeSet::new();
-    for name in lists.iter().flat_map(|list| names::split(list.as_encoded_bytes(), b',')) {
-        let name = &names::unescape_bytes(name)[..];
-        match header.variable(name) {
-            Some((id, _)) => found.insert(id),
-            None if name.is_empty() => continue,
-            None => {
-                let (name, all) =
-                    (text::name(name), header.variables.iter().map(|v| text::name(&v.name).into()));
-                bail!("no such variable `{name}`{}{}", suggest(&name, all), names::hint(header));
-            }
-        };
-    }
-    Ok(Some(found))
 }
 
 fn style(args: &DumpArgs) -> Style {

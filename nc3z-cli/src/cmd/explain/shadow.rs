@@ -5,8 +5,10 @@ use crate::exit::Exit;
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table, count};
 use crate::output::{chain, text};
-use anyhow::{Context, Result, bail};
-use nc3z_aggregate::shadow::{Asked, Kind, Need, described, need};
+use anyhow::{Result, bail};
+use nc3z_aggregate::shadow::{Recall, RecalledFile, recall};
+use nc3z_format::Hyperslab;
+use nc3z_reader::{Dataset, Variable};
 use serde_json::json;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -14,76 +16,22 @@ use std::path::Path;
 /// The number of ranges that are listed, unless all are requested.
 const SHOWN: usize = 16;
 
-/// A file that has the variable, and the ranges that the read takes from it.
-struct File {
-    /// The object that is recalled: the file, or its bundle.
-    object: String,
-    name: String,
-    need: Need,
-    packed: bool,
-}
-
 /// Plans the read for the files of a shadow, or for one of them.
 pub(super) fn explain(args: &ExplainArgs, path: &Path, member: Option<&str>) -> Result<Exit> {
     let shadow = crate::cmd::shadow::open(path, &args.open)?;
-    let (mut files, mut left_out, mut known) = (Vec::new(), Vec::new(), false);
-    for block in shadow.blocks() {
-        let Some(tiles) = block.tiles(&args.variable)? else { continue };
-        let (names, heads, headers) = (block.names()?, block.heads()?, block.headers()?);
-        let (coordinates, places) = (block.coordinates()?, block.places(&args.variable, &tiles)?);
-        for (found, places) in tiles.found.iter().zip(&places) {
-            let name = &names[found.member];
-            if member.is_some_and(|wanted| wanted != name) {
-                continue;
-            }
-            known = true;
-            let (head, number) = &heads[found.member];
-            let header = headers.get(*number).context("the shadow does not have a header that it names")?;
-            let of = || -> Result<Need> {
-                if head.kind == Kind::Other {
-                    bail!("it is an aggregation: ask for the files that it refers to");
-                }
-                let dataset = described(head, header, coordinates[found.member].clone())?;
-                let variable = dataset.variable(&args.variable)?;
-                let selection = crate::cmd::read::selection_of(&dataset, &variable, &args.selection)?;
-                let slabs: Vec<_> = selection.slabs().into_iter().map(|(slab, _)| slab).collect();
-                let (variable, layout) = (variable.id(), &found.layout);
-                Ok(need(Asked { head, dataset: &dataset, variable, layout, places }, &slabs)?)
-            };
-            match of() {
-                Ok(need) => {
-                    let object = name.split_once("!/").map_or(name.as_str(), |(bundle, _)| bundle).to_owned();
-                    files.push(File { object, name: name.clone(), need, packed: head.kind == Kind::Packed });
-                }
-                Err(e) => left_out.push((name.clone(), e)),
-            }
-        }
-    }
-    if !known {
+    let select = |dataset: &Dataset, variable: &Variable| -> Result<Vec<Hyperslab>> {
+        let selection = crate::cmd::read::selection_of(dataset, variable, &args.selection)?;
+        Ok(selection.slabs().into_iter().map(|(slab, _)| slab).collect())
+    };
+    let Recall { objects, mut left_out, is_known } = recall(&shadow, &args.variable, member, &select)?;
+    if !is_known {
         let place = member
             .map_or_else(|| "a file of the shadow".to_owned(), |name| format!("`{}`", text::safe(name)));
         bail!("{place} has no variable `{}`", text::safe(&args.variable));
     }
-    if files.is_empty() {
+    if objects.is_empty() {
         let (name, e) = left_out.swap_remove(0);
         return Err(e.context(format!("`{}`", text::safe(&name))));
-    }
-    // A tape is read forwards: objects in the order of the shadow, and their ranges by offset.
-    let mut objects: Vec<(String, Vec<File>)> = Vec::new();
-    for file in files {
-        match objects.last_mut() {
-            Some((object, all)) if *object == file.object => all.push(file),
-            _ => objects.push((file.object.clone(), vec![file])),
-        }
-    }
-    for (_, files) in &mut objects {
-        files.sort_by_key(|file| file.need.ranges.first().map(|range| range.offset));
-        // Files of one group are read with it, once.
-        for n in (1..files.len()).rev() {
-            if files[n].packed && files[n].need.ranges == files[n - 1].need.ranges {
-                files[n].need.ranges.clear();
-            }
-        }
     }
     print(args, &objects, &left_out)?;
     Ok(Exit::Done)
@@ -91,7 +39,7 @@ pub(super) fn explain(args: &ExplainArgs, path: &Path, member: Option<&str>) -> 
 
 fn print(
     args: &ExplainArgs,
-    objects: &[(String, Vec<File>)],
+    objects: &[(String, Vec<RecalledFile>)],
     left_out: &[(String, anyhow::Error)],
 ) -> Result<()> {
     let mut out = BufWriter::new(Stdout::results());

@@ -1,6 +1,5 @@
 //! `nc3z subset`: writes variables, or a part of them, to a new classic file.
 
-mod contents;
 pub(super) mod history;
 
 use crate::args::SubsetArgs;
@@ -8,11 +7,12 @@ use crate::cmd::named::Named;
 use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted};
 use crate::output::text;
+use crate::selection::noted;
 use anyhow::{Context, Result, bail};
-pub(super) use contents::Contents;
 use nc3z_format::classic::{Arrangement, VarId, Version, arrange};
+use nc3z_look::part::{Contents, SubsetRequest};
 use nc3z_look::print::for_each_block;
-use nc3z_look::selection::Selection;
+use nc3z_look::selection::{Request, Selection};
 use nc3z_reader::Monitor;
 use nc3z_writer::{AtomicFile, ClassicValues, Sink, is_same_file, write_classic};
 use std::io::{BufWriter, Write};
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &SubsetArgs) -> Result<Exit> {
 
 fn subset(args: &SubsetArgs) -> Result<()> {
     let dataset = super::cite::open_verified(&args.file, &args.root, &args.open)?;
-    let mut contents = Contents::of(&dataset, args)?;
+    let mut contents = noted(|notes| Contents::of(&dataset, &request_of(args), notes))?;
     contents.check_present()?;
     if !args.no_history {
         history::append(&mut contents.header)?;
@@ -50,26 +50,27 @@ fn subset(args: &SubsetArgs) -> Result<()> {
     Ok(())
 }
 
-/// Returns the new file's header, in the requested format, or in the first format, from the original's on,
-/// that can express it.
-pub(super) fn arrangement(contents: &Contents, kind: Option<Version>) -> Result<Arrangement> {
-    let fit = |version| {
-        let mut header = contents.header.clone();
-        header.version = version;
-        arrange(header, contents.records)
-    };
-    if let Some(version) = kind {
-        return fit(version).with_context(|| format!("the subset cannot be written as {version}"));
-    }
-    let kinds = [Version::Cdf1, Version::Cdf2, Version::Cdf5];
-    let from = kinds.iter().position(|v| *v == contents.header.version).unwrap_or(0);
-    let fitting = kinds[from..].iter().find_map(|version| fit(*version).ok());
-    match fitting {
-        Some(arrangement) => Ok(arrangement),
-        None => fit(Version::Cdf5).context("the subset is no classic file"),
+/// Returns the request of the arguments.
+pub(super) fn request_of(args: &SubsetArgs) -> SubsetRequest {
+    SubsetRequest {
+        variables: args.variables.clone(),
+        no_coordinates: args.no_coordinates,
+        part: Request { dims: args.dims.clone(), region: args.region },
     }
 }
 
+/// Returns the new file's header, in the requested format, or in the first one that can express it.
+pub(super) fn arrangement(contents: &Contents, kind: Option<Version>) -> Result<Arrangement> {
+    let Some(version) = kind else {
+        let fitting = nc3z_look::part::arrangement(&contents.header, contents.records);
+        return fitting.context("the subset is no classic file");
+    };
+    let mut header = contents.header.clone();
+    header.version = version;
+    arrange(header, contents.records).with_context(|| format!("the subset cannot be written as {version}"))
+}
+
+/// Writes the values of a subset to its file.
 pub(super) fn write(args: &SubsetArgs, contents: &Contents, arrangement: &Arrangement) -> Result<()> {
     super::places::prepare(&args.output)?;
     let input = Named::of(&args.file)?.metadata()?;

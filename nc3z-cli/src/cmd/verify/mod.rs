@@ -17,12 +17,12 @@ use crate::output::table::count;
 use crate::output::{chain, report_error, set_level, tells, text};
 use crate::registry::open_options;
 use anyhow::{Context, Result, bail};
-use nc3z_format::archive::constants::REQUIRED_LOSSY;
 use nc3z_look::place;
+use nc3z_look::verify::{WITH_COORDINATES, is_lossy, parity_json, report_json};
 use nc3z_reader::parity::ParityReport;
 use nc3z_reader::platform::read_exact_at;
 use nc3z_reader::source::{self, SharedSource};
-use nc3z_reader::verify::{Finding, Report, deep, quick};
+use nc3z_reader::verify::{Report, deep, quick};
 use nc3z_reader::{Archive, Monitor, Restored, VersionName};
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -31,8 +31,6 @@ use std::path::{Path, PathBuf};
 
 /// The number of archives that are checked at a time, each in parallel, too.
 const AT_A_TIME: usize = 16;
-/// The number of findings of one archive for which coordinates are read from the archive.
-const WITH_COORDINATES: usize = 100;
 /// The number of places of one finding that are listed for people.
 const PLACES: usize = 8;
 
@@ -269,20 +267,6 @@ fn mendable(path: &Path, args: &VerifyArgs, progress: &Progress) -> Option<Parit
     nc3z_reader::parity::judge(&source, &open_options(), progress).ok()?
 }
 
-fn parity_json(report: &ParityReport) -> Value {
-    let state = match report {
-        p if p.is_intact() => "intact",
-        p if p.is_mendable() => "repairable",
-        _ => "beyond repair",
-    };
-    json!({
-        "state": state, "shards": report.layout.shard_count(), "lost_shards": report.lost_shards.len(),
-        "packets": report.layout.packet_count(), "lost_packets": report.lost_packets.len(),
-        "most_lost_in_a_group": report.worst, "may_be_lost_in_a_group": report.layout.shards.parity(),
-        "lost_slots": report.lost_slots, "stale_bytes": report.uncovered,
-    })
-}
-
 /// Compares the rebuilt bytes with a file.
 fn compare(archive: &Archive, original: &Path, progress: &dyn Monitor) -> Result<()> {
     let file = nc3z_reader::source::open_regular(original)
@@ -321,11 +305,6 @@ impl From<CompareError> for anyhow::Error {
     fn from(e: CompareError) -> Self {
         e.0
     }
-}
-
-/// Returns whether values were rounded when the archive was made.
-fn is_lossy(archive: Option<&Archive>) -> bool {
-    archive.is_some_and(|a| a.trailer().required & REQUIRED_LOSSY != 0)
 }
 
 /// Returns the lines for people.
@@ -397,38 +376,4 @@ fn digest_words(report: &Report) -> String {
         Some(r) => format!(", original {}, no digest recorded", text::size(r.len)),
         None => String::new(),
     }
-}
-
-fn report_json(name: &str, report: &Report, archive: Option<&Archive>) -> Value {
-    let findings: Vec<Value> = report
-        .findings
-        .iter()
-        .enumerate()
-        .map(|(i, f)| finding_json(f, archive.filter(|_| i < WITH_COORDINATES)))
-        .collect();
-    let digest = report.restored.as_ref().map(|r| text::hex(&r.sha256));
-    let lost: Vec<Value> = report.lost.iter().map(|p| place::to_json(p, None)).collect();
-    let not_decoded: Vec<Value> = report
-        .not_decoded
-        .iter()
-        .map(
-            |u| json!({"place": place::to_json(&u.place, None), "tiles": u.tiles, "why": text::safe(&u.why)}),
-        )
-        .collect();
-    json!({
-        "archive": name, "sound": report.is_sound() && report.is_complete(), "complete": report.is_complete(), "lossy": is_lossy(archive), "tiles": report.tiles, "blocks": report.blocks,
-        "generations": report.generations, "stored_bytes": report.stored_len, "unchecked_bytes": report.unchecked,
-        "sha256": digest, "sha256_matches": report.restored.as_ref().map(|r| r.matches_record), "findings": findings,
-        "more_findings": report.more, "lost": lost, "undecoded_tiles": report.undecoded,
-        "not_decoded": not_decoded, "not_rebuilt": report.not_rebuilt.as_ref().map(|why| text::safe(why)),
-        "parity": report.parity.as_ref().map(parity_json),
-    })
-}
-
-fn finding_json(finding: &Finding, archive: Option<&Archive>) -> Value {
-    let places: Vec<Value> = finding.places.iter().map(|p| place::to_json(p, archive)).collect();
-    json!({
-        "structure": finding.structure.name(), "begin": finding.bytes.start, "end": finding.bytes.end,
-        "message": text::safe(&finding.message), "variable": places.first().map(|p| p["variable"].clone()), "places": places,
-    })
 }
