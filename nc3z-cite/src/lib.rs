@@ -9,6 +9,7 @@
 //! lead from the values to the root. Checking needs no dataset and no network, and the maker of the proof
 //! need not be trusted.
 
+mod about;
 mod check;
 mod csv;
 mod error;
@@ -19,6 +20,7 @@ mod record;
 mod slice;
 mod widen;
 
+pub use about::Statements;
 pub use check::{Proven, ProvenVariable, check};
 pub use csv::render as render_csv;
 pub use error::{Error, Result};

@@ -2,7 +2,7 @@
 //! place.
 
 use crate::source::Settings;
-use nc3z_aggregate::bundle::{Bundle, Members};
+use nc3z_aggregate::bundle::{Bundle, Members, split_member};
 use nc3z_aggregate::{Missing, OpenFragment, Options, Urls, as_aggregation, is_aggregation, wrap};
 use nc3z_reader::source::{self, SharedSource};
 use nc3z_reader::{Archive, Dataset, Error, OpenOptions, Result};
@@ -39,20 +39,18 @@ impl Beside {
 }
 
 /// Returns the file on disk for a name: for a member, its bundle.
-pub(crate) fn on_disk(path: &Path) -> &Path {
-    let bundle = path.to_str().and_then(member_of).map(|(bundle, _)| Path::new(bundle));
-    bundle.filter(|bundle| path.symlink_metadata().is_err() && bundle.is_file()).unwrap_or(path)
+pub(crate) fn on_disk(path: &Path) -> PathBuf {
+    split_member(path).map_or_else(|| path.to_owned(), |(bundle, _)| bundle)
 }
 
 /// Opens a file on disk or the member of a bundle by position, without the copies in a bundle's index: for
 /// commands that check bytes.
 pub(crate) fn open_as_stored(path: &Path) -> Result<SharedSource> {
-    let named = path.to_str().and_then(member_of).filter(|_| path.symlink_metadata().is_err());
-    let Some((bundle, member)) = named.filter(|(bundle, _)| Path::new(bundle).is_file()) else {
+    let Some((bundle, member)) = split_member(path) else {
         return source::open(path, false);
     };
-    let (source, bundle) = open_member(source::open(Path::new(bundle), false)?, member)?;
-    Ok(bundle.member_as_stored(member)?.unwrap_or(source))
+    let (source, bundle) = open_member(source::open(&bundle, false)?, &member)?;
+    Ok(bundle.member_as_stored(&member)?.unwrap_or(source))
 }
 
 /// Options for reading an aggregation.
@@ -133,10 +131,9 @@ pub(crate) fn open_tree(name: &str, beside: &Beside) -> Result<SharedSource> {
 
 /// Opens a file on disk, or a member of a bundle, by name.
 pub(crate) fn open_path(path: &Path) -> Result<(SharedSource, Beside)> {
-    let named = path.to_str().and_then(member_of).filter(|_| path.symlink_metadata().is_err());
-    let Some((bundle, member)) = named.filter(|(bundle, _)| Path::new(bundle).is_file()) else {
+    let Some((bundle, member)) = split_member(path) else {
         return Ok((source::open(path, true)?, Beside::File(path.to_owned())));
     };
-    let (source, bundle) = open_member(source::open(Path::new(bundle), true)?, member)?;
-    Ok((source, Beside::Bundle(bundle, member.to_owned())))
+    let (source, bundle) = open_member(source::open(&bundle, true)?, &member)?;
+    Ok((source, Beside::Bundle(bundle, member)))
 }

@@ -3,7 +3,7 @@
 use crate::error::{Failure, exception};
 use crate::source::{self, Settings};
 use nc3z_aggregate::Error;
-use nc3z_aggregate::shadow::{self, Kind};
+use nc3z_aggregate::shadow::{self, HeadKind};
 use nc3z_format::Limits;
 use nc3z_format::bytes::hex;
 use nc3z_format::classic::{Header, Layout, Parse, parse_prefix};
@@ -73,7 +73,7 @@ impl Shadow {
                 for known in known.iter().filter(|known| known.whole) {
                     values.set_item(known.variable, PyBytes::new(py, &known.bytes))?;
                 }
-                let kind = if head.kind == Kind::Packed { "packed" } else { head.kind.name() };
+                let kind = if head.kind == HeadKind::Packed { "packed" } else { head.kind.name() };
                 let sha256 = head.sha256.map(|sha256| hex(&sha256));
                 let lengths = lengths(header, *header_len, head.len);
                 let file = (

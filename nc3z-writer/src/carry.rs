@@ -156,7 +156,7 @@ fn stored(archive: &Archive, piece: &Piece) -> nc3z_reader::Result<Stored> {
         return Ok(Stored::Tiles(members.iter().map(tile).collect::<nc3z_reader::Result<_>>()?));
     }
     let entry = |m: &nc3z_format::archive::Member| {
-        let StoredTile::Packed { decoded_crc: check, .. } = archive.stored_tile(m.array, m.tile)? else {
+        let StoredTile::Shared { decoded_crc: check, .. } = archive.stored_tile(m.array, m.tile)? else {
             unreachable!("`pieces` has asked for its entry");
         };
         let (start, len, chain) = (m.start, m.len, m.chain);
@@ -180,11 +180,11 @@ fn stored_tile(
     let (decoded_len, decoded_crc, form) = match archive.stored_tile(array, tile)? {
         StoredTile::Constant { value, size } => (0, 0, Form::Constant { value, size }),
         // The older tile is not copied.
-        StoredTile::Packed { chain, decoded_crc, .. } if is_coded_against_older(archive, chain) => {
+        StoredTile::Shared { chain, decoded_crc, .. } if is_coded_against_older(archive, chain) => {
             let bytes = archive.read_tile(array, tile)?;
             (0, decoded_crc, Form::Member { chain: 0, bytes, container_chain: None })
         }
-        StoredTile::Packed { chain, bytes, decoded_crc } => {
+        StoredTile::Shared { chain, bytes, decoded_crc } => {
             (0, decoded_crc, Form::Member { chain, bytes, container_chain })
         }
         StoredTile::Block { chain, payload, decoded_len, decoded_crc } => {

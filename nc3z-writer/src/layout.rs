@@ -1,7 +1,9 @@
 //! Requests for the tiles of variables: a kind of layout, or chunk lengths by dimension.
 
+use nc3z_format::names::{split, split_once, unescape};
 use nc3z_format::tile::Edge;
 use std::fmt;
+use std::str::FromStr;
 
 /// The way to cut variables into tiles if no chunk lengths are given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,6 +23,13 @@ pub enum TileChoice {
 }
 
 impl TileChoice {
+    /// Returns the choice of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let kinds =
+            [TileChoice::Linear, TileChoice::Chunked, TileChoice::Auto, TileChoice::Series, TileChoice::Map];
+        kinds.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// The name on the command line and in the metadata.
     pub const fn name(self) -> &'static str {
         match self {
@@ -59,6 +68,51 @@ impl ChunkRequest {
     pub fn only(mut self, variable: impl Into<String>) -> Self {
         self.variable = Some(variable.into());
         self
+    }
+}
+
+/// The reason why a text is no [`ChunkRequest`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ChunkError(String);
+
+impl FromStr for ChunkRequest {
+    type Err = ChunkError;
+
+    /// Parses `time=1,lat=90` and `tas:time=1,lat=90`. A backslash makes `:`, `,` or `=` part of a name.
+    fn from_str(text: &str) -> Result<Self, ChunkError> {
+        let mut variable = None;
+        let mut lengths = text;
+        if let Some((name, rest)) = split_once(text, ':') {
+            // Names of dimensions with a colon need a backslash; those of variables as well.
+            if split_once(rest, ':').is_some() {
+                return Err(ChunkError(format!(
+                    "`{text}` has more than one `:`; a backslash takes one into a name"
+                )));
+            }
+            (variable, lengths) = (Some(unescape(name)), rest);
+        }
+        let items = split(lengths.as_bytes(), b',');
+        let lengths = items.iter().map(|item| {
+            let item = String::from_utf8_lossy(item);
+            let parts = split(item.as_bytes(), b'=');
+            let [name, length] = parts[..] else {
+                return Err(ChunkError(format!("`{item}` is no DIM=LENGTH, such as time=12")));
+            };
+            let name = unescape(&String::from_utf8_lossy(name));
+            let length = String::from_utf8_lossy(length);
+            match length.parse::<u64>() {
+                Ok(length) => Ok((name, length)),
+                Err(_) => Err(ChunkError(format!(
+                    "dimension `{name}`: chunk length `{length}` is no whole number from 1 to 2^64 - 1"
+                ))),
+            }
+        });
+        let request = ChunkRequest::new(lengths.collect::<Result<Vec<_>, ChunkError>>()?);
+        Ok(match variable {
+            Some(name) => request.only(name),
+            None => request,
+        })
     }
 }
 
@@ -110,5 +164,25 @@ impl LayoutOptions {
         let named = self.by_variable.iter().map(|(name, choice)| format!("{name}={}", choice.name()));
         add("layout", general.into_iter().chain(named).collect());
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_are_read() {
+        let request = |lengths: &[(&str, u64)]| ChunkRequest::new(lengths.iter().copied());
+        assert_eq!(ChunkRequest::from_str("time=1,lat=90").unwrap(), request(&[("time", 1), ("lat", 90)]));
+        assert_eq!(ChunkRequest::from_str("tas:time=1").unwrap(), request(&[("time", 1)]).only("tas"));
+        assert_eq!(
+            ChunkRequest::from_str(r"a\:b:x\=\,\\y=3").unwrap(),
+            request(&[(r"x=,\y", 3)]).only("a:b")
+        );
+        for bad in ["", "time", "time=", "time=x", "time=1.5", "time=-1", "=1,", "a:b:time=1", "time=1=2"] {
+            assert!(ChunkRequest::from_str(bad).is_err(), "{bad}");
+        }
+        assert!(ChunkRequest::from_str("lat=ninety").unwrap_err().to_string().contains("`lat`"));
     }
 }

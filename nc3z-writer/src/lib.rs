@@ -45,7 +45,7 @@ pub use job::recompress::{Recompressed, ReplacePolicy, recompress_file};
 pub use job::repair::{LostTiles, RepairOptions, Repaired, RepairedDigest, repair_file};
 pub use job::saved::{SavedVersions, save_versions};
 pub use job::tag::{TagChange, tag_version};
-pub use layout::{ChunkRequest, TileChoice};
+pub use layout::{ChunkError, ChunkRequest, TileChoice};
 pub use leftovers::{TEMPORARY_SUFFIX, is_temporary_name, remove_leftovers};
 pub use options::*;
 #[cfg(feature = "ablation")]

@@ -10,6 +10,7 @@ pub(crate) mod index;
 mod list;
 mod local;
 mod member;
+mod named;
 mod open_groups;
 pub(crate) mod packed;
 pub(crate) mod write;
@@ -18,6 +19,7 @@ pub use ahead::Ahead;
 pub use check::crc32_of;
 pub use extract::{MemberForm, check_packed, extract, write_packed};
 pub use member::Member;
+pub use named::{split_member, split_name};
 pub use write::{Bundled, write_bundle};
 
 use crate::error::{Error, Result};

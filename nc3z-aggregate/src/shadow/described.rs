@@ -1,7 +1,7 @@
 //! A file as its shadow knows it: a dataset with the header and the coordinates. Other values cannot be read.
 
 use super::columns::wrong;
-use super::member::{Head, Kind, Known};
+use super::member::{Head, HeadKind, Known};
 use crate::error::Result;
 use bytes::Bytes;
 use nc3z_format::Limits;
@@ -127,7 +127,7 @@ fn copy(bytes: &[u8], out: &mut [u8]) -> Result<(), Error> {
 /// A damaged header.
 pub fn described(head: &Head, header: &Bytes, coordinates: Vec<Known>) -> Result<Dataset> {
     // An aggregation is no file, and has no length of its own.
-    let len = if head.kind == Kind::Other { u64::MAX } else { head.len };
+    let len = if head.kind == HeadKind::Other { u64::MAX } else { head.len };
     let limits = Limits::default();
     if let Parse::Incomplete { .. } = parse_prefix(header, len, &limits)? {
         return Err(wrong("a header is not complete"));

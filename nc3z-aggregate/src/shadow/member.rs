@@ -6,7 +6,7 @@ use nc3z_format::tile::TileLayout;
 
 /// The kind of a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum HeadKind {
     /// A classic file.
     #[default]
     Classic,
@@ -20,20 +20,21 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
-    pub(super) const ALL: [Kind; 5] = [Kind::Classic, Kind::Archive, Kind::Short, Kind::Packed, Kind::Other];
+impl HeadKind {
+    pub(super) const ALL: [HeadKind; 5] =
+        [HeadKind::Classic, HeadKind::Archive, HeadKind::Short, HeadKind::Packed, HeadKind::Other];
 
     pub(super) fn code(self) -> usize {
-        Kind::ALL.iter().position(|kind| *kind == self).unwrap_or_default()
+        HeadKind::ALL.iter().position(|kind| *kind == self).unwrap_or_default()
     }
 
     /// Its name in lists.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Classic => "classic",
-            Kind::Archive | Kind::Short => "archive",
-            Kind::Packed => "packed",
-            Kind::Other => "aggregation",
+            HeadKind::Classic => "classic",
+            HeadKind::Archive | HeadKind::Short => "archive",
+            HeadKind::Packed => "packed",
+            HeadKind::Other => "aggregation",
         }
     }
 }
@@ -42,7 +43,7 @@ impl Kind {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Head {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: HeadKind,
     /// Bytes of the classic file.
     pub len: u64,
     /// Offset of its bytes in its object, which is the file itself or the bundle.

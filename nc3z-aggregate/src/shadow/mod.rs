@@ -24,7 +24,7 @@ pub use along::{Part, Series, along};
 pub use answers::{Hit, Question, Row, find, statistics};
 pub use described::described;
 pub use exact::{Exact, Pair};
-pub use member::{Head, Kind, Known, Member, Range, Tile, Variable};
+pub use member::{Head, HeadKind, Known, Member, Range, Tile, Variable};
 pub use needs::{Asked, Need, need};
 pub use question::{Condition, Summary};
 pub use read::{Block, Occurrence, Shadow, Sums, Tiles};

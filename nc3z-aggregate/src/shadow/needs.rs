@@ -1,6 +1,6 @@
 //! Which ranges of bytes a request needs, from the shadow alone.
 
-use super::member::{Head, Kind, Range};
+use super::member::{Head, HeadKind, Range};
 use crate::error::{Error, Result};
 use nc3z_format::classic::VarId;
 use nc3z_format::plan::Plan;
@@ -63,19 +63,19 @@ pub fn need(asked: Asked<'_>, slabs: &[Hyperslab]) -> Result<Need> {
                     "the request takes more than {MOST} tiles or ranges of one file: select less"
                 )));
             }
-            if head.kind == Kind::Classic {
+            if head.kind == HeadKind::Classic {
                 let TileLayout::Linear { len } = *asked.layout else { return Err(bad()) };
                 let (first, span) = (tile.tile.saturating_mul(len), tile.span());
                 let elements = first.saturating_add(span.start)..first.saturating_add(span.end);
                 classic(shape, elements, &mut ranges);
-            } else if !known && head.kind == Kind::Archive {
+            } else if !known && head.kind == HeadKind::Archive {
                 let places = usize::try_from(tile.tile).ok().and_then(|n| asked.places.get(n));
                 ranges.extend(places.ok_or_else(bad)?);
             }
         }
     }
     let touched = tiles.len() as u64;
-    let whole = matches!(head.kind, Kind::Short | Kind::Packed) && touched > 0;
+    let whole = matches!(head.kind, HeadKind::Short | HeadKind::Packed) && touched > 0;
     if whole {
         ranges = vec![Range { offset: 0, len: head.stored }];
     }

@@ -3,7 +3,7 @@
 use super::columns::{doubles, names, numbers, signed, sizes, strings, wrong};
 use super::exact::Pair;
 use super::frame::{Entry, Frame, MAGIC, MAX_MEMBERS, directory};
-use super::member::{Head, Kind, Known, Member, Range, Tile, Variable};
+use super::member::{Head, HeadKind, Known, Member, Range, Tile, Variable};
 use crate::error::Result;
 use bytes::Bytes;
 use nc3z_format::bytes::ByteCursor;
@@ -162,7 +162,7 @@ impl<'s> Block<'s> {
         let bytes = self.entry.heads.read(self.source)?;
         let n = self.len();
         whole(&bytes, "heads of the shadow", |from| {
-            let kinds = sizes(from, "kind", n, Kind::ALL.len() - 1)?;
+            let kinds = sizes(from, "kind", n, HeadKind::ALL.len() - 1)?;
             let lengths = numbers(from, "length", n)?;
             let gaps = signed(from, "offset", n)?;
             let places = ranges(gaps, numbers(from, "stored length", n)?);
@@ -173,7 +173,7 @@ impl<'s> Block<'s> {
                 kinds.into_iter().zip(lengths).zip(places.zip(headers.into_iter().zip(has)))
             {
                 let sha256 = if has == 1 { Some(from.array("SHA-256")?) } else { None };
-                let kind = Kind::ALL[kind];
+                let kind = HeadKind::ALL[kind];
                 all.push((Head { kind, len, offset: place.offset, stored: place.len, sha256 }, header));
             }
             Ok(all)

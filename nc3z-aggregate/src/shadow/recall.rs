@@ -1,6 +1,6 @@
 //! What a read needs of many files, from their shadow: objects and ranges of bytes, in the order of recalling them.
 
-use super::{Asked, Kind, Need, Shadow, described, need};
+use super::{Asked, HeadKind, Need, Shadow, described, need};
 use crate::error::{Error, Result};
 use nc3z_format::Hyperslab;
 use nc3z_reader::{Dataset, Variable};
@@ -55,7 +55,7 @@ pub fn recall<E: From<Error> + From<nc3z_reader::Error>>(
                 .get(*number)
                 .ok_or_else(|| Error::refused("the shadow does not have a header that it names"))?;
             let of = || -> Result<Need, E> {
-                if head.kind == Kind::Other {
+                if head.kind == HeadKind::Other {
                     return Err(
                         Error::refused("it is an aggregation: ask for the files that it refers to").into()
                     );
@@ -69,7 +69,7 @@ pub fn recall<E: From<Error> + From<nc3z_reader::Error>>(
             match of() {
                 Ok(need) => {
                     let object = name.split_once("!/").map_or(name.as_str(), |(bundle, _)| bundle).to_owned();
-                    let packed = head.kind == Kind::Packed;
+                    let packed = head.kind == HeadKind::Packed;
                     files.push(RecalledFile { object, name: name.clone(), need, packed });
                 }
                 Err(e) => left_out.push((name.clone(), e)),

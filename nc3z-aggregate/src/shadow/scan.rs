@@ -1,7 +1,7 @@
 //! Looks at a file: its header, its coordinates, and the values and places of each tile.
 
 use super::exact::Exact;
-use super::member::{Head, Kind, Known, Member, Range, Tile, Variable};
+use super::member::{Head, HeadKind, Known, Member, Range, Tile, Variable};
 use crate::error::Result;
 use bytes::Bytes;
 use nc3z_format::NcType;
@@ -32,14 +32,14 @@ pub struct Location {
 pub fn scan(name: &str, dataset: &Dataset, at: Location) -> Result<Member> {
     let archive = dataset.archive();
     let kind = match archive {
-        _ if at.packed => Kind::Packed,
-        Some(archive) if archive.is_short() => Kind::Short,
-        Some(_) => Kind::Archive,
-        None if dataset.classic().is_some() => Kind::Classic,
-        None => Kind::Other,
+        _ if at.packed => HeadKind::Packed,
+        Some(archive) if archive.is_short() => HeadKind::Short,
+        Some(_) => HeadKind::Archive,
+        None if dataset.classic().is_some() => HeadKind::Classic,
+        None => HeadKind::Other,
     };
     let mut places =
-        Places { archive: archive.filter(|_| kind == Kind::Archive), containers: HashMap::new() };
+        Places { archive: archive.filter(|_| kind == HeadKind::Archive), containers: HashMap::new() };
     let mut variables = Vec::with_capacity(dataset.header().variables.len());
     let mut coordinates = Vec::new();
     for variable in dataset.variables() {

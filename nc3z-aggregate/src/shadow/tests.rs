@@ -70,7 +70,7 @@ fn member() -> impl Strategy<Value = Member> {
     ("(x/)?[a-z]{1,9}", head, "[a-c]{0,3}", prop::collection::vec(known, 0..3), variables).prop_map(
         |(name, (kind, len, offset, stored, sha256), header, known, variables)| Member {
             name,
-            head: Head { kind: Kind::ALL[kind], len, offset, stored, sha256 },
+            head: Head { kind: HeadKind::ALL[kind], len, offset, stored, sha256 },
             header: Bytes::from(header.into_bytes()),
             coordinates: (0..)
                 .zip(known)
@@ -141,7 +141,7 @@ fn small() -> Vec<Member> {
     };
     let member = |n: u32| Member {
         name: format!("dir/{n}.nc"),
-        head: Head { kind: Kind::Archive, len: 1000, offset: 0, stored: 300, sha256: Some([7; 32]) },
+        head: Head { kind: HeadKind::Archive, len: 1000, offset: 0, stored: 300, sha256: Some([7; 32]) },
         header: Bytes::from_static(b"a header"),
         coordinates: vec![Known { variable: 0, whole: true, size: 8, bytes: Bytes::from(vec![1; 16]) }],
         variables: vec![variable(n)],
@@ -272,7 +272,7 @@ fn a_million_small_files() {
         let member = Member {
             name: format!("argo.zip!/{}/R{}_{:03}.nc", 1_900_000 + n / 200, 1_900_000 + n / 200, n % 200),
             head: Head {
-                kind: Kind::Packed,
+                kind: HeadKind::Packed,
                 len: 1480,
                 offset: u64::from(n / 500) * 70_000,
                 stored: 69_900,

@@ -1,7 +1,7 @@
 //! Arguments of all commands that write archives: tiling and encoding.
 
 use super::Cli;
-use super::layout::{LayoutArg, parse_chunks, parse_layout};
+use super::layout::{LayoutArg, parse_layout};
 use super::{EdgeArg, PresetArg, parse_size};
 use crate::names::{split_once, unescape};
 use crate::output::words::plain;
@@ -29,7 +29,7 @@ pub(crate) struct EncodeArgs {
     /// one variable (`tas:time=1,lat=90`). Other dimensions are not divided. May be repeated: of several that
     /// apply to a variable, the last is used, but one that names the variable takes precedence. A backslash
     /// makes `:`, `,` or `=` part of a name.
-    #[arg(long, value_parser = parse_chunks, value_name = "[VAR:]DIM=LENGTH,...")]
+    #[arg(long, value_parser = str::parse::<ChunkRequest>, value_name = "[VAR:]DIM=LENGTH,...")]
     pub(crate) chunk: Vec<ChunkRequest>,
     /// Layout of tiles of variables without --chunk, for all (`auto`) or one (`tas=series`). linear: runs of
     /// the array; auto: chunks, if they make maps and time series much faster to read; chunked: such chunks

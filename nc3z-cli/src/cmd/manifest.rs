@@ -7,9 +7,8 @@ use crate::exit::{Exit, of_error};
 use crate::output::progress::Progress;
 use crate::output::report_error;
 use crate::output::streams::Stdout;
-use anyhow::{Context, Result, bail};
-use nc3z_reader::platform::path_of;
-use nc3z_tree::journal;
+use anyhow::{Result, bail};
+use nc3z_tree::manifest::from_log::from_logs;
 use nc3z_tree::manifest::output::hash_all;
 use nc3z_tree::manifest::sums;
 use std::collections::BTreeMap;
@@ -64,46 +63,11 @@ fn below(root: &Path) -> Result<(Vec<PathBuf>, Exit)> {
     Ok((found.files, exit))
 }
 
-/// Returns the archives that logs list as done. If several logs have an entry for a file, one with the state
-/// done is used. In a single log, a later line replaces earlier ones.
+/// Returns the archives that logs list as done. The others are reported.
 fn logged(args: &ManifestArgs) -> Result<(Vec<PathBuf>, Exit)> {
-    let mut files: BTreeMap<Vec<u8>, journal::Logged> = BTreeMap::new();
-    for log in &args.from_log {
-        for (file, logged) in journal::read(log)? {
-            let is_done = files.get(&file).is_some_and(|known| known.is_done);
-            if !is_done {
-                files.insert(file, logged);
-            }
-        }
+    let (archives, others) = from_logs(&args.from_log, &args.directory)?;
+    for (file, why) in &others {
+        note!("nc3z: error: {}: {why}", crate::cmd::shown(file));
     }
-    let root = args.directory.canonicalize().with_context(|| format!("`{}`", args.directory.display()))?;
-    let (mut archives, mut exit) = (Vec::new(), Exit::Done);
-    let mut fail = |name: &Path, why: &str| {
-        note!("nc3z: error: {}: {why}", crate::cmd::shown(name));
-        exit = Exit::Failed;
-    };
-    for (file, logged) in files {
-        if logged.is_other {
-            continue;
-        }
-        let file = path_of(&file);
-        if !logged.is_done {
-            fail(&file, "the log lists it as failed; it is not in the manifest");
-            continue;
-        }
-        let Ok(found) = logged.archive.canonicalize() else {
-            fail(
-                &logged.archive,
-                "the log lists it, but it is gone (names in logs are relative to where `nc3z archive` ran)",
-            );
-            continue;
-        };
-        match found.strip_prefix(&root) {
-            Ok(inside) => archives.push(args.directory.join(inside)),
-            Err(_) => fail(&logged.archive, "it is outside the directory of the manifest"),
-        }
-    }
-    archives.sort_unstable();
-    archives.dedup();
-    Ok((archives, exit))
+    Ok((archives, if others.is_empty() { Exit::Done } else { Exit::Failed }))
 }

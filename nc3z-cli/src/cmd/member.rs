@@ -3,22 +3,14 @@
 use super::url;
 use crate::args::OpenArgs;
 use anyhow::{Context, Result, bail};
-use nc3z_aggregate::bundle::Bundle;
-use nc3z_reader::platform::path_of;
+use nc3z_aggregate::bundle::{Bundle, split_member, split_name};
 use nc3z_reader::source::{self, SharedSource};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Splits the name of a member into bundle and member. A file with the whole name takes precedence.
+/// Splits the name of a member into bundle and member. At a URL every name with the separator is one.
 pub(crate) fn of(path: &Path) -> Option<(PathBuf, String)> {
-    let bytes = path.as_os_str().as_encoded_bytes();
-    let at = bytes.windows(2).position(|pair| pair == b"!/")?;
-    let bundle = path_of(&bytes[..at]);
-    let name = String::from_utf8_lossy(&bytes[at + 2..]).into_owned();
-    if url::of(path).is_some() {
-        return Some((bundle, name));
-    }
-    (path.symlink_metadata().is_err() && bundle.is_file()).then_some((bundle, name))
+    if url::of(path).is_some() { split_name(path) } else { split_member(path) }
 }
 
 /// Returns the file on disk for a name: for a member, its bundle.

@@ -56,6 +56,27 @@ impl Selection {
         Selection::new(each.map(segment).collect())
     }
 
+    /// Selects by lists with an item for each dimension of `shape`. By default the start is where the stride begins, the count goes to
+    /// where it ends, and the stride is 1.
+    pub fn of_lists(
+        shape: &[u64],
+        start: Option<&[u64]>,
+        count: Option<&[u64]>,
+        stride: Option<&[i64]>,
+    ) -> Self {
+        let stride = stride.map_or_else(|| vec![1; shape.len()], <[i64]>::to_vec);
+        let first = |(n, stride): (&u64, &i64)| if *stride < 0 { n.saturating_sub(1) } else { 0 };
+        let start = start.map_or_else(|| shape.iter().zip(&stride).map(first).collect(), <[u64]>::to_vec);
+        let reach = |((start, n), stride): ((&u64, &u64), &i64)| {
+            let left =
+                if *stride < 0 { (*start).min(*n) + u64::from(start < n) } else { n.saturating_sub(*start) };
+            left.div_ceil(stride.unsigned_abs().max(1))
+        };
+        let count =
+            count.map_or_else(|| start.iter().zip(shape).zip(&stride).map(reach).collect(), <[u64]>::to_vec);
+        Selection::of_slab(&Hyperslab { start, count, stride })
+    }
+
     /// Selects all of a variable.
     pub fn all(variable: &Variable) -> Self {
         let whole = |&count: &u64| vec![Segment { start: 0, count, stride: 1 }];

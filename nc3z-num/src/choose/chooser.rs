@@ -1,6 +1,6 @@
 //! The state of a choice: pieces of one variable, facts about it, and reused memory.
 
-use super::kept::Kept;
+use super::cached::CachedEncoding;
 use super::maps::Maps;
 use super::pieces::Pieces;
 use crate::element::ElementType;
@@ -44,7 +44,7 @@ pub(crate) struct Chooser<'a, W> {
     pub(crate) elements: u64,
     pub(crate) scratch: Scratch,
     /// The best encoding so far, if the samples are the whole variable.
-    pub(crate) kept: Option<Kept>,
+    pub(crate) cached: Option<CachedEncoding>,
     /// A scratch without cached content.
     pub(crate) spare: Option<Scratch>,
     pub(crate) maps: Maps,

@@ -4,11 +4,11 @@
 //! The choice of [`Effort::Fast`] is always among the plans that [`Effort::Default`] encodes on the unchanged
 //! samples.
 
+mod cached;
 mod chooser;
 mod climb;
 mod crop;
 mod estimate;
-mod kept;
 mod maps;
 mod pieces;
 mod reference;
@@ -184,7 +184,7 @@ pub(crate) fn choose_plans<W: Word>(
         dict_len,
         elements,
         scratch,
-        kept: None,
+        cached: None,
         spare: Some(spare),
         maps,
         integers: Pool::default(),

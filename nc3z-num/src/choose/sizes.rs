@@ -1,8 +1,8 @@
 //! Measures the size of pieces by plans, in bytes, and adds the plans' other costs.
 
+use super::cached::Encoded;
 use super::chooser::{Chooser, Costed, Effort};
 use super::estimate::side;
-use super::kept::Encoded;
 use super::pieces::Piece;
 use crate::encode::{Coder, EncodePlan, Prepared, Shape, TransformPlan, finish_within, longest, predict};
 use crate::error::Result;
@@ -88,7 +88,7 @@ impl<W: Word> Chooser<'_, W> {
                 Encoded::Prepared(prepared, _) => Encoded::Prepared(prepared, shape),
                 payload @ Encoded::Payload(_) => payload,
             };
-            self.keep(costed.clone(), encoded);
+            self.cache(costed.clone(), encoded);
         }
         Ok(sizes)
     }

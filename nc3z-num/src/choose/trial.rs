@@ -361,7 +361,7 @@ impl<W: Word> Chooser<'_, W> {
         };
         let dictionary_pays = may_pay || done.first().is_some_and(|s| s.1.dictionary().is_some());
         let known = self.pieces.covered || self.effort != Effort::Fast;
-        let payload = done.first().map(|s| s.1.clone()).and_then(|plan| self.take_kept(&plan));
+        let payload = done.first().map(|s| s.1.clone()).and_then(|plan| self.take_cached(&plan));
         let best =
             done.into_iter().take(if self.effort == Effort::Max { RETURNED_AT_MOST } else { RETURNED });
         let plans = best.map(|(cost, p)| {

@@ -1,7 +1,7 @@
 //! The files of a shadow, as the shadow knows them.
 
 use super::{FileSummary, describe};
-use nc3z_aggregate::shadow::{Kind, Shadow, described};
+use nc3z_aggregate::shadow::{HeadKind, Shadow, described};
 use nc3z_aggregate::{Error, Result};
 use nc3z_look::text;
 use rayon::prelude::*;
@@ -23,10 +23,10 @@ pub fn of_shadow(shadow: &Shadow) -> Result<Vec<Listed>> {
                 let header = headers
                     .get(number)
                     .ok_or_else(|| Error::Refused("the shadow does not have the header".to_owned()))?;
-                let bytes = if head.kind == Kind::Packed { head.len } else { head.stored };
+                let bytes = if head.kind == HeadKind::Packed { head.len } else { head.stored };
                 let mut found = describe(&described(&head, header, known)?, bytes)?;
                 found.original = head.len;
-                if head.kind != Kind::Packed {
+                if head.kind != HeadKind::Packed {
                     found.kind = head.kind.name();
                 }
                 Ok(found)

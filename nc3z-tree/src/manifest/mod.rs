@@ -5,6 +5,7 @@ pub mod bag;
 pub mod changed;
 pub mod compare;
 pub mod fixity;
+pub mod from_log;
 pub mod output;
 pub mod relist;
 pub mod sums;

@@ -26,6 +26,7 @@ mod cells;
 mod commit;
 mod file;
 mod header;
+mod part;
 mod picks;
 mod preview;
 mod values;
@@ -33,6 +34,7 @@ pub mod words;
 
 pub use append::{AppendPolicy, Appended, Overlap};
 pub use header::Owner;
+pub use part::PartValues;
 pub use picks::{Pick, Picks};
 pub use preview::Plan;
 

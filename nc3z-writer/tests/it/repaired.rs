@@ -48,7 +48,7 @@ fn containers_are_carried_over_whole_and_no_archive_grows() {
         for tile in 0..info.tiling.tile_count() {
             let [old, new] = [&before, &after].map(|a| a.stored_tile(info.id, tile).unwrap());
             match (old, new) {
-                (StoredTile::Packed { bytes: a, .. }, StoredTile::Packed { bytes: b, .. }) => assert!(a == b),
+                (StoredTile::Shared { bytes: a, .. }, StoredTile::Shared { bytes: b, .. }) => assert!(a == b),
                 (StoredTile::Block { payload: a, .. }, StoredTile::Block { payload: b, .. }) => {
                     assert!(a == b);
                 }

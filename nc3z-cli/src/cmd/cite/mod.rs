@@ -1,10 +1,10 @@
 //! `nc3z cite`: writes a slice with its proof, and records that cite it. `nc3z check`: checks the proof
 //! without the dataset.
 
-mod about;
 mod slice;
 
 use super::named::Named;
+use super::subset::history;
 use super::{places, shown};
 use crate::args::{CheckArgs, CiteArgs, OpenArgs, RecordArg, RootArgs};
 use crate::exit::Exit;
@@ -13,7 +13,7 @@ use crate::output::streams::Stdout;
 use crate::output::text;
 use anyhow::{Context, Result, bail};
 use nc3z_aggregate::is_aggregation;
-use nc3z_cite::{Format, Proof, Slice, check as check_slice, make};
+use nc3z_cite::{Format, Proof, Slice, Statements, check as check_slice, make};
 use nc3z_format::digest::Root;
 use nc3z_reader::source::{MemorySource, SharedSource};
 use nc3z_reader::{Dataset, TreeFile, Wanted};
@@ -42,10 +42,25 @@ fn cite(args: &CiteArgs) -> Result<()> {
         _ => (root_of(&dataset, &args.file)?, None),
     };
     let Some(form) = args.format else { return Ok(()) };
-    let citation = about::citation(args, &dataset, root, written)?;
+    let citation = statements(args).cite(&dataset, root, written)?;
     let mut out = Stdout::results();
     out.write_all(citation.render(form.into()).as_bytes())?;
     Ok(out.flush()?)
+}
+
+/// Returns what the arguments state about the dataset.
+fn statements(args: &CiteArgs) -> Statements {
+    Statements {
+        title: args.title.clone(),
+        creators: args.creators.clone(),
+        publisher: args.publisher.clone(),
+        year: args.year,
+        doi: args.doi.clone(),
+        url: args.url.clone(),
+        source: super::url::shown(&args.file).into_owned(),
+        tool: format!("nc3z {}", env!("CARGO_PKG_VERSION")),
+        command: history::command(),
+    }
 }
 
 impl From<RecordArg> for Format {
@@ -122,7 +137,7 @@ fn with_proof(
     let slice = slice::Planned::new(args, dataset, variables, output)?;
     let mut proof = make(dataset, tree, slice.parts(), slice.is_classic())?;
     let name = output.file_name().unwrap_or(output.as_os_str()).to_string_lossy().into_owned();
-    let citation = about::citation(args, dataset, *tree.root(), None)?;
+    let citation = statements(args).cite(dataset, *tree.root(), None)?;
     proof.about = citation.about();
     slice.write(output)?;
     // The written slice is checked in the same way as by its readers.

@@ -22,8 +22,8 @@ use nc3z_look::verify::{WITH_COORDINATES, is_lossy, parity_json, report_json};
 use nc3z_reader::parity::ParityReport;
 use nc3z_reader::platform::read_exact_at;
 use nc3z_reader::source::{self, SharedSource};
-use nc3z_reader::verify::{Report, deep, quick};
-use nc3z_reader::{Archive, Monitor, Restored, VersionName};
+use nc3z_reader::verify::{Report, deep, older_versions, quick};
+use nc3z_reader::{Archive, Monitor, Restored};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -204,25 +204,12 @@ fn examine(path: &Path, args: &VerifyArgs, progress: &Progress) -> Result<(Repor
     if let (Some(archive), true, true) = (&archive, named.version.is_some(), is_deep) {
         report.restored = Some(archive.check_original(progress)?);
     }
-    let mut older = Vec::new();
-    if let (Some(archive), true) = (&archive, args.all_versions) {
-        for version in archive.versions(u64::MAX)?.iter().skip(1) {
-            let number = version.record.number;
-            let options = all.clone().with_version(VersionName::Number(number));
-            let done =
-                Archive::from_source(source.clone(), &options).and_then(|a| a.check_original(progress));
-            if let Err(e) = &done
-                && e.is_interrupted()
-            {
-                return Err(nc3z_reader::Error::interrupted().into());
-            }
-            let why = |e: nc3z_reader::Error| NotRebuilt {
-                words: e.with_causes(),
-                unsupported: e.is_unsupported(),
-            };
-            older.push((number, done.map_err(why)));
-        }
-    }
+    let older = match &archive {
+        Some(archive) if args.all_versions => older_versions(archive, &source, &all, progress)?,
+        _ => Vec::new(),
+    };
+    let why = |e: nc3z_reader::Error| NotRebuilt { words: e.with_causes(), unsupported: e.is_unsupported() };
+    let older = older.into_iter().map(|(number, done)| (number, done.map_err(why))).collect();
     if let (Some(original), Some(archive), true) =
         (&args.against, &archive, report.is_sound() && report.is_complete())
     {

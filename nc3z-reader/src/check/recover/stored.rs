@@ -21,8 +21,8 @@ pub enum StoredTile {
         /// Bytes of an element.
         size: u8,
     },
-    /// A member of a container.
-    Packed {
+    /// A member of a shared container.
+    Shared {
         /// Its chain.
         chain: u16,
         /// The output of the chain.
@@ -112,7 +112,7 @@ impl Archive {
                     Some(crc) => crc,
                     None => self.decoded_crc(key)?,
                 };
-                Ok(StoredTile::Packed { chain: found.chain_number, bytes, decoded_crc })
+                Ok(StoredTile::Shared { chain: found.chain_number, bytes, decoded_crc })
             }
             Place::Block(at) => {
                 let bytes = store.read_block(at, &nearby, &place)?;

@@ -8,10 +8,12 @@ mod blocks;
 mod deep;
 mod index;
 mod members;
+mod older;
 mod regions;
 mod report;
 mod walk;
 
+pub use older::{OlderVersion, older_versions};
 pub use report::{Finding, Report, Structure, Undecoded};
 
 use crate::archive::Archive;

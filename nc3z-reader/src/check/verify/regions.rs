@@ -3,7 +3,7 @@
 
 use super::blocks;
 use super::report::Structure;
-use super::walk::{Kind, Region, Walk};
+use super::walk::{Region, RegionKind, Walk};
 use crate::check::parity::{ParityReport, check_region, locate_section};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
@@ -19,15 +19,15 @@ impl Walk<'_> {
     pub(super) fn region(&mut self, region: &Region) -> Result<()> {
         let bytes = region.bytes.clone();
         match &region.kind {
-            Kind::Done => {}
-            Kind::Head { crc } => self.crc_of(&bytes, *crc, Structure::HeadCopy)?,
-            Kind::Blocks { expected } => {
+            RegionKind::Done => {}
+            RegionKind::Head { crc } => self.crc_of(&bytes, *crc, Structure::HeadCopy)?,
+            RegionKind::Blocks { expected } => {
                 let walked = blocks::walk(&self.source, self.points.salt, bytes, *expected, self.monitor)?;
                 self.report.blocks += walked.blocks;
                 walked.findings.into_iter().for_each(|raw| self.findings.add(raw));
                 return Ok(());
             }
-            Kind::Section(entry) => self.section(entry)?,
+            RegionKind::Section(entry) => self.section(entry)?,
         }
         self.monitor.advance(bytes.end - bytes.start);
         Ok(())

@@ -26,10 +26,10 @@ const COMPARED_FLOOR: u64 = 1 << 30;
 /// A part of the file with known content.
 pub(super) struct Region {
     pub(super) bytes: Range<u64>,
-    pub(super) kind: Kind,
+    pub(super) kind: RegionKind,
 }
 
-pub(super) enum Kind {
+pub(super) enum RegionKind {
     /// Checked when it was found.
     Done,
     Head {
@@ -44,7 +44,7 @@ pub(super) enum Kind {
 /// The section entry of a region that is a copy of the head.
 fn head_section(region: &Region) -> Option<&SectionEntry> {
     match &region.kind {
-        Kind::Section(entry) if entry.kind == SectionKind::Head => Some(entry),
+        RegionKind::Section(entry) if entry.kind == SectionKind::Head => Some(entry),
         _ => None,
     }
 }
@@ -167,7 +167,7 @@ impl<'a> Walk<'a> {
     }
 
     fn done(&mut self, bytes: Range<u64>) {
-        self.regions.push(Region { bytes, kind: Kind::Done });
+        self.regions.push(Region { bytes, kind: RegionKind::Done });
     }
 
     /// All generations from the last back to the first.
@@ -182,7 +182,7 @@ impl<'a> Walk<'a> {
             // Of a cut archive the last block may reach to the very end.
             let end = self.source.len();
             let begin = if begin < end { begin } else { HEAD_OFFSET.min(end) };
-            self.regions.push(Region { bytes: begin..end, kind: Kind::Blocks { expected: None } });
+            self.regions.push(Region { bytes: begin..end, kind: RegionKind::Blocks { expected: None } });
         }
         while let Some((at, trailer)) = next {
             if u64::from(self.report.generations) >= self.options.limits.generations {
@@ -203,7 +203,7 @@ impl<'a> Walk<'a> {
         let blocks = begin..trailer.blocks_end;
         let lossy = trailer.required & REQUIRED_LOSSY != 0;
         let expected = Some(Expected { generation: trailer.generation, lossy });
-        self.regions.push(Region { bytes: blocks, kind: Kind::Blocks { expected } });
+        self.regions.push(Region { bytes: blocks, kind: RegionKind::Blocks { expected } });
         let table = trailer.sections_offset..trailer.sections_offset + u64::from(trailer.sections_len);
         let tail = Lenient::new(&*self.source);
         match read_sections(&tail, trailer, at, &self.options.limits) {
@@ -218,9 +218,9 @@ impl<'a> Walk<'a> {
                     }
                     let first_head = entry.kind == SectionKind::Head && entry.offset == HEAD_OFFSET;
                     if !first_head {
-                        self.regions.push(Region { bytes, kind: Kind::Section(entry.clone()) });
+                        self.regions.push(Region { bytes, kind: RegionKind::Section(entry.clone()) });
                     } else if self.points.superblock.is_err() {
-                        self.regions.push(Region { bytes, kind: Kind::Head { crc: entry.crc } });
+                        self.regions.push(Region { bytes, kind: RegionKind::Head { crc: entry.crc } });
                     }
                 }
             }
@@ -278,7 +278,7 @@ impl<'a> Walk<'a> {
             // Less than a block between two structures is padding.
             if range.start >= from.saturating_add(BLOCK_HEADER_LEN as u64) {
                 let bytes = from..range.start;
-                self.regions.push(Region { bytes, kind: Kind::Blocks { expected: None } });
+                self.regions.push(Region { bytes, kind: RegionKind::Blocks { expected: None } });
             }
             from = from.max(range.end);
         }
@@ -291,10 +291,11 @@ impl<'a> Walk<'a> {
         let second = copies.first().map(|copy| SectionEntry { offset: HEAD_OFFSET, ..copy.clone() });
         let whole = self.points.superblock.is_ok();
         let Some(first) = (if whole { stated } else { second.or(stated) }) else { return };
-        if self.points.missing == 0 && !self.regions.iter().any(|r| matches!(r.kind, Kind::Head { .. })) {
+        if self.points.missing == 0 && !self.regions.iter().any(|r| matches!(r.kind, RegionKind::Head { .. }))
+        {
             let end = HEAD_OFFSET.saturating_add(first.len).min(self.source.len());
             let bytes = HEAD_OFFSET.min(end)..end;
-            self.regions.push(Region { bytes, kind: Kind::Head { crc: first.crc } });
+            self.regions.push(Region { bytes, kind: RegionKind::Head { crc: first.crc } });
         }
         self.compare_heads(&first, &copies);
     }

@@ -4,7 +4,7 @@
 use crate::args::SelectionArgs;
 use crate::output::text;
 use anyhow::{Result, bail};
-use nc3z_look::selection::{Error, Request, Segment, Selection};
+use nc3z_look::selection::{Error, Request, Selection};
 use nc3z_reader::{Dataset, Variable};
 
 /// Resolves the request for one variable. Reads only coordinates.
@@ -14,27 +14,14 @@ pub(crate) fn of(dataset: &Dataset, variable: &Variable, args: &SelectionArgs) -
         let request = Request { dims: args.dims.clone(), region: args.region };
         return noted(|notes| request.of(dataset, variable, notes));
     }
-    let rank = shape.len();
-    check_rank(variable, "--start", args.start.as_deref())?;
-    check_rank(variable, "--count", args.count.as_deref())?;
-    check_rank(variable, "--stride", args.stride.as_deref())?;
-    let stride = args.stride.clone().unwrap_or_else(|| vec![1; rank]);
-    // By default the start is where the stride begins, and the count goes to where it ends.
-    let start = args.start.clone().unwrap_or_else(|| {
-        shape.iter().zip(&stride).map(|(n, s)| if *s < 0 { n.saturating_sub(1) } else { 0 }).collect()
-    });
-    let count = args.count.clone().unwrap_or_else(|| {
-        let reach = |((start, n), stride): ((&u64, &u64), &i64)| {
-            let left =
-                if *stride < 0 { (*start).min(*n) + u64::from(start < n) } else { n.saturating_sub(*start) };
-            left.div_ceil(stride.unsigned_abs().max(1))
-        };
-        start.iter().zip(shape).zip(&stride).map(reach).collect()
-    });
-    let segment = |((start, count), stride): ((&u64, &u64), &i64)| {
-        vec![Segment { start: *start, count: *count, stride: *stride }]
-    };
-    Ok(Selection::new(start.iter().zip(&count).zip(&stride).map(segment).collect()))
+    for (flag, len) in [
+        ("--start", args.start.as_ref().map(Vec::len)),
+        ("--count", args.count.as_ref().map(Vec::len)),
+        ("--stride", args.stride.as_ref().map(Vec::len)),
+    ] {
+        check_rank(variable, flag, len)?;
+    }
+    Ok(Selection::of_lists(shape, args.start.as_deref(), args.count.as_deref(), args.stride.as_deref()))
 }
 
 /// Returns the result of a resolution. Its notes go to standard error.
@@ -50,17 +37,16 @@ pub(crate) fn noted<T>(
     Ok(found)
 }
 
-fn check_rank<T>(variable: &Variable, flag: &str, list: Option<&[T]>) -> Result<()> {
+fn check_rank(variable: &Variable, flag: &str, len: Option<usize>) -> Result<()> {
     let rank = variable.shape().len();
-    if let Some(list) = list.filter(|list| list.len() != rank) {
+    if let Some(len) = len.filter(|len| *len != rank) {
         let dims: Vec<String> = variable
             .dimensions()
             .zip(variable.shape())
             .map(|(d, n)| format!("{}={n}", text::name(&d.name)))
             .collect();
         bail!(
-            "{flag} has {} numbers, variable `{}` has {rank} dimensions ({})",
-            list.len(),
+            "{flag} has {len} numbers, variable `{}` has {rank} dimensions ({})",
             text::safe(&variable.name()),
             dims.join(" ")
         );

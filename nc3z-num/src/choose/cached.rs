@@ -16,7 +16,7 @@ pub(crate) enum Encoded {
 }
 
 /// The cheapest plan that has encoded the sample so far.
-pub(crate) struct Kept {
+pub(crate) struct CachedEncoding {
     costed: Costed,
     encoded: Encoded,
     /// The scratch of the prepared encoding.
@@ -32,21 +32,21 @@ impl<W: Word> Chooser<'_, W> {
     }
 
     /// Caches an encoding of the variable, if it is cheaper than the cached one.
-    pub(crate) fn keep(&mut self, costed: Costed, encoded: Encoded) {
-        if self.kept.as_ref().is_some_and(|kept| kept.costed.0 <= costed.0) {
+    pub(crate) fn cache(&mut self, costed: Costed, encoded: Encoded) {
+        if self.cached.as_ref().is_some_and(|cached| cached.costed.0 <= costed.0) {
             return;
         }
         let mut scratch =
-            self.kept.take().map(|kept| kept.scratch).or_else(|| self.spare.take()).unwrap_or_default();
+            self.cached.take().map(|cached| cached.scratch).or_else(|| self.spare.take()).unwrap_or_default();
         if matches!(encoded, Encoded::Prepared(..)) {
             std::mem::swap(&mut scratch, &mut self.scratch);
         }
-        self.kept = Some(Kept { costed, encoded, scratch });
+        self.cached = Some(CachedEncoding { costed, encoded, scratch });
     }
 
     /// Returns the cached encoding, if `plan` made it. It equals the result of [`crate::encode`].
-    pub(crate) fn take_kept(&mut self, plan: &EncodePlan) -> Option<Vec<u8>> {
-        let Kept { costed, encoded, mut scratch } = self.kept.take()?;
+    pub(crate) fn take_cached(&mut self, plan: &EncodePlan) -> Option<Vec<u8>> {
+        let CachedEncoding { costed, encoded, mut scratch } = self.cached.take()?;
         let is_it = costed.1.is_same(plan);
         let payload = match encoded {
             Encoded::Payload(payload) => is_it.then_some(payload),
