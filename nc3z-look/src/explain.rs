@@ -4,10 +4,12 @@ use crate::selection::Selection;
 use crate::text;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockHeader, IndexEntry, Role};
 use nc3z_format::plan::Plan;
+use nc3z_format::select::Hyperslab;
 use nc3z_reader::source::SharedSource;
 use nc3z_reader::{Archive, Dataset, Result, Variable};
 use serde_json::{Value, json};
 use std::collections::HashSet;
+use std::ops::Range;
 
 /// The number of tiles that are described one by one, unless all are requested.
 const SHOWN: usize = 16;
@@ -227,4 +229,54 @@ impl<'a> PlannedRead<'a> {
             "first_tiles": each,
         })
     }
+}
+
+/// Neighbouring tiles of which equally many elements are selected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TileRun {
+    /// The numbers of the tiles.
+    pub range: Range<u64>,
+    /// The number of elements of each that are selected.
+    pub elements: u64,
+    /// True if all elements are selected.
+    pub is_whole: bool,
+}
+
+/// Returns the tiles that a plan touches. Neighbours are joined.
+pub fn tile_runs(plan: &Plan) -> impl Iterator<Item = TileRun> {
+    let mut all = plan.tiles().peekable();
+    std::iter::from_fn(move || {
+        let first = all.next()?;
+        let mut found = TileRun {
+            range: first.tile..first.tile + 1,
+            elements: first.elements,
+            is_whole: first.elements == first.decoded,
+        };
+        while let Some(next) = all.next_if(|next| {
+            next.tile == found.range.end
+                && (next.elements == next.decoded) == found.is_whole
+                && (found.is_whole || next.elements == found.elements)
+        }) {
+            found.range.end = next.tile + 1;
+        }
+        Some(found)
+    })
+}
+
+/// Formats indices: `[time=5, lat=0..44 by 2]`, the last index included.
+pub fn indices(variable: &Variable, slab: &Hyperslab) -> String {
+    let along = variable.dimensions().enumerate().map(|(n, dimension)| {
+        let (start, count, stride) = (slab.start[n], slab.count[n], slab.stride[n]);
+        let name = text::name(&dimension.name);
+        let steps = i64::try_from(count.saturating_sub(1)).unwrap_or(i64::MAX);
+        let last = start.saturating_add_signed(stride.saturating_mul(steps));
+        match (count, stride) {
+            (0, _) => format!("{name}=none"),
+            (1, _) => format!("{name}={start}"),
+            (_, 1) => format!("{name}={start}..{last}"),
+            _ => format!("{name}={start}..{last} by {stride}"),
+        }
+    });
+    let along: Vec<String> = along.collect();
+    if along.is_empty() { String::new() } else { format!("[{}]", along.join(", ")) }
 }

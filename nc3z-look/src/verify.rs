@@ -3,8 +3,9 @@
 use crate::{place, text};
 use nc3z_format::archive::constants::REQUIRED_LOSSY;
 use nc3z_format::bytes::hex;
+use nc3z_format::parity::ParityLayout;
 use nc3z_reader::Archive;
-use nc3z_reader::parity::ParityReport;
+use nc3z_reader::parity::{Located, ParityReport};
 use nc3z_reader::verify::{Finding, Report};
 use serde_json::{Value, json};
 
@@ -62,5 +63,29 @@ pub fn parity_json(report: &ParityReport) -> Value {
         "packets": report.layout.packet_count(), "lost_packets": report.lost_packets.len(),
         "most_lost_in_a_group": report.worst, "may_be_lost_in_a_group": report.layout.shards.parity(),
         "lost_slots": report.lost_slots, "stale_bytes": report.uncovered,
+    })
+}
+
+/// Returns the place and the shape of the parity in a file of `len` bytes.
+pub fn parity_place_json(located: &Located, len: u64) -> Value {
+    let layout = &located.layout;
+    let ParityLayout { params, shards, packets, .. } = layout;
+    let region = params.end - params.begin;
+    json!({
+        "parity": true,
+        "generation": params.generation,
+        "covers": params.archive_len,
+        "stale_bytes": (len + located.missing).saturating_sub(params.archive_len),
+        "missing_bytes": params.archive_len.saturating_sub(len),
+        "region_offset": params.begin,
+        "region_bytes": region,
+        "shard_bytes": params.shard_len,
+        "data_shards": shards.items(),
+        "parity_shards": shards.parity_items(),
+        "groups": shards.groups(),
+        "parity_shards_per_group": shards.parity(),
+        "packet_bytes": params.packet_len,
+        "packets": layout.packet_count(),
+        "packets_needed": packets.items(),
     })
 }

@@ -19,6 +19,7 @@ use nc3z_format::codec::{Chain, OlderTile};
 use nc3z_format::digest::DigestRecord;
 use nc3z_format::spelling::suggest;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// An open archive. Clones share all state. All methods take `&self` and may be called from any number of
@@ -325,6 +326,18 @@ impl Archive {
     /// The tiles that reads so far replaced by fill values; see [`crate::OpenOptions::with_fill_lost`].
     pub fn filled(&self) -> BTreeMap<(ArrayId, u64), Fill> {
         self.inner.store.fills.as_ref().map(crate::tile::Fills::all).unwrap_or_default()
+    }
+
+    /// The same tiles, neighbours of an array together.
+    pub fn filled_runs(&self) -> Vec<(ArrayId, Range<u64>)> {
+        let mut runs: Vec<(ArrayId, Range<u64>)> = Vec::new();
+        for &(array, tile) in self.filled().keys() {
+            match runs.last_mut() {
+                Some((last, range)) if *last == array && range.end == tile => range.end += 1,
+                _ => runs.push((array, tile..tile + 1)),
+            }
+        }
+        runs
     }
 }
 

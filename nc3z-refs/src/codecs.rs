@@ -6,6 +6,10 @@ use nc3z_format::NcType;
 use nc3z_format::codec::{ChainSpec, StageSpec};
 use serde_json::{Map, Value, json};
 
+/// The chain of the profile for Zarr: filters and codecs that all versions of NumCodecs and Zarr have. In
+/// this profile tiles are chunks, padded at the edges.
+pub const PROFILE_CHAIN: &str = r#"[{"id":"shuffle"},{"id":"zstd","level":9}]"#;
+
 /// A chain as an array's codecs.
 pub(crate) struct Codecs {
     /// The objects of NumCodecs, in the order of encoding.

@@ -16,6 +16,7 @@ mod kerchunk;
 mod values;
 mod zarr3;
 
+pub use codecs::PROFILE_CHAIN;
 pub use error::{Error, Result};
 pub use values::attributes_json;
 pub use zarr3::{array_document, group_document};
@@ -23,10 +24,6 @@ pub use zarr3::{array_document, group_document};
 use array::Array;
 use nc3z_reader::Archive;
 use std::collections::BTreeSet;
-
-/// The chain of the profile for Zarr: filters and codecs that all versions of NumCodecs and Zarr have. In
-/// this profile tiles are chunks, padded at the edges.
-pub const PROFILE_CHAIN: &str = r#"[{"id":"shuffle"},{"id":"zstd","level":9}]"#;
 
 /// The arrays of an archive.
 pub struct Arrays<'a> {

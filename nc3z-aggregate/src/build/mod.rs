@@ -6,6 +6,7 @@
 //! once.
 
 mod alike;
+mod attributes;
 mod axis;
 mod check;
 mod choose;
@@ -25,9 +26,8 @@ pub use identity::Identity;
 use crate::error::{Error, Result};
 use crate::file::{Convention, as_aggregation};
 use crate::fragments::{Options, to_uri};
-use crate::write::{NewAggregation, text_attribute};
+use crate::write::NewAggregation;
 use join::Making;
-use nc3z_format::classic::Attribute;
 use nc3z_reader::Dataset;
 use rayon::prelude::*;
 use scan::Scanned;
@@ -265,7 +265,7 @@ fn made(
         report: report.clone(),
         checks: Vec::new(),
     };
-    making.out.own.attributes = globals(scanned, rules, convention, &mut making.report);
+    making.out.own.attributes = attributes::globals(scanned, rules, convention, &mut making.report);
     join::join(scanned, &mut making)?;
     scalars::add(scanned, convention, &mut making.out, &mut making.report);
     scalars::add_coordinates(scanned, &mut making.out)?;
@@ -324,46 +324,4 @@ fn uri(file: &Path, directory: &Path, absolute: bool) -> Result<String> {
     let mut out: PathBuf = std::iter::repeat_n(Component::ParentDir, ups).collect();
     out.extend(path.components().skip(common));
     text(&out)
-}
-
-/// Global attributes that are the same in all files.
-fn globals(
-    scanned: &[Scanned],
-    rules: &Rules,
-    convention: Convention,
-    report: &mut Report,
-) -> Vec<Attribute> {
-    let lists: Vec<&[Attribute]> = scanned.iter().map(|s| &s.attributes[..]).collect();
-    let (mut out, dropped) = common(&lists);
-    let own = ["Conventions", "history"];
-    out.retain(|a| !own.iter().any(|name| name.as_bytes() == a.name));
-    let dropped: Vec<String> = dropped.into_iter().filter(|n| !own.contains(&n.as_str())).collect();
-    if !dropped.is_empty() {
-        report.notes.push(format!(
-            "global attributes that are not alike in all files are left out: {}",
-            dropped.join(", ")
-        ));
-    }
-    let convention = if convention == Convention::Cf { "CF-1.13" } else { "CF-1.5 NCA" };
-    out.insert(0, text_attribute("Conventions", convention));
-    out.extend(rules.history.iter().map(|line| text_attribute("history", line)));
-    out
-}
-
-/// Attributes that are the same in all lists, in the order of the first. Also returns the names of the
-/// others.
-fn common(lists: &[&[Attribute]]) -> (Vec<Attribute>, Vec<String>) {
-    let (mut out, mut dropped) = (Vec::new(), BTreeSet::new());
-    for a in lists.iter().flat_map(|list| list.iter()) {
-        let name = a.name_lossy().into_owned();
-        if dropped.contains(&name) || out.iter().any(|o: &Attribute| o.name == a.name) {
-            continue;
-        }
-        if lists.iter().all(|list| list.iter().any(|b| b == a)) {
-            out.push(a.clone());
-        } else {
-            dropped.insert(name);
-        }
-    }
-    (out, dropped.into_iter().collect())
 }

@@ -3,7 +3,7 @@
 
 use super::dimensions::coordinate;
 use super::scan::{Scalar, Scanned};
-use super::{Joined, Report, common};
+use super::{Joined, Report, attributes};
 use crate::error::Result;
 use crate::file::Convention;
 use crate::master::{Data, FileRef, Partition, UnitsOf};
@@ -135,7 +135,7 @@ fn along(row: &Row, scanned: &[Scanned], all: &[&Scalar]) -> Option<NewArray> {
         return None;
     }
     let lists: Vec<&[Attribute]> = all.iter().map(|s| &s.attributes[..]).collect();
-    let (attributes, dropped) = common(&lists);
+    let (attributes, dropped) = attributes::common(&lists);
     if !dropped.is_empty() {
         return None;
     }

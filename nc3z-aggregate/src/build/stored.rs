@@ -1,7 +1,7 @@
 //! Type, attributes and fill value of a joined variable.
 
 use super::join::{Group, own_text};
-use super::{Report, common};
+use super::{Report, attributes};
 use crate::master::values::text;
 use crate::write::attribute;
 use nc3z_format::NcType;
@@ -32,7 +32,7 @@ pub(super) fn stored_form(group: &Group<'_>, report: &mut Report) -> (NcType, Ve
         ty = NcType::Double;
     }
     let lists: Vec<&[Attribute]> = members.iter().map(|m| &m.attributes[..]).collect();
-    let (mut attributes, dropped) = common(&lists);
+    let (mut attributes, dropped) = attributes::common(&lists);
     let plain = members.iter().all(|m| m.raw == Some(ty)) && !converted;
     attributes.retain(|a| {
         !STORED.iter().any(|n| n.as_bytes() == a.name) || (plain && a.name.starts_with(b"valid_"))

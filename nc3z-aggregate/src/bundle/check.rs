@@ -1,10 +1,13 @@
 //! Checks a bundle: the checksums of members, and the index against the ZIP's directory.
 
+use super::extract::check_packed;
 use super::heads::Head;
 use super::index::Entry;
 use super::{Bundle, Directory, Member, Reader, index};
 use crate::error::{Error, Result};
 use nc3z_reader::source::{ByteSource, SharedSource};
+use rayon::prelude::*;
+use std::collections::HashSet;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError};
 use zip::ZipArchive;
@@ -151,4 +154,26 @@ pub fn crc32_of(source: &SharedSource, tell: &dyn Fn(u64) -> bool) -> Result<Opt
         }
     }
     Ok(Some(crc.finalize()))
+}
+
+impl Bundle {
+    /// Returns the names of what is checked on its own: the groups of packed members, then the members outside of groups.
+    pub fn parts_to_check(&self) -> Vec<String> {
+        let groups: Vec<String> = self.groups().map(str::to_owned).collect();
+        let packed: HashSet<&str> = (0..groups.len()).flat_map(|n| self.members_of(n)).collect();
+        let plain = self.names().iter().filter(|name| !packed.contains(name.as_str()));
+        groups.iter().chain(plain).cloned().collect()
+    }
+
+    /// Returns the number of members of a group, and those that do not come back. None if there is no such group.
+    pub fn hurt_members(&self, group: &str) -> Option<(usize, Vec<String>)> {
+        let number = self.groups().position(|name| name == group)?;
+        let names: Vec<&str> = self.members_of(number).collect();
+        let is_hurt = |name: &&&str| match self.packed_member(name) {
+            Ok(Some(packed)) => check_packed(&packed).is_err(),
+            _ => true,
+        };
+        let hurt = names.par_iter().filter(is_hurt).map(|name| (*name).to_owned()).collect();
+        Some((names.len(), hurt))
+    }
 }

@@ -8,7 +8,7 @@ use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
 use crate::output::{chain, report_error, text};
 use anyhow::{Result, anyhow};
-use nc3z_format::parity::ParityLayout;
+use nc3z_look::verify::parity_place_json;
 use nc3z_reader::parity::locate;
 use nc3z_reader::source;
 use nc3z_writer::Share;
@@ -129,26 +129,7 @@ fn describe(path: &Path) -> Result<serde_json::Value> {
         }
         return Ok(json!({"parity": false}));
     };
-    let layout = &located.layout;
-    let ParityLayout { params, shards, packets, .. } = layout;
-    let region = params.end - params.begin;
-    Ok(json!({
-        "parity": true,
-        "generation": params.generation,
-        "covers": params.archive_len,
-        "stale_bytes": (source.len() + located.missing).saturating_sub(params.archive_len),
-        "missing_bytes": params.archive_len.saturating_sub(source.len()),
-        "region_offset": params.begin,
-        "region_bytes": region,
-        "shard_bytes": params.shard_len,
-        "data_shards": shards.items(),
-        "parity_shards": shards.parity_items(),
-        "groups": shards.groups(),
-        "parity_shards_per_group": shards.parity(),
-        "packet_bytes": params.packet_len,
-        "packets": layout.packet_count(),
-        "packets_needed": packets.items(),
-    }))
+    Ok(parity_place_json(&located, source.len()))
 }
 
 /// Describes the size of parity, in bytes and relative to the archive without it.

@@ -12,7 +12,7 @@ use crate::output::{report_error, set_level, text};
 use anyhow::{Context, Result, anyhow, bail};
 use nc3z_aggregate::bundle::write_packed;
 use nc3z_format::Error as FormatError;
-use nc3z_format::archive::{ArrayId, constants};
+use nc3z_format::archive::constants;
 use nc3z_format::damage::LOST;
 use nc3z_look::place::words;
 use nc3z_reader::recover::RecoverOptions;
@@ -260,13 +260,7 @@ fn report_filled(path: &Path, archive: &Archive) -> Exit {
         return Exit::Done;
     }
     let name = text::safe(&url::shown(path));
-    let mut runs: Vec<(ArrayId, std::ops::Range<u64>)> = Vec::new();
-    for &(array, tile) in filled.keys() {
-        match runs.last_mut() {
-            Some((last, range)) if *last == array && range.end == tile => range.end += 1,
-            _ => runs.push((array, tile..tile + 1)),
-        }
-    }
+    let runs = archive.filled_runs();
     note!("nc3z: warning: {name}: {} tiles are lost; these are FILL VALUES, not data:", filled.len());
     for (array, tiles) in runs.iter().take(LISTED) {
         note!("  {}", words(&archive.place(*array, tiles.clone()), None));

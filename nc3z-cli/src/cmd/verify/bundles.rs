@@ -11,9 +11,7 @@ use nc3z_aggregate::bundle::{Bundle, check_packed, crc32_of};
 use nc3z_format::archive::constants::MAGIC;
 use nc3z_reader::Monitor;
 use nc3z_reader::source::{self, ByteSource, SharedSource};
-use rayon::prelude::*;
 use serde_json::json;
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// The files and members to check by name, and the findings about the bundles themselves.
@@ -65,10 +63,7 @@ fn members(path: &Path, args: &VerifyArgs) -> Result<Option<(Vec<PathBuf>, Vec<S
         PathBuf::from(whole)
     };
     // Of packed members, their groups are checked, and named if they are damaged.
-    let groups: Vec<String> = bundle.groups().map(str::to_owned).collect();
-    let packed: HashSet<&str> = (0..groups.len()).flat_map(|n| bundle.members_of(n)).collect();
-    let plain = bundle.names().iter().filter(|name| !packed.contains(name.as_str()));
-    Ok(Some((groups.iter().chain(plain).map(inside).collect(), bundle.check()?)))
+    Ok(Some((bundle.parts_to_check().iter().map(inside).collect(), bundle.check()?)))
 }
 
 /// Adds the members of a damaged group that do not come back to what is said of it. If all members are asked for, they are looked at in sound groups,
@@ -79,22 +74,17 @@ pub(super) fn add_hurt(path: &Path, args: &VerifyArgs, outcome: &mut Outcome) {
         return;
     }
     let Ok(bundle) = member::open(&file, &open_args(args)) else { return };
-    let Some(number) = bundle.groups().position(|group| group == name) else { return };
-    let names: Vec<&str> = bundle.members_of(number).collect();
-    let is_hurt = |name: &&&str| match bundle.packed_member(name) {
-        Ok(Some(packed)) => check_packed(&packed).is_err(),
-        _ => true,
-    };
-    let hurt: Vec<String> = names.par_iter().filter(is_hurt).map(|name| text::safe(name)).collect();
+    let Some((members, hurt)) = bundle.hurt_members(&name) else { return };
+    let hurt: Vec<String> = hurt.iter().map(|name| text::safe(name)).collect();
     let shown = text::safe(&url::shown(path));
-    outcome.json["members"] = names.len().into();
+    outcome.json["members"] = members.into();
     outcome.json["damaged_members"] = json!(hurt);
     if hurt.is_empty() {
-        outcome.lines.push(format!("{shown}: its {} members come back as they were", names.len()));
+        outcome.lines.push(format!("{shown}: its {members} members come back as they were"));
         return;
     }
     outcome.exit = outcome.exit.max(Exit::Corrupt);
-    outcome.lines.push(format!("{shown}: {} of its {} members do not come back:", hurt.len(), names.len()));
+    outcome.lines.push(format!("{shown}: {} of its {members} members do not come back:", hurt.len()));
     outcome.lines.extend(hurt.iter().map(|name| format!("  {name}")));
 }
 

@@ -1,0 +1,50 @@
+//! The attributes of an aggregation: those that are the same in all files.
+
+use super::scan::Scanned;
+use super::{Report, Rules};
+use crate::file::Convention;
+use crate::write::text_attribute;
+use nc3z_format::classic::Attribute;
+use std::collections::BTreeSet;
+
+/// Global attributes that are the same in all files.
+pub(super) fn globals(
+    scanned: &[Scanned],
+    rules: &Rules,
+    convention: Convention,
+    report: &mut Report,
+) -> Vec<Attribute> {
+    let lists: Vec<&[Attribute]> = scanned.iter().map(|s| &s.attributes[..]).collect();
+    let (mut out, dropped) = common(&lists);
+    let own = ["Conventions", "history"];
+    out.retain(|a| !own.iter().any(|name| name.as_bytes() == a.name));
+    let dropped: Vec<String> = dropped.into_iter().filter(|n| !own.contains(&n.as_str())).collect();
+    if !dropped.is_empty() {
+        report.notes.push(format!(
+            "global attributes that are not alike in all files are left out: {}",
+            dropped.join(", ")
+        ));
+    }
+    let convention = if convention == Convention::Cf { "CF-1.13" } else { "CF-1.5 NCA" };
+    out.insert(0, text_attribute("Conventions", convention));
+    out.extend(rules.history.iter().map(|line| text_attribute("history", line)));
+    out
+}
+
+/// Attributes that are the same in all lists, in the order of the first. Also returns the names of the
+/// others.
+pub(super) fn common(lists: &[&[Attribute]]) -> (Vec<Attribute>, Vec<String>) {
+    let (mut out, mut dropped) = (Vec::new(), BTreeSet::new());
+    for a in lists.iter().flat_map(|list| list.iter()) {
+        let name = a.name_lossy().into_owned();
+        if dropped.contains(&name) || out.iter().any(|o: &Attribute| o.name == a.name) {
+            continue;
+        }
+        if lists.iter().all(|list| list.iter().any(|b| b == a)) {
+            out.push(a.clone());
+        } else {
+            dropped.insert(name);
+        }
+    }
+    (out, dropped.into_iter().collect())
+}
