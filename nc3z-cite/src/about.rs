@@ -5,7 +5,7 @@ use nc3z_format::NcType;
 use nc3z_format::digest::Root;
 use nc3z_reader::{Dataset, Result};
 
-/// What a caller states about a dataset. What is missing is taken from its attributes.
+/// The statements of a caller about a dataset. Missing ones are taken from its attributes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Statements {
     /// Title of the dataset.

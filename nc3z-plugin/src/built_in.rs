@@ -13,7 +13,7 @@ pub struct BuiltIn {
     pub example: String,
     /// HDF5's number, if it has one.
     pub number: Option<u32>,
-    /// Whether it rounds values.
+    /// True if it rounds values.
     pub rounds: bool,
 }
 

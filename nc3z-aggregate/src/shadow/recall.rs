@@ -14,18 +14,18 @@ pub struct RecalledFile {
     pub name: String,
     /// The tiles and ranges that the read needs.
     pub need: Need,
-    /// Whether the file is packed in a group with others.
+    /// True if the file is packed in a group with others.
     packed: bool,
 }
 
-/// What a read needs.
+/// The objects that a read needs.
 #[derive(Debug)]
 pub struct Recall<E> {
     /// The objects in the order of the shadow, with their files by offset: a tape is read forwards.
     pub objects: Vec<(String, Vec<RecalledFile>)>,
     /// The files of which the read is not possible, with the reason.
     pub left_out: Vec<(String, E)>,
-    /// Whether any file has the variable.
+    /// True if any file has the variable.
     pub is_known: bool,
 }
 

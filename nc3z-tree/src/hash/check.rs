@@ -76,7 +76,7 @@ pub enum Checked {
     Missing,
 }
 
-/// What a check does about a missing file.
+/// The rules for a missing file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CheckPolicy {
     /// The archive of a missing file is checked instead, and the original of a missing archive.

@@ -22,7 +22,7 @@ pub struct Rooted {
     pub root: Root,
     /// The variables with their digests, or the members with their roots. Names are safe to show.
     pub parts: Vec<RootPart>,
-    /// Whether the parts are members.
+    /// True if the parts are members.
     pub is_collection: bool,
     /// False if the root is stored, and nothing was decoded.
     pub is_computed: bool,
@@ -41,16 +41,16 @@ impl Rooted {
     }
 }
 
-/// How roots are made.
+/// The way to make roots.
 #[derive(Clone, Copy)]
 pub struct Rooting<'a> {
-    /// Whether the bytes of the tree file are wanted. A collection has none.
+    /// True if the bytes of the tree file are wanted. A collection has none.
     pub tree: bool,
-    /// Whether the digests of variables are wanted.
+    /// True if the digests of variables are wanted.
     pub variables: bool,
-    /// Whether a stored root is computed again.
+    /// True if a stored root is computed again.
     pub recompute: bool,
-    /// How members of bundles are opened.
+    /// The options for opening members of bundles.
     pub open: &'a OpenOptions,
     /// Gets the length of each file that is read, in bytes.
     pub begin: &'a (dyn Fn(u64) + Sync),

@@ -66,8 +66,7 @@ fn members(path: &Path, args: &VerifyArgs) -> Result<Option<(Vec<PathBuf>, Vec<S
     Ok(Some((bundle.parts_to_check().iter().map(inside).collect(), bundle.check()?)))
 }
 
-/// Adds the members of a damaged group that do not come back to what is said of it. If all members are asked for, they are looked at in sound groups,
-/// too.
+/// Adds to the result of a damaged group the members that do not come back. With `--deep`, members of sound groups are checked, too.
 pub(super) fn add_hurt(path: &Path, args: &VerifyArgs, outcome: &mut Outcome) {
     let Some((file, name)) = member::of(path) else { return };
     if outcome.exit != Exit::Corrupt && !args.deep {
