@@ -17,7 +17,7 @@ COMMANDS = {
     "nccopy -d5 -s": ("nccopy -d5 -s {src} {out}", "nccopy -k {kind} {out} {back}", ".nc4"),
 }
 ARRAYS = ["fpzip", "pcodec 8", "pcodec 12", "hdf5 shuffle+zstd 19", "blosc2 bytedelta+zstd 9", "blosc2 bitshuffle+zstd 9",
-          "zarr3 shuffle+zstd 9", "openzl"]
+          "zarr3 shuffle+zstd 9", "openzl", "openzl searched"]
 PRESETS = ["fast", "default", "max"]
 LIMITS = {"cp": ("cp --reflink=never {src} {out}", "cat {out} >/dev/null", ".copy"),
           "sha256sum": ("sha256sum {src} >{out}", "true", ".sum")}

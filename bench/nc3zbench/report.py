@@ -9,7 +9,7 @@ from nc3zbench.store import Store
 LIMITS = ("cp", "sha256sum")
 # The goal of the numeric codec names these; the others are there to look at.
 NAMED = ("xz -9e", "zstd -19 --long=27", "hdf5 shuffle+zstd 19", "blosc2 bitshuffle+zstd 9", "blosc2 bytedelta+zstd 9",
-         "zarr3 shuffle+zstd 9", "pcodec 8", "pcodec 12", "openzl")
+         "zarr3 shuffle+zstd 9", "pcodec 8", "pcodec 12", "openzl", "openzl searched")
 OURS = ("nc3z fast", "nc3z default", "nc3z max")
 
 
