@@ -16,6 +16,13 @@ class Ranges(BaseHTTPRequestHandler):
     """GET with one bounded range; suffixes are refused, as some stores do."""
 
     protocol_version = "HTTP/1.1"
+    # As web servers do: an answer's body does not wait until its header has been acknowledged.
+    disable_nagle_algorithm = True
+
+    def setup(self):
+        super().setup()
+        with self.server.lock:
+            self.server.connections += 1
 
     def do_HEAD(self):
         self.do_GET(with_body=False)
@@ -102,6 +109,7 @@ class Server(ThreadingHTTPServer):
         # Whose pages may read the answers.
         self.origins = origins
         self.headers = []
+        self.connections = 0
         self.asked, self.changed, self.lock = [], False, threading.Lock()
         self.root = f"http://127.0.0.1:{self.server_address[1]}"
 

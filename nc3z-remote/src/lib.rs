@@ -20,6 +20,7 @@ mod options;
 mod pace;
 mod ranges;
 mod secrets;
+mod shared;
 mod store;
 
 pub use forward::ForwardSource;

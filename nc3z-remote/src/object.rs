@@ -3,7 +3,7 @@
 use crate::PerProcess;
 use crate::options::RemoteOptions;
 use crate::pace::Pace;
-use crate::{ranges, secrets, store};
+use crate::{ranges, secrets, shared, store};
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{Stream, TryStreamExt};
@@ -105,7 +105,8 @@ impl ObjectSource {
         let parsed = Url::parse(url).map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e));
         let parsed = parsed.map_err(|e| Error::io("open", Some(secrets::cut(url).as_ref()), e))?;
         let failed = |e: io::Error| failure("open", &e, &parsed, options);
-        let (store, path) = store::build(&parsed, options).map_err(failed)?;
+        let path = store::path(&parsed).map_err(failed)?;
+        let store = shared::store(&parsed, options).map_err(failed)?;
         // The first request also contains the header of most classic files.
         let reach = Reach::REMOTE.with_ends(64 << 10, Reach::REMOTE.tail_len);
         let (meta, head) = {
@@ -139,7 +140,7 @@ impl ObjectSource {
     }
 
     fn store(&self) -> io::Result<Arc<Arc<dyn ObjectStore>>> {
-        self.store.get(|_| Ok(store::build(&self.target.url, &self.target.options)?.0))
+        self.store.get(|_| shared::store(&self.target.url, &self.target.options))
     }
 
     fn fetch(&self, ranges: Vec<Range<u64>>) -> Result<Vec<Bytes>> {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// The options of access to a store: settings by name, time-outs, retries.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct RemoteOptions {
     pub(crate) settings: BTreeMap<String, String>,
     pub(crate) request_time: Duration,

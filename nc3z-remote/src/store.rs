@@ -1,4 +1,4 @@
-//! Makes a store and a path in it from a URL.
+//! Makes a store from a URL, and the object's path in it.
 
 use crate::headers;
 use crate::options::RemoteOptions;
@@ -25,13 +25,43 @@ pub fn is_url(text: &str) -> bool {
     text.split_once("://").is_some_and(|(scheme, _)| SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()))
 }
 
-/// Returns the store of a URL, and the object's path in it.
-pub(crate) fn build(url: &Url, options: &RemoteOptions) -> io::Result<(Arc<dyn ObjectStore>, Path)> {
+fn wrong(e: impl Into<object_store::Error>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, e.into())
+}
+
+fn is_http(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https")
+}
+
+/// Returns the path of a URL's object in its store.
+///
+/// # Errors
+/// A path or a scheme that no store has.
+pub(crate) fn path(url: &Url) -> io::Result<Path> {
+    if is_http(url) {
+        return Path::from_url_path(url.path()).map_err(wrong);
+    }
+    Ok(ObjectStoreScheme::parse(url).map_err(wrong)?.1)
+}
+
+/// Returns what a URL says of its store: everything but the object's path.
+pub(crate) fn server(url: &Url) -> Url {
+    // The query stays in the server's address: it may be a signature.
+    let mut server = url.clone();
+    server.set_path("");
+    server.set_fragment(None);
+    server
+}
+
+/// Makes the store of a URL.
+///
+/// # Errors
+/// A setting or a scheme that does not exist, or a value that is not valid.
+pub(crate) fn build(url: &Url, options: &RemoteOptions) -> io::Result<Arc<dyn ObjectStore>> {
     static PROVIDER: Once = Once::new();
     let environment = std::env::var(headers::HEADERS_VARIABLE).ok();
     // A provider that the program has already installed is kept.
     PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
-    let wrong = |e: object_store::Error| io::Error::new(io::ErrorKind::InvalidInput, e);
     let client = ClientOptions::new()
         .with_timeout(options.request_time)
         .with_connect_timeout(options.connect_time)
@@ -47,24 +77,19 @@ pub(crate) fn build(url: &Url, options: &RemoteOptions) -> io::Result<(Arc<dyn O
             for (name, value) in &options.settings {
                 builder = builder.with_config(key::<$key>(name)?, value);
             }
-            Arc::new(builder.build().map_err(wrong)?) as Arc<dyn ObjectStore>
+            Ok(Arc::new(builder.build().map_err(wrong)?) as Arc<dyn ObjectStore>)
         }};
     }
-    if matches!(url.scheme(), "http" | "https") {
+    if is_http(url) {
         let client =
             client.with_default_headers(headers::of(url, &options.settings, environment.as_deref())?);
-        let path = Path::from_url_path(url.path()).map_err(|e| wrong(e.into()))?;
-        // The query stays in the server's address: it may be a signature.
-        let mut base = url.clone();
-        base.set_path("");
-        base.set_fragment(None);
+        let mut base = server(url);
         // These are sent as a header. URLs for which this is an error have none.
         let _ = (base.set_username(""), base.set_password(None));
         let store = HttpBuilder::new().with_url(base.as_str()).with_client_options(client).with_retry(retry);
-        return Ok((Arc::new(store.build().map_err(wrong)?), path));
+        return Ok(Arc::new(store.build().map_err(wrong)?));
     }
-    let (scheme, path) = ObjectStoreScheme::parse(url).map_err(|e| wrong(e.into()))?;
-    let store = match scheme {
+    match ObjectStoreScheme::parse(url).map_err(wrong)?.0 {
         ObjectStoreScheme::AmazonS3 => cloud!(AmazonS3Builder::from_env(), AmazonS3ConfigKey),
         ObjectStoreScheme::GoogleCloudStorage => {
             cloud!(GoogleCloudStorageBuilder::from_env(), GoogleConfigKey)
@@ -72,10 +97,9 @@ pub(crate) fn build(url: &Url, options: &RemoteOptions) -> io::Result<(Arc<dyn O
         ObjectStoreScheme::MicrosoftAzure => cloud!(MicrosoftAzureBuilder::from_env(), AzureConfigKey),
         _ => {
             let words = format!("no objects are known by the scheme `{}`", url.scheme());
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
+            Err(io::Error::new(io::ErrorKind::InvalidInput, words))
         }
-    };
-    Ok((store, path))
+    }
 }
 
 fn key<K: std::str::FromStr>(name: &str) -> io::Result<K> {
@@ -92,11 +116,12 @@ mod tests {
     fn settings_are_those_of_the_store() {
         let url = Url::parse("s3://bucket/key").unwrap();
         let options = RemoteOptions::default().with_setting("region", "here");
-        assert_eq!(build(&url, &options).unwrap().1.as_ref(), "key");
+        assert_eq!(path(&url).unwrap().as_ref(), "key");
+        assert!(build(&url, &options).is_ok());
         let error = build(&url, &options.with_setting("colour", "red")).unwrap_err();
         assert_eq!(error.to_string(), "the store has no setting `colour`");
         let http = Url::parse("http://host/a%20b").unwrap();
-        assert_eq!(build(&http, &RemoteOptions::default()).unwrap().1.as_ref(), "a b");
+        assert_eq!(path(&http).unwrap().as_ref(), "a b");
         let error = build(&http, &RemoteOptions::default().with_setting("region", "x")).unwrap_err();
         assert!(error.to_string().starts_with("HTTP servers have no setting `region`"), "{error}");
     }

@@ -259,6 +259,19 @@ def test_s3_with_signatures(bucket, files):
             nc3z.set_cache(64 << 20)
 
 
+def test_objects_of_a_server_share_connections():
+    data = (CLASSIC / NAME).read_bytes()
+    with serve({f"{n}.nc": data for n in range(20)}) as server:
+        files = [nc3z.open(server.url(f"{n}.nc")) for n in range(20)]
+        assert {file["SST"][0, 1, 2] for file in files} == {nc3z.open(CLASSIC / NAME)["SST"][0, 1, 2]}
+        assert len(server.asked) >= 20 and server.connections <= 4
+        # Another user is another client.
+        nc3z.open(server.url("0.nc"), storage_options={"bearer_token": "x"})
+        assert server.headers[-1]["Authorization"] == "Bearer x"
+        nc3z.open(server.url("0.nc"))
+        assert "Authorization" not in server.headers[-1]
+
+
 @needs_moto
 def test_s3_by_the_tool(bucket, files, archives, tmp_path):
     """`nc3z` by its options, and by the environment."""
