@@ -1,7 +1,8 @@
 //! Caches the best encoding made during a choice, so that a tile that is the whole variable need not be encoded
 //! again.
 
-use super::chooser::{Chooser, Costed};
+use super::chooser::Chooser;
+use super::cost::Tried;
 use super::pieces::Piece;
 use crate::encode::{EncodePlan, Prepared, longest};
 use crate::scratch::Scratch;
@@ -17,7 +18,7 @@ pub(crate) enum Encoded {
 
 /// The cheapest plan that has encoded the sample so far.
 pub(crate) struct CachedEncoding {
-    costed: Costed,
+    tried: Tried,
     encoded: Encoded,
     /// The scratch of the prepared encoding.
     scratch: Scratch,
@@ -32,8 +33,8 @@ impl<W: Word> Chooser<'_, W> {
     }
 
     /// Caches an encoding of the variable, if it is cheaper than the cached one.
-    pub(crate) fn cache(&mut self, costed: Costed, encoded: Encoded) {
-        if self.cached.as_ref().is_some_and(|cached| cached.costed.0 <= costed.0) {
+    pub(crate) fn cache(&mut self, tried: Tried, encoded: Encoded) {
+        if self.cached.as_ref().is_some_and(|cached| cached.tried.0 <= tried.0) {
             return;
         }
         let mut scratch =
@@ -41,13 +42,13 @@ impl<W: Word> Chooser<'_, W> {
         if matches!(encoded, Encoded::Prepared(..)) {
             std::mem::swap(&mut scratch, &mut self.scratch);
         }
-        self.cached = Some(CachedEncoding { costed, encoded, scratch });
+        self.cached = Some(CachedEncoding { tried, encoded, scratch });
     }
 
     /// Returns the cached encoding, if `plan` made it. It equals the result of [`crate::encode`].
     pub(crate) fn take_cached(&mut self, plan: &EncodePlan) -> Option<Vec<u8>> {
-        let CachedEncoding { costed, encoded, mut scratch } = self.cached.take()?;
-        let is_it = costed.1.is_same(plan);
+        let CachedEncoding { tried, encoded, mut scratch } = self.cached.take()?;
+        let is_it = tried.1.is_same(plan);
         let payload = match encoded {
             Encoded::Payload(payload) => is_it.then_some(payload),
             Encoded::Prepared(prepared, shape) => is_it.then(|| {

@@ -21,14 +21,6 @@ pub enum Effort {
     Max,
 }
 
-/// A plan with its cost, estimated or from real encodes.
-pub(crate) type Costed = (u64, EncodePlan);
-
-/// Sorts plans by cost, the cheapest first. It does not depend on the word width, so it is compiled once.
-pub(crate) fn sort_by_cost(plans: &mut [Costed]) {
-    plans.sort_by_key(|plan| plan.0);
-}
-
 /// One variable, and the facts found about it.
 pub(crate) struct Chooser<'a, W> {
     pub(crate) pieces: Pieces<'a, W>,

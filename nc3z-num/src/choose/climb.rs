@@ -1,6 +1,7 @@
 //! A hill climb over the number of repeated differences.
 
-use super::chooser::{Chooser, Costed};
+use super::chooser::Chooser;
+use super::cost::Estimated;
 use crate::encode::EncodePlan;
 use crate::error::Result;
 use crate::switch::is_on;
@@ -20,9 +21,9 @@ impl Climb<'_> {
     pub(crate) fn run<'c, W: Word>(
         &self,
         chooser: &mut Chooser<'c, W>,
-        start: Costed,
-        mut cost: impl FnMut(&mut Chooser<'c, W>, &EncodePlan, Vec<EncodePlan>) -> Result<Vec<Costed>>,
-    ) -> Result<Vec<Costed>> {
+        start: Estimated,
+        mut cost: impl FnMut(&mut Chooser<'c, W>, &EncodePlan, Vec<EncodePlan>) -> Result<Vec<Estimated>>,
+    ) -> Result<Vec<Estimated>> {
         let mut best = start;
         let mut seen = vec![best.1.axes];
         let mut passed = Vec::new();
@@ -41,7 +42,7 @@ impl Climb<'_> {
                     around.push(EncodePlan { axes, ..best.1.clone() });
                 }
             }
-            let enough = best.0 - best.0 / self.gain;
+            let enough = best.0.less_one_of(self.gain);
             let tried = cost(chooser, &best.1, around)?;
             let Some(next) = tried.into_iter().min_by_key(|t| t.0).filter(|t| t.0 < enough) else { break };
             best = next;

@@ -1,7 +1,8 @@
 //! Ranks plans by a cheap estimate: order-0 entropy of their tokens on crops of the samples.
 
-use super::chooser::{Chooser, Costed, Effort, sort_by_cost};
+use super::chooser::{Chooser, Effort};
 use super::climb::Climb;
+use super::cost::{Bits, Estimated, sort_by_cost};
 use super::crop::{Crop, compact};
 use super::pieces::Piece;
 use crate::ctx::token::raw_bits;
@@ -32,8 +33,8 @@ const STARTS: usize = 3;
 /// Only upwards; a repeat must save 1/256.
 const UP: Climb<'_> = Climb { steps: &[(1, 0), (0, 1)], gain: 256 };
 
-/// Order-0 estimate of residuals in bits / 65536: entropy for tokens, raw bits as they are. Overwrites the words.
-fn token_bits<W: Word>(words: &mut [W], signed: bool, tokens: &mut Vec<u8>) -> u64 {
+/// Order-0 estimate of residuals: entropy for tokens, raw bits as they are. Overwrites the words.
+fn token_bits<W: Word>(words: &mut [W], signed: bool, tokens: &mut Vec<u8>) -> Bits {
     if signed {
         zigzag_all(words);
     }
@@ -43,7 +44,7 @@ fn token_bits<W: Word>(words: &mut [W], signed: bool, tokens: &mut Vec<u8>) -> u
     count(tokens, &mut counts);
     let histogram: [u32; 256] = counts.map(|[a, b]| a + b);
     let raw: u64 = (0..=255u8).zip(&histogram).map(|(t, &c)| u64::from(c) * u64::from(raw_bits(t))).sum();
-    token_cost(&histogram) + (raw << 16)
+    Bits::of_q16(token_cost(&histogram)) + Bits::whole(raw)
 }
 
 /// Returns the bytes besides residuals, scaled to the planes of the sample.
@@ -58,8 +59,8 @@ pub(crate) fn side<W>(staged: &Staged, plan: &EncodePlan, crop: &Crop<W>) -> u64
 }
 
 impl<W: Word> Chooser<'_, W> {
-    /// Adds the estimated bits / 65536 of plans that share a transform, for some of the crops.
-    pub(crate) fn estimate(&mut self, plans: &mut [Costed], crops: &[usize]) -> Result<()> {
+    /// Adds the estimated bits of plans that share a transform, for some of the crops.
+    pub(crate) fn estimate(&mut self, plans: &mut [Estimated], crops: &[usize]) -> Result<()> {
         for &crop in crops {
             let Some((_, plan)) = plans.first() else { break };
             let mut staged = self.mapped(Piece::Crop(crop), plan)?;
@@ -78,7 +79,7 @@ impl<W: Word> Chooser<'_, W> {
                 predict::<W>(&mut staged, n, &crop.geom, plan.axes, scratch);
                 let words = W::pool(&mut scratch.encoder.mapped);
                 compact(words, &judged);
-                *sum += ((side(&staged, plan, crop) + shared) << 19)
+                *sum += Bits::bytes(side(&staged, plan, crop) + shared)
                     + token_bits(words, staged.is_signed(), tokens);
             }
         }
@@ -87,12 +88,14 @@ impl<W: Word> Chooser<'_, W> {
 
     /// Returns all pairs of transform and delta axes with their estimates, the best first. Pairs that need far more
     /// than the best on one crop are not estimated on the others.
-    pub(crate) fn estimates(&mut self, transforms: &[TransformPlan]) -> Result<Vec<Costed>> {
+    pub(crate) fn estimates(&mut self, transforms: &[TransformPlan]) -> Result<Vec<Estimated>> {
         let axes = self.axes();
         let all = |t: &TransformPlan| {
-            axes.iter().map(|&a| (0, self.plan(t.clone(), a, Coder::Planes))).collect::<Vec<_>>()
+            axes.iter()
+                .map(|&a| (Bits::default(), self.plan(t.clone(), a, Coder::Planes)))
+                .collect::<Vec<_>>()
         };
-        let mut estimated: Vec<Vec<Costed>> = transforms.iter().map(all).collect();
+        let mut estimated: Vec<Vec<Estimated>> = transforms.iter().map(all).collect();
         let middle = self.pieces.crops.len() / 2;
         let others: Vec<usize> = (0..self.pieces.crops.len()).filter(|&c| c != middle).collect();
         for plans in &mut estimated {
@@ -104,14 +107,14 @@ impl<W: Word> Chooser<'_, W> {
             // Plans without neighbours stay only if they are better at once. Otherwise they would displace smoother
             // plans.
             let smooth =
-                plans.iter().filter(|s| !s.1.axes.are_alone()).map(|s| s.0).min().unwrap_or(u64::MAX);
+                plans.iter().filter(|s| !s.1.axes.are_alone()).map(|s| s.0).min().unwrap_or(Bits::MAX);
             plans.retain(|s| !s.1.axes.are_alone() || s.0 < smooth);
         }
         // Plans by value are left out, so that each effort compares the plans of the quicker one.
         let by_integer = estimated.iter().flatten().filter(|s| !s.1.axes.is_by_value());
-        let least = by_integer.map(|s| s.0).min().unwrap_or(0);
+        let least = by_integer.map(|s| s.0).min().unwrap_or_default();
         for plans in &mut estimated {
-            plans.retain(|s| s.0 <= least / 100 * BEHIND + (SLACK << 19));
+            plans.retain(|s| s.0 <= least.hundredths(BEHIND) + Bits::bytes(SLACK));
             self.estimate(plans, &others)?;
         }
         let mut estimated: Vec<_> = estimated.into_iter().flatten().collect();
@@ -125,11 +128,11 @@ impl<W: Word> Chooser<'_, W> {
     }
 
     /// Adds the best plan without its neighbours. If that is better, adds all plans without neighbours.
-    fn estimate_alone(&mut self, plans: &mut Vec<Costed>, crop: usize) -> Result<()> {
+    fn estimate_alone(&mut self, plans: &mut Vec<Estimated>, crop: usize) -> Result<()> {
         let best = plans.iter().min_by_key(|s| s.0).filter(|s| s.1.axes != DeltaAxes::NEIGHBOURS).cloned();
         let best = best.filter(|_| is_on("without-neighbours"));
         let Some((cost, plan)) = best else { return Ok(()) };
-        let alone = |axes: DeltaAxes| (0, EncodePlan { axes: axes.alone(), ..plan.clone() });
+        let alone = |axes: DeltaAxes| (Bits::default(), EncodePlan { axes: axes.alone(), ..plan.clone() });
         let mut tried = vec![alone(plan.axes)];
         self.estimate(&mut tried, &[crop])?;
         if tried[0].0 < cost {
@@ -137,7 +140,7 @@ impl<W: Word> Chooser<'_, W> {
                 .iter()
                 .map(|s| s.1.axes)
                 .filter(|&axes| axes != DeltaAxes::NEIGHBOURS && axes != plan.axes);
-            let mut others: Vec<Costed> = others.map(alone).collect();
+            let mut others: Vec<Estimated> = others.map(alone).collect();
             self.estimate(&mut others, &[crop])?;
             tried.extend(others);
         }
@@ -146,20 +149,20 @@ impl<W: Word> Chooser<'_, W> {
     }
 
     /// Adds plans that predict floats by their values, if these save enough.
-    fn estimate_by_value(&mut self, plans: &mut Vec<Costed>, crop: usize) -> Result<()> {
+    fn estimate_by_value(&mut self, plans: &mut Vec<Estimated>, crop: usize) -> Result<()> {
         let is_ordered = plans.first().is_some_and(|s| matches!(s.1.transform, TransformPlan::Ordered))
             && self.ty.is_float();
         let is_short = self.sampled * (W::BYTES as u64) < BY_VALUE_LEAST;
         if !is_ordered || is_short || self.effort == Effort::Fast || !is_on("by-value") {
             return Ok(());
         }
-        let least = plans.iter().map(|s| s.0).min().unwrap_or(0);
+        let least = plans.iter().map(|s| s.0).min().unwrap_or_default();
         let by_value =
             plans.iter().map(|(_, plan)| EncodePlan { axes: plan.axes.by_value(), ..plan.clone() });
-        let mut tried: Vec<Costed> =
-            by_value.filter(|plan| plan.axes.is_by_value()).map(|plan| (0, plan)).collect();
+        let mut tried: Vec<Estimated> =
+            by_value.filter(|plan| plan.axes.is_by_value()).map(|plan| (Bits::default(), plan)).collect();
         self.estimate(&mut tried, &[crop])?;
-        tried.retain(|s| s.0 <= least / 1000 * (1000 - BY_VALUE_WORTH));
+        tried.retain(|s| s.0 <= least.thousandths(1000 - BY_VALUE_WORTH));
         plans.extend(tried);
         Ok(())
     }
@@ -168,13 +171,13 @@ impl<W: Word> Chooser<'_, W> {
     /// best, as long as that saves enough. Adds the steps to the plans.
     fn climb_all(
         &mut self,
-        plans: &mut Vec<Costed>,
+        plans: &mut Vec<Estimated>,
         crops: &[usize],
         starts: usize,
         margin: u64,
     ) -> Result<()> {
-        let least = plans.iter().map(|s| s.0).min().unwrap_or(0);
-        let most = (least / 100).saturating_mul(margin).saturating_add(SLACK << 19);
+        let least = plans.iter().map(|s| s.0).min().unwrap_or_default();
+        let most = least.hundredths(margin) + Bits::bytes(SLACK);
         let mut from: Vec<_> =
             plans.iter().filter(|s| s.0 <= most && s.1.axes.has_neighbours()).cloned().collect();
         from.retain(|s| !s.1.axes.is_by_value());
@@ -182,7 +185,8 @@ impl<W: Word> Chooser<'_, W> {
         from.truncate(starts);
         for start in from {
             let passed = UP.run(self, start, |chooser, _, around| {
-                let mut around: Vec<Costed> = around.into_iter().map(|plan| (0, plan)).collect();
+                let mut around: Vec<Estimated> =
+                    around.into_iter().map(|plan| (Bits::default(), plan)).collect();
                 chooser.estimate(&mut around, crops)?;
                 Ok(around)
             })?;

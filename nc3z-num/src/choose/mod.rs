@@ -7,6 +7,7 @@
 mod cached;
 mod chooser;
 mod climb;
+mod cost;
 mod crop;
 mod estimate;
 mod maps;

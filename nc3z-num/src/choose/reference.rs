@@ -1,6 +1,7 @@
 //! Chooses the tile that another is coded against: an estimate on a few hundred elements, to be followed by real
 //! encodes.
 
+use super::cost::Bits;
 use super::samples::find_mask;
 use crate::element::ElementType;
 use crate::encode::Runs;
@@ -45,12 +46,12 @@ impl Against {
     }
 }
 
-/// Estimates the bits of a residual, in 65536ths.
-fn bits<W: Word>(r: W) -> u64 {
+/// Estimates the bits of a residual.
+fn bits<W: Word>(r: W) -> Bits {
     let z = r.zigzag().to_u64();
     match u32::try_from(z) {
-        Ok(z) if z < u32::MAX => log2_q16(z + 1),
-        _ => u64::from(64 - z.leading_zeros()) << 16,
+        Ok(z) if z < u32::MAX => Bits::of_q16(log2_q16(z + 1)),
+        _ => Bits::whole((64 - z.leading_zeros()).into()),
     }
 }
 
@@ -63,8 +64,8 @@ struct Sample<'a, W> {
 
 impl<W: Word> Sample<'_, W> {
     /// Estimates the bits of the tile relative to `other`, without and with differences of neighbours.
-    fn costs(&self, other: &[W]) -> [u64; 2] {
-        let (mut costs, mut at) = ([0; 2], 0);
+    fn costs(&self, other: &[W]) -> [Bits; 2] {
+        let (mut costs, mut at) = ([Bits::default(); 2], 0);
         for window in self.windows {
             let mut before = None;
             for i in at..at + window.len() {
@@ -82,7 +83,7 @@ impl<W: Word> Sample<'_, W> {
 }
 
 /// Cost, number of the candidate, axes and transform of a way.
-type Found = (u64, usize, DeltaAxes, TransformPlan);
+type Found = (Bits, usize, DeltaAxes, TransformPlan);
 
 /// Sorts ways by cost. Of equal ones the nearest, which is the last, comes first. It does not depend on the word
 /// width, so it is compiled once.
@@ -128,12 +129,12 @@ pub(crate) fn choose_against<W: Word>(
     let values: Vec<W> = sample.iter().copied().filter(|e| Some(*e) != mask).collect();
     let mut held = Vec::new();
     let mut found: Vec<Found> = Vec::new();
-    let mut alone = u64::MAX;
+    let mut alone = Bits::MAX;
     for (transform, plan, exceptions) in transforms(&values, ty, base, sample.len()) {
         let of = (ty, None);
         let mut seen = Sample { integers: Vec::new(), valid: valid.clone(), windows };
         integers(sample, mask, &transform, of, &mut seen.integers, &mut held)?;
-        let missed = (exceptions * EXCEPTION) << 16;
+        let missed = Bits::whole(exceptions * EXCEPTION);
         alone = alone.min(seen.costs(&[])[1] + missed);
         let mut other = Vec::new();
         for (candidate, patterns) in candidates.iter().enumerate() {
@@ -143,7 +144,7 @@ pub(crate) fn choose_against<W: Word>(
             found.push((by_itself.min(differenced) + missed, candidate, axes, plan.clone()));
         }
     }
-    found.retain(|f| f.0 < alone / 100 * WORTH);
+    found.retain(|f| f.0 < alone.hundredths(WORTH));
     cheapest_and_nearest_first(&mut found);
     let mut ways: Vec<Against> = Vec::new();
     for (bits, candidate, axes, transform) in found {
@@ -153,7 +154,7 @@ pub(crate) fn choose_against<W: Word>(
             ways.push(Against {
                 candidate,
                 plan: EncodePlan { mask, transform, axes, coder, ..base.clone() },
-                least: bits >> 19,
+                least: bits.to_bytes(),
             });
         }
     }

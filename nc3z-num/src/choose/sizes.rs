@@ -1,7 +1,8 @@
 //! Measures the size of pieces by plans, in bytes, and adds the plans' other costs.
 
 use super::cached::Encoded;
-use super::chooser::{Chooser, Costed, Effort};
+use super::chooser::{Chooser, Effort};
+use super::cost::{Bytes, Tried};
 use super::estimate::side;
 use super::pieces::Piece;
 use crate::encode::{Coder, EncodePlan, Prepared, Shape, TransformPlan, finish_within, longest, predict};
@@ -14,12 +15,9 @@ const ROWS_WORTH: u64 = 10;
 /// The threshold if elements are masked.
 const MASKED_ROWS_WORTH: u64 = 30;
 
-/// The cost of a plan that was not encoded to the end.
-pub(crate) const MORE: u64 = u64::MAX;
-
 impl<W: Word> Chooser<'_, W> {
     /// Returns the bytes of pieces by a plan for each shape of contexts, and the encoded last piece. Returns `None`
-    /// if zstd leaves more than `most`.
+    /// if zstd leaves more than `most` bytes.
     pub(crate) fn encoded(
         &mut self,
         pieces: &[Piece],
@@ -63,38 +61,41 @@ impl<W: Word> Chooser<'_, W> {
         Ok(Some((lens, last)))
     }
 
-    /// Returns a plan in each of the shapes, with its cost on pieces: the bytes in thousandths, the pieces' share
-    /// of a dictionary, and the least saving that the plan must have. For zstd, a plan that exceeds `most` may have
-    /// the cost [`MORE`].
+    /// Returns a plan in each of the shapes, with its cost on pieces: the bytes, the pieces' share of a
+    /// dictionary, and the least saving that the plan must have. For zstd, a plan that exceeds `most` may have the
+    /// cost [`Bytes::MORE`].
     pub(crate) fn sizes(
         &mut self,
         plan: &EncodePlan,
         shapes: &[Shape],
         pieces: &[Piece],
-        most: u64,
-    ) -> Result<Vec<Costed>> {
+        most: Bytes,
+    ) -> Result<Vec<Tried>> {
         let share: u64 =
             pieces.iter().map(|&piece| self.share(plan, self.pieces.view(piece).words.len())).sum();
-        let bytes = if most == MORE { MORE } else { (most / self.weight(plan)).saturating_sub(share) };
+        let within = most.unweighted(self.weight(plan)).saturating_sub(share);
+        let bytes = if most == Bytes::MORE { u64::MAX } else { within };
         let plans = shapes.iter().map(|&shape| EncodePlan { shape, ..plan.clone() });
         let Some((lens, last)) = self.encoded(pieces, plan, shapes, bytes)? else {
-            return Ok(plans.map(|plan| (MORE, plan)).collect());
+            return Ok(plans.map(|plan| (Bytes::MORE, plan)).collect());
         };
-        let sizes: Vec<Costed> =
-            plans.zip(lens).map(|(plan, len)| ((len + share) * self.weight(&plan), plan)).collect();
+        let sizes: Vec<Tried> = plans
+            .zip(lens)
+            .map(|(plan, len)| (Bytes::weighted(len + share, self.weight(&plan)), plan))
+            .collect();
         let cheapest = sizes.iter().enumerate().min_by_key(|(_, s)| s.0);
-        if let Some((last, (shape, costed))) = last.zip(cheapest).filter(|_| self.is_all(pieces)) {
+        if let Some((last, (shape, tried))) = last.zip(cheapest).filter(|_| self.is_all(pieces)) {
             let encoded = match last {
                 Encoded::Prepared(prepared, _) => Encoded::Prepared(prepared, shape),
                 payload @ Encoded::Payload(_) => payload,
             };
-            self.cache(costed.clone(), encoded);
+            self.cache(tried.clone(), encoded);
         }
         Ok(sizes)
     }
 
     /// Returns the cost for the shape of the plan.
-    pub(crate) fn size(&mut self, plan: &EncodePlan, pieces: &[Piece], most: u64) -> Result<u64> {
+    pub(crate) fn size(&mut self, plan: &EncodePlan, pieces: &[Piece], most: Bytes) -> Result<Bytes> {
         Ok(self.sizes(plan, &[plan.shape], pieces, most)?[0].0)
     }
 

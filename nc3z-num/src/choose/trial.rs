@@ -1,9 +1,9 @@
 //! Ranks the best plans by real encodes: first of crops, then, for the few remaining plans, of unchanged parts of
 //! the samples.
 
-use super::chooser::{Chooser, Costed, Effort, TransformKind, sort_by_cost, transform_kind};
+use super::chooser::{Chooser, Effort, TransformKind, transform_kind};
+use super::cost::{Bits, Bytes, Estimated, Tried, sort_by_cost};
 use super::estimate::{BEHIND, SLACK};
-use super::sizes::MORE;
 use crate::encode::{Coder, EncodePlan, Shape, TransformPlan, context_stride};
 use crate::error::Result;
 use crate::geometry::DeltaAxes;
@@ -49,11 +49,6 @@ const MIXED: usize = 2;
 /// Bytes that a plan may exceed the threshold by: estimates of short arrays are imprecise.
 const FORGIVEN: u64 = 64;
 
-/// The limit for plans of another kind that are compared again; `best` is the size of the best plan.
-fn another(best: u64) -> u64 {
-    best.saturating_mul(5) / 4
-}
-
 /// The result of a trial.
 pub(crate) struct Outcome {
     /// The plans, the best first, each with the bytes of the samples if these were encoded.
@@ -69,7 +64,7 @@ pub(crate) struct Outcome {
 impl<W: Word> Chooser<'_, W> {
     /// Returns a plan of the context coder for the unchanged samples, with previous rows in its contexts if they
     /// save enough.
-    fn in_best_shape(&mut self, (size, plan): Costed) -> Result<Costed> {
+    fn in_best_shape(&mut self, (size, plan): Tried) -> Result<Tried> {
         let row = self.pieces.geom.row.map_or(0, index);
         let longest = self.pieces.samples.iter().map(|s| s.len()).max().unwrap_or(0);
         let mut shapes = vec![plan.shape];
@@ -78,8 +73,8 @@ impl<W: Word> Chooser<'_, W> {
         }
         let sizes = match self.pieces.covered {
             true if shapes.len() == 1 => vec![(size, plan)],
-            true => self.sizes(&plan, &shapes, &self.pieces.trials(), MORE)?,
-            false => self.sample_sizes(&plan, &shapes, MORE)?,
+            true => self.sizes(&plan, &shapes, &self.pieces.trials(), Bytes::MORE)?,
+            false => self.sample_sizes(&plan, &shapes, Bytes::MORE)?,
         };
         Ok(sizes.into_iter().min_by_key(|s| s.0).expect("one for each shape"))
     }
@@ -87,16 +82,16 @@ impl<W: Word> Chooser<'_, W> {
     /// Returns the plans worth real encodes: the best, and the best of other transforms and other delta axes, at
     /// most `keep`, and none far larger than the best. Adds one plan of each transform, if it takes at most `first`
     /// hundredths of the best.
-    fn shortlist(estimated: &[Costed], keep: usize, first: u64) -> Vec<EncodePlan> {
-        let best = estimated.first().map_or(0, |s| s.0);
+    fn shortlist(estimated: &[Estimated], keep: usize, first: u64) -> Vec<EncodePlan> {
+        let best = estimated.first().map(|s| s.0).unwrap_or_default();
         let mut alike: Vec<(TransformKind, DeltaAxes)> = Vec::new();
         let mut list: Vec<EncodePlan> = Vec::new();
         for (cost, plan) in estimated {
             let kind = (transform_kind(&plan.transform), plan.axes.repeated(0, 0));
             let again = alike.iter().zip(&list).any(|(k, p)| *k == kind && p.axes == plan.axes);
-            let slack = FORGIVEN << 19;
-            let behind = *cost > best / 100 * BEHIND + slack || list.len() >= keep;
-            let is_first = alike.iter().all(|k| k.0 != kind.0) && *cost <= best / 100 * first + slack;
+            let slack = Bits::bytes(FORGIVEN);
+            let behind = *cost > best.hundredths(BEHIND) + slack || list.len() >= keep;
+            let is_first = alike.iter().all(|k| k.0 != kind.0) && *cost <= best.hundredths(first) + slack;
             if again || (behind && !(is_first && is_on("shortlist-first"))) {
                 continue;
             }
@@ -108,21 +103,21 @@ impl<W: Word> Chooser<'_, W> {
 
     /// Returns plans in the order of their sizes. If a dictionary may save bytes, plans of similar size are
     /// compared on the crops too.
-    fn sized(&mut self, plans: Vec<EncodePlan>) -> Result<Vec<Costed>> {
+    fn sized(&mut self, plans: Vec<EncodePlan>) -> Result<Vec<Tried>> {
         let (trials, crops) = (self.pieces.trials(), self.pieces.crops());
         let look_again =
             self.dict_len > 0 && crops.len() > 1 && !self.pieces.covered && is_on("dictionary-look-again");
-        let near = |best: u64, coder: Coder| {
-            best / 100 * if coder == Coder::Ctx { BEHIND } else { FIRST } + FORGIVEN * 1000
+        let near = |best: Bytes, coder: Coder| {
+            best.hundredths(if coder == Coder::Ctx { BEHIND } else { FIRST }) + Bytes::whole(FORGIVEN)
         };
-        let (mut sized, mut best): (Vec<Costed>, u64) = (Vec::new(), MORE);
+        let (mut sized, mut best): (Vec<Tried>, Bytes) = (Vec::new(), Bytes::MORE);
         for plan in plans {
             // Plans above the limit are not compared again.
             let most = match self.effort {
-                Effort::Max => MORE,
-                _ if best == MORE => MORE,
-                _ if look_again => another(best).max(near(best, plan.coder)),
-                _ => another(best),
+                Effort::Max => Bytes::MORE,
+                _ if best == Bytes::MORE => Bytes::MORE,
+                _ if look_again => best.and_a_quarter().max(near(best, plan.coder)),
+                _ => best.and_a_quarter(),
             };
             let size = self.size(&plan, &trials, most)?;
             best = best.min(size);
@@ -130,18 +125,17 @@ impl<W: Word> Chooser<'_, W> {
         }
         sort_by_cost(&mut sized);
         if look_again {
-            let (best, coder) = sized.first().map_or((0, Coder::Store), |s| (s.0, s.1.coder));
+            let (best, coder) = sized.first().map_or((Bytes::default(), Coder::Store), |s| (s.0, s.1.coder));
             let near = near(best, coder);
-            let mut more = 0;
+            let mut more = Bytes::default();
             for (at, (size, plan)) in sized.iter_mut().enumerate() {
                 if *size <= near {
-                    let crops = self.size(plan, &crops, MORE)?;
+                    let crops = self.size(plan, &crops, Bytes::MORE)?;
                     more = if at == 0 { crops } else { more };
                     *size += crops;
                 } else {
                     // Keeps the ratio to the best plan.
-                    let behind = u128::from(*size) * u128::from(best + more) / u128::from(best.max(1));
-                    *size = u64::try_from(behind).unwrap_or(u64::MAX);
+                    *size = size.in_ratio(best + more, best);
                 }
             }
             sort_by_cost(&mut sized);
@@ -155,7 +149,7 @@ impl<W: Word> Chooser<'_, W> {
     }
 
     /// Returns the best plans of zstd; the choice of [`Effort::Fast`] is first.
-    fn fast_plans(&mut self, estimated: &[Costed], transforms: &[TransformPlan]) -> Result<Vec<Costed>> {
+    fn fast_plans(&mut self, estimated: &[Estimated], transforms: &[TransformPlan]) -> Result<Vec<Tried>> {
         let mut plans = Self::shortlist(estimated, KEPT_FAST, FIRST);
         if is_on("coder-words") {
             plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NONE, Coder::Zstd));
@@ -173,10 +167,10 @@ impl<W: Word> Chooser<'_, W> {
     }
 
     /// Returns the best plans of the context coder.
-    fn context_plans(&mut self, estimated: &[Costed]) -> Result<Vec<Costed>> {
+    fn context_plans(&mut self, estimated: &[Estimated]) -> Result<Vec<Tried>> {
         let first = if self.effort == Effort::Max { FIRST } else { BEHIND };
         // Plans by value are added, because their estimates are no reason to leave out the others.
-        let (by_value, by_integer): (Vec<Costed>, Vec<Costed>) =
+        let (by_value, by_integer): (Vec<Estimated>, Vec<Estimated>) =
             estimated.iter().cloned().partition(|s| s.1.axes.is_by_value());
         let mut plans = Self::shortlist(&by_integer, self.kept(), first);
         plans.extend(Self::shortlist(&by_value, BY_VALUE_KEPT, first));
@@ -186,65 +180,61 @@ impl<W: Word> Chooser<'_, W> {
     }
 
     /// Returns a plan in each of the shapes, with its weighted bytes on the unchanged samples, including the
-    /// definition of a dictionary. The cost is [`MORE`] if zstd leaves more than `most`.
-    fn sample_sizes(&mut self, plan: &EncodePlan, shapes: &[Shape], most: u64) -> Result<Vec<Costed>> {
+    /// definition of a dictionary. The cost is [`Bytes::MORE`] if zstd leaves more than `most`.
+    fn sample_sizes(&mut self, plan: &EncodePlan, shapes: &[Shape], most: Bytes) -> Result<Vec<Tried>> {
         let parts = self.pieces.parts();
         let (encoded, sampled) = (self.pieces.len(&parts), self.sampled);
-        let scaled = |size: u64, of: u64, parts: u64| {
-            u64::try_from(u128::from(size) * u128::from(of) / u128::from(parts.max(1))).unwrap_or(MORE)
-        };
-        let of_parts = if most == MORE { MORE } else { scaled(most, encoded, sampled) };
+        let of_parts = if most == Bytes::MORE { most } else { most.scaled(encoded, sampled) };
         let sizes = self.sizes(plan, shapes, &parts, of_parts)?;
-        let least = sizes.iter().map(|s| s.0 / self.weight(&s.1)).min().unwrap_or(0);
+        let least = sizes.iter().map(|s| s.0.unweighted(self.weight(&s.1))).min().unwrap_or(0);
         if encoded == sampled {
             return Ok(sizes);
         }
         // If almost no bytes remain, the part of a plan's size that does not depend on the number of elements
         // decides.
         if is_on("little-left-samples") && least.saturating_mul(LEFT) <= encoded * W::BYTES as u64 {
-            return self.sizes(plan, shapes, &self.pieces.samples(), MORE);
+            return self.sizes(plan, shapes, &self.pieces.samples(), Bytes::MORE);
         }
-        Ok(sizes.into_iter().map(|(size, plan)| (scaled(size, sampled, encoded), plan)).collect())
+        Ok(sizes.into_iter().map(|(size, plan)| (size.scaled(sampled, encoded), plan)).collect())
     }
 
     /// Returns the size for the shape of the plan.
-    fn sample_size(&mut self, plan: &EncodePlan, most: u64) -> Result<u64> {
+    fn sample_size(&mut self, plan: &EncodePlan, most: Bytes) -> Result<Bytes> {
         Ok(self.sample_sizes(plan, &[plan.shape], most)?[0].0)
     }
 
     /// Returns the weighted size at a higher zstd level; `size` is that of the same plan at level 1. For long
     /// samples, the saving is measured on a part, because the higher level takes several times as long.
-    fn finer_size(&mut self, size: u64, plan: &EncodePlan, finer: &EncodePlan) -> Result<u64> {
+    fn finer_size(&mut self, size: Bytes, plan: &EncodePlan, finer: &EncodePlan) -> Result<Bytes> {
         let (short, parts) = (self.pieces.short(), self.pieces.parts());
         if self.effort == Effort::Max
             || !is_on("finer-of-a-part")
             || self.pieces.len(&parts) < 2 * (FINER / W::BYTES) as u64
         {
-            return self.sample_size(finer, MORE);
+            return self.sample_size(finer, Bytes::MORE);
         }
-        let quick = self.size(plan, &short, MORE)?;
-        if quick / self.weight(plan) * LEFT < self.pieces.len(&short) * W::BYTES as u64 {
-            return self.sample_size(finer, MORE);
+        let quick = self.size(plan, &short, Bytes::MORE)?;
+        if quick.unweighted(self.weight(plan)) * LEFT < self.pieces.len(&short) * W::BYTES as u64 {
+            return self.sample_size(finer, Bytes::MORE);
         }
-        let slow = self.size(finer, &short, MORE)?;
-        let bytes = u128::from(size) * u128::from(slow) / u128::from(quick.max(1));
-        Ok(u64::try_from(bytes).unwrap_or(u64::MAX))
+        let slow = self.size(finer, &short, Bytes::MORE)?;
+        Ok(size.in_ratio(slow, quick))
     }
 
     /// Returns the size on the unchanged samples, if the pieces were only a part of them.
-    fn finally(&mut self, (size, plan): Costed, most: u64) -> Result<Costed> {
+    fn finally(&mut self, (size, plan): Tried, most: Bytes) -> Result<Tried> {
         Ok((if self.pieces.covered { size } else { self.sample_size(&plan, most)? }, plan))
     }
 
     /// If a plan with a dictionary is the best on pieces, compares it with the best other plan on the unchanged
     /// samples.
-    fn without_dictionary(&mut self, mut sized: Vec<Costed>) -> Result<Vec<Costed>> {
+    fn without_dictionary(&mut self, mut sized: Vec<Tried>) -> Result<Vec<Tried>> {
         let other = sized
             .iter()
             .position(|s| s.1.dictionary().is_none())
             .filter(|&at| at > 0 && !self.pieces.covered && is_on("without-dictionary"));
         if let Some(at) = other {
-            let with = self.sample_size(&sized[0].1.clone(), MORE)?;
+            let with = self.sample_size(&sized[0].1.clone(), Bytes::MORE)?;
             if self.sample_size(&sized[at].1.clone(), with)? <= with {
                 let better = sized.remove(at);
                 sized.insert(0, better);
@@ -255,19 +245,19 @@ impl<W: Word> Chooser<'_, W> {
 
     /// Encodes the unchanged samples by the best plan of zstd and of the context coder, and by those of other
     /// transforms. Pieces show neither distant repeats nor the size of a dictionary.
-    fn finals(&mut self, fast: &[Costed], context: &[Costed]) -> Result<Vec<Costed>> {
-        let mut done: Vec<Costed> = Vec::new();
+    fn finals(&mut self, fast: &[Tried], context: &[Tried]) -> Result<Vec<Tried>> {
+        let mut done: Vec<Tried> = Vec::new();
         let finalists = if self.thorough { self.kept() } else { 1 };
-        let others = |list: &[Costed], finalists: usize| {
+        let others = |list: &[Tried], finalists: usize| {
             let mut kinds = Vec::new();
-            let mut picked: Vec<Costed> = Vec::new();
+            let mut picked: Vec<Tried> = Vec::new();
             for (size, plan) in list {
                 let kind = (transform_kind(&plan.transform), plan.coder);
-                let another = !kinds.contains(&kind) && *size <= another(list[0].0);
+                let another = !kinds.contains(&kind) && *size <= list[0].0.and_a_quarter();
                 // Other axes if their sizes are close, because pieces are not precise enough to rank them.
                 let axes = plan.axes.repeated(0, 0);
                 let close = is_on("finals-close")
-                    && *size <= list[0].0 / 100 * 102
+                    && *size <= list[0].0.hundredths(102)
                     && picked.iter().all(|p| p.1.axes.repeated(0, 0) != axes);
                 if !another && !close {
                     continue;
@@ -280,25 +270,25 @@ impl<W: Word> Chooser<'_, W> {
             }
             picked
         };
-        for costed in others(context, finalists) {
-            done.push(self.in_best_shape(costed)?);
+        for sized in others(context, finalists) {
+            done.push(self.in_best_shape(sized)?);
         }
-        let best = done.iter().map(|d| d.0).min().unwrap_or(u64::MAX);
+        let best = done.iter().map(|d| d.0).min().unwrap_or(Bytes::MORE);
         let level = self.level();
         // If almost no bytes remain, pieces are least precise, and more plans can be encoded quickly.
-        let left = 1000 * self.sampled * W::BYTES as u64 / LEFT;
+        let left = Bytes::whole(self.sampled * W::BYTES as u64).scaled(1, LEFT);
         let finalists = if best < left && is_on("little-left-finalists") { KEPT_AT_MOST } else { finalists };
         let gain = match self.effort {
             Effort::Max => LEVELS_GAIN_AT_MOST,
             _ if W::BITS == 8 => LEVELS_GAIN_OF_BYTES,
             _ => LEVELS_GAIN,
         };
-        let most = (best / 100).saturating_mul(gain).saturating_add(SLACK * 1000);
-        let bound = if self.effort == Effort::Max { MORE } else { most };
+        let most = best.hundredths(gain) + Bytes::whole(SLACK);
+        let bound = if self.effort == Effort::Max { Bytes::MORE } else { most };
         let mut cheap = others(fast, finalists)
             .into_iter()
             .map(|c| self.finally(c, bound))
-            .collect::<Result<Vec<Costed>>>()?;
+            .collect::<Result<Vec<Tried>>>()?;
         sort_by_cost(&mut cheap);
         if let Some((size, plan)) = cheap.first().filter(|c| c.0 <= most) {
             let finer = EncodePlan { level, ..plan.clone() };
@@ -310,7 +300,7 @@ impl<W: Word> Chooser<'_, W> {
     }
 
     /// Adds the best plans with mixed predictions, where these save enough.
-    fn with_mix(&mut self, mut done: Vec<Costed>) -> Result<Vec<Costed>> {
+    fn with_mix(&mut self, mut done: Vec<Tried>) -> Result<Vec<Tried>> {
         let mut tried: Vec<EncodePlan> = Vec::new();
         for (_, plan) in &done {
             let plan = EncodePlan { coder: Coder::Mix, ..plan.clone() };
@@ -318,9 +308,9 @@ impl<W: Word> Chooser<'_, W> {
                 tried.push(plan);
             }
         }
-        let worth = done.first().map_or(0, |s| s.0 / 1000 * (1000 - MIX_WORTH));
+        let worth = done.first().map(|s| s.0.thousandths(1000 - MIX_WORTH)).unwrap_or_default();
         for plan in tried {
-            let size = self.sample_size(&plan, MORE)?;
+            let size = self.sample_size(&plan, Bytes::MORE)?;
             if size <= worth {
                 done.push((size, plan));
             }
@@ -336,18 +326,19 @@ impl<W: Word> Chooser<'_, W> {
         // values.
         let rival = estimated.iter().find(|s| s.1.dictionary().is_none()).map(|s| &s.1.transform);
         let named = matches!(rival, Some(TransformPlan::ScaleOffset(_) | TransformPlan::ScaleOffsetPerPlane));
-        let least = estimated.first().map_or(0, |s| s.0);
+        let least = estimated.first().map(|s| s.0).unwrap_or_default();
         let slack = if self.elements > LARGE { 108 } else { 100 };
         let mut ranked = estimated.iter().filter(|s| s.1.dictionary().is_some());
-        let may_pay = !named && ranked.any(|s| s.0 <= least / 100 * slack);
+        let may_pay = !named && ranked.any(|s| s.0 <= least.hundredths(slack));
         // A dictionary's trials take longest: values are looked up one by one, and crops are encoded in addition.
-        let of_dictionary = estimated.iter().find(|s| s.1.dictionary().is_some()).map_or(MORE, |s| s.0);
-        if is_on("dictionary-bound") && of_dictionary > least / 100 * DICTIONARY + (SLACK << 19) {
+        let of_dictionary = estimated.iter().find(|s| s.1.dictionary().is_some()).map_or(Bits::MAX, |s| s.0);
+        if is_on("dictionary-bound") && of_dictionary > least.hundredths(DICTIONARY) + Bits::bytes(SLACK) {
             estimated.retain(|s| s.1.dictionary().is_none());
             self.dict_len = 0;
         }
         // Predictions by values decode too slowly for zstd alone.
-        let by_integer: Vec<Costed> = estimated.iter().filter(|s| !s.1.axes.is_by_value()).cloned().collect();
+        let by_integer: Vec<Estimated> =
+            estimated.iter().filter(|s| !s.1.axes.is_by_value()).cloned().collect();
         let fast = self.fast_plans(&by_integer, transforms)?;
         let fast = self.without_dictionary(fast)?;
         let quick = fast.first().map(|s| s.1.clone()).unwrap_or_default();
@@ -365,7 +356,7 @@ impl<W: Word> Chooser<'_, W> {
         let best =
             done.into_iter().take(if self.effort == Effort::Max { RETURNED_AT_MOST } else { RETURNED });
         let plans = best.map(|(cost, p)| {
-            let bytes = cost / self.weight(&p);
+            let bytes = cost.unweighted(self.weight(&p));
             (p, known.then_some(bytes))
         });
         Ok(Outcome { plans: plans.collect(), quick, dictionary_pays, payload })
