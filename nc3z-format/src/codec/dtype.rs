@@ -21,7 +21,7 @@ pub(super) struct Dtype {
 }
 
 impl Dtype {
-    /// Reads `>f4`, `<i2`, `|u1`, `i1`, `bool`. No order, and `=`, are little-endian.
+    /// Reads `>f4`, `<i2`, `|u1`, `i1`, `bool`. No order, and `=`, are little-endian. `|` is for one byte only: `|u4` has no order.
     pub(super) fn parse(name: &str) -> Option<Self> {
         let (order, rest) = match name.as_bytes().first()? {
             b'<' | b'=' | b'|' => (false, &name[1..]),
@@ -41,6 +41,9 @@ impl Dtype {
             "f8" | "float64" => (NumberClass::Float, 8),
             _ => return None,
         };
+        if size > 1 && name.starts_with('|') {
+            return None;
+        }
         Some(Dtype { kind, size, big_endian: order && size > 1 })
     }
 
@@ -205,7 +208,7 @@ mod tests {
             assert_eq!(Dtype::parse(&dtype.name()), Some(dtype), "{ty}");
         }
         assert_eq!(Dtype::parse("<i2").unwrap().in_big_endian().name(), ">i2");
-        for bad in ["", ">", ">f2", "f16", "O", ">i3", "é"] {
+        for bad in ["", ">", ">f2", "f16", "O", ">i3", "é", "|u4", "|f8"] {
             assert_eq!(Dtype::parse(bad), None, "{bad}");
         }
     }
