@@ -100,7 +100,7 @@ def shadow_bytes(tree):
     """Bytes of the shadow of each bundle."""
     found = {}
     for n, length in zip(tree.bundle, tree.original, strict=True):
-        found[n] = found.get(n, 0) + tiles(length) * MEASURED["shadow_bytes_per_tile"]
+        found[n] = found.get(n, 0) + MEASURED["shadow_bytes_per_file"] + tiles(length) * MEASURED["shadow_bytes_per_tile"]
     return [found[n] for n in sorted(found)]
 
 
@@ -226,7 +226,8 @@ def report(args):
     rows.append(["list the files", listing, "", dollars(0, listing), "", ""])
     heads = ["", "GET", "bytes", "US$", f"seconds on {args.nodes} nodes, at least", "seconds at one prefix's rate"]
     table("Reading from S3", heads, rows)
-    parse = sum(map(tiles, tree.original)) * MEASURED["stats_seconds_per_million_tiles"] / 1e6 / 3600
+    parse = sum(map(tiles, tree.original)) * MEASURED["stats_seconds_per_million_tiles"] / 1e6
+    parse = (parse + len(tree.original) * MEASURED["stats_seconds_per_thousand_files"] / 1e3) / 3600
     print(f"\nReading the statistics in all shadows takes {parse:.3g} core hours, and {parse / args.nodes / args.cores * 3600:.3g} s on all cores.")
 
     rows = []
