@@ -3,7 +3,7 @@
 use super::answers::parsed;
 use super::columns::wrong;
 use super::described::described;
-use super::question::Summary;
+use super::question::{Figures, Summary};
 use super::read::Shadow;
 use crate::error::{Error, Result};
 use nc3z_format::classic::{DimId, VarId};
@@ -35,15 +35,21 @@ pub struct Part {
     /// The numbers of the tiles that have values at these indices. They have no others.
     pub tiles: Vec<u64>,
     /// The statistics of their values.
-    pub summary: Summary,
+    pub figures: Figures,
 }
 
-/// Returns for each file with a variable its statistics along a dimension, in the smallest parts that no tile crosses.
+/// Calls a function for each file with a variable, with its statistics along a dimension in the smallest parts that no tile crosses. Only
+/// one block of files and one series are in memory.
 ///
 /// # Errors
-/// No file has the variable with numbers, or none of them has the dimension; damage.
-pub fn along(shadow: &Shadow, variable: &str, dimension: &str) -> Result<Vec<Series>> {
-    let mut all = Vec::new();
+/// No file has the variable with numbers, or none of them has the dimension; damage; errors of the function.
+pub fn along<E: From<Error>>(
+    shadow: &Shadow,
+    variable: &str,
+    dimension: &str,
+    mut each: impl FnMut(Series) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut is_there = false;
     let mut others = BTreeSet::new();
     for block in shadow.blocks() {
         let Some(tiles) = block.tiles(variable)? else { continue };
@@ -61,44 +67,47 @@ pub fn along(shadow: &Shadow, variable: &str, dimension: &str) -> Result<Vec<Ser
                 others.extend(own.dimensions.iter().filter_map(name));
                 continue;
             };
+            is_there = true;
             let dataset = described(head, &headers[*number], coordinates[found.member].clone())?;
             let id =
                 u32::try_from(found.variable).map_err(|_| wrong("a variable has a number beyond 2^32"))?;
             let layout =
                 dataset.layout().variable(VarId(id)).ok_or_else(|| wrong("a variable has no place"))?;
-            let tiling = found.layout.bind(&layout.shape, layout.present)?;
+            let tiling = found.layout.bind(&layout.shape, layout.present).map_err(Error::from)?;
             if tiling.tile_count() != rows.len() as u64 {
                 return Err(wrong(format!(
                     "`{variable}` has {} tiles in `{}`, where its shape has {}",
                     rows.len(),
                     names[found.member],
                     tiling.tile_count()
-                )));
+                ))
+                .into());
             }
             let mut parts = parts(&tiling, axis)?;
             for part in &mut parts {
                 let row = |tile: &u64| usize::try_from(*tile).ok().map(|tile| rows.start + tile);
-                part.summary.add(part.tiles.iter().filter_map(row).map(|row| tiles.tile(&sums, row)));
+                let mut summary = Summary::default();
+                summary.add(part.tiles.iter().filter_map(row).map(|row| tiles.tile(&sums, row)));
+                part.figures = Figures::from(&summary);
             }
-            all.push(Series {
+            each(Series {
                 file: names[found.member].clone(),
                 dataset,
                 variable: VarId(id),
                 dimension: own.dimensions[axis],
                 parts,
-            });
+            })?;
         }
     }
-    if !all.is_empty() {
-        return Ok(all);
-    }
-    if others.is_empty() {
-        return Err(Error::refused(format!(
-            "no file has a variable `{variable}` of numbers with dimensions"
-        )));
+    if is_there {
+        return Ok(());
     }
     let others: Vec<_> = others.iter().map(|name| format!("`{name}`")).collect();
-    Err(Error::refused(format!("`{variable}` has no dimension `{dimension}`; it has {}", others.join(", "))))
+    Err(E::from(Error::refused(if others.is_empty() {
+        format!("no file has a variable `{variable}` of numbers with dimensions")
+    } else {
+        format!("`{variable}` has no dimension `{dimension}`; it has {}", others.join(", "))
+    })))
 }
 
 /// The indices of a tile along an axis: all of them, if the tile's run of elements goes past the last one.
@@ -129,7 +138,7 @@ fn parts(tiling: &Tiling, axis: usize) -> Result<Vec<Part>> {
                 part.indices.end = part.indices.end.max(range.end);
                 part.tiles.push(tile);
             }
-            None => parts.push(Part { indices: range, tiles: vec![tile], summary: Summary::default() }),
+            None => parts.push(Part { indices: range, tiles: vec![tile], figures: Figures::default() }),
         }
     }
     Ok(parts)

@@ -26,7 +26,7 @@ pub use described::described;
 pub use exact::{Exact, Pair};
 pub use member::{Head, HeadKind, Known, Member, Range, Tile, Variable};
 pub use needs::{Asked, Need, need};
-pub use question::{Condition, Summary};
+pub use question::{Condition, Figures, Summary};
 pub use read::{Block, Occurrence, Shadow, Sums, Tiles};
 pub use recall::{Recall, RecalledFile, recall};
 pub use scan::{Location, scan};

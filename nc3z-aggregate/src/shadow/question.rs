@@ -96,6 +96,30 @@ impl Summary {
     }
 }
 
+/// The results of a [`Summary`], without the exact sums, which take two kilobytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Figures {
+    /// Valid, finite values.
+    pub count: u64,
+    /// Infinite values, which are in nothing else.
+    pub infinite: u64,
+    /// The least value.
+    pub min: Option<f64>,
+    /// The largest.
+    pub max: Option<f64>,
+    /// The mean, and how far it is at most from that of the exact sum of all values.
+    pub mean: Option<(f64, f64)>,
+    /// The standard deviation of the values; of the whole, not of a sample.
+    pub deviation: Option<f64>,
+}
+
+impl From<&Summary> for Figures {
+    fn from(s: &Summary) -> Self {
+        let (mean, deviation) = (s.mean(), s.deviation());
+        Figures { count: s.count, infinite: s.infinite, min: s.min, max: s.max, mean, deviation }
+    }
+}
+
 /// A comparison of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Compare {

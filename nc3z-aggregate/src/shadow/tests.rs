@@ -114,7 +114,7 @@ proptest! {
         let _ = all(&bytes);
         if let Ok(shadow) = open(&bytes) {
             let _ = statistics(&shadow, &[], true);
-            let _ = along(&shadow, "a", "x");
+            let _ = along(&shadow, "a", "x", |_| Ok::<(), crate::Error>(()));
             let _ = find(&shadow, &ask("a > 0"));
         }
     }

@@ -7,7 +7,7 @@ use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
 use crate::output::text;
 use anyhow::{Context, Result, bail};
-use nc3z_aggregate::shadow::{self, Part, Row, Series, Shadow, Summary};
+use nc3z_aggregate::shadow::{self, Figures, Part, Row, Series, Shadow};
 use nc3z_look::coordinate::Coordinate;
 use nc3z_look::selection::Segment;
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ pub(crate) fn stats(args: &StatsArgs) -> Result<Exit> {
             Some(file) => cells.insert(0, text::safe(file)),
             None => cells.push(row.summary.files.to_string()),
         }
-        cells.extend(numbers(&row.summary));
+        cells.extend(numbers(&Figures::from(&row.summary)));
         cells.push(text::safe(units(row)));
         table.push(cells);
     }
@@ -61,14 +61,14 @@ fn units(row: &Row) -> &str {
 /// The columns of [`numbers`].
 const NUMBERS: [&str; 5] = ["values", "min", "max", "mean", "deviation"];
 
-fn numbers(s: &Summary) -> [String; 5] {
+fn numbers(s: &Figures) -> [String; 5] {
     let number = |x: Option<f64>| x.map_or_else(String::new, |x| x.to_string());
-    let (mean, deviation) = (s.mean().map(|m| m.0), s.deviation());
+    let (mean, deviation) = (s.mean.map(|m| m.0), s.deviation);
     [s.count.to_string(), number(s.min), number(s.max), number(mean), number(deviation)]
 }
 
 fn to_json(row: &Row) -> Value {
-    let mut found = summary_to_json(&row.summary);
+    let mut found = figures_to_json(&Figures::from(&row.summary));
     found["variable"] = text::safe(&row.variable).into();
     found["units"] = text::safe(units(row)).into();
     found["files"] = row.summary.files.into();
@@ -78,10 +78,10 @@ fn to_json(row: &Row) -> Value {
     found
 }
 
-fn summary_to_json(s: &Summary) -> Value {
+fn figures_to_json(s: &Figures) -> Value {
     json!({
-        "count": s.count, "infinite": s.infinite, "min": s.min, "max": s.max, "mean": s.mean().map(|m| m.0),
-        "mean_error_bound": s.mean().map(|m| m.1), "standard_deviation": s.deviation(),
+        "count": s.count, "infinite": s.infinite, "min": s.min, "max": s.max, "mean": s.mean.map(|m| m.0),
+        "mean_error_bound": s.mean.map(|m| m.1), "standard_deviation": s.deviation,
     })
 }
 
@@ -95,24 +95,24 @@ fn along(args: &StatsArgs, shadow: &Shadow, dimension: &str) -> Result<Exit> {
     columns.extend(NUMBERS.map(right));
     let mut table = Table::new(&columns);
     for variable in &args.variables {
-        let all = shadow::along(shadow, variable, dimension)
-            .with_context(|| format!("`{}`", super::url::shown(&args.shadow)))?;
-        for series in &all {
+        shadow::along(shadow, variable, dimension, |series| {
             let coordinate = Coordinate::of(&series.dataset, series.dimension);
             for part in &series.parts {
                 let (first, last) = (part.indices.start, part.indices.end - 1);
                 let ends = [first, last].map(|index| shown(coordinate.as_ref(), index));
                 if args.json {
-                    rows.push(part_to_json((variable, dimension), series, part, &ends));
+                    rows.push(part_to_json((variable, dimension), &series, part, &ends));
                     continue;
                 }
                 let [from, to] = ends.map(Option::unwrap_or_default);
                 let mut cells = vec![text::safe(&series.file), text::safe(variable)];
                 cells.extend([first.to_string(), last.to_string(), from, to]);
-                cells.extend(numbers(&part.summary));
+                cells.extend(numbers(&part.figures));
                 table.push(cells);
             }
-        }
+            Ok::<(), nc3z_aggregate::Error>(())
+        })
+        .with_context(|| format!("`{}`", super::url::shown(&args.shadow)))?;
     }
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
@@ -136,7 +136,7 @@ fn part_to_json(
     part: &Part,
     [from, to]: &[Option<String>; 2],
 ) -> Value {
-    let mut found = summary_to_json(&part.summary);
+    let mut found = figures_to_json(&part.figures);
     found["file"] = text::safe(&series.file).into();
     found["variable"] = text::safe(variable).into();
     found["dimension"] = text::safe(dimension).into();
