@@ -111,6 +111,7 @@ fn read(e: &ReadError, file: Option<&str>) -> PyErr {
         ReadKind::Replaced { .. } => exception("ReplacedError", words()),
         ReadKind::Digest { .. }
         | ReadKind::OlderState { .. }
+        | ReadKind::NewestUnknown { .. }
         | ReadKind::NewestLost { .. }
         | ReadKind::Incomplete { .. }
         | ReadKind::Unverified { .. } => exception("CorruptError", words()),

@@ -39,6 +39,17 @@ pub enum ErrorKind {
         /// The last generation with an intact trailer.
         generation: u32,
     },
+    /// A commit slot is damaged, and bytes follow the last whole trailer: the slot may have named a generation that these bytes begin.
+    #[error(
+        "a commit slot is damaged, and {behind} bytes follow the end of generation {generation}, which is whole: a later version may \
+         have been lost, and the older one is given only where it is asked for"
+    )]
+    NewestUnknown {
+        /// The last generation with an intact trailer.
+        generation: u32,
+        /// The number of bytes behind it.
+        behind: u64,
+    },
     /// The commit slots name a generation whose end is missing or damaged. The version before it must not be
     /// mistaken for it.
     #[error("{}", newest_lost(*version, *generation, *archive_len, *len, *whole))]
@@ -177,6 +188,7 @@ impl Error {
             ErrorKind::Format(e) => e.is_corrupt(),
             ErrorKind::Digest { .. }
             | ErrorKind::OlderState { .. }
+            | ErrorKind::NewestUnknown { .. }
             | ErrorKind::NewestLost { .. }
             | ErrorKind::Unverified { .. } => true,
             // An array source that reads other files names the file with the invalid bytes.

@@ -2,6 +2,7 @@
 //! name a later generation than that trailer's, the later one is lost. An older one is then read only on
 //! request. `spec/archive.md`, section 7.
 
+use crate::behind::Behind;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sections::read_part;
 use crate::source::ByteSource;
@@ -56,7 +57,8 @@ pub(crate) fn lost(
         let agrees = match trailer.archive_len.cmp(&newest.archive_len) {
             // A commit that finished just before its slot was written.
             std::cmp::Ordering::Greater => trailer.generation > newest.generation,
-            std::cmp::Ordering::Equal => newest.names(trailer),
+            std::cmp::Ordering::Equal if newest.names(trailer) => return unknown(source, slots, trailer),
+            std::cmp::Ordering::Equal => false,
             // The commit finished after the source was opened. The generation that was the newest then is
             // read.
             std::cmp::Ordering::Less => {
@@ -75,6 +77,16 @@ pub(crate) fn lost(
         return (!agrees).then(differs);
     }
     Some(lost_behind(source, newest, None, limits))
+}
+
+/// The error where a damaged slot may have named a generation whose beginning follows the last intact trailer.
+fn unknown(source: &dyn ByteSource, slots: &CommitSlots, last: &Trailer) -> Option<Error> {
+    // While a commit runs, its beginning is no sign of a loss.
+    let is_torn = slots.has_damage()
+        && Behind::of(source, last) == Behind::Torn
+        && source.current_len() <= source.len();
+    let (generation, behind) = (last.generation, source.len().saturating_sub(last.archive_len));
+    is_torn.then(|| ErrorKind::NewestUnknown { generation, behind }.into())
 }
 
 fn lost_behind(

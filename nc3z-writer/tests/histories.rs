@@ -181,6 +181,7 @@ fn cuts(history: &History, good: &[u8], ends: &[(usize, usize)], seed: u64) -> u
         let error = Archive::from_source(source.clone(), &OpenOptions::default()).err();
         assert!(error.is_some_and(|e| e.is_corrupt()), "{} open", what());
         count += 1;
+        newest_slot_damaged(&good[..len], ends, newest, &what());
         if count % EVERY_WAY != 0 {
             continue;
         }
@@ -209,6 +210,30 @@ fn cuts(history: &History, good: &[u8], ends: &[(usize, usize)], seed: u64) -> u
         }
     }
     count
+}
+
+/// Tests a cut archive whose newest slot is damaged, too: it opens as an older version only if it ends where that does, since then
+/// nothing shows that there was a later one.
+fn newest_slot_damaged(cut: &[u8], ends: &[(usize, usize)], newest: u64, what: &str) {
+    let slot = |n: usize| SLOTS_AT + 24 * n..SLOTS_AT + 24 * (n + 1);
+    let generation = |n: usize| u32::from_le_bytes(cut[slot(n)][..4].try_into().unwrap());
+    let (last, other) = if generation(0) > generation(1) { (0, 1) } else { (1, 0) };
+    if generation(other) == 0 {
+        return;
+    }
+    let mut hurt = cut.to_vec();
+    hurt[slot(last)][17] ^= 0x55;
+    let source: SharedSource = Arc::new(MemorySource::new(hurt));
+    match Archive::from_source(source, &OpenOptions::default()) {
+        Ok(archive) => {
+            let is_end = ends.iter().any(|&(at, _)| at + TRAILER_LEN == cut.len());
+            assert!(
+                is_end || archive.version().unwrap().number == newest,
+                "{what}, newest slot damaged: opens"
+            );
+        }
+        Err(e) => assert!(e.is_corrupt(), "{what}, newest slot damaged: {e}"),
+    }
 }
 
 /// Returns the offsets of the trailers, the last one first, and the end of each generation's blocks.

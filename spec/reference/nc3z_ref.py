@@ -686,7 +686,7 @@ class Archive:
         need(crc == crc32(raw[:44] + raw[48:SLOTS_AT]), "superblock: checksum")
         need(reserved == 0, "superblock: reserved bytes are not zero")
         self.minor, self.head_crc, self.head_lengths = minor, head_crc, (stored, decoded)
-        self.slots = []
+        self.slots, self.damaged = [], False
         for number in (0, 1):
             at = SLOTS_AT + 24 * number
             slot = raw[at:at + 24]
@@ -694,6 +694,8 @@ class Archive:
             if (check == salted_crc(self.salt, at, slot[:20]) and generation and generation % 2 == number and version
                     and length % 8 == 0 and length >= HEAD_AT + TRAILER_SIZE):
                 self.slots.append((generation, trailer_crc, length, version))
+            elif any(slot):
+                self.damaged = True
         self.slots.sort()
         need(self.slots or not any(raw[SLOTS_AT:]), "commit slots: both are damaged")
 
@@ -735,6 +737,8 @@ class Archive:
                  "commit slots: they name another trailer")
         if end < len(self.data):
             need(not self._committed(end), "a later generation was committed, and its trailer is damaged")
+            need(not (self.damaged and self.slots and end == self.slots[-1][2] and not self._parity_follows(end)),
+                 "commit slots: one is damaged, and bytes follow the last trailer: a later generation may be lost")
         need(trailer.generation >= 1, "trailer: generation 0")
         need(trailer.digest <= 2, f"trailer: digest state {trailer.digest}")
         need(trailer.digest == 1 or not any(trailer.sha256), "trailer: a digest where there is none")
@@ -746,15 +750,21 @@ class Archive:
         need(before == 0 or before % 8 == 0 and before + TRAILER_SIZE <= trailer.blocks_begin, "trailer: previous trailer")
         return trailer
 
-    def _committed(self, end):
-        """True if the last whole trailer is followed by a generation that was committed and lost its own trailer."""
-        for at in range(round_up(end, 64), end + 4096, 64):     # parity: the same file
+    def _parity_follows(self, end):
+        """True if the last whole trailer is followed by parity: the same file."""
+        for at in range(round_up(end, 64), end + 4096, 64):
             packet = self.data[at:at + 4096]
             if packet[:4] == b"\xb1NCp" and len(packet) > 64:
                 packet = packet[:64 * packet[63]]
                 crc, salt, begin = struct.unpack_from("<I8sQ", packet, 4)
                 if (salt, begin) == (self.salt, at) and crc == salted_crc(salt, at, packet[8:]):
-                    return False
+                    return True
+        return False
+
+    def _committed(self, end):
+        """True if the last whole trailer is followed by a generation that was committed and lost its own trailer."""
+        if self._parity_follows(end):
+            return False
         last = self.data[-TRAILER_SIZE:]
         ours = [last[8:16] == self.salt, last[64:72] == struct.pack("<Q", len(self.data))]
         marks = [last[:4] == TRAILER_MARKER, last[124:] == TRAILER_END]

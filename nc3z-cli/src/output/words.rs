@@ -150,7 +150,7 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
         return Some(words);
     }
     let reader = error.chain().find_map(|c| c.downcast_ref::<nc3z_reader::Error>());
-    if reader.is_some_and(|e| matches!(e.kind(), Read::OlderState { .. })) {
+    if reader.is_some_and(|e| matches!(e.kind(), Read::OlderState { .. } | Read::NewestUnknown { .. })) {
         return Some("`nc3z restore --older` does so".to_owned());
     }
     if let Some(Read::NewestLost { whole, .. }) = reader.map(nc3z_reader::Error::kind) {

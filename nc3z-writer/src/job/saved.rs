@@ -77,17 +77,19 @@ pub fn save_versions(
 ) -> Result<SavedVersions> {
     let source = nc3z_reader::source::open(input, false)?;
     let how = OpenOptions::of_command().with_registry(options.registry.clone());
-    let (mut lost_newest, mut note) = (None, None);
+    let (mut lost_newest, mut unknown, mut note) = (None, None, None);
     let older = match Archive::from_source(source.clone(), &how) {
         Ok(_) => false,
         Err(e) => {
-            let ReadError::NewestLost { version, whole: Some(whole), .. } = e.kind() else {
-                return Ok(SavedVersions::None);
-            };
-            if whole == version {
-                note = Some(e.with_causes());
-            } else {
-                lost_newest = Some((u64::from(*version), e.with_causes()));
+            match e.kind() {
+                ReadError::NewestLost { version, whole: Some(whole), .. } if whole == version => {
+                    note = Some(e.with_causes());
+                }
+                ReadError::NewestLost { version, whole: Some(_), .. } => {
+                    lost_newest = Some((u64::from(*version), e.with_causes()));
+                }
+                ReadError::NewestUnknown { .. } => unknown = Some(e.with_causes()),
+                _ => return Ok(SavedVersions::None),
             }
             true
         }
@@ -97,6 +99,8 @@ pub fn save_versions(
     };
     let Ok(newest) = open(None) else { return Ok(SavedVersions::None) };
     let Ok(last) = newest.version().map(|record| record.number) else { return Ok(SavedVersions::None) };
+    // The next version, if there was one.
+    lost_newest = lost_newest.or_else(|| Some((last.saturating_add(1), unknown?)));
     // If the end of an older generation is damaged, an earlier version may be reached by another path.
     let numbers: Vec<u64> = match newest.versions(u64::MAX) {
         Ok(versions) => versions.iter().rev().map(|version| version.record.number).collect(),

@@ -134,7 +134,9 @@ fn exit_of(path: &Path, e: &anyhow::Error) -> Exit {
     let has_slots = e.chain().filter_map(|c| c.downcast_ref::<nc3z_reader::Error>()).any(|e| {
         matches!(
             e.kind(),
-            nc3z_reader::ErrorKind::NewestLost { .. } | nc3z_reader::ErrorKind::OlderState { .. }
+            nc3z_reader::ErrorKind::NewestLost { .. }
+                | nc3z_reader::ErrorKind::NewestUnknown { .. }
+                | nc3z_reader::ErrorKind::OlderState { .. }
         )
     });
     match of_error(e) {

@@ -133,7 +133,9 @@ impl Target {
         let is_same =
             points.slots.newest().is_some_and(|slot| slot.version == 1 || Some(slot.version) == version);
         let is_lost = by_slot.is_some_and(|slot| slot > generation) && !is_same;
-        if is_lost || (!beyond.is_empty() && !is_known) {
+        // A damaged slot and a torn tail: a later generation may have been there.
+        let is_unknown = points.slots.has_damage() && points.lost.is_some();
+        if is_lost || is_unknown || (!beyond.is_empty() && !is_known) {
             report.is_older = true;
         }
         if let (false, Some(last)) = (is_known, beyond.last()) {
