@@ -134,7 +134,8 @@ impl Target {
             points.slots.newest().is_some_and(|slot| slot.version == 1 || Some(slot.version) == version);
         let is_lost = by_slot.is_some_and(|slot| slot > generation) && !is_same;
         // A damaged slot and a torn tail: a later generation may have been there.
-        let is_unknown = points.slots.has_damage() && points.lost.is_some();
+        let is_unknown =
+            matches!(points.lost.as_ref().map(Error::kind), Some(ErrorKind::NewestUnknown { .. }));
         if is_lost || is_unknown || (!beyond.is_empty() && !is_known) {
             report.is_older = true;
         }
