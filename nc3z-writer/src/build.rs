@@ -2,10 +2,10 @@
 //! compared with the source, and sealed, with parity if requested.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::generation::{GenerationWriter, Medium, Memory, Unsealed, WHOLE, shorten, shorten_whole};
+use crate::executor::write_tiles;
+use crate::generation::{GenerationWriter, Medium, Memory, Unsealed, shorten, shorten_whole};
 use crate::options::{Preset, Share, WriterOptions};
-use crate::pipeline::write_tiles;
-use crate::plan::{Partition, Plans};
+use crate::plan::{Partition, Plans, longest_whole, quicker_presets};
 use crate::sums::{Sums, hash};
 use nc3z_format::archive::constants::REQUIRED_LOSSY;
 use nc3z_format::archive::{Head, Metadata, Salt};
@@ -18,16 +18,6 @@ use std::path::Path;
 pub(crate) const OUT_BUFFER: usize = 1 << 20;
 /// Bytes that are compared at a time.
 const COMPARE_LEN: usize = 1 << 20;
-/// Sources of at most this many bytes are also archived as each quicker preset does, and the smallest archive
-/// is kept. Estimates are least reliable for short sources, and the additional time is milliseconds.
-const ALL_WAYS: u64 = 256 << 10;
-/// The limit for [`Preset::Max`], which takes ten times as long as the other presets.
-const ALL_WAYS_MAX: u64 = 4 << 20;
-
-/// A file is packed as a whole only if that saves at least 1/`WORTH_IT` of the archive. Separate tiles limit
-/// the effect of damage to one tile.
-const WORTH_IT: u64 = 64;
-
 /// The source of an archive and the options for building it.
 pub(crate) struct Build<'a> {
     pub(crate) classic: &'a ClassicFile,
@@ -82,12 +72,9 @@ impl Build<'_> {
         let prepared = prepared.map_err(|e| self.or_changed(e))?;
         let salt = Salt::of_file(&prepared.head.header, self.classic.source().len(), &sha256);
         let mut written = self.write(prepared, salt, &sums, medium, self.monitor)?;
-        let most = if self.options.preset == Preset::Max { ALL_WAYS_MAX } else { ALL_WAYS };
         let mut quickest = written.len();
-        if self.classic.source().len() <= most {
-            for &quicker in self.options.preset.quicker() {
-                (written, quickest) = self.or_as(quicker, written, partition, (salt, &sums), medium)?;
-            }
+        for &quicker in quicker_presets(self.options.preset, self.classic.source().len()) {
+            (written, quickest) = self.or_as(quicker, written, partition, (salt, &sums), medium)?;
         }
         let Written { unsealed, short } = self.or_whole(written, quickest, &sha256, medium)?;
         let options = OpenOptions::default().with_registry(self.options.registry.clone());
@@ -149,9 +136,7 @@ impl Build<'_> {
         Ok((other, len))
     }
 
-    /// Packs the file as a whole, if that is shorter, and replaces the archive on the medium. The threshold
-    /// depends on `quickest`, the length of the quickest preset's archive. So all presets make the same
-    /// choice, and no preset gives a larger archive than a quicker one.
+    /// Packs the file as a whole, if that is shorter, and replaces the archive on the medium.
     fn or_whole(
         &self,
         mut written: Written,
@@ -160,17 +145,12 @@ impl Build<'_> {
         medium: &Medium<'_>,
     ) -> Result<Written> {
         let source = self.classic.source();
-        if source.len() > WHOLE
-            || !nc3z_format::num::switch::is_on("short-whole")
-            || self.parity.is_some()
-            || self.lossy.is_some()
-            || !self.options.leaves_layout_open()
-        {
+        let most = longest_whole(source.len(), (written.len(), quickest), self.options);
+        let Some(most) = most.filter(|_| self.parity.is_none() && self.lossy.is_none()) else {
             return Ok(written);
-        }
-        let mut file = vec![0; usize::try_from(source.len()).expect("at most 128 KiB")];
+        };
+        let mut file = vec![0; usize::try_from(source.len()).expect("a short source")];
         source.read_into(0, &mut file)?;
-        let most = written.len().min(quickest - quickest / WORTH_IT) - 1;
         let whole = shorten_whole(medium, (&written.unsealed, written.short), *sha256, &file, most)?;
         written.short = whole.or(written.short);
         Ok(written)

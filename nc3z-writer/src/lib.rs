@@ -3,24 +3,23 @@
 //! This crate is an unstable part of the crate `nc3z`. Programs use `nc3z`: this interface may change with any version.
 //!
 //! ```text
-//! source ─▶ plan (tile shapes, chains, shared containers) ─▶ tiles ─▶ encode (parallel) ─▶ writer ─▶ proof ─▶ sync, rename
+//! source ─▶ plan (tile shapes, chains, shared containers) ─▶ tiles ─▶ executor (encode, parallel) ─▶ writer ─▶ proof ─▶ sync, rename
 //! ```
 //! The same input and options give the same bytes, whatever the number of threads and the memory.
 
 mod atomic;
 mod build;
-mod carry;
 mod classic;
 pub mod edit;
 mod encode;
 mod error;
+mod executor;
 mod generation;
 mod job;
 mod layout;
 mod leftovers;
 mod options;
 pub mod parity;
-mod pipeline;
 mod plan;
 mod platform;
 mod scratch;

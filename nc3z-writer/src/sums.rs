@@ -1,8 +1,8 @@
 //! Digests of a source, computed before its archive is written, and the check that the archive restores it.
 
 use crate::error::{ErrorKind, Result};
-use crate::generation::WHOLE;
 use crate::options::WriterOptions;
+use crate::plan::WHOLE;
 use md5::Md5;
 use nc3z_format::digest::DigestRecord;
 use nc3z_reader::source::ByteSource;

@@ -7,8 +7,8 @@ use super::locked::Held;
 use super::medium::Medium;
 use super::slots;
 use crate::atomic::{AtomicFile, is_same_file};
-use crate::carry::carry_over;
 use crate::error::{Error, ErrorKind, Result};
+use crate::executor::copy_tiles;
 use crate::leftovers::is_temporary_name;
 use crate::platform;
 use nc3z_format::archive::TRAILER_LEN;
@@ -177,7 +177,7 @@ impl InPlace {
             Digest::Sha256(sha256) => Some(sha256),
             Digest::None | Digest::Stale => None,
         };
-        let (unsealed, _) = carry_over(&self.archive, &|_, _| false, medium, self.archive.metadata(), &())?;
+        let (unsealed, _) = copy_tiles(&self.archive, &|_, _| false, medium, self.archive.metadata(), &())?;
         unsealed.end(medium, digest)
     }
 

@@ -26,5 +26,5 @@ pub(crate) use blocks::WholeContainer;
 pub(crate) use ending::{Ending, Unsealed, version_number};
 pub(crate) use locked::Held;
 pub(crate) use medium::{Medium, Memory};
-pub(crate) use short::{WHOLE, shorten, shorten_whole};
+pub(crate) use short::{shorten, shorten_whole};
 pub(crate) use writer::GenerationWriter;

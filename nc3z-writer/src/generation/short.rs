@@ -4,31 +4,21 @@
 use super::ending::Unsealed;
 use super::medium::Medium;
 use crate::error::Result;
+use crate::plan::short_limit;
 use nc3z_format::archive::short::{self, expand};
 
-/// The largest archive in the short form, in bytes.
-const MOST: usize = 32 << 10;
-/// Longer archives in the long form are not tried: the overhead of the long form without its blocks is only
-/// some hundred bytes.
-const LOOKED_AT: u64 = 64 << 10;
-/// Longer files are not packed as a whole: reading any value decodes all values.
-pub(crate) const WHOLE: u64 = 128 << 10;
-
-/// Converts the archive on the medium, which is complete except for its trailer, to the short form, if that has
-/// at most [`MOST`] bytes. Returns the new length.
+/// Converts the archive on the medium, which is complete except for its trailer, to the short form, if the
+/// planner tries it and it is shorter. Returns the new length.
 ///
 /// # Errors
 /// Reading or writing the medium fails.
 pub(crate) fn shorten(medium: &Medium<'_>, unsealed: &Unsealed, digest: [u8; 32]) -> Result<Option<u64>> {
-    if unsealed.trailer.archive_len > LOOKED_AT || !nc3z_format::num::switch::is_on("short-form") {
-        return Ok(None);
-    }
+    let Some(most) = short_limit(unsealed.trailer.archive_len) else { return Ok(None) };
     let long = sealed(medium, unsealed, digest)?;
-    replace(medium, short::shorten(&long, MOST.min(long.len() - 1))?)
+    replace(medium, short::shorten(&long, most)?)
 }
 
-/// Replaces the archive on the medium by one that packs `file` as a whole, if that has at most `most` bytes and
-/// at most [`MOST`]. The old archive is in the long form without its trailer, or in the short form of `short`
+/// Replaces the archive on the medium by one that packs `file` as a whole, if that has at most `most` bytes. The old archive is in the long form without its trailer, or in the short form of `short`
 /// bytes. Returns the new length.
 ///
 /// # Errors
@@ -38,7 +28,7 @@ pub(crate) fn shorten_whole(
     (unsealed, short): (&Unsealed, Option<u64>),
     digest: [u8; 32],
     file: &[u8],
-    most: u64,
+    most: usize,
 ) -> Result<Option<u64>> {
     let len =
         usize::try_from(short.unwrap_or(unsealed.trailer.archive_len)).expect("of a file of at most 128 KiB");
@@ -49,7 +39,6 @@ pub(crate) fn shorten_whole(
     } else {
         sealed(medium, unsealed, digest)?
     };
-    let most = usize::try_from(most).map_or(MOST, |most| most.min(MOST));
     replace(medium, short::shorten_whole(&long, file, most)?)
 }
 

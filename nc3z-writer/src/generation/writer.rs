@@ -1,6 +1,6 @@
 //! Writes one generation: blocks in any order, then index, sections and section table. Forward only, never seeks.
 
-use super::blocks::{Content, OpenContainer, Stamp, WholeContainer, encode_own, write_block};
+use super::blocks::{Content, Stamp, WholeContainer, write_block};
 use super::ending::{Ending, Unsealed};
 use super::index::{Index, Older};
 use super::lineage::Lineage;
@@ -8,12 +8,12 @@ use super::sink::Sink;
 use crate::encode::{EncodedTile, Form};
 use crate::error::Result;
 use crate::options::{CONTAINER_LEN, Preset};
-use crate::plan::Policy;
+use crate::plan::{OpenContainer, Policy, pack_container, pack_own};
 use crate::scratch::with_scratch;
 use nc3z_format::archive::constants::{REQUIRED_LATER_HEAD, REQUIRED_LOSSY};
 use nc3z_format::archive::{
-    ArrayId, BLOCK_HEADER_LEN, BlockKind, Commit, CommitSlots, ConstantsBuilder, Head, IndexEntry, LaterHead,
-    Metadata, SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, Superblock, VariableTable,
+    ArrayId, BlockKind, Commit, CommitSlots, ConstantsBuilder, Head, IndexEntry, LaterHead, Metadata,
+    SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, Superblock, VariableTable,
     encode_head_parity, encode_section,
 };
 use nc3z_format::codec::{Chain, ChainSpec, Registry};
@@ -30,8 +30,6 @@ const SECOND_HEAD_SHARE: u64 = 64;
 /// Heads of at least this many bytes have parity instead, if a copy takes more than 1/`HEAD_PARITY_SHARE` of the blocks.
 const HEAD_PARITY_FROM: u64 = 32 << 10;
 const HEAD_PARITY_SHARE: u64 = 16;
-/// The cost of one more container: a block's header, padding, and different offsets in the index.
-const ONE_MORE: usize = BLOCK_HEADER_LEN + 36;
 /// A section continues an older one if that takes at most `CONTINUED`/`CONTINUED_OF` of its own bytes.
 const CONTINUED: usize = 3;
 const CONTINUED_OF: usize = 4;
@@ -344,11 +342,6 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         write_block(&mut self.sink, stamp, content, payload)
     }
 
-    /// Encodes bytes that the writer produced: returns the number of the chain and the payload.
-    fn encode_own(&self, decoded: &[u8], container_chain: Option<u16>) -> Result<(u16, Vec<u8>)> {
-        with_scratch(|scratch| encode_own(decoded, container_chain, &self.chains, self.preset, scratch))
-    }
-
     /// Writes a block of bytes that the writer produced.
     fn own_block(
         &mut self,
@@ -362,38 +355,20 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         Ok(self.block(content, payload)?.0)
     }
 
-    /// Writes a container. Writes two if they are smaller: one zstd table would mix the frequencies of text and of coded numbers.
+    /// Writes a container, or two if the planner splits it.
     fn write_container(&mut self, container_chain: Option<u16>, open: OpenContainer) -> Result<()> {
         if open.is_empty() {
             return Ok(());
         }
-        let is_numeric = |chain: u16| self.chains[usize::from(chain)].is_numeric();
-        let parts = if container_chain.is_none() { open.apart(is_numeric) } else { None };
-        let (decoded, entries) = open.finish();
-        let (chain, payload) = self.encode_own(&decoded, container_chain)?;
-        if let Some(parts) = parts {
-            let parts = parts.map(OpenContainer::finish);
-            let stored = [self.encode_own(&parts[0].0, None)?, self.encode_own(&parts[1].0, None)?];
-            if stored.iter().map(|(_, payload)| payload.len()).sum::<usize>() + ONE_MORE < payload.len() {
-                for ((decoded, entries), (chain, payload)) in parts.into_iter().zip(stored) {
-                    self.close_container(&decoded, (chain, &payload), entries)?;
-                }
-                return Ok(());
-            }
+        let policy = Policy::of(self.preset);
+        let packed =
+            with_scratch(|scratch| pack_container(open, container_chain, &self.chains, policy, scratch))?;
+        for container in packed {
+            let id = (BlockKind::Container, ArrayId::CONTAINERS, self.containers);
+            let offset = self.own_block(id, &container.decoded, (container.chain, &container.payload))?;
+            self.containers += 1;
+            container.entries(offset).for_each(|(array, tile, entry)| self.index.set(array, tile, entry));
         }
-        self.close_container(&decoded, (chain, &payload), entries)
-    }
-
-    fn close_container(
-        &mut self,
-        decoded: &[u8],
-        stored: (u16, &[u8]),
-        entries: impl FnOnce(u64) -> Vec<(ArrayId, u64, IndexEntry)>,
-    ) -> Result<()> {
-        let number = self.containers;
-        let offset = self.own_block((BlockKind::Container, ArrayId::CONTAINERS, number), decoded, stored)?;
-        self.containers += 1;
-        entries(offset).into_iter().for_each(|(array, tile, entry)| self.index.set(array, tile, entry));
         Ok(())
     }
 
@@ -403,7 +378,9 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
             return Ok(());
         }
         let number = self.constants_lists;
-        let (chain, payload) = self.encode_own(&decoded, None)?;
+        let policy = Policy::of(self.preset);
+        let (chain, payload) =
+            with_scratch(|scratch| pack_own(&decoded, None, &self.chains, policy, scratch))?;
         self.own_block((BlockKind::Constants, ArrayId::CONSTANTS, number), &decoded, (chain, &payload))?;
         self.constants_lists += 1;
         Ok(())

@@ -3,13 +3,13 @@
 //! Variables are matched by name, type and dimensions, whatever their position in the header; tiles are
 //! matched by their bytes. The older state stays readable, and the new one is checked before it is committed.
 
-use super::dropped::Dropped;
 use super::state::{Match, State, Tiles};
 use crate::build::OUT_BUFFER;
 use crate::error::{ErrorKind, Result};
 use crate::generation::{GenerationWriter, InPlace, Medium, Unsealed, version_number};
 use crate::options::WriterOptions;
 use crate::parity::{Renewal, Renewed};
+use crate::plan::Dropped;
 use crate::sums::{Sums, hash};
 use nc3z_format::archive::constants::REQUIRED_LOST;
 use nc3z_format::archive::version::MESSAGE_LEN;

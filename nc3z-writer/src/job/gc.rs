@@ -9,8 +9,8 @@ use super::commit::commit_state;
 use super::history::add_dropped;
 use super::input::Input;
 use crate::atomic::AtomicFile;
-use crate::carry::carry_over;
 use crate::error::Result;
+use crate::executor::copy_tiles;
 use crate::generation::InPlace;
 use crate::options::{Share, WriterOptions};
 use crate::sums::{Sums, hash};
@@ -207,7 +207,7 @@ pub(super) fn next(
     }
     record.put(&mut metadata);
     let medium = target.medium();
-    let (unsealed, _) = carry_over(archive, &|_, _| false, &medium, &metadata, monitor)?;
+    let (unsealed, _) = copy_tiles(archive, &|_, _| false, &medium, &metadata, monitor)?;
     unsealed.end(&medium, Some(sha256))?;
     let first = InPlace::open_as_it_is(target.temporary_path(), &options.open_options())?;
     first.archive().check_original(monitor)?;

@@ -2,10 +2,7 @@
 //! writes through [`crate::generation`].
 
 pub(crate) mod archive;
-mod changed;
 pub(crate) mod commit;
-mod dropped;
-mod equal;
 pub(crate) mod estimate;
 pub(crate) mod gc;
 mod history;

@@ -7,8 +7,8 @@
 
 use crate::atomic::{AtomicFile, is_same_file};
 use crate::build::seal;
-use crate::carry::{carry_over, restored_sha256};
 use crate::error::{ErrorKind, Result};
+use crate::executor::{copy_tiles, restored_sha256};
 use crate::generation::shorten;
 use crate::job::archive::commit;
 use crate::job::history::metadata_alone;
@@ -164,7 +164,7 @@ pub fn repair_file(
     let lost_tiles = lost.len() as u64;
     let medium = target.medium();
     let (unsealed, tiles) =
-        carry_over(&archive, &|array, tile| lost.contains_key(&(array, tile)), &medium, &metadata, monitor)?;
+        copy_tiles(&archive, &|array, tile| lost.contains_key(&(array, tile)), &medium, &metadata, monitor)?;
 
     let proof = Archive::from_unsealed(medium.source()?, unsealed.trailer.clone(), &open)?;
     if restored_sha256(&proof, monitor)? != sha256 {

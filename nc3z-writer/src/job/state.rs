@@ -1,14 +1,13 @@
 //! Writes a new state of the file as a generation. Arrays that the archive has keep their tiles, and only
 //! changed tiles are stored.
 
-use super::changed::{Known, TileEncoder};
-use super::dropped::Dropped;
 use crate::build::OUT_BUFFER;
 use crate::encode::{EncodedTile, Form};
 use crate::error::{ErrorKind, Result};
+use crate::executor::ChangedTiles;
 use crate::generation::{GenerationWriter, InPlace, Medium, Unsealed};
 use crate::options::WriterOptions;
-use crate::plan::Partition;
+use crate::plan::{Dropped, Known, Partition};
 use crate::tiles::{RawTile, for_each_tile};
 use nc3z_format::Limits;
 use nc3z_format::archive::{ArrayId, IndexEntry, LaterHead, Layouts, Metadata, Role, TileLayoutSpec};
@@ -169,7 +168,7 @@ impl<'a> State<'a> {
             }
         }
         let mut encoder =
-            TileEncoder::new(self.old, &self.dropped, self.classic, &self.arrays, &self.options, monitor);
+            ChangedTiles::new(self.old, &self.dropped, self.classic, &self.arrays, &self.options, monitor);
         match tiles {
             Tiles::Compared => {
                 let changed = self.compare(monitor)?;

@@ -4,6 +4,8 @@
 //! header, wishes ─▶ shape: tiles ─▶ samples ─▶ score (numeric codec) ─▶ trial on the samples ─▶ ArrayPlan
 //! raw tiles of a short source ─▶ constant? equal? ─▶ short arrays ─▶ shared containers ────┤
 //! some tiles of a long array ─▶ whole or in parts? ─▶ shorter tiles ───────────────────────┘
+//!
+//! changed tile, older tile ─▶ older: first look ─▶ kept, or difference, or the array's plan
 //! ```
 //! Thresholds are defined in [`policy`], one value for each preset; costs have a unit ([`cost`]). The planner
 //! compares sizes and never reads the clock, so the same input gives the same archive. The encoder
@@ -14,14 +16,16 @@
 pub mod ablation;
 mod array;
 mod chains;
+mod container;
 mod cost;
-mod difference;
 mod finer;
 mod numeric;
+mod older;
 mod policy;
 mod probe;
 mod reference;
 mod repeats;
+mod rivals;
 mod shape;
 mod shared;
 mod short;
@@ -34,8 +38,8 @@ use crate::scratch::with_scratch;
 use crate::tiles::{HeldTiles, held_samples, read_samples, record_samples};
 pub(crate) use array::plan_array;
 pub(crate) use chains::{ChainTable, TileChain};
+pub(crate) use container::{OpenContainer, pack_container, pack_own};
 pub(crate) use cost::Stored;
-pub(crate) use difference::{Base, Changed, Chooser, Payload, Probe, Sketch};
 pub(crate) use finer::finer_array;
 use finer::finer_tiles;
 use nc3z_format::archive::{ArrayId, Role, TileLayoutSpec};
@@ -43,11 +47,15 @@ use nc3z_format::array_table::{ArrayInfo, Arrays};
 use nc3z_format::codec::{ChainSpec, CodecScratch, ReferenceTile};
 use nc3z_format::num::{Dictionary, EncodePlan};
 use nc3z_reader::{ClassicFile, Monitor};
+pub(crate) use older::{
+    ChangePlanner, ChangedTile, Decision, Dropped, Known, Payload, is_coded_against_older, without_older,
+};
 use policy::LEVELS_GAIN;
 pub(crate) use policy::{Policy, SamplePolicy};
 use probe::probed_len;
 use rayon::prelude::*;
 use repeats::{Repeat, repeats};
+pub(crate) use rivals::{WHOLE, longest_whole, quicker_presets, short_limit};
 pub(crate) use shape::Partition;
 use std::borrow::Cow;
 use std::collections::BTreeMap;

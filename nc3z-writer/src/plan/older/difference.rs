@@ -5,8 +5,8 @@
 //! archive. Codecs and levels are those of the preset. A higher level is tried only if few bytes are left to
 //! compress, or if the sample becomes smaller by it.
 
-use super::policy::QUICK_LEVEL;
-use super::{ArrayPlan, Stored, TileChain, plan_difference};
+use super::super::policy::QUICK_LEVEL;
+use super::super::{ArrayPlan, Stored, TileChain, plan_difference};
 use crate::error::Result;
 use crate::options::WriterOptions;
 use bytes::Bytes;
@@ -74,13 +74,13 @@ impl Payload {
 }
 
 /// The older tile that a tile may be coded against.
-pub(crate) struct Base {
+pub(super) struct Base {
     older: OlderTile,
     bytes: Bytes,
 }
 
 impl Base {
-    pub(crate) fn new(base: BaseTile) -> Self {
+    pub(super) fn new(base: BaseTile) -> Self {
         let decoded_len = u32::try_from(base.bytes.len()).expect("a tile is at most 1 GiB");
         let older = OlderTile { entry: base.entry, array: base.array, tile: base.tile, decoded_len };
         Base { older, bytes: base.bytes }
@@ -101,7 +101,7 @@ impl Base {
     /// difference takes `n·g`. A tile that takes `b` bytes independently is best stored independently after
     /// `n = sqrt(2·b/g)` versions, when the difference takes `sqrt(2·b·g)` bytes. `g` is estimated from the
     /// bytes that changed since `before`, the newest version of the tile.
-    pub(crate) fn is_outgrown(
+    pub(super) fn is_outgrown(
         &self,
         len: usize,
         tile: &[u8],
@@ -129,7 +129,7 @@ impl Base {
 }
 
 /// The result of a first look at a tile, before its array is planned.
-pub(crate) enum Probe {
+pub(super) enum Probe {
     /// This payload is stored.
     Stored(Payload),
     /// The array's plan decides. Contains the sample of the difference, if one was taken.
@@ -137,7 +137,7 @@ pub(crate) enum Probe {
 }
 
 /// The compressed size of a sample of a difference.
-pub(crate) struct Sketch {
+pub(super) struct Sketch {
     sample: Vec<u8>,
     /// True if byte planes are smaller.
     shuffled: bool,
@@ -154,27 +154,27 @@ impl Sketch {
 }
 
 /// Chooses how changed tiles of one file are stored.
-pub(crate) struct Chooser<'a> {
+pub(super) struct Chooser<'a> {
     classic: &'a ClassicFile,
     arrays: &'a Arrays,
     options: &'a WriterOptions,
 }
 
 /// One tile, and the older one that it may be coded against.
-pub(crate) struct Changed<'a> {
-    pub(crate) info: &'a ArrayInfo,
-    pub(crate) tile: u64,
-    pub(crate) bytes: &'a [u8],
-    pub(crate) base: Option<&'a Base>,
+pub(super) struct Changed<'a> {
+    pub(super) info: &'a ArrayInfo,
+    pub(super) tile: u64,
+    pub(super) bytes: &'a [u8],
+    pub(super) base: Option<&'a Base>,
 }
 
 impl<'a> Chooser<'a> {
-    pub(crate) fn new(classic: &'a ClassicFile, arrays: &'a Arrays, options: &'a WriterOptions) -> Self {
+    pub(super) fn new(classic: &'a ClassicFile, arrays: &'a Arrays, options: &'a WriterOptions) -> Self {
         Chooser { classic, arrays, options }
     }
 
     /// Encodes a tile of a container as its difference, if that is smaller than the tile.
-    pub(crate) fn short(&self, it: &Changed<'_>, scratch: &mut CodecScratch) -> Result<Option<Payload>> {
+    pub(super) fn short(&self, it: &Changed<'_>, scratch: &mut CodecScratch) -> Result<Option<Payload>> {
         let Some(base) = it.base else { return Ok(None) };
         let it = Difference::new(it, base);
         let quick = self.quick(&it, scratch)?;
@@ -186,7 +186,7 @@ impl<'a> Chooser<'a> {
     }
 
     /// Returns a difference of few bytes, which is stored without a look at the array's plan.
-    pub(crate) fn sparse(&self, it: &Changed<'_>, scratch: &mut CodecScratch) -> Result<Probe> {
+    pub(super) fn sparse(&self, it: &Changed<'_>, scratch: &mut CodecScratch) -> Result<Probe> {
         let Some(base) = it.base else { return Ok(Probe::Undecided(None)) };
         let it = Difference::new(it, base);
         let (len, mut sketch) = (it.bytes.len(), None);
@@ -207,7 +207,7 @@ impl<'a> Chooser<'a> {
     /// Returns the smallest encoding of a tile: by its array's plan, or as a difference if that is clearly
     /// smaller. Returns `None` if every encoding is larger than the tile. `is_new` returns true for a table
     /// of values that is not stored yet.
-    pub(crate) fn smallest(
+    pub(super) fn smallest(
         &self,
         it: &Changed<'_>,
         sketch: Option<&Sketch>,

@@ -12,7 +12,7 @@ const MOST_GENERATIONS: usize = 64;
 
 /// A generation with variables that the later ones do not have.
 pub(crate) struct Dropped {
-    pub(super) archive: Archive,
+    pub(crate) archive: Archive,
     /// The numbers of these variables.
     numbers: BTreeSet<u32>,
 }

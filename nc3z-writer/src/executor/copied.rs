@@ -1,25 +1,28 @@
-//! Copies stored tiles of one archive to another without encoding them again.
+//! Stored tiles of one archive that are copied to another without encoding them again.
 
+use super::{Encode, Executor, for_all};
 use crate::build::OUT_BUFFER;
 use crate::encode::{EncodedTile, Form};
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::generation::{GenerationWriter, Medium, Unsealed, WholeContainer};
 use crate::options::Preset;
-use crate::scratch::with_scratch;
+use crate::plan::{is_coded_against_older, without_older};
 use nc3z_format::archive::constants::{REQUIRED_LATER_HEAD, REQUIRED_LOSSY, REQUIRED_LOST};
 use nc3z_format::archive::{ArrayId, Head, IndexEntry, Metadata, Role, Salt};
 use nc3z_format::codec::{Chain, ChainSpec, StageSpec};
 use nc3z_reader::recover::StoredTile;
 use nc3z_reader::{Archive, Digest, Monitor};
-use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
 use std::io::{BufWriter, Write};
 
-/// The number of tiles copied in one round of parallel work.
-const BATCH_TILES: usize = 256;
+/// Stored bytes that are copied in one round of parallel work.
+const BATCH_LEN: u64 = 64 << 20;
 
 /// The level in a chain that is added; decoders ignore it.
 const ZSTD_LEVEL: i32 = 9;
+
+/// Copies pieces of an archive.
+struct CopiedPieces<'a>(&'a Archive);
 
 /// A unit that is copied as a whole.
 enum Piece {
@@ -47,7 +50,7 @@ pub(crate) fn restored_sha256(archive: &Archive, monitor: &dyn Monitor) -> Resul
 
 /// Writes an archive of all tiles that are not lost to an empty medium, without its trailer. Returns the
 /// number of tiles.
-pub(crate) fn carry_over(
+pub(crate) fn copy_tiles(
     archive: &Archive,
     is_lost: &dyn Fn(ArrayId, u64) -> bool,
     medium: &Medium<'_>,
@@ -98,14 +101,12 @@ pub(crate) fn carry_over(
     }
     // Tiles are written in the order of their old offsets, so that neighbours stay neighbours.
     order.sort_unstable();
-    for batch in pieces(archive, &order).chunks(BATCH_TILES) {
-        if monitor.is_cancelled() {
-            return Err(ErrorKind::Interrupted.into());
-        }
-        let stored: nc3z_reader::Result<Vec<Stored>> =
-            batch.par_iter().map(|piece| stored(archive, piece)).collect();
-        stored?.into_iter().try_for_each(|stored| put(&mut writer, stored))?;
+    let mut executor = Executor::new(CopiedPieces(archive), BATCH_LEN, monitor);
+    for piece in pieces(archive, &order) {
+        let len = piece.len(archive);
+        executor.push(piece, len, &mut writer)?;
     }
+    executor.finish(&mut writer)?;
     Ok((writer.finish(metadata)?, order.len() as u64))
 }
 
@@ -125,10 +126,33 @@ fn pieces(archive: &Archive, order: &[(u64, ArrayId, u64)]) -> Vec<Piece> {
     pieces
 }
 
-fn put<W: Write>(writer: &mut GenerationWriter<'_, W>, stored: Stored) -> Result<()> {
-    match stored {
-        Stored::Tiles(tiles) => tiles.into_iter().try_for_each(|tile| writer.put(tile)),
-        Stored::Container(container) => writer.put_container(container),
+impl Piece {
+    /// Returns the stored bytes.
+    fn len(&self, archive: &Archive) -> u64 {
+        let of = |(array, tile): (ArrayId, u64)| match archive.entry(array, tile) {
+            Ok(IndexEntry::Stored { len, .. } | IndexEntry::Shared { len, .. }) => len.into(),
+            _ => 0u64,
+        };
+        match self {
+            Piece::Tile(array, tile) => of((*array, *tile)),
+            Piece::Container(_, members) => members.iter().copied().map(of).sum(),
+        }
+    }
+}
+
+impl Encode for CopiedPieces<'_> {
+    type Item = Piece;
+    type Encoded = Stored;
+
+    fn encode(&mut self, batch: Vec<Piece>, monitor: &dyn Monitor) -> Result<Vec<Stored>> {
+        for_all(batch, monitor, |piece| Ok(stored(self.0, &piece)?))
+    }
+
+    fn write<W: Write>(&mut self, stored: Stored, writer: &mut GenerationWriter<'_, W>) -> Result<()> {
+        match stored {
+            Stored::Tiles(tiles) => tiles.into_iter().try_for_each(|tile| writer.put(tile)),
+            Stored::Container(container) => writer.put_container(container),
+        }
     }
 }
 
@@ -189,7 +213,7 @@ fn stored_tile(
         }
         StoredTile::Block { chain, payload, decoded_len, decoded_crc } => {
             let form = if is_coded_against_older(archive, chain) {
-                by_itself(archive, array, tile)?
+                without_older(archive, array, tile)?
             } else {
                 Form::Block { chain, payload: payload.to_vec() }
             };
@@ -197,36 +221,6 @@ fn stored_tile(
         }
     };
     Ok(EncodedTile { array: fresh_id(archive, array), tile, decoded_len, decoded_crc, form })
-}
-
-fn is_coded_against_older(archive: &Archive, chain: u16) -> bool {
-    archive.chains().get(usize::from(chain)).is_some_and(|chain| chain.needs().base)
-}
-
-/// Decodes a tile that is coded against an older one, and encodes it with one of the archive's chains of
-/// filters and zstd, or stores it as it is.
-fn by_itself(archive: &Archive, array: ArrayId, tile: u64) -> nc3z_reader::Result<Form> {
-    let bytes = archive.read_tile(array, tile)?;
-    let size = archive.arrays().get(array).map_or(1, |info| info.ty.size());
-    let shuffled = [StageSpec::shuffle(size).id().to_owned(), StageSpec::zstd(0).id().to_owned()];
-    let fits = |chain: &&Chain| {
-        let ids = chain.spec().0.iter().map(StageSpec::id);
-        let element =
-            chain.spec().0.first().and_then(|s| s.get("elementsize")).and_then(serde_json::Value::as_u64);
-        chain.spec().is_zstd()
-            || (ids.eq(shuffled.iter().map(String::as_str)) && element == Some(size as u64))
-    };
-    let mut best = Form::Block { chain: 0, payload: bytes.clone() };
-    for (number, chain) in (0u16..).zip(archive.chains()).filter(|(_, chain)| fits(chain)) {
-        let mut made = Vec::new();
-        with_scratch(|scratch| chain.encode_bytes(&bytes, scratch, &mut made))?;
-        if let Form::Block { payload, .. } = &best
-            && made.len() < payload.len()
-        {
-            best = Form::Block { chain: number, payload: made };
-        }
-    }
-    Ok(best)
 }
 
 /// The id of an array in a new archive, where arrays are numbered by the position of their variables in the
