@@ -6,13 +6,14 @@ use crate::encode::{EncodedTile, Form};
 use crate::error::Result;
 use crate::generation::{GenerationWriter, Medium, Unsealed, WholeContainer};
 use crate::options::Preset;
-use crate::plan::{is_coded_against_older, without_older};
+use crate::plan::{ArrayPlan, CopyPlanner, is_coded_against_older};
 use nc3z_format::archive::constants::{REQUIRED_LATER_HEAD, REQUIRED_LOSSY, REQUIRED_LOST};
 use nc3z_format::archive::{ArrayId, Head, IndexEntry, Metadata, Role, Salt};
 use nc3z_format::codec::{Chain, ChainSpec, StageSpec};
 use nc3z_reader::recover::StoredTile;
 use nc3z_reader::{Archive, Digest, Monitor};
 use sha2::{Digest as _, Sha256};
+use std::collections::{BTreeSet, HashMap};
 use std::io::{BufWriter, Write};
 
 /// Stored bytes that are copied in one round of parallel work.
@@ -22,7 +23,12 @@ const BATCH_LEN: u64 = 64 << 20;
 const ZSTD_LEVEL: i32 = 9;
 
 /// Copies pieces of an archive.
-struct CopiedPieces<'a>(&'a Archive);
+struct CopiedPieces<'a> {
+    archive: &'a Archive,
+    planner: CopyPlanner<'a>,
+    /// The plans of arrays with tiles that are encoded again, by their ids in the old archive.
+    plans: HashMap<ArrayId, ArrayPlan>,
+}
 
 /// A unit that is copied as a whole.
 enum Piece {
@@ -101,7 +107,8 @@ pub(crate) fn copy_tiles(
     }
     // Tiles are written in the order of their old offsets, so that neighbours stay neighbours.
     order.sort_unstable();
-    let mut executor = Executor::new(CopiedPieces(archive), BATCH_LEN, monitor);
+    let encoder = CopiedPieces { archive, planner: CopyPlanner::new(archive), plans: HashMap::new() };
+    let mut executor = Executor::new(encoder, BATCH_LEN, monitor);
     for piece in pieces(archive, &order) {
         let len = piece.len(archive);
         executor.push(piece, len, &mut writer)?;
@@ -133,10 +140,16 @@ impl Piece {
             Ok(IndexEntry::Stored { len, .. } | IndexEntry::Shared { len, .. }) => len.into(),
             _ => 0u64,
         };
-        match self {
-            Piece::Tile(array, tile) => of((*array, *tile)),
-            Piece::Container(_, members) => members.iter().copied().map(of).sum(),
-        }
+        self.tiles().map(of).sum()
+    }
+
+    /// Returns the tiles of the piece.
+    fn tiles(&self) -> impl Iterator<Item = (ArrayId, u64)> {
+        let (one, members) = match self {
+            Piece::Tile(array, tile) => (Some((*array, *tile)), &[][..]),
+            Piece::Container(_, members) => (None, &members[..]),
+        };
+        one.into_iter().chain(members.iter().copied())
     }
 }
 
@@ -145,7 +158,18 @@ impl Encode for CopiedPieces<'_> {
     type Encoded = Stored;
 
     fn encode(&mut self, batch: Vec<Piece>, monitor: &dyn Monitor) -> Result<Vec<Stored>> {
-        for_all(batch, monitor, |piece| Ok(stored(self.0, &piece)?))
+        let tiles = batch.iter().flat_map(Piece::tiles);
+        let again =
+            tiles.filter(|&(array, tile)| self.planner.needs_plan(array, tile)).map(|(array, _)| array);
+        let unplanned: BTreeSet<ArrayId> = again.filter(|array| !self.plans.contains_key(array)).collect();
+        if !unplanned.is_empty() {
+            self.planner.open_file()?;
+        }
+        let unplanned: Vec<ArrayId> = unplanned.into_iter().collect();
+        let made =
+            for_all(&unplanned, monitor, |&array| Ok(self.planner.plan(fresh_id(self.archive, array))))?;
+        self.plans.extend(unplanned.into_iter().zip(made));
+        for_all(batch, monitor, |piece| Ok(self.stored(&piece)?))
     }
 
     fn write<W: Write>(&mut self, stored: Stored, writer: &mut GenerationWriter<'_, W>) -> Result<()> {
@@ -156,71 +180,82 @@ impl Encode for CopiedPieces<'_> {
     }
 }
 
-fn stored(archive: &Archive, piece: &Piece) -> nc3z_reader::Result<Stored> {
-    let (offset, members) = match piece {
-        Piece::Tile(array, tile) => {
-            return Ok(Stored::Tiles(vec![stored_tile(archive, *array, *tile, None)?]));
-        }
-        Piece::Container(offset, members) => (*offset, members),
-    };
-    let container = archive.stored_container(offset)?;
-    // Lost and superseded members must not be copied: a probe of the new archive would find them.
-    let mut counted = members.clone();
-    counted.sort_unstable();
-    let mut all: Vec<_> = container.members.iter().map(|m| (m.array, m.tile)).collect();
-    all.sort_unstable();
-    let renumbered = members.iter().any(|&(array, _)| fresh_id(archive, array) != array);
-    let codes_older = container.members.iter().any(|m| is_coded_against_older(archive, m.chain));
-    let inside = archive.is_short() && container.chain == 0;
-    if all != counted || renumbered || codes_older || inside {
-        let by = archive.chains().get(usize::from(container.chain)).map(Chain::spec);
-        // zstd needs no number, and an uncompressed container may be compressed.
-        let container_chain = by.filter(|c| !(c.0.is_empty() || c.is_zstd())).map(|_| container.chain);
-        let tile = |&(array, tile): &(ArrayId, u64)| stored_tile(archive, array, tile, container_chain);
-        return Ok(Stored::Tiles(members.iter().map(tile).collect::<nc3z_reader::Result<_>>()?));
-    }
-    let entry = |m: &nc3z_format::archive::Member| {
-        let StoredTile::Shared { decoded_crc: check, .. } = archive.stored_tile(m.array, m.tile)? else {
-            unreachable!("`pieces` has asked for its entry");
+impl CopiedPieces<'_> {
+    fn stored(&self, piece: &Piece) -> nc3z_reader::Result<Stored> {
+        let archive = self.archive;
+        let (offset, members) = match piece {
+            Piece::Tile(array, tile) => {
+                return Ok(Stored::Tiles(vec![self.stored_tile(*array, *tile, None)?]));
+            }
+            Piece::Container(offset, members) => (*offset, members),
         };
-        let (start, len, chain) = (m.start, m.len, m.chain);
-        Ok((m.array, m.tile, IndexEntry::Shared { offset, start, len, chain, check }))
-    };
-    Ok(Stored::Container(WholeContainer {
-        chain: container.chain,
-        members: container.members.iter().map(entry).collect::<nc3z_reader::Result<_>>()?,
-        payload: container.payload.to_vec(),
-        decoded_len: container.decoded_len,
-        decoded_crc: container.decoded_crc,
-    }))
-}
-
-fn stored_tile(
-    archive: &Archive,
-    array: ArrayId,
-    tile: u64,
-    container_chain: Option<u16>,
-) -> nc3z_reader::Result<EncodedTile> {
-    let (decoded_len, decoded_crc, form) = match archive.stored_tile(array, tile)? {
-        StoredTile::Constant { value, size } => (0, 0, Form::Constant { value, size }),
-        // The older tile is not copied.
-        StoredTile::Shared { chain, decoded_crc, .. } if is_coded_against_older(archive, chain) => {
-            let bytes = archive.read_tile(array, tile)?;
-            (0, decoded_crc, Form::Member { chain: 0, bytes, container_chain: None })
+        let container = archive.stored_container(offset)?;
+        // Lost and superseded members must not be copied: a probe of the new archive would find them.
+        let mut counted = members.clone();
+        counted.sort_unstable();
+        let mut all: Vec<_> = container.members.iter().map(|m| (m.array, m.tile)).collect();
+        all.sort_unstable();
+        let renumbered = members.iter().any(|&(array, _)| fresh_id(archive, array) != array);
+        let codes_older = container.members.iter().any(|m| is_coded_against_older(archive, m.chain));
+        let inside = archive.is_short() && container.chain == 0;
+        if all != counted || renumbered || codes_older || inside {
+            let by = archive.chains().get(usize::from(container.chain)).map(Chain::spec);
+            // zstd needs no number, and an uncompressed container may be compressed.
+            let container_chain = by.filter(|c| !(c.0.is_empty() || c.is_zstd())).map(|_| container.chain);
+            let tile = |&(array, tile): &(ArrayId, u64)| self.stored_tile(array, tile, container_chain);
+            return Ok(Stored::Tiles(members.iter().map(tile).collect::<nc3z_reader::Result<_>>()?));
         }
-        StoredTile::Shared { chain, bytes, decoded_crc } => {
-            (0, decoded_crc, Form::Member { chain, bytes, container_chain })
-        }
-        StoredTile::Block { chain, payload, decoded_len, decoded_crc } => {
-            let form = if is_coded_against_older(archive, chain) {
-                without_older(archive, array, tile)?
-            } else {
-                Form::Block { chain, payload: payload.to_vec() }
+        let entry = |m: &nc3z_format::archive::Member| {
+            let StoredTile::Shared { decoded_crc: check, .. } = archive.stored_tile(m.array, m.tile)? else {
+                unreachable!("`pieces` has asked for its entry");
             };
-            (decoded_len, decoded_crc, form)
-        }
-    };
-    Ok(EncodedTile { array: fresh_id(archive, array), tile, decoded_len, decoded_crc, form })
+            let (start, len, chain) = (m.start, m.len, m.chain);
+            Ok((m.array, m.tile, IndexEntry::Shared { offset, start, len, chain, check }))
+        };
+        Ok(Stored::Container(WholeContainer {
+            chain: container.chain,
+            members: container.members.iter().map(entry).collect::<nc3z_reader::Result<_>>()?,
+            payload: container.payload.to_vec(),
+            decoded_len: container.decoded_len,
+            decoded_crc: container.decoded_crc,
+        }))
+    }
+
+    /// Encodes a tile again that is coded against an older one.
+    fn without_older(&self, array: ArrayId, tile: u64) -> nc3z_reader::Result<Form> {
+        let plan = self.plans.get(&array).cloned().unwrap_or_default();
+        self.planner.without_older(array, tile, &plan)
+    }
+
+    fn stored_tile(
+        &self,
+        array: ArrayId,
+        tile: u64,
+        container_chain: Option<u16>,
+    ) -> nc3z_reader::Result<EncodedTile> {
+        let archive = self.archive;
+        let (decoded_len, decoded_crc, form) = match archive.stored_tile(array, tile)? {
+            StoredTile::Constant { value, size } => (0, 0, Form::Constant { value, size }),
+            // The older tile is not copied.
+            StoredTile::Shared { chain, decoded_crc, .. } if is_coded_against_older(archive, chain) => {
+                let decoded_len = archive.arrays().get(array).map_or(Ok(0), |info| info.tile_len(tile))?;
+                let decoded_len = u32::try_from(decoded_len).expect("a tile is at most 1 GiB");
+                (decoded_len, decoded_crc, self.without_older(array, tile)?)
+            }
+            StoredTile::Shared { chain, bytes, decoded_crc } => {
+                (0, decoded_crc, Form::Member { chain, bytes, container_chain })
+            }
+            StoredTile::Block { chain, payload, decoded_len, decoded_crc } => {
+                let form = if is_coded_against_older(archive, chain) {
+                    self.without_older(array, tile)?
+                } else {
+                    Form::Block { chain, payload: payload.to_vec() }
+                };
+                (decoded_len, decoded_crc, form)
+            }
+        };
+        Ok(EncodedTile { array: fresh_id(archive, array), tile, decoded_len, decoded_crc, form })
+    }
 }
 
 /// The id of an array in a new archive, where arrays are numbered by the position of their variables in the

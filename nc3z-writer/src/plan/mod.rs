@@ -48,7 +48,7 @@ use nc3z_format::codec::{ChainSpec, CodecScratch, ReferenceTile};
 use nc3z_format::num::{Dictionary, EncodePlan};
 use nc3z_reader::{ClassicFile, Monitor};
 pub(crate) use older::{
-    ChangePlanner, ChangedTile, Decision, Dropped, Known, Payload, is_coded_against_older, without_older,
+    ChangePlanner, ChangedTile, CopyPlanner, Decision, Dropped, Known, Payload, is_coded_against_older,
 };
 use policy::LEVELS_GAIN;
 pub(crate) use policy::{Policy, SamplePolicy};

@@ -135,6 +135,30 @@ fn what_another_array_holds_is_not_stored_again_even_if_that_one_goes() {
     }
 }
 
+/// Values that numbers predict and zstd does not.
+fn smooth(i: u64) -> u32 {
+    (280.0 + 20.0 * (f32::from(u16::try_from(i % 50_000).unwrap()) / 900.0).sin()).to_bits()
+}
+
+fn smooth_but_some(i: u64) -> u32 {
+    if i % 40_000 == 17 { 5 } else { smooth(i) }
+}
+
+#[test]
+fn a_copy_without_the_older_versions_is_as_small_as_a_new_archive() {
+    let tiles_of = || options().with_tile_len(64 << 10);
+    let file = |value| File { vars: vec![Var { value, ..LARGE }, SMALL], ..first() };
+    let made = Made::new(&file(smooth), &tiles_of());
+    made.commit(&file(smooth_but_some));
+    let (all, packed, _) = differences(&made.open(2), "large");
+    assert_eq!((all, packed), (3, 3));
+    let kept = made.directory.path().join("kept.nc3z");
+    collect_file(&made.path, Some(&kept), &Keep::default(), &tiles_of(), &()).unwrap();
+    let new = Made::new(&file(smooth_but_some), &tiles_of());
+    let (kept, new) = (std::fs::metadata(&kept).unwrap().len(), new.bytes().len() as u64);
+    assert!(kept <= new + new / 20, "{kept} bytes, {new} in a new archive");
+}
+
 #[test]
 fn short_tiles_are_coded_against_what_they_replace_too() {
     // Tiles of 2 KiB, in containers.

@@ -15,7 +15,7 @@ use crate::encode::constant_value;
 use crate::error::Result;
 use crate::options::{PACK_LEN, WriterOptions};
 use crate::scratch::with_scratch;
-pub(crate) use copied::{is_coded_against_older, without_older};
+pub(crate) use copied::{CopyPlanner, is_coded_against_older};
 pub(crate) use difference::Payload;
 use difference::{Base, Changed, Chooser, Probe, Sketch};
 pub(crate) use dropped::Dropped;
