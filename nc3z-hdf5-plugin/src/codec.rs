@@ -1,7 +1,7 @@
 //! Encodes a chunk's bytes as the codec's payload, and decodes it.
 
 use crate::parameters::Parameters;
-use nc3z_num::{Effort, ElementType, Geometry, Scratch, Word};
+use nc3z_num::{Effort, ElementType, Geometry, Scratch, Width};
 
 /// Encodes a chunk. `None` if it does not match these parameters.
 pub fn encode(parameters: &Parameters, bytes: &[u8]) -> Option<Vec<u8>> {
@@ -36,7 +36,7 @@ pub fn decode(parameters: &Parameters, payload: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-fn encode_words<W: Word>(parameters: &Parameters, bytes: &[u8]) -> Option<Vec<u8>> {
+fn encode_words<W: Width>(parameters: &Parameters, bytes: &[u8]) -> Option<Vec<u8>> {
     let mut words = vec![W::default(); bytes.len() / size_of::<W>()];
     W::get_le(&in_little_endian::<W>(parameters, bytes), &mut words);
     let effort = match parameters.effort {
@@ -59,7 +59,7 @@ fn encode_words<W: Word>(parameters: &Parameters, bytes: &[u8]) -> Option<Vec<u8
     best
 }
 
-fn decode_words<W: Word>(parameters: &Parameters, payload: &[u8]) -> Option<Vec<u8>> {
+fn decode_words<W: Width>(parameters: &Parameters, payload: &[u8]) -> Option<Vec<u8>> {
     let len = parameters.chunk_len()?;
     let geometry = Geometry::of(&parameters.shape);
     let mut words: Vec<W> = Vec::new();
@@ -73,7 +73,7 @@ fn decode_words<W: Word>(parameters: &Parameters, payload: &[u8]) -> Option<Vec<
 }
 
 /// Reverses the bytes of big-endian elements, in both directions.
-fn in_little_endian<W: Word>(parameters: &Parameters, bytes: &[u8]) -> Vec<u8> {
+fn in_little_endian<W: Width>(parameters: &Parameters, bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     if parameters.big_endian {
         bytes.chunks_exact_mut(size_of::<W>()).for_each(<[u8]>::reverse);

@@ -9,7 +9,7 @@
 #![expect(clippy::cast_precision_loss, reason = "figures for people")]
 
 use nc3z_num::{
-    DictionaryBuilder, Effort, ElementType, EncodePlan, Extent, Geometry, Scratch, TransformPlan, Word,
+    DictionaryBuilder, Effort, ElementType, EncodePlan, Extent, Geometry, Scratch, TransformPlan, Width,
     choose_with, decode, encode,
 };
 use std::sync::Arc;
@@ -36,7 +36,7 @@ struct Report {
     plan: String,
 }
 
-fn words<W: Word>(bytes: &[u8]) -> Vec<W> {
+fn words<W: Width>(bytes: &[u8]) -> Vec<W> {
     let mut out = vec![W::default(); bytes.len() / W::BYTES];
     W::get_le(&bytes[..out.len() * W::BYTES], &mut out);
     out
@@ -59,7 +59,7 @@ fn type_of(name: &str) -> Option<ElementType> {
     })
 }
 
-fn tile_len<W: Word>(geom: &Geometry, options: &Options) -> usize {
+fn tile_len<W: Width>(geom: &Geometry, options: &Options) -> usize {
     let most = (options.tile / W::BYTES).max(1);
     let unit = [geom.plane, geom.row]
         .into_iter()
@@ -69,7 +69,7 @@ fn tile_len<W: Word>(geom: &Geometry, options: &Options) -> usize {
     most / unit * unit
 }
 
-fn run<W: Word>(bytes: &[u8], ty: ElementType, dims: &[u64], options: &Options) -> Report {
+fn run<W: Width>(bytes: &[u8], ty: ElementType, dims: &[u64], options: &Options) -> Report {
     let elements: Vec<W> = words(bytes);
     let geom = Geometry::of(dims);
     let tiles: Vec<&[W]> = elements.chunks(tile_len::<W>(&geom, options)).collect();
@@ -121,7 +121,7 @@ fn run<W: Word>(bytes: &[u8], ty: ElementType, dims: &[u64], options: &Options) 
     }
 }
 
-fn encode_all<W: Word>(
+fn encode_all<W: Width>(
     tiles: &[&[W]],
     ty: ElementType,
     geom: &Geometry,
@@ -136,7 +136,7 @@ fn encode_all<W: Word>(
     (payloads, time)
 }
 
-fn decode_all<W: Word>(
+fn decode_all<W: Width>(
     tiles: &[&[W]],
     payloads: &[Vec<u8>],
     ty: ElementType,
@@ -160,7 +160,7 @@ fn decode_all<W: Word>(
 }
 
 /// Returns bytes and decoding time of zstd level 3 on the unchanged elements.
-fn zstd_beside<W: Word>(tiles: &[&[W]]) -> (usize, Duration) {
+fn zstd_beside<W: Width>(tiles: &[&[W]]) -> (usize, Duration) {
     let plain = |tile: &[W]| {
         let mut bytes = Vec::with_capacity(tile.len() * W::BYTES);
         W::put_le(tile, &mut bytes);

@@ -5,7 +5,7 @@ use crate::dictionary::{Dictionary, MAX_DICTIONARY};
 use crate::element::ElementType;
 use crate::error::{Result, bad};
 use crate::geometry::Geometry;
-use crate::payload::decode;
+use crate::payload::decode_tile;
 use crate::scratch::Scratch;
 use crate::transform::sort_key;
 use crate::word::{Word, index};
@@ -32,7 +32,8 @@ impl Dictionary {
         }
         let mut patterns = vec![W::default(); len];
         let scratch = &mut Scratch::new();
-        decode(cursor.rest(), ty, &Geometry::default(), None, scratch, &mut patterns)?;
+        let of = (ty, &Geometry::default());
+        decode_tile(cursor.rest(), of, None, None, scratch, &mut patterns)?;
         if patterns.windows(2).any(|w| sort_key(w[0], ty) >= sort_key(w[1], ty)) {
             return Err(bad("dictionary", "ascending patterns", "others"));
         }

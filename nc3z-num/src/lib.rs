@@ -44,6 +44,7 @@ mod dictionary;
 mod element;
 #[cfg(feature = "encode")]
 mod encode;
+mod entry;
 mod error;
 mod exceptions;
 mod frame;
@@ -60,8 +61,6 @@ mod sums;
 #[doc(hidden)]
 pub mod switch;
 mod transform;
-#[doc(hidden)]
-pub mod widths;
 mod word;
 mod zstd_frame;
 mod zstd_table;
@@ -80,14 +79,17 @@ mod reference_tests;
 mod tests;
 
 #[cfg(feature = "encode")]
-pub use choose::{Against, Candidates, Effort, Extent, choose, choose_reference, choose_with};
+pub use choose::{Against, Candidates, Effort, Extent};
 pub use dictionary::{Dictionary, MAX_DICTIONARY};
 pub use element::ElementType;
 #[cfg(feature = "encode")]
-pub use encode::{Coder, DictionaryBuilder, EncodePlan, Shape, TransformPlan, encode, encode_against};
+pub use encode::{Coder, DictionaryBuilder, EncodePlan, Shape, TransformPlan};
+pub use entry::{Width, decode, decode_against};
+#[cfg(feature = "encode")]
+pub use entry::{choose, choose_reference, choose_with, encode, encode_against};
 pub use error::{Error, Result};
 pub use geometry::{DeltaAxes, Geometry};
-pub use payload::{MAX_ELEMENTS, decode, decode_against};
+pub use payload::MAX_ELEMENTS;
 pub use reference::convert;
 pub use scale_offset::ScaleOffset;
 pub use scratch::Scratch;

@@ -141,41 +141,7 @@ fn residuals<W: Word>(
     Ok(())
 }
 
-/// Decodes a payload into exactly `out.len()` elements.
-///
-/// `dict` is the dictionary that the tile's chain names; payloads without ranks ignore it.
-///
-/// # Errors
-/// Corrupt if the bytes are not a payload of this tile; unsupported if their version is newer.
-pub fn decode<W: Word>(
-    payload: &[u8],
-    ty: ElementType,
-    geom: &Geometry,
-    dict: Option<&Dictionary>,
-    scratch: &mut Scratch,
-    out: &mut [W],
-) -> Result<()> {
-    decode_against(payload, ty, geom, dict, None, scratch, out)
-}
-
-/// Decodes a tile that is coded against another: `against` has the other's elements as patterns of this type
-/// ([`crate::convert`]).
-///
-/// # Errors
-/// The errors of [`decode`], or a reference with another number of elements.
-pub fn decode_against<W: Word>(
-    payload: &[u8],
-    ty: ElementType,
-    geom: &Geometry,
-    dict: Option<&Dictionary>,
-    against: Option<&[W]>,
-    scratch: &mut Scratch,
-    out: &mut [W],
-) -> Result<()> {
-    W::decode_tile(payload, (ty, geom), dict, against, scratch, out)
-}
-
-/// Does the work of [`decode_against`] for one width.
+/// Does the work of [`crate::decode_against`] for one width.
 pub(crate) fn decode_tile<W: Word>(
     payload: &[u8],
     (ty, geom): (ElementType, &Geometry),

@@ -9,7 +9,7 @@ const CODERS: [Coder; 4] = [Coder::Store, Coder::Zstd, Coder::Planes, Coder::Ctx
 const F32: ElementType = ElementType::F32;
 const FILL: f32 = 99_999.0;
 
-fn coded<W: Word>(
+fn coded<W: Width>(
     words: &[W],
     ty: ElementType,
     geom: &Geometry,
@@ -21,7 +21,7 @@ fn coded<W: Word>(
     out
 }
 
-fn decoded<W: Word>(
+fn decoded<W: Width>(
     payload: &[u8],
     ty: ElementType,
     geom: &Geometry,
@@ -35,7 +35,7 @@ fn decoded<W: Word>(
     Ok(out)
 }
 
-fn check<W: Word>(
+fn check<W: Width>(
     words: &[W],
     ty: ElementType,
     geom: &Geometry,
@@ -50,7 +50,7 @@ fn check<W: Word>(
 }
 
 /// Words that equal `other` at most positions.
-fn like<W: Word>(other: &[W], seed: u64) -> Vec<W> {
+fn like<W: Width>(other: &[W], seed: u64) -> Vec<W> {
     let mut s = seed | 1;
     let mut next = || {
         s ^= s << 13;
@@ -67,7 +67,7 @@ fn like<W: Word>(other: &[W], seed: u64) -> Vec<W> {
     other.iter().map(change).collect()
 }
 
-fn any_against<W: Word>(bits: &[u64], seed: u64, row: u64) {
+fn any_against<W: Width>(bits: &[u64], seed: u64, row: u64) {
     let other: Vec<W> = bits.iter().map(|&b| W::from_u64(b)).collect();
     let words = if other.is_empty() { Vec::new() } else { like(&other, seed) };
     let geom = Geometry { row: Some(row), plane: Some(row * 3), volume: None };

@@ -2,7 +2,6 @@
 //!
 //! Arithmetic wraps modulo 2^w everywhere; nothing here can fail.
 
-use crate::widths::Width;
 use std::fmt::Debug;
 use std::hash::Hash;
 
@@ -29,7 +28,7 @@ pub enum ByWidth<'a> {
 }
 
 /// Native unsigned word of an element: `u8`, `u16`, `u32` or `u64`.
-pub trait Word: Width + Copy + Default + Eq + Ord + Hash + Send + Sync + Debug + 'static {
+pub trait Word: Copy + Default + Eq + Ord + Hash + Send + Sync + Debug + 'static {
     /// Bits of a word.
     const BITS: u32;
     /// Bytes of a word.

@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use nc3z_num::{Dictionary, ElementType, Geometry, Scratch, Word, decode};
+use nc3z_num::{Dictionary, ElementType, Geometry, Scratch, Width, decode};
 use serde_json::Value;
 
 fn bytes(hex: &Value) -> Vec<u8> {
@@ -23,7 +23,7 @@ fn element_type(name: &str) -> ElementType {
     }
 }
 
-fn check<W: Word>(vector: &Value, ty: ElementType) {
+fn check<W: Width>(vector: &Value, ty: ElementType) {
     let name = vector["name"].as_str().unwrap();
     let distances: Vec<u64> =
         vector["geometry"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();

@@ -2,7 +2,7 @@
 
 use crate::error::exception;
 use nc3z_num::{
-    Effort, ElementType, EncodePlan, Error, Geometry, MAX_ELEMENTS, Scratch, Word, choose, decode, encode,
+    Effort, ElementType, EncodePlan, Error, Geometry, MAX_ELEMENTS, Scratch, Width, choose, decode, encode,
 };
 use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -51,7 +51,7 @@ fn check_shape(shape: &[u64], elements: usize) -> PyResult<()> {
 
 /// Returns the smallest payload of the plans tried. No plan uses a dictionary, which would be stored outside
 /// the payload.
-fn encoded<W: Word>(
+fn encoded<W: Width>(
     data: &[W],
     ty: ElementType,
     shape: &[u64],

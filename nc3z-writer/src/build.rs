@@ -11,11 +11,9 @@ use nc3z_format::archive::constants::REQUIRED_LOSSY;
 use nc3z_format::archive::{Head, Metadata, Salt};
 use nc3z_format::quantize::LossRecord;
 use nc3z_reader::{Archive, ClassicFile, Monitor, OpenOptions};
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
-/// Bytes of the output buffer.
-pub(crate) const OUT_BUFFER: usize = 1 << 20;
 /// Bytes that are compared at a time.
 const COMPARE_LEN: usize = 1 << 20;
 /// The source of an archive and the options for building it.
@@ -103,7 +101,7 @@ impl Build<'_> {
         medium: &Medium<'_>,
         monitor: &dyn Monitor,
     ) -> Result<Written> {
-        let out = BufWriter::with_capacity(OUT_BUFFER, medium.writer_at(0)?);
+        let out = medium.buffered_at(0)?;
         let unsealed = prepared
             .write(out, medium.name(), salt, self.lossy, sums, monitor)
             .map_err(|e| self.or_changed(e))?;

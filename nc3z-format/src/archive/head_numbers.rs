@@ -158,7 +158,7 @@ mod encode {
     use crate::codec::{CodecScratch, TileCoder, encode_tile, encode_zstd_frame, words_of};
     use crate::error::Result;
     use crate::limits::Limits;
-    use crate::num::{self, Effort, Extent, Word};
+    use crate::num::{self, Effort, Extent, Width};
 
     /// Lists with fewer numbers are not separated.
     const RUN: usize = 16;
@@ -289,7 +289,7 @@ mod encode {
         bytes.len().next_multiple_of(WORD)
     }
 
-    fn encode<W: Word>(kind: &NumbersOfType, out: &mut Vec<u8>) -> Result<()> {
+    fn encode<W: Width>(kind: &NumbersOfType, out: &mut Vec<u8>) -> Result<()> {
         let words: Vec<W> = words_of(&kind.values);
         let samples: Vec<&[W]> = if words.len() <= 3 * SAMPLE {
             vec![&words]

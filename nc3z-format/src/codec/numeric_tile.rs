@@ -7,7 +7,7 @@ use crate::tile::Geometry;
 use crate::types::NcType;
 #[cfg(feature = "encode")]
 use nc3z_num::EncodePlan;
-use nc3z_num::{Dictionary, Pool, Word};
+use nc3z_num::{Dictionary, Pool, Width};
 
 /// The facts about a tile that its codec needs besides its bytes.
 #[derive(Debug, Clone, Copy)]
@@ -88,7 +88,7 @@ pub(super) fn decode_numeric(
     }
 }
 
-fn decode_words<W: Word>(
+fn decode_words<W: Width>(
     payload: &[u8],
     shape: &TileShape,
     given: &Dependencies<'_>,
@@ -123,7 +123,7 @@ fn decode_words<W: Word>(
 ///
 /// # Errors
 /// Words that do not have the size of the type.
-pub fn patterns_of<W: Word>(other: ReferenceTile<'_>, ty: NcType) -> Result<Vec<W>> {
+pub fn patterns_of<W: Width>(other: ReferenceTile<'_>, ty: NcType) -> Result<Vec<W>> {
     let (from, to) = (other.ty.into(), ty.into());
     Ok(match other.ty.size() {
         1 => nc3z_num::convert(&words_of::<u8>(other.bytes), from, to)?,
@@ -173,7 +173,7 @@ pub(super) fn encode_numeric(
 }
 
 #[cfg(feature = "encode")]
-fn encode_words<W: Word>(
+fn encode_words<W: Width>(
     pool: &mut Pool,
     (plan, other): (&EncodePlan, Option<ReferenceTile<'_>>),
     shape: &TileShape,
@@ -186,13 +186,13 @@ fn encode_words<W: Word>(
 }
 
 /// Big-endian bytes as native words.
-pub fn words_of<W: Word>(bytes: &[u8]) -> Vec<W> {
+pub fn words_of<W: Width>(bytes: &[u8]) -> Vec<W> {
     std::mem::take(W::pool(&mut read_words(size_of::<W>(), bytes, Pool::default())))
 }
 
 /// Fills the words of this size. Bytes of an incomplete word are omitted.
 fn read_words(size: usize, bytes: &[u8], mut pool: Pool) -> Pool {
-    fn fill<W: Word>(bytes: &[u8], pool: &mut Pool) {
+    fn fill<W: Width>(bytes: &[u8], pool: &mut Pool) {
         let words = W::pool(pool);
         words.resize(bytes.len() / size_of::<W>(), W::default());
         W::get_be(&bytes[..size_of_val(&words[..])], words);

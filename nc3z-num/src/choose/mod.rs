@@ -30,8 +30,8 @@ pub use chooser::Effort;
 use crop::{Look, crop, crops, parts};
 use maps::Maps;
 use pieces::Pieces;
+pub use reference::Against;
 pub(crate) use reference::choose_against;
-pub use reference::{Against, choose_reference};
 use samples::{distinct, find_mask, transforms};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -88,38 +88,7 @@ thread_local! {
     static MEMORY: RefCell<Option<([Scratch; 2], Maps)>> = const { RefCell::new(None) };
 }
 
-/// Ranks plans for a variable by samples of its tiles. Each sample begins at the beginning of a tile; three are
-/// enough.
-///
-/// # Errors
-/// If the words do not have the size of the type.
-pub fn choose<W: Word>(
-    samples: &[&[W]],
-    ty: ElementType,
-    geom: &Geometry,
-    effort: Effort,
-    fill_values: &[W],
-) -> Result<Candidates> {
-    choose_with(samples, ty, geom, effort, fill_values, Extent::default(), None)
-}
-
-/// Ranks plans as [`choose`] does, with the extent of the variable and a dictionary of all its values.
-///
-/// # Errors
-/// If the words do not have the size of the type.
-pub fn choose_with<W: Word>(
-    samples: &[&[W]],
-    ty: ElementType,
-    geom: &Geometry,
-    effort: Effort,
-    fill_values: &[W],
-    extent: Extent,
-    dict: Option<&Arc<Dictionary>>,
-) -> Result<Candidates> {
-    W::choose_plans(samples, (ty, geom), effort, fill_values, extent, dict)
-}
-
-/// [`choose_with`] for one width.
+/// [`crate::choose_with`] for one width.
 pub(crate) fn choose_plans<W: Word>(
     samples: &[&[W]],
     (ty, geom): (ElementType, &Geometry),

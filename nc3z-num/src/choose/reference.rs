@@ -36,7 +36,7 @@ pub struct Against {
 }
 
 impl Against {
-    /// Returns the elements of a tile of `n` that [`choose_reference`] uses.
+    /// Returns the elements of a tile of `n` that [`crate::choose_reference`] uses.
     pub fn windows(n: usize) -> Vec<Range<usize>> {
         if n <= WINDOW * WINDOWS {
             return std::iter::once(0..n).collect();
@@ -91,25 +91,7 @@ fn cheapest_and_nearest_first(found: &mut [Found]) {
     found.sort_by_key(|f| (f.0, std::cmp::Reverse(f.1)));
 }
 
-/// Returns ways to code a tile against one of the candidates that are estimated smaller than the tile without a
-/// reference. The best comes first; each has another candidate. `sample` and each candidate have the elements of
-/// [`Against::windows`], one window after another, as patterns of the tile's type. `base` is the plan for the tile
-/// without a reference.
-///
-/// # Errors
-/// The words do not have the size of the type, or a candidate has another length.
-pub fn choose_reference<W: Word>(
-    sample: &[W],
-    ty: ElementType,
-    windows: &[Range<usize>],
-    base: &EncodePlan,
-    fill_values: &[W],
-    candidates: &[Vec<W>],
-) -> Result<Vec<Against>> {
-    W::choose_against((sample, ty), windows, base, fill_values, candidates)
-}
-
-/// Chooses as [`choose_reference`] does, for one width.
+/// Chooses as [`crate::choose_reference`] does, for one width.
 pub(crate) fn choose_against<W: Word>(
     (sample, ty): (&[W], ElementType),
     windows: &[Range<usize>],

@@ -50,7 +50,7 @@ pub(crate) fn distinct<W: Word>(
     }
     let mut seen = DictionaryBuilder::default();
     for part in parts.iter().flat_map(|part| part.chunks(COUNTED / 4)) {
-        seen.add(part, mask.map(Word::to_u64));
+        seen.add_all(part, mask.map(Word::to_u64));
         if seen.len() * 2 >= valid {
             return None;
         }
@@ -64,7 +64,7 @@ fn recurs<W: Word>(samples: &[&[W]], mask: Option<W>, valid: usize) -> bool {
     let picked = samples.iter().flat_map(|s| spread(s.len(), each).map(|i| s[i]));
     let picked: Vec<W> = picked.filter(|&e| Some(e) != mask).collect();
     let mut seen = DictionaryBuilder::default();
-    seen.add(&picked, None);
+    seen.add_all(&picked, None);
     // In that case, 1/`valid` of the n * n / 2 pairs of n selected elements are equal. Half of this is enough.
     (picked.len() - seen.len()).saturating_mul(valid) >= picked.len().saturating_mul(picked.len()) / 4
 }

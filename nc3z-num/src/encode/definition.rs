@@ -2,7 +2,7 @@
 
 use super::bits::put_varint;
 use super::plan::{Coder, EncodePlan};
-use super::tile::encode;
+use super::tile::encode_tile;
 use crate::dictionary::Dictionary;
 use crate::element::ElementType;
 use crate::error::{Error, Result};
@@ -43,7 +43,7 @@ impl Dictionary {
             let plan = EncodePlan { axes: DeltaAxes::NEIGHBOURS, coder, level, ..EncodePlan::default() };
             let mut out = Vec::new();
             put_varint(&mut out, self.len() as u64);
-            encode(words, ty, &Geometry::default(), &plan, scratch, &mut out)?;
+            encode_tile(words, (ty, &Geometry::default()), &plan, None, scratch, &mut out)?;
             if best.as_ref().is_none_or(|b| out.len() < b.len()) {
                 best = Some(out);
             }

@@ -73,11 +73,6 @@ impl<W: Word> Default for DictionaryBuilder<W> {
 }
 
 impl<W: Word> DictionaryBuilder<W> {
-    /// Adds the elements of a tile, except `mask`; false once there are too many patterns.
-    pub fn add(&mut self, elements: &[W], mask: Option<u64>) -> bool {
-        W::add_to_dictionary(self, elements, mask)
-    }
-
     /// [`Self::add`] for one width.
     pub(crate) fn add_all(&mut self, elements: &[W], mask: Option<u64>) -> bool {
         let mask = mask.and_then(pattern_of::<W>);
@@ -137,11 +132,6 @@ impl<W: Word> DictionaryBuilder<W> {
     pub(crate) fn patterns(self) -> Vec<W> {
         let filler = self.filler_seen.then(W::default);
         self.slots.into_iter().filter(|&e| e != W::default()).chain(filler).collect()
-    }
-
-    /// Returns the dictionary, if the variable has one.
-    pub fn finish(self, ty: ElementType) -> Option<Dictionary> {
-        W::finish_dictionary(self, ty)
     }
 
     /// [`Self::finish`] for one width.

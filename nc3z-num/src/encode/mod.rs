@@ -35,7 +35,6 @@ pub(crate) use rank_index::RankIndex;
 pub(crate) use runs::Runs;
 pub(crate) use scale_offset::hits;
 pub(crate) use tile::{Staged, Task, encode_tile, finish_within, longest, mapped, predict, zigzag_all};
-pub use tile::{encode, encode_against};
 #[cfg(test)]
 pub(crate) use tile::{finish, stage};
 pub(crate) use transform::common_zeros;

@@ -289,38 +289,6 @@ pub(crate) fn finish_within<W: Word>(
     }
 }
 
-/// Appends the payload of a tile.
-///
-/// # Errors
-/// If the words do not have the size of the type, or the tile has more than 2^30 elements.
-pub fn encode<W: Word>(
-    elements: &[W],
-    ty: ElementType,
-    geom: &Geometry,
-    plan: &EncodePlan,
-    scratch: &mut Scratch,
-    out: &mut Vec<u8>,
-) -> Result<()> {
-    encode_against(elements, ty, geom, plan, None, scratch, out)
-}
-
-/// Encodes a tile against another: `against` has the other's elements as patterns of this type
-/// ([`crate::convert`]).
-///
-/// # Errors
-/// The errors of [`encode`], or a reference with another number of elements.
-pub fn encode_against<W: Word>(
-    elements: &[W],
-    ty: ElementType,
-    geom: &Geometry,
-    plan: &EncodePlan,
-    against: Option<&[W]>,
-    scratch: &mut Scratch,
-    out: &mut Vec<u8>,
-) -> Result<()> {
-    W::encode_tile(elements, (ty, geom), plan, against, scratch, out)
-}
-
 /// Returns the largest size of a payload of `n` elements: longer ones are replaced by the stored elements.
 pub(crate) fn longest<W: Word>(n: usize) -> usize {
     n * W::BYTES + 3

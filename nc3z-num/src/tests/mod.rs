@@ -40,13 +40,13 @@ fn axes() -> impl Iterator<Item = DeltaAxes> {
 
 const CODERS: [Coder; 5] = [Coder::Store, Coder::Zstd, Coder::Planes, Coder::Ctx, Coder::Mix];
 
-fn encoded<W: Word>(elements: &[W], ty: ElementType, geom: &Geometry, plan: &EncodePlan) -> Vec<u8> {
+fn encoded<W: Width>(elements: &[W], ty: ElementType, geom: &Geometry, plan: &EncodePlan) -> Vec<u8> {
     let mut out = Vec::new();
     encode(elements, ty, geom, plan, &mut Scratch::new(), &mut out).unwrap();
     out
 }
 
-fn decoded<W: Word>(
+fn decoded<W: Width>(
     payload: &[u8],
     n: usize,
     ty: ElementType,
@@ -59,7 +59,7 @@ fn decoded<W: Word>(
     Ok(out)
 }
 
-fn check<W: Word>(elements: &[W], ty: ElementType, geom: &Geometry, plan: &EncodePlan) -> Vec<u8> {
+fn check<W: Width>(elements: &[W], ty: ElementType, geom: &Geometry, plan: &EncodePlan) -> Vec<u8> {
     let payload = encoded(elements, ty, geom, plan);
     assert!(payload.len() <= elements.len() * W::BYTES + 3);
     assert_eq!(decoded::<W>(&payload, elements.len(), ty, geom, plan).unwrap(), elements, "{plan:?}");
@@ -67,7 +67,7 @@ fn check<W: Word>(elements: &[W], ty: ElementType, geom: &Geometry, plan: &Encod
 }
 
 /// All axes and coders.
-fn check_all<W: Word>(
+fn check_all<W: Width>(
     elements: &[W],
     ty: ElementType,
     geom: &Geometry,
@@ -108,7 +108,7 @@ fn field(nx: usize, ny: usize, nt: usize, masked: bool) -> Vec<u32> {
         .collect()
 }
 
-fn sample<W: Word>(kind: usize, n: usize, seed: u64) -> Vec<W> {
+fn sample<W: Width>(kind: usize, n: usize, seed: u64) -> Vec<W> {
     let mut s = seed | 1;
     let mut next = || {
         s ^= s << 13;
@@ -141,7 +141,7 @@ fn types_of(bytes: usize) -> impl Iterator<Item = ElementType> {
     ElementType::ALL.into_iter().filter(move |t| t.size() == bytes)
 }
 
-fn adversarial<W: Word>(kind: usize, n: usize, seed: u64, geom: &Geometry) {
+fn adversarial<W: Width>(kind: usize, n: usize, seed: u64, geom: &Geometry) {
     let elements: Vec<W> = sample(kind, n, seed);
     let common = elements.get(n / 2).map(|e| e.to_u64());
     for ty in types_of(W::BYTES) {
@@ -246,7 +246,7 @@ fn choosing_covers_all_types_and_shapes() {
 
 /// Writes a payload for each shape of contexts from one preparation. Each equals the encoder's, and has about the
 /// estimated length.
-fn prepared<W: Word>(elements: &[W], ty: ElementType, geom: &Geometry, mask: Option<u64>) {
+fn prepared<W: Width>(elements: &[W], ty: ElementType, geom: &Geometry, mask: Option<u64>) {
     use crate::encode::{Prepared, Task, stage};
     let shapes = [Shape::ALONE, Shape::ROWS, Shape::FINE];
     let mut scratch = Scratch::new();
@@ -288,7 +288,7 @@ fn contexts_take_what_their_tables_promise() {
 
 #[test]
 fn what_was_encoded_on_the_way_is_what_the_plan_makes() {
-    fn check_payload<W: Word>(words: &[W], ty: ElementType, geom: &Geometry, effort: Effort) -> bool {
+    fn check_payload<W: Width>(words: &[W], ty: ElementType, geom: &Geometry, effort: Effort) -> bool {
         let extent = Extent { elements: words.len() as u64, ..Extent::default() };
         let found = choose_with(&[words], ty, geom, effort, &[], extent, None).unwrap();
         let Some(payload) = found.payload else { return false };
@@ -412,7 +412,7 @@ fn exceptions_are_listed_or_marked() {
 }
 
 /// The payload of a plan, even where it is longer than the elements.
-fn unguarded<W: Word>(elements: &[W], ty: ElementType, geom: &Geometry, plan: &EncodePlan) -> Vec<u8> {
+fn unguarded<W: Width>(elements: &[W], ty: ElementType, geom: &Geometry, plan: &EncodePlan) -> Vec<u8> {
     let (mut scratch, mut out) = (Scratch::new(), Vec::new());
     let task = crate::encode::Task { elements, ty, geom, planes: None, against: None, with_mask: true };
     let staged = crate::encode::stage(&task, plan, &mut scratch).unwrap();

@@ -7,7 +7,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// Encodes a tile against another, even if the payload is longer than the elements.
-fn unguarded_against<W: Word>(elements: &[W], other: &[W], ty: ElementType, plan: &EncodePlan) -> Vec<u8> {
+fn unguarded_against<W: Width>(elements: &[W], other: &[W], ty: ElementType, plan: &EncodePlan) -> Vec<u8> {
     let (mut scratch, mut out, geom, n) = (Scratch::new(), Vec::new(), Geometry::default(), elements.len());
     let against = Some(other);
     let task = crate::encode::Task { elements, ty, geom: &geom, planes: None, against, with_mask: true };

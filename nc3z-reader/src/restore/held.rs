@@ -1,6 +1,5 @@
 //! Decoded tiles that windows to come need again.
 
-use super::window::InPlace;
 use crate::error::{Error, Result};
 use crate::source::Nearby;
 use crate::tile::TileStore;
@@ -10,6 +9,9 @@ use nc3z_format::classic::Layout;
 use nc3z_format::runs;
 use nc3z_format::tile::TileExtent;
 use std::collections::HashMap;
+
+/// A tile that is decoded in its place.
+pub(super) type InPlace<'w> = (TileKey, &'w mut [u8]);
 
 /// Largest number of tiles that are decoded in one step. Only a forged archive has as many in one window; without
 /// this limit, the keys and places of tiles of one byte would need a gigabyte.

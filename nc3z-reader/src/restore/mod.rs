@@ -9,6 +9,7 @@ mod digest;
 mod file;
 mod held;
 mod original;
+mod part;
 mod range;
 mod stream;
 mod window;

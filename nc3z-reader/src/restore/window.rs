@@ -5,7 +5,8 @@
 
 use super::chunks::Chunks;
 use super::columns::{Columns, is_piece};
-use super::held::Held;
+use super::held::{Held, InPlace};
+use super::part::Part;
 use crate::archive::Archive;
 use crate::error::Result;
 use crate::parallel;
@@ -22,23 +23,6 @@ use std::collections::BTreeMap;
 const PART_LEN: usize = 1 << 20;
 /// Pieces of chunked arrays that are shorter than this are rebuilt together and then spread.
 const LONG_PIECE: usize = 16 << 10;
-
-/// A part of a window that is a run of one array.
-pub(super) struct Part<'w> {
-    pub(super) info: &'w ArrayInfo,
-    /// First byte in the flattened array.
-    pub(super) first: u64,
-    pub(super) out: &'w mut [u8],
-    /// Where the following bytes of the array go.
-    more: Vec<&'w mut [u8]>,
-    /// Bytes of all of them. A part may have 200,000, so they are not summed up for each that is added.
-    len: usize,
-    /// True if bytes are copied from tiles that are held.
-    copies: bool,
-}
-
-/// A tile that is decoded in its place.
-pub(super) type InPlace<'w> = (TileKey, &'w mut [u8]);
 
 /// Fills a window of the original file that begins at byte `begin`.
 pub(super) fn fill(

@@ -1,7 +1,6 @@
 //! Stored tiles of one archive that are copied to another without encoding them again.
 
 use super::{Encode, Executor, for_all};
-use crate::build::OUT_BUFFER;
 use crate::encode::{EncodedTile, Form};
 use crate::error::Result;
 use crate::generation::{GenerationWriter, Medium, Unsealed, WholeContainer};
@@ -14,7 +13,7 @@ use nc3z_reader::recover::StoredTile;
 use nc3z_reader::{Archive, Digest, Monitor};
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeSet, HashMap};
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
 /// Stored bytes that are copied in one round of parallel work.
 const BATCH_LEN: u64 = 64 << 20;
@@ -70,7 +69,7 @@ pub(crate) fn copy_tiles(
         chains.push(ChainSpec(vec![StageSpec::zstd(ZSTD_LEVEL)]));
     }
     let head = Head { chains, ..archive.head().clone() };
-    let out = BufWriter::with_capacity(OUT_BUFFER, medium.writer_at(0)?);
+    let out = medium.buffered_at(0)?;
     // The archive's salt belongs to the first state, and a later state has another header.
     let later = archive.trailer().required & REQUIRED_LATER_HEAD != 0;
     let salt = if later {

@@ -5,9 +5,12 @@ use bytes::Bytes;
 use nc3z_reader::platform;
 use nc3z_reader::source::{ByteSource, FileSource, MemorySource, SharedSource};
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes of the output buffer.
+const OUT_BUFFER: usize = 1 << 20;
 
 /// The place where an archive is written.
 pub(crate) enum Medium<'a> {
@@ -47,6 +50,11 @@ impl Medium<'_> {
             Medium::File { name, .. } | Medium::Over { name, .. } => name,
             Medium::Memory(_) => Path::new("memory"),
         }
+    }
+
+    /// Returns a writer with a buffer that starts at `offset`.
+    pub(crate) fn buffered_at(&self, offset: u64) -> Result<BufWriter<Box<dyn Write + '_>>> {
+        Ok(BufWriter::with_capacity(OUT_BUFFER, self.writer_at(offset)?))
     }
 
     /// Returns a writer that starts at `offset`.

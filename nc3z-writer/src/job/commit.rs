@@ -4,7 +4,6 @@
 //! matched by their bytes. The older state stays readable, and the new one is checked before it is committed.
 
 use super::state::{Match, State, Tiles};
-use crate::build::OUT_BUFFER;
 use crate::error::{ErrorKind, Result};
 use crate::generation::{GenerationWriter, InPlace, Medium, Unsealed, version_number};
 use crate::options::WriterOptions;
@@ -18,7 +17,6 @@ use nc3z_format::classic::{VarId, Variable};
 use nc3z_format::{Error as FormatError, Limits};
 use nc3z_reader::{Archive, ClassicFile, Dataset, Monitor};
 use std::collections::{HashMap, HashSet};
-use std::io::BufWriter;
 use std::path::Path;
 
 /// The description of a version. Nothing is added automatically: equal commits give equal archives.
@@ -260,7 +258,7 @@ fn write_again(
     metadata: &Metadata,
     (_, kept): &mut (u64, u64),
 ) -> Result<Unsealed> {
-    let out = BufWriter::with_capacity(OUT_BUFFER, medium.writer_at(place.end())?);
+    let out = medium.buffered_at(place.end())?;
     let mut writer = GenerationWriter::after(out, place.path(), place.archive(), place.source()?)?;
     writer.set_digest(match known.digest() {
         nc3z_reader::Digest::Sha256(digest) => Some(digest),

@@ -11,7 +11,6 @@ use super::gc::{Collected, Keep, LostEnd, collect, metadata_of, next};
 use super::history::dropped;
 use super::input::Input;
 use crate::atomic::AtomicFile;
-use crate::build::OUT_BUFFER;
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::{InPlace, Medium, slots};
 use crate::options::WriterOptions;
@@ -30,6 +29,8 @@ use std::sync::Arc;
 
 /// The largest number of versions that are searched by their numbers, if they cannot be listed.
 const LOOKED_FOR: u64 = 100_000;
+/// Bytes that are copied at a time.
+const PIECE_LEN: usize = 1 << 20;
 
 /// The versions of a damaged archive that were saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -252,12 +253,12 @@ fn copy_to(
 ) -> Result<bool> {
     let medium = target.medium();
     let mut out = medium.writer_at(0)?;
-    let mut piece = vec![0; OUT_BUFFER];
-    for at in (0..end).step_by(OUT_BUFFER) {
+    let mut piece = vec![0; PIECE_LEN];
+    for at in (0..end).step_by(PIECE_LEN) {
         if monitor.is_cancelled() {
             return Err(ErrorKind::Interrupted.into());
         }
-        let piece = &mut piece[..usize::try_from(end - at).map_or(OUT_BUFFER, |n| n.min(OUT_BUFFER))];
+        let piece = &mut piece[..usize::try_from(end - at).map_or(PIECE_LEN, |n| n.min(PIECE_LEN))];
         source.read_into(at, piece)?;
         out.write_all(piece).map_err(|e| Error::io("write", medium.name(), e))?;
     }

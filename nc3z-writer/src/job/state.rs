@@ -1,7 +1,6 @@
 //! Writes a new state of the file as a generation. Arrays that the archive has keep their tiles, and only
 //! changed tiles are stored.
 
-use crate::build::OUT_BUFFER;
 use crate::encode::{EncodedTile, Form};
 use crate::error::{ErrorKind, Result};
 use crate::executor::ChangedTiles;
@@ -15,7 +14,7 @@ use nc3z_format::array_table::{ArrayInfo, Arrays, padded_variables};
 use nc3z_format::classic::VarId;
 use nc3z_reader::{Archive, ClassicFile, Monitor};
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::num::NonZeroU32;
 
 /// A new tile length is chosen if one tile held the whole array and the array is now more than this many
@@ -155,7 +154,7 @@ impl<'a> State<'a> {
         monitor: &dyn Monitor,
     ) -> Result<(Unsealed, (u64, u64))> {
         let (mut new, mut kept) = (0, 0);
-        let out = BufWriter::with_capacity(OUT_BUFFER, medium.writer_at(place.end())?);
+        let out = medium.buffered_at(place.end())?;
         let mut writer = GenerationWriter::after(out, place.path(), self.old, place.source()?)?;
         writer.set_digest(sha256);
         for info in self.arrays.iter() {

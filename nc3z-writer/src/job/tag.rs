@@ -1,6 +1,5 @@
 //! Sets names for versions: a tag is stored in the metadata of a generation that changes nothing else.
 
-use crate::build::OUT_BUFFER;
 use crate::error::{ErrorKind, Result};
 use crate::generation::{GenerationWriter, InPlace};
 use crate::options::WriterOptions;
@@ -10,7 +9,6 @@ use nc3z_format::archive::Role;
 use nc3z_format::archive::version::{TAGS_MOST, is_tag_name, put_tags};
 use nc3z_reader::{Archive, OpenOptions, VersionName};
 use std::collections::BTreeMap;
-use std::io::BufWriter;
 use std::path::Path;
 
 /// A change of a tag.
@@ -92,7 +90,7 @@ fn put(place: &InPlace, tags: &BTreeMap<String, u64>) -> Result<()> {
     archive.version()?.put(&mut metadata);
     put_tags(tags, &mut metadata);
     place.append(|medium| {
-        let out = BufWriter::with_capacity(OUT_BUFFER, medium.writer_at(place.end())?);
+        let out = medium.buffered_at(place.end())?;
         let mut writer = GenerationWriter::after(out, place.path(), archive, place.source()?)?;
         for row in archive.variable_table().rows().iter().filter(|row| row.array.role() != Role::Heads) {
             writer.declare(row.array, row.tile_count);

@@ -1,6 +1,6 @@
 //! Ways to encode a tile, and the chain table of an archive.
 
-use super::ArrayPlan;
+use super::array_plan::ArrayPlan;
 use nc3z_format::codec::{Chain, ChainSpec, ReferenceTile, Registry, StageSpec, TileCoder};
 use nc3z_format::num::EncodePlan;
 

@@ -5,7 +5,7 @@ use super::cost::Stored;
 use super::{Policy, Subject, TileChain};
 use crate::error::Result;
 use nc3z_format::codec::{CodecScratch, TileShape, encode_dictionary, encode_tile, words_of};
-use nc3z_format::num::{self, Candidates, Dictionary, DictionaryBuilder, Effort, EncodePlan, Word};
+use nc3z_format::num::{self, Candidates, Dictionary, DictionaryBuilder, Effort, EncodePlan, Width};
 use std::sync::Arc;
 
 /// Returns the encoded size of all samples.
@@ -80,7 +80,7 @@ fn ranked(found: Candidates, count: usize) -> Vec<Ranked> {
     found.plans.into_iter().zip(sampled).take(count).collect()
 }
 
-fn plan_words<W: Word>(subject: &Subject<'_>, policy: &Policy) -> Result<Found> {
+fn plan_words<W: Width>(subject: &Subject<'_>, policy: &Policy) -> Result<Found> {
     let info = subject.info;
     let geometry = info.tiling.geometry(0)?;
     let samples: Vec<Vec<W>> = subject.samples.iter().map(|s| words_of(s)).collect();

@@ -16,7 +16,7 @@ use nc3z_format::NcType;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, Role};
 use nc3z_format::array_table::ArrayInfo;
 use nc3z_format::codec::{ReferenceTile, patterns_of, words_of};
-use nc3z_format::num::{self, Against, Coder, EncodePlan, Word};
+use nc3z_format::num::{self, Against, Coder, EncodePlan, Width};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
@@ -174,7 +174,7 @@ impl Planner<'_> {
     }
 
     /// Returns the ways that save bytes on the samples.
-    fn ways<W: Word>(
+    fn ways<W: Width>(
         &self,
         array: &Base<'_>,
         others: &[&Base<'_>],

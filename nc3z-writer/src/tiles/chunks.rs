@@ -5,15 +5,16 @@
 //! outer dimensions, some along one dimension, and the whole length of the inner dimensions. The largest such box
 //! that fits in memory is read at a time; the tiles and their order do not depend on it.
 
-use super::RawTile;
 use super::padding::fill_up;
+use super::raw::RawTile;
 use super::read_ahead::ReadAhead;
 use crate::error::Result;
-use nc3z_format::array_table::ArrayInfo;
-use nc3z_format::classic::VarLayout;
+use nc3z_format::array_table::{ArrayInfo, Arrays};
+use nc3z_format::classic::{VarId, VarLayout};
 use nc3z_format::plan::{Plan, TilePlan};
 use nc3z_format::tile::{Edge, TileExtent, TileLayout, Tiling};
 use nc3z_format::{Hyperslab, runs};
+use nc3z_reader::ClassicFile;
 
 /// Runs are read separately, not through the buffer, if the distance to the next run is this many times their
 /// length.
@@ -38,7 +39,11 @@ pub(crate) struct Chunked<'a> {
 
 impl<'a> Chunked<'a> {
     /// The chunks of a variable; `None` where its tiles are linear.
-    pub(crate) fn new(info: &'a ArrayInfo, place: &VarLayout) -> Result<Option<Self>> {
+    pub(crate) fn of(classic: &ClassicFile, arrays: &'a Arrays, var: VarId) -> Result<Option<Self>> {
+        Self::new(arrays.variable(var), &classic.layout().variables[var.index()])
+    }
+
+    fn new(info: &'a ArrayInfo, place: &VarLayout) -> Result<Option<Self>> {
         if !matches!(info.tiling.layout(), TileLayout::Chunked { .. }) {
             return Ok(None);
         }

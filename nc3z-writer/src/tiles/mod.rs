@@ -11,6 +11,7 @@ mod first;
 mod open;
 mod padding;
 mod pieces;
+mod raw;
 mod read_ahead;
 mod records;
 mod samples;
@@ -20,24 +21,16 @@ use crate::options::RECORD_TILES_LEN;
 pub(crate) use cache::HeldTiles;
 use chunks::Chunked;
 pub(crate) use first::{SMALL_LEN, first_arrays, for_each_of};
-use nc3z_format::archive::ArrayId;
 use nc3z_format::array_table::{ArrayInfo, Arrays};
-use nc3z_format::classic::{Layout, SegmentKind, VarId};
+use nc3z_format::classic::{Layout, SegmentKind};
 use nc3z_reader::ClassicFile;
 use open::OpenTile;
 pub(crate) use padding::fill_up;
 use pieces::chunk_samples;
 pub(crate) use pieces::scan_pieces;
+pub(crate) use raw::RawTile;
 use read_ahead::ReadAhead;
 pub(crate) use samples::{held_samples, read_samples, record_samples};
-
-/// One tile's big-endian bytes.
-#[derive(Debug, Clone)]
-pub(crate) struct RawTile {
-    pub(crate) array: ArrayId,
-    pub(crate) tile: u64,
-    pub(crate) bytes: Vec<u8>,
-}
 
 /// Bytes of a box of chunks that is read at a time, unless chunks are larger: a share of `memory` within this
 /// range.
@@ -58,7 +51,7 @@ pub(crate) fn for_each_tile(
         match segment.kind {
             SegmentKind::Fixed(var) => {
                 let info = arrays.variable(var);
-                if let Some(chunked) = chunked(classic, arrays, var)? {
+                if let Some(chunked) = Chunked::of(classic, arrays, var)? {
                     chunked.read_layers(0..chunked.layers(), &mut reader, budget, sink)?;
                     continue;
                 }
@@ -101,9 +94,4 @@ fn read_gap(
         }
     }
     Ok(())
-}
-
-/// Returns the chunks of a variable, if it is chunked.
-fn chunked<'a>(classic: &ClassicFile, arrays: &'a Arrays, var: VarId) -> Result<Option<Chunked<'a>>> {
-    Chunked::new(arrays.variable(var), &classic.layout().variables[var.index()])
 }

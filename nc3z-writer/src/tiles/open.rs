@@ -1,7 +1,7 @@
 //! The parts that are filled while records are read: a linear tile, or a layer of chunks.
 
-use super::RawTile;
 use super::chunks::Chunked;
+use super::raw::RawTile;
 use crate::error::Result;
 use nc3z_format::array_table::ArrayInfo;
 

@@ -1,6 +1,6 @@
 //! Parts of chunked arrays for the choice of chains.
 
-use super::chunked;
+use super::chunks::Chunked;
 use super::read_ahead::ReadAhead;
 use crate::error::Result;
 use nc3z_format::archive::Role;
@@ -22,7 +22,7 @@ pub(crate) fn chunk_samples(
     most: u64,
 ) -> Result<Vec<Vec<u8>>> {
     let Role::Variable(var) = info.id.role() else { return Ok(Vec::new()) };
-    let Some(chunked) = chunked(classic, arrays, VarId(var))? else { return Ok(Vec::new()) };
+    let Some(chunked) = Chunked::of(classic, arrays, VarId(var))? else { return Ok(Vec::new()) };
     let mut reader = ReadAhead::new(&**classic.source());
     let grid = chunked.whole_chunks();
     let mut places: Vec<Vec<u64>> =

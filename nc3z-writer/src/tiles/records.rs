@@ -1,8 +1,8 @@
 //! Reads the record region, record after record: every interleaved array is a column whose tiles fill up.
 
-use super::RawTile;
 use super::chunks::Chunked;
 use super::open::{OpenLayer, OpenTile};
+use super::raw::RawTile;
 use super::read_ahead::{Read, ReadAhead};
 use crate::error::Result;
 use crate::options::RECORD_TILES_LEN;
@@ -93,7 +93,7 @@ pub(super) fn columns<'a>(
     let mut columns = Vec::with_capacity(records.slots.len() * 2);
     for slot in &records.slots {
         let info = arrays.variable(slot.variable);
-        let open = match super::chunked(classic, arrays, slot.variable)? {
+        let open = match Chunked::of(classic, arrays, slot.variable)? {
             Some(chunked) => Open::Later(chunked, 0),
             None => Open::Tile(OpenTile::new(info)?),
         };

@@ -9,7 +9,7 @@
 
 mod strip;
 
-use super::window::Part;
+use super::part::Part;
 use crate::archive::Archive;
 use crate::error::Result;
 use crate::tile::TileStore;

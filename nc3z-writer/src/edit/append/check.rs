@@ -1,9 +1,11 @@
 //! Checks that a new file fits the archive, before its records are appended.
 
-use super::coordinate::text;
+use super::AppendPolicy;
+use super::column::Column;
 use super::rebase::Rebase;
-use super::{AppendPolicy, BAND_LEN, Column, Edit, refuse};
+use super::units::text;
 use crate::edit::Picks;
+use crate::edit::{BAND_LEN, Edit, refuse};
 use crate::error::Result;
 use nc3z_format::classic::{Attribute, Variable as HeaderVariable};
 use nc3z_format::{NcType, runs};

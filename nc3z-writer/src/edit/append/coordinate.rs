@@ -1,7 +1,8 @@
 //! The record coordinate: the variable whose values order the records.
 
-use super::rebase::time_unit;
-use super::{Column, Edit};
+use super::column::Column;
+use super::units::{text, time_unit};
+use crate::edit::Edit;
 use crate::edit::Picks;
 use crate::error::Result;
 use nc3z_format::NcType;
@@ -97,9 +98,4 @@ impl<'a> Coordinate<'a> {
 fn is_time(variable: &HeaderVariable) -> bool {
     let units = variable.attribute(b"units").filter(|a| a.ty == NcType::Char);
     units.is_some_and(|a| TimeUnit::is_time(&text(&a.values)))
-}
-
-/// Returns a text attribute without zero bytes and blanks at its ends.
-pub(super) fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).trim_matches(|c: char| c == '\0' || c.is_whitespace()).to_owned()
 }

@@ -1,17 +1,18 @@
 //! Appends records of another file, for example the next month.
 
 mod check;
+mod column;
 mod coordinate;
 mod place;
 mod rebase;
+mod units;
 
-use super::{BAND_LEN, Edit, refuse};
+use super::{Edit, refuse};
 use crate::error::{ErrorKind, Result};
-use nc3z_format::Hyperslab;
+use column::Column;
 use nc3z_format::classic::Dimension;
-use nc3z_reader::{Dataset, Monitor, Variable};
+use nc3z_reader::{Dataset, Monitor};
 use place::{Place, Run};
-use rebase::Rebase;
 
 /// The treatment of records whose record coordinate does not continue the archive's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -45,41 +46,6 @@ pub struct Appended {
     pub replaced: u64,
     /// Records that the archive already has with the same values; they were not staged.
     pub known: u64,
-}
-
-/// A record variable of the archive with its counterpart in the new file.
-struct Column {
-    name: String,
-    /// Its position in the edited header.
-    at: usize,
-    new: Variable,
-    /// The conversion of times with another reference date or unit.
-    rebase: Option<Rebase>,
-}
-
-impl Column {
-    /// Reads records of the new file, from `first` on, and converts them to the archive's form: big-endian,
-    /// rebased.
-    fn read(&self, first: u64, count: u64) -> Result<Vec<u8>> {
-        let mut bytes = self.new.read_bytes(&self.records(first, count))?;
-        if let Some(rebase) = &self.rebase {
-            rebase.apply(&self.name, &mut bytes)?;
-        }
-        Ok(bytes)
-    }
-
-    /// Returns the hyperslab of records.
-    fn records(&self, first: u64, count: u64) -> Hyperslab {
-        let mut slab = self.new.all();
-        (slab.start[0], slab.count[0]) = (first, count);
-        slab
-    }
-
-    /// Returns the number of records that are copied or compared at a time; 0 if a record has no elements.
-    fn step(&self) -> u64 {
-        let row: u64 = self.new.shape()[1..].iter().product::<u64>() * self.new.ty().size() as u64;
-        BAND_LEN.checked_div(row).map_or(0, |records| records.max(1))
-    }
 }
 
 impl Edit {

@@ -1,9 +1,11 @@
 //! Finds the position of new records: after the archive's, over some of them, or none because the archive
 //! already has them.
 
+use super::Overlap;
+use super::column::Column;
 use super::coordinate::{Coordinate, Direction};
-use super::{Column, Edit, Overlap, refuse};
 use crate::edit::Picks;
+use crate::edit::{Edit, refuse};
 use crate::error::{ErrorKind, Result};
 use nc3z_format::decode_value::Number;
 use nc3z_reader::Monitor;

@@ -1,12 +1,13 @@
 //! Converts times with another reference date or unit to the archive's, as ncrcat does; only exact conversions
 //! are allowed.
 
-use super::refuse;
+use super::units::time_unit;
+use crate::edit::refuse;
 use crate::error::Result;
 use nc3z_format::NcType;
-use nc3z_format::classic::{Attribute, Variable as HeaderVariable};
+use nc3z_format::classic::Variable as HeaderVariable;
 use nc3z_format::decode_value::Number;
-use nc3z_format::units::{Calendar, TimeUnit};
+use nc3z_format::units::TimeUnit;
 use nc3z_reader::Variable;
 
 /// Tolerance, in microseconds, for a rebased float. A double of days since the year 1 has a rounding error of
@@ -25,19 +26,6 @@ pub(super) struct Rebase {
     missing: Vec<Vec<u8>>,
     /// Both units, for messages.
     words: (String, String),
-}
-
-/// Returns the time unit of a variable: its units and its calendar.
-pub(super) fn time_unit(
-    units: Option<&Attribute>,
-    calendar: Option<&Attribute>,
-) -> Option<(TimeUnit, String)> {
-    let text = |a: &Attribute| -> Option<String> {
-        (a.ty == NcType::Char).then(|| super::coordinate::text(&a.values))
-    };
-    let units = units.and_then(text)?;
-    let calendar = Calendar::of(calendar.and_then(text).as_deref())?;
-    Some((TimeUnit::parse(&units, calendar).ok()?, units))
 }
 
 /// Returns the elements of a variable that mark missing values.

@@ -23,13 +23,6 @@ use select::selected;
 use source::QuantizedSource;
 use std::sync::Arc;
 
-/// The option, for messages.
-const OPTION: &str = "quantize";
-
-fn refused(why: String) -> crate::Error {
-    ErrorKind::Option { option: OPTION, why }.into()
-}
-
 /// A quantized file with a description of its losses.
 pub(crate) struct Quantized {
     /// The virtual classic file.

@@ -1,8 +1,8 @@
 //! Writes the header of the quantized file: the original's with CF's attributes (section 8.4) and container
 //! variables, laid out as the netCDF library does.
 
-use super::refused;
 use super::select::Chosen;
+use super::select::refused;
 use crate::error::Result;
 use nc3z_format::NcType;
 use nc3z_format::classic::{Attribute, Header, NumRecs, Variable, Version, encode};

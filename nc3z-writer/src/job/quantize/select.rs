@@ -1,12 +1,19 @@
 //! Selects the variables to quantize: floats that are data, as the CF conventions (section 8.4) require.
 
-use super::refused;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::options::WriterOptions;
 use nc3z_format::NcType;
 use nc3z_format::classic::{Header, VarId, Variable};
 use nc3z_format::quantize::{Quantize, Quantizer};
 use nc3z_reader::ClassicFile;
+
+/// The option, for messages.
+const OPTION: &str = "quantize";
+
+/// Returns the error that something cannot be quantized.
+pub(super) fn refused(why: String) -> crate::Error {
+    ErrorKind::Option { option: OPTION, why }.into()
+}
 
 /// Attributes that name variables which must keep their precision.
 const METADATA: [&[u8]; 5] = [b"coordinates", b"formula_terms", b"cell_measures", b"bounds", b"climatology"];
@@ -50,7 +57,7 @@ fn asked(variable: &Variable, options: &WriterOptions) -> Result<Option<(Quantiz
 
 pub(super) fn selected(classic: &ClassicFile, options: &WriterOptions) -> Result<Choice> {
     let header = classic.header();
-    options.quantize.check_names(header, super::OPTION)?;
+    options.quantize.check_names(header, OPTION)?;
     for variable in &classic.layout().variables {
         if variable.elements != Some(variable.present) {
             return Err(refused(

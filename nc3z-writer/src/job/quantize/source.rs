@@ -1,7 +1,7 @@
 //! Provides the quantized file as a byte source: nothing is stored, and every read rounds its bytes.
 
-use super::refused;
 use super::select::Chosen;
+use super::select::refused;
 use crate::error::Result;
 use nc3z_format::archive::ArrayId;
 use nc3z_format::classic::{Header, Layout, Records, VarId, encode};
