@@ -25,6 +25,7 @@ mod lz4h5;
 mod lzf;
 mod lzma;
 mod matches;
+mod needs;
 mod notation;
 mod numeric_tile;
 mod older;
@@ -41,12 +42,13 @@ mod wanted;
 mod zlib;
 mod zstd;
 
-pub use chain::{Chain, Needs};
+pub use chain::Chain;
 #[cfg(feature = "encode")]
 pub use chain::{TileCoder, encode_tile};
 pub use lzma::{Lzma, lzma2_len};
 #[cfg(all(feature = "lzma", feature = "encode"))]
 pub use lzma::{encode_lzma, lzma_shares};
+pub use needs::Needs;
 pub use notation::{HDF5_ID, Hdf5Filter, hdf5_filter_name, zarr_v2};
 #[cfg(feature = "encode")]
 pub use numeric_tile::encode_dictionary;

@@ -1,6 +1,6 @@
 //! Tiles to the numeric codec and back: with the byte order, geometry and dictionary it needs.
 
-use super::chain::Needs;
+use super::needs::Needs;
 use super::scratch::CodecScratch;
 use crate::error::{Error, Result};
 use crate::tile::Geometry;

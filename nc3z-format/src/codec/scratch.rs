@@ -9,7 +9,7 @@ pub struct CodecScratch {
     /// Buffers between the stages of a chain.
     pub(super) between: [Vec<u8>; 2],
     /// Lengths between the stages of a chain.
-    pub(super) lengths: Vec<super::chain::Between>,
+    pub(super) lengths: Vec<Between>,
     pub(super) num: nc3z_num::Scratch,
     pub(super) words: nc3z_num::Pool,
 }
@@ -17,5 +17,20 @@ pub struct CodecScratch {
 impl std::fmt::Debug for CodecScratch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("CodecScratch").finish_non_exhaustive()
+    }
+}
+
+/// The known length between two stages.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Between {
+    Exactly(usize),
+    AtMost(usize),
+}
+
+impl Between {
+    pub(super) fn most(self) -> usize {
+        match self {
+            Between::Exactly(len) | Between::AtMost(len) => len,
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Chains bound to what runs them: once when an archive is opened or planned, then shared by all tiles and threads.
 
+use super::needs::Needs;
 use super::notation::missing_plugin;
 #[cfg(feature = "encode")]
 use super::numeric_tile::ReferenceTile;
@@ -8,7 +9,7 @@ use super::numeric_tile::encode_numeric;
 use super::numeric_tile::{Dependencies, TileShape, decode_numeric};
 use super::older::OlderTile;
 use super::registry::{Registry, left_out};
-use super::scratch::CodecScratch;
+use super::scratch::{Between, CodecScratch};
 use super::spec::{BASE_ID, ChainSpec, DICTIONARY, NUM_ID, REFERENCE, StageSpec};
 use super::stage::{Contexts, Stage};
 use crate::bytes::reserve;
@@ -44,19 +45,6 @@ enum Program {
 enum Difference {
     Bytes(Vec<Box<dyn Stage>>),
     Num,
-}
-
-/// What a tile needs besides its own payload. Its chain says so, before anything is fetched.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Needs {
-    /// The number of the definition, among those of the tile's variable, that holds the dictionary.
-    pub dictionary: Option<u64>,
-    /// The distance to the reference variable: the tile is coded against the tile of the same number of the
-    /// variable whose id is less by this.
-    pub reference: Option<NonZeroU32>,
-    /// Whether it is coded against an older tile, which its payload names first: [`Chain::older_tile`].
-    pub base: bool,
 }
 
 impl Registry {
@@ -344,21 +332,6 @@ fn encode(
 /// The largest encoded length of a codec for `len` bytes. The buffer between two codecs never exceeds it.
 fn most_encoded(len: usize) -> usize {
     len.saturating_add(len / 4).saturating_add(64 << 10)
-}
-
-/// The known length between two stages.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Between {
-    Exactly(usize),
-    AtMost(usize),
-}
-
-impl Between {
-    fn most(self) -> usize {
-        match self {
-            Between::Exactly(len) | Between::AtMost(len) => len,
-        }
-    }
 }
 
 /// The decoded length of each stage: known from the tile's length up to the first codec, and from the

@@ -1,0 +1,16 @@
+//! What a tile needs besides its payload.
+
+use std::num::NonZeroU32;
+
+/// What a tile needs besides its own payload. Its chain says so, before anything is fetched.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Needs {
+    /// The number of the definition, among those of the tile's variable, that holds the dictionary.
+    pub dictionary: Option<u64>,
+    /// The distance to the reference variable: the tile is coded against the tile of the same number of the
+    /// variable whose id is less by this.
+    pub reference: Option<NonZeroU32>,
+    /// Whether it is coded against an older tile, which its payload names first: [`super::Chain::older_tile`].
+    pub base: bool,
+}
