@@ -81,6 +81,27 @@ class Packed(Aggregation):
         best = min(sum(p.stat().st_size for p in alone.rglob("*.nc3z")), int(stream))
         self.assertLess(bundle.stat().st_size, 0.75 * best)
 
+    def test_a_grid_in_each_file_is_stored_once(self):
+        # Steps of a model: each file has the same grid of 1.4 MB, which does not compress, and little of its own.
+        tree = self.dir / "steps"
+        tree.mkdir()
+        grid = np.random.default_rng(3).normal(size=(2, 300, 300))
+        for n in range(12):
+            with netCDF4.Dataset(tree / f"step{n:03}.nc", "w", format="NETCDF3_64BIT_OFFSET") as d:
+                for name, length in (("time", None), ("two", 2), ("y", 300), ("x", 300)):
+                    d.createDimension(name, length)
+                d.createVariable("grid", "f8", ("two", "y", "x"))[:] = grid
+                d.createVariable("height", "f4", ("time", "x"))[:] = np.full((1, 300), n) + np.arange(300) / 8
+        one = self.dir / "one.nc3z"
+        self.ok(nc3z("archive", tree / "step000.nc", "-o", one))
+        bundle = self.packed(tree)
+        self.assertLess(bundle.stat().st_size, one.stat().st_size * 1.05)
+        out = self.dir / "out"
+        self.ok(nc3z("restore", "-r", bundle, "-o", out))
+        self.same(tree, out)
+        found = self.ok(nc3z("read", f"{bundle}!/step007.nc", "grid", "-d", "two,1", "-d", "y,5", "-d", "x,9"))
+        self.assertEqual(float(found.stdout.split()[-1]), grid[1, 5, 9])
+
     def test_slices_are_those_of_the_files(self):
         tree = self.tree(30)
         bundle = self.packed(tree)

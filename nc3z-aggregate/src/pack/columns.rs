@@ -180,7 +180,7 @@ impl Name {
 }
 
 /// Name and inner lengths of an array.
-fn described(file: &ClassicFile, id: ArrayId) -> (Vec<u8>, Vec<u64>) {
+pub(super) fn described(file: &ClassicFile, id: ArrayId) -> (Vec<u8>, Vec<u64>) {
     match id.role() {
         Role::Variable(v) => {
             let var = VarId(v);

@@ -2,10 +2,10 @@
 
 use super::choose::{Made, Member, make};
 use super::encode::{MAX_HEADER, of_writer};
-use super::order;
+use super::order::{self, Content, Repeated, SHARED_FROM};
 use super::original::Input;
 use super::zipped::{self, Filed, Zip};
-use super::{DIRECTORY, README};
+use super::{DIRECTORY, README, arrays, columns};
 use crate::bundle::heads::{Head, head_of};
 use crate::bundle::index::{self, Entry, HINT_LEN};
 use crate::bundle::packed::Packed as Names;
@@ -18,13 +18,16 @@ use nc3z_reader::ClassicFile;
 use nc3z_reader::source::{FileSource, MemorySource, SharedSource};
 use nc3z_writer::{WriterOptions, archive_source, archive_to_vec};
 use rayon::prelude::*;
+use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Longer files get separate archives: the data that they share with others are a small part of them.
+/// Files with more bytes that no other file has get separate archives: what they share is a small part of them.
 const SMALL_LEN: u64 = 1 << 20;
+/// Longer files get separate archives, even if most of their bytes are those of others.
+const LONGEST: u64 = 4 << 20;
 /// The maximal length of archives that are made in memory.
 const IN_MEMORY: u64 = 64 << 20;
 /// The number of bytes copied at once.
@@ -124,7 +127,7 @@ struct Candidate {
     /// The name of the original.
     name: String,
     kind: [u8; 32],
-    len: u64,
+    content: Content,
 }
 
 /// A bundle that is being written.
@@ -152,10 +155,16 @@ impl Pack<'_> {
             }
             self.tell(0)?;
         }
+        let mut repeated = Repeated::default();
+        small.iter().for_each(|c: &Candidate| repeated.add(&c.content));
+        let is_small = |c: &Candidate| repeated.own_len(&c.content) <= SMALL_LEN;
+        let (small, long): (Vec<_>, Vec<_>) = small.into_iter().partition(is_small);
+        alone.extend(long.into_iter().map(|c| c.file));
+        alone.sort_unstable();
         let kinds: Vec<[u8; 32]> = small.iter().map(|c| c.kind).collect();
         let order = order::alike(&kinds);
-        let lens: Vec<u64> = order.iter().map(|&n| small[n].len).collect();
-        let groups = order::groups(&lens);
+        let contents: Vec<&Content> = order.iter().map(|&n| &small[n].content).collect();
+        let groups = order::groups(&contents, &repeated);
         // As many groups at a time as there are threads; they are written in order.
         for batch in groups.chunks(rayon::current_num_threads().max(1)) {
             let read = |range: &std::ops::Range<usize>| {
@@ -165,7 +174,7 @@ impl Pack<'_> {
             let made: Vec<Result<Made>> = batch.par_iter().map(read).collect();
             for (range, made) in batch.iter().zip(made) {
                 self.put(made?)?;
-                self.tell(lens[range.clone()].iter().sum())?;
+                self.tell(contents[range.clone()].iter().map(|content| content.len).sum())?;
             }
         }
         for n in alone {
@@ -294,7 +303,7 @@ fn candidate(n: usize, file: &Bundled, names: &mut HashSet<String>) -> Result<Op
     let input = Input::open(&file.path)?;
     let source = input.original();
     let len = source.len();
-    if len > SMALL_LEN {
+    if len > LONGEST {
         return Ok(None);
     }
     let name = match &input {
@@ -306,20 +315,38 @@ fn candidate(n: usize, file: &Bundled, names: &mut HashSet<String>) -> Result<Op
     };
     Ok(match ClassicFile::from_source(Arc::clone(source), &Limits::default()) {
         Ok(parsed) if parsed.layout().header_len <= MAX_HEADER => {
-            Some(Candidate { file: n, name, kind: order::kind(parsed.header()), len })
+            let content = Content { len, arrays: long_arrays(&parsed)? };
+            Some(Candidate { file: n, name, kind: order::kind(parsed.header()), content })
         }
         _ => None,
     })
+}
+
+/// Returns digests and lengths of the long arrays of a file. Equal arrays have one digest if their names and types are
+/// equal, too: only those are stored once.
+fn long_arrays(file: &ClassicFile) -> Result<Vec<(u64, u64)>> {
+    let mut out = Vec::new();
+    for own in arrays::of(file.layout()).into_iter().filter(|own| own.len >= SHARED_FROM) {
+        let mut bytes = vec![0; usize::try_from(own.len).unwrap_or(usize::MAX)];
+        file.read_array_bytes(own.id, 0, &mut bytes)?;
+        let (name, _) = columns::described(file, own.id);
+        let mut hash = Sha256::new().chain_update((name.len() as u64).to_le_bytes()).chain_update(name);
+        hash.update([own.ty as u8]);
+        hash.update(&bytes);
+        let digest: [u8; 32] = hash.finalize().into();
+        out.push((digest.first_chunk().copied().map_or(0, u64::from_le_bytes), own.len));
+    }
+    Ok(out)
 }
 
 /// Returns the bytes of a file, which must be the same as when it was examined.
 fn read(candidate: &Candidate, file: &Bundled) -> Result<Member> {
     let input = Input::open(&file.path)?;
     let source = input.original();
-    if source.len() != candidate.len {
+    if source.len() != candidate.content.len {
         return Err(Error::fragment(&file.path.to_string_lossy(), "it changed while it was read"));
     }
-    let mut bytes = vec![0; usize::try_from(candidate.len).unwrap_or(0)];
+    let mut bytes = vec![0; usize::try_from(candidate.content.len).unwrap_or(0)];
     source.read_into(0, &mut bytes)?;
     let archive = match &input {
         Input::Archive { archive, .. } => {
