@@ -79,6 +79,7 @@ pub mod spelling;
 pub mod tile;
 pub mod types;
 pub mod units;
+pub mod url;
 
 pub use error::{Error, ErrorKind, Location, Result};
 pub use limits::Limits;

@@ -18,6 +18,7 @@ mod headers;
 mod object;
 mod options;
 mod pace;
+mod paged;
 mod ranges;
 mod secrets;
 mod shared;
@@ -25,10 +26,11 @@ mod store;
 
 pub use forward::ForwardSource;
 pub use headers::HEADERS_VARIABLE;
+pub use nc3z_format::url::{is_url, shown};
 pub use nc3z_reader::PerProcess;
 pub use object::ObjectSource;
 pub use options::RemoteOptions;
-pub use store::is_url;
+pub use paged::PagedSource;
 
 use nc3z_reader::Result;
 use nc3z_reader::source::SharedSource;
@@ -40,15 +42,4 @@ use std::sync::Arc;
 /// As [`ObjectSource::open`].
 pub fn open(url: &str, options: &RemoteOptions) -> Result<SharedSource> {
     Ok(Arc::new(ObjectSource::open(url, options)?))
-}
-
-/// Returns a URL for messages: without user, password, query and fragment. Text that is not a URL is
-/// unchanged.
-///
-/// ```
-/// assert_eq!(nc3z_remote::shown("https://me:word@host/a.nc3z?signature=x"), "https://host/a.nc3z");
-/// assert_eq!(nc3z_remote::shown("data/what?.nc"), "data/what?.nc");
-/// ```
-pub fn shown(url: &str) -> String {
-    if is_url(url) { secrets::cut(url) } else { url.to_owned() }
 }

@@ -103,7 +103,7 @@ impl ObjectSource {
     /// not valid.
     pub fn open(url: &str, options: &RemoteOptions) -> Result<Self> {
         let parsed = Url::parse(url).map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e));
-        let parsed = parsed.map_err(|e| Error::io("open", Some(secrets::cut(url).as_ref()), e))?;
+        let parsed = parsed.map_err(|e| Error::io("open", Some(nc3z_format::url::cut(url).as_ref()), e))?;
         let failed = |e: io::Error| failure("open", &e, &parsed, options);
         let path = store::path(&parsed).map_err(failed)?;
         let store = shared::store(&parsed, options).map_err(failed)?;
@@ -305,6 +305,19 @@ fn in_range(e: &StoreError, range: &Range<u64>) -> io::Error {
         StoreError::NotSupported { .. } => io::ErrorKind::Unsupported,
         _ => io::ErrorKind::Other,
     };
+    let status = status_in(&message);
+    if kind == io::ErrorKind::PermissionDenied {
+        let code = status.map_or_else(String::new, |status| format!(" ({status})"));
+        let refused = format!(
+            "bytes {}: the server refuses access{code}. Credentials are given by the URL (https://USER:PASSWORD@HOST/), by the settings \
+             `bearer_token=WORD` and `header.NAME=VALUE`, by NC3Z_HTTP_HEADERS, or by the environment variables of the store",
+            words(range)
+        );
+        return io::Error::new(kind, refused);
+    }
+    if let Some(status) = status.filter(|_| kind == io::ErrorKind::Other) {
+        return io::Error::new(kind, format!("bytes {}: the server answers {status}", words(range)));
+    }
     let about = match &*message {
         _ if kind == io::ErrorKind::NotFound => return io::Error::new(kind, "there is no such object (404)"),
         m if m.contains("non-partial response") || kind == io::ErrorKind::Unsupported => {
@@ -320,6 +333,14 @@ fn in_range(e: &StoreError, range: &Range<u64>) -> io::Error {
     };
     let message = about.map_or(message.clone(), |about| format!("{about} ({message})"));
     io::Error::new(kind, format!("bytes {}: {message}", words(range)))
+}
+
+/// Returns the status of an answer in a store's message, such as `503 Service Unavailable`.
+fn status_in(message: &str) -> Option<String> {
+    let (_, rest) = message.split_once("status code: ")?;
+    let status = rest.split(':').next().unwrap_or_default().trim();
+    let is_status = status.len() >= 3 && status.as_bytes()[..3].iter().all(u8::is_ascii_digit);
+    is_status.then(|| status.to_owned())
 }
 
 /// Removes the HTML page that a server sent with its status from a message.

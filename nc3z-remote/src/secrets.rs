@@ -1,5 +1,6 @@
 //! Removes secrets from messages: user, password and query of a URL. A query may be a signature.
 
+use nc3z_format::url::hidden_in;
 use std::borrow::Cow;
 use url::Url;
 
@@ -20,14 +21,6 @@ pub(crate) fn shown(url: &Url) -> String {
     shown.to_string()
 }
 
-/// Removes secrets from a text that should be a URL but cannot be parsed.
-pub(crate) fn cut(url: &str) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or_default();
-    let Some((scheme, address)) = url.split_once("://") else { return url.to_owned() };
-    let host = address.split('/').next().unwrap_or_default();
-    format!("{scheme}://{}", &address[host.rfind('@').map_or(0, |at| at + 1)..])
-}
-
 /// Removes secrets from a message about requests to `url`: those of this URL, and those of other URLs in the
 /// message, for example after a redirect. Servers repeat the query or single values of it in error texts.
 /// `more` are other secrets that were sent.
@@ -37,7 +30,7 @@ pub(crate) fn hidden(message: &str, url: &Url, more: &[String]) -> String {
     if !query.is_empty() {
         message = message.replace(&format!("?{query}"), &format!("?{HIDDEN}"));
     }
-    message = of_urls(&message);
+    message = hidden_in(&message);
     let raw = query.split('&').filter_map(|pair| pair.split_once('=')).map(|(_, value)| value.into());
     let values = url.query_pairs().map(|(_, value)| value).chain(raw);
     // The whole query is replaced before its parts.
@@ -49,22 +42,6 @@ pub(crate) fn hidden(message: &str, url: &Url, more: &[String]) -> String {
     message
 }
 
-/// Cuts every URL in a text to scheme, host and path.
-fn of_urls(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("://") {
-        let (before, found) = rest.split_at(at);
-        let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>' | ')');
-        let (url, after) = found.split_at(found.find(ends).unwrap_or(found.len()));
-        out.push_str(before);
-        out.push_str(&cut(url));
-        rest = after;
-    }
-    out.push_str(rest);
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,9 +50,6 @@ mod tests {
     fn secrets_of_a_url_are_not_shown() {
         let url = Url::parse("https://me:secret@host/a/b.nc3z?signature=abc#x").unwrap();
         assert_eq!(shown(&url), "https://host/a/b.nc3z");
-        assert_eq!(cut("http://me:sec ret@host:x/a@b?c=d, e"), "http://host:x/a@b");
-        assert_eq!((cut("me:word?c"), cut("")), ("me:word".to_owned(), String::new()));
-        assert_eq!(of_urls("`a://me:secret@host:x/a@b?c=d` and (b://c)"), "`a://host:x/a@b` and (b://c)");
     }
 
     #[test]

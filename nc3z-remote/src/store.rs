@@ -12,19 +12,6 @@ use std::io;
 use std::sync::{Arc, Once};
 use url::Url;
 
-/// The schemes of object URLs.
-const SCHEMES: [&str; 10] = ["http", "https", "s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl"];
-
-/// Returns whether `text` is the URL of an object, by its scheme.
-///
-/// ```
-/// assert!(nc3z_remote::is_url("s3://bucket/tas.nc.nc3z"));
-/// assert!(!nc3z_remote::is_url("C:/data/tas.nc") && !nc3z_remote::is_url("a://b"));
-/// ```
-pub fn is_url(text: &str) -> bool {
-    text.split_once("://").is_some_and(|(scheme, _)| SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()))
-}
-
 fn wrong(e: impl Into<object_store::Error>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, e.into())
 }
