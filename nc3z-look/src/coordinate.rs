@@ -3,14 +3,11 @@
 
 use crate::selection::{Segment, coordinate_variable};
 use crate::text;
-use nc3z_format::classic::{DimId, Header};
+use nc3z_format::classic::DimId;
 use nc3z_format::decode_value::{self, Decoding, Shown, Value};
-use nc3z_format::units::{Calendar, Period, TimeUnit};
+use nc3z_format::units::{TimeUnit, WordTimes};
 use nc3z_format::{Hyperslab, NcType};
 use nc3z_reader::{Dataset, Result, Variable};
-
-/// The maximal length in bytes of a time that is stored as text.
-const MAX_TEXT: u64 = 256;
 
 /// A coordinate of one dimension.
 #[derive(Debug, Clone)]
@@ -18,8 +15,8 @@ pub struct Coordinate {
     variable: Variable,
     decoding: Decoding,
     time: Option<TimeUnit>,
-    /// The length in bytes of a value that is text.
-    text: Option<u64>,
+    /// The times, if they are stored as text.
+    text: Option<WordTimes>,
 }
 
 impl Coordinate {
@@ -49,22 +46,10 @@ impl Coordinate {
 
     fn of_text(dataset: &Dataset, dim: DimId) -> Option<Self> {
         let header = dataset.header();
-        let own = &header.dimensions.get(dim.index())?.name;
-        let is_times = |v: &&Variable| {
-            let dims = &v.header().dimensions;
-            let name = &v.header().name;
-            let named = name == b"Times" || name == b"xtime" || name == own;
-            v.ty() == NcType::Char && dims.len() == 2 && dims[0] == dim && named
-        };
-        let variable = dataset.variables().find(|v| is_times(&v))?;
-        let len = *variable.shape().get(1).filter(|n| (4..=MAX_TEXT).contains(*n))?;
+        let times = |v: &Variable| WordTimes::of(header, v.header(), dim);
+        let (variable, times) = dataset.variables().find_map(|v| Some((v.clone(), times(&v)?)))?;
         let decoding = Decoding::of(header, variable.header());
-        Some(Coordinate {
-            variable,
-            decoding,
-            time: Some(TimeUnit::days(calendar_of(header))),
-            text: Some(len),
-        })
+        Some(Coordinate { variable, decoding, time: Some(times.unit()), text: Some(times) })
     }
 
     fn auxiliary_time(dataset: &Dataset, dim: DimId) -> Option<Self> {
@@ -112,8 +97,8 @@ impl Coordinate {
 
     /// The length of one stored value in bytes: an element, or a row of text.
     pub fn item_len(&self) -> usize {
-        let len = self.text.unwrap_or(self.variable.ty().size() as u64);
-        usize::try_from(len).expect("a text of at most MAX_TEXT")
+        let len = self.text.map_or(self.variable.ty().size() as u64, |text| text.row_len());
+        usize::try_from(len).expect("rows of text are short")
     }
 
     /// Returns its stored values at some indices, big-endian, one after another.
@@ -124,9 +109,9 @@ impl Coordinate {
         let mut items = Vec::new();
         for s in segments {
             let (mut start, mut count, mut stride) = (vec![s.start], vec![s.count], vec![s.stride]);
-            if let Some(len) = self.text {
+            if let Some(text) = self.text {
                 start.push(0);
-                count.push(len);
+                count.push(text.row_len());
                 stride.push(1);
             }
             items.extend(self.variable.read_bytes(&Hyperslab::new(start, count, stride)?)?);
@@ -180,14 +165,7 @@ impl Coordinate {
 
     /// Parses a time that is stored as text; NaN where it is invalid.
     fn parsed(&self, row: &[u8]) -> f64 {
-        let text = String::from_utf8_lossy(row);
-        let text = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());
-        let moment = text
-            .parse::<Period>()
-            .ok()
-            .zip(self.time)
-            .and_then(|(period, time)| Some(time.number(&period.moment(time.calendar()).ok()?)));
-        moment.unwrap_or(f64::NAN)
+        self.text.and_then(|text| text.number(row)).unwrap_or(f64::NAN)
     }
 
     /// Formats a value for people: dates as dates, `unknown` for NaN.
@@ -206,21 +184,6 @@ impl Coordinate {
         let single = self.is_float() || self.decoding.shown() == Shown::Single;
         #[expect(clippy::cast_possible_truncation, reason = "it was a float")]
         if single { (value as f32).to_string() } else { value.to_string() }
-    }
-}
-
-/// Returns the calendar of times that are text: MPAS has it in an attribute of the file, others use the
-/// standard calendar.
-fn calendar_of(header: &Header) -> Calendar {
-    let words = |name: &[u8]| {
-        let a = header.attribute(name).filter(|a| a.ty == NcType::Char)?;
-        Some(String::from_utf8_lossy(&a.values).to_ascii_lowercase())
-    };
-    let named = words(b"config_calendar_type").or_else(|| words(b"calendar"));
-    match named.as_deref() {
-        Some(name) if name.contains("noleap") || name.contains("365") => Calendar::NoLeap,
-        Some(name) if name.contains("360") => Calendar::Day360,
-        _ => Calendar::Standard,
     }
 }
 

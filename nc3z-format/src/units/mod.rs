@@ -10,11 +10,13 @@ mod parse;
 mod table;
 mod time;
 mod utc;
+mod words;
 
 pub use calendar::{Calendar, Date};
 pub use moment::{Moment, Period, Span};
 pub use time::TimeUnit;
 pub use utc::utc;
+pub use words::WordTimes;
 
 /// Exponents of metre, kilogram, second, ampere, kelvin, mole, candela.
 type Powers = [i16; 7];

@@ -46,6 +46,9 @@ pub struct Appended {
     pub replaced: u64,
     /// Records that the archive already has with the same values; they were not staged.
     pub known: u64,
+    /// True if no record coordinate orders the records, so that nothing tells whether the archive has them, and
+    /// the policy does not allow that.
+    pub unordered: bool,
 }
 
 impl Edit {
@@ -66,7 +69,7 @@ impl Edit {
         let Some(record) = self.header.dimensions.iter().position(Dimension::is_record) else {
             return refuse(
                 "append",
-                "the file has no record dimension, and nothing can be appended to others".to_owned(),
+                "the archive has no record dimension, along which records could be appended".to_owned(),
             );
         };
         let name = self.header.dimensions[record].name_lossy().into_owned();
@@ -74,9 +77,10 @@ impl Edit {
         let Some(count) = columns.first().map(|column| column.new.shape()[0]) else {
             return refuse("append", format!("no variable has the record dimension `{name}`"));
         };
-        let runs = match self.place_records(&name, &columns, count, policy.overlap, monitor)? {
+        let (runs, unordered) = match self.place_records(&name, &columns, count, policy.overlap, monitor)? {
             Place::Known => return Ok(Appended { known: count, ..Appended::default() }),
-            Place::At(runs) => runs,
+            Place::At(runs) => (runs, false),
+            Place::Unordered(run) => (vec![run], policy.overlap != Overlap::Allow),
         };
         // Times that cannot be rebased must be found before anything is staged.
         for column in columns.iter().filter(|column| column.rebase.is_some()) {
@@ -96,7 +100,7 @@ impl Edit {
             runs.iter().try_for_each(|run| self.copy_records(column, *run, monitor))?;
         }
         let appended = end - before;
-        Ok(Appended { appended, replaced: count - appended, known: 0 })
+        Ok(Appended { appended, replaced: count - appended, known: 0, unordered })
     }
 
     fn copy_records(&mut self, column: &Column, run: Run, monitor: &dyn Monitor) -> Result<()> {

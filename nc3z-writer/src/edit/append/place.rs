@@ -24,6 +24,8 @@ pub(super) enum Place {
     /// The archive already has them with the same values.
     Known,
     At(Vec<Run>),
+    /// After all others, because no coordinate orders the records.
+    Unordered(Run),
 }
 
 /// The record coordinates of both files.
@@ -44,8 +46,18 @@ impl Edit {
         overlap: Overlap,
         monitor: &dyn Monitor,
     ) -> Result<Place> {
-        let behind = Place::At(vec![Run { from: 0, to: self.numrecs, count }]);
-        let Some(coordinate) = Coordinate::find(self, dimension, columns) else { return Ok(behind) };
+        let last = Run { from: 0, to: self.numrecs, count };
+        let behind = Place::At(vec![last]);
+        let found = Coordinate::find(self, dimension, columns);
+        // Of texts, those that are no times order nothing.
+        let found = match found {
+            Some(found) if count > 0 && found.of_file(0, 1)? == [None] && found.is_words() => None,
+            found => found,
+        };
+        let Some(coordinate) = found else {
+            let known = overlap != Overlap::Allow && self.ends_with(columns, count, monitor)?;
+            return Ok(if known { Place::Known } else { Place::Unordered(last) });
+        };
         if overlap == Overlap::Allow || self.continues(&coordinate, count)? {
             return Ok(behind);
         }
@@ -73,6 +85,16 @@ impl Edit {
             return both.refuse(&coordinate);
         }
         both.over(&coordinate).map(Place::At)
+    }
+
+    /// True if the archive's last records have the values of the new ones, in all variables.
+    fn ends_with(&mut self, columns: &[Column], count: u64, monitor: &dyn Monitor) -> Result<bool> {
+        let first = self.numrecs.checked_sub(count).and_then(|first| usize::try_from(first).ok());
+        let Some(first) = first.filter(|_| count > 0 && columns.iter().any(|column| column.step() > 0))
+        else {
+            return Ok(false);
+        };
+        Ok(self.first_difference(columns, first, count, monitor)?.is_none())
     }
 
     /// True if the new values all continue the archive's last one in order. Missing values are ignored.
@@ -213,7 +235,7 @@ impl Both {
                 0
             };
             let overlap = if known > 0 {
-                format!("; {known} of its {} records are in the archive by their `{name}`", new.len())
+                format!("; {known} of its {} records are in the archive by their `{name}`", self.new.len())
             } else {
                 String::new()
             };
@@ -229,14 +251,12 @@ impl Both {
         let (from, to) =
             new.windows(2).find(|pair| wrong(pair)).map_or((None, None), |p| (Some(p[0]), Some(p[1])));
         let shown = |n: Option<Number>| n.map_or_else(String::new, |n| coordinate.show(n));
-        refuse(
-            "append",
-            format!(
-                "the new file's `{name}` turns back from {} to {}; `--allow-overlap` appends all the same",
-                shown(from),
-                shown(to)
-            ),
-        )
+        let turn = if from == to {
+            format!("has {} twice", shown(from))
+        } else {
+            format!("turns back from {} to {}", shown(from), shown(to))
+        };
+        refuse("append", format!("the new file's `{name}` {turn}; `--allow-overlap` appends all the same"))
     }
 
     /// Returns the archive's records with the same coordinates, followed by the records beyond the archive's

@@ -1,0 +1,61 @@
+//! Times that are stored as text, such as WRF's `Times`.
+
+use super::{Calendar, Period, TimeUnit};
+use crate::NcType;
+use crate::classic::{DimId, Header, Variable};
+
+/// The lengths in bytes of a time that is stored as text.
+const LENGTHS: std::ops::RangeInclusive<u64> = 4..=256;
+
+/// The times of a variable of text. As numbers they are days since 1970, in the calendar of the file.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WordTimes {
+    unit: TimeUnit,
+    len: u64,
+}
+
+impl WordTimes {
+    /// Returns the times of a variable over a dimension, if it has a name of times (`Times`, `xtime`, that of the
+    /// dimension) and one row of characters for each index.
+    pub fn of(header: &Header, variable: &Variable, dim: DimId) -> Option<Self> {
+        let own = &header.dimensions.get(dim.index())?.name;
+        let [first, row] = variable.dimensions[..] else { return None };
+        let is_named = [&b"Times"[..], b"xtime", own].contains(&&variable.name[..]);
+        let len = header.dimensions.get(row.index()).filter(|row| !row.is_record())?.len;
+        let fits = variable.ty == NcType::Char && first == dim && is_named && LENGTHS.contains(&len);
+        fits.then(|| WordTimes { unit: TimeUnit::days(calendar_of(header)), len })
+    }
+
+    /// The length of a row in bytes.
+    pub fn row_len(&self) -> u64 {
+        self.len
+    }
+
+    /// The unit of the numbers.
+    pub fn unit(&self) -> TimeUnit {
+        self.unit
+    }
+
+    /// Returns the time of a row; `None` where it is invalid.
+    pub fn number(&self, row: &[u8]) -> Option<f64> {
+        let text = String::from_utf8_lossy(row);
+        let text = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());
+        let period = text.parse::<Period>().ok()?;
+        Some(self.unit.number(&period.moment(self.unit.calendar()).ok()?))
+    }
+}
+
+/// Returns the calendar of times that are text: MPAS has it in an attribute of the file, others use the
+/// standard calendar.
+fn calendar_of(header: &Header) -> Calendar {
+    let words = |name: &[u8]| {
+        let a = header.attribute(name).filter(|a| a.ty == NcType::Char)?;
+        Some(String::from_utf8_lossy(&a.values).to_ascii_lowercase())
+    };
+    let named = words(b"config_calendar_type").or_else(|| words(b"calendar"));
+    match named.as_deref() {
+        Some(name) if name.contains("noleap") || name.contains("365") => Calendar::NoLeap,
+        Some(name) if name.contains("360") => Calendar::Day360,
+        _ => Calendar::Standard,
+    }
+}
