@@ -60,10 +60,23 @@ pub fn list(text: &str) -> Vec<String> {
     names.map(|name| String::from_utf8_lossy(&unescape_bytes(name)).into_owned()).collect()
 }
 
+/// Returns the name that stands alone where no separator can follow: as it is if the file has it, otherwise without the
+/// backslashes that it needs next to separators.
+pub fn alone(name: &str, has: impl Fn(&[u8]) -> bool) -> String {
+    let plain = unescape(name);
+    if !has(name.as_bytes()) && has(plain.as_bytes()) { plain } else { name.to_owned() }
+}
+
 /// Returns a reminder of the rule for an error message, if a name in the file needs it.
 pub fn hint(header: &Header) -> &'static str {
-    let names = header.variables.iter().map(|v| &v.name).chain(header.dimensions.iter().map(|d| &d.name));
-    let needed = names.flatten().any(|byte| SEPARATORS.contains(byte));
+    hint_for(
+        header.variables.iter().map(|v| &v.name[..]).chain(header.dimensions.iter().map(|d| &d.name[..])),
+    )
+}
+
+/// Returns a reminder of the rule for an error message, if one of these names needs it.
+pub fn hint_for<'n>(mut names: impl Iterator<Item = &'n [u8]>) -> &'static str {
+    let needed = names.any(|name| name.iter().any(|byte| SEPARATORS.contains(byte)));
     if needed { r" (in a name, a backslash stands before `,` `:` `=` `@` and `\`)" } else { "" }
 }
 
@@ -78,6 +91,9 @@ mod tests {
         assert_eq!(split_once(r"a\:b:c=d", ':'), Some((r"a\:b", "c=d")));
         assert_eq!(split_once(r"a\:b", ':'), None);
         assert_eq!(unescape(r"T\,P\\\é"), r"T,P\é");
+        assert_eq!(alone(r"T\,P", |name| name == b"T,P"), "T,P");
+        assert_eq!(alone(r"T\,P", |name| name == br"T\,P"), r"T\,P");
+        assert_eq!(alone(r"T\,P", |_| false), r"T\,P");
         assert_eq!(unescape_bytes(br"T\,P\\"), br"T,P\");
     }
 }

@@ -6,7 +6,7 @@
 
 use std::fs::{File, Metadata};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// Fills `buffer` from `offset` on. Does not depend on the file's current position.
@@ -114,6 +114,21 @@ pub fn inode_changed(meta: &Metadata) -> Option<(i64, i64)> {
     {
         let _ = meta;
         None
+    }
+}
+
+/// Returns whether an output is a device that accepts a stream, such as `/dev/null`: it is written to, not
+/// replaced.
+pub fn takes_stream(output: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        std::fs::metadata(output).is_ok_and(|meta| meta.file_type().is_char_device())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = output;
+        false
     }
 }
 

@@ -15,7 +15,8 @@ pub(super) fn globals(
     report: &mut Report,
 ) -> Vec<Attribute> {
     let lists: Vec<&[Attribute]> = scanned.iter().map(|s| &s.attributes[..]).collect();
-    let (mut out, dropped) = common(&lists);
+    let (mut out, mut dropped) = common(&lists);
+    keep_own(scanned, &mut out, &mut dropped);
     let own = ["Conventions", "history"];
     out.retain(|a| !own.iter().any(|name| name.as_bytes() == a.name));
     let dropped: Vec<String> = dropped.into_iter().filter(|n| !own.contains(&n.as_str())).collect();
@@ -29,6 +30,19 @@ pub(super) fn globals(
     out.insert(0, text_attribute("Conventions", convention));
     out.extend(rules.history.iter().map(|line| text_attribute("history", line)));
     out
+}
+
+/// Keeps the attributes of an existing aggregation that no new file has: its user may have set them.
+fn keep_own(scanned: &[Scanned], out: &mut Vec<Attribute>, dropped: &mut Vec<String>) {
+    let Some(existing) = scanned.iter().find(|s| s.known) else { return };
+    for own in &existing.attributes {
+        let in_new =
+            scanned.iter().filter(|s| !s.known).flat_map(|s| &s.attributes).any(|a| a.name == own.name);
+        if !in_new && !out.contains(own) {
+            dropped.retain(|name| *name != own.name_lossy());
+            out.push(own.clone());
+        }
+    }
 }
 
 /// Attributes that are the same in all lists, in the order of the first. Also returns the names of the

@@ -5,6 +5,7 @@ use super::join::own_text;
 use super::scan::{Array, Axis, Coordinate, Scanned};
 use crate::error::{Error, Result};
 use nc3z_format::NcType;
+use nc3z_format::names::hint_for;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -19,8 +20,9 @@ pub(super) fn variables(scanned: &mut [Scanned], names: &[String]) -> Result<()>
     }
     let all: BTreeSet<&str> = scanned.iter().flat_map(each).map(|a| a.name.as_str()).collect();
     if let Some(name) = names.iter().find(|name| !all.contains(name.as_str())) {
+        let hint = hint_for(all.iter().map(|name| name.as_bytes()));
         let known = all.into_iter().take(20).collect::<Vec<_>>().join(", ");
-        return Err(Error::refused(format!("no file has a variable `{name}`; there are {known}")));
+        return Err(Error::refused(format!("no file has a variable `{name}`; there are {known}{hint}")));
     }
     let mut kept: HashSet<String> = names.iter().cloned().collect();
     for a in scanned.iter().flat_map(each).filter(|a| names.contains(&a.name)) {

@@ -132,7 +132,9 @@ fn scan_arrays(dataset: &Dataset) -> Result<Vec<Array>> {
             Ok(Axis { key, name, len: *len, coordinate })
         });
         let axes = axes.collect::<nc3z_reader::Result<Vec<_>>>()?;
-        out.push(scan::array(&v, axes).map_err(Error::refused)?);
+        // Scalars that became axes have dimensions here.
+        let scalars = scan::scalar_axes(dataset, &v)?;
+        out.push(Array { scalars, ..scan::array(&v, axes).map_err(Error::refused)? });
     }
     Ok(out)
 }

@@ -199,13 +199,7 @@ pub(super) fn scan(dataset: &Dataset, name: &str, uri: &str) -> Result<Scanned> 
         });
         let mut array =
             array(&v, axes.collect()).map_err(|what| Error::misfit(name, format!("`{name}`: {what}")))?;
-        let own_scalars = v.attribute("coordinates").map(text).unwrap_or_default();
-        for name in own_scalars.split_whitespace() {
-            let Ok(c) = dataset.variable(name) else { continue };
-            if c.shape().is_empty() && c.ty() != NcType::Char {
-                array.scalars.push(Axis::of_scalar(Arc::new(coordinate(dataset, &c).map_err(in_file)?)));
-            }
-        }
+        array.scalars = scalar_axes(dataset, &v).map_err(in_file)?;
         array.helper = helpers.contains(&own_name);
         (array.file, array.uri, array.fingerprint) = (out.file.clone(), out.uri.clone(), print.clone());
         if !point {
@@ -219,6 +213,14 @@ pub(super) fn scan(dataset: &Dataset, name: &str, uri: &str) -> Result<Scanned> 
         out.points.push(array);
     }
     Ok(out)
+}
+
+/// Returns the scalar coordinates that the attribute `coordinates` of a variable names.
+pub(super) fn scalar_axes(dataset: &Dataset, v: &Variable) -> nc3z_reader::Result<Vec<Axis>> {
+    let names = v.attribute("coordinates").map(text).unwrap_or_default();
+    let found = names.split_whitespace().filter_map(|name| dataset.variable(name).ok());
+    let scalars = found.filter(|c| c.shape().is_empty() && c.ty() != NcType::Char);
+    scalars.map(|c| Ok(Axis::of_scalar(Arc::new(coordinate(dataset, &c)?)))).collect()
 }
 
 /// Returns an array as described in its header.

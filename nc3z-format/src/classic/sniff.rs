@@ -12,6 +12,8 @@ pub struct Foreign {
 const NETCDF4: &str = "`nccopy -k cdf5 in.nc4 out.nc` makes a classic file of it with the same values and attributes, without compression and chunks; \
 groups, strings, types of its own and a second unlimited dimension have no place in a classic file, and nccopy refuses them";
 const UNPACK: &str = "decompress it first";
+const BUNDLE: &str =
+    "of a bundle, `nc3z list` lists the files, and BUNDLE!/FILE names one; decompress another archive first";
 const NOT_NETCDF: &str = "it is not a netCDF file";
 
 /// First bytes of formats that turn up under the name `.nc`.
@@ -25,7 +27,7 @@ const MAGICS: &[(&[u8], &str, &str)] = &[
     (b"\x1f\x9d", "a compress (.Z) file", UNPACK),
     (b"\x04\x22\x4d\x18", "an LZ4 file", UNPACK),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive", UNPACK),
-    (b"PK\x03\x04", "a zip archive", UNPACK),
+    (b"PK\x03\x04", "a zip archive", BUNDLE),
     (b"PK\x05\x06", "an empty zip archive", UNPACK),
     (b"\x0e\x03\x13\x01", "an HDF4 file", "convert it with `h4tonccf`"),
     (b"GRIB", "a GRIB message", "convert it to netCDF first"),

@@ -31,6 +31,11 @@ impl Share {
         let wrong = || Error::invalid(format!("`{text}` is no share such as 5% or 0.5%"));
         let number = text.strip_suffix('%').unwrap_or(text);
         let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+        if number == text && whole == "0" && number.len() > 1 {
+            return Err(Error::invalid(format!(
+                "`{text}` may be a fraction or a percentage: write `{text}%`, or the percentage that is meant, such as 5%"
+            )));
+        }
         let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
         if whole.is_empty() || whole.len() > 3 || part.len() > 4 || !digits(whole) || !digits(part) {
             return Err(wrong());
@@ -46,7 +51,7 @@ impl Share {
 
     /// The share that gives a region of `region` bytes after an archive of about `begin` bytes, before a tail
     /// of `tail` bytes. The file does not record the share, but few shares give the same region. Of these, 5%
-    /// is preferred, then the roundest and least. If none does (another writer chose otherwise), the least
+    /// is preferred, then 10, 20, 30, 15 and 25%, then the roundest and least. If none does (another writer chose otherwise), the least
     /// tenth of a percent that gives at least as much.
     pub fn of_region(begin: u64, tail: u64, region: u64) -> Share {
         let given = |ppm: u32| {
@@ -58,9 +63,10 @@ impl Share {
             (fits(begin.saturating_sub(1)), fits(begin))
         };
         let tenths = || (1..=300).map(|n| n * 1_000);
+        let tens = [100_000, 200_000, 300_000, 150_000, 250_000];
         let whole = (1..=30).map(|n| n * 10_000);
         let halves = (1..=60).map(|n| n * 5_000);
-        let mut round = std::iter::once(USUAL).chain(whole).chain(halves).chain(tenths());
+        let mut round = std::iter::once(USUAL).chain(tens).chain(whole).chain(halves).chain(tenths());
         let exact = round.find(|&ppm| {
             let (a, b) = given(ppm);
             a == Some(region) || b == Some(region)
@@ -91,14 +97,29 @@ mod tests {
     fn shares_are_read_as_they_are_written() {
         for (text, ppm, shown) in [
             ("5%", 50_000, "5%"),
-            ("0.5", 5_000, "0.5%"),
+            ("0.5%", 5_000, "0.5%"),
             ("12.25%", 122_500, "12.25%"),
             ("30", 300_000, "30%"),
         ] {
             let share = Share::parse(text).unwrap();
             assert_eq!((share.ppm(), share.to_string()), (ppm, shown.to_owned()));
         }
-        for bad in ["", "%", "-1", "5%%", "31", "0.09", "0", "1e1", "1.00001", ".5", "0000000005", "5 %"] {
+        for bad in [
+            "",
+            "%",
+            "-1",
+            "5%%",
+            "31",
+            "0.09",
+            "0",
+            "1e1",
+            "1.00001",
+            ".5",
+            "0000000005",
+            "5 %",
+            "0.5",
+            "0.2",
+        ] {
             assert!(Share::parse(bad).is_err(), "{bad}");
         }
     }

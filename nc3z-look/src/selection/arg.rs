@@ -107,7 +107,7 @@ impl FromStr for Bound {
         date.map(Bound::Date).ok_or_else(|| {
             format!(
                 "`{text}` is neither an index such as 3 nor a coordinate value such as 3.0 nor a date such as 2000-01 or \
-                 2000-01-02T06:00"
+                 2000-01-02T06:00 (a comma in the name of a dimension has a backslash before it)"
             )
         })
     }

@@ -27,7 +27,9 @@ use nc3z_format::Error as FormatError;
 use nc3z_format::bytes::hex;
 use nc3z_format::digest::DigestRecord;
 use sha2::{Digest as _, Sha256};
+use std::fs::File;
 use std::io::Write;
+use std::path::Path;
 
 /// The facts that a restore has checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +50,26 @@ impl Archive {
     /// Damage, a digest that differs from the recorded one, an error of the stream, a cancelled monitor. The
     /// bytes written so far are then of no use.
     pub fn restore_to_stream(&self, out: &mut (dyn Write + Send), monitor: &dyn Monitor) -> Result<Restored> {
-        let io = |e| Error::io("write to", None, e);
+        self.restore_to_named(out, None, monitor)
+    }
+
+    /// Writes the original to a device that accepts a stream ([`takes_stream`](crate::platform::takes_stream)).
+    ///
+    /// # Errors
+    /// As [`Archive::restore_to_stream`]; errors of the device name it.
+    pub fn restore_to_device(&self, device: &Path, monitor: &dyn Monitor) -> Result<Restored> {
+        let opened = File::options().write(true).open(device);
+        let mut opened = opened.map_err(|e| Error::io("open", Some(device), e))?;
+        self.restore_to_named(&mut opened, Some(device), monitor)
+    }
+
+    fn restore_to_named(
+        &self,
+        out: &mut (dyn Write + Send),
+        name: Option<&Path>,
+        monitor: &dyn Monitor,
+    ) -> Result<Restored> {
+        let io = |e| Error::io("write to", name, e);
         let restored = self.digest_windows(monitor, &mut |_, bytes| out.write_all(bytes).map_err(io))?;
         out.flush().map_err(io)?;
         self.check_digest(restored)

@@ -86,6 +86,14 @@ struct Manifest {
     anew: Vec<Entry>,
 }
 
+/// Returns whether a directory above the archive has a manifest, which may list it.
+pub fn may_be_listed(archive: &Path) -> bool {
+    let path = archive.canonicalize();
+    path.is_ok_and(|path| {
+        path.ancestors().skip(1).any(|d| d.join(sums::NAME).is_file() || d.join(bag::MANIFEST).is_file())
+    })
+}
+
 /// Updates the entries of the archives in every manifest of their directories and of those above that lists
 /// the former archive. A line with another digest is kept, and reported.
 pub fn relist(replaced: &[Replaced], monitor: &dyn Monitor, notify: &mut dyn FnMut(&Notice)) -> Result<()> {

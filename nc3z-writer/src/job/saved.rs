@@ -126,7 +126,7 @@ pub fn save_versions(
             .filter(|(archive, _)| archive.version().is_ok_and(|record| record.number == number));
         if rebuilt.is_some() {
             note = Some(format!(
-                "{why}: it was rebuilt from its blocks and has the SHA-256 that its commit block records"
+                "{why}: version {number} was rebuilt from its blocks and has the SHA-256 that its commit block records"
             ));
         } else {
             lost.push((number, why));

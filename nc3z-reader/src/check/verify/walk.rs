@@ -3,6 +3,7 @@
 
 use super::blocks::Expected;
 use super::report::{Findings, Report, Structure};
+use crate::behind::Behind;
 use crate::check::recover::EntryPoints;
 use crate::error::Result;
 use crate::monitor::Monitor;
@@ -155,11 +156,16 @@ impl<'a> Walk<'a> {
             }
             Some((_, trailer)) => {
                 let tail = trailer.archive_len..len;
-                let words = format!(
-                    "{} bytes after the last whole trailer, that of generation {}: a commit that did not finish, or whose end was damaged, or foreign bytes ({words})",
-                    tail.end - tail.start,
-                    trailer.generation,
-                );
+                let (count, generation) = (tail.end - tail.start, trailer.generation);
+                let words = if Behind::of(&*self.source, trailer) == Behind::Torn {
+                    format!(
+                        "{count} bytes follow the end of generation {generation} and are no part of it: a commit that did not finish, or foreign bytes. It is whole, and a repair leaves them out"
+                    )
+                } else {
+                    format!(
+                        "{count} bytes after the last whole trailer, that of generation {generation}: a commit whose end was damaged ({words})"
+                    )
+                };
                 self.findings.push(Structure::Tail, tail.clone(), words);
                 self.done(tail);
             }

@@ -132,8 +132,13 @@ pub fn ncatted(edit: &mut Edit, words: &str) -> Result<Option<NoAttribute>> {
     let (mode, rest) = (rest[0], &rest[1..]);
     let given: Option<(NcType, Vec<u8>)> = match (mode, rest) {
         ("d" | "delete", _) => None,
-        (_, [ty, value]) => Some(typed(ty, value)?),
-        _ => return refuse(format!("mode `{mode}` wants a type and a value")),
+        (_, [ty, value]) => match typed(ty, value) {
+            Err(e) if !names::hint(edit.header()).is_empty() => {
+                return refuse(format!("{e}{}", names::hint(edit.header())));
+            }
+            found => Some(found?),
+        },
+        _ => return refuse(format!("mode `{mode}` wants a type and a value{}", names::hint(edit.header()))),
     };
     let every = variable.is_empty();
     let owners: Vec<Option<String>> = if every {
