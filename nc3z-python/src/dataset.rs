@@ -180,11 +180,8 @@ impl Dataset {
     /// for other variables.
     #[pyo3(signature = (variable, /))]
     fn _fragments(&self, py: Python<'_>, variable: &str) -> PyResult<Option<String>> {
-        let dataset = self.handle.dataset()?;
-        let Some(aggregation) = nc3z_aggregate::as_aggregation(&dataset) else { return Ok(None) };
-        let id = dataset.variable(variable).map_err(|e| self.handle.failure(e))?.id();
-        let state = py.detach(|| aggregation.fragments_state(id).map_err(nc3z_reader::Error::from));
-        state.map_err(|e| self.handle.failure(e))
+        let id = self.handle.dataset()?.variable(variable).map_err(|e| self.handle.failure(e))?.id();
+        self.handle.fragments_state(py, id)
     }
 
     /// Bytes of the classic file.

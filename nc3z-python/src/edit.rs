@@ -313,7 +313,7 @@ impl Edit {
     }
 
     /// Appends the records of another file. Returns the numbers of records that were appended, that were
-    /// replaced, and that existed already.
+    /// replaced, and that existed already, and whether no coordinate orders them.
     fn append(
         &self,
         py: Python<'_>,
@@ -321,7 +321,7 @@ impl Edit {
         keep_fixed: bool,
         any_units: bool,
         overlap: &str,
-    ) -> PyResult<(u64, u64, u64)> {
+    ) -> PyResult<(u64, u64, u64, bool)> {
         let overlap = match overlap {
             "refuse" => Overlap::Refuse,
             "replace" => Overlap::Replace,
@@ -334,7 +334,7 @@ impl Edit {
         let policy = AppendPolicy { keep_fixed, any_units, overlap };
         let more = more.handle().dataset()?;
         let done = self.with(py, |staged| Ok(staged.append_records(&more, policy, &())?))?;
-        Ok((done.appended, done.replaced, done.known))
+        Ok((done.appended, done.replaced, done.known, done.unordered))
     }
 
     /// Commits the staged edit as a new version. A dry run only returns what would be done.

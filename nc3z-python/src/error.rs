@@ -1,6 +1,7 @@
 //! Errors as Python's exceptions, by the family that callers act on. The classes are in `nc3z/_errors.py`.
 
 use nc3z_format::ErrorKind as FormatKind;
+use nc3z_format::url::hidden_in;
 use nc3z_reader::{Error as ReadError, ErrorKind as ReadKind};
 use nc3z_writer::{Error as WriteError, ErrorKind as WriteKind};
 use pyo3::exceptions::{PyException, PyFileExistsError, PyOSError, PyValueError};
@@ -78,7 +79,7 @@ impl Failure {
                 WriteKind::Read(inner) | WriteKind::Source(inner) => read(inner, file),
                 WriteKind::Exists(path) => {
                     let words = format!("`{}` exists; `overwrite=True` replaces it", path.display());
-                    PyFileExistsError::new_err(words)
+                    PyFileExistsError::new_err(hidden_in(&words))
                 }
                 WriteKind::Io { path, source, what } => io(what, Some(path), source, file),
                 WriteKind::Proof { .. } => exception("CorruptError", named(e.to_string(), file)),
@@ -86,7 +87,7 @@ impl Failure {
                     exception("Error", named(e.to_string(), file))
                 }
                 WriteKind::Interrupted => exception("Cancelled", named(e.to_string(), file)),
-                _ => PyValueError::new_err(named(e.to_string(), file)),
+                _ => PyValueError::new_err(named(in_python(&e.to_string()), file)),
             },
         }
     }
@@ -148,21 +149,20 @@ fn io(what: &str, path: Option<&Path>, source: &std::io::Error, file: Option<&st
     if let Some(e) = of_caller(source) {
         return e;
     }
-    let path = path.map(|p| p.to_string_lossy().into_owned()).or_else(|| file.map(str::to_owned));
+    let path = path.map(Path::to_string_lossy).or_else(|| file.map(Into::into)).map(|path| hidden_in(&path));
     let number = source.raw_os_error().or(match source.kind() {
         ErrorKind::NotFound => Some(2),
         ErrorKind::PermissionDenied => Some(13),
         ErrorKind::IsADirectory => Some(21),
         _ => None,
     });
-    match number {
-        Some(number) => {
-            let words = source.to_string();
-            let words = words.split(" (os error").next().unwrap_or_default().to_owned();
-            PyOSError::new_err((number, words, path))
-        }
-        None => PyOSError::new_err(format!("{what} {}: {source}", path.as_deref().unwrap_or("input"))),
-    }
+    let Some(number) = number else {
+        let words = format!("{what} {}: {source}", path.as_deref().unwrap_or("input"));
+        return PyOSError::new_err(hidden_in(&words));
+    };
+    let words = source.to_string();
+    let words = words.split(" (os error").next().unwrap_or_default().to_owned();
+    PyOSError::new_err((number, words, path))
 }
 
 /// Returns an exception that a file object's method raised to end the program, such as `KeyboardInterrupt`.
@@ -172,10 +172,22 @@ fn of_caller(source: &std::io::Error) -> Option<PyErr> {
     Python::attach(|py| (!raised.is_instance_of::<PyException>(py)).then(|| raised.clone_ref(py)))
 }
 
+/// Returns a message that names arguments of Python in place of options of the tool.
+fn in_python(words: &str) -> String {
+    const NAMES: [(&str, &str); 4] = [
+        ("--replace-overlap", "overlap=\"replace\""),
+        ("--allow-overlap", "overlap=\"allow\""),
+        ("--keep-fixed", "keep_fixed=True"),
+        ("--force", "force=True"),
+    ];
+    NAMES.iter().fold(words.to_owned(), |words, (option, argument)| words.replace(option, argument))
+}
+
+/// Returns the message with the file's name, and URLs without secrets.
 fn named(words: String, file: Option<&str>) -> String {
     match file {
-        Some(file) if !words.contains(file) => format!("{file}: {words}"),
-        _ => words,
+        Some(file) if !words.contains(file) => hidden_in(&format!("{file}: {words}")),
+        _ => hidden_in(&words),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::process;
 use crate::source::Origin;
 use nc3z_aggregate::is_aggregation;
 use nc3z_format::bytes::hex;
+use nc3z_format::classic::VarId;
 use nc3z_format::digest::Root;
 use nc3z_reader::source::SharedSource;
 use nc3z_reader::{Archive, Dataset, Digest, OpenOptions, VersionName};
@@ -141,6 +142,31 @@ impl Handle {
         let root = self.how.root.as_ref().map(|against| (against.root.to_string(), against.tree.clone()));
         (source, version, self.how.fill_lost, self.sha256()?, settings, reading, self.how.decode, root)
             .into_pyobject(py)
+    }
+
+    /// A value that changes with the fragments of an aggregated variable; None for other variables.
+    pub(crate) fn fragments_state(&self, py: Python<'_>, variable: VarId) -> PyResult<Option<String>> {
+        let dataset = self.dataset()?;
+        let Some(aggregation) = nc3z_aggregate::as_aggregation(&dataset) else { return Ok(None) };
+        let state = py.detach(|| aggregation.fragments_state(variable).map_err(nc3z_reader::Error::from));
+        state.map_err(|e| self.failure(e))
+    }
+
+    /// A value that changes with the file's bytes: the SHA-256 on record is in what opens it again; others have the
+    /// tag of an object, or length and time of a file.
+    pub(crate) fn state(&self) -> PyResult<String> {
+        if let Some(identity) = self.identity()? {
+            return Ok(identity);
+        }
+        let Origin::Path { path, .. } = &self.origin else { return Ok(String::new()) };
+        // For a member of a bundle, the bundle is looked at.
+        let name = path.to_string_lossy();
+        let bundle = aggregated::member_of(&name).map(|(bundle, _)| std::path::Path::new(bundle));
+        let status = std::fs::metadata(path).or_else(|e| bundle.map_or(Err(e), std::fs::metadata));
+        Ok(status.map_or_else(
+            |_| String::new(),
+            |status| format!("{} {:?}", status.len(), status.modified().ok()),
+        ))
     }
 
     /// The stored SHA-256 of the original, hexadecimal.

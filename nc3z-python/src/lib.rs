@@ -42,7 +42,7 @@ mod _nc3z {
     #[pymodule_export]
     use crate::operations::{archive, archive_buffer, archive_bytes, check, estimate, restore};
     #[pymodule_export]
-    use crate::process::{cache_stats, get_threads, set_cache, set_threads};
+    use crate::process::{cache_stats, get_threads, set_cache, set_threads, shown};
     #[pymodule_export]
     use crate::shadow::Shadow;
     #[pymodule_export]

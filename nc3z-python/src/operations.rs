@@ -9,6 +9,7 @@ use nc3z_format::bytes::hex;
 use nc3z_format::codec::WantedChain;
 use nc3z_format::quantize::Quantize;
 use nc3z_format::tile::Edge;
+use nc3z_reader::platform::takes_stream;
 use nc3z_reader::source::{ByteSource, SharedSource};
 use nc3z_reader::{Archive, ClassicFile, OpenOptions, verify};
 use nc3z_remote::ForwardSource;
@@ -204,8 +205,15 @@ pub(crate) fn restore<'py>(
         let name = origin.name().unwrap_or_default();
         return Err(PyFileExistsError::new_err(format!("archive and output are the same file `{name}`")));
     }
-    let target = AtomicFile::create(&output, overwrite).map_err(|e| named(e.into()))?;
+    // A device is written to, not replaced.
+    let device = takes_stream(&output);
+    let target = if device {
+        None
+    } else {
+        Some(AtomicFile::create(&output, overwrite).map_err(|e| named(e.into()))?)
+    };
     let restored = work::run(py, archive.original_len(), progress, cancel, |watch| {
+        let Some(target) = target else { return Ok(archive.restore_to_device(&output, watch)?) };
         let restored = archive.restore_to_file(target.file(), &output, watch)?;
         target.commit(like.as_ref())?;
         Ok(restored)

@@ -97,3 +97,10 @@ pub(crate) fn cache_stats(py: Python<'_>) -> PyResult<Bound<'_, pyo3::types::PyD
     }
     Ok(dict)
 }
+
+/// A name without user, password, query and fragment if it is a URL.
+#[pyfunction]
+#[pyo3(signature = (name, /))]
+pub(crate) fn shown(name: &str) -> String {
+    nc3z_format::url::shown(name)
+}

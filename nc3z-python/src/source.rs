@@ -156,10 +156,8 @@ pub(crate) fn open(
     };
     let words = given.to_string_lossy().into_owned();
     if words.contains("://") {
-        let words = format!(
-            "{}: no URL of a known kind; there are https, http, s3, gs, az",
-            words.split('?').next().unwrap_or_default()
-        );
+        let url = nc3z_format::url::cut(&words);
+        let words = format!("{url}: no URL of a known kind; there are https, http, s3, gs, az");
         return Err(PyValueError::new_err(words));
     }
     let path = std::path::absolute(&given).unwrap_or(given);

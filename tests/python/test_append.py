@@ -42,6 +42,28 @@ def test_records_are_appended_once(archive, tmp_path):
     assert archive.read_bytes() == before
 
 
+def test_records_without_a_coordinate_are_appended_with_a_warning(tmp_path):
+    def bare(path, values):
+        with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as d:
+            d.createDimension("n", None)
+            d.createVariable("tas", "f4", ("n",))[:] = values
+        return path
+
+    nc3z.archive(bare(tmp_path / "a.nc", [1, 2]), tmp_path / "a.nc3z")
+    with nc3z.open(tmp_path / "a.nc3z", "r+") as edit:
+        assert edit.append(tmp_path / "a.nc").known == 2
+        with pytest.warns(UserWarning, match="could not be compared"):
+            assert edit.append(bare(tmp_path / "b.nc", [3])) == nc3z.Appended(1, 0, 0, True)
+        assert edit.append(tmp_path / "b.nc", overlap="allow") == nc3z.Appended(1, 0, 0)
+        assert edit["tas"][:].tolist() == [1, 2, 3, 3]
+
+
+def test_errors_name_pythons_arguments(archive, tmp_path):
+    with nc3z.open(archive, "r+") as edit, pytest.raises(ValueError, match='overlap="replace"') as caught:
+        edit.append(make(tmp_path / "b.nc", [2, 3], 9))
+    assert "--" not in str(caught.value)
+
+
 def test_overlaps_are_refused_replaced_or_allowed(archive, tmp_path):
     more = make(tmp_path / "b.nc", [2, 3], value=9)
     with nc3z.open(archive, "r+") as edit:

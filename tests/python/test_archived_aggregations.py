@@ -2,6 +2,7 @@
 
 import os
 
+import dask.array
 import numpy as np
 import pytest
 import xarray as xr
@@ -79,6 +80,37 @@ def test_tokens_change_with_the_fragments(folder, archived, kind):  # noqa: F811
     assert UNITS[0] == "K"
     with xr.open_dataset(folder / kind, engine="nc3z", chunks={}) as ds:
         np.testing.assert_allclose(ds.tas[0], 7 * 0.01 + 270.0)
+
+
+@pytest.mark.parametrize("kind", ["agg.nc", "agg.nc.nc3z"])
+def test_names_of_variables_change_with_the_fragments(folder, archived, kind):  # noqa: F811
+    def name():
+        with nc3z.open(folder / kind) as ds:
+            return dask.array.from_array(ds["tas"]).name
+
+    first = name()
+    assert name() == first
+    with netCDF4.Dataset(folder / "m0.nc", "a") as ds:
+        ds["tas"].set_auto_maskandscale(False)
+        ds["tas"][:] = 7
+    os.utime(folder / "m0.nc", ns=(1, 1))
+    assert name() != first
+
+
+def test_names_of_variables_change_with_the_file(tmp_path):
+    path = tmp_path / "a.nc"
+
+    def name(values):
+        with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as d:
+            d.createDimension("x", 3)
+            d.createVariable("v", "f4", ("x",))[:] = values
+        os.utime(path, ns=(values, values))
+        with nc3z.open(path) as ds, open(path, "rb") as file, nc3z.open(file) as other:
+            assert dask.array.from_array(other["v"]).name
+            return dask.array.from_array(ds["v"]).name
+
+    assert name(1) != name(2)
+    assert name(1) == name(1)
 
 
 def test_tokens_change_with_the_bundle(folder, archived):  # noqa: F811

@@ -1,5 +1,6 @@
 """Whole files: results, progress, and the end of interrupted work."""
 
+import errno
 import hashlib
 import os
 import pickle
@@ -22,6 +23,16 @@ COADS = CLASSIC / "coads_climatology.cdf"
 
 def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_a_device_takes_what_is_restored(tmp_path):
+    nc3z.archive(CLASSIC / "coads_climatology.cdf", tmp_path / "a.nc3z", preset="fast")
+    assert nc3z.restore(tmp_path / "a.nc3z", os.devnull).matches_record
+    assert not os.path.isfile(os.devnull)
+    if os.path.exists("/dev/full"):
+        with pytest.raises(OSError) as caught:
+            nc3z.restore(tmp_path / "a.nc3z", "/dev/full")
+        assert caught.value.errno == errno.ENOSPC and caught.value.filename == "/dev/full"
 
 
 def test_there_and_back(tmp_path):

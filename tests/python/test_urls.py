@@ -96,6 +96,24 @@ def test_messages_and_repr_hide_secrets(server, name):
     assert server.url(name) in words and "s3cr3t" not in words and "hush" not in words
 
 
+@pytest.mark.parametrize("chunks", [None, {}])
+def test_encodings_hide_secrets(server, name, chunks):
+    url = server.url(name).replace("http://", "http://me:hush@") + "?signature=s3cr3t-s3cr3t"
+    with xr.open_dataset(url, engine="nc3z", chunks=chunks) as ds:
+        assert ds.encoding["source"] == server.url(name) == ds["SST"].encoding["source"]
+        assert float(ds["SST"][5, 40, 40]) == float(expected()[5, 40, 40])
+    # For a local file xarray stores the path.
+    with xr.open_dataset(CLASSIC / NAME, engine="nc3z") as ds:
+        assert ds.encoding["source"] == str(CLASSIC / NAME)
+
+
+def test_a_bundle_at_a_url_hides_secrets(server):
+    server.put("bad.zip", b"PK\x03\x04" + bytes(200))
+    with pytest.raises(nc3z.CorruptError) as caught:
+        nc3z.open_collection(server.url("bad.zip").replace("http://", "http://me:hush@") + "?signature=s3cr3t-s3cr3t")
+    assert server.url("bad.zip") in str(caught.value) and "s3cr3t" not in str(caught.value) and "hush" not in str(caught.value)
+
+
 def test_what_cannot_be_opened_says_why(server, name):
     with pytest.raises(FileNotFoundError) as caught:
         nc3z.open(server.url("nothing.nc3z"))

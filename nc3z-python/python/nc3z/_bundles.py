@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nc3z._errors import CorruptError, UnsupportedError
+from nc3z._nc3z import shown
 from nc3z._zstd import decompress
 
 #: The names of members that describe the bundle, or hold packed members (spec/bundle.md).
@@ -50,14 +51,14 @@ class Ranges:
     """Byte ranges of a file or a URL. URLs other than ``http`` and ``https`` need ``fsspec``."""
 
     def __init__(self, path: str, storage_options: Mapping[str, Any] | None) -> None:
-        self.path, self._options = path, storage_options
+        self.path, self._url, self._options = shown(path), path, storage_options
         self._file: Any = None
         if path.startswith(("http://", "https://")):
             request = _request(path, "bytes=0-0", storage_options)
             with urllib.request.urlopen(request, timeout=60) as answer:
                 size = (answer.headers.get("Content-Range") or "").rpartition("/")[2]
             if not size.isdigit():
-                raise UnsupportedError(f"{path}: the server does not answer requests of byte ranges")
+                raise UnsupportedError(f"{self.path}: the server does not answer requests of byte ranges")
             self.size = int(size)
             return
         if "://" in path:
@@ -73,7 +74,7 @@ class Ranges:
         if nbytes <= 0:
             return b""
         if self._file is None:
-            request = _request(self.path, f"bytes={at}-{at + nbytes - 1}", self._options)
+            request = _request(self._url, f"bytes={at}-{at + nbytes - 1}", self._options)
             with urllib.request.urlopen(request, timeout=60) as answer:
                 found: bytes = answer.read(nbytes + 1)
         else:
@@ -105,7 +106,7 @@ def names(path: str, storage_options: Mapping[str, Any] | None = None) -> list[s
     source = Ranges(path, storage_options)
     try:
         index = _index(source)
-        found = _listed(source) if index is None else _indexed(index, path)
+        found = _listed(source) if index is None else _indexed(index, source.path)
     finally:
         source.close()
     return [name for name in found if not name.startswith(_OWN) and not name.endswith("/")]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nc3z._errors import Error, UnsupportedError
+from nc3z._nc3z import shown
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -75,8 +76,8 @@ class Collection(Mapping[str, "xr.Dataset"]):
             heads = {n: head for group in plan.groups for n, head in group.schema.heads.items()}
             lengths = _lengths(plan)
             files = sum(len(group.files) for group in plan.groups)
-            shown = ", ".join(f"{d}: {length}" for d, length in list(lengths.items())[:6])
-            lines.append(f"  {name}  {files} {'file' if files == 1 else 'files'}, {len(heads)} variables, ({shown})")
+            first = ", ".join(f"{d}: {length}" for d, length in list(lengths.items())[:6])
+            lines.append(f"  {name}  {files} {'file' if files == 1 else 'files'}, {len(heads)} variables, ({first})")
         if len(self) > 40:
             lines.append(f"  and {len(self) - 40} more")
         if self.left_out:
@@ -250,7 +251,7 @@ def _look(found: Found, opening: Any, schemas: Schemas, left_out: dict[str, str]
             raise
 
     def looked(path: str) -> File | str:
-        name = os.path.relpath(path, folder) if folder else path.partition("://")[2] or path
+        name = os.path.relpath(path, folder) if folder else shown(path).partition("://")[2] or path
         statistics = found.statistics.get(path)
         if statistics is not None:
             with lock:
@@ -267,7 +268,7 @@ def _look(found: Found, opening: Any, schemas: Schemas, left_out: dict[str, str]
                 statistics.describes(path) and statistics.describes_opened(dataset.sha256, dataset.original_nbytes)
             ):
                 del found.statistics[path]
-                found.notes.append(f"{path}: its statistics are not used, because it may have changed since; run `nc3z index` again")
+                found.notes.append(f"{shown(path)}: its statistics are not used, because it may have changed since; run `nc3z index` again")
             coordinates = {
                 n: shared(np.asarray(dataset[head.stored][...])) for n, head in schema.heads.items() if head.dimensions == (n,)
             }

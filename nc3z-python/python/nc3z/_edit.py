@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,6 +29,8 @@ class Appended:
     """Records that replaced others with the same coordinate."""
     known: int
     """Records that the archive already had with the same values. Nothing was staged for them."""
+    unordered: bool = False
+    """Whether no coordinate orders the records, so that they could not be compared with the archive's."""
 
 
 class Edit(Mapping[str, EditedVariable]):
@@ -134,9 +137,14 @@ class Edit(Mapping[str, EditedVariable]):
         unless ``keep_fixed``. Attributes that give numbers their meaning, such as ``units``, must be equal, unless ``any_units``.
         The record coordinate (time) must continue the archive's: ``overlap="replace"`` replaces records with the same coordinate,
         ``overlap="allow"`` appends them anyway. Records that the archive already has with the same values change nothing.
+        Where no coordinate orders the records, they are appended with a warning, unless ``overlap="allow"``.
         """
         with open_dataset(source, storage_options=storage_options) as more:
-            return Appended(*self._edit.append(more, keep_fixed, any_units, overlap))
+            done = Appended(*self._edit.append(more, keep_fixed, any_units, overlap))
+        if done.unordered:
+            what = 'no coordinate orders the records, so they could not be compared with the archive\'s; overlap="allow" appends without this warning'
+            warnings.warn(what, stacklevel=2)
+        return done
 
     def rename_variable(self, name: str, new: str) -> None:
         """Renames a variable."""

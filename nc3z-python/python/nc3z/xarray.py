@@ -262,7 +262,7 @@ class Nc3zBackendEntrypoint(BackendEntrypoint):
         )
         store = Nc3zStore(dataset)
         try:
-            return StoreBackendEntrypoint().open_dataset(
+            opened: xr.Dataset = StoreBackendEntrypoint().open_dataset(
                 store,
                 mask_and_scale=mask_and_scale,
                 decode_times=decode_times,
@@ -275,6 +275,10 @@ class Nc3zBackendEntrypoint(BackendEntrypoint):
         except BaseException:
             store.close()
             raise
+        if isinstance(filename_or_obj, str) and "://" in filename_or_obj:
+            # Otherwise xarray stores the URL with its secrets.
+            opened.encoding["source"] = dataset.path
+        return opened
 
 
 #: True where xarray lets netCDF4 write a file in memory.

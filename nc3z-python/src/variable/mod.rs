@@ -426,6 +426,17 @@ impl Variable {
         Ok((reopen, (self.name.as_str(), self.handle.to_reopen(py)?).into_pyobject(py)?))
     }
 
+    /// The name of Dask's data: it changes with the file, and with the fragments of an aggregation.
+    fn __dask_tokenize__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let (py, own) = (this.py(), this.borrow());
+        // A file object stays in its process, and its data have the name of this object.
+        let Ok(origin) = own.handle.to_reopen(py) else {
+            return ("nc3z.Variable", own.name.as_str(), this.as_ptr() as usize).into_pyobject(py);
+        };
+        let (state, fragments) = (own.handle.state()?, own.handle.fragments_state(py, own.id)?);
+        ("nc3z.Variable", own.name.as_str(), origin, state, fragments).into_pyobject(py)
+    }
+
     fn __repr__(&self) -> String {
         let dims = self.dimensions.iter().zip(&self.shape).map(|(name, len)| format!("{name}={len}"));
         let dims = dims.collect::<Vec<_>>().join(", ");
