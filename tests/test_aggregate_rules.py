@@ -65,6 +65,16 @@ class Rules(Aggregation):
         files = [self.make(f"s{n}.nc", n, 1, scalar=True) for n in range(2)]
         self.joined([*files, self.make("c.nc", 2, 3)], shape=(5, 4, 3))
 
+    def test_a_scalar_time_is_added_to_an_aggregation_of_one_file(self):
+        files = [self.make(f"s{n}.nc", n, 1, scalar=True) for n in range(3)]
+        out = self.dir / "grown.nc"
+        self.ok(nc3z("aggregate", files[0], "-o", out))
+        for file in files[1:]:
+            self.ok(nc3z("aggregate", "--append", file, "-o", out))
+        whole = self.aggregate(*files)
+        for name in ("tas", "time"):
+            self.assertEqual(self.values(out, name).tolist(), self.values(whole, name).tolist())
+
     def test_scalar_time_that_coordinates_does_not_list_tells_nothing(self):
         for n in range(2):
             with netCDF4.Dataset(self.make(f"s{n}.nc", n, 1, scalar=True), "a") as d:

@@ -77,6 +77,54 @@ class Append(Case):
         again = self.ok(nc3z("append", archive, self.archived(files[1], "feb.nc3z")))
         self.assertEqual(archive.read_bytes(), before)
 
+    def words_file(self, name, times, values, kind="Times"):
+        """A file of WRF's kind: its only times are text."""
+        path = self.dir / name
+        with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_OFFSET") as d:
+            d.createDimension("Time", None)
+            d.createDimension("DateStrLen", 19)
+            d.createDimension("x", 2)
+            if kind:
+                d.createVariable(kind, "S1", ("Time", "DateStrLen"))[:] = np.array([list(t.encode()) for t in times], "u1").view("S1").reshape(-1, 19)
+            d.createVariable("T2", "f4", ("Time", "x"))[:] = np.repeat(np.asarray(values, "f4")[:, None], 2, axis=1)
+        return path
+
+    def test_times_as_text_order_the_records(self):
+        hours = [f"2000-01-01_{n:02}:00:00" for n in range(6)]
+        first = self.words_file("w1.nc", hours[:2], [1, 2])
+        archive = self.archived(first, "w.nc3z")
+        before = archive.read_bytes()
+        self.assertIn("has its 2 records already", self.ok(nc3z("append", archive, first)).stderr)
+        self.assertEqual(archive.read_bytes(), before)
+        self.refused(archive, self.words_file("w2.nc", hours[1:4], [9, 3, 4]), "begins at 2000-01-01 01:00:00, .*ends at 2000-01-01 01:00:00")
+        self.refused(archive, self.words_file("w3.nc", [hours[3], hours[2]], [3, 4]), "turns back")
+        self.refused(archive, self.words_file("w4.nc", [hours[3], hours[3]], [3, 4]), "2000-01-01 03:00:00 twice")
+        done = self.ok(nc3z("append", archive, self.words_file("w5.nc", hours[2:4], [3, 4])))
+        self.assertNotIn("warning", done.stderr)
+        self.ok(nc3z("append", archive, self.dir / "w2.nc", "--replace-overlap"))
+        self.assertEqual([row[0] for row in self.read(archive, "T2")], [1, 9, 3, 4])
+
+    def test_without_times_a_warning_says_so(self):
+        for kind, text in ((None, []), ("Times", ["no time as such 000", "no time as such 001"])):
+            file = self.words_file("n.nc", text, [1, 2], kind)
+            archive = self.archived(file, "n.nc3z")
+            before = archive.read_bytes()
+            self.assertIn("has its 2 records already", self.ok(nc3z("append", archive, file)).stderr)
+            self.assertEqual(archive.read_bytes(), before)
+            done = self.ok(nc3z("append", archive, self.words_file("m.nc", text, [3, 4], kind)))
+            self.assertIn("warning", done.stderr)
+            self.assertIn("could not be compared", done.stderr)
+            done = self.ok(nc3z("append", archive, self.dir / "m.nc", "--allow-overlap"))
+            self.assertNotIn("warning", done.stderr)
+            self.assertEqual([row[0] for row in self.read(archive, "T2")], [1, 2, 3, 4, 3, 4])
+
+    def test_an_archive_without_records_is_named(self):
+        fixed = self.dir / "fixed.nc"
+        with netCDF4.Dataset(fixed, "w", format="NETCDF3_CLASSIC") as d:
+            d.createDimension("x", 2)
+            d.createVariable("tas", "f4", ("x",))[:] = [1, 2]
+        self.refused(self.archived(fixed, "fixed.nc3z"), make(self.dir / "a.nc", [0, 1]), "the archive has no record dimension")
+
     def test_what_overlaps_or_turns_back_is_refused(self):
         archive = self.archive_of([0, 1, 2, 3, 4])
         b = self.dir / "b.nc"
@@ -84,7 +132,7 @@ class Append(Case):
         self.refused(archive, make(b, [4, 5]), "begins at 4 days .* ends at 4 days .* 1 of its 2 records")
         self.refused(archive, make(b, [2.5, 6]), "begins at 2.5 days .* ends at 4 days")
         self.refused(archive, make(b, [5, 7, 6]), "turns back from 7 days .* to 6 days")
-        self.refused(archive, make(b, [5, 5]), "turns back from 5 days .* to 5 days")
+        self.refused(archive, make(b, [5, 5]), "has 5 days .* twice")
         self.ok(nc3z("append", archive, make(b, [5, 6])))
         self.assertEqual(self.read(archive), [0, 1, 2, 3, 4, 5, 6])
 

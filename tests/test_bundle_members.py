@@ -45,7 +45,26 @@ class Members(Aggregation):
                 self.assertEqual([(e["state"], e["kind"]) for e in entries], [("ok", "aggregation")] + [("ok", "archive")] * 3)
                 self.assertEqual([e["time"] for e in entries[1:]], [[f"2001-01-0{n}"] * 2 for n in (1, 2, 3)])
                 self.assertEqual(len(json.loads(self.ok(nc3z("list", "--json", name)).stdout)), 4)
-        # A missing one is named.
+    def test_small_members_of_a_bundle_at_a_url_share_requests(self):
+        bundle = self.bundled(MEMBERS, archives=False)
+        with serve({"set.zip": bundle.read_bytes()}) as server:
+            def asked(*command):
+                before = len(server.asked)
+                done = self.ok(nc3z(*command))
+                return len(server.asked) - before, done.stdout
+
+            url, limit = server.url("set.zip"), 4 + bundle.stat().st_size // (128 << 10)
+            for command in (("list", "--json"), ("verify", "--json")):
+                count, there = asked(*command, url)
+                self.assertLessEqual(count, limit, command)
+                here = self.ok(nc3z(*command, bundle)).stdout
+                self.assertEqual(there.replace(url.encode(), str(bundle).encode()), here)
+            count, listed = asked("list", "--json", f"{url}!/all.nc")
+            self.assertLessEqual(count, limit)
+            self.assertEqual(len(json.loads(listed)), 1 + MEMBERS)
+
+    def test_a_missing_member_is_named(self):
+        self.bundled()
         with zipfile.ZipFile(self.dir / "less.zip", "w") as z:
             for path in sorted((self.dir / "data").iterdir())[::2]:
                 z.write(path, path.name)

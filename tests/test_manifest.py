@@ -167,6 +167,12 @@ class Verify(Tree):
         self.assertIn("it was not the file that the manifest", done.stderr)
         self.assertEqual((self.dir / "out/SHA256SUMS").read_text(), before)
 
+    def test_archives_with_parity_are_listed_anew(self):
+        for command in ("add", "remove"):
+            done = self.ok(self.run_here("parity", command, "out/sub/b.nc.nc3z"))
+            self.assertIn("1 archive listed anew", done.stderr)
+            self.check("--manifest", "out")
+
     def test_changed_but_sound(self):
         """By what the archive says of itself where it was recompressed, by the listed bytes themselves where it has grown. Exit code 1: the list says otherwise."""
         listed = (self.dir / "out/SHA256SUMS").read_text()

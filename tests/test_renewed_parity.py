@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 import unittest
 
@@ -121,6 +122,25 @@ class Renewed(Case):
         self.assertRegex(self.ok(nc3z("archive", "--parity", "4%", FILE, "-o", other)).stderr, r"parity [\d.]+ KiB \([\d.]+ % of the archive\)")
         self.ok(nc3z("parity", "remove", other))
         self.assertRegex(self.ok(nc3z("parity", "add", "--share", "4%", other)).stdout.decode(), r"parity of 4% added, [\d.]+ KiB \([\d.]+ % of the archive\)")
+        # `info` reports the same cost.
+        cost = re.search(r"added, (.*\(.*\))", self.ok(nc3z("parity", "add", "--share", "7%", self.without_parity(other))).stdout.decode())[1]
+        self.assertIn(f"costs        {cost}", self.ok(nc3z("parity", "info", other)).stdout.decode())
+
+    def without_parity(self, archive):
+        self.ok(nc3z("parity", "remove", archive))
+        return archive
+
+    def test_round_shares_stay(self):
+        for share in ("20%", "30%"):
+            archive = self.dir / "b.nc3z"
+            self.ok(nc3z("archive", "--force", "--preset", "fast", "--parity", share, CLASSIC / "etopo120.cdf", "-o", archive))
+            self.assertIn(f"parity of {share} made anew", self.ok(nc3z("att", archive, ":a=1")).stderr)
+
+    def test_a_fraction_is_no_percentage(self):
+        for share in ("0.2", "0.05"):
+            done = nc3z("archive", "--parity", share, FILE, "-o", self.dir / "c.nc3z")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"write `{share}%`", done.stderr)
 
 
 class Order(Case):
@@ -179,10 +199,11 @@ class Foreign(Case):
                 archive.write_bytes(archive.read_bytes() + random.Random(behind).randbytes(behind))
                 found = nc3z("verify", archive)
                 self.assertEqual(found.returncode, 3)
-                self.assertRegex(found.stdout.decode() + found.stderr, f"{behind} bytes (follow the end of|after the last whole)")
+                self.assertRegex(found.stdout.decode() + found.stderr, f"{behind} bytes follow the end of .*a repair leaves them out")
                 self.ok(nc3z("restore", "--force", archive, "-o", out))
                 self.assertEqual(sha256(out), sha256(file))
-                self.ok(nc3z("repair", "--force", archive, "-o", saved))
+                done = self.ok(nc3z("repair", "--force", archive, "-o", saved))
+                self.assertRegex(done.stderr, f"the last {behind} bytes follow the end of the archive, and are left out")
                 self.ok(nc3z("verify", "--deep", saved))
                 self.ok(nc3z("att", archive, ":a=1"))
                 self.ok(nc3z("verify", "--deep", archive))

@@ -169,6 +169,20 @@ class Names(Edited):
         self.ok(nc3z("att", archive, "--delete", r"a\:b:units"))
         self.assertEqual(nc3z("rename", archive, "-v", "x,y,z").returncode, 2)
 
+    def test_errors_tell_the_rule(self):
+        archive = self.archived(self.file)
+        for command in (("att", archive, "-a", "units,T,P,o,c,m"), ("read", archive, "T,P", "-d", "lat,lon,1"), ("aggregate", self.file, "-v", "T,P", "-o", self.dir / "z.nc")):
+            with self.subTest(command=command[0]):
+                done = nc3z(*command)
+                self.assertEqual((done.returncode, "backslash" in done.stderr), (2 if command[0] == "read" else 1, True), done.stderr)
+
+    def test_a_name_alone_takes_the_backslash(self):
+        archive, name = self.archived(self.file), r"T\,P"
+        self.assertEqual(self.ok(nc3z("read", archive, name)).stdout, self.ok(nc3z("read", archive, "T,P")).stdout)
+        for command in (("explain", archive, name), ("plot", archive, name, "-o", self.dir / "p.png"), ("set", archive, name, "--plan", "=1")):
+            with self.subTest(command=command[0]):
+                self.ok(nc3z(*command))
+
     def test_tiles_are_planned_in_the_arrays_indices(self):
         archive = self.archived(self.file)
         plan = self.ok(nc3z("set", archive, "T,P", "-d", r"lat\,lon,1,2", "--plan", "=0")).stdout.decode()
@@ -203,6 +217,28 @@ class Aggregations(Edited):
         self.ok(nc3z("aggregate", "--no-history", "--append", c, "-o", archive))
         self.assertEqual(archive.read_bytes(), before)
         self.assertEqual([p for p in self.dir.iterdir() if "appended" in p.name], [])
+
+    def test_what_its_user_has_added_stays(self):
+        def make(name, first, **attributes):
+            with netCDF4.Dataset(self.dir / name, "w", format="NETCDF3_CLASSIC") as d:
+                d.createDimension("time", None)
+                time = d.createVariable("time", "f8", ("time",))
+                time.units = "days since 2000-01-01"
+                time[:] = [first]
+                d.createVariable("tas", "f4", ("time",))[:] = [first]
+                d.setncatts({"title": "same", **attributes})
+            return self.dir / name
+
+        archive = self.archived(self.all(make("a.nc", 0), make("b.nc", 1)), "x.nc.nc3z")
+        self.ok(nc3z("att", archive, ":comment=mine"))
+        done = self.ok(nc3z("aggregate", "--no-history", "--append", make("c.nc", 2), "-o", archive))
+        self.assertNotIn("comment", done.stderr)
+        self.assertIn(':comment = "mine"', self.ok(nc3z("dump", "-h", archive)).stdout.decode())
+        # An attribute that differs in a new file is left out.
+        self.ok(nc3z("aggregate", "--no-history", "--append", make("d.nc", 3, title="other"), "-o", archive))
+        header = self.ok(nc3z("dump", "-h", archive)).stdout.decode()
+        self.assertNotIn("title", header)
+        self.assertIn(':comment = "mine"', header)
 
     def all(self, *files):
         out = self.dir / "all.nc"

@@ -135,6 +135,9 @@ class Outputs(Case):
         self.assertFalse(Path("/dev/null").is_file())
         done = self.ok(nc3z("restore", "-q", GOOD, "-o", "/dev/stdout"))
         self.assertEqual(done.stdout, self.ok(nc3z("restore", GOOD, "-o", "-")).stdout)
+        if FULL.exists():
+            done = self.fails(nc3z("restore", GOOD, "-o", FULL), 1, f"write to `{FULL}`: No space left")
+            self.assertNotIn("input", done.stderr)
         # A command that makes a file does not suggest an option that does not help.
         done = self.fails(nc3z("archive", PLAIN, "-o", "/dev/null"), 1, "there is a device of that name")
         self.assertNotIn("--force", done.stderr)

@@ -1,13 +1,15 @@
 """Names and words from files, and file names: nothing that a terminal would obey reaches it, from any command, in text or in JSON."""
 
 import json
+import os
+import pty
 import struct
 import subprocess
 import sys
 import unicodedata
 import unittest
 
-from common import CLASSIC, ROOT, Case, nc3z
+from common import CLASSIC, NC3Z, ROOT, Case, nc3z
 
 # Escapes of both lengths, what reorders, hides or ends lines, and bytes that are no UTF-8.
 EVIL = "\x1b[31mE\x1b]0;t\x07\r\n\t\x00\x7f\x9b2J\u202e\u2066\u200b\u2028\u061c\u00ad\U000e0041".encode() + b"\xff\x9b"
@@ -65,6 +67,38 @@ class Terminal(Case):
         self.clean("restore", "--force", archive)
         self.clean("verify", archive, "--against", self.file)
         self.clean("hash", self.file + "x", json_too=True)
+
+    def on_terminal(self, *args):
+        """Runs a command with a terminal of 80 columns as standard output. Returns its lines."""
+        ours, theirs = pty.openpty()
+        done = subprocess.Popen([NC3Z, *map(str, args)], stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE, cwd=self.dir, env={**os.environ, "COLUMNS": "80"})
+        os.close(theirs)
+        said = b""
+        try:
+            while part := os.read(ours, 1 << 16):
+                said += part
+        except OSError:
+            pass
+        os.close(ours)
+        done.communicate(timeout=60)
+        return said.decode().splitlines()
+
+    def test_lists_fit(self):
+        (self.dir / self.file).unlink()
+        good = CLASSIC / "coads_climatology.cdf"
+        self.ok(nc3z("archive", "--preset", "fast", good, "-o", self.dir / "good.nc3z"))
+        whole = (self.dir / "good.nc3z").read_bytes()
+        (self.dir / "cut.nc3z").write_bytes(whole[:-5000])
+        lines = self.on_terminal("list", self.dir)
+        self.assertTrue(lines and all(len(line) <= 80 for line in lines), lines)
+        text = " ".join(lines)
+        self.assertRegex(text, "cut.nc3z +error")
+        self.assertRegex(text, "good.nc3z .* ok")
+        self.assertRegex(text.replace("- ", "-"), "nc3z repair .*cut.nc3z -o NEW")
+        (self.dir / ("n" * 120 + ".nc3z")).write_bytes(whole)
+        lines = self.on_terminal("list", self.dir)
+        self.assertTrue(all(len(line) <= 80 for line in lines), lines)
+        self.assertTrue(any("n.nc3z  archive" in line and line.rstrip().endswith("ok") for line in lines), lines)
 
     def test_damage(self):
         archive = f"{self.file}.nc3z"

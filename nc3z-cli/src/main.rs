@@ -21,7 +21,8 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = habits(std::env::args_os()).collect();
-    let matches = args::command_for(&words).get_matches_from(words);
+    let matches = args::command_for(&words).try_get_matches_from(words);
+    let matches = matches.unwrap_or_else(|e| output::exit_by(&e));
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
     output::set_color(cli.color);
     if matches!(cli.command, Command::FilterWorker) {

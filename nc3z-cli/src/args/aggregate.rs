@@ -1,6 +1,6 @@
 //! Arguments of `aggregate`, and of commands that read its output.
 
-use super::parse_threads;
+use super::{PlaceArgs, parse_threads};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ pub(crate) struct AggregateArgs {
     /// Read names of files from this file, one in each line; `-` is standard input.
     #[arg(long, value_name = "LIST")]
     pub(crate) files_from: Option<PathBuf>,
-    /// The aggregation to write.
+    /// The aggregation to write; `-` is standard output.
     #[arg(short, long)]
     pub(crate) output: PathBuf,
     /// The convention of the output [default: cf if it can express the files' positions, otherwise nca, with
@@ -92,6 +92,8 @@ pub(crate) struct AggregateArgs {
     /// Overwrite an existing output.
     #[arg(short, long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
     /// Also write the specification of the format into the directory nc3z-specification next to the
     /// aggregation, once.
     #[arg(long, conflicts_with = "check")]

@@ -1,6 +1,6 @@
 //! Arguments of `cite` and `check`, and those of reading against a root.
 
-use super::{OpenArgs, parse_threads};
+use super::{OpenArgs, PlaceArgs, parse_threads};
 use crate::output::words::plain;
 use clap::{Args, ValueEnum};
 use nc3z_format::digest::Root;
@@ -88,6 +88,8 @@ pub(crate) struct CiteArgs {
     /// Overwrite existing outputs.
     #[arg(short, long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,

@@ -2,7 +2,7 @@
 
 use super::parity::parse_share;
 use super::tree::parse_shard;
-use super::{FragmentArgs, OpenArgs, PresetArg, TellArgs, parse_size, parse_threads};
+use super::{FragmentArgs, OpenArgs, PlaceArgs, PresetArg, TellArgs, parse_size, parse_threads};
 use clap::{Args, ValueEnum};
 use nc3z_tree::walk::Shard;
 use nc3z_writer::Share;
@@ -26,12 +26,14 @@ pub(crate) struct BundleArgs {
     /// 'data/**/*.nc'. Names in the bundle start at the first wildcard of a pattern.
     #[arg(required_unless_present = "files_from")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// The bundle to write, a ZIP.
+    /// The bundle to write, a ZIP; `-` is standard output.
     #[arg(short, long)]
     pub(crate) output: PathBuf,
     /// Overwrite an existing output.
     #[arg(short, long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
     /// Read names of further inputs from a file, one in each line, and put them into the bundle in that order, such as
     /// the order on a tape; `-` is standard input. Relative names keep their directories.
     #[arg(long, value_name = "FILE")]
@@ -80,6 +82,8 @@ pub(crate) struct UnbundleArgs {
     /// Overwrite existing files.
     #[arg(short, long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,

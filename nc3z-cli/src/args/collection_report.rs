@@ -1,6 +1,6 @@
 //! Arguments of `report`.
 
-use super::parse_threads;
+use super::{PlaceArgs, parse_threads};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -9,12 +9,14 @@ use std::path::PathBuf;
 pub(crate) struct CollectionReportArgs {
     /// The directory to report on, with all files below it.
     pub(crate) directory: PathBuf,
-    /// The HTML page to write.
+    /// The HTML page to write; `-` is standard output.
     #[arg(short, long)]
     pub(crate) output: PathBuf,
     /// Overwrite an existing output.
     #[arg(short, long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,

@@ -136,8 +136,9 @@ kept in a temporary file.")]
 
 Each file must have every record variable of the archive, with the same type and lengths. Variables without records must be equal, \
 and also attributes that give numbers their meaning (units, scale_factor, _FillValue, ...), unless an option allows differences.
-The record coordinate (the variable with the name of the record dimension, otherwise the first time variable) must continue that \
-of the archive. Records that the archive already has with the same values change nothing.")]
+The record coordinate (the variable with the name of the record dimension, otherwise times stored as text such as WRF's Times, \
+otherwise the first time variable) must continue that of the archive. Records that the archive already has with the same values \
+change nothing. Without a record coordinate, records are appended with a warning.")]
     Append(Later<AppendArgs>),
     /// Rename dimensions, variables and attributes, as a new version of an archive.
     #[command(after_help = "Examples:

@@ -1,7 +1,7 @@
 //! Arguments of `att`, `set`, `append`, `rename` and `gc`.
 
 use super::versions::{EffortArgs, NoteArgs, parse_version};
-use super::{SelectionArgs, parse_size, parse_threads};
+use super::{PlaceArgs, SelectionArgs, parse_size, parse_threads};
 use crate::names::{split_once, unescape};
 use clap::{ArgGroup, Args};
 use nc3z_reader::VersionName;
@@ -125,7 +125,7 @@ pub(crate) struct RenameArgs {
 pub(crate) struct GcArgs {
     /// The archive.
     pub(crate) archive: PathBuf,
-    /// The new archive.
+    /// The new archive; `-` is standard output.
     #[arg(short, long, group = "target", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Replace the old archive by the new one: dropped versions are lost.
@@ -146,6 +146,8 @@ pub(crate) struct GcArgs {
     /// Overwrite an existing output.
     #[arg(short, long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
     /// Memory for buffers. It does not affect the archive.
     #[arg(long, value_parser = parse_size, default_value = "256MiB", value_name = "SIZE")]
     pub(crate) memory: u64,

@@ -1,6 +1,6 @@
 //! Arguments of `hash`.
 
-use super::{OpenArgs, parse_threads};
+use super::{OpenArgs, PlaceArgs, parse_threads};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -33,6 +33,8 @@ pub(crate) struct HashArgs {
     /// Overwrite an existing file of --tree.
     #[arg(short, long, requires = "tree")]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
     /// Also print the digest of each variable; with --root of a collection, the root of each member.
     #[arg(long, conflicts_with_all = ["check", "recorded"])]
     pub(crate) variables: bool,

@@ -23,6 +23,7 @@ mod manifest;
 mod mount;
 mod open;
 mod parity;
+mod place;
 #[cfg(feature = "plot")]
 mod plot;
 mod plugin;
@@ -63,8 +64,9 @@ pub(crate) use hash::{HashArgs, OnlyArg};
 pub(crate) use manifest::ManifestArgs;
 #[cfg(feature = "mount")]
 pub(crate) use mount::MountArgs;
-pub(crate) use open::OpenArgs;
+pub(crate) use open::{Access, OpenArgs};
 pub(crate) use parity::{ParityAddArgs, ParityCommand, ParityFiles, ParityInfoArgs, ParityRemoveArgs};
+pub(crate) use place::PlaceArgs;
 #[cfg(feature = "plot")]
 pub(crate) use plot::PlotArgs;
 pub(crate) use plugin::{PluginCommand, PluginInstallArgs, PluginStatusArgs, RunCommandArgs};

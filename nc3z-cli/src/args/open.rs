@@ -25,6 +25,21 @@ pub(crate) struct OpenArgs {
     pub(crate) fragments: FragmentArgs,
     #[command(flatten)]
     pub(crate) remote: RemoteArgs,
+    /// The way in which the command reads objects of URLs.
+    #[arg(skip)]
+    pub(crate) access: Access,
+}
+
+/// The way in which a command reads an object of a URL.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// The bytes that it needs, in merged requests.
+    #[default]
+    Direct,
+    /// A few bytes in many places.
+    Paged,
+    /// All of it.
+    Forward,
 }
 
 impl OpenArgs {

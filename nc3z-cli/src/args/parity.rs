@@ -70,7 +70,11 @@ pub(crate) struct ParityInfoArgs {
 
 /// Parses `5%`.
 pub(super) fn parse_share(text: &str) -> Result<Share, String> {
-    Share::parse(text).map_err(|_| "parity may be 0.1% to 30% of an archive, such as 5%".to_owned())
+    let words = |e| match crate::output::words::plain(&e) {
+        words if words.contains("write") => words,
+        _ => "parity may be 0.1% to 30% of an archive, such as 5%".to_owned(),
+    };
+    Share::parse(text).map_err(words)
 }
 
 /// Parses `5%`, or 0 for none. The empty text keeps the present share.

@@ -1,6 +1,6 @@
 //! Arguments of `plot`.
 
-use super::{OpenArgs, SelectionArgs, parse_threads};
+use super::{OpenArgs, PlaceArgs, SelectionArgs, parse_threads};
 use clap::Args;
 use nc3z_look::plot::{Colours, Options};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ pub(crate) struct PlotArgs {
     pub(crate) variable: String,
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    /// Output file; its name ends in .png or .svg.
+    /// Output file; its name ends in .png or .svg. `-` is standard output, for a PNG.
     #[arg(short, long)]
     pub(crate) output: PathBuf,
     /// Ends of the colour scale, or of a series' axis [default: the smallest and the largest value].
@@ -42,6 +42,8 @@ pub(crate) struct PlotArgs {
     /// Overwrite an existing output.
     #[arg(short, long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,

@@ -1,6 +1,6 @@
 //! Arguments of `read`.
 
-use super::{OpenArgs, RootArgs, SelectionArgs, parse_threads};
+use super::{OpenArgs, PlaceArgs, RootArgs, SelectionArgs, parse_threads};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -48,6 +48,8 @@ pub(crate) struct ReadArgs {
     /// Overwrite an existing output.
     #[arg(short, long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,

@@ -1,6 +1,6 @@
 //! Arguments of `refs`.
 
-use super::OpenArgs;
+use super::{OpenArgs, PlaceArgs};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -16,12 +16,14 @@ pub(crate) struct RefsArgs {
     /// absolute].
     #[arg(long)]
     pub(crate) url: Option<String>,
-    /// Output file [default: standard output].
+    /// Output file; `-` is standard output (the default).
     #[arg(short, long)]
     pub(crate) output: Option<PathBuf>,
     /// Overwrite an existing output.
     #[arg(short, long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
     #[command(flatten)]
     pub(crate) open: OpenArgs,
 }

@@ -7,7 +7,9 @@ use clap::Args;
 pub(crate) struct RemoteArgs {
     /// For a file that is a URL (https, s3, gs, az): a setting of the store, such as region=eu-west-1,
     /// endpoint=http://localhost:9000, allow_http=true or skip_signature=true. May be given several times.
-    /// The store's own environment variables are used, too.
+    /// HTTP servers take bearer_token=WORD and header.NAME=VALUE; the environment variable NC3Z_HTTP_HEADERS has
+    /// headers as lines `NAME: VALUE`, which other users of the machine cannot see. The store's own environment
+    /// variables are used, too.
     #[arg(long = "storage-option", value_name = "NAME=VALUE", value_parser = parse_setting)]
     pub(crate) settings: Vec<(String, String)>,
 }

@@ -1,7 +1,7 @@
 //! Arguments of `repair`.
 
 use super::parity::parse_choice;
-use super::parse_threads;
+use super::{PlaceArgs, parse_threads};
 use clap::Args;
 use nc3z_writer::ParityChoice;
 use std::path::PathBuf;
@@ -27,6 +27,8 @@ pub(crate) struct RepairArgs {
     /// Overwrite an existing output.
     #[arg(short, long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
     /// Also use blocks of a commit whose trailer is missing, for an archive of several generations whose end
     /// was lost.
     #[arg(long)]

@@ -1,6 +1,6 @@
 //! Arguments of `index` and `stats`.
 
-use super::{OpenArgs, parse_threads};
+use super::{OpenArgs, PlaceArgs, parse_threads};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -14,12 +14,14 @@ pub(crate) struct IndexArgs {
     /// Also those that this file lists, one in each line; `-` for standard input.
     #[arg(long, value_name = "LIST")]
     pub(crate) files_from: Option<PathBuf>,
-    /// The shadow to write.
+    /// The shadow to write; `-` is standard output.
     #[arg(short, long)]
     pub(crate) output: PathBuf,
     /// Overwrite an existing output.
     #[arg(short, long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,

@@ -1,6 +1,6 @@
 //! Arguments of `subset`.
 
-use super::{OpenArgs, RootArgs, parse_threads};
+use super::{OpenArgs, PlaceArgs, RootArgs, parse_threads};
 use clap::{Args, ValueEnum};
 use nc3z_format::classic::Version;
 use nc3z_look::selection::{BoxArg, DimArg};
@@ -28,7 +28,7 @@ pub(crate) struct SubsetArgs {
     /// Only the named variables, without their coordinates, bounds, grid mappings, cell measures, and so on.
     #[arg(short = 'C', long)]
     pub(crate) no_coordinates: bool,
-    /// The classic file to write.
+    /// The classic file to write; `-` is standard output.
     #[arg(short, long)]
     pub(crate) output: PathBuf,
     /// Classic format [default: that of the original, or the next that is large enough].
@@ -40,6 +40,8 @@ pub(crate) struct SubsetArgs {
     /// Overwrite an existing output.
     #[arg(short, long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,

@@ -29,8 +29,8 @@ pub(crate) struct EffortArgs {
     /// Report what would be done, and change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Leave parity unchanged: it then does not cover the new version. Otherwise parity of the same share is
-    /// computed again, for which the archive is read twice. After a crash during that, the archive is intact,
+    /// Leave parity unchanged: it then does not cover the new version. Otherwise parity of the same share (in
+    /// archives of a few MB or less perhaps of a neighbouring one) is computed again, for which the archive is read twice. After a crash during that, the archive is intact,
     /// but may have no parity: see `nc3z parity info`.
     #[arg(long)]
     pub(crate) no_parity: bool,

@@ -7,6 +7,7 @@ use crate::names;
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::table::count;
+use crate::output::target::{Content, Target};
 use crate::output::text;
 use crate::specification;
 use anyhow::{Context, Result, bail};
@@ -14,14 +15,24 @@ use nc3z_aggregate::build::{Identity, Input, Made, Rules, Tolerance, aggregate};
 use nc3z_aggregate::{Convention, Options, open};
 use nc3z_writer::{AtomicFile, CommitNote, WriterOptions, commit_file};
 use serde_json::{Value, json};
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
 /// Aggregates.
 pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
+    super::places::check(Some(&args.output), args.place.parents)?;
+    if super::stdin::is(&args.output) && (args.append || args.with_spec || args.json) {
+        bail!(
+            "`-` is standard output, to which --append adds nothing and beside which --with-spec and --json write nothing: name a file with -o"
+        );
+    }
+    // Names of files are relative to the directory of the output.
+    if !super::stdin::is(&args.output) {
+        super::places::prepare(&args.output)?;
+    }
     let files = files(args)?;
-    super::places::prepare(&args.output)?;
     let made = super::with_threads(args.threads, || put_together(args, &files))??;
     if !args.check {
         if args.append && matches!(super::open_input(&args.output, &OpenArgs::default())?, Opened::Archive(_))
@@ -29,9 +40,9 @@ pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
             commit(args, &made)?;
         } else {
             // The old aggregation was read. It is replaced when the new one is complete.
-            let target = AtomicFile::create_with_mode(&args.output, args.force || args.append, 0o666)?;
-            write(&target, &made, &args.output)?;
-            target.commit(None)?;
+            let target = Target::create(&args.output, args.force || args.append, Content::Binary)?;
+            write(target.file(), &made, &args.output)?;
+            target.commit()?;
         }
         if args.with_spec {
             let beside = args.output.parent().unwrap_or(Path::new(""));
@@ -49,8 +60,8 @@ pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
 }
 
 /// Writes the aggregation to a new file.
-fn write(target: &AtomicFile, made: &Made, output: &Path) -> Result<()> {
-    target.file().write_all(&made.bytes).with_context(|| format!("write `{}`", output.display()))
+fn write(mut file: &File, made: &Made, output: &Path) -> Result<()> {
+    file.write_all(&made.bytes).with_context(|| format!("write `{}`", output.display()))
 }
 
 /// Adds the aggregation as a version to the archive of the previous one. A classic file in its place would
@@ -60,7 +71,7 @@ fn commit(args: &AggregateArgs, made: &Made) -> Result<()> {
     name.push(".appended");
     // A temporary file in the directory of the archive, which is deleted with its handle.
     let spool = AtomicFile::create(Path::new(&name), false)?;
-    write(&spool, made, &args.output)?;
+    write(spool.file(), made, &args.output)?;
     let message = format!("{} added", count(made.report.files as u64, "file"));
     let note = CommitNote { message: Some(message), ..CommitNote::default() };
     // It is the same aggregation, even if its arrays have changed.
@@ -128,6 +139,7 @@ fn files(args: &AggregateArgs) -> Result<Vec<Input>> {
     let is_output = |f: &PathBuf| output.is_some() && f.canonicalize().ok() == output;
     let mut out = Vec::new();
     for named in named {
+        super::url::refuse(&named.path)?;
         if named.path.is_dir() {
             let found = targets::netcdf_files(&named.path)?;
             let found = found.into_iter().filter(|f| !is_output(f));

@@ -2,11 +2,11 @@
 
 use super::named::Named;
 use super::{aggregated, targets};
-use crate::args::{ListArgs, OpenArgs};
+use crate::args::{Access, ListArgs, OpenArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
-use crate::output::{chain, text};
+use crate::output::{text, words};
 use crate::specification;
 use anyhow::Result;
 use nc3z_aggregate::bundle::Bundle;
@@ -104,6 +104,8 @@ fn open_args(args: &ListArgs) -> OpenArgs {
     let mut open = OpenArgs::default();
     open.fragments = args.fragments.clone();
     open.mmap = false;
+    // Of each file it reads its header and the ends of its coordinates.
+    open.access = Access::Paged;
     open
 }
 
@@ -144,46 +146,82 @@ fn print(entries: &[Entry], width: Option<usize>, out: &mut dyn Write) -> Result
     let all_ok = entries.iter().all(|entry| entry.found.is_ok());
     let mut table = Table::new(&columns);
     for Entry { name, found } in entries {
-        let row =
-            match found {
-                Err(e) => {
-                    let mut row = vec![String::new(); columns.len()];
-                    row[0].clone_from(name);
-                    row[columns.len() - 1] = chain(e);
-                    row
-                }
-                Ok(f) => {
-                    let dims: Vec<String> =
-                        f.dimensions.iter().map(|(n, len)| format!("{n}={len}")).collect();
-                    let time = f.time().map_or_else(String::new, |(a, b)| {
-                        if a == b { a.clone() } else { format!("{a} to {b}") }
-                    });
-                    let ratio =
-                        if f.kind == "archive" { text::ratio(f.original, f.bytes) } else { String::new() };
-                    vec![
-                        name.clone(),
-                        f.kind.to_owned(),
-                        text::size(f.bytes),
-                        ratio,
-                        f.variable_names(),
-                        dims.join(" "),
-                        time,
-                        f.other_ranges(),
-                        if width.is_some() && all_ok { String::new() } else { "ok".to_owned() },
-                    ]
-                }
-            };
+        let row = match found {
+            Err(e) => {
+                let mut row = vec![String::new(); columns.len()];
+                row[0].clone_from(name);
+                // On a terminal, messages follow the table, since they are longer than a line.
+                row[columns.len() - 1] =
+                    if width.is_some() { "error".to_owned() } else { words::of(e, Some(Path::new(name))) };
+                row
+            }
+            Ok(f) => {
+                let dims: Vec<String> = f.dimensions.iter().map(|(n, len)| format!("{n}={len}")).collect();
+                let time =
+                    f.time().map_or_else(
+                        String::new,
+                        |(a, b)| {
+                            if a == b { a.clone() } else { format!("{a} to {b}") }
+                        },
+                    );
+                let ratio =
+                    if f.kind == "archive" { text::ratio(f.original, f.bytes) } else { String::new() };
+                vec![
+                    name.clone(),
+                    f.kind.to_owned(),
+                    text::size(f.bytes),
+                    ratio,
+                    f.variable_names(),
+                    dims.join(" "),
+                    time,
+                    f.other_ranges(),
+                    if width.is_some() && all_ok { String::new() } else { "ok".to_owned() },
+                ]
+            }
+        };
         table.push(row);
     }
     if let Some(width) = width {
         table.fit(width, &FLEXIBLE);
     }
-    Ok(table.print(out, "")?)
+    table.print(out, "")?;
+    for (name, e) in entries.iter().filter_map(|entry| Some((&entry.name, entry.found.as_ref().err()?))) {
+        let Some(width) = width else { break };
+        let words = words::of(e, Some(Path::new(name)));
+        let words = words.strip_prefix(&format!("`{name}`: ")).unwrap_or(&words);
+        write!(out, "\n{}", wrapped(&format!("{name}: {words}"), width))?;
+    }
+    Ok(())
+}
+
+/// Breaks a text into lines of at most `width` characters, between words where there are any.
+fn wrapped(text: &str, width: usize) -> String {
+    let (mut out, mut column) = (String::new(), 0);
+    for word in text.split(' ') {
+        let mut word: Vec<char> = word.chars().collect();
+        if column > 0 && column + 1 + word.len() > width {
+            out.push('\n');
+            column = 0;
+        } else if column > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        while word.len() > width.max(1) {
+            out.extend(word.drain(..width.max(1)));
+            out.push('\n');
+        }
+        column += word.len();
+        out.extend(word);
+    }
+    out.push('\n');
+    out
 }
 
 fn to_json(entry: &Entry) -> Value {
     match &entry.found {
-        Err(e) => json!({"name": entry.name, "state": "error", "error": chain(e)}),
+        Err(e) => {
+            json!({"name": entry.name, "state": "error", "error": words::of(e, Some(Path::new(&entry.name)))})
+        }
         Ok(found) => found.to_json(&entry.name),
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn open(path: &Path, args: &OpenArgs) -> Result<Arc<Bundle>> {
         return Ok(Arc::clone(bundle));
     }
     let source = match url::of(path) {
-        Some(url) => url::open(url, &args.remote)?,
+        Some(url) => url::open_for(url, args)?,
         None => source::open(path, false)?,
     };
     let bundle = Arc::new(Bundle::open(source).with_context(|| format!("`{}`", url::shown(path)))?);

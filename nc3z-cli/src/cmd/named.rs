@@ -57,7 +57,7 @@ impl Named {
             return Ok(member);
         }
         if let Some(url) = url::of(&self.file) {
-            return url::open(url, &args.remote);
+            return url::open_for(url, args);
         }
         Ok(source::open(&self.file, args.mmap)?)
     }

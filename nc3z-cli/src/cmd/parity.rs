@@ -7,14 +7,20 @@ use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
 use crate::output::{chain, report_error, text};
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
+use nc3z_format::archive::TRAILER_LEN;
 use nc3z_look::verify::parity_place_json;
 use nc3z_reader::parity::locate;
 use nc3z_reader::source;
+use nc3z_tree::manifest::relist::{Replaced, may_be_listed};
+use nc3z_tree::sha256_of_file;
 use nc3z_writer::Share;
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
+
+/// The largest number of zeros before parity, in bytes: it begins at a multiple of a shard's length.
+const MOST_ZEROS: u64 = 4096;
 
 /// Runs one of the commands for parity.
 pub(crate) fn run(command: &ParityCommand) -> Result<Exit> {
@@ -26,21 +32,42 @@ pub(crate) fn run(command: &ParityCommand) -> Result<Exit> {
 }
 
 fn add(args: &ParityAddArgs) -> Result<Exit> {
-    each(&args.which, |path, out| {
+    let mut replaced = Vec::new();
+    let exit = each(&args.which, |path, out| {
         let len = std::fs::metadata(path).map_or(0, |m| m.len());
+        let listed = listed(path)?;
         // The archive is read once for the checksums and once for the parity.
         let progress = Progress::with_passes(len, 2, crate::cmd::shown(path));
         let (before, after) = nc3z_writer::parity::add(path, args.share, args.memory, &progress)?;
         drop(progress);
         let name = crate::cmd::shown(path);
         writeln!(out, "{name}: parity of {} added, {}", args.share, cost(before, after))?;
+        replaced.extend(listed);
         Ok(())
-    })
+    })?;
+    relisted(&replaced)?;
+    Ok(exit)
+}
+
+/// Returns what manifests above the archive may list: the archive with its present SHA-256.
+fn listed(path: &Path) -> Result<Option<Replaced>> {
+    if !may_be_listed(path) {
+        return Ok(None);
+    }
+    let before = sha256_of_file(path, &Progress::new(0, String::new()))?;
+    Ok(Some(Replaced { path: path.to_owned(), before }))
+}
+
+/// Brings manifests up to date: the archives hold what they held.
+fn relisted(replaced: &[Replaced]) -> Result<()> {
+    tree::relisted(replaced).context("the archives are changed, but a manifest still lists the old ones")
 }
 
 fn remove(args: &ParityRemoveArgs) -> Result<Exit> {
-    each(&args.which, |path, out| {
+    let mut replaced = Vec::new();
+    let exit = each(&args.which, |path, out| {
         let len = std::fs::metadata(path).map_or(0, |m| m.len());
+        let listed = listed(path)?;
         let progress = Progress::new(len, crate::cmd::shown(path));
         let done = nc3z_writer::parity::remove(path, &progress)?;
         drop(progress);
@@ -54,8 +81,11 @@ fn remove(args: &ParityRemoveArgs) -> Result<Exit> {
                 text::size(done.left)
             )?;
         }
+        replaced.extend(listed);
         Ok(())
-    })
+    })?;
+    relisted(&replaced)?;
+    Ok(exit)
 }
 
 /// Processes all archives. If one fails, the others are still processed.
@@ -129,7 +159,15 @@ fn describe(path: &Path) -> Result<serde_json::Value> {
         }
         return Ok(json!({"parity": false}));
     };
-    Ok(parity_place_json(&located, source.len()))
+    let mut json = parity_place_json(&located, source.len());
+    // What adding it cost, where it is the last that was added: zeros before it, and the end behind it, too.
+    let before = nc3z_reader::Archive::from_source(source, &crate::registry::open_options())
+        .map(|archive| archive.trailer().previous + TRAILER_LEN as u64);
+    let (begin, end) = (located.layout.params.begin, located.layout.params.archive_len);
+    if let Some(before) = before.ok().filter(|&before| before <= begin && begin - before <= MOST_ZEROS) {
+        json["added_bytes"] = json!(end - before);
+    }
+    Ok(json)
 }
 
 /// Describes the size of parity, in bytes and relative to the archive without it.
@@ -158,16 +196,14 @@ fn write_text(out: &mut dyn Write, name: &str, json: &serde_json::Value) -> Resu
     }
     let n = |key: &str| json[key].as_u64().unwrap_or(0);
     let covered = n("covers") - n("region_bytes");
-    #[expect(clippy::cast_precision_loss, reason = "a percentage for people")]
-    let share = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
+    // As `parity add` reports it.
+    let cost = match json["added_bytes"].as_u64() {
+        Some(added) => cost(n("covers") - added, n("covers")),
+        None => cost(covered, n("covers")),
+    };
     writeln!(out, "{name}: parity of generation {}", n("generation"))?;
     writeln!(out, "  covers       {} and itself", text::size(covered))?;
-    writeln!(
-        out,
-        "  costs        {} ({:.2}%)",
-        text::size(n("region_bytes")),
-        share(n("region_bytes"), covered)
-    )?;
+    writeln!(out, "  costs        {cost}")?;
     writeln!(
         out,
         "  shards       {} of data, {} of parity, {} bytes each, in {} groups",

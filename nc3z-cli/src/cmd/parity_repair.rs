@@ -54,7 +54,7 @@ fn is_sound(args: &RepairArgs) -> Result<Exit> {
     if report.findings.len() > MOST_FINDINGS {
         what.push(format!("and {} more", report.findings.len() - MOST_FINDINGS));
     }
-    eprintln!(
+    note!(
         "nc3z: {name}: not sound all the same, beyond what the parity covers: {}; `nc3z repair -o` saves the intact parts",
         what.join("; ")
     );

@@ -1,10 +1,8 @@
 //! The directories of this run's outputs ([`nc3z_tree::places`]), with a note of each file that was removed from them.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use nc3z_tree::places::{self, Places};
 use std::path::{Path, PathBuf};
-
-pub(crate) use nc3z_tree::places::check;
 
 static PLACES: Places = Places::new();
 
@@ -13,8 +11,24 @@ pub(crate) fn all() -> &'static Places {
     &PLACES
 }
 
-/// Creates the directory of an output, and removes temporary files of killed runs from it.
+/// Refuses an output that the user has named, in a directory that does not exist, unless `parents` is set. Every
+/// command that writes files calls this before its work.
+pub(crate) fn check(output: Option<&Path>, parents: bool) -> Result<()> {
+    Ok(places::check(output, parents)?)
+}
+
+/// As [`check`], and also refuses standard output: the command writes to a file only.
+pub(crate) fn check_file(output: Option<&Path>, parents: bool) -> Result<()> {
+    if output.is_some_and(super::stdin::is) {
+        bail!("`-` is standard output, and this command writes to a file only: name it with -o");
+    }
+    check(output, parents)
+}
+
+/// Creates the directory of an output, and removes temporary files of killed runs from it. No file is named `-`,
+/// which is standard output: commands that write to it do not call this.
 pub(crate) fn prepare(output: &Path) -> Result<()> {
+    check_file(Some(output), true)?;
     Ok(make(output)?)
 }
 

@@ -3,24 +3,25 @@
 use super::read::select;
 use crate::args::PlotArgs;
 use crate::exit::Exit;
+use crate::output::target::{Content, Target};
 use crate::output::text;
 use anyhow::{Context, Result, bail};
 use nc3z_format::NcType;
 use nc3z_look::plot::{Error, Note, Options, PictureFormat, draw};
-use nc3z_writer::AtomicFile;
 use std::io::Write;
 use std::path::Path;
 
 /// Draws a picture.
 pub(crate) fn run(args: &PlotArgs) -> Result<Exit> {
+    super::places::check(Some(&args.output), args.place.parents)?;
     let kind = match args.output.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref()
     {
         Some("png") => PictureFormat::Png,
         Some("svg") => PictureFormat::Svg,
+        _ if super::stdin::is(&args.output) => PictureFormat::Png,
         _ => bail!("`{}` ends neither in .png nor in .svg, and so names no picture", args.output.display()),
     };
     let (dataset, variable, selection) = select(&args.file, &args.variable, &args.selection, &args.open)?;
-    super::places::prepare(&args.output)?;
     let options = Options {
         file: file_name(&args.file),
         width: args.size.map_or(args.width, |(width, _)| width),
@@ -44,9 +45,9 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Exit> {
         };
         note!("nc3z: {}: {note}{how}", text::safe(&args.variable));
     }
-    let target = AtomicFile::create_with_mode(&args.output, args.force, 0o666)?;
+    let target = Target::create(&args.output, args.force, Content::Binary)?;
     target.file().write_all(&drawn.bytes).with_context(|| format!("write `{}`", args.output.display()))?;
-    target.commit(None)?;
+    target.commit()?;
     Ok(Exit::Done)
 }
 

@@ -9,7 +9,7 @@ use crate::output::progress::{Progress, interrupted};
 use crate::output::{report_error, set_level, text};
 use anyhow::{Context, Result, bail};
 use nc3z_reader::Digest;
-use nc3z_tree::manifest::relist::{Replaced, relist};
+use nc3z_tree::manifest::relist::Replaced;
 use nc3z_writer::{Recompressed, ReplacePolicy, WriterOptions, recompress_file};
 use std::path::{Path, PathBuf};
 
@@ -22,6 +22,7 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
     if !args.dry_run {
         super::places::check(args.output.as_deref(), args.parents)?;
     }
+    args.archives.iter().try_for_each(|path| super::url::refuse(path))?;
     let keep = |p: &Path| Ok(p.to_owned());
     let named = |p: &Path| p.extension().is_some_and(|e| e == "nc3z");
     let naming = Naming { rename: &keep, wanted: &named };
@@ -63,10 +64,7 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
         Ok(())
     })?;
     drop(progress);
-    let listed = relist(&replaced, &Progress::new(0, String::new()), &mut |notice| {
-        let label = if notice.is_warning() { "warning: " } else { "" };
-        note!("nc3z: {label}{notice}");
-    });
+    let listed = tree::relisted(&replaced);
     let others = tree::judge(&found.others, args.others);
     if found.is_tree {
         summary.failed = failed.len() as u64;

@@ -3,13 +3,12 @@
 use crate::args::{RefsArgs, RefsFormat};
 use crate::cmd::named::Named;
 use crate::exit::Exit;
-use crate::output::streams::Stdout;
+use crate::output::target::{Content, Target};
 use anyhow::{Context, Result};
 use nc3z_reader::Archive;
 use nc3z_refs::Arrays;
-use nc3z_writer::AtomicFile;
 use serde_json::{Value, json};
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
@@ -19,6 +18,7 @@ pub(crate) fn run(args: &RefsArgs) -> Result<Exit> {
 }
 
 fn refs(args: &RefsArgs) -> Result<Exit> {
+    super::places::check(args.output.as_deref(), args.place.parents)?;
     let named = Named::of(&args.archive)?;
     let archive = named.open_archive(&args.open)?;
     // Readers support files and offsets in them, but no members of a bundle.
@@ -55,16 +55,10 @@ fn refs(args: &RefsArgs) -> Result<Exit> {
         RefsFormat::Icechunk => arrays.icechunk(&url, &checksum(&archive, args, &file)?)?,
     };
     let text = serde_json::to_string(&references)?;
-    let Some(output) = &args.output else {
-        let mut out = BufWriter::new(Stdout::results());
-        writeln!(out, "{text}")?;
-        out.flush()?;
-        return Ok(Exit::Done);
-    };
-    super::places::prepare(output)?;
-    let target = AtomicFile::create_with_mode(output, args.force, 0o666)?;
+    let output = args.output.as_deref().unwrap_or(Path::new("-"));
+    let target = Target::create(output, args.force, Content::Text)?;
     writeln!(target.file(), "{text}").with_context(|| format!("write `{}`", output.display()))?;
-    target.commit(None)?;
+    target.commit()?;
     Ok(Exit::Done)
 }
 

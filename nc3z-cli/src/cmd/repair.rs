@@ -1,10 +1,11 @@
 //! `nc3z repair`.
 
 use super::parity_repair;
-use crate::args::RepairArgs;
+use crate::args::{OpenArgs, RepairArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
+use crate::output::table::count;
 use crate::output::text;
 use crate::output::words::without_advice;
 use anyhow::{Result, anyhow};
@@ -24,7 +25,16 @@ const LISTED: usize = 100;
 /// Repairs one archive.
 pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
     let Some(output) = &args.output else { return parity_repair::in_place(args) };
+    super::places::check_file(Some(output), args.place.parents)?;
     super::places::prepare(output)?;
+    let opened = super::open_archive(&args.archive, &OpenArgs::default());
+    if let Some(bytes) = opened.ok().map(|archive| archive.torn_tail()).filter(|&bytes| bytes > 0) {
+        let name = crate::cmd::shown(&args.archive);
+        note!(
+            "nc3z: {name}: the last {} follow the end of the archive, and are left out",
+            count(bytes, "byte")
+        );
+    }
     let mut rewritten = None;
     if !args.no_parity {
         let mended = parity_repair::to_file(args, output, &mut |mended| {

@@ -6,11 +6,11 @@ use super::tree::FileKind;
 use super::{Input, in_order, open_input};
 use crate::args::{CollectionReportArgs, OpenArgs};
 use crate::exit::{Exit, of_error};
+use crate::output::target::{Content, Target};
 use crate::output::{chain, report_error, text};
 use anyhow::{Context, Result, bail};
 use nc3z_format::archive::constants::MAGIC;
 use nc3z_tree::report::{Collection, File, State};
-use nc3z_writer::AtomicFile;
 use std::io::Write;
 use std::path::Path;
 
@@ -19,8 +19,8 @@ pub(crate) fn run(args: &CollectionReportArgs) -> Result<Exit> {
     if !args.directory.is_dir() {
         bail!("`{}` is no directory; a report is of a directory", args.directory.display());
     }
-    super::places::prepare(&args.output)?;
-    let target = AtomicFile::create_with_mode(&args.output, args.force, 0o666)?;
+    super::places::check(Some(&args.output), args.place.parents)?;
+    let target = Target::create(&args.output, args.force, Content::Text)?;
     let keep = |p: &Path| Ok(p.to_owned());
     let wanted = |p: &Path| targets::first_bytes(p).map_or(true, |b| b == MAGIC) || targets::looks_classic(p);
     let naming = Naming { rename: &keep, wanted: &wanted };
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &CollectionReportArgs) -> Result<Exit> {
         .file()
         .write_all(collection.html().as_bytes())
         .with_context(|| format!("write `{}`", args.output.display()))?;
-    target.commit(None)?;
+    target.commit()?;
     Ok(worst)
 }
 

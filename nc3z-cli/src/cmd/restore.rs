@@ -9,18 +9,18 @@ use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted, while_blocked};
 use crate::output::streams::{self, Stdout};
 use crate::output::{report_error, set_level, text};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use nc3z_aggregate::bundle::write_packed;
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::constants;
 use nc3z_format::damage::LOST;
 use nc3z_look::place::words;
+use nc3z_reader::platform::takes_stream;
 use nc3z_reader::recover::RecoverOptions;
 use nc3z_reader::source::ByteSource;
 use nc3z_reader::{Archive, Error, Monitor, source};
 use nc3z_tree::Refusal;
 use nc3z_writer::{AtomicFile, is_same_file};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// The number of runs of lost tiles that are listed.
@@ -139,9 +139,7 @@ fn run_one(job: &Job, args: &RestoreArgs, summary: &mut Summary) -> Result<Exit>
     let archive = open(&named, args)?;
     let progress = Progress::new(archive.original_len(), text::safe(&url::shown(&job.input)));
     let restored = if takes_stream(&job.output) {
-        let mut out = File::options().write(true).open(&job.output);
-        let out = out.as_mut().map_err(|e| anyhow!("open `{}`: {e}", job.output.display()))?;
-        let restored = archive.restore_to_stream(out, &progress)?;
+        let restored = archive.restore_to_device(&job.output, &progress)?;
         drop(progress);
         restored
     } else {
@@ -173,20 +171,6 @@ fn run_one(job: &Job, args: &RestoreArgs, summary: &mut Summary) -> Result<Exit>
         summary.add(archive.stored_len(), restored.len);
     }
     Ok(exit)
-}
-
-/// Returns whether an output is a device that accepts a stream, such as `/dev/null`: it is written to, not
-/// replaced.
-#[cfg(unix)]
-fn takes_stream(output: &Path) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    let kind = std::fs::metadata(output).map(|meta| meta.file_type());
-    kind.is_ok_and(|kind| kind.is_char_device())
-}
-
-#[cfg(not(unix))]
-fn takes_stream(_: &Path) -> bool {
-    false
 }
 
 /// Returns the text after the last slash of a URL.

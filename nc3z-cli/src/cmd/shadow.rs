@@ -7,6 +7,7 @@ use crate::exit::{Exit, of_error};
 use crate::output::progress::interrupted;
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table, count};
+use crate::output::target::{Content, Target};
 use crate::output::{report_error, text};
 use crate::specification;
 use anyhow::{Context, Result, bail};
@@ -14,7 +15,6 @@ use nc3z_aggregate::bundle::Bundle;
 use nc3z_aggregate::shadow::{self, Area, Location, Member, Question, Shadow, Writer, scan};
 use nc3z_reader::source::SharedSource;
 use nc3z_reader::{Dataset, Error};
-use nc3z_writer::AtomicFile;
 use serde_json::json;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ struct Job {
 
 /// Writes the shadow of all files.
 pub(crate) fn index(args: &IndexArgs) -> Result<Exit> {
-    super::places::prepare(&args.output)?;
+    super::places::check(Some(&args.output), args.place.parents)?;
     let is_wanted = |path: &Path| targets::is_netcdf(path) || super::unbundle::is_bundle(path);
     let mut inputs = args.inputs.clone();
     if let Some(list) = &args.files_from {
@@ -44,7 +44,8 @@ pub(crate) fn index(args: &IndexArgs) -> Result<Exit> {
     }
     let mut jobs = Vec::new();
     for path in found.files {
-        let name = path.display().to_string();
+        // The shadow is for other users, too: the secrets used to open a file are not included.
+        let name = super::url::shown(&path).into_owned();
         if !super::unbundle::is_bundle(&path) {
             jobs.push(Job { name, path, bundle: None });
             continue;
@@ -82,7 +83,7 @@ pub(super) fn of_archives(archives: Vec<PathBuf>, output: (&Path, bool), threads
 /// reported, and the others are still in the shadow.
 fn write(jobs: &[Job], (output, force): (&Path, bool), threads: usize, open: &OpenArgs) -> Result<Exit> {
     let mut worst = Exit::Done;
-    let target = AtomicFile::create_with_mode(output, force, 0o666)?;
+    let target = Target::create(output, force, Content::Binary)?;
     let mut writer = Writer::new(BufWriter::new(target.file()))?;
     let (mut files, mut len) = (0_u64, 0_u64);
     in_order(
@@ -103,12 +104,13 @@ fn write(jobs: &[Job], (output, force): (&Path, bool), threads: usize, open: &Op
             Ok(())
         },
     )?;
-    if worst == Exit::Interrupted {
+    // A shadow of no file would only hide that none was read.
+    if worst == Exit::Interrupted || files == 0 {
         return Ok(worst);
     }
     writer.finish()?.flush().context("write the shadow")?;
     let stored = text::size(target.file().metadata().map_or(0, |m| m.len()));
-    target.commit(None)?;
+    target.commit()?;
     let (name, all) = (crate::cmd::shown(output), text::size(len));
     note!("{} of {all} -> {name}  {stored}", count(files, "file"));
     Ok(worst)

@@ -3,9 +3,11 @@
 use super::places;
 use crate::args::OthersArg;
 use crate::exit::Exit;
+use crate::output::progress::Progress;
 use crate::output::tells_more;
 use anyhow::Result;
 use nc3z_tree::links::{self, Made};
+use nc3z_tree::manifest::relist::{Replaced, relist};
 use std::path::{Path, PathBuf};
 
 pub(crate) use nc3z_tree::{FileKind, Other, Summary};
@@ -42,6 +44,14 @@ pub(crate) fn make_link(
         _ => tell_leads_out(&other.path),
     }
     Ok(())
+}
+
+/// Brings the manifests that list changed archives up to date, and prints which; see [`relist`].
+pub(crate) fn relisted(replaced: &[Replaced]) -> nc3z_tree::Result<()> {
+    relist(replaced, &Progress::new(0, String::new()), &mut |notice| {
+        let label = if notice.is_warning() { "warning: " } else { "" };
+        note!("nc3z: {label}{notice}");
+    })
 }
 
 /// Reports a link that is not made again.

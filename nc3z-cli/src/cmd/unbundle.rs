@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 /// Writes the members as archives.
 pub(crate) fn run(args: &UnbundleArgs) -> Result<Exit> {
     set_level(&args.tell);
+    super::places::check_file(Some(&args.output), args.place.parents)?;
     super::with_threads(args.threads, || {
         all(&args.bundle, &args.output, &args.open, args.force, MemberForm::Archives)
     })?

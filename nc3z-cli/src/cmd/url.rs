@@ -1,7 +1,8 @@
 //! Files that are named by a URL.
 
-use crate::args::RemoteArgs;
+use crate::args::{Access, OpenArgs, RemoteArgs};
 use anyhow::Result;
+use nc3z_format::url::is_url;
 use nc3z_reader::source::SharedSource;
 use std::borrow::Cow;
 use std::path::Path;
@@ -11,9 +12,37 @@ pub(crate) fn of(path: &Path) -> Option<&str> {
     path.to_str().filter(|text| is_url(text))
 }
 
-/// Returns a name for messages: a URL without its secrets.
+/// Returns a name for messages, and to be stored: a URL without its secrets.
 pub(crate) fn shown(path: &Path) -> Cow<'_, str> {
-    of(path).map_or_else(|| path.to_string_lossy(), |url| without_secrets(url).into())
+    of(path).map_or_else(|| path.to_string_lossy(), |url| nc3z_format::url::shown(url).into())
+}
+
+/// Refuses a URL, for commands that need files.
+pub(crate) fn refuse(path: &Path) -> Result<()> {
+    if of(path).is_none() {
+        return Ok(());
+    }
+    anyhow::bail!(
+        "`{}` is a URL, and this command needs a file on this machine: fetch it first, for instance with `curl -O`",
+        shown(path)
+    )
+}
+
+/// Returns a text without the secrets of URLs: of those on the command line, whatever characters they have, and of
+/// all others.
+pub(crate) fn hidden_in(text: &str) -> String {
+    // Most lines have no URL.
+    if !text.contains(":/") {
+        return text.to_owned();
+    }
+    let mut text = text.to_owned();
+    for word in std::env::args_os().skip(1) {
+        let word = word.to_string_lossy();
+        if is_url(&word) {
+            text = text.replace(&*word, &nc3z_format::url::shown(&word));
+        }
+    }
+    nc3z_format::url::hidden_in(&text)
 }
 
 /// Returns scheme, host and path of a URL, without query and fragment.
@@ -21,11 +50,19 @@ pub(crate) fn address(url: &str) -> &str {
     url.split(['?', '#']).next().unwrap_or_default()
 }
 
+/// Opens the object of a URL in the way in which the command reads it.
+pub(crate) fn open_for(url: &str, args: &OpenArgs) -> Result<SharedSource> {
+    match args.access {
+        Access::Direct => open(url, &args.remote),
+        Access::Paged => with::open_paged(url, &args.remote),
+        Access::Forward => open_forward(url, &args.remote),
+    }
+}
+
 #[cfg(feature = "remote")]
 mod with {
     use super::{RemoteArgs, Result, SharedSource};
     use nc3z_remote::RemoteOptions;
-    pub(super) use nc3z_remote::{is_url, shown as without_secrets};
     use std::sync::Arc;
 
     fn options(args: &RemoteArgs) -> RemoteOptions {
@@ -42,29 +79,25 @@ mod with {
     pub(crate) fn open_forward(url: &str, args: &RemoteArgs) -> Result<SharedSource> {
         Ok(Arc::new(nc3z_remote::ForwardSource::new(open(url, args)?)))
     }
+
+    /// Opens the object of a URL for work that needs a few bytes in many places.
+    pub(super) fn open_paged(url: &str, args: &RemoteArgs) -> Result<SharedSource> {
+        Ok(Arc::new(nc3z_remote::PagedSource::new(open(url, args)?)))
+    }
 }
 
 #[cfg(not(feature = "remote"))]
 mod with {
     use super::{RemoteArgs, Result, SharedSource};
 
-    pub(super) fn is_url(text: &str) -> bool {
-        let scheme = text.split_once("://").map(|(scheme, _)| scheme);
-        scheme.is_some_and(|s| !s.is_empty() && s.bytes().all(|b| b.is_ascii_alphanumeric()))
-    }
-
-    pub(super) fn without_secrets(url: &str) -> String {
-        super::address(url).to_owned()
-    }
-
     /// Reports that this is not supported.
     pub(crate) fn open(url: &str, _: &RemoteArgs) -> Result<SharedSource> {
-        anyhow::bail!("`{}` is a URL, and this build of nc3z reads no URLs", without_secrets(url))
+        anyhow::bail!("`{}` is a URL, and this build of nc3z reads no URLs", nc3z_format::url::shown(url))
     }
 
     /// Reports that this is not supported.
     pub(crate) use open as open_forward;
+    pub(super) use open as open_paged;
 }
 
-use with::{is_url, without_secrets};
 pub(crate) use with::{open, open_forward};

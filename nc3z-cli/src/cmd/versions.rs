@@ -221,6 +221,7 @@ pub(crate) fn tag(args: &TagArgs) -> Result<Exit> {
         out.flush()?;
         return Ok(Exit::Done);
     };
+    super::url::refuse(&args.archive)?;
     if !args.archive.is_file() {
         bail!("`{}` is no file", args.archive.display());
     }

@@ -4,6 +4,7 @@
 pub(crate) mod streams;
 pub(crate) mod progress;
 pub(crate) mod table;
+pub(crate) mod target;
 pub(crate) mod text;
 pub(crate) mod words;
 
@@ -62,6 +63,16 @@ pub(crate) fn report_error(file: Option<&Path>, error: &anyhow::Error) {
         words = rest.to_owned();
     }
     note!("nc3z: {label}: {file}{}", text::safe(&words));
+}
+
+/// Ends the run with a usage error, or with the help. A usage error repeats words of the command line.
+pub(crate) fn exit_by(e: &clap::Error) -> ! {
+    let words = e.to_string();
+    if e.use_stderr() && crate::cmd::url::hidden_in(&words) != words {
+        note!("{}", words.trim_end());
+        std::process::exit(e.exit_code());
+    }
+    e.exit()
 }
 
 /// Joins an error and its causes in the user's words; see [`words`].

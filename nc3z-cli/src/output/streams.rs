@@ -15,9 +15,11 @@ macro_rules! tell {
 }
 
 /// Writes one line to standard error with a single write, so that lines of several threads do not mix. A line
-/// that cannot be written is dropped: it cannot be reported, and the exit code still gives the result.
+/// that cannot be written is dropped: it cannot be reported, and the exit code still gives the result. URLs have no
+/// secrets in it: standard error is often kept in logs.
 pub(crate) fn write_note(line: fmt::Arguments<'_>) {
-    let _ = io::stderr().lock().write_all(format!("{line}\n").as_bytes());
+    let line = crate::cmd::url::hidden_in(&format!("{line}\n"));
+    let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 
 /// The reaction to a closed standard output.

@@ -37,34 +37,35 @@ impl Table {
 
     /// Makes the table at most `width` characters wide, if possible. First empty columns are removed, then
     /// cells of the columns `flexible` are cut, the longest first, then these columns are removed, the last
-    /// of `flexible` first. All other columns are kept. The last of them may be longer than the line, so that
-    /// a message in it is complete.
+    /// of `flexible` first. All other columns are kept. If they do not fit, the first column, of names, loses the
+    /// beginnings of its cells.
     pub(crate) fn fit(&mut self, width: usize, flexible: &[&str]) {
         let column_of = |head: &&str| self.rows[0].iter().position(|cell| cell == head);
         let mut flexible: Vec<usize> = flexible.iter().filter_map(column_of).collect();
         let mut widths = self.widths(1);
-        let last = widths.iter().rposition(|&width| width > 0).filter(|last| !flexible.contains(last));
         loop {
             let kept: Vec<usize> = (0..widths.len()).filter(|&column| widths[column] > 0).collect();
-            let share = |column: usize| if Some(column) == last { 0 } else { widths[column] };
-            let total: usize = kept.iter().map(|&column| share(column).max(self.head_len(column)) + 2).sum();
+            let total: usize = kept.iter().map(|&column| widths[column].max(self.head_len(column)) + 2).sum();
             let Some(excess) = total.checked_sub(width + 2).filter(|&excess| excess > 0) else { break };
             let longest = flexible.iter().copied().max_by_key(|&column| widths[column]);
-            match longest.filter(|&column| widths[column] > NARROWEST.max(self.head_len(column))) {
-                Some(column) => {
-                    let least = NARROWEST.max(self.head_len(column));
-                    // In small steps, so that columns of equal length stay equal.
-                    widths[column] = (widths[column] - excess.clamp(1, 4)).max(least);
-                }
-                None => match flexible.pop() {
-                    Some(column) => widths[column] = 0,
-                    None => break,
-                },
+            let cut = longest.filter(|&column| widths[column] > NARROWEST.max(self.head_len(column)));
+            if let Some(column) = cut {
+                let least = NARROWEST.max(self.head_len(column));
+                // In small steps, so that columns of equal length stay equal.
+                widths[column] = (widths[column] - excess.clamp(1, 4)).max(least);
+            } else if let Some(column) = flexible.pop() {
+                widths[column] = 0;
+            } else {
+                widths[0] = widths[0].saturating_sub(excess).max(NARROWEST);
+                break;
             }
         }
         for row in &mut self.rows {
-            for (cell, &width) in row.iter_mut().zip(&widths) {
-                if cell.chars().count() > width {
+            for (column, (cell, &width)) in row.iter_mut().zip(&widths).enumerate() {
+                let len = cell.chars().count();
+                if len > width && column == 0 {
+                    *cell = "…".chars().chain(cell.chars().skip(len - width.saturating_sub(1))).collect();
+                } else if len > width {
                     *cell = cell.chars().take(width.saturating_sub(1)).chain(['…']).collect();
                 }
             }
@@ -157,6 +158,6 @@ mod tests {
         assert!(!printed(200).contains('…') && printed(200).contains(&"w".repeat(30)));
         assert!(printed(50).contains("www…") && printed(50).contains("more"));
         assert!(printed(30).contains("words") && !printed(30).contains("more"));
-        assert_eq!(printed(12), "name\na.nc\nlong-name.nc\n");
+        assert_eq!(printed(12), "name\na.nc\n…ong-name.nc\n");
     }
 }

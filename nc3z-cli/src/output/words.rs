@@ -182,11 +182,23 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
     {
         let name = file.map(Path::to_owned).or_else(|| named_in(error));
         return Some(match name {
+            Some(name) if has_parity(&name) => {
+                format!(
+                    "`nc3z repair {} -o NEW` mends it with its parity, or saves the intact parts",
+                    shell_name(&name)
+                )
+            }
             Some(name) => format!("`nc3z repair {} -o NEW` saves the intact parts", shell_name(&name)),
             None => "`nc3z repair` saves the intact parts".to_owned(),
         });
     }
     None
+}
+
+/// Returns whether a damaged archive has parity.
+fn has_parity(file: &Path) -> bool {
+    let source = nc3z_reader::source::open(file, false).ok();
+    source.and_then(|source| nc3z_reader::parity::locate(&source).ok().flatten()).is_some()
 }
 
 /// Returns the file that an error names in its outer layers.

@@ -48,7 +48,7 @@ fn formats_of_archives_and_classic_files() {
 #[test]
 fn output_files_appear_whole_and_are_not_overwritten() {
     let dir = both();
-    dir.nc3z(&["read", "a.nc.nc3z", "flag", "--format", "raw", "-o", "new/flag"]).exits(0);
+    dir.nc3z(&["read", "a.nc.nc3z", "flag", "--format", "raw", "-o", "new/flag", "--parents"]).exits(0);
     assert_eq!(dir.read("new/flag"), [0, 0, 0, 1, 0, 2]);
     dir.nc3z(&["read", "a.nc", "tas", "-o", "new/flag"]).exits(1).says("exists");
     dir.nc3z(&["read", "a.nc", "x", "-o", "new/flag", "--force"]).exits(0);

@@ -26,6 +26,7 @@ pub(super) fn files(args: &BundleArgs) -> Result<Vec<Bundled>> {
     }
     let mut files = Vec::new();
     for nc3z_tree::patterns::Named { path: input, root } in named {
+        crate::cmd::url::refuse(&input)?;
         let (found, own) = if input.is_dir() {
             (below(&input)?, input.as_path())
         } else {

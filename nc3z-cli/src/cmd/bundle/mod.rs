@@ -6,6 +6,7 @@ use crate::args::BundleArgs;
 use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted};
 use crate::output::table::count;
+use crate::output::target::{Content, Target};
 use crate::output::text;
 use crate::specification;
 use anyhow::{Context, Result, bail};
@@ -13,7 +14,7 @@ use nc3z_aggregate::bundle::{Bundled, write_bundle};
 use nc3z_aggregate::pack::{PackOptions, Packed, append_packed, write_packed};
 use nc3z_reader::Monitor;
 use nc3z_tree::shard;
-use nc3z_writer::{AtomicFile, Preset, WriterOptions};
+use nc3z_writer::{Preset, WriterOptions};
 use std::fs::File;
 use std::path::Path;
 
@@ -26,7 +27,11 @@ pub(crate) fn run(args: &BundleArgs) -> Result<Exit> {
 }
 
 fn write(args: &BundleArgs) -> Result<Exit> {
-    super::places::prepare(&args.output)?;
+    if args.append || args.target_size.is_some() {
+        super::places::check_file(Some(&args.output), args.place.parents)?;
+    } else {
+        super::places::check(Some(&args.output), args.place.parents)?;
+    }
     let files = inputs::files(args)?;
     let len = |file: &Bundled| file.path.metadata().map_or(0, |m| m.len());
     let Some(target) = args.target_size else {
@@ -78,20 +83,20 @@ fn write_one(mut files: Vec<Bundled>, output: &Path, args: &BundleArgs) -> Resul
         note!("{} -> {name}  {}", packed_words(&done), text::size(done.len));
         return Ok(Exit::Done);
     }
-    let target = AtomicFile::create_with_mode(output, args.force, 0o666)?;
+    let target = Target::create(output, args.force, Content::Binary)?;
     let mut out = target.file().try_clone().context("write the bundle")?;
     if args.pack {
         let scratch = scratch(args)?;
         let done = write_packed(&files, &mut out, output, &options(args, scratch.path()), &tell)?;
         drop(progress);
-        target.commit(None)?;
+        target.commit()?;
         note!("{} -> {name}  {}", packed_words(&done), text::size(done.len));
         return Ok(Exit::Done);
     }
     write_bundle(&files, &mut out, &tell)?;
     let len = out.metadata().context("write the bundle")?.len();
     drop(progress);
-    target.commit(None)?;
+    target.commit()?;
     note!("{} -> {name}  {}", count(files.len() as u64, "file"), text::size(len));
     Ok(Exit::Done)
 }
@@ -111,6 +116,9 @@ fn append(files: &[Bundled], args: &BundleArgs, tell: &dyn Fn(u64) -> bool) -> R
 
 /// A directory beside the bundle, for archives on their way into it.
 fn scratch(args: &BundleArgs) -> Result<tempfile::TempDir> {
+    if super::stdin::is(&args.output) {
+        return tempfile::tempdir().context("create a temporary directory");
+    }
     let beside = args.output.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     tempfile::Builder::new().prefix(".nc3z-").tempdir_in(beside).context("create a temporary directory")
 }

@@ -28,6 +28,7 @@ pub(crate) fn run(args: &CiteArgs) -> Result<Exit> {
     if args.variable.is_none() && args.format.is_none() {
         bail!("nothing to write: name a variable and --output, or a record by --format");
     }
+    places::check_file(args.output.as_deref(), args.place.parents)?;
     super::with_threads(args.threads, || super::in_file(&args.file, cite(args)))??;
     Ok(Exit::Done)
 }

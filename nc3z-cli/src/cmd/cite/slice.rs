@@ -58,6 +58,7 @@ impl Planned {
             kind: None,
             no_history: true,
             force: args.force,
+            place: args.place.clone(),
             threads: args.threads,
             root: RootArgs::default(),
             open: args.open.clone(),

@@ -31,6 +31,12 @@ pub(crate) fn append(args: &AppendArgs) -> Result<Exit> {
             let known = count(more.known, "record");
             tell!("{}: the archive has its {known} already", text::safe(&file.to_string_lossy()));
         }
+        if more.unordered {
+            note!(
+                "nc3z: warning: {}: no coordinate orders the records, so they could not be compared with the archive's; `--allow-overlap` appends without this warning",
+                crate::cmd::shown(file)
+            );
+        }
         all.appended += more.appended;
         all.replaced += more.replaced;
     }

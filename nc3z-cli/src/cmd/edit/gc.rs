@@ -2,19 +2,32 @@
 
 use crate::args::GcArgs;
 use crate::cmd::parity::carried;
-use crate::cmd::{places, with_threads};
+use crate::cmd::{places, stdin, with_threads};
 use crate::exit::Exit;
 use crate::output::progress::Progress;
 use crate::output::table::count;
+use crate::output::target::{Content, Target};
 use crate::output::text;
 use anyhow::{Context, Result};
 use nc3z_writer::{Keep, WriterOptions, collect_file};
+use std::fs::File;
 
 /// Drops versions.
 pub(crate) fn gc(args: &GcArgs) -> Result<Exit> {
     let path = &args.archive;
-    if let Some(output) = &args.output {
-        places::prepare(output)?;
+    places::check(args.output.as_deref(), args.place.parents)?;
+    let mut output = args.output.clone();
+    let mut spool = None;
+    match &args.output {
+        // The new archive is read again before it is complete, so it is written to disk first.
+        Some(name) if stdin::is(name) && !args.dry_run => {
+            let stream = Target::create(name, args.force, Content::Binary)?;
+            let directory = tempfile::tempdir().context("create a temporary directory for the archive")?;
+            output = Some(directory.path().join("archive.nc3z"));
+            spool = Some((stream, directory));
+        }
+        Some(name) if !stdin::is(name) => places::prepare(name)?,
+        _ => {}
     }
     let options = WriterOptions::default()
         .with_registry(crate::registry::registry())
@@ -25,7 +38,7 @@ pub(crate) fn gc(args: &GcArgs) -> Result<Exit> {
     let keep = Keep { versions: &args.keep, tagged: !args.drop_tagged };
     let done = with_threads(args.threads, || {
         let progress = Progress::new(0, text::safe(&path.to_string_lossy()));
-        collect_file(path, args.output.as_deref(), &keep, &options, &progress)
+        collect_file(path, output.as_deref(), &keep, &options, &progress)
     })?;
     let done = done.with_context(|| format!("drop versions of `{}`", path.display()))?;
     let (before, after) = done.stored_len;
@@ -47,6 +60,12 @@ pub(crate) fn gc(args: &GcArgs) -> Result<Exit> {
         } else {
             note!("  tags that named dropped versions are gone: {tags}");
         }
+    }
+    if let (Some((stream, directory)), Some(written)) = (spool, &output) {
+        let mut written = File::open(written).context("read the new archive")?;
+        std::io::copy(&mut written, &mut stream.file()).context("copy the new archive")?;
+        directory.close().context("remove the temporary directory")?;
+        stream.commit()?;
     }
     if let Some(words) = carried(done.parity_before, done.parity) {
         note!("  {words}");

@@ -23,6 +23,7 @@ use std::path::Path;
 
 /// Opens an archive for editing.
 fn open(path: &Path, args: &EditArgs) -> Result<Edit> {
+    crate::cmd::url::refuse(path)?;
     if !path.is_file() {
         bail!("`{}` is no file", path.display());
     }

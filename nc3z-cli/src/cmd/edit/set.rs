@@ -3,6 +3,7 @@
 use super::{commit, open, plan};
 use crate::args::{OpenArgs, SetArgs};
 use crate::cmd::named::Named;
+use crate::cmd::read::alone;
 use crate::exit::Exit;
 use crate::output::streams::Stdout;
 use crate::output::text;
@@ -21,7 +22,8 @@ pub(crate) fn set(args: &SetArgs) -> Result<Exit> {
     let mut edit = open(&args.archive, &args.edit)?;
     let mut staged = || -> Result<bool> {
         let dataset = Dataset::from(edit.archive().clone());
-        let variable = dataset.variable(&args.variable)?;
+        let name = alone(&dataset, &args.variable);
+        let variable = dataset.variable(&name)?;
         if args.selection.region.is_some() {
             bail!("--box selects cells, which may be no box of indices; give ranges of dimensions with -d");
         }
@@ -33,7 +35,7 @@ pub(crate) fn set(args: &SetArgs) -> Result<Exit> {
             return Ok(true);
         }
         let values = values_of(args, &variable, &selection)?;
-        edit.set_part(&args.variable, &selection.slabs(), &selection.counts(), &values)?;
+        edit.set_part(&name, &selection.slabs(), &selection.counts(), &values)?;
         Ok(false)
     };
     if super::super::in_file(&args.archive, staged())? {
@@ -47,7 +49,8 @@ fn values_of(args: &SetArgs, variable: &Variable, selection: &Selection) -> Resu
     if let Some(file) = &args.from {
         let name = args.from_variable.as_deref().unwrap_or(&args.variable);
         let found = || -> Result<Variable> {
-            let other = Named::of(file)?.open_dataset(&OpenArgs::default())?.variable(name)?;
+            let dataset = Named::of(file)?.open_dataset(&OpenArgs::default())?;
+            let other = dataset.variable(&alone(&dataset, name))?;
             if other.ty() != ty {
                 bail!("`{}` is of type {}, and {ty} is wanted", text::safe(name), other.ty());
             }

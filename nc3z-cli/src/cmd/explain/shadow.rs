@@ -25,9 +25,16 @@ pub(super) fn explain(args: &ExplainArgs, path: &Path, member: Option<&str>) -> 
     };
     let Recall { objects, mut left_out, is_known } = recall(&shadow, &args.variable, member, &select)?;
     if !is_known {
-        let place = member
-            .map_or_else(|| "a file of the shadow".to_owned(), |name| format!("`{}`", text::safe(name)));
-        bail!("{place} has no variable `{}`", text::safe(&args.variable));
+        let names: Vec<String> =
+            shadow.blocks().map(|block| block.names()).collect::<Result<Vec<_>, _>>()?.concat();
+        if let Some(name) = member.filter(|name| !names.iter().any(|known| known == name)) {
+            bail!("the shadow has no file `{}`; `nc3z list` lists its files", text::safe(name));
+        }
+        let place = member.map_or_else(
+            || "no file of the shadow has a".to_owned(),
+            |name| format!("`{}` has no", text::safe(name)),
+        );
+        bail!("{place} variable `{}`", text::safe(&args.variable));
     }
     if objects.is_empty() {
         let (name, e) = left_out.swap_remove(0);

@@ -76,6 +76,7 @@ fn rooted(path: &Path, args: &HashArgs, progress: &Progress) -> Result<Rooted> {
     }
     let rooted = rooting.of_dataset(&dataset)?;
     if let (Some(path), Some(tree)) = (&args.tree, &rooted.tree) {
+        places::check_file(Some(path), args.place.parents)?;
         places::prepare(path)?;
         let target = AtomicFile::create_with_mode(path, args.force, 0o666)?;
         target.file().write_all(tree).with_context(|| format!("write `{}`", path.display()))?;

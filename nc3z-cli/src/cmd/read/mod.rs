@@ -3,6 +3,7 @@
 use crate::args::{FormatArg, OpenArgs, ReadArgs, SelectionArgs};
 use crate::cmd::named::Named;
 use crate::exit::Exit;
+use crate::names;
 use crate::output::chain;
 use crate::output::progress::{interrupted, while_blocked};
 use crate::output::streams::Stdout;
@@ -28,6 +29,7 @@ pub(crate) fn run(args: &ReadArgs) -> Result<Exit> {
     if args.decode && args.format == FormatArg::Raw {
         bail!("--decode has no place in --format raw, which is the bytes as they are stored");
     }
+    super::places::check(args.output.as_deref(), args.place.parents)?;
     let open = || super::cite::open_verified(&args.file, &args.root, &args.open);
     let (dataset, variable, selection) = select_in(&args.file, &open, &args.variable, &args.selection)?;
     let output = args.output.as_deref().filter(|o| *o != Path::new("-"));
@@ -137,6 +139,11 @@ pub(super) fn selection_of(
     selection::of(dataset, variable, args)
 }
 
+/// Returns the name of a variable of the file, which may have a backslash before separators, as in lists of names.
+pub(super) fn alone(dataset: &Dataset, name: &str) -> String {
+    names::alone(name, |name| dataset.header().variable(name).is_some())
+}
+
 fn select_in(
     path: &Path,
     open: &dyn Fn() -> Result<Dataset>,
@@ -147,7 +154,7 @@ fn select_in(
     budget_from_env().map_err(|e| anyhow!(e))?;
     let found = || -> Result<_> {
         let dataset = open()?;
-        let variable = dataset.variable(name)?;
+        let variable = dataset.variable(&alone(&dataset, name))?;
         let selection = selection::of(&dataset, &variable, args)?;
         for (slab, _) in selection.slabs() {
             variable.plan(&slab)?;

@@ -7,6 +7,9 @@ use nc3z_format::units::utc;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// The option for settings of a store.
+const SETTING: &str = "--storage-option";
+
 /// Appends the line of this run.
 pub(super) fn append(header: &mut Header) -> Result<()> {
     header.append_history(&line()).map_err(|ty| {
@@ -21,8 +24,24 @@ pub(in crate::cmd) fn line() -> String {
 
 /// Returns the command of this run.
 pub(in crate::cmd) fn command() -> String {
-    let words = std::env::args_os().skip(1).map(|word| quoted(&without_secrets(&word.to_string_lossy())));
-    format!("nc3z {}", words.collect::<Vec<_>>().join(" "))
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    format!("nc3z {}", of_words(words))
+}
+
+/// Returns the words of a command in a line, without secrets: the values of stores' settings are left out, too.
+fn of_words(words: impl Iterator<Item = String>) -> String {
+    let mut is_setting = false;
+    let words = words.map(|word| {
+        let hidden = if is_setting { without_value(&word) } else { without_secrets(&word) };
+        is_setting = word == SETTING;
+        quoted(&hidden)
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the setting of a store without its value, which may be a password.
+fn without_value(setting: &str) -> String {
+    format!("{}=...", setting.split('=').next().unwrap_or_default())
 }
 
 /// Returns the current date and time.
@@ -34,6 +53,7 @@ pub(in crate::cmd) fn moment() -> String {
 /// may be a URL, too.
 fn without_secrets(word: &str) -> String {
     match word.split_once('=').filter(|(option, _)| option.starts_with("--")) {
+        Some((SETTING, value)) => format!("{SETTING}={}", without_value(value)),
         Some((option, value)) => format!("{option}={}", url::shown(Path::new(value))),
         None => url::shown(Path::new(word)).into_owned(),
     }
@@ -68,5 +88,18 @@ mod tests {
         assert_eq!(quoted("a b"), "'a b'");
         assert_eq!(quoted("it's"), r"'it'\''s'");
         assert_eq!(quoted(""), "''");
+    }
+
+    #[test]
+    fn secrets_are_not_stored() {
+        let words = [
+            "read",
+            "http://me:word@host/a?key=b",
+            "--storage-option",
+            "bearer_token=x",
+            "--storage-option=k=v",
+        ];
+        let line = of_words(words.into_iter().map(str::to_owned));
+        assert_eq!(line, "read http://host/a --storage-option bearer_token=... --storage-option=k=...");
     }
 }

@@ -6,6 +6,7 @@ use crate::args::SubsetArgs;
 use crate::cmd::named::Named;
 use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted};
+use crate::output::target::{Content, Target};
 use crate::output::text;
 use crate::selection::noted;
 use anyhow::{Context, Result, bail};
@@ -14,7 +15,7 @@ use nc3z_look::part::{Contents, SubsetRequest};
 use nc3z_look::print::for_each_block;
 use nc3z_look::selection::{Request, Selection};
 use nc3z_reader::Monitor;
-use nc3z_writer::{AtomicFile, ClassicValues, Sink, is_same_file, write_classic};
+use nc3z_writer::{ClassicValues, Sink, is_same_file, write_classic};
 use std::io::{BufWriter, Write};
 use std::ops::Range;
 
@@ -23,6 +24,7 @@ const OUT_BUFFER: usize = 1 << 20;
 
 /// Writes one subset.
 pub(crate) fn run(args: &SubsetArgs) -> Result<Exit> {
+    super::places::check(Some(&args.output), args.place.parents)?;
     super::with_threads(args.threads, || super::in_file(&args.file, subset(args)))??;
     Ok(Exit::Done)
 }
@@ -72,12 +74,11 @@ pub(super) fn arrangement(contents: &Contents, kind: Option<Version>) -> Result<
 
 /// Writes the values of a subset to its file.
 pub(super) fn write(args: &SubsetArgs, contents: &Contents, arrangement: &Arrangement) -> Result<()> {
-    super::places::prepare(&args.output)?;
     let input = Named::of(&args.file)?.metadata()?;
     if input.is_some_and(|input| is_same_file(&input, &args.output)) {
         bail!("input and output are the same file `{}`", args.output.display());
     }
-    let target = AtomicFile::create_with_mode(&args.output, args.force, 0o666)?;
+    let target = Target::create(&args.output, args.force, Content::Binary)?;
     let progress = Progress::new(arrangement.layout.file_len, crate::cmd::shown(&args.output));
     let mut out = BufWriter::with_capacity(OUT_BUFFER, target.file());
     let mut values = Values { contents, progress: &progress };
@@ -88,7 +89,7 @@ pub(super) fn write(args: &SubsetArgs, contents: &Contents, arrangement: &Arrang
     if interrupted() {
         return Err(nc3z_reader::Error::interrupted().into());
     }
-    Ok(target.commit(None)?)
+    target.commit()
 }
 
 /// Names the output in errors of writing. Errors of reading name the input.

@@ -1,7 +1,7 @@
 //! Checks bundles: each member by its name, and whether the index agrees with the ZIP's own directory.
 
 use super::Outcome;
-use crate::args::{OpenArgs, VerifyArgs};
+use crate::args::{Access, OpenArgs, VerifyArgs};
 use crate::cmd::{member, stdin, unbundle, url};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::Progress;
@@ -55,7 +55,10 @@ fn members(path: &Path, args: &VerifyArgs) -> Result<Option<(Vec<PathBuf>, Vec<S
     if !is_bundle {
         return Ok(None);
     }
-    let bundle = member::open(path, &open_args(args))?;
+    // All of it is read: members that follow one another take few requests.
+    let mut all = open_args(args);
+    all.access = Access::Forward;
+    let bundle = member::open(path, &all)?;
     let inside = |name: &String| {
         let mut whole = path.as_os_str().to_owned();
         whole.push("!/");

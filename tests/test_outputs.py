@@ -1,0 +1,103 @@
+"""`-o`: `-` is standard output in every command that writes one file, and directories are made with --parents only."""
+
+import json
+import unittest
+import zipfile
+
+from common import CLASSIC, Case, nc3z
+
+NAME = "coads_climatology.cdf"
+
+
+class Outputs(Case):
+    def setUp(self):
+        super().setUp()
+        self.archive = self.dir / "a.nc.nc3z"
+        self.ok(nc3z("archive", "--preset", "fast", CLASSIC / NAME, "-o", self.archive))
+        self.ok(nc3z("att", self.archive, ":title=edited"))
+        self.before = self.names()
+
+    def commands(self):
+        """Commands that write one file, without the output, and its first bytes; None where it cannot be a stream."""
+        a = self.archive
+        return {
+            "subset": (("subset", a, "-v", "TIME"), b"CDF"),
+            "plot": (("plot", a, "SST", "-d", "TIME,0"), b"\x89PNG"),
+            "aggregate": (("aggregate", a), b"CDF"),
+            "bundle": (("bundle", a), b"PK"),
+            "bundle --pack": (("bundle", "--pack", CLASSIC / NAME), b"PK"),
+            "index": (("index", a), b"nc3x"),
+            "read": (("read", a, "TIME", "-d", "TIME,0"), b"366"),
+            "gc": (("gc", a), b"\x89NC3Z"),
+            "refs": (("refs", self.zarr()), b"{"),
+            "report": (("report", self.dir), b"<!DOCTYPE html>"),
+            "repair": (("repair", a), None),
+            "cite": (("cite", a, "TIME"), None),
+            "unbundle": (("unbundle", self.bundle()), None),
+            "hash --tree": (("hash", a, "--tree"), None),
+            "bundle --target-size": (("bundle", a, "--target-size", "1MiB"), None),
+        }
+
+    def zarr(self):
+        path = self.dir / "z.nc3z"
+        if not path.exists():
+            self.ok(nc3z("archive", "--profile", "zarr", CLASSIC / NAME, "-o", path))
+        return path
+
+    def bundle(self):
+        path = self.dir / "all.zip"
+        if not path.exists():
+            self.ok(nc3z("bundle", self.archive, "-o", path))
+        return path
+
+    def run_in(self, command, *more):
+        option = () if "--tree" in command else ("-o",)
+        return nc3z(*command, *option, *more, cwd=self.dir)
+
+    def test_a_dash_is_standard_output(self):
+        commands = self.commands()
+        before = self.names()
+        for name, (command, first) in commands.items():
+            with self.subTest(command=name):
+                done = self.run_in(command, "-")
+                self.assertEqual(self.names(), before)
+                if first is None:
+                    self.fails(done, words="name.* with -o|name of a file")
+                    self.assertEqual(done.stdout, b"")
+                else:
+                    self.assertEqual(self.ok(done).stdout[: len(first)], first)
+        (self.dir / "s.zip").write_bytes(self.run_in(commands["bundle"][0], "-").stdout)
+        self.assertEqual(zipfile.ZipFile(self.dir / "s.zip").testzip(), None)
+        (self.dir / "g.nc3z").write_bytes(self.run_in(commands["gc"][0], "-").stdout)
+        self.assertEqual(json.loads(self.ok(nc3z("log", "--json", self.dir / "g.nc3z")).stdout)["versions"].__len__(), 1)
+        # A file of that name is named by its directory.
+        self.ok(self.run_in(commands["subset"][0], "./-"))
+        self.assertEqual((self.dir / "-").read_bytes()[:3], b"CDF")
+
+    def test_a_full_output_is_blamed(self):
+        for name in ("subset", "index", "report"):
+            with self.subTest(command=name), open("/dev/full", "wb") as full:
+                command = self.commands()[name][0]
+                done = nc3z(*command, "-o", "-", stdout=full)
+                self.fails(done, words="write to standard output: No space left")
+
+    def test_directories_are_made_on_request(self):
+        for name, (command, _) in self.commands().items():
+            with self.subTest(command=name):
+                suffix = {"plot": ".png"}.get(name, "")
+                new = self.dir / f"new {name}"
+                done = self.run_in(command, new / f"x{suffix}")
+                self.fails(done, words="--parents")
+                self.assertFalse(new.exists())
+                self.ok(self.run_in(command, new / f"x{suffix}", "--parents"))
+                self.assertTrue(any(new.iterdir()))
+
+    def test_no_file_is_named_by_a_dash(self):
+        for command in (("recompress", self.archive, "-o", "-"), ("commit", "-", self.archive), ("manifest", ".", "-o", "-"), ("unbundle", self.bundle(), "-o", "-")):
+            with self.subTest(command=command[0]):
+                nc3z(*command, cwd=self.dir)
+                self.assertNotIn("-", self.names())
+
+
+if __name__ == "__main__":
+    unittest.main()
