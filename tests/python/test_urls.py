@@ -99,11 +99,11 @@ def test_messages_and_repr_hide_secrets(server, name):
 @pytest.mark.parametrize("chunks", [None, {}])
 def test_encodings_hide_secrets(server, name, chunks):
     url = server.url(name).replace("http://", "http://me:hush@") + "?signature=s3cr3t-s3cr3t"
-    with xr.open_dataset(url, engine="nc3z", chunks=chunks) as ds:
+    with xr.open_dataset(url, engine="nc3z", chunks=chunks, decode_times=False) as ds:
         assert ds.encoding["source"] == server.url(name) == ds["SST"].encoding["source"]
         assert float(ds["SST"][5, 40, 40]) == float(expected()[5, 40, 40])
     # For a local file xarray stores the path.
-    with xr.open_dataset(CLASSIC / NAME, engine="nc3z") as ds:
+    with xr.open_dataset(CLASSIC / NAME, engine="nc3z", decode_times=False) as ds:
         assert ds.encoding["source"] == str(CLASSIC / NAME)
 
 
