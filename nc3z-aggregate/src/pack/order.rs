@@ -143,10 +143,10 @@ mod tests {
         let file = |n: u64| Content { len: 1_000_000, arrays: vec![(7, 900_000), (100 + n, 90_000)] };
         let found = cut(&(0..40).map(file).collect::<Vec<_>>());
         assert_eq!(found, [0..20, 20..40]);
-        // Files of which nothing is new: the memory limits the group.
+        // Equal files: the memory limits the group.
         let same = vec![Content { len: 1 << 20, arrays: vec![(1, 1 << 20)] }; 100];
         assert_eq!(cut(&same), [0..64, 64..100]);
-        // What is shared is limited, too: here a mebibyte in each two neighbours.
+        // The shared content is limited, too: each file shares a mebibyte with the next one.
         let chain = |n: u64| Content { len: 2 << 20, arrays: vec![(n, 1 << 20), (n + 1, 1 << 20)] };
         let found = cut(&(0..40).map(chain).collect::<Vec<_>>());
         assert!(found.iter().all(|group| group.len() <= 7), "{found:?}");
