@@ -91,3 +91,8 @@ def test_a_tree_is_gone_on_with_after_a_kill(tmp_path):
     # Whole archives only, and nothing that the killed run had begun.
     assert sorted(p.name for p in out.glob("*.nc3z")) == [f"{n:02}.nc.nc3z" for n in range(12)]
     assert all(nc3z.verify(r.path) for r in done.archived)
+
+
+def test_options_that_do_not_exist_are_named(tmp_path):
+    with pytest.raises(TypeError, match=r"archive_tree\(\) .*'skip_existing': existing archives .* are always kept"):
+        archive_tree(tmp_path, tmp_path / "out", skip_existing=True)

@@ -101,6 +101,8 @@ def archive_tree(
     **options
         See :class:`nc3z._operations.ArchiveOptions`.
     """
+    if "skip_existing" in options:
+        raise TypeError("archive_tree() got an unexpected keyword argument 'skip_existing': existing archives of the same source are always kept")
     root, output = os.fspath(root), os.fspath(output)
     jobs = [(path, os.path.join(output, os.path.relpath(path, root) + ".nc3z")) for path in _files(root, output)]
     batches = [jobs[at : at + batch_size] for at in range(0, len(jobs), batch_size)]
