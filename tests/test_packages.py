@@ -112,7 +112,7 @@ class Packages(Case):
         "bash": 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); '
                 '_nc3z_with_names "${COMP_WORDS[0]}" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"; printf "%s\\n" "${COMPREPLY[@]}"',
         # Outside of a line that is edited zsh completes nothing: what the function would give to it is printed, and Clap's part says its name.
-        "zsh": 'compdef() { }; compadd() { local found=(${(M)names:#$PREFIX*}); print -rl -- $found; (( $#found )) }; _arguments() { print -r -- clap; return 1 }; source "$1"; shift; '
+        "zsh": 'compdef() { }; compset() { [[ $PREFIX == *,* ]] && IPREFIX=${PREFIX%,*}, && PREFIX=${PREFIX##*,} }; compadd() { local found=(${(M)names:#$PREFIX*}); print -rl -- $IPREFIX${^found}${options[2]}; (( $#found )) }; _arguments() { print -r -- clap; return 1 }; source "$1"; shift; '
                'words=("$@"); CURRENT=$#; PREFIX=${words[-1]}; _nc3z',
         "fish": 'source $argv[1]; complete -C "nc3z "(string join " " -- $argv[3..-1])',
     }
@@ -127,6 +127,7 @@ class Packages(Case):
                 (("read", "F", ""), {"SST", "AIRT", "COADSX"}, {"--help"}), (("read", "F", "S"), {"SST", "SPEH"}, {"AIRT"}),
                 (("subset", "F", "-v", ""), {"SST", "UWND"}, set()), (("subset", "F", "-v", "SST", "-d", ""), {"TIME", "COADSX", "COADSY"}, {"SST"}),
                 (("subset", "F", "-d", "COADS"), {"COADSX", "COADSY"}, {"TIME"}), (("read", "F", "--str"), {"--stride"}, {"SST"}),
+                (("subset", "F", "-v", "SST,A"), {"SST,AIRT"}, {"SST,SPEH", "SPEH"}), (("att", "F", "A"), {"AIRT:"}, {"SPEH:"}), (("att", "F", "SST:a=1", "S"), {"SST:", "SPEH:"}, {"AIRT:"}),
                 (("dump", "none.nc", "-v", ""), set(), {"SST"}), (("arch",), {"archive"}, {"SST"}),
             ):
                 if shell == "zsh" and some & {"--stride", "archive"}:

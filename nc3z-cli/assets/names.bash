@@ -13,20 +13,27 @@ NAMES_AWK'
 }
 
 _nc3z_with_names() {
-    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} names=
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} names= before= behind=
     case $prev in
-        -v | --variable | --variables) names=$(_nc3z_names v) ;;
+        -v | --variable | --variables)
+            names=$(_nc3z_names v)
+            # In a list, the name behind the last comma.
+            [[ $cur == *,* ]] && before=${cur%,*},
+            ;;
         -d | --dim | --dimension) names=$(_nc3z_names d) ;;
         *)
             case $command in
                 # The word behind the file is a variable.
                 read | plot | set | explain) [[ $COMP_CWORD -eq 3 && $cur != -* ]] && names=$(_nc3z_names v) ;;
+                # VARIABLE:ATTRIBUTE=VALUE.
+                att) [[ $COMP_CWORD -ge 3 && $cur != *[-:]* ]] && names=$(_nc3z_names v) behind=: ;;
             esac
             ;;
     esac
     if [[ -n $names ]]; then
         local IFS=$'\n'
-        COMPREPLY=($(compgen -W "$names" -- "$cur"))
+        COMPREPLY=($(compgen -P "$before" -S "$behind" -W "$names" -- "${cur#"$before"}"))
+        [[ -z $before$behind ]] || compopt -o nospace 2>/dev/null
         [[ ${#COMPREPLY[@]} -eq 0 ]] || return 0
     fi
     _nc3z "$@"

@@ -20,3 +20,18 @@ function __nc3z_is_variable
     test (count $words) -eq 3; and contains -- $words[2] read plot set explain
 end
 complete -c nc3z -n __nc3z_is_variable -f -a "(__nc3z_names v)"
+
+# Names in a list: behind the last comma of the word.
+function __nc3z_names_in_list
+    set -l before (string match -r '^.*,' -- (commandline -ct))
+    for name in (__nc3z_names v)
+        string join '' -- $before $name
+    end
+end
+
+# Whether the next word is VARIABLE:ATTRIBUTE=VALUE.
+function __nc3z_is_attribute
+    set -l words (commandline -opc)
+    test (count $words) -ge 3; and test $words[2] = att
+end
+complete -c nc3z -n __nc3z_is_attribute -f -a "(__nc3z_names v | string replace -r '\$' ':')"

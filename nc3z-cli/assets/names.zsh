@@ -14,17 +14,23 @@ NAMES_AWK')}")
 }
 
 _nc3z() {
-    local -a names
+    local -a names options
     case ${words[CURRENT - 1]} in
-        -v | --variable | --variables) _nc3z_names v ;;
+        -v | --variable | --variables)
+            # In a list, the name behind the last comma.
+            compset -P '*,' && options=(-S '')
+            _nc3z_names v
+            ;;
         -d | --dim | --dimension) _nc3z_names d ;;
         *)
             case ${words[2]} in
                 # The word behind the file is a variable.
                 read | plot | set | explain) (( CURRENT == 4 )) && [[ $PREFIX != -* ]] && _nc3z_names v ;;
+                # VARIABLE:ATTRIBUTE=VALUE.
+                att) (( CURRENT >= 4 )) && [[ $PREFIX != -* && $PREFIX != *:* ]] && options=(-S ':') && _nc3z_names v ;;
                 *) false ;;
             esac
             ;;
-    esac && compadd -a names && return 0
+    esac && compadd $options -a names && return 0
     _nc3z_all "$@"
 }

@@ -60,8 +60,9 @@ fn names_of_options() -> String {
             let short = arg.get_short().map_or_else(String::new, |short| format!(" -s {short}"));
             let _ = writeln!(
                 lines,
-                "complete -c nc3z -n \"__fish_nc3z_using_subcommand {}\"{short} -l {long} -r -f -a \"(__nc3z_names {kind})\"",
-                sub.get_name()
+                "complete -c nc3z -n \"__fish_nc3z_using_subcommand {}\"{short} -l {long} -r -f -a \"({})\"",
+                sub.get_name(),
+                if *kind == 'v' { "__nc3z_names_in_list" } else { "__nc3z_names d" }
             );
         }
     }
@@ -83,8 +84,30 @@ pub(crate) fn man(args: &ManArgs) -> Result<Exit> {
 }
 
 fn write(directory: &Path) -> Result<()> {
-    clap_mangen::generate_to(with_version(command()), directory)
-        .with_context(|| format!("write the pages into `{}`", directory.display()))
+    let made = tempfile::tempdir().context("create a temporary directory")?;
+    clap_mangen::generate_to(with_version(command()), made.path()).context("make the pages")?;
+    let pages = std::fs::read_dir(made.path()).context("read the pages")?;
+    for page in pages {
+        let page = page.context("read the pages")?;
+        let text = std::fs::read_to_string(page.path()).context("read a page")?;
+        let path = directory.join(page.file_name());
+        std::fs::write(&path, of_tool(&text)).with_context(|| format!("write `{}`", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Returns a page whose header names the tool: Clap names the command there.
+fn of_tool(page: &str) -> String {
+    let (mut out, source) = (String::with_capacity(page.len()), concat!("nc3z ", env!("CARGO_PKG_VERSION")));
+    for line in page.split_inclusive('\n') {
+        match line.strip_prefix(".TH ").and_then(|header| header.split_once('"')) {
+            Some((title, _)) => {
+                let _ = writeln!(out, ".TH {title}\"{source}\"");
+            }
+            None => out.push_str(line),
+        }
+    }
+    out
 }
 
 /// Returns the command with the tool's version on the page of each subcommand, without options that would
