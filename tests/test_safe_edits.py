@@ -231,7 +231,9 @@ class Aggregations(Edited):
 
         archive = self.archived(self.all(make("a.nc", 0), make("b.nc", 1)), "x.nc.nc3z")
         self.ok(nc3z("att", archive, ":comment=mine"))
-        done = self.ok(nc3z("aggregate", "--no-history", "--append", make("c.nc", 2), "-o", archive))
+        third = make("c.nc", 2)
+        self.fails(nc3z("append", archive, third), words="is an aggregation.*aggregate --append")
+        done = self.ok(nc3z("aggregate", "--no-history", "--append", third, "-o", archive))
         self.assertNotIn("comment", done.stderr)
         self.assertIn(':comment = "mine"', self.ok(nc3z("dump", "-h", archive)).stdout.decode())
         # An attribute that differs in a new file is left out.

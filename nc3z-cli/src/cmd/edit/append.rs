@@ -7,7 +7,8 @@ use crate::cmd::{in_file, with_threads};
 use crate::exit::Exit;
 use crate::output::table::count;
 use crate::output::text;
-use anyhow::Result;
+use anyhow::{Result, bail};
+use nc3z_reader::Dataset;
 use nc3z_writer::edit::{AppendPolicy, Appended, Overlap};
 
 /// Appends records.
@@ -19,6 +20,15 @@ pub(crate) fn append(args: &AppendArgs) -> Result<Exit> {
         _ => Overlap::Refuse,
     };
     let policy = AppendPolicy { keep_fixed: args.keep_fixed, any_units: args.any_units, overlap };
+    // The variables of an aggregation have no records.
+    let dataset = Dataset::from(edit.archive().clone());
+    if nc3z_aggregate::is_aggregation(&dataset) {
+        bail!(
+            "`{}` is an aggregation, which has no records of its own: `nc3z aggregate --append FILE -o {}` adds a file to it",
+            crate::cmd::shown(&args.archive),
+            crate::cmd::shown(&args.archive)
+        );
+    }
     let mut all = Appended::default();
     for file in &args.files {
         let more = || -> Result<Appended> {

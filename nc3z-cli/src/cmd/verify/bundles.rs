@@ -30,9 +30,9 @@ pub(super) fn expand(paths: Vec<PathBuf>, args: &VerifyArgs) -> Expanded {
         out.total += member::on_disk(&path).metadata().map_or(0, |m| m.len());
         match members(&path, args) {
             Ok(None) => out.paths.push(path),
-            Ok(Some((members, differences))) => {
-                out.bundles.push(of_bundle(&path, members.len(), &differences));
-                out.paths.extend(members);
+            Ok(Some(Members { parts, count, differences })) => {
+                out.bundles.push(of_bundle(&path, count, parts.len(), &differences));
+                out.paths.extend(parts);
             }
             Err(e) => out.bundles.push(failed(&path, e)),
         }
@@ -40,9 +40,18 @@ pub(super) fn expand(paths: Vec<PathBuf>, args: &VerifyArgs) -> Expanded {
     out
 }
 
-/// Returns the members of a bundle by name, and differences between its index and its directory. None for a
-/// file that is not a bundle.
-fn members(path: &Path, args: &VerifyArgs) -> Result<Option<(Vec<PathBuf>, Vec<String>)>> {
+/// The members of a bundle.
+struct Members {
+    /// Groups of packed members, and other members, by name.
+    parts: Vec<PathBuf>,
+    /// The number of members.
+    count: usize,
+    /// Differences between the index and the directory.
+    differences: Vec<String>,
+}
+
+/// Returns the members of a bundle. None for a file that is not a bundle.
+fn members(path: &Path, args: &VerifyArgs) -> Result<Option<Members>> {
     let by_name = || path.extension().is_some_and(|e| e == "zip" || e == "tar");
     let is_bundle = match url::of(path) {
         _ if stdin::is(path) || member::of(path).is_some() => false,
@@ -66,7 +75,8 @@ fn members(path: &Path, args: &VerifyArgs) -> Result<Option<(Vec<PathBuf>, Vec<S
         PathBuf::from(whole)
     };
     // Of packed members, their groups are checked, and named if they are damaged.
-    Ok(Some((bundle.parts_to_check().iter().map(inside).collect(), bundle.check()?)))
+    let parts = bundle.parts_to_check().iter().map(inside).collect();
+    Ok(Some(Members { parts, count: bundle.names().len(), differences: bundle.check()? }))
 }
 
 /// Adds to the result of a damaged group the members that do not come back. With `--deep`, members of sound groups are checked, too.
@@ -114,12 +124,13 @@ fn open_args(args: &VerifyArgs) -> OpenArgs {
     open
 }
 
-fn of_bundle(path: &Path, count: usize, differences: &[String]) -> Outcome {
+fn of_bundle(path: &Path, count: usize, parts: usize, differences: &[String]) -> Outcome {
     let name = text::safe(&url::shown(path));
     let sound = differences.is_empty();
     let mut lines: Vec<String> = differences.iter().map(|d| format!("{name}: {}", text::safe(d))).collect();
     if sound {
-        lines.push(format!("{name}: bundle of {count} members, whose index and directory agree"));
+        let packed = if parts == count { String::new() } else { format!(" in {parts} parts") };
+        lines.push(format!("{name}: bundle of {count} members{packed}, whose index and directory agree"));
     }
     let findings: Vec<String> = differences.iter().map(|d| text::safe(d)).collect();
     let json =
