@@ -230,7 +230,7 @@ class Edits(Case):
             self.assertEqual(sha256(self.restored(archive, 1)), sha256(file))
             # As an archive, twice at once.
             again = self.archived(more, name=f"{kind}.more.nc3z")
-            self.ok(nc3z("append", archive, again, more, "--quick"))
+            self.ok(nc3z("append", archive, again, more, "--quick", "--allow-overlap"))
             with netCDF4.Dataset(self.restored(archive)) as d:
                 self.assertEqual(len(d.dimensions["time"]), 14)
             self.ok(nc3z("verify", "--deep", archive))
@@ -260,7 +260,7 @@ class Edits(Case):
         make(more, records=40)
         archive = self.archived(file)
         for _ in range(6):
-            self.ok(nc3z("append", archive, more, "--quick"))
+            self.ok(nc3z("append", archive, more, "--quick", "--allow-overlap"))
         rows = json.loads(self.ok(nc3z("info", "--json", archive)).stdout)["variables"]
         tiles = {row["name"]: row["tiles"]["total"] for row in rows}
         self.assertLess(max(tiles.values()), 9, tiles)

@@ -158,6 +158,6 @@ mod tests {
         assert!(!printed(200).contains('…') && printed(200).contains(&"w".repeat(30)));
         assert!(printed(50).contains("www…") && printed(50).contains("more"));
         assert!(printed(30).contains("words") && !printed(30).contains("more"));
-        assert_eq!(printed(12), "name\na.nc\n…ong-name.nc\n");
+        assert_eq!(printed(12), "name\na.nc\nlong-name.nc\n");
     }
 }
