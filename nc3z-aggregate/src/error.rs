@@ -43,6 +43,16 @@ pub enum Error {
         #[source]
         source: nc3z_reader::Error,
     },
+    /// The bundle has no such member.
+    #[error("`{bundle}` has no member `{name}`; there are {known}")]
+    NoMember {
+        /// The bundle.
+        bundle: String,
+        /// The name that was searched.
+        name: String,
+        /// The first members, in a list with commas.
+        known: String,
+    },
     /// Files that cannot be joined to one array.
     #[error("{0}")]
     Refused(String),

@@ -6,6 +6,8 @@ use crate::proof::{Proof, ProofVariable};
 use crate::slice::{Slice, SliceVariable};
 use nc3z_format::digest::{Entry, Hash, Root, fold, leaf_hash, root_of_entries, values_digest};
 use nc3z_format::select::Hyperslab;
+use nc3z_look::text;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// The proven properties of a slice.
@@ -18,6 +20,22 @@ pub struct Proven {
     pub has_file: bool,
     /// The variables of the slice.
     pub variables: Vec<ProvenVariable>,
+}
+
+impl Proven {
+    /// Returns the result for the slice with this name. `about` has the proof's statements, which are not proven.
+    pub fn to_json(&self, slice: &str, about: serde_json::Map<String, Value>) -> Value {
+        let variables = self.variables.iter().map(|v| {
+            json!({
+                "name": text::name(&v.entry.name), "start": v.slab.start, "count": v.slab.count, "stride": v.slab.stride,
+                "shape": v.entry.shape(), "words": text::safe(&v.to_string()),
+            })
+        });
+        json!({
+            "slice": slice, "root": self.root.to_string(), "global_attributes": self.has_file,
+            "variables": variables.collect::<Vec<_>>(), "about_unproven": text::safe_json(about.into()),
+        })
+    }
 }
 
 /// A variable that is a part of the dataset's.

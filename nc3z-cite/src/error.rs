@@ -13,6 +13,18 @@ pub enum Error {
     /// A request that has no proof.
     #[error("{0}")]
     Request(String),
+    /// A slice in a format for one variable would have several.
+    #[error("npy and csv hold one variable, and {0} are named")]
+    SeveralVariables(usize),
+    /// The selected part of the variable is two hyperslabs.
+    #[error("the selection of `{0}` wraps around the end of a dimension: cite its two parts as two slices")]
+    TwoParts(String),
+    /// The request does not fit the dataset.
+    #[error(transparent)]
+    Select(#[from] nc3z_look::selection::Error),
+    /// The values cannot be written.
+    #[error(transparent)]
+    Print(#[from] nc3z_look::print::Error),
     /// An error of reading the dataset.
     #[error(transparent)]
     Read(#[from] nc3z_reader::Error),

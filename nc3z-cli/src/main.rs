@@ -9,7 +9,6 @@ mod exit;
 mod heap;
 mod registry;
 mod selection;
-mod specification;
 
 pub(crate) use nc3z_format::names;
 

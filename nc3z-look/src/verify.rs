@@ -6,7 +6,7 @@ use nc3z_format::bytes::hex;
 use nc3z_format::parity::ParityLayout;
 use nc3z_reader::Archive;
 use nc3z_reader::parity::{Located, ParityReport};
-use nc3z_reader::verify::{Finding, Report};
+use nc3z_reader::verify::{Finding, OlderVersion, Report};
 use serde_json::{Value, json};
 
 /// The number of findings of one archive for which coordinates are read from the archive.
@@ -49,6 +49,16 @@ fn finding_json(finding: &Finding, archive: Option<&Archive>) -> Value {
         "structure": finding.structure.name(), "begin": finding.bytes.start, "end": finding.bytes.end,
         "message": text::safe(&finding.message), "variable": places.first().map(|p| p["variable"].clone()), "places": places,
     })
+}
+
+/// Returns the result of rebuilding an older version.
+pub fn older_json((number, done): &OlderVersion) -> Value {
+    match done {
+        Ok(r) => {
+            json!({"version": number, "sound": true, "sha256": hex(&r.sha256), "sha256_matches": r.matches_record})
+        }
+        Err(e) => json!({"version": number, "sound": false, "error": text::safe(&e.with_causes())}),
+    }
 }
 
 /// Returns the state of an archive's parity.

@@ -2,39 +2,78 @@
 //! place.
 
 use crate::source::Settings;
-use nc3z_aggregate::bundle::{Bundle, Members, split_member};
-use nc3z_aggregate::{Missing, OpenFragment, Options, Urls, as_aggregation, is_aggregation, wrap};
+use nc3z_aggregate::bundle::split_member;
+use nc3z_aggregate::{Error as AggregateError, Missing, Options, as_aggregation};
 use nc3z_reader::source::{self, SharedSource};
 use nc3z_reader::{Archive, Dataset, Error, OpenOptions, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The place where the fragments of an aggregation are searched.
+/// The place where the fragments of an aggregation are searched, and the settings for reading from a server.
 #[derive(Clone)]
-pub(crate) enum Beside {
-    /// None: the aggregation is not in a directory.
-    Nothing,
-    /// The directory of the file with this path.
-    File(PathBuf),
-    /// The bundle; the name is the aggregation's.
-    Bundle(Arc<Bundle>, String),
-    /// The server of this URL.
-    Server { url: String, settings: Settings },
+pub(crate) struct Place {
+    place: nc3z_aggregate::Place,
+    settings: Settings,
 }
 
-impl Beside {
+impl From<nc3z_aggregate::Place> for Place {
+    fn from(place: nc3z_aggregate::Place) -> Self {
+        Place { place, settings: Settings::default() }
+    }
+}
+
+impl Place {
+    /// Memory, which has no directory.
+    pub(crate) fn memory() -> Self {
+        nc3z_aggregate::Place::Memory.into()
+    }
+
+    /// The object at a URL.
+    pub(crate) fn server(url: String, settings: Settings) -> Self {
+        Place { place: nc3z_aggregate::Place::Server(url), settings }
+    }
+
+    /// Returns true for a member of a bundle.
+    pub(crate) fn is_bundle(&self) -> bool {
+        matches!(self.place, nc3z_aggregate::Place::Bundle(..))
+    }
+
     /// Returns the offset of the file in its bundle, or 0.
     pub(crate) fn offset(&self) -> Result<u64> {
-        let Beside::Bundle(bundle, name) = self else { return Ok(0) };
-        let missing =
-            || Error::io("open", None, std::io::Error::other(format!("the bundle has lost `{name}`")));
-        bundle.offset(name)?.ok_or_else(missing)
+        Ok(self.place.offset()?)
     }
 
     /// Returns the bytes of a bundle's member as they are in the bundle. None for other files.
     pub(crate) fn as_stored(&self) -> Result<Option<SharedSource>> {
-        let Beside::Bundle(bundle, name) = self else { return Ok(None) };
-        Ok(bundle.member_as_stored(name)?)
+        Ok(self.place.as_stored()?)
+    }
+
+    /// Presents an aggregation with the data of its fragments, and any other file unchanged.
+    pub(crate) fn present(
+        &self,
+        dataset: Dataset,
+        name: &str,
+        reading: Reading,
+        open: OpenOptions,
+    ) -> Result<Dataset> {
+        if reading.as_stored {
+            return Ok(dataset);
+        }
+        let mut options = Options::default();
+        options.open = open;
+        options.outside = reading.outside;
+        options.missing = if reading.fill_missing { Missing::Fill } else { Missing::Refuse };
+        let settings = self.settings.clone();
+        let open = move |url: &str| open_url(url, &settings).map_err(|e| e.with_causes());
+        Ok(self.place.present(dataset, name, Arc::new(open), options)?)
+    }
+
+    /// Opens a tree file by its path or URL. On a server the settings of the dataset are used.
+    pub(crate) fn open_tree(&self, name: &str) -> Result<SharedSource> {
+        if nc3z_remote::is_url(name) {
+            return open_url(name, &self.settings);
+        }
+        source::open(Path::new(name), false)
     }
 }
 
@@ -46,11 +85,8 @@ pub(crate) fn on_disk(path: &Path) -> PathBuf {
 /// Opens a file on disk or the member of a bundle by position, without the copies in a bundle's index: for
 /// commands that check bytes.
 pub(crate) fn open_as_stored(path: &Path) -> Result<SharedSource> {
-    let Some((bundle, member)) = split_member(path) else {
-        return source::open(path, false);
-    };
-    let (source, bundle) = open_member(source::open(&bundle, false)?, &member)?;
-    Ok(bundle.member_as_stored(&member)?.unwrap_or(source))
+    let (source, place) = open_path(path, false)?;
+    Ok(place.as_stored()?.unwrap_or(source))
 }
 
 /// Options for reading an aggregation.
@@ -74,66 +110,30 @@ pub(crate) fn member_of(name: &str) -> Option<(&str, &str)> {
     name.split_once("!/")
 }
 
-/// Returns the bytes of a member, and the bundle.
-pub(crate) fn open_member(source: SharedSource, name: &str) -> Result<(SharedSource, Arc<Bundle>)> {
-    let bundle = Arc::new(Bundle::open(source)?);
-    let Some(member) = bundle.member(name)? else {
-        let names = bundle.names().iter().take(20).cloned().collect::<Vec<_>>().join(", ");
-        let words = format!("the bundle has no member `{name}`; there are {names}");
-        return Err(Error::io("open", None, std::io::Error::new(std::io::ErrorKind::NotFound, words)));
-    };
-    Ok((member, bundle))
+/// Opens a member of the bundle with these bytes.
+pub(crate) fn open_member(bundle: SharedSource, name: &str) -> Result<(SharedSource, Place)> {
+    with_place(nc3z_aggregate::Place::open_member(bundle, "the bundle", name))
 }
 
-/// Presents an aggregation with the data of its fragments, and any other file unchanged.
-pub(crate) fn present(
-    dataset: Dataset,
-    name: &str,
-    beside: &Beside,
-    reading: Reading,
-    open: OpenOptions,
-) -> Result<Dataset> {
-    if reading.as_stored || !is_aggregation(&dataset) {
-        return Ok(dataset);
+/// Opens a file on disk, or a member of a bundle, by name.
+pub(crate) fn open_path(path: &Path, mmap: bool) -> Result<(SharedSource, Place)> {
+    with_place(nc3z_aggregate::Place::open(path, mmap))
+}
+
+/// A member that does not exist is a file that is not found.
+fn with_place(
+    opened: nc3z_aggregate::Result<(SharedSource, nc3z_aggregate::Place)>,
+) -> Result<(SharedSource, Place)> {
+    match opened {
+        Ok((source, place)) => Ok((source, place.into())),
+        Err(AggregateError::NoMember { name, known, .. }) => {
+            let words = format!("the bundle has no member `{name}`; there are {known}");
+            Err(Error::io("open", None, std::io::Error::new(std::io::ErrorKind::NotFound, words)))
+        }
+        Err(e) => Err(e.into()),
     }
-    let mut options = Options::default();
-    options.open = open;
-    options.outside = reading.outside;
-    options.missing = if reading.fill_missing { Missing::Fill } else { Missing::Refuse };
-    let (url, settings) = match beside {
-        Beside::Server { url, settings } => (Some(url.as_str()), settings.clone()),
-        _ => (None, Settings::default()),
-    };
-    let opener: Arc<dyn OpenFragment> = if let Beside::Bundle(bundle, member) = beside {
-        Arc::new(Members::beside(Arc::clone(bundle), member))
-    } else {
-        let open = move |url: &str| open_url(url, &settings).map_err(|e| e.with_causes());
-        Arc::new(Urls::beside(url, reading.outside, Arc::new(open)))
-    };
-    options.opener = Some(opener);
-    let base = if let Beside::File(path) = beside { path.parent() } else { None };
-    Ok(wrap(dataset, name, base, &options)?)
 }
 
 fn open_url(url: &str, settings: &Settings) -> Result<SharedSource> {
     nc3z_remote::open(url, &settings.options_or_default())
-}
-
-/// Opens a tree file by its path or URL. On a server the settings of the dataset are used.
-pub(crate) fn open_tree(name: &str, beside: &Beside) -> Result<SharedSource> {
-    if !nc3z_remote::is_url(name) {
-        return source::open(Path::new(name), false);
-    }
-    let settings =
-        if let Beside::Server { settings, .. } = beside { settings.clone() } else { Settings::default() };
-    open_url(name, &settings)
-}
-
-/// Opens a file on disk, or a member of a bundle, by name.
-pub(crate) fn open_path(path: &Path) -> Result<(SharedSource, Beside)> {
-    let Some((bundle, member)) = split_member(path) else {
-        return Ok((source::open(path, true)?, Beside::File(path.to_owned())));
-    };
-    let (source, bundle) = open_member(source::open(&bundle, true)?, &member)?;
-    Ok((source, Beside::Bundle(bundle, member)))
 }

@@ -1,6 +1,6 @@
 //! `nc3z.Dataset`: an open file and its metadata.
 
-use crate::aggregated::{self, Beside, Reading};
+use crate::aggregated::{self, Reading};
 use crate::attributes;
 use crate::error::Failure;
 use crate::handle::{Against, Handle, How};
@@ -78,7 +78,7 @@ pub(crate) fn open(
     tree: Option<String>,
 ) -> PyResult<Dataset> {
     let version = version.map(version_name).transpose()?;
-    let (source, origin, beside) = source::open(py, source, storage_options)?;
+    let (source, origin, place) = source::open(py, source, storage_options)?;
     let root = root.map(|root| root.parse().map_err(Failure::from)).transpose()?;
     if root.is_none() && tree.is_some() {
         return Err(PyValueError::new_err(
@@ -87,7 +87,7 @@ pub(crate) fn open(
     }
     let root = root.map(|root| Against { root, tree });
     let how = How { version, fill_lost, reading: Reading { as_stored, outside, fill_missing }, decode, root };
-    let handle = Handle::open(py, source, origin, beside, how)?;
+    let handle = Handle::open(py, source, origin, place, how)?;
     Ok(Dataset { handle: Arc::new(handle), variables: PyOnceLock::new(), dimensions: PyOnceLock::new() })
 }
 
@@ -223,10 +223,10 @@ impl Dataset {
     #[getter]
     fn _file(&self) -> Option<&str> {
         let name = self.handle.origin.name()?;
-        match &self.handle.beside {
-            Beside::Bundle(..) => aggregated::member_of(name).map(|(bundle, _)| bundle),
-            _ => Some(name),
+        if self.handle.place.is_bundle() {
+            return aggregated::member_of(name).map(|(bundle, _)| bundle);
         }
+        Some(name)
     }
 
     /// References as JSON, of kind "kerchunk" or "icechunk"; `etag` or `modified` (seconds) identify the
@@ -250,7 +250,7 @@ impl Dataset {
             (None, None) => Value::Null,
         };
         let made = py.detach(|| {
-            let offset = self.handle.beside.offset()?;
+            let offset = self.handle.place.offset()?;
             let arrays = Arrays::of(archive)?.at(offset);
             if kind == "kerchunk" { arrays.kerchunk(url) } else { arrays.icechunk(url, &checksum) }
         });

@@ -1,6 +1,6 @@
 //! An open file, shared by all Python objects made from it.
 
-use crate::aggregated::{self, Beside, Reading};
+use crate::aggregated::{self, Place, Reading};
 use crate::error::Failure;
 use crate::process;
 use crate::source::Origin;
@@ -39,7 +39,7 @@ pub(crate) struct Handle {
     opened: PerProcess<Opened>,
     pub(crate) origin: Origin,
     pub(crate) how: How,
-    pub(crate) beside: Beside,
+    pub(crate) place: Place,
 }
 
 /// The state of one process. A forked child opens the same source again, with its own cache.
@@ -49,7 +49,7 @@ struct Opened {
 }
 
 impl Opened {
-    fn new(source: SharedSource, name: &str, beside: &Beside, how: &How) -> nc3z_reader::Result<Self> {
+    fn new(source: SharedSource, name: &str, place: &Place, how: &How) -> nc3z_reader::Result<Self> {
         let options = OpenOptions::default()
             .with_version(how.version.clone())
             .with_fill_lost(how.fill_lost)
@@ -61,13 +61,13 @@ impl Opened {
                     "the root of an aggregation is over its fragments: open the fragment that has the values";
                 return Err(nc3z_format::Error::invalid(words).into());
             }
-            let tree = against.tree.as_deref().map(|tree| aggregated::open_tree(tree, beside)).transpose()?;
+            let tree = against.tree.as_deref().map(|tree| place.open_tree(tree)).transpose()?;
             let dataset = dataset.verified(&against.root, tree, &())?;
             return Ok(Opened { source, dataset });
         }
         let dataset = Dataset::from_source(Arc::clone(&source), &options)?;
         let of_fragments = OpenOptions::default().with_fill_lost(how.fill_lost).with_cache(process::cache());
-        let dataset = aggregated::present(dataset, name, beside, how.reading, of_fragments)?;
+        let dataset = place.present(dataset, name, how.reading, of_fragments)?;
         Ok(Opened { source, dataset })
     }
 }
@@ -77,16 +77,16 @@ impl Handle {
         py: Python<'_>,
         source: SharedSource,
         origin: Origin,
-        beside: Beside,
+        place: Place,
         how: How,
     ) -> PyResult<Self> {
         let name = origin.name().unwrap_or("input").to_owned();
-        let opened = py.detach(|| Opened::new(source, &name, &beside, &how));
+        let opened = py.detach(|| Opened::new(source, &name, &place, &how));
         let opened = opened.map_err(|e| Failure::from(e).in_file(origin.name()))?;
         if how.version.is_some() && how.root.is_none() && aggregated::archive_of(&opened.dataset).is_none() {
             return Err(PyValueError::new_err("a classic file has one version; archives have several"));
         }
-        Ok(Handle { opened: PerProcess::of(opened), origin, how, beside })
+        Ok(Handle { opened: PerProcess::of(opened), origin, how, place })
     }
 
     /// Returns the dataset for this process.
@@ -102,7 +102,7 @@ impl Handle {
             let closed = || PyValueError::new_err("the dataset is closed");
             let source = Arc::clone(&parent.ok_or_else(closed)?.source);
             let name = self.origin.name().unwrap_or("input");
-            let opened = Opened::new(source, name, &self.beside, &self.how);
+            let opened = Opened::new(source, name, &self.place, &self.how);
             opened.map_err(|e| Failure::from(e).in_file(self.origin.name()))
         })
     }

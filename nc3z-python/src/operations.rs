@@ -174,8 +174,8 @@ fn command_source(
             Ok((source, Origin::Path { path, given }))
         }
         _ => {
-            let (source, origin, beside) = source::open(py, input, settings)?;
-            let stored = beside.as_stored().map_err(|e| Failure::from(e).in_file(origin.name()))?;
+            let (source, origin, place) = source::open(py, input, settings)?;
+            let stored = place.as_stored().map_err(|e| Failure::from(e).in_file(origin.name()))?;
             Ok((stored.unwrap_or(source), origin))
         }
     }

@@ -1,6 +1,6 @@
 //! Converts the argument of `open` to a byte source: a path, a URL, bytes, or a file object.
 
-use crate::aggregated::{self, Beside};
+use crate::aggregated::{self, Place};
 use crate::error::Failure;
 use bytes::Bytes;
 use nc3z_reader::source::{ByteSource, MemorySource, SharedSource};
@@ -114,7 +114,7 @@ pub(crate) fn open(
     py: Python<'_>,
     from: &Bound<'_, PyAny>,
     settings: Option<Settings>,
-) -> PyResult<(SharedSource, Origin, Beside)> {
+) -> PyResult<(SharedSource, Origin, Place)> {
     let settings = settings.unwrap_or_default();
     if let Ok(url) = from.extract::<String>()
         && nc3z_remote::is_url(&url)
@@ -122,15 +122,14 @@ pub(crate) fn open(
         let options = settings.options()?;
         let opened = py.detach(|| {
             if let Some((bundle, member)) = aggregated::member_of(&url) {
-                let (source, bundle) = aggregated::open_member(nc3z_remote::open(bundle, &options)?, member)?;
-                return Ok::<_, Error>((source, Beside::Bundle(bundle, member.to_owned())));
+                return aggregated::open_member(nc3z_remote::open(bundle, &options)?, member);
             }
-            let beside = Beside::Server { url: url.clone(), settings: settings.clone() };
-            Ok((nc3z_remote::open(&url, &options)?, beside))
+            let place = Place::server(url.clone(), settings.clone());
+            Ok((nc3z_remote::open(&url, &options)?, place))
         });
-        let (source, beside) = opened.map_err(Failure::from)?;
+        let (source, place) = opened.map_err(Failure::from)?;
         let shown = nc3z_remote::shown(&url);
-        return Ok((source, Origin::Url { url, shown, settings }, beside));
+        return Ok((source, Origin::Url { url, shown, settings }, place));
     }
     if !settings.is_empty() {
         return Err(PyTypeError::new_err("storage_options are for URLs: https, s3, gs, az"));
@@ -146,7 +145,7 @@ pub(crate) fn open(
     if from.hasattr("read")? && from.hasattr("seek")? {
         let len = from.call_method1("seek", (0, 2))?.extract()?;
         let object = ObjectSource { object: Mutex::new(from.clone().unbind()), len };
-        return Ok((Arc::new(object), Origin::Object, Beside::Nothing));
+        return Ok((Arc::new(object), Origin::Object, Place::memory()));
     }
     let Ok(given) = from.extract::<PathBuf>() else {
         let kind = from.get_type().name()?;
@@ -161,15 +160,15 @@ pub(crate) fn open(
         return Err(PyValueError::new_err(words));
     }
     let path = std::path::absolute(&given).unwrap_or(given);
-    let opened = py.detach(|| aggregated::open_path(&path));
-    let (source, beside) = opened.map_err(|e| Failure::from(e).in_file(Some(&words)))?;
-    Ok((source, Origin::Path { path, given: words }, beside))
+    let opened = py.detach(|| aggregated::open_path(&path, true));
+    let (source, place) = opened.map_err(|e| Failure::from(e).in_file(Some(&words)))?;
+    Ok((source, Origin::Path { path, given: words }, place))
 }
 
-fn from_bytes(bytes: &Bound<'_, PyBytes>) -> PyResult<(SharedSource, Origin, Beside)> {
+fn from_bytes(bytes: &Bound<'_, PyBytes>) -> PyResult<(SharedSource, Origin, Place)> {
     let held: PyBackedBytes = bytes.extract()?;
     let source = MemorySource::new(Bytes::from_owner(held));
-    Ok((Arc::new(source), Origin::Bytes(bytes.clone().unbind()), Beside::Nothing))
+    Ok((Arc::new(source), Origin::Bytes(bytes.clone().unbind()), Place::memory()))
 }
 
 /// Memory of a Python object: of `bytes`, of a `memoryview`. Each read copies its bytes while the GIL is

@@ -70,6 +70,8 @@ mod classic;
 mod dataset;
 pub mod diff;
 mod error;
+#[cfg(feature = "fs")]
+mod file_name;
 mod foreign;
 #[cfg(debug_assertions)]
 #[doc(hidden)]
@@ -97,6 +99,8 @@ pub use classic::{ClassicFile, FlatArrays};
 pub use dataset::convert::{self, Element};
 pub use dataset::{ArraySource, Dataset, Tile, TileIter, Variable};
 pub use error::{Error, ErrorKind, Result};
+#[cfg(feature = "fs")]
+pub use file_name::FileName;
 pub use monitor::Monitor;
 pub use newest::slots_at;
 pub use options::OpenOptions;
@@ -105,6 +109,8 @@ pub use parallel::{PoolEntry, enter_pool_by};
 #[cfg(feature = "parallel")]
 pub use per_process::PerProcess;
 pub use place::{Slab, TilePlace};
+#[cfg(feature = "fs")]
+pub use restore::OriginalDifference;
 pub use restore::{Digests, OriginalSource, RestoreStream, Restored, Wanted};
 pub use tile::{Fill, cache};
 pub use verified::TreeFile;

@@ -10,24 +10,32 @@
 //! It is a building block of the tool `nc3z` and of the Python package. Its interface may change in any version; the crate `nc3z`
 //! is the stable one.
 
+pub mod answers;
 mod error;
 pub mod estimate;
 pub mod hash;
+pub mod index;
 pub mod journal;
 pub mod links;
 pub mod list;
 pub mod manifest;
+pub mod members;
 pub mod ordered;
 mod other;
 pub mod patterns;
 pub mod places;
 pub mod present;
+pub mod recompress;
 pub mod refusal;
 pub mod removal;
+pub mod repair;
 pub mod report;
+pub mod restore;
 pub mod run;
 mod sha256;
 pub mod shard;
+#[cfg(feature = "specification")]
+pub mod specification;
 mod summary;
 mod waiting;
 pub mod walk;

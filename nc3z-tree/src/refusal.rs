@@ -37,6 +37,12 @@ pub enum Refusal {
         /// The output of both.
         output: PathBuf,
     },
+    /// An archive would be restored over itself.
+    #[error("archive and output are the same file `{}`", .0.display())]
+    SameFile(PathBuf),
+    /// The name of a file cannot be in a bundle.
+    #[error("the name `{}` is no UTF-8", .0.display())]
+    MemberName(PathBuf),
     /// A name of a list is absolute or leads upwards.
     #[error("with -o, names in a list must be relative and must not lead upwards")]
     ListedName,
@@ -80,6 +86,12 @@ pub enum Refusal {
         /// The name in hexadecimal digits.
         digits: String,
     },
+    /// The specification has no such file.
+    #[error("the specification has no file `{}`; `nc3z spec --list` names all", nc3z_look::text::safe(.0))]
+    NoChapter(String),
+    /// A file of the specification exists with other content.
+    #[error("`{}` differs from the file of this version; choose another directory, or replace it with --force", .0.display())]
+    OtherSpecification(PathBuf),
     /// The source has other content than its archive, or may get it.
     #[error(transparent)]
     Source(#[from] SourceKept),

@@ -3,7 +3,7 @@
 use crate::dataset::open_archive;
 use crate::error::{At, Error, Result};
 use crate::options::RestoreOptions;
-use nc3z_writer::{AtomicFile, is_same_file};
+use nc3z_writer::{is_same_file, restore_file};
 use std::path::Path;
 
 /// The result of [`restore`].
@@ -47,11 +47,6 @@ fn write(source: &Path, target: &Path, options: &RestoreOptions) -> Result<Resto
     if is_same_file(&like, target) {
         return Err(Error::invalid(format!("archive and target are the same file `{}`", target.display())));
     }
-    let file = AtomicFile::create(target, options.force)?;
-    let restored = archive.restore_to_file(file.file(), target, monitor)?;
-    if monitor.is_cancelled() {
-        return Err(nc3z_reader::Error::interrupted().into());
-    }
-    file.commit(Some(&like))?;
+    let restored = restore_file(&archive, Some(&like), target, options.force, monitor)?;
     Ok(Restored { len: restored.len, sha256: restored.sha256, matches_record: restored.matches_record })
 }

@@ -5,12 +5,58 @@ use super::heads::Head;
 use super::index::Entry;
 use super::{Bundle, Directory, Member, Reader, index};
 use crate::error::{Error, Result};
+use nc3z_format::archive::constants::MAGIC;
+use nc3z_reader::Monitor;
 use nc3z_reader::source::{ByteSource, SharedSource};
 use rayon::prelude::*;
+use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError};
 use zip::ZipArchive;
+
+/// The result of the check of a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MemberCheck {
+    /// It is an archive, which has its own checksums: [`nc3z_reader::verify`] checks it.
+    Archive,
+    /// It is packed, and its bytes have the recorded SHA-256.
+    Packed {
+        /// Its length in bytes.
+        len: u64,
+    },
+    /// It is another file.
+    Plain {
+        /// Its length in bytes.
+        len: u64,
+        /// The CRC-32 that the bundle records; a tar records none.
+        recorded: Option<u32>,
+        /// The CRC-32 of its bytes.
+        found: u32,
+    },
+}
+
+impl MemberCheck {
+    /// True if the bytes have the recorded checksum, or if there is none.
+    pub fn is_sound(&self) -> bool {
+        !matches!(self, MemberCheck::Plain { recorded: Some(recorded), found, .. } if recorded != found)
+    }
+
+    /// Returns the result as JSON, for the member with this name. None for an archive.
+    pub fn to_json(&self, name: &str) -> Option<Value> {
+        match self {
+            MemberCheck::Archive => None,
+            MemberCheck::Packed { .. } => {
+                Some(json!({"archive": name, "kind": "packed member", "sound": true}))
+            }
+            MemberCheck::Plain { len, recorded, found } => Some(json!({
+                "archive": name, "kind": "member", "sound": self.is_sound(), "stored_bytes": len, "crc32": format!("{found:08x}"),
+                "crc32_matches": recorded.map(|recorded| recorded == *found),
+            })),
+        }
+    }
+}
 
 /// Bytes of one read.
 const STEP: usize = 4 << 20;
@@ -48,6 +94,29 @@ impl Bundle {
         let (offset, len) = (member.offset(), member.len());
         let bare = Member::new(self.source.clone(), offset, len, Head::default());
         Ok(Some(Arc::new(bare.map_err(|what| Error::fragment(name, what))?)))
+    }
+
+    /// Checks a member that is not an archive by its recorded checksum. None where there is no such member.
+    ///
+    /// # Errors
+    /// It cannot be read, or is packed and damaged; a cancelled monitor.
+    pub fn check_member(&self, name: &str, monitor: &dyn Monitor) -> Result<Option<MemberCheck>> {
+        if let Some(packed) = self.packed_member(name)? {
+            check_packed(&packed)?;
+            return Ok(Some(MemberCheck::Packed { len: packed.len() }));
+        }
+        let Some(source) = self.member_as_stored(name)? else { return Ok(None) };
+        let magic = source.read_at(0, usize::try_from(source.len().min(8)).unwrap_or(8))?;
+        if magic[..] == MAGIC {
+            return Ok(Some(MemberCheck::Archive));
+        }
+        let recorded = self.crc32(name)?;
+        let tell = |bytes: u64| {
+            monitor.advance(bytes);
+            !monitor.is_cancelled()
+        };
+        let found = crc32_of(&source, &tell)?.ok_or_else(nc3z_reader::Error::interrupted)?;
+        Ok(Some(MemberCheck::Plain { len: source.len(), recorded, found }))
     }
 
     /// Compares the index of a bundle with the ZIP's own directory and with the members. Returns a list of
@@ -140,7 +209,7 @@ impl Bundle {
 ///
 /// # Errors
 /// Errors of the source.
-pub fn crc32_of(source: &SharedSource, tell: &dyn Fn(u64) -> bool) -> Result<Option<u32>> {
+fn crc32_of(source: &SharedSource, tell: &dyn Fn(u64) -> bool) -> Result<Option<u32>> {
     let mut crc = crc32fast::Hasher::new();
     let mut buffer = vec![0; STEP];
     let mut at = 0;

@@ -89,7 +89,7 @@ pub fn write_packed(packed: &PackedMember, target: &Path, force: bool) -> Result
 ///
 /// # Errors
 /// It is damaged.
-pub fn check_packed(packed: &PackedMember) -> Result<()> {
+pub(super) fn check_packed(packed: &PackedMember) -> Result<()> {
     let mut hash = Sha256::new();
     pieces(packed, &mut |bytes| {
         hash.update(bytes);

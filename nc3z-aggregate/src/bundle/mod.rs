@@ -16,8 +16,8 @@ pub(crate) mod packed;
 pub(crate) mod write;
 
 pub use ahead::Ahead;
-pub use check::crc32_of;
-pub use extract::{MemberForm, check_packed, extract, write_packed};
+pub use check::MemberCheck;
+pub use extract::{MemberForm, extract, write_packed};
 pub use member::Member;
 pub use named::{split_member, split_name};
 pub use write::{Bundled, write_bundle};
@@ -38,6 +38,8 @@ use zip::{CompressionMethod, ZipArchive};
 
 /// The number of bytes at the end that contain the end record of a ZIP.
 const TAIL: u64 = 64 << 10;
+/// The number of members that an error lists.
+const LISTED: usize = 20;
 /// The maximal number of members of a bundle.
 const MAX_MEMBERS: usize = 20_000_000;
 /// The length in bytes of a header of a tar.
@@ -162,6 +164,22 @@ impl Bundle {
     /// The member is compressed or encrypted, or is not inside the bundle.
     pub fn member(&self, name: &str) -> Result<Option<SharedSource>> {
         Ok(self.any(name, &self.source)?.map(Found::source))
+    }
+
+    /// Returns the bytes of a member, as [`Bundle::member`]. A member that does not exist is an error that names the first members and
+    /// the bundle, as `shown`.
+    ///
+    /// # Errors
+    /// There is no such member; as [`Bundle::member`].
+    pub fn require(&self, name: &str, shown: &str) -> Result<SharedSource> {
+        if let Some(source) = self.member(name)? {
+            return Ok(source);
+        }
+        let mut known = self.names().iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+        if self.names().len() > LISTED {
+            known.push_str(", …");
+        }
+        Err(Error::NoMember { bundle: shown.to_owned(), name: name.to_owned(), known })
     }
 
     /// Returns the offset of a member's bytes in the bundle. None where no member has that name.

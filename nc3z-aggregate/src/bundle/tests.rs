@@ -157,3 +157,18 @@ fn more_members_than_the_short_form_counts() {
     bytes[at] ^= 1;
     check(bytes, false);
 }
+
+#[test]
+fn members_that_are_no_archives_are_checked_by_their_checksums() {
+    let bytes = bundle();
+    let opened = Bundle::open(source(bytes.clone())).unwrap();
+    let checked = opened.check_member("sub/f3.nc", &()).unwrap().unwrap();
+    assert!(matches!(checked, MemberCheck::Plain { len: 3000, recorded: Some(a), found } if a == found));
+    assert!(checked.is_sound() && checked.to_json("f3").unwrap()["crc32_matches"] == true);
+    assert!(opened.check_member("sub/f9.nc", &()).unwrap().is_none());
+    let mut hurt = bytes;
+    let at = hurt.windows(3000).position(|part| part == content(3)).unwrap();
+    hurt[at + 2000] ^= 1;
+    let checked = Bundle::open(source(hurt)).unwrap().check_member("sub/f3.nc", &()).unwrap().unwrap();
+    assert!(!checked.is_sound());
+}

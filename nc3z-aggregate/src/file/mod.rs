@@ -35,6 +35,17 @@ pub enum Convention {
     Cfa,
 }
 
+impl Convention {
+    /// Returns its name, with the version that this crate writes or the newest that it reads.
+    pub fn name(self) -> &'static str {
+        match self {
+            Convention::Cf => "CF-1.13",
+            Convention::Nca => "NCA-0.1",
+            Convention::Cfa => "CFA-0.4",
+        }
+    }
+}
+
 /// Returns the convention of a variable that is an aggregation.
 pub(crate) fn convention(v: &Variable) -> Option<Convention> {
     let has = |name: &str| v.attribute(name.as_bytes()).is_some();

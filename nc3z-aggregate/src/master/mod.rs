@@ -12,6 +12,8 @@ mod read;
 mod tests;
 pub(crate) mod values;
 
+pub use read::Touched;
+
 use crate::error::{Error, Result};
 use nc3z_format::NcType;
 use std::borrow::Cow;

@@ -3,8 +3,7 @@
 use super::{member, url};
 use crate::args::{FragmentArgs, OpenArgs, RemoteArgs};
 use anyhow::Result;
-use nc3z_aggregate::bundle::Members;
-use nc3z_aggregate::{Missing, Notes, Options, Urls, is_aggregation, wrap};
+use nc3z_aggregate::{Missing, Notes, Options, Place, is_aggregation};
 use nc3z_reader::Dataset;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -17,18 +16,16 @@ pub(crate) fn present(dataset: Dataset, path: &Path, args: &OpenArgs) -> Result<
     if args.fragments.as_stored || !is_aggregation(&dataset) {
         return Ok(dataset);
     }
-    let mut options = options(&args.fragments, args);
-    let name = url::shown(path);
     // Its fragments are in its bundle, on its server, or in its directory.
-    if let Some((bundle, member)) = member::of(path) {
-        options.opener = Some(Arc::new(Members::beside(member::open(&bundle, args)?, &member)));
-        return Ok(wrap(dataset, &name, None, &options)?);
-    }
-    let base = if url::of(path).is_some() { None } else { path.parent() };
+    let place = match (member::of(path), url::of(path)) {
+        (Some((bundle, name)), _) => Place::Bundle(member::open(&bundle, args)?, name),
+        (None, Some(url)) => Place::Server(url.to_owned()),
+        (None, None) => Place::Disk(path.to_owned()),
+    };
     let remote = RemoteArgs { settings: args.remote.settings.clone() };
     let open = move |url: &str| url::open(url, &remote).map_err(|e| crate::output::chain(&e));
-    options.opener = Some(Arc::new(Urls::beside(url::of(path), args.fragments.outside, Arc::new(open))));
-    Ok(wrap(dataset, &name, base, &options)?)
+    let options = options(&args.fragments, args);
+    Ok(place.present(dataset, &url::shown(path), Arc::new(open), options)?)
 }
 
 /// Notes that were collected while fragments were read.

@@ -1,6 +1,6 @@
 //! `nc3z diff`: compares two files, or two versions.
 
-use super::named::Named;
+use super::named::{self, Opens as _};
 use crate::args::{DiffArgs, OpenArgs};
 use crate::exit::{Exit, of_error};
 use crate::names;
@@ -11,8 +11,8 @@ use crate::output::text;
 use crate::selection::noted;
 use anyhow::{Context, Result};
 use nc3z_look::diff::Parts;
-use nc3z_reader::Dataset;
 use nc3z_reader::diff::{DiffOptions, Part, diff};
+use nc3z_reader::{Dataset, FileName};
 use nc3z_writer::is_same_file;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -34,13 +34,13 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Exit> {
 }
 
 fn compare(args: &DiffArgs) -> Result<Exit> {
-    let before = Named::of(&args.before)?;
-    let mut after = Named::of(&args.after)?;
+    let before = named::of(&args.before)?;
+    let mut after = named::of(&args.after)?;
     // `@2` alone is another version of the same archive.
     if let Some(version) = args.after.to_str().and_then(|s| s.strip_prefix('@'))
         && !args.after.exists()
     {
-        after = Named { file: before.file.clone(), version: Some(version.parse()?) };
+        after = FileName { file: before.file.clone(), version: Some(version.parse()?) };
     }
     let (a, b) = (open(&before, &args.before)?, open(&after, &args.after)?);
     let same_archive = a.archive().is_some()
@@ -83,7 +83,7 @@ fn compare(args: &DiffArgs) -> Result<Exit> {
     Ok(if equal { Exit::Done } else { Exit::Failed })
 }
 
-fn open(named: &Named, path: &Path) -> Result<Dataset> {
+fn open(named: &FileName, path: &Path) -> Result<Dataset> {
     super::in_file(path, named.open_dataset(&OpenArgs::default()))
         .with_context(|| format!("`{}`", crate::cmd::shown(path)))
 }

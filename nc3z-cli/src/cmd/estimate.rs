@@ -1,6 +1,7 @@
 //! `nc3z estimate`: estimates the savings.
 
 use super::Input;
+use super::failures::Failures;
 use super::targets::{list, looks_classic};
 use super::tree::{self, Other};
 use crate::args::{EstimateArgs, OpenArgs, PresetArg};
@@ -26,11 +27,7 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
         presets = vec![Preset::Fast, Preset::Default, Preset::Max];
     }
     let listed = list(&args.files, args.recursive, &looks_classic)?;
-    let mut worst = Exit::Done;
-    for (path, e) in &listed.failures {
-        report_error(Some(path), e);
-        worst = worst.max(Exit::Failed);
-    }
+    let mut worst = Failures::of(&listed.failures).worst();
     tree::judge(&listed.others, None);
     let all = TreeLen::of(&listed.files);
     let files = if args.recursive { spread(listed.files, args.most) } else { listed.files };

@@ -1,12 +1,13 @@
 //! `nc3z find`: finds variables, dimensions and attributes in archives and classic files. Reads only headers.
 
-use super::named::Named;
+use super::failures::Failures;
+use super::named::{self, Opens as _};
 use super::{in_order, targets};
 use crate::args::FindArgs;
-use crate::exit::{Exit, of_error};
+use crate::exit::Exit;
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
-use crate::output::{chain, report_error, text};
+use crate::output::{chain, text};
 use anyhow::{Context, Result, bail};
 use nc3z_aggregate::shadow::described;
 use nc3z_format::classic::Header;
@@ -35,11 +36,7 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
     let (shadows, inputs): (Vec<_>, Vec<_>) =
         args.inputs.iter().cloned().partition(|path| super::shadow::is_shadow(path));
     let found = targets::list(&inputs, true, &is_netcdf)?;
-    let mut worst = Exit::Done;
-    for (path, e) in &found.failures {
-        report_error(Some(path), e);
-        worst = worst.max(of_error(e));
-    }
+    let mut failures = Failures::of(&found.failures);
     let mut out = Stdout::results();
     let (mut rows, mut all) = (Vec::new(), 0);
     let mut table = Table::new(&[("", Side::Left); 5]);
@@ -51,8 +48,7 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
             let name = text::safe(&super::url::shown(path));
             match looked {
                 Err(e) => {
-                    worst = worst.max(of_error(&e));
-                    report_error(Some(path), &e);
+                    failures.report(path, &e);
                     rows.push(json!({"file": name, "error": text::safe(&chain(&e))}));
                 }
                 Ok((_, hits)) if hits.is_empty() => {}
@@ -89,7 +85,8 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
     table.print(&mut out, "")?;
     out.flush()?;
     // Like grep.
-    Ok(if all == 0 { worst.max(Exit::Failed) } else { worst })
+    let least = if all == 0 { Exit::Failed } else { Exit::Done };
+    Ok(failures.worst().max(least))
 }
 
 /// Searches the headers in a shadow, each once. `tell` gets the files with matches.
@@ -125,7 +122,7 @@ fn of_shadow(
 
 /// Returns the matches in one file.
 fn look(path: &Path, pattern: &Pattern, args: &FindArgs) -> Result<(Header, Vec<Match>)> {
-    let dataset = Named::of(path)?.open_dataset(&args.open)?;
+    let dataset = named::of(path)?.open_dataset(&args.open)?;
     Ok((dataset.header().clone(), matches(&dataset, pattern)))
 }
 

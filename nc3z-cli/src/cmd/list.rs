@@ -1,19 +1,19 @@
 //! `nc3z list`: lists the files of a directory, a bundle or an aggregation, one in each line.
 
-use super::named::Named;
+use super::named::Opens as _;
 use super::{aggregated, targets};
 use crate::args::{Access, ListArgs, OpenArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
 use crate::output::{text, words};
-use crate::specification;
 use anyhow::Result;
 use nc3z_aggregate::bundle::Bundle;
 use nc3z_aggregate::{FileRef, as_aggregation};
-use nc3z_reader::Dataset;
 use nc3z_reader::source::{self, SharedSource};
+use nc3z_reader::{Dataset, FileName};
 use nc3z_tree::list::{FileSummary, describe, of_shadow};
+use nc3z_tree::manifest::bag::is_specification;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -67,10 +67,10 @@ fn list(input: &Path, args: &ListArgs) -> Result<Vec<Entry>> {
         };
         return Ok(files.into_iter().map(entry).collect());
     }
-    let source = Named { file: input.to_owned(), version: None }.source(&open_args(args))?;
+    let source = FileName::whole(input).source(&open_args(args))?;
     if Bundle::is_bundle(&source)? {
         let bundle = Bundle::open(source)?;
-        let data = bundle.names().par_iter().filter(|member| !specification::is_part(member));
+        let data = bundle.names().par_iter().filter(|member| !is_specification(member));
         let each = data.map(|member| {
             let found = bundle.member(member).map_err(Into::into).and_then(|source| {
                 let source = source.ok_or_else(|| anyhow::anyhow!("it is not there"))?;

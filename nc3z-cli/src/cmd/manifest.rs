@@ -1,11 +1,11 @@
 //! `nc3z manifest`: writes the list of a tree's archives and their SHA-256, from the tree or from the logs of
 //! the runs that wrote it.
 
+use super::failures::Failures;
 use super::targets::{self, SUFFIX};
 use crate::args::ManifestArgs;
-use crate::exit::{Exit, of_error};
+use crate::exit::Exit;
 use crate::output::progress::Progress;
-use crate::output::report_error;
 use crate::output::streams::Stdout;
 use anyhow::{Result, bail};
 use nc3z_tree::manifest::from_log::from_logs;
@@ -55,12 +55,7 @@ pub(crate) fn run(args: &ManifestArgs) -> Result<Exit> {
 fn below(root: &Path) -> Result<(Vec<PathBuf>, Exit)> {
     let is_archive = |p: &Path| p.as_os_str().as_encoded_bytes().ends_with(SUFFIX.as_bytes());
     let found = targets::list(&[root.to_owned()], true, &is_archive)?;
-    let mut exit = Exit::Done;
-    for (path, e) in &found.failures {
-        report_error(Some(path), e);
-        exit = exit.max(of_error(e));
-    }
-    Ok((found.files, exit))
+    Ok((found.files, Failures::of(&found.failures).worst()))
 }
 
 /// Returns the archives that logs list as done. The others are reported.

@@ -2,7 +2,7 @@
 
 use super::url;
 use crate::args::OpenArgs;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use nc3z_aggregate::bundle::{Bundle, split_member, split_name};
 use nc3z_reader::source::{self, SharedSource};
 use std::path::{Path, PathBuf};
@@ -35,14 +35,7 @@ pub(crate) fn open(path: &Path, args: &OpenArgs) -> Result<Arc<Bundle>> {
     Ok(bundle)
 }
 
-/// Returns the bytes of a member, if the name is that of a member.
-pub(crate) fn source(path: &Path, args: &OpenArgs) -> Result<Option<SharedSource>> {
-    let Some((file, name)) = of(path) else { return Ok(None) };
-    let bundle = open(&file, args)?;
-    if let Some(source) = bundle.member(&name)? {
-        return Ok(Some(source));
-    }
-    let names = bundle.names().iter().take(20).cloned().collect::<Vec<_>>().join(", ");
-    let more = if bundle.names().len() > 20 { ", …" } else { "" };
-    bail!("`{}` has no member `{name}`; there are {names}{more}", url::shown(&file))
+/// Returns the bytes of a member.
+pub(crate) fn source(bundle: &Path, name: &str, args: &OpenArgs) -> Result<SharedSource> {
+    Ok(open(bundle, args)?.require(name, &url::shown(bundle))?)
 }

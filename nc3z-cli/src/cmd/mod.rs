@@ -10,6 +10,7 @@ pub(crate) mod dump;
 pub(crate) mod edit;
 pub(crate) mod estimate;
 pub(crate) mod explain;
+mod failures;
 pub(crate) mod filters;
 pub(crate) mod find;
 mod fixity;
@@ -23,7 +24,6 @@ mod member;
 pub(crate) mod mount;
 mod named;
 pub(crate) mod parity;
-mod parity_repair;
 pub(crate) mod places;
 #[cfg(feature = "plot")]
 pub(crate) mod plot;
@@ -53,7 +53,7 @@ mod view_log;
 
 use crate::args::OpenArgs;
 use anyhow::{Context, Result};
-use named::Named;
+use named::Opens as _;
 use nc3z_reader::{Archive, ClassicFile, Dataset};
 use std::path::Path;
 
@@ -88,12 +88,12 @@ pub(crate) fn in_file<T>(path: &Path, result: Result<T>) -> Result<T> {
 
 /// Opens an archive or a classic file, by name.
 pub(crate) fn open_input(path: &Path, args: &OpenArgs) -> Result<Input> {
-    Named::of(path)?.open_input(args)
+    named::of(path)?.open_input(args)
 }
 
 /// Opens an archive, by name.
 pub(crate) fn open_archive(path: &Path, args: &OpenArgs) -> Result<Archive> {
-    Named::of(path)?.open_archive(args)
+    named::of(path)?.open_archive(args)
 }
 
 /// Runs `work` in a pool of `threads` threads; 0 means one for each core.

@@ -1,12 +1,13 @@
 //! `nc3z parity`. `verify` finds damage, `repair` repairs it.
 
-use super::targets::{self, Job, Naming};
+use super::failures::Failures;
+use super::targets::{self, Job};
 use super::tree::{self, Other};
 use crate::args::{ParityAddArgs, ParityCommand, ParityFiles, ParityInfoArgs, ParityRemoveArgs};
-use crate::exit::{Exit, of_error};
+use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
-use crate::output::{chain, report_error, text};
+use crate::output::{chain, text};
 use anyhow::{Context, Result, anyhow};
 use nc3z_format::archive::TRAILER_LEN;
 use nc3z_look::verify::parity_place_json;
@@ -90,34 +91,24 @@ fn remove(args: &ParityRemoveArgs) -> Result<Exit> {
 
 /// Processes all archives. If one fails, the others are still processed.
 fn each(which: &ParityFiles, mut work: impl FnMut(&Path, &mut dyn Write) -> Result<()>) -> Result<Exit> {
-    let keep = |p: &Path| Ok(p.to_owned());
-    let wanted = |p: &Path| p.extension().is_some_and(|e| e == "nc3z");
-    let naming = Naming { rename: &keep, wanted: &wanted };
-    let found = targets::pair(&which.archives, None, which.recursive, &naming)?;
+    let found = targets::archives(&which.archives, None, which.recursive)?;
     let mut out = Stdout::verdicts();
     let mut worst = tree::judge(&found.others, which.others);
-    let mut failed = 0;
-    for (path, e) in &found.failures {
-        report_error(Some(path), e);
-        worst = worst.max(of_error(e));
-        failed += 1;
-    }
+    let mut failures = Failures::of(&found.failures);
     for Job { input: path, .. } in &found.jobs {
         if interrupted() {
             worst = Exit::Interrupted;
             break;
         }
         if let Err(e) = work(path, &mut out) {
-            report_error(Some(path), &e);
-            worst = worst.max(of_error(&e));
-            failed += 1;
+            failures.report(path, &e);
         }
     }
     if found.is_tree {
         let others = Other::words(&found.others).map_or_else(String::new, |words| format!(", {words}"));
-        note!("nc3z: {} archives, {failed} failed{others}", found.jobs.len());
+        note!("nc3z: {} archives, {} failed{others}", found.jobs.len(), failures.len());
     }
-    Ok(worst)
+    Ok(failures.worst().max(worst))
 }
 
 fn info(args: &ParityInfoArgs) -> Result<Exit> {

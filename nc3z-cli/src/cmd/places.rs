@@ -1,7 +1,9 @@
 //! The directories of this run's outputs ([`nc3z_tree::places`]), with a note of each file that was removed from them.
 
+use super::named::{self, Opens as _};
 use anyhow::{Result, bail};
 use nc3z_tree::places::{self, Places};
+use nc3z_writer::{AtomicFile, is_same_file};
 use std::path::{Path, PathBuf};
 
 static PLACES: Places = Places::new();
@@ -29,13 +31,23 @@ pub(crate) fn check_file(output: Option<&Path>, parents: bool) -> Result<()> {
 /// which is standard output: commands that write to it do not call this.
 pub(crate) fn prepare(output: &Path) -> Result<()> {
     check_file(Some(output), true)?;
-    Ok(make(output)?)
-}
-
-/// The same, for links.
-pub(super) fn make(output: &Path) -> nc3z_tree::Result<()> {
     print(&PLACES.prepare(output)?);
     Ok(())
+}
+
+/// Refuses an output for a part of a file that is the file itself.
+pub(crate) fn refuse_same(file: &Path, output: &Path) -> Result<()> {
+    if named::of(file)?.metadata()?.is_some_and(|input| is_same_file(&input, output)) {
+        bail!("input and output are the same file `{}`", output.display());
+    }
+    Ok(())
+}
+
+/// Creates the output for a part of a file, which may not be the file itself.
+pub(crate) fn output_of(file: &Path, output: &Path, force: bool) -> Result<AtomicFile> {
+    prepare(output)?;
+    refuse_same(file, output)?;
+    Ok(AtomicFile::create_with_mode(output, force, 0o666)?)
 }
 
 /// Removes the temporary files that killed runs left anywhere in a tree.

@@ -1,7 +1,7 @@
 //! `nc3z refs`: writes references into an archive, with which Zarr's readers read it without nc3z.
 
 use crate::args::{RefsArgs, RefsFormat};
-use crate::cmd::named::Named;
+use crate::cmd::named::{self, Opens as _};
 use crate::exit::Exit;
 use crate::output::target::{Content, Target};
 use anyhow::{Context, Result};
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &RefsArgs) -> Result<Exit> {
 
 fn refs(args: &RefsArgs) -> Result<Exit> {
     super::places::check(args.output.as_deref(), args.place.parents)?;
-    let named = Named::of(&args.archive)?;
+    let named = named::of(&args.archive)?;
     let archive = named.open_archive(&args.open)?;
     // Readers support files and offsets in them, but no members of a bundle.
     let (file, offset) = match super::member::of(&named.file) {

@@ -1,30 +1,61 @@
 //! `nc3z repair`.
 
-use super::parity_repair;
+use super::parity::carried;
 use crate::args::{OpenArgs, RepairArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::table::count;
-use crate::output::text;
 use crate::output::words::without_advice;
-use anyhow::{Result, anyhow};
+use crate::output::{report_error, text};
+use anyhow::{Error, Result, anyhow, bail};
 use nc3z_look::place;
 use nc3z_reader::Monitor;
+use nc3z_reader::parity::{ParityReport, RepairedShards};
+use nc3z_reader::verify::Finding;
+use nc3z_tree::repair::to_json;
 use nc3z_writer::{
-    RepairOptions, Repaired, RepairedDigest, SavedVersions, WriterOptions, repair_file, save_versions,
+    MendNote, MendObserver, MendOptions, MendStep, Mended, ParityChoice, Repaired, RepairedDigest,
+    SavedVersions, mend_file, mend_in_place,
 };
-use serde_json::json;
 use std::io::Write;
 use std::path::Path;
 
 /// The number of runs of lost tiles that are listed for people. `--json` and the new archive's metadata list
 /// more.
 const LISTED: usize = 100;
+/// The maximal number of findings in a message.
+const MOST_FINDINGS: usize = 4;
+
+/// Prints notes and shows the progress.
+struct Told<'a>(&'a RepairArgs);
+
+impl MendObserver for Told<'_> {
+    fn monitor(&self, _: MendStep, bytes: u64) -> Box<dyn Monitor + '_> {
+        Box::new(Progress::new(bytes, crate::cmd::shown(&self.0.archive)))
+    }
+
+    fn note(&self, note: MendNote<'_>) {
+        let name = crate::cmd::shown(&self.0.archive);
+        match note {
+            MendNote::ParityFailed(e) => {
+                note!("nc3z: {name}: {e}; the intact parts are saved without parity");
+            }
+            MendNote::OlderComplete(whole) => {
+                let list: Vec<String> = whole.iter().map(u64::to_string).collect();
+                note!(
+                    "{name}: the newest version is not intact, and only its intact parts are saved; intact in the damaged archive are the versions {} (`nc3z restore --version`)",
+                    list.join(", ")
+                );
+            }
+            _ => {}
+        }
+    }
+}
 
 /// Repairs one archive.
 pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
-    let Some(output) = &args.output else { return parity_repair::in_place(args) };
+    let Some(output) = &args.output else { return in_place(args) };
     super::places::check_file(Some(output), args.place.parents)?;
     super::places::prepare(output)?;
     let opened = super::open_archive(&args.archive, &OpenArgs::default());
@@ -35,149 +66,143 @@ pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
             count(bytes, "byte")
         );
     }
-    let mut rewritten = None;
-    if !args.no_parity {
-        let mended = parity_repair::to_file(args, output, &mut |mended| {
-            rewritten = Some(rewrite(args, mended, output)?);
-            Ok(())
-        })?;
-        if let Some(exit) = mended {
-            return Ok(exit);
-        }
-    }
-    match rewritten {
-        Some(exit) => Ok(exit),
-        None => rewrite(args, &args.archive, output),
-    }
-}
-
-/// Writes the intact parts of `input`, which is the archive or the result of a repair with parity.
-fn rewrite(args: &RepairArgs, input: &Path, output: &Path) -> Result<Exit> {
-    if let Some(exit) = rewrite_versions(args, input, output)? {
-        return Ok(exit);
-    }
-    let options = RepairOptions {
+    let options = MendOptions {
         force: args.force,
+        without_parity: args.no_parity,
         uncommitted: args.uncommitted,
         parity: args.parity,
         limits: nc3z_format::Limits::of_command(),
+        registry: crate::registry::registry(),
     };
-    let len = std::fs::metadata(input).map_or(0, |m| m.len());
-    let done = super::with_threads(args.threads, || {
-        let progress = Progress::new(len, crate::cmd::shown(&args.archive));
-        let done = repair_file(input, output, &options, &progress);
-        if done.is_err() && progress.is_cancelled() {
-            return Err(nc3z_reader::Error::interrupted().into());
+    let mended =
+        super::with_threads(args.threads, || mend_file(&args.archive, output, &options, &Told(args)))?;
+    match mended {
+        Ok(mended) => {
+            say(args, output, &mended)?;
+            Ok(if mended.is_complete() { Exit::Done } else { Exit::Corrupt })
         }
-        done.map_err(anyhow::Error::from)
-    })?;
-    let repaired = match done {
-        Ok(repaired) => repaired,
+        Err(e) if e.step == MendStep::Versions => Err(e.source.into()),
         Err(e) => {
+            let e = Error::from(e.source);
             let exit = of_error(&e);
             // The advice of other commands is to use this one.
-            let e = match exit {
-                Exit::Corrupt => anyhow!("{}", without_advice(&e)),
-                _ => e,
-            };
-            crate::output::report_error(Some(&args.archive), &e);
-            return Ok(exit);
+            let e = if exit == Exit::Corrupt { anyhow!("{}", without_advice(&e)) } else { e };
+            report_error(Some(&args.archive), &e);
+            Ok(exit)
         }
-    };
-    if args.json {
-        to_json(args, output, &repaired)?;
-    } else {
-        to_text(args, output, &repaired)?;
     }
-    Ok(if repaired.is_complete() { Exit::Done } else { Exit::Corrupt })
 }
 
-/// Saves the intact versions, if there are several and the newest is one of them.
-fn rewrite_versions(args: &RepairArgs, input: &Path, output: &Path) -> Result<Option<Exit>> {
-    if args.uncommitted {
-        return Ok(None);
+/// Repairs an archive in place, or leaves it unchanged.
+fn in_place(args: &RepairArgs) -> Result<Exit> {
+    match super::with_threads(args.threads, || mend_in_place(&args.archive, &Told(args)))? {
+        Ok(Some(mended)) => {
+            say(args, &args.archive, &Mended::Parity { report: mended.report, done: mended.done })?;
+            Ok(judge(args, &mended.left?))
+        }
+        Ok(None) => bail!(
+            "`{}` has no parity to mend it by; `nc3z repair -o` saves the intact parts",
+            args.archive.display()
+        ),
+        Err(e) => {
+            let e = Error::from(e);
+            report_error(Some(&args.archive), &e);
+            Ok(of_error(&e))
+        }
     }
-    let options = WriterOptions::default().with_registry(crate::registry::registry()).with_force(args.force);
-    let name = crate::cmd::shown(&args.archive);
-    let saved = super::with_threads(args.threads, || {
-        let progress = Progress::new(0, name.clone());
-        let saved = save_versions(input, output, &options, &progress);
-        if saved.is_err() && progress.is_cancelled() {
-            return Err(nc3z_reader::Error::interrupted().into());
-        }
-        let saved = saved?;
-        if let SavedVersions::Written { done, .. } = &saved
-            && let Some(share) = args.parity.share(done.parity_before)
-        {
-            nc3z_writer::parity::add(output, share, nc3z_writer::DEFAULT_MEMORY, &progress)?;
-        }
-        anyhow::Ok(saved)
-    })??;
-    let (done, lost, unproven, note) = match saved {
-        SavedVersions::None => return Ok(None),
-        SavedVersions::Older(whole) => {
-            if !whole.is_empty() {
-                let list: Vec<String> = whole.iter().map(u64::to_string).collect();
-                note!(
-                    "{name}: the newest version is not intact, and only its intact parts are saved; intact in the damaged archive are the versions {} (`nc3z restore --version`)",
-                    list.join(", ")
-                );
-            }
-            return Ok(None);
-        }
-        SavedVersions::Written { done, lost, unproven, note } => (done, lost, unproven, note),
+}
+
+/// Reports the damage that the parity did not cover.
+fn judge(args: &RepairArgs, left: &[Finding]) -> Exit {
+    if left.is_empty() {
+        return Exit::Done;
+    }
+    // A defect may have several effects, and the first in the file need not be its cause.
+    let mut what: Vec<_> = left.iter().take(MOST_FINDINGS).map(|f| text::safe(&f.message)).collect();
+    if left.len() > MOST_FINDINGS {
+        what.push(format!("and {} more", left.len() - MOST_FINDINGS));
+    }
+    note!(
+        "nc3z: {}: not sound all the same, beyond what the parity covers: {}; `nc3z repair -o` saves the intact parts",
+        crate::cmd::shown(&args.archive),
+        what.join("; ")
+    );
+    Exit::Corrupt
+}
+
+/// Prints the result.
+fn say(args: &RepairArgs, output: &Path, mended: &Mended) -> Result<()> {
+    let mut out = Stdout::verdicts();
+    let (name, output) = (crate::cmd::shown(&args.archive), crate::cmd::shown(output));
+    if args.json {
+        let report = to_json(&name, &output, args.parity, mended);
+        return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?);
+    }
+    let lines = match mended {
+        Mended::Parity { report, done } => by_parity(report, done, args.parity),
+        Mended::Versions(saved) => by_versions(saved, args.parity),
+        Mended::Blocks(repaired) => by_blocks(repaired),
+        _ => Lines::default(),
     };
+    lines.before.iter().try_for_each(|line| writeln!(out, "{name}: {line}"))?;
+    writeln!(out, "{name} -> {output}: {}", lines.result)?;
+    Ok(lines.after.iter().try_for_each(|line| writeln!(out, "{name}: {line}"))?)
+}
+
+/// The result for people.
+#[derive(Default)]
+struct Lines {
+    before: Vec<String>,
+    result: String,
+    after: Option<String>,
+}
+
+fn by_parity(report: &ParityReport, done: &RepairedShards, choice: ParityChoice) -> Lines {
+    let parity = match choice {
+        ParityChoice::Keep => ", and its parity".to_owned(),
+        ParityChoice::Without => "; its parity was taken away".to_owned(),
+        ParityChoice::Share(share) => format!("; its parity is now of {share}"),
+    };
+    let (shards, packets) = (report.layout.shard_count(), report.layout.packet_count());
+    let result = format!(
+        "mended by parity, {} of {shards} shards and {} of {packets} packets; it has the digest it had{parity}",
+        done.shards, done.packets
+    );
+    let after = (report.uncovered > 0)
+        .then(|| format!("the parity is stale: it does not cover the last {}", text::size(report.uncovered)));
+    Lines { before: Vec::new(), result, after }
+}
+
+fn by_versions(saved: &SavedVersions, choice: ParityChoice) -> Lines {
+    let SavedVersions::Written { done, lost, unproven, note } = saved else { return Lines::default() };
+    let mut before: Vec<String> = note.iter().map(|note| text::safe(note)).collect();
+    before.extend(lost.iter().map(|(number, why)| format!("lost: version {number}: {}", text::safe(why))));
+    if let (Some(first), Some(last)) = (unproven.first(), unproven.last()) {
+        before.push(format!(
+            "{} versions from {first} to {last} are whole by their checksums; they were not rebuilt, which would take too long: `nc3z restore --version N` compares the SHA-256 of one",
+            unproven.len()
+        ));
+    }
     let newest_is_lost = lost.last().is_some_and(|(lost, _)| done.kept.iter().all(|kept| kept < lost));
-    let share_before = done.parity_before;
-    let mut out = Stdout::verdicts();
-    if args.json {
-        let list: Vec<_> =
-            lost.iter().map(|(n, e)| json!({"version": n, "message": text::safe(e)})).collect();
-        let report = json!({
-            "archive": name, "output": crate::cmd::shown(output), "complete": lost.is_empty() && unproven.is_empty(), "versions": done.kept,
-            "lost_versions": list, "unproven_versions": unproven, "notes": note.iter().map(|n| text::safe(n)).collect::<Vec<_>>(), "stored_bytes": done.stored_len.1,
-            "parity": args.parity.share(share_before).map(|s| s.to_string()),
-        });
-        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
-    } else {
-        if let Some(note) = &note {
-            writeln!(out, "{name}: {}", text::safe(note))?;
-        }
-        for (number, why) in &lost {
-            writeln!(out, "{name}: lost: version {number}: {}", text::safe(why))?;
-        }
-        if let (Some(first), Some(last)) = (unproven.first(), unproven.last()) {
-            writeln!(
-                out,
-                "{name}: {} versions from {first} to {last} are whole by their checksums; they were not rebuilt, which would take too long: `nc3z restore --version N` compares the SHA-256 of one",
-                unproven.len()
-            )?;
-        }
-        let parity = super::parity::carried(share_before, args.parity.share(share_before));
-        let parity = parity.map_or_else(String::new, |words| format!("; {words}"));
-        writeln!(
-            out,
-            "{name} -> {}: {} versions saved, {} lost; the newest {}{parity}",
-            crate::cmd::shown(output),
-            done.kept.len(),
-            lost.len(),
-            if newest_is_lost { "is lost" } else { "is whole" }
-        )?;
-    }
-    Ok(Some(if lost.is_empty() && unproven.is_empty() { Exit::Done } else { Exit::Corrupt }))
+    let newest = if newest_is_lost { "is lost" } else { "is whole" };
+    let parity = carried(done.parity_before, choice.share(done.parity_before));
+    let parity = parity.map_or_else(String::new, |words| format!("; {words}"));
+    let (kept, lost) = (done.kept.len(), lost.len());
+    let result = format!("{kept} versions saved, {lost} lost; the newest {newest}{parity}");
+    Lines { before, result, after: None }
 }
 
-fn to_text(args: &RepairArgs, output: &Path, repaired: &Repaired) -> Result<()> {
-    let mut out = Stdout::verdicts();
-    let name = crate::cmd::shown(&args.archive);
-    for note in &repaired.notes {
-        writeln!(out, "{name}: {}", text::safe(note))?;
-    }
-    for run in repaired.lost.iter().take(LISTED) {
-        writeln!(out, "{name}: lost: {}: {}", place::words(&run.place, None), text::safe(&run.message))?;
-    }
+fn by_blocks(repaired: &Repaired) -> Lines {
+    let mut before: Vec<String> = repaired.notes.iter().map(|note| text::safe(note)).collect();
+    before.extend(
+        repaired
+            .lost
+            .iter()
+            .take(LISTED)
+            .map(|run| format!("lost: {}: {}", place::words(&run.place, None), text::safe(&run.message))),
+    );
     if repaired.lost.len() > LISTED {
-        writeln!(out, "{name}: lost: and {} more", repaired.lost.len() - LISTED)?;
+        before.push(format!("lost: and {} more", repaired.lost.len() - LISTED));
     }
     let digest = match repaired.digest {
         RepairedDigest::Confirmed => "all is saved: the rebuilt original has the recorded SHA-256",
@@ -203,45 +228,8 @@ fn to_text(args: &RepairArgs, output: &Path, repaired: &Repaired) -> Result<()> 
     } else {
         digest.to_owned()
     };
-    let parity = super::parity::carried(repaired.parity_before, repaired.parity);
+    let parity = carried(repaired.parity_before, repaired.parity);
     let parity = parity.map_or_else(String::new, |words| format!("; {words}"));
-    writeln!(
-        out,
-        "{name} -> {}: {} tiles saved, {} lost; {digest}{parity}",
-        crate::cmd::shown(output),
-        repaired.tiles,
-        repaired.lost_tiles
-    )?;
-    Ok(())
-}
-
-fn to_json(args: &RepairArgs, output: &Path, repaired: &Repaired) -> Result<()> {
-    let digest = match repaired.digest {
-        RepairedDigest::Confirmed => "confirmed",
-        RepairedDigest::Recomputed => "recomputed",
-        RepairedDigest::Unconfirmed => "unconfirmed",
-        RepairedDigest::Differs => "differs",
-        RepairedDigest::CarriedOver => "carried over",
-        RepairedDigest::Lost => "lost",
-    };
-    let lost: Vec<_> = repaired
-        .lost
-        .iter()
-        .map(|run| {
-            let mut value = place::to_json(&run.place, None);
-            value["message"] = text::safe(&run.message).into();
-            value
-        })
-        .collect();
-    let notes: Vec<_> = repaired.notes.iter().map(|n| text::safe(n)).collect();
-    let report = json!({
-        "archive": crate::cmd::shown(&args.archive), "output": crate::cmd::shown(output),
-        "complete": repaired.is_complete(), "tiles": repaired.tiles, "lost_tiles": repaired.lost_tiles, "lost": lost,
-        "notes": notes, "uncommitted_blocks": repaired.uncommitted, "digest": digest,
-        "rebuilt_sha256": text::hex(&repaired.sha256), "original_bytes": repaired.original_len,
-        "stored_bytes": repaired.stored_len, "parity_before": repaired.parity_before.map(|s| s.to_string()),
-        "parity": repaired.parity.map(|s| s.to_string()),
-    });
-    writeln!(Stdout::verdicts(), "{}", serde_json::to_string_pretty(&report)?)?;
-    Ok(())
+    let result = format!("{} tiles saved, {} lost; {digest}{parity}", repaired.tiles, repaired.lost_tiles);
+    Lines { before, result, after: None }
 }

@@ -1,13 +1,14 @@
 //! `nc3z report`: writes a page about a collection: sizes, ratios, the largest variables, unreadable files.
 //! Reads only headers and indices.
 
+use super::failures::Failures;
 use super::targets::{self, Job, Naming};
 use super::tree::FileKind;
 use super::{Input, in_order, open_input};
 use crate::args::{CollectionReportArgs, OpenArgs};
-use crate::exit::{Exit, of_error};
+use crate::exit::Exit;
 use crate::output::target::{Content, Target};
-use crate::output::{chain, report_error, text};
+use crate::output::{chain, text};
 use anyhow::{Context, Result, bail};
 use nc3z_format::archive::constants::MAGIC;
 use nc3z_tree::report::{Collection, File, State};
@@ -25,11 +26,9 @@ pub(crate) fn run(args: &CollectionReportArgs) -> Result<Exit> {
     let wanted = |p: &Path| targets::first_bytes(p).map_or(true, |b| b == MAGIC) || targets::looks_classic(p);
     let naming = Naming { rename: &keep, wanted: &wanted };
     let found = targets::pair(std::slice::from_ref(&args.directory), None, true, &naming)?;
-    let mut worst = Exit::Done;
+    let mut failures = Failures::of(&found.failures);
     let mut files = Vec::new();
     for (path, e) in &found.failures {
-        report_error(Some(path), e);
-        worst = worst.max(of_error(e));
         let name = crate::cmd::shown(path);
         files.push(File { name, bytes: 0, state: State::Failed(text::safe(&chain(e))) });
     }
@@ -37,8 +36,7 @@ pub(crate) fn run(args: &CollectionReportArgs) -> Result<Exit> {
         let name = crate::cmd::shown(&job.name);
         let bytes = job.input.metadata().map_or(0, |m| m.len());
         let state = looked.unwrap_or_else(|e| {
-            report_error(Some(&job.input), &e);
-            worst = worst.max(of_error(&e));
+            failures.report(&job.input, &e);
             State::Failed(text::safe(&chain(&e)))
         });
         files.push(File { name, bytes, state });
@@ -53,7 +51,7 @@ pub(crate) fn run(args: &CollectionReportArgs) -> Result<Exit> {
         .write_all(collection.html().as_bytes())
         .with_context(|| format!("write `{}`", args.output.display()))?;
     target.commit()?;
-    Ok(worst)
+    Ok(failures.worst())
 }
 
 /// Examines one file.

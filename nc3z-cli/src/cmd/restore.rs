@@ -1,27 +1,27 @@
 //! `nc3z restore`.
 
-use super::named::Named;
+use super::failures::Failures;
+use super::named::{self, Opens as _};
 use super::targets::{self, Job, Naming};
-use super::tree::{self, FileKind, Other, Summary};
-use super::{member, stdin, unbundle, url};
+use super::{member, places, stdin, tree, unbundle, url};
 use crate::args::RestoreArgs;
-use crate::exit::{Exit, of_error};
+use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted, while_blocked};
 use crate::output::streams::{self, Stdout};
-use crate::output::{report_error, set_level, text};
+use crate::output::{set_level, text};
 use anyhow::{Context, Result, bail};
-use nc3z_aggregate::bundle::write_packed;
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::constants;
 use nc3z_format::damage::LOST;
 use nc3z_look::place::words;
-use nc3z_reader::platform::takes_stream;
-use nc3z_reader::recover::RecoverOptions;
+use nc3z_look::verify::is_lossy;
 use nc3z_reader::source::ByteSource;
-use nc3z_reader::{Archive, Error, Monitor, source};
+use nc3z_reader::{Archive, Error, FileName, Monitor, Restored, source};
 use nc3z_tree::Refusal;
-use nc3z_writer::{AtomicFile, is_same_file};
+use nc3z_tree::restore::{Original, RestoreObserver, RestoreOptions, restore_jobs, restore_links};
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The number of runs of lost tiles that are listed.
 const LISTED: usize = 100;
@@ -60,117 +60,98 @@ fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
             (None, None) => targets::restored_name(p),
         },
     };
-    let named = |p: &Path| p.extension().is_some_and(|e| e == "nc3z");
     // If -o names a file, the archive may have any name.
     let single = archives.len() == 1
         && args.output.as_ref().is_some_and(|o| !targets::is_directory_name(o))
         && !archives[0].is_dir();
     let keep = |p: &Path| Ok(p.to_owned());
-    let naming = Naming { rename: if single { &keep } else { &rename }, wanted: &named };
+    let naming = Naming { rename: if single { &keep } else { &rename }, wanted: &targets::is_archive_name };
     let found = targets::pair(archives, args.output.as_deref(), args.recursive, &naming)?;
-    let mut summary = Summary::new("restored", &found.others);
-    let mut failed: Vec<(PathBuf, Exit)> = Vec::new();
-    for (path, e) in &found.failures {
-        report_error(Some(path), e);
-        failed.push((path.clone(), of_error(e)));
-    }
-    super::with_threads(args.threads, || {
-        for (done, job) in found.jobs.iter().enumerate() {
-            if interrupted() {
-                summary.not_tried = (found.jobs.len() - done) as u64;
-                break;
-            }
-            match run_one(job, args, &mut summary) {
-                Ok(Exit::Done) => {}
-                Ok(exit) => failed.push((job.input.clone(), exit)),
-                Err(e) => {
-                    report_error(Some(&job.input), &e);
-                    failed.push((job.input.clone(), of_error(&e)));
-                }
-            }
-        }
+    let options = RestoreOptions { output: args.output.clone(), force: args.force };
+    let told = Told { args, failures: Mutex::new(Failures::of(&found.failures)) };
+    let mut summary = super::with_threads(args.threads, || {
+        restore_jobs(&found.jobs, &found.others, &options, places::all(), &told)
     })?;
-    // A link to a file that is not an archive has no counterpart.
-    let is_made = |other: &&Other| {
-        let is_link = other.kind == FileKind::InsideLink;
-        is_link && (other.path.is_dir() || targets::restored_name(&other.path).is_ok())
-    };
-    for other in found.others.iter().filter(is_made) {
-        let to = args.output.as_ref().map_or_else(|| other.path.clone(), |output| output.join(&other.name));
-        if let Err(e) = tree::make_link(other, &to, &targets::restored_name, args.force, &mut summary) {
-            report_error(Some(&other.path), &e);
-            failed.push((other.path.clone(), of_error(&e)));
-        }
-    }
+    restore_links(&found.others, &options, places::all(), &told, &mut summary);
+    let failures = told.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
     let others = tree::judge(&found.others, args.others);
-    let stopped = failed.iter().filter(|(_, exit)| *exit == Exit::Interrupted).count();
     if found.is_tree {
-        summary.failed = (failed.len() - stopped) as u64;
-        summary.interrupted = stopped as u64;
+        summary.failed = failures.count() as u64;
+        summary.interrupted = failures.interrupted() as u64;
         tree::tell(&summary);
     }
-    if found.jobs.len() + found.failures.len() > 1 && failed.len() > stopped {
-        let all = found.jobs.len() + found.failures.len();
-        note!("nc3z: {} of {all} archives failed:", failed.len() - stopped);
-        failed
-            .iter()
-            .filter(|(_, exit)| *exit != Exit::Interrupted)
-            .for_each(|(path, _)| note!("  {}", crate::cmd::shown(path)));
-    }
+    failures.list(found.jobs.len() + found.failures.len(), "archives");
     let least = if summary.not_tried > 0 { Exit::Interrupted } else { others };
-    Ok(failed.into_iter().map(|(_, exit)| exit).fold(least, Exit::max))
+    Ok(failures.worst().max(least))
 }
 
-fn run_one(job: &Job, args: &RestoreArgs, summary: &mut Summary) -> Result<Exit> {
-    super::places::prepare(&job.output)?;
-    if let Some((file, name)) = member::of(&job.input)
-        && let Some(packed) = member::open(&file, &args.open)?.packed_member(&name)?
-    {
-        write_packed(&packed, &job.output, args.force).map_err(unbundle::of_aggregate)?;
-        let (from, to) = (text::safe(&url::shown(&job.input)), crate::cmd::shown(&job.output));
-        tell!("{from} -> {to}  {} (SHA-256 as recorded)", text::size(packed.len()));
-        return Ok(Exit::Done);
+/// Opens the archives of a run, prints each result, and collects the failures.
+struct Told<'a> {
+    args: &'a RestoreArgs,
+    failures: Mutex<Failures>,
+}
+
+impl Told<'_> {
+    fn failures(&self) -> MutexGuard<'_, Failures> {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    let named = named(&job.input, args)?;
-    let like = named.metadata()?;
-    if like.as_ref().is_some_and(|like| is_same_file(like, &job.output)) {
-        bail!("archive and output are the same file `{}`", job.output.display());
-    }
-    let archive = open(&named, args)?;
-    let progress = Progress::new(archive.original_len(), text::safe(&url::shown(&job.input)));
-    let restored = if takes_stream(&job.output) {
-        let restored = archive.restore_to_device(&job.output, &progress)?;
-        drop(progress);
-        restored
-    } else {
-        // Without a file whose mode is copied, the output gets the usual mode.
-        let mode = if like.is_some() { 0o600 } else { 0o666 };
-        let target = AtomicFile::create_with_mode(&job.output, args.force, mode)?;
-        let restored = archive.restore_to_file(target.file(), &job.output, &progress)?;
-        if progress.is_cancelled() {
-            return Err(nc3z_reader::Error::interrupted().into());
+}
+
+impl RestoreObserver<anyhow::Error> for Told<'_> {
+    fn open(&self, input: &Path) -> Result<(Original, Option<Metadata>)> {
+        if let Some((file, name)) = member::of(input)
+            && let Some(packed) = member::open(&file, &self.args.open)?.packed_member(&name)?
+        {
+            return Ok((Original::Packed(Box::new(packed)), None));
         }
-        drop(progress);
-        target.commit(like.as_ref())?;
-        restored
-    };
-    let digest = match restored.matches_record {
-        true => "SHA-256 as recorded",
-        false if !archive.filled().is_empty() => "NOT the original: lost data are replaced by fill values",
-        false => "no digest recorded",
-    };
-    tell!(
-        "{} -> {}  {} ({digest})",
-        text::safe(&url::shown(&job.input)),
-        crate::cmd::shown(&job.output),
-        text::size(restored.len)
-    );
-    report_lossy(&job.input, &archive);
-    let exit = report_filled(&job.input, &archive);
-    if exit == Exit::Done {
-        summary.add(archive.stored_len(), restored.len);
+        let named = named(input, self.args)?;
+        let like = named.metadata()?;
+        Ok((Original::Archive(open(&named, self.args)?), like))
     }
-    Ok(exit)
+
+    fn is_cancelled(&self) -> bool {
+        interrupted()
+    }
+
+    fn monitor(&self, input: &Path, bytes: u64) -> Box<dyn Monitor + '_> {
+        Box::new(Progress::new(bytes, text::safe(&url::shown(input))))
+    }
+
+    fn restored(&self, job: &Job, original: &Original, restored: Option<&Restored>) {
+        let (from, to) = (text::safe(&url::shown(&job.input)), crate::cmd::shown(&job.output));
+        let (archive, restored) = match (original, restored) {
+            (Original::Archive(archive), Some(restored)) => (archive, restored),
+            (Original::Packed(packed), _) => {
+                tell!("{from} -> {to}  {} (SHA-256 as recorded)", text::size(packed.len()));
+                return;
+            }
+            _ => return,
+        };
+        let digest = match restored.matches_record {
+            true => "SHA-256 as recorded",
+            false if !archive.filled().is_empty() => {
+                "NOT the original: lost data are replaced by fill values"
+            }
+            false => "no digest recorded",
+        };
+        tell!("{from} -> {to}  {} ({digest})", text::size(restored.len));
+        report_lossy(&job.input, archive);
+        if report_filled(&job.input, archive) == Exit::Corrupt {
+            self.failures().add(&job.input, Exit::Corrupt);
+        }
+    }
+
+    fn failed(&self, path: &Path, error: anyhow::Error) {
+        self.failures().report(path, &error);
+    }
+
+    fn removed(&self, files: &[PathBuf]) {
+        places::print(files);
+    }
+
+    fn link_leads_out(&self, link: &Path) {
+        tree::tell_leads_out(link);
+    }
 }
 
 /// Returns the text after the last slash of a URL.
@@ -179,8 +160,8 @@ fn last_name(url: &str) -> &str {
 }
 
 /// Returns the archive and the requested version.
-fn named(path: &Path, args: &RestoreArgs) -> Result<Named> {
-    let mut named = Named::of(path)?;
+fn named(path: &Path, args: &RestoreArgs) -> Result<FileName> {
+    let mut named = named::of(path)?;
     if args.version.is_some() {
         named.version.clone_from(&args.version);
     }
@@ -188,7 +169,7 @@ fn named(path: &Path, args: &RestoreArgs) -> Result<Named> {
 }
 
 /// Opens an archive. With `--fill-lost` also a damaged one, whose index is then rebuilt.
-fn open(named: &Named, args: &RestoreArgs) -> Result<Archive> {
+fn open(named: &FileName, args: &RestoreArgs) -> Result<Archive> {
     if !args.fill_lost {
         let archive = named.open_archive(&args.open)?;
         if archive.trailer().required & constants::REQUIRED_LOST != 0 {
@@ -213,23 +194,16 @@ fn open(named: &Named, args: &RestoreArgs) -> Result<Archive> {
         // By position: with a memory map, a failing disk would kill the process.
         None => source::open(&named.file, false)?,
     };
-    let open = crate::registry::open_options().with_fill_lost(true);
     let progress = Progress::new(source.len(), text::safe(&url::shown(&named.file)));
-    let options = RecoverOptions { open, uncommitted: false };
-    let (archive, found) = Archive::recover(&source, &options, &progress)?;
-    if found.is_older {
-        // Lost data of the newest version are filled; an older version is not used instead. The error lists
-        // the existing versions.
-        Archive::from_source(source, &crate::registry::open_options())?;
-    }
+    let (archive, notes) = Archive::open_filled(&source, &crate::registry::open_options(), &progress)?;
     let name = text::safe(&url::shown(&named.file));
-    found.notes.iter().for_each(|note| note!("nc3z: warning: {name}: {}", text::safe(note)));
+    notes.iter().for_each(|note| note!("nc3z: warning: {name}: {}", text::safe(note)));
     Ok(archive)
 }
 
 /// Reports that the archive's values were rounded, if so.
 fn report_lossy(path: &Path, archive: &Archive) {
-    if archive.trailer().required & constants::REQUIRED_LOSSY != 0 {
+    if is_lossy(Some(archive)) {
         let name = text::safe(&url::shown(path));
         note!(
             "nc3z: note: {name} is LOSSY: values were rounded when it was made; these are not the source's bytes"

@@ -1,32 +1,22 @@
 //! `nc3z index`, and `find --where`, which is answered from its result. No file but the shadow is opened then.
 
-use super::named::Named;
-use super::{in_order, targets, with_threads};
+use super::failures::Failures;
+use super::named::Opens as _;
+use super::{targets, with_threads};
 use crate::args::{FindArgs, IndexArgs, OpenArgs};
-use crate::exit::{Exit, of_error};
-use crate::output::progress::interrupted;
+use crate::exit::Exit;
+use crate::output::progress::Interrupt;
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table, count};
 use crate::output::target::{Content, Target};
-use crate::output::{report_error, text};
-use crate::specification;
+use crate::output::text;
 use anyhow::{Context, Result, bail};
-use nc3z_aggregate::bundle::Bundle;
-use nc3z_aggregate::shadow::{self, Area, Location, Member, Question, Shadow, Writer, scan};
-use nc3z_reader::source::SharedSource;
-use nc3z_reader::{Dataset, Error};
-use serde_json::json;
+use nc3z_aggregate::shadow::{self, Area, Question, Shadow};
+use nc3z_reader::FileName;
+use nc3z_tree::answers::hit_json;
+use nc3z_tree::index::{self, IndexInput};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-/// A file to look at.
-struct Job {
-    name: String,
-    path: PathBuf,
-    /// The bundle that has it, and its name there.
-    bundle: Option<(Arc<Bundle>, String)>,
-}
 
 /// Writes the shadow of all files.
 pub(crate) fn index(args: &IndexArgs) -> Result<Exit> {
@@ -37,30 +27,21 @@ pub(crate) fn index(args: &IndexArgs) -> Result<Exit> {
         inputs.extend(targets::read_names(list, false)?);
     }
     let found = targets::list(&inputs, true, &is_wanted)?;
-    let mut worst = Exit::Done;
-    for (path, e) in &found.failures {
-        report_error(Some(path), e);
-        worst = worst.max(of_error(e));
-    }
-    let mut jobs = Vec::new();
+    let worst = Failures::of(&found.failures).worst();
+    let mut inputs = Vec::new();
     for path in found.files {
         // The shadow is for other users, too: the secrets used to open a file are not included.
         let name = super::url::shown(&path).into_owned();
-        if !super::unbundle::is_bundle(&path) {
-            jobs.push(Job { name, path, bundle: None });
-            continue;
-        }
-        let bundle = super::member::open(&path, &args.open)?;
-        for member in bundle.names().iter().filter(|member| !specification::is_part(member)) {
-            let name = format!("{name}!/{member}");
-            let path = PathBuf::from(&name);
-            jobs.push(Job { name, path, bundle: Some((Arc::clone(&bundle), member.clone())) });
+        if super::unbundle::is_bundle(&path) {
+            inputs.extend(IndexInput::members(&name, &super::member::open(&path, &args.open)?));
+        } else {
+            inputs.push(IndexInput::file(path, name));
         }
     }
-    if jobs.is_empty() {
+    if inputs.is_empty() {
         bail!("the inputs contain no archive and no classic file");
     }
-    Ok(worst.max(write(&jobs, (&args.output, args.force), args.threads, &args.open)?))
+    Ok(worst.max(write(&inputs, (&args.output, args.force), args.threads, &args.open)?))
 }
 
 /// Checks that a shadow can be written to `output`, before the work that comes first.
@@ -74,59 +55,32 @@ pub(super) fn check(output: &Path, force: bool) -> Result<()> {
 
 /// Writes the shadow of archives that were just written.
 pub(super) fn of_archives(archives: Vec<PathBuf>, output: (&Path, bool), threads: usize) -> Result<Exit> {
-    let job = |path: PathBuf| Job { name: path.display().to_string(), path, bundle: None };
-    let jobs: Vec<Job> = archives.into_iter().map(job).collect();
-    write(&jobs, output, threads, &OpenArgs::default())
+    let input = |path: PathBuf| IndexInput::file(path.clone(), path.display().to_string());
+    let inputs: Vec<IndexInput> = archives.into_iter().map(input).collect();
+    write(&inputs, output, threads, &OpenArgs::default())
 }
 
 /// Writes the shadow of files to `output`, which may exist if the second part of it is true. A file that cannot be read is
 /// reported, and the others are still in the shadow.
-fn write(jobs: &[Job], (output, force): (&Path, bool), threads: usize, open: &OpenArgs) -> Result<Exit> {
-    let mut worst = Exit::Done;
-    let target = Target::create(output, force, Content::Binary)?;
-    let mut writer = Writer::new(BufWriter::new(target.file()))?;
-    let (mut files, mut len) = (0_u64, 0_u64);
-    in_order(
-        jobs,
-        threads,
-        |job| if interrupted() { Err(Error::interrupted().into()) } else { look(job, open) },
-        |job, member| {
-            match member {
-                Ok(member) => {
-                    (files, len) = (files + 1, len.saturating_add(member.head.len));
-                    writer.push(member)?;
-                }
-                Err(e) => {
-                    worst = worst.max(of_error(&e));
-                    report_error(Some(&job.path), &e);
-                }
-            }
-            Ok(())
-        },
-    )?;
+fn write(inputs: &[IndexInput], output: (&Path, bool), threads: usize, args: &OpenArgs) -> Result<Exit> {
+    let mut failures = Failures::default();
+    crate::heap::set_up(if inputs.len() > 1 { 1 } else { threads });
+    let open = |path: &Path| FileName::whole(path).open_dataset(args);
+    let mut failed = |path: &Path, e| failures.report(path, &e);
+    let members = crate::registry::open_options();
+    let target = Target::create(output.0, output.1, Content::Binary)?;
+    let out = BufWriter::new(target.file());
+    let done = index::write(inputs, out, threads, &open, &members, &mut failed, &Interrupt)?;
+    let Some(done) = done else { return Ok(Exit::Interrupted) };
     // A shadow of no file would only hide that none was read.
-    if worst == Exit::Interrupted || files == 0 {
-        return Ok(worst);
+    if done.files == 0 {
+        return Ok(failures.worst());
     }
-    writer.finish()?.flush().context("write the shadow")?;
     let stored = text::size(target.file().metadata().map_or(0, |m| m.len()));
     target.commit()?;
-    let (name, all) = (crate::cmd::shown(output), text::size(len));
-    note!("{} of {all} -> {name}  {stored}", count(files, "file"));
-    Ok(worst)
-}
-
-fn look(job: &Job, open: &OpenArgs) -> Result<Member> {
-    let Some((bundle, member)) = &job.bundle else {
-        let dataset = Named { file: job.path.clone(), version: None }.open_dataset(open)?;
-        let stored = std::fs::metadata(&job.path).map_or(0, |m| m.len());
-        return Ok(scan(&job.name, &dataset, Location { stored, ..Location::default() })?);
-    };
-    let missing = "it is not there";
-    let source: SharedSource = bundle.member(member)?.context(missing)?;
-    let (offset, stored, packed) = bundle.location(member)?.context(missing)?;
-    let dataset = Dataset::from_source(source, &crate::registry::open_options())?;
-    Ok(scan(&job.name, &dataset, Location { offset, stored, packed })?)
+    let (name, all) = (crate::cmd::shown(output.0), text::size(done.original_len));
+    note!("{} of {all} -> {name}  {stored}", count(done.files, "file"));
+    Ok(failures.worst())
 }
 
 /// Returns whether a file is a shadow; of a URL, whether its name says so.
@@ -152,7 +106,7 @@ pub(super) fn named(path: &Path) -> Option<(PathBuf, Option<String>)> {
 
 /// Opens a shadow; at a URL, too.
 pub(super) fn open(path: &Path, args: &OpenArgs) -> Result<Shadow> {
-    let source = Named { file: path.to_owned(), version: None }.source(args)?;
+    let source = FileName::whole(path).source(args)?;
     Shadow::open(source).with_context(|| format!("`{}`", super::url::shown(path)))
 }
 
@@ -175,11 +129,7 @@ pub(crate) fn find(args: &FindArgs) -> Result<Exit> {
                 hits += 1;
                 let name = text::safe(&hit.file);
                 if args.json {
-                    let each = conditions.iter().zip(&hit.tiles);
-                    let each = each.map(|(c, (tiles, of))| {
-                        json!({"condition": c.to_string(), "variable": text::safe(c.variable()), "tiles": tiles, "of": of})
-                    });
-                    rows.push(json!({"file": name, "conditions": each.collect::<Vec<_>>()}));
+                    rows.push(hit_json(&hit, conditions));
                 } else if args.files_with_matches || conditions.is_empty() {
                     writeln!(out, "{name}")?;
                 } else {

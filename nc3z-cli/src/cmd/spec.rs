@@ -5,8 +5,8 @@ use crate::exit::Exit;
 use crate::output::streams::Stdout;
 use crate::output::table::count;
 use crate::output::text;
-use crate::specification;
-use anyhow::{Context, Result};
+use anyhow::Result;
+use nc3z_tree::specification;
 use std::io::Write;
 
 /// Prints or writes the specification.
@@ -22,12 +22,7 @@ pub(crate) fn run(args: &SpecArgs) -> Result<Exit> {
     } else if args.list {
         specification::sums(&specification::files()?)
     } else {
-        let wanted = args.file.as_deref().unwrap_or(specification::INDEX);
-        let mut files = specification::files()?;
-        let found = files.iter().position(|file| file.name == wanted).with_context(|| {
-            format!("the specification has no file `{}`; `nc3z spec --list` names all", text::safe(wanted))
-        })?;
-        files.swap_remove(found).bytes
+        specification::file(args.file.as_deref().unwrap_or(specification::INDEX))?
     };
     let mut out = Stdout::results();
     out.write_all(&bytes)?;

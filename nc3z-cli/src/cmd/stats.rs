@@ -7,10 +7,11 @@ use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
 use crate::output::text;
 use anyhow::{Context, Result, bail};
-use nc3z_aggregate::shadow::{self, Figures, Part, Row, Series, Shadow};
+use nc3z_aggregate::shadow::{self, Figures, Shadow};
 use nc3z_look::coordinate::Coordinate;
 use nc3z_look::selection::Segment;
-use serde_json::{Value, json};
+use nc3z_tree::answers::{part_json, statistics_json, units};
+use serde_json::Value;
 use std::io::Write;
 
 /// Statistics of variables.
@@ -27,7 +28,7 @@ pub(crate) fn stats(args: &StatsArgs) -> Result<Exit> {
     }
     let mut out = Stdout::results();
     if args.json {
-        let rows: Vec<Value> = all.iter().map(to_json).collect();
+        let rows: Vec<Value> = all.iter().map(statistics_json).collect();
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
         out.flush()?;
         return Ok(Exit::Done);
@@ -54,10 +55,6 @@ pub(crate) fn stats(args: &StatsArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn units(row: &Row) -> &str {
-    row.units.as_deref().unwrap_or("(several)")
-}
-
 /// The columns of [`numbers`].
 const NUMBERS: [&str; 5] = ["values", "min", "max", "mean", "deviation"];
 
@@ -65,24 +62,6 @@ fn numbers(s: &Figures) -> [String; 5] {
     let number = |x: Option<f64>| x.map_or_else(String::new, |x| x.to_string());
     let (mean, deviation) = (s.mean.map(|m| m.0), s.deviation);
     [s.count.to_string(), number(s.min), number(s.max), number(mean), number(deviation)]
-}
-
-fn to_json(row: &Row) -> Value {
-    let mut found = figures_to_json(&Figures::from(&row.summary));
-    found["variable"] = text::safe(&row.variable).into();
-    found["units"] = text::safe(units(row)).into();
-    found["files"] = row.summary.files.into();
-    if let Some(file) = &row.file {
-        found["file"] = text::safe(file).into();
-    }
-    found
-}
-
-fn figures_to_json(s: &Figures) -> Value {
-    json!({
-        "count": s.count, "infinite": s.infinite, "min": s.min, "max": s.max, "mean": s.mean.map(|m| m.0),
-        "mean_error_bound": s.mean.map(|m| m.1), "standard_deviation": s.deviation,
-    })
 }
 
 /// Prints the statistics of variables along a dimension.
@@ -101,7 +80,7 @@ fn along(args: &StatsArgs, shadow: &Shadow, dimension: &str) -> Result<Exit> {
                 let (first, last) = (part.indices.start, part.indices.end - 1);
                 let ends = [first, last].map(|index| shown(coordinate.as_ref(), index));
                 if args.json {
-                    rows.push(part_to_json((variable, dimension), &series, part, &ends));
+                    rows.push(part_json((variable, dimension), &series, part, &ends));
                     continue;
                 }
                 let [from, to] = ends.map(Option::unwrap_or_default);
@@ -128,22 +107,4 @@ fn shown(coordinate: Option<&Coordinate>, index: u64) -> Option<String> {
     let coordinate = coordinate?;
     let value = coordinate.values(&[Segment { start: index, count: 1, stride: 1 }]).ok()?;
     Some(coordinate.show(*value.first()?))
-}
-
-fn part_to_json(
-    (variable, dimension): (&str, &str),
-    series: &Series,
-    part: &Part,
-    [from, to]: &[Option<String>; 2],
-) -> Value {
-    let mut found = figures_to_json(&part.figures);
-    found["file"] = text::safe(&series.file).into();
-    found["variable"] = text::safe(variable).into();
-    found["dimension"] = text::safe(dimension).into();
-    found["first"] = part.indices.start.into();
-    found["last"] = (part.indices.end - 1).into();
-    found["from"] = from.clone().into();
-    found["to"] = to.clone().into();
-    found["tiles"] = part.tiles.clone().into();
-    found
 }

@@ -44,6 +44,17 @@ pub(crate) fn pair(
     Ok(Found { jobs: found.jobs, failures, others: found.others, is_tree: found.is_tree })
 }
 
+/// Returns the named archives, and with `recursive` those of directories. Without `output`, each is its own output.
+pub(crate) fn archives(inputs: &[PathBuf], output: Option<&Path>, recursive: bool) -> Result<Found> {
+    let keep = |p: &Path| Ok(p.to_owned());
+    pair(inputs, output, recursive, &Naming { rename: &keep, wanted: &is_archive_name })
+}
+
+/// Returns whether a file of a tree is taken for an archive.
+pub(crate) fn is_archive_name(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "nc3z")
+}
+
 /// Returns the named files, and with `recursive` those of directories that are to be processed.
 pub(crate) fn list(inputs: &[PathBuf], recursive: bool, wanted: &dyn Fn(&Path) -> bool) -> Result<Listed> {
     let found = walk::list(inputs, recursive, wanted)?;

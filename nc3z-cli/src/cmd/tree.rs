@@ -1,14 +1,12 @@
 //! What a run through a tree prints: skipped files, links, and the summary at its end.
 
-use super::places;
 use crate::args::OthersArg;
 use crate::exit::Exit;
 use crate::output::progress::Progress;
 use crate::output::tells_more;
-use anyhow::Result;
-use nc3z_tree::links::{self, Made};
+use nc3z_tree::links;
 use nc3z_tree::manifest::relist::{Replaced, relist};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(crate) use nc3z_tree::{FileKind, Other, Summary};
 
@@ -28,22 +26,6 @@ pub(crate) fn judge(others: &[Other], arg: Option<OthersArg>) -> Exit {
 /// Prints the summary in one line.
 pub(crate) fn tell(summary: &Summary) {
     tell!("nc3z: {summary}");
-}
-
-/// Makes a link again and counts it; see [`links::make`].
-pub(crate) fn make_link(
-    other: &Other,
-    to: &Path,
-    rename: &dyn Fn(&Path) -> nc3z_tree::Result<PathBuf>,
-    force: bool,
-    summary: &mut Summary,
-) -> Result<()> {
-    match links::make(other, to, rename, force, &places::make)? {
-        Made::New => summary.link_made(),
-        Made::Present => summary.link_present(),
-        _ => tell_leads_out(&other.path),
-    }
-    Ok(())
 }
 
 /// Brings the manifests that list changed archives up to date, and prints which; see [`relist`].

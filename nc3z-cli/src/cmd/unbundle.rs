@@ -1,16 +1,17 @@
 //! `nc3z unbundle`, and `nc3z restore` of bundles: write each member to a separate file.
 
+use super::failures::Failures;
 use super::{member, url};
 use crate::args::{OpenArgs, RestoreArgs, UnbundleArgs};
-use crate::exit::{Exit, of_error};
+use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted};
 use crate::output::table::count;
-use crate::output::{report_error, set_level, text};
+use crate::output::{set_level, text};
 use anyhow::{Result, bail};
 use nc3z_aggregate::Error;
 use nc3z_aggregate::bundle::{Bundle, MemberForm, extract};
 use nc3z_reader::{Monitor, source};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Writes the members as archives.
 pub(crate) fn run(args: &UnbundleArgs) -> Result<Exit> {
@@ -44,11 +45,11 @@ fn all(path: &Path, output: &Path, open: &OpenArgs, force: bool, form: MemberFor
         bail!("`{}` is a file; the members of a bundle need a directory", output.display());
     }
     let options = crate::registry::open_options();
-    let (mut worst, mut done, mut failed) = (Exit::Done, 0_u64, 0_u64);
+    let (mut failures, mut done, mut least) = (Failures::default(), 0, Exit::Done);
     let progress = Progress::new(bundle.names().len() as u64, text::safe(&url::shown(path)));
     for name in bundle.names() {
         if interrupted() {
-            worst = worst.max(Exit::Interrupted);
+            least = Exit::Interrupted;
             break;
         }
         match extract(&bundle, name, output, force, form, &options).map_err(of_aggregate) {
@@ -57,9 +58,7 @@ fn all(path: &Path, output: &Path, open: &OpenArgs, force: bool, form: MemberFor
                 let mut whole = path.as_os_str().to_owned();
                 whole.push("!/");
                 whole.push(name);
-                report_error(Some(&PathBuf::from(whole)), &e);
-                failed += 1;
-                worst = worst.max(of_error(&e));
+                failures.report(Path::new(&whole), &e);
             }
         }
         progress.advance(1);
@@ -67,12 +66,12 @@ fn all(path: &Path, output: &Path, open: &OpenArgs, force: bool, form: MemberFor
     drop(progress);
     let shown = text::safe(&url::shown(path));
     let output = crate::cmd::shown(output);
-    if failed > 0 {
-        note!("{shown} -> {output}  {} written, {failed} failed", count(done, "file"));
+    if failures.len() > 0 {
+        note!("{shown} -> {output}  {} written, {} failed", count(done, "file"), failures.len());
     } else {
         tell!("{shown} -> {output}  {}", count(done, "file"));
     }
-    Ok(worst)
+    Ok(failures.worst().max(least))
 }
 
 /// Returns the error of the reader, the writer or the system itself, which [`Error`] repeats.

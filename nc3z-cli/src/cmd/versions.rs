@@ -1,6 +1,6 @@
 //! `nc3z commit`, `revert`, `log` and `tag`: versions of an archive.
 
-use super::named::Named;
+use super::named::{self, Opens as _};
 use super::subset::history::moment;
 use crate::args::{CommitArgs, EffortArgs, LogArgs, NoteArgs, OpenArgs, RevertArgs, TagArgs};
 use crate::exit::Exit;
@@ -10,8 +10,8 @@ use crate::output::{set_quiet, text};
 use anyhow::{Context, Result, bail};
 use nc3z_format::archive::DigestState;
 use nc3z_look::versions::{tags_of, version_json};
-use nc3z_reader::{Archive, Version};
-use nc3z_writer::{AtomicFile, CommitNote, Committed, TagChange, WriterOptions, commit_file, tag_version};
+use nc3z_reader::{Archive, FileName, Version};
+use nc3z_writer::{CommitNote, Committed, TagChange, WriterOptions, commit_file, revert_file, tag_version};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
@@ -48,28 +48,14 @@ fn options(effort: &EffortArgs) -> WriterOptions {
 
 /// Adds a version that repeats an older one.
 pub(crate) fn revert(args: &RevertArgs) -> Result<Exit> {
-    let old = Named { file: args.archive.clone(), version: Some(args.version.clone()) };
+    let old = FileName { file: args.archive.clone(), version: Some(args.version.clone()) };
     let archive = super::in_file(&args.archive, old.open_archive(&OpenArgs::default()))?;
-    let version = archive.version()?.number;
     set_quiet(args.note.quiet);
-    let mut note = note_of(&args.note);
-    note.message.get_or_insert_with(|| format!("version {version} again"));
-    // An older version always belongs to the archive, even if it differs much from the newest.
-    let options = options(&args.effort).with_force(true);
     super::places::prepare(&args.archive)?;
-    // A temporary file in the directory of the archive, deleted with its handle. A dry run does not touch the
-    // directory.
-    let mut name = args.archive.as_os_str().to_owned();
-    name.push(".reverted");
-    if args.effort.dry_run {
-        name = std::env::temp_dir().join(Path::new(&name).file_name().unwrap_or_default()).into();
-    }
-    let spool = AtomicFile::create(Path::new(&name), false)?;
-    let done = super::with_threads(args.effort.threads, || -> Result<Committed> {
+    let done = super::with_threads(args.effort.threads, || {
         let name = crate::cmd::shown(&args.archive);
         let progress = Progress::new(archive.original_len().saturating_mul(4), name);
-        archive.restore_to_file(spool.file(), spool.temporary_path(), &progress)?;
-        Ok(commit_file(&args.archive, spool.temporary_path(), &note, &options, &progress)?)
+        revert_file(&args.archive, &archive, note_of(&args.note), &options(&args.effort), &progress)
     })??;
     tell(&args.archive, &done, args.effort.dry_run);
     Ok(Exit::Done)
@@ -118,7 +104,7 @@ pub(super) fn tell(path: &Path, done: &Committed, dry_run: bool) {
 /// Lists the versions, newest first.
 pub(crate) fn log(args: &LogArgs) -> Result<Exit> {
     let read = || -> Result<_> {
-        let archive = Named::of(&args.archive)?.open_archive(&OpenArgs::default())?;
+        let archive = named::of(&args.archive)?.open_archive(&OpenArgs::default())?;
         let versions = archive.versions(args.number.unwrap_or(u64::MAX))?;
         let tags = archive.tags()?;
         Ok((versions, tags))

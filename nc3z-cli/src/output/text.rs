@@ -16,4 +16,4 @@ pub(crate) fn loss(v: &VariableLoss) -> String {
 }
 
 pub(crate) use nc3z_format::bytes::hex;
-pub(crate) use nc3z_look::text::{name, ratio, safe, safe_json, size};
+pub(crate) use nc3z_look::text::{name, ratio, safe, size};

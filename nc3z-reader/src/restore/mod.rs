@@ -4,6 +4,8 @@
 mod ahead;
 mod chunks;
 mod columns;
+#[cfg(feature = "fs")]
+mod compare;
 mod digest;
 #[cfg(feature = "fs")]
 mod file;
@@ -14,6 +16,8 @@ mod range;
 mod stream;
 mod window;
 
+#[cfg(feature = "fs")]
+pub use compare::OriginalDifference;
 pub use digest::{Digests, Wanted};
 pub use original::OriginalSource;
 pub use stream::RestoreStream;

@@ -8,9 +8,9 @@ use bytes::Bytes;
 use nc3z_format::NcType;
 use nc3z_format::archive::{ArrayId, Head, SectionKind};
 use nc3z_format::classic::Version;
-use nc3z_reader::OpenOptions;
 use nc3z_reader::source::{MemorySource, SharedSource};
-use nc3z_reader::verify::{Report, Structure, deep, quick};
+use nc3z_reader::verify::{Examination, Report, Structure, deep, examine, quick};
+use nc3z_reader::{Archive, OpenOptions, OriginalDifference, VersionName};
 use nc3z_writer::WriterOptions;
 use rayon::prelude::*;
 use std::path::Path;
@@ -257,4 +257,39 @@ fn a_head_that_says_something_else_is_found_in_every_generation() {
         let named = report.findings.iter().filter(|f| f.message == words).count();
         assert_eq!(named, usize::from(!sound), "{:?}", report.findings);
     }
+}
+
+#[test]
+fn a_version_is_checked_as_thoroughly_as_requested() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/archives/v0_1_0/states.later.nc3z");
+    let source = nc3z_reader::source::open(&path, false).unwrap();
+    let run = |what: &Examination| examine(&source, what, &OpenOptions::default(), &());
+    let plain = run(&Examination::default()).unwrap();
+    assert!(plain.report.is_sound() && plain.report.restored.is_none() && plain.older.is_empty());
+    let all = run(&Examination { all_versions: true, ..Examination::default() }).unwrap();
+    assert!(all.report.restored.is_some() && all.archive.is_some());
+    assert!(!all.older.is_empty() && all.older.iter().all(|(_, done)| done.is_ok()));
+    let first = Examination { version: Some(VersionName::Number(1)), deep: true, ..Examination::default() };
+    let first = run(&first).unwrap();
+    assert_eq!(first.report.restored, all.older.last().map(|(_, done)| done.as_ref().unwrap().clone()));
+    let none = Examination { version: Some(VersionName::Number(99)), ..Examination::default() };
+    assert!(run(&none).is_err());
+}
+
+#[test]
+fn the_first_difference_from_a_file_is_found() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata");
+    let archive = Archive::open(&golden.join("archives/v0_1_0/numeric.default.nc3z")).unwrap();
+    let mut bytes = std::fs::read(golden.join("classic/numeric.nc")).unwrap();
+    let compare = |bytes: &[u8]| {
+        let mut file = tempfile::tempfile().unwrap();
+        std::io::Write::write_all(&mut file, bytes).unwrap();
+        archive.compare_original(&file, Path::new("numeric.nc"), &()).unwrap()
+    };
+    assert_eq!(compare(&bytes), None);
+    bytes[100_000] ^= 1;
+    assert_eq!(compare(&bytes), Some(OriginalDifference::Byte(100_000)));
+    bytes.push(0);
+    let original = archive.original_len();
+    assert_eq!(compare(&bytes), Some(OriginalDifference::Length { file: original + 1, original }));
 }

@@ -8,6 +8,8 @@ mod determinism;
 mod finer;
 mod layouts;
 mod memory;
+#[cfg(test)]
+mod mended;
 mod repaired;
 mod short;
 mod sizes;

@@ -6,6 +6,7 @@ mod told;
 
 pub(super) use options::encode_options;
 
+use super::failures::Failures;
 use super::places;
 use super::targets;
 use super::{tree, url};
@@ -13,11 +14,11 @@ use crate::args::{ArchiveArgs, ManifestArg, OthersArg, OthersOfTreeArg, SkipArg}
 use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted};
 use crate::output::{set_level, text};
-use crate::specification;
 use anyhow::{Result, bail};
 use nc3z_tree::manifest::output::{ManifestKind, Manifests, directory};
 use nc3z_tree::present::Evidence;
 use nc3z_tree::run::{Ending, Report};
+use nc3z_tree::specification;
 use nc3z_tree::{Inputs, Options};
 use nc3z_writer::WriterOptions;
 use std::path::Path;
@@ -67,11 +68,9 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
     if report.is_tree || args.run.files_from.is_some() {
         tree::tell(&report.summary);
     }
-    let failed = report.failed.iter().filter(|(_, ending)| *ending == Ending::Failed);
-    if report.files > 1 && failed.clone().next().is_some() {
-        note!("nc3z: {} of {} files failed:", failed.clone().count(), report.files);
-        failed.for_each(|(path, _)| note!("  {}", crate::cmd::shown(path)));
-    }
+    let mut failures = Failures::default();
+    report.failed.iter().for_each(|(path, ending)| failures.add(path, exit_of(*ending)));
+    failures.list(report.files, "files");
     // After a signal that follows the last file, only the manifest is missing.
     let not_tried = report.summary.not_tried > 0;
     if interrupted() && (not_tried || manifests.is_some() || args.shadow.is_some()) {
@@ -85,7 +84,7 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
             worst = worst.max(super::shadow::of_archives(archives, (shadow, args.force), args.threads)?);
         }
     }
-    Ok(report.failed.iter().map(|(_, ending)| exit_of(*ending)).fold(worst, Exit::max))
+    Ok(failures.worst().max(worst))
 }
 
 /// A failure of `archive` never means a corrupt archive: the exit code is 1, or 130.

@@ -3,7 +3,7 @@
 
 mod slice;
 
-use super::named::Named;
+use super::named::{self, Opens as _};
 use super::subset::history;
 use super::{places, shown};
 use crate::args::{CheckArgs, CiteArgs, OpenArgs, RecordArg, RootArgs};
@@ -13,12 +13,11 @@ use crate::output::streams::Stdout;
 use crate::output::text;
 use anyhow::{Context, Result, bail};
 use nc3z_aggregate::is_aggregation;
-use nc3z_cite::{Format, Proof, Slice, Statements, check as check_slice, make};
+use nc3z_cite::{Format, Proof, Slice, SliceForm, Statements, check as check_slice, make};
 use nc3z_format::digest::Root;
 use nc3z_reader::source::{MemorySource, SharedSource};
-use nc3z_reader::{Dataset, TreeFile, Wanted};
+use nc3z_reader::{Dataset, FileName, TreeFile, Wanted};
 use nc3z_writer::AtomicFile;
-use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -79,7 +78,7 @@ impl From<RecordArg> for Format {
 fn open(file: &Path, args: &OpenArgs) -> Result<Dataset> {
     let mut args = args.clone();
     args.fragments.as_stored = true;
-    let dataset = Named::of(file)?.open_dataset(&args)?;
+    let dataset = named::of(file)?.open_dataset(&args)?;
     if is_aggregation(&dataset) {
         bail!(
             "it is an aggregation, whose root is over its fragments: name the fragment that has the values"
@@ -106,7 +105,7 @@ fn root_of(dataset: &Dataset, file: &Path) -> Result<Root> {
 /// Opens a tree file, or computes the tree of a dataset, for which all of it is read.
 fn tree_source(dataset: &Dataset, file: &Path, tree: Option<&Path>, args: &OpenArgs) -> Result<SharedSource> {
     if let Some(tree) = tree {
-        return super::in_file(tree, Named { file: tree.to_owned(), version: None }.source(args));
+        return super::in_file(tree, FileName::whole(tree).source(args));
     }
     note!("nc3z: note: {}: without --tree all of it is read to compute its tree", shown(file));
     let progress = Progress::new(dataset.original_len(), "hash".to_owned());
@@ -121,7 +120,7 @@ fn tree(dataset: &Dataset, file: &Path, tree: Option<&Path>, args: &OpenArgs) ->
 
 /// Opens a file for reading. If a root is given, every value is checked against it.
 pub(super) fn open_verified(file: &Path, root: &RootArgs, args: &OpenArgs) -> Result<Dataset> {
-    let Some(expected) = &root.root else { return Named::of(file)?.open_dataset(args) };
+    let Some(expected) = &root.root else { return named::of(file)?.open_dataset(args) };
     let dataset = open(file, args)?;
     let tree = tree_source(&dataset, file, root.tree.as_deref(), args)?;
     Ok(dataset.verified(expected, Some(tree), &())?)
@@ -135,12 +134,12 @@ fn with_proof(
     variables: std::ffi::OsString,
     output: &Path,
 ) -> Result<(String, Vec<String>)> {
-    let slice = slice::Planned::new(args, dataset, variables, output)?;
-    let mut proof = make(dataset, tree, slice.parts(), slice.is_classic())?;
+    let slice = slice::planned(args, dataset, variables, output)?;
+    let mut proof = make(dataset, tree, slice.parts(), slice.form() == SliceForm::Classic)?;
     let name = output.file_name().unwrap_or(output.as_os_str()).to_string_lossy().into_owned();
     let citation = statements(args).cite(dataset, *tree.root(), None)?;
     proof.about = citation.about();
-    slice.write(output)?;
+    slice::write_slice(args, &slice, output)?;
     // The written slice is checked in the same way as by its readers.
     let bytes = std::fs::read(output).with_context(|| format!("read `{}`", output.display()))?;
     let proven = check_slice(&Slice::parse(&bytes)?, &proof, tree.root())?;
@@ -178,16 +177,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Exit> {
     let proven = super::in_file(&args.slice, proven.map_err(Into::into))?;
     let mut out = Stdout::verdicts();
     if args.json {
-        let variables = proven.variables.iter().map(|v| {
-            json!({
-                "name": text::name(&v.entry.name), "start": v.slab.start, "count": v.slab.count, "stride": v.slab.stride,
-                "shape": v.entry.shape(), "words": text::safe(&v.to_string()),
-            })
-        });
-        let report = json!({
-            "slice": shown(&args.slice), "root": proven.root.to_string(), "global_attributes": proven.has_file,
-            "variables": variables.collect::<Vec<_>>(), "about_unproven": text::safe_json(proof.about.into()),
-        });
+        let report = proven.to_json(&shown(&args.slice), proof.about);
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
     } else {
         writeln!(out, "{}: proven, a part of {}", shown(&args.slice), proven.root)?;

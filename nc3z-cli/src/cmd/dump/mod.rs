@@ -1,7 +1,7 @@
 //! `nc3z dump`: prints CDL, like ncdump for the original.
 
 use crate::args::{DumpArgs, Language};
-use crate::cmd::named::Named;
+use crate::cmd::named::{self, Opens as _};
 use crate::exit::Exit;
 use crate::output::progress::while_blocked;
 use crate::output::streams::Stdout;
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &DumpArgs) -> Result<Exit> {
 }
 
 fn dump(args: &DumpArgs) -> Result<Exit> {
-    let input = Named::of(&args.file)?;
+    let input = named::of(&args.file)?;
     let dataset = input.open_dataset(&args.open)?;
     let header = dataset.header();
     let mut out = Out::new();

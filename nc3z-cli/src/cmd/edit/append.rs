@@ -2,7 +2,7 @@
 
 use super::{commit, open, progress_of};
 use crate::args::{AppendArgs, OpenArgs};
-use crate::cmd::named::Named;
+use crate::cmd::named::{self, Opens as _};
 use crate::cmd::{in_file, with_threads};
 use crate::exit::Exit;
 use crate::output::table::count;
@@ -32,7 +32,7 @@ pub(crate) fn append(args: &AppendArgs) -> Result<Exit> {
     let mut all = Appended::default();
     for file in &args.files {
         let more = || -> Result<Appended> {
-            let dataset = Named::of(file)?.open_dataset(&OpenArgs::default())?;
+            let dataset = named::of(file)?.open_dataset(&OpenArgs::default())?;
             let progress = progress_of(dataset.original_len(), file);
             Ok(edit.append_records(&dataset, policy, &progress)?)
         };

@@ -6,7 +6,7 @@ use anyhow::Result;
 use nc3z_aggregate::as_aggregation;
 use nc3z_look::selection::Selection;
 use nc3z_reader::{Dataset, Variable};
-use serde_json::json;
+use nc3z_tree::answers::touched_json;
 use std::io::Write;
 
 /// The number of fragments that are listed, unless all are requested.
@@ -32,16 +32,7 @@ pub(super) fn explain(
     let shown = if all { usize::MAX } else { SHOWN };
     let dims: Vec<String> = variable.dimensions().map(|d| text::name(&d.name)).collect();
     if as_json {
-        let each: Vec<_> = touched
-            .iter()
-            .take(shown)
-            .map(|t| json!({"partition": t.partition, "file": t.file.as_deref().map(text::safe), "elements": t.elements, "bytes": t.bytes}))
-            .collect();
-        let report = json!({
-            "variable": text::safe(&variable.name()), "type": variable.ty().name(), "dimensions": dims, "shape": variable.shape(),
-            "aggregated": true, "partitions": {"total": master.partitions.len(), "touched": touched.len()},
-            "elements_wanted": elements, "bytes_in_fragments": bytes, "first_fragments": each,
-        });
+        let report = touched_json(variable, master, &touched, shown);
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
         return Ok(true);
     }

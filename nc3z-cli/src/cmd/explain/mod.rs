@@ -4,7 +4,7 @@ mod fragments;
 mod shadow;
 
 use crate::args::ExplainArgs;
-use crate::cmd::named::Named;
+use crate::cmd::named::{self, Opens as _};
 use crate::exit::Exit;
 use crate::output::streams::Stdout;
 use crate::output::table::count;
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
     // Offsets are those in the long form of a short archive.
     let source = match dataset.archive() {
         Some(archive) => archive.source().clone(),
-        None => Named::of(&args.file)?.source(&args.open)?,
+        None => named::of(&args.file)?.source(&args.open)?,
     };
     let read = PlannedRead::new(&dataset, &variable, &selection, &source)?;
     if args.json {

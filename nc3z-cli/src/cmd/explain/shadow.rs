@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use nc3z_aggregate::shadow::{Recall, RecalledFile, recall};
 use nc3z_format::Hyperslab;
 use nc3z_reader::{Dataset, Variable};
-use serde_json::json;
+use nc3z_tree::answers::recall_json;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
@@ -56,21 +56,9 @@ fn print(
     let (touched, tiles) =
         files().fold((0_u64, 0_u64), |(a, b), f| (a + f.need.tiles.0, b.saturating_add(f.need.tiles.1)));
     let shown = if args.all { usize::MAX } else { SHOWN };
-    let rows = files().flat_map(|file| file.need.ranges.iter().map(move |range| (file, range))).take(shown);
     if args.json {
-        let each: Vec<_> = rows
-            .map(|(file, range)| {
-                json!({"object": text::safe(&file.object), "file": text::safe(&file.name), "offset": range.offset, "length": range.len})
-            })
-            .collect();
-        let others: Vec<_> = left_out
-            .iter()
-            .map(|(name, e)| json!({"file": text::safe(name), "reason": text::safe(&chain(e))}))
-            .collect();
-        let report = json!({
-            "variable": text::safe(&args.variable), "objects": objects.len(), "files": files().count(), "files_left_out": others,
-            "tiles": {"touched": touched, "total": tiles}, "ranges": ranges, "bytes_to_fetch": bytes, "first_ranges": each,
-        });
+        let left_out: Vec<_> = left_out.iter().map(|(name, e)| (name.clone(), chain(e))).collect();
+        let report = recall_json(&args.variable, objects, &left_out, shown);
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
         return Ok(out.flush()?);
     }
@@ -83,7 +71,8 @@ fn print(
         writeln!(out, "left out   {}, the first one `{name}`: {why}", count(left_out.len() as u64, "file"))?;
     }
     let mut table = Table::new(&[("offset", Side::Right), ("bytes", Side::Right), ("file", Side::Left)]);
-    for (file, range) in rows {
+    let rows = files().flat_map(|file| file.need.ranges.iter().map(move |range| (file, range)));
+    for (file, range) in rows.take(shown) {
         table.push(vec![range.offset.to_string(), range.len.to_string(), text::safe(&file.name)]);
     }
     table.print(&mut out, "  ")?;

@@ -3,7 +3,8 @@
 mod check;
 mod root;
 
-use super::named::Named;
+use super::failures::Failures;
+use super::named;
 use super::{Input, in_order, open_input, targets, url};
 use crate::args::{HashArgs, OnlyArg};
 use crate::exit::{Exit, of_error};
@@ -26,11 +27,7 @@ pub(crate) fn run(args: &HashArgs) -> Result<Exit> {
         return root::run(args);
     }
     let found = targets::list(&args.files, args.recursive, &is_netcdf)?;
-    let mut worst = Exit::Done;
-    for (path, e) in &found.failures {
-        report_error(Some(path), e);
-        worst = worst.max(of_error(e));
-    }
+    let mut worst = Failures::of(&found.failures).worst();
     let progress = Progress::new(0, "hash".to_owned());
     let mut out = Stdout::results();
     let mut rows = Vec::new();
@@ -78,7 +75,7 @@ fn name(path: &Path) -> PathBuf {
 /// hashed.
 fn with_versions(files: Vec<PathBuf>, args: &HashArgs) -> Vec<PathBuf> {
     let versions = |path: &Path| -> Option<Vec<PathBuf>> {
-        if Named::of(path).ok()?.version.is_some() {
+        if named::of(path).ok()?.version.is_some() {
             return None;
         }
         let Input::Archive(archive) = open_input(path, &args.open).ok()? else { return None };
@@ -117,7 +114,7 @@ fn hash(path: &Path, args: &HashArgs, progress: &Progress) -> Result<FileDigests
 
 /// Classic files are never mapped: if one becomes shorter meanwhile, that gives an error and no signal.
 fn is_archive(path: &Path) -> bool {
-    Named::of(path).is_ok_and(|named| {
+    named::of(path).is_ok_and(|named| {
         targets::first_bytes(&named.file).is_ok_and(|b| b == nc3z_format::archive::constants::MAGIC)
     })
 }

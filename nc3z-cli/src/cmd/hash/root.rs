@@ -2,7 +2,7 @@
 
 use super::name;
 use crate::args::{HashArgs, OpenArgs};
-use crate::cmd::named::Named;
+use crate::cmd::named::{self, Opens as _};
 use crate::cmd::{aggregated, places, shown};
 use crate::exit::Exit;
 use crate::output::progress::Progress;
@@ -11,7 +11,7 @@ use crate::output::text;
 use anyhow::{Context, Result, bail};
 use nc3z_aggregate::bundle::Bundle;
 use nc3z_aggregate::{as_aggregation, is_aggregation};
-use nc3z_reader::Dataset;
+use nc3z_reader::{Dataset, FileName};
 use nc3z_tree::hash::{Rooted, Rooting};
 use nc3z_writer::AtomicFile;
 use std::io::Write;
@@ -54,7 +54,7 @@ fn rooted(path: &Path, args: &HashArgs, progress: &Progress) -> Result<Rooted> {
     if path.is_dir() {
         bail!("a directory has no root; `nc3z bundle` makes one file of it");
     }
-    let named = Named::of(path)?;
+    let named = named::of(path)?;
     let source = named.source(&args.open)?;
     let options = args.open.options();
     let rooting = Rooting {
@@ -85,7 +85,7 @@ fn rooted(path: &Path, args: &HashArgs, progress: &Progress) -> Result<Rooted> {
     Ok(rooted)
 }
 
-fn open(named: &Named, args: &OpenArgs) -> Result<Dataset> {
+fn open(named: &FileName, args: &OpenArgs) -> Result<Dataset> {
     let mut args = args.clone();
     args.fragments.as_stored = true;
     named.open_dataset(&args)

@@ -3,9 +3,9 @@
 use crate::output::table::{Side, Table, count};
 use crate::output::text;
 use anyhow::Result;
-use nc3z_aggregate::{Aggregation, Convention, MasterArray};
+use nc3z_aggregate::{Aggregation, MasterArray};
 use nc3z_reader::Dataset;
-use serde_json::{Value, json};
+use nc3z_tree::answers::aggregation_json;
 use std::io::Write;
 
 /// Reports on an aggregation.
@@ -17,9 +17,13 @@ pub(super) fn report(
     out: &mut dyn Write,
 ) -> Result<()> {
     if as_json {
-        return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&to_json(file, dataset, aggregation))?)?);
+        return Ok(writeln!(
+            out,
+            "{}",
+            serde_json::to_string_pretty(&aggregation_json(file, dataset, aggregation))?
+        )?);
     }
-    let conventions: Vec<&str> = aggregation.masters().map(|(_, c, _)| name(c)).collect();
+    let conventions: Vec<&str> = aggregation.masters().map(|(_, c, _)| c.name()).collect();
     writeln!(out, "{file}: aggregation, {}", conventions.first().unwrap_or(&""))?;
     let own = aggregation.fragments().own();
     writeln!(
@@ -59,37 +63,4 @@ pub(super) fn report(
 fn matrix(m: &MasterArray) -> String {
     let each: Vec<String> = m.matrix().iter().map(ToString::to_string).collect();
     if each.is_empty() { "1".to_owned() } else { each.join(" x ") }
-}
-
-fn name(convention: Convention) -> &'static str {
-    match convention {
-        Convention::Cf => "CF-1.13",
-        Convention::Nca => "NCA-0.1",
-        Convention::Cfa => "CFA-0.4",
-    }
-}
-
-fn to_json(file: &str, dataset: &Dataset, aggregation: &Aggregation) -> Value {
-    let dimensions = dataset.dimensions().iter().map(|d| {
-        let len = if d.is_record() { dataset.records() } else { d.len };
-        json!({"name": text::name(&d.name), "length": len})
-    });
-    let variables = dataset.variables().map(|v| {
-        let dims: Vec<String> = v.dimensions().map(|d| text::name(&d.name)).collect();
-        let mut value = json!({
-            "name": text::safe(&v.name()), "type": v.ty().name(), "dimensions": dims, "shape": v.shape(),
-            "aggregated": false,
-        });
-        if let Some((convention, m)) = aggregation.master(v.id()) {
-            value["aggregated"] = true.into();
-            value["convention"] = name(convention).into();
-            value["fragments"] = json!(m.matrix());
-            value["units"] = json!(m.units);
-        }
-        value
-    });
-    json!({
-        "file": file, "kind": "aggregation", "presented_bytes": dataset.layout().file_len,
-        "dimensions": dimensions.collect::<Vec<_>>(), "variables": variables.collect::<Vec<_>>(),
-    })
 }

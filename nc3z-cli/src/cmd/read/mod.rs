@@ -1,7 +1,7 @@
 //! `nc3z read`: prints a variable, or a part of it, as text or as bytes.
 
 use crate::args::{FormatArg, OpenArgs, ReadArgs, SelectionArgs};
-use crate::cmd::named::Named;
+use crate::cmd::named::{self, Opens as _};
 use crate::exit::Exit;
 use crate::names;
 use crate::output::chain;
@@ -14,7 +14,6 @@ use nc3z_look::print::{self, Binary, Csv, Json, Lines, Sink, Style};
 use nc3z_look::selection::Selection;
 use nc3z_reader::cache::budget_from_env;
 use nc3z_reader::{Dataset, Variable};
-use nc3z_writer::{AtomicFile, is_same_file};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
@@ -55,12 +54,7 @@ fn to_file(
     variable: &Variable,
     selection: &Selection,
 ) -> Result<()> {
-    super::places::prepare(output)?;
-    let input = Named::of(&args.file)?.metadata()?;
-    if input.is_some_and(|input| is_same_file(&input, output)) {
-        bail!("input and output are the same file `{}`", output.display());
-    }
-    let target = AtomicFile::create_with_mode(output, args.force, 0o666)?;
+    let target = super::places::output_of(&args.file, output, args.force)?;
     write(target.file(), args, dataset, variable, selection)
         .with_context(|| format!("write `{}`", output.display()))?;
     target.commit(None)?;
@@ -127,7 +121,7 @@ pub(super) fn select(
     args: &SelectionArgs,
     open: &OpenArgs,
 ) -> Result<(Dataset, Variable, Selection)> {
-    select_in(path, &|| Named::of(path)?.open_dataset(open), name, args)
+    select_in(path, &|| named::of(path)?.open_dataset(open), name, args)
 }
 
 /// The selection of a variable.

@@ -3,21 +3,21 @@
 pub(super) mod history;
 
 use crate::args::SubsetArgs;
-use crate::cmd::named::Named;
 use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted};
 use crate::output::target::{Content, Target};
 use crate::output::text;
 use crate::selection::noted;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use nc3z_format::classic::{Arrangement, VarId, Version, arrange};
 use nc3z_look::part::{Contents, SubsetRequest};
 use nc3z_look::print::for_each_block;
 use nc3z_look::selection::{Request, Selection};
 use nc3z_reader::Monitor;
-use nc3z_writer::{ClassicValues, Sink, is_same_file, write_classic};
+use nc3z_writer::{ClassicValues, Sink, write_classic};
 use std::io::{BufWriter, Write};
 use std::ops::Range;
+use std::path::Path;
 
 /// The length of the output buffer in bytes.
 const OUT_BUFFER: usize = 1 << 20;
@@ -41,7 +41,7 @@ fn subset(args: &SubsetArgs) -> Result<()> {
     if args.kind.is_none() && version != dataset.header().version {
         note!("nc3z: note: written as {version}: the subset does not fit {}", dataset.header().version);
     }
-    write(args, &contents, &arrangement)?;
+    write((&args.file, &args.output, args.force), &contents, &arrangement)?;
     note!(
         "{} -> {}  {} variables, {}",
         text::safe(&super::url::shown(&args.file)),
@@ -53,7 +53,7 @@ fn subset(args: &SubsetArgs) -> Result<()> {
 }
 
 /// Returns the request of the arguments.
-pub(super) fn request_of(args: &SubsetArgs) -> SubsetRequest {
+fn request_of(args: &SubsetArgs) -> SubsetRequest {
     SubsetRequest {
         variables: args.variables.clone(),
         no_coordinates: args.no_coordinates,
@@ -72,32 +72,29 @@ pub(super) fn arrangement(contents: &Contents, kind: Option<Version>) -> Result<
     arrange(header, contents.records).with_context(|| format!("the subset cannot be written as {version}"))
 }
 
-/// Writes the values of a subset to its file.
-pub(super) fn write(args: &SubsetArgs, contents: &Contents, arrangement: &Arrangement) -> Result<()> {
-    let input = Named::of(&args.file)?.metadata()?;
-    if input.is_some_and(|input| is_same_file(&input, &args.output)) {
-        bail!("input and output are the same file `{}`", args.output.display());
-    }
-    let target = Target::create(&args.output, args.force, Content::Binary)?;
-    let progress = Progress::new(arrangement.layout.file_len, crate::cmd::shown(&args.output));
+/// Writes the values of a subset of `file` to the file `output`, which is replaced if `force` is true.
+pub(super) fn write(
+    (file, output, force): (&Path, &Path, bool),
+    contents: &Contents,
+    arrangement: &Arrangement,
+) -> Result<()> {
+    super::places::refuse_same(file, output)?;
+    let target = Target::create(output, force, Content::Binary)?;
+    let progress = Progress::new(arrangement.layout.file_len, crate::cmd::shown(output));
     let mut out = BufWriter::with_capacity(OUT_BUFFER, target.file());
     let mut values = Values { contents, progress: &progress };
-    write_classic(arrangement, &mut values, &mut out).map_err(|e| in_writing(e, args))?;
-    out.flush().map_err(|e| in_writing(e.into(), args))?;
+    // Errors of reading name the input.
+    let in_writing = |e: anyhow::Error| {
+        if e.is::<std::io::Error>() { e.context(format!("write `{}`", output.display())) } else { e }
+    };
+    write_classic(arrangement, &mut values, &mut out).map_err(in_writing)?;
+    out.flush().map_err(|e| in_writing(e.into()))?;
     drop(out);
     drop(progress);
     if interrupted() {
         return Err(nc3z_reader::Error::interrupted().into());
     }
     target.commit()
-}
-
-/// Names the output in errors of writing. Errors of reading name the input.
-fn in_writing(error: anyhow::Error, args: &SubsetArgs) -> anyhow::Error {
-    if error.downcast_ref::<std::io::Error>().is_none() {
-        return error;
-    }
-    error.context(format!("write `{}`", args.output.display()))
 }
 
 /// The selected values, read in the order of the new file.

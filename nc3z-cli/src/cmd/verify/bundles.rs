@@ -3,14 +3,12 @@
 use super::Outcome;
 use crate::args::{Access, OpenArgs, VerifyArgs};
 use crate::cmd::{member, stdin, unbundle, url};
-use crate::exit::{Exit, of_error};
+use crate::exit::Exit;
 use crate::output::progress::Progress;
-use crate::output::{chain, text};
-use anyhow::{Context, Result};
-use nc3z_aggregate::bundle::{Bundle, check_packed, crc32_of};
-use nc3z_format::archive::constants::MAGIC;
-use nc3z_reader::Monitor;
-use nc3z_reader::source::{self, ByteSource, SharedSource};
+use crate::output::text;
+use anyhow::Result;
+use nc3z_aggregate::bundle::MemberCheck;
+use nc3z_reader::source::SharedSource;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +32,7 @@ pub(super) fn expand(paths: Vec<PathBuf>, args: &VerifyArgs) -> Expanded {
                 out.bundles.push(of_bundle(&path, count, parts.len(), &differences));
                 out.paths.extend(parts);
             }
-            Err(e) => out.bundles.push(failed(&path, e)),
+            Err(e) => out.bundles.push(Outcome::failed(&path, e, None)),
         }
     }
     out
@@ -52,16 +50,8 @@ struct Members {
 
 /// Returns the members of a bundle. None for a file that is not a bundle.
 fn members(path: &Path, args: &VerifyArgs) -> Result<Option<Members>> {
-    let by_name = || path.extension().is_some_and(|e| e == "zip" || e == "tar");
-    let is_bundle = match url::of(path) {
-        _ if stdin::is(path) || member::of(path).is_some() => false,
-        Some(_) => by_name(),
-        // A file that cannot be opened is reported when it is checked.
-        None => {
-            path.is_file() && source::open(path, false).is_ok_and(|s| Bundle::is_bundle(&s).unwrap_or(false))
-        }
-    };
-    if !is_bundle {
+    // A file that cannot be opened is reported when it is checked.
+    if stdin::is(path) || !unbundle::is_bundle(path) {
         return Ok(None);
     }
     // All of it is read: members that follow one another take few requests.
@@ -100,24 +90,6 @@ pub(super) fn add_hurt(path: &Path, args: &VerifyArgs, outcome: &mut Outcome) {
     outcome.lines.extend(hurt.iter().map(|name| format!("  {name}")));
 }
 
-/// Checks a packed member by its digest.
-fn packed_member(path: &Path, args: &VerifyArgs) -> Option<Outcome> {
-    let (file, name) = member::of(path)?;
-    let packed = match member::open(&file, &open_args(args)).and_then(|b| Ok(b.packed_member(&name)?)) {
-        Ok(packed) => packed?,
-        Err(e) => return Some(failed(path, e)),
-    };
-    Some(match check_packed(&packed).map_err(unbundle::of_aggregate) {
-        Ok(()) => {
-            let shown = text::safe(&url::shown(path));
-            let words = format!("{shown}: packed, {}, SHA-256 as recorded", text::size(packed.len()));
-            let json = json!({"archive": shown, "kind": "packed member", "sound": true});
-            Outcome { path: path.to_owned(), exit: Exit::Done, lines: vec![words], json, error: None }
-        }
-        Err(e) => failed(path, e),
-    })
-}
-
 fn open_args(args: &VerifyArgs) -> OpenArgs {
     let mut open = OpenArgs::default();
     open.remote = args.remote.clone();
@@ -136,13 +108,7 @@ fn of_bundle(path: &Path, count: usize, parts: usize, differences: &[String]) ->
     let json =
         json!({"archive": name, "kind": "bundle", "sound": sound, "members": count, "findings": findings});
     let exit = if sound { Exit::Done } else { Exit::Corrupt };
-    Outcome { path: path.to_owned(), exit, lines, json, error: None }
-}
-
-fn failed(path: &Path, e: anyhow::Error) -> Outcome {
-    let name = text::safe(&url::shown(path));
-    let json = json!({"archive": name, "sound": false, "error": text::safe(&chain(&e))});
-    Outcome { path: path.to_owned(), exit: of_error(&e), lines: vec![], json, error: Some(e) }
+    Outcome::new(path, exit, lines, json)
 }
 
 /// Returns the bytes of a member as stored in the bundle. None for a file that is not a member.
@@ -152,50 +118,36 @@ pub(super) fn source(path: &Path, args: &VerifyArgs) -> Result<Option<SharedSour
     match member::open(&file, &open)?.member_as_stored(&name)? {
         Some(source) => Ok(Some(source)),
         // The error lists the existing members.
-        None => member::source(path, &open),
+        None => member::source(&file, &name, &open).map(Some),
     }
 }
 
-/// Checks a member that is not an archive by the CRC-32 in the bundle. None for archives and for files that
-/// are not members.
+/// Checks a member that is not an archive by its recorded checksum. None for archives and for files that are not members.
 pub(super) fn plain_member(path: &Path, args: &VerifyArgs, progress: &Progress) -> Option<Outcome> {
-    if let Some(outcome) = packed_member(path, args) {
-        return Some(outcome);
-    }
     let (file, name) = member::of(path)?;
-    let checked = (|| {
-        let source = source(path, args)?.context("it is not there")?;
-        let magic = source.read_at(0, usize::try_from(source.len().min(8)).unwrap_or(8))?;
-        if magic[..] == MAGIC {
-            return Ok(None);
-        }
-        let expected = member::open(&file, &open_args(args))?.crc32(&name)?;
-        let tell = |bytes: u64| {
-            progress.advance(bytes);
-            !progress.is_cancelled()
-        };
-        let found = crc32_of(&source, &tell)?.ok_or_else(nc3z_reader::Error::interrupted)?;
-        Ok::<_, anyhow::Error>(Some((source.len(), expected, found)))
-    })();
-    let shown = text::safe(&url::shown(path));
-    let (len, expected, found) = match checked {
-        Ok(checked) => checked?,
-        Err(e) => return Some(failed(path, e)),
+    let checked = member::open(&file, &open_args(args))
+        .and_then(|bundle| bundle.check_member(&name, progress).map_err(unbundle::of_aggregate));
+    let checked = match checked {
+        Ok(Some(checked)) => checked,
+        // The error lists the existing members.
+        Ok(None) => return Some(Outcome::failed(path, source(path, args).err()?, None)),
+        Err(e) => return Some(Outcome::failed(path, e, None)),
     };
-    let sound = expected.is_none_or(|expected| expected == found);
-    let words = match expected {
-        Some(expected) if !sound => {
-            format!("its CRC-32 is {found:08x}, the bundle has {expected:08x} on record")
+    let shown = text::safe(&url::shown(path));
+    let json = checked.to_json(&shown)?;
+    let words = match checked {
+        MemberCheck::Packed { len } => format!("packed, {}, SHA-256 as recorded", text::size(len)),
+        MemberCheck::Plain { recorded: Some(recorded), found, .. } if !checked.is_sound() => {
+            format!("its CRC-32 is {found:08x}, the bundle has {recorded:08x} on record")
         }
-        Some(_) => format!("no archive, {}, CRC-32 {found:08x} as recorded", text::size(len)),
-        None => {
+        MemberCheck::Plain { len, recorded: Some(_), found } => {
+            format!("no archive, {}, CRC-32 {found:08x} as recorded", text::size(len))
+        }
+        MemberCheck::Plain { len, .. } => {
             format!("no archive, {}, and a tar records no checksum: nothing was compared", text::size(len))
         }
+        _ => return None,
     };
-    let json = json!({
-        "archive": shown, "kind": "member", "sound": sound, "stored_bytes": len, "crc32": format!("{found:08x}"),
-        "crc32_matches": expected.map(|expected| expected == found),
-    });
-    let exit = if sound { Exit::Done } else { Exit::Corrupt };
-    Some(Outcome { path: path.to_owned(), exit, lines: vec![format!("{shown}: {words}")], json, error: None })
+    let exit = if checked.is_sound() { Exit::Done } else { Exit::Corrupt };
+    Some(Outcome::new(path, exit, vec![format!("{shown}: {words}")], json))
 }

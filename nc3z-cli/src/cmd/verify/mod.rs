@@ -2,8 +2,9 @@
 
 mod bundles;
 
-use super::named::Named;
-use super::targets::{self, Found, Job, Naming};
+use super::failures::Failures;
+use super::named;
+use super::targets::{self, Found, Job};
 use super::{
     stdin,
     tree::{self, Other},
@@ -18,12 +19,11 @@ use crate::output::{chain, report_error, set_level, tells, text};
 use crate::registry::open_options;
 use anyhow::{Context, Result, bail};
 use nc3z_look::place;
-use nc3z_look::verify::{WITH_COORDINATES, is_lossy, parity_json, report_json};
+use nc3z_look::verify::{WITH_COORDINATES, is_lossy, older_json, parity_json, report_json};
 use nc3z_reader::parity::ParityReport;
-use nc3z_reader::platform::read_exact_at;
 use nc3z_reader::source::{self, SharedSource};
-use nc3z_reader::verify::{Report, deep, older_versions, quick};
-use nc3z_reader::{Archive, Monitor, Restored};
+use nc3z_reader::verify::{self, Examination, Examined, OlderVersion, Report};
+use nc3z_reader::{Archive, Monitor, OriginalDifference};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -47,12 +47,8 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
     let named: Vec<PathBuf> = jobs.into_iter().map(|job| job.input).collect();
     super::with_threads(args.threads, || {
         let mut out = Stdout::verdicts();
-        let mut worst = tree::judge(&others, args.others);
+        let mut worst = tree::judge(&others, args.others).max(Failures::of(&failures).worst());
         let mut reports = Vec::new();
-        for (path, e) in &failures {
-            report_error(Some(path), e);
-            worst = worst.max(of_error(e));
-        }
         let message = if named.len() == 1 { url::shown(&named[0]).into_owned() } else { "verify".into() };
         let bundles::Expanded { paths, bundles, total } = bundles::expand(named, args);
         let noun = if bundles.is_empty() { "archives" } else { "files" };
@@ -97,9 +93,6 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
 
 /// Returns the archives to check: as named, or those of the named trees.
 fn find(args: &VerifyArgs) -> Result<Found> {
-    let same = |p: &Path| Ok(p.to_owned());
-    let wanted = |p: &Path| p.extension().is_some_and(|e| e == "nc3z");
-    let naming = Naming { rename: &same, wanted: &wanted };
     if !args.recursive {
         if let Some(directory) = args.archives.iter().find(|a| a.is_dir()) {
             bail!("`{}` is a directory; --recursive goes into it", directory.display());
@@ -107,7 +100,7 @@ fn find(args: &VerifyArgs) -> Result<Found> {
         let job = |path: &PathBuf| Job { input: path.clone(), output: PathBuf::new(), name: path.clone() };
         return Ok(Found { jobs: args.archives.iter().map(job).collect(), ..Found::default() });
     }
-    targets::pair(&args.archives, None, true, &naming)
+    targets::archives(&args.archives, None, true)
 }
 
 /// The result for one archive.
@@ -119,43 +112,53 @@ struct Outcome {
     error: Option<anyhow::Error>,
 }
 
+impl Outcome {
+    fn new(path: &Path, exit: Exit, lines: Vec<String>, json: Value) -> Self {
+        Outcome { path: path.to_owned(), exit, lines, json, error: None }
+    }
+
+    /// The result for a file that cannot be checked. `parity` is what its parity can do.
+    fn failed(path: &Path, e: anyhow::Error, parity: Option<&ParityReport>) -> Self {
+        let name = text::safe(&url::shown(path));
+        let lines = parity.iter().map(|p| format!("{name}: {p}")).collect();
+        let json = json!({"archive": name, "sound": false, "error": text::safe(&chain(&e))});
+        let exit = of_error(&e);
+        Outcome { error: Some(e), ..Outcome::new(path, exit, lines, json) }
+    }
+}
+
 fn check(path: &Path, args: &VerifyArgs, progress: &Progress) -> Outcome {
     if let Some(outcome) = bundles::plain_member(path, args, progress) {
         return outcome;
     }
     let name = text::safe(&url::shown(path));
-    match examine(path, args, progress) {
-        Ok((report, archive, older)) => {
-            let worst_older = older.iter().filter_map(|(_, done)| Some(done.as_ref().err()?.exit())).max();
-            let exit = match report.is_complete() {
-                _ if !report.is_sound() => Exit::Corrupt,
-                true => Exit::Done,
-                // No defect was found, but not everything was checked that was requested.
-                false => Exit::Failed,
-            };
-            let exit = exit.max(worst_older.unwrap_or(Exit::Done));
-            let mut lines = lines(&name, &report, archive.as_ref());
-            lines.extend(
-                older.iter().map(|(number, done)| format!("{name}: {}", version_words(*number, done))),
-            );
-            let mut json = report_json(&name, &report, archive.as_ref());
-            if args.all_versions {
-                json["sound"] = (exit == Exit::Done).into();
-                json["older_versions"] =
-                    older.iter().map(|(number, done)| version_json(*number, done)).collect();
-            }
-            Outcome { path: path.to_owned(), exit, lines, json, error: None }
-        }
+    let Examined { report, archive, older, .. } = match examine(path, args, progress) {
+        Ok(examined) => examined,
         Err(e) => {
             // An archive that cannot be parsed may still have valid parity.
             let parity = mendable(path, args, progress);
-            let lines = parity.iter().map(|p| format!("{name}: {p}")).collect();
-            let json = json!({
-                "archive": name, "sound": false, "error": text::safe(&chain(&e)), "parity": parity.as_ref().map(parity_json),
-            });
-            Outcome { path: path.to_owned(), exit: of_error(&e), lines, json, error: Some(e) }
+            let mut outcome = Outcome::failed(path, e, parity.as_ref());
+            outcome.json["parity"] = parity.as_ref().map(parity_json).into();
+            return outcome;
         }
+    };
+    let exit_of = |e: &nc3z_reader::Error| if e.is_unsupported() { Exit::Failed } else { Exit::Corrupt };
+    let worst_older = older.iter().filter_map(|(_, done)| Some(exit_of(done.as_ref().err()?))).max();
+    let exit = match report.is_complete() {
+        _ if !report.is_sound() => Exit::Corrupt,
+        true => Exit::Done,
+        // No defect was found, but not everything was checked that was requested.
+        false => Exit::Failed,
+    };
+    let exit = exit.max(worst_older.unwrap_or(Exit::Done));
+    let mut lines = lines(&name, &report, archive.as_ref());
+    lines.extend(older.iter().map(|version| format!("{name}: {}", version_words(version))));
+    let mut json = report_json(&name, &report, archive.as_ref());
+    if args.all_versions {
+        json["sound"] = (exit == Exit::Done).into();
+        json["older_versions"] = older.iter().map(older_json).collect();
     }
+    Outcome::new(path, exit, lines, json)
 }
 
 /// Returns the bytes of an archive, all of which will be read.
@@ -171,58 +174,26 @@ fn open(path: &Path, args: &VerifyArgs) -> Result<SharedSource> {
     }
 }
 
-/// Older versions that were rebuilt, newest first, with their results.
-type Older = Vec<(u64, Result<Restored, NotRebuilt>)>;
-
-/// The reason why an older version was not rebuilt.
-struct NotRebuilt {
-    words: String,
-    /// True if it needs a filter or codec that this build does not have.
-    unsupported: bool,
-}
-
-impl NotRebuilt {
-    fn exit(&self) -> Exit {
-        if self.unsupported { Exit::Failed } else { Exit::Corrupt }
-    }
-}
-
-/// Returns the report, and the archive if it opens: coordinates are read from it.
-fn examine(path: &Path, args: &VerifyArgs, progress: &Progress) -> Result<(Report, Option<Archive>, Older)> {
-    let named = Named::of(path)?;
+/// Returns the results, after the comparison with an original if there is one.
+fn examine(path: &Path, args: &VerifyArgs, progress: &Progress) -> Result<Examined> {
+    let named = named::of(path)?;
     let source = open(&named.file, args)?;
-    let all = open_options();
-    let options = all.clone().with_version(named.version.clone());
-    let is_deep = args.deep || args.all_versions || args.against.is_some();
-    // For another version than the newest, all bytes are checked, and that version is rebuilt.
-    let verify = if is_deep && named.version.is_none() { deep } else { quick };
-    let mut report = verify(&source, &all, progress)?;
-    let archive = match Archive::from_source(source.clone(), &options) {
-        Err(e) if named.version.is_some() => return Err(e.into()),
-        archive => archive.ok(),
-    };
-    if let (Some(archive), true, true) = (&archive, named.version.is_some(), is_deep) {
-        report.restored = Some(archive.check_original(progress)?);
-    }
-    let older = match &archive {
-        Some(archive) if args.all_versions => older_versions(archive, &source, &all, progress)?,
-        _ => Vec::new(),
-    };
-    let why = |e: nc3z_reader::Error| NotRebuilt { words: e.with_causes(), unsupported: e.is_unsupported() };
-    let older = older.into_iter().map(|(number, done)| (number, done.map_err(why))).collect();
+    let deep = args.deep || args.against.is_some();
+    let what = Examination { version: named.version, deep, all_versions: args.all_versions };
+    let found = verify::examine(&source, &what, &open_options(), progress)?;
     if let (Some(original), Some(archive), true) =
-        (&args.against, &archive, report.is_sound() && report.is_complete())
+        (&args.against, &found.archive, found.report.is_sound() && found.report.is_complete())
     {
         let why =
             "the archive is lossy: values were rounded, and it does not hold the file that was archived";
         compare(archive, original, progress)
             .map_err(|e| if is_lossy(Some(archive)) { e.context(why) } else { e })?;
     }
-    Ok((report, archive, older))
+    Ok(found)
 }
 
 /// Describes the result for an older version.
-fn version_words(number: u64, done: &Result<Restored, NotRebuilt>) -> String {
+fn version_words((number, done): &OlderVersion) -> String {
     match done {
         Ok(r) if r.matches_record => {
             format!(
@@ -233,18 +204,9 @@ fn version_words(number: u64, done: &Result<Restored, NotRebuilt>) -> String {
         }
         Ok(r) => format!("version {number}: {}, no digest recorded", text::size(r.len)),
         Err(e) => {
-            let verdict = if e.unsupported { "NOT CHECKED" } else { "NOT WHOLE" };
-            format!("version {number}: {verdict}: {}", text::safe(&e.words))
+            let verdict = if e.is_unsupported() { "NOT CHECKED" } else { "NOT WHOLE" };
+            format!("version {number}: {verdict}: {}", text::safe(&e.with_causes()))
         }
-    }
-}
-
-fn version_json(number: u64, done: &Result<Restored, NotRebuilt>) -> Value {
-    match done {
-        Ok(r) => {
-            json!({"version": number, "sound": true, "sha256": text::hex(&r.sha256), "sha256_matches": r.matches_record})
-        }
-        Err(e) => json!({"version": number, "sound": false, "error": text::safe(&e.words)}),
     }
 }
 
@@ -256,41 +218,14 @@ fn mendable(path: &Path, args: &VerifyArgs, progress: &Progress) -> Option<Parit
 
 /// Compares the rebuilt bytes with a file.
 fn compare(archive: &Archive, original: &Path, progress: &dyn Monitor) -> Result<()> {
-    let file = nc3z_reader::source::open_regular(original)
-        .with_context(|| format!("open `{}`", original.display()))?;
-    let len = file.metadata().with_context(|| format!("read the length of `{}`", original.display()))?.len();
-    if len != archive.original_len() {
-        bail!("`{}` has {len} bytes, the archive holds {}", original.display(), archive.original_len());
-    }
-    let mut buffer = Vec::new();
-    archive.restore_into(progress, &mut |at: u64, bytes: &[u8]| -> Result<(), CompareError> {
-        buffer.resize(bytes.len(), 0);
-        read_exact_at(&file, &mut buffer, at).map_err(|e| CompareError(e.into()))?;
-        match buffer.iter().zip(bytes).position(|(a, b)| a != b) {
-            None => Ok(()),
-            Some(i) => Err(CompareError(anyhow::anyhow!(
-                "`{}` differs at byte {}",
-                original.display(),
-                at + i as u64
-            ))),
+    let file = source::open_regular(original).with_context(|| format!("open `{}`", original.display()))?;
+    match archive.compare_original(&file, original, progress)? {
+        None => Ok(()),
+        Some(OriginalDifference::Length { file, original: held }) => {
+            bail!("`{}` has {file} bytes, the archive holds {held}", original.display())
         }
-    })?;
-    Ok(())
-}
-
-/// Carries our own errors through the rebuild.
-#[derive(Debug)]
-struct CompareError(anyhow::Error);
-
-impl From<nc3z_reader::Error> for CompareError {
-    fn from(e: nc3z_reader::Error) -> Self {
-        CompareError(e.into())
-    }
-}
-
-impl From<CompareError> for anyhow::Error {
-    fn from(e: CompareError) -> Self {
-        e.0
+        Some(OriginalDifference::Byte(at)) => bail!("`{}` differs at byte {at}", original.display()),
+        Some(_) => bail!("`{}` differs", original.display()),
     }
 }
 

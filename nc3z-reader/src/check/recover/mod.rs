@@ -102,6 +102,25 @@ impl Archive {
         Ok((Archive::of(inner), report))
     }
 
+    /// Opens the newest version of an archive, which may be damaged: reads return fill values for lost tiles. Also returns notes on
+    /// damaged structures.
+    ///
+    /// # Errors
+    /// As [`Archive::recover`]; the newest version is lost: an older one is not used instead.
+    pub fn open_filled(
+        source: &SharedSource,
+        options: &OpenOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<(Self, Vec<String>)> {
+        let how = RecoverOptions { open: options.clone().with_fill_lost(true), uncommitted: false };
+        let (archive, found) = Archive::recover(source, &how, monitor)?;
+        if found.is_older {
+            // The error lists the existing versions.
+            Archive::from_source(Arc::clone(source), options)?;
+        }
+        Ok((archive, found.notes))
+    }
+
     /// The parts of a damaged archive that do not need its blocks: header, layout, and the present index.
     pub(crate) fn skeleton(source: &SharedSource, options: &OpenOptions) -> Result<Self> {
         let points = EntryPoints::find(source, options)?;

@@ -6,6 +6,7 @@
 
 mod blocks;
 mod deep;
+mod examine;
 mod index;
 mod members;
 mod older;
@@ -13,6 +14,7 @@ mod regions;
 mod report;
 mod walk;
 
+pub use examine::{Examination, Examined, examine};
 pub use older::{OlderVersion, older_versions};
 pub use report::{Finding, Report, Structure, Undecoded};
 

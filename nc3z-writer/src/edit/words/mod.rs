@@ -1,6 +1,7 @@
 //! Converts words to values of the classic types: numbers as in CDL, types and escapes as in ncatted. [`attributes`] has edits in words.
 
 pub mod attributes;
+mod values;
 
 use nc3z_format::{Error, NcType, Result};
 

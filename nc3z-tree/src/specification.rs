@@ -1,21 +1,21 @@
-//! The specification of the format inside the program: text, dictionaries, vectors and reference decoder, as
-//! in `spec/`.
+//! The specification of the format, which this crate contains if it has the feature `specification`: text, dictionaries, vectors
+//! and reference decoder, as in `spec/`. A collection that carries it can be read without any other source.
 
-use anyhow::{Context, Result, bail};
+use crate::error::Context as _;
+use crate::manifest::{bag, replace};
+use crate::{Refusal, Result};
 use nc3z_format::archive::dictionaries;
 use nc3z_format::bytes::hex;
 use nc3z_format::codec::{ChainSpec, CodecScratch, Lzma, Registry, StageSpec};
 use sha2::{Digest as _, Sha256};
 use std::path::Path;
 
-pub(crate) use nc3z_tree::manifest::bag::is_specification as is_part;
-
 /// The directory in collections.
-pub(crate) const DIRECTORY: &str = nc3z_tree::manifest::bag::SPECIFICATION;
+pub const DIRECTORY: &str = bag::SPECIFICATION;
 /// The first file: contents, version, how to cite.
-pub(crate) const INDEX: &str = "README.md";
+pub const INDEX: &str = "README.md";
 /// The SHA-256 of each of the other files.
-pub(crate) const SUMS: &str = "SHA256SUMS";
+pub const SUMS: &str = "SHA256SUMS";
 /// The chapters in the order of the index; the other files are machine-readable.
 const CHAPTERS: &str = "## Chapters";
 
@@ -25,20 +25,26 @@ const TABLE: &[(&str, usize)] = include!(concat!(env!("OUT_DIR"), "/specificatio
 const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/specification.lzma2"));
 
 /// A file of the specification.
-pub(crate) struct File {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
     /// Its name in the directory, with `/`.
-    pub(crate) name: String,
-    pub(crate) bytes: Vec<u8>,
+    pub name: String,
+    /// Its content.
+    pub bytes: Vec<u8>,
 }
 
-/// All files, by name.
-pub(crate) fn files() -> Result<Vec<File>> {
+/// Returns all files, sorted by name.
+///
+/// # Errors
+/// The packed files cannot be unpacked.
+pub fn files() -> Result<Vec<File>> {
     let mut content = vec![0; TABLE.iter().map(|(_, len)| len).sum()];
     let stage = StageSpec::from(Lzma::for_elements(1, 1 << 20));
     let chain = Registry::default().bind(ChainSpec(vec![stage]));
     chain
         .decode_bytes(PACKED, &mut CodecScratch::default(), &mut content)
-        .context("unpack the specification in the program")?;
+        .map_err(nc3z_reader::Error::from)
+        .with_context(|| "unpack the specification in the program".to_owned())?;
     let mut rest = &content[..];
     let mut files = Vec::with_capacity(TABLE.len() + 2);
     for (name, len) in TABLE {
@@ -53,11 +59,23 @@ pub(crate) fn files() -> Result<Vec<File>> {
     Ok(files)
 }
 
+/// Returns the content of one file, such as [`INDEX`].
+///
+/// # Errors
+/// There is no file of this name.
+pub fn file(name: &str) -> Result<Vec<u8>> {
+    let found = files()?.into_iter().find(|file| file.name == name);
+    Ok(found.ok_or_else(|| Refusal::NoChapter(name.to_owned()))?.bytes)
+}
+
 /// Returns the text as one document: the index, followed by each chapter that it lists.
-pub(crate) fn document() -> Result<Vec<u8>> {
+///
+/// # Errors
+/// The packed files cannot be unpacked.
+pub fn document() -> Result<Vec<u8>> {
     let files = files()?;
-    let index = &files.iter().find(|f| f.name == INDEX).context("the specification has no index")?.bytes;
-    let text = std::str::from_utf8(index).context("read the index of the specification")?;
+    let index = files.iter().find(|f| f.name == INDEX).map(|f| &f.bytes[..]).unwrap_or_default();
+    let text = String::from_utf8_lossy(index);
     let listed = text.split_once(CHAPTERS).map_or("", |(_, list)| list);
     let mut chapters: Vec<_> = files
         .iter()
@@ -65,7 +83,7 @@ pub(crate) fn document() -> Result<Vec<u8>> {
         .filter_map(|f| Some((listed.find(&format!("]({})", f.name))?, f)))
         .collect();
     chapters.sort_by_key(|(place, _)| *place);
-    let mut out = index.clone();
+    let mut out = index.to_vec();
     for (_, chapter) in chapters {
         out.push(b'\n');
         out.extend_from_slice(&chapter.bytes);
@@ -74,13 +92,16 @@ pub(crate) fn document() -> Result<Vec<u8>> {
 }
 
 /// Returns a line for each file, in the format of `sha256sum -c`.
-pub(crate) fn sums(files: &[File]) -> Vec<u8> {
+pub fn sums(files: &[File]) -> Vec<u8> {
     let lines = files.iter().map(|file| format!("{}  {}\n", hex(&Sha256::digest(&file.bytes)), file.name));
     lines.collect::<String>().into_bytes()
 }
 
 /// Returns all files and their sums, for a collection.
-pub(crate) fn collection() -> Result<Vec<File>> {
+///
+/// # Errors
+/// The packed files cannot be unpacked.
+pub fn collection() -> Result<Vec<File>> {
     let mut files = files()?;
     files.push(File { name: SUMS.to_owned(), bytes: sums(&files) });
     Ok(files)
@@ -88,21 +109,52 @@ pub(crate) fn collection() -> Result<Vec<File>> {
 
 /// Writes all files into a directory, which is created if needed. Returns their number. Existing files must
 /// be identical, unless `force` replaces them.
-pub(crate) fn write(directory: &Path, force: bool) -> Result<usize> {
+///
+/// # Errors
+/// A file has other content, or the system refuses to write.
+pub fn write(directory: &Path, force: bool) -> Result<usize> {
     let files = collection()?;
     let path = |file: &File| directory.join(&file.name);
     let differs = |file: &&File| std::fs::read(path(file)).is_ok_and(|found| found != file.bytes);
     if let Some(other) = files.iter().find(differs).filter(|_| !force) {
-        bail!(
-            "`{}` differs from the file of this version; choose another directory, or replace it with --force",
-            path(other).display()
-        );
+        return Err(Refusal::OtherSpecification(path(other)).into());
     }
     for file in &files {
         let path = path(file);
         let parent = path.parent().unwrap_or(directory);
         std::fs::create_dir_all(parent).with_context(|| format!("create `{}`", parent.display()))?;
-        nc3z_tree::manifest::replace(&path, &file.bytes)?;
+        replace(&path, &file.bytes)?;
     }
     Ok(files.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_collection_gets_all_files_once_and_none_that_differs_is_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let all = collection().unwrap();
+        assert_eq!(write(dir.path(), false).unwrap(), all.len());
+        assert_eq!(write(dir.path(), false).unwrap(), all.len());
+        for file in &all {
+            assert_eq!(std::fs::read(dir.path().join(&file.name)).unwrap(), file.bytes, "{}", file.name);
+        }
+        std::fs::write(dir.path().join(INDEX), "changed").unwrap();
+        assert!(write(dir.path(), false).unwrap_err().to_string().contains("--force"));
+        assert_eq!(write(dir.path(), true).unwrap(), all.len());
+        assert_eq!(std::fs::read(dir.path().join(INDEX)).unwrap(), file(INDEX).unwrap());
+    }
+
+    #[test]
+    fn the_document_begins_with_the_index_and_has_each_chapter() {
+        let (document, index) = (document().unwrap(), file(INDEX).unwrap());
+        assert!(document.starts_with(&index));
+        for name in ["archive.md", "num.md"] {
+            let chapter = file(name).unwrap();
+            assert!(document.windows(chapter.len()).any(|part| part == chapter), "{name}");
+        }
+        assert!(file("nothing.md").unwrap_err().to_string().contains("nothing.md"));
+    }
 }

@@ -1,0 +1,69 @@
+//! Compares the original with a file, without writing it.
+
+use crate::archive::Archive;
+use crate::error::{Error, Result};
+use crate::monitor::Monitor;
+use crate::platform::read_exact_at;
+use std::fs::File;
+use std::path::Path;
+
+/// The first difference between an archive's original and a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OriginalDifference {
+    /// The lengths differ.
+    Length {
+        /// Bytes of the file.
+        file: u64,
+        /// Bytes of the original.
+        original: u64,
+    },
+    /// The bytes at this offset differ.
+    Byte(u64),
+}
+
+/// The reason why the comparison stopped.
+enum Stop {
+    Differs(u64),
+    Failed(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(e: Error) -> Self {
+        Stop::Failed(e)
+    }
+}
+
+impl Archive {
+    /// Rebuilds the original and compares it with a file, byte by byte. Returns the first difference; none if they are equal.
+    ///
+    /// # Errors
+    /// Damage of the archive, an error of the file, a cancelled monitor. Errors name the file `name`.
+    pub fn compare_original(
+        &self,
+        file: &File,
+        name: &Path,
+        monitor: &dyn Monitor,
+    ) -> Result<Option<OriginalDifference>> {
+        let failed = |what| move |e| Error::io(what, Some(name), e);
+        let (len, original) =
+            (file.metadata().map_err(failed("read the length of"))?.len(), self.original_len());
+        if len != original {
+            return Ok(Some(OriginalDifference::Length { file: len, original }));
+        }
+        let mut buffer = Vec::new();
+        let compared = self.restore_into(monitor, &mut |at: u64, bytes: &[u8]| {
+            buffer.resize(bytes.len(), 0);
+            read_exact_at(file, &mut buffer, at).map_err(failed("read"))?;
+            match buffer.iter().zip(bytes).position(|(a, b)| a != b) {
+                None => Ok(()),
+                Some(i) => Err(Stop::Differs(at + i as u64)),
+            }
+        });
+        match compared {
+            Ok(()) => Ok(None),
+            Err(Stop::Differs(at)) => Ok(Some(OriginalDifference::Byte(at))),
+            Err(Stop::Failed(e)) => Err(e),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Writes a shadow ([`nc3z_aggregate::shadow`]) of many files.
+
+use crate::error::Context as _;
+use crate::manifest::bag::is_specification;
+use crate::ordered::in_order;
+use crate::{Error, ErrorKind};
+use nc3z_aggregate::bundle::Bundle;
+use nc3z_aggregate::shadow::{Location, Member, Writer, scan};
+use nc3z_reader::{Dataset, Monitor, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A file to describe.
+pub struct IndexInput {
+    /// The file, or the bundle's name with `!/` and the member's name.
+    pub path: PathBuf,
+    /// The name in the shadow.
+    pub name: String,
+    /// The bundle that has it, and its name there.
+    member: Option<(Arc<Bundle>, String)>,
+}
+
+impl IndexInput {
+    /// A file of its own, with its name in the shadow.
+    pub fn file(path: PathBuf, name: String) -> Self {
+        IndexInput { path, name, member: None }
+    }
+
+    /// The data files of the bundle that the shadow calls `name`.
+    pub fn members(name: &str, bundle: &Arc<Bundle>) -> Vec<Self> {
+        let data = bundle.names().iter().filter(|member| !is_specification(member));
+        let input = |member: &String| {
+            let name = format!("{name}!/{member}");
+            let member = Some((Arc::clone(bundle), member.clone()));
+            IndexInput { path: PathBuf::from(&name), name, member }
+        };
+        data.map(input).collect()
+    }
+}
+
+/// The shadow that was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Indexed {
+    /// The number of files.
+    pub files: u64,
+    /// Bytes of the original files.
+    pub original_len: u64,
+}
+
+/// Writes the shadow of `inputs` to `out`, on `threads` threads (0: one for each core).
+/// `open` opens files that are not in bundles, `members` has the options for those that are. `failed` receives the files that cannot
+/// be read, which the shadow then lacks. None if the monitor cancelled.
+///
+/// # Errors
+/// The output cannot be written.
+pub fn write<W: Write + Send, E: From<Error> + Send>(
+    inputs: &[IndexInput],
+    out: W,
+    threads: usize,
+    open: &(dyn Fn(&Path) -> Result<Dataset, E> + Sync),
+    members: &OpenOptions,
+    failed: &mut (dyn FnMut(&Path, E) + Send),
+    monitor: &dyn Monitor,
+) -> Result<Option<Indexed>, E> {
+    let mut writer = Writer::new(out).map_err(Error::from)?;
+    let mut done = Indexed { files: 0, original_len: 0 };
+    let look = |input: &IndexInput| {
+        if monitor.is_cancelled() {
+            return Err(Error::from(nc3z_reader::Error::interrupted()).into());
+        }
+        describe(input, open, members)
+    };
+    in_order(inputs, threads, look, |input, member| {
+        match member {
+            Ok(member) => {
+                done.files += 1;
+                done.original_len = done.original_len.saturating_add(member.head.len);
+                writer.push(member).map_err(Error::from)?;
+            }
+            Err(e) => failed(&input.path, e),
+        }
+        Ok::<_, E>(())
+    })?;
+    if monitor.is_cancelled() {
+        return Ok(None);
+    }
+    let mut out = writer.finish().map_err(Error::from)?;
+    out.flush().with_context(|| "write the shadow".to_owned())?;
+    Ok(Some(done))
+}
+
+fn describe<E: From<Error>>(
+    input: &IndexInput,
+    open: &(dyn Fn(&Path) -> Result<Dataset, E> + Sync),
+    members: &OpenOptions,
+) -> Result<Member, E> {
+    let Some((bundle, member)) = &input.member else {
+        let dataset = open(&input.path)?;
+        let stored = std::fs::metadata(&input.path).map_or(0, |m| m.len());
+        return scanned(&input.name, &dataset, Location { stored, ..Location::default() }).map_err(E::from);
+    };
+    Ok(of_member(&input.name, bundle, member, members)?)
+}
+
+fn of_member(name: &str, bundle: &Bundle, member: &str, options: &OpenOptions) -> crate::Result<Member> {
+    let missing = || ErrorKind::Aggregate(nc3z_aggregate::Error::Refused("it is not there".to_owned()));
+    let source = bundle.member(member).map_err(ErrorKind::Aggregate)?.ok_or_else(missing)?;
+    let at = bundle.location(member).map_err(ErrorKind::Aggregate)?;
+    let (offset, stored, packed) = at.ok_or_else(missing)?;
+    let dataset = Dataset::from_source(source, options)?;
+    scanned(name, &dataset, Location { offset, stored, packed })
+}
+
+fn scanned(name: &str, dataset: &Dataset, at: Location) -> crate::Result<Member> {
+    Ok(scan(name, dataset, at).map_err(ErrorKind::Aggregate)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nc3z_aggregate::shadow::Shadow;
+    use nc3z_reader::source::MemorySource;
+
+    #[test]
+    fn a_shadow_has_the_files_that_can_be_read_in_their_order() {
+        let classic = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/classic");
+        let inputs: Vec<_> = ["winds.nc", "bad_version.nc", "numeric.nc"]
+            .iter()
+            .map(|name| IndexInput::file(classic.join(name), (*name).to_owned()))
+            .collect();
+        let (mut out, options) = (Vec::new(), OpenOptions::default());
+        let open = |path: &Path| Ok::<_, Error>(Dataset::open(path, &options)?);
+        let mut failures = Vec::new();
+        let mut failed = |path: &Path, _: Error| failures.push(path.file_name().unwrap().to_owned());
+        let done = write(&inputs, &mut out, 2, &open, &options, &mut failed, &()).unwrap().unwrap();
+        assert_eq!(done.files, 2);
+        assert_eq!(failures, ["bad_version.nc"]);
+        let shadow = Shadow::open(Arc::new(MemorySource::new(out))).unwrap();
+        let names: Vec<String> = shadow.blocks().flat_map(|block| block.names().unwrap()).collect();
+        assert_eq!(names, ["winds.nc", "numeric.nc"]);
+    }
+}

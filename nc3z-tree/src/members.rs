@@ -1,0 +1,108 @@
+//! The files that a bundle is made of: their names in it, and those whose data are on tape.
+
+use crate::patterns::Named;
+use crate::refusal::Refusal;
+use crate::walk::{self, Notice};
+use crate::{Error, Result};
+use nc3z_aggregate::bundle::Bundled;
+use std::path::{Path, PathBuf};
+
+/// Shorter files may be stored without a block of their own on disk, and are never taken for offline.
+const SHORTEST_OFFLINE: u64 = 4096;
+/// Endings of names of offline files that are taken from directories: looking into them would recall them.
+const ENDINGS: [&str; 5] = ["nc", "cdf", "nc3", "netcdf", "nc3z"];
+
+/// The files for a bundle.
+#[derive(Default)]
+pub struct Members {
+    /// The files in the order in which they were named or listed, with their names in the bundle.
+    pub files: Vec<Bundled>,
+    /// Files and directories that could not be read.
+    pub failures: Vec<(PathBuf, Error)>,
+    /// Files that the user should know of.
+    pub notices: Vec<Notice>,
+}
+
+/// Finds the files of a bundle: those named, and archives and classic files in directories, without the bundle itself (`output`).
+/// Offline files in directories are known by their names.
+///
+/// # Errors
+/// A name is no UTF-8.
+pub fn members(inputs: Vec<Named>, output: &Path) -> Result<Members> {
+    let output = output.canonicalize().ok();
+    let mut all = Members::default();
+    for Named { path: input, root } in inputs {
+        let (found, own) = if input.is_dir() {
+            let listed = walk::list(std::slice::from_ref(&input), true, &is_member)?;
+            all.failures.extend(listed.failures);
+            all.notices.extend(listed.notices);
+            (listed.files, input.as_path())
+        } else {
+            (vec![input.clone()], input.parent().unwrap_or(Path::new("")))
+        };
+        // A file found by a pattern keeps its directories after the first wildcard.
+        let root = root.as_deref().unwrap_or(own);
+        for path in found {
+            if output.is_some() && path.canonicalize().ok() == output {
+                continue;
+            }
+            let inside = path.strip_prefix(root).unwrap_or(&path);
+            let inside = inside.strip_prefix(".").unwrap_or(inside);
+            let name = inside.to_str().ok_or_else(|| Refusal::MemberName(path.clone()))?.to_owned();
+            all.files.push(Bundled { name, path });
+        }
+    }
+    Ok(all)
+}
+
+fn is_member(path: &Path) -> bool {
+    let has_ending = || path.extension().is_some_and(|e| ENDINGS.iter().any(|known| e == *known));
+    if is_offline(path) { has_ending() } else { walk::is_netcdf(path) }
+}
+
+/// Returns whether a file has a length and no block on disk: its data are on tape, and reading it recalls them.
+#[cfg(unix)]
+pub fn is_offline(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    path.metadata().is_ok_and(|m| m.is_file() && m.len() > SHORTEST_OFFLINE && m.blocks() == 0)
+}
+
+/// Returns false: the system does not tell.
+#[cfg(not(unix))]
+pub fn is_offline(_: &Path) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_keep_their_directories_and_the_bundle_is_none_of_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        std::fs::create_dir(path("sub")).unwrap();
+        for name in ["a.nc", "sub/b.nc"] {
+            std::fs::write(path(name), b"CDF\x01\0\0\0\0").unwrap();
+        }
+        std::fs::write(path("readme.txt"), "text").unwrap();
+        std::fs::write(path("out.nc"), b"CDF\x01\0\0\0\0").unwrap();
+        let named = |path: PathBuf| Named { path, root: None };
+        let inputs = vec![named(dir.path().to_owned()), named(path("readme.txt"))];
+        let found = members(inputs, &path("out.nc")).unwrap();
+        let names: Vec<&str> = found.files.iter().map(|file| file.name.as_str()).collect();
+        assert_eq!(names, ["a.nc", "sub/b.nc", "readme.txt"]);
+        assert!(found.failures.is_empty());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_long_file_without_blocks_is_offline() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("hole.nc");
+        std::fs::File::create(&path).unwrap().set_len(1 << 20).unwrap();
+        assert!(is_offline(&path) && is_member(&path));
+        std::fs::write(&path, "here").unwrap();
+        assert!(!is_offline(&path) && !is_member(&path));
+    }
+}

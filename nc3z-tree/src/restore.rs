@@ -1,0 +1,209 @@
+//! Restores many archives, and makes the links of their trees.
+
+use crate::links::{self, Made};
+use crate::places::Places;
+use crate::refusal::Refusal;
+use crate::walk::{Job, restored_name};
+use crate::{Error, FileKind, Other, Result, Summary};
+use nc3z_aggregate::bundle::write_packed;
+use nc3z_aggregate::pack::PackedMember;
+use nc3z_reader::{Archive, Monitor, Restored};
+use nc3z_writer::{is_same_file, restore_file};
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+
+/// The options of a run.
+#[derive(Debug, Clone, Default)]
+pub struct RestoreOptions {
+    /// The directory for the restored trees. Without it, each file is restored beside its archive.
+    pub output: Option<PathBuf>,
+    /// Replaces existing files.
+    pub force: bool,
+}
+
+/// An open input.
+pub enum Original {
+    /// An archive.
+    Archive(Archive),
+    /// A packed member of a bundle, which has no archive of its own.
+    Packed(Box<PackedMember>),
+}
+
+/// Opens the inputs of a run, and receives its reports. Errors of opening are of the caller's type `E`.
+pub trait RestoreObserver<E>: Sync {
+    /// Opens an input. Also returns the metadata of its file, whose mode and times the restored file gets; none for an input
+    /// without a file.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    fn open(&self, input: &Path) -> Result<(Original, Option<Metadata>), E>;
+
+    /// Returns whether the run ends before the next file.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+
+    /// Returns the monitor for a file of `bytes` bytes.
+    fn monitor(&self, input: &Path, bytes: u64) -> Box<dyn Monitor + '_>;
+
+    /// Is called with each restored file. `restored` is none for a packed member, whose digest was compared.
+    fn restored(&self, job: &Job, original: &Original, restored: Option<&Restored>);
+
+    /// Is called with each failure.
+    fn failed(&self, path: &Path, error: E);
+
+    /// Is called with temporary files of killed runs that were removed.
+    fn removed(&self, files: &[PathBuf]) {
+        let _ = files;
+    }
+
+    /// Is called with each link that leads out of the tree and is not made.
+    fn link_leads_out(&self, link: &Path) {
+        let _ = link;
+    }
+}
+
+/// Restores the files of `jobs` one after another, each on all threads of rayon's current pool. Returns the numbers of files, without
+/// those that failed.
+pub fn restore_jobs<E: From<Error>>(
+    jobs: &[Job],
+    others: &[Other],
+    options: &RestoreOptions,
+    places: &Places,
+    observer: &dyn RestoreObserver<E>,
+) -> Summary {
+    let mut summary = Summary::new("restored", others);
+    for (done, job) in jobs.iter().enumerate() {
+        if observer.is_cancelled() {
+            summary.not_tried = (jobs.len() - done) as u64;
+            break;
+        }
+        match restore_one(job, options, places, observer) {
+            Ok(Some((before, after))) => summary.add(before, after),
+            Ok(None) => {}
+            Err(e) => observer.failed(&job.input, e),
+        }
+    }
+    summary
+}
+
+/// Makes the links of trees that lead to restored files or to directories.
+pub fn restore_links<E: From<Error>>(
+    others: &[Other],
+    options: &RestoreOptions,
+    places: &Places,
+    observer: &dyn RestoreObserver<E>,
+    summary: &mut Summary,
+) {
+    // A link to a file that is not an archive has no counterpart.
+    let is_made = |other: &&Other| {
+        let is_link = other.kind == FileKind::InsideLink;
+        is_link && (other.path.is_dir() || restored_name(&other.path).is_ok())
+    };
+    let prepare = |output: &Path| {
+        observer.removed(&places.prepare(output)?);
+        Ok(())
+    };
+    for other in others.iter().filter(is_made) {
+        let to = options.output.as_ref().map_or_else(|| other.path.clone(), |o| o.join(&other.name));
+        match links::make(other, &to, &restored_name, options.force, &prepare) {
+            Ok(Made::New) => summary.link_made(),
+            Ok(Made::Present) => summary.link_present(),
+            Ok(_) => observer.link_leads_out(&other.path),
+            Err(e) => observer.failed(&other.path, e.into()),
+        }
+    }
+}
+
+/// Restores one file. Returns the lengths of archive and original, if all values are the original's.
+fn restore_one<E: From<Error>>(
+    job: &Job,
+    options: &RestoreOptions,
+    places: &Places,
+    observer: &dyn RestoreObserver<E>,
+) -> Result<Option<(u64, u64)>, E> {
+    observer.removed(&places.prepare(&job.output)?);
+    let (original, like) = observer.open(&job.input)?;
+    if like.as_ref().is_some_and(|like| is_same_file(like, &job.output)) {
+        return Err(Error::from(Refusal::SameFile(job.output.clone())).into());
+    }
+    let archive = match &original {
+        Original::Archive(archive) => archive,
+        Original::Packed(packed) => {
+            write_packed(packed, &job.output, options.force).map_err(Error::from)?;
+            observer.restored(job, &original, None);
+            return Ok(None);
+        }
+    };
+    let monitor = observer.monitor(&job.input, archive.original_len());
+    let restored = restore_file(archive, like.as_ref(), &job.output, options.force, &*monitor);
+    drop(monitor);
+    let restored = restored.map_err(Error::from)?;
+    observer.restored(job, &original, Some(&restored));
+    Ok(archive.filled().is_empty().then(|| (archive.stored_len(), restored.len)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::walk::{Naming, pair};
+    use nc3z_reader::OpenOptions;
+    use nc3z_reader::source;
+    use std::sync::Mutex;
+
+    #[derive(Default)]
+    struct Seen {
+        restored: Mutex<Vec<PathBuf>>,
+        failed: Mutex<Vec<PathBuf>>,
+    }
+
+    impl RestoreObserver<Error> for Seen {
+        fn open(&self, input: &Path) -> Result<(Original, Option<Metadata>)> {
+            let archive = Archive::from_source(source::open(input, false)?, &OpenOptions::default())?;
+            Ok((Original::Archive(archive), input.metadata().ok()))
+        }
+
+        fn monitor(&self, _: &Path, _: u64) -> Box<dyn Monitor + '_> {
+            Box::new(())
+        }
+
+        fn restored(&self, job: &Job, _: &Original, restored: Option<&Restored>) {
+            assert!(restored.unwrap().matches_record);
+            self.restored.lock().unwrap().push(job.output.clone());
+        }
+
+        fn failed(&self, path: &Path, _: Error) {
+            self.failed.lock().unwrap().push(path.to_owned());
+        }
+    }
+
+    #[test]
+    fn a_tree_is_restored_with_its_links_and_a_failure_stops_no_other() {
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata");
+        let dir = tempfile::tempdir().unwrap();
+        let (tree, output) = (dir.path().join("tree"), dir.path().join("out"));
+        std::fs::create_dir_all(tree.join("a")).unwrap();
+        for name in ["winds", "numeric"] {
+            let archive = golden.join(format!("archives/v0_1_0/{name}.default.nc3z"));
+            std::fs::copy(archive, tree.join(format!("a/{name}.nc.nc3z"))).unwrap();
+        }
+        std::fs::write(tree.join("bad.nc.nc3z"), "no archive").unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("a/winds.nc.nc3z", tree.join("link.nc.nc3z")).unwrap();
+        let wanted = |path: &Path| path.extension().is_some_and(|e| e == "nc3z");
+        let naming = Naming { rename: &restored_name, wanted: &wanted };
+        let found = pair(&[tree], Some(&output), true, &naming).unwrap();
+        let options = RestoreOptions { output: Some(output.clone()), force: false };
+        let (places, seen) = (Places::new(), Seen::default());
+        let mut summary = restore_jobs(&found.jobs, &found.others, &options, &places, &seen);
+        restore_links(&found.others, &options, &places, &seen, &mut summary);
+        assert_eq!(
+            (summary.done, seen.restored.lock().unwrap().len(), seen.failed.lock().unwrap().len()),
+            (2, 2, 1)
+        );
+        let original = std::fs::read(golden.join("classic/winds.nc")).unwrap();
+        assert!(std::fs::read(output.join("a/winds.nc")).unwrap() == original);
+        #[cfg(unix)]
+        assert_eq!(std::fs::read_link(output.join("link.nc")).unwrap(), Path::new("a/winds.nc"));
+    }
+}

@@ -1,0 +1,259 @@
+//! Repairs an archive by the best means that it allows: by its parity, otherwise by copying its complete versions, otherwise the
+//! intact blocks of its newest version.
+
+use super::repair::{RepairOptions, Repaired, repair_file};
+use super::saved::{SavedVersions, save_versions};
+use crate::error::{Error, Result};
+use crate::options::{DEFAULT_MEMORY, ParityChoice, WriterOptions};
+use crate::parity::{self, add, remove};
+use nc3z_format::Limits;
+use nc3z_format::codec::Registry;
+use nc3z_reader::parity::{ParityReport, RepairedShards};
+use nc3z_reader::verify::{Finding, quick};
+use nc3z_reader::{Monitor, OpenOptions, source};
+use std::path::Path;
+
+/// A step of a repair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MendStep {
+    /// Lost bytes are computed from the parity.
+    Parity,
+    /// Complete versions are copied.
+    Versions,
+    /// Intact blocks of the newest version are copied.
+    Blocks,
+}
+
+/// A fact that is known before the repair ends.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum MendNote<'a> {
+    /// The archive has parity, which cannot repair the damage. The next steps follow.
+    ParityFailed(&'a Error),
+    /// The newest version is not complete, so that only its intact blocks are saved; these older versions of the damaged archive
+    /// are complete.
+    OlderComplete(&'a [u64]),
+}
+
+/// Receives the progress of a repair. `()` ignores it.
+pub trait MendObserver: Sync {
+    /// Returns the monitor for a step, which processes `bytes` bytes if that is known.
+    fn monitor(&self, step: MendStep, bytes: u64) -> Box<dyn Monitor + '_> {
+        let _ = (step, bytes);
+        Box::new(())
+    }
+
+    /// Receives a fact.
+    fn note(&self, note: MendNote<'_>) {
+        let _ = note;
+    }
+}
+
+impl MendObserver for () {}
+
+/// The options of a repair.
+#[derive(Debug, Clone, Default)]
+pub struct MendOptions {
+    /// Replaces an existing output.
+    pub force: bool,
+    /// Does not use the parity.
+    pub without_parity: bool,
+    /// Also takes blocks of a commit that has no trailer; versions are then not copied.
+    pub uncommitted: bool,
+    /// The new archive's parity.
+    pub parity: ParityChoice,
+    /// Limits for sizes that the file may claim.
+    pub limits: Limits,
+    /// The filters and codecs that the archive may use.
+    pub registry: Registry,
+}
+
+/// The result of a repair, by the step that succeeded.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Mended {
+    /// By parity: the archive has all the bytes that it had.
+    Parity {
+        /// The state of the parity before the repair.
+        report: ParityReport,
+        /// The number of repaired parts.
+        done: RepairedShards,
+    },
+    /// By its complete versions; always [`SavedVersions::Written`].
+    Versions(SavedVersions),
+    /// By intact blocks.
+    Blocks(Repaired),
+}
+
+impl Mended {
+    /// True if the new archive provably has everything that the damaged one had before it was damaged.
+    pub fn is_complete(&self) -> bool {
+        match self {
+            Mended::Parity { .. } => true,
+            Mended::Versions(SavedVersions::Written { lost, unproven, .. }) => {
+                lost.is_empty() && unproven.is_empty()
+            }
+            Mended::Versions(_) => false,
+            Mended::Blocks(repaired) => repaired.is_complete(),
+        }
+    }
+}
+
+/// The error of a repair.
+#[derive(Debug, thiserror::Error)]
+#[error("{source}")]
+pub struct MendError {
+    /// The step that failed.
+    pub step: MendStep,
+    /// The reason.
+    pub source: Error,
+}
+
+/// The result of repairing an archive in place.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct MendedInPlace {
+    /// The state of the parity before the repair.
+    pub report: ParityReport,
+    /// The number of repaired parts.
+    pub done: RepairedShards,
+    /// Damage that the parity does not cover, or the reason why it was not looked for.
+    pub left: nc3z_reader::Result<Vec<Finding>>,
+}
+
+/// Writes a sound archive with the intact content of the archive at `input` to `output`. The input is never written.
+///
+/// # Errors
+/// Nothing can be saved: the file is no archive, or its beginning and end are lost. The output exists or cannot be written. The
+/// monitor cancelled. Then there is no output.
+pub fn mend_file(
+    input: &Path,
+    output: &Path,
+    options: &MendOptions,
+    observer: &dyn MendObserver,
+) -> Result<Mended, MendError> {
+    let mut rewritten = None;
+    if !options.without_parity {
+        let by_parity = by_parity(input, output, options, observer, &mut rewritten);
+        match by_parity.map_err(|source| MendError { step: MendStep::Parity, source }) {
+            // The repaired file is not sound, and its intact parts were saved.
+            _ if rewritten.is_some() => {}
+            Ok(Some(mended)) => return Ok(mended),
+            Ok(None) => {}
+            Err(e) if e.source.is_corrupt() => observer.note(MendNote::ParityFailed(&e.source)),
+            Err(e) => return Err(e),
+        }
+    }
+    rewritten.unwrap_or_else(|| rewrite(input, output, options, observer))
+}
+
+/// Repairs the archive at `path` with its parity, in place. None if it has no parity.
+///
+/// # Errors
+/// The parity cannot repair the damage: nothing is changed. The system refuses an operation.
+pub fn mend_in_place(path: &Path, observer: &dyn MendObserver) -> Result<Option<MendedInPlace>> {
+    let monitor = of_parity(path, observer);
+    let Some((report, done)) = parity::repair_in_place(path, &*monitor)? else { return Ok(None) };
+    drop(monitor);
+    // Parity repairs only what it covers.
+    let monitor = of_parity(path, observer);
+    let left = source::open(path, false).and_then(|s| quick(&s, &OpenOptions::default(), &*monitor));
+    let left = left.map(|report| report.findings);
+    Ok(Some(MendedInPlace { report, done, left }))
+}
+
+fn of_parity<'o>(path: &Path, observer: &'o dyn MendObserver) -> Box<dyn Monitor + 'o> {
+    observer.monitor(MendStep::Parity, len_of(path).saturating_mul(3))
+}
+
+fn len_of(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |m| m.len())
+}
+
+/// Repairs by parity. If the repaired file is still not sound (its parity does not cover everything, or was added after the damage),
+/// its intact parts are saved in `rewritten`.
+fn by_parity(
+    input: &Path,
+    output: &Path,
+    options: &MendOptions,
+    observer: &dyn MendObserver,
+    rewritten: &mut Option<Result<Mended, MendError>>,
+) -> Result<Option<Mended>> {
+    let monitor = of_parity(input, observer);
+    let open = OpenOptions::of_command().with_registry(options.registry.clone());
+    let mended = parity::repair_file(input, output, options.force, &*monitor, &mut |mended| {
+        let source = source::open(mended, false)?;
+        let sound = quick(&source, &open, &*monitor).is_ok_and(|report| report.is_sound());
+        if sound {
+            change_parity(options.parity, mended, &*monitor)?;
+        } else {
+            *rewritten = Some(rewrite(mended, output, options, observer));
+        }
+        Ok(sound)
+    })?;
+    Ok(mended.map(|(report, done)| Mended::Parity { report, done }))
+}
+
+/// The repaired archive has its former parity. If another share is requested, the parity is changed before the archive gets its name.
+fn change_parity(choice: ParityChoice, mended: &Path, monitor: &dyn Monitor) -> Result<()> {
+    if choice == ParityChoice::Keep {
+        return Ok(());
+    }
+    remove(mended, monitor)?;
+    if let Some(share) = choice.share(None) {
+        add(mended, share, DEFAULT_MEMORY, monitor)?;
+    }
+    Ok(())
+}
+
+/// Saves the intact versions or blocks of `input`, which is the archive or the result of a repair by parity.
+fn rewrite(
+    input: &Path,
+    output: &Path,
+    options: &MendOptions,
+    observer: &dyn MendObserver,
+) -> Result<Mended, MendError> {
+    if !options.uncommitted {
+        let monitor = observer.monitor(MendStep::Versions, 0);
+        let saved = by_versions(input, output, options, &*monitor);
+        match saved.map_err(|e| stopped(e, &*monitor, MendStep::Versions))? {
+            SavedVersions::None => {}
+            SavedVersions::Older(whole) if whole.is_empty() => {}
+            SavedVersions::Older(whole) => observer.note(MendNote::OlderComplete(&whole)),
+            written @ SavedVersions::Written { .. } => return Ok(Mended::Versions(written)),
+        }
+    }
+    let how = RepairOptions {
+        force: options.force,
+        uncommitted: options.uncommitted,
+        parity: options.parity,
+        limits: options.limits.clone(),
+    };
+    let monitor = observer.monitor(MendStep::Blocks, len_of(input));
+    let repaired = repair_file(input, output, &how, &*monitor);
+    Ok(Mended::Blocks(repaired.map_err(|e| stopped(e, &*monitor, MendStep::Blocks))?))
+}
+
+/// Saves the intact versions, if there are several and the newest is one of them.
+fn by_versions(
+    input: &Path,
+    output: &Path,
+    options: &MendOptions,
+    monitor: &dyn Monitor,
+) -> Result<SavedVersions> {
+    let how = WriterOptions::default().with_registry(options.registry.clone()).with_force(options.force);
+    let saved = save_versions(input, output, &how, monitor)?;
+    if let SavedVersions::Written { done, .. } = &saved
+        && let Some(share) = options.parity.share(done.parity_before)
+    {
+        add(output, share, DEFAULT_MEMORY, monitor)?;
+    }
+    Ok(saved)
+}
+
+/// Names the step. An error after the monitor cancelled is an interruption.
+fn stopped(e: Error, monitor: &dyn Monitor, step: MendStep) -> MendError {
+    let source = if monitor.is_cancelled() { nc3z_reader::Error::interrupted().into() } else { e };
+    MendError { step, source }
+}
