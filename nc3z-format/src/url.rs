@@ -41,7 +41,7 @@ pub fn cut(url: &str) -> String {
     format!("{scheme}:/{slashes}{}", &address[host.rfind('@').map_or(0, |at| at + 1)..])
 }
 
-/// Returns a text in which each URL of an object has no secrets. URLs end at white space and at quotes.
+/// Returns a text in which no URL has secrets. URLs end at white space and at quotes.
 ///
 /// ```
 /// use nc3z_format::url::hidden_in;
@@ -54,7 +54,9 @@ pub fn hidden_in(text: &str) -> String {
         let scheme = rest[..at]
             .rfind(|c: char| !c.is_ascii_alphanumeric())
             .map_or(0, |before| before + rest[before..].chars().next().map_or(1, char::len_utf8));
-        if !is_scheme(&rest[scheme..at]) {
+        // Of other schemes, only what has both slashes is a URL for sure.
+        let is_other = scheme < at && rest[at..].starts_with("://");
+        if !is_scheme(&rest[scheme..at]) && !is_other {
             out.push_str(&rest[..at + 2]);
             rest = &rest[at + 2..];
             continue;
@@ -86,7 +88,8 @@ mod tests {
         let text = "`http://me:secret@host:x/a@b?c=d` and (gs://c), é:/ü a:/b?c";
         assert_eq!(hidden_in(text), "`http://host:x/a@b` and (gs://c), é:/ü a:/b?c");
         assert_eq!(hidden_in("/work/http:/me:secret@host/a?b=c"), "/work/http:/host/a");
-        assert_eq!(hidden_in("shttp://a@b ähttp://a@b"), "shttp://a@b ähttp://b");
+        assert_eq!(hidden_in("shttp:/a@b ähttp://a@b"), "shttp:/a@b ähttp://b");
+        assert_eq!(hidden_in("ftp://me:secret@host/a?b=c, ://a@b"), "ftp://host/a ://a@b");
         assert_eq!(hidden_in("http://"), "http://");
     }
 }
