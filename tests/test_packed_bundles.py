@@ -196,6 +196,24 @@ class Packed(Aggregation):
             for name in came:
                 self.assertEqual(sha256(out / name), sha256(tree / name))
 
+    def test_a_missing_group_is_an_error_for_each_of_its_files(self):
+        bundle = self.packed(self.tree(40))
+        more = self.tree(30, first=100)
+        self.ok(nc3z("bundle", more, "-o", bundle, "--append"))
+        hurt = self.dir / "hurt.zip"
+        with zipfile.ZipFile(bundle) as z, zipfile.ZipFile(hurt, "w") as out:
+            groups = [n for n in z.namelist() if n.startswith(".nc3z/packed/")]
+            self.assertGreater(len(groups), 1)
+            for name in z.namelist():
+                if name != groups[-1]:
+                    out.writestr(name, z.read(name))
+        done = nc3z("verify", hurt)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn(b"p00100.nc", done.stdout)
+        done = nc3z("restore", "-r", hurt, "-o", self.dir / "out")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("p00100.nc", done.stderr)
+
     def test_parity_covers_groups(self):
         tree = self.tree(30)
         bundle = self.packed(tree, "--parity", "10%")

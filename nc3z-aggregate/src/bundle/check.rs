@@ -125,6 +125,22 @@ impl Bundle {
     /// # Errors
     /// The directory cannot be read.
     pub fn check(&self) -> Result<Vec<String>> {
+        let mut found = self.check_directory()?;
+        for (number, group) in self.groups().enumerate() {
+            if self.has_group(group)? {
+                continue;
+            }
+            let lost = self
+                .members_of(number)
+                .map(|name| format!("`{name}` is lost: its group `{group}` is missing"));
+            found.extend(lost);
+        }
+        found.truncate(MOST);
+        Ok(found)
+    }
+
+    /// Compares the index with the ZIP's own directory and with the members.
+    fn check_directory(&self) -> Result<Vec<String>> {
         match &self.directory {
             Directory::Index(_) if self.kind == "tar" => Ok(Vec::new()),
             Directory::Index(entries) => {
@@ -226,12 +242,15 @@ fn crc32_of(source: &SharedSource, tell: &dyn Fn(u64) -> bool) -> Result<Option<
 }
 
 impl Bundle {
-    /// Returns the names of what is checked on its own: the groups of packed members, then the members outside of groups.
+    /// Returns the names of what is checked on its own: the groups of packed members that are there, then the members outside of
+    /// groups.
     pub fn parts_to_check(&self) -> Vec<String> {
         let groups: Vec<String> = self.groups().map(str::to_owned).collect();
         let packed: HashSet<&str> = (0..groups.len()).flat_map(|n| self.members_of(n)).collect();
         let plain = self.names().iter().filter(|name| !packed.contains(name.as_str()));
-        groups.iter().chain(plain).cloned().collect()
+        // [`Bundle::check`] reports missing groups.
+        let there = groups.iter().filter(|group| self.has_group(group).unwrap_or(true));
+        there.chain(plain).cloned().collect()
     }
 
     /// Returns the number of members of a group, and those that do not come back. None if there is no such group.

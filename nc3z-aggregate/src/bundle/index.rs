@@ -96,6 +96,34 @@ pub(super) fn hint(comment: &str, bundle_len: u64) -> Vec<u8> {
     hint
 }
 
+/// True for bytes that begin like a hint.
+pub(super) fn is_hint(bytes: &[u8]) -> bool {
+    bytes.strip_prefix(WORD.as_bytes()).is_some_and(|rest| rest.first() == Some(&b' '))
+}
+
+/// Returns the comment at the end of a bundle whose hint names another end, because a program was interrupted before
+/// it wrote the hint. None if the hint is right.
+pub(crate) fn comment_to_hint(source: &SharedSource) -> Result<Option<String>> {
+    let len = source.len();
+    if hinted(source).is_some_and(|(_, told)| told == Some(len)) {
+        return Ok(None);
+    }
+    let first = len.saturating_sub(TAIL);
+    let tail = source.read_at(first, usize::try_from(len - first).unwrap_or(0))?;
+    let comment = end_record(&tail).and_then(|end| std::str::from_utf8(&tail[end + 22..]).ok());
+    Ok(comment.filter(|_| by_comment(&tail, len).is_some()).map(str::to_owned))
+}
+
+/// Returns the packed members that an index lists, also if its bundle was rewritten by another program. None if it
+/// cannot be read.
+pub(super) fn packed_of(bytes: &[u8], bundle_len: u64) -> Option<Packed> {
+    let plain = Bytes::from(unpack(bytes, earned(bundle_len)).ok()?);
+    let (list_len, rest) = plain.split_first_chunk::<8>()?;
+    let list_len = usize::try_from(u64::from_le_bytes(*list_len)).ok().filter(|len| *len <= rest.len())?;
+    // Members are elsewhere now.
+    list::read(&rest[..list_len], plain.slice(8 + list_len..), u64::MAX).ok().map(|entries| entries.packed)
+}
+
 /// The range of the index, and its checksum.
 struct Pointer {
     offset: u64,

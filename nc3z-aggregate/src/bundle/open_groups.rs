@@ -1,10 +1,11 @@
 //! Packed members of a bundle, and their groups, of which the last ones stay open.
 
 use super::packed::Packed;
-use super::{Bundle, Directory};
+use super::{Bundle, Directory, index};
 use crate::error::{Error, Result};
 use crate::pack::{DIRECTORY, Group, PackedMember, README, is_group_name};
 use nc3z_reader::OpenOptions;
+use nc3z_reader::source::ByteSource;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The number of groups that stay open. Members that are read one after another are in the same group or in
@@ -26,7 +27,8 @@ impl Groups {
 }
 
 impl Bundle {
-    /// Removes groups from the names of members. Without an index, the groups themselves list their members.
+    /// Removes groups from the names of members. Without an index that counts, the groups themselves list their
+    /// members. Members of groups that are missing are those that an index lists which does not count.
     pub(super) fn set_groups_apart(&mut self) -> Result<()> {
         let (groups, plain) = std::mem::take(&mut self.plain).into_iter().partition(|n| is_group_name(n));
         self.plain = plain;
@@ -35,12 +37,35 @@ impl Bundle {
         self.packed = self.plain.len() < count;
         let groups: Vec<String> = groups;
         if matches!(self.directory, Directory::Zip(_)) {
+            if let Some(listed) = self.listed_groups() {
+                for (number, line) in listed.lines.iter().enumerate() {
+                    if !groups.contains(&line.group) {
+                        self.groups.packed.push(line.group.clone(), listed.of_group(number));
+                    }
+                }
+            }
             for name in groups {
                 let group = self.open_group(&name)?;
                 self.groups.packed.push(name, group.names());
             }
         }
         Ok(())
+    }
+
+    /// Returns whether a group is in the bundle.
+    ///
+    /// # Errors
+    /// As [`Bundle::member`].
+    pub(super) fn has_group(&self, name: &str) -> Result<bool> {
+        Ok(self.find(name, &self.source)?.is_some())
+    }
+
+    /// Returns the groups that the index lists, although another program rewrote the bundle.
+    fn listed_groups(&self) -> Option<Packed> {
+        let index = self.find(index::NAME, &self.source).ok()??;
+        let len = usize::try_from(ByteSource::len(&index)).ok()?;
+        let bytes = index.read_at(0, len).ok()?;
+        index::packed_of(&bytes, self.source.len())
     }
 
     /// Returns whether it was written as a packed bundle, in which members share equal and similar data.
@@ -92,8 +117,7 @@ impl Bundle {
             // The name of an original stands for its archive too.
             found = self.find(&format!("{name}.nc3z"), &self.source)?;
         }
-        Ok(found
-            .map(|member| (member.offset(), nc3z_reader::source::ByteSource::len(&member), group.is_some())))
+        Ok(found.map(|member| (member.offset(), ByteSource::len(&member), group.is_some())))
     }
 
     /// The group with this number.

@@ -134,14 +134,15 @@ impl Short {
     }
 }
 
-/// Copies the comment into the padding before the first member's data, if there is room.
+/// Copies the comment into the padding before the first member's data, if there is room, or over the hint of an
+/// earlier end.
 pub(crate) fn write_hint(out: &mut File, data: u64, comment: &str) -> io::Result<()> {
     let hint = index::hint(comment, out.metadata()?.len());
     let Some(at) = data.checked_sub(HINT_LEN as u64) else { return Ok(()) };
     let mut padding = [1; HINT_LEN];
     out.seek(SeekFrom::Start(at))?;
     out.read_exact(&mut padding)?;
-    if hint.len() == HINT_LEN && padding == [0; HINT_LEN] {
+    if hint.len() == HINT_LEN && (padding == [0; HINT_LEN] || index::is_hint(&padding)) {
         out.seek(SeekFrom::Start(at))?;
         out.write_all(&hint)?;
     }

@@ -9,8 +9,9 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// The number of members of a group that are archived separately to estimate the savings. If these are clear,
-/// the others are not archived.
-const SAMPLE: usize = 4;
+/// the others are not archived. With four, the savings of eight unlike files were estimated as more than 15 %,
+/// and were a loss of 5 %.
+const SAMPLE: usize = 16;
 /// The savings are clear if the group takes at most this percentage of the separate archives.
 const CLEARLY: u64 = 85;
 /// The cost of a member of the ZIP, besides its bytes and twice its name: two headers, and its line in the

@@ -246,6 +246,42 @@ fn files_are_added_and_a_run_that_was_killed_loses_nothing() {
 }
 
 #[test]
+fn an_interrupted_second_append_loses_nothing() {
+    let tree = tree(some(40));
+    let files = tree.bundled();
+    let path = tree.dir.path().join("a.zip");
+    std::fs::write(&path, tree.pack(&files[..20], "b.zip")).unwrap();
+    let append = |files: &[Bundled]| {
+        let mut file = File::options().read(true).write(true).open(&path).unwrap();
+        append_packed(files, &mut file, &path, &options(tree.dir.path()), &|_| true).unwrap();
+        std::fs::read(&path).unwrap()
+    };
+    let first = std::fs::read(&path).unwrap();
+    let second = append(&files[20..30]);
+    let third = append(&files[30..]);
+    let at = first.windows(10).position(|w| w == b"nc3z-index").unwrap();
+    assert_ne!(first[at..at + 96], second[at..at + 96]);
+    // The hint of the second end is on disk before anything is written behind it, although the run that wrote that end may not
+    // have come to its hint.
+    let torn = |len: usize| [&second[..], &third[second.len()..len]].concat();
+    for len in (second.len() + 1..third.len()).step_by(61) {
+        let bundle = open(torn(len));
+        tree.check(&bundle, 0..30);
+        assert_eq!(bundle.names().len(), 30, "{len}");
+    }
+    let mut unhinted = second.clone();
+    unhinted[at..at + 96].copy_from_slice(&first[at..at + 96]);
+    std::fs::write(&path, &unhinted).unwrap();
+    assert_eq!(append(&files[30..]), third);
+    std::fs::write(&path, &unhinted).unwrap();
+    let mut file = File::options().read(true).write(true).open(&path).unwrap();
+    let stopped = append_packed(&files[30..], &mut file, &path, &options(tree.dir.path()), &|_| false);
+    assert!(stopped.is_err());
+    let bundle = open(std::fs::read(&path).unwrap());
+    assert_eq!(bundle.names().len(), 30);
+}
+
+#[test]
 fn what_is_no_packed_bundle_gets_nothing_added() {
     let tree = tree(some(2));
     let path = tree.dir.path().join("plain.zip");

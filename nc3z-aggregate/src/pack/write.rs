@@ -102,14 +102,23 @@ pub fn append_packed(
     }
     let len = bundle.source().len();
     let filed = zipped::members(bundle.source(), index::NAME)?;
+    let comment = index::comment_to_hint(bundle.source())?;
     let (known, names) = bundle.into_parts();
     // In the order of the file, with the heads from the old index.
     let entries = filed.iter().map(|f| {
         let head = known.get(&f.name).map(|e| e.head.clone()).unwrap_or_default();
         entry_of(f, head)
     });
-    let entries = entries.collect();
+    let entries: Vec<(String, Entry)> = entries.collect();
     file.set_len(len).map_err(|e| Error::io(path, e))?;
+    // While new bytes are behind the end, only the hint tells where the bundle ends. The run that wrote this end may
+    // have been interrupted before it wrote the hint.
+    if let Some(comment) = comment
+        && let Some(first) = filed.first()
+    {
+        write_hint(file, first.offset, &comment).map_err(|e| Error::io(path, e))?;
+        zipped::sync(file, path)?;
+    }
     let zip = Zip::new(file, path, len, filed)?;
     let mut pack = Pack { zip, entries, names, options, tell, done: Packed::default() };
     pack.add(files)?;
