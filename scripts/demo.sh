@@ -11,7 +11,7 @@ missing() {
 }
 missing cargo "Rust 1.88 or newer has it: https://rustup.rs says how to install it for a user, without root."
 missing cc "It is the C compiler: apt install gcc (Debian, Ubuntu), dnf install gcc (Fedora), xcode-select --install (macOS)."
-echo "Building nc3z, without URLs and pictures: two to four minutes on two cores the first time, seconds after that." >&2
+echo "Building nc3z, without URLs and pictures: one to three minutes on two cores the first time, seconds after that." >&2
 begin=$SECONDS
 cargo build --profile demo --package nc3z-cli --no-default-features --quiet &
 build=$!
