@@ -284,6 +284,12 @@ class Packed(Aggregation):
                 self.assertEqual(len(inside.namelist()) - 1, count)
         with zipfile.ZipFile(self.dir / "c.zip") as inside:
             self.assertEqual(inside.namelist()[-2], "a_stub.nc")
+        # A shadow reads all values: it would recall them, too.
+        refused = nc3z("index", tree, "-o", self.dir / "a.nc3x")
+        self.fails(refused, 1, "a_stub.nc.*--offline skip")
+        self.ok(nc3z("index", tree, "-o", self.dir / "b.nc3x", "--offline", "skip"))
+        listed = self.ok(nc3z("list", self.dir / "b.nc3x")).stdout
+        self.assertNotIn(b"a_stub", listed)
 
     def test_what_makes_no_sense_is_refused(self):
         tree = self.tree(3)

@@ -33,7 +33,7 @@ pub fn members(inputs: Vec<Named>, output: &Path) -> Result<Members> {
     let mut all = Members::default();
     for Named { path: input, root } in inputs {
         let (found, own) = if input.is_dir() {
-            let listed = walk::list(std::slice::from_ref(&input), true, &is_member)?;
+            let listed = walk::list(std::slice::from_ref(&input), true, &|path: &Path| is_member(path, &[]))?;
             all.failures.extend(listed.failures);
             all.notices.extend(listed.notices);
             (listed.files, input.as_path())
@@ -55,8 +55,10 @@ pub fn members(inputs: Vec<Named>, output: &Path) -> Result<Members> {
     Ok(all)
 }
 
-fn is_member(path: &Path) -> bool {
-    let has_ending = || path.extension().is_some_and(|e| ENDINGS.iter().any(|known| e == *known));
+/// Returns whether a file of a directory is an archive or a classic file. An offline file is not read: its name must end in one of
+/// the usual ways, or in one of `more`.
+pub fn is_member(path: &Path, more: &[&str]) -> bool {
+    let has_ending = || path.extension().is_some_and(|e| ENDINGS.iter().chain(more).any(|known| e == *known));
     if is_offline(path) { has_ending() } else { walk::is_netcdf(path) }
 }
 
@@ -101,8 +103,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("hole.nc");
         std::fs::File::create(&path).unwrap().set_len(1 << 20).unwrap();
-        assert!(is_offline(&path) && is_member(&path));
+        assert!(is_offline(&path) && is_member(&path, &[]));
+        std::fs::rename(&path, dir.path().join("hole.zip")).unwrap();
+        let bundle = dir.path().join("hole.zip");
+        assert!(!is_member(&bundle, &[]) && is_member(&bundle, &["zip"]));
         std::fs::write(&path, "here").unwrap();
-        assert!(!is_offline(&path) && !is_member(&path));
+        assert!(!is_offline(&path) && !is_member(&path, &[]));
     }
 }

@@ -23,6 +23,7 @@ mod member;
 #[cfg(feature = "mount")]
 pub(crate) mod mount;
 mod named;
+mod offline;
 pub(crate) mod parity;
 pub(crate) mod places;
 #[cfg(feature = "plot")]

@@ -2,6 +2,7 @@
 
 use super::failures::Failures;
 use super::named::Opens as _;
+use super::offline::without_recalls;
 use super::{targets, with_threads};
 use crate::args::{FindArgs, IndexArgs, OpenArgs};
 use crate::exit::Exit;
@@ -15,13 +16,19 @@ use nc3z_aggregate::shadow::{self, Area, Question, Shadow};
 use nc3z_reader::FileName;
 use nc3z_tree::answers::hit_json;
 use nc3z_tree::index::{self, IndexInput};
+use nc3z_tree::members::{is_member, is_offline};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+
+/// Endings of names of bundles that have no data on disk.
+const BUNDLES: [&str; 2] = ["zip", "tar"];
 
 /// Writes the shadow of all files.
 pub(crate) fn index(args: &IndexArgs) -> Result<Exit> {
     super::places::check(Some(&args.output), args.place.parents)?;
-    let is_wanted = |path: &Path| targets::is_netcdf(path) || super::unbundle::is_bundle(path);
+    // Looking into an offline file would recall it: its name tells.
+    let is_wanted =
+        |path: &Path| is_member(path, &BUNDLES) || !is_offline(path) && super::unbundle::is_bundle(path);
     let mut inputs = args.inputs.clone();
     if let Some(list) = &args.files_from {
         inputs.extend(targets::read_names(list, false)?);
@@ -29,7 +36,7 @@ pub(crate) fn index(args: &IndexArgs) -> Result<Exit> {
     let found = targets::list(&inputs, true, &is_wanted)?;
     let worst = Failures::of(&found.failures).worst();
     let mut inputs = Vec::new();
-    for path in found.files {
+    for path in without_recalls(found.files, PathBuf::as_path, args.offline)? {
         // The shadow is for other users, too: the secrets used to open a file are not included.
         let name = super::url::shown(&path).into_owned();
         if super::unbundle::is_bundle(&path) {

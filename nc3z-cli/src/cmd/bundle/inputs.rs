@@ -1,11 +1,11 @@
-//! Inputs of `bundle`: in which order, and which of them are offline.
+//! Inputs of `bundle`, in their order.
 
-use crate::args::{BundleArgs, OfflineArg};
+use crate::args::BundleArgs;
+use crate::cmd::offline::without_recalls;
 use crate::cmd::targets;
-use crate::output::table::count;
 use anyhow::{Result, bail};
 use nc3z_aggregate::bundle::Bundled;
-use nc3z_tree::members::{is_offline, members};
+use nc3z_tree::members::members;
 use nc3z_tree::patterns::Named;
 use std::path::PathBuf;
 
@@ -24,28 +24,9 @@ pub(super) fn files(args: &BundleArgs) -> Result<Vec<Bundled>> {
     if let Some((path, e)) = found.failures.pop() {
         return Err(anyhow::Error::from(e).context(format!("`{}`", path.display())));
     }
-    let files = without_recalls(found.files, args.offline)?;
+    let files = without_recalls(found.files, |file| &file.path, args.offline)?;
     if files.is_empty() {
         bail!("none of the named files is an archive or a classic file");
     }
     Ok(files)
-}
-
-/// Refuses offline files, leaves them out, or puts them last.
-fn without_recalls(files: Vec<Bundled>, to_do: OfflineArg) -> Result<Vec<Bundled>> {
-    let (offline, mut online): (Vec<Bundled>, Vec<Bundled>) =
-        files.into_iter().partition(|file| is_offline(&file.path));
-    let Some(first) = offline.first() else { return Ok(online) };
-    let (n, first) = (count(offline.len() as u64, "file"), first.path.display().to_string());
-    match to_do {
-        OfflineArg::Refuse => bail!(
-            "{n} of the inputs have no data on disk, such as `{first}`: reading them recalls them from tape. Recall them first, or use --offline skip or --offline last"
-        ),
-        OfflineArg::Skip => note!("nc3z: {n} without data on disk left out, such as {first}"),
-        OfflineArg::Last => {
-            note!("nc3z: {n} without data on disk are read last, in their order, such as {first}");
-            online.extend(offline);
-        }
-    }
-    Ok(online)
 }
