@@ -69,7 +69,7 @@ pub struct Candidates {
     /// array.
     pub quick: EncodePlan,
     /// True if values repeat so often that a dictionary of the whole variable may save bytes: collect it with
-    /// [`crate::DictionaryBuilder`] and call [`choose_with`].
+    /// [`crate::DictionaryBuilder`] and call [`crate::choose_with`].
     pub scan_dictionary: bool,
     /// The pattern that the plans mask out.
     pub mask: Option<u64>,

@@ -294,7 +294,7 @@ pub(crate) fn longest<W: Word>(n: usize) -> usize {
     n * W::BYTES + 3
 }
 
-/// Does the work of [`encode_against`] for one width.
+/// Does the work of [`crate::encode_against`] for one width.
 pub(crate) fn encode_tile<W: Word>(
     elements: &[W],
     (ty, geom): (ElementType, &Geometry),
