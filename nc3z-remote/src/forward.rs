@@ -1,5 +1,6 @@
 //! A source for work that reads a whole object from beginning to end, in many small reads.
 
+use crate::pages;
 use nc3z_reader::Result;
 use nc3z_reader::source::{ByteSource, SharedSource};
 use std::collections::HashMap;
@@ -59,16 +60,12 @@ impl ForwardSource {
         let found = self.source.read_ranges(&ranges)?;
         let first = found.first().cloned().unwrap_or_default();
         pages.held.extend(wanted.into_iter().zip(found.into_iter().map(|bytes| (bytes, clock))));
-        while pages.held.len() > HELD {
-            let oldest = pages.held.iter().min_by_key(|(_, (_, used))| *used).map(|(n, _)| *n);
-            oldest.and_then(|n| pages.held.remove(&n));
-        }
+        pages::forget(&mut pages.held, HELD);
         Ok(first)
     }
 
     fn range(&self, page: u64) -> Range<u64> {
-        let at = |n: u64| n.saturating_mul(PAGE_LEN).min(self.source.len());
-        at(page)..at(page.saturating_add(1))
+        pages::range(page, PAGE_LEN, self.source.len())
     }
 }
 
@@ -87,22 +84,7 @@ impl ByteSource for ForwardSource {
             let missing = wanted - available;
             return Err(nc3z_format::Error::truncated("object", offset, "read", missing, available).into());
         }
-        let (mut at, mut rest) = (offset, buf);
-        while !rest.is_empty() {
-            let number = at / PAGE_LEN;
-            let page = self.page(number)?;
-            let from = usize::try_from(at - number * PAGE_LEN).unwrap_or(usize::MAX);
-            let bytes = page.get(from..).unwrap_or_default();
-            let n = bytes.len().min(rest.len());
-            if n == 0 {
-                let missing = rest.len() as u64;
-                return Err(nc3z_format::Error::truncated("object", at, "read", missing, 0).into());
-            }
-            rest[..n].copy_from_slice(&bytes[..n]);
-            rest = &mut rest[n..];
-            at += n as u64;
-        }
-        Ok(())
+        pages::fill(PAGE_LEN, offset, buf, |number| self.page(number))
     }
 
     fn identity(&self) -> Option<Arc<str>> {

@@ -19,6 +19,7 @@ mod object;
 mod options;
 mod pace;
 mod paged;
+mod pages;
 mod ranges;
 mod secrets;
 mod shared;

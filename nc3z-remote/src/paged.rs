@@ -1,5 +1,6 @@
 //! A source for work that needs a few bytes in each of many places.
 
+use crate::pages;
 use nc3z_reader::Result;
 use nc3z_reader::source::{ByteSource, Reach, SharedSource};
 use std::collections::HashMap;
@@ -44,10 +45,7 @@ impl Pages {
         let (page, used) = self.held.entry(number).or_default();
         *used = clock;
         let page = Arc::clone(page);
-        while self.held.len() > HELD {
-            let oldest = self.held.iter().min_by_key(|(_, (_, used))| *used).map(|(n, _)| *n);
-            oldest.and_then(|n| self.held.remove(&n));
-        }
+        pages::forget(&mut self.held, HELD);
         page
     }
 }
@@ -64,8 +62,7 @@ impl PagedSource {
         if let Some(bytes) = &*page {
             return Ok(bytes.clone());
         }
-        let at = |n: u64| n.saturating_mul(PAGE_LEN).min(self.source.len());
-        let range = at(number)..at(number.saturating_add(1));
+        let range = pages::range(number, PAGE_LEN, self.source.len());
         let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
         let bytes = self.source.read_at(range.start, len)?;
         *page = Some(bytes.clone());
@@ -87,22 +84,7 @@ impl ByteSource for PagedSource {
         if wanted > available || wanted > PAGE_LEN {
             return self.source.read_into(offset, buf);
         }
-        let (mut at, mut rest) = (offset, buf);
-        while !rest.is_empty() {
-            let number = at / PAGE_LEN;
-            let page = self.page(number)?;
-            let from = usize::try_from(at - number * PAGE_LEN).unwrap_or(usize::MAX);
-            let bytes = page.get(from..).unwrap_or_default();
-            let n = bytes.len().min(rest.len());
-            if n == 0 {
-                let missing = rest.len() as u64;
-                return Err(nc3z_format::Error::truncated("object", at, "read", missing, 0).into());
-            }
-            rest[..n].copy_from_slice(&bytes[..n]);
-            rest = &mut rest[n..];
-            at += n as u64;
-        }
-        Ok(())
+        pages::fill(PAGE_LEN, offset, buf, |number| self.page(number))
     }
 
     fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<bytes::Bytes>> {
