@@ -14,8 +14,6 @@ use nc3z_reader::{Archive, ClassicFile, Monitor, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
-/// Bytes that are compared at a time.
-const COMPARE_LEN: usize = 1 << 20;
 /// The source of an archive and the options for building it.
 pub(crate) struct Build<'a> {
     pub(crate) classic: &'a ClassicFile,
@@ -181,19 +179,8 @@ impl Build<'_> {
     /// source changed after it was hashed; returns its length.
     fn first_difference(&self, archive: &Archive) -> Result<u64> {
         let source = self.classic.source();
-        let mut buffer = vec![0; COMPARE_LEN];
-        let mut found = None;
-        archive.restore_into(self.monitor, &mut |at: u64, bytes: &[u8]| -> Result<()> {
-            for (at, part) in (at..).step_by(COMPARE_LEN).zip(bytes.chunks(COMPARE_LEN)) {
-                let original = &mut buffer[..part.len()];
-                source.read_into(at, original)?;
-                if found.is_none() && original != part {
-                    let same = original.iter().zip(part).take_while(|(a, b)| a == b).count();
-                    found = Some(at + same as u64);
-                }
-            }
-            Ok(())
-        })?;
+        let mut read = |at: u64, out: &mut [u8]| source.read_into(at, out);
+        let found = archive.first_difference(&mut read, self.monitor)?;
         Ok(found.unwrap_or(source.len()))
     }
 }

@@ -7,6 +7,9 @@ use crate::platform::read_exact_at;
 use std::fs::File;
 use std::path::Path;
 
+/// Bytes that are compared at a time.
+const STEP: usize = 1 << 20;
+
 /// The first difference between an archive's original and a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -51,18 +54,34 @@ impl Archive {
         if len != original {
             return Ok(Some(OriginalDifference::Length { file: len, original }));
         }
-        let mut buffer = Vec::new();
+        let mut read = |at: u64, out: &mut [u8]| read_exact_at(file, out, at).map_err(failed("read"));
+        Ok(self.first_difference(&mut read, monitor)?.map(OriginalDifference::Byte))
+    }
+
+    /// Rebuilds the original and compares it with bytes that `read` reads from an offset on. Returns the offset of the first
+    /// difference; none if all are equal.
+    ///
+    /// # Errors
+    /// Damage of the archive, errors of `read`, a cancelled monitor.
+    pub fn first_difference(
+        &self,
+        read: &mut (dyn FnMut(u64, &mut [u8]) -> Result<()> + Send),
+        monitor: &dyn Monitor,
+    ) -> Result<Option<u64>> {
+        let mut buffer = vec![0; STEP];
         let compared = self.restore_into(monitor, &mut |at: u64, bytes: &[u8]| {
-            buffer.resize(bytes.len(), 0);
-            read_exact_at(file, &mut buffer, at).map_err(failed("read"))?;
-            match buffer.iter().zip(bytes).position(|(a, b)| a != b) {
-                None => Ok(()),
-                Some(i) => Err(Stop::Differs(at + i as u64)),
+            for (at, part) in (at..).step_by(STEP).zip(bytes.chunks(STEP)) {
+                let other = &mut buffer[..part.len()];
+                read(at, other)?;
+                if let Some(i) = other.iter().zip(part).position(|(a, b)| a != b) {
+                    return Err(Stop::Differs(at + i as u64));
+                }
             }
+            Ok(())
         });
         match compared {
             Ok(()) => Ok(None),
-            Err(Stop::Differs(at)) => Ok(Some(OriginalDifference::Byte(at))),
+            Err(Stop::Differs(at)) => Ok(Some(at)),
             Err(Stop::Failed(e)) => Err(e),
         }
     }
