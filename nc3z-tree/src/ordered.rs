@@ -15,6 +15,12 @@ struct Turn<T, E, F> {
     failed: Option<F>,
 }
 
+/// Returns the number of jobs that run at the same time, of `jobs` jobs on `threads` threads (0: one for each core).
+pub(crate) fn workers(threads: usize, jobs: usize) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if threads == 0 { cores } else { threads }.min(jobs)
+}
+
 /// Runs `work` on every job, on `threads` threads (0: one for each core). Passes the results to `emit` in the
 /// order of the jobs, each when the previous ones are done.
 ///
@@ -46,8 +52,7 @@ pub fn in_order<J: Sync, T: Send, F: From<Error> + Send>(
             }
         }
     };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let workers = if threads == 0 { cores } else { threads }.min(jobs.len());
+    let workers = workers(threads, jobs.len());
     if workers <= 1 {
         with_threads(threads, run)?;
     } else {

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::manifest::relist::Replaced;
-use crate::ordered::in_order;
+use crate::ordered::{in_order, workers};
 use crate::walk::Job;
 use nc3z_reader::Monitor;
 use nc3z_writer::{Recompressed, ReplacePolicy, WriterOptions, recompress_file};
@@ -35,8 +35,7 @@ pub fn recompress_jobs<E: From<Error> + Send>(
     emit: &mut (dyn FnMut(&Job, Result<Recompressed, E>) + Send),
     monitor: &dyn Monitor,
 ) -> Result<Vec<Replaced>, E> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let workers = if options.threads == 0 { cores } else { options.threads }.min(jobs.len()).max(1);
+    let workers = workers(options.threads, jobs.len()).max(1);
     let writer = options.writer.clone().with_memory(options.memory / workers as u64);
     let work = |job: &Job| {
         if monitor.is_cancelled() {
