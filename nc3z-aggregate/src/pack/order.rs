@@ -2,7 +2,7 @@
 
 use nc3z_format::classic::Header;
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// Bytes of a group that its files do not share with others. Measured on 624 Argo profiles of 22 KB (13.7 MB):
@@ -90,26 +90,26 @@ pub(super) fn groups(files: &[&Content], repeated: &Repeated) -> Vec<Range<usize
     let count = total.div_ceil(GROUP_LEN).max(1);
     let most = total.div_ceil(count);
     let mut out: Vec<Range<usize>> = Vec::new();
-    let (mut own, mut bytes, mut shared) = (0, 0, HashMap::new());
+    // What the open group has: bytes of its files, bytes that no other file has, and shared arrays with their bytes.
+    let (mut bytes, mut own, mut shared, mut shared_len) = (0, 0, HashSet::new(), 0);
     for (n, file) in files.iter().enumerate() {
         let own_len = repeated.own_len(file);
-        let content = {
-            let new = repeated.of(file).filter(|(digest, _)| !shared.contains_key(digest));
-            own + own_len + shared.values().sum::<u64>() + new.map(|(_, len)| len).sum::<u64>()
-        };
+        let new = repeated.of(file).filter(|(digest, _)| !shared.contains(digest));
+        let content = own + own_len + shared_len + new.map(|(_, len)| len).sum::<u64>();
         // A group may exceed the length by at most half of a file.
         let fits = own + own_len / 2 <= most && content <= CONTENT_LEN && bytes + file.len <= FILES_LEN;
         match out.last_mut() {
             Some(last) if fits && last.len() < GROUP_MEMBERS => last.end += 1,
             _ => {
                 out.push(n..n + 1);
-                (own, bytes) = (0, 0);
+                (bytes, own, shared_len) = (0, 0, 0);
                 shared.clear();
             }
         }
         own += own_len;
         bytes += file.len;
-        shared.extend(repeated.of(file));
+        let new = repeated.of(file).filter(|(digest, _)| shared.insert(*digest));
+        shared_len += new.map(|(_, len)| len).sum::<u64>();
     }
     out
 }

@@ -111,7 +111,7 @@ pub fn append_packed(
     });
     let entries: Vec<(String, Entry)> = entries.collect();
     file.set_len(len).map_err(|e| Error::io(path, e))?;
-    // While new bytes are behind the end, only the hint tells where the bundle ends. The run that wrote this end may
+    // While new bytes are behind the end, readers find the end by the hint alone. The run that wrote this end may
     // have been interrupted before it wrote the hint.
     if let Some(comment) = comment
         && let Some(first) = filed.first()

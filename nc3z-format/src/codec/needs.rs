@@ -1,8 +1,8 @@
-//! What a tile needs besides its payload.
+//! The dependencies of a tile: dictionary, reference tile and older tile.
 
 use std::num::NonZeroU32;
 
-/// What a tile needs besides its own payload. Its chain says so, before anything is fetched.
+/// The dependencies of a tile. Its chain names them, before anything is fetched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Needs {

@@ -33,7 +33,7 @@ pub(crate) struct ChangedTiles<'a> {
     taken: u64,
 }
 
-/// What is known of the tiles so far.
+/// The plans, tables and counts of the tiles so far.
 struct Changes<'a> {
     old: &'a Archive,
     planner: ChangePlanner<'a>,

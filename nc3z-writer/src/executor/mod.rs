@@ -5,7 +5,7 @@
 //! commit, edits       ─▶ changed (plan, or difference to an older) ─┼─▶ Executor ─▶ GenerationWriter
 //! gc, repair          ─▶ copied  (stored bytes stay as they are)   ─┘
 //! ```
-//! The three differ in what they do with one tile ([`Encode`]). The rest is one [`Executor`]: batches bound the
+//! Each encodes one tile in its own way ([`Encode`]). The rest is one [`Executor`]: batches bound the
 //! memory, the tiles of a batch are encoded in parallel by the caller's threads, cancelling ends the work between
 //! two tiles, and tiles are written in the order in which they came. So neither the number of threads nor the
 //! memory changes the archive.

@@ -8,7 +8,7 @@ use crate::options::OpenOptions;
 use crate::source::SharedSource;
 use crate::versions::VersionName;
 
-/// What is checked beyond the checksums of all bytes.
+/// The parts of a check that come after the checksums of all bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Examination {
     /// The version to open and, with `deep`, to rebuild; none means the newest.

@@ -46,7 +46,7 @@ pub struct Appended {
     pub replaced: u64,
     /// Records that the archive already has with the same values; they were not staged.
     pub known: u64,
-    /// True if no record coordinate orders the records, so that nothing tells whether the archive has them, and
+    /// True if no record coordinate orders the records, so that the archive may have them already, and
     /// the policy does not allow that.
     pub unordered: bool,
 }

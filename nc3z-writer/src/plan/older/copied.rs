@@ -22,6 +22,8 @@ pub(crate) fn is_coded_against_older(archive: &Archive, chain: u16) -> bool {
 /// old one and no others, so a plan's way is used only if the archive has its chain.
 pub(crate) struct CopyPlanner<'a> {
     archive: &'a Archive,
+    /// True if some chain of the archive is one of differences to older tiles.
+    has_differences: bool,
     options: WriterOptions,
     /// The archive's file, and its arrays by the position of their variables in the header.
     file: Option<(ClassicFile, Arrays)>,
@@ -29,11 +31,15 @@ pub(crate) struct CopyPlanner<'a> {
 
 impl<'a> CopyPlanner<'a> {
     pub(crate) fn new(archive: &'a Archive) -> Self {
-        CopyPlanner { archive, options: WriterOptions::default(), file: None }
+        let has_differences = archive.chains().iter().any(|chain| chain.needs().base);
+        CopyPlanner { archive, has_differences, options: WriterOptions::default(), file: None }
     }
 
     /// True for a difference to an older tile, unless the tile is so short that it goes into a container.
     pub(crate) fn needs_plan(&self, array: ArrayId, tile: u64) -> bool {
+        if !self.has_differences {
+            return false;
+        }
         let Ok(IndexEntry::Stored { chain, .. } | IndexEntry::Shared { chain, .. }) =
             self.archive.entry(array, tile)
         else {
