@@ -30,6 +30,9 @@ pub(crate) struct Chooser<'a, W> {
     pub(crate) thorough: bool,
     pub(crate) ty: ElementType,
     pub(crate) mask: Option<u64>,
+    /// For an array of categories, such as types of clouds: the transform without differences, and the bytes of its
+    /// dictionary.
+    pub(crate) categories: Option<(TransformPlan, u64)>,
     pub(crate) effort: Effort,
     /// The bytes of a dictionary, and the number of elements that share them.
     pub(crate) dict_len: u64,
@@ -64,7 +67,12 @@ impl<W: Word> Chooser<'_, W> {
     /// Returns the share of the dictionary's bytes for `len` elements.
     pub(crate) fn share(&self, plan: &EncodePlan, len: usize) -> u64 {
         let len = len as u64;
-        if plan.dictionary().is_some() { self.dict_len * len / self.elements.max(len).max(1) } else { 0 }
+        let stored = match &self.categories {
+            Some((transform, stored)) if transform.is_same(&plan.transform) => *stored,
+            _ if plan.dictionary().is_some() => self.dict_len,
+            _ => 0,
+        };
+        stored * len / self.elements.max(len).max(1)
     }
 }
 

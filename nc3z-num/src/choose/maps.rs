@@ -10,13 +10,13 @@ use crate::word::{Pool, Word};
 /// Pieces of more bytes are not cached.
 const LONGEST: usize = 256 << 10;
 
-/// The key of a map: the piece, the transform, and the level at which the mask is packed.
-type Of<'a> = (Piece, &'a TransformPlan, i32);
+/// The key of a map: the piece, the transform, the masked pattern, and the level at which the mask is packed.
+type Of<'a> = (Piece, &'a TransformPlan, (Option<u64>, i32));
 
 /// A piece after its transform: integers, and the elements that are not masked.
 #[derive(Default)]
 struct Map {
-    of: Option<(Piece, TransformPlan, i32)>,
+    of: Option<(Piece, TransformPlan, (Option<u64>, i32))>,
     staged: Staged,
     integers: Pool,
     runs: Runs,
@@ -70,7 +70,7 @@ impl<W: Word> Chooser<'_, W> {
     /// Applies mask and transform to a piece; the integers are then in the scratch.
     pub(crate) fn mapped(&mut self, piece: Piece, plan: &EncodePlan) -> Result<Staged> {
         let Self { maps, scratch, pieces, ty, .. } = self;
-        let of = (piece, &plan.transform, plan.level);
+        let of = (piece, &plan.transform, (plan.mask, plan.level));
         if let Some(staged) = maps.restore::<W>(of, scratch) {
             return Ok(staged);
         }

@@ -19,7 +19,7 @@ mod trial;
 
 use crate::dictionary::{Dictionary, MAX_DICTIONARY};
 use crate::element::ElementType;
-use crate::encode::{Coder, EncodePlan, TransformPlan, log2_q16, pattern_of};
+use crate::encode::{Coder, DIRECT, EncodePlan, TransformPlan, log2_q16, pattern_of};
 use crate::error::{Error, Result};
 use crate::geometry::{DeltaAxes, Geometry};
 use crate::scratch::Scratch;
@@ -32,7 +32,7 @@ use maps::Maps;
 use pieces::Pieces;
 pub use reference::Against;
 pub(crate) use reference::choose_against;
-use samples::{distinct, find_mask, transforms};
+use samples::{MAX_CATEGORIES, categories, distinct, find_mask, transforms};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ pub struct Candidates {
     /// True if values repeat so often that a dictionary of the whole variable may save bytes: collect it with
     /// [`crate::DictionaryBuilder`] and call [`crate::choose_with`].
     pub scan_dictionary: bool,
-    /// The pattern that the plans mask out.
+    /// The pattern that a dictionary of the whole variable need not have, because all plans mask it out.
     pub mask: Option<u64>,
 }
 
@@ -129,6 +129,19 @@ pub(crate) fn choose_plans<W: Word>(
             }
         }
     }
+    let few = if effort == Effort::Fast { None } else { categories(&samples, complete) };
+    let categories = match few {
+        Some(few) if few.iter().all(|&p| p.to_u64() < DIRECT) => Some((TransformPlan::Ordered, 0)),
+        Some(few) if extent.dictionary || dict.is_some() => {
+            let ranks = match dict {
+                Some(dict) => Some(Arc::clone(dict)).filter(|d| d.len() <= MAX_CATEGORIES),
+                None => Dictionary::new(few, ty).map(Arc::new),
+            };
+            let len = ranks.as_ref().map_or(Ok(0), |r| r.definition_estimate(ty, &mut scratch))?;
+            ranks.map(|ranks| (TransformPlan::Dictionary(ranks), DEFINITION + len))
+        }
+        _ => None,
+    };
     let value = mask.map(Word::to_u64);
     let found = transforms(&crops, ty, value.and_then(pattern_of::<W>), dict.or(own.as_ref()));
     let partial = dict.is_none() && !complete;
@@ -150,6 +163,7 @@ pub(crate) fn choose_plans<W: Word>(
         thorough,
         ty,
         mask: value,
+        categories,
         effort,
         dict_len,
         elements,
@@ -160,6 +174,7 @@ pub(crate) fn choose_plans<W: Word>(
         integers: Pool::default(),
         tokens: Vec::new(),
     };
+    let categorical = chooser.categories.as_ref().is_some_and(|c| c.1 > 0);
     let plain = chooser.plan(TransformPlan::Ordered, DeltaAxes::NEIGHBOURS, Coder::Planes);
     let mut outcome = chooser.run(&found)?;
     let scratch = [chooser.scratch, chooser.spare.unwrap_or_default()];
@@ -171,10 +186,11 @@ pub(crate) fn choose_plans<W: Word>(
             outcome.plans.push((plain, None));
         }
     }
-    let scan_dictionary = partial && own.is_some() && outcome.dictionary_pays;
+    // A dictionary of categories has the masked pattern, too.
+    let scan_dictionary = partial && (own.is_some() || categorical) && outcome.dictionary_pays;
     let (plans, sampled): (Vec<_>, Vec<_>) = outcome.plans.into_iter().unzip();
     let sampled = sampled.into_iter().collect::<Option<Vec<u64>>>().unwrap_or_default();
     // The payload belongs to the first plan, unless that was removed.
     let payload = outcome.payload.filter(|_| !partial);
-    Ok(Candidates { plans, sampled, payload, quick: outcome.quick, scan_dictionary, mask: value })
+    Ok(Candidates { plans, sampled, payload, quick: outcome.quick, scan_dictionary, mask: value.filter(|_| !categorical) })
 }

@@ -13,6 +13,9 @@ use std::sync::Arc;
 const COUNTED: usize = 16 << 10;
 /// The number of elements used to decide whether counting is worth its time.
 const PICKED: usize = 2 << 10;
+/// The most patterns that an array of categories has, such as types of clouds: as many as the context coder has
+/// tables and classes for.
+pub(crate) const MAX_CATEGORIES: usize = 32;
 /// The number of elements used to find the mask.
 const MASK_SAMPLE: usize = 512;
 
@@ -56,6 +59,23 @@ pub(crate) fn distinct<W: Word>(
         }
     }
     Some(seen.patterns())
+}
+
+/// Returns the distinct patterns of the samples, masked or not, if they are at most [`MAX_CATEGORIES`]; of a part of
+/// the samples, unless they are the `whole` array.
+pub(crate) fn categories<W: Word>(samples: &[&[W]], whole: bool) -> Option<Vec<W>> {
+    let mut seen = DictionaryBuilder::default();
+    for sample in samples {
+        let share = if whole { sample.len() } else { sample.len().min(COUNTED) };
+        let from = (sample.len() - share) / 2;
+        for part in sample[from..from + share].chunks(COUNTED / 4) {
+            seen.add_all(part, None);
+            if seen.len() > MAX_CATEGORIES {
+                return None;
+            }
+        }
+    }
+    Some(seen.patterns()).filter(|p| p.len() > 1)
 }
 
 /// True if patterns may occur about twice each, judged from the number of equal elements in a spread selection.

@@ -299,6 +299,28 @@ impl<W: Word> Chooser<'_, W> {
         Ok(done)
     }
 
+    /// Adds a plan for categories: without a mask and without differences, so that the contexts tell which category
+    /// is next to which. Crops do not count the bytes of masks, so the samples decide.
+    fn with_categories(&mut self, mut done: Vec<Tried>) -> Result<Vec<Tried>> {
+        let Some((transform, _)) = self.categories.clone().filter(|_| is_on("categories")) else { return Ok(done) };
+        let plan = EncodePlan { mask: None, ..self.plan(transform, DeltaAxes::NONE, Coder::Ctx) };
+        let row = self.pieces.geom.row.map_or(0, index);
+        let longest = self.pieces.samples.iter().map(|s| s.len()).max().unwrap_or(0);
+        let shapes = if context_stride(row, longest) > 0 { &Shape::OF_CATEGORIES[..] } else { &Shape::OF_CATEGORIES[..1] };
+        let best = self.sample_sizes(&plan, shapes, Bytes::MORE)?.into_iter().min_by_key(|s| s.0);
+        let Some((mut size, plan)) = best else { return Ok(done) };
+        let rival = done.first().filter(|rival| size < rival.0).map(|rival| rival.1.clone());
+        if let Some(rival) = rival.filter(|_| self.pieces.len(&self.pieces.parts()) < self.sampled) {
+            // Parts do not show repeats that are far apart, such as levels with the same land.
+            let samples = self.pieces.samples();
+            let whole = self.size(&plan, &samples, Bytes::MORE)?;
+            size = size.max(done[0].0.in_ratio(whole, self.size(&rival, &samples, Bytes::MORE)?));
+        }
+        done.push((size, plan));
+        sort_by_cost(&mut done);
+        Ok(done)
+    }
+
     /// Adds the best plans with mixed predictions, where these save enough.
     fn with_mix(&mut self, mut done: Vec<Tried>) -> Result<Vec<Tried>> {
         let mut tried: Vec<EncodePlan> = Vec::new();
@@ -347,6 +369,7 @@ impl<W: Word> Chooser<'_, W> {
         } else {
             let context = self.context_plans(&estimated)?;
             let done = self.finals(&fast, &context)?;
+            let done = self.with_categories(done)?;
             let long = self.sampled * W::BYTES as u64 >= MIX_LEAST;
             if self.effort == Effort::Max && long && is_on("coder-mix") { self.with_mix(done)? } else { done }
         };

@@ -1,5 +1,6 @@
 //! The context of a value: the size of the previous token, and of the tokens around it in the previous row.
 
+use super::limits::MAX_NORTH;
 use multiversion::multiversion;
 
 /// The rule for contexts; encoder and decoder use the same.
@@ -62,27 +63,43 @@ pub(crate) fn classes(
     grid: &[u8],
     from: usize,
     stride: usize,
-    thresholds: &[u8; 7],
-    few: bool,
+    thresholds: &Thresholds,
     out: &mut [u8],
 ) {
     averages(grid, from, stride, out);
-    if few {
-        for x in out {
-            *x =
-                u8::from(*x >= thresholds[0]) + u8::from(*x >= thresholds[1]) + u8::from(*x >= thresholds[2]);
-        }
-    } else {
-        for x in out {
-            *x = thresholds.iter().map(|&t| u8::from(*x >= t)).sum();
-        }
+    match thresholds {
+        Thresholds::Three(list) => classify(list, out),
+        Thresholds::Seven(list) => classify(list, out),
+        Thresholds::Fifteen(list) => classify(list, out),
     }
 }
 
-pub(crate) fn seven(north: &[u8]) -> [u8; 7] {
-    let mut thresholds = [255u8; 7];
-    thresholds[..north.len()].copy_from_slice(north);
-    thresholds
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
+fn classify<const N: usize>(thresholds: &[u8; N], out: &mut [u8]) {
+    for x in out {
+        *x = thresholds.iter().map(|&t| u8::from(*x >= t)).sum();
+    }
+}
+
+/// Thresholds of the previous row in a list of a fixed length, which is filled up with 255: no token is that large.
+pub(crate) enum Thresholds {
+    Three([u8; 3]),
+    Seven([u8; 7]),
+    Fifteen([u8; MAX_NORTH - 1]),
+}
+
+impl Thresholds {
+    pub(crate) fn of(north: &[u8]) -> Self {
+        fn filled<const N: usize>(list: &[u8]) -> [u8; N] {
+            std::array::from_fn(|i| list.get(i).copied().unwrap_or(255))
+        }
+        match north.len() {
+            ..=3 => Thresholds::Three(filled(north)),
+            4..=7 => Thresholds::Seven(filled(north)),
+            _ => Thresholds::Fifteen(filled(north)),
+        }
+    }
 }
 
 /// `out[i]` = class of the previous row's average at `from + i`, times `unit`.
@@ -95,12 +112,12 @@ pub(crate) fn north_classes(
     unit: u16,
     out: &mut [u16],
 ) {
-    let thresholds = seven(north);
+    let thresholds = Thresholds::of(north);
     let mut u = [0u8; 256];
     let mut at = from;
     for part in out.chunks_mut(256) {
         let u = &mut u[..part.len()];
-        classes(grid, at, stride, &thresholds, north.len() <= 3, u);
+        classes(grid, at, stride, &thresholds, u);
         for (o, &x) in part.iter_mut().zip(u.iter()) {
             *o = u16::from(x).wrapping_mul(unit);
         }

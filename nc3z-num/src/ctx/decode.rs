@@ -2,7 +2,8 @@
 
 use super::context::Model;
 use super::limits::{
-    MAX_CONTEXTS, MAX_LOG, MAX_NORTH, MAX_STATES, MAX_TABLES, MAX_WEST, MIN_LOG, MIN_STRIDE,
+    MAX_CONTEXTS, MAX_LOG, MAX_NORTH, MAX_STATES, MAX_TABLES, MAX_TABLES_OF_NIBBLES, MAX_WEST, MIN_LOG,
+    MIN_STRIDE,
 };
 use super::numbers::numbers;
 use super::table;
@@ -48,8 +49,11 @@ fn header(cursor: &mut Cursor<'_>, n: usize) -> Result<Header> {
         Ok(list)
     };
     let model = Model { stride, north: thresholds(kn - 1)?, west: thresholds(kw - 1)? };
-    let packed = cursor.take(contexts.div_ceil(2))?;
-    let mut map: Vec<u8> = packed.iter().flat_map(|b| [b & 15, b >> 4]).collect();
+    let mut map: Vec<u8> = if tables <= MAX_TABLES_OF_NIBBLES {
+        cursor.take(contexts.div_ceil(2))?.iter().flat_map(|b| [b & 15, b >> 4]).collect()
+    } else {
+        cursor.take(contexts)?.to_vec()
+    };
     if map.drain(contexts..).any(|pad| pad != 0) || map.iter().any(|&t| usize::from(t) >= tables) {
         return Err(bad("ctx map", "tables that exist", format_args!("{map:?}")));
     }

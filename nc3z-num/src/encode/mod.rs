@@ -24,7 +24,7 @@ mod tile;
 mod transform;
 
 pub(crate) use buffers::Buffers;
-pub(crate) use ctx::{context_stride, count, log2_q16, token_cost, tokens_of};
+pub(crate) use ctx::{DIRECT, context_stride, count, log2_q16, token_cost, tokens_of};
 pub(crate) use detect::{Values, Wanted, spread};
 pub use dictionary::DictionaryBuilder;
 pub(crate) use fit::of_plane;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub struct Shape {
     /// Binary logarithm of the table size, 5 to 12.
     pub log: u8,
-    /// Classes of the previous row, 1 to 8.
+    /// Classes of the previous row, 1 to 16.
     pub north: u8,
     /// Classes of the previous token, 1 to 16.
     pub west: u8,
@@ -23,6 +23,12 @@ impl Shape {
     pub(crate) const ROWS: Self = Self { log: 9, north: 4, west: 4 };
     /// Like [`Shape::ROWS`], in the finest useful resolution, for [`crate::Effort::Max`].
     pub(crate) const FINE: Self = Self { log: 11, north: 8, west: 4 };
+    /// Tables by single tokens, for categories; the first is without rows.
+    pub(crate) const OF_CATEGORIES: [Self; 3] = [
+        Self { log: 11, north: 1, west: 16 },
+        Self { log: 11, north: 4, west: 8 },
+        Self { log: 8, north: 16, west: 16 },
+    ];
 }
 
 /// The way to store residuals.

@@ -69,6 +69,8 @@ pub(super) fn plan_shared(
     if total > policy.source_len || plans.len() > policy.arrays {
         return Ok(Vec::new());
     }
+    // The gap often contains an older copy of the arrays, which makes any of them small in a container.
+    let gap = planner.arrays.iter().any(|a| is_gap(a, policy));
     let (mut members, mut left) = (Vec::new(), policy.trial_len);
     for (id, plan) in &mut *plans {
         let info = planner.arrays.get(*id).expect("plans are of known arrays");
@@ -81,7 +83,7 @@ pub(super) fn plan_shared(
             continue;
         }
         let member = member(info, raw, plan, policy.level, planner)?;
-        if !member.bytes.is_empty() && on_shortlist(&member, planner.scratch)? {
+        if !member.bytes.is_empty() && (gap || on_shortlist(&member, planner.scratch)?) {
             left -= info.total_bytes();
             members.push(member);
         }
@@ -96,6 +98,11 @@ pub(super) fn plan_shared(
         }
     }
     Ok(shared)
+}
+
+/// True for the bytes between header and data, if they are long enough to contain a copy of arrays.
+fn is_gap(info: &ArrayInfo, policy: &SharedPolicy) -> bool {
+    info.id.role() == Role::Gap && info.total_bytes() >= policy.least_pool
 }
 
 /// True if a quick zstd comes close enough to the size under the array's plan. If it is much larger, LZMA is
@@ -185,9 +192,8 @@ fn groups(
         Some(bytes) => is_promising(pool, (bytes, contexts(pool, dict)), scratch),
         None => Ok(true),
     };
-    let gap = |m: &Member<'_>| m.info.id.role() == Role::Gap && m.bytes.len() as u64 >= policy.least_pool;
     let mut whole = None;
-    if pools.len() > 1 && pools.iter().flatten().any(gap) {
+    if pools.len() > 1 && pools.iter().flatten().any(|m| is_gap(m.info, policy)) {
         let all = pools.concat();
         whole = if promising(&all)? { Some(group(&all, policy, dict)?) } else { None };
     }

@@ -8,7 +8,7 @@ use super::table::{self, Encoder};
 use super::workspace::Workspace;
 use crate::ctx::context::Model;
 use crate::ctx::lane::split;
-use crate::ctx::limits::{MAX_LOG, MAX_STATES, MIN_LOG, MIN_STRIDE};
+use crate::ctx::limits::{MAX_LOG, MAX_STATES, MAX_TABLES_OF_NIBBLES, MIN_LOG, MIN_STRIDE};
 use crate::ctx::token::TOKENS;
 use crate::encode::Runs;
 use crate::encode::bits::{BitWriter, put_varint};
@@ -75,8 +75,10 @@ fn put_header(model: &Model, tables: &Tables, log: u32, out: &mut Vec<u8>) {
     put_varint(out, model.stride as u64);
     out.extend_from_slice(&model.north);
     out.extend_from_slice(&model.west);
-    for pair in tables.map.chunks(2) {
-        out.push(pair[0] | pair.get(1).map_or(0, |t| t << 4));
+    if tables.counts.len() <= MAX_TABLES_OF_NIBBLES {
+        out.extend(tables.map.chunks(2).map(|pair| pair[0] | pair.get(1).map_or(0, |t| t << 4)));
+    } else {
+        out.extend_from_slice(&tables.map);
     }
     let mut bits = BitWriter::new(out);
     for counts in &tables.counts {

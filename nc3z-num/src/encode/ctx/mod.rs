@@ -14,4 +14,5 @@ pub(crate) use encoder::{Prepared, context_stride};
 pub(crate) use model::cost as token_cost;
 pub(crate) use model::log2_q16;
 pub(crate) use symbols::{count, tokens_of};
+pub(crate) use token::DIRECT;
 pub(crate) use workspace::Workspace;

@@ -9,8 +9,9 @@ use crate::word::low8;
 /// The number of occurrences of each token.
 pub(crate) type Histogram = [u32; TOKENS];
 
-/// Candidate thresholds from which the best are chosen.
+/// Candidate thresholds from which the best are chosen; all of them, if there are few tokens.
 const COARSE: usize = 12;
+const FEW: usize = 16;
 
 /// Mantissa part of log2 in 1/65536, at 1 + i/256.
 static LOG2: [u32; 257] = log2_table();
@@ -84,7 +85,8 @@ pub(crate) fn thresholds(rows: &[Histogram], classes: usize) -> Vec<u8> {
     let (mut cuts, mut atoms) = (vec![0usize], vec![[0u32; TOKENS]]);
     let (mut seen, mut next) = (0u64, 1u64);
     for (value, row) in rows.iter().enumerate() {
-        if seen > 0 && seen * COARSE as u64 >= next * total && weights[value..].iter().any(|&w| w > 0) {
+        let full = rows.len() <= FEW || seen * COARSE as u64 >= next * total;
+        if seen > 0 && full && weights[value..].iter().any(|&w| w > 0) {
             cuts.push(value);
             atoms.push([0; TOKENS]);
             next = seen * COARSE as u64 / total + 1;

@@ -114,6 +114,7 @@ pub(crate) fn histograms(symbols: &[u16], contexts: usize, work: &mut Vec<[u32; 
         1 => of::<256>(symbols, work),
         2..=4 => of::<1024>(symbols, work),
         5..=16 => of::<4096>(symbols, work),
+        17..=32 => of::<8192>(symbols, work),
         _ => of::<SYMBOLS>(symbols, work),
     }
     let counts = work.chunks_exact(256).take(contexts);

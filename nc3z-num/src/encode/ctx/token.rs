@@ -3,7 +3,7 @@
 use crate::word::{Word, low8};
 
 /// Numbers below this are tokens of their own.
-const DIRECT: u64 = 16;
+pub(crate) const DIRECT: u64 = 16;
 
 /// Returns the token of `z`.
 #[inline]
