@@ -520,13 +520,15 @@ def read_ctx(part, n, where, kind):
     head = Bytes(part, "ctx")
     log, kn, kw, nt = head.take(4)
     need(5 <= log <= 12, "ctx: size of the tables")
-    need(1 <= kn <= 8 and 1 <= kw <= 16 and kn * kw <= 32 and kn * kw << log <= 65536, "ctx: number of classes")
-    need(1 <= nt <= min(16, kn * kw), "ctx: number of tables")
+    need(1 <= kn <= 16 and 1 <= kw <= 16 and kn * kw << log <= 65536, "ctx: number of classes")
+    need(1 <= nt <= min(64, kn * kw), "ctx: number of tables")
     back = head.varint()                            # `S`
     need(back == 0 if kn == 1 else back >= 16 and 8 * back < n, "ctx: distance of the previous row")
     tn, tw = thresholds(head, kn - 1), thresholds(head, kw - 1)
-    nibbles = head.take(kn * kw + 1 >> 1)
-    table_of = [x for byte in nibbles for x in (byte & 15, byte >> 4)]
+    if nt <= 16:
+        table_of = [x for byte in head.take(kn * kw + 1 >> 1) for x in (byte & 15, byte >> 4)]
+    else:
+        table_of = list(head.take(kn * kw))
     need(not any(table_of[kn * kw:]), "ctx: unused bits of the map are not zero")
     del table_of[kn * kw:]
     need(all(x < nt for x in table_of), "ctx: a table that does not exist")

@@ -119,6 +119,30 @@ def by_value(patterns, kind, near, far, valid, k=0):
     return words([integer(patterns[left[0]])], bits // 8), words(out, bits // 8)
 
 
+def contexts(n, row):
+    """Section 7: tokens that follow from their contexts alone, and the part that says so."""
+    tables = [(5 * t + 3) % 16 for t in range(20)]
+    kn, kw, of = 2, 16, [(7 * c + 1) % 20 for c in range(32)]
+    lane = n // 4
+    tokens = []
+    for p in range(n):
+        at = p % lane
+        west = tokens[-1] if at else 0
+        north = 1
+        if at >= row + 1:
+            a, b, c = tokens[p - row - 1:p - row + 2]
+            north = (b + (a + c + 1 >> 1) + 1 >> 1) >= 7
+        tokens.append(tables[of[north * kw + west]])
+    bits, at = 0, 0
+    for t in tables:
+        for value, count in (t, 8), (t + 1, 8), (5, 4), (1, 5):         # `lo`, `hi`, `e` and `m`: all 32 states
+            bits |= value << at
+            at += count
+    stored = bits.to_bytes(at + 7 >> 3, "little")
+    head = bytes([5, kn, kw, len(tables)]) + varint(row) + bytes([7]) + bytes(range(1, 16)) + bytes(of)
+    return tokens, head + stored + varint(3) + bytes(3)
+
+
 def zigzag(r, size):
     bits = 8 * size
     return (r << 1 ^ -(r >> bits - 1)) & (1 << bits) - 1
@@ -213,6 +237,9 @@ def vectors():
     add("by-value-trim", "the same of numbers with low bits that are zero", "double", (4, 8, 0), short,
         payload([base, b"\x2c", rest], domain=1, strides=3, by_value=1))
     noise = [(i * 2654435761 >> 7) & 0xFFFF for i in range(128)]
+    tokens, part = contexts(200, 20)
+    add("ctx-contexts", "32 contexts and 20 tables, so that the map has bytes; each table has one token, which takes no bits", "byte", (20, 200, 0), tokens,
+        payload([part], coder=3))
     add("mix-rows", "mixed predictions by the row before", "ushort", (8, 0, 0), [i % 8 * (i % 8) + 5 * (i // 8) + noise[i] % 7 for i in range(96)],
         bytes.fromhex(MIXED["mix-rows"]))
     add("mix-planes", "mixed predictions by the row and the plane before, with masked elements", "float", (5, 20, 0),

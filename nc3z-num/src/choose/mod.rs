@@ -192,5 +192,12 @@ pub(crate) fn choose_plans<W: Word>(
     let sampled = sampled.into_iter().collect::<Option<Vec<u64>>>().unwrap_or_default();
     // The payload belongs to the first plan, unless that was removed.
     let payload = outcome.payload.filter(|_| !partial);
-    Ok(Candidates { plans, sampled, payload, quick: outcome.quick, scan_dictionary, mask: value.filter(|_| !categorical) })
+    Ok(Candidates {
+        plans,
+        sampled,
+        payload,
+        quick: outcome.quick,
+        scan_dictionary,
+        mask: value.filter(|_| !categorical),
+    })
 }

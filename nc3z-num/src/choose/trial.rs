@@ -302,11 +302,17 @@ impl<W: Word> Chooser<'_, W> {
     /// Adds a plan for categories: without a mask and without differences, so that the contexts tell which category
     /// is next to which. Crops do not count the bytes of masks, so the samples decide.
     fn with_categories(&mut self, mut done: Vec<Tried>) -> Result<Vec<Tried>> {
-        let Some((transform, _)) = self.categories.clone().filter(|_| is_on("categories")) else { return Ok(done) };
+        let Some((transform, _)) = self.categories.clone().filter(|_| is_on("categories")) else {
+            return Ok(done);
+        };
         let plan = EncodePlan { mask: None, ..self.plan(transform, DeltaAxes::NONE, Coder::Ctx) };
         let row = self.pieces.geom.row.map_or(0, index);
         let longest = self.pieces.samples.iter().map(|s| s.len()).max().unwrap_or(0);
-        let shapes = if context_stride(row, longest) > 0 { &Shape::OF_CATEGORIES[..] } else { &Shape::OF_CATEGORIES[..1] };
+        let shapes = if context_stride(row, longest) > 0 {
+            &Shape::OF_CATEGORIES[..]
+        } else {
+            &Shape::OF_CATEGORIES[..1]
+        };
         let best = self.sample_sizes(&plan, shapes, Bytes::MORE)?.into_iter().min_by_key(|s| s.0);
         let Some((mut size, plan)) = best else { return Ok(done) };
         let rival = done.first().filter(|rival| size < rival.0).map(|rival| rival.1.clone());

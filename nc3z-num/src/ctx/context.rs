@@ -59,13 +59,7 @@ pub(crate) fn averages(grid: &[u8], from: usize, stride: usize, out: &mut [u8]) 
 /// `out[i]` = class of the previous row's average at `from + i`; `out` has at most 256 places.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
-pub(crate) fn classes(
-    grid: &[u8],
-    from: usize,
-    stride: usize,
-    thresholds: &Thresholds,
-    out: &mut [u8],
-) {
+pub(crate) fn classes(grid: &[u8], from: usize, stride: usize, thresholds: &Thresholds, out: &mut [u8]) {
     averages(grid, from, stride, out);
     match thresholds {
         Thresholds::Three(list) => classify(list, out),

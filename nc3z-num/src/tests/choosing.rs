@@ -262,3 +262,51 @@ fn repeats_need_what_they_repeat() {
         assert!(read.is_err(), "{wrong:?}");
     }
 }
+
+/// Cells of a map with one of `kinds` categories, in patches: each mostly repeats the cell before it or above it.
+fn patches(kinds: u64, width: usize, cells: usize) -> Vec<u64> {
+    let mut seed = 3u64;
+    let mut map: Vec<u64> = Vec::with_capacity(cells);
+    for i in 0..cells {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let (from, other) = (seed >> 60, (seed >> 40) % kinds);
+        let above = if i >= width { map[i - width] } else { other };
+        let before = map.last().copied().unwrap_or(other);
+        map.push(if from < 8 {
+            before
+        } else if from < 15 {
+            above
+        } else {
+            other
+        });
+    }
+    map
+}
+
+#[test]
+fn categories_are_coded_by_their_neighbours() {
+    let (map, geom) = (patches(12, 120, 40_000), geometry(120, 100, 1));
+    // Codes of satellites' products: small numbers with gaps, and numbers that are far apart.
+    let bytes: Vec<u8> =
+        map.iter().map(|&k| [1, 2, 6, 8, 10, 12, 14, 15, 16, 17, 18, 19][k as usize]).collect();
+    let shorts: Vec<u16> = map.iter().map(|&k| 169 + 26 * k as u16).collect();
+    let few: Vec<u8> = map.iter().map(|&k| k as u8 / 4).collect();
+    let bytes = categories(&bytes, ElementType::U8, &geom);
+    assert!(bytes < 12_500, "{bytes}");
+    assert!(categories(&shorts, ElementType::I16, &geom) <= bytes + 40);
+    assert!(categories(&few, ElementType::U8, &geom) < 5_600);
+}
+
+/// Returns the length of the payload by the plan that is chosen, which must be that of categories and smaller than
+/// without it.
+fn categories<W: Width>(words: &[W], ty: ElementType, geom: &Geometry) -> usize {
+    let found = choose(&[words], ty, geom, Effort::Default, &[]).unwrap();
+    let plan = &found.plans[0];
+    assert!(plan.mask.is_none() && plan.axes == DeltaAxes::NONE && plan.coder == Coder::Ctx, "{plan:?}");
+    let len = check(words, ty, geom, plan).len();
+    assert_eq!(found.payload.map(|payload| payload.len()), Some(len));
+    let fast = choose(&[words], ty, geom, Effort::Fast, &[]).unwrap();
+    let without = check(words, ty, geom, &fast.plans[0]).len();
+    assert!(len * 10 < without * 9, "{len} {without}");
+    len
+}

@@ -101,6 +101,7 @@ pub const RULES: &[Rule] = &[
     switch("ctx-rows", "no contexts by the row before"),
     switch("coder-words", "words are not packed by zstd as they are"),
     switch("finer-scale-offset", "the finest scale-offset of the crops is not tried"),
+    switch("categories", "categories are coded like other numbers"),
     switch("rows-shape", "contexts by rows are not tried where samples are long"),
     switch("shortlist-first", "not one plan of each transform is tried"),
     switch("dictionary-look-again", "dictionaries are judged by one crop"),
