@@ -40,9 +40,9 @@ fn text(subject: &Subject<'_>, policy: &Policy, scratch: &mut CodecScratch) -> R
     let chain = |columns: Option<StageSpec>, codec: StageSpec| {
         TileChain::bytes(subject.registry.bind(ChainSpec(columns.into_iter().chain([codec]).collect())))
     };
-    let bytes = chain(None, policy.codec());
+    let bytes = chain(None, policy.text_codec());
     let Some(columns) = columns(subject, policy) else { return Ok(vec![bytes]) };
-    let by_columns = chain(Some(columns.clone()), policy.codec());
+    let by_columns = chain(Some(columns.clone()), policy.text_codec());
     if policy.probed {
         let mut quick = |columns| total(&chain(columns, StageSpec::zstd(QUICK_LEVEL)), subject, scratch);
         let (rows_first, columns_first) = (quick(None)?, quick(Some(columns))?);

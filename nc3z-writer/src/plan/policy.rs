@@ -15,6 +15,8 @@ pub(crate) struct Policy {
     pub(crate) quicker: &'static [Effort],
     /// zstd level of chains of bytes, of containers and of lists of constants.
     pub(crate) zstd_level: i32,
+    /// zstd level of text, which is a small part of most files and repeats over long distances.
+    pub(crate) text_level: i32,
     /// Enables the trial of text by columns.
     pub(crate) text_columns: bool,
     /// Bytes of a tile, before compression.
@@ -182,6 +184,7 @@ const FAST: Policy = Policy {
     numeric_plans: 1,
     quicker: &[],
     zstd_level: 1,
+    text_level: 1,
     text_columns: false,
     tile_len: 1 << 20,
     finer: Some(FinerPolicy { most_permille: 1010, ..FINER }),
@@ -198,6 +201,7 @@ const FAST: Policy = Policy {
 const DEFAULT: Policy = Policy {
     effort: Effort::Default,
     zstd_level: 9,
+    text_level: 19,
     text_columns: true,
     finer: Some(FINER),
     samples: SamplePolicy { trial_len: 0, trial_len_large: 0, ..SAMPLES },
@@ -219,6 +223,7 @@ const MAX: Policy = Policy {
     numeric_plans: 6,
     quicker: &[Effort::Default, Effort::Fast],
     zstd_level: 19,
+    text_level: 19,
     text_columns: true,
     tile_len: 4 << 20,
     finer: Some(FinerPolicy { tiles: 4, samples: 2, times: 16, most_permille: 995 }),
@@ -256,6 +261,11 @@ impl Policy {
     /// The codec that ends chains of bytes.
     pub(crate) fn codec(&self) -> StageSpec {
         StageSpec::zstd(self.zstd_level)
+    }
+
+    /// The codec that ends chains of text.
+    pub(crate) fn text_codec(&self) -> StageSpec {
+        StageSpec::zstd(self.text_level)
     }
 
     /// Bytes at which shared containers of unencoded arrays are closed.
