@@ -166,7 +166,7 @@ fn is_promising(
     if quick >= independent.percent(BEHIND) || !is_worth_it(independent.percent(MOST_SAVED)) {
         return Ok(false);
     }
-    let quickest = shares(pool, lzma, QUICKEST_PRESET)?;
+    let quickest: Stored = shares(pool, lzma, QUICKEST_PRESET)?.into_iter().sum();
     Ok(is_worth_it(quickest.percent(limits.percent).saved_against(independent)))
 }
 
@@ -214,7 +214,8 @@ fn groups(
 /// Returns the best group of one pool.
 fn group(pool: &[Member<'_>], policy: &SharedPolicy, dict: u32) -> Result<Group> {
     let lzma = contexts(pool, dict);
-    let (ids, saved) = worthwhile(pool, lzma, policy.preset)?;
+    let gap = pool.iter().any(|m| is_gap(m.info, policy));
+    let (ids, saved) = worthwhile(pool, lzma, policy.preset, gap)?;
     Ok(Group { ids, lzma, saved })
 }
 
@@ -242,22 +243,33 @@ fn pools<'a>(members: Vec<Member<'a>>, policy: &SharedPolicy) -> Vec<Vec<Member<
     large
 }
 
-/// Returns the members of a pool and their saving in one container; no members if the saving is smaller than
-/// a container's overhead.
-fn worthwhile(pool: &[Member<'_>], lzma: Lzma, preset: u32) -> Result<(Vec<ArrayId>, Stored)> {
+/// Returns the members of a pool and their saving in one container; no members if the saving is smaller than a
+/// container's overhead. Members that are smaller under their own plans leave the container, as long as the rest does
+/// not become larger by more. A gap contains a copy of the others, so all of them stay with it.
+fn worthwhile(pool: &[Member<'_>], lzma: Lzma, preset: u32, gap: bool) -> Result<(Vec<ArrayId>, Stored)> {
     const LEAST: Stored = Stored(BLOCK_HEADER_LEN as u64 + 32);
-    let own = shares(pool, lzma, preset)?;
-    let independent: Stored = pool.iter().map(|m| m.independent).sum();
-    let saved = own.saved_against(independent);
-    Ok(if saved > LEAST {
-        (pool.iter().map(|m| m.info.id).collect(), saved)
-    } else {
-        (Vec::new(), Stored(0))
-    })
+    let mut inside = pool.to_vec();
+    let (mut ids, mut saved) = (Vec::new(), LEAST);
+    loop {
+        let shares = shares(&inside, lzma, preset)?;
+        let independent: Stored = inside.iter().map(|m| m.independent).sum();
+        let now = shares.iter().copied().sum::<Stored>().saved_against(independent);
+        if now <= saved {
+            break;
+        }
+        saved = now;
+        ids = inside.iter().map(|m| m.info.id).collect();
+        let mut shares = shares.into_iter();
+        inside.retain(|m| gap || shares.next().is_some_and(|share| share <= m.independent));
+        if inside.len() == ids.len() {
+            break;
+        }
+    }
+    if ids.is_empty() { Ok((ids, Stored(0))) } else { Ok((ids, saved)) }
 }
 
-/// Estimates the size of the members in one container.
-fn shares(pool: &[Member<'_>], lzma: Lzma, preset: u32) -> Result<Stored> {
+/// Estimates the size of each member in one container.
+fn shares(pool: &[Member<'_>], lzma: Lzma, preset: u32) -> Result<Vec<Stored>> {
     let shares = lzma_shares(lzma, preset, pool.iter().map(|m| m.bytes))?;
-    Ok(shares.into_iter().map(|share| Stored(share.saturating_sub(FLUSH_LEN))).sum())
+    Ok(shares.into_iter().map(|share| Stored(share.saturating_sub(FLUSH_LEN))).collect())
 }
