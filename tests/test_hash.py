@@ -169,12 +169,12 @@ class OnRecord(Case):
         content, own = reference(source)
         made = self.dir / "made.nc3z"
         of, wrong = sha256(source)[:16], "0" * 64
-        full = {"of": of, "root": content, "arrays": own, "md5": hashlib.md5(source.read_bytes()).hexdigest()}
-        cases = [(full, True), ({**full, "root": wrong}, False), ({**full, "arrays": own[:-1] + [wrong]}, False), ({**full, "md5": wrong[:32]}, False),
+        full = {"of": of, "file": content, "values": own, "md5": hashlib.md5(source.read_bytes()).hexdigest()}
+        cases = [(full, True), ({**full, "file": wrong}, False), ({**full, "values": own[:-1] + [wrong]}, False), ({**full, "md5": wrong[:32]}, False),
                  # None of these is a record of this file.
-                 ({**full, "of": wrong[:16], "root": wrong}, True), ({**full, "root": "x"}, True), ({**full, "arrays": own[:-1]}, True), ([], True),
+                 ({**full, "of": wrong[:16], "file": wrong}, True), ({**full, "file": "x"}, True), ({**full, "values": own[:-1]}, True), ([], True),
                  # Unknown keys.
-                 ({"of": of, "digest": wrong, "variables": [wrong]}, True)]
+                 ({"of": of, "digest": wrong, "variables": [wrong], "root": wrong, "arrays": [wrong]}, True)]
         for record, good in cases:
             with self.subTest(record):
                 run = [sys.executable, ROOT / "spec/reference/make_test_archive.py", source, "-o", made, "--metadata", json.dumps({"content": record})]
@@ -220,8 +220,7 @@ class NetCDF(Case):
                 values = v[...]
                 raw = values.astype(values.dtype.newbyteorder(">")).tobytes()
                 kind = self.CODES[values.dtype.str[1:]]
-                values_root = nc3z_digest.root(nc3z_digest.leaves([raw]))
-                own = nc3z_digest.values_digest(kind, list(v.shape), values.size, values_root)
+                own = nc3z_digest.values_digest(kind, list(v.shape), values.size, nc3z_digest.values_root(kind, list(v.shape), [raw]))
                 places = [(names.index(d), *dimensions[names.index(d)]) for d in v.dimensions]
                 entries.append(nc3z_digest.variable_entry(name.encode(), kind, places, values.size, self.attributes(v), own))
             return nc3z_digest.content_digest(entries).hex()

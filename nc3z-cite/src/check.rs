@@ -85,7 +85,7 @@ pub fn check(slice: &Slice, proof: &Proof, root: &Root) -> Result<Proven> {
         variables.push(proven);
     }
     check_dimensions(&variables)?;
-    let tree = fold(proof.entries, &entries, &proof.path);
+    let tree = fold(proof.entries, 1, &entries, &proof.path);
     let tree = tree.ok_or_else(|| Error::refused("the path from the entries to the root has other nodes"))?;
     let found = root_of_entries(proof.entries, &tree);
     if found != *root {
@@ -149,7 +149,7 @@ fn check_variable(part: &ProofVariable, own: &SliceVariable) -> Result<ProvenVar
     if !rest.is_empty() {
         return Err(Error::refused("the proof has leaves that the hyperslab does not meet"));
     }
-    let root = fold(leaves.count(), &known, &part.nodes);
+    let root = fold(leaves.count(), leaves.per_branch(), &known, &part.nodes);
     let root =
         root.ok_or_else(|| Error::refused("the path from the values to their root has other nodes"))?;
     if values_digest(entry.ty, &shape, entry.present, &root) != entry.digest {

@@ -4,10 +4,11 @@ use crate::error::{Error, Result};
 use crate::leaves::Leaves;
 use crate::proof::{FORMAT, Proof, ProofVariable};
 use nc3z_format::classic::VarId;
-use nc3z_format::digest::{Entry, Hash, LEAF_LEN, Tree, leaf_hash, nodes, values_digest};
+use nc3z_format::digest::{Entry, Hash, Tree, TreePlace, leaf_hash, nodes, values_digest, values_root};
 use nc3z_format::select::Hyperslab;
 use nc3z_reader::{Dataset, TreeFile};
 use serde_json::Map;
+use std::ops::Range;
 
 /// The maximal number of bytes of leaves in a proof. If a slice is scattered over an array, each value needs
 /// its whole leaf.
@@ -58,7 +59,7 @@ pub fn make(dataset: &Dataset, tree: &TreeFile, parts: &[Part], with_file: bool)
         .collect();
     let shown: Vec<u64> =
         with_file.then_some(0).into_iter().chain(variables.iter().map(|v| v.number)).collect();
-    let path = nodes(all.len() as u64, &shown, &mut |first, end| {
+    let path = nodes(all.len() as u64, 1, &shown, &mut |first, end| {
         let mut tree = Tree::default();
         let at = |n: u64| usize::try_from(n).expect("a place in memory");
         all[at(first)..at(end)].iter().for_each(|leaf| tree.push(*leaf));
@@ -104,9 +105,10 @@ fn prove_values(
                 MAX_LEAF_BYTES >> 20
             ))
         })?;
-        brought.extend(values.leaf(leaf.tile, len)?);
+        brought.extend(values.leaf(leaf.tile)?);
     }
-    let found = nodes(leaves.count(), &met, &mut |first, end| values.subtree(first, end))?;
+    let found =
+        nodes(leaves.count(), leaves.per_branch(), &met, &mut |first, end| values.subtree(first, end))?;
     Ok((found, brought))
 }
 
@@ -119,50 +121,36 @@ struct Values<'a> {
 }
 
 impl Values<'_> {
-    /// The number of leaves of a node.
-    fn per_node(&self) -> u64 {
-        self.tree.place(self.variable).node_len / LEAF_LEN as u64
+    fn leaf(&mut self, leaf: u64) -> Result<Vec<u8>> {
+        let bytes = self.tree.place(self.variable).leaves.range(leaf);
+        Ok(self.part(bytes)?.to_vec())
     }
 
-    fn leaf(&mut self, leaf: u64, len: usize) -> Result<Vec<u8>> {
-        let within = usize::try_from(leaf % self.per_node()).expect("less than a node") * LEAF_LEN;
-        let node = self.node(leaf / self.per_node())?;
-        Ok(node[within..within + len].to_vec())
-    }
-
-    /// Returns the values of a node, after checking them.
-    fn node(&mut self, node: u64) -> Result<&[u8]> {
-        if self.node.as_ref().is_none_or(|(held, _)| *held != node) {
-            let v = &self.dataset.layout().variables[self.variable.index()];
-            let place = self.tree.place(self.variable);
-            let first = node * place.node_len;
-            let len = place.node_len.min(v.present * v.element_size() - first);
-            let mut values = vec![0; usize::try_from(len).expect("a node is at most 1 MiB")];
+    /// Returns values of one node, after checking it.
+    fn part(&mut self, bytes: Range<u64>) -> Result<&[u8]> {
+        let nodes = self.tree.place(self.variable).nodes;
+        let number = nodes.piece_at(bytes.start);
+        let Range { start: first, end } = nodes.range(number);
+        if self.node.as_ref().is_none_or(|(held, _)| *held != number) {
+            let mut values = vec![0; usize::try_from(end - first).expect("a node is at most 1 MiB")];
             self.dataset.source().read_range(self.variable, first, &mut values)?;
-            if nc3z_format::digest::values_root(&values) != self.tree.node(self.variable, node)? {
+            if !self.tree.matches(self.variable, number, &values)? {
                 return Err(Error::refused("the tree file is of other values than the dataset has"));
             }
-            self.node = Some((node, values));
+            self.node = Some((number, values));
         }
-        Ok(&self.node.as_ref().expect("it was read").1)
+        let at = |byte: u64| usize::try_from(byte - first).expect("a place in a node");
+        Ok(&self.node.as_ref().expect("it was read").1[at(bytes.start)..at(bytes.end)])
     }
 
     /// Returns the root over some leaves: from the tree file, or, inside a node, computed from values.
     fn subtree(&mut self, first: u64, end: u64) -> Result<Hash> {
-        let per_node = self.per_node();
-        let is_nodes =
-            first.is_multiple_of(per_node) && (end.is_multiple_of(per_node) || end == self.leaves());
-        if is_nodes {
-            return Ok(self.tree.subtree(self.variable, first / per_node..end.div_ceil(per_node))?);
+        let TreePlace { leaves, nodes, .. } = *self.tree.place(self.variable);
+        let bytes = leaves.range(first).start..leaves.range(end - 1).end;
+        if nodes.around(bytes.clone()) == bytes {
+            let numbers = nodes.piece_at(bytes.start)..nodes.piece_at(bytes.end - 1) + 1;
+            return Ok(self.tree.subtree(self.variable, numbers)?);
         }
-        let begin = usize::try_from(first % per_node).expect("less than a node") * LEAF_LEN;
-        let leaves = usize::try_from(end - first).expect("less than a node") * LEAF_LEN;
-        let node = self.node(first / per_node)?;
-        Ok(nc3z_format::digest::values_root(&node[begin..node.len().min(begin + leaves)]))
-    }
-
-    fn leaves(&self) -> u64 {
-        let v = &self.dataset.layout().variables[self.variable.index()];
-        (v.present * v.element_size()).div_ceil(LEAF_LEN as u64)
+        Ok(values_root(self.part(bytes)?, leaves.branch()))
     }
 }

@@ -1,12 +1,12 @@
 //! Widens a hyperslab to borders of leaves, so that its proof contains no values.
 
 use nc3z_format::NcType;
-use nc3z_format::digest::LEAF_LEN;
+use nc3z_format::digest::{LEAF_LEN, branch_len};
 use nc3z_format::select::Hyperslab;
 
 /// Returns the smallest hyperslab that contains the given one, is contiguous at each index of its outer
-/// dimensions, and begins and ends at borders of leaves. The end of the array counts as a border. Strides
-/// become 1.
+/// dimensions, and begins and ends at borders of leaves. The end of the array, or of a branch of it, counts as a
+/// border. Strides become 1.
 pub fn widen(ty: NcType, shape: &[u64], slab: &Hyperslab) -> Hyperslab {
     if slab.count.contains(&0) || shape.is_empty() {
         return slab.clone();
@@ -23,13 +23,14 @@ fn widened(ty: NcType, shape: &[u64], slab: &Hyperslab, split: usize) -> Option<
     let leaf = LEAF_LEN as u64;
     let unit = shape[split + 1..].iter().try_fold(ty.size() as u64, |n, len| n.checked_mul(*len))?;
     let row = unit.checked_mul(shape[split])?;
-    // Rows of the dimensions before it begin at borders, or there is only one row.
-    let is_first = shape[..split].iter().all(|len| *len == 1);
-    if !is_first && !row.is_multiple_of(leaf) {
+    let len = shape[..split].iter().try_fold(row, |n, len| n.checked_mul(*len))?;
+    let branch = branch_len(ty, shape, len);
+    // Rows of the dimensions before it begin at borders, or there is only one row in a branch.
+    if row < branch && !row.is_multiple_of(leaf) {
         return None;
     }
-    // The greatest common divisor of a power of two and `unit` is their lowest bit.
-    let step = leaf / leaf.min(1 << unit.trailing_zeros().min(63));
+    // The greatest common divisor of a power of two and `unit` is their lowest bit. Each branch begins at a border.
+    let step = if unit >= branch { 1 } else { leaf / leaf.min(1 << unit.trailing_zeros().min(63)) };
     let mut wide = Hyperslab::all(shape);
     for d in 0..split {
         let (first, last) = ends(slab, d);
@@ -57,9 +58,16 @@ mod tests {
     #[test]
     fn a_widened_slab_has_the_slab_and_meets_whole_leaves_only() {
         for ty in [NcType::Byte, NcType::Short, NcType::Float, NcType::Double] {
-            for shape in
-                [&[10_000][..], &[50, 1024], &[7, 33, 129], &[3, 5, 512], &[1, 1, 9000], &[4, 4096, 2]]
-            {
+            for shape in [
+                &[10_000][..],
+                &[50, 1024],
+                &[7, 33, 129],
+                &[3, 5, 512],
+                &[1, 1, 9000],
+                &[4, 4096, 2],
+                &[5, 90, 101],
+                &[2, 3, 33_001],
+            ] {
                 let elements: u64 = shape.iter().product();
                 let leaves = Leaves::new(ty, shape, elements).unwrap();
                 for n in 0..40_u64 {

@@ -5,9 +5,9 @@
 
 mod support;
 
-use nc3z_cite::{Proof, Slice, check};
+use nc3z_cite::{Proof, Slice, SliceVariable, check};
 use nc3z_format::classic::Version;
-use nc3z_format::digest::{Entry, Root, Tree, leaf_hash};
+use nc3z_format::digest::{Entry, Pieces, Root, Tree, leaf_hash, values_digest, values_root};
 use serde_json::Value;
 use support::{Dice, file, header, open, original, ranges, slice, tree_of};
 
@@ -43,7 +43,7 @@ fn every_slice_of_every_variable_is_proven() {
 fn whole_variables_bring_no_values() {
     let dataset = open(&original(1));
     let tree = tree_of(&dataset);
-    let all = vec![(0, 9, 1), (0, 31, 1), (0, 70, 1)];
+    let all = vec![(0, 9, 1), (0, 31, 1), (0, 270, 1)];
     let (bytes, proof) = slice(&dataset, &tree, &[0, 1, 2, 3, 4, 5], &all);
     assert!(accepts(&bytes, &proof, tree.root()));
     assert_eq!(proof.leaf_bytes(), 0);
@@ -244,7 +244,7 @@ fn another_hyperslab_variable_or_version_is_refused() {
 fn swapped_and_shifted_nodes_are_refused() {
     let dataset = open(&original(1));
     let tree = tree_of(&dataset);
-    let (bytes, proof) = slice(&dataset, &tree, &[2], &[(4, 1, 1), (10, 5, 1), (0, 70, 1)]);
+    let (bytes, proof) = slice(&dataset, &tree, &[2], &[(4, 1, 1), (10, 5, 1), (0, 270, 1)]);
     assert!(accepts(&bytes, &proof, tree.root()));
     let nodes = &proof.variables[0].nodes;
     assert!(nodes.len() > 2 && proof.path.len() > 1);
@@ -272,13 +272,13 @@ fn swapped_and_shifted_nodes_are_refused() {
 fn nodes_do_not_pass_for_leaves_nor_leaves_for_nodes() {
     let dataset = open(&original(1));
     let tree = tree_of(&dataset);
-    let (bytes, proof) = slice(&dataset, &tree, &[2], &[(0, 9, 1), (0, 31, 1), (0, 70, 1)]);
+    let (bytes, proof) = slice(&dataset, &tree, &[2], &[(0, 9, 1), (0, 31, 1), (0, 270, 1)]);
     let count = proof.entries;
     // The tree over the entries, one level higher: its leaves are pairs of nodes.
     let digest = |n: usize| {
         let v = &dataset.layout().variables[n];
         let root = tree.values_root(nc3z_format::classic::VarId(u32::try_from(n).unwrap()));
-        nc3z_format::digest::values_digest(v.ty, &v.shape, v.present, root)
+        values_digest(v.ty, &v.shape, v.present, root)
     };
     let entry = |n: usize| Entry::of_variable(dataset.header(), dataset.layout(), n, &digest(n)).encode();
     let mut leaves = vec![leaf_hash(&Entry::of_file(dataset.header(), dataset.layout()))];
@@ -320,6 +320,58 @@ fn nodes_do_not_pass_for_leaves_nor_leaves_for_nodes() {
     own.dimensions.truncate(1);
     own.variables[0].dimensions.truncate(1);
     assert!(!accepts(&file(own, 16, &[halves]), &other, tree.root()));
+}
+
+#[test]
+fn branches_of_other_shapes_are_refused() {
+    let dataset = open(&original(1));
+    let tree = tree_of(&dataset);
+    let all = [(0, 9, 1), (0, 31, 1), (0, 270, 1)];
+    let (bytes, proof) = slice(&dataset, &tree, &[2], &all);
+    let values = Slice::parse(&bytes).unwrap().variables[0].values.to_vec();
+    let entry = Entry::decode(&proof.variables[0].entry).unwrap();
+    let plain = |shape: &[u64]| Slice {
+        attributes: None,
+        variables: vec![SliceVariable {
+            name: None,
+            ty: entry.ty,
+            shape: shape.to_vec(),
+            dimensions: None,
+            attributes: None,
+            values: values.clone().into(),
+        }],
+    };
+    let root_of =
+        |shape: &[u64]| values_root(&values, Pieces::leaves(entry.ty, shape, entry.present).branch());
+    assert_eq!(root_of(&[9, 31, 270]), *tree.values_root(nc3z_format::classic::VarId(2)));
+    assert_ne!(root_of(&[9, 31, 270]), root_of(&[31, 9, 270]));
+    // The same values with branches of other lengths, and with the same branches in another array: with the
+    // digest of the root, and with their own.
+    for shape in [[9, 270, 31], [31, 9, 270], [1, 9, 8370], [279, 1, 270], [1, 1, 75_330], [3, 93, 270]] {
+        for digest in [entry.digest, values_digest(entry.ty, &shape, entry.present, &root_of(&shape))] {
+            let mut other = entry.clone();
+            other.dimensions.iter_mut().zip(shape).for_each(|(own, len)| own.len = len);
+            other.digest = digest;
+            let forged = with(&proof, |p| {
+                (p.file, p.path) = (None, vec![[0; 32]; 3]);
+                p.variables[0].entry = other.encode();
+                p.variables[0].count = shape.to_vec();
+            });
+            let refused = check(&plain(&shape), &forged, tree.root()).unwrap_err().to_string();
+            let own = digest != entry.digest;
+            let expected = if own { "leads to the root" } else { "the values are not those of" };
+            assert!(refused.contains(expected), "{shape:?}: {refused}");
+        }
+    }
+    // A record is a branch: its proof has no values. Nodes do not pass for its leaves.
+    let (bytes, proof) = slice(&dataset, &tree, &[2], &[(4, 1, 1), (0, 31, 1), (0, 270, 1)]);
+    assert!(accepts(&bytes, &proof, tree.root()));
+    assert!(proof.variables[0].leaves.is_empty());
+    for node in proof.variables[0].nodes.clone() {
+        for leaves in [node.to_vec(), [&[1][..], &node, &node].concat()] {
+            assert!(!accepts(&bytes, &with(&proof, |p| p.variables[0].leaves = leaves), tree.root()));
+        }
+    }
 }
 
 #[test]

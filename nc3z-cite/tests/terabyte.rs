@@ -114,11 +114,11 @@ fn a_megabyte_of_a_terabyte_has_a_short_proof_that_is_checked_at_once() {
     let source = Synthetic::new();
     let mut values = vec![0; NODE];
     Synthetic::fill(0, &mut values);
-    let node = values_root(&values);
+    let node = values_root(&values, u64::MAX);
     let total: u64 = SHAPE.iter().product::<u64>() * 4;
     assert_eq!(total, 1 << 40);
     let nodes = vec![node; usize::try_from(total).unwrap() / NODE];
-    let tree = encode_tree(&source.layout, &[(fold_nodes(&nodes), nodes)]);
+    let tree = encode_tree(&source.layout, &[(fold_nodes(&nodes, 16), nodes)]);
     let dataset = Dataset::new(Arc::new(source));
     let tree = TreeFile::open(Arc::new(MemorySource::new(tree)), dataset.header(), dataset.layout()).unwrap();
     let whole_rows = Hyperslab::new([40_000, 77, 0], [1, 128, 2048], [1, 1, 1]).unwrap();

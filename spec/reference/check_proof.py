@@ -14,7 +14,7 @@ import struct
 import sys
 from math import prod
 
-from nc3z_digest import LEAF, SIZES, Classic, root_of_entries, sha256, values_digest
+from nc3z_digest import LEAF, SIZES, Classic, branch_length, root_of_entries, sha256, values_digest
 
 TYPES = ("", "byte", "char", "short", "int", "float", "double", "ubyte", "ushort", "uint", "int64", "uint64")
 NPY = {"|i1": 1, "|S1": 2, "<i2": 3, "<i4": 4, "<f4": 5, "<f8": 6, "|u1": 7, "<u2": 8, "<u4": 9, "<i8": 10, "<u8": 11}
@@ -101,8 +101,8 @@ def nodes_of(text):
     return [data[at:at + 32] for at in range(0, len(data), 32)]
 
 
-def fold(count, known, nodes):
-    """The root of a tree of `count` leaves, from those known {number: hash} and the nodes beside them."""
+def fold(count, each, known, nodes):
+    """The root of a tree of `count` leaves, `each` of them a branch, from those known {number: hash} and the nodes beside them."""
     need(all(0 <= n < count for n in known), "a leaf beyond the end")
     rest, order = list(nodes), sorted(known)
 
@@ -112,7 +112,8 @@ def fold(count, known, nodes):
             return rest.pop(0)
         if n == 1:
             return known[first]
-        k = 1 << (n - 1).bit_length() - 1
+        unit = each if n > each else 1
+        k = unit << (-(-n // unit) - 1).bit_length() - 1
         middle = next((at for at in range(low, high) if order[at] >= first + k), high)
         return sha256(b"\x01" + part(first, k, low, middle) + part(first + k, n - k, middle, high))
 
@@ -205,17 +206,20 @@ def check_variable(part, own):
         need(same and all(o[1] in (None, d[2]) for o, d in zip(own["dimensions"], entry.dimensions)), "other dimensions")
     values, total = own["values"], entry.present * size
     need(len(values) == prod(count) * size, "another number of values")
-    met, at = {}, 0
+    branch, met, at = branch_length(entry.kind, shape), {}, 0
+    each = -(-branch // LEAF)
     for first, many in runs(shape, start, count, stride) if prod(count) else ():
         first, end = first * size, (first + many) * size
         need(end <= total, "values that the dataset does not have")
         while first < end:
-            take = min(end, first // LEAF * LEAF + LEAF) - first
-            met.setdefault(first // LEAF, []).append((first % LEAF, at, take))
+            leaf, within = first // branch * each + first % branch // LEAF, first % branch % LEAF
+            take = min(end - first, LEAF - within, branch - first % branch)
+            met.setdefault(leaf, []).append((within, at, take))
             first, at = first + take, at + take
     leaves, known = decoded(part["leaves"]), {}
     for leaf in sorted(met):
-        length, pieces = min(LEAF, total - leaf * LEAF), met[leaf]
+        begin, pieces = leaf // each * branch + leaf % each * LEAF, met[leaf]
+        length = min(LEAF, (leaf // each + 1) * branch - begin, total - begin)
         if pieces[0][0] == 0 and sum(p[2] for p in pieces) == length:
             data = values[pieces[0][1]:pieces[0][1] + length]
         else:
@@ -224,7 +228,7 @@ def check_variable(part, own):
             need(all(data[to:to + n] == values[of:of + n] for to, of, n in pieces), "values that are not those of their leaf")
         known[leaf] = sha256(b"\x00" + data)
     need(not leaves, "leaves that the hyperslab does not meet")
-    root = fold(-(-total // LEAF), known, nodes_of(part["nodes"]))
+    root = fold(total // branch * each + -(-(total % branch) // LEAF), each, known, nodes_of(part["nodes"]))
     need(values_digest(entry.kind, shape, entry.present, root) == entry.digest, "values that are not those of the hyperslab")
     return entry
 
@@ -252,7 +256,7 @@ def check(data, text, root):
         for d, *slab in zip(entry.dimensions, part["start"], part["count"], part["stride"]):
             need(parts.setdefault(d[0], slab) == slab, "two parts of one dimension")
         found.append((entry.name.decode("utf-8", "backslashreplace"), part["start"], part["count"], part["stride"]))
-    tree = fold(proof["entries"], known, nodes_of(proof["path"]))
+    tree = fold(proof["entries"], 1, known, nodes_of(proof["path"]))
     need("nc3z1:" + root_of_entries(proof["entries"], tree).hex() == root, "entries that are not those of the root")
     return found
 

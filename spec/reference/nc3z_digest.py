@@ -14,6 +14,7 @@ import sys
 from math import prod
 
 LEAF = 4096
+BRANCH = 32768
 PIECE = 1 << 20
 SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 4, 6: 8, 7: 1, 8: 2, 9: 4, 10: 8, 11: 8}
 
@@ -43,22 +44,40 @@ def root(hashes):
     return sha256(b"\x01" + root(hashes[:k]) + root(hashes[k:]))
 
 
-def leaves(pieces):
-    """Hashes of the leaves of values that come in pieces of any length."""
-    hashes, held = [], b""
+def branch_length(kind, lengths):
+    """Bytes of a branch; more than any array has, where all values are one branch."""
+    sizes = (prod(lengths[n:]) * SIZES[kind] for n in range(len(lengths) - 1, 0, -1))
+    return next((size for size in sizes if size >= BRANCH), 1 << 64)
+
+
+def leaves(pieces, branch):
+    """The leaves of values that come in pieces of any length, each with whether its branch ends."""
+    held, at = b"", 0
     for piece in pieces:
-        held += piece
-        whole = len(held) // LEAF * LEAF
-        hashes += (sha256(b"\x00" + held[at:at + LEAF]) for at in range(0, whole, LEAF))
-        held = held[whole:]
+        held, first = held + piece, 0
+        while len(held) - first >= (length := min(LEAF, branch - at)):
+            at = (at + length) % branch
+            yield held[first:first + length], at == 0
+            first += length
+        held = held[first:]
     if held:
-        hashes.append(sha256(b"\x00" + held))
-    return hashes
+        yield held, False
 
 
-def values_digest(kind, lengths, present, values_root):
+def values_root(kind, lengths, pieces):
+    """The tree root of the branches."""
+    branches, hashes = [], []
+    for leaf, ends in leaves(pieces, branch_length(kind, lengths)):
+        hashes.append(sha256(b"\x00" + leaf))
+        if ends:
+            branches.append(root(hashes))
+            hashes = []
+    return root(branches + [root(hashes)] if hashes else branches)
+
+
+def values_digest(kind, lengths, present, over):
     """Section 3."""
-    return sha256(b"nc3z variable 1\n" + u64(kind) + u64(len(lengths)) + b"".join(map(u64, lengths)) + u64(present) + values_root)
+    return sha256(b"nc3z variable 1\n" + u64(kind) + u64(len(lengths)) + b"".join(map(u64, lengths)) + u64(present) + over)
 
 
 def attributes_domain(attributes):
@@ -214,7 +233,8 @@ class Classic:
         for v in self.variables:
             name, numbers, attributes, kind = v[:4]
             present = sum(length for _, length in self.runs(v)) // SIZES[kind]
-            own.append(values_digest(kind, self.lengths(numbers, self.records), present, root(leaves(self.values(v)))))
+            lengths = self.lengths(numbers, self.records)
+            own.append(values_digest(kind, lengths, present, values_root(kind, lengths, self.values(v))))
             places = [(n, *dimensions[n]) for n in numbers]
             entries.append(variable_entry(name, kind, places, present, attributes, own[-1]))
         return entries, own

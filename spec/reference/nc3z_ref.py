@@ -1228,17 +1228,17 @@ class Archive:
         record = self.metadata.get("content")
         if self.trailer.digest != 1 or not isinstance(record, dict) or record.get("of") != self.trailer.sha256.hex()[:16]:
             return None
-        variables = record.get("arrays", [])
-        some = [record[key] for key in ("root", "md5") if key in record] + (variables if isinstance(variables, list) else [None])
+        variables = record.get("values", [])
+        some = [record[key] for key in ("file", "md5") if key in record] + (variables if isinstance(variables, list) else [None])
         sane = all(isinstance(text, str) and set(text) <= set("0123456789abcdef") for text in some)
         return record if sane and len(variables) in (0, len(self.header.vars)) else None
 
     def _compare_record(self, file):
         record = self.recorded_digests()
-        if record and ("root" in record or record.get("arrays")):
+        if record and ("file" in record or record.get("values")):
             content, own = nc3z_digest.Classic(io.BytesIO(file)).digests()
-            need(record.get("root", content.hex()) == content.hex(), "the root is not the one on record")
-            need(not record.get("arrays") or record["arrays"] == [d.hex() for d in own], "digests of variables are not those on record")
+            need(record.get("file", content.hex()) == content.hex(), "the root is not the one on record")
+            need(not record.get("values") or record["values"] == [d.hex() for d in own], "digests of variables are not those on record")
         if record and "md5" in record:
             need(record["md5"] == hashlib.md5(file).hexdigest(), "the MD5 is not the one on record")
 

@@ -49,6 +49,14 @@ def large():
     return b"CDF\1" + be(0, 10, 1) + name(b"x") + be(n, 0, 0, 11, 1) + name(b"v") + be(1, 0, 0, 0, 1, n + 3, 80) + bytes(n)
 
 
+def branches(cut=0):
+    """A byte variable of 3 branches of 33,215 bytes, each of 8 leaves and 447 bytes; value i is i modulo 251."""
+    n = 3 * 5 * 91 * 73
+    head = b"CDF\1" + be(0, 10, 4) + name(b"t") + be(3) + name(b"z") + be(5) + name(b"y") + be(91) + name(b"x") + be(73)
+    head += be(0, 0, 11, 1) + name(b"v") + be(4, 0, 1, 2, 3, 0, 0, 1, n + 3, 128)
+    return head + (bytes(range(251)) * (n // 251 + 1))[:n - cut]
+
+
 FILES = {"one fixed variable: the example of the text": example, "records, attributes": lambda: records(3), "the same, streaming: the same digests": lambda: records(0xFFFFFFFF),
          "the same, cut in the last element": lambda: records(3, 5), "no variables": lambda: b"CDF\1" + be(0, 0, 0, 0, 0, 0, 0)}
 
@@ -77,6 +85,10 @@ def vectors():
     content, own, _ = digests(large())
     yield {"what": "513 leaves: a byte variable of 2,097,153 zeros; CDF-1, dimension x, variable v, the data at 80", "file": None,
            "variables": [d.hex() for d in own], "content": content.hex(), "steps": None}
+    for cut, what in (0, "3 branches"), (40000, "2 branches, the second of 7 leaves, since 40,000 bytes are cut off"):
+        content, own, _ = digests(branches(cut))
+        what += ": a byte variable, value i is i modulo 251; CDF-1, dimensions t = 3, z = 5, y = 91, x = 73, variable v, the data at 128"
+        yield {"what": what, "file": None, "variables": [d.hex() for d in own], "content": content.hex(), "steps": None}
 
 
 def main():

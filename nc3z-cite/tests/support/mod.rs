@@ -25,7 +25,7 @@ impl Dice {
     }
 }
 
-/// A header with records, fixed variables, coordinates and attributes.
+/// A header with records, fixed variables, coordinates and attributes. A record of `tas` is a branch of 33,480 bytes.
 pub fn header(version: Version) -> Header {
     let text = |name: &str, value: &str| Attribute {
         name: name.as_bytes().to_vec(),
@@ -44,7 +44,7 @@ pub fn header(version: Version) -> Header {
     Header {
         version,
         numrecs: NumRecs::Count(0),
-        dimensions: vec![dimension("time", 0), dimension("y", 31), dimension("x", 70)],
+        dimensions: vec![dimension("time", 0), dimension("y", 31), dimension("x", 270)],
         attributes: vec![text("title", "A test"), text("Conventions", "CF-1.11")],
         variables: vec![
             variable("time", &[0], NcType::Double, vec![text("units", "days since 2000-01-01")]),

@@ -1,14 +1,14 @@
 //! Tree files: one level of each variable's tree, by which any part of it is checked without the rest (`spec/proof.md`, section 4).
 
-use super::tree::{LEAF_LEN, Tree};
-use super::{Hash, Root};
-use crate::classic::Layout;
+use super::tree::Tree;
+use super::{Hash, Pieces, Root};
+use crate::classic::{Layout, VarLayout};
 
 /// The first bytes of a tree file; the number is its version.
 pub const TREE_MAGIC: &[u8; 12] = b"nc3z tree 1\n";
-/// The first level that is stored: nodes of 64 KiB.
+/// The first level that is stored: nodes of 64 KiB, or of a shorter branch.
 const FIRST_LEVEL: u32 = 4;
-/// The last one: nodes of 1 MiB.
+/// The last one: nodes of 1 MiB, or of as many branches.
 const LAST_LEVEL: u32 = 8;
 /// A level with at most this many nodes is stored; otherwise the next one.
 const MOST_NODES: u64 = 1 << 15;
@@ -17,19 +17,21 @@ const PAGE_LEVEL: u32 = 9;
 /// Bytes of a hash.
 const HASH_LEN: u64 = 32;
 
-/// The level of the tree whose nodes a tree file has, for `len` bytes of values.
-pub fn stored_level(len: u64) -> u32 {
-    let nodes = |level: &u32| len.div_ceil((LEAF_LEN as u64) << level);
-    (FIRST_LEVEL..LAST_LEVEL).find(|level| nodes(level) <= MOST_NODES).unwrap_or(LAST_LEVEL)
+/// The level of the tree over these leaves whose nodes a tree file has.
+pub fn stored_level(leaves: &Pieces) -> Pieces {
+    let levels = (FIRST_LEVEL..LAST_LEVEL).map(|level| leaves.coarser(level));
+    levels.into_iter().find(|nodes| nodes.count() <= MOST_NODES).unwrap_or_else(|| leaves.coarser(LAST_LEVEL))
 }
 
 /// Where a tree file has the nodes of one variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TreePlace {
-    /// Bytes of values that a node is over; the last node may be over fewer.
-    pub node_len: u64,
-    /// Number of nodes.
-    pub nodes: u64,
+    /// The leaves of the variable's tree, in bytes of its values.
+    pub leaves: Pieces,
+    /// The values that nodes are over, in bytes.
+    pub nodes: Pieces,
+    /// The nodes that pages have.
+    pages: Pieces,
     /// Offset of the roots of pages, if there is more than one page.
     pages_offset: u64,
     /// Offset of the nodes, if there is more than one node: otherwise the root is the node.
@@ -40,27 +42,34 @@ impl TreePlace {
     /// The place of each variable's nodes, and the length of the tree file.
     pub fn all(layout: &Layout) -> (Vec<TreePlace>, u64) {
         let mut at = TREE_MAGIC.len() as u64 + 8 + layout.variables.len() as u64 * HASH_LEN;
-        let mut place = |len: u64| {
-            let node_len = (LEAF_LEN as u64) << stored_level(len);
-            let nodes = len.div_ceil(node_len);
-            let pages = nodes.div_ceil(1 << PAGE_LEVEL);
-            let (pages_offset, nodes_offset) = (at, at + if pages > 1 { pages * HASH_LEN } else { 0 });
-            at = nodes_offset + if nodes > 1 { nodes * HASH_LEN } else { 0 };
-            TreePlace { node_len, nodes, pages_offset, nodes_offset }
+        let mut place = |v: &VarLayout| {
+            let leaves = Pieces::leaves(v.ty, &v.shape, v.present);
+            let nodes = stored_level(&leaves);
+            let pages = nodes.as_units().coarser(PAGE_LEVEL);
+            let (pages_offset, count) = (at, |n: u64| if n > 1 { n * HASH_LEN } else { 0 });
+            let nodes_offset = at + count(pages.count());
+            at = nodes_offset + count(nodes.count());
+            TreePlace { leaves, nodes, pages, pages_offset, nodes_offset }
         };
-        let all = layout.variables.iter().map(|v| place(v.present * v.element_size())).collect();
+        let all = layout.variables.iter().map(&mut place).collect();
         (all, at)
     }
 
     /// Number of pages.
     pub fn pages(&self) -> u64 {
-        self.nodes.div_ceil(1 << PAGE_LEVEL)
+        self.pages.count()
+    }
+
+    /// Pages of a branch.
+    pub fn pages_per_branch(&self) -> u64 {
+        self.pages.per_branch()
     }
 
     /// The page that has a node, and the node's place in it.
     pub fn page_of(&self, node: u64) -> (u64, usize) {
-        let within = node & ((1 << PAGE_LEVEL) - 1);
-        (node >> PAGE_LEVEL, usize::try_from(within).expect("less than a page"))
+        let page = self.pages.piece_at(node);
+        let within = node - self.pages.range(page).start;
+        (page, usize::try_from(within).expect("less than a page"))
     }
 
     /// Offset and length of the roots of pages. `None` if one page has all nodes.
@@ -70,9 +79,9 @@ impl TreePlace {
 
     /// Offset and length of a page's nodes. `None` if the variable's root is the only node.
     pub fn page(&self, page: u64) -> Option<(u64, u64)> {
-        let first = page << PAGE_LEVEL;
-        let count = (self.nodes - first).min(1 << PAGE_LEVEL);
-        (self.nodes > 1).then_some((self.nodes_offset + first * HASH_LEN, count * HASH_LEN))
+        let nodes = self.pages.range(page);
+        let place = (self.nodes_offset + nodes.start * HASH_LEN, (nodes.end - nodes.start) * HASH_LEN);
+        (self.nodes.count() > 1).then_some(place)
     }
 }
 
@@ -93,23 +102,32 @@ pub fn encode_tree(layout: &Layout, variables: &[(Hash, Vec<Hash>)]) -> Vec<u8> 
     out.extend((variables.len() as u64).to_be_bytes());
     variables.iter().for_each(|(root, _)| out.extend(root));
     for (place, (_, nodes)) in places.iter().zip(variables) {
-        assert_eq!(nodes.len() as u64, place.nodes, "the nodes of the stored level");
+        assert_eq!(nodes.len() as u64, place.nodes.count(), "the nodes of the stored level");
         if place.pages() > 1 {
-            nodes.chunks(1 << PAGE_LEVEL).for_each(|page| out.extend(fold_nodes(page)));
+            let at = |n: u64| usize::try_from(n).expect("a place in memory");
+            let pages = (0..place.pages()).map(|page| place.pages.range(page));
+            pages.for_each(|page| {
+                out.extend(fold_nodes(&nodes[at(page.start)..at(page.end)], place.nodes.per_branch()));
+            });
         }
-        if place.nodes > 1 {
+        if place.nodes.count() > 1 {
             nodes.iter().for_each(|node| out.extend(node));
         }
     }
     out
 }
 
-/// The root over nodes of one level, all but the last of them over as many leaves.
-pub fn fold_nodes(nodes: &[Hash]) -> Hash {
-    let mut tree = Tree::default();
-    // Where the tree begins at a multiple of its leaves, nodes fold as leaves do.
-    nodes.iter().for_each(|node| tree.push(*node));
-    tree.root()
+/// The root over nodes of one level: of whole branches that have `per_branch` nodes each, or of a part of one branch that is a node of its
+/// tree.
+pub fn fold_nodes(nodes: &[Hash], per_branch: u64) -> Hash {
+    let mut branches = Tree::default();
+    for branch in nodes.chunks(usize::try_from(per_branch).unwrap_or(usize::MAX).max(1)) {
+        let mut tree = Tree::default();
+        // Where a branch begins with a node, and all but the last of its nodes have as many leaves, nodes fold as leaves do.
+        branch.iter().for_each(|node| tree.push(*node));
+        branches.push(tree.root());
+    }
+    branches.root()
 }
 
 /// The hashes in some bytes of a tree file.
@@ -130,10 +148,18 @@ mod tests {
 
     #[test]
     fn levels_grow_with_the_values_up_to_the_last() {
-        assert_eq!(stored_level(0), 4);
-        assert_eq!(stored_level(1 << 31), 4);
-        assert_eq!(stored_level((1 << 31) + 1), 5);
-        assert_eq!(stored_level(1 << 40), 8);
-        assert_eq!(stored_level(u64::MAX), 8);
+        use crate::types::NcType::Byte;
+        let piece =
+            |shape: &[u64]| stored_level(&Pieces::leaves(Byte, shape, shape.iter().product())).piece();
+        assert_eq!(piece(&[0]), 16, "no branch, and 16 times as many");
+        assert_eq!(piece(&[1 << 31]), 64 << 10);
+        assert_eq!(piece(&[(1 << 31) + 1]), 128 << 10);
+        assert_eq!(piece(&[1 << 40]), 1 << 20);
+        assert_eq!(piece(&[u64::MAX]), 1 << 20);
+        // Nodes of branches: a part of each, one, several.
+        assert_eq!(piece(&[10, 100_000]), 64 << 10);
+        assert_eq!(piece(&[32_768, 42_048]), 42_048);
+        assert_eq!(piece(&[32_769, 42_048]), 2 * 42_048);
+        assert_eq!(piece(&[1 << 30, 42_048]), 16 * 42_048);
     }
 }

@@ -1,7 +1,7 @@
 //! Content digests: what a classic file says, not how it is laid out (`spec/digest.md`).
 //!
 //! ```text
-//! values of a variable, big-endian, row-major ─▶ leaves of 4 KiB ─▶ Merkle tree ─▶ root of the values
+//! values of a variable, big-endian, row-major ─▶ branches, leaves of 4 KiB ─▶ Merkle tree ─▶ root of the values
 //! type ‖ lengths ‖ elements present ‖ root of the values  ─▶ digest of the variable
 //! entry of the file, entry of each variable with its digest ─▶ Merkle tree ─▶ root of the file
 //! ```
@@ -10,6 +10,7 @@
 mod domain;
 mod entry;
 mod levels;
+mod pieces;
 mod proof;
 mod record;
 mod root;
@@ -20,6 +21,7 @@ pub use entry::{Entry, EntryDimension};
 pub use levels::{
     TREE_MAGIC, TreePlace, encode_tree, fold_nodes, hashes, root_of_values, stored_level, tree_roots,
 };
+pub use pieces::{Pieces, branch_len};
 pub use proof::{fold, nodes};
 pub use record::DigestRecord;
 pub use root::Root;

@@ -54,10 +54,10 @@ impl DigestRecord {
         let mut object = Map::new();
         object.insert("of".to_owned(), of(sha256).into());
         if let Some(content) = &self.content {
-            object.insert("root".to_owned(), hex(content).into());
+            object.insert("file".to_owned(), hex(content).into());
         }
         if !self.variables.is_empty() {
-            object.insert("arrays".to_owned(), self.variables.iter().map(|digest| hex(digest)).collect());
+            object.insert("values".to_owned(), self.variables.iter().map(|digest| hex(digest)).collect());
         }
         if let Some(md5) = &self.md5 {
             object.insert("md5".to_owned(), hex(md5).into());
@@ -72,14 +72,14 @@ impl DigestRecord {
         if record.get("of")?.as_str()? != of(sha256) {
             return None;
         }
-        let variables = match record.get("arrays") {
+        let variables = match record.get("values") {
             None => Vec::new(),
             Some(all) => {
                 let all = all.as_array().filter(|all| all.len() == count)?;
                 all.iter().map(digits).collect::<Option<Vec<_>>>()?
             }
         };
-        let content = record.get("root").map(|digest| digits(digest).ok_or(())).transpose().ok()?;
+        let content = record.get("file").map(|digest| digits(digest).ok_or(())).transpose().ok()?;
         let md5 = record.get("md5").map(|digest| digits(digest).ok_or(())).transpose().ok()?;
         Some(DigestRecord { content, variables, md5 })
     }
@@ -153,11 +153,11 @@ mod tests {
         for bad in [
             serde_json::json!(3),
             serde_json::json!({}),
-            serde_json::json!({"of": of, "root": "00"}),
-            serde_json::json!({"of": of, "root": "G".repeat(64)}),
-            serde_json::json!({"of": of, "root": "A".repeat(64)}),
-            serde_json::json!({"of": of, "arrays": "x"}),
-            serde_json::json!({"of": of, "arrays": [1, 2]}),
+            serde_json::json!({"of": of, "file": "00"}),
+            serde_json::json!({"of": of, "file": "G".repeat(64)}),
+            serde_json::json!({"of": of, "file": "A".repeat(64)}),
+            serde_json::json!({"of": of, "values": "x"}),
+            serde_json::json!({"of": of, "values": [1, 2]}),
             serde_json::json!({"of": of, "md5": ["00"]}),
         ] {
             let extra = [(KEY.to_owned(), bad)].into();

@@ -1,13 +1,15 @@
-//! The tree over a variable's values: the Merkle tree hash of RFC 9162, section 2.1.1, with SHA-256 and leaves of 4 KiB.
+//! The tree over a variable's values: the Merkle tree hash of RFC 9162, section 2.1.1, with SHA-256, over branches, and in each branch
+//! over leaves of 4 KiB.
 
-use super::Hash;
+use super::{Hash, Pieces};
 use sha2::{Digest, Sha256};
 
-/// Bytes of a leaf; the last one of a tree may be shorter, but never empty (docs/design/0041).
+/// Bytes of a leaf; the last one of a branch may be shorter, but never empty (docs/design/0041).
 pub const LEAF_LEN: usize = 4 << 10;
 /// Leaves of a group, as a power of two. Groups are what threads hash.
 const GROUP_LEVEL: u32 = 8;
-/// Bytes of a group: its root is a node of the tree over all leaves, because groups begin at multiples of a power of two.
+/// Bytes of a group; the last one of a branch may be shorter. Its root is a node of the branch's tree, because groups begin at multiples
+/// of a power of two.
 pub const GROUP_LEN: usize = LEAF_LEN << GROUP_LEVEL;
 /// The prefix of a leaf's bytes, so that no leaf can be mistaken for a node.
 const LEAF: [u8; 1] = [0];
@@ -29,11 +31,17 @@ pub(super) fn empty_hash() -> Hash {
     Sha256::digest([]).into()
 }
 
-/// The root of the tree over some values alone: of a whole variable, or of leaves that form a subtree.
-pub fn values_root(bytes: &[u8]) -> Hash {
-    let mut tree = Tree::default();
-    bytes.chunks(LEAF_LEN).for_each(|leaf| tree.push(leaf_hash(leaf)));
-    tree.root()
+/// The root of the tree over some values alone, in branches of `branch_len` bytes: of a whole variable, of some of its branches, or of leaves
+/// of a branch that form a subtree.
+pub fn values_root(bytes: &[u8], branch_len: u64) -> Hash {
+    let branch_len = usize::try_from(branch_len).unwrap_or(usize::MAX).max(1);
+    let mut branches = Tree::default();
+    for branch in bytes.chunks(branch_len) {
+        let mut leaves = Tree::default();
+        branch.chunks(LEAF_LEN).for_each(|leaf| leaves.push(leaf_hash(leaf)));
+        branches.push(leaves.root());
+    }
+    branches.root()
 }
 
 /// Combines hashes in order as they are added. It holds the nodes of one path in memory.
@@ -80,13 +88,18 @@ impl Tree {
 }
 
 /// Hashes the values of one variable as they are added.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct ValuesHasher {
-    tree: Tree,
+    /// Groups: where threads begin.
+    groups: Pieces,
+    /// Over the branches so far.
+    branches: Tree,
+    /// Over the leaves of the branch that is not full yet.
+    leaves: Tree,
     /// The leaf that is not full yet; none at a border of leaves.
     open: Option<Box<Leaf>>,
     len: u64,
-    levels: Option<Keep>,
+    kept: Option<Keep>,
 }
 
 /// A leaf as its bytes come.
@@ -99,8 +112,10 @@ struct Leaf {
 /// The nodes of one level, kept while the tree is computed.
 #[derive(Debug, Clone)]
 struct Keep {
+    /// A node is over `2^level` leaves of a branch, or over `2^level` branches.
     level: u32,
-    /// The subtree that is not full yet.
+    in_branches: bool,
+    /// The node that is not full yet.
     open: Tree,
     nodes: Vec<Hash>,
 }
@@ -110,22 +125,32 @@ impl Keep {
         debug_assert!(level <= self.level);
         self.open.push_subtree(root, level);
         if self.open.leaves() == 1 << self.level {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        if self.open.leaves() > 0 {
             self.nodes.push(std::mem::take(&mut self.open).root());
         }
     }
 }
 
 impl ValuesHasher {
-    /// A hasher that keeps the nodes of one level: the roots of each group of `2^level` leaves.
-    pub fn with_level(level: u32) -> Self {
-        let keep = Keep { level, open: Tree::default(), nodes: Vec::new() };
-        ValuesHasher { levels: Some(keep), ..ValuesHasher::default() }
+    /// A hasher of values in branches of `branch_len` bytes.
+    pub fn new(branch_len: u64) -> Self {
+        let (branches, leaves) = (Tree::default(), Tree::default());
+        ValuesHasher { groups: Pieces::groups(branch_len), branches, leaves, open: None, len: 0, kept: None }
     }
 
-    /// Bytes up to the next border of groups; 0 at one.
-    pub fn room(&self) -> usize {
-        let into = self.len % GROUP_LEN as u64;
-        if into == 0 { 0 } else { GROUP_LEN - usize::try_from(into).expect("less than a group") }
+    /// The hasher keeps the nodes of a level of the tree: one of [`Pieces::coarser`], from the leaves.
+    #[must_use]
+    pub fn keeping(mut self, nodes: &Pieces) -> Self {
+        let (leaf, branch) = (LEAF_LEN as u64, self.groups.branch());
+        let in_branches = nodes.piece() < branch;
+        let level = (nodes.piece() / if in_branches { leaf } else { branch }).max(1).ilog2();
+        self.kept = Some(Keep { level, in_branches, open: Tree::default(), nodes: Vec::new() });
+        self
     }
 
     /// Bytes so far.
@@ -133,100 +158,144 @@ impl ValuesHasher {
         self.len
     }
 
+    /// Splits the next bytes: those before the next border of groups, whole groups, and those after them.
+    pub fn split<'b>(&self, bytes: &'b [u8]) -> (&'b [u8], Vec<&'b [u8]>, &'b [u8]) {
+        let room = |at: u64| {
+            let group = self.groups.range(self.groups.piece_at(at));
+            usize::try_from(group.end - at).unwrap_or(usize::MAX)
+        };
+        let is_border = self.groups.range(self.groups.piece_at(self.len)).start == self.len;
+        let (head, mut rest) = bytes.split_at(if is_border { 0 } else { room(self.len).min(bytes.len()) });
+        let (mut groups, mut at) = (Vec::new(), self.len + head.len() as u64);
+        while let Some((group, after)) = rest.split_at_checked(room(at)) {
+            groups.push(group);
+            at += group.len() as u64;
+            rest = after;
+        }
+        (head, groups, rest)
+    }
+
     /// Takes the next bytes.
     pub fn update(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            if self.open.is_none() && bytes.len() >= LEAF_LEN {
-                let (leaf, rest) = bytes.split_at(LEAF_LEN);
-                self.push(leaf_hash(leaf), 0);
-                self.len += LEAF_LEN as u64;
+            let in_branch = self.groups.branch() - self.len % self.groups.branch();
+            let in_branch = usize::try_from(in_branch).unwrap_or(usize::MAX);
+            if self.open.is_none() && bytes.len() >= LEAF_LEN.min(in_branch) {
+                let (leaf, rest) = bytes.split_at(LEAF_LEN.min(in_branch));
+                self.len += leaf.len() as u64;
+                self.push(leaf_hash(leaf));
                 bytes = rest;
                 continue;
             }
             let begin = || Box::new(Leaf { sha: Sha256::new().chain_update(LEAF), len: 0 });
             let leaf = self.open.get_or_insert_with(begin);
-            let (here, rest) = bytes.split_at(bytes.len().min(LEAF_LEN - leaf.len));
+            let room = in_branch.min(LEAF_LEN - leaf.len);
+            let (here, rest) = bytes.split_at(bytes.len().min(room));
             leaf.sha.update(here);
             leaf.len += here.len();
             self.len += here.len() as u64;
-            if leaf.len == LEAF_LEN {
+            if here.len() == room {
                 self.close();
             }
             bytes = rest;
         }
     }
 
-    /// Adds a whole group of [`GROUP_LEN`] bytes whose root ([`values_root`]) was computed elsewhere. A group
-    /// is no larger than a node of the kept level, unless the group has the nodes of that level: see
-    /// [`Group::of`].
+    /// Adds a whole group, which was hashed elsewhere: see [`ValuesHasher::split`].
     ///
     /// # Panics
-    /// Not at a border of groups: [`ValuesHasher::room`] is then not 0.
+    /// Not at a border of groups.
     pub fn push_group(&mut self, group: &Group) {
-        assert!(self.open.is_none() && self.room() == 0, "groups are pushed at borders of groups");
-        self.tree.push_subtree(group.root, GROUP_LEVEL);
-        match &mut self.levels {
-            Some(keep) if keep.level < GROUP_LEVEL => keep.nodes.extend(&group.nodes),
-            Some(keep) => keep.push_subtree(group.root, GROUP_LEVEL),
-            None => {}
+        let range = self.groups.range(self.groups.piece_at(self.len));
+        let is_next = range == (self.len..self.len + group.len);
+        assert!(self.open.is_none() && is_next, "groups are pushed at borders of groups");
+        self.leaves.push_subtree(group.root, GROUP_LEVEL);
+        if let Some(keep) = self.kept.as_mut().filter(|keep| keep.in_branches) {
+            if keep.level < GROUP_LEVEL {
+                keep.nodes.extend(&group.nodes);
+            } else {
+                keep.push_subtree(group.root, GROUP_LEVEL);
+            }
         }
-        self.len += GROUP_LEN as u64;
+        self.len += group.len;
+        self.close_if_full();
     }
 
-    /// The level whose nodes are kept, if any.
+    /// The level whose nodes are kept, if they are in branches.
     pub fn level(&self) -> Option<u32> {
-        self.levels.as_ref().map(|keep| keep.level)
+        self.kept.as_ref().filter(|keep| keep.in_branches).map(|keep| keep.level)
     }
 
-    fn push(&mut self, node: Hash, level: u32) {
-        self.tree.push_subtree(node, level);
-        if let Some(keep) = &mut self.levels {
-            keep.push_subtree(node, level);
+    fn push(&mut self, leaf: Hash) {
+        self.leaves.push(leaf);
+        if let Some(keep) = self.kept.as_mut().filter(|keep| keep.in_branches) {
+            keep.push_subtree(leaf, 0);
+        }
+        self.close_if_full();
+    }
+
+    /// Closes the branch that the bytes so far have filled.
+    fn close_if_full(&mut self) {
+        if self.len.is_multiple_of(self.groups.branch()) {
+            self.close_branch();
+        }
+    }
+
+    fn close_branch(&mut self) {
+        if self.leaves.leaves() == 0 {
+            return;
+        }
+        let root = std::mem::take(&mut self.leaves).root();
+        self.branches.push(root);
+        match &mut self.kept {
+            Some(keep) if keep.in_branches => keep.close(),
+            Some(keep) => keep.push_subtree(root, 0),
+            None => {}
         }
     }
 
     fn close(&mut self) {
         if let Some(leaf) = self.open.take() {
-            self.push(leaf.sha.finalize().into(), 0);
+            self.push(leaf.sha.finalize().into());
         }
     }
 
     /// The root over all that came.
-    pub fn finish(mut self) -> Hash {
-        self.close();
-        self.tree.root()
+    pub fn finish(self) -> Hash {
+        self.finish_level().0
     }
 
     /// The root of all added values, and the nodes of the kept level. The last node may have fewer leaves.
     pub fn finish_level(mut self) -> (Hash, Vec<Hash>) {
         self.close();
+        self.close_branch();
         let mut nodes = Vec::new();
-        if let Some(keep) = self.levels {
+        if let Some(mut keep) = self.kept {
+            keep.close();
             nodes = keep.nodes;
-            if keep.open.leaves() > 0 {
-                nodes.push(keep.open.root());
-            }
         }
-        (self.tree.root(), nodes)
+        (self.branches.root(), nodes)
     }
 }
 
-/// A group of leaves that was hashed separately.
+/// A group of leaves of a branch that was hashed separately.
 #[derive(Debug, Clone)]
 pub struct Group {
     root: Hash,
+    len: u64,
     /// The nodes of the kept level, if that is below groups.
     nodes: Vec<Hash>,
 }
 
 impl Group {
-    /// Hashes [`GROUP_LEN`] bytes; `level` is that of the hasher which takes the group.
+    /// Hashes a group; `level` is that of the hasher which takes it.
     pub fn of(bytes: &[u8], level: Option<u32>) -> Self {
         let mut root = Tree::default();
         let level = level.filter(|level| *level < GROUP_LEVEL).unwrap_or(GROUP_LEVEL);
-        let nodes: Vec<Hash> = bytes.chunks(LEAF_LEN << level).map(values_root).collect();
+        let nodes: Vec<Hash> =
+            bytes.chunks(LEAF_LEN << level).map(|node| values_root(node, u64::MAX)).collect();
         nodes.iter().for_each(|node| root.push_subtree(*node, level));
-        Group { root: root.root(), nodes }
+        Group { root: root.root(), len: bytes.len() as u64, nodes }
     }
 }
 
@@ -276,40 +345,82 @@ mod tests {
         assert_eq!(hex(two.root()), "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125");
     }
 
+    /// The values root by the text of `spec/digest.md`: branches one after another, and in each the leaves.
+    fn by_the_text(bytes: &[u8], branch_len: usize) -> Hash {
+        let leaves = |branch: &[u8]| branch.chunks(LEAF_LEN).map(leaf_hash).collect::<Vec<_>>();
+        by_the_book(&bytes.chunks(branch_len).map(|branch| by_the_book(&leaves(branch))).collect::<Vec<_>>())
+    }
+
+    fn sample(len: usize) -> Vec<u8> {
+        (0..len).map(|i| (i * 7 % 251).to_le_bytes()[0]).collect()
+    }
+
     #[test]
     fn pieces_do_not_matter() {
-        let bytes: Vec<u8> = (0..3 * LEAF_LEN + 5).map(|i| (i % 251).to_le_bytes()[0]).collect();
-        let mut tree = Tree::default();
-        bytes.chunks(LEAF_LEN).for_each(|leaf| tree.push(leaf_hash(leaf)));
-        for piece in [1 << 12, 991, LEAF_LEN, LEAF_LEN + 1, bytes.len()] {
-            let mut values = ValuesHasher::default();
-            bytes.chunks(piece).for_each(|b| values.update(b));
-            assert_eq!(values.bytes(), bytes.len() as u64);
-            assert_eq!(values.finish(), tree.root(), "pieces of {piece}");
+        for (len, branch_len) in [
+            (3 * LEAF_LEN + 5, usize::MAX),
+            (0, 1),
+            (10 * 40_000, 40_000),
+            (10 * 40_000 - 3, 40_000),
+            (9 * 32_768, 32_768),
+            (3 * 65_540 + 1, 65_540),
+        ] {
+            let bytes = sample(len);
+            let root = by_the_text(&bytes, branch_len.max(1));
+            assert_eq!(values_root(&bytes, branch_len as u64), root);
+            for piece in [1 << 12, 991, LEAF_LEN, LEAF_LEN + 1, bytes.len().max(1)] {
+                let mut values = ValuesHasher::new(branch_len as u64);
+                bytes.chunks(piece).for_each(|b| values.update(b));
+                assert_eq!(values.bytes(), bytes.len() as u64);
+                assert_eq!(
+                    values.finish(),
+                    root,
+                    "{len} bytes in branches of {branch_len}, pieces of {piece}"
+                );
+            }
         }
-        assert_eq!(values_root(&bytes), tree.root());
     }
 
     #[test]
     fn groups_and_kept_levels_are_nodes_of_the_same_tree() {
-        let bytes: Vec<u8> = (0..3 * GROUP_LEN + LEAF_LEN + 5).map(|i| (i % 251).to_le_bytes()[0]).collect();
-        let root = values_root(&bytes);
-        for level in [0, 2, 7, 8, 9, 20] {
-            let mut values = ValuesHasher::with_level(level);
-            values.update(&bytes[..7]);
-            assert_eq!(values.room(), GROUP_LEN - 7);
-            values.update(&bytes[7..GROUP_LEN]);
-            assert_eq!(values.room(), 0);
-            values.push_group(&Group::of(&bytes[GROUP_LEN..2 * GROUP_LEN], values.level()));
-            values.update(&bytes[2 * GROUP_LEN..]);
-            let (found, nodes) = values.finish_level();
-            assert_eq!(found, root);
-            let expected: Vec<Hash> = bytes.chunks(LEAF_LEN << level).map(values_root).collect();
-            assert_eq!(nodes, expected, "level {level}");
-            let mut tree = Tree::default();
-            // The last node may have fewer leaves, and nothing follows it.
-            nodes.iter().for_each(|node| tree.push_subtree(*node, level));
-            assert_eq!(tree.root(), root);
+        use crate::types::NcType::Byte;
+        let arrays: [&[u64]; 6] = [
+            &[3 * GROUP_LEN as u64 + 5001],
+            &[3, GROUP_LEN as u64 + 5001],
+            &[70, 33_000],
+            &[35, 2, 45_056],
+            &[2, 2 * GROUP_LEN as u64],
+            &[3, 5, 7],
+        ];
+        for shape in arrays {
+            let len = shape.iter().product::<u64>();
+            for len in [len, len - 7] {
+                let bytes = sample(usize::try_from(len).unwrap());
+                let leaves = Pieces::leaves(Byte, shape, len);
+                let branch_len = usize::try_from(leaves.branch()).unwrap();
+                let root = by_the_text(&bytes, branch_len);
+                for level in [0, 2, 4, 7, 8, 9, 12] {
+                    let pieces = leaves.coarser(level);
+                    let mut values = ValuesHasher::new(leaves.branch()).keeping(&pieces);
+                    for part in bytes.chunks(700_001) {
+                        let (head, groups, tail) = values.split(part);
+                        values.update(head);
+                        for group in groups {
+                            values.push_group(&Group::of(group, values.level()));
+                        }
+                        values.update(tail);
+                    }
+                    let (found, nodes) = values.finish_level();
+                    assert_eq!(found, root);
+                    let expected = (0..pieces.count()).map(|n| {
+                        let range = pieces.range(n);
+                        let at = |n: u64| usize::try_from(n).unwrap();
+                        by_the_text(&bytes[at(range.start)..at(range.end)], branch_len)
+                    });
+                    assert_eq!(nodes, expected.collect::<Vec<_>>(), "{shape:?}, {len}, level {level}");
+                    assert_eq!(super::super::fold_nodes(&nodes, pieces.per_branch()), root);
+                }
+            }
         }
     }
 }

@@ -21,7 +21,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::select::{Hyperslab, Line};
 use crate::tile::{TileLayout, Tiling, element_count};
 
@@ -72,25 +72,42 @@ impl Plan {
     /// # Errors
     /// Invalid: a hyperslab that exceeds the array.
     pub fn of(tiling: &Tiling, slab: &Hyperslab) -> Result<Self> {
+        Plan::cut(tiling, None, slab)
+    }
+
+    /// As [`Plan::of`], for linear tiles that are cut in each branch of `branch` elements separately: a tile begins with each branch, and
+    /// the last one of a branch may be shorter. Chunks have no branches.
+    ///
+    /// # Errors
+    /// As [`Plan::of`]; a branch of no elements.
+    pub fn in_branches(tiling: &Tiling, branch: u64, slab: &Hyperslab) -> Result<Self> {
+        if branch == 0 {
+            return Err(Error::invalid("a branch of no elements"));
+        }
+        Plan::cut(tiling, Some(branch), slab)
+    }
+
+    fn cut(tiling: &Tiling, branch: Option<u64>, slab: &Hyperslab) -> Result<Self> {
         let selection = slab.resolve(tiling.shape())?;
         let kind = if selection.elements() == 0 || tiling.tile_count() == 0 {
             PlanKind::Empty
         } else {
             match tiling.layout() {
                 TileLayout::Linear { len } => {
-                    PlanKind::Linear(LinearPlan::new(tiling, *len, selection.dims()))
+                    PlanKind::Linear(LinearPlan::new(tiling, *len, branch, selection.dims()))
                 }
                 TileLayout::Chunked { shape, edge } => {
                     PlanKind::Chunked(ChunkedPlan::new(tiling, shape, *edge, selection.dims()))
                 }
             }
         };
-        Ok(Plan {
-            layout: tiling.layout().clone(),
-            tiles_in_array: tiling.tile_count(),
-            selected: selection.elements(),
-            kind,
-        })
+        let tiles_in_array = match (tiling.layout(), branch) {
+            (TileLayout::Linear { len }, Some(branch)) => {
+                tiling.present() / branch * branch.div_ceil(*len) + (tiling.present() % branch).div_ceil(*len)
+            }
+            _ => tiling.tile_count(),
+        };
+        Ok(Plan { layout: tiling.layout().clone(), tiles_in_array, selected: selection.elements(), kind })
     }
 
     /// The layout planned for.

@@ -229,3 +229,37 @@ fn sizes_near_two_to_the_63() {
         assert_eq!(plan.tiles().map(|t| t.elements).sum::<u64>(), 4);
     }
 }
+
+proptest! {
+    /// Tiles in branches are those of cutting each branch by itself, and copying them gives the hyperslab.
+    #[test]
+    fn tiles_of_branches_are_cut_branch_by_branch((shape, layout, slab) in cases(), branch in 1_u64..80, missing in 0_u64..9) {
+        let TileLayout::Linear { len } = layout else { return Ok(()) };
+        let elements = element_count(&shape).unwrap();
+        let tiling = layout.bind(&shape, elements.saturating_sub(missing)).unwrap();
+        let plan = Plan::in_branches(&tiling, branch, &slab).unwrap();
+        let mut tiles = Vec::new();
+        for first in (0..tiling.present()).step_by(usize::try_from(branch).unwrap()) {
+            let end = (first + branch).min(tiling.present());
+            tiles.extend((first..end).step_by(usize::try_from(len).unwrap()).map(|at| at..(at + len).min(end)));
+        }
+        let expected = oracle(&shape, &slab);
+        let mut out = vec![u64::MAX; expected.len()];
+        let mut numbers = Vec::new();
+        for tile in plan.tiles() {
+            let decoded: Vec<u64> = tiles[usize::try_from(tile.tile).unwrap()].clone().collect();
+            prop_assert_eq!(tile.decoded, decoded.len() as u64);
+            let is_whole = expected.windows(decoded.len()).position(|part| part == decoded);
+            if let Some(at) = tile.whole {
+                prop_assert_eq!(is_whole, Some(usize::try_from(at).unwrap()));
+            }
+            copy_tile(&tile, &decoded, &mut out).unwrap();
+            numbers.push(tile.tile);
+        }
+        let present = |n: &u64| if *n < tiling.present() { *n } else { u64::MAX };
+        prop_assert_eq!(out, expected.iter().map(present).collect::<Vec<_>>());
+        prop_assert!(numbers.is_sorted_by(|a, b| a < b));
+        prop_assert_eq!(plan.tile_count(), numbers.len() as u64);
+        prop_assert_eq!(plan.is_complete(), expected.iter().all(|n| *n < tiling.present()));
+    }
+}

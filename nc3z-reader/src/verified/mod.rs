@@ -20,10 +20,10 @@ use crate::source::{MemorySource, SharedSource};
 use bytes::Bytes;
 use nc3z_format::Error as FormatError;
 use nc3z_format::classic::{Header, Layout, VarId};
-use nc3z_format::digest::{Root, values_root};
+use nc3z_format::digest::{Pieces, Root};
 use nc3z_format::plan::{Plan, TilePlan};
 use nc3z_format::select::Hyperslab;
-use nc3z_format::tile::{TileExtent, TileLayout, Tiling};
+use nc3z_format::tile::{TileExtent, Tiling};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -104,26 +104,24 @@ struct Verified {
 }
 
 impl Verified {
-    /// Cuts a variable into the values of nodes.
-    fn cut(&self, var: VarId) -> Result<Tiling> {
-        let v = &self.layout().variables[var.index()];
-        let elements = self.tree.place(var).node_len / v.element_size();
-        Ok(TileLayout::linear(elements).bind(&v.shape, v.present)?)
+    /// The values of nodes, in bytes.
+    fn nodes(&self, var: VarId) -> &Pieces {
+        &self.tree.place(var).nodes
     }
 
     /// Compares the values of a node with its hash.
     fn check(&self, var: VarId, node: u64, values: &[u8]) -> Result<()> {
-        if values_root(values) == self.tree.node(var, node)? {
+        if self.tree.matches(var, node, values)? {
             return Ok(());
         }
-        Err(self.wrong(var, node, values.len() as u64))
+        Err(self.wrong(var, node))
     }
 
     /// The error of values that do not belong to the root. It names the tiles from which they were decoded.
-    fn wrong(&self, var: VarId, node: u64, len: u64) -> Error {
-        let v = &self.layout().variables[var.index()];
-        let (size, node_len) = (v.element_size(), self.tree.place(var).node_len);
-        let elements = node * node_len / size..(node * node_len + len) / size;
+    fn wrong(&self, var: VarId, node: u64) -> Error {
+        let size = self.layout().variables[var.index()].element_size();
+        let bytes = self.nodes(var).range(node);
+        let elements = bytes.start / size..bytes.end / size;
         let tiles = self.tiles_of(var, elements.start, elements.end).unwrap_or_default();
         let variable = format!("variable \"{}\"", self.header().variables[var.index()].name_lossy());
         ErrorKind::Unverified { variable, elements, tiles, root: self.root.to_string() }.into()
@@ -142,17 +140,15 @@ impl Verified {
 
     /// Reads a hyperslab: as one run where it is one and at hand, otherwise node by node, a batch at a time.
     fn read_checked(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
-        let tiling = self.cut(var)?;
-        let plan = Plan::of(&tiling, slab)?;
-        let node_len = self.tree.place(var).node_len;
         let v = &self.layout().variables[var.index()];
+        let plan: Plan = self.nodes(var).plan(v.ty, &v.shape, v.present, slab)?;
         if let Some(first) = run_of(slab, &v.shape).filter(|_| !self.inner.fetches_ahead()) {
             let begin = first * v.element_size();
             if begin + out.len() as u64 <= v.present * v.element_size() {
                 return self.read_run(var, begin, out);
             }
         }
-        let most = in_memory((BATCH_LEN / node_len).max(1));
+        let most = in_memory((BATCH_LEN / self.nodes(var).piece()).max(1));
         let mut nodes = plan.tiles();
         loop {
             let batch: Vec<TilePlan<'_>> = nodes.by_ref().take(most).collect();
@@ -169,9 +165,9 @@ impl Verified {
         if out.is_empty() {
             return Ok(());
         }
-        let v = &self.layout().variables[var.index()];
-        let (node_len, total) = (self.tree.place(var).node_len, v.present * v.element_size());
+        let nodes = self.nodes(var);
         let end = begin + out.len() as u64;
+        let around = nodes.around(begin..end);
         let apart = |bytes: Range<u64>| {
             let mut values = vec![0; in_memory(bytes.end - bytes.start)];
             if !values.is_empty() {
@@ -180,10 +176,10 @@ impl Verified {
             Ok::<_, Error>(values)
         };
         self.inner.read_range(var, begin, out)?;
-        let before = apart(begin / node_len * node_len..begin)?;
-        let behind = apart(end..end.next_multiple_of(node_len).min(total))?;
+        let before = apart(around.start..begin)?;
+        let behind = apart(end..around.end)?;
         let check = |node: u64| {
-            let (first, last) = (node * node_len, ((node + 1) * node_len).min(total));
+            let Range { start: first, end: last } = nodes.range(node);
             let own = &out[in_memory(first.max(begin) - begin)..in_memory(last.min(end) - begin)];
             if first >= begin && last <= end {
                 return self.check(var, node, own);
@@ -192,7 +188,7 @@ impl Verified {
             let behind = if last > end { &behind[..] } else { &[] };
             self.check(var, node, &[before, own, behind].concat())
         };
-        check_each(out.len(), (begin / node_len..end.div_ceil(node_len)).collect(), check)
+        check_each(out.len(), (nodes.piece_at(begin)..=nodes.piece_at(end - 1)).collect(), check)
     }
 
     /// Reads and checks some nodes. Runs of nodes that the output contains as a whole are read into it. The
@@ -230,11 +226,12 @@ impl Verified {
     /// Splits the batch into runs of consecutive nodes. A long part that the output contains as a whole is a
     /// separate run.
     fn runs<'b, 't>(&self, var: VarId, batch: &'b [TilePlan<'t>]) -> Vec<&'b [TilePlan<'t>]> {
-        let node_len = self.tree.place(var).node_len;
         let mut runs = Vec::new();
         for run in batch.chunk_by(|a, b| a.tile + 1 == b.tile) {
-            let is_long =
-                |part: &[TilePlan<'_>]| part[0].whole.is_some() && part.len() as u64 * node_len >= WHOLE_FROM;
+            let is_long = |part: &[TilePlan<'_>]| {
+                let bytes = self.bytes_of(var, part);
+                part[0].whole.is_some() && bytes.end - bytes.start >= WHOLE_FROM
+            };
             let parts = run.chunk_by(|a, b| a.whole.is_some() == b.whole.is_some());
             if parts.clone().any(is_long) {
                 runs.extend(parts);
@@ -247,10 +244,8 @@ impl Verified {
 
     /// The bytes of consecutive nodes, in the variable's flattened array.
     fn bytes_of(&self, var: VarId, run: &[TilePlan<'_>]) -> Range<u64> {
-        let v = &self.layout().variables[var.index()];
-        let node_len = self.tree.place(var).node_len;
-        let (first, last) = (run[0].tile, run[run.len() - 1].tile);
-        first * node_len..((last + 1) * node_len).min(v.present * v.element_size())
+        let nodes = self.nodes(var);
+        nodes.range(run[0].tile).start..nodes.range(run[run.len() - 1].tile).end
     }
 
     /// The inner source with the bytes for several runs, fetched together if each request costs a round trip.
@@ -275,14 +270,20 @@ impl Verified {
     fn checked(&self, source: &dyn ArraySource, var: VarId, bytes: Range<u64>) -> Result<Vec<u8>> {
         let mut values = vec![0; in_memory(bytes.end - bytes.start)];
         source.read_range(var, bytes.start, &mut values)?;
-        self.check_run(var, bytes.start / self.tree.place(var).node_len, &values)?;
+        self.check_run(var, self.nodes(var).piece_at(bytes.start), &values)?;
         Ok(values)
     }
 
     /// Checks the values of consecutive nodes, from node `first` on.
     fn check_run(&self, var: VarId, first: u64, values: &[u8]) -> Result<()> {
-        let node_len = in_memory(self.tree.place(var).node_len);
-        let nodes: Vec<(u64, &[u8])> = (first..).zip(values.chunks(node_len)).collect();
+        let (mut nodes, mut rest) = (Vec::new(), values);
+        while !rest.is_empty() {
+            let node = first + nodes.len() as u64;
+            let bytes = self.nodes(var).range(node);
+            let (own, after) = rest.split_at(in_memory(bytes.end - bytes.start));
+            nodes.push((node, own));
+            rest = after;
+        }
         check_each(values.len(), nodes, |(node, values)| self.check(var, node, values))
     }
 }
@@ -400,7 +401,6 @@ impl ArraySource for Verified {
     }
 
     fn read_range(&self, var: VarId, first: u64, out: &mut [u8]) -> Result<()> {
-        let node_len = self.tree.place(var).node_len;
         let v = &self.layout().variables[var.index()];
         let total = v.present * v.element_size();
         let (mut at, mut rest) = (first, out);
@@ -409,12 +409,12 @@ impl ArraySource for Verified {
                 // The inner source says what is missing.
                 return self.inner.read_range(var, at, rest);
             }
-            let begin = at / node_len * node_len;
             // Whole nodes, as many as are checked at once.
-            let end = at.saturating_add(rest.len() as u64).min(total).min(begin + BATCH_LEN);
-            let end = end.next_multiple_of(node_len).min(total);
-            let values = self.checked(&*self.inner, var, begin..end)?;
-            let from = &values[in_memory(at - begin)..];
+            let end = at.saturating_add(rest.len() as u64).min(total).min(at.saturating_add(BATCH_LEN));
+            let bytes = self.nodes(var).around(at..end);
+            let from = in_memory(at - bytes.start);
+            let values = self.checked(&*self.inner, var, bytes)?;
+            let from = &values[from..];
             let (here, after) = rest.split_at_mut(from.len().min(rest.len()));
             here.copy_from_slice(&from[..here.len()]);
             at += here.len() as u64;

@@ -5,7 +5,7 @@ use crate::source::{MemorySource, SharedSource};
 use nc3z_format::Error as FormatError;
 use nc3z_format::classic::{Header, Layout, VarId};
 use nc3z_format::digest::{
-    Hash, Root, TREE_MAGIC, TreePlace, fold_nodes, hashes, root_of_values, tree_roots,
+    Hash, Root, TREE_MAGIC, TreePlace, fold_nodes, hashes, root_of_values, tree_roots, values_root,
 };
 use std::collections::HashMap;
 use std::ops::Range;
@@ -81,26 +81,28 @@ impl TreeFile {
         &self.roots[var.index()]
     }
 
-    /// The root over the nodes of this range, which must be a node of the tree. The range is all nodes, or a
-    /// power of two of nodes from a multiple of that power on, or all nodes after such a multiple.
+    /// The root over the nodes of this range, which must be a node of the tree: a part of one branch, or whole
+    /// branches. The range is all nodes (or branches) of the level below, or a power of two of them from a multiple
+    /// of that power on, or all after such a multiple.
     ///
     /// # Errors
     /// Nodes that do not belong to the variable's root; errors of reading the file.
     pub fn subtree(&self, var: VarId, nodes: Range<u64>) -> Result<Hash> {
         let place = *self.place(var);
-        if nodes == (0..place.nodes) {
+        if nodes == (0..place.nodes.count()) {
             return Ok(*self.values_root(var));
         }
         let (first, within) = place.page_of(nodes.start);
         let (last, end) = place.page_of(nodes.end - 1);
-        let (page, range) = if first == last && (within > 0 || !Self::is_page(place, first, end)) {
-            (Some(first), within..end + 1)
+        let (page, range, per_branch) = if first == last && (within > 0 || !Self::is_page(place, first, end))
+        {
+            (Some(first), within..end + 1, place.nodes.per_branch())
         } else {
             let at = |page| usize::try_from(page).unwrap_or(usize::MAX);
-            (None, at(first)..at(last).saturating_add(1))
+            (None, at(first)..at(last).saturating_add(1), place.pages_per_branch())
         };
         let hashes = self.page(var, page)?;
-        Ok(fold_nodes(hashes.get(range).ok_or_else(|| Self::wrong(var))?))
+        Ok(fold_nodes(hashes.get(range).ok_or_else(|| Self::wrong(var))?, per_branch))
     }
 
     /// Returns true if a page ends with this node.
@@ -114,6 +116,14 @@ impl TreeFile {
     /// There is no such variable.
     pub fn place(&self, var: VarId) -> &TreePlace {
         &self.places[var.index()]
+    }
+
+    /// Returns true if these values are those of a node.
+    ///
+    /// # Errors
+    /// As [`TreeFile::subtree`].
+    pub fn matches(&self, var: VarId, node: u64, values: &[u8]) -> Result<bool> {
+        Ok(values_root(values, self.place(var).leaves.branch()) == self.node(var, node)?)
     }
 
     /// One node.
@@ -134,6 +144,7 @@ impl TreeFile {
         }
         let place = *self.place(var);
         let root = self.roots[var.index()];
+        let per_branch = if page.is_some() { place.nodes.per_branch() } else { place.pages_per_branch() };
         let (range, expected) = match page {
             None => (place.page_roots(), root),
             Some(page) if place.pages() > 1 => {
@@ -147,7 +158,7 @@ impl TreeFile {
             Some((offset, len)) => read(&self.source, offset, len)?,
             None => vec![root],
         };
-        if fold_nodes(&nodes) != expected {
+        if fold_nodes(&nodes, per_branch) != expected {
             return Err(Self::wrong(var));
         }
         let nodes = Arc::new(nodes);

@@ -32,8 +32,13 @@ fn with_tree(root: Root, tree: &[u8]) -> OpenOptions {
     OpenOptions::default().with_root(root).with_tree(memory(tree))
 }
 
-/// A classic file of two variables: `big`, 4 x 300 x 500 ints, and `small`.
+/// A classic file of two variables: `big`, 4 x 300 x 500 ints, and `small`. A plane is a branch of ten nodes.
 fn sample(salt: u8) -> Vec<u8> {
+    sample_of([4, 300, 500], salt)
+}
+
+/// The same with other lengths of `big`.
+fn sample_of(lens: [u32; 3], salt: u8) -> Vec<u8> {
     let mut out = b"CDF\x01\0\0\0\0".to_vec();
     let number = |out: &mut Vec<u8>, n: u32| out.extend(n.to_be_bytes());
     let name = |out: &mut Vec<u8>, text: &[u8]| {
@@ -43,18 +48,19 @@ fn sample(salt: u8) -> Vec<u8> {
     };
     number(&mut out, 10);
     number(&mut out, 3);
-    for (own, len) in [("t", 4), ("y", 300), ("x", 500)] {
+    for (own, len) in ["t", "y", "x"].into_iter().zip(lens) {
         name(&mut out, own.as_bytes());
         number(&mut out, len);
     }
     out.extend([0; 8]);
     number(&mut out, 11);
     number(&mut out, 2);
-    let len = 4 * 300 * 500 * 4;
+    let elements = lens.iter().product::<u32>();
+    let len = elements * 4;
     // The two entries that follow take 44 and 40 bytes.
     let begin = u32::try_from(out.len()).unwrap() + 84;
     for (own, dims, vsize, at) in
-        [(&b"big"[..], &[0, 1, 2][..], len, begin), (b"small", &[2], 2000, begin + len)]
+        [(&b"big"[..], &[0, 1, 2][..], len, begin), (b"small", &[2], lens[2] * 4, begin + len)]
     {
         name(&mut out, own);
         number(&mut out, u32::try_from(dims.len()).unwrap());
@@ -65,7 +71,7 @@ fn sample(salt: u8) -> Vec<u8> {
         number(&mut out, at);
     }
     assert_eq!(out.len(), usize::try_from(begin).unwrap());
-    for n in 0..4 * 300 * 500_u32 + 500 {
+    for n in 0..elements + lens[2] {
         // One row of `big` differs by the salt.
         let row = n / 500 == 777;
         out.extend((n * 7 / 3 + if row { u32::from(salt) } else { 0 }).to_be_bytes());
@@ -128,6 +134,48 @@ fn verified_reads_give_what_plain_reads_give() {
         assert_eq!(tiles(&verified), tiles(&plain));
         let error = verified.read_bytes(0, &mut [0; 4]).unwrap_err();
         assert!(error.to_string().contains("not the file's bytes"), "{error}");
+    }
+}
+
+#[test]
+fn branches_of_any_length_are_checked() {
+    // No branches; branches with one node, shorter and longer than a leaf's multiple; with two nodes; of a row.
+    for lens in [[70, 20, 99], [12, 100, 110], [9, 64, 128], [7, 150, 120], [5, 3, 9000]] {
+        let original = sample_of(lens, 0);
+        let (root, tree) = rooted(&original);
+        let shape = lens.map(u64::from);
+        for bytes in
+            [original.clone(), archive_bytes(&original, &WriterOptions::default().with_tile_len(50_000))]
+        {
+            let (plain, verified) = (plain(&bytes), open(&bytes, &with_tree(root, &tree)));
+            let (plain, big) = (plain.variable("big").unwrap(), verified.variable("big").unwrap());
+            for n in 0..40_u64 {
+                let mut slab = Hyperslab::all(&shape);
+                for (d, len) in shape.into_iter().enumerate().take(usize::try_from(n % 4).unwrap()) {
+                    slab.start[d] = n * 7919 % len;
+                    slab.count[d] = 1 + n * 31 % (len - slab.start[d]);
+                }
+                assert_eq!(
+                    big.read_bytes(&slab).unwrap(),
+                    plain.read_bytes(&slab).unwrap(),
+                    "{lens:?} {slab}"
+                );
+            }
+        }
+        // Any changed value is found, and no plane that does not have it is refused.
+        let mut other = original.clone();
+        let at = original.len() - usize::try_from(lens[2] * 4 + 5).unwrap();
+        other[at] ^= 1;
+        let dataset = open(&other, &with_tree(root, &tree));
+        let big = dataset.variable("big").unwrap();
+        let planes = |first: u64, count: u64| {
+            let slab = Hyperslab::new([first, 0, 0], [count, shape[1], shape[2]], [1, 1, 1]).unwrap();
+            big.read_bytes(&slab)
+        };
+        assert!(matches!(planes(shape[0] - 1, 1).unwrap_err().kind(), ErrorKind::Unverified { .. }));
+        if lens != [70, 20, 99] {
+            assert!(planes(0, shape[0] - 1).is_ok(), "{lens:?}");
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use super::Wanted;
 use crate::error::Result;
 use crate::parallel;
 use nc3z_format::classic::{Layout, Records, SegmentKind, Slot, VarId};
-use nc3z_format::digest::{GROUP_LEN, Group, Hash, Tree, ValuesHasher, stored_level};
+use nc3z_format::digest::{Group, Hash, Pieces, Tree, ValuesHasher, stored_level};
 use sha2::{Digest as _, Sha256};
 
 /// Slots of record variables shorter than this are gathered before they are hashed.
@@ -44,11 +44,10 @@ fn put(variable: VarId, hasher: ValuesHasher, roots: &mut [Hash], nodes: Option<
 
 /// A hasher of a variable's values; `tree` keeps the nodes of its stored level.
 pub(super) fn hasher(layout: &Layout, variable: VarId, tree: bool) -> ValuesHasher {
-    if !tree {
-        return ValuesHasher::default();
-    }
     let v = &layout.variables[variable.index()];
-    ValuesHasher::with_level(stored_level(v.present * v.element_size()))
+    let leaves = Pieces::leaves(v.ty, &v.shape, v.present);
+    let hasher = ValuesHasher::new(leaves.branch());
+    if tree { hasher.keeping(&stored_level(&leaves)) } else { hasher }
 }
 
 /// The trees of the variables, while values are added.
@@ -210,11 +209,10 @@ impl Task<'_> {
 
 /// Hashes the next values of a variable. Whole groups of leaves are hashed in parallel.
 pub(super) fn absorb(hasher: &mut ValuesHasher, bytes: &[u8]) {
-    let (head, rest) = bytes.split_at(hasher.room().min(bytes.len()));
+    let (head, groups, tail) = hasher.split(bytes);
     hasher.update(head);
-    let groups = rest.chunks_exact(GROUP_LEN);
-    let (tail, level) = (groups.remainder(), hasher.level());
-    let hashed = parallel::map(groups.collect(), |group| Group::of(group, level));
+    let level = hasher.level();
+    let hashed = parallel::map(groups, |group| Group::of(group, level));
     hashed.iter().for_each(|group| hasher.push_group(group));
     hasher.update(tail);
 }
