@@ -5,6 +5,7 @@ import json
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -195,6 +196,106 @@ class Packed(Aggregation):
             self.assertEqual(done.returncode, 3 if named else 0)
             for name in came:
                 self.assertEqual(sha256(out / name), sha256(tree / name))
+
+    def hurt(self, bundle, part, at, name="hurt.zip"):
+        """A copy of a bundle with a changed byte in a member; `at` counts from the member's first byte."""
+        with zipfile.ZipFile(bundle) as inside:
+            info = inside.getinfo(part)
+        data = bytearray(bundle.read_bytes())
+        begin = info.header_offset + 30 + sum(struct.unpack_from("<HH", data, info.header_offset + 26))
+        data[begin + at % info.file_size] ^= 0xff
+        (self.dir / name).write_bytes(data)
+        return self.dir / name
+
+    def shared(self, count=24):
+        """Files with one long array each, beside what they share, so that groups have several blocks."""
+        tree = self.dir / "shared"
+        tree.mkdir()
+        for n in range(count):
+            profile(tree / f"p{n:02}.nc", n, levels=4000)
+        return tree
+
+    def test_lost_data_are_filled_and_named(self):
+        tree = self.shared()
+        bundle = self.packed(tree)
+        with zipfile.ZipFile(bundle) as inside:
+            size = inside.getinfo(".nc3z/packed/000000.nc3z").file_size
+        filled = 0
+        for at in range(250, size, size // 8):
+            hurt = self.hurt(bundle, ".nc3z/packed/000000.nc3z", at)
+            out = self.dir / f"out{at}"
+            done = nc3z("restore", "-r", "--fill-lost", hurt, "-o", out)
+            for file in tree.iterdir():
+                back = out / file.name
+                if not back.exists():
+                    self.assertIn(f"lost: {file.name}", done.stderr)
+                elif back.read_bytes() != file.read_bytes():
+                    filled += 1
+                    self.assertEqual(done.returncode, 3)
+                    said = next(line for line in done.stderr.splitlines() if f"!/{file.name}: lost" in line)
+                    with netCDF4.Dataset(back) as a, netCDF4.Dataset(file) as b:
+                        for v in b.variables:
+                            a[v].set_auto_mask(False), b[v].set_auto_mask(False)
+                            if a[v][:].tobytes() != b[v][:].tobytes():
+                                self.assertIn(f"{v} (", said)
+                                other = a[v][:] != b[v][:]
+                                fill = getattr(b[v], "_FillValue", netCDF4.default_fillvals[b[v].dtype.str[1:]])
+                                self.assertTrue((a[v][:][other] == np.asarray(fill, b[v].dtype)).all())
+                    one = nc3z("restore", "--fill-lost", f"{hurt}!/{file.name}", "-o", self.dir / "one.nc", "-f")
+                    self.assertEqual(one.returncode, 3, one.stderr)
+                    self.assertEqual((self.dir / "one.nc").read_bytes(), back.read_bytes())
+        self.assertGreater(filled, 0)
+
+    def test_a_group_without_its_list_names_its_members_once(self):
+        tree = self.tree(12)
+        bundle = self.packed(tree)
+        hurt = bundle.with_name("cut.zip")
+        data = bytearray(bundle.read_bytes())
+        with zipfile.ZipFile(bundle) as inside:
+            info = inside.getinfo(".nc3z/packed/000000.nc3z")
+        begin = info.header_offset + 30 + len(info.filename)
+        for at in range(begin + 100, begin + info.file_size, 16):
+            data[at] ^= 0xff
+        hurt.write_bytes(data)
+        done = nc3z("restore", "-r", "--fill-lost", hurt, "-o", self.dir / "out")
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(done.stderr.count("error: "), 1, done.stderr)
+        self.assertIn("12 members cannot be read, with the group", done.stderr)
+        for file in tree.rglob("*.nc"):
+            self.assertIn(f"lost: {file.relative_to(tree)}", done.stderr)
+
+    def test_a_bundle_is_mended_by_its_parity(self):
+        tree = self.tree(30)
+        shutil.copy(CLASSIC / "coads_climatology.cdf", tree / "large.nc")
+        bundle = self.packed(tree, "--parity", "20%")
+        mended = self.dir / "mended.zip"
+        for part in (".nc3z/packed/000000.nc3z", "large.nc.nc3z"):
+            for at in (0, 20, 70, 90, 130, 1000, 5000, -30):
+                hurt = self.hurt(bundle, part, at)
+                said = nc3z("restore", "-r", hurt, "-o", self.dir / f"out{part[-11]}{at}")
+                if "error" in said.stderr:
+                    # The advice is a command that works.
+                    self.assertIn(f"`nc3z repair {hurt} -o NEW`", said.stderr)
+                done = nc3z("repair", hurt, "-o", mended, "-f")
+                self.assertEqual(done.returncode, 0, (part, at, done.stdout, done.stderr))
+                self.assertIn(part, done.stdout.decode())
+                self.assertEqual(mended.read_bytes(), bundle.read_bytes(), (part, at))
+        self.ok(nc3z("repair", "--in-place", hurt))
+        self.assertEqual(hurt.read_bytes(), bundle.read_bytes())
+        done = self.ok(nc3z("repair", "--json", bundle, "-o", mended, "-f"))
+        self.assertEqual(json.loads(done.stdout)["mended"], [])
+        self.assertEqual(mended.read_bytes(), bundle.read_bytes())
+
+    def test_what_cannot_be_mended_is_said(self):
+        tree = self.tree(12)
+        hurt = self.hurt(self.packed(tree), ".nc3z/packed/000000.nc3z", 400)
+        done = nc3z("repair", hurt, "-o", self.dir / "new.zip")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(b"p00000.nc", done.stdout)
+        self.assertIn(f"nc3z restore -r --fill-lost {hurt} -o DIR", done.stderr)
+        self.assertIn("--parity", done.stderr)
+        self.assertFalse((self.dir / "new.zip").exists())
+        self.fails(nc3z("repair", f"{hurt}!/p00000.nc", "-o", self.dir / "new.nc3z"), 1, f"nc3z repair {hurt} -o NEW")
 
     def test_a_missing_group_is_an_error_for_each_of_its_files(self):
         bundle = self.packed(self.tree(40))

@@ -130,7 +130,8 @@ fn restore_one<E: From<Error>>(
     let archive = match &original {
         Original::Archive(archive) => archive,
         Original::Packed(packed) => {
-            write_packed(packed, &job.output, options.force).map_err(Error::from)?;
+            // The observer asks the member for its lost parts.
+            let _ = write_packed(packed, &job.output, options.force).map_err(Error::from)?;
             observer.restored(job, &original, None);
             return Ok(None);
         }

@@ -225,7 +225,7 @@ impl Bundle {
 ///
 /// # Errors
 /// Errors of the source.
-fn crc32_of(source: &SharedSource, tell: &dyn Fn(u64) -> bool) -> Result<Option<u32>> {
+pub(super) fn crc32_of(source: &SharedSource, tell: &dyn Fn(u64) -> bool) -> Result<Option<u32>> {
     let mut crc = crc32fast::Hasher::new();
     let mut buffer = vec![0; STEP];
     let mut at = 0;

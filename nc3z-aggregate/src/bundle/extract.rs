@@ -2,7 +2,7 @@
 
 use super::{Bundle, inside};
 use crate::error::{Error, Result};
-use crate::pack::PackedMember;
+use crate::pack::{LostPart, PackedMember};
 use nc3z_format::archive::constants::MAGIC;
 use nc3z_reader::source::{ByteSource, SharedSource};
 use nc3z_reader::{Archive, OpenOptions};
@@ -24,7 +24,8 @@ pub enum MemberForm {
     Archives,
 }
 
-/// Writes a member of a bundle into the directory `output`. `force` replaces files.
+/// Writes a member of a bundle into the directory `output`. `force` replaces files. Returns the parts that are lost and have fill
+/// values, which only [`Bundle::filling_lost`] allows.
 ///
 /// # Errors
 /// The name leads out of the directory; the member cannot be read or is damaged; the file exists or cannot be written.
@@ -35,7 +36,7 @@ pub fn extract(
     force: bool,
     form: MemberForm,
     open: &OpenOptions,
-) -> Result<()> {
+) -> Result<Vec<LostPart>> {
     let name_inside = inside("", name).filter(|n| !n.is_empty());
     let name_inside =
         name_inside.ok_or_else(|| Error::refused(format!("`{name}` leads out of the directory")))?;
@@ -46,7 +47,7 @@ pub fn extract(
                 let target = parented(output.join(format!("{name_inside}.nc3z")))?;
                 let options = WriterOptions::default().with_force(force);
                 archive_source(Arc::new(packed), &target, &options, &())?;
-                Ok(())
+                Ok(Vec::new())
             }
         };
     }
@@ -56,21 +57,26 @@ pub fn extract(
         source.read_into(0, &mut magic)?;
     }
     if magic == MAGIC && form == MemberForm::Originals {
-        let archive = Archive::from_source(source, open)?;
+        let archive = if bundle.fills_lost() {
+            Archive::open_filled(&source, open, &())?.0
+        } else {
+            Archive::from_source(source, open)?
+        };
         let target = parented(output.join(name_inside.strip_suffix(".nc3z").unwrap_or(&name_inside)))?;
         let file = AtomicFile::create_with_mode(&target, force, 0o666)?;
         archive.restore_to_file(file.file(), &target, &())?;
         file.commit(None)?;
-        return Ok(());
+        return Ok(LostPart::of_archive(&archive));
     }
-    copy(&source, &parented(output.join(name_inside))?, force)
+    copy(&source, &parented(output.join(name_inside))?, force)?;
+    Ok(Vec::new())
 }
 
-/// Writes the original file of a packed member, and compares its digest.
+/// Writes the original file of a packed member, and compares its digest. Returns the parts that are lost and have fill values.
 ///
 /// # Errors
 /// The member is damaged; the file exists or cannot be written.
-pub fn write_packed(packed: &PackedMember, target: &Path, force: bool) -> Result<()> {
+pub fn write_packed(packed: &PackedMember, target: &Path, force: bool) -> Result<Vec<LostPart>> {
     let mut hash = Sha256::new();
     let target = parented(target.to_owned())?;
     let file = AtomicFile::create_with_mode(&target, force, 0o666)?;
@@ -78,11 +84,12 @@ pub fn write_packed(packed: &PackedMember, target: &Path, force: bool) -> Result
         hash.update(bytes);
         file.file().write_all(bytes).map_err(Error::Output)
     })?;
-    if hash.finalize()[..] != packed.sha256() {
+    let lost = packed.lost()?;
+    if lost.is_empty() && hash.finalize()[..] != packed.sha256() {
         return Err(damaged(packed.name()).into());
     }
     file.commit(None)?;
-    Ok(())
+    Ok(lost)
 }
 
 /// Checks that a packed member has the bytes that were packed.

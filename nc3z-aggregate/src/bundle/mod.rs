@@ -10,6 +10,7 @@ pub(crate) mod index;
 mod list;
 mod local;
 mod member;
+mod mend;
 mod named;
 mod open_groups;
 pub(crate) mod packed;
@@ -19,6 +20,7 @@ pub use ahead::Ahead;
 pub use check::MemberCheck;
 pub use extract::{MemberForm, extract, write_packed};
 pub use member::Member;
+pub use mend::MendedBundle;
 pub use named::{split_member, split_name};
 pub use write::{Bundled, write_bundle};
 
@@ -76,14 +78,14 @@ enum Found {
     /// Bytes of the bundle.
     Plain(Member),
     /// A member of a group.
-    Packed(PackedMember),
+    Packed(Box<PackedMember>),
 }
 
 impl Found {
     fn source(self) -> SharedSource {
         match self {
             Found::Plain(member) => Arc::new(member),
-            Found::Packed(member) => Arc::new(member),
+            Found::Packed(member) => Arc::new(*member),
         }
     }
 }
@@ -198,7 +200,7 @@ impl Bundle {
     /// A member of either kind. In a packed bundle the name of an original stands for its archive too.
     fn any(&self, name: &str, source: &SharedSource) -> Result<Option<Found>> {
         if let Some(member) = self.packed_member(name)? {
-            return Ok(Some(Found::Packed(member)));
+            return Ok(Some(Found::Packed(Box::new(member))));
         }
         let found = self.find(name, source)?;
         if found.is_some() || !self.packed {

@@ -5,7 +5,7 @@ use super::{Bundle, Directory, index};
 use crate::error::{Error, Result};
 use crate::pack::{DIRECTORY, Group, PackedMember, README, is_group_name};
 use nc3z_reader::OpenOptions;
-use nc3z_reader::source::ByteSource;
+use nc3z_reader::source::{ByteSource, SharedSource};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The number of groups that stay open. Members that are read one after another are in the same group or in
@@ -18,15 +18,29 @@ pub(super) struct Groups {
     pub(super) packed: Packed,
     /// The last ones used, the newest last.
     open: Mutex<Vec<(usize, Arc<Group>)>>,
+    /// Lost tiles are read as fill values.
+    fills: bool,
 }
 
 impl Groups {
     pub(super) fn new(packed: Packed) -> Self {
-        Groups { packed, open: Mutex::default() }
+        Groups { packed, open: Mutex::default(), fills: false }
     }
 }
 
 impl Bundle {
+    /// Opens damaged groups, too: members have fill values in the place of lost tiles ([`PackedMember::lost`]).
+    #[must_use]
+    pub fn filling_lost(mut self) -> Self {
+        self.groups.fills = true;
+        self
+    }
+
+    /// Returns whether lost tiles of groups are read as fill values.
+    pub fn fills_lost(&self) -> bool {
+        self.groups.fills
+    }
+
     /// Removes groups from the names of members. Without an index that counts, the groups themselves list their
     /// members. Members of groups that are missing are those that an index lists which does not count.
     pub(super) fn set_groups_apart(&mut self) -> Result<()> {
@@ -146,6 +160,10 @@ impl Bundle {
             file: name.to_owned(),
             what: format!("the bundle has no such group of members below `{DIRECTORY}`"),
         })?;
-        Group::open(Arc::new(source), &OpenOptions::default())
+        let source: SharedSource = Arc::new(source);
+        if self.groups.fills {
+            return Group::open_filled(&source, &OpenOptions::default());
+        }
+        Group::open(source, &OpenOptions::default())
     }
 }

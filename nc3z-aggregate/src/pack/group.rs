@@ -2,6 +2,7 @@
 
 use super::arrays::{self, Own};
 use super::listing::{self, Frame, Listed, Place};
+use super::lost;
 use super::{DIRECTORY, HEADS, MARK, MEMBERS, OWN_COLUMNS};
 use crate::error::{Error, Result};
 use bytes::Bytes;
@@ -22,7 +23,9 @@ pub(super) const MAX_FRAME: u64 = 4 << 20;
 
 /// An open group.
 pub struct Group {
-    archive: Archive,
+    pub(super) archive: Archive,
+    /// Lost tiles of columns are read as fill values.
+    pub(super) fills: bool,
     frames: Vec<HeldFrame>,
     members: Vec<Listed>,
     /// The offset of each member's header in its frame.
@@ -57,7 +60,19 @@ impl Group {
     /// # Errors
     /// It is not an archive, or not that of a group, or its list is damaged or forged.
     pub fn open(source: SharedSource, options: &OpenOptions) -> Result<Self> {
-        let archive = Archive::from_source(source, options)?;
+        Self::of(Archive::from_source(source, options)?, false)
+    }
+
+    /// Opens a group that may be damaged. Members are read with fill values in the place of lost tiles of their arrays.
+    ///
+    /// # Errors
+    /// As [`Group::open`]: without its list, no member can be read.
+    pub fn open_filled(source: &SharedSource, options: &OpenOptions) -> Result<Self> {
+        let (archive, _) = Archive::open_filled(source, options, &())?;
+        Self::of(archive, true)
+    }
+
+    fn of(archive: Archive, fills: bool) -> Result<Self> {
         let mark = archive.header().attribute(MARK.0.as_bytes()).map(|a| a.values.clone());
         if mark.as_deref() != Some(MARK.1.as_bytes()) {
             let found = mark.map_or("nothing".to_owned(), |m| String::from_utf8_lossy(&m).into_owned());
@@ -68,8 +83,7 @@ impl Group {
         if list > MAX_LIST {
             return Err(FormatError::limit(MEMBERS, None, "length", MAX_LIST, list).into());
         }
-        let mut stored = vec![0; usize::try_from(list).unwrap_or(0)];
-        archive.read_array_bytes(ArrayId::variable(0), 0, &mut stored)?;
+        let stored = own_bytes(&archive, ArrayId::variable(0), 0..list, "list of the members of a group")?;
         let decoded = unpack(&stored, MAX_LIST)?;
         let list = listing::decode(&decoded)
             .map_err(|what| corrupt(MEMBERS, "content", "a list of members", what))?;
@@ -92,11 +106,12 @@ impl Group {
             let used = &mut used[member.frame];
             headers.push(*used);
             let len = frames[member.frame].frame.decoded;
-            *used = used.checked_add(member.header_len).filter(|end| *end <= len).ok_or_else(|| {
-                corrupt(format!("header of `{}`", member.name), "end", format!("at most {len}"), &used)
-            })?;
+            *used = used
+                .checked_add(member.header_len)
+                .filter(|end| *end <= len)
+                .ok_or_else(|| corrupt(of_header(&member.name), "end", format!("at most {len}"), &used))?;
         }
-        Ok(Group { archive, frames, members: list.members, headers })
+        Ok(Group { archive, fills, frames, members: list.members, headers })
     }
 
     /// Names of the members, in their order.
@@ -117,16 +132,23 @@ impl Group {
         let Some(listed) = self.members.get(number) else { return Ok(None) };
         let header = self.header(number)?;
         let name = &listed.name;
-        let parsed = match parse_prefix(&header, listed.len, &Limits::default())? {
+        // A wrong header is a defect of the bundle, not of a classic file of the user.
+        let wrong = |e: FormatError| {
+            if !e.is_corrupt() {
+                return e.into();
+            }
+            corrupt(of_header(name), "content", "the header of a classic file", e)
+        };
+        let parsed = match parse_prefix(&header, listed.len, &Limits::default()).map_err(wrong)? {
             Parse::Done(parsed, len) if len == listed.header_len => *parsed,
             Parse::Done(_, len) => {
-                return Err(corrupt(format!("header of `{name}`"), "length", listed.header_len, len));
+                return Err(corrupt(of_header(name), "length", listed.header_len, len));
             }
             Parse::Incomplete { at_least } => {
-                return Err(corrupt(format!("header of `{name}`"), "length", listed.header_len, at_least));
+                return Err(corrupt(of_header(name), "length", listed.header_len, at_least));
             }
         };
-        let layout = Layout::new(&parsed, listed.header_len, listed.len)?;
+        let layout = Layout::new(&parsed, listed.header_len, listed.len).map_err(wrong)?;
         let own = arrays::of(&layout);
         if own.len() != listed.places.len() {
             return Err(corrupt(format!("`{name}`"), "number of arrays", own.len(), listed.places.len()));
@@ -134,7 +156,8 @@ impl Group {
         for (own, place) in own.iter().zip(&listed.places) {
             self.check(name, own, *place)?;
         }
-        Ok(Some(PackedMember { group: Arc::clone(self), number, header, layout, own }))
+        let fills = if self.fills { lost::fill_values(&parsed, &own) } else { Vec::new() };
+        Ok(Some(PackedMember { group: Arc::clone(self), number, header, layout, own, fills }))
     }
 
     /// Checks that an array is inside a column of its type.
@@ -174,8 +197,9 @@ impl Group {
         let decoded = if let Some(decoded) = held.decoded.get() {
             decoded
         } else {
-            let mut stored = vec![0; usize::try_from(held.frame.stored).unwrap_or(0)];
-            self.archive.read_array_bytes(ArrayId::variable(1), held.at, &mut stored)?;
+            // Group::open compared the end with the column.
+            let place = held.at..held.at + held.frame.stored;
+            let stored = own_bytes(&self.archive, ArrayId::variable(1), place, &of_header(&listed.name))?;
             let decoded = unpack(&stored, held.frame.decoded)?;
             if decoded.len() as u64 != held.frame.decoded {
                 return Err(corrupt(HEADS, "length of a frame", held.frame.decoded, decoded.len()));
@@ -186,6 +210,22 @@ impl Group {
         let len = usize::try_from(listed.header_len).unwrap_or(usize::MAX);
         // Group::open compared both with the frame.
         Ok(decoded.slice(at..at + len))
+    }
+}
+
+/// The place in errors about the header of a member. It does not begin with `header`, as those of classic files do.
+fn of_header(name: &str) -> String {
+    format!("`{name}`, header")
+}
+
+/// Returns bytes of a column of the group itself, which are `what`. Lost ones are not filled.
+fn own_bytes(archive: &Archive, id: ArrayId, place: Range<u64>, what: &str) -> Result<Vec<u8>> {
+    let mut stored = vec![0; usize::try_from(place.end - place.start).unwrap_or(0)];
+    archive.read_array_bytes(id, place.start, &mut stored).map_err(|e| lost::of_error(what, e))?;
+    let tiles = lost::lost_tiles(archive, id);
+    match tiles.iter().find(|(tile, _)| tile.start < place.end && place.start < tile.end) {
+        Some((_, why)) => Err(lost::error(what, why)),
+        None => Ok(stored),
     }
 }
 
@@ -202,15 +242,17 @@ fn own_column(archive: &Archive, number: u32, name: &str) -> Result<u64> {
 
 /// A member of a group: the bytes of its original file.
 pub struct PackedMember {
-    group: Arc<Group>,
+    pub(super) group: Arc<Group>,
     number: usize,
-    header: Bytes,
-    layout: Layout,
-    own: Vec<Own>,
+    pub(super) header: Bytes,
+    pub(super) layout: Layout,
+    pub(super) own: Vec<Own>,
+    /// The fill value of each array, if lost tiles are filled.
+    fills: Vec<Vec<u8>>,
 }
 
 impl PackedMember {
-    fn listed(&self) -> &Listed {
+    pub(super) fn listed(&self) -> &Listed {
         &self.group.members[self.number]
     }
 
@@ -231,7 +273,11 @@ impl PackedMember {
         let Place { column, first: element } = self.listed().places[n];
         // Group::check: the array ends within the column.
         let at = element * self.own[n].ty.size() as u64 + first;
-        self.group.archive.read_array_bytes(ArrayId::variable(column), at, out)
+        self.group.archive.read_array_bytes(ArrayId::variable(column), at, out)?;
+        if let Some(fill) = self.fills.get(n) {
+            lost::fill(&self.group.archive, column, at, fill, out);
+        }
+        Ok(())
     }
 
     /// Returns the array, the offset in it, and the number of its bytes that follow in the file from `offset`

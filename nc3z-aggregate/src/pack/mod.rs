@@ -16,12 +16,14 @@ mod columns;
 mod encode;
 mod group;
 mod listing;
+mod lost;
 mod order;
 mod original;
 mod write;
 mod zipped;
 
 pub use group::{Group, PackedMember};
+pub use lost::LostPart;
 pub use write::{PackOptions, Packed, append_packed, write_packed};
 
 pub(crate) use group::is_group_name;

@@ -231,6 +231,7 @@ Damage is reported with its offset in the archive, variable, hyperslab and bytes
     #[command(after_help = "Examples:
   nc3z repair bad.nc3z -o good.nc3z
   nc3z repair --in-place bad.nc3z      only with parity
+  nc3z repair bad.zip -o good.zip      groups and archives of a bundle, by their parity
 
 If the archive has enough parity (`nc3z parity`), it is restored byte for byte. Otherwise a new archive is written. If the newest \
 version is intact, the new archive has all intact versions. If not, it has the intact tiles of the newest version. Lost tiles are \

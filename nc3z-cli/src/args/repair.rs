@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// Arguments of `repair`.
 #[derive(Debug, Args)]
 pub(crate) struct RepairArgs {
-    /// The damaged archive. It is not changed, unless --in-place is given.
+    /// The damaged archive, or a bundle with damaged groups or archives. It is not changed, unless --in-place is given.
     pub(crate) archive: PathBuf,
     /// Output file for the sound archive.
     #[arg(short, long, required_unless_present = "in_place")]

@@ -21,16 +21,23 @@ pub(crate) fn on_disk(path: &Path) -> PathBuf {
 /// Opens a bundle. The last one is kept open, since its members are read one after another, and an
 /// aggregation in it refers to others.
 pub(crate) fn open(path: &Path, args: &OpenArgs) -> Result<Arc<Bundle>> {
+    open_as(path, args, false)
+}
+
+/// Opens a bundle as [`open`] does. With `fill_lost`, its members have fill values in the place of lost data.
+pub(crate) fn open_as(path: &Path, args: &OpenArgs, fill_lost: bool) -> Result<Arc<Bundle>> {
     static LAST: Mutex<Option<(PathBuf, Arc<Bundle>)>> = Mutex::new(None);
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, bundle)) = last.as_ref().filter(|(known, _)| known == path) {
+    let is_it = |(known, bundle): &&(PathBuf, Arc<Bundle>)| known == path && bundle.fills_lost() == fill_lost;
+    if let Some((_, bundle)) = last.as_ref().filter(is_it) {
         return Ok(Arc::clone(bundle));
     }
     let source = match url::of(path) {
         Some(url) => url::open_for(url, args)?,
         None => source::open(path, false)?,
     };
-    let bundle = Arc::new(Bundle::open(source).with_context(|| format!("`{}`", url::shown(path)))?);
+    let bundle = Bundle::open(source).with_context(|| format!("`{}`", url::shown(path)))?;
+    let bundle = Arc::new(if fill_lost { bundle.filling_lost() } else { bundle });
     *last = Some((path.to_owned(), Arc::clone(&bundle)));
     Ok(bundle)
 }

@@ -19,7 +19,7 @@ pub(crate) mod info;
 pub(crate) mod layout;
 pub(crate) mod list;
 pub(crate) mod manifest;
-mod member;
+pub(crate) mod member;
 #[cfg(feature = "mount")]
 pub(crate) mod mount;
 mod named;
@@ -33,6 +33,7 @@ pub(crate) mod read;
 pub(crate) mod recompress;
 pub(crate) mod refs;
 pub(crate) mod repair;
+mod repair_bundle;
 pub(crate) mod report;
 pub(crate) mod restore;
 #[cfg(feature = "serve")]

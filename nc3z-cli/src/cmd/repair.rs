@@ -53,8 +53,11 @@ impl MendObserver for Told<'_> {
     }
 }
 
-/// Repairs one archive.
+/// Repairs one archive, or a bundle.
 pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
+    if let Some(exit) = super::repair_bundle::run(args)? {
+        return Ok(exit);
+    }
     let Some(output) = &args.output else { return in_place(args) };
     super::places::check_file(Some(output), args.place.parents)?;
     super::places::prepare(output)?;

@@ -100,7 +100,8 @@ impl Told<'_> {
 impl RestoreObserver<anyhow::Error> for Told<'_> {
     fn open(&self, input: &Path) -> Result<(Original, Option<Metadata>)> {
         if let Some((file, name)) = member::of(input)
-            && let Some(packed) = member::open(&file, &self.args.open)?.packed_member(&name)?
+            && let Some(packed) =
+                member::open_as(&file, &self.args.open, self.args.fill_lost)?.packed_member(&name)?
         {
             return Ok((Original::Packed(Box::new(packed)), None));
         }
@@ -122,6 +123,16 @@ impl RestoreObserver<anyhow::Error> for Told<'_> {
         let (archive, restored) = match (original, restored) {
             (Original::Archive(archive), Some(restored)) => (archive, restored),
             (Original::Packed(packed), _) => {
+                let lost = packed.lost().unwrap_or_default();
+                if !lost.is_empty() {
+                    tell!(
+                        "{from} -> {to}  {} (NOT the original: lost data are replaced by fill values)",
+                        text::size(packed.len())
+                    );
+                    unbundle::report_lost(&job.input, &lost);
+                    self.failures().add(&job.input, Exit::Corrupt);
+                    return;
+                }
                 tell!("{from} -> {to}  {} (SHA-256 as recorded)", text::size(packed.len()));
                 return;
             }
@@ -189,6 +200,7 @@ fn open(named: &FileName, args: &RestoreArgs) -> Result<Archive> {
         bail!("--fill-lost gives the newest version only");
     }
     let source = match url::of(&named.file) {
+        _ if member::of(&named.file).is_some() => named.source(&args.open)?,
         None if stdin::is(&named.file) => stdin::source()?,
         Some(url) => url::open_forward(url, &args.open.remote)?,
         // By position: with a memory map, a failing disk would kill the process.

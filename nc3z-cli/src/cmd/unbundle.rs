@@ -3,22 +3,27 @@
 use super::failures::Failures;
 use super::{member, url};
 use crate::args::{OpenArgs, RestoreArgs, UnbundleArgs};
-use crate::exit::Exit;
+use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::table::count;
-use crate::output::{set_level, text};
-use anyhow::{Result, bail};
+use crate::output::{report_error, set_level, text, words};
+use anyhow::{Result, anyhow, bail};
 use nc3z_aggregate::Error;
 use nc3z_aggregate::bundle::{Bundle, MemberForm, extract};
+use nc3z_aggregate::pack::LostPart;
 use nc3z_reader::{Monitor, source};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// The number of lost parts of a file that are listed.
+const LISTED: usize = 100;
 
 /// Writes the members as archives.
 pub(crate) fn run(args: &UnbundleArgs) -> Result<Exit> {
     set_level(&args.tell);
     super::places::check_file(Some(&args.output), args.place.parents)?;
     super::with_threads(args.threads, || {
-        all(&args.bundle, &args.output, &args.open, args.force, MemberForm::Archives)
+        let how = How { force: args.force, form: MemberForm::Archives, fill_lost: false };
+        all(&args.bundle, &args.output, &args.open, how)
     })?
 }
 
@@ -27,7 +32,8 @@ pub(crate) fn restore(path: &Path, args: &RestoreArgs) -> Result<Exit> {
     let Some(output) = &args.output else {
         bail!("`{}` is a bundle; name the directory for its files with -o", url::shown(path))
     };
-    super::with_threads(args.threads, || all(path, output, &args.open, args.force, MemberForm::Originals))?
+    let how = How { force: args.force, form: MemberForm::Originals, fill_lost: args.fill_lost };
+    super::with_threads(args.threads, || all(path, output, &args.open, how))?
 }
 
 /// Returns whether a path is that of a bundle as a whole.
@@ -38,40 +44,141 @@ pub(crate) fn is_bundle(path: &Path) -> bool {
     path.is_file() && source::open(path, false).is_ok_and(|s| Bundle::is_bundle(&s).unwrap_or(false))
 }
 
-/// Writes each member. Continues after one that cannot be read.
-fn all(path: &Path, output: &Path, open: &OpenArgs, force: bool, form: MemberForm) -> Result<Exit> {
-    let bundle = member::open(path, open)?;
+/// The way in which members are written.
+#[derive(Debug, Clone, Copy)]
+struct How {
+    force: bool,
+    form: MemberForm,
+    fill_lost: bool,
+}
+
+/// Writes each member. Continues after one that cannot be read. A group that cannot be opened is reported once, with its members.
+fn all(path: &Path, output: &Path, open: &OpenArgs, how: How) -> Result<Exit> {
+    let bundle = member::open_as(path, open, how.fill_lost)?;
     if output.exists() && !output.is_dir() {
         bail!("`{}` is a file; the members of a bundle need a directory", output.display());
     }
-    let options = crate::registry::open_options();
-    let (mut failures, mut done, mut least) = (Failures::default(), 0, Exit::Done);
     let progress = Progress::new(bundle.names().len() as u64, text::safe(&url::shown(path)));
-    for name in bundle.names() {
-        if interrupted() {
-            least = Exit::Interrupted;
-            break;
-        }
-        match extract(&bundle, name, output, force, form, &options).map_err(of_aggregate) {
-            Ok(()) => done += 1,
-            Err(e) => {
-                let mut whole = path.as_os_str().to_owned();
-                whole.push("!/");
-                whole.push(name);
-                failures.report(Path::new(&whole), &e);
-            }
-        }
-        progress.advance(1);
-    }
+    let mut run = Run {
+        path,
+        output,
+        how,
+        bundle: &bundle,
+        progress: &progress,
+        failures: Failures::default(),
+        done: 0,
+        filled: 0,
+    };
+    let is_whole = run.groups() && run.members(bundle.names().iter().skip(packed_count(&bundle)));
+    let (failures, done, filled) = (run.failures, run.done, run.filled);
     drop(progress);
     let shown = text::safe(&url::shown(path));
     let output = crate::cmd::shown(output);
     if failures.len() > 0 {
-        note!("{shown} -> {output}  {} written, {} failed", count(done, "file"), failures.len());
+        let with_fill =
+            if filled > 0 { format!(", {filled} of them with fill values") } else { String::new() };
+        let failed = failures.len() - filled;
+        note!("{shown} -> {output}  {} written{with_fill}, {failed} failed", count(done, "file"));
     } else {
         tell!("{shown} -> {output}  {}", count(done, "file"));
     }
-    Ok(failures.worst().max(least))
+    Ok(failures.worst().max(if is_whole { Exit::Done } else { Exit::Interrupted }))
+}
+
+/// The number of packed members, whose names come first.
+fn packed_count(bundle: &Bundle) -> usize {
+    (0..bundle.groups().len()).map(|group| bundle.members_of(group).count()).sum()
+}
+
+/// The members of a bundle on their way to files.
+struct Run<'r> {
+    path: &'r Path,
+    output: &'r Path,
+    how: How,
+    bundle: &'r Bundle,
+    progress: &'r Progress,
+    failures: Failures,
+    /// The number of written files.
+    done: u64,
+    /// The number of them that have fill values.
+    filled: usize,
+}
+
+impl Run<'_> {
+    /// Writes the members of all groups. Returns false if the run was interrupted.
+    fn groups(&mut self) -> bool {
+        for number in 0..self.bundle.groups().len() {
+            match self.bundle.group(number) {
+                Err(e) => self.group_failed(number, &of_aggregate(e)),
+                Ok(_) if !self.members(self.bundle.members_of(number)) => return false,
+                Ok(_) => {}
+            }
+        }
+        true
+    }
+
+    /// Reports a group that cannot be opened, and each of its members.
+    fn group_failed(&mut self, number: usize, e: &anyhow::Error) {
+        let names: Vec<&str> = self.bundle.members_of(number).collect();
+        let group = self.bundle.groups().nth(number).unwrap_or_default();
+        let parity = names.first().and_then(|name| words::by_parity(self.path, name));
+        let advice = parity.unwrap_or_else(|| words::ELSEWHERE.to_owned());
+        let lost = count(names.len() as u64, "member");
+        let said = format!(
+            "{lost} cannot be read, with the group `{group}`: {}; {advice}",
+            words::without_advice(e)
+        );
+        report_error(Some(self.path), &anyhow!(said));
+        for name in names {
+            note!("  lost: {}", text::safe(name));
+            self.failures.add(&self.member(name), of_error(e));
+            self.progress.advance(1);
+        }
+    }
+
+    /// Writes members. Returns false if the run was interrupted.
+    fn members<'n>(&mut self, names: impl Iterator<Item = impl AsRef<str> + 'n>) -> bool {
+        let options = crate::registry::open_options();
+        for name in names {
+            if interrupted() {
+                return false;
+            }
+            let (name, How { force, form, .. }) = (name.as_ref(), self.how);
+            match extract(self.bundle, name, self.output, force, form, &options).map_err(of_aggregate) {
+                Ok(lost) => {
+                    self.done += 1;
+                    if !lost.is_empty() {
+                        self.filled += 1;
+                        report_lost(&self.member(name), &lost);
+                        self.failures.add(&self.member(name), Exit::Corrupt);
+                    }
+                }
+                Err(e) => self.failures.report(&self.member(name), &e),
+            }
+            self.progress.advance(1);
+        }
+        true
+    }
+
+    fn member(&self, name: &str) -> PathBuf {
+        let mut whole = self.path.as_os_str().to_owned();
+        whole.push("!/");
+        whole.push(name);
+        whole.into()
+    }
+}
+
+/// Reports the parts of a file that are not the original's.
+pub(crate) fn report_lost(path: &Path, lost: &[LostPart]) {
+    let part = |part: &LostPart| {
+        format!("{} ({} of {})", text::safe(&part.what), text::size(part.bytes), text::size(part.of))
+    };
+    let mut parts: Vec<String> = lost.iter().take(LISTED).map(part).collect();
+    if lost.len() > LISTED {
+        parts.push(format!("and {} more", lost.len() - LISTED));
+    }
+    let name = text::safe(&url::shown(path));
+    note!("nc3z: warning: {name}: lost, and FILL VALUES, not data: {}", parts.join(", "));
 }
 
 /// Returns the error of the reader, the writer or the system itself, which [`Error`] repeats.

@@ -2,7 +2,8 @@
 //! Here that becomes a sentence, with the field at its end, and the command that helps.
 
 use super::text;
-use crate::cmd::url;
+use crate::args::OpenArgs;
+use crate::cmd::{member, url};
 use nc3z_format::damage::Damage;
 use nc3z_format::{Error as FormatError, ErrorKind as Format};
 use nc3z_reader::ErrorKind as Read;
@@ -155,6 +156,9 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
     }
     if let Some(Read::NewestLost { whole, .. }) = reader.map(nc3z_reader::Error::kind) {
         let name = file.map(Path::to_owned).or_else(|| named_in(error));
+        if let Some(name) = name.as_deref().filter(|name| member::of(name).is_some()) {
+            return Some(about_member(name));
+        }
         let name = name.map_or_else(|| "FILE".to_owned(), |f| shell_name(&f));
         let read = whole.map(|whole| format!("read version {whole} with `{name}@{whole}`, "));
         return Some(format!(
@@ -182,6 +186,7 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
     {
         let name = file.map(Path::to_owned).or_else(|| named_in(error));
         return Some(match name {
+            Some(name) if member::of(&name).is_some() => about_member(&name),
             Some(name) if has_parity(&name) => {
                 format!(
                     "`nc3z repair {} -o NEW` mends it with its parity, or saves the intact parts",
@@ -193,6 +198,31 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
         });
     }
     None
+}
+
+/// Returns what to do about a damaged member of a bundle, which is repaired with the bundle.
+fn about_member(path: &Path) -> String {
+    let Some((bundle, name)) = member::of(path) else { return String::new() };
+    by_parity(&bundle, &name).unwrap_or_else(|| {
+        format!(
+            "`nc3z restore -r --fill-lost {} -o DIR` saves the intact parts; {ELSEWHERE}",
+            shell_name(&bundle)
+        )
+    })
+}
+
+/// The source of data that are lost in a bundle.
+pub(crate) const ELSEWHERE: &str = "only another copy of the bundle, or the original, has the rest";
+
+/// Returns how a member of a bundle, or the group that it is packed in, is repaired by its parity. None if it has none.
+pub(crate) fn by_parity(bundle: &Path, name: &str) -> Option<String> {
+    let place = shell_name(bundle);
+    let opened = member::open(bundle, &OpenArgs::default()).ok()?;
+    opened.has_parity(name).ok()?.filter(|has| *has)?;
+    Some(match url::of(bundle) {
+        Some(_) => "fetch the bundle, and `nc3z repair` mends it with its parity".to_owned(),
+        None => format!("`nc3z repair {place} -o NEW` mends it with its parity"),
+    })
 }
 
 /// Returns whether a damaged archive has parity.
@@ -209,7 +239,7 @@ fn named_in(error: &anyhow::Error) -> Option<PathBuf> {
 }
 
 /// Returns a name that can be typed in a shell.
-fn shell_name(path: &Path) -> String {
+pub(crate) fn shell_name(path: &Path) -> String {
     let name = text::safe(&url::shown(path));
     let plain = |c: char| c.is_alphanumeric() || "/._-+=@:,%~".contains(c);
     if name.chars().all(plain) { name } else { format!("'{}'", name.replace('\'', "'\\''")) }

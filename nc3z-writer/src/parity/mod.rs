@@ -21,7 +21,7 @@ mod repair;
 pub use remove::{Removed, remove};
 pub(crate) use renew::Renewal;
 pub use renew::Renewed;
-pub use repair::{repair_file, repair_in_place};
+pub use repair::{repair_file, repair_in_place, repair_within};
 
 use crate::error::{ErrorKind, Result};
 use crate::generation::{self, Ending, InPlace, Medium, Unsealed};

@@ -41,7 +41,7 @@ pub fn repair_file(
     copy(&*report.view(&shared), &mut |bytes| {
         file.write_all(bytes).map_err(|e| refused("write", output, e))
     })?;
-    let (done, _) = apply(&shared, &report, target.file(), output, monitor)?;
+    let (done, _) = apply(&shared, &report, (target.file(), 0), output, monitor)?;
     mend_slots(&shared, &report, target.file(), target.temporary_path(), monitor)?;
     if accept(target.temporary_path())? {
         target.commit(Some(&like))?;
@@ -82,7 +82,7 @@ pub fn repair_in_place(path: &Path, monitor: &dyn Monitor) -> Result<Option<(Par
     let mut done = RepairedShards { shards: 0, packets: 0, bytes: 0 };
     if !report.is_intact() {
         let end;
-        (done, end) = apply(&shared, &report, &file, path, monitor)?;
+        (done, end) = apply(&shared, &report, (&file, 0), path, monitor)?;
         held.set_len(end);
         file.sync_all().map_err(|e| Error::io("sync", path, e))?;
         mend_slots(&shared, &report, &file, path, monitor)?;
@@ -90,6 +90,28 @@ pub fn repair_in_place(path: &Path, monitor: &dyn Monitor) -> Result<Option<(Par
     }
     held.check(&file)?;
     Ok(Some((report, done)))
+}
+
+/// Repairs an archive that is a part of a file: `source` has its bytes, which `file` (called `path`) has from byte `at` on. Returns
+/// `None` if the archive has no parity. Only lost parts are written, each with its recorded checksum. The caller
+/// checks the result.
+///
+/// # Errors
+/// The parity cannot repair the damage, or would have to write outside of the archive's bytes: nothing is changed. The system
+/// refuses an operation.
+pub fn repair_within(
+    source: &SharedSource,
+    file: &File,
+    at: u64,
+    path: &Path,
+    monitor: &dyn Monitor,
+) -> Result<Option<RepairedShards>> {
+    let Some(report) = judge(source, &OpenOptions::default(), monitor)? else { return Ok(None) };
+    if report.missing > 0 || report.layout.params.archive_len > source.len() {
+        let why = "its bytes are not at their places in the bundle".to_owned();
+        return Err(ErrorKind::Parity { path: path.to_owned(), why }.into());
+    }
+    Ok(Some(apply(source, &report, (file, at), path, monitor)?.0))
 }
 
 /// Checks the repaired file, which is open for writing as `file`, and writes its commit slots, which parity does
@@ -113,11 +135,11 @@ fn mend_slots(
     slots::write(&Medium::File { file, name: path, path: None }, &salt, &slots)
 }
 
-/// Writes the bytes that parity computes; also returns the new length of the file.
+/// Writes the bytes that parity computes to a file in which the archive begins at a byte; also returns the new length of the archive.
 fn apply(
     source: &SharedSource,
     report: &ParityReport,
-    file: &File,
+    (file, begin): (&File, u64),
     path: &Path,
     monitor: &dyn Monitor,
 ) -> Result<(RepairedShards, u64)> {
@@ -138,7 +160,7 @@ fn apply(
             let (from, to) = (at.max(SLOTS_AT), (at + bytes.len()).min(end));
             bytes.to_mut()[from - at..to - at].copy_from_slice(&slots[from - SLOTS_AT..to - SLOTS_AT]);
         }
-        platform::write_all_at(file, &bytes, offset).map_err(|e| refused("write", path, e))
+        platform::write_all_at(file, &bytes, begin + offset).map_err(|e| refused("write", path, e))
     };
     let done = repair(&*report.view(source), report, monitor, &mut write)?;
     Ok((done, len))
