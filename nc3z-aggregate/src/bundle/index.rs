@@ -175,9 +175,9 @@ fn read(source: &SharedSource, pointer: &Pointer, tail: Option<(u64, &Bytes)>) -
     if crc32fast::hash(&bytes) != pointer.crc32 || !bytes.starts_with(MAGIC) {
         return Ok(None);
     }
-    decode(&bytes, source.len())
-        .map(Some)
-        .map_err(|what| Error::refused(format!("the index of the bundle is wrong: {what}")))
+    decode(&bytes, source.len()).map(Some).map_err(|what| {
+        nc3z_format::Error::corrupt("index of the bundle", pointer.offset, "content", "an index", what).into()
+    })
 }
 
 /// Parses offset, length and checksum of a pointer, and the length of the bundle that may follow.
