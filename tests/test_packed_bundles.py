@@ -392,6 +392,41 @@ class Packed(Aggregation):
         listed = self.ok(nc3z("list", self.dir / "b.nc3x")).stdout
         self.assertNotIn(b"a_stub", listed)
 
+    def test_no_command_recalls_a_tree_by_accident(self):
+        tree = self.tree(3)
+        stub = tree / "a_stub.nc"
+        with open(stub, "wb") as f:
+            f.truncate(1 << 20)
+        with open(tree / "b_stub.nc.nc3z", "wb") as f:
+            f.truncate(1 << 20)
+        if stub.stat().st_blocks:
+            self.skipTest("the file system has blocks for holes")
+        self.ok(nc3z("archive", tree / "p00000.nc", "-o", tree / "x.nc.nc3z"))
+        out = self.dir / "out"
+        for command in (
+            ["archive", "-r", tree, "-o", out], ["archive", "-r", "--dry-run", tree, "-o", out], ["list", tree], ["hash", "-r", tree],
+            ["verify", "-r", tree], ["find", "title", tree], ["report", tree, "-o", self.dir / "r.html"], ["estimate", "-r", tree],
+            ["restore", "-r", tree, "-o", out], ["manifest", tree], ["parity", "info", "-r", tree],
+            ["aggregate", tree, "-o", self.dir / "all.nc"], ["recompress", "-r", tree, "-o", out], ["bundle", tree, "-o", self.dir / "a.zip"],
+        ):
+            trace = self.dir / "trace"
+            done = nc3z(*command)
+            self.fails(done, 1, "stub.nc.*--offline skip")
+            # Not even to look at their first bytes.
+            if shutil.which("strace"):
+                subprocess.run(["strace", "-f", "-e", "trace=open,openat", "-o", trace, NC3Z, *command], capture_output=True)
+                self.assertNotIn("_stub.nc", trace.read_text(), command)
+            self.assertFalse(out.exists(), command)
+        self.ok(nc3z("archive", "-r", tree, "-o", out, "--offline", "skip"))
+        self.assertEqual(len(list(out.rglob("*.nc.nc3z"))), 3)
+        listed = self.ok(nc3z("list", "--json", "--offline", "skip", tree)).stdout
+        self.assertEqual(len(json.loads(listed)), 4)
+        lines = self.ok(nc3z("hash", "-r", "--offline", "skip", tree)).stdout
+        self.assertNotIn(b"stub", lines)
+        self.ok(nc3z("verify", "-r", "--offline", "skip", tree))
+        last = nc3z("archive", "-r", tree, "-o", self.dir / "last", "--offline", "last")
+        self.assertIn("1 file without data on disk is read last", last.stderr)
+
     def test_what_makes_no_sense_is_refused(self):
         tree = self.tree(3)
         self.assertEqual(nc3z("bundle", tree, "-o", self.dir / "a.zip", "--preset", "max").returncode, 1)

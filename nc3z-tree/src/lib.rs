@@ -20,6 +20,7 @@ pub mod links;
 pub mod list;
 pub mod manifest;
 pub mod members;
+pub mod offline;
 pub mod ordered;
 mod other;
 pub mod patterns;

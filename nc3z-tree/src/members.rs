@@ -1,16 +1,12 @@
 //! The files that a bundle is made of: their names in it, and those whose data are on tape.
 
+use crate::offline::is_offline;
 use crate::patterns::Named;
 use crate::refusal::Refusal;
 use crate::walk::{self, Notice};
 use crate::{Error, Result};
 use nc3z_aggregate::bundle::Bundled;
 use std::path::{Path, PathBuf};
-
-/// Shorter files may be stored without a block of their own on disk, and are never taken for offline.
-const SHORTEST_OFFLINE: u64 = 4096;
-/// Endings of names of offline files that are taken from directories: looking into them would recall them.
-const ENDINGS: [&str; 5] = ["nc", "cdf", "nc3", "netcdf", "nc3z"];
 
 /// The files for a bundle.
 #[derive(Default)]
@@ -58,21 +54,8 @@ pub fn members(inputs: Vec<Named>, output: &Path) -> Result<Members> {
 /// Returns whether a file of a directory is an archive or a classic file. An offline file is not read: its name must end in one of
 /// the usual ways, or in one of `more`.
 pub fn is_member(path: &Path, more: &[&str]) -> bool {
-    let has_ending = || path.extension().is_some_and(|e| ENDINGS.iter().chain(more).any(|known| e == *known));
-    if is_offline(path) { has_ending() } else { walk::is_netcdf(path) }
-}
-
-/// Returns whether a file has a length and no block on disk: its data are on tape, and reading it recalls them.
-#[cfg(unix)]
-pub fn is_offline(path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    path.metadata().is_ok_and(|m| m.is_file() && m.len() > SHORTEST_OFFLINE && m.blocks() == 0)
-}
-
-/// Returns false: the system does not tell.
-#[cfg(not(unix))]
-pub fn is_offline(_: &Path) -> bool {
-    false
+    let has_ending = || path.extension().is_some_and(|e| more.iter().any(|known| e == *known));
+    walk::is_netcdf(path) || is_offline(path) && has_ending()
 }
 
 #[cfg(test)]

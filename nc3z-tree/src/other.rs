@@ -1,5 +1,6 @@
 //! Files of a tree that a command has no use for.
 
+use crate::offline::is_offline;
 use crate::walk::first_bytes;
 use nc3z_format::archive::constants::MAGIC;
 use std::collections::BTreeMap;
@@ -39,6 +40,8 @@ impl FileKind {
     /// Returns the kind of a regular file by its first bytes.
     pub fn of(path: &Path) -> Self {
         match first_bytes(path).as_deref() {
+            // Of an offline file nothing is read.
+            Ok([]) if is_offline(path) => FileKind::Unknown,
             Ok([]) => FileKind::Empty,
             Ok([b'C', b'D', b'F', 1 | 2 | 5, ..]) => FileKind::Classic,
             Ok(bytes) if *bytes == MAGIC => FileKind::Archive,

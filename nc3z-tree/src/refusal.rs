@@ -21,6 +21,14 @@ pub enum Refusal {
     /// A directory is named, and directories are not entered.
     #[error("`{}` is a directory; --recursive goes into it", .0.display())]
     Directory(PathBuf),
+    /// Files have no data on disk, and may not be recalled.
+    #[error("{count} of the inputs {have} no data on disk, such as `{first}`: reading them recalls them from tape. Recall them first, or use --offline skip or --offline last", have = if *.count == 1 { "has" } else { "have" }, first = .first.display())]
+    Offline {
+        /// The number of these files.
+        count: usize,
+        /// The first of them.
+        first: PathBuf,
+    },
     /// Several inputs would go into one file.
     #[error("several inputs need a directory as output; `{}` is a file", .0.display())]
     OneFile(PathBuf),

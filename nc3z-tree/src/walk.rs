@@ -1,5 +1,6 @@
 //! Assigns outputs to inputs: names as in gzip and zstd, trees with their structure.
 
+use crate::offline::{is_classic_name, is_netcdf_name, is_offline};
 use crate::refusal::Refusal;
 use crate::{Error, FileKind, Other, Result};
 use nc3z_reader::platform::path_of;
@@ -312,24 +313,30 @@ pub fn list(inputs: &[PathBuf], recursive: bool, wanted: &dyn Fn(&Path) -> bool)
 }
 
 /// Returns whether a file is an archive or a classic file by its first bytes, or cannot be read, so that this
-/// is reported.
+/// is reported. The name decides for an offline file, which is not read.
 pub fn is_netcdf(path: &Path) -> bool {
+    if is_offline(path) {
+        return is_netcdf_name(path);
+    }
     looks_classic(path) || first_bytes(path).map_or(true, |b| b == nc3z_format::archive::constants::MAGIC)
 }
 
 /// Returns the first eight bytes of a file. For a pipe, a socket or a device none: reading could block or
-/// never end.
+/// never end. None of an offline file either.
 pub fn first_bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    if fs::metadata(path)?.is_file() {
+    if fs::metadata(path)?.is_file() && !is_offline(path) {
         File::open(path)?.take(8).read_to_end(&mut bytes)?;
     }
     Ok(bytes)
 }
 
 /// Returns whether a file of a tree begins like a classic netCDF file. True if it cannot be read, so that
-/// this is reported.
+/// this is reported. The name decides for an offline file, which is not read.
 pub fn looks_classic(path: &Path) -> bool {
+    if is_offline(path) {
+        return is_classic_name(path);
+    }
     first_bytes(path).map_or(true, |b| matches!(b[..], [b'C', b'D', b'F', 1 | 2 | 5, ..]))
 }
 

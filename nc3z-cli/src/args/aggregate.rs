@@ -1,6 +1,6 @@
 //! Arguments of `aggregate`, and of commands that read its output.
 
-use super::{PlaceArgs, parse_threads};
+use super::{OfflineArgs, PlaceArgs, parse_threads};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -101,6 +101,8 @@ pub(crate) struct AggregateArgs {
     /// Machine-readable output.
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) tape: OfflineArgs,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,

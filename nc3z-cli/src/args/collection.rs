@@ -19,6 +19,15 @@ pub(crate) enum OfflineArg {
     Last,
 }
 
+/// The option for files whose data are on tape.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct OfflineArgs {
+    /// What to do with files of more than 4 KiB without a block on disk, whose data are on tape: reading them would
+    /// recall them.
+    #[arg(long, value_enum, default_value_t = OfflineArg::Refuse, value_name = "WHAT")]
+    pub(crate) offline: OfflineArg,
+}
+
 /// Arguments of `bundle`.
 #[derive(Debug, Args)]
 pub(crate) struct BundleArgs {
@@ -46,10 +55,8 @@ pub(crate) struct BundleArgs {
     /// --target-size, those of the numbered bundles that are this part's share. N runs with the same inputs share the work.
     #[arg(long, value_parser = parse_shard, value_name = "I/N")]
     pub(crate) shard: Option<Shard>,
-    /// What to do with files of more than 4 KiB without a block on disk, whose data are on tape: reading them would
-    /// recall them.
-    #[arg(long, value_enum, default_value_t = OfflineArg::Refuse, value_name = "WHAT")]
-    pub(crate) offline: OfflineArg,
+    #[command(flatten)]
+    pub(crate) tape: OfflineArgs,
     /// Also put the specification of the format into the bundle, in nc3z-specification/.
     #[arg(long)]
     pub(crate) with_spec: bool,
@@ -106,6 +113,8 @@ pub(crate) struct ListArgs {
     /// Print all columns at their full width also on a terminal. Pipes and files always get the full width.
     #[arg(long, conflicts_with = "json")]
     pub(crate) wide: bool,
+    #[command(flatten)]
+    pub(crate) tape: OfflineArgs,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,

@@ -1,6 +1,6 @@
 //! Arguments of `report`.
 
-use super::{PlaceArgs, parse_threads};
+use super::{OfflineArgs, PlaceArgs, parse_threads};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -17,6 +17,8 @@ pub(crate) struct CollectionReportArgs {
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
+    #[command(flatten)]
+    pub(crate) tape: OfflineArgs,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,

@@ -1,6 +1,6 @@
 //! Arguments of `estimate`.
 
-use super::{PresetArg, parse_size, parse_threads};
+use super::{OfflineArgs, PresetArg, parse_size, parse_threads};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -23,6 +23,8 @@ pub(crate) struct EstimateArgs {
     /// Bytes of each file to sample (half of that for `max`).
     #[arg(long, value_parser = parse_size, default_value = "32MiB", value_name = "SIZE")]
     pub(crate) sample: u64,
+    #[command(flatten)]
+    pub(crate) tape: OfflineArgs,
     /// Machine-readable output.
     #[arg(long)]
     pub(crate) json: bool,

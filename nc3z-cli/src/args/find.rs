@@ -1,6 +1,6 @@
 //! Arguments of `find`.
 
-use super::{OpenArgs, parse_threads};
+use super::{OfflineArgs, OpenArgs, parse_threads};
 use clap::Args;
 use nc3z_aggregate::shadow::Condition;
 use nc3z_format::units::Period;
@@ -36,6 +36,8 @@ pub(crate) struct FindArgs {
     /// Machine-readable output.
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) tape: OfflineArgs,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,

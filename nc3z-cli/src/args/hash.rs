@@ -1,6 +1,6 @@
 //! Arguments of `hash`.
 
-use super::{OpenArgs, PlaceArgs, parse_threads};
+use super::{OfflineArgs, OpenArgs, PlaceArgs, parse_threads};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -71,6 +71,8 @@ pub(crate) struct HashArgs {
     /// Machine-readable output.
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) tape: OfflineArgs,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,

@@ -1,6 +1,6 @@
 //! Arguments of `manifest`.
 
-use super::parse_threads;
+use super::{OfflineArgs, parse_threads};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -19,6 +19,8 @@ pub(crate) struct ManifestArgs {
     /// Overwrite an existing manifest. Otherwise archives are added to it, and the other entries are kept.
     #[arg(short, long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) tape: OfflineArgs,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,

@@ -49,7 +49,7 @@ mod versions;
 pub(crate) use aggregate::{AggregateArgs, ConventionArg, FragmentArgs, IdentityArg};
 pub(crate) use archive::{ArchiveArgs, DigestArg, EdgeArg, ManifestArg, PresetArg};
 pub(crate) use cite::{CheckArgs, CiteArgs, RecordArg, RootArgs};
-pub(crate) use collection::{BundleArgs, ListArgs, OfflineArg, UnbundleArgs};
+pub(crate) use collection::{BundleArgs, ListArgs, OfflineArg, OfflineArgs, UnbundleArgs};
 pub(crate) use collection_report::CollectionReportArgs;
 pub(crate) use command::Command;
 pub(crate) use diff::DiffArgs;

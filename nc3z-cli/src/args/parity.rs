@@ -1,6 +1,6 @@
 //! Arguments of `parity`.
 
-use super::{OthersArg, parse_size, parse_threads};
+use super::{OfflineArgs, OthersArg, parse_size, parse_threads};
 use clap::{Args, Subcommand};
 use nc3z_writer::{ParityChoice, Share};
 use std::path::PathBuf;
@@ -32,6 +32,8 @@ pub(crate) struct ParityFiles {
     /// Action for files of a tree that are not archives; they are counted in any case.
     #[arg(long, value_enum, value_name = "WHAT", requires = "recursive")]
     pub(crate) others: Option<OthersArg>,
+    #[command(flatten)]
+    pub(crate) tape: OfflineArgs,
 }
 
 /// Arguments of `parity add`.

@@ -1,7 +1,7 @@
 //! Arguments of `recompress`.
 
 use super::parity::parse_choice;
-use super::{EncodeArgs, OthersArg, TellArgs, parse_threads};
+use super::{EncodeArgs, OfflineArgs, OthersArg, TellArgs, parse_threads};
 use clap::Args;
 use nc3z_writer::ParityChoice;
 use std::path::PathBuf;
@@ -31,6 +31,8 @@ pub(crate) struct RecompressArgs {
     /// Parity of the new archive: a share such as 5%, or 0 for none. Default: the share of the old archive.
     #[arg(long, value_parser = parse_choice, default_value = "", hide_default_value = true, value_name = "SHARE")]
     pub(crate) parity: ParityChoice,
+    #[command(flatten)]
+    pub(crate) tape: OfflineArgs,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,

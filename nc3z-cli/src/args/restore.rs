@@ -1,7 +1,7 @@
 //! Arguments of `restore`.
 
 use super::versions::parse_version;
-use super::{OpenArgs, OthersArg, TellArgs, parse_threads};
+use super::{OfflineArgs, OpenArgs, OthersArg, TellArgs, parse_threads};
 use clap::Args;
 use nc3z_reader::VersionName;
 use std::path::PathBuf;
@@ -19,6 +19,8 @@ pub(crate) struct RestoreArgs {
     /// The version to restore, by number or tag [default: the newest]; ARCHIVE@VERSION does the same.
     #[arg(long, value_name = "VERSION", value_parser = parse_version, conflicts_with = "recursive")]
     pub(crate) version: Option<VersionName>,
+    #[command(flatten)]
+    pub(crate) tape: OfflineArgs,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,

@@ -1,6 +1,6 @@
 //! Arguments of `index` and `stats`.
 
-use super::{OfflineArg, OpenArgs, PlaceArgs, parse_threads};
+use super::{OfflineArgs, OpenArgs, PlaceArgs, parse_threads};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -22,10 +22,8 @@ pub(crate) struct IndexArgs {
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
-    /// What to do with files of more than 4 KiB without a block on disk, whose data are on tape: reading them would
-    /// recall them.
-    #[arg(long, value_enum, default_value_t = OfflineArg::Refuse, value_name = "WHAT")]
-    pub(crate) offline: OfflineArg,
+    #[command(flatten)]
+    pub(crate) tape: OfflineArgs,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,

@@ -1,5 +1,6 @@
 //! Arguments of commands that process trees and long lists of files.
 
+use super::OfflineArgs;
 use clap::{Args, ValueEnum};
 use nc3z_tree::walk::Shard;
 use std::path::PathBuf;
@@ -62,6 +63,8 @@ pub(crate) struct RunArgs {
     /// Start no more files after N of them have failed.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_errors: Option<u64>,
+    #[command(flatten)]
+    pub(crate) tape: OfflineArgs,
     /// Only report what would be done.
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -1,6 +1,6 @@
 //! Arguments of `verify`.
 
-use super::{OthersArg, RemoteArgs, TellArgs, parse_threads};
+use super::{OfflineArgs, OthersArg, RemoteArgs, TellArgs, parse_threads};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -43,6 +43,8 @@ pub(crate) struct VerifyArgs {
     /// Machine-readable output.
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) tape: OfflineArgs,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,

@@ -1,5 +1,6 @@
 //! `nc3z aggregate`: many files as one, from their metadata alone.
 
+use super::offline::without_recalls;
 use super::{Input as Opened, targets};
 use crate::args::{AggregateArgs, ConventionArg, IdentityArg, OpenArgs};
 use crate::exit::Exit;
@@ -148,6 +149,7 @@ fn files(args: &AggregateArgs) -> Result<Vec<Input>> {
             out.push(Input { path: named.path, found: named.root.is_some() });
         }
     }
+    let out = without_recalls(out, |input| &input.path, args.tape)?;
     if out.is_empty() {
         bail!("none of the named files is an archive or a classic file");
     }

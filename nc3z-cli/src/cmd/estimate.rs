@@ -2,6 +2,7 @@
 
 use super::Input;
 use super::failures::Failures;
+use super::offline::without_recalls;
 use super::targets::{list, looks_classic};
 use super::tree::{self, Other};
 use crate::args::{EstimateArgs, OpenArgs, PresetArg};
@@ -26,7 +27,8 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
     if presets.is_empty() {
         presets = vec![Preset::Fast, Preset::Default, Preset::Max];
     }
-    let listed = list(&args.files, args.recursive, &looks_classic)?;
+    let mut listed = list(&args.files, args.recursive, &looks_classic)?;
+    listed.files = without_recalls(listed.files, std::path::PathBuf::as_path, args.tape)?;
     let mut worst = Failures::of(&listed.failures).worst();
     tree::judge(&listed.others, None);
     let all = TreeLen::of(&listed.files);

@@ -2,6 +2,7 @@
 
 use super::failures::Failures;
 use super::named::{self, Opens as _};
+use super::offline::without_recalls;
 use super::{in_order, targets};
 use crate::args::FindArgs;
 use crate::exit::Exit;
@@ -29,19 +30,16 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
     let Some(pattern) = Pattern::new(text) else {
         bail!("`{}` names nothing to look for", text::safe(text));
     };
-    let is_netcdf = |p: &Path| {
-        targets::looks_classic(p)
-            || targets::first_bytes(p).is_ok_and(|b| b == nc3z_format::archive::constants::MAGIC)
-    };
     let (shadows, inputs): (Vec<_>, Vec<_>) =
         args.inputs.iter().cloned().partition(|path| super::shadow::is_shadow(path));
-    let found = targets::list(&inputs, true, &is_netcdf)?;
+    let found = targets::list(&inputs, true, &targets::is_netcdf)?;
+    let files = without_recalls(found.files, std::path::PathBuf::as_path, args.tape)?;
     let mut failures = Failures::of(&found.failures);
     let mut out = Stdout::results();
     let (mut rows, mut all) = (Vec::new(), 0);
     let mut table = Table::new(&[("", Side::Left); 5]);
     in_order(
-        &found.files,
+        &files,
         args.threads,
         |path| look(path, &pattern, args),
         |path, looked| {

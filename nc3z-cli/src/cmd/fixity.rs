@@ -2,7 +2,8 @@
 //! log.
 
 use super::in_order;
-use crate::args::VerifyArgs;
+use super::offline::without_recalls;
+use crate::args::{OfflineArg, VerifyArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Interrupt, Progress};
 use crate::output::streams::Stdout;
@@ -11,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use nc3z_tree::manifest::compare::{Difference, Listing};
 use nc3z_tree::manifest::fixity;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Compares, reports, logs.
 pub(crate) fn run(args: &VerifyArgs, manifest: &Path) -> Result<Exit> {
@@ -21,6 +22,14 @@ pub(crate) fn run(args: &VerifyArgs, manifest: &Path) -> Result<Exit> {
         _ => bail!("--manifest takes one directory, or none for the manifest's own"),
     };
     let listing = Listing::open(manifest, root)?;
+    if args.tape.offline == OfflineArg::Skip {
+        bail!("--manifest checks all listed files: --offline skip is not for it");
+    }
+    if args.tape.offline == OfflineArg::Refuse {
+        let files: Vec<PathBuf> =
+            listing.entries.iter().map(|entry| listing.root.join(&entry.path)).collect();
+        without_recalls(files, PathBuf::as_path, args.tape)?;
+    }
     let open = crate::registry::open_options();
     let progress = Progress::new(0, "verify".to_owned());
     // The name of each file, the difference in words, and the exit code that it causes.

@@ -1,6 +1,7 @@
 //! `nc3z list`: lists the files of a directory, a bundle or an aggregation, one in each line.
 
 use super::named::Opens as _;
+use super::offline::without_recalls;
 use super::{aggregated, targets};
 use crate::args::{Access, ListArgs, OpenArgs};
 use crate::exit::{Exit, of_error};
@@ -17,7 +18,7 @@ use nc3z_tree::manifest::bag::is_specification;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Columns that are cut, or removed from the last on, if the terminal is narrow.
 const FLEXIBLE: [&str; 4] = ["time", "variables", "dimensions", "other ranges"];
@@ -33,8 +34,18 @@ struct Entry {
 pub(crate) fn run(args: &ListArgs) -> Result<Exit> {
     let entries = super::with_threads(args.threads, || {
         let mut entries = Vec::new();
+        let mut files = Vec::new();
         for input in targets::expand(&args.inputs)? {
-            entries.extend(list(&input.path, args)?);
+            if input.path.is_dir() {
+                let found = targets::netcdf_files(&input.path)?;
+                files.extend(found.into_iter().map(|path| (path, true)));
+            } else {
+                files.push((input.path, false));
+            }
+        }
+        let files = without_recalls(files, |(path, _)| path, args.tape)?;
+        for run in files.chunk_by(|a, b| a.1 && b.1) {
+            entries.extend(list(run, args)?);
         }
         Ok::<_, anyhow::Error>(entries)
     })??;
@@ -50,15 +61,18 @@ pub(crate) fn run(args: &ListArgs) -> Result<Exit> {
     Ok(entries.iter().filter_map(|e| e.found.as_ref().err()).map(of_error).max().unwrap_or(Exit::Done))
 }
 
-fn list(input: &Path, args: &ListArgs) -> Result<Vec<Entry>> {
+/// Returns the entries of files of directories, or of one named file.
+fn list(files: &[(PathBuf, bool)], args: &ListArgs) -> Result<Vec<Entry>> {
     let name = |path: &Path| crate::cmd::shown(path);
-    if input.is_dir() {
-        let files = targets::netcdf_files(input)?;
-        return Ok(files
-            .par_iter()
-            .map(|path| Entry { name: name(path), found: of_path(path, args).map(|f| f.0) })
-            .collect());
-    }
+    let input = match files {
+        [(input, false)] => input.as_path(),
+        files => {
+            return Ok(files
+                .par_iter()
+                .map(|(path, _)| Entry { name: name(path), found: of_path(path, args).map(|f| f.0) })
+                .collect());
+        }
+    };
     if super::shadow::is_shadow(input) {
         let files = of_shadow(&super::shadow::open(input, &open_args(args))?)?;
         let entry = |(name, found): (String, nc3z_aggregate::Result<FileSummary>)| Entry {

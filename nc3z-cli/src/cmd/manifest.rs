@@ -22,6 +22,7 @@ pub(crate) fn run(args: &ManifestArgs) -> Result<Exit> {
         bail!("`{}` is no directory; a manifest is of a directory", root.display());
     }
     let (archives, mut exit) = if args.from_log.is_empty() { below(root)? } else { logged(args)? };
+    let archives = super::offline::without_recalls(archives, PathBuf::as_path, args.tape)?;
     let place = args.output.clone().unwrap_or_else(|| root.join(sums::NAME));
     let to_stdout = place.as_os_str() == "-";
     let mut entries = match () {

@@ -1,30 +1,33 @@
 //! Inputs whose data are on tape: reading them recalls them.
 
-use crate::args::OfflineArg;
-use crate::output::table::count;
-use anyhow::{Result, bail};
-use nc3z_tree::members::is_offline;
+use crate::args::{OfflineArg, OfflineArgs};
+use crate::output::text;
+use anyhow::Result;
+use nc3z_tree::offline::{Offline, OfflineFiles, sorted};
 use std::path::Path;
+
+impl From<OfflineArg> for Offline {
+    fn from(arg: OfflineArg) -> Self {
+        match arg {
+            OfflineArg::Refuse => Offline::Refuse,
+            OfflineArg::Skip => Offline::Skip,
+            OfflineArg::Last => Offline::Last,
+        }
+    }
+}
 
 /// Refuses offline files, leaves them out, or puts them last. `path_of` returns the path of a file.
 pub(super) fn without_recalls<T>(
     files: Vec<T>,
     path_of: impl Fn(&T) -> &Path,
-    to_do: OfflineArg,
+    args: OfflineArgs,
 ) -> Result<Vec<T>> {
-    let (offline, mut online): (Vec<T>, Vec<T>) =
-        files.into_iter().partition(|file| is_offline(path_of(file)));
-    let Some(first) = offline.first() else { return Ok(online) };
-    let (n, first) = (count(offline.len() as u64, "file"), path_of(first).display().to_string());
-    match to_do {
-        OfflineArg::Refuse => bail!(
-            "{n} of the inputs have no data on disk, such as `{first}`: reading them recalls them from tape. Recall them first, or use --offline skip or --offline last"
-        ),
-        OfflineArg::Skip => note!("nc3z: {n} without data on disk left out, such as {first}"),
-        OfflineArg::Last => {
-            note!("nc3z: {n} without data on disk are read last, in their order, such as {first}");
-            online.extend(offline);
-        }
-    }
-    Ok(online)
+    let (files, offline) = sorted(files, path_of, args.offline.into())?;
+    offline.iter().for_each(tell);
+    Ok(files)
+}
+
+/// Reports files that are left out or read last.
+pub(super) fn tell(files: &OfflineFiles) {
+    note!("nc3z: {}", text::safe(&files.to_string()));
 }

@@ -91,10 +91,11 @@ fn remove(args: &ParityRemoveArgs) -> Result<Exit> {
 
 /// Processes all archives. If one fails, the others are still processed.
 fn each(which: &ParityFiles, mut work: impl FnMut(&Path, &mut dyn Write) -> Result<()>) -> Result<Exit> {
-    let found = targets::archives(&which.archives, None, which.recursive)?;
+    let mut found = targets::archives(&which.archives, None, which.recursive)?;
     let mut out = Stdout::verdicts();
     let mut worst = tree::judge(&found.others, which.others);
     let mut failures = Failures::of(&found.failures);
+    found.jobs = super::offline::without_recalls(found.jobs, |job| &job.input, which.tape)?;
     for Job { input: path, .. } in &found.jobs {
         if interrupted() {
             worst = Exit::Interrupted;

@@ -2,6 +2,7 @@
 
 use super::archive;
 use super::failures::Failures;
+use super::offline::without_recalls;
 use super::targets::{self, Job};
 use super::tree::{self, Summary};
 use crate::args::{OpenArgs, RecompressArgs};
@@ -24,7 +25,8 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
         super::places::check(args.output.as_deref(), args.parents)?;
     }
     args.archives.iter().try_for_each(|path| super::url::refuse(path))?;
-    let found = targets::archives(&args.archives, args.output.as_deref(), args.recursive)?;
+    let mut found = targets::archives(&args.archives, args.output.as_deref(), args.recursive)?;
+    found.jobs = without_recalls(found.jobs, |job| &job.input, args.tape)?;
     let mut summary = Summary::new("recompressed", &found.others);
     summary.kept.1 = if args.dry_run { "only tried" } else { "kept as they were" };
     let mut failures = Failures::of(&found.failures);

@@ -2,6 +2,7 @@
 //! Reads only headers and indices.
 
 use super::failures::Failures;
+use super::offline::without_recalls;
 use super::targets::{self, Job, Naming};
 use super::tree::FileKind;
 use super::{Input, in_order, open_input};
@@ -10,7 +11,6 @@ use crate::exit::Exit;
 use crate::output::target::{Content, Target};
 use crate::output::{chain, text};
 use anyhow::{Context, Result, bail};
-use nc3z_format::archive::constants::MAGIC;
 use nc3z_tree::report::{Collection, File, State};
 use std::io::Write;
 use std::path::Path;
@@ -23,16 +23,16 @@ pub(crate) fn run(args: &CollectionReportArgs) -> Result<Exit> {
     super::places::check(Some(&args.output), args.place.parents)?;
     let target = Target::create(&args.output, args.force, Content::Text)?;
     let keep = |p: &Path| Ok(p.to_owned());
-    let wanted = |p: &Path| targets::first_bytes(p).map_or(true, |b| b == MAGIC) || targets::looks_classic(p);
-    let naming = Naming { rename: &keep, wanted: &wanted };
+    let naming = Naming { rename: &keep, wanted: &targets::is_netcdf };
     let found = targets::pair(std::slice::from_ref(&args.directory), None, true, &naming)?;
+    let jobs = without_recalls(found.jobs, |job| &job.input, args.tape)?;
     let mut failures = Failures::of(&found.failures);
     let mut files = Vec::new();
     for (path, e) in &found.failures {
         let name = crate::cmd::shown(path);
         files.push(File { name, bytes: 0, state: State::Failed(text::safe(&chain(e))) });
     }
-    in_order(&found.jobs, args.threads, look, |job, looked| {
+    in_order(&jobs, args.threads, look, |job, looked| {
         let name = crate::cmd::shown(&job.name);
         let bytes = job.input.metadata().map_or(0, |m| m.len());
         let state = looked.unwrap_or_else(|e| {

@@ -2,6 +2,7 @@
 
 use super::failures::Failures;
 use super::named::{self, Opens as _};
+use super::offline::without_recalls;
 use super::targets::{self, Job, Naming};
 use super::{member, places, stdin, tree, unbundle, url};
 use crate::args::RestoreArgs;
@@ -66,7 +67,10 @@ fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
         && !archives[0].is_dir();
     let keep = |p: &Path| Ok(p.to_owned());
     let naming = Naming { rename: if single { &keep } else { &rename }, wanted: &targets::is_archive_name };
-    let found = targets::pair(archives, args.output.as_deref(), args.recursive, &naming)?;
+    let mut found = targets::pair(archives, args.output.as_deref(), args.recursive, &naming)?;
+    if args.recursive {
+        found.jobs = without_recalls(found.jobs, |job| &job.input, args.tape)?;
+    }
     let options = RestoreOptions { output: args.output.clone(), force: args.force };
     let told = Told { args, failures: Mutex::new(Failures::of(&found.failures)) };
     let mut summary = super::with_threads(args.threads, || {

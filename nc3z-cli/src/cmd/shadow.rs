@@ -16,7 +16,8 @@ use nc3z_aggregate::shadow::{self, Area, Question, Shadow};
 use nc3z_reader::FileName;
 use nc3z_tree::answers::hit_json;
 use nc3z_tree::index::{self, IndexInput};
-use nc3z_tree::members::{is_member, is_offline};
+use nc3z_tree::members::is_member;
+use nc3z_tree::offline::is_offline;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -36,7 +37,7 @@ pub(crate) fn index(args: &IndexArgs) -> Result<Exit> {
     let found = targets::list(&inputs, true, &is_wanted)?;
     let worst = Failures::of(&found.failures).worst();
     let mut inputs = Vec::new();
-    for path in without_recalls(found.files, PathBuf::as_path, args.offline)? {
+    for path in without_recalls(found.files, PathBuf::as_path, args.tape)? {
         // The shadow is for other users, too: the secrets used to open a file are not included.
         let name = super::url::shown(&path).into_owned();
         if super::unbundle::is_bundle(&path) {

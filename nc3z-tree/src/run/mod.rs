@@ -13,6 +13,7 @@ pub use observer::{Event, Observer};
 use crate::error::Context as _;
 use crate::journal::{self, Journal};
 use crate::manifest::output::nameable;
+use crate::offline::{self, Offline};
 use crate::places::Places;
 use crate::present::Evidence;
 use crate::refusal::{ManifestFault, Refusal};
@@ -63,6 +64,8 @@ pub struct Options {
     pub resume: Option<PathBuf>,
     /// After this number of failures, no more files are begun.
     pub max_errors: Option<u64>,
+    /// The treatment of files whose data are on tape.
+    pub offline: Offline,
     /// Refuses archives whose names are not UTF-8, which a bag cannot list.
     pub utf8_names: bool,
     /// Copies the other files of trees to `output`.
@@ -208,6 +211,14 @@ fn find(inputs: &Inputs<'_>, options: &Options, observer: &dyn Observer) -> Resu
     if let Some(shard) = options.shard {
         walk::keep_shard(&mut found.jobs, shard);
         walk::keep_others_of_shard(&mut found.others, shard);
+    }
+    let (jobs, offline) = offline::sorted(found.jobs, |job| &job.input, options.offline)?;
+    found.jobs = jobs;
+    offline.iter().for_each(|files| observer.event(Event::Offline(files)));
+    if options.copy_others {
+        let (others, offline) = offline::sorted(found.others, |other| &other.path, options.offline)?;
+        found.others = others;
+        offline.iter().for_each(|files| observer.event(Event::Offline(files)));
     }
     if options.utf8_names {
         let (good, bad) = std::mem::take(&mut found.jobs).into_iter().partition(nameable);

@@ -1,6 +1,7 @@
 //! Reports of a run while it works.
 
 use crate::Error;
+use crate::offline::OfflineFiles;
 use crate::walk::{Job, Notice};
 use nc3z_reader::Monitor;
 use nc3z_writer::Archived;
@@ -12,6 +13,8 @@ use std::path::Path;
 pub enum Event<'a> {
     /// A file of a tree is skipped, and the user should know.
     Notice(&'a Notice),
+    /// Files without data on disk are left out, or read last.
+    Offline(&'a OfflineFiles),
     /// A temporary file of a run that was killed was removed.
     Removed(&'a Path),
     /// A file was archived.

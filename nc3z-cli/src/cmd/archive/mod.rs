@@ -144,6 +144,7 @@ fn options_of(args: &ArchiveArgs, writer: WriterOptions) -> Options {
         log: args.run.log.clone(),
         resume: args.run.resume.clone(),
         max_errors: args.run.max_errors,
+        offline: args.run.tape.offline.into(),
         utf8_names: args.manifest == Some(ManifestArg::Bagit),
         copy_others: args.run.others == Some(OthersOfTreeArg::Copy),
         dry_run: args.run.dry_run,

@@ -47,6 +47,7 @@ impl Observer for Told<'_> {
         let shown = crate::cmd::shown;
         match event {
             Event::Notice(notice) => crate::cmd::targets::print(std::slice::from_ref(notice)),
+            Event::Offline(files) => crate::cmd::offline::tell(files),
             Event::Removed(path) => crate::cmd::places::print(&[path.to_owned()]),
             Event::Archived(job, done) => report(&job.input, &job.output, done),
             Event::Present(job) if tells_more() => {

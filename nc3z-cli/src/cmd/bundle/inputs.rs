@@ -24,7 +24,7 @@ pub(super) fn files(args: &BundleArgs) -> Result<Vec<Bundled>> {
     if let Some((path, e)) = found.failures.pop() {
         return Err(anyhow::Error::from(e).context(format!("`{}`", path.display())));
     }
-    let files = without_recalls(found.files, |file| &file.path, args.offline)?;
+    let files = without_recalls(found.files, |file| &file.path, args.tape)?;
     if files.is_empty() {
         bail!("none of the named files is an archive or a classic file");
     }

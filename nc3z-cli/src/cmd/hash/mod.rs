@@ -5,6 +5,7 @@ mod root;
 
 use super::failures::Failures;
 use super::named;
+use super::offline::without_recalls;
 use super::{Input, in_order, open_input, targets, url};
 use crate::args::{HashArgs, OnlyArg};
 use crate::exit::{Exit, of_error};
@@ -26,13 +27,14 @@ pub(crate) fn run(args: &HashArgs) -> Result<Exit> {
     if args.root || args.tree.is_some() {
         return root::run(args);
     }
-    let found = targets::list(&args.files, args.recursive, &is_netcdf)?;
+    let found = targets::list(&args.files, args.recursive, &targets::is_netcdf)?;
     let mut worst = Failures::of(&found.failures).worst();
     let progress = Progress::new(0, "hash".to_owned());
     let mut out = Stdout::results();
     let mut rows = Vec::new();
     let work = |path: &PathBuf| hash(path, args, &progress);
-    let files = if args.all_versions { with_versions(found.files, args) } else { found.files };
+    let files = without_recalls(found.files, PathBuf::as_path, args.tape)?;
+    let files = if args.all_versions { with_versions(files, args) } else { files };
     let done = in_order(&files, args.threads, work, |path, hashed| {
         match hashed {
             Ok(hashed) if args.json => rows.push(hashed.to_json(&safe(path))),
@@ -117,12 +119,6 @@ fn is_archive(path: &Path) -> bool {
     named::of(path).is_ok_and(|named| {
         targets::first_bytes(&named.file).is_ok_and(|b| b == nc3z_format::archive::constants::MAGIC)
     })
-}
-
-/// In a tree, archives and classic files are recognized by their first bytes. An unreadable file is included,
-/// so that it is reported.
-fn is_netcdf(path: &Path) -> bool {
-    is_archive(path) || targets::looks_classic(path)
 }
 
 /// A damaged classic file is not a corrupt archive.

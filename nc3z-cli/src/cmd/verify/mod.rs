@@ -4,6 +4,7 @@ mod bundles;
 
 use super::failures::Failures;
 use super::named;
+use super::offline::without_recalls;
 use super::targets::{self, Found, Job};
 use super::{
     stdin,
@@ -44,6 +45,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
         bail!("--against compares one archive with one original");
     }
     let Found { jobs, failures, others, .. } = find(args)?;
+    let jobs = without_recalls(jobs, |job| &job.input, args.tape)?;
     let named: Vec<PathBuf> = jobs.into_iter().map(|job| job.input).collect();
     super::with_threads(args.threads, || {
         let mut out = Stdout::verdicts();
