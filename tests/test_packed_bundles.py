@@ -2,6 +2,7 @@
 reads them."""
 
 import json
+import os
 import random
 import shutil
 import signal
@@ -339,6 +340,48 @@ class Packed(Aggregation):
             self.ok(nc3z("restore", "-r", bundle, "-o", out))
         self.assertFalse((self.dir / "set-003.zip").exists())
         self.same(tree, out)
+
+    def test_an_interrupted_run_keeps_its_whole_bundles(self):
+        tree = self.tree(40)
+        size = sum(p.stat().st_size for p in tree.rglob("*") if p.is_file())
+        shutil.copy(CLASSIC / "coads_climatology.cdf", tree / "large.nc")
+        self.ok(nc3z("archive", tree / "p00000.nc", "-o", tree / "z.nc.nc3z"))
+        for options in (["--pack"], [], ["--with-spec"]):
+            out = self.dir / f"out{len(options)}{options[:1]}"
+            out.mkdir()
+            command = ["bundle", tree, "-o", out / "set.zip", "--target-size", f"{size // 6}B", *options]
+            run = subprocess.Popen([NC3Z, *command], stderr=subprocess.DEVNULL)
+            while run.poll() is None and not (out / "set-002.zip").exists():
+                time.sleep(0.002)
+            run.send_signal(signal.SIGKILL)
+            run.wait()
+            before = {p.name: (p.stat().st_ino, p.read_bytes()) for p in out.glob("set-*.zip")}
+            self.assertGreaterEqual(len(before), 3)
+            # No directory is left behind.
+            self.assertEqual([p for p in out.iterdir() if p.is_dir()], [])
+            self.fails(nc3z(*command), 1, "set-000.zip")
+            done = self.ok(nc3z(*command, "--skip-existing"))
+            self.assertIn("kept", done.stderr)
+            for name, (inode, content) in before.items():
+                self.assertEqual(((out / name).stat().st_ino, (out / name).read_bytes()), (inode, content))
+            self.assertEqual({p.name for p in out.iterdir()}, {f"set-{n:03}.zip" for n in range(len(list(out.iterdir())))})
+            fresh = self.dir / f"fresh{len(options)}{options[:1]}"
+            fresh.mkdir()
+            self.ok(nc3z("bundle", tree, "-o", fresh / "set.zip", "--target-size", f"{size // 6}B", *options))
+            for p in fresh.iterdir():
+                self.assertEqual(p.read_bytes(), (out / p.name).read_bytes())
+            # A file that is newer, longer, or one more: not this bundle.
+            victim = tree / "p00002.nc"
+            os.utime(victim, (time.time() + 100,) * 2)
+            self.fails(nc3z(*command, "--skip-existing"), 1, "p00002.nc.*newer.*--force")
+            os.utime(victim, (1, 1))
+            content = victim.read_bytes()
+            victim.write_bytes(content + b"tail")
+            os.utime(victim, (1, 1))
+            self.fails(nc3z(*command, "--skip-existing"), 1, "p00002.nc")
+            victim.write_bytes(content)
+            os.utime(victim, (1, 1))
+            self.ok(nc3z(*command, "--skip-existing"))
 
     def test_runs_share_a_tree_by_bytes(self):
         tree = self.dir / "tree"

@@ -14,6 +14,7 @@ mod mend;
 mod named;
 mod open_groups;
 pub(crate) mod packed;
+mod same;
 pub(crate) mod write;
 
 pub use ahead::Ahead;

@@ -119,6 +119,11 @@ impl Group {
         self.members.iter().map(|m| m.name.as_str())
     }
 
+    /// The lengths of the members' files in bytes, in their order.
+    pub fn member_lens(&self) -> impl ExactSizeIterator<Item = u64> {
+        self.members.iter().map(|m| m.len)
+    }
+
     /// The archive that contains all members.
     pub fn archive(&self) -> &Archive {
         &self.archive

@@ -16,7 +16,7 @@ use nc3z_format::Limits;
 use nc3z_format::archive::constants::MAGIC;
 use nc3z_reader::ClassicFile;
 use nc3z_reader::source::{FileSource, MemorySource, SharedSource};
-use nc3z_writer::{WriterOptions, archive_source, archive_to_vec};
+use nc3z_writer::{AtomicFile, WriterOptions, archive_source, archive_to_vec};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
@@ -262,14 +262,16 @@ impl Pack<'_> {
             let (archive, _) = archive_to_vec(Arc::clone(plain), options, &()).map_err(of_writer)?;
             return self.put_source(&name, &(Arc::new(MemorySource::new(archive)) as SharedSource), 0);
         }
-        let temporary = self.options.scratch.join("member.nc3z");
+        // The name is that of a temporary file, which a later run removes if this one is killed. It is removed when `place` is dropped.
+        let place = AtomicFile::create(&self.options.scratch.join("member.nc3z"), true).map_err(of_writer)?;
+        let temporary = place.temporary_path();
         let options = options.clone().with_force(true);
         self.tell(0)?;
-        archive_source(Arc::clone(plain), &temporary, &options, &()).map_err(of_writer)?;
-        let archive: SharedSource = Arc::new(FileSource::open(&temporary)?);
-        let put = self.put_source(&name, &archive, plain.len());
-        std::fs::remove_file(&temporary).map_err(|e| Error::io(&temporary, e))?;
-        put
+        archive_source(Arc::clone(plain), temporary, &options, &()).map_err(of_writer)?;
+        let held = File::open(temporary).map_err(|e| Error::io(temporary, e))?;
+        nc3z_writer::lock_file(&held, temporary).map_err(of_writer)?;
+        let archive: SharedSource = Arc::new(FileSource::open(temporary)?);
+        self.put_source(&name, &archive, plain.len())
     }
 
     /// Copies a source, and reports `told` bytes of progress.

@@ -51,6 +51,10 @@ pub(crate) struct BundleArgs {
     /// GiB). They end where the directory changes, if that is in the second half.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "append")]
     pub(crate) target_size: Option<u64>,
+    /// Keep bundles that are there, if they have these files by name and length, and no file is newer. So the same command
+    /// continues an interrupted run. Another bundle of that name is an error.
+    #[arg(long, conflicts_with_all = ["append", "force"])]
+    pub(crate) skip_existing: bool,
     /// Write only part I (from 1) of N: a run of files in their order, of about as many bytes as each other part. With
     /// --target-size, those of the numbered bundles that are this part's share. N runs with the same inputs share the work.
     #[arg(long, value_parser = parse_shard, value_name = "I/N")]

@@ -9,14 +9,16 @@ use crate::output::table::count;
 use crate::output::target::{Content, Target};
 use crate::output::text;
 use anyhow::{Context, Result, bail};
-use nc3z_aggregate::bundle::{Bundled, write_bundle};
+use nc3z_aggregate::Error;
+use nc3z_aggregate::bundle::{Bundle, Bundled, write_bundle};
 use nc3z_aggregate::pack::{PackOptions, Packed, append_packed, write_packed};
-use nc3z_reader::Monitor;
+use nc3z_reader::{Monitor, source};
+use nc3z_tree::manifest::bag::is_specification;
 use nc3z_tree::shard;
 use nc3z_tree::specification;
 use nc3z_writer::{Preset, WriterOptions};
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Writes a bundle.
 pub(crate) fn run(args: &BundleArgs) -> Result<Exit> {
@@ -57,8 +59,11 @@ fn write(args: &BundleArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Writes one bundle of these files.
+/// Writes one bundle of these files, if it is not there.
 fn write_one(mut files: Vec<Bundled>, output: &Path, args: &BundleArgs) -> Result<Exit> {
+    if args.skip_existing && output.exists() && !super::stdin::is(output) {
+        return kept(&files, output, args);
+    }
     // Written to a temporary directory, from which the bundle copies them.
     let specification =
         args.with_spec.then(tempfile::tempdir).transpose().context("create a temporary directory")?;
@@ -86,8 +91,7 @@ fn write_one(mut files: Vec<Bundled>, output: &Path, args: &BundleArgs) -> Resul
     let target = Target::create(output, args.force, Content::Binary)?;
     let mut out = target.file().try_clone().context("write the bundle")?;
     if args.pack {
-        let scratch = scratch(args)?;
-        let done = write_packed(&files, &mut out, output, &options(args, scratch.path()), &tell)?;
+        let done = write_packed(&files, &mut out, output, &options(args), &tell)?;
         drop(progress);
         target.commit()?;
         note!("{} -> {name}  {}", packed_words(&done), text::size(done.len));
@@ -101,6 +105,30 @@ fn write_one(mut files: Vec<Bundled>, output: &Path, args: &BundleArgs) -> Resul
     Ok(Exit::Done)
 }
 
+/// Keeps a bundle of an earlier run, if it is one of these files.
+fn kept(files: &[Bundled], output: &Path, args: &BundleArgs) -> Result<Exit> {
+    let name = crate::cmd::shown(output);
+    let place = || format!("`{}`", output.display());
+    let written = output.metadata().and_then(|m| m.modified()).ok();
+    let differs = source::open(output, false).map_err(Error::from).and_then(|source| {
+        let bundle = Bundle::open(source)?;
+        if bundle.is_packed() != args.pack {
+            let how = if args.pack { "it is not packed" } else { "it is packed" };
+            return Ok(Some(how.to_owned()));
+        }
+        bundle.differs(files, written, &|member| is_specification(member))
+    });
+    match differs.map_err(super::unbundle::of_aggregate).with_context(place)? {
+        None => {
+            note!("{name}: kept, with {}", count(files.len() as u64, "file"));
+            Ok(Exit::Done)
+        }
+        Some(what) => bail!(
+            "`{name}` is there, and is not the bundle of these files: {what}. Move it away, or replace it and all others with --force"
+        ),
+    }
+}
+
 /// Adds files to a bundle that is there.
 fn append(files: &[Bundled], args: &BundleArgs, tell: &dyn Fn(u64) -> bool) -> Result<Packed> {
     let place = || format!("`{}`", args.output.display());
@@ -110,26 +138,26 @@ fn append(files: &[Bundled], args: &BundleArgs, tell: &dyn Fn(u64) -> bool) -> R
             args.output.display()
         )
     })?;
-    let scratch = scratch(args)?;
-    append_packed(files, &mut file, &args.output, &options(args, scratch.path()), tell).with_context(place)
+    super::places::prepare(&args.output)?;
+    append_packed(files, &mut file, &args.output, &options(args), tell).with_context(place)
 }
 
-/// A directory beside the bundle, for archives on their way into it.
-fn scratch(args: &BundleArgs) -> Result<tempfile::TempDir> {
+/// The directory of the bundle, for long archives on their way into it.
+fn scratch(args: &BundleArgs) -> PathBuf {
     if super::stdin::is(&args.output) {
-        return tempfile::tempdir().context("create a temporary directory");
+        return std::env::temp_dir();
     }
-    let beside = args.output.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    tempfile::Builder::new().prefix(".nc3z-").tempdir_in(beside).context("create a temporary directory")
+    let beside = args.output.parent().filter(|p| !p.as_os_str().is_empty());
+    beside.unwrap_or(Path::new(".")).to_owned()
 }
 
-fn options(args: &BundleArgs, scratch: &Path) -> PackOptions {
+fn options(args: &BundleArgs) -> PackOptions {
     let preset = args.preset.map_or(Preset::Default, super::estimate::preset);
     let mut writer = WriterOptions::default().with_preset(preset);
     if let Some(share) = args.parity {
         writer = writer.with_parity(share);
     }
-    PackOptions { writer, scratch: scratch.to_owned() }
+    PackOptions { writer, scratch: scratch(args) }
 }
 
 fn packed_words(done: &Packed) -> String {
