@@ -85,20 +85,24 @@ class JoinedArray(_Lazy):
 
     def _put(self, piece: Piece, out: npt.NDArray[Any]) -> None:
         variable = self.joined.files.dataset(piece.file)[self.joined.name]
+        own = self.joined.own(piece.key)
         if self.decoders is not None:
-            out[piece.place] = self.decoders[piece.file](variable[piece.key if variable.ndim == len(piece.key) else (*piece.key, slice(None))])
+            out[piece.place] = self.decoders[piece.file](variable[own if variable.ndim == len(own) else (*own, slice(None))])
             return
         # Also without dimensions a view, not a number.
         place: Any = (*piece.place, ...)
         view = out[place]
-        if view.flags.c_contiguous and variable.dtype == view.dtype and all(isinstance(item, slice) for item in piece.key):
-            variable.read(piece.key, out=view)
+        is_one = not self.joined.stacked or len(view) == 1
+        if self.joined.stacked:
+            view = view[0, ...]
+        if is_one and view.flags.c_contiguous and variable.dtype == view.dtype and all(isinstance(item, slice) for item in own):
+            variable.read(own, out=view)
         else:
-            out[piece.place] = variable[piece.key]
+            out[piece.place] = variable[own]
 
     def __dask_tokenize__(self) -> tuple[object, ...]:
         j = self.joined
-        return ("nc3z-collection", j.name, j.files.paths, j.files.tokens, j.table.tobytes(), j.shape, self.decoders)
+        return ("nc3z-collection", j.name, j.files.paths, j.files.tokens, j.table.tobytes(), j.shape, j.stacked, self.decoders)
 
 
 class Decoder:
@@ -146,7 +150,7 @@ class Question:
         # The shape of a tile if tiles are boxes; the number of boxes then is that of the tiles.
         tile = variable.chunk_shape(1)
         boxes = prod(-(-length // t) for length, t in zip(variable.shape, tile, strict=True))
-        return (tile, known) if boxes == len(known) else (None, everything)
+        return (self.joined.box(tile), known) if boxes == len(known) else (None, everything)
 
     def matches(self, indices: Sequence[Index]) -> npt.NDArray[np.bool_]:
         """Returns where selected values meet the condition. Reads only tiles that may have such values."""
@@ -160,7 +164,7 @@ class Question:
                 work.extend(part for number, part in tiles(piece, tile) if possible[number])
 
         def one(piece: Piece) -> None:
-            values = self.joined.files.dataset(piece.file, decode=True)[self.joined.name][piece.key]
+            values = self.joined.files.dataset(piece.file, decode=True)[self.joined.name][self.joined.own(piece.key)]
             found[piece.place] = self.condition.holds(values)
 
         _each(one, work, self.joined)
@@ -199,7 +203,7 @@ class WhereArray(_Lazy):
                 continue
             variable = self.joined.files.dataset(piece.file)[self.joined.name]
             # A tile of text has one dimension more, of the characters.
-            tile = variable.chunk_shape(1)[: len(self.shape)]
+            tile = self.joined.box(variable.chunk_shape(1))[: len(self.shape)]
             whole = bool(part.all()) or not all(t > 0 for t in tile)
             parts = [piece] if whole else [p for _, p in tiles(piece, tile)]
             for block in parts:

@@ -18,7 +18,7 @@ from xarray.core.utils import FrozenDict
 
 from nc3z._arrays import CHUNK_NBYTES, Decoder, JoinedArray, Question, WhereArray, preferred_chunks
 from nc3z._fragments import LOCAL, REMOTE, Files, Joined, Opening
-from nc3z._groups import Array, Group, Head, data_variables, is_time
+from nc3z._groups import Array, Group, Head, coordinate_names, data_variables, is_time
 from nc3z._shadows import Condition, Statistics
 from nc3z.xarray import with_c_names
 
@@ -51,6 +51,8 @@ class _Part:
         self.files = Files(tuple(f.path for f in group.files), tuple(f.token for f in group.files), plan.opening)
         self.table = group.table()
         self.joined: dict[str, Joined] = {}
+        #: Coordinates, which do not get the dimension along which files are stacked.
+        self.shared = {n for n, head in group.schema.heads.items() if head.dimensions == (n,)} | coordinate_names(group)
         schemas = {id(f.schema): f.schema for f in group.files}
         self.is_uniform = {
             name: len({schema.heads[name].storage() for schema in schemas.values()}) == 1 for name in group.schema.heads
@@ -88,7 +90,14 @@ class _Part:
         table = self.table[tuple(slice(None) if d in dimensions else 0 for d in axes)]
         order = [d for d in axes if d in dimensions]
         table = table.transpose([order.index(d) for d in dimensions if d in order])
-        return Joined(self.files, head.stored, shape, head.dtype, ends, table)
+        is_stacked = self.group.stacked is not None and dimensions[:1] == (self.group.stacked,)
+        return Joined(self.files, head.stored, shape, head.dtype, ends, table, is_stacked)
+
+    def dimensions(self, head: Head) -> tuple[str, ...]:
+        """The dimensions of a variable in the dataset."""
+        if self.group.stacked is None or head.name in self.shared:
+            return head.dimensions
+        return (self.group.stacked, *head.dimensions)
 
     def decoder(self, number: int, name: str) -> Decoder:
         head = self.group.files[number].schema.heads[name]
@@ -103,24 +112,27 @@ class _Part:
         head = self.group.schema.heads[name]
         if head.dimensions == (name,) and all(name in f.coordinates for f in self.group.files):
             return self.coordinate(head)
-        is_joined = any(d in self.group.positions for d in head.dimensions)
+        dimensions = self.dimensions(head)
+        is_joined = any(d in self.group.positions for d in dimensions)
         if not is_joined and len(self.group.files) > 1 and self.plan.compares:
             values = self.distinct(head)
             if values is not None:
                 return values
         first = self.files.dataset(0)[head.stored]
         if self.is_uniform[name]:
-            joined = self.joined[name] = self.arrangement(head, head.dimensions)
-            return self.lazy(head, head.dimensions, JoinedArray(joined, head.dtype), first.chunk_shape(CHUNK_NBYTES))
+            joined = self.joined[name] = self.arrangement(head, dimensions)
+            return self.lazy(head, dimensions, JoinedArray(joined, head.dtype), joined.box(first.chunk_shape(CHUNK_NBYTES)))
         self.check(name)
         decoders = self.decoders(name)
         samples = [d.variable(np.zeros((1,) * len(head.dimensions), head.dtype)) for d in dict.fromkeys(decoders)]
-        ndim = samples[0].ndim
-        joined = self.joined[name] = self.arrangement(head, head.dimensions[:ndim])
+        # Decoding may join the characters of the last dimension.
+        dimensions = dimensions[: len(dimensions) - len(head.dimensions) + samples[0].ndim]
+        ndim = len(dimensions)
+        joined = self.joined[name] = self.arrangement(head, dimensions)
         chosen: Any = np.result_type(*(sample.dtype for sample in samples))
         if chosen.kind in "SU":
             chosen = np.dtype((chosen.type, max(self.widths(name))))
-        variable = self.lazy(head, head.dimensions[:ndim], JoinedArray(joined, chosen, decoders), first.chunk_shape(CHUNK_NBYTES)[:ndim])
+        variable = self.lazy(head, dimensions, JoinedArray(joined, chosen, decoders), joined.box(first.chunk_shape(CHUNK_NBYTES))[:ndim])
         encoding = {"preferred_chunks": variable.encoding["preferred_chunks"]} if ndim else {}
         return variable._replace(attrs=samples[0].attrs, encoding={**samples[0].encoding, **encoding})
 
@@ -269,7 +281,8 @@ def _questions(store: _Store, condition: Condition) -> list[Question]:
         if head.dtype.kind == "S" or is_time(head.decoding):
             raise ValueError(f"{condition}: {head.name} has {'text' if head.dtype.kind == 'S' else 'times'}; select it with `sel`")
         statistics = tuple(store.plan.statistics.get(path) for path in part.files.paths)
-        return [Question(condition, part.arrangement(head, head.dimensions), head.dimensions, statistics)]
+        dimensions = part.dimensions(head)
+        return [Question(condition, part.arrangement(head, dimensions), dimensions, statistics)]
     return []
 
 

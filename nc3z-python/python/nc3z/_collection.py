@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from nc3z._shadows import Condition
 
 Path = str | os.PathLike[str]
+#: Local files that a thread looks at before it takes the next ones.
+_BATCH = 64
 
 
 class Collection(Mapping[str, "xr.Dataset"]):
@@ -134,7 +136,8 @@ def open_collection(
     base
         The directory or URL where relative names of a shadow start; by default the current directory, or that of the shadow.
     concat_dim
-        A dimension without coordinates, along which files are joined in the order given.
+        A dimension without coordinates, along which files are joined in the order given. If no file has it, it is new: each file is one
+        element of it, and data variables get it as their first dimension, as by ``xarray.open_mfdataset(combine="nested")``.
     compat
         ``"equals"`` compares the values of variables that do not have the joined dimension. If they differ, they get that dimension.
         ``"override"`` takes those of the first file, and does not read the others.
@@ -172,7 +175,7 @@ def open_collection(
     from nc3z import _members
     from nc3z._building import Plan
     from nc3z._fragments import Opening
-    from nc3z._groups import Schemas, arrange, names
+    from nc3z._groups import Schemas, arrange, names, stack
     from nc3z._shadows import Condition
 
     if compat not in ("equals", "override"):
@@ -197,7 +200,10 @@ def open_collection(
     by_key: dict[Any, list[File]] = {}
     for file in files:
         by_key.setdefault(file.schema.key, []).append(file)
-    groups = [group for part in by_key.values() for group in arrange(part, concat_dim, _decoded)]
+    if concat_dim is not None and not any(concat_dim in file.sizes for file in files):
+        groups = [group for part in by_key.values() for group in stack(part, concat_dim, _decoded)]
+    else:
+        groups = [group for part in by_key.values() for group in arrange(part, concat_dim, _decoded)]
     for group in groups:
         _sort(group)
     if conditions and not any(c.variable in g.schema.heads for c in conditions for g in groups):
@@ -226,9 +232,9 @@ def _look(found: Found, opening: Any, schemas: Schemas, left_out: dict[str, str]
     from nc3z._described import Described
     from nc3z._fragments import LOCAL, REMOTE, token
     from nc3z._groups import File
-    from nc3z.xarray import c_names
 
     folder = os.path.commonpath([os.path.dirname(p) for p in found.paths]) if not any("://" in p for p in found.paths) else ""
+    prefix = folder.rstrip("/") + "/" if folder else None
     lock = threading.Lock()
     # Most files have the same latitudes.
     known: dict[tuple[str, bytes], Array] = {}
@@ -251,7 +257,10 @@ def _look(found: Found, opening: Any, schemas: Schemas, left_out: dict[str, str]
             raise
 
     def looked(path: str) -> File | str:
-        name = os.path.relpath(path, folder) if folder else shown(path).partition("://")[2] or path
+        if prefix is not None and path.startswith(prefix):
+            name = path[len(prefix) :]
+        else:
+            name = os.path.relpath(path, folder) if folder else shown(path).partition("://")[2] or path
         statistics = found.statistics.get(path)
         if statistics is not None:
             with lock:
@@ -269,21 +278,22 @@ def _look(found: Found, opening: Any, schemas: Schemas, left_out: dict[str, str]
             ):
                 del found.statistics[path]
                 found.notes.append(f"{shown(path)}: its statistics are not used, because it may have changed since; run `nc3z index` again")
-            coordinates = {
-                n: shared(np.asarray(dataset[head.stored][...])) for n, head in schema.heads.items() if head.dimensions == (n,)
-            }
-            used = {d for head in schema.heads.values() for d in head.dimensions}
-            sizes = {short: dataset.dimensions[d].size for d, short in c_names(dataset.dimensions).items() if short in used}
+            coordinates = {n: shared(np.asarray(dataset[stored][...])) for n, stored in schema.coordinates}
+            dimensions = dataset.dimensions
+            sizes = {short: dimensions[stored].size for stored, short in schema.used}
             return File(path, name, schema, token(dataset), sizes, coordinates)
 
-    workers = REMOTE if any("://" in path for path in found.paths) else LOCAL
+    is_remote = any("://" in path for path in found.paths)
+    workers, step = (REMOTE, 1) if is_remote else (LOCAL, _BATCH)
+    batches = [found.paths[at : at + step] for at in range(0, len(found.paths), step)]
     files: list[File] = []
     with ThreadPoolExecutor(workers, "nc3z-collection") as pool:
-        for path, result in zip(found.paths, pool.map(one, found.paths), strict=True):
-            if isinstance(result, str):
-                left_out[path] = result
-            else:
-                files.append(result)
+        for batch, results in zip(batches, pool.map(lambda batch: [one(path) for path in batch], batches), strict=True):
+            for path, result in zip(batch, results, strict=True):
+                if isinstance(result, str):
+                    left_out[path] = result
+                else:
+                    files.append(result)
     return files
 
 
@@ -323,13 +333,18 @@ def _merge(groups: list[Group]) -> list[list[Group]]:
     from nc3z._building import same_coordinates
 
     merged: list[list[Group]] = []
+    # The variables of each of them. Groups of equal variables cannot be merged; many of them are files that could not be placed.
+    keys: list[set[Any]] = []
     for group in groups:
-        # Groups of equal variables cannot be merged; many of them are files that could not be placed.
-        place = next((part for part in merged[:64] if all(same_coordinates(other, group, _whole) for other in part)), None)
+        key = group.schema.key
+        candidates = (n for n, known in enumerate(keys[:64]) if key not in known)
+        place = next((n for n in candidates if all(same_coordinates(other, group, _whole) for other in merged[n])), None)
         if place is None:
             merged.append([group])
+            keys.append({key})
         else:
-            place.append(group)
+            merged[place].append(group)
+            keys[place].add(key)
     return merged
 
 

@@ -27,8 +27,6 @@ class Described:
 
     def file(self, path: str, name: str, statistics: Statistics) -> File | None:
         """Returns the file, or None where it must be opened: it may have changed, or the shadow does not have all coordinates."""
-        from nc3z.xarray import c_names
-
         if statistics.kind == "aggregation" or not statistics.describes(path):
             return None
         token = _token(path, statistics)
@@ -42,8 +40,7 @@ class Described:
             return None
         schema, dimensions, positions = head
         lengths = dict(zip(dimensions, statistics.sizes, strict=True))
-        used = {d for h in schema.heads.values() for d in h.dimensions}
-        sizes = {short: lengths[d] for d, short in c_names(dimensions).items() if short in used}
+        sizes = {short: lengths[stored] for stored, short in schema.used}
         coordinates = {}
         for short, h in schema.heads.items():
             if h.dimensions == (short,):

@@ -77,7 +77,11 @@ def _state(dataset: Dataset) -> tuple[object, ...]:
     if dataset.path is None or "://" in dataset.path:
         # A member of a bundle in a store.
         return (dataset.original_nbytes, zlib.crc32(dataset.header_bytes))
-    status = os.stat(dataset.path if os.path.exists(dataset.path) else dataset.path.partition("!/")[0])
+    try:
+        status = os.stat(dataset.path)
+    except OSError:
+        # A member of a bundle on disk.
+        status = os.stat(dataset.path.partition("!/")[0])
     found: tuple[object, ...] = (status.st_size, status.st_mtime_ns)
     if dataset.kind == "aggregation":
         found += tuple(dataset._fragments(name) for name in dataset)
@@ -170,6 +174,16 @@ class Joined:
     ends: tuple[Index | None, ...]
     #: Numbers of files, with an axis for each joined dimension of the variable.
     table: Index
+    #: True if the files do not have the first dimension: each file is one element of it.
+    stacked: bool = False
+
+    def own(self, key: tuple[slice | Index, ...]) -> tuple[slice | Index, ...]:
+        """Returns a key for the array of a file."""
+        return key[1:] if self.stacked else key
+
+    def box(self, tile: Sequence[int]) -> tuple[int, ...]:
+        """Returns the shape of a file's tile with all dimensions."""
+        return (1, *tile) if self.stacked else tuple(tile)
 
     def pieces(self, indices: Sequence[Index]) -> Iterator[Piece]:
         """Divides a selection among files."""

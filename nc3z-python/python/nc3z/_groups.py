@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -72,6 +73,12 @@ class Schema:
     #: Dimensions of characters, whose lengths do not count.
     characters: frozenset[str] = frozenset()
     key: Any = None
+    #: Variables with data, when they are known.
+    data: list[str] | None = None
+    #: The names of used dimensions in the file, and those of the collection.
+    used: tuple[tuple[str, str], ...] = ()
+    #: Coordinate variables: their names, and those in the file.
+    coordinates: tuple[tuple[str, str], ...] = ()
 
     def times(self) -> set[str]:
         """Returns the dimensions whose coordinates are times."""
@@ -99,6 +106,9 @@ class Schema:
         others = {d for h in heads.values() for d in (h.dimensions[:-1] if h.dtype.kind == "S" else h.dimensions)}
         schema = Schema(heads, unlimited, frozenset(texts - others))
         schema.key = frozenset(head.meaning() for head in heads.values())
+        used = {d for head in heads.values() for d in head.dimensions}
+        schema.used = tuple((stored, short) for stored, short in dims.items() if short in used)
+        schema.coordinates = tuple((name, head.stored) for name, head in heads.items() if head.dimensions == (name,))
         return schema
 
 
@@ -141,6 +151,8 @@ class Group:
     files: list[File]
     #: For each joined dimension: the number of each file's part along it.
     positions: dict[str, list[int]] = field(default_factory=dict)
+    #: A joined dimension that the files themselves do not have: each file is one element of it.
+    stacked: str | None = None
 
     @property
     def schema(self) -> Schema:
@@ -245,6 +257,19 @@ def _parts(files: Sequence[File], labels: Sequence[Any]) -> list[list[File]]:
     return list(parts.values())
 
 
+def stack(files: list[File], dimension: str, decode: Callable[[Head, Array], Array]) -> list[Group]:
+    """Joins files with the same variables along a dimension that they do not have. Files with different coordinates are different groups."""
+    characters = files[0].schema.characters
+    lines = [Line(files, d, decode) for d in files[0].sizes if d not in characters]
+    labels = list(zip(*(line.numbers for line in lines), strict=True)) if lines else [()] * len(files)
+    groups = []
+    for part in _parts(files, labels):
+        for file in part:
+            file.sizes[dimension] = 1
+        groups.append(Group(part, {dimension: list(range(len(part)))}, dimension))
+    return groups
+
+
 def arrange(files: list[File], concat_dim: str | None, decode: Callable[[Head, Array], Array]) -> list[Group]:
     """Divides files with the same variables into groups.
 
@@ -293,10 +318,11 @@ def names(groups: Sequence[Group]) -> list[str]:
     everything = _folder(file.name for group in groups for file in group.files)
     folders = [os.path.relpath(folder, everything or ".") if folder != everything else "" for folder in folders]
     found = []
-    for n, (group, folder) in enumerate(zip(groups, folders, strict=True)):
-        others = [f for m, f in enumerate(folders) if m != n]
+    number = Counter(folders)
+    inner = {above for folder in number for above in _above(folder)}
+    for group, folder in zip(groups, folders, strict=True):
         # No name is the beginning of another one, so that the names can be paths of a tree.
-        alone = folder and not any(f == folder or f.startswith(folder + "/") or folder.startswith(f + "/") for f in others)
+        alone = folder and number[folder] == 1 and folder not in inner and not any(above in number for above in _above(folder))
         found.append(folder if alone else "/".join(filter(None, [folder, _variables(group)])))
     counts: dict[str, int] = {}
     for n, name in enumerate(found):
@@ -306,14 +332,31 @@ def names(groups: Sequence[Group]) -> list[str]:
     return found
 
 
+def _above(folder: str) -> Iterator[str]:
+    """The directories that a relative directory is in."""
+    while "/" in folder:
+        folder = folder.rpartition("/")[0]
+        yield folder
+
+
 def _folder(paths: Iterable[str]) -> str:
     folders = {os.path.dirname(path) for path in paths}
     return os.path.commonpath(folders) if len(folders) > 1 else folders.pop()
 
 
+def coordinate_names(group: Group) -> set[str]:
+    """Returns the variables that others name as their coordinates."""
+    return {word for head in group.schema.heads.values() for word in str(head.attributes.get("coordinates", "")).split()}
+
+
 def data_variables(group: Group) -> list[str]:
     """Returns the variables that are no coordinates, bounds, or otherwise named by others."""
-    heads = group.schema.heads
+    if group.schema.data is None:
+        group.schema.data = _data_variables(group.schema.heads)
+    return group.schema.data
+
+
+def _data_variables(heads: Mapping[str, Head]) -> list[str]:
     words = {
         word
         for head in heads.values()

@@ -106,17 +106,34 @@ def _file(path: str, options: Mapping[str, Any] | None) -> list[str]:
     return [f"{path}!/{name}" for name in _bundles.names(path, options)] if _bundles.is_bundle(path) else [path]
 
 
+def _walk(folder: str) -> Iterator[tuple[str, set[str], list[str]]]:
+    """The directories of a tree: path, names of entries that are no directories, and sorted names of files."""
+    names, files, folders = set(), [], []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir():
+                    if not entry.is_symlink():
+                        folders.append(entry.name)
+                    continue
+                names.add(entry.name)
+                if entry.is_file():
+                    files.append(entry.name)
+    except OSError:
+        # As os.walk: what cannot be listed is not there.
+        pass
+    yield folder, names, sorted(files)
+    for name in sorted(folders):
+        yield from _walk(os.path.join(folder, name))
+
+
 def _tree(root: str, found: Found, options: Mapping[str, Any] | None) -> Iterator[str]:
     """The archives, classic files and members of bundles below a directory. Where a file and its archive are side by side, the
     archive is taken.
     """
-    for folder, folders, names in os.walk(root):
-        folders.sort()
-        present = set(names)
-        for name in sorted(names):
+    for folder, present, files in _walk(root):
+        for name in files:
             path = os.path.join(folder, name)
-            if not os.path.isfile(path):
-                continue
             if f"{name}.nc3z" in present:
                 found.notes.append(f"{path}: left out, because its archive is there")
             elif _is_netcdf(path):
