@@ -176,6 +176,11 @@ class Shadows(Aggregation):
         both = json.loads(self.ok(nc3z("find", "--json", "--where", f"tas > {limit}", "--where", "pr >= 5", shadow)).stdout)
         self.assertEqual([row["file"] for row in both], wanted)
         self.assertEqual(nc3z("find", "--where", "tas > 1000", shadow).returncode, 1)
+        # With a pattern, in any order of the words.
+        for words in (["tas", "--where", f"tas > {limit}", shadow], ["--where", f"tas > {limit}", "tas", shadow], ["units=K", shadow, "--where", f"tas > {limit}"]):
+            self.assertEqual(self.ok(nc3z("find", "-l", *words)).stdout.decode().split(), found)
+        self.assertEqual(nc3z("find", "standard_name=sea_ice", "--where", f"tas > {limit}", shadow).returncode, 1)
+        self.fails(nc3z("find", "tas", "--where", f"tas > {limit}"), 1, "no shadow `tas`.*--where CONDITION SHADOW")
         self.assertEqual(nc3z("find", "--where", "tas is large", shadow).returncode, 2)
         self.assertEqual(nc3z("find").returncode, 2)
 

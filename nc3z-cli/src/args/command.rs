@@ -374,6 +374,8 @@ were read, 1 some could not be read, 3 an archive is corrupt; the page is writte
   nc3z find standard_name=air_temperature archive/ *.nc
   nc3z find units='*hPa*' -l data/        only the files
   nc3z find --json cell_methods='*max*' data/
+  nc3z find --where 'tas > 310' data.nc3x               by values, from a shadow (nc3z index)
+  nc3z find cell_methods='*max*' --where 'tas > 310' data.nc3x
 
 Only headers are read. Exit codes: 0 found, 1 nothing found or a file that cannot be read, 3 corrupt archive.")]
     Find(Later<FindArgs>),

@@ -18,9 +18,9 @@ pub(crate) struct FindArgs {
     /// Archives, classic files and shadows; directories, with all archives and classic files below them.
     #[arg(required_unless_present_any = ["conditions", "area", "time"])]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Find files by their values, such as 'tas > 310' (also <, <=, >= and ==, in the units of the variable). Then there
-    /// is no pattern, and the inputs are shadows, which `nc3z index` writes. If it is given several times, files must
-    /// meet all conditions.
+    /// Find files by their values, such as 'tas > 310' (also <, <=, >= and ==, in the units of the variable). Then the
+    /// inputs are shadows, which `nc3z index` writes, and the pattern may be left out. If it is given several times, files
+    /// must meet all conditions, and the pattern if there is one.
     #[arg(long = "where", value_name = "CONDITION")]
     pub(crate) conditions: Vec<Condition>,
     /// Find the files of shadows that have coordinates in this region: west, east, south, north.

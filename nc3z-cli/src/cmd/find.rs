@@ -88,7 +88,7 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
 }
 
 /// Searches the headers in a shadow, each once. `tell` gets the files with matches.
-fn of_shadow(
+pub(super) fn of_shadow(
     path: &Path,
     args: &FindArgs,
     pattern: &Pattern,

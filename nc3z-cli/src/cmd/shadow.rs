@@ -13,11 +13,13 @@ use crate::output::target::{Content, Target};
 use crate::output::text;
 use anyhow::{Context, Result, bail};
 use nc3z_aggregate::shadow::{self, Area, Question, Shadow};
+use nc3z_look::find::Pattern;
 use nc3z_reader::FileName;
 use nc3z_tree::answers::hit_json;
 use nc3z_tree::index::{self, IndexInput};
 use nc3z_tree::members::is_member;
 use nc3z_tree::offline::is_offline;
+use std::collections::HashSet;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -118,14 +120,34 @@ pub(super) fn open(path: &Path, args: &OpenArgs) -> Result<Shadow> {
     Shadow::open(source).with_context(|| format!("`{}`", super::url::shown(path)))
 }
 
+/// Returns the pattern, if the first of the words is one, and the shadows.
+fn pattern_of(args: &FindArgs) -> Result<(Option<Pattern>, Vec<PathBuf>)> {
+    let Some(first) = args.pattern.as_deref() else { return Ok((None, args.inputs.clone())) };
+    let path = Path::new(first);
+    let is_file =
+        path.exists() || super::url::of(path).is_some() || path.extension().is_some_and(|e| e == "nc3x");
+    if is_file {
+        return Ok((None, std::iter::once(path.to_owned()).chain(args.inputs.iter().cloned()).collect()));
+    }
+    if args.inputs.is_empty() {
+        bail!(
+            "there is no shadow `{0}`; if it is the pattern, name shadows behind it: `nc3z find {0} --where CONDITION SHADOW`",
+            text::safe(first)
+        );
+    }
+    let Some(pattern) = Pattern::new(first) else {
+        bail!("`{}` names nothing to look for", text::safe(first))
+    };
+    Ok((Some(pattern), args.inputs.clone()))
+}
+
 /// Names the files whose values meet all conditions, as far as the shadow tells.
 pub(crate) fn find(args: &FindArgs) -> Result<Exit> {
     let area =
         args.area.as_ref().map(|a| Area { west: a.west, east: a.east, south: a.south, north: a.north });
     let question = Question { conditions: args.conditions.clone(), area, periods: args.time };
     let conditions = &question.conditions;
-    let first = args.pattern.iter().map(PathBuf::from);
-    let shadows: Vec<PathBuf> = first.chain(args.inputs.iter().cloned()).collect();
+    let (pattern, shadows) = pattern_of(args)?;
     let mut out = Stdout::results();
     let (mut rows, mut hits) = (Vec::new(), 0);
     let mut table = Table::new(&[("", Side::Left); 3]);
@@ -133,9 +155,19 @@ pub(crate) fn find(args: &FindArgs) -> Result<Exit> {
         for path in &shadows {
             let found = shadow::find(&open(path, &args.open)?, &question)
                 .with_context(|| format!("`{}`", super::url::shown(path)))?;
+            let mut named = HashSet::new();
+            if let Some(pattern) = &pattern {
+                super::find::of_shadow(path, args, pattern, &mut |name, _, _| {
+                    named.insert(name.to_owned());
+                    Ok(())
+                })?;
+            }
             for hit in found {
-                hits += 1;
                 let name = text::safe(&hit.file);
+                if pattern.is_some() && !named.contains(&name) {
+                    continue;
+                }
+                hits += 1;
                 if args.json {
                     rows.push(hit_json(&hit, conditions));
                 } else if args.files_with_matches || conditions.is_empty() {
