@@ -2,6 +2,7 @@
 
 use super::heads::{self, Head};
 use super::index::{self, Entry, HINT_LEN};
+use super::packed::Packed;
 use crate::error::{Error, Result};
 use nc3z_format::archive::constants::MAGIC;
 use nc3z_reader::source::{FileSource, SharedSource};
@@ -15,6 +16,11 @@ use zip::{CompressionMethod, DateTime, ZipWriter};
 
 /// Members begin at multiples of this.
 const ALIGNMENT: u16 = 4096;
+/// All members but the first that are shorter than ALIGNED_FROM begin at multiples of SMALL_ALIGNMENT: paddings of 4 KiB would take as much as they do.
+const ALIGNED_FROM: u64 = 64 << 10;
+const SMALL_ALIGNMENT: u16 = 64;
+/// The index takes at most one part in INDEX_SHARE of the members' bytes, and what its list needs.
+const INDEX_SHARE: u64 = 10;
 /// Bytes copied at once.
 const COPY_LEN: usize = 1 << 20;
 /// Archives in the short form are opened by reading all their bytes. The index contains copies of the first
@@ -68,7 +74,10 @@ pub(super) fn write_aligned(
         let len = input.metadata().map_err(|e| Error::io(&file.path, e))?.len();
         let source: SharedSource = Arc::new(FileSource::open(&file.path)?);
         let head = heads::head_of(&source);
-        zip.start_file(file.name.as_str(), options(len, alignment)).map_err(failed)?;
+        // The padding of the first member has the hint.
+        let is_small = len < ALIGNED_FROM && !members.is_empty();
+        let own = if is_small { alignment.min(SMALL_ALIGNMENT) } else { alignment };
+        zip.start_file(file.name.as_str(), options(len, own)).map_err(failed)?;
         let offset = at.load(Ordering::Relaxed);
         short.begin(&head, len);
         let (mut crc, mut done) = (crc32fast::Hasher::new(), 0);
@@ -91,10 +100,7 @@ pub(super) fn write_aligned(
         short.end(members.len());
         members.push((file.name.clone(), Entry { offset, length: len, crc32: crc.finalize(), head }));
     }
-    for (n, bytes) in short.members {
-        members[n].1.head = Head::new(vec![(0, bytes.into())]);
-    }
-    let bytes = index::encode(&members, &super::packed::Packed::default())?;
+    let bytes = limited_index(&mut members, short.members)?;
     zip.start_file(index::NAME, options(bytes.len() as u64, alignment)).map_err(failed)?;
     let offset = at.load(Ordering::Relaxed);
     zip.write_all(&bytes).map_err(|e| failed(e.into()))?;
@@ -104,6 +110,30 @@ pub(super) fn write_aligned(
     members
         .first()
         .map_or(Ok(()), |(_, first)| write_hint(out, first.offset, &comment).map_err(|e| failed(e.into())))
+}
+
+/// Encodes the index. Where copies would take much of the bundle, they are left out: first those of archives in the short form, then
+/// all but aggregations. A reader then requests them.
+fn limited_index(members: &mut [(String, Entry)], short: Vec<(usize, Vec<u8>)>) -> Result<Vec<u8>> {
+    let encode = |members: &[(String, Entry)]| index::encode(members, &Packed::default());
+    let most = members.iter().map(|(_, e)| e.length).sum::<u64>() / INDEX_SHARE;
+    let numbers: Vec<usize> = short.iter().map(|(n, _)| *n).collect();
+    for (n, bytes) in short {
+        members[n].1.head = Head::new(vec![(0, bytes.into())]);
+    }
+    let mut bytes = encode(members)?;
+    if bytes.len() as u64 > most {
+        numbers.iter().for_each(|n| members[*n].1.head = Head::default());
+        bytes = encode(members)?;
+    }
+    if bytes.len() as u64 > most {
+        let copied = |e: &Entry| e.head.parts().iter().map(|(_, part)| part.len() as u64).sum::<u64>();
+        for (_, entry) in members.iter_mut().filter(|(_, e)| copied(e) < e.length) {
+            entry.head = Head::default();
+        }
+        bytes = encode(members)?;
+    }
+    Ok(bytes)
 }
 
 /// Archives in the short form, collected while members are copied.
