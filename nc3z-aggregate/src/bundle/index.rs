@@ -21,7 +21,7 @@ use super::{TAIL, list};
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use nc3z_reader::source::SharedSource;
-use serde_json::{Value, json};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::collections::HashMap;
 use std::io::Read;
 
@@ -29,6 +29,8 @@ use std::io::Read;
 pub(crate) const NAME: &str = ".nc3z/index";
 /// The first word of the comment.
 const WORD: &str = "nc3z-index";
+/// The version of the list.
+const VERSION: u64 = 2;
 /// The first bytes of the index.
 const MAGIC: &[u8; 8] = b"nc3zidx2";
 /// The maximal length of an index, both stored and decompressed.
@@ -60,21 +62,12 @@ pub(crate) struct Entries {
 
 /// Encodes the index.
 pub(crate) fn encode(members: &[(String, Entry)], packed: &Packed) -> Result<Vec<u8>> {
-    let list: Vec<Value> = members
-        .iter()
-        .map(|(name, e)| {
-            let parts: Vec<Value> = e.head.parts().iter().map(|(at, b)| json!([at, b.len()])).collect();
-            json!([name, e.offset, e.length, e.crc32, parts])
-        })
-        .collect();
-    let mut list = json!({"version": 2, "members": list});
-    if !packed.is_empty() {
-        let lines = packed.lines.iter().map(|l| json!([l.group, l.members, l.len]));
-        list["packed"] = lines.collect();
-    }
-    let list = list.to_string();
+    // Written member by member: a tree of its JSON would take a multiple of its bytes.
+    let mut list = Vec::new();
+    let written = serde_json::to_writer(&mut list, &Listed { members, packed });
+    written.map_err(|e| Error::refused(format!("the index of the bundle cannot be written: {e}")))?;
     let mut plain = (list.len() as u64).to_le_bytes().to_vec();
-    plain.extend_from_slice(list.as_bytes());
+    plain.append(&mut list);
     for (_, bytes) in members.iter().flat_map(|(_, e)| e.head.parts()) {
         plain.extend_from_slice(bytes);
     }
@@ -82,6 +75,45 @@ pub(crate) fn encode(members: &[(String, Entry)], packed: &Packed) -> Result<Vec
     let packed = zstd::bulk::compress(&plain, LEVEL)
         .map_err(|e| Error::refused(format!("the index of the bundle cannot be compressed: {e}")))?;
     Ok([MAGIC, &(plain.len() as u64).to_le_bytes()[..], &packed].concat())
+}
+
+/// The list as JSON.
+struct Listed<'l> {
+    members: &'l [(String, Entry)],
+    packed: &'l Packed,
+}
+
+impl Serialize for Listed<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry(
+            "members",
+            &Rows(|| {
+                self.members.iter().map(|(name, e)| {
+                    let parts: Vec<(u64, usize)> =
+                        e.head.parts().iter().map(|(at, b)| (*at, b.len())).collect();
+                    (name, e.offset, e.length, e.crc32, parts)
+                })
+            }),
+        )?;
+        if !self.packed.is_empty() {
+            map.serialize_entry(
+                "packed",
+                &Rows(|| self.packed.lines.iter().map(|l| (&l.group, l.members, l.len))),
+            )?;
+        }
+        map.serialize_entry("version", &VERSION)?;
+        map.end()
+    }
+}
+
+/// The values of an iterator as an array.
+struct Rows<F>(F);
+
+impl<F: Fn() -> I, I: Iterator<Item: Serialize>> Serialize for Rows<F> {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        to.collect_seq((self.0)())
+    }
 }
 
 /// The comment that points to the index.

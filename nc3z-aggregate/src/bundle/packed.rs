@@ -52,7 +52,8 @@ impl Packed {
 
     /// Adds a group.
     pub(crate) fn push<'n>(&mut self, group: String, names: impl Iterator<Item = &'n str>) {
-        let mut all = std::mem::take(&mut self.names).to_vec();
+        // Without a copy: this is the only owner while a bundle is written.
+        let mut all = Vec::from(std::mem::take(&mut self.names));
         let (begin, mut members) = (all.len(), 0);
         for name in names {
             all.extend_from_slice(name.as_bytes());

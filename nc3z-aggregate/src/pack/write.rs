@@ -130,11 +130,11 @@ fn entry_of(f: &Filed, head: Head) -> (String, Entry) {
 }
 
 /// A file that may be packed, with the facts about it.
-struct Candidate {
+struct Candidate<'f> {
     /// Its position in the list of files.
     file: usize,
     /// The name of the original.
-    name: String,
+    name: &'f str,
     kind: [u8; 32],
     content: Content,
 }
@@ -164,9 +164,11 @@ impl Pack<'_> {
             }
             self.tell(0)?;
         }
+        // A bundle may have millions of files: what is not needed any more is dropped.
+        drop(names);
         let mut repeated = Repeated::default();
-        small.iter().for_each(|c: &Candidate| repeated.add(&c.content));
-        let is_small = |c: &Candidate| repeated.own_len(&c.content) <= SMALL_LEN;
+        small.iter().for_each(|c: &Candidate<'_>| repeated.add(&c.content));
+        let is_small = |c: &Candidate<'_>| repeated.own_len(&c.content) <= SMALL_LEN;
         let (small, long): (Vec<_>, Vec<_>) = small.into_iter().partition(is_small);
         alone.extend(long.into_iter().map(|c| c.file));
         alone.sort_unstable();
@@ -310,7 +312,7 @@ impl Pack<'_> {
 }
 
 /// Examines a file. None if it gets a separate archive. The name of an archive's original is also reserved.
-fn candidate(n: usize, file: &Bundled, names: &mut HashSet<String>) -> Result<Option<Candidate>> {
+fn candidate<'f>(n: usize, file: &'f Bundled, names: &mut HashSet<String>) -> Result<Option<Candidate<'f>>> {
     let input = Input::open(&file.path)?;
     let source = input.original();
     let len = source.len();
@@ -318,9 +320,9 @@ fn candidate(n: usize, file: &Bundled, names: &mut HashSet<String>) -> Result<Op
         return Ok(None);
     }
     let name = match &input {
-        Input::Plain(_) => file.name.clone(),
+        Input::Plain(_) => file.name.as_str(),
         Input::Archive { .. } => match file.name.strip_suffix(".nc3z") {
-            Some(name) if !name.is_empty() && names.insert(name.to_owned()) => name.to_owned(),
+            Some(name) if !name.is_empty() && names.insert(name.to_owned()) => name,
             _ => return Ok(None),
         },
     };
@@ -351,7 +353,7 @@ fn long_arrays(file: &ClassicFile) -> Result<Vec<(u64, u64)>> {
 }
 
 /// Returns the bytes of a file, which must be the same as when it was examined.
-fn read(candidate: &Candidate, file: &Bundled) -> Result<Member> {
+fn read(candidate: &Candidate<'_>, file: &Bundled) -> Result<Member> {
     let input = Input::open(&file.path)?;
     let source = input.original();
     if source.len() != candidate.content.len {
@@ -366,5 +368,5 @@ fn read(candidate: &Candidate, file: &Bundled) -> Result<Member> {
         }
         Input::Plain(_) => None,
     };
-    Ok(Member { name: candidate.name.clone(), bytes: bytes.into(), archive })
+    Ok(Member { name: candidate.name.to_owned(), bytes: bytes.into(), archive })
 }
