@@ -49,7 +49,8 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<SliceVariable<'static>> {
     let mut dimensions = Vec::new();
     for head in heads {
         let (name, len) = head.ok_or_else(none)?;
-        dimensions.push((name.as_bytes(), len.parse::<u64>().map_err(|_| none())?));
+        let len = Some(len).filter(|len| is_digits(len)).and_then(|len| len.parse::<u64>().ok());
+        dimensions.push((name.as_bytes(), len.ok_or_else(none)?));
     }
     let mut values = Vec::new();
     let mut place = Place::new(&dimensions);
@@ -111,12 +112,20 @@ impl Place {
     }
 }
 
-/// Returns whether a value has only the digits, points and letters of numbers: `-1.5e-7`, `inf`, `NaN`.
+/// Returns whether a value is a number as the specification has it: `-1.5e-7`, `-inf`, `NaN`.
 fn is_number(text: &str) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    matches!(digits, "inf" | "NaN")
-        || (digits.starts_with(|c: char| c.is_ascii_digit())
-            && digits.bytes().all(|b| b.is_ascii_digit() || b".e-".contains(&b)))
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    if unsigned == "inf" || text == "NaN" {
+        return true;
+    }
+    let (rest, exponent) = unsigned.split_once('e').unwrap_or((unsigned, "0"));
+    let (whole, part) = rest.split_once('.').unwrap_or((rest, "0"));
+    [whole, part, exponent.strip_prefix('-').unwrap_or(exponent)].into_iter().all(is_digits)
+}
+
+/// Returns whether a text is some decimal digits and nothing else.
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
 fn plain(name: &[u8]) -> Result<&str> {
@@ -183,6 +192,12 @@ mod tests {
         for other in [
             text.replace("1.5,", "+1.5,"),
             text.replace("1.5,", " 1.5,"),
+            text.replace("1.5,", "1.,"),
+            text.replace("1.5,", ".5,"),
+            text.replace("1.5,", "1.5e+0,"),
+            text.replace("NaN", "-NaN"),
+            text.replace("x:3", "x:+3"),
+            text.replace("x:3", "x:3\r"),
             text.replace(",0,1", ",0,2"),
             format!("{text}\n"),
             text.replace("x:3", "x:4"),

@@ -15,6 +15,7 @@ mod csv;
 mod error;
 mod leaves;
 mod make;
+mod once;
 mod plan;
 mod proof;
 mod record;

@@ -1,10 +1,11 @@
 //! Proofs as JSON (`spec/proof.md`, section 2).
 
 use crate::error::{Error, Result};
+use crate::once;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use nc3z_format::digest::{Hash, Root, hashes};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -30,7 +31,7 @@ pub struct Proof {
     /// The variables of the slice, in ascending order of their entries.
     pub variables: Vec<ProofVariable>,
     /// Statements about the slice that are not proven: source, version, command.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[serde(default, skip_serializing_if = "Map::is_empty", deserialize_with = "once::map")]
     pub about: Map<String, Value>,
 }
 
@@ -39,7 +40,7 @@ pub struct Proof {
 #[serde(deny_unknown_fields)]
 pub struct ProofVariable {
     /// The name for people, if it is UTF-8; the same as in the entry.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "text")]
     pub name: Option<String>,
     /// The number of its entry: 1 is the first variable.
     pub number: u64,
@@ -105,6 +106,11 @@ impl Proof {
 #[derive(Deserialize)]
 struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
 
+/// A string, and not `null` in its place.
+fn text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(from).map(Some)
+}
+
 fn decode<E: serde::de::Error>(text: &str) -> Result<Vec<u8>, E> {
     STANDARD.decode(text).map_err(|e| E::custom(format!("no base64: {e}")))
 }
@@ -152,5 +158,40 @@ mod nodes {
             return Err(serde::de::Error::custom("nodes of 32 bytes each were expected"));
         }
         Ok(hashes(&bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_json_of_the_specification_is_read() {
+        let proof = |about: &str, name: &str| {
+            format!(
+                r#"{{"format": "{FORMAT}", "root": "", "entries": 2, "path": "", "variables": [{{{name}"number": 1, "entry": "",
+                    "start": [], "count": [], "stride": [], "nodes": "", "leaves": ""}}]{about}}}"#
+            )
+        };
+        let is_read = |text: &str| Proof::from_json(text.as_bytes()).is_ok();
+        let about = |value: &str| is_read(&proof(&format!(", \"about\": {value}"), ""));
+        assert!(is_read(&proof("", "")) && is_read(&proof("", r#""name": "t", "#)));
+        assert!(!is_read(&proof("", r#""name": null, "#)));
+        let nested = |depth: usize| format!(r#"{{"a": {}{}}}"#, "[".repeat(depth), "]".repeat(depth));
+        for right in ["{}", r#"{"a": [1, -1, 0.5, null, true, "b", {"c": {}}], "b": -0}"#, &nested(125)] {
+            assert!(about(right), "{right}");
+        }
+        for wrong in [
+            r#"{"a": 1, "a": 1}"#,
+            r#"{"a": [{"b": 1, "b": 2}]}"#,
+            "null",
+            "[]",
+            r#"{"a": 1e999}"#,
+            &nested(126),
+        ] {
+            assert!(!about(wrong), "{wrong}");
+        }
+        assert!(!is_read(&proof("", "").replace("2,", "-0,")));
+        assert!(!is_read(&format!("\u{feff}{}", proof("", ""))));
     }
 }

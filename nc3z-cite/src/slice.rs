@@ -147,11 +147,23 @@ fn npy(bytes: &[u8]) -> Result<Slice<'_>> {
     let rest = header.strip_prefix("{'descr': '").ok_or_else(none)?;
     let (descr, rest) = rest.split_once("', 'fortran_order': False, 'shape': (").ok_or_else(none)?;
     let (shape, rest) = rest.split_once(')').ok_or_else(none)?;
-    if rest.trim_end() != ", }" {
+    // Blanks and a line feed: NumPy aligns the values with them.
+    if rest
+        .strip_prefix(", }")
+        .and_then(|rest| rest.strip_suffix('\n'))
+        .is_none_or(|rest| rest.bytes().any(|b| b != b' '))
+    {
         return Err(none());
     }
-    let lengths = shape.split(',').map(str::trim).filter(|n| !n.is_empty());
-    let shape = lengths.map(|n| n.parse().map_err(|_| none())).collect::<Result<Vec<u64>>>()?;
+    let mut lengths: Vec<&str> = shape.split(", ").collect();
+    if let Some(last) = lengths.last_mut() {
+        *last = last.strip_suffix(',').unwrap_or(last);
+    }
+    if shape.is_empty() {
+        lengths.clear();
+    }
+    let length = |n: &str| n.parse().ok().filter(|_| n.bytes().all(|b| b.is_ascii_digit())).ok_or_else(none);
+    let shape = lengths.into_iter().map(length).collect::<Result<Vec<u64>>>()?;
     let ty = match descr {
         "|i1" => NcType::Byte,
         "|u1" => NcType::UByte,
@@ -174,4 +186,42 @@ fn npy(bytes: &[u8]) -> Result<Slice<'_>> {
     values.chunks_exact_mut(ty.size()).for_each(<[u8]>::reverse);
     let values = Cow::Owned(values);
     Ok(alone(SliceVariable { name: None, ty, shape, dimensions: None, attributes: None, values }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn npy_headers_of_other_forms_are_refused() {
+        let npy = |version: [u8; 2], shape: &str, end: &str| {
+            let header = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}, }}{end}");
+            let len = u8::try_from(header.len()).unwrap();
+            [NPY, &version, &[len, 0], header.as_bytes(), &[7; 6]].concat()
+        };
+        let shape = |bytes: &[u8]| Slice::parse(bytes).ok().map(|slice| slice.variables[0].shape.clone());
+        for (text, expected) in [
+            ("(2, 3)", Some(vec![2, 3])),
+            ("(2, 3,)", Some(vec![2, 3])),
+            ("(6,)", Some(vec![6])),
+            ("()", None),
+        ] {
+            assert_eq!(shape(&npy([1, 0], text, "  \n")), expected, "{text}");
+        }
+        for text in
+            ["(2 3)", "(2,3)", "(+2, 3)", "(2,  3)", "(2, 3, )", "(2, \t3)", "(, 2, 3)", "(,)", "(2, 3,,)"]
+        {
+            assert_eq!(shape(&npy([1, 0], text, " \n")), None, "{text}");
+        }
+        for (version, end) in [
+            ([1, 1], "\n"),
+            ([3, 0], "\n"),
+            ([1, 0], ""),
+            ([1, 0], "\t\n"),
+            ([1, 0], "\n\n"),
+            ([1, 0], "\u{2003}\n"),
+        ] {
+            assert_eq!(shape(&npy(version, "(6,)", end)), None, "{version:?} {end:?}");
+        }
+    }
 }
