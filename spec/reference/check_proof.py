@@ -12,7 +12,7 @@ import json
 import re
 import struct
 import sys
-from math import prod
+from math import isfinite, prod
 
 from nc3z_digest import LEAF, SIZES, Classic, branch_length, root_of_entries, sha256, values_digest
 
@@ -56,9 +56,10 @@ def classic(data):
 
 
 def npy(data):
+    need(data[6:8] in (b"\1\0", b"\2\0"), "an npy file of another version")
     size = 2 if data[6] == 1 else 4
     begin = 8 + size + int.from_bytes(data[8:8 + size], "little")
-    found = re.fullmatch(r"\{'descr': '(...)', 'fortran_order': False, 'shape': \(([0-9, ]*)\), \} *\n", data[8 + size:begin].decode("latin-1"))
+    found = re.fullmatch(r"\{'descr': '(...)', 'fortran_order': False, 'shape': \(((?:[0-9]+, )*[0-9]+,?|)\), \} *\n", data[8 + size:begin].decode("latin-1"))
     need(found and found[1] in NPY, "an npy file of another kind")
     kind, shape = NPY[found[1]], [int(n) for n in found[2].replace(",", " ").split()]
     values, step = data[begin:], SIZES[kind]
@@ -70,11 +71,12 @@ def npy(data):
 def csv(data):
     head, *rows = data.decode().split("\n")
     names = [part.split(":") for part in head.split(",")]
-    need(all(len(part) == 2 for part in names) and names[0][1] in TYPES[1:], "no CSV of a slice")
+    need(all(len(part) == 2 for part in names) and all(re.fullmatch("[0-9]+", n) for _, n in names[1:]) and names[0][1] in TYPES[1:], "no CSV of a slice")
     kind, shape, values = TYPES.index(names[0][1]), [int(n) for _, n in names[1:]], []
     for n, row in enumerate(rows[:-1]):
         value, *index = row.split(",")
-        need(re.fullmatch(r"-?([0-9]+(\.[0-9]+)?(e-?[0-9]+)?|inf|NaN)", value), f"`{value}` is no number")
+        need(re.fullmatch(r"-?([0-9]+(\.[0-9]+)?(e-?[0-9]+)?|inf)|NaN", value), f"`{value}` is no number")
+        need(kind not in (2, 7, 8, 9, 11) or value[0] != "-", "a sign where there is none")
         need(index == [str(n // prod(shape[d + 1:]) % shape[d]) for d in range(len(shape))], "a row in another place")
         values.append(struct.pack(FORMATS[kind], (float if kind in (5, 6) else int)(value)))
     need(len(values) == prod(shape) and rows[-1] == "", "CSV of another length")
@@ -90,9 +92,21 @@ def once(pairs):
     return dict(pairs)
 
 
+def number(text):
+    need(isfinite(float(text)), "a number that is none")
+    return int(text) if re.fullmatch("0|-?[1-9][0-9]*", text) else float(text)
+
+
+def depth(value):
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return isinstance(value, (dict, list)) + max(map(depth, inner), default=0)
+
+
 def decoded(text):
     need(isinstance(text, str), "base64 was expected")
-    return base64.b64decode(text, validate=True)
+    data = base64.b64decode(text, validate=True)
+    need(base64.b64encode(data).decode() == text, "base64 of another form")
+    return data
 
 
 def nodes_of(text):
@@ -197,6 +211,7 @@ def check_variable(part, own):
     need(type(part["number"]) is int and part["number"] > 0, "no number of a variable")
     for key in slab:
         need(len(key) == len(shape) and all(type(n) is int and 0 <= n < 1 << 64 for n in key), "no hyperslab")
+    need(all(n < 1 << 63 for n in stride), "no hyperslab")
     for n, first, many, step in zip(shape, *slab):
         need(step >= 1 and first <= n and (not many or first + (many - 1) * step < n), "a hyperslab beyond its dimension")
     for key, value in (("name", entry.name), ("kind", entry.kind), ("shape", count), ("attributes", entry.attributes)):
@@ -235,7 +250,9 @@ def check_variable(part, own):
 
 def check(data, text, root):
     """Raises Refused, or gives the names and hyperslabs that were proven."""
-    proof = json.loads(text, object_pairs_hook=once)
+    proof = json.loads(text.decode(), object_pairs_hook=once, parse_constant=number, parse_int=number, parse_float=number)
+    json.dumps(proof, ensure_ascii=False).encode()  # no halves of surrogate pairs
+    need(isinstance(proof.get("about", {}), dict) and depth(proof) <= 127, "no proof")
     need(set(proof) - {"file", "about"} == {"format", "root", "entries", "path", "variables"}, "other keys")
     need(proof["format"] == "nc3z proof 1" and proof["root"] == root, "another format or root")
     need(type(proof["entries"]) is int and 0 < proof["entries"] < 1 << 64, "no number of entries")
@@ -266,7 +283,7 @@ def main(path, proof, root):
         with open(path, "rb") as file, open(proof, "rb") as beside:
             for name, start, count, stride in check(file.read(), beside.read(), root):
                 print(f"proven: {name} start {start} count {count} stride {stride}")
-    except (Refused, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, struct.error) as e:
+    except (Refused, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OverflowError, struct.error) as e:
         sys.exit(f"not proven: {e}")
 
 
