@@ -1,4 +1,4 @@
-//! JSON in which no object has a key twice. Parsers differ in what they make of it: one takes the first value, another the last.
+//! JSON in which no object has a key twice. Of two values of one key, some parsers take the first and others the last.
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};

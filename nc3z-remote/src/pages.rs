@@ -1,4 +1,4 @@
-//! What sources that are read in pages have in common.
+//! Pages of remote sources: they are filled, cut and forgotten here.
 
 use bytes::Bytes;
 use nc3z_reader::Result;

@@ -1,5 +1,5 @@
-//! Files whose data are on tape: reading them recalls them, which takes minutes, a drive and a place on the disk. No run does so
-//! unless it is told to.
+//! Files whose data are on tape: reading them recalls them, which takes minutes, a drive and a place on the disk. Runs do so
+//! only on request.
 
 use crate::refusal::Refusal;
 use crate::{Error, Result};
@@ -32,7 +32,7 @@ pub struct OfflineFiles {
     pub count: usize,
     /// The first of them.
     pub first: PathBuf,
-    /// Whether they were left out.
+    /// True if they were left out, false if they are read last.
     pub left_out: bool,
 }
 

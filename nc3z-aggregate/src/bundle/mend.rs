@@ -27,7 +27,7 @@ pub struct MendedBundle {
     pub bytes: u64,
     /// The names of those that are still damaged, and why.
     pub damaged: Vec<(String, String)>,
-    /// Whether a damaged one has parity.
+    /// True if a damaged one has parity.
     pub has_parity: bool,
 }
 

@@ -119,7 +119,7 @@ fn say(args: &RepairArgs, bundle: &Bundle, done: &MendedBundle, output: Option<&
 /// Returns what to do about the rest of the damage.
 fn advice(bundle: &Path, done: &MendedBundle) -> String {
     let whole = format!(
-        "write what is whole with `nc3z restore -r --fill-lost {} -o DIR`, and bundle again from another copy or the originals",
+        "write the intact parts with `nc3z restore -r --fill-lost {} -o DIR`, and bundle again from another copy or the originals",
         shell_name(bundle)
     );
     if done.has_parity {

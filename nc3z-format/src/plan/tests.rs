@@ -231,7 +231,7 @@ fn sizes_near_two_to_the_63() {
 }
 
 proptest! {
-    /// Tiles in branches are those of cutting each branch by itself, and copying them gives the hyperslab.
+    /// Tiles in branches are those of each branch cut on its own, and copying them gives the hyperslab.
     #[test]
     fn tiles_of_branches_are_cut_branch_by_branch((shape, layout, slab) in cases(), branch in 1_u64..80, missing in 0_u64..9) {
         let TileLayout::Linear { len } = layout else { return Ok(()) };

@@ -13,8 +13,8 @@ use std::sync::Arc;
 const COUNTED: usize = 16 << 10;
 /// The number of elements used to decide whether counting is worth its time.
 const PICKED: usize = 2 << 10;
-/// The most patterns that an array of categories has, such as types of clouds: as many as the context coder has
-/// tables and classes for.
+/// The largest number of patterns in an array of categories, such as types of clouds. The context coder has 16 classes
+/// of neighbours, so that rare categories may share one.
 pub(crate) const MAX_CATEGORIES: usize = 32;
 /// The number of elements used to find the mask.
 const MASK_SAMPLE: usize = 512;

@@ -299,8 +299,8 @@ impl<W: Word> Chooser<'_, W> {
         Ok(done)
     }
 
-    /// Adds a plan for categories: without a mask and without differences, so that the contexts tell which category
-    /// is next to which. Crops do not count the bytes of masks, so the samples decide.
+    /// Adds a plan for categories: without a mask and without differences. The contexts of a cell are then the
+    /// categories of its neighbours. Crops do not count the bytes of masks, so the samples decide.
     fn with_categories(&mut self, mut done: Vec<Tried>) -> Result<Vec<Tried>> {
         let Some((transform, _)) = self.categories.clone().filter(|_| is_on("categories")) else {
             return Ok(done);

@@ -263,7 +263,7 @@ fn repeats_need_what_they_repeat() {
     }
 }
 
-/// Cells of a map with one of `kinds` categories, in patches: each mostly repeats the cell before it or above it.
+/// Cells of a map with one of `kinds` categories, in patches: 15 of 16 repeat the cell before or above.
 fn patches(kinds: u64, width: usize, cells: usize) -> Vec<u64> {
     let mut seed = 3u64;
     let mut map: Vec<u64> = Vec::with_capacity(cells);

@@ -37,7 +37,7 @@ fn sample(salt: u8) -> Vec<u8> {
     sample_of([4, 300, 500], salt)
 }
 
-/// The same with other lengths of `big`.
+/// The file of [`sample`], in which `big` has the dimensions `lens`.
 fn sample_of(lens: [u32; 3], salt: u8) -> Vec<u8> {
     let mut out = b"CDF\x01\0\0\0\0".to_vec();
     let number = |out: &mut Vec<u8>, n: u32| out.extend(n.to_be_bytes());
