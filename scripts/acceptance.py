@@ -83,6 +83,11 @@ def modules(names):
     return [name for name in order if not names or name in names]
 
 
+def files_of_tests():
+    """The names directly in tests/."""
+    return {path.name for path in TESTS.iterdir() if path.name != "__pycache__"}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("modules", nargs="*", help="modules to run [default: all]")
@@ -94,6 +99,7 @@ def main():
         return run_module(*args.module)
     waiting, done, lock = modules(args.modules)[::-1], [], threading.Lock()
     begin = time.monotonic()
+    before = files_of_tests()
 
     def work():
         while True:
@@ -117,7 +123,10 @@ def main():
           f"{time.monotonic() - begin:.0f} s, {sum(run.cpu for run in done):.0f} s of processor time")
     if failed:
         print(f"failed: {', '.join(failed)}")
-    return 1 if failed or not done else 0
+    left = sorted(files_of_tests() - before)
+    if left:
+        print(f"failed: a test left files in tests/: {', '.join(left)}")
+    return 1 if failed or left or not done else 0
 
 
 if __name__ == "__main__":
