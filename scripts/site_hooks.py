@@ -11,7 +11,12 @@ LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)#\s]+)(#[^)]*)?\)")
 
 
 def on_config(config):
-    notes = sorted(Path(config.docs_dir, "docs/design").glob("*.md"))
+    """Every note must be in the index of the notes, once."""
+    index = Path(config.docs_dir, "docs/design/README.md")
+    notes = [index, *sorted(Path(config.docs_dir, "docs/design").glob("0*.md"))]
+    listed = re.findall(r"^\| \[\d+\]\(([^)]+)\) \|", index.read_text("utf-8"), re.M)
+    if sorted(listed) != [note.name for note in notes[1:]]:
+        LOG.warning("docs/design/README.md must list each note once: %s", sorted({note.name for note in notes[1:]} ^ set(listed)))
     config.nav.append({"Decisions": [note.relative_to(config.docs_dir).as_posix() for note in notes]})
     return config
 
