@@ -13,6 +13,12 @@ from common import CLASSIC, NC3Z, ROOT, Case, sha256
 TASKS = dict(re.findall(r"<!-- task: (\w+) -->\n```bash\n(.*?)```", (ROOT / "docs/tutorial.md").read_text("utf-8"), re.DOTALL))
 
 
+class Commands(Case):
+    def test_the_page_of_commands_is_that_of_the_help(self):
+        done = subprocess.run([sys.executable, ROOT / "scripts/commands.py", "--check"], capture_output=True, text=True, check=False, env={**os.environ, "NC3Z": NC3Z})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
 class Tutorial(Case):
     def setUp(self):
         super().setUp()
