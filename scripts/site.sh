@@ -11,7 +11,7 @@ pages=target/site-pages
 rm -rf "$pages"
 mkdir -p "$pages"
 cp README.md "$pages/index.md"
-cp CHANGELOG.md CONTRIBUTING.md SECURITY.md "$pages/"
+cp CHANGELOG.md CODE_OF_CONDUCT.md CONTRIBUTING.md GOVERNANCE.md SECURITY.md "$pages/"
 for folder in docs spec packaging nc3z-python testdata; do
     find "$folder" -name '*.md' -not -path '*/node_modules/*' -not -path '*/target/*' -print0
     [ "$folder" != docs ] || find docs \( -name '*.svg' -o -name '*.png' \) -print0
