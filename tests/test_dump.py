@@ -152,6 +152,40 @@ class Files(Dump):
             for options in (["--layout", "chunked"], ["--layout", "series"], ["--layout", "map"], ["--layout", "chunked", "--edge", "pad"]):
                 self.assertTrue(self.compare(path, [], self.archive(path, *options)))
 
+    def test_dates(self):
+        cdl = """netcdf dates {
+        dimensions: time = UNLIMITED ; n = 2 ; x = 6 ;
+        variables:
+          double time(time) ; time:units = "days since 2000-01-01" ; time:calendar = "noleap" ; time:bounds = "tb" ;
+            time:valid_range = 0., 900.5 ; time:three = 1, 2, 3 ; time:many = 1.f, 2.f, 3.5f, 4.f, 5.f, 6.25f, 7.f, 8.f, 9.f ;
+          double tb(time, n) ;
+          float hours(x) ; hours:units = "hours since 1990-1-1 06:30" ; hours:_FillValue = -1.f ;
+          int secs(x) ; secs:units = "seconds since 1970-01-01T00:00:00Z" ; secs:calendar = "360_day" ;
+          short old(x) ; old:units = "days since 0001-01-01" ;
+          double fine(x) ; fine:units = "seconds since 2000-01-01" ; fine:calendar = "proleptic_gregorian" ;
+          double far(x) ; far:units = "days since 1582-10-04" ; far:calendar = "standard" ;
+          int lead(x) ; lead:units = "hours" ;
+          char text(x) ; text:units = "days since 2000-01-01" ;
+        data:
+          time = 0, 0.5, 1.25, 59 ; tb = 0, 1, 1, 2, 2, 3, 58.5, 60 ; hours = 1, _, 3.5, 4, 5, 6 ; secs = 0, 59, 60, 3600, 86400, -1 ;
+          old = 1, 366, 3, 4, 5, 6 ; fine = 0.5, 1.25, 3, 61.5, NaN, -0.5 ; far = 2, -1, 0, 100000, NaN, _ ; lead = 1, 2, 3, 4, 5, 6 ; text = "abcdef" ;
+        }"""
+        (self.dir / "dates.cdl").write_text(cdl)
+        path = self.dir / "dates.nc"
+        subprocess.run([need_program(self, "ncgen"), "-o", path, self.dir / "dates.cdl"], check=True)
+        archive = self.archive(path)
+        for flags in (["-t"], ["-i"], ["-t", "-i"], ["-t", "-h"], ["-i", "-c"], ["-t", "-v", "tb"], ["-t", "-f", "c", "-v", "tb"],
+                      ["-t", "-b", "f", "-v", "tb"], ["-t", "-l", "40"], ["-t", "-l", "60"], ["-t", "-p", "3"], ["-w"], ["-t", "-s"]):
+            self.assertTrue(self.compare(path, flags, archive), flags)
+        # What is packed is unpacked first, and what is no time stays a number.
+        (self.dir / "more.cdl").write_text("""netcdf more { dimensions: x = 2 ; variables:
+            short packed(x) ; packed:units = "days since 2000-01-01" ; packed:scale_factor = 0.5 ;
+            int odd(x) ; odd:units = "days since yesterday" ; data: packed = 1, 2 ; odd = 1, 2 ; }""")
+        subprocess.run(["ncgen", "-o", self.dir / "more.nc", self.dir / "more.cdl"], check=True)
+        text = self.ok(nc3z("dump", "-t", self.dir / "more.nc")).stdout.decode()
+        self.assertIn(' packed = "2000-01-01 12", "2000-01-02" ;', text)
+        self.assertIn(" odd = 1, 2 ;", text)
+
     def test_files_that_ncdump_refuses(self):
         for name in sorted(REFUSED):
             path = CLASSIC / name

@@ -162,6 +162,12 @@ class Estimate(Case):
         self.assertRegex(told, "2 of 5 files were sampled")
         self.assertRegex(told, r"\n1 passed over \(1 other file\)\n$")
         self.assertEqual(whole["summary"]["passed_over"], {"other file": 1})
+        # `max` takes several times as long as archiving, so it is tried only if it is named.
+        self.assertEqual([p["preset"] for p in whole["summary"]["presets"]], ["fast", "default"])
+        self.assertIn("--preset max", told)
+        told = self.ok(nc3z("estimate", "-r", "--preset", "max", tree)).stdout.decode()
+        self.assertIn("nc3z max", told)
+        self.assertNotIn("--preset max", told)
         self.fails(nc3z("estimate", tree), words="directory")
 
     def test_what_is_no_classic_file(self):

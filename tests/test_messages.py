@@ -284,6 +284,19 @@ class Manners(Case):
                 self.assertEqual(line.split()[0], full.split()[0])
         self.assertEqual(listed(80, "--wide"), whole)
 
+    def test_one_long_line_of_a_list_does_not_widen_the_others(self):
+        dims = " ".join(f"dimension{i} = 2 ;" for i in range(120))
+        (self.dir / "many.cdl").write_text(f"netcdf many {{ dimensions: {dims} variables: int v(dimension0) ; }}")
+        if shutil.which("ncgen") is None:
+            self.skipTest("ncgen is not there")
+        subprocess.run(["ncgen", "-o", self.dir / "many.nc", self.dir / "many.cdl"], check=True)
+        (self.dir / "many.cdl").unlink()
+        for command in (("list", "."), ("list", "--wide", ".")):
+            lines = self.ok(self.run_here(*command)).stdout.decode().splitlines()
+            lengths = {line.split()[0]: len(line) for line in lines}
+            self.assertGreater(lengths["./many.nc"], 1500)
+            self.assertLess(max(n for name, n in lengths.items() if name != "./many.nc"), 250, lines)
+
     def test_directories_are_made_only_where_it_is_asked_for(self):
         self.fails(self.run_here("archive", "a.nc", "-o", "x/y/a.nc3z"), 1, "--parents")
         self.assertEqual(self.names(), ["a.nc", "b.nc"])

@@ -49,6 +49,18 @@ def attributes(thing):
     return {n: np.asarray(thing.getncattr(n)) for n in thing.ncattrs()}
 
 
+class Names(Case):
+    def test_variables_follow_the_file(self):
+        path = CLASSIC / "record_padding.nc"
+        names = [str(n) for n in list(opened(path).variables)[:2]]
+        self.ok(nc3z("subset", path, "-v", ",".join(names), "--no-history", "-o", self.dir / "a.nc"))
+        self.ok(nc3z("subset", path, *names, "--no-history", "-o", self.dir / "b.nc"))
+        self.ok(nc3z("subset", path, names[0], "-v", names[1], "--no-history", "-o", self.dir / "c.nc"))
+        self.assertEqual((self.dir / "a.nc").read_bytes(), (self.dir / "b.nc").read_bytes())
+        self.assertEqual((self.dir / "a.nc").read_bytes(), (self.dir / "c.nc").read_bytes())
+        self.fails(nc3z("subset", path, "nothing", "-o", self.dir / "d.nc"), 1, "no such variable")
+
+
 class Subset(Case):
     def setUp(self):
         super().setUp()

@@ -157,6 +157,59 @@ class Resuming(Trees):
             self.assertIn("nc3z: 0 archived, 3 already there", done.stderr)
         self.assertEqual({n: (self.dir / "out" / n).stat().st_ino for n in self.archives()}, before)
 
+    def test_second_run_prints_one_line(self):
+        self.tree()
+        listing = "in/0/0.nc\nin/1/1.nc\n"
+        (self.dir / "list").write_text(listing)
+        for args in (("-r", "in", "-o", "out"), ("--files-from", "list", "-o", "out2")):
+            self.ok(nc3z("archive", *args, cwd=self.dir))
+            out = args[-1]
+            before = {n: (self.dir / out / n).stat().st_ino for n in self.archives(out)}
+            done = self.ok(nc3z("archive", *args, cwd=self.dir))
+            lines = [line for line in done.stderr.splitlines() if "pipe.nc" not in line]
+            self.assertEqual(len(lines), 1, lines)
+            self.assertRegex(lines[0], rf"^nc3z: 0 archived, {len(before)} already there.* \(--force [^\n]*\)$")
+            self.assertEqual({n: (self.dir / out / n).stat().st_ino for n in self.archives(out)}, before)
+            self.ok(nc3z("archive", "--force", *args, cwd=self.dir))
+            self.assertTrue(all((self.dir / out / n).stat().st_ino != inode for n, inode in before.items()))
+        # Files that are named are not a run to be continued.
+        self.fails(nc3z("archive", "in/0/0.nc", "-o", "out/0/0.nc.nc3z", cwd=self.dir), 1, "exists")
+        # A source that changed is not passed over.
+        classic(self.dir / "in/0/0.nc", 77)
+        self.fails(nc3z("archive", "-r", "in", "-o", "out", cwd=self.dir), 1, "older than the source")
+        # Sources whose archives existed before are not removed.
+        done = self.ok(nc3z("archive", "--files-from", "-", "-o", "out2", "--remove-source", cwd=self.dir, input=b"in/1/1.nc\n"))
+        self.assertIn("--remove-source", done.stderr)
+        self.assertTrue((self.dir / "in/1/1.nc").exists())
+
+    def test_restoring_continues(self):
+        self.tree()
+        self.ok(nc3z("archive", "-r", "in", "-o", "out", cwd=self.dir))
+        args = ("restore", "-r", "out", "-o", "back")
+        self.ok(nc3z(*args, cwd=self.dir))
+        path = self.dir / "back/1/1.nc"
+        held = path.read_bytes()
+        path.unlink()
+        done = self.ok(nc3z(*args, cwd=self.dir))
+        self.assertRegex(done.stderr, r"\nnc3z: 1 restored, 2 already there.* \(--force [^\n]*\)\n$")
+        self.assertEqual(path.read_bytes(), held)
+        stat = path.stat()
+        flipped = held[:-1] + bytes([held[-1] ^ 1])
+        for name, raw, how, words in (("edited", flipped, (), "another time"), ("edited", flipped, ("--skip-existing=digest",), "other data"),
+                                      ("longer", held + b"x", (), "another file"), ("text", b"precious", (), "another file")):
+            with self.subTest(name, how=how):
+                path.write_bytes(raw)
+                self.fails(nc3z(*args, *how, cwd=self.dir), 1, words)
+                self.assertEqual(path.read_bytes(), raw)
+        # The data are the archive's, and only the time is not.
+        path.write_bytes(held)
+        self.fails(nc3z(*args, cwd=self.dir), 1, "--skip-existing=digest")
+        self.assertIn("3 already there", self.ok(nc3z(*args, "--skip-existing=digest", cwd=self.dir)).stderr)
+        self.assertIn("3 already there", self.ok(nc3z(*args, "--skip-existing=name", cwd=self.dir)).stderr)
+        self.assertIn("3 restored", self.ok(nc3z(*args, "--force", cwd=self.dir)).stderr)
+        self.assertEqual((path.read_bytes(), path.stat().st_mtime_ns), (held, stat.st_mtime_ns))
+        self.fails(nc3z("restore", "out/1/1.nc.nc3z", "-o", path, cwd=self.dir), 1, "exists")
+
     def test_what_is_there_and_is_another(self):
         """Nothing of another file is taken for the archive, and nothing is replaced without --force."""
         source = classic(self.dir / "x.nc", 1)
@@ -254,12 +307,13 @@ class Resuming(Trees):
         code, err = finish(process)
         self.assertEqual(code, 130, err)
         self.assertRegex(err, r"nc3z: \d+ archived.* not tried")
+        self.assertIn("the same command continues", err)
         self.assertNotRegex(err, r"\d failed")
         states = [json.loads(line)["state"] for line in (self.dir / "log").read_bytes().splitlines()]
         self.assertEqual(len(states), files + 5, "every file of the tree is accounted for")
         self.assertLessEqual(set(states), {"archived", "passed over", "interrupted", "not tried"})
         self.assertEqual([p for p in (self.dir / "out").rglob(".*")], [])
-        self.ok(nc3z("archive", "-r", "--skip-existing", "in", "-o", "out", cwd=self.dir))
+        self.ok(nc3z("archive", "-r", "in", "-o", "out", cwd=self.dir))
         self.assertEqual(len(self.archives()), files)
 
     def test_too_many_errors(self):
@@ -278,8 +332,8 @@ class Resuming(Trees):
         self.assertIn(f"nc3z: 3 to archive, {Others.PASSED}", done.stderr)
         self.assertEqual(sorted(self.dir.rglob("*")), before)
         self.ok(nc3z("archive", "--parents", "in/1/1.nc", "-o", "out/1/1.nc.nc3z", cwd=self.dir))
-        self.fails(nc3z("archive", "-r", "--dry-run", "in", "-o", "out", cwd=self.dir), 1, "exists.*--skip-existing")
-        done = self.ok(nc3z("archive", "-r", "--dry-run", "--skip-existing", "in", "-o", "out", cwd=self.dir))
+        self.fails(nc3z("archive", "--dry-run", "in/1/1.nc", "-o", "out/1/1.nc.nc3z", cwd=self.dir), 1, "exists.*--skip-existing")
+        done = self.ok(nc3z("archive", "-r", "--dry-run", "in", "-o", "out", cwd=self.dir))
         self.assertIn("nc3z: 2 to archive, 1 already there", done.stderr)
 
 

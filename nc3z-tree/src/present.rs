@@ -1,10 +1,11 @@
-//! `--skip-existing`: decides whether an existing archive is that of the source.
+//! `--skip-existing`: decides whether an existing archive is that of the source, and an existing file that of the archive.
 
 use crate::error::Context as _;
-use crate::refusal::{Mismatch, Refusal};
+use crate::refusal::{Mismatch, Refusal, RestoredMismatch};
 use crate::{Result, sha256_of_file};
 use nc3z_reader::source::{self, open_regular};
 use nc3z_reader::{Archive, Digest, Monitor, OpenOptions};
+use std::fs::Metadata;
 use std::io::Read;
 use std::path::Path;
 
@@ -71,4 +72,45 @@ pub fn is_present(
         return Err(Refusal::NotItsArchive { archive: output.to_owned(), why: Mismatch::Older }.into());
     }
     Ok(true)
+}
+
+/// Returns true if `output` exists and is the original of an archive, by the test `how`; false if it does not exist. `like` is the
+/// metadata of the archive's file, whose time a restored file has. Without them, `Header` compares the digest.
+///
+/// # Errors
+/// Another file has this name. It is kept, and the error gives the reason.
+pub fn is_restored(
+    archive: &Archive,
+    like: Option<&Metadata>,
+    output: &Path,
+    how: Evidence,
+    monitor: &dyn Monitor,
+) -> Result<bool> {
+    match std::fs::symlink_metadata(output) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+        Err(e) => return Err(e).with_context(|| format!("look at `{}`", output.display())),
+        Ok(_) if how == Evidence::Name => return Ok(true),
+        Ok(_) => {}
+    }
+    let differs = |why| Err(Refusal::NotItsOriginal { file: output.to_owned(), why }.into());
+    let mut file = open_regular(output).with_context(|| format!("open `{}`", output.display()))?;
+    let meta = file.metadata().with_context(|| format!("look at `{}`", output.display()))?;
+    let mut header = vec![0; archive.header_bytes().len()];
+    let is_same_header = meta.len() == archive.original_len()
+        && file.read_exact(&mut header).is_ok()
+        && header == archive.header_bytes();
+    if !is_same_header {
+        return differs(RestoredMismatch::OtherFile);
+    }
+    if how == Evidence::Header
+        && let Some(like) = like
+    {
+        let is_same_time = meta.modified().ok() == like.modified().ok();
+        return if is_same_time { Ok(true) } else { differs(RestoredMismatch::OtherTime) };
+    }
+    match archive.digest() {
+        Digest::Sha256(recorded) if sha256_of_file(output, monitor)? == recorded => Ok(true),
+        Digest::Sha256(_) => differs(RestoredMismatch::OtherData),
+        _ => differs(RestoredMismatch::NoDigest),
+    }
 }

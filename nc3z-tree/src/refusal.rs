@@ -80,6 +80,14 @@ pub enum Refusal {
         /// The difference.
         why: Mismatch,
     },
+    /// A file of the name exists that is not the archive's original.
+    #[error("`{}` is there, and {why}", .file.display())]
+    NotItsOriginal {
+        /// The file.
+        file: PathBuf,
+        /// The difference.
+        why: RestoredMismatch,
+    },
     /// No file fits a pattern.
     #[error("no file fits the pattern `{0}`")]
     NoFile(String),
@@ -124,6 +132,26 @@ pub enum Mismatch {
     /// It is older.
     #[error("is older than the source (--skip-existing=digest compares, --force replaces it)")]
     Older,
+}
+
+/// The difference between an existing file and the original of an archive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RestoredMismatch {
+    /// It has another header or length.
+    #[error("is another file than the archive's (--force replaces it)")]
+    OtherFile,
+    /// The archive has no digest.
+    #[error("its archive has no digest to compare (--force replaces it)")]
+    NoDigest,
+    /// It has another digest.
+    #[error("has other data than its archive (--force replaces it)")]
+    OtherData,
+    /// It has another modification time.
+    #[error(
+        "has another time than its archive (--skip-existing=digest compares the data, --force replaces it)"
+    )]
+    OtherTime,
 }
 
 /// The reason why a source was not removed.

@@ -2,6 +2,7 @@
 
 use crate::links::{self, Made};
 use crate::places::Places;
+use crate::present::{Evidence, is_restored};
 use crate::refusal::Refusal;
 use crate::walk::{Job, restored_name};
 use crate::{Error, FileKind, Other, Result, Summary};
@@ -19,6 +20,8 @@ pub struct RestoreOptions {
     pub output: Option<PathBuf>,
     /// Replaces existing files.
     pub force: bool,
+    /// The test by which an existing file is kept. Without it, an existing file is an error.
+    pub skip_existing: Option<Evidence>,
 }
 
 /// An open input.
@@ -48,6 +51,11 @@ pub trait RestoreObserver<E>: Sync {
 
     /// Is called with each restored file. `restored` is none for a packed member, whose digest was compared.
     fn restored(&self, job: &Job, original: &Original, restored: Option<&Restored>);
+
+    /// Is called with each file that existed before.
+    fn present(&self, job: &Job) {
+        let _ = job;
+    }
 
     /// Is called with each failure.
     fn failed(&self, path: &Path, error: E);
@@ -79,8 +87,12 @@ pub fn restore_jobs<E: From<Error>>(
             break;
         }
         match restore_one(job, options, places, observer) {
-            Ok(Some((before, after))) => summary.add(before, after),
-            Ok(None) => {}
+            Ok(Done::Whole(before, after)) => summary.add(before, after),
+            Ok(Done::Present) => {
+                summary.kept.0 += 1;
+                observer.present(job);
+            }
+            Ok(Done::Otherwise) => {}
             Err(e) => observer.failed(&job.input, e),
         }
     }
@@ -115,13 +127,23 @@ pub fn restore_links<E: From<Error>>(
     }
 }
 
-/// Restores one file. Returns the lengths of archive and original, if all values are the original's.
+/// The result for one file.
+enum Done {
+    /// All values are the original's: the lengths of archive and original.
+    Whole(u64, u64),
+    /// The file existed before.
+    Present,
+    /// A packed member, or a file with fill values.
+    Otherwise,
+}
+
+/// Restores one file.
 fn restore_one<E: From<Error>>(
     job: &Job,
     options: &RestoreOptions,
     places: &Places,
     observer: &dyn RestoreObserver<E>,
-) -> Result<Option<(u64, u64)>, E> {
+) -> Result<Done, E> {
     observer.removed(&places.prepare(&job.output)?);
     let (original, like) = observer.open(&job.input)?;
     if like.as_ref().is_some_and(|like| is_same_file(like, &job.output)) {
@@ -133,15 +155,23 @@ fn restore_one<E: From<Error>>(
             // The observer asks the member for its lost parts.
             let _ = write_packed(packed, &job.output, options.force).map_err(Error::from)?;
             observer.restored(job, &original, None);
-            return Ok(None);
+            return Ok(Done::Otherwise);
         }
     };
     let monitor = observer.monitor(&job.input, archive.original_len());
+    if let Some(how) = options.skip_existing
+        && is_restored(archive, like.as_ref(), &job.output, how, &*monitor)?
+    {
+        return Ok(Done::Present);
+    }
     let restored = restore_file(archive, like.as_ref(), &job.output, options.force, &*monitor);
     drop(monitor);
     let restored = restored.map_err(Error::from)?;
     observer.restored(job, &original, Some(&restored));
-    Ok(archive.filled().is_empty().then(|| (archive.stored_len(), restored.len)))
+    Ok(match archive.filled().is_empty() {
+        true => Done::Whole(archive.stored_len(), restored.len),
+        false => Done::Otherwise,
+    })
 }
 
 #[cfg(test)]
@@ -194,7 +224,7 @@ mod tests {
         let wanted = |path: &Path| path.extension().is_some_and(|e| e == "nc3z");
         let naming = Naming { rename: &restored_name, wanted: &wanted };
         let found = pair(&[tree], Some(&output), true, &naming).unwrap();
-        let options = RestoreOptions { output: Some(output.clone()), force: false };
+        let options = RestoreOptions { output: Some(output.clone()), ..RestoreOptions::default() };
         let (places, seen) = (Places::new(), Seen::default());
         let mut summary = restore_jobs(&found.jobs, &found.others, &options, &places, &seen);
         restore_links(&found.others, &options, &places, &seen, &mut summary);
@@ -206,5 +236,9 @@ mod tests {
         assert!(std::fs::read(output.join("a/winds.nc")).unwrap() == original);
         #[cfg(unix)]
         assert_eq!(std::fs::read_link(output.join("link.nc")).unwrap(), Path::new("a/winds.nc"));
+        // The archives are older than the restored files would be without their time.
+        let options = RestoreOptions { skip_existing: Some(Evidence::Header), ..options };
+        let again = restore_jobs(&found.jobs, &found.others, &options, &places, &seen);
+        assert_eq!((again.done, again.kept.0, seen.restored.lock().unwrap().len()), (0, 2, 2));
     }
 }

@@ -24,7 +24,7 @@ pub(crate) enum Command {
   nc3z archive tas.nc                      writes tas.nc.nc3z in the same directory, keeps tas.nc
   nc3z archive tas.nc -o /archive/         into another directory
   nc3z archive --recursive data/ -o out/   all files in data/, with the same directories in out/
-  nc3z archive -r data/ -o out/ --skip-existing    continue after an earlier run was stopped
+  nc3z archive -r data/ -o out/ --force    all of them again; without --force, a second run continues
   nc3z archive --chunk time=12,lat=90,lon=180 tas.nc     chunks for variables with these dimensions
   nc3z archive --layout auto tas.nc        maps and time series both fast to read, if that costs little
   cat tas.nc | nc3z archive - -o tas.nc3z  from a pipe (copied to disk first)
@@ -89,6 +89,7 @@ proven.")]
     /// compared with gzip and netCDF-4.
     #[command(after_help = "Examples:
   nc3z estimate tas.nc                       each preset, each variable
+  nc3z estimate -r data/                     a tree, without the preset max
   nc3z estimate --preset default big/*.nc    many files, and their sum
   nc3z estimate --sample 256MiB --json tas.nc
 
@@ -251,7 +252,7 @@ The output is that of ncdump 4.9.0 with the same options, byte for byte; docs/du
     Dump(Later<DumpArgs>),
     /// Write variables, or a part of them, to a new classic file.
     #[command(after_help = "Examples:
-  nc3z subset tas.nc.nc3z -v tas -d time,0,11 -o year.nc           the first twelve records
+  nc3z subset tas.nc.nc3z tas -d time,0,11 -o year.nc              the first twelve records
   nc3z subset tas.nc -v tas -d lat,35.0,70.0 -d lon,350.0,40.0 -o europe.nc
   nc3z subset tas.nc -d lat,,,2 -d lon,,,2 -o coarse.nc            all variables, every second point
   nc3z subset big.nc3z -v tas,pr -C -o bare.nc                     without coordinates

@@ -40,6 +40,15 @@ pub(crate) struct DumpArgs {
     /// Only the kind of file: classic, 64-bit offset, or cdf5.
     #[arg(short = 'k', long)]
     pub(crate) kind: bool,
+    /// Dates instead of times since a date: `"2000-01-02 06:30"`.
+    #[arg(short = 't', long)]
+    pub(crate) time: bool,
+    /// As -t, with a `T` between date and time of day: `"2000-01-02T06:30"`.
+    #[arg(short = 'i', long)]
+    pub(crate) iso: bool,
+    /// Has no effect: ncdump caches variables at a DAP server with it, and data are always cached here.
+    #[arg(short = 'w', long)]
+    with_cache: bool,
     #[command(flatten)]
     pub(crate) open: OpenArgs,
     /// Print help.

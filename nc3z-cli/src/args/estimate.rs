@@ -17,7 +17,7 @@ pub(crate) struct EstimateArgs {
     /// all files.
     #[arg(long, default_value_t = 64, requires = "recursive", value_name = "N")]
     pub(crate) most: usize,
-    /// Presets to estimate; may be given several times [default: all].
+    /// Presets to estimate; may be given several times [default: all; with --recursive, fast and default].
     #[arg(long, value_enum)]
     pub(crate) preset: Vec<PresetArg>,
     /// Bytes of each file to sample (half of that for `max`).

@@ -1,7 +1,7 @@
 //! Arguments of `restore`.
 
 use super::versions::parse_version;
-use super::{OfflineArgs, OpenArgs, OthersArg, TellArgs, parse_threads};
+use super::{OfflineArgs, OpenArgs, OthersArg, SkipArg, TellArgs, parse_threads};
 use clap::Args;
 use nc3z_reader::VersionName;
 use std::path::PathBuf;
@@ -33,6 +33,11 @@ pub(crate) struct RestoreArgs {
     /// Overwrite existing outputs; allow writing a netCDF file to a terminal.
     #[arg(short, long)]
     pub(crate) force: bool,
+    /// Keep files that exist already: `header` (a file with the archive's header, length and time), `digest`
+    /// (its SHA-256 is the recorded one), or `name`. With --recursive, `header` is the default; --force
+    /// restores all files again.
+    #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "header", value_name = "HOW")]
+    pub(crate) skip_existing: Option<SkipArg>,
     /// Create missing directories in the name given by -o.
     #[arg(long)]
     pub(crate) parents: bool,

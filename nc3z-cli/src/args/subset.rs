@@ -12,6 +12,9 @@ use std::path::PathBuf;
 pub(crate) struct SubsetArgs {
     /// An nc3z archive or a classic netCDF file.
     pub(crate) file: PathBuf,
+    /// Variables, as -v takes them.
+    #[arg(value_name = "VARIABLE")]
+    pub(crate) names: Vec<OsString>,
     /// Variables, separated by commas; related variables are included [default: all]. A backslash makes a
     /// comma part of a name.
     #[arg(short = 'v', long, value_name = "NAME,...")]

@@ -51,7 +51,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_parser = parse_shard, value_name = "I/N")]
     pub(crate) shard: Option<Shard>,
     /// Skip files whose archive already exists: `header` (a complete archive with this file's header and
-    /// length, and the file is not newer), `digest` (the stored SHA-256 is the source's), or `name`.
+    /// length, and the file is not newer), `digest` (the stored SHA-256 is the source's), or `name`. With
+    /// --recursive or --files-from, `header` is the default; --force archives all files again.
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "header", value_name = "HOW")]
     pub(crate) skip_existing: Option<SkipArg>,
     /// Append a line of JSON for each file when it is done.

@@ -24,8 +24,11 @@ use std::path::Path;
 pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
     let mut presets: Vec<Preset> = args.preset.iter().map(|p| preset(*p)).collect();
     presets.dedup();
+    let is_max_left_out = presets.is_empty() && args.recursive;
     if presets.is_empty() {
-        presets = vec![Preset::Fast, Preset::Default, Preset::Max];
+        presets = vec![Preset::Fast, Preset::Default];
+        // For a tree, `max` would take longer than archiving it with the default preset.
+        presets.extend((!args.recursive).then_some(Preset::Max));
     }
     let mut listed = list(&args.files, args.recursive, &looks_classic)?;
     listed.files = without_recalls(listed.files, std::path::PathBuf::as_path, args.tape)?;
@@ -73,6 +76,9 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
                 writeln!(out, "{} of {} files were sampled; scaled by their bytes:", sums.files, all.files)?;
             }
             print_sums(&sums.scaled(all), &mut out, &presets)?;
+            if is_max_left_out {
+                writeln!(out, "  --preset max estimates that preset, which takes several times as long")?;
+            }
             if let Some(words) = Other::words(&listed.others) {
                 writeln!(out, "{words}")?;
             }

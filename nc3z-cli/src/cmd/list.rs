@@ -195,10 +195,13 @@ fn print(entries: &[Entry], width: Option<usize>, out: &mut dyn Write) -> Result
         };
         table.push(row);
     }
-    if let Some(width) = width {
-        table.fit(width, &FLEXIBLE);
+    match width {
+        Some(width) => {
+            table.fit(width, &FLEXIBLE);
+            table.print(out, "")?;
+        }
+        None => table.print_ragged(out)?,
     }
-    table.print(out, "")?;
     for (name, e) in entries.iter().filter_map(|entry| Some((&entry.name, entry.found.as_ref().err()?))) {
         let Some(width) = width else { break };
         let words = words::of(e, Some(Path::new(name)));

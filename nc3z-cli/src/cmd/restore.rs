@@ -9,7 +9,7 @@ use crate::args::RestoreArgs;
 use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted, while_blocked};
 use crate::output::streams::{self, Stdout};
-use crate::output::{set_level, text};
+use crate::output::{set_level, tells_more, text};
 use anyhow::{Context, Result, bail};
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::constants;
@@ -71,7 +71,13 @@ fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
     if args.recursive {
         found.jobs = without_recalls(found.jobs, |job| &job.input, args.tape)?;
     }
-    let options = RestoreOptions { output: args.output.clone(), force: args.force };
+    // A run that fills lost tiles writes them again, so that they are reported.
+    let is_run = args.recursive && !args.fill_lost;
+    let options = RestoreOptions {
+        output: args.output.clone(),
+        force: args.force,
+        skip_existing: tree::evidence(args.skip_existing, is_run, args.force),
+    };
     let told = Told { args, failures: Mutex::new(Failures::of(&found.failures)) };
     let mut summary = super::with_threads(args.threads, || {
         restore_jobs(&found.jobs, &found.others, &options, places::all(), &told)
@@ -82,7 +88,7 @@ fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
     if found.is_tree {
         summary.failed = failures.count() as u64;
         summary.interrupted = failures.interrupted() as u64;
-        tree::tell(&summary);
+        tree::tell_run(&summary, args.force);
     }
     failures.list(found.jobs.len() + found.failures.len(), "archives");
     let least = if summary.not_tried > 0 { Exit::Interrupted } else { others };
@@ -153,6 +159,12 @@ impl RestoreObserver<anyhow::Error> for Told<'_> {
         report_lossy(&job.input, archive);
         if report_filled(&job.input, archive) == Exit::Corrupt {
             self.failures().add(&job.input, Exit::Corrupt);
+        }
+    }
+
+    fn present(&self, job: &Job) {
+        if tells_more() {
+            note!("{}: its original exists already", text::safe(&url::shown(&job.input)));
         }
     }
 

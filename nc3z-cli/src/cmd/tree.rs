@@ -1,11 +1,12 @@
 //! What a run through a tree prints: skipped files, links, and the summary at its end.
 
-use crate::args::OthersArg;
+use crate::args::{OthersArg, SkipArg};
 use crate::exit::Exit;
-use crate::output::progress::Progress;
+use crate::output::progress::{Progress, interrupted};
 use crate::output::tells_more;
 use nc3z_tree::links;
 use nc3z_tree::manifest::relist::{Replaced, relist};
+use nc3z_tree::present::Evidence;
 use std::path::Path;
 
 pub(crate) use nc3z_tree::{FileKind, Other, Summary};
@@ -26,6 +27,28 @@ pub(crate) fn judge(others: &[Other], arg: Option<OthersArg>) -> Exit {
 /// Prints the summary in one line.
 pub(crate) fn tell(summary: &Summary) {
     tell!("nc3z: {summary}");
+}
+
+/// Prints the summary of a run that keeps what exists: also how to replace it, and how to continue after an
+/// interruption.
+pub(crate) fn tell_run(summary: &Summary, is_forced: bool) {
+    let redo = if summary.kept.0 > 0 { " (--force writes what is there again)" } else { "" };
+    tell!("nc3z: {summary}{redo}");
+    if interrupted() && summary.not_tried + summary.interrupted > 0 {
+        let how = if is_forced { ", with --skip-existing instead of --force," } else { "" };
+        note!("nc3z: stopped; the same command{how} continues with the files that are left");
+    }
+}
+
+/// Returns the test by which an existing output is kept. Without the option it is `header` for a run through
+/// many files, unless all are to be replaced.
+pub(crate) fn evidence(arg: Option<SkipArg>, is_run: bool, is_forced: bool) -> Option<Evidence> {
+    match arg {
+        Some(SkipArg::Header) => Some(Evidence::Header),
+        Some(SkipArg::Digest) => Some(Evidence::Digest),
+        Some(SkipArg::Name) => Some(Evidence::Name),
+        None => (is_run && !is_forced).then_some(Evidence::Header),
+    }
 }
 
 /// Brings the manifests that list changed archives up to date, and prints which; see [`relist`].

@@ -97,15 +97,37 @@ impl Table {
         widths
     }
 
+    /// Returns the length of the longest cell of each column that is not much longer than most of the column.
+    fn usual_widths(&self) -> Vec<usize> {
+        let usual = |column: usize| {
+            let mut lens: Vec<usize> = self.rows.iter().map(|row| row[column].chars().count()).collect();
+            lens.sort_unstable();
+            let median = lens.get(lens.len().saturating_sub(1) / 2).copied().unwrap_or(0);
+            let most = (2 * median).max(2 * NARROWEST);
+            lens.into_iter().filter(|&len| len <= most).max().unwrap_or(0)
+        };
+        (0..self.sides.len()).map(usual).collect()
+    }
+
     /// Prints the rows, each preceded by `indent`.
     pub(crate) fn print(&self, out: &mut dyn Write, indent: &str) -> io::Result<()> {
-        let widths = self.widths(0);
+        self.print_padded(&self.widths(0), out, indent)
+    }
+
+    /// Prints the rows. A cell that is much longer than most of its column moves only the rest of its own line, and does
+    /// not widen all other lines.
+    pub(crate) fn print_ragged(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.print_padded(&self.usual_widths(), out, "")
+    }
+
+    /// Prints the rows. Cells that are shorter than their column's width are padded to it.
+    fn print_padded(&self, widths: &[usize], out: &mut dyn Write, indent: &str) -> io::Result<()> {
         let mut line = String::new();
         for row in &self.rows {
             line.clear();
             line.push_str(indent);
-            for ((cell, &width), side) in row.iter().zip(&widths).zip(&self.sides) {
-                let blanks = width - cell.chars().count();
+            for ((cell, &width), side) in row.iter().zip(widths).zip(&self.sides) {
+                let blanks = width.saturating_sub(cell.chars().count());
                 if *side == Side::Right {
                     line.extend(std::iter::repeat_n(' ', blanks));
                 }
@@ -126,6 +148,25 @@ pub(crate) use nc3z_look::text::count;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_long_cell_does_not_widen_the_other_lines() {
+        let mut table =
+            Table::new(&[("name", Side::Left), ("dimensions", Side::Left), ("state", Side::Left)]);
+        let long = "many=1 ".repeat(200);
+        for (name, dims) in
+            [("a.nc", "x=1"), ("b.nc", long.trim_end()), ("c.nc", "x=1 time=12"), ("d.nc", "x=1")]
+        {
+            table.push([name, dims, "ok"].map(str::to_owned).to_vec());
+        }
+        let mut out = Vec::new();
+        table.print_ragged(&mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[1], "a.nc  x=1          ok");
+        assert_eq!(lines[2], format!("b.nc  {}  ok", long.trim_end()));
+        assert_eq!(lines[3], "c.nc  x=1 time=12  ok");
+    }
 
     #[test]
     fn columns_are_aligned_and_lines_end_without_blanks() {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::dates::{self, Calendar};
 use super::element::special;
 use super::name::{escape_name, escape_text, until_nul};
 use super::number::{General, general, signed, trim_zeros, unsigned};
@@ -95,7 +96,8 @@ impl<'h> Cdl<'h> {
         let shape: Vec<u64> = variable.dimensions.iter().map(|&d| self.len(d)).collect();
         let unlimited = self.unlimited();
         let braces = variable.dimensions.iter().map(|&d| Some(d) == unlimited).collect();
-        (!shape.contains(&0)).then(|| Values::begin(variable, shape, braces, self.style, out))
+        let calendar = Calendar::of(self.header, variable, self.style);
+        (!shape.contains(&0)).then(|| Values::begin(variable, (shape, braces), self.style, calendar, out))
     }
 
     /// True for a variable of one dimension that has the name of a dimension.
@@ -148,7 +150,7 @@ impl<'h> Cdl<'h> {
         }
         out.extend_from_slice(if variable.dimensions.is_empty() { b" ;\n" } else { b") ;\n" });
         for attribute in by_name(&variable.attributes) {
-            write_attribute(&variable.name, attribute, self.style, out);
+            write_attribute(Some(variable), attribute, self.style, out);
         }
         if let Some(specials) = self.specials.get(&id) {
             for special in specials {
@@ -169,7 +171,7 @@ impl<'h> Cdl<'h> {
             out.extend_from_slice(b"\n// global attributes:\n");
         }
         for attribute in by_name(attributes).filter(|a| until_nul(&a.name) != PROPERTIES) {
-            write_attribute(b"", attribute, self.style, out);
+            write_attribute(None, attribute, self.style, out);
         }
         if self.style.special {
             self.hidden(out);
@@ -214,7 +216,8 @@ fn attribute_name(owner: &[u8], name: &[u8], out: &mut Vec<u8>) {
     escape_name(name, out);
 }
 
-fn write_attribute(owner: &[u8], attribute: &Attribute, style: &Style, out: &mut Vec<u8>) {
+fn write_attribute(variable: Option<&Variable>, attribute: &Attribute, style: &Style, out: &mut Vec<u8>) {
+    let owner = variable.map_or(&[][..], |variable| &variable.name);
     out.extend_from_slice(b"\t\t");
     escape_name(owner, out);
     if KEYWORDS.contains(&until_nul(owner)) {
@@ -233,7 +236,8 @@ fn write_attribute(owner: &[u8], attribute: &Attribute, style: &Style, out: &mut
             number(attribute.ty, value, style, out);
         }
     }
-    out.extend_from_slice(b" ;\n");
+    out.extend_from_slice(b" ;");
+    dates::comment(variable, attribute, style, out);
 }
 
 /// Text in quotes, without NULs at its end, with a new line after each line feed.

@@ -42,6 +42,7 @@
 //! [`Header`]: crate::classic::Header
 
 mod cformat;
+mod dates;
 mod decimal;
 mod element;
 mod header;
@@ -55,5 +56,5 @@ mod values;
 pub use header::{Cdl, kind};
 pub use name::escape_name;
 pub use special::Special;
-pub use style::{Indices, Style};
+pub use style::{Dates, Indices, Style};
 pub use values::Values;

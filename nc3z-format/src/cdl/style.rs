@@ -17,6 +17,27 @@ pub struct Style {
     pub indices: Indices,
     /// Attributes that the file does not hold: its kind, and, in CDF-5, that variables are contiguous.
     pub special: bool,
+    /// Dates instead of times since a date.
+    pub dates: Option<Dates>,
+}
+
+/// The form of dates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dates {
+    /// `2000-01-02 06:30`.
+    Blank,
+    /// `2000-01-02T06:30`.
+    Iso,
+}
+
+impl Dates {
+    /// The character between date and time of day.
+    pub(crate) fn separator(self) -> char {
+        match self {
+            Dates::Blank => ' ',
+            Dates::Iso => 'T',
+        }
+    }
 }
 
 /// The form of indices in comments.
@@ -38,6 +59,7 @@ impl Default for Style {
             full: false,
             indices: Indices::C,
             special: false,
+            dates: None,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The values of one variable: rows, lines, delimiters.
 
+use super::dates::Calendar;
 use super::element::{Element, Format, fill_value};
 use super::name::{escape_name, escape_text, until_nul};
 use super::notes;
@@ -23,6 +24,7 @@ pub struct Values<'h> {
     ty: NcType,
     format: Format,
     fill: Option<&'h [u8]>,
+    calendar: Option<Calendar>,
     shape: Vec<u64>,
     /// True for dimensions whose rows are in braces: unlimited ones that are not the first.
     braces: Vec<bool>,
@@ -43,9 +45,9 @@ impl<'h> Values<'h> {
     /// Appends the variable's name and prepares for its values; `shape` has no zeros.
     pub(crate) fn begin(
         variable: &'h Variable,
-        shape: Vec<u64>,
-        mut braces: Vec<bool>,
+        (shape, mut braces): (Vec<u64>, Vec<bool>),
         style: &'h Style,
+        calendar: Option<Calendar>,
         out: &mut Vec<u8>,
     ) -> Self {
         let name = until_nul(&variable.name);
@@ -67,6 +69,7 @@ impl<'h> Values<'h> {
             ty: variable.ty,
             format: Format::of(variable, style),
             fill: fill_value(variable),
+            calendar,
             columns: shape.last().copied().unwrap_or(1),
             outer: vec![0; shape.len().saturating_sub(1)],
             shape,
@@ -127,7 +130,7 @@ impl<'h> Values<'h> {
             let (inside, rest) = bytes.split_at(alike.min(batch).min(bytes.len() / T::SIZE) * T::SIZE);
             for value in inside.chunks_exact(T::SIZE) {
                 let begin = out.len();
-                self.print(T::from_be(value), fill, out);
+                self.print(value, fill, out);
                 out.extend_from_slice(b", ");
                 if self.style.full {
                     notes::value(self.name, self.style.indices, &self.outer, self.column, out);
@@ -140,7 +143,7 @@ impl<'h> Values<'h> {
             if self.column + 1 == self.columns && !bytes.is_empty() {
                 let (value, rest) = bytes.split_at(T::SIZE);
                 let begin = out.len();
-                self.print(T::from_be(value), fill, out);
+                self.print(value, fill, out);
                 self.end_row(begin, out);
                 bytes = rest;
             }
@@ -149,10 +152,11 @@ impl<'h> Values<'h> {
     }
 
     #[inline]
-    fn print<T: Element>(&self, value: T, fill: Option<T>, out: &mut Vec<u8>) {
+    fn print<T: Element>(&self, item: &[u8], fill: Option<T>, out: &mut Vec<u8>) {
+        let value = T::from_be(item);
         if fill.is_some_and(|fill| value.is_fill(fill)) {
             out.push(b'_');
-        } else {
+        } else if !self.calendar.as_ref().is_some_and(|calendar| calendar.print(item, out)) {
             value.print(&self.format, out);
         }
     }

@@ -62,6 +62,34 @@ impl Moment {
         format!("{}T{}{fraction}", day(date), clock(rest))
     }
 
+    /// As CDL has dates: without the parts of the time of day that are zero and last, and with a fraction of the second of six
+    /// digits if it has any. `separator` is between date and time of day.
+    ///
+    /// ```
+    /// use nc3z_format::units::{Calendar, TimeUnit};
+    /// let days = TimeUnit::parse("days since 2000-01-01", Calendar::Standard)?;
+    /// let cdl = |day: f64| days.moment(day).unwrap().cdl(' ');
+    /// assert_eq!([1.0, 1.25].map(cdl), ["2000-01-02", "2000-01-02 06"]);
+    /// # Ok::<(), nc3z_format::units::UnitError>(())
+    /// ```
+    pub fn cdl(&self, separator: char) -> String {
+        let (date, rest) = self.parts();
+        let (seconds, fraction) = (rest / SECOND, rest % SECOND);
+        let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+        let mut text = day(date);
+        if rest > 0 {
+            text += &format!("{separator}{hour:02}");
+        }
+        match (minute, second, fraction) {
+            (0, 0, 0) => {}
+            (_, 0, 0) => text += &format!(":{minute:02}"),
+            (_, _, 0) => text += &format!(":{minute:02}:{second:02}"),
+            // As ncdump, which does not pad these seconds.
+            _ => text += &format!(":{minute:02}:{second}.{fraction:06}"),
+        }
+        text
+    }
+
     /// For people: see [`super::TimeUnit::show`].
     fn show(&self) -> String {
         // The rounding error of a time as a double is a few microseconds.

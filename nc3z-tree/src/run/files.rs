@@ -83,7 +83,9 @@ impl<'a> Work<'a> {
                 let mut outcomes = Vec::new();
                 while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let step = self.begin(job, &writer);
-                    self.observer.event(Event::FileDone);
+                    if !matches!(step, Step::Done(Outcome::NotTried)) {
+                        self.observer.event(Event::FileDone);
+                    }
                     match step {
                         Step::Done(outcome) => outcomes.push((job.input.clone(), outcome)),
                         // The thread that completes a batch waits for the disk, and the others continue.

@@ -9,14 +9,14 @@ pub(super) use options::encode_options;
 use super::failures::Failures;
 use super::places;
 use super::targets;
-use super::{tree, url};
-use crate::args::{ArchiveArgs, ManifestArg, OthersArg, OthersOfTreeArg, SkipArg};
+use super::tree::{self, evidence};
+use super::url;
+use crate::args::{ArchiveArgs, ManifestArg, OthersArg, OthersOfTreeArg};
 use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted};
 use crate::output::{set_level, text};
 use anyhow::{Result, bail};
 use nc3z_tree::manifest::output::{ManifestKind, Manifests, directory};
-use nc3z_tree::present::Evidence;
 use nc3z_tree::run::{Ending, Report};
 use nc3z_tree::specification;
 use nc3z_tree::{Inputs, Options};
@@ -66,7 +66,13 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
         Some(OthersOfTreeArg::Copy) => exit_of(report.ending),
     };
     if report.is_tree || args.run.files_from.is_some() {
-        tree::tell(&report.summary);
+        tree::tell_run(&report.summary, args.force);
+    }
+    let kept = report.summary.kept.0;
+    if args.remove_source && kept > 0 {
+        note!(
+            "nc3z: --remove-source removes files that this run archives; it did not remove the {kept} whose archives existed"
+        );
     }
     let mut failures = Failures::default();
     report.failed.iter().for_each(|(path, ending)| failures.add(path, exit_of(*ending)));
@@ -85,6 +91,11 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
         }
     }
     Ok(failures.worst().max(worst))
+}
+
+/// Returns whether the run is long enough to be continued: it is of a tree or of a list.
+fn is_run(args: &ArchiveArgs) -> bool {
+    args.recursive || args.run.files_from.is_some()
 }
 
 /// A failure of `archive` never means a corrupt archive: the exit code is 1, or 130.
@@ -134,11 +145,7 @@ fn options_of(args: &ArchiveArgs, writer: WriterOptions) -> Options {
         output: args.output.as_deref().map(|output| directory(manifest_kind(args), output)),
         recursive: args.recursive,
         shard: args.run.shard,
-        skip_existing: args.run.skip_existing.map(|how| match how {
-            SkipArg::Header => Evidence::Header,
-            SkipArg::Digest => Evidence::Digest,
-            SkipArg::Name => Evidence::Name,
-        }),
+        skip_existing: evidence(args.run.skip_existing, is_run(args), args.force),
         force: args.force,
         remove_source: args.remove_source,
         log: args.run.log.clone(),

@@ -8,7 +8,7 @@ use crate::output::streams::Stdout;
 use crate::output::text;
 use crate::selection::noted;
 use anyhow::{Context, Result};
-use nc3z_format::cdl::{self, Cdl, Indices, Style};
+use nc3z_format::cdl::{self, Cdl, Dates, Indices, Style};
 use nc3z_format::classic::VarId;
 use nc3z_look::dump::{Feed, specials};
 use nc3z_look::selection::named_variables;
@@ -93,6 +93,11 @@ fn style(args: &DumpArgs) -> Style {
         full: args.full.is_some(),
         indices: if fortran { Indices::Fortran } else { Indices::C },
         special: args.special,
+        dates: match (args.iso, args.time) {
+            (true, _) => Some(Dates::Iso),
+            (false, true) => Some(Dates::Blank),
+            (false, false) => None,
+        },
     }
 }
 

@@ -55,7 +55,7 @@ fn subset(args: &SubsetArgs) -> Result<()> {
 /// Returns the request of the arguments.
 fn request_of(args: &SubsetArgs) -> SubsetRequest {
     SubsetRequest {
-        variables: args.variables.clone(),
+        variables: args.names.iter().chain(&args.variables).cloned().collect(),
         no_coordinates: args.no_coordinates,
         part: Request { dims: args.dims.clone(), region: args.region },
     }
