@@ -22,6 +22,14 @@ command -v bwrap >/dev/null || packages+=(bubblewrap)
 command -v minisign >/dev/null || packages+=(minisign)
 command -v parallel >/dev/null || packages+=(parallel)
 command -v ssh-keygen >/dev/null || packages+=(openssh-client)
+# The Java reader, built by Maven from Debian's repository.
+command -v javac >/dev/null || packages+=(openjdk-17-jdk-headless)
+command -v mvn >/dev/null || packages+=(maven)
+for library in org/tukaani/xz:libxz-java junit/junit/4.x:junit4 org/apache/maven/plugins/maven-compiler-plugin:libmaven-compiler-plugin-java \
+    org/apache/maven/plugins/maven-resources-plugin:libmaven-resources-plugin-java org/apache/maven/plugins/maven-jar-plugin:libmaven-jar-plugin-java \
+    org/apache/maven/plugins/maven-surefire-plugin:libsurefire-java org/apache/maven/plugins/maven-shade-plugin:libmaven-shade-plugin-java; do
+    [ -d "/usr/share/maven-repo/${library%:*}" ] || packages+=("${library#*:}")
+done
 command -v cc >/dev/null || packages+=(build-essential)
 command -v python3 >/dev/null || packages+=(python3)
 python3 -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3-venv)

@@ -1,0 +1,224 @@
+"""The Java reader in faces/java: what it restores and reads, against the program and libnetcdf.
+
+The jar is built once, by Maven without network. NC3Z_NIGHT makes the long campaign of it; NC3Z_JAVA_DATA names folders of files for that,
+separated by colons. NC3Z_CDM_JAR names a jar with netcdf-java 5, for the tests of the plug-in for it.
+"""
+
+import hashlib
+import os
+import random
+import shutil
+import subprocess
+import unittest
+from pathlib import Path
+
+from common import CLASSIC, NIGHT, ROOT, TIMEOUT, Case, good_files, missing, nc3z, sha256
+
+JAVA = ROOT / "faces/java"
+JAR = JAVA / "target/nc3z-java-1.0.0.jar"
+SMALL = (1 << 30) if NIGHT else 300_000
+
+
+class Harness:
+    """A Java machine that answers commands: see src/test/java/org/nc3z/Harness.java."""
+
+    def __init__(self, *options):
+        command = ["java", "-XX:+UseSerialGC", *options, "-cp", f"{JAR}:{JAVA / 'target/test-classes'}", "org.nc3z.Harness"]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+
+    def ask(self, *words):
+        self.process.stdin.write("\t".join(map(str, words)) + "\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().rstrip("\n").split("\t")
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait(TIMEOUT)
+
+
+class JavaCase(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.why = None
+        for name in ("javac", "java", "mvn"):
+            if shutil.which(name) is None:
+                cls.why = f"{name} is not installed: a JDK and Maven build the Java reader"
+                return
+        if not build():
+            cls.why = "Maven has no plug-ins or libraries without network: on Debian, scripts/setup.sh installs them as root"
+            return
+        cls.java = Harness()
+        cls.addClassCleanup(cls.java.close)
+
+    def setUp(self):
+        super().setUp()
+        if self.why:
+            missing(self, self.why)
+
+    def assertRestores(self, archive, expected, version=""):
+        """`expected`: SHA-256 of the original."""
+        self.assertEqual(self.java.ask("hash", archive, version), ["OK", expected], archive)
+
+
+built = None
+
+
+def build():
+    """Builds the jar once a run, with its own tests. False if Maven lacks what it needs."""
+    global built
+    if built is None:
+        done = subprocess.run(["mvn", "-o", "-q", "-B", "package"], cwd=JAVA, capture_output=True, text=True, timeout=5 * TIMEOUT, check=False)
+        out = done.stdout + done.stderr
+        built = done.returncode == 0
+        if not built and "in offline mode" not in out:
+            raise AssertionError(f"mvn package: {out[-4000:]}")
+    return built
+
+
+class Restores(JavaCase):
+    def files(self):
+        return [p for p in good_files() if p.stat().st_size <= SMALL]
+
+    def test_archives_of_each_preset_and_layout(self):
+        layouts = (("--preset", "fast"), (), ("--preset", "max"), ("--layout", "chunked", "--edge", "pad", "--parity", "5%"),
+                   ("--block-size", "4KiB", "--preset", "fast"), ("--profile", "zarr"))
+        rng = random.Random(7)
+        for path in self.files():
+            for options in layouts if NIGHT else rng.sample(layouts, 2):
+                with self.subTest(path.name, options=options):
+                    archive = self.dir / "a.nc3z"
+                    self.ok(nc3z("archive", "--force", *options, path, "-o", archive))
+                    self.assertRestores(archive, sha256(path))
+
+    def test_the_jar_alone_restores(self):
+        archive, out = self.dir / "etopo.nc3z", self.dir / "etopo"
+        self.ok(nc3z("archive", CLASSIC / "etopo120.cdf", "-o", archive))
+        done = subprocess.run(["java", "-jar", JAR, "restore", archive], capture_output=True, text=True, timeout=TIMEOUT, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(sha256(out), sha256(CLASSIC / "etopo120.cdf"))
+        self.assertEqual(self.names(), ["etopo", "etopo.nc3z"])
+        code, text = self.java.ask("run", "restore", archive)
+        self.assertEqual(code, "1")
+        self.assertIn("exists", text)
+        self.assertEqual(self.java.ask("run", "nothing", archive)[0], "2")
+
+    def test_every_version_of_edited_archives(self):
+        archive = self.dir / "v.nc3z"
+        self.ok(nc3z("archive", CLASSIC / "coads_climatology.cdf" if NIGHT else CLASSIC / "numeric.nc", "-o", archive))
+        self.ok(nc3z("att", archive, ":title=one, again"))
+        self.ok(nc3z("commit", "--force", archive, CLASSIC / "winds.nc"))
+        self.ok(nc3z("parity", "add", archive))
+        self.ok(nc3z("commit", "--force", archive, CLASSIC / "numeric.nc"))
+        self.ok(nc3z("revert", archive, "2"))
+        for version in range(1, 6):
+            original = self.dir / f"{version}.nc"
+            self.ok(nc3z("restore", f"{archive}@{version}", "-o", original))
+            self.assertRestores(archive, sha256(original), version)
+            code, text = self.java.ask("run", "hash", f"{archive}@{version}")
+            self.assertEqual((code, text.split(" = ")[1]), ("0", sha256(original) + "|"))
+        self.assertEqual(self.java.ask("hash", archive, 6)[0], "ARGUMENT")
+        code, text = self.java.ask("run", "versions", archive)
+        self.assertEqual((code, text.split("|")[0].split()[0]), ("0", "5"))
+
+
+class Damages(JavaCase):
+    def test_a_lost_end_is_refused_unless_it_is_asked_for(self):
+        archive = self.dir / "v.nc3z"
+        self.ok(nc3z("archive", CLASSIC / "etopo120.cdf", "-o", archive))
+        self.ok(nc3z("att", archive, ":title=two"))
+        data = archive.read_bytes()
+        for cut in (1, 8, 200):
+            archive.write_bytes(data[:-cut])
+            kind, text = self.java.ask("hash", archive)
+            self.assertEqual(kind, "CORRUPT")
+            self.assertRegex(text, f"version 2 .* is lost: its last {cut} bytes are missing")
+            self.assertRestores(archive, sha256(CLASSIC / "etopo120.cdf"), "older")
+            self.assertRestores(archive, sha256(CLASSIC / "etopo120.cdf"), 1)
+
+    def test_mutations_are_refused_or_harmless(self):
+        for path, options in ((CLASSIC / "numeric.nc", ()), (CLASSIC / "etopo120.cdf", ("--preset", "max")), (CLASSIC / "all_types_cdf5.nc", ()),
+                              (CLASSIC / "winds.nc", ("--layout", "chunked", "--block-size", "4KiB"))):
+            archive = self.dir / f"{path.name}.nc3z"
+            self.ok(nc3z("archive", *options, path, "-o", archive))
+            kind, counts = self.java.ask("mutate", archive, 25_000 if NIGHT else 60, 11)
+            self.assertEqual(kind, "OK")
+            self.assertNotRegex(counts, "CRASH|WRONG|IO")
+            self.assertRegex(counts, "CORRUPT=")
+
+
+class Frames(JavaCase):
+    def test_zstd_frames_of_libzstd(self):
+        import zstandard
+        rng = random.Random(5)
+        text = b"".join(b"%d %s\n" % (i * i, rng.choice([b"time", b"latitude", b"longitude_bounds"])) for i in range(9000))
+        inputs = [b"", b"a", bytes(70000), text, rng.randbytes(300_000), bytes(rng.choices(range(7), [64, 32, 16, 8, 4, 2, 1], k=200_000)),
+                  bytes((i * i >> 8) & 255 for i in range(150_000)), rng.randbytes(1000) * 50 + text]
+        trained = zstandard.train_dictionary(8192, [text[i:i + 300] for i in range(0, 60_000, 150)])
+        dictionaries = [(None, ()), (trained, ("formatted",)), (zstandard.ZstdCompressionDict(text[:50_000], dict_type=zstandard.DICT_TYPE_RAWCONTENT), ("raw",))]
+        frame, out, beside = self.dir / "frame", self.dir / "out", self.dir / "dict"
+        for data in inputs:
+            for level in (-5, 1, 3, 7, 13, 19, 22):
+                for dictionary, form in dictionaries if level in (3, 19) else dictionaries[:1]:
+                    known, check = rng.random() < 0.5, rng.random() < 0.5
+                    maker = zstandard.ZstdCompressor(level=level, dict_data=dictionary, write_content_size=known, write_checksum=check)
+                    packed = maker.compress(data)
+                    frame.write_bytes(packed)
+                    beside.write_bytes(dictionary.as_bytes() if dictionary else b"")
+                    length = len(data) if known or rng.random() < 0.5 else -len(data) - 1000
+                    answer = self.java.ask("zstd", frame, out, length, *((beside, *form) if form else ()))
+                    self.assertEqual(answer, ["OK", str(len(data))], (level, len(data), form))
+                    self.assertTrue(out.read_bytes() == data, (level, len(data), form))
+                    for _ in range(3):
+                        bad = bytearray(packed)
+                        bad[rng.randrange(len(bad))] ^= 1 << rng.randrange(8)
+                        frame.write_bytes(bad[:rng.randrange(len(bad))] if rng.random() < 0.3 else bad)
+                        answer = self.java.ask("zstd", frame, out, length, *((beside, *form) if form else ()))
+                        self.assertIn(answer[0], ("OK", "CORRUPT", "LIMIT"), answer)
+
+
+class Hyperslabs(JavaCase):
+    def test_hyperslabs_are_those_of_libnetcdf(self):
+        import netCDF4
+        rng = random.Random(13)
+        for name, options in (("all_types_cdf5.nc", ()), ("numeric.nc", ("--layout", "chunked", "--block-size", "4KiB")), ("etopo120.cdf", ("--preset", "max")),
+                              ("esku_heat_budget.cdf", ()), ("record_padding.nc", ("--layout", "chunked"))):
+            archive, out = self.dir / f"{name}.nc3z", self.dir / "out"
+            self.ok(nc3z("archive", *options, CLASSIC / name, "-o", archive))
+            with netCDF4.Dataset(CLASSIC / name) as file:
+                file.set_auto_maskandscale(False)
+                file.set_auto_chartostring(False)
+                for number, v in enumerate(file.variables.values()):
+                    for _ in range(40 if NIGHT else 4):
+                        start = [rng.randrange(n) for n in v.shape]
+                        stride = [rng.choice([1, 1, 2, 7]) for _ in v.shape]
+                        count = [rng.randint(1, (n - 1 - a) // t + 1) for n, a, t in zip(v.shape, start, stride)]
+                        part = v[tuple(slice(a, a + (c - 1) * t + 1, t) for a, c, t in zip(start, count, stride))]
+                        words = [",".join(map(str, x)) for x in (start, count, stride)]
+                        for source in (archive, CLASSIC / name):
+                            answer = self.java.ask("slab", source, number, *words, out)
+                            self.assertEqual(answer[0], "OK", (source, v.name, answer))
+                            expected = part.astype(part.dtype.newbyteorder(">")).tobytes()
+                            self.assertTrue(out.read_bytes() == expected, (source, v.name, words))
+
+
+@unittest.skipUnless(NIGHT and os.environ.get("NC3Z_JAVA_DATA"), "the files of NC3Z_JAVA_DATA, at night")
+class Campaign(JavaCase):
+    def test_archives_of_real_files(self):
+        count = {}
+        for folder in os.environ["NC3Z_JAVA_DATA"].split(":"):
+            for path in sorted(p for p in Path(folder).rglob("*") if p.is_file() and p.read_bytes()[:3] == b"CDF"):
+                digest = hashlib.sha256(path.read_bytes()).hexdigest()
+                for preset in ("fast", "default") + (("max",) if path.stat().st_size <= 200_000 else ()):
+                    archive = self.dir / "a.nc3z"
+                    done = nc3z("archive", "--force", "--preset", preset, path, "-o", archive)
+                    if done.returncode == 0:
+                        self.assertRestores(archive, digest)
+                        count[preset] = count.get(preset, 0) + 1
+        print(f"\nrestored by Java: {count}", flush=True)
+        self.assertGreater(sum(count.values()), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
