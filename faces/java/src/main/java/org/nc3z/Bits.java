@@ -23,9 +23,7 @@ final class Bits {
 
     /** A field of at most 64 bits. */
     long take(int n) throws Nc3zException {
-        if (n > end - at) {
-            throw corrupt("ends early");
-        }
+        if (n > end - at) throw corrupt("ends early");
         if (n > 56) {
             long low = take(32);
             return low | take(n - 32) << 32;
@@ -37,11 +35,7 @@ final class Bits {
 
     /** All bytes are used, and the unused bits of the last one are zero. */
     void finish() throws Nc3zException {
-        if (at > end || end - at >= 8) {
-            throw corrupt("not of the length that it needs");
-        }
-        if (at < end && (words.get((int) (at >> 3)) & 255) >> (at & 7) != 0) {
-            throw corrupt("unused bits are not zero");
-        }
+        if (at > end || end - at >= 8) throw corrupt("not of the length that it needs");
+        if (at < end && (words.get((int) (at >> 3)) & 255) >> (at & 7) != 0) throw corrupt("unused bits are not zero");
     }
 }

@@ -27,15 +27,11 @@ final class Bytes {
         return Nc3zException.corrupt(what + ": " + why);
     }
 
-    int left() {
-        return end - at;
-    }
+    int left() { return end - at; }
 
     /** Moves on by {@code n} bytes and gives where they began. */
     int skip(long n) throws Nc3zException {
-        if (n < 0 || n > end - at) {
-            throw corrupt("ends early: " + n + " bytes expected at " + at + ", found " + (end - at));
-        }
+        if (n < 0 || n > end - at) throw corrupt("ends early: " + n + " bytes expected at " + at + ", found " + (end - at));
         at += (int) n;
         return at - (int) n;
     }
@@ -76,12 +72,8 @@ final class Bytes {
             int b = u8();
             value |= (long) (b & 127) << 7 * i;
             if (b < 128) {
-                if (b == 0 && i > 0) {
-                    throw corrupt("a varint is not in its shortest form");
-                }
-                if (i == 9 && b > 1) {
-                    throw corrupt("a varint of more than 64 bits");
-                }
+                if (b == 0 && i > 0) throw corrupt("a varint is not in its shortest form");
+                if (i == 9 && b > 1) throw corrupt("a varint of more than 64 bits");
                 return value;
             }
         }
@@ -91,9 +83,7 @@ final class Bytes {
     /** A varint of at most {@code most}, which is not negative. */
     long varint(long most) throws Nc3zException {
         long value = varint();
-        if (value < 0 || value > most) {
-            throw corrupt("the number " + Long.toUnsignedString(value) + " exceeds " + most);
-        }
+        if (value < 0 || value > most) throw corrupt("the number " + Long.toUnsignedString(value) + " exceeds " + most);
         return value;
     }
 
@@ -102,26 +92,16 @@ final class Bytes {
     }
 
     void finish() throws Nc3zException {
-        if (at != end) {
-            throw corrupt((end - at) + " bytes too many");
-        }
+        if (at != end) throw corrupt((end - at) + " bytes too many");
     }
 
-    static int u16(byte[] d, int at) {
-        return d[at] & 255 | (d[at + 1] & 255) << 8;
-    }
+    static int u16(byte[] d, int at) { return d[at] & 255 | (d[at + 1] & 255) << 8; }
 
-    static int i32(byte[] d, int at) {
-        return u16(d, at) | u16(d, at + 2) << 16;
-    }
+    static int i32(byte[] d, int at) { return u16(d, at) | u16(d, at + 2) << 16; }
 
-    static long i64(byte[] d, int at) {
-        return i32(d, at) & 0xFFFFFFFFL | (long) i32(d, at + 4) << 32;
-    }
+    static long i64(byte[] d, int at) { return i32(d, at) & 0xFFFFFFFFL | (long) i32(d, at + 4) << 32; }
 
-    static ByteBuffer little(byte[] d) {
-        return ByteBuffer.wrap(d).order(ByteOrder.LITTLE_ENDIAN);
-    }
+    static ByteBuffer little(byte[] d) { return ByteBuffer.wrap(d).order(ByteOrder.LITTLE_ENDIAN); }
 
     static boolean starts(byte[] d, int at, int b0, int b1, int b2, int b3) {
         return at >= 0 && at + 4 <= d.length && (d[at] & 255) == b0 && (d[at + 1] & 255) == b1 && (d[at + 2] & 255) == b2 && (d[at + 3] & 255) == b3;
@@ -129,9 +109,7 @@ final class Bytes {
 
     static boolean zeros(byte[] d, int from, int to) {
         for (int i = from; i < to; i++) {
-            if (d[i] != 0) {
-                return false;
-            }
+            if (d[i] != 0) return false;
         }
         return true;
     }
@@ -142,9 +120,7 @@ final class Bytes {
         return (int) crc.getValue();
     }
 
-    static int crc(byte[] d) {
-        return crc(d, 0, d.length);
-    }
+    static int crc(byte[] d) { return crc(d, 0, d.length); }
 
     /** spec/archive.md, "Salt". */
     static int saltedCrc(byte[] salt, long offset, byte[] d, int from, int count) {
@@ -155,34 +131,25 @@ final class Bytes {
         return (int) crc.getValue();
     }
 
-    static long roundUp(long n, int m) {
-        return (n + m - 1) / m * m;
-    }
+    static long roundUp(long n, int m) { return (n + m - 1) / m * m; }
 
     static String hex(byte[] d) {
         StringBuilder out = new StringBuilder();
-        for (byte b : d) {
-            out.append(Character.forDigit(b >> 4 & 15, 16)).append(Character.forDigit(b & 15, 16));
-        }
+        for (byte b : d) out.append(Character.forDigit(b >> 4 & 15, 16)).append(Character.forDigit(b & 15, 16));
         return out.toString();
     }
 
     /** Product of what is not negative, at most Long.MAX_VALUE; lengths of 2^63 and more (negative here) count as that. */
     static long times(long a, long b) {
-        if (a == 0 || b == 0) {
-            return 0;
-        }
+        if (a == 0 || b == 0) return 0;
         return a < 0 || b < 0 || a > Long.MAX_VALUE / b ? Long.MAX_VALUE : a * b;
     }
 
-    static long plus(long a, long b) {
-        return a < 0 || b < 0 || a + b < 0 ? Long.MAX_VALUE : a + b;
-    }
+    static long plus(long a, long b) { return a < 0 || b < 0 || a + b < 0 ? Long.MAX_VALUE : a + b; }
 
     static byte[] unshuffle(byte[] in, int from, int count, long size) {
         byte[] out = new byte[count];
-        int n = (int) Math.min(size, Integer.MAX_VALUE);
-        int rows = count / n;
+        int n = (int) Math.min(size, Integer.MAX_VALUE), rows = count / n;
         if (n == 4) {
             for (int i = 0, o = 0, a = from, b = a + rows, c = b + rows, d = c + rows; i < rows; i++, o += 4) {
                 out[o] = in[a + i];
@@ -192,9 +159,7 @@ final class Bytes {
             }
         } else if (rows > 0) {
             for (int k = 0, place = from; k < n; k++) {
-                for (int i = 0, o = k; i < rows; i++, o += n) {
-                    out[o] = in[place++];
-                }
+                for (int i = 0, o = k; i < rows; i++, o += n) out[o] = in[place++];
             }
         }
         System.arraycopy(in, from + rows * n, out, rows * n, count - rows * n);

@@ -10,26 +10,18 @@ final class Cdl {
 
     static void print(Header header, String name, PrintStream out) {
         out.println("netcdf " + (name.contains(".") ? name.substring(0, name.indexOf('.')) : name) + " {");
-        if (!header.dimensions.isEmpty()) {
-            out.println("dimensions:");
-        }
+        if (!header.dimensions.isEmpty()) out.println("dimensions:");
         for (Header.Dimension d : header.dimensions) {
             out.println("\t" + word(d.name()) + " = " + (d.isRecord() ? "UNLIMITED ; // (" + Long.toUnsignedString(d.length()) + " currently)" : Long.toUnsignedString(d.length()) + " ;"));
         }
-        if (!header.variables.isEmpty()) {
-            out.println("variables:");
-        }
+        if (!header.variables.isEmpty()) out.println("variables:");
         for (Header.Variable v : header.variables) {
             StringBuilder dims = new StringBuilder();
-            for (int d : v.dims) {
-                dims.append(dims.length() == 0 ? "(" : ", ").append(word(header.dimensions.get(d).name()));
-            }
+            for (int d : v.dims) dims.append(dims.length() == 0 ? "(" : ", ").append(word(header.dimensions.get(d).name()));
             out.println("\t" + v.type.cdl() + " " + word(v.name()) + (dims.length() == 0 ? "" : dims + ")") + " ;");
             attributes(v.attributes, word(v.name()), out);
         }
-        if (!header.attributes.isEmpty()) {
-            out.println("\n// global attributes:");
-        }
+        if (!header.attributes.isEmpty()) out.println("\n// global attributes:");
         attributes(header.attributes, "", out);
         out.println("}");
     }
@@ -37,9 +29,7 @@ final class Cdl {
     private static void attributes(List<Header.Attribute> attributes, String of, PrintStream out) {
         for (Header.Attribute a : attributes) {
             StringBuilder text = new StringBuilder();
-            if (a.type == DataType.CHAR) {
-                text.append('"').append(quoted(a.text())).append('"');
-            }
+            if (a.type == DataType.CHAR) text.append('"').append(quoted(a.text())).append('"');
             for (int i = 0; i < a.count() && a.type != DataType.CHAR; i++) {
                 text.append(i == 0 ? "" : ", ").append(value(a.type, a.values, i * a.type.size())).append(suffix(a.type));
             }
@@ -117,7 +107,5 @@ final class Cdl {
         return out.toString();
     }
 
-    private static String word(String name) {
-        return quoted(name).replace(" ", "\\ ");
-    }
+    private static String word(String name) { return quoted(name).replace(" ", "\\ "); }
 }

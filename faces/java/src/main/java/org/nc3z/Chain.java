@@ -50,12 +50,9 @@ final class Chain {
         base = n > 0 && ids[0].equals("nc3z.base");
         int first = base ? 1 : 0;
         num = n > first && ids[first].equals("nc3z.num");
-        long dict = -1;
-        long ref = -1;
+        long dict = -1, ref = -1;
         String why = n > MAX_STEPS ? "more than " + MAX_STEPS + " objects" : null;
-        if (base && Json.object(objects.get(0)).size() > 1) {
-            why = Json.text(objects.get(0));
-        }
+        if (base && Json.object(objects.get(0)).size() > 1) why = Json.text(objects.get(0));
         if (num) {
             Map<String, Object> o = Json.object(objects.get(first));
             Long d = Json.integer(o, "dict", 0, Long.MAX_VALUE);
@@ -70,14 +67,10 @@ final class Chain {
             int codecs = 0;
             for (int i = first; i < n && why == null; i++) {
                 boolean codec = CODECS.contains(ids[i]);
-                if (!known(Json.object(objects.get(i)), i) || codecs > 0 && ids[i].equals("lzma")) {
-                    why = Json.text(objects.get(i));
-                }
+                if (!known(Json.object(objects.get(i)), i) || codecs > 0 && ids[i].equals("lzma")) why = Json.text(objects.get(i));
                 codecs += codec ? 1 : 0;
             }
-            if (codecs > MAX_CODECS) {
-                why = "more than " + MAX_CODECS + " codecs";
-            }
+            if (codecs > MAX_CODECS) why = "more than " + MAX_CODECS + " codecs";
         }
         dictionary = dict;
         reference = ref;
@@ -117,9 +110,7 @@ final class Chain {
     static List<Chain> table(Object json, String what, int most) throws Nc3zException {
         List<Object> list = Json.list(json);
         need(list != null, what + ": not an array of chains");
-        if (list.size() > most) {
-            throw Nc3zException.limit(what + ": " + list.size() + " chains");
-        }
+        if (list.size() > most) throw Nc3zException.limit(what + ": " + list.size() + " chains");
         List<Chain> out = new ArrayList<>();
         for (Object chain : list) {
             List<Object> objects = Json.list(chain);
@@ -133,19 +124,13 @@ final class Chain {
         return out;
     }
 
-    boolean isEmpty() {
-        return objects.isEmpty();
-    }
+    boolean isEmpty() { return objects.isEmpty(); }
 
     /** The element size by which it shuffles and does nothing else, 1 where it is empty, and 0 for all other chains. */
-    long plainSize() {
-        return objects.isEmpty() ? 1 : unknown == null && objects.size() == 1 && ids[0].equals("shuffle") ? sizes[0] : 0;
-    }
+    long plainSize() { return objects.isEmpty() ? 1 : unknown == null && objects.size() == 1 && ids[0].equals("shuffle") ? sizes[0] : 0; }
 
     void needKnown(String what) throws Nc3zException {
-        if (unknown != null) {
-            throw Nc3zException.unsupported(what + ": its chain " + Json.text(objects) + " is not known to this reader: " + unknown);
-        }
+        if (unknown != null) throw Nc3zException.unsupported(what + ": its chain " + Json.text(objects) + " is not known to this reader: " + unknown);
     }
 
     Nc3zException unsupported(String what, String why) {
@@ -154,21 +139,15 @@ final class Chain {
 
     /** Undoes a byte chain, but for nc3z.base, which the caller has undone. */
     byte[] decode(byte[] data, int from, int count, int length, String what) throws Nc3zException {
-        int begin = base ? 1 : 0;
-        int n = ids.length;
-        int first = begin;
-        while (first < n && !CODECS.contains(ids[first])) {
-            first++;
-        }
+        int begin = base ? 1 : 0, n = ids.length, first = begin;
+        while (first < n && !CODECS.contains(ids[first])) first++;
         long[] most = new long[n];
         long size = length;
         for (int i = begin; i < n; i++) {
             most[i] = Math.min(size, Integer.MAX_VALUE - 64);
             size += CODECS.contains(ids[i]) ? size / 4 + 65536 : 0;
         }
-        if (first == n) {
-            need(count == length, what + ": " + count + " bytes stored, expected " + length);
-        }
+        if (first == n) need(count == length, what + ": " + count + " bytes stored, expected " + length);
         try {
             for (int i = n - 1; i >= begin; i--) {
                 boolean exact = i <= first;
@@ -240,13 +219,9 @@ final class Chain {
         int flags = in.u8();
         need(flags < 32, "a gzip member with reserved flags");
         in.skip(6);
-        if ((flags & 4) != 0) {
-            in.skip(in.u16());
-        }
+        if ((flags & 4) != 0) in.skip(in.u16());
         for (int k = 8; k <= 16; k <<= 1) {
-            while ((flags & k) != 0 && in.u8() != 0) {
-                continue;
-            }
+            while ((flags & k) != 0 && in.u8() != 0) continue;
         }
         if ((flags & 2) != 0) {
             int at = in.at;

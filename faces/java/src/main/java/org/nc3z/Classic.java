@@ -33,16 +33,11 @@ final class Classic {
         List<Header.Variable> recordVariables = new ArrayList<>();
         for (Header.Variable v : header.variables) {
             v.record = v.dims.length > 0 && header.dimensions.get(v.dims[0]).isRecord();
-            if (v.record) {
-                recordVariables.add(v);
-            }
+            if (v.record) recordVariables.add(v);
         }
         boolean lone = recordVariables.size() == 1;
-        long n = header.streaming ? 0 : header.numrecs;
-        long b0 = -1;
-        for (Header.Variable v : recordVariables) {
-            b0 = Long.compareUnsigned(v.begin, b0) < 0 ? v.begin : b0;
-        }
+        long n = header.streaming ? 0 : header.numrecs, b0 = -1;
+        for (Header.Variable v : recordVariables) b0 = Long.compareUnsigned(v.begin, b0) < 0 ? v.begin : b0;
         BigInteger r = stride(recordVariables, n, lone);
         if (header.streaming) {
             n = r.signum() == 0 || b0 < 0 || b0 >= length ? 0 : BigInteger.valueOf(length - b0).divide(r).longValue();
@@ -51,9 +46,7 @@ final class Classic {
         records = n;
         first = b0;
         stride = r.bitLength() > 63 ? Long.MAX_VALUE : r.longValue();
-        for (Header.Dimension d : header.dimensions) {
-            d.length = d.isRecord() ? n : d.stored;
-        }
+        for (Header.Dimension d : header.dimensions) d.length = d.isRecord() ? n : d.stored;
         List<long[]> owned = new ArrayList<>();
         TreeMap<Long, Long> taken = new TreeMap<>();
         owned.add(new long[] {0, header.length});
@@ -61,21 +54,15 @@ final class Classic {
         places = new Place[header.variables.size()];
         for (Header.Variable v : header.variables) {
             v.shape = new long[v.dims.length];
-            for (int k = 0; k < v.dims.length; k++) {
-                v.shape[k] = header.dimensions.get(v.dims[k]).length;
-            }
+            for (int k = 0; k < v.dims.length; k++) v.shape[k] = header.dimensions.get(v.dims[k]).length;
             long s = size(v, n);
             places[v.id] = v.record ? new Place.Slots(v.id, v.type.size(), v.shape, v.begin, s, stride, n, length)
                 : new Place.Slots(v.id, v.type.size(), v.shape, v.begin, s, 0, 1, length);
             if (!v.record) {
                 long a = v.begin < 0 ? length : Math.min(v.begin, length);
                 long b = v.begin < 0 ? length : Math.min(length, Bytes.plus(v.begin, s));
-                if (meets(taken, a, b)) {
-                    continue;
-                }
-                if (a < b) {
-                    taken.put(a, b);
-                }
+                if (meets(taken, a, b)) continue;
+                if (a < b) taken.put(a, b);
                 arrays.put(v.id, places[v.id]);
                 if (places[v.id].present > 0) {
                     owned.add(new long[] {v.begin, v.begin + places[v.id].bytes()});
@@ -87,8 +74,7 @@ final class Classic {
             long whole = first < 0 || first >= length ? 0 : (length - first) / stride;
             whole = n < 0 ? whole : Math.min(n, whole);
             for (Header.Variable v : recordVariables) {
-                long s = size(v, n);
-                long p = padded(s, lone);
+                long s = size(v, n), p = padded(s, lone);
                 List<Place> parts = new ArrayList<>();
                 parts.add(places[v.id]);
                 if (p > s) {
@@ -113,46 +99,34 @@ final class Classic {
     }
 
     private static boolean meets(TreeMap<Long, Long> taken, long a, long b) {
-        if (a >= b) {
-            return false;
-        }
+        if (a >= b) return false;
         Map.Entry<Long, Long> before = taken.lowerEntry(b);
         return before != null && before.getValue() > a;
     }
 
     private boolean isRegular(List<Header.Variable> variables, long n, boolean lone, BigInteger r, TreeMap<Long, Long> taken) {
-        if (r.signum() == 0 || r.bitLength() > 64 || n == 0) {
-            return false;
-        }
+        if (r.signum() == 0 || r.bitLength() > 64 || n == 0) return false;
         List<Header.Variable> sorted = new ArrayList<>(variables);
         sorted.sort((x, y) -> x.begin != y.begin ? Long.compareUnsigned(x.begin, y.begin) : Integer.compare(x.id, y.id));
         BigInteger at = unsigned(first);
         for (Header.Variable v : sorted) {
-            if (!unsigned(v.begin).equals(at)) {
-                return false;
-            }
+            if (!unsigned(v.begin).equals(at)) return false;
             at = at.add(exactPadded(v, n, lone));
         }
         return first < 0 || first >= length || !meets(taken, first, Math.min(length, Bytes.plus(first, Bytes.times(n, stride))));
     }
 
-    private static BigInteger unsigned(long x) {
-        return x >= 0 ? BigInteger.valueOf(x) : BigInteger.valueOf(x).add(BigInteger.ONE.shiftLeft(64));
-    }
+    private static BigInteger unsigned(long x) { return x >= 0 ? BigInteger.valueOf(x) : BigInteger.valueOf(x).add(BigInteger.ONE.shiftLeft(64)); }
 
     private BigInteger stride(List<Header.Variable> variables, long n, boolean lone) {
         BigInteger out = BigInteger.ZERO;
-        for (Header.Variable v : variables) {
-            out = out.add(exactPadded(v, n, lone));
-        }
+        for (Header.Variable v : variables) out = out.add(exactPadded(v, n, lone));
         return out;
     }
 
     private BigInteger exactPadded(Header.Variable v, long n, boolean lone) {
         long s = size(v, n);
-        if (s < Long.MAX_VALUE - 8) {
-            return BigInteger.valueOf(padded(s, lone));
-        }
+        if (s < Long.MAX_VALUE - 8) return BigInteger.valueOf(padded(s, lone));
         BigInteger exact = BigInteger.valueOf(v.type.size());
         for (int k = 1; k < v.dims.length; k++) {
             Header.Dimension d = header.dimensions.get(v.dims[k]);
@@ -174,7 +148,5 @@ final class Classic {
         return zero ? 0 : out;
     }
 
-    private static long padded(long s, boolean lone) {
-        return lone || s >= Long.MAX_VALUE - 8 ? s : Bytes.roundUp(s, 4);
-    }
+    private static long padded(long s, boolean lone) { return lone || s >= Long.MAX_VALUE - 8 ? s : Bytes.roundUp(s, 4); }
 }

@@ -22,25 +22,29 @@ public final class ClassicFile extends Dataset {
             try {
                 return new ClassicFile(source, new Classic(new Header(head, length), length));
             } catch (Nc3zException e) {
-                if (head.length == length || n == MAX_HEADER || head.length < 4 || head[0] != 'C') {
-                    throw e;
-                }
+                if (head.length == length || n == MAX_HEADER || head.length < 4 || head[0] != 'C') throw e;
             }
         }
     }
 
-    @Override
-    Classic classic() {
+    @Override Classic classic() {
         return classic;
     }
 
-    @Override
-    void values(int variable, long first, byte[] into, int at, int count) throws IOException {
+    @Override void values(int variable, long first, byte[] into, int at, int count) throws IOException {
         classic.places[variable].runs(first, first + count, (file, array, n) -> source.read(file, into, at + (int) (array - first), (int) n));
     }
 
-    @Override
-    public void close() throws IOException {
+    void copy(java.io.OutputStream to) throws IOException {
+        byte[] piece = new byte[1 << 20];
+        for (long at = 0; at < classic.length; at += piece.length) {
+            int n = (int) Math.min(piece.length, classic.length - at);
+            source.read(at, piece, 0, n);
+            to.write(piece, 0, n);
+        }
+    }
+
+    @Override public void close() throws IOException {
         source.close();
     }
 }

@@ -37,31 +37,19 @@ public enum DataType {
     }
 
     /** Bytes of an element. */
-    public int size() {
-        return size;
-    }
+    public int size() { return size; }
 
     /** True for float and double. */
-    public boolean isReal() {
-        return real;
-    }
+    public boolean isReal() { return real; }
 
     /** True for char and the unsigned integers. */
-    public boolean isUnsigned() {
-        return unsigned;
-    }
+    public boolean isUnsigned() { return unsigned; }
 
     /** The number of the type in headers, from 1. */
-    public int code() {
-        return ordinal() + 1;
-    }
+    public int code() { return ordinal() + 1; }
 
-    static DataType of(int code) {
-        return ALL[code - 1];
-    }
+    static DataType of(int code) { return ALL[code - 1]; }
 
     /** The name in CDL. */
-    public String cdl() {
-        return name().toLowerCase(java.util.Locale.ROOT);
-    }
+    public String cdl() { return name().toLowerCase(java.util.Locale.ROOT); }
 }

@@ -23,19 +23,13 @@ public abstract class Dataset implements Closeable {
     abstract void values(int variable, long first, byte[] into, int at, int count) throws IOException;
 
     /** Dimensions, attributes and variables. */
-    public Header header() {
-        return classic().header;
-    }
+    public Header header() { return classic().header; }
 
     /** The length of the classic file. */
-    public long originalLength() {
-        return classic().length;
-    }
+    public long originalLength() { return classic().length; }
 
     /** The number of leading values of a variable that are wholly inside the file: all of them, unless it was cut. */
-    public long present(Header.Variable v) {
-        return classic().places[v.id].present;
-    }
+    public long present(Header.Variable v) { return classic().places[v.id].present; }
 
     /** The whole variable, big-endian and row-major. */
     public byte[] read(Header.Variable v) throws IOException {
@@ -59,9 +53,7 @@ public abstract class Dataset implements Closeable {
         }
         int size = v.type.size();
         byte[] out = Memory.bytes(Bytes.times(elements, size));
-        if (elements == 0) {
-            return out;
-        }
+        if (elements == 0) return out;
         // dimensions from `inner` on are one run of elements; the one before may be a run, too
         int inner = rank;
         long run = 1;
@@ -69,9 +61,7 @@ public abstract class Dataset implements Closeable {
             inner--;
             run *= count[inner];
         }
-        long unit = run;
-        long last = 1;
-        long lastStep = 1;
+        long unit = run, last = 1, lastStep = 1;
         if (inner > 0) {
             inner--;
             last = count[inner];
@@ -89,9 +79,7 @@ public abstract class Dataset implements Closeable {
         int at = 0;
         while (true) {
             long first = rank > inner ? start[inner] * weight[inner] : 0;
-            for (int k = 0; k < inner; k++) {
-                first += (start[k] + index[k] * step[k]) * weight[k];
-            }
+            for (int k = 0; k < inner; k++) first += (start[k] + index[k] * step[k]) * weight[k];
             long span = ((last - 1) * lastStep + 1) * unit;
             if (first + span > end) {
                 throw Nc3zException.corrupt(v.name() + ": the file ends after " + end + " of its values, before element " + (first + span - 1));
@@ -105,22 +93,14 @@ public abstract class Dataset implements Closeable {
                 row = row == null ? Memory.bytes(bytes) : row;
                 values(v.id, first * size, row, 0, bytes);
                 int piece = (int) unit * size;
-                for (int i = 0; i < last; i++, at += piece) {
-                    System.arraycopy(row, (int) (i * lastStep * piece), out, at, piece);
-                }
+                for (int i = 0; i < last; i++, at += piece) System.arraycopy(row, (int) (i * lastStep * piece), out, at, piece);
             } else {
                 int piece = (int) unit * size;
-                for (long i = 0; i < last; i++, at += piece) {
-                    values(v.id, (first + i * lastStep * unit) * size, out, at, piece);
-                }
+                for (long i = 0; i < last; i++, at += piece) values(v.id, (first + i * lastStep * unit) * size, out, at, piece);
             }
             int k = inner - 1;
-            while (k >= 0 && ++index[k] == count[k]) {
-                index[k--] = 0;
-            }
-            if (k < 0) {
-                return out;
-            }
+            while (k >= 0 && ++index[k] == count[k]) index[k--] = 0;
+            if (k < 0) return out;
         }
     }
 

@@ -25,19 +25,13 @@ public final class Header {
         }
 
         /** The name; bytes that are no UTF-8 are read as ISO 8859-1. */
-        public String name() {
-            return text(rawName);
-        }
+        public String name() { return text(rawName); }
 
         /** The length; that of the record dimension is the number of records. */
-        public long length() {
-            return length;
-        }
+        public long length() { return length; }
 
         /** True for a dimension of length 0 in the header. */
-        public boolean isRecord() {
-            return stored == 0;
-        }
+        public boolean isRecord() { return stored == 0; }
     }
 
     /** An attribute. */
@@ -53,31 +47,21 @@ public final class Header {
         }
 
         /** The name. */
-        public String name() {
-            return Header.text(rawName);
-        }
+        public String name() { return Header.text(rawName); }
 
         /** The type. */
-        public DataType type() {
-            return type;
-        }
+        public DataType type() { return type; }
 
         /** The number of values. */
-        public int count() {
-            return values.length / type.size();
-        }
+        public int count() { return values.length / type.size(); }
 
         /** The values, big-endian. */
-        public byte[] bytes() {
-            return values.clone();
-        }
+        public byte[] bytes() { return values.clone(); }
 
         /** The text of a char attribute, up to its first NUL at the end. */
         public String text() {
             int n = values.length;
-            while (n > 0 && values[n - 1] == 0) {
-                n--;
-            }
+            while (n > 0 && values[n - 1] == 0) n--;
             return Header.text(java.util.Arrays.copyOf(values, n));
         }
     }
@@ -104,44 +88,28 @@ public final class Header {
         }
 
         /** The number in the header, from 0. */
-        public int number() {
-            return id;
-        }
+        public int number() { return id; }
 
         /** The name. */
-        public String name() {
-            return text(rawName);
-        }
+        public String name() { return text(rawName); }
 
         /** Numbers of the dimensions. */
-        public int[] dimensions() {
-            return dims.clone();
-        }
+        public int[] dimensions() { return dims.clone(); }
 
         /** The attributes. */
-        public List<Attribute> attributes() {
-            return attributes;
-        }
+        public List<Attribute> attributes() { return attributes; }
 
         /** The attribute of a name, or null. */
-        public Attribute attribute(String name) {
-            return find(attributes, name);
-        }
+        public Attribute attribute(String name) { return find(attributes, name); }
 
         /** The type. */
-        public DataType type() {
-            return type;
-        }
+        public DataType type() { return type; }
 
         /** Lengths of the dimensions. */
-        public long[] shape() {
-            return shape.clone();
-        }
+        public long[] shape() { return shape.clone(); }
 
         /** True if its first dimension is the record dimension. */
-        public boolean isRecord() {
-            return record;
-        }
+        public boolean isRecord() { return record; }
     }
 
     final int version;
@@ -168,23 +136,17 @@ public final class Header {
         numrecs = number(wide);
         streaming = numrecs == (wide == 8 ? -1L : 0xFFFFFFFFL);
         List<Dimension> dims = new ArrayList<>();
-        for (long i = list(10); i > 0; i--) {
-            dims.add(new Dimension(name(), number(wide)));
-        }
+        for (long i = list(10); i > 0; i--) dims.add(new Dimension(name(), number(wide)));
         dimensions = Collections.unmodifiableList(dims);
         attributes = attributeList();
         List<Variable> vars = new ArrayList<>();
         long count = list(11);
-        if (count > Math.min(MAX_VARIABLES, most)) {
-            throw Nc3zException.limit("classic header: " + count + " variables");
-        }
+        if (count > Math.min(MAX_VARIABLES, most)) throw Nc3zException.limit("classic header: " + count + " variables");
         for (int i = 0; i < count; i++) {
             byte[] name = name();
             long rank = number(wide);
             need(rank >= 0 && rank <= (d.length - at) / wide, "a rank of " + Long.toUnsignedString(rank));
-            if (rank > MAX_RANK) {
-                throw Nc3zException.limit("classic header: a variable of " + rank + " dimensions");
-            }
+            if (rank > MAX_RANK) throw Nc3zException.limit("classic header: a variable of " + rank + " dimensions");
             int[] numbers = new int[(int) rank];
             for (int k = 0; k < rank; k++) {
                 long number = number(wide);
@@ -200,22 +162,16 @@ public final class Header {
         length = at;
     }
 
-    private static Nc3zException bad(String why, int at) {
-        return Nc3zException.corrupt("classic header, byte " + at + ": " + why);
-    }
+    private static Nc3zException bad(String why, int at) { return Nc3zException.corrupt("classic header, byte " + at + ": " + why); }
 
     private void need(boolean truth, String why) throws Nc3zException {
-        if (!truth) {
-            throw bad(why, at);
-        }
+        if (!truth) throw bad(why, at);
     }
 
     private long number(int size) throws Nc3zException {
         need(size <= d.length - at, "it ends early");
         long out = 0;
-        for (int i = 0; i < size; i++) {
-            out = out << 8 | d[at++] & 255;
-        }
+        for (int i = 0; i < size; i++) out = out << 8 | d[at++] & 255;
         return out;
     }
 
@@ -228,15 +184,12 @@ public final class Header {
 
     private byte[] name() throws Nc3zException {
         long count = number(wide);
-        if (count > MAX_NAME) {
-            throw Nc3zException.limit("classic header: a name of " + count + " bytes");
-        }
+        if (count > MAX_NAME) throw Nc3zException.limit("classic header: a name of " + count + " bytes");
         return padded(count);
     }
 
     private long list(int tag) throws Nc3zException {
-        long found = number(4);
-        long count = number(wide);
+        long found = number(4), count = number(wide);
         need(found == tag || found == 0 && count == 0, "list tag " + found + ", expected " + tag);
         need(count >= 0 && count <= (d.length - at) / 8, "a list of " + Long.toUnsignedString(count) + " entries");
         return count;
@@ -261,44 +214,30 @@ public final class Header {
     }
 
     /** 1, 2 or 5 for CDF-1, CDF-2 and CDF-5. */
-    public int version() {
-        return version;
-    }
+    public int version() { return version; }
 
     /** The dimensions. */
-    public List<Dimension> dimensions() {
-        return dimensions;
-    }
+    public List<Dimension> dimensions() { return dimensions; }
 
     /** The global attributes. */
-    public List<Attribute> attributes() {
-        return attributes;
-    }
+    public List<Attribute> attributes() { return attributes; }
 
     /** The variables. */
-    public List<Variable> variables() {
-        return variables;
-    }
+    public List<Variable> variables() { return variables; }
 
     /** The variable of a name. */
     public Variable variable(String name) throws Nc3zException {
         for (Variable v : variables) {
-            if (v.name().equals(name)) {
-                return v;
-            }
+            if (v.name().equals(name)) return v;
         }
         StringBuilder names = new StringBuilder();
-        for (int i = 0; i < variables.size() && i < 20; i++) {
-            names.append(i == 0 ? "" : ", ").append(variables.get(i).name());
-        }
+        for (int i = 0; i < variables.size() && i < 20; i++) names.append(i == 0 ? "" : ", ").append(variables.get(i).name());
         throw Nc3zException.argument("no variable `" + name + "`; there are " + names + (variables.size() > 20 ? ", …" : ""));
     }
 
     static Attribute find(List<Attribute> list, String name) {
         for (Attribute a : list) {
-            if (a.name().equals(name)) {
-                return a;
-            }
+            if (a.name().equals(name)) return a;
         }
         return null;
     }

@@ -35,21 +35,15 @@ final class Json {
         Json json = new Json(data, what, deepest, values);
         Object out = json.value(1);
         json.blanks();
-        if (json.at != json.text.length()) {
-            throw json.bad("characters behind the end");
-        }
+        if (json.at != json.text.length()) throw json.bad("characters behind the end");
         return out;
     }
 
     @SuppressWarnings("unchecked")
-    static Map<String, Object> object(Object value) {
-        return value instanceof Map ? (Map<String, Object>) value : null;
-    }
+    static Map<String, Object> object(Object value) { return value instanceof Map ? (Map<String, Object>) value : null; }
 
     @SuppressWarnings("unchecked")
-    static List<Object> list(Object value) {
-        return value instanceof List ? (List<Object>) value : null;
-    }
+    static List<Object> list(Object value) { return value instanceof List ? (List<Object>) value : null; }
 
     /** The integer of a key between two bounds, or null. */
     static Long integer(Map<String, Object> object, String key, long low, long high) {
@@ -68,9 +62,7 @@ final class Json {
         }
         if (value instanceof List) {
             StringBuilder out = new StringBuilder("[");
-            for (Object e : list(value)) {
-                out.append(out.length() > 1 ? "," : "").append(text(e));
-            }
+            for (Object e : list(value)) out.append(out.length() > 1 ? "," : "").append(text(e));
             return out.append(']').toString();
         }
         if (value instanceof String) {
@@ -89,14 +81,10 @@ final class Json {
         return String.valueOf(value);
     }
 
-    private Nc3zException bad(String why) {
-        return Nc3zException.corrupt(what + ": JSON, character " + at + ": " + why);
-    }
+    private Nc3zException bad(String why) { return Nc3zException.corrupt(what + ": JSON, character " + at + ": " + why); }
 
     private void blanks() {
-        while (at < text.length() && " \t\n\r".indexOf(text.charAt(at)) >= 0) {
-            at++;
-        }
+        while (at < text.length() && " \t\n\r".indexOf(text.charAt(at)) >= 0) at++;
     }
 
     private boolean next(char c) {
@@ -109,52 +97,32 @@ final class Json {
     }
 
     private Object value(int level) throws Nc3zException {
-        if (--values < 0) {
-            throw bad("too many values");
-        }
+        if (--values < 0) throw bad("too many values");
         if (next('{')) {
             Map<String, Object> out = new LinkedHashMap<>();
-            if (level > deepest) {
-                throw bad("more than " + deepest + " levels");
-            }
-            if (next('}')) {
-                return out;
-            }
+            if (level > deepest) throw bad("more than " + deepest + " levels");
+            if (next('}')) return out;
             do {
                 blanks();
                 String key = string();
-                if (!next(':')) {
-                    throw bad("`:` expected");
-                }
-                if (out.containsKey(key)) {
-                    throw bad("the key " + text(key) + " stands twice");
-                }
+                if (!next(':')) throw bad("`:` expected");
+                if (out.containsKey(key)) throw bad("the key " + text(key) + " stands twice");
                 out.put(key, value(level + 1));
             } while (next(','));
-            if (!next('}')) {
-                throw bad("`}` expected");
-            }
+            if (!next('}')) throw bad("`}` expected");
             return out;
         }
         if (next('[')) {
             List<Object> out = new ArrayList<>();
-            if (level > deepest) {
-                throw bad("more than " + deepest + " levels");
-            }
-            if (next(']')) {
-                return out;
-            }
+            if (level > deepest) throw bad("more than " + deepest + " levels");
+            if (next(']')) return out;
             do {
                 out.add(value(level + 1));
             } while (next(','));
-            if (!next(']')) {
-                throw bad("`]` expected");
-            }
+            if (!next(']')) throw bad("`]` expected");
             return out;
         }
-        if (at < text.length() && text.charAt(at) == '"') {
-            return string();
-        }
+        if (at < text.length() && text.charAt(at) == '"') return string();
         for (String word : new String[] {"true", "false", "null"}) {
             if (text.startsWith(word, at)) {
                 at += word.length();
@@ -167,14 +135,10 @@ final class Json {
     private Object number() throws Nc3zException {
         int from = at;
         boolean whole = true;
-        if (at < text.length() && text.charAt(at) == '-') {
-            at++;
-        }
+        if (at < text.length() && text.charAt(at) == '-') at++;
         int digits = at;
         digits();
-        if (at - digits > 1 && text.charAt(digits) == '0') {
-            throw bad("a number that begins with 0");
-        }
+        if (at - digits > 1 && text.charAt(digits) == '0') throw bad("a number that begins with 0");
         if (at < text.length() && text.charAt(at) == '.') {
             at++;
             whole = false;
@@ -183,40 +147,26 @@ final class Json {
         if (at < text.length() && (text.charAt(at) | 32) == 'e') {
             at++;
             whole = false;
-            if (at < text.length() && (text.charAt(at) == '+' || text.charAt(at) == '-')) {
-                at++;
-            }
+            if (at < text.length() && (text.charAt(at) == '+' || text.charAt(at) == '-')) at++;
             digits();
         }
         String number = text.substring(from, at);
         double value = Double.parseDouble(number);
-        if (Double.isInfinite(value)) {
-            throw bad("a number beyond binary64");
-        }
-        if (!whole || number.equals("-0")) {
-            return value;
-        }
-        if (number.length() < 19) {
-            return Long.parseLong(number);
-        }
+        if (Double.isInfinite(value)) throw bad("a number beyond binary64");
+        if (!whole || number.equals("-0")) return value;
+        if (number.length() < 19) return Long.parseLong(number);
         BigDecimal big = new BigDecimal(number);
         return big.precision() < 19 ? (Object) big.longValueExact() : big;
     }
 
     private void digits() throws Nc3zException {
         int from = at;
-        while (at < text.length() && text.charAt(at) >= '0' && text.charAt(at) <= '9') {
-            at++;
-        }
-        if (at == from) {
-            throw bad("a value expected");
-        }
+        while (at < text.length() && text.charAt(at) >= '0' && text.charAt(at) <= '9') at++;
+        if (at == from) throw bad("a value expected");
     }
 
     private String string() throws Nc3zException {
-        if (at >= text.length() || text.charAt(at) != '"') {
-            throw bad("a string expected");
-        }
+        if (at >= text.length() || text.charAt(at) != '"') throw bad("a string expected");
         StringBuilder out = new StringBuilder();
         for (at++; at < text.length(); at++) {
             char c = text.charAt(at);
@@ -224,16 +174,12 @@ final class Json {
                 at++;
                 return whole(out.toString());
             }
-            if (c < 32) {
-                throw bad("a control character in a string");
-            }
+            if (c < 32) throw bad("a control character in a string");
             if (c != '\\') {
                 out.append(c);
                 continue;
             }
-            if (++at >= text.length()) {
-                break;
-            }
+            if (++at >= text.length()) break;
             int simple = "\"\\/bfnrt".indexOf(text.charAt(at));
             if (simple >= 0) {
                 out.append("\"\\/\b\f\n\r\t".charAt(simple));
@@ -249,9 +195,7 @@ final class Json {
 
     /** Halves of surrogate pairs are no characters. */
     private String whole(String s) throws Nc3zException {
-        if (!StandardCharsets.UTF_8.newEncoder().canEncode(s)) {
-            throw bad("half of a surrogate pair");
-        }
+        if (!StandardCharsets.UTF_8.newEncoder().canEncode(s)) throw bad("half of a surrogate pair");
         return s;
     }
 }

@@ -23,9 +23,14 @@ public final class Main {
         + "  dump FILE                                            dimensions, variables and attributes as CDL\n"
         + "  read FILE VARIABLE [-s START] [-c COUNT] [-t STRIDE] [--raw]\n"
         + "                                                       values of a hyperslab, one a line; --raw: big-endian bytes\n"
+        + "  verify [--quick] FILE...                             every byte against its checksum; without --quick also all tiles and digests\n"
         + "  hash FILE...                                         SHA-256 of each original, rebuilt\n"
+        + "  root FILE...                                         digest of the content\n"
+        + "  check SLICE PROOF ROOT                               whether a slice is a part of the dataset with a root\n"
         + "  versions FILE                                        the versions of an archive, the newest first\n"
-        + "FILE is an archive, or FILE@N: version N of it; dump and read also take classic files. START, COUNT, STRIDE: numbers with commas.\n";
+        + "  list BUNDLE                                          the members of a bundle\n"
+        + "FILE is an archive, or FILE@N: version N of it, or a bundle with -m MEMBER; dump, read and root also take classic files.\n"
+        + "START, COUNT, STRIDE: numbers with commas.\n";
 
     private final List<String> words = new ArrayList<>();
     private final java.util.Map<String, String> options = new java.util.HashMap<>();
@@ -35,7 +40,7 @@ public final class Main {
         this.out = out;
         List<String> flags = Arrays.asList("--force", "--fill", "--older", "--raw", "--quick");
         for (int i = 0; i < args.length; i++) {
-            if (Arrays.asList("-o", "-s", "-c", "-t").contains(args[i]) && i + 1 < args.length) {
+            if (Arrays.asList("-o", "-s", "-c", "-t", "-m").contains(args[i]) && i + 1 < args.length) {
                 options.put(args[i], args[++i]);
             } else if (flags.contains(args[i])) {
                 options.put(args[i], "");
@@ -48,9 +53,7 @@ public final class Main {
     }
 
     /** Runs a command and ends the Java machine with its exit code. */
-    public static void main(String[] args) {
-        System.exit(run(args, utf8(System.out), System.err));
-    }
+    public static void main(String[] args) { System.exit(run(args, utf8(System.out), System.err)); }
 
     /** Runs a command; gives its exit code. */
     static int run(String[] args, PrintStream out, PrintStream err) {
@@ -62,9 +65,7 @@ public final class Main {
             }
             int code = main.command();
             out.flush();
-            if (code == 2) {
-                err.print(USAGE);
-            }
+            if (code == 2) err.print(USAGE);
             return out.checkError() ? 1 : code;
         } catch (Nc3zException e) {
             err.println("nc3z-java: " + e.getMessage());
@@ -83,11 +84,9 @@ public final class Main {
 
     private int command() throws IOException {
         String command = words.remove(0);
-        int least = command.equals("read") ? 2 : 1;
-        boolean many = command.equals("hash");
-        if (words.size() < least || !many && words.size() > least) {
-            return 2;
-        }
+        int least = command.equals("read") ? 2 : command.equals("check") ? 3 : 1;
+        boolean many = Arrays.asList("hash", "verify", "root").contains(command);
+        if (words.size() < least || !many && words.size() > least) return 2;
         switch (command) {
             case "restore":
                 restore(words.get(0));
@@ -101,7 +100,30 @@ public final class Main {
                 read();
                 return 0;
             case "hash":
-                return hash();
+                return each(name -> {
+                    try (Archive archive = archive(name)) {
+                        return "SHA256-ORIGINAL (" + Cdl.quoted(name) + ") = " + Bytes.hex(digest(archive).digest());
+                    }
+                });
+            case "root":
+                return each(name -> {
+                    try (Dataset data = open(name)) { return Digest.of(data).root() + "  " + Cdl.quoted(name); }
+                });
+            case "verify":
+                return each(name -> {
+                    boolean deep = !options.containsKey("--quick");
+                    try (Archive archive = archive(name)) {
+                        StringBuilder text = new StringBuilder(Cdl.quoted(name) + ": sound (" + (deep ? "deep" : "quick: no tile was decoded") + ")");
+                        for (String note : Checker.check(archive, deep)) text.append("\n  ").append(note);
+                        return text.toString();
+                    }
+                });
+            case "check":
+                Proof.check(Files.readAllBytes(Paths.get(words.get(0))), Files.readAllBytes(Paths.get(words.get(1))), words.get(2)).forEach(out::println);
+                return 0;
+            case "list":
+                try (Bundle bundle = Bundle.open(Source.of(Paths.get(words.get(0))))) { bundle.names().forEach(name -> out.println(Cdl.quoted(name))); }
+                return 0;
             case "versions":
                 versions(words.get(0));
                 return 0;
@@ -113,55 +135,50 @@ public final class Main {
     /** The path and the version of FILE or FILE@N. A file of the whole name takes precedence. */
     private Archive archive(String name) throws IOException {
         Archive.Options o = new Archive.Options();
-        if (options.containsKey("--fill")) {
-            o.fillLost();
-        }
-        if (options.containsKey("--older")) {
-            o.older();
-        }
+        if (options.containsKey("--fill")) o.fillLost();
+        if (options.containsKey("--older")) o.older();
         Path path = Paths.get(name);
         int at = name.lastIndexOf('@');
         if (!Files.exists(path) && at > 0 && name.substring(at + 1).matches("[0-9]{1,10}")) {
             path = Paths.get(name.substring(0, at));
             o.version(Long.parseLong(name.substring(at + 1)));
         }
-        return Archive.open(Source.of(path), o);
+        return Archive.open(source(path), o);
+    }
+
+    /** The file, or with -m a member of it. */
+    private Source source(Path path) throws IOException {
+        return options.containsKey("-m") ? Bundle.open(Source.of(path)).member(options.get("-m")) : Source.of(path);
     }
 
     private Dataset open(String name) throws IOException {
         Path path = Paths.get(name);
         if (Files.exists(path)) {
-            Source source = Source.of(path);
-            if (!Archive.isArchive(source.bytes(0, (int) Math.min(8, source.length())))) {
-                return ClassicFile.open(source);
-            }
+            Source source = source(path);
+            if (!Archive.isArchive(source.bytes(0, (int) Math.min(8, source.length())))) return ClassicFile.open(source);
             source.close();
         }
         return archive(name);
     }
 
     private void restore(String name) throws IOException {
-        try (Archive archive = archive(name)) {
+        try (Dataset data = open(name)) {
             String to = options.get("-o");
             if (to == null) {
-                if (!name.endsWith(".nc3z")) {
-                    throw Nc3zException.argument(name + " does not end with .nc3z: name the output with -o");
-                }
+                if (!name.endsWith(".nc3z")) throw Nc3zException.argument(name + " does not end with .nc3z: name the output with -o");
                 to = name.substring(0, name.length() - 5);
             }
             if (to.equals("-")) {
-                archive.restore(out);
+                original(data, out);
                 return;
             }
             Path path = Paths.get(to);
-            if (Files.exists(path) && !options.containsKey("--force")) {
-                throw new FileAlreadyExistsException(to);
-            }
+            if (Files.exists(path) && !options.containsKey("--force")) throw new FileAlreadyExistsException(to);
             Path folder = path.toAbsolutePath().getParent();
             Path temporary = Files.createTempFile(folder, "." + path.getFileName(), ".part");
             try {
                 try (OutputStream file = Files.newOutputStream(temporary)) {
-                    archive.restore(file);
+                    original(data, file);
                 }
                 Files.move(temporary, path, StandardCopyOption.REPLACE_EXISTING);
             } finally {
@@ -170,11 +187,20 @@ public final class Main {
         }
     }
 
+    /** The original of an archive, or a packed member of a bundle as it is. */
+    private void original(Dataset data, OutputStream to) throws IOException {
+        if (data instanceof Archive) {
+            ((Archive) data).restore(to);
+        } else if (options.containsKey("-m")) {
+            ((ClassicFile) data).copy(to);
+        } else {
+            throw Nc3zException.unsupported("not an nc3z archive, but a classic netCDF file");
+        }
+    }
+
     private long[] numbers(String option, long[] otherwise) throws Nc3zException {
         String text = options.get(option);
-        if (text == null) {
-            return otherwise;
-        }
+        if (text == null) return otherwise;
         String[] parts = text.split(",");
         long[] found = new long[parts.length];
         for (int i = 0; i < parts.length; i++) {
@@ -203,31 +229,32 @@ public final class Main {
                 out.write(values, 0, values.length);
                 return;
             }
-            for (int at = 0; at < values.length; at += v.type().size()) {
-                out.println(Cdl.value(v.type(), values, at));
-            }
+            for (int at = 0; at < values.length; at += v.type().size()) out.println(Cdl.value(v.type(), values, at));
         }
     }
 
     private static MessageDigest digest(Archive archive) throws IOException {
         MessageDigest sha = Dataset.sha256();
         archive.restore(new DigestOutputStream(new OutputStream() {
-            @Override
-            public void write(int b) {}
+            @Override public void write(int b) {}
 
-            @Override
-            public void write(byte[] b, int at, int n) {}
+            @Override public void write(byte[] b, int at, int n) {}
         }, sha));
         return sha;
     }
 
-    private int hash() {
+    /** A line of output for a file. */
+    private interface Line {
+        String of(String name) throws IOException;
+    }
+
+    private int each(Line line) {
         int code = 0;
         for (String name : words) {
-            try (Archive archive = archive(name)) {
-                out.println("SHA256-ORIGINAL (" + name + ") = " + Bytes.hex(digest(archive).digest()));
+            try {
+                out.println(line.of(name));
             } catch (IOException e) {
-                out.println("# " + name + ": " + (e instanceof Nc3zException ? e.getMessage() : e.toString()));
+                out.println("# " + Cdl.quoted(name + ": " + (e instanceof Nc3zException ? e.getMessage() : e.toString())));
                 boolean corrupt = e instanceof Nc3zException && ((Nc3zException) e).kind() == Nc3zException.Kind.CORRUPT;
                 code = Math.max(code, corrupt ? 3 : 1);
             }
@@ -239,9 +266,7 @@ public final class Main {
         try (Archive archive = archive(name)) {
             for (Archive.Version v : archive.versions()) {
                 StringBuilder line = new StringBuilder().append(v.number());
-                for (String key : new String[] {"time", "author", "message"}) {
-                    line.append(v.said(key) == null ? "" : "\t" + Cdl.quoted(v.said(key)));
-                }
+                for (String key : new String[] {"time", "author", "message"}) line.append(v.said(key) == null ? "" : "\t" + Cdl.quoted(v.said(key)));
                 archive.tags().forEach((tag, number) -> line.append(number == v.number() ? "\t" + tag : ""));
                 out.println(line);
             }

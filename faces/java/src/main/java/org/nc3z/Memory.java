@@ -40,7 +40,5 @@ final class Memory {
         }
     }
 
-    private static Nc3zException full(long bytes) {
-        return limit("no room for " + bytes + " bytes; start Java with a larger -Xmx");
-    }
+    private static Nc3zException full(long bytes) { return limit("no room for " + bytes + " bytes; start Java with a larger -Xmx"); }
 }

@@ -23,20 +23,12 @@ final class Mix {
             SQUASH[x] = Y[x >> 7] * (128 - f) + Y[(x >> 7) + 1] * f + 64 >> 7;
         }
         for (int q = 0, x = 0; q < 4096; q++) {
-            while (x < 4096 && SQUASH[x] < 16 * q + 8) {
-                x++;
-            }
+            while (x < 4096 && SQUASH[x] < 16 * q + 8) x++;
             STRETCH[q] = (short) Math.min(x - 2048, 2047);
         }
-        for (int age = 0; age < 16; age++) {
-            ADAPT[age] = 327680 / (10 * age + 16);
-        }
-        for (int age = 0; age < 256; age++) {
-            RATE[age] = 20 + 300 / (age + 1);
-        }
-        for (int i = 0; i < 33; i++) {
-            LINE[i] = SQUASH[Math.min(128 * i, 4095)];
-        }
+        for (int age = 0; age < 16; age++) ADAPT[age] = 327680 / (10 * age + 16);
+        for (int age = 0; age < 256; age++) RATE[age] = 20 + 300 / (age + 1);
+        for (int i = 0; i < 33; i++) LINE[i] = SQUASH[Math.min(128 * i, 4095)];
     }
 
     private final int log;
@@ -61,9 +53,7 @@ final class Mix {
         Arrays.fill(estimates, (char) (2048 << 4));
         Arrays.fill(byStep, 4588);
         Arrays.fill(byClass, 4588);
-        for (int i = 0; i < refined.length; i += 33) {
-            System.arraycopy(LINE, 0, refined, i, 33);
-        }
+        for (int i = 0; i < refined.length; i += 33) System.arraycopy(LINE, 0, refined, i, 33);
         this.stream = stream;
         at = from;
         end = to;
@@ -73,21 +63,13 @@ final class Mix {
         }
     }
 
-    private static int hash(int x) {
-        return Integer.rotateLeft(x * 0x9E3779B1, 15) * 0xC2B2AE35;
-    }
+    private static int hash(int x) { return Integer.rotateLeft(x * 0x9E3779B1, 15) * 0xC2B2AE35; }
 
-    private static int pair(int a, int b) {
-        return (a * 0x2545F491 ^ Integer.rotateLeft(b * 0x9E3779B9, 13)) * 0x85EBCA6B;
-    }
+    private static int pair(int a, int b) { return (a * 0x2545F491 ^ Integer.rotateLeft(b * 0x9E3779B9, 13)) * 0x85EBCA6B; }
 
-    private static int c(long x) {
-        return 64 - Long.numberOfLeadingZeros(Math.abs(x));
-    }
+    private static int c(long x) { return 64 - Long.numberOfLeadingZeros(Math.abs(x)); }
 
-    private static int sign(long x) {
-        return x < 0 ? 1 : x > 0 ? 2 : 0;
-    }
+    private static int sign(long x) { return x < 0 ? 1 : x > 0 ? 2 : 0; }
 
     private static long m(long x) {
         long a = Math.abs(x);
@@ -95,84 +77,41 @@ final class Mix {
     }
 
     private static long logarithm(long x, int f) {
-        if (x < 2 << f) {
-            return x;
-        }
+        if (x < 2 << f) return x;
         int e = 63 - Long.numberOfLeadingZeros(x);
         return (e - f << f) + (x >> e - f);
     }
 
     private void groups() {
         int shift = 32 - log;
-        for (int i = 0; i < 7; i++) {
-            g[i] = (i << log) + (h[i] >>> shift) & ~15;
-        }
+        for (int i = 0; i < 7; i++) g[i] = (i << log) + (h[i] >>> shift) & ~15;
     }
 
     private void places() {
         int shift = 32 - log;
-        for (int i = 0; i < 7; i++) {
-            g[i] = (i << log) + (h[i] >>> shift);
-        }
+        for (int i = 0; i < 7; i++) g[i] = (i << log) + (h[i] >>> shift);
     }
 
-    private static int clamp(int x) {
-        return Math.max(-32768, Math.min(x, 32767));
-    }
+    private static int clamp(int x) { return Math.max(-32768, Math.min(x, 32767)); }
 
     /** One decision by the estimates {@code inside} of the seven groups; 1 or 0. */
     private int decide(int inside, int t, int class_) throws Nc3zException {
         char[] q = estimates;
-        int i0 = g[0] + inside;
-        int i1 = g[1] + inside;
-        int i2 = g[2] + inside;
-        int i3 = g[3] + inside;
-        int i4 = g[4] + inside;
-        int i5 = g[5] + inside;
-        int i6 = g[6] + inside;
-        int q0 = q[i0];
-        int q1 = q[i1];
-        int q2 = q[i2];
-        int q3 = q[i3];
-        int q4 = q[i4];
-        int q5 = q[i5];
-        int q6 = q[i6];
+        int i0 = g[0] + inside, i1 = g[1] + inside, i2 = g[2] + inside, i3 = g[3] + inside, i4 = g[4] + inside;
+        int i5 = g[5] + inside, i6 = g[6] + inside, q0 = q[i0], q1 = q[i1], q2 = q[i2], q3 = q[i3];
+        int q4 = q[i4], q5 = q[i5], q6 = q[i6];
         short[] stretch = STRETCH;
-        int v0 = stretch[q0 >> 4];
-        int v1 = stretch[q1 >> 4];
-        int v2 = stretch[q2 >> 4];
-        int v3 = stretch[q3 >> 4];
-        int v4 = stretch[q4 >> 4];
-        int v5 = stretch[q5 >> 4];
-        int v6 = stretch[q6 >> 4];
-        int[] a = byStep;
-        int[] d = byClass;
-        int ai = 8 * t;
-        int di = 8 * class_;
-        int a0 = a[ai];
-        int a1 = a[ai + 1];
-        int a2 = a[ai + 2];
-        int a3 = a[ai + 3];
-        int a4 = a[ai + 4];
-        int a5 = a[ai + 5];
-        int a6 = a[ai + 6];
-        int a7 = a[ai + 7];
-        int d0 = d[di];
-        int d1 = d[di + 1];
-        int d2 = d[di + 2];
-        int d3 = d[di + 3];
-        int d4 = d[di + 4];
-        int d5 = d[di + 5];
-        int d6 = d[di + 6];
-        int d7 = d[di + 7];
+        int v0 = stretch[q0 >> 4], v1 = stretch[q1 >> 4], v2 = stretch[q2 >> 4], v3 = stretch[q3 >> 4];
+        int v4 = stretch[q4 >> 4], v5 = stretch[q5 >> 4], v6 = stretch[q6 >> 4];
+        int[] a = byStep, d = byClass;
+        int ai = 8 * t, di = 8 * class_, a0 = a[ai], a1 = a[ai + 1], a2 = a[ai + 2], a3 = a[ai + 3];
+        int a4 = a[ai + 4], a5 = a[ai + 5], a6 = a[ai + 6], a7 = a[ai + 7], d0 = d[di], d1 = d[di + 1];
+        int d2 = d[di + 2], d3 = d[di + 3], d4 = d[di + 4], d5 = d[di + 5], d6 = d[di + 6], d7 = d[di + 7];
         int x = (a0 + d0) * v0 + (a1 + d1) * v1 + (a2 + d2) * v2 + (a3 + d3) * v3 + (a4 + d4) * v4 + (a5 + d5) * v5 + (a6 + d6) * v6 + (a7 + d7) * 256 >> 15;
         x = Math.max(-2047, Math.min(x, 2047)) + 2048;
-        int squashed = SQUASH[x];
-        int j = 33 * class_ + (x >> 7);
-        int f = x & 127;
+        int squashed = SQUASH[x], j = 33 * class_ + (x >> 7), f = x & 127;
         int[] line = refined;
-        int r = line[j] * (128 - f) + line[j + 1] * f >> 7;
-        int p = Math.max(24, Math.min(squashed + r >> 1, 65512));
+        int r = line[j] * (128 - f) + line[j + 1] * f >> 7, p = Math.max(24, Math.min(squashed + r >> 1, 65512));
         // the bit
         long bound = (range >>> 16) * p;
         int bit;
@@ -186,9 +125,7 @@ final class Mix {
         }
         while (range < 1 << 24) {
             range <<= 8;
-            if (at >= end + 3) {
-                throw Nc3zException.corrupt("nc3z.num: stream 1 of mix ends early");
-            }
+            if (at >= end + 3) throw Nc3zException.corrupt("nc3z.num: stream 1 of mix ends early");
             code = code << 8 & 0xFFFFFFFFL | (at < end ? stream[at] & 255 : 0);
             at++;
         }
@@ -197,8 +134,7 @@ final class Mix {
         line[j] += 65535 * bit - line[j] >> 6;
         int rate = RATE[trained[t]];
         trained[t] = Math.min(trained[t] + 1, 255);
-        int e = clamp((65536 * bit - squashed) * rate >> 9) * 16;
-        int u = v0 * e + 16384 >> 15;
+        int e = clamp((65536 * bit - squashed) * rate >> 9) * 16, u = v0 * e + 16384 >> 15;
         a[ai] = clamp(a0 + u);
         d[di] = clamp(d0 + u);
         u = v1 * e + 16384 >> 15;
@@ -234,8 +170,7 @@ final class Mix {
     }
 
     private static char learn(int estimate, int goal) {
-        int q = estimate >> 4;
-        int age = estimate & 15;
+        int q = estimate >> 4, age = estimate & 15;
         q += (goal - q) * ADAPT[age] + 16384 >> 15;
         return (char) (q << 4 | Math.min(age + 1, 15));
     }
@@ -249,8 +184,7 @@ final class Mix {
         need(plane == 0 || plane > row && plane < n, "nc3z.num: mix with planes of " + plane);
         int full = head.u8();
         need(full <= 20, "nc3z.num: mix with F = " + full);
-        int length = head.count(Integer.MAX_VALUE);
-        int first = head.skip(length);
+        int length = head.count(Integer.MAX_VALUE), first = head.skip(length);
         Bits raw = new Bits(d, head.at, to, "mix raw bits");
         Mix mix = new Mix(n, d, first, head.at);
         Words out = Words.make(type, n);
@@ -261,19 +195,11 @@ final class Mix {
     }
 
     private void values(Words out, boolean[] valid, int row, int plane, int full, Bits raw) throws Nc3zException {
-        int n = out.n;
-        int w = out.w;
+        int n = out.n, w = out.w;
         long[] grid = Memory.longs(n);
-        long w0 = 0;
-        long w1 = 0;
-        long w2 = 0;
-        long w3 = 0;
-        long sum = 0;
-        long average = 0;
+        long w0 = 0, w1 = 0, w2 = 0, w3 = 0, sum = 0, average = 0;
         for (int p = 0; p < n; p++) {
-            if (valid != null && !valid[p]) {
-                continue;
-            }
+            if (valid != null && !valid[p]) continue;
             long north = row == 0 ? w2 : p >= row ? grid[p - row] : 0;
             long northWest = row == 0 ? w3 : p > row ? grid[p - row - 1] : 0;
             long northEast = row > 0 && p >= row - 1 ? grid[p - row + 1] : 0;
@@ -282,36 +208,27 @@ final class Mix {
             long topEast = plane > 0 && p >= plane - 1 ? grid[p - plane + 1] : 0;
             long topSouth = plane > 0 && p >= plane - row ? grid[p - plane + row] : 0;
             long expected = 2 * m(w0) + m(w1) + 2 * m(north) + m(northWest) + m(northEast) + m(northNorth) / 2 + 2 * m(top) + m(topEast) / 2 + m(topSouth) / 2;
-            int s = Math.min(c(expected >> 3), w - 1);
-            int k = (int) Math.min(logarithm(expected, 2), 127);
-            int column = row == 0 ? 0 : p % row;
-            int x0 = (int) logarithm(m(w0), 1) | c(w1) << 8 | c(w2) << 16;
+            int s = Math.min(c(expected >> 3), w - 1), k = (int) Math.min(logarithm(expected, 2), 127);
+            int column = row == 0 ? 0 : p % row, x0 = (int) logarithm(m(w0), 1) | c(w1) << 8 | c(w2) << 16;
             int x1 = (int) logarithm(m(north), 1) | c(northEast) << 8 | c(northWest) << 16;
             int x2 = (int) logarithm(m(top), 1) | Math.max(c(topEast), c(topSouth)) << 8 | s << 16;
-            int h0 = h[0] = hash(x0);
-            int h1 = h[1] = hash(x1);
-            int h2 = h[2] = hash(x2);
+            int h0 = h[0] = hash(x0), h1 = h[1] = hash(x1), h2 = h[2] = hash(x2);
             int h3 = h[3] = hash(pair((int) sum, 0));
             int h4 = h[4] = hash((int) logarithm(average >> 4, 2) | c(w0) / 2 << 8);
-            int h5 = h[5] = hash(pair((int) w0, (int) w1));
-            int h6 = h[6] = hash(column | c(north) << 20);
+            int h5 = h[5] = hash(pair((int) w0, (int) w1)), h6 = h[6] = hash(column | c(north) << 20);
             groups();
             int class_ = s;
             if (s == 0 || decide(s & 15, 0, k) == 1) {
                 while (class_ < w) {
                     int u = class_ + 1 - s;
-                    if (decide(class_ + 1 & 15, Math.min(u, 10), 128 * Math.min(u, 3) + k) == 0) {
-                        break;
-                    }
+                    if (decide(class_ + 1 & 15, Math.min(u, 10), 128 * Math.min(u, 3) + k) == 0) break;
                     class_++;
                 }
             } else {
                 class_--;
                 while (class_ > 0) {
                     int u = s - class_;
-                    if (decide(class_ & 15, 10 + Math.min(u, 10), 128 * (3 + Math.min(u, 3)) + k) == 1) {
-                        break;
-                    }
+                    if (decide(class_ & 15, 10 + Math.min(u, 10), 128 * (3 + Math.min(u, 3)) + k) == 1) break;
                     class_--;
                 }
             }
@@ -326,8 +243,7 @@ final class Mix {
                 h[6] = hash((column | sign(north) << 24) ^ 1 << 30);
                 places();
                 int negative = decide(0, 21 + Math.min(class_, 8), 128 * 7 + sign(w0) + 3 * sign(north) + 9 * sign(top));
-                int below = class_ - 1;
-                int decided = class_ <= full ? below : Math.min(2, below);
+                int below = class_ - 1, decided = class_ <= full ? below : Math.min(2, below);
                 value = 1;
                 int inside = 1;
                 for (int j = 0; j < decided; j++) {
@@ -347,9 +263,7 @@ final class Mix {
                     inside = inside << 1 | bit;
                     value = value << 1 | bit;
                 }
-                if (below > decided) {
-                    value = value << below - decided | raw.take(below - decided);
-                }
+                if (below > decided) value = value << below - decided | raw.take(below - decided);
                 value = out.signed(negative == 1 ? -value : value);
             }
             grid[p] = value;
@@ -363,7 +277,5 @@ final class Mix {
         }
     }
 
-    private static int rel(long x, int class_) {
-        return 3 * Math.min(Math.max(c(x) + 3 - class_, 0), 6) + sign(x);
-    }
+    private static int rel(long x, int class_) { return 3 * Math.min(Math.max(c(x) + 3 - class_, 0), 6) + sign(x); }
 }

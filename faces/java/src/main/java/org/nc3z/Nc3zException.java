@@ -26,29 +26,17 @@ public final class Nc3zException extends IOException {
     }
 
     /** The family of the error. */
-    public Kind kind() {
-        return kind;
-    }
+    public Kind kind() { return kind; }
 
-    static Nc3zException corrupt(String message) {
-        return new Nc3zException(Kind.CORRUPT, message);
-    }
+    static Nc3zException corrupt(String message) { return new Nc3zException(Kind.CORRUPT, message); }
 
-    static Nc3zException unsupported(String message) {
-        return new Nc3zException(Kind.UNSUPPORTED, message);
-    }
+    static Nc3zException unsupported(String message) { return new Nc3zException(Kind.UNSUPPORTED, message); }
 
-    static Nc3zException limit(String message) {
-        return new Nc3zException(Kind.LIMIT, message);
-    }
+    static Nc3zException limit(String message) { return new Nc3zException(Kind.LIMIT, message); }
 
-    static Nc3zException argument(String message) {
-        return new Nc3zException(Kind.ARGUMENT, message);
-    }
+    static Nc3zException argument(String message) { return new Nc3zException(Kind.ARGUMENT, message); }
 
     static void need(boolean truth, String what) throws Nc3zException {
-        if (!truth) {
-            throw corrupt(what);
-        }
+        if (!truth) throw corrupt(what);
     }
 }

@@ -42,9 +42,7 @@ final class Num {
         need(count >= 1, "nc3z.num: a dictionary without entries");
         need(in.left() >= 2 && (data[in.at + 1] >> 2 & 3) != 3, "nc3z.num: a dictionary made with a dictionary");
         Words entries = decode(data, in.at, data.length, type, count, new long[3], null, null);
-        for (int i = 1; i < count; i++) {
-            need(order(entries, i - 1) < order(entries, i), "nc3z.num: entries of a dictionary do not ascend");
-        }
+        for (int i = 1; i < count; i++) need(order(entries, i - 1) < order(entries, i), "nc3z.num: entries of a dictionary do not ascend");
         return entries;
     }
 
@@ -56,19 +54,10 @@ final class Num {
 
     private Words decode(Bytes in) throws Nc3zException {
         int version = in.u8();
-        if (version != 1) {
-            throw Nc3zException.unsupported("nc3z.num: payload of version " + version);
-        }
-        int flags = in.u8();
-        int more = in.u8();
-        int mask = flags & 3;
-        int domain = flags >> 2 & 3;
-        int exceptions = flags >> 4;
-        int strides = more & 15;
-        int coder = more >> 4 & 7;
-        int repeats = more >= 128 ? in.u8() : 0;
-        boolean near = (strides & 1) != 0;
-        boolean byValue = (repeats & 16) != 0;
+        if (version != 1) throw Nc3zException.unsupported("nc3z.num: payload of version " + version);
+        int flags = in.u8(), more = in.u8(), mask = flags & 3, domain = flags >> 2 & 3, exceptions = flags >> 4;
+        int strides = more & 15, coder = more >> 4 & 7, repeats = more >= 128 ? in.u8() : 0;
+        boolean near = (strides & 1) != 0, byValue = (repeats & 16) != 0;
         need(mask <= 2 && exceptions <= 2 && coder <= 4 && repeats < 32 && repeats != 0 == more >= 128, "nc3z.num: unknown bits of the payload's header");
         need(!byValue || repeats == 16 && type.isReal() && domain < 2 && reference == null, "nc3z.num: by value where it has no meaning");
         need((near || (repeats & 3) == 0) && ((strides & 2) != 0 || (repeats & 12) == 0), "nc3z.num: strides repeated that are not named");
@@ -77,15 +66,11 @@ final class Num {
         int[] named = new int[3];
         int count = 0;
         for (int k = 0; k < 3; k++) {
-            if ((strides >> k + 1 & 1) != 0) {
-                named[count++] = stride(k);
-            }
+            if ((strides >> k + 1 & 1) != 0) named[count++] = stride(k);
         }
         named = Arrays.copyOf(named, count);
         need(!byValue || near && (count == 1 || count == 2 && named[1] % named[0] == 0), "nc3z.num: strides by value");
-        if (mask == 2 || n == 0) {
-            need(flags == mask && more == 0 && (n > 0 || mask == 0), "nc3z.num: bits that mean nothing where all is masked");
-        }
+        if (mask == 2 || n == 0) need(flags == mask && more == 0 && (n > 0 || mask == 0), "nc3z.num: bits that mean nothing where all is masked");
         boolean[] exist = {mask != 0, near, domain == 1 || domain == 2, exceptions != 0, mask != 2};
         int[][] parts = parts(in, exist);
         byte[] d = in.data;
@@ -102,8 +87,7 @@ final class Num {
             masked = pattern(d, part.skip(size));
             valid = readMask(part);
         }
-        int first = 0;
-        int nv = n;
+        int first = 0, nv = n;
         if (valid != null) {
             nv = 0;
             for (int i = n - 1; i >= 0; i--) {
@@ -121,8 +105,7 @@ final class Num {
             base = pattern(d, parts[1][0]);
         }
         double[][] steps = null;
-        int seg = 0;
-        int trim = 0;
+        int seg = 0, trim = 0;
         if (domain == 1) {
             need(parts[2][1] - parts[2][0] == 1 && d[parts[2][0]] > 0 && d[parts[2][0]] < w, "nc3z.num: bits to trim");
             trim = d[parts[2][0]];
@@ -140,28 +123,18 @@ final class Num {
             boolean[] allowed = valid;
             if (near && valid != null) {
                 allowed = new boolean[n];
-                for (int i = 1; i < n; i++) {
-                    allowed[i] = valid[i] && valid[i - 1];
-                }
+                for (int i = 1; i < n; i++) allowed[i] = valid[i] && valid[i - 1];
             }
             for (int k = 2, at = count; k >= 0; k--) {
                 if ((strides >> k + 1 & 1) != 0) {
                     at--;
-                    for (int i = k == 0 ? repeats >> 2 & 3 : 0; i >= 0; i--) {
-                        x.add(named[at], allowed);
-                    }
+                    for (int i = k == 0 ? repeats >> 2 & 3 : 0; i >= 0; i--) x.add(named[at], allowed);
                 }
             }
-            for (int i = repeats & 3; i > 0; i--) {
-                x.add(1, allowed);
-            }
-            if (near) {
-                x.sum(base, valid);
-            }
+            for (int i = repeats & 3; i > 0; i--) x.add(1, allowed);
+            if (near) x.sum(base, valid);
         }
-        if (reference != null) {
-            x.plus(referenceIntegers(mask == 1, masked, domain, trim, seg, steps));
-        }
+        if (reference != null) x.plus(referenceIntegers(mask == 1, masked, domain, trim, seg, steps));
         switch (domain) {
             case 0:
                 x.key();
@@ -180,9 +153,7 @@ final class Num {
         } else if (exceptions == 2) {
             marked(x, new Bytes(d, parts[3][0], parts[3][1], "nc3z.num: exceptions"), valid);
         }
-        if (valid != null) {
-            x.mask(valid, masked);
-        }
+        if (valid != null) x.mask(valid, masked);
         return x;
     }
 
@@ -190,9 +161,7 @@ final class Num {
     private static int[][] parts(Bytes in, boolean[] exist) throws Nc3zException {
         int last = exist[4] ? 4 : 0;
         long[] lengths = new long[5];
-        for (int k = 0; k < last; k++) {
-            lengths[k] = exist[k] ? in.varint(Integer.MAX_VALUE) : 0;
-        }
+        for (int k = 0; k < last; k++) lengths[k] = exist[k] ? in.varint(Integer.MAX_VALUE) : 0;
         int[][] out = new int[5][];
         for (int k = 0; k <= last; k++) {
             int from = k == last ? in.skip(in.left()) : in.skip(lengths[k]);
@@ -208,9 +177,7 @@ final class Num {
 
     private long pattern(byte[] d, int at) {
         long out = 0;
-        for (int k = size - 1; k >= 0; k--) {
-            out = out << 8 | d[at + k] & 255;
-        }
+        for (int k = size - 1; k >= 0; k--) out = out << 8 | d[at + k] & 255;
         return out;
     }
 
@@ -223,9 +190,7 @@ final class Num {
     private static byte[] byteString(byte[] d, int from, int to, long low, long high) throws Nc3zException {
         need(to > from && (d[from] == 0 || d[from] == 1), "nc3z.num: a byte string of another form");
         high = Math.min(high, Integer.MAX_VALUE - 64);
-        if (d[from] == 1) {
-            return unzstd(d, from + 1, to, (int) low, (int) high);
-        }
+        if (d[from] == 1) return unzstd(d, from + 1, to, (int) low, (int) high);
         need(to - from - 1 >= low && to - from - 1 <= high, "nc3z.num: a byte string of " + (to - from - 1) + " bytes");
         return Arrays.copyOfRange(d, from + 1, to);
     }
@@ -243,18 +208,14 @@ final class Num {
             boolean start = runs.at == 0;
             int run = runs.count(n - at);
             need(run > 0 || start, "nc3z.num: an empty run of the mask");
-            if (bit) {
-                Arrays.fill(valid, at, at + run, true);
-            }
+            if (bit) Arrays.fill(valid, at, at + run, true);
             at += run;
             bit = !bit;
         }
         need(at == n, "nc3z.num: runs of the mask end at " + at + " of " + n);
         int count = 0;
         for (int i = 0; i < n; i++) {
-            if (s > 0 && i >= s) {
-                valid[i] ^= valid[i - s];
-            }
+            if (s > 0 && i >= s) valid[i] ^= valid[i - s];
             count += valid[i] ? 1 : 0;
         }
         need(count > 0 && count < n, "nc3z.num: nothing or everything is masked");
@@ -278,15 +239,11 @@ final class Num {
                 x.read(unzstd(d, from, to, (int) bytes, (int) bytes), 0, coder == 2);
             }
         }
-        if (signed && (coder == 2 || coder == 3)) {
-            x.unzigzag();
-        }
+        if (signed && (coder == 2 || coder == 3)) x.unzigzag();
         return valid == null || x.n == n ? x : x.spread(valid, n);
     }
 
-    private static boolean normal(double x) {
-        return Math.abs(x) >= Double.MIN_NORMAL && Math.abs(x) <= Double.MAX_VALUE;
-    }
+    private static boolean normal(double x) { return Math.abs(x) >= Double.MIN_NORMAL && Math.abs(x) <= Double.MAX_VALUE; }
 
     private static double[][] readSteps(Bytes part, int count) throws Nc3zException {
         need(part.left() == 16L * count, "nc3z.num: length of scales and offsets");
@@ -317,32 +274,24 @@ final class Num {
             need(at < n, "nc3z.num: an exception beyond the tile");
             places[i] = (int) at;
         }
-        for (int place : places) {
-            except(x, place, in.varint(), valid);
-        }
+        for (int place : places) except(x, place, in.varint(), valid);
         in.finish();
     }
 
     private void marked(Words x, Bytes in, boolean[] valid) throws Nc3zException {
         int width = in.u8();
         need(width >= 1 && width <= size, "nc3z.num: exceptions of " + width + " bytes");
-        int length = in.count(Integer.MAX_VALUE);
-        int from = in.skip(length);
-        int bytes = (n + 7) / 8;
+        int length = in.count(Integer.MAX_VALUE), from = in.skip(length), bytes = (n + 7) / 8;
         byte[] marks = byteString(in.data, from, in.at, bytes, bytes);
         need(n % 8 == 0 || (marks[bytes - 1] & 255) >> n % 8 == 0, "nc3z.num: unused bits of marks are not zero");
         int count = 0;
-        for (byte b : marks) {
-            count += Integer.bitCount(b & 255);
-        }
+        for (byte b : marks) count += Integer.bitCount(b & 255);
         need(count >= 1, "nc3z.num: no exceptions");
         byte[] planes = byteString(in.data, in.at, in.end, (long) width * count, (long) width * count);
         for (int i = 0, k = 0; i < n; i++) {
             if ((marks[i >> 3] >> (i & 7) & 1) != 0) {
                 long z = 0;
-                for (int p = 0; p < width; p++) {
-                    z |= (planes[p * count + k] & 255L) << 8 * p;
-                }
+                for (int p = 0; p < width; p++) z |= (planes[p * count + k] & 255L) << 8 * p;
                 except(x, i, z, valid);
                 k++;
             }
@@ -352,17 +301,12 @@ final class Num {
     /** Section 5, "By value": binary64 holds the sum of two binary32 well enough that rounding it once more gives their rounded sum. */
     private strictfp void byValue(Words x, long base, boolean[] valid, int first, int[] named, int trim) throws Nc3zException {
         boolean single = w == 32;
-        int s = named[0];
-        int t = named.length > 1 ? named[1] : 0;
+        int s = named[0], t = named.length > 1 ? named[1] : 0;
         Memory.room(24L * n);
-        double[] values = new double[n];
-        double[] steps = new double[n];
-        double[] firsts = new double[n];
+        double[] values = new double[n], steps = new double[n], firsts = new double[n];
         int before = -1;
         for (int i = first; i < n; i++) {
-            if (valid != null && !valid[i]) {
-                continue;
-            }
+            if (valid != null && !valid[i]) continue;
             boolean starts = i >= s && i % s == 0 && (valid == null || valid[i - s]);
             long f;
             if (before < 0) {
@@ -374,8 +318,7 @@ final class Num {
                 } else {
                     double d = i >= s ? steps[i - s] : 0.0;
                     if (t > 0) {
-                        double far = i >= t ? steps[i - t] : 0.0;
-                        double farther = i >= t + s ? steps[i - t - s] : 0.0;
+                        double far = i >= t ? steps[i - t] : 0.0, farther = i >= t + s ? steps[i - t - s] : 0.0;
                         d = round(d + round(far - farther, single), single);
                     }
                     p = round(values[before] + d, single);
@@ -384,30 +327,21 @@ final class Num {
             }
             x.set(i, f);
             values[i] = number(f, trim, single);
-            if (i % s != 0 && before == i - 1) {
-                steps[i] = round(values[i] - values[i - 1], single);
-            }
-            if (starts) {
-                firsts[i] = round(values[i] - values[i - s], single);
-            }
+            if (i % s != 0 && before == i - 1) steps[i] = round(values[i] - values[i - 1], single);
+            if (starts) firsts[i] = round(values[i] - values[i - s], single);
             before = i;
         }
     }
 
-    private static strictfp double round(double x, boolean single) {
-        return single ? (float) x : x;
-    }
+    private static strictfp double round(double x, boolean single) { return single ? (float) x : x; }
 
     /** {@code num} of the pattern of an integer. */
     private static double number(long f, int k, boolean single) {
         if (single) {
-            int g = (int) f;
-            int b = (g ^ g >> 31 & (k < 31 ? -1 >>> k + 1 : 0)) << k;
-            int e = b >> 23 & 255;
+            int g = (int) f, b = (g ^ g >> 31 & (k < 31 ? -1 >>> k + 1 : 0)) << k, e = b >> 23 & 255;
             return e >= 27 && e <= 226 ? Float.intBitsToFloat(b) : 0.0;
         }
-        long b = (f ^ f >> 63 & (k < 63 ? -1L >>> k + 1 : 0)) << k;
-        long e = b >> 52 & 2047;
+        long b = (f ^ f >> 63 & (k < 63 ? -1L >>> k + 1 : 0)) << k, e = b >> 52 & 2047;
         return e >= 123 && e <= 1922 ? Double.longBitsToDouble(b) : 0.0;
     }
 
@@ -427,9 +361,7 @@ final class Num {
         Words out = Words.make(type, n);
         Map<Long, Integer> ranks = new HashMap<>();
         if (domain == 3) {
-            for (int i = 0; i < dictionary.n; i++) {
-                ranks.put(dictionary.get(i), i);
-            }
+            for (int i = 0; i < dictionary.n; i++) ranks.put(dictionary.get(i), i);
         }
         long last = 0;
         for (int i = 0; i < n; i++) {
@@ -454,11 +386,8 @@ final class Num {
     }
 
     private strictfp Long step(long p, double off, double step) {
-        double x = valueOf(flushed(p, w), w);
-        double d = x - off;
-        if (Math.abs(d) < Double.MIN_NORMAL) {
-            d = 0;
-        }
+        double x = valueOf(flushed(p, w), w), d = x - off;
+        if (Math.abs(d) < Double.MIN_NORMAL) d = 0;
         double ratio = Math.rint(step > 0 ? d / step : d * -step);
         return Math.abs(ratio) <= (w == 32 ? Integer.MAX_VALUE : (double) (1L << 53)) ? (Long) (long) ratio : null;
     }
@@ -468,15 +397,11 @@ final class Num {
         return (b & low) <= Words.least(w) ? b & ~low & (w == 32 ? 0xFFFFFFFFL : -1L) : b;
     }
 
-    private static double valueOf(long b, int w) {
-        return w == 32 ? Float.intBitsToFloat((int) b) : Double.longBitsToDouble(b);
-    }
+    private static double valueOf(long b, int w) { return w == 32 ? Float.intBitsToFloat((int) b) : Double.longBitsToDouble(b); }
 
     /** The patterns of a reference as patterns of another type. */
     static Words convert(Words from, DataType type) throws Nc3zException {
-        if (from.type == type) {
-            return from;
-        }
+        if (from.type == type) return from;
         Words out = Words.make(type, from.n);
         for (int i = 0; i < from.n; i++) {
             long b = from.get(i);
@@ -496,9 +421,7 @@ final class Num {
         return out;
     }
 
-    private static double unsigned(long k) {
-        return new java.math.BigDecimal(Long.toUnsignedString(k)).doubleValue();
-    }
+    private static double unsigned(long k) { return new java.math.BigDecimal(Long.toUnsignedString(k)).doubleValue(); }
 
     private static long patternOf(double x, DataType type) {
         return type.size() == 4 ? Float.floatToRawIntBits((float) x) & 0xFFFFFFFFL : Double.doubleToRawLongBits(x);
@@ -508,12 +431,8 @@ final class Num {
     private static long nearest(double x, DataType type) {
         int w = 8 * type.size();
         if (type.isUnsigned()) {
-            if (!(x > 0)) {
-                return 0;
-            }
-            if (w == 64) {
-                return x >= 0x1p64 ? -1 : x >= 0x1p63 ? (long) (x - 0x1p63) + Long.MIN_VALUE : (long) x;
-            }
+            if (!(x > 0)) return 0;
+            if (w == 64) return x >= 0x1p64 ? -1 : x >= 0x1p63 ? (long) (x - 0x1p63) + Long.MIN_VALUE : (long) x;
             return Math.min((long) x, (1L << w) - 1);
         }
         long k = (long) x;

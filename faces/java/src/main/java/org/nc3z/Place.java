@@ -20,9 +20,7 @@ abstract class Place {
         this.present = present;
     }
 
-    final long bytes() {
-        return present * element;
-    }
+    final long bytes() { return present * element; }
 
     /** Takes a run of the array's bytes: {@code length} of them from {@code array} on are at {@code file}. */
     interface Run {
@@ -49,47 +47,31 @@ abstract class Place {
         }
 
         private static long present(int element, long begin, long slot, long stride, long slots, long length) {
-            if (begin < 0 || begin >= length || slot == 0 || slots == 0) {
-                return 0;
-            }
+            if (begin < 0 || begin >= length || slot == 0 || slots == 0) return 0;
             long room = length - begin;
             long whole = room < slot ? 0 : slots == 1 ? 1 : slots < 0 ? (room - slot) / stride + 1 : Math.min(slots, (room - slot) / stride + 1);
             long rest = whole == slots || whole > 0 && whole > room / stride ? 0 : Math.max(0, Math.min(slot, room - whole * stride) / element);
             return whole * (slot / element) + rest;
         }
 
-        @Override
-        void runs(long first, long end, Run each) throws IOException {
+        @Override void runs(long first, long end, Run each) throws IOException {
             while (first < end) {
-                long record = first / slot;
-                long inside = first - record * slot;
-                long n = Math.min(slot - inside, end - first);
+                long record = first / slot, inside = first - record * slot, n = Math.min(slot - inside, end - first);
                 each.at(begin + record * stride + inside, first, n);
                 first += n;
             }
         }
 
-        @Override
-        void within(long from, long to, Run each) throws IOException {
+        @Override void within(long from, long to, Run each) throws IOException {
             long total = bytes();
-            if (total == 0 || to <= begin) {
-                return;
-            }
+            if (total == 0 || to <= begin) return;
             long record = from <= begin || stride == 0 ? 0 : (from - begin) / stride;
             for (long first = record * slot; first < total; record++, first += slot) {
                 long at = begin + record * stride;
-                if (at >= to) {
-                    return;
-                }
-                long n = Math.min(slot, total - first);
-                long a = Math.max(at, from);
-                long b = Math.min(at + n, to);
-                if (a < b) {
-                    each.at(a, first + (a - at), b - a);
-                }
-                if (stride == 0) {
-                    return;
-                }
+                if (at >= to) return;
+                long n = Math.min(slot, total - first), a = Math.max(at, from), b = Math.min(at + n, to);
+                if (a < b) each.at(a, first + (a - at), b - a);
+                if (stride == 0) return;
             }
         }
     }
@@ -112,8 +94,7 @@ abstract class Place {
         static Gap of(long[][] owned, long length) {
             Arrays.sort(owned, (a, b) -> Long.compare(a[0], b[0]));
             long[][] out = {new long[owned.length + 1], new long[owned.length + 1], new long[owned.length + 1]};
-            long at = 0;
-            long total = 0;
+            long at = 0, total = 0;
             int n = 0;
             for (int i = 0; i <= owned.length; i++) {
                 long a = i < owned.length ? owned[i][0] : length;
@@ -128,26 +109,20 @@ abstract class Place {
             return new Gap(Arrays.copyOf(out[0], n), Arrays.copyOf(out[1], n), Arrays.copyOf(out[2], n), total);
         }
 
-        @Override
-        void runs(long first, long end, Run each) throws IOException {
+        @Override void runs(long first, long end, Run each) throws IOException {
             int i = Arrays.binarySearch(starts, first);
             for (i = i < 0 ? -i - 2 : i; first < end; i++) {
-                long inside = first - starts[i];
-                long n = Math.min(ends[i] - firsts[i] - inside, end - first);
+                long inside = first - starts[i], n = Math.min(ends[i] - firsts[i] - inside, end - first);
                 each.at(firsts[i] + inside, first, n);
                 first += n;
             }
         }
 
-        @Override
-        void within(long from, long to, Run each) throws IOException {
+        @Override void within(long from, long to, Run each) throws IOException {
             int i = Arrays.binarySearch(firsts, from);
             for (i = i < 0 ? Math.max(0, -i - 2) : i; i < firsts.length && firsts[i] < to; i++) {
-                long a = Math.max(from, firsts[i]);
-                long b = Math.min(to, ends[i]);
-                if (a < b) {
-                    each.at(a, starts[i] + (a - firsts[i]), b - a);
-                }
+                long a = Math.max(from, firsts[i]), b = Math.min(to, ends[i]);
+                if (a < b) each.at(a, starts[i] + (a - firsts[i]), b - a);
             }
         }
     }

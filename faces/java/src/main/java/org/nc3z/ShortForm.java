@@ -45,9 +45,7 @@ final class ShortForm {
         payloads = new Bytes(data, WHAT);
         payloads.skip(PREFIX);
         long stored = Bytes.i32(data, 12) & 0xFFFFFFFFL;
-        if (stored > MOST - PREFIX) {
-            throw limit(WHAT + ": " + stored + " bytes of content, at most " + (MOST - PREFIX) + " expected");
-        }
+        if (stored > MOST - PREFIX) throw limit(WHAT + ": " + stored + " bytes of content, at most " + (MOST - PREFIX) + " expected");
         int from = payloads.skip(stored);
         java.util.zip.CRC32 crc = new java.util.zip.CRC32();
         crc.update(data, 0, 16);
@@ -62,14 +60,11 @@ final class ShortForm {
     byte[] expand() throws IOException {
         Bytes in = new Bytes(data[9] == 2 ? listing() : content, WHAT);
         long required = in.varint();
-        if ((required & ~7L) != 0) {
-            throw unsupported(WHAT + ": required features 0x" + Long.toHexString(required));
-        }
+        if ((required & ~7L) != 0) throw unsupported(WHAT + ": required features 0x" + Long.toHexString(required));
         need(required <= 1, WHAT + ": required features " + required);
         lossy = (int) required;
         long original = in.varint(Long.MAX_VALUE);
-        byte[] head = in.take(in.varint(CONTENT));
-        byte[] metadata = in.take(in.varint(CONTENT));
+        byte[] head = in.take(in.varint(CONTENT)), metadata = in.take(in.varint(CONTENT));
         Bytes inHead = new Bytes(head, WHAT + ": head");
         byte[] header = inHead.take(inHead.varint(CONTENT));
         List<Chain> chains = Chain.table(Json.parse(inHead.take(inHead.varint(CONTENT)), WHAT + ": chain table", 32, 1 << 20), WHAT + ": chain table", 65536);
@@ -91,12 +86,9 @@ final class ShortForm {
         out.write(head);
 
         long begin = align();
-        int containers = 0;
-        int lists = 0;
-        int blocks = in.count(in.left());
+        int containers = 0, lists = 0, blocks = in.count(in.left());
         for (int i = 0; i < blocks; i++) {
-            int code = in.u8();
-            int kind = code & 3;
+            int code = in.u8(), kind = code & 3;
             boolean inside = (code & 4) != 0;
             need(code < 8 || code == 13, WHAT + ": a block of kind " + code);
             need(kind != 3 || inside, WHAT + ": a constants list outside");
@@ -117,9 +109,7 @@ final class ShortForm {
             int payloadCrc;
             if (inside) {
                 long bytes = 0;
-                for (long[] m : members) {
-                    bytes = Bytes.plus(bytes, m[3]);
-                }
+                for (long[] m : members) bytes = Bytes.plus(bytes, m[3]);
                 byte[] own = in.take(kind == 1 ? bytes : in.varint(CONTENT));
                 payload = Arrays.copyOf(table, table.length + own.length);
                 System.arraycopy(own, 0, payload, table.length, own.length);
@@ -146,9 +136,7 @@ final class ShortForm {
                 for (long[] m : members) {
                     need(at + m[3] <= payload.length || !inside, WHAT + ": a member beyond its container");
                     int crcOf = (int) m[4];
-                    if (m[5] == 1) {
-                        crcOf = Bytes.crc(Bytes.unshuffle(payload, (int) at, (int) m[3], chains.get((int) m[2]).plainSize()));
-                    }
+                    if (m[5] == 1) crcOf = Bytes.crc(Bytes.unshuffle(payload, (int) at, (int) m[3], chains.get((int) m[2]).plainSize()));
                     entry(m[0], m[1], 3, (int) m[2], (int) m[3], offset, crcOf, (int) at);
                     at += m[3];
                 }
@@ -179,9 +167,7 @@ final class ShortForm {
         return out.toByteArray();
     }
 
-    private static ByteBuffer little(int size) {
-        return ByteBuffer.allocate(size).order(ByteOrder.LITTLE_ENDIAN);
-    }
+    private static ByteBuffer little(int size) { return ByteBuffer.allocate(size).order(ByteOrder.LITTLE_ENDIAN); }
 
     private static void section(ByteBuffer to, int kind, byte[] bytes, long offset) {
         to.putShort((short) kind).putShort((short) 0).putInt(Bytes.crc(bytes)).putLong(offset).putLong(bytes.length);
@@ -197,9 +183,7 @@ final class ShortForm {
     }
 
     private long align() {
-        while (out.size() % 8 != 0) {
-            out.write(0);
-        }
+        while (out.size() % 8 != 0) out.write(0);
         return out.size();
     }
 
@@ -221,9 +205,7 @@ final class ShortForm {
             following = id + 1;
         }
         for (int k = 1; k < 4; k++) {
-            for (long[] m : members) {
-                m[k] = k == 1 ? in.varint() : in.varint(k == 2 ? 65535 : 0xFFFFFFFFL);
-            }
+            for (long[] m : members) m[k] = k == 1 ? in.varint() : in.varint(k == 2 ? 65535 : 0xFFFFFFFFL);
         }
         for (long[] m : members) {
             if (follow && m[2] < chains.size() && chains.get((int) m[2]).plainSize() > 0) {
@@ -235,9 +217,7 @@ final class ShortForm {
         ByteArrayOutputStream table = new ByteArrayOutputStream();
         varint(table, n);
         for (long[] m : members) {
-            for (int k = 0; k < 4; k++) {
-                varint(table, m[k]);
-            }
+            for (int k = 0; k < 4; k++) varint(table, m[k]);
         }
         ByteBuffer out = little(4 + table.size());
         out.putInt(table.size()).put(table.toByteArray());
@@ -255,19 +235,13 @@ final class ShortForm {
     private void constants(byte[] list) throws Nc3zException {
         Bytes in = new Bytes(list, WHAT + ": constants list");
         while (in.left() > 0) {
-            long variable = in.varint(0xFFFFFFFFL);
-            long first = in.varint(TILE_LIMIT);
-            long n = in.varint(TILE_LIMIT);
+            long variable = in.varint(0xFFFFFFFFL), first = in.varint(TILE_LIMIT), n = in.varint(TILE_LIMIT);
             need(n >= 1 && first + n <= TILE_LIMIT, WHAT + ": constant tiles of an array beyond " + TILE_LIMIT);
             int size = in.u8();
             need(size == 1 || size == 2 || size == 4 || size == 8, WHAT + ": elements of " + size + " bytes");
             long value = 0;
-            for (int i = 0; i < size; i++) {
-                value |= (long) in.u8() << 8 * i;
-            }
-            for (long tile = first; tile < first + n; tile++) {
-                entry(variable, tile, 2, 0, 0, value, 0, 0);
-            }
+            for (int i = 0; i < size; i++) value |= (long) in.u8() << 8 * i;
+            for (long tile = first; tile < first + n; tile++) entry(variable, tile, 2, 0, 0, value, 0, 0);
         }
     }
 
@@ -292,9 +266,7 @@ final class ShortForm {
     private static byte[] shuffle(byte[] in, int size) {
         byte[] shuffled = new byte[in.length];
         int n = in.length / size;
-        for (int i = 0; i < in.length; i++) {
-            shuffled[i % size * n + i / size] = in[i];
-        }
+        for (int i = 0; i < in.length; i++) shuffled[i % size * n + i / size] = in[i];
         return shuffled;
     }
 
@@ -302,8 +274,7 @@ final class ShortForm {
     private byte[] listing() throws IOException {
         Bytes in = new Bytes(content, WHAT);
         long required = in.varint();
-        byte[] metadata = in.take(in.varint(CONTENT));
-        byte[] file = in.rest();
+        byte[] metadata = in.take(in.varint(CONTENT)), file = in.rest();
         Header header = new Header(file, file.length);
         Classic classic = new Classic(header, file.length);
         ByteArrayOutputStream head = new ByteArrayOutputStream();
@@ -316,9 +287,7 @@ final class ShortForm {
             varint(head, 0);
             varint(head, place == null ? 1 : Math.max(1, place.present));
         }
-        for (int id : classic.paddings) {
-            varint(head, Math.max(1, classic.arrays.get(id).present));
-        }
+        for (int id : classic.paddings) varint(head, Math.max(1, classic.arrays.get(id).present));
         varint(head, Math.max(1, classic.arrays.get(Classic.GAP).present));
         ByteArrayOutputStream made = new ByteArrayOutputStream();
         varint(made, required);
@@ -329,9 +298,7 @@ final class ShortForm {
         made.write(metadata);
         List<Place> some = new ArrayList<>();
         for (Place p : classic.arrays.values()) {
-            if (p.present > 0) {
-                some.add(p);
-            }
+            if (p.present > 0) some.add(p);
         }
         varint(made, some.isEmpty() ? 0 : 1);
         if (!some.isEmpty()) {
@@ -344,12 +311,8 @@ final class ShortForm {
                 following = id + 1;
             }
             made.write(new byte[2 * some.size()]);
-            for (Place p : some) {
-                varint(made, p.bytes());
-            }
-            for (Place p : some) {
-                p.runs(0, p.bytes(), (at, array, n) -> made.write(file, (int) at, (int) n));
-            }
+            for (Place p : some) varint(made, p.bytes());
+            for (Place p : some) p.runs(0, p.bytes(), (at, array, n) -> made.write(file, (int) at, (int) n));
         }
         return made.toByteArray();
     }

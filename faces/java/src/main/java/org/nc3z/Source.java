@@ -17,36 +17,29 @@ public interface Source extends Closeable {
     /** Fills {@code into[at .. at + count)} with the bytes from {@code offset} on; an {@link EOFException} if there are fewer. */
     void read(long offset, byte[] into, int at, int count) throws IOException;
 
-    @Override
-    default void close() throws IOException {}
+    @Override default void close() throws IOException {}
 
     /** A file. */
     static Source of(Path path) throws IOException {
         FileChannel file = FileChannel.open(path, StandardOpenOption.READ);
         return new Source() {
-            @Override
-            public long length() throws IOException {
+            @Override public long length() throws IOException {
                 return file.size();
             }
 
-            @Override
-            public void read(long offset, byte[] into, int at, int count) throws IOException {
+            @Override public void read(long offset, byte[] into, int at, int count) throws IOException {
                 ByteBuffer buffer = ByteBuffer.wrap(into, at, count);
                 while (buffer.hasRemaining()) {
                     int n = file.read(buffer, offset + buffer.position() - at);
-                    if (n < 0) {
-                        throw new EOFException(path + " ends at " + file.size() + ", before " + (offset + count));
-                    }
+                    if (n < 0) throw new EOFException(path + " ends at " + file.size() + ", before " + (offset + count));
                 }
             }
 
-            @Override
-            public void close() throws IOException {
+            @Override public void close() throws IOException {
                 file.close();
             }
 
-            @Override
-            public String toString() {
+            @Override public String toString() {
                 return path.toString();
             }
         };
@@ -55,24 +48,19 @@ public interface Source extends Closeable {
     /** A channel. Closing the source closes it. */
     static Source of(SeekableByteChannel channel) {
         return new Source() {
-            @Override
-            public long length() throws IOException {
+            @Override public long length() throws IOException {
                 return channel.size();
             }
 
-            @Override
-            public synchronized void read(long offset, byte[] into, int at, int count) throws IOException {
+            @Override public synchronized void read(long offset, byte[] into, int at, int count) throws IOException {
                 ByteBuffer buffer = ByteBuffer.wrap(into, at, count);
                 channel.position(offset);
                 while (buffer.hasRemaining()) {
-                    if (channel.read(buffer) < 0) {
-                        throw new EOFException("the channel ends before " + (offset + count));
-                    }
+                    if (channel.read(buffer) < 0) throw new EOFException("the channel ends before " + (offset + count));
                 }
             }
 
-            @Override
-            public void close() throws IOException {
+            @Override public void close() throws IOException {
                 channel.close();
             }
         };
@@ -81,13 +69,11 @@ public interface Source extends Closeable {
     /** Bytes in memory, which are not copied. */
     static Source of(byte[] data) {
         return new Source() {
-            @Override
-            public long length() {
+            @Override public long length() {
                 return data.length;
             }
 
-            @Override
-            public void read(long offset, byte[] into, int at, int count) throws IOException {
+            @Override public void read(long offset, byte[] into, int at, int count) throws IOException {
                 if (offset < 0 || count < 0 || offset > data.length - count) {
                     throw new EOFException("the bytes end at " + data.length + ", before " + (offset + count));
                 }
@@ -99,13 +85,11 @@ public interface Source extends Closeable {
     /** A part of another source, such as a member of a bundle. Closing it leaves the other one open. */
     static Source part(Source whole, long first, long length) {
         return new Source() {
-            @Override
-            public long length() {
+            @Override public long length() {
                 return length;
             }
 
-            @Override
-            public void read(long offset, byte[] into, int at, int count) throws IOException {
+            @Override public void read(long offset, byte[] into, int at, int count) throws IOException {
                 if (offset < 0 || count < 0 || offset > length - count) {
                     throw new EOFException("the part ends at " + length + ", before " + (offset + count));
                 }
@@ -121,13 +105,11 @@ public interface Source extends Closeable {
         byte[] end = new byte[kept];
         whole.read(length - kept, end, 0, kept);
         return new Source() {
-            @Override
-            public long length() {
+            @Override public long length() {
                 return length;
             }
 
-            @Override
-            public void read(long offset, byte[] into, int at, int count) throws IOException {
+            @Override public void read(long offset, byte[] into, int at, int count) throws IOException {
                 if (offset < 0 || count < 0 || offset > length - count) {
                     throw new EOFException("the file ends at " + length + ", before " + (offset + count));
                 }
@@ -138,13 +120,11 @@ public interface Source extends Closeable {
                 }
             }
 
-            @Override
-            public void close() throws IOException {
+            @Override public void close() throws IOException {
                 whole.close();
             }
 
-            @Override
-            public String toString() {
+            @Override public String toString() {
                 return whole.toString();
             }
         };

@@ -29,9 +29,7 @@ final class Tiles {
         }
         int rank = array.shape.length;
         long elements = 1;
-        for (long n : array.shape) {
-            elements = Bytes.times(elements, n);
-        }
+        for (long n : array.shape) elements = Bytes.times(elements, n);
         need(array.present == elements, name() + ": chunked, but not all of its elements are present");
         grid = new long[rank];
         long tiles = 1;
@@ -41,8 +39,7 @@ final class Tiles {
         }
         count = tiles;
         int kept = rank;
-        long shape = 1;
-        long chunk = 1;
+        long shape = 1, chunk = 1;
         while (kept > 1 && (sizes[kept - 1] == array.shape[kept - 1] || kind == 1 && sizes[kept - 1] > array.shape[kept - 1])) {
             kept--;
             shape = Bytes.times(shape, array.shape[kept]);
@@ -61,9 +58,7 @@ final class Tiles {
         }
     }
 
-    String name() {
-        return "array 0x" + Integer.toHexString(id);
-    }
+    String name() { return "array 0x" + Integer.toHexString(id); }
 
     /** The shape of a tile as it is stored. */
     long[] shape(long tile) {
@@ -81,13 +76,9 @@ final class Tiles {
 
     /** The number of elements of a tile, at most Long.MAX_VALUE. */
     long elements(long tile) {
-        if (kind == 0) {
-            return Math.min(sizes[0], array.present - tile * sizes[0]);
-        }
+        if (kind == 0) return Math.min(sizes[0], array.present - tile * sizes[0]);
         long out = 1;
-        for (long n : shape(tile)) {
-            out = Bytes.times(out, n);
-        }
+        for (long n : shape(tile)) out = Bytes.times(out, n);
         return out;
     }
 

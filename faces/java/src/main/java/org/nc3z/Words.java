@@ -65,19 +65,13 @@ abstract class Words {
     /** Sets what is not valid. */
     final void mask(boolean[] valid, long pattern) {
         for (int i = 0; i < n; i++) {
-            if (!valid[i]) {
-                set(i, pattern);
-            }
+            if (!valid[i]) set(i, pattern);
         }
     }
 
-    long signed(long x) {
-        return x << 64 - w >> 64 - w;
-    }
+    long signed(long x) { return x << 64 - w >> 64 - w; }
 
-    long keyOf(long b) {
-        return type.isReal() && (b >>> w - 1 & 1) != 0 ? b ^ all >>> 1 : b;
-    }
+    long keyOf(long b) { return type.isReal() && (b >>> w - 1 & 1) != 0 ? b ^ all >>> 1 : b; }
 
     abstract byte[] bigEndian();
 
@@ -86,9 +80,7 @@ abstract class Words {
         ByteBuffer in = ByteBuffer.wrap(data);
         if (out instanceof Int32) {
             int[] x = ((Int32) out).x;
-            for (int i = 0; i < x.length; i++) {
-                x[i] = type.size() == 4 ? in.getInt() : type.size() == 2 ? in.getShort() & 0xFFFF : in.get() & 255;
-            }
+            for (int i = 0; i < x.length; i++) x[i] = type.size() == 4 ? in.getInt() : type.size() == 2 ? in.getShort() & 0xFFFF : in.get() & 255;
         } else {
             in.asLongBuffer().get(((Long64) out).x);
         }
@@ -96,9 +88,7 @@ abstract class Words {
     }
 
     /** The smallest normal number, as a pattern. */
-    static long least(int w) {
-        return w == 32 ? 0x00800000L : 0x0010000000000000L;
-    }
+    static long least(int w) { return w == 32 ? 0x00800000L : 0x0010000000000000L; }
 
     static final class Int32 extends Words {
         final int[] x;
@@ -108,55 +98,40 @@ abstract class Words {
             x = Memory.ints(n);
         }
 
-        @Override
-        long get(int i) {
+        @Override long get(int i) {
             return x[i] & all;
         }
 
-        @Override
-        void set(int i, long value) {
+        @Override void set(int i, long value) {
             x[i] = (int) value;
         }
 
-        @Override
-        void read(byte[] d, int from, boolean planes) {
+        @Override void read(byte[] d, int from, boolean planes) {
             int size = w / 8;
             if (planes || size == 1) {
-                for (int i = 0; i < n; i++) {
-                    x[i] = d[from + i] & 255;
-                }
+                for (int i = 0; i < n; i++) x[i] = d[from + i] & 255;
                 for (int k = 1; k < size; k++) {
                     int at = from + k * n;
-                    for (int i = 0; i < n; i++) {
-                        x[i] |= (d[at + i] & 255) << 8 * k;
-                    }
+                    for (int i = 0; i < n; i++) x[i] |= (d[at + i] & 255) << 8 * k;
                 }
             } else if (size == 4) {
                 ByteBuffer b = Bytes.little(d);
                 b.position(from);
                 b.asIntBuffer().get(x);
             } else {
-                for (int i = 0; i < n; i++) {
-                    x[i] = Bytes.u16(d, from + 2 * i);
-                }
+                for (int i = 0; i < n; i++) x[i] = Bytes.u16(d, from + 2 * i);
             }
         }
 
-        @Override
-        void unzigzag() {
-            for (int i = 0; i < n; i++) {
-                x[i] = x[i] >>> 1 ^ -(x[i] & 1);
-            }
+        @Override void unzigzag() {
+            for (int i = 0; i < n; i++) x[i] = x[i] >>> 1 ^ -(x[i] & 1);
         }
 
-        @Override
-        void add(int s, boolean[] allowed) {
+        @Override void add(int s, boolean[] allowed) {
             int[] y = x;
             if (allowed != null) {
                 for (int i = s; i < n; i++) {
-                    if (allowed[i - s]) {
-                        y[i] += y[i - s];
-                    }
+                    if (allowed[i - s]) y[i] += y[i - s];
                 }
             } else if (s == 1) {
                 for (int i = 0, sum = 0; i < n; i++) {
@@ -164,14 +139,11 @@ abstract class Words {
                     y[i] = sum;
                 }
             } else {
-                for (int i = s; i < n; i++) {
-                    y[i] += y[i - s];
-                }
+                for (int i = s; i < n; i++) y[i] += y[i - s];
             }
         }
 
-        @Override
-        void sum(long base, boolean[] valid) {
+        @Override void sum(long base, boolean[] valid) {
             int sum = (int) base;
             for (int i = 0; i < n; i++) {
                 if (valid == null || valid[i]) {
@@ -181,29 +153,21 @@ abstract class Words {
             }
         }
 
-        @Override
-        void key() {
+        @Override void key() {
             if (type.isReal()) {
-                for (int i = 0; i < n; i++) {
-                    x[i] ^= x[i] >> 31 >>> 1;
-                }
+                for (int i = 0; i < n; i++) x[i] ^= x[i] >> 31 >>> 1;
             }
         }
 
-        @Override
-        void trim(int k) {
+        @Override void trim(int k) {
             int low = type.isReal() && k < 31 ? -1 >>> k + 1 : 0;
-            for (int i = 0; i < n; i++) {
-                x[i] = (x[i] ^ x[i] >> 31 & low) << k;
-            }
+            for (int i = 0; i < n; i++) x[i] = (x[i] ^ x[i] >> 31 & low) << k;
         }
 
-        @Override
-        strictfp void scaleOffset(int seg, double[] off, double[] step, boolean[] valid) {
+        @Override strictfp void scaleOffset(int seg, double[] off, double[] step, boolean[] valid) {
             for (int j = 0, i = 0; i < n; j++) {
                 int end = (int) Math.min(n, (long) i + seg);
-                double a = off[j];
-                double b = step[j];
+                double a = off[j], b = step[j];
                 boolean divide = b < 0;
                 b = Math.abs(b);
                 for (; i < end; i++) {
@@ -213,8 +177,7 @@ abstract class Words {
             }
         }
 
-        @Override
-        void rank(Words dictionary, boolean[] valid) throws Nc3zException {
+        @Override void rank(Words dictionary, boolean[] valid) throws Nc3zException {
             int[] d = ((Int32) dictionary).x;
             int mask = (int) all;
             for (int i = 0; i < n; i++) {
@@ -226,42 +189,31 @@ abstract class Words {
             }
         }
 
-        @Override
-        void plus(Words other) {
+        @Override void plus(Words other) {
             int[] y = ((Int32) other).x;
-            for (int i = 0; i < n; i++) {
-                x[i] += y[i];
-            }
+            for (int i = 0; i < n; i++) x[i] += y[i];
         }
 
-        @Override
-        void fill(long value) {
+        @Override void fill(long value) {
             java.util.Arrays.fill(x, (int) value);
         }
 
-        @Override
-        Words spread(boolean[] valid, int size) throws Nc3zException {
+        @Override Words spread(boolean[] valid, int size) throws Nc3zException {
             Int32 out = new Int32(type, size);
             for (int i = 0, k = 0; i < size; i++) {
-                if (valid[i]) {
-                    out.x[i] = x[k++];
-                }
+                if (valid[i]) out.x[i] = x[k++];
             }
             return out;
         }
 
-        @Override
-        void tokens(byte[] tokens, Bits raw) throws Nc3zException {
+        @Override void tokens(byte[] tokens, Bits raw) throws Nc3zException {
             ByteBuffer words = raw.words;
-            long at = raw.at;
-            long end = raw.end;
+            long at = raw.at, end = raw.end;
             for (int i = 0; i < n; i++) {
                 int t = tokens[i] & 255;
                 if (t >= 16) {
                     int bits = (t - 16 >> 1) + 3;
-                    if (bits > end - at) {
-                        throw raw.corrupt("ends early");
-                    }
+                    if (bits > end - at) throw raw.corrupt("ends early");
                     t = (2 + (t & 1) << bits) + ((int) (words.getLong((int) (at >> 3)) >>> (at & 7)) & (1 << bits) - 1);
                     at += bits;
                 }
@@ -270,8 +222,7 @@ abstract class Words {
             raw.at = at;
         }
 
-        @Override
-        byte[] bigEndian() {
+        @Override byte[] bigEndian() {
             int size = w / 8;
             byte[] out = new byte[n * size];
             if (size == 4) {
@@ -282,9 +233,7 @@ abstract class Words {
                     out[2 * i + 1] = (byte) x[i];
                 }
             } else {
-                for (int i = 0; i < n; i++) {
-                    out[i] = (byte) x[i];
-                }
+                for (int i = 0; i < n; i++) out[i] = (byte) x[i];
             }
             return out;
         }
@@ -298,53 +247,39 @@ abstract class Words {
             x = Memory.longs(n);
         }
 
-        @Override
-        long get(int i) {
+        @Override long get(int i) {
             return x[i];
         }
 
-        @Override
-        void set(int i, long value) {
+        @Override void set(int i, long value) {
             x[i] = value;
         }
 
-        @Override
-        void read(byte[] d, int from, boolean planes) {
+        @Override void read(byte[] d, int from, boolean planes) {
             if (!planes) {
                 ByteBuffer b = Bytes.little(d);
                 b.position(from);
                 b.asLongBuffer().get(x);
                 return;
             }
-            for (int i = 0; i < n; i++) {
-                x[i] = d[from + i] & 255L;
-            }
+            for (int i = 0; i < n; i++) x[i] = d[from + i] & 255L;
             for (int k = 1; k < 8; k++) {
                 int at = from + k * n;
-                for (int i = 0; i < n; i++) {
-                    x[i] |= (d[at + i] & 255L) << 8 * k;
-                }
+                for (int i = 0; i < n; i++) x[i] |= (d[at + i] & 255L) << 8 * k;
             }
         }
 
-        @Override
-        void unzigzag() {
-            for (int i = 0; i < n; i++) {
-                x[i] = x[i] >>> 1 ^ -(x[i] & 1);
-            }
+        @Override void unzigzag() {
+            for (int i = 0; i < n; i++) x[i] = x[i] >>> 1 ^ -(x[i] & 1);
         }
 
-        @Override
-        void add(int s, boolean[] allowed) {
+        @Override void add(int s, boolean[] allowed) {
             for (int i = s; i < n; i++) {
-                if (allowed == null || allowed[i - s]) {
-                    x[i] += x[i - s];
-                }
+                if (allowed == null || allowed[i - s]) x[i] += x[i - s];
             }
         }
 
-        @Override
-        void sum(long base, boolean[] valid) {
+        @Override void sum(long base, boolean[] valid) {
             long sum = base;
             for (int i = 0; i < n; i++) {
                 if (valid == null || valid[i]) {
@@ -354,29 +289,21 @@ abstract class Words {
             }
         }
 
-        @Override
-        void key() {
+        @Override void key() {
             if (type.isReal()) {
-                for (int i = 0; i < n; i++) {
-                    x[i] ^= x[i] >> 63 >>> 1;
-                }
+                for (int i = 0; i < n; i++) x[i] ^= x[i] >> 63 >>> 1;
             }
         }
 
-        @Override
-        void trim(int k) {
+        @Override void trim(int k) {
             long low = type.isReal() && k < 63 ? -1L >>> k + 1 : 0;
-            for (int i = 0; i < n; i++) {
-                x[i] = (x[i] ^ x[i] >> 63 & low) << k;
-            }
+            for (int i = 0; i < n; i++) x[i] = (x[i] ^ x[i] >> 63 & low) << k;
         }
 
-        @Override
-        strictfp void scaleOffset(int seg, double[] off, double[] step, boolean[] valid) throws Nc3zException {
+        @Override strictfp void scaleOffset(int seg, double[] off, double[] step, boolean[] valid) throws Nc3zException {
             for (int j = 0, i = 0; i < n; j++) {
                 int end = (int) Math.min(n, (long) i + seg);
-                double a = off[j];
-                double b = step[j];
+                double a = off[j], b = step[j];
                 boolean divide = b < 0;
                 b = Math.abs(b);
                 for (; i < end; i++) {
@@ -387,8 +314,7 @@ abstract class Words {
             }
         }
 
-        @Override
-        void rank(Words dictionary, boolean[] valid) throws Nc3zException {
+        @Override void rank(Words dictionary, boolean[] valid) throws Nc3zException {
             long[] d = ((Long64) dictionary).x;
             for (int i = 0; i < n; i++) {
                 if (valid == null || valid[i]) {
@@ -398,32 +324,24 @@ abstract class Words {
             }
         }
 
-        @Override
-        void plus(Words other) {
+        @Override void plus(Words other) {
             long[] y = ((Long64) other).x;
-            for (int i = 0; i < n; i++) {
-                x[i] += y[i];
-            }
+            for (int i = 0; i < n; i++) x[i] += y[i];
         }
 
-        @Override
-        void fill(long value) {
+        @Override void fill(long value) {
             java.util.Arrays.fill(x, value);
         }
 
-        @Override
-        Words spread(boolean[] valid, int size) throws Nc3zException {
+        @Override Words spread(boolean[] valid, int size) throws Nc3zException {
             Long64 out = new Long64(type, size);
             for (int i = 0, k = 0; i < size; i++) {
-                if (valid[i]) {
-                    out.x[i] = x[k++];
-                }
+                if (valid[i]) out.x[i] = x[k++];
             }
             return out;
         }
 
-        @Override
-        void tokens(byte[] tokens, Bits raw) throws Nc3zException {
+        @Override void tokens(byte[] tokens, Bits raw) throws Nc3zException {
             for (int i = 0; i < n; i++) {
                 int t = tokens[i] & 255;
                 if (t >= 16) {
@@ -435,8 +353,7 @@ abstract class Words {
             }
         }
 
-        @Override
-        byte[] bigEndian() {
+        @Override byte[] bigEndian() {
             byte[] out = new byte[n * 8];
             ByteBuffer.wrap(out).asLongBuffer().put(x);
             return out;

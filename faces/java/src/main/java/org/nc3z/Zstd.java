@@ -57,14 +57,10 @@ final class Zstd {
             this.id = id;
         }
 
-        static Dictionary raw(byte[] content) {
-            return new Dictionary(content, 0);
-        }
+        static Dictionary raw(byte[] content) { return new Dictionary(content, 0); }
 
         static Dictionary formatted(byte[] data) throws Nc3zException {
-            if (data.length < 8 || Bytes.i32(data, 0) != 0xEC30A437) {
-                throw bad("not a dictionary");
-            }
+            if (data.length < 8 || Bytes.i32(data, 0) != 0xEC30A437) throw bad("not a dictionary");
             Zstd z = new Zstd();
             z.load(data, 0, data.length);
             int at = z.huffmanTable(8, data.length);
@@ -75,15 +71,11 @@ final class Zstd {
                 at = z.fseHeader(at, data.length, most[i], log[i]);
                 tables[i] = z.fseRead;
             }
-            if (data.length - at < 12) {
-                throw bad("a dictionary that ends early");
-            }
+            if (data.length - at < 12) throw bad("a dictionary that ends early");
             Dictionary d = new Dictionary(Arrays.copyOfRange(data, at + 12, data.length), Bytes.i32(data, 4) & 0xFFFFFFFFL);
             for (int i = 0; i < 3; i++) {
                 d.repeats[i] = Bytes.i32(data, at + 4 * i);
-                if (d.repeats[i] <= 0 || d.repeats[i] > d.content.length) {
-                    throw bad("a dictionary with a repeated offset of " + d.repeats[i]);
-                }
+                if (d.repeats[i] <= 0 || d.repeats[i] > d.content.length) throw bad("a dictionary with a repeated offset of " + d.repeats[i]);
             }
             d.huffman = z.huffman;
             d.huffmanBits = z.huffmanBits;
@@ -119,8 +111,7 @@ final class Zstd {
                     next[s] = 1;
                 }
             }
-            int step = (size >> 1) + (size >> 3) + 3;
-            int at = 0;
+            int step = (size >> 1) + (size >> 3) + 3, at = 0;
             for (int s = 0; s < symbols; s++) {
                 for (int i = 0; i < counts[s]; i++) {
                     symbol[at] = (byte) s;
@@ -129,12 +120,9 @@ final class Zstd {
                     } while (at >= high);
                 }
             }
-            if (at != 0) {
-                throw bad("an entropy table that is not filled");
-            }
+            if (at != 0) throw bad("an entropy table that is not filled");
             for (int i = 0; i < size; i++) {
-                int x = next[symbol[i] & 255]++;
-                int bits = log - (31 - Integer.numberOfLeadingZeros(x));
+                int x = next[symbol[i] & 255]++, bits = log - (31 - Integer.numberOfLeadingZeros(x));
                 table[i] = symbol[i] & 255 | bits << 8 | (x << bits) - size << 16;
             }
         }
@@ -164,9 +152,7 @@ final class Zstd {
     private int literalCount;
     private final byte[] weights = new byte[256];
 
-    private static Nc3zException bad(String why) {
-        return Nc3zException.corrupt("zstd frame: " + why);
-    }
+    private static Nc3zException bad(String why) { return Nc3zException.corrupt("zstd frame: " + why); }
 
     /** What a frame's header says of its content's size; -1 if nothing. */
     static long contentSize(byte[] data, int from, int count) throws Nc3zException {
@@ -194,9 +180,7 @@ final class Zstd {
         Zstd z = new Zstd();
         z.load(data, from, count);
         byte[] out = z.frame(low, high, dictionary);
-        if (z.frameEnd != count) {
-            throw bad((count - z.frameEnd) + " bytes behind its end");
-        }
+        if (z.frameEnd != count) throw bad((count - z.frameEnd) + " bytes behind its end");
         return out;
     }
 
@@ -212,22 +196,16 @@ final class Zstd {
     private boolean checksum;
 
     private void room(int at, int n) throws Nc3zException {
-        if (n < 0 || n > inEnd - at) {
-            throw bad("ends early");
-        }
+        if (n < 0 || n > inEnd - at) throw bad("ends early");
     }
 
     /** Gives where the blocks begin. */
     private int header(Dictionary with) throws Nc3zException {
         room(0, 6);
-        if (words.getInt(0) != 0xFD2FB528) {
-            throw bad("not one");
-        }
+        if (words.getInt(0) != 0xFD2FB528) throw bad("not one");
         int descriptor = in[4] & 255;
         boolean single = (descriptor & 32) != 0;
-        if ((descriptor & 8) != 0) {
-            throw bad("a reserved bit is set");
-        }
+        if ((descriptor & 8) != 0) throw bad("a reserved bit is set");
         checksum = (descriptor & 4) != 0;
         int at = 5;
         long window = 0;
@@ -243,32 +221,20 @@ final class Zstd {
         long id = words.getInt(at) & (1L << 8 * ids) - 1;
         at += ids;
         declared = sizes == 0 ? -1 : sizes == 8 ? words.getLong(at) : words.getLong(at) & (1L << 8 * sizes) - 1;
-        if (sizes == 2) {
-            declared += 256;
-        }
-        if (sizes == 8 && declared < 0) {
-            throw bad("a content of 2^63 bytes or more");
-        }
+        if (sizes == 2) declared += 256;
+        if (sizes == 8 && declared < 0) throw bad("a content of 2^63 bytes or more");
         at += sizes;
-        if (single) {
-            window = declared;
-        }
-        if (!single && window > MAX_WINDOW) {
-            throw Nc3zException.limit("zstd frame: a window of " + window + " bytes exceeds " + MAX_WINDOW);
-        }
+        if (single) window = declared;
+        if (!single && window > MAX_WINDOW) throw Nc3zException.limit("zstd frame: a window of " + window + " bytes exceeds " + MAX_WINDOW);
         dictionary = id;
-        if (with != null && id != 0 && with.id != id) {
-            throw bad("it needs dictionary " + id + ", found " + with.id);
-        }
+        if (with != null && id != 0 && with.id != id) throw bad("it needs dictionary " + id + ", found " + with.id);
         blockMost = (int) Math.min(MAX_BLOCK, window);
         return at;
     }
 
     private byte[] frame(int low, int high, Dictionary with) throws Nc3zException {
         int at = header(with);
-        if (with == null && dictionary != 0) {
-            throw bad("it needs dictionary " + dictionary);
-        }
+        if (with == null && dictionary != 0) throw bad("it needs dictionary " + dictionary);
         if (declared >= 0 && (declared < low || declared > high)) {
             throw bad(declared + " bytes decoded, expected " + (low == high ? "" + low : low + " to " + high));
         }
@@ -297,11 +263,8 @@ final class Zstd {
             int block = words.getInt(at) & 0xFFFFFF;
             at += 3;
             last = (block & 1) != 0;
-            int size = block >> 3;
-            int type = block >> 1 & 3;
-            if (type == 3 || size > blockMost) {
-                throw bad("a block of type " + type + " and " + size + " bytes");
-            }
+            int size = block >> 3, type = block >> 1 & 3;
+            if (type == 3 || size > blockMost) throw bad("a block of type " + type + " and " + size + " bytes");
             grow(type == 2 ? blockMost : size);
             if (type == 1) {
                 room(at, 1);
@@ -322,14 +285,10 @@ final class Zstd {
             at += size;
         } while (!last);
         int made = outAt - begin;
-        if (made < low || declared >= 0 && made != declared) {
-            throw bad(made + " bytes decoded, expected " + (declared >= 0 ? declared : low));
-        }
+        if (made < low || declared >= 0 && made != declared) throw bad(made + " bytes decoded, expected " + (declared >= 0 ? declared : low));
         if (checksum) {
             room(at, 4);
-            if ((int) xxh64(out, begin, made) != words.getInt(at)) {
-                throw bad("checksum");
-            }
+            if ((int) xxh64(out, begin, made) != words.getInt(at)) throw bad("checksum");
             at += 4;
         }
         frameEnd = at;
@@ -337,8 +296,7 @@ final class Zstd {
     }
 
     private void grow(int more) throws Nc3zException {
-        long want = (long) outAt + more + SLACK;
-        long most = (long) begin + limit + SLACK;
+        long want = (long) outAt + more + SLACK, most = (long) begin + limit + SLACK;
         if (want > out.length && out.length < most) {
             byte[] larger = Memory.bytes(Math.min(most, Math.max(want, 2L * out.length)));
             System.arraycopy(out, 0, larger, 0, outAt);
@@ -348,17 +306,13 @@ final class Zstd {
     }
 
     private void space(int n) throws Nc3zException {
-        if (n > limit - (outAt - begin)) {
-            throw bad("more than " + limit + " bytes decoded");
-        }
+        if (n > limit - (outAt - begin)) throw bad("more than " + limit + " bytes decoded");
     }
 
     private void block(int at, int end) throws Nc3zException {
         int from = outAt;
         at = literals(at, end);
-        if (at >= end) {
-            throw bad("a block ends early");
-        }
+        if (at >= end) throw bad("a block ends early");
         int count = in[at++] & 255;
         if (count >= 128) {
             if (count < 255) {
@@ -368,25 +322,17 @@ final class Zstd {
                 count = at + 1 < end ? Bytes.u16(in, at) + 0x7F00 : 0;
                 at += 2;
             }
-            if (at > end) {
-                throw bad("a block ends early");
-            }
+            if (at > end) throw bad("a block ends early");
         }
         if (count == 0) {
-            if (at != end) {
-                throw bad("bytes behind a block's literals");
-            }
+            if (at != end) throw bad("bytes behind a block's literals");
             space(literalCount);
             System.arraycopy(literals, 0, out, outAt, literalCount);
             outAt += literalCount;
         } else {
-            if (at >= end) {
-                throw bad("a block ends early");
-            }
+            if (at >= end) throw bad("a block ends early");
             int modes = in[at++] & 255;
-            if ((modes & 3) != 0) {
-                throw bad("a reserved bit of a block is set");
-            }
+            if ((modes & 3) != 0) throw bad("a reserved bit of a block is set");
             at = table(at, end, modes >> 6, LL_PREDEFINED, ll, 35, 9);
             ll = fseRead;
             at = table(at, end, modes >> 4 & 3, OF_PREDEFINED, of, 31, 8);
@@ -395,9 +341,7 @@ final class Zstd {
             ml = fseRead;
             sequences(count, at, end);
         }
-        if (outAt - from > blockMost) {
-            throw bad("a block of " + (outAt - from) + " bytes, at most " + blockMost + " expected");
-        }
+        if (outAt - from > blockMost) throw bad("a block of " + (outAt - from) + " bytes, at most " + blockMost + " expected");
     }
 
     private int table(int at, int end, int mode, Fse predefined, Fse before, int most, int log) throws Nc3zException {
@@ -406,50 +350,33 @@ final class Zstd {
             return at;
         }
         if (mode == 1) {
-            if (at >= end || (in[at] & 255) > most) {
-                throw bad("a code beyond its table");
-            }
+            if (at >= end || (in[at] & 255) > most) throw bad("a code beyond its table");
             fseRead = new Fse(in[at] & 255);
             return at + 1;
         }
-        if (mode == 2) {
-            return fseHeader(at, end, most, log);
-        }
-        if (before == null) {
-            throw bad("a table that was not given before");
-        }
+        if (mode == 2) return fseHeader(at, end, most, log);
+        if (before == null) throw bad("a table that was not given before");
         fseRead = before;
         return at;
     }
 
     /** Reads a table's counts into {@code fseRead}; gives where they end. */
     private int fseHeader(int at, int end, int most, int largest) throws Nc3zException {
-        if (at >= end) {
-            throw bad("a table ends early");
-        }
+        if (at >= end) throw bad("a table ends early");
         int log = (in[at] & 15) + 5;
-        if (log > largest) {
-            throw bad("a table of 2^" + log + " states");
-        }
+        if (log > largest) throw bad("a table of 2^" + log + " states");
         short[] counts = new short[most + 1];
         long bit = 8L * at + 4;
-        int left = 1 << log;
-        int symbol = 0;
+        int left = 1 << log, symbol = 0;
         while (left > 0) {
-            if (symbol > most || bit > 8L * end) {
-                throw bad("counts of a table");
-            }
-            int bits = 32 - Integer.numberOfLeadingZeros(left + 1);
-            int value = word(bit) & (1 << bits) - 1;
-            int low = (1 << bits - 1) - 1;
-            int threshold = (1 << bits) - 1 - (left + 1);
+            if (symbol > most || bit > 8L * end) throw bad("counts of a table");
+            int bits = 32 - Integer.numberOfLeadingZeros(left + 1), value = word(bit) & (1 << bits) - 1;
+            int low = (1 << bits - 1) - 1, threshold = (1 << bits) - 1 - (left + 1);
             if ((value & low) < threshold) {
                 value &= low;
                 bit += bits - 1;
             } else {
-                if (value > low) {
-                    value -= threshold;
-                }
+                if (value > low) value -= threshold;
                 bit += bits;
             }
             counts[symbol++] = (short) (value - 1);
@@ -460,36 +387,26 @@ final class Zstd {
                     zeros = word(bit) & 3;
                     bit += 2;
                     symbol += zeros;
-                    if (symbol > most + 1 || bit > 8L * end) {
-                        throw bad("counts of a table");
-                    }
+                    if (symbol > most + 1 || bit > 8L * end) throw bad("counts of a table");
                 } while (zeros == 3);
             }
         }
         int stop = (int) (bit + 7 >> 3);
-        if (left != 0 || stop > end) {
-            throw bad("counts of a table");
-        }
+        if (left != 0 || stop > end) throw bad("counts of a table");
         fseRead = new Fse(counts, symbol, log);
         return stop;
     }
 
-    private int word(long bit) {
-        return (int) (words.getLong((int) (bit >> 3)) >>> (bit & 7));
-    }
+    private int word(long bit) { return (int) (words.getLong((int) (bit >> 3)) >>> (bit & 7)); }
 
     private int literals(int at, int end) throws Nc3zException {
         room(at, 1);
-        int head = in[at] & 255;
-        int type = head & 3;
-        int form = head >> 2 & 3;
+        int head = in[at] & 255, type = head & 3, form = head >> 2 & 3;
         if (type < 2) {
             int bytes = form == 1 ? 2 : form == 3 ? 3 : 1;
             int size = (words.getInt(at) & (1 << 8 * bytes) - 1) >> (bytes == 1 ? 3 : 4);
             at += bytes;
-            if (size > MAX_BLOCK || at + (type == 0 ? size : 1) > end) {
-                throw bad("literals of " + size + " bytes");
-            }
+            if (size > MAX_BLOCK || at + (type == 0 ? size : 1) > end) throw bad("literals of " + size + " bytes");
             if (type == 0) {
                 System.arraycopy(in, at, literals, 0, size);
             } else {
@@ -498,18 +415,12 @@ final class Zstd {
             literalCount = size;
             return at + (type == 0 ? size : 1);
         }
-        int bytes = form < 2 ? 3 : form + 2;
-        int bits = form < 2 ? 10 : form == 2 ? 14 : 18;
-        if (at + bytes > end) {
-            throw bad("literals end early");
-        }
+        int bytes = form < 2 ? 3 : form + 2, bits = form < 2 ? 10 : form == 2 ? 14 : 18;
+        if (at + bytes > end) throw bad("literals end early");
         long sizes = words.getLong(at);
-        int size = (int) (sizes >> 4) & (1 << bits) - 1;
-        int stored = (int) (sizes >> 4 + bits) & (1 << bits) - 1;
+        int size = (int) (sizes >> 4) & (1 << bits) - 1, stored = (int) (sizes >> 4 + bits) & (1 << bits) - 1;
         at += bytes;
-        if (size > MAX_BLOCK || stored > end - at) {
-            throw bad("literals of " + size + " bytes");
-        }
+        if (size > MAX_BLOCK || stored > end - at) throw bad("literals of " + size + " bytes");
         int stop = at + stored;
         if (type == 2) {
             at = huffmanTable(at, stop);
@@ -520,38 +431,26 @@ final class Zstd {
         if (form == 0) {
             stream(at, stop, 0, size);
         } else {
-            if (stop - at < 10 || size < 6) {
-                throw bad("four streams of literals in " + (stop - at) + " bytes");
-            }
+            if (stop - at < 10 || size < 6) throw bad("four streams of literals in " + (stop - at) + " bytes");
             int quarter = (size + 3) / 4;
-            if (3 * quarter > size) {
-                throw bad("four streams of literals of " + size + " bytes");
-            }
-            int from = at + 6;
-            int first = from + Bytes.u16(in, at);
-            int second = first + Bytes.u16(in, at + 2);
+            if (3 * quarter > size) throw bad("four streams of literals of " + size + " bytes");
+            int from = at + 6, first = from + Bytes.u16(in, at), second = first + Bytes.u16(in, at + 2);
             int third = second + Bytes.u16(in, at + 4);
-            if (third >= stop) {
-                throw bad("streams of literals end early");
-            }
+            if (third >= stop) throw bad("streams of literals end early");
             streams(new int[] {from, first, second, third, stop}, quarter, size);
         }
         return stop;
     }
 
     private long lastBit(int from, int to) throws Nc3zException {
-        if (to <= from || in[to - 1] == 0) {
-            throw bad("a stream of bits without its end mark");
-        }
+        if (to <= from || in[to - 1] == 0) throw bad("a stream of bits without its end mark");
         return 8L * (to - 1) + (31 - Integer.numberOfLeadingZeros(in[to - 1] & 255));
     }
 
     /** The bits below {@code bit}, as many as an index of the table has; zeros before the stream's first. */
     private int peek(long bit, long first, int bits) {
         long at = bit - bits;
-        if (at >= first) {
-            return (int) (words.getLong((int) (at >> 3)) >>> (at & 7)) & (1 << bits) - 1;
-        }
+        if (at >= first) return (int) (words.getLong((int) (at >> 3)) >>> (at & 7)) & (1 << bits) - 1;
         int left = (int) (bit - first);
         return left <= 0 ? 0 : ((int) (words.getLong((int) (first >> 3)) >>> (first & 7)) & (1 << left) - 1) << bits - left;
     }
@@ -569,9 +468,7 @@ final class Zstd {
             literals[at++] = (byte) e;
             bit -= e >> 8;
         }
-        if (bit != first) {
-            throw bad("a stream of literals has another length");
-        }
+        if (bit != first) throw bad("a stream of literals has another length");
     }
 
     /** Four streams at once: each step takes as many symbols from a stream as 56 bits surely hold. */
@@ -579,23 +476,12 @@ final class Zstd {
         ByteBuffer w = words;
         byte[] to = literals;
         int[] table = huffman;
-        int bits = huffmanBits;
-        int shift = 64 - bits;
+        int bits = huffmanBits, shift = 64 - bits;
         long[] bit = new long[4];
-        for (int i = 0; i < 4; i++) {
-            bit[i] = lastBit(from[i], from[i + 1]);
-        }
-        long a = bit[0];
-        long b = bit[1];
-        long c = bit[2];
-        long d = bit[3];
-        int at = 0;
-        int last = size - 3 * quarter;
-        int steps = Math.min(quarter, last) - 3;
-        long fa = 8L * from[0] + 64;
-        long fb = 8L * from[1] + 64;
-        long fc = 8L * from[2] + 64;
-        long fd = 8L * from[3] + 64;
+        for (int i = 0; i < 4; i++) bit[i] = lastBit(from[i], from[i + 1]);
+        long a = bit[0], b = bit[1], c = bit[2], d = bit[3];
+        int at = 0, last = size - 3 * quarter, steps = Math.min(quarter, last) - 3;
+        long fa = 8L * from[0] + 64, fb = 8L * from[1] + 64, fc = 8L * from[2] + 64, fd = 8L * from[3] + 64;
         while (at < steps && a >= fa && b >= fb && c >= fc && d >= fd) {
             // the 57 bits or more below the position, highest first
             long va = w.getLong((int) (a + 7 >> 3) - 8) << (int) (-a & 7);
@@ -603,10 +489,8 @@ final class Zstd {
             long vc = w.getLong((int) (c + 7 >> 3) - 8) << (int) (-c & 7);
             long vd = w.getLong((int) (d + 7 >> 3) - 8) << (int) (-d & 7);
             for (int k = 0; k < 4; k++, at++) {
-                int ea = table[(int) (va >>> shift)];
-                int eb = table[(int) (vb >>> shift)];
-                int ec = table[(int) (vc >>> shift)];
-                int ed = table[(int) (vd >>> shift)];
+                int ea = table[(int) (va >>> shift)], eb = table[(int) (vb >>> shift)];
+                int ec = table[(int) (vc >>> shift)], ed = table[(int) (vd >>> shift)];
                 to[at] = (byte) ea;
                 to[at + quarter] = (byte) eb;
                 to[at + 2 * quarter] = (byte) ec;
@@ -629,43 +513,28 @@ final class Zstd {
 
     /** Reads the table of literals; gives where it ends. An entry is the symbol, and its bits from bit 8 on. */
     private int huffmanTable(int at, int end) throws Nc3zException {
-        if (at >= end) {
-            throw bad("a table of literals ends early");
-        }
+        if (at >= end) throw bad("a table of literals ends early");
         int head = in[at++] & 255;
         int count;
         int stop;
         if (head >= 128) {
             count = head - 127;
             stop = at + (count + 1) / 2;
-            if (stop > end) {
-                throw bad("a table of literals ends early");
-            }
-            for (int i = 0; i < count; i++) {
-                weights[i] = (byte) (i % 2 == 0 ? in[at + i / 2] >> 4 & 15 : in[at + i / 2] & 15);
-            }
+            if (stop > end) throw bad("a table of literals ends early");
+            for (int i = 0; i < count; i++) weights[i] = (byte) (i % 2 == 0 ? in[at + i / 2] >> 4 & 15 : in[at + i / 2] & 15);
         } else {
             stop = at + head;
-            if (stop > end) {
-                throw bad("a table of literals ends early");
-            }
+            if (stop > end) throw bad("a table of literals ends early");
             count = fseWeights(at, stop);
         }
         int total = 0;
         for (int i = 0; i < count; i++) {
-            if (weights[i] > 11) {
-                throw bad("a weight of " + weights[i]);
-            }
+            if (weights[i] > 11) throw bad("a weight of " + weights[i]);
             total += weights[i] == 0 ? 0 : 1 << weights[i] - 1;
         }
-        if (total == 0 || total >= 1 << 11) {
-            throw bad("weights of literals");
-        }
-        int bits = 32 - Integer.numberOfLeadingZeros(total);
-        int rest = (1 << bits) - total;
-        if (Integer.bitCount(rest) != 1) {
-            throw bad("weights of literals");
-        }
+        if (total == 0 || total >= 1 << 11) throw bad("weights of literals");
+        int bits = 32 - Integer.numberOfLeadingZeros(total), rest = (1 << bits) - total;
+        if (Integer.bitCount(rest) != 1) throw bad("weights of literals");
         weights[count++] = (byte) (32 - Integer.numberOfLeadingZeros(rest));
         int[] table = new int[1 << bits];
         int place = 0;
@@ -679,12 +548,8 @@ final class Zstd {
             }
         }
         int ones = 0;
-        for (int s = 0; s < count; s++) {
-            ones += weights[s] == 1 ? 1 : 0;
-        }
-        if (ones < 2 || ones % 2 != 0) {
-            throw bad("weights of literals");
-        }
+        for (int s = 0; s < count; s++) ones += weights[s] == 1 ? 1 : 0;
+        if (ones < 2 || ones % 2 != 0) throw bad("weights of literals");
         huffman = table;
         huffmanBits = bits;
         return stop;
@@ -694,23 +559,17 @@ final class Zstd {
     private int fseWeights(int at, int stop) throws Nc3zException {
         int from = fseHeader(at, stop, 255, 6);
         Fse fse = fseRead;
-        long first = 8L * from;
-        long bit = lastBit(from, stop);
+        long first = 8L * from, bit = lastBit(from, stop);
         int[] state = new int[2];
         for (int i = 0; i < 2; i++) {
             state[i] = peek(bit, first, fse.log);
             bit -= fse.log;
         }
-        if (bit < first) {
-            throw bad("weights of literals end early");
-        }
+        if (bit < first) throw bad("weights of literals end early");
         int count = 0;
         for (int i = 0;; i ^= 1) {
-            int e = fse.table[state[i]];
-            int bits = e >> 8 & 255;
-            if (count >= 254) {
-                throw bad("too many weights of literals");
-            }
+            int e = fse.table[state[i]], bits = e >> 8 & 255;
+            if (count >= 254) throw bad("too many weights of literals");
             weights[count++] = (byte) e;
             if (bit - bits < first) {
                 // the other state's symbol is the last
@@ -724,48 +583,31 @@ final class Zstd {
 
     private void sequences(int count, int from, int to) throws Nc3zException {
         ByteBuffer w = words;
-        long first = 8L * from;
-        long bit = lastBit(from, to);
-        int[] lls = ll.table;
-        int[] ofs = of.table;
-        int[] mls = ml.table;
+        long first = 8L * from, bit = lastBit(from, to);
+        int[] lls = ll.table, ofs = of.table, mls = ml.table;
         int stateL = peek(bit, first, ll.log);
         bit -= ll.log;
         int stateO = peek(bit, first, of.log);
         bit -= of.log;
         int stateM = peek(bit, first, ml.log);
         bit -= ml.log;
-        int r0 = repeats[0];
-        int r1 = repeats[1];
-        int r2 = repeats[2];
-        int literal = 0;
+        int r0 = repeats[0], r1 = repeats[1], r2 = repeats[2], literal = 0;
         byte[] o = out;
-        int oAt = outAt;
-        int oEnd = (int) Math.min((long) begin + limit, (long) outAt + blockMost);
+        int oAt = outAt, oEnd = (int) Math.min((long) begin + limit, (long) outAt + blockMost);
         for (int i = 0; i < count; i++) {
-            int eL = lls[stateL];
-            int eO = ofs[stateO];
-            int eM = mls[stateM];
-            int codeO = eO & 255;
-            int bitsM = ML_BITS[eM & 255];
+            int eL = lls[stateL], eO = ofs[stateO], eM = mls[stateM], codeO = eO & 255, bitsM = ML_BITS[eM & 255];
             int bitsL = LL_BITS[eL & 255];
             bit -= codeO;
-            if (bit < first || codeO > 31) {
-                throw bad("sequences end early");
-            }
+            if (bit < first || codeO > 31) throw bad("sequences end early");
             long code = (1L << codeO) + (w.getLong((int) (bit >> 3)) >>> (bit & 7) & (1L << codeO) - 1);
             bit -= bitsM + bitsL;
-            if (bit < first) {
-                throw bad("sequences end early");
-            }
+            if (bit < first) throw bad("sequences end early");
             long extra = w.getLong((int) (bit >> 3)) >>> (bit & 7);
             int lits = LL_BASE[eL & 255] + (int) (extra & (1L << bitsL) - 1);
             int match = ML_BASE[eM & 255] + (int) (extra >>> bitsL & (1L << bitsM) - 1);
             int offset;
             if (code > 3) {
-                if (code - 3 > Integer.MAX_VALUE) {
-                    throw bad("an offset of " + (code - 3));
-                }
+                if (code - 3 > Integer.MAX_VALUE) throw bad("an offset of " + (code - 3));
                 offset = (int) (code - 3);
                 r2 = r1;
                 r1 = r0;
@@ -776,32 +618,22 @@ final class Zstd {
                     offset = r0;
                 } else {
                     offset = which == 1 ? r1 : which == 2 ? r2 : r0 - 1;
-                    if (offset == 0) {
-                        throw bad("an offset of 0");
-                    }
-                    if (which != 1) {
-                        r2 = r1;
-                    }
+                    if (offset == 0) throw bad("an offset of 0");
+                    if (which != 1) r2 = r1;
                     r1 = r0;
                     r0 = offset;
                 }
             }
             if (i + 1 < count) {
-                int nL = eL >> 8 & 255;
-                int nM = eM >> 8 & 255;
-                int nO = eO >> 8 & 255;
+                int nL = eL >> 8 & 255, nM = eM >> 8 & 255, nO = eO >> 8 & 255;
                 bit -= nL + nM + nO;
-                if (bit < first) {
-                    throw bad("sequences end early");
-                }
+                if (bit < first) throw bad("sequences end early");
                 int next = (int) (w.getLong((int) (bit >> 3)) >>> (bit & 7));
                 stateO = (eO >>> 16) + (next & (1 << nO) - 1);
                 stateM = (eM >>> 16) + (next >>> nO & (1 << nM) - 1);
                 stateL = (eL >>> 16) + (next >>> nO + nM & (1 << nL) - 1);
             }
-            if (lits > literalCount - literal || (long) lits + match > oEnd - oAt) {
-                throw bad("a sequence beyond the end");
-            }
+            if (lits > literalCount - literal || (long) lits + match > oEnd - oAt) throw bad("a sequence beyond the end");
             if (lits <= 16) {
                 outWords.putLong(oAt, literalWords.getLong(literal));
                 outWords.putLong(oAt + 8, literalWords.getLong(literal + 8));
@@ -810,33 +642,22 @@ final class Zstd {
             }
             literal += lits;
             oAt += lits;
-            if (offset > oAt) {
-                throw bad("an offset of " + offset + " before the beginning");
-            }
-            int source = oAt - offset;
-            int stop = oAt + match;
+            if (offset > oAt) throw bad("an offset of " + offset + " before the beginning");
+            int source = oAt - offset, stop = oAt + match;
             if (offset >= 8) {
                 if (match > 64 && offset >= match) {
                     System.arraycopy(o, source, o, oAt, match);
                 } else {
-                    for (int k = oAt; k < stop; k += 8, source += 8) {
-                        outWords.putLong(k, outWords.getLong(source));
-                    }
+                    for (int k = oAt; k < stop; k += 8, source += 8) outWords.putLong(k, outWords.getLong(source));
                 }
             } else {
-                for (int k = oAt; k < stop; k++) {
-                    o[k] = o[source++];
-                }
+                for (int k = oAt; k < stop; k++) o[k] = o[source++];
             }
             oAt = stop;
         }
-        if (bit != first) {
-            throw bad("sequences have another length");
-        }
+        if (bit != first) throw bad("sequences have another length");
         int rest = literalCount - literal;
-        if (rest > oEnd - oAt) {
-            throw bad("more than " + limit + " bytes decoded");
-        }
+        if (rest > oEnd - oAt) throw bad("more than " + limit + " bytes decoded");
         System.arraycopy(literals, literal, o, oAt, rest);
         outAt = oAt + rest;
         repeats[0] = r0;
@@ -850,39 +671,28 @@ final class Zstd {
     private static final long P4 = 0x85EBCA77C2B2AE63L;
     private static final long P5 = 0x27D4EB2F165667C5L;
 
-    private static long round(long acc, long input) {
-        return Long.rotateLeft(acc + input * P2, 31) * P1;
-    }
+    private static long round(long acc, long input) { return Long.rotateLeft(acc + input * P2, 31) * P1; }
 
     static long xxh64(byte[] d, int from, int n) {
-        int at = from;
-        int end = from + n;
+        int at = from, end = from + n;
         long h;
         if (n >= 32) {
             long[] v = {P1 + P2, P2, 0, -P1};
             for (; at + 32 <= end; at += 32) {
-                for (int i = 0; i < 4; i++) {
-                    v[i] = round(v[i], Bytes.i64(d, at + 8 * i));
-                }
+                for (int i = 0; i < 4; i++) v[i] = round(v[i], Bytes.i64(d, at + 8 * i));
             }
             h = Long.rotateLeft(v[0], 1) + Long.rotateLeft(v[1], 7) + Long.rotateLeft(v[2], 12) + Long.rotateLeft(v[3], 18);
-            for (long x : v) {
-                h = (h ^ round(0, x)) * P1 + P4;
-            }
+            for (long x : v) h = (h ^ round(0, x)) * P1 + P4;
         } else {
             h = P5;
         }
         h += n;
-        for (; at + 8 <= end; at += 8) {
-            h = Long.rotateLeft(h ^ round(0, Bytes.i64(d, at)), 27) * P1 + P4;
-        }
+        for (; at + 8 <= end; at += 8) h = Long.rotateLeft(h ^ round(0, Bytes.i64(d, at)), 27) * P1 + P4;
         if (at + 4 <= end) {
             h = Long.rotateLeft(h ^ (Bytes.i32(d, at) & 0xFFFFFFFFL) * P1, 23) * P2 + P3;
             at += 4;
         }
-        for (; at < end; at++) {
-            h = Long.rotateLeft(h ^ (d[at] & 255) * P5, 11) * P1;
-        }
+        for (; at < end; at++) h = Long.rotateLeft(h ^ (d[at] & 255) * P5, 11) * P1;
         h = (h ^ h >>> 33) * P2;
         h = (h ^ h >>> 29) * P3;
         return h ^ h >>> 32;

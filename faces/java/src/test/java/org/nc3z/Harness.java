@@ -65,11 +65,9 @@ public final class Harness {
 
     private static OutputStream nowhere() {
         return new OutputStream() {
-            @Override
-            public void write(int b) {}
+            @Override public void write(int b) {}
 
-            @Override
-            public void write(byte[] b, int at, int n) {}
+            @Override public void write(byte[] b, int at, int n) {}
         };
     }
 
@@ -147,9 +145,7 @@ public final class Harness {
                 sha.reset();
                 archive.restore(new DigestOutputStream(nowhere(), sha));
                 byte[] digest = sha.digest();
-                if (expected == null) {
-                    expected = digest;
-                }
+                if (expected == null) expected = digest;
                 what = Arrays.equals(digest, expected) ? "same" : "WRONG";
             } catch (Nc3zException e) {
                 what = e.kind().toString();
@@ -168,18 +164,14 @@ public final class Harness {
     private static String speed(String path, double seconds) throws IOException {
         java.lang.management.ThreadMXBean clock = java.lang.management.ManagementFactory.getThreadMXBean();
         Header.Variable largest = null;
-        long begin = clock.getCurrentThreadCpuTime();
-        long half = 0;
-        long bytes = 0;
+        long begin = clock.getCurrentThreadCpuTime(), half = 0, bytes = 0;
         double first = 0;
         while (clock.getCurrentThreadCpuTime() - begin < seconds * 1e9) {
             long before = clock.getCurrentThreadCpuTime();
             long made;
             try (Dataset data = Dataset.open(Source.of(Paths.get(path)))) {
                 for (Header.Variable v : data.header().variables()) {
-                    if (largest == null || data.present(v) * v.type().size() > data.present(largest) * largest.type().size()) {
-                        largest = v;
-                    }
+                    if (largest == null || data.present(v) * v.type().size() > data.present(largest) * largest.type().size()) largest = v;
                 }
                 made = data.read(data.header().variables().get(largest.number())).length;
             }

@@ -36,9 +36,7 @@ public class ReadTest {
         try (Stream<Path> all = Files.list(ARCHIVES)) {
             for (Path path : (Iterable<Path>) all.filter(p -> p.toString().endsWith(".nc3z"))::iterator) {
                 Archive.Options options = new Archive.Options();
-                if (path.toString().contains(".lost.")) {
-                    options.fillLost();
-                }
+                if (path.toString().contains(".lost.")) options.fillLost();
                 try (Archive archive = Archive.open(Source.of(path), options)) {
                     String sha = new String(Files.readAllBytes(Paths.get(path + ".sha256")), StandardCharsets.US_ASCII).substring(0, 64);
                     assertEquals(path.toString(), sha, Bytes.hex(Dataset.sha256().digest(restored(archive))));
@@ -116,9 +114,7 @@ public class ReadTest {
     private static byte[] outcome(byte[] archive, byte[] original) throws IOException {
         try (Archive opened = Archive.open(Source.of(archive))) {
             byte[] out = restored(opened);
-            if (original != null) {
-                assertArrayEquals(original, out);
-            }
+            if (original != null) assertArrayEquals(original, out);
             return out;
         } catch (Nc3zException e) {
             return null;

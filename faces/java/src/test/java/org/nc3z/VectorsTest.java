@@ -30,15 +30,11 @@ public class VectorsTest {
     private static byte[] bytes(Object hex) {
         String s = ((String) hex).replace(" ", "");
         byte[] out = new byte[s.length() / 2];
-        for (int i = 0; i < out.length; i++) {
-            out[i] = (byte) Integer.parseInt(s.substring(2 * i, 2 * i + 2), 16);
-        }
+        for (int i = 0; i < out.length; i++) out[i] = (byte) Integer.parseInt(s.substring(2 * i, 2 * i + 2), 16);
         return out;
     }
 
-    private static long[] numbers(Object list) {
-        return Json.list(list).stream().mapToLong(x -> (Long) x).toArray();
-    }
+    private static long[] numbers(Object list) { return Json.list(list).stream().mapToLong(x -> (Long) x).toArray(); }
 
     @Test
     public void numericPayloadsDecodeAndNothingElseOfTheirPrefixesDoes() throws IOException {
@@ -55,9 +51,7 @@ public class VectorsTest {
             List<Object> values = Json.list(v.get("values"));
             int n = values.size();
             Words out = Num.decode(payload, 0, payload.length, type, n, geometry, dictionary, null);
-            for (int i = 0; i < n; i++) {
-                assertEquals(name + " " + i, Long.parseUnsignedLong(((String) values.get(i)).substring(2), 16), out.get(i));
-            }
+            for (int i = 0; i < n; i++) assertEquals(name + " " + i, Long.parseUnsignedLong(((String) values.get(i)).substring(2), 16), out.get(i));
             for (int end = 0; end < payload.length; end++) {
                 try {
                     Num.decode(payload, 0, end, type, n, geometry, dictionary, null);
@@ -124,9 +118,7 @@ public class VectorsTest {
 
     private static void assertConverts(Words from, DataType type, long... expected) throws Nc3zException {
         Words out = Num.convert(from, type);
-        for (int i = 0; i < expected.length; i++) {
-            assertEquals(from.type + " to " + type + " " + i, expected[i], out.get(i));
-        }
+        for (int i = 0; i < expected.length; i++) assertEquals(from.type + " to " + type + " " + i, expected[i], out.get(i));
     }
 
     @Test
@@ -143,9 +135,7 @@ public class VectorsTest {
                 try {
                     Chain chain = Chain.table(Arrays.asList((Object) objects), what, 1).get(0);
                     chain.needKnown(what);
-                    if (!chains) {
-                        continue;
-                    }
+                    if (!chains) continue;
                     byte[] out = chain.decode(payload, 0, payload.length, (int) (long) (Long) v.get("length"), what);
                     assertTrue(what + " is " + v.get("refused"), v.get("decoded") != null);
                     assertArrayEquals(what, bytes(v.get("decoded")), out);
@@ -158,6 +148,22 @@ public class VectorsTest {
             }
         }
         assertTrue(decoded + " chains", decoded >= 5);
+    }
+
+    @Test
+    public void digestsAreThoseOfTheText() throws IOException {
+        int count = 0;
+        for (Object o : vectors("digest.json")) {
+            Map<String, Object> v = Json.object(o);
+            if (v.get("file") == null) continue;
+            Digest digest = Digest.of(ClassicFile.open(Source.of(bytes(v.get("file")))));
+            String what = (String) v.get("what");
+            assertEquals(what, v.get("content"), Bytes.hex(digest.file()));
+            List<Object> own = Json.list(v.get("variables"));
+            for (int i = 0; i < own.size(); i++) assertEquals(what, own.get(i), Bytes.hex(digest.variable(i)));
+            count++;
+        }
+        assertTrue(count >= 5);
     }
 
     @Test
