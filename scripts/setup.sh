@@ -8,7 +8,6 @@ command -v ncdump >/dev/null && command -v nccopy >/dev/null || packages+=(netcd
 command -v ncvalidator >/dev/null || packages+=(pnetcdf-bin)
 command -v ncks >/dev/null || packages+=(nco)
 command -v cdo >/dev/null || packages+=(cdo)
-command -v nfs-cat >/dev/null || packages+=(libnfs-utils)
 [ -d /usr/share/ferret-vis/data ] || packages+=(ferret-datasets)
 command -v strace >/dev/null || packages+=(strace)
 command -v unzip >/dev/null || packages+=(unzip)

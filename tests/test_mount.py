@@ -370,6 +370,87 @@ class Life(MountCase):
             self.assertEqual(other("secret.cdf"), b"")
 
 
+class Places(MountCase):
+    """Mount points that would make the server wait for its own answers are refused. A failure must not hang: each command has a time limit, and
+    the kernel's connection of a process that cannot be killed is ended."""
+
+    CONNECTIONS = Path("/sys/fs/fuse/connections")
+
+    def setUp(self):
+        super().setUp()
+        self.archive(COADS, "sub/x.nc")
+        if os.geteuid() == 0 and not is_mounted(self.CONNECTIONS):
+            subprocess.run(["mount", "-t", "fusectl", "none", str(self.CONNECTIONS)], capture_output=True, check=False)
+        self.before = set(os.listdir(self.CONNECTIONS))
+
+    def abort(self):
+        for number in set(os.listdir(self.CONNECTIONS)) - self.before:
+            with contextlib.suppress(OSError):
+                (self.CONNECTIONS / number / "abort").write_text("1")
+
+    def refused(self, source, place, words):
+        for options in ([], ["--daemon"]):
+            process = subprocess.Popen([NC3Z, "mount", *options, str(source), str(place)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.PIPE)
+            self.addCleanup(process.stderr.close)
+            self.addCleanup(self.clear, place.resolve())
+            try:
+                self.assertEqual(process.wait(SOON), 1, (source, place))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                self.abort()
+                raise
+            said = process.stderr.read().decode()
+            self.assertIn(words, said)
+            self.assertFalse(is_mounted(place.resolve()))
+
+    def test_at_the_source_in_it_and_above_it(self):
+        (self.dir / "link").symlink_to(self.source / "sub")
+        file = self.source / "sub/x.nc.nc3z"
+        self.refused(self.source, self.source, "it is the source itself")
+        self.refused(self.source / "sub/..", self.source, "it is the source itself")
+        self.refused(self.source, self.source / "sub", "it is inside the source")
+        self.refused(self.source, self.dir / "link", "it is inside the source")
+        self.refused(self.dir / "link", self.source, "the source is inside it")
+        self.refused(file, file, "it is the source itself")
+        self.refused(file, self.source / "sub", "the source is inside it")
+        self.ok(nc3z("bundle", self.source, "-o", self.dir / "set.zip"))
+        self.refused(self.dir / "set.zip", self.dir, "the source is inside it")
+
+    def test_by_a_bind_mount(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root makes bind mounts")
+        bound = self.dir / "bound"
+        bound.mkdir()
+        if subprocess.run(["mount", "--bind", self.source / "sub", bound], capture_output=True, check=False).returncode:
+            self.skipTest("this machine refuses bind mounts")
+        self.addCleanup(subprocess.run, ["umount", "-l", str(bound)], check=False)
+        (self.source / "sub/inner").mkdir()
+        self.refused(self.source, bound / "inner", "it is inside the source")
+        self.refused(bound, self.source, "the source is inside it")
+        self.refused(bound, self.source / "sub", "it is")
+
+    def test_a_link_into_the_mount_is_an_error(self):
+        (self.source / "y.nc.nc3z").symlink_to(self.place / "y.nc.nc3z")
+        (self.source / "z.nc.nc3z").symlink_to(self.place / "sub/x.nc")
+        (self.source / "up").symlink_to(self.place)
+        with self.mounted():
+            for name in ("y.nc", "z.nc"):
+                done = subprocess.run(["timeout", str(SOON), "head", "-c3", str(self.place / name)], capture_output=True, check=False)
+                self.assertEqual((done.returncode, done.stdout), (1, b""), name)
+            self.assertEqual((self.place / "up/sub/x.nc").read_bytes(), COADS.read_bytes())
+
+    def test_directories_have_no_false_link_counts(self):
+        (self.source / "sub/deep").mkdir()
+        with self.mounted():
+            for path in (self.place, self.place / "sub", self.place / "sub/deep", self.place / ".versions"):
+                directories = sum(1 for p in path.iterdir() if p.is_dir())
+                # 1: they are not counted.
+                self.assertIn(path.stat().st_nlink, (1, 2 + directories), path)
+            found = subprocess.run(["find", str(self.place), "-name", "x.nc"], capture_output=True, check=True).stdout
+            self.assertEqual(found.split(), [os.fsencode(self.place / "sub/x.nc")])
+
+
 class Changes(MountCase):
     """Archives that change while they are mounted."""
 
@@ -438,48 +519,6 @@ class Changes(MountCase):
                 while part := f.read(1 << 16):
                     self.assertEqual(part, self.original[f.tell() - len(part):f.tell()])
             self.assertEqual(len([line for line in process.said if "reading " in line]), 1)
-
-
-class Nfs(Case):
-    """The same tree by NFS. A client in user space reads it: it needs no rights, and no kernel with NFS."""
-
-    def test_a_client_reads_originals_versions_and_damage(self):
-        for program in ("nfs-cat", "nfs-ls"):
-            need_program(self, program)
-        tree = self.dir / "source/sub"
-        tree.mkdir(parents=True)
-        names = ["coads_climatology.cdf", "all_types_cdf5.nc", "record_padding.nc"]
-        for name in names:
-            self.ok(nc3z("archive", "-q", CLASSIC / name, "-o", tree / f"{name}.nc3z"))
-        (tree / "note").write_text("n")
-        damaged = bytearray((tree / f"{COADS.name}.nc3z").read_bytes())
-        damaged[len(damaged) // 2] ^= 0x55
-        (tree / "damaged.cdf.nc3z").write_bytes(damaged)
-        process = start("mount", "--nfs", self.dir / "source", stdout=subprocess.PIPE)
-        try:
-            port = process.stdout.readline().decode().strip().rstrip("/").rsplit(":", 1)[1]
-
-            def client(program, path):
-                url = f"nfs://127.0.0.1/{path}?nfsport={port}&mountport={port}&version=3"
-                return subprocess.run([program, url], capture_output=True, timeout=60, check=False)
-
-            for name in names:
-                self.assertEqual(client("nfs-cat", f"sub/{name}").stdout, (CLASSIC / name).read_bytes(), name)
-            self.assertEqual(client("nfs-cat", f"sub/.versions/{COADS.name}/1").stdout, COADS.read_bytes())
-            self.assertEqual(client("nfs-cat", "sub/note").stdout, b"n")
-            listed = client("nfs-ls", "sub").stdout.decode().split("\n")
-            self.assertEqual({line.split()[-1] for line in listed if line}, {*names, "note", "damaged.cdf"})
-            self.assertTrue(any(line.split()[-2:] == [str(COADS.stat().st_size), COADS.name] for line in listed if line), listed)
-            self.assertNotEqual(client("nfs-cat", "sub/damaged.cdf").returncode, 0)
-            process.terminate()
-            self.assertEqual(process.wait(SOON), 0)
-            self.assertIn("reading WSPD[", process.stderr.read().decode())
-        finally:
-            process.kill()
-            process.wait()
-            process.stdout.close()
-            process.stderr.close()
-        self.fails(nc3z("mount", "--nfs=0.0.0.0:0", self.dir), 1, "not a loopback")
 
 
 if __name__ == "__main__":

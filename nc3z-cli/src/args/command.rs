@@ -318,7 +318,6 @@ Only the first and the last value of each coordinate variable are read, and no o
   nc3z mount --daemon archive/ /mnt/data  returns when the mount is ready
   nc3z mount set.zip /mnt/data            the members of a bundle
   nc3z mount tas.nc.nc3z tas.nc           one archive onto one file, which must exist
-  nc3z mount --nfs archive/               by NFS, on systems without FUSE (macOS, Windows)
   ls /mnt/data/.versions/tas.nc           its versions and tags
   fusermount3 -u /mnt/data                unmounts it; so do ^C, SIGTERM and SIGHUP
 

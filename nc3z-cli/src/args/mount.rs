@@ -2,7 +2,6 @@
 
 use super::parse_size;
 use clap::Args;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Arguments of `mount`.
@@ -11,14 +10,7 @@ pub(crate) struct MountArgs {
     /// A directory with archives; an archive; or a bundle.
     pub(crate) source: PathBuf,
     /// The mount point: a directory; for a single archive also a file.
-    #[arg(required_unless_present = "nfs")]
-    pub(crate) mountpoint: Option<PathBuf>,
-    /// Serve it by NFS (version 3) at this address instead of mounting it, for systems without FUSE; the
-    /// command to mount it is printed. Only loopback addresses are accepted, since any program that can
-    /// connect can read it.
-    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:0", require_equals = true)]
-    #[arg(conflicts_with_all = ["mountpoint", "daemon", "allow_other"])]
-    pub(crate) nfs: Option<SocketAddr>,
+    pub(crate) mountpoint: PathBuf,
     /// Serve it until it is unmounted, or a signal arrives (the default).
     #[arg(long, overrides_with = "daemon")]
     foreground: bool,

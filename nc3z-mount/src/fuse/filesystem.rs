@@ -110,13 +110,20 @@ fn attr_of(attr: &Attr) -> FileAttr {
         crtime: attr.modified,
         kind: type_of(attr.kind),
         perm: attr.mode,
-        nlink: if attr.kind == NodeKind::Directory { 2 } else { 1 },
+        // 1 for a directory means that its subdirectories are not counted, as on btrfs. 2 would mean that it has none.
+        nlink: 1,
         uid: attr.uid,
         gid: attr.gid,
         rdev: 0,
         blksize: BLOCK_SIZE,
         flags: 0,
     }
+}
+
+/// Returns whether a request comes from a thread of this process: a link of the source leads into the mount. The
+/// answer would need the mount again, without end, and such a process cannot be killed.
+fn is_own(request: &Request) -> bool {
+    std::path::Path::new(&format!("/proc/self/task/{}", request.pid())).exists()
 }
 
 fn ttl_of(attr: &Attr) -> Duration {
@@ -150,7 +157,10 @@ impl Filesystem for ViewFs {
         Ok(())
     }
 
-    fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+    fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        if is_own(request) {
+            return reply.error(Errno::ELOOP);
+        }
         match self.view.lookup(parent.0, name) {
             Ok(attr) => {
                 reply.entry_with_ttls(&ttl_of(&attr), &NAME_TTL, &attr_of(&attr), Generation(0));

@@ -7,6 +7,7 @@
 
 mod filesystem;
 mod mounted;
+mod overlap;
 mod stale;
 mod terminal;
 

@@ -1,6 +1,7 @@
 //! Makes a mount, waits for it, and removes it.
 
 use super::filesystem::ViewFs;
+use super::overlap;
 use crate::view::View;
 use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
 use std::io;
@@ -35,9 +36,11 @@ pub struct Mounted {
 /// Mounts a view. It answers requests when this returns.
 ///
 /// # Errors
-/// An error of the system: no `/dev/fuse`, no permission to mount, an invalid mount point.
+/// A mount point that is the source, inside it, or above it. An error of the system: no `/dev/fuse`, no
+/// permission to mount, an invalid mount point.
 pub fn mount(view: Arc<View>, mountpoint: &Path, options: &MountOptions) -> io::Result<Mounted> {
     let mountpoint = mountpoint.canonicalize()?;
+    overlap::refuse(&mountpoint, &view.source())?;
     let mut config = Config::default();
     let name = view.source().to_string_lossy().replace(',', "\\,");
     config.mount_options = vec![

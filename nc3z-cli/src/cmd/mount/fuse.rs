@@ -1,14 +1,16 @@
 //! A mount by FUSE: creates it, and serves it until it ends, here or in a process in the background.
 
 use super::options::Settings;
-use super::view;
 use crate::args::MountArgs;
 use crate::cmd::view_log::Log;
 use crate::exit::Exit;
 use crate::output::progress::interrupted;
+use crate::output::set_quiet;
 use crate::output::streams::Stdout;
 use anyhow::{Context, Result, bail};
 use nc3z_mount::fuse::{MountOptions, Mounted, is_stale, leave_terminal, mount};
+use nc3z_mount::{View, ViewOptions};
+use nc3z_reader::OpenOptions;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -20,9 +22,11 @@ const READY: &str = "mounted";
 /// The interval at which the process checks for signals.
 const STEP: Duration = Duration::from_millis(200);
 
-/// Creates a mount.
-pub(super) fn run(args: &MountArgs, settings: &Settings) -> Result<Exit> {
-    let mountpoint = args.mountpoint.as_deref().context("a mount needs a place")?;
+/// Mounts a source.
+pub(crate) fn run(args: &MountArgs) -> Result<Exit> {
+    set_quiet(args.quiet);
+    let settings = &Settings::of(args)?;
+    let mountpoint = &args.mountpoint;
     check_mountpoint(mountpoint)?;
     if args.daemon {
         return in_background(args, settings, mountpoint);
@@ -51,6 +55,19 @@ fn mounted(args: &MountArgs, settings: &Settings, mountpoint: &Path, log: &Arc<L
         anyhow::Error::new(e).context(format!("mount at `{}`{why}", mountpoint.display()))
     })?;
     Ok(mounted)
+}
+
+/// Makes the view of a source. Its events go to the log.
+fn view(source: &Path, is_file: bool, log: &Arc<Log>) -> Result<Arc<View>> {
+    let told = Arc::clone(log);
+    let options = ViewOptions::default()
+        // A command has a limit on the bytes that it decodes. A mount has no such limit, since it serves for
+        // years.
+        .with_open(OpenOptions::default().with_registry(crate::registry::registry()))
+        .with_file_root(is_file)
+        .with_log(move |event| told.event(event));
+    let view = View::new(source, options);
+    Ok(Arc::new(view.with_context(|| format!("mount `{}`", source.display()))?))
 }
 
 /// Returns advice on an error of mounting.

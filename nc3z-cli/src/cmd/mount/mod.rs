@@ -2,45 +2,17 @@
 
 #[cfg(any(target_os = "linux", target_os = "freebsd"))]
 mod fuse;
-mod nfs;
+#[cfg(any(target_os = "linux", target_os = "freebsd"))]
 mod options;
 
-use super::view_log::Log;
-use crate::args::MountArgs;
-use crate::exit::Exit;
-use crate::output::set_quiet;
-use anyhow::{Context, Result};
-use nc3z_mount::{View, ViewOptions};
-use nc3z_reader::OpenOptions;
-use options::Settings;
-use std::path::Path;
-use std::sync::Arc;
+#[cfg(any(target_os = "linux", target_os = "freebsd"))]
+pub(crate) use fuse::run;
 
-/// Mounts a source.
-pub(crate) fn run(args: &MountArgs) -> Result<Exit> {
-    set_quiet(args.quiet);
-    let settings = Settings::of(args)?;
-    if let Some(address) = args.nfs {
-        return nfs::run(args, &settings, address);
-    }
-    #[cfg(any(target_os = "linux", target_os = "freebsd"))]
-    return fuse::run(args, &settings);
-    #[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
-    {
-        let _ = settings;
-        anyhow::bail!("nc3z does not support FUSE on this system")
-    }
-}
-
-/// Makes the view of a source. Its events go to the log.
-fn view(source: &Path, is_file: bool, log: &Arc<Log>) -> Result<Arc<View>> {
-    let told = Arc::clone(log);
-    let options = ViewOptions::default()
-        // A command has a limit on the bytes that it decodes. A mount has no such limit, since it serves for
-        // years.
-        .with_open(OpenOptions::default().with_registry(crate::registry::registry()))
-        .with_file_root(is_file)
-        .with_log(move |event| told.event(event));
-    let view = View::new(source, options);
-    Ok(Arc::new(view.with_context(|| format!("mount `{}`", source.display()))?))
+/// Refuses, and names the ways that this system has.
+#[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
+pub(crate) fn run(_: &crate::args::MountArgs) -> anyhow::Result<crate::exit::Exit> {
+    anyhow::bail!(
+        "mounts are for Linux and FreeBSD; on this system `nc3z serve` shows archives to programs by URL, `nc3z plugin install` \
+         to programs with netCDF-C 4.10.1 or later, and `nc3z restore` writes the files (docs/mount.md)"
+    )
 }
