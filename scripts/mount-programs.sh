@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Programs that take long to install read a mounted file as they read the original: R, Octave, GDAL, ncview (under Xvfb) and PyFerret. Each that is
-# not here is installed (Debian, as root) or named. Ends with 77 where nothing can be mounted, 1 where a program saw a difference.
+# Programs that take long to install read a mounted file as they read the original: R, Octave, GDAL, ncview (under Xvfb) and PyFerret. R, Octave and
+# Perl also read the archive by `nc3z run`. Each that is not here is installed (Debian, as root) or named. Ends with 77 where nothing can be mounted, 1 where a program saw a difference.
 #     scripts/mount-programs.sh [NC3Z]
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -24,21 +24,43 @@ wanted() {
     return 1
 }
 failed=0
-# same NAME COMMAND...: the command's output for both files, in which {} is the file.
-same() {
-    local name=$1; shift
-    local said=() file
-    for file in "$original" "$shown"; do
-        said+=("$(cd "$work" && "${@//\{\}/$file}" 2>&1 | sed "s|$file|FILE|g; /ncviewrc/d")")
-    done
-    if [ -n "${said[0]}" ] && [ "${said[0]}" = "${said[1]}" ]; then echo "$name: the same"; return; fi
-    echo "$name: differs"; printf '%s\n' "${said[@]}" | tail -20
+# output FILE COMMAND...: the command's output, in which {} is the file.
+output() {
+    local file=$1; shift
+    (cd "$work" && "${@//\{\}/$file}" 2>&1 | sed "s|$file|FILE|g; /ncviewrc/d")
+}
+# compare NAME OUTPUT OUTPUT
+compare() {
+    if [ -n "$2" ] && [ "$2" = "$3" ]; then echo "$1: the same"; return; fi
+    echo "$1: differs"; printf '%s\n' "$2" "$3" | tail -20
     failed=1
 }
-wanted Rscript r-base-core r-cran-ncdf4 &&
-    same "R, ncdf4" Rscript -e 'library(ncdf4); f <- nc_open("{}"); for (v in names(f$var)) { x <- ncvar_get(f, v); cat(v, dim(x), sum(x, na.rm=TRUE), x[1:9], "\n") }'
-wanted octave octave octave-netcdf &&
-    same "Octave" octave --quiet --eval 'pkg load netcdf; x = ncread("{}", "SST"); printf("%.17g ", size(x), sum(x(!isnan(x))), x(1:9))'
+# same NAME COMMAND...: for the original and the mounted file.
+same() {
+    local name=$1; shift
+    compare "$name" "$(output "$original" "$@")" "$(output "$shown" "$@")"
+}
+# same_by_run NAME COMMAND...: for the original, and for the archive by `nc3z run`.
+same_by_run() {
+    local name=$1; shift
+    compare "$name, by nc3z run" "$(output "$original" "$@")" "$(output "$work/archive/coads_climatology.nc.nc3z" "$nc3z" run -- "$@")"
+}
+if wanted Rscript r-base-core r-cran-ncdf4; then
+    words='library(ncdf4); f <- nc_open("{}"); for (v in names(f$var)) { x <- ncvar_get(f, v); cat(v, dim(x), sum(x, na.rm=TRUE), x[1:9], "\n") }'
+    same "R, ncdf4" Rscript -e "$words"
+    same_by_run "R, ncdf4" Rscript -e "$words"
+fi
+if wanted octave octave octave-netcdf; then
+    words='pkg load netcdf; x = ncread("{}", "SST"); printf("%.17g ", size(x), sum(x(!isnan(x))), x(1:9))'
+    same "Octave" octave --quiet --eval "$words"
+    same_by_run "Octave" octave --quiet --eval "$words"
+fi
+[ "$(id -u)" != 0 ] || perl -MPDL::NetCDF -e 1 2>/dev/null || apt-get install -y -qq --no-install-recommends libpdl-netcdf-perl >/dev/null 2>&1
+if perl -MPDL::NetCDF -e 1 2>/dev/null; then
+    same_by_run "Perl" perl -MPDL -MPDL::NetCDF -e 'print PDL::NetCDF->new("{}", {MODE => O_RDONLY})->get("SST")->slice("0:4,40:44,3"), "\n"'
+else
+    echo "NOT TESTED: Perl (apt-get install libpdl-netcdf-perl)"
+fi
 wanted gdalinfo gdal-bin && same "GDAL" gdalinfo -checksum 'NETCDF:{}:SST'
 if wanted ncview ncview && wanted xvfb-run xvfb xauth; then
     # It opens a window and stays: that it does so for both files, and complains of neither, is all that it can say.

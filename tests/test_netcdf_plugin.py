@@ -339,6 +339,69 @@ class Preloaded(Plugin):
     def run_preloaded(self, command):
         return subprocess.run([NC3Z, "run", "--", *command], capture_output=True, env=self.env)
 
+    def test_programs_that_load_the_library_later(self):
+        """As R, Octave and Perl do: the program knows nothing of netCDF, and its module is linked with it."""
+        self.programs("cc", "ncdump")
+        linked = subprocess.run(["ldd", shutil.which("ncdump")], capture_output=True, text=True).stdout
+        netcdf = next((line.split()[2] for line in linked.splitlines() if "libnetcdf.so" in line), None)
+        if netcdf is None:
+            missing(self, "ncdump is not linked with libnetcdf")
+        source = ROOT / "testdata/classic/coads_climatology.cdf"
+        archive = self.archive(source)
+        (self.dir / "module.c").write_text("""
+            int nc_open(const char *, int, int *); int nc_inq_varid(int, const char *, int *); int nc_get_var_double(int, int, double *);
+            int first(const char *path, double *out) {
+                int file, id, code = nc_open(path, 0, &file);
+                if (!code) code = nc_inq_varid(file, "TIME", &id);
+                return code ? code : nc_get_var_double(file, id, out);
+            }""")
+        (self.dir / "program.c").write_text("""
+            #define _GNU_SOURCE
+            #include <dlfcn.h>
+            #include <stdio.h>
+            #include <stdlib.h>
+            int main(int argc, char **argv) {
+                double out[12];
+                /* By its name alone: the linker looks into the RUNPATH of this program. */
+                if (argc > 3 && !dlopen(argv[3], RTLD_NOW)) { fprintf(stderr, "%s\\n", dlerror()); return 7; }
+                if (dlopen("/no/such/module.so", RTLD_NOW) || dlopen("no-such-module.so", RTLD_NOW)) return 8;
+                if (!dlopen(NULL, RTLD_NOW)) return 9;
+                void *module = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+                int (*first)(const char *, double *) = module ? (int (*)(const char *, double *))dlsym(module, "first") : 0;
+                if (!first) { fprintf(stderr, "%s\\n", dlerror()); return 6; }
+                int code = first(argv[2], out);
+                if (code) { fprintf(stderr, "code %d\\n", code); return 5; }
+                printf("%.17g %.17g\\n", out[0], out[11]);
+                return 0;
+            }""")
+        (self.dir / "empty.c").write_text("int nothing;")
+        shared = ["cc", "-shared", "-fPIC"]
+        subprocess.run([*shared, self.dir / "module.c", netcdf, "-o", self.dir / "module.so"], check=True)
+        (self.dir / "beside").mkdir()
+        subprocess.run([*shared, self.dir / "empty.c", "-o", self.dir / "beside/beside.so"], check=True)
+        program = self.dir / "program"
+        subprocess.run(["cc", self.dir / "program.c", "-Wl,--enable-new-dtags", f"-Wl,-rpath,{self.dir}/beside", "-ldl", "-o", program], check=True)
+        plain = subprocess.run([program, self.dir / "module.so", source, "beside.so"], capture_output=True, text=True, env=self.env)
+        self.assertEqual(plain.returncode, 0, plain.stderr)
+        self.assertNotEqual(subprocess.run([program, self.dir / "module.so", archive], capture_output=True, env=self.env).returncode, 0)
+        done = self.run_preloaded([program, self.dir / "module.so", archive, "beside.so"])
+        self.assertEqual((done.returncode, done.stdout.decode()), (0, plain.stdout), done.stderr)
+        # A script that starts the program.
+        done = self.run_preloaded(["sh", "-c", f"{program} {self.dir}/module.so {archive}"])
+        self.assertEqual((done.returncode, done.stdout.decode()), (0, plain.stdout), done.stderr)
+
+    def test_python_with_a_copy_of_its_own(self):
+        self.need_wheel()
+        archive = self.archive(ROOT / "testdata/classic/coads_climatology.cdf")
+        code = "import sys, netCDF4; d = netCDF4.Dataset(sys.argv[1]); print(len(d.variables), float(d['TIME'][-1]))"
+        plain = self.python(code, ROOT / "testdata/classic/coads_climatology.cdf")
+        done = self.run_preloaded([sys.executable, "-c", code, str(archive)])
+        self.assertEqual((done.returncode, done.stdout.decode()), (0, plain.stdout), done.stderr)
+        # Packages with another copy of HDF5 work as before.
+        if importlib.util.find_spec("h5py"):
+            done = self.run_preloaded([sys.executable, "-c", "import h5py, netCDF4; print(h5py.version.hdf5_version)"])
+            self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_exit_codes_are_the_programs(self):
         for code, command in ((0, ["true"]), (7, ["sh", "-c", "exit 7"]), (127, ["no-such-program-at-all"]), (126, ["/"])):
             self.assertEqual(self.run_preloaded(command).returncode, code, command)

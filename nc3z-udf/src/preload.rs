@@ -1,12 +1,16 @@
 //! Support for versions of netCDF-C that do not read `.ncrc` (before 4.10): if this library is preloaded into
 //! a program, it registers its table itself. It does so only if `LD_PRELOAD` names it.
+//!
+//! R, Octave, Perl and Python load netCDF-C later, with a module of theirs. Therefore `dlopen` is replaced too (`late`).
 
 #![expect(unsafe_code, reason = "symbols of a program that has libnetcdf")]
 
 use crate::code::log;
 use crate::table::{NcDispatch, TABLES};
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::catch_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// The first eight bytes of an archive, and a zero. netCDF-C compares the bytes before the zero.
 const MAGIC: &CStr = c"\x89NC3Z\r\n\x1a";
@@ -33,25 +37,38 @@ extern "C" fn on_load() {
     let _ = catch_unwind(|| {
         let preloaded = std::env::var_os("LD_PRELOAD");
         if preloaded.is_some_and(|names| names.to_string_lossy().contains("nc3z_udf")) {
-            register();
+            IS_PRELOADED.store(true, Ordering::Relaxed);
+            register(libc::RTLD_DEFAULT);
         }
     });
 }
 
+/// True once the dynamic linker has preloaded this library.
+static IS_PRELOADED: AtomicBool = AtomicBool::new(false);
+/// The addresses of the functions that were called: one for each copy of netCDF-C.
+static REGISTERED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+/// Registers the table with the netCDF-C that a handle of the dynamic linker leads to, once.
 #[cfg(target_os = "linux")]
-fn register() {
-    // SAFETY: the strings end with a zero; RTLD_DEFAULT always exists.
-    let find = |name: &CStr| unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+fn register(handle: *mut c_void) {
+    // SAFETY: the strings end with a zero; the handle is open, or RTLD_DEFAULT, which always exists.
+    let find = |name: &CStr| unsafe { libc::dlsym(handle, name.as_ptr()) };
     let (define, version) = (find(c"nc_def_user_format"), find(c"nc_inq_libvers"));
     if define.is_null() || version.is_null() {
         // A program without netCDF-C, or one that loads it later.
         return;
     }
+    let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
+    if registered.contains(&define.addr()) {
+        return;
+    }
+    registered.push(define.addr());
+    drop(registered);
     // SAFETY: functions of netcdf.h, with the types that it declares.
     let (define, version) = unsafe {
         (
-            std::mem::transmute::<*mut libc::c_void, Define>(define),
-            std::mem::transmute::<*mut libc::c_void, Version>(version),
+            std::mem::transmute::<*mut c_void, Define>(define),
+            std::mem::transmute::<*mut c_void, Version>(version),
         )
     };
     // SAFETY: the function returns a static string.
@@ -81,6 +98,101 @@ fn numbers(words: &str) -> Option<[u32; 3]> {
     };
     let mut parts = words.trim_start_matches('"').split('.');
     Some([digits(parts.next()?)?, digits(parts.next()?)?, digits(parts.next()?)?])
+}
+
+/// Registers with copies of netCDF-C that a program loads while it runs. They need not be visible to other libraries.
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"), not(test)))]
+mod late {
+    use super::{IS_PRELOADED, register};
+    use std::arch::naked_asm;
+    use std::ffi::{CStr, CString, c_char, c_int, c_void};
+    use std::panic::catch_unwind;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    type Open = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
+
+    /// Takes the place of the linker's `dlopen` in a program that this library is preloaded into.
+    ///
+    /// It jumps to the function that [`target`] chooses, and leaves no frame: if a name has no slash, the linker searches
+    /// the directories of the library that calls it.
+    #[unsafe(naked)]
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void {
+        #[cfg(target_arch = "x86_64")]
+        naked_asm!(
+            "push rdi", "push rsi", "sub rsp, 8", "call {target}", "add rsp, 8", "pop rsi", "pop rdi", "jmp rax",
+            target = sym target
+        );
+        #[cfg(target_arch = "aarch64")]
+        naked_asm!(
+            "stp x29, x30, [sp, #-32]!", "stp x0, x1, [sp, #16]", "bl {target}", "mov x16, x0", "ldp x0, x1, [sp, #16]",
+            "ldp x29, x30, [sp], #32", "br x16",
+            target = sym target
+        );
+    }
+
+    /// Returns the function that opens a library of this name.
+    extern "C" fn target(name: *const c_char) -> Open {
+        // SAFETY: `dlopen` takes null or a string.
+        let is_path = || !name.is_null() && unsafe { CStr::from_ptr(name) }.to_bytes().contains(&b'/');
+        if IS_PRELOADED.load(Ordering::Relaxed) && is_path() { open_path } else { linkers() }
+    }
+
+    /// Returns the linker's function.
+    fn linkers() -> Open {
+        static FOUND: AtomicUsize = AtomicUsize::new(0);
+        let mut found = std::ptr::with_exposed_provenance_mut::<c_void>(FOUND.load(Ordering::Relaxed));
+        if found.is_null() {
+            // SAFETY: the string ends with a zero.
+            found = unsafe { libc::dlsym(libc::RTLD_NEXT, c"dlopen".as_ptr()) };
+            FOUND.store(found.expose_provenance(), Ordering::Relaxed);
+        }
+        if found.is_null() {
+            return no_library;
+        }
+        // SAFETY: a function of this type.
+        unsafe { std::mem::transmute::<*mut c_void, Open>(found) }
+    }
+
+    /// The function of a program without a dynamic linker.
+    unsafe extern "C" fn no_library(_: *const c_char, _: c_int) -> *mut c_void {
+        std::ptr::null_mut()
+    }
+
+    unsafe extern "C" fn open_path(name: *const c_char, flags: c_int) -> *mut c_void {
+        // SAFETY: as the caller's.
+        let handle = unsafe { linkers()(name, flags) };
+        if !handle.is_null() {
+            let _ = catch_unwind(register_all);
+        }
+        handle
+    }
+
+    fn register_all() {
+        let mut libraries: Vec<CString> = Vec::new();
+        // SAFETY: the callback gets the list that it expects, and ends before the list does.
+        unsafe { libc::dl_iterate_phdr(Some(collect), (&raw mut libraries).cast()) };
+        for library in libraries {
+            // SAFETY: a string; the library is open already.
+            let handle = unsafe { linkers()(library.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
+            if !handle.is_null() {
+                register(handle);
+                // SAFETY: it was opened above.
+                unsafe { libc::dlclose(handle) };
+            }
+        }
+    }
+
+    /// Adds a library to the list if its name is one of netCDF-C. Python packages have copies with longer names.
+    unsafe extern "C" fn collect(info: *mut libc::dl_phdr_info, _: usize, list: *mut c_void) -> c_int {
+        // SAFETY: the linker passes its description of a library, with a string, and the list of `register_all`.
+        let (name, list) = unsafe { (CStr::from_ptr((*info).dlpi_name), &mut *list.cast::<Vec<CString>>()) };
+        let file = name.to_bytes().rsplit(|b| *b == b'/').next().unwrap_or_default();
+        if file.starts_with(b"libnetcdf") {
+            list.push(name.to_owned());
+        }
+        0
+    }
 }
 
 #[cfg(test)]

@@ -344,9 +344,11 @@ Then netCDF4-python, xarray and all other programs with netCDF-C 4.10.1 or later
     #[command(after_help = "Examples:
   nc3z run -- ncdump -h tas.nc.nc3z
   nc3z run -- ncks -v tas tas.nc.nc3z out.nc
+  nc3z run -- Rscript plot.R tas.nc.nc3z
 
-For programs that are linked with netCDF-C 4.8.1 or later. The exit code is that of the program; 127 if there is no such program, \
-126 if it cannot be run. Programs that load netCDF-C while they run, such as Python, need `nc3z plugin install`.")]
+For programs that use netCDF-C 4.8.1 or later, also those that load it while they run: R, Octave, Perl, Python. GDAL and CDO refuse \
+archives by their first bytes: use `nc3z mount`. The exit code is that of the program; 127 if there is no such program, 126 if it \
+cannot be run.")]
     Run(Later<RunCommandArgs>),
     /// Draw a variable: a map with a colour bar, or a series, as PNG or SVG.
     #[cfg(feature = "plot")]
