@@ -30,6 +30,7 @@ for library in org/tukaani/xz:libxz-java junit/junit/4.x:junit4 org/apache/maven
     [ -d "/usr/share/maven-repo/${library%:*}" ] || packages+=("${library#*:}")
 done
 command -v cc >/dev/null || packages+=(build-essential)
+command -v gfortran >/dev/null || packages+=(gfortran)
 command -v python3 >/dev/null || packages+=(python3)
 python3 -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3-venv)
 # Missing packages are reported at the end. They are a failure only in CI: elsewhere, steps that need them do not run and say so.

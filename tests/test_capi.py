@@ -168,6 +168,31 @@ int main(int argc, char **argv) {
         text = subprocess.run(["ncdump", "-v", variable, SAMPLE], capture_output=True, text=True, check=True).stdout
         return re.search(rf"\n {variable} =\n.*?;\n", text, re.S).group(0)
 
+    def floats(self):
+        """An archive with a variable of each float type, and their numbers as ncdump prints them."""
+        self.need("ncgen", "ncdump")
+        text = self.dir / "floats.cdl"
+        text.write_text("netcdf floats {dimensions: y = 2; x = 3; variables: float f(y, x); double d(x);\n"
+                        "data: f = 0.01172326, -1.5, 3, 1e20, 0.1, 250; d = 0.011723255049482, 1e-300, -7; }\n")
+        file, archive = self.dir / "floats.nc", self.dir / "floats.nc.nc3z"
+        subprocess.run(["ncgen", "-o", file, text], check=True)
+        self.ok(nc3z("archive", "--quiet", file, "-o", archive))
+        printed = subprocess.run(["ncdump", file], capture_output=True, text=True, check=True).stdout
+        return archive, {name: re.search(rf"\n {name} =([^;]*);", printed).group(1).replace(",", " ").split() for name in "fd"}
+
+    @staticmethod
+    def words(printed):
+        return printed.split("=", 1)[1].replace(",", " ").replace(";", " ").split()
+
+    def same_numbers(self, *command):
+        """A program that writes numbers in its own form."""
+        archive, expected = self.floats()
+        for name, words in expected.items():
+            done = self.run_program(*command, archive, name)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for found, word in zip(self.words(done.stdout), words, strict=True):
+                self.assertAlmostEqual(float(found) / float(word), 1, delta=1e-6, msg=name)
+
     def test_c_example(self):
         self.need("cc")
         program = self.compile(BINDINGS / "c/read.c", *self.sanitizer())
@@ -175,6 +200,10 @@ int main(int argc, char **argv) {
         self.assertEqual((done.returncode, done.stdout), (0, self.ncdump("a")), done.stderr)
         done = self.run_program(program, self.archive, "none")
         self.assertEqual((done.returncode, done.stderr), (1, 'NC3Z_ENOTFOUND: there is no variable "none"\n'))
+        archive, expected = self.floats()
+        for name, words in expected.items():
+            done = self.run_program(program, archive, name)
+            self.assertEqual((done.returncode, self.words(done.stdout)), (0, words), done.stderr)
 
     def test_fortran_example(self):
         self.languages("gfortran")
@@ -183,6 +212,7 @@ int main(int argc, char **argv) {
         subprocess.run(["gfortran", *options, *sources, f"-L{self.lib}", "-lnc3z", "-o", self.dir / "read"], check=True)
         done = self.run_program(self.dir / "read", self.archive, "a")
         self.assertEqual((done.returncode, done.stdout), (0, self.ncdump("a")), done.stderr)
+        self.same_numbers(self.dir / "read")
 
     def test_r_example(self):
         self.languages("R")
@@ -192,6 +222,7 @@ int main(int argc, char **argv) {
         self.assertEqual(done.returncode, 0, done.stderr)
         done = self.run_program("Rscript", BINDINGS / "r/read.R", self.dir / "nc3z.so", self.archive, "a")
         self.assertEqual((done.returncode, done.stdout), (0, self.ncdump("a")), done.stderr)
+        self.same_numbers("Rscript", BINDINGS / "r/read.R", self.dir / "nc3z.so")
 
     def test_octave_example(self):
         self.languages("mkoctfile", "octave-cli")
@@ -200,6 +231,7 @@ int main(int argc, char **argv) {
         self.assertEqual(done.returncode, 0, done.stderr)
         done = self.run_program("octave-cli", "--norc", "--path", self.dir, BINDINGS / "octave/read.m", self.archive, "a")
         self.assertEqual((done.returncode, done.stdout), (0, self.ncdump("a")), done.stderr)
+        self.same_numbers("octave-cli", "--norc", "--path", self.dir, BINDINGS / "octave/read.m")
 
 
 if __name__ == "__main__":

@@ -5,9 +5,10 @@ module nc3z
   use, intrinsic :: iso_c_binding
   implicit none
   private
-  public :: nc3z_file, nc3z_open, nc3z_close, nc3z_variable_id, nc3z_rank, nc3z_shape, nc3z_read_double, nc3z_error
+  public :: nc3z_file, nc3z_open, nc3z_close, nc3z_variable_id, nc3z_type, nc3z_rank, nc3z_shape, &
+     nc3z_read_double, nc3z_error
 
-  integer(c_int32_t), parameter, public :: nc3z_ok = 0, nc3z_erange = -10, nc3z_double = 6
+  integer(c_int32_t), parameter, public :: nc3z_ok = 0, nc3z_erange = -10, nc3z_float = 5, nc3z_double = 6
 
   type :: nc3z_file
     private
@@ -36,10 +37,10 @@ module nc3z
     end function
     function c_variable(file, id, name, capacity, name_len, type, rank, attributes) bind(c, name="nc3z_variable") result(code)
       import
-      type(c_ptr), value :: file, name, name_len, type, attributes
+      type(c_ptr), value :: file, name, name_len, attributes
       integer(c_int32_t), value :: id
       integer(c_size_t), value :: capacity
-      integer(c_int32_t), intent(out) :: rank
+      integer(c_int32_t), intent(out) :: type, rank
       integer(c_int32_t) :: code
     end function
     function c_shape(file, id, rank, dimensions, shape) bind(c, name="nc3z_variable_shape") result(code)
@@ -90,12 +91,21 @@ contains
     code = c_variable_id(file%handle, name // c_null_char, id)
   end function
 
+  !> The type as it is stored: nc3z_float, nc3z_double, or an integer type of nc3z.h.
+  function nc3z_type(file, id, type) result(code)
+    type(nc3z_file), intent(in) :: file
+    integer, intent(in) :: id
+    integer, intent(out) :: type
+    integer :: code, rank
+    code = c_variable(file%handle, id, c_null_ptr, 0_c_size_t, c_null_ptr, type, rank, c_null_ptr)
+  end function
+
   function nc3z_rank(file, id, rank) result(code)
     type(nc3z_file), intent(in) :: file
     integer, intent(in) :: id
     integer, intent(out) :: rank
-    integer :: code
-    code = c_variable(file%handle, id, c_null_ptr, 0_c_size_t, c_null_ptr, c_null_ptr, rank, c_null_ptr)
+    integer :: code, type
+    code = c_variable(file%handle, id, c_null_ptr, 0_c_size_t, c_null_ptr, type, rank, c_null_ptr)
   end function
 
   !> The lengths, slowest dimension first; as many as the variable has dimensions.

@@ -1,4 +1,4 @@
-!> Prints a variable of whole numbers as ncdump does, a line for each row:
+!> Prints a variable's numbers, a line for each row:
 !>     gfortran nc3z.f90 read.f90 -lnc3z -o read && ./read tas.nc.nc3z VARIABLE
 program read_variable
   use, intrinsic :: iso_c_binding
@@ -8,7 +8,7 @@ program read_variable
   character(4096) :: path, name
   character(32) :: text
   type(nc3z_file) :: file
-  integer :: id, rank
+  integer :: id, type, rank
   integer(c_int64_t) :: i, all, row
   integer(c_int64_t), allocatable :: shape(:), start(:)
   real(c_double), allocatable :: values(:)
@@ -17,6 +17,7 @@ program read_variable
   call get_command_argument(2, name)
   call check(nc3z_open(trim(path), file))
   call check(nc3z_variable_id(file, trim(name), id))
+  call check(nc3z_type(file, id, type))
   call check(nc3z_rank(file, id, rank))
   allocate(shape(rank), start(rank))
   call check(nc3z_shape(file, id, shape))
@@ -29,7 +30,13 @@ program read_variable
   write (*, '(a)') '', ' ' // trim(name) // ' ='
   write (*, '(a)', advance='no') ' '
   do i = 1, all
-    write (text, '(i0)') nint(values(i), c_int64_t)
+    if (type == nc3z_float) then
+      write (text, '(g0.7)') values(i)
+    else if (type == nc3z_double) then
+      write (text, '(g0.15)') values(i)
+    else
+      write (text, '(i0)') nint(values(i), c_int64_t)
+    end if
     write (*, '(a)', advance='no') ' ' // trim(text)
     if (i == all) then
       write (*, '(a)') ' ;'
