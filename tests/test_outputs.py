@@ -54,6 +54,18 @@ class Outputs(Case):
         option = () if "--tree" in command else ("-o",)
         return nc3z(*command, *option, *more, cwd=self.dir)
 
+    def test_links_to_devices_and_streams_are_not_replaced(self):
+        link = self.dir / "link"
+        link.symlink_to("/dev/null")
+        for command in (("read", self.archive, "TIME"), ("subset", self.archive, "-v", "TIME"), ("archive", CLASSIC / NAME)):
+            for force in ((), ("--force",)):
+                done = self.fails(nc3z(*command, *force, "-o", link), 1, "it leads to a stream or a device")
+                self.assertNotIn("--force", done.stderr)
+                self.assertTrue(link.is_symlink())
+            # Not with --force: a defect would replace the system's link.
+            done = self.fails(nc3z(*command, "-o", "/dev/stdout"), 1, "it leads to a stream or a device")
+            self.assertNotIn("--force", done.stderr)
+
     def test_a_dash_is_standard_output(self):
         commands = self.commands()
         before = self.names()

@@ -56,6 +56,13 @@ pub fn remove_temporary_files() {
     }
 }
 
+/// Returns whether a link is one of the system to an open file, such as `/dev/stdout`, or leads to a device, a pipe or a socket.
+fn leads_to_stream(link: &Path) -> bool {
+    let is_systems = |directory: PathBuf| directory == Path::new("/dev") || directory.starts_with("/proc");
+    directory_of(link).canonicalize().is_ok_and(is_systems)
+        || link.metadata().is_ok_and(|meta| !(meta.is_file() || meta.is_dir()))
+}
+
 impl AtomicFile {
     /// Creates the temporary file in the directory of `target`.
     ///
@@ -77,7 +84,11 @@ impl AtomicFile {
                 let e = io::Error::new(io::ErrorKind::IsADirectory, "is a directory");
                 return Err(Error::io("create", target, e));
             }
-            // A link is replaced, not followed. A device, a pipe or a socket is never replaced.
+            Ok(meta) if meta.is_symlink() && leads_to_stream(target) => {
+                let e = io::Error::new(io::ErrorKind::AlreadyExists, "it leads to a stream or a device");
+                return Err(Error::io("create", target, e));
+            }
+            // Another link is replaced, not followed. A device, a pipe or a socket is never replaced.
             Ok(meta) if !(meta.is_file() || meta.is_symlink()) => {
                 let what = nc3z_reader::source::special_name(meta.file_type()).unwrap_or("no file");
                 let e = io::Error::new(io::ErrorKind::AlreadyExists, format!("there is {what} of that name"));
