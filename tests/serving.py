@@ -50,14 +50,15 @@ class Running:
             if connection is None:
                 mine.close()
 
-    def raw(self, request, timeout=SOON):
-        """Sends bytes as they are, and gives all that comes back."""
+    def raw(self, request, timeout=SOON, ends=True):
+        """Sends bytes as they are, and gives all that comes back. `ends`: the client closes its side behind them."""
         with socket.create_connection((self.host, self.port), timeout=timeout) as s:
             parts = []
             # The server may have answered and ended before it was sent everything.
             with contextlib.suppress(OSError):
                 s.sendall(request)
-                s.shutdown(socket.SHUT_WR)
+                if ends:
+                    s.shutdown(socket.SHUT_WR)
             with contextlib.suppress(ConnectionResetError):
                 while part := s.recv(1 << 16):
                     parts.append(part)

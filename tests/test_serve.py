@@ -265,6 +265,44 @@ class Hostile(ServeCase):
                     self.assertRegex(answer[:12], rb"HTTP/1\.[01] [234]")
             self.assertEqual(server.ask("/x.nc").status, 200)
 
+    def test_the_limit_of_a_request_is_exact(self):
+        self.archive(SMALL, "x.nc")
+
+        def request(length, path=0):
+            head = b"GET /x.nc?" + b"a" * path + b" HTTP/1.1\r\nHost: x\r\nRange: bytes=0-3\r\nConnection: close\r\n"
+            # The library takes no single header of this length.
+            while length - len(head) > 5000:
+                head += b"X-Y: " + b"b" * 1993 + b"\r\n"
+            return head + b"X-Z: " + b"c" * (length - len(head) - 9) + b"\r\n\r\n"
+
+        for options, limit in ((), 64 << 10), (("--max-request", "10000"), 10_000), (("--max-request", "500"), 500):
+            with self.serving("--quiet", *options) as server:
+                for path in (0, 200):
+                    self.assertEqual(len(request(limit, path)), limit)
+                    self.assertEqual(server.raw(request(limit, path), ends=False)[9:12], b"206", limit)
+                    self.assertEqual(server.raw(request(limit + 1, path), ends=False)[9:12], b"431", limit)
+                self.assertEqual(server.raw(request(100_000), ends=False)[9:12], b"431")
+
+    def test_hidden_and_temporary_files_are_not_served(self):
+        archive = self.archive(SMALL, "x.nc")
+        self.archive(SMALL, "sub/y.nc")
+        hidden = [".hidden.nc", ".x.nc.nc3z-tmp", "sub/.deep.nc", ".git/config", ".versions/real"]
+        for name in hidden:
+            (self.source / name).parent.mkdir(exist_ok=True)
+            (self.source / name).write_bytes(SMALL.read_bytes())
+        shutil.copy(archive, self.source / ".z.nc.nc3z")
+        (self.source / "link.nc").symlink_to(".hidden.nc")
+        with self.serving("--quiet") as server:
+            for path in [*hidden, ".z.nc", ".z.nc.nc3z", ".git/", "sub/.deep.nc.dds", ".hidden.nc.json", ".z.zarr/zarr.json", ".versions/.z.nc/1"]:
+                self.assertEqual(server.ask(f"/{path}").status, 404, path)
+            self.assertEqual([e["name"] for e in server.ask("/?json").json()["entries"]], ["link.nc", "sub", "x.nc", "x.nc.nc3z"])
+            self.assertEqual([e["name"] for e in server.ask("/sub/?json").json()["entries"]], ["y.nc", "y.nc.nc3z"])
+            self.assertEqual([(e["name"], e["files"]) for e in server.ask("/?sizes").json()["entries"]], [("link.nc", 0), ("sub", 1), ("x.nc.nc3z", 1)])
+            self.assertNotIn(b".hidden", server.ask("/").body)
+            self.assertEqual(server.ask("/.versions/x.nc/1").body, SMALL.read_bytes())
+            # A link that is shown leads where its owner wants.
+            self.assertEqual(server.ask("/link.nc").body, SMALL.read_bytes())
+
     def test_requests_have_a_length_and_a_time(self):
         self.archive(SMALL, "x.nc")
         with self.serving("--quiet", "--timeout", "1", "--max-request", "8KiB") as server:

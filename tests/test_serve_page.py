@@ -1,10 +1,16 @@
 """The page of `nc3z serve`: it is small and uses no other host, and in a browser (at night) it shows the archive's values."""
 
+import contextlib
+import http.client
+import http.server
 import os
 import re
 import shutil
 import sys
+import threading
 import unittest
+import urllib.parse
+import urllib.request
 
 from common import CLASSIC, NIGHT, ROOT
 from serving import SOON, ServeCase
@@ -16,7 +22,68 @@ PARTS = ("page.js", "data.js", "server.js", "view.js", "map.js", "treemap.js", "
 LIMIT = 150_000
 
 
+@contextlib.contextmanager
+def proxy(server, prefix):
+    """A proxy that shows a server below a path."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            if not self.path.startswith(prefix + "/"):
+                self.send_error(404, "outside of the prefix")
+                return
+            connection = http.client.HTTPConnection(server.host, server.port, timeout=SOON)
+            headers = {k: v for k, v in self.headers.items() if k.lower() not in ("host", "connection")}
+            connection.request("GET", self.path.removeprefix(prefix), headers=headers)
+            reply = connection.getresponse()
+            body = reply.read()
+            self.send_response(reply.status)
+            for name, value in reply.getheaders():
+                if name.lower() not in ("content-length", "connection", "transfer-encoding", "date", "server"):
+                    self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+            connection.close()
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        thread = threading.Thread(target=running.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{running.server_port}{prefix}/"
+        finally:
+            running.shutdown()
+            thread.join()
+
+
 class Parts(ServeCase):
+    def test_all_addresses_are_relative_to_the_page(self):
+        self.archive(COADS, "sub/x.nc")
+        with self.serving("--quiet") as server, proxy(server, "/some/data") as url:
+            def ask(address):
+                with urllib.request.urlopen(address, timeout=SOON) as reply:
+                    return reply.read().decode("utf-8", "replace")
+            page = ask(url)
+            addresses = [a for a in re.findall(r'(?:href|src)="([^"]*)"', page) if not a.startswith(("#", "data:"))]
+            self.assertIn(".nc3z/page.js", addresses)
+            self.assertIn("sub/", addresses)
+            for address in addresses:
+                self.assertTrue(ask(urllib.parse.urljoin(url, address)), address)
+            for address in re.findall(r'href="([^"]*)"', ask(url + "sub/")):
+                self.assertTrue(ask(urllib.parse.urljoin(url + "sub/", address)), address)
+            # Without the slash, by the redirection.
+            self.assertIn("x.nc", ask(url + "sub"))
+            for part in PARTS:
+                if part.endswith(".js"):
+                    for address in re.findall(r'from "([^"]*)"', ask(f"{url}.nc3z/{part}")):
+                        self.assertTrue(address.startswith("./"), (part, address))
+            # The page asks for names in directories and for files by these two.
+            script = ask(url + ".nc3z/page.js")
+            self.assertIn('"." + directory() + encodeURIComponent(place.file)', script)
+            self.assertIn('json("." + here + "?json")', script)
+
     def test_it_is_small_and_asks_no_other_host(self):
         self.archive(COADS)
         with self.serving("--quiet") as server:
@@ -70,6 +137,23 @@ class Browser(ServeCase):
         self.addCleanup(playwright.stop)
         self.browser = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"] if os.geteuid() == 0 else [])
         self.addCleanup(self.browser.close)
+
+    def test_below_a_path_of_a_proxy(self):
+        self.archive(COADS, "sub/coads.cdf")
+        with self.serving("--quiet") as server, proxy(server, "/some/data") as url:
+            page = self.browser.new_page(viewport={"width": 1280, "height": 1000})
+            page.set_default_timeout(SOON * 1000)
+            troubles = []
+            page.on("console", lambda m: troubles.append(m.text) if m.type in ("error", "warning") else None)
+            page.on("pageerror", lambda e: troubles.append(str(e)))
+            page.on("request", lambda r: troubles.append(r.url) if not r.url.startswith((url, "data:")) else None)
+            page.goto(url)
+            page.click("#treemap button:has-text('sub')")
+            page.click("#tree a:has-text('coads.cdf')")
+            page.click("button.name:has-text('SST')")
+            page.locator("#status", has_text="mean 16.52").wait_for()
+            self.assertIn(f"in netCDF programs: {url}sub/coads.cdf", page.inner_text("#links"))
+            self.assertEqual(troubles, [])
 
     def test_browse_look_click_and_come_back(self):
         self.archive(COADS, "sub/coads.cdf")

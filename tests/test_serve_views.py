@@ -11,7 +11,7 @@ import numpy as np
 
 from common import CLASSIC, NIGHT, good_files, missing, nc3z
 from serving import ServeCase
-from test_serve_dap import LIARS, netcdf4, raw, slabs
+from test_serve_dap import LIARS, misfits, netcdf4, raw, slabs
 
 COADS = CLASSIC / "coads_climatology.cdf"
 SMALL = CLASSIC / "record_padding.nc"
@@ -49,6 +49,23 @@ class Zarr(ServeCase):
                         self.assertEqual(np.asarray(array[...]).tobytes(), np.asarray(variable[...]).tobytes(), name)
                         read += 1
         self.assertGreater(read, 30)
+
+    def test_a_fill_value_that_the_type_cannot_hold_masks_nothing(self):
+        try:
+            import aiohttp  # noqa: F401
+            import xarray
+        except ImportError:
+            missing(self, "xarray or aiohttp is not installed")
+        kinds, values = misfits(self)
+        with self.serving("--quiet") as server, xarray.open_dataset(server.url + "x.zarr/", engine="zarr") as shown:
+            for name, (kind, fill) in kinds.items():
+                variable = shown[name]
+                self.assertEqual(variable.values.tolist(), values.tolist(), name)
+                if name.startswith(("good", "nan_float")):
+                    self.assertTrue(np.array_equal(variable.encoding["_FillValue"], np.array(fill, kind), equal_nan=True), name)
+                else:
+                    self.assertNotIn("_FillValue", variable.encoding)
+                    self.assertIn("cannot hold it", variable.attrs["nc3z_left_out"])
 
     def test_xarray_sees_the_same(self):
         try:
@@ -158,15 +175,44 @@ class Parts(ServeCase):
             reply = server.ask("/x.nc.csv?SST%5B2%5D%5B10:12%5D%5B5:2:9%5D")
             rows = list(csv.reader(io.StringIO(reply.body.decode())))
             self.assertEqual(rows[0], ["TIME", "COADSY", "COADSX", "SST"])
-            expected = [[original["TIME"][2], original["COADSY"][y], original["COADSX"][x], sst[2, y, x]]
-                        for y in range(10, 13) for x in range(5, 10, 2)]
-            self.assertEqual([[np.float64(a), np.float64(b), np.float64(c), np.float32(d)] for a, b, c, d in rows[1:]],
-                             [[np.float64(a), np.float64(b), np.float64(c), np.float32(d)] for a, b, c, d in expected])
+            expected = [[original["COADSY"][y], original["COADSX"][x], sst[2, y, x]] for y in range(10, 13) for x in range(5, 10, 2)]
+            self.assertEqual([[np.float64(b), np.float64(c), np.float32(d or "-1e34")] for _, b, c, d in rows[1:]],
+                             [[np.float64(b), np.float64(c), np.float32(d)] for b, c, d in expected])
             numbers = server.ask("/x.nc.f64?SST[0:11][45][90]")
             np.testing.assert_array_equal(np.frombuffer(numbers.body, "<f8"), sst[:, 45, 90].astype("f8"))
             for end in ("csv", "f64"):
                 self.assertEqual(server.ask(f"/x.nc.{end}").status, 400)
                 self.assertEqual(server.ask(f"/x.nc.{end}?SST[12][0][0]").status, 400)
+
+    def test_csv_is_that_of_the_tool(self):
+        netCDF4 = netcdf4(self)
+        path = self.source / "x.nc"
+        with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as d:
+            d.createDimension("time", None)
+            d.createDimension("station", 2)
+            d.createDimension("letter", 4)
+            time = d.createVariable("time", "f8", ("time",))
+            time.units = "hours since 2001-02-28"
+            time[:] = [0, 24, 48.5]
+            d.createVariable("name", "S1", ("station", "letter"))[:] = [[b"Z", b"\xc3", b"\xbc", b"r"], [b"O", b",", b"1", b"\0"]]
+            tas = d.createVariable("tas", "i2", ("time", "station"), fill_value=-32768)
+            tas.setncatts({"scale_factor": 0.01, "add_offset": 273.15})
+            tas.set_auto_maskandscale(False)
+            tas[:] = [[100, -32768], [5, 6], [7, 8]]
+            d.createVariable("letters", "S1", ())[...] = b"q"
+            d.createVariable("many", "f4", ("time", "station", "letter"))[:] = np.arange(24).reshape(3, 2, 4)
+        self.archive(path, "y.nc")
+        self.archive(COADS, "coads.cdf")
+        with self.serving("--quiet") as server:
+            for file in ("x.nc", "y.nc.nc3z"):
+                for name in ("time", "name", "tas", "letters", "many"):
+                    expected = self.ok(nc3z("read", self.source / file, name, "--format", "csv")).stdout
+                    self.assertEqual(server.ask(f"/{file.removesuffix('.nc3z')}.csv?{name}").body, expected, name)
+            self.assertIn("0,Zür\n1,\"O,1\"\n".encode(), server.ask("/x.nc.csv?name").body)
+            self.assertIn(b"2001-02-28T00:00:00,0,274.15\n2001-02-28T00:00:00,1,\n", server.ask("/x.nc.csv?tas").body)
+            # Several pieces.
+            expected = self.ok(nc3z("read", COADS, "SST", "--format", "csv", "-d", "TIME,2,9,3")).stdout
+            self.assertEqual(server.ask("/coads.cdf.csv?SST[2:3:9][0:89][0:179]").body, expected)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ mod zarr3;
 pub use codecs::PROFILE_CHAIN;
 pub use error::{Error, Result};
 pub use values::attributes_json;
-pub use zarr3::{array_document, group_document};
+pub use zarr3::{LEFT_OUT, array_document, group_document};
 
 use array::Array;
 use nc3z_reader::Archive;

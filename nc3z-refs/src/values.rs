@@ -88,17 +88,9 @@ fn number(ty: NcType, bytes: &[u8]) -> Value {
 
 /// Returns the attribute with the value of missing elements, if the variable has one of its own type with a
 /// single element.
-pub(crate) fn own_fill(variable: &Variable) -> Option<&Attribute> {
+fn own_fill(variable: &Variable) -> Option<&Attribute> {
     let found = variable.attributes.iter().find(|a| a.name == b"_FillValue" && a.ty == variable.ty)?;
     (found.values.len() == found.ty.size()).then_some(found)
-}
-
-/// Returns a float of an attribute.
-pub(crate) fn float(ty: NcType, attribute: &Attribute) -> f64 {
-    match ty {
-        NcType::Float => attribute.values.first_chunk().map_or(f64::NAN, |b| f32::from_be_bytes(*b).into()),
-        _ => attribute.values.first_chunk().map_or(f64::NAN, |b| f64::from_be_bytes(*b)),
-    }
 }
 
 /// Names of a variable's dimensions.

@@ -7,7 +7,12 @@ use crate::{Arrays, values};
 use base64::Engine as _;
 use nc3z_format::NcType;
 use nc3z_format::classic::{Header, Variable};
+use nc3z_format::decode_value::{self, Number};
 use serde_json::{Map, Value, json};
+
+/// The attribute that names what a form of the data set does not contain.
+pub const LEFT_OUT: &str = "nc3z_left_out";
+const FILL_VALUE: &str = "_FillValue";
 
 impl Arrays<'_> {
     /// Returns documents of Zarr 3 by path, and for each array its grid, its chunks in the archive and its
@@ -54,17 +59,18 @@ pub fn array_document(
     codecs: &[Value],
 ) -> Value {
     let mut attributes = values::attributes(&variable.attributes, None);
-    // As written by xarray: floats by their bytes, so that none is lost.
-    match values::own_fill(variable).filter(|_| matches!(variable.ty, NcType::Float | NcType::Double)) {
-        Some(fill) => {
-            let bytes = values::float(variable.ty, fill).to_le_bytes();
-            let text = base64::engine::general_purpose::STANDARD.encode(bytes);
-            attributes.insert("_FillValue".to_owned(), text.into());
+    if let Some(fill) = attributes.remove(FILL_VALUE) {
+        let ty = variable.ty;
+        match fill_attribute(variable) {
+            Some(fill) => {
+                attributes.insert(FILL_VALUE.to_owned(), fill);
+            }
+            None if ty == NcType::Char => {}
+            None => {
+                let why = format!("attribute {FILL_VALUE} = {fill}: the type {ty} cannot hold it");
+                attributes.insert(LEFT_OUT.to_owned(), why.into());
+            }
         }
-        None if variable.ty == NcType::Char => {
-            attributes.remove("_FillValue");
-        }
-        None => {}
     }
     json!({
         "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": data_type(variable.ty),
@@ -72,6 +78,30 @@ pub fn array_document(
         "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
         "fill_value": fill_value(variable), "codecs": codecs, "attributes": attributes,
         "dimension_names": values::dimensions(header, variable), "storage_transformers": [],
+    })
+}
+
+/// Returns the attribute `_FillValue` as xarray writes it: floats by their bytes, so that none is lost. None if the type cannot
+/// hold it: xarray would fail, or make another number of it.
+fn fill_attribute(variable: &Variable) -> Option<Value> {
+    let attribute = variable.attribute(FILL_VALUE.as_bytes()).filter(|a| a.count() == 1)?;
+    let number = decode_value::numbers(attribute).next()?;
+    if variable.ty == NcType::Char || !number.fits(variable.ty) {
+        return None;
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "floats are what the values are, and whole numbers fit the type"
+    )]
+    Some(match (variable.ty, number) {
+        (NcType::Float | NcType::Double, number) => {
+            let single = variable.ty == NcType::Float;
+            let value = if single { f64::from(number.real() as f32) } else { number.real() };
+            base64::engine::general_purpose::STANDARD.encode(value.to_le_bytes()).into()
+        }
+        (NcType::UInt64, Number::Whole(n)) => json!(u64::try_from(n).ok()?),
+        (_, Number::Whole(n)) => json!(i64::try_from(n).ok()?),
+        (_, Number::Real(x)) => json!(x as i64),
     })
 }
 

@@ -24,7 +24,8 @@ function from_hash() {
 }
 
 const directory = () => "/" + encode(place.way) + (place.way.length ? "/" : "");
-const path = () => directory() + encodeURIComponent(place.file);
+/** Addresses are relative to the page: behind a proxy it may have a prefix. */
+const path = () => "." + directory() + encodeURIComponent(place.file);
 
 async function go(change, to = {}) {
   Object.assign(state, change);
@@ -51,7 +52,7 @@ let listed = null;
 async function show_tree(mine) {
   const here = directory();
   if (listed !== here) {
-    const { entries } = await json(here + "?json");
+    const { entries } = await json("." + here + "?json");
     if (mine !== turn) return;
     const list = element("ul"), names = new Set(entries.map((e) => e.name));
     const add = (text, way, file) => {
@@ -84,7 +85,7 @@ async function show_tree(mine) {
   $("way").replaceChildren(way);
   if (place.file === null) {
     $("sizes").hidden = false;
-    const { entries } = await json(here + "?sizes");
+    const { entries } = await json("." + here + "?sizes");
     if (mine !== turn) return;
     treemap($("treemap"), entries, (e) => go({ ...AFRESH, variable: null }, e.kind === "directory" ? { way: [...place.way, e.name], file: null } : { file: e.name.replace(/\.nc3z$/, "") }));
     say(`${entries.length} names, ${size(entries.reduce((a, e) => a + e.bytes, 0))} on disk.`);
@@ -111,7 +112,7 @@ async function described(mine) {
   }
   if (mine !== turn) return null;
   const link = (text, end) => element("a", text, { href: address + end });
-  const links = [": ", link("the original", ""), " · ", link("DAP2", ".html"), " · ", link("JSON", ".json"), ...(found.archive_bytes ? [" · ", link("the archive", ".nc3z")] : []), ` · in netCDF programs: ${location.origin}${address}`];
+  const links = [": ", link("the original", ""), " · ", link("DAP2", ".html"), " · ", link("JSON", ".json"), ...(found.archive_bytes ? [" · ", link("the archive", ".nc3z")] : []), ` · in netCDF programs: ${new URL(address, location).href.split("#")[0]}`];
   const stem = place.file.replace(/\.(nc|cdf)$/, "");
   const download = (text, variable, form, parts) => {
     // DAP2 does not see the last dimension of text.

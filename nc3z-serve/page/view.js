@@ -77,7 +77,7 @@ export async function show_file(shown, turn) {
     button.addEventListener("click", () => host.go({ ...AFRESH, variable: v.name }));
     name.append(button);
     const shape = v.dimensions.map((d, n) => `${d}=${v.shape[n]}`).join(" ");
-    row.append(name, element("td", v.type), element("td", shape || "one value"), element("td", size(v.stored_bytes ?? v.original_bytes), { class: "number" }), element("td", String(v.attribute_values.long_name ?? v.attribute_values.standard_name ?? "")));
+    row.append(name, element("td", v.type), element("td", shape || "one value"), element("td", size(v.original_bytes), { class: "number" }), element("td", v.stored_bytes === undefined ? "" : size(v.stored_bytes), { class: "number" }), element("td", String(v.attribute_values.long_name ?? v.attribute_values.standard_name ?? "")));
     body.append(row);
   }
   const variable = data.by_name.get(state.variable);

@@ -16,7 +16,7 @@ pub struct Options {
     /// The maximal time for a request to arrive, for the next one on the same connection, and for a client to
     /// take a part of a reply.
     pub timeout: Duration,
-    /// The maximal length of a request in bytes: its line and headers. At least 8192.
+    /// The maximal length of a request in bytes: its line and headers.
     pub request_len: usize,
     /// The maximal length in bytes of a reply that is made for a request, such as those of DAP. Files are
     /// sent in pieces, and have no limit.

@@ -1,6 +1,6 @@
 //! The relevant parts of a request: the file, and the part of it.
 
-use hyper::header::{HeaderMap, HeaderName};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Uri};
 
@@ -9,11 +9,17 @@ pub(crate) struct Request {
     pub(crate) method: Method,
     pub(crate) uri: Uri,
     headers: HeaderMap,
+    /// The length of its line and headers.
+    pub(crate) head_len: usize,
 }
 
 impl Request {
     pub(crate) fn new(parts: Parts) -> Self {
-        Request { method: parts.method, uri: parts.uri, headers: parts.headers }
+        let line = parts.method.as_str().len() + parts.uri.to_string().len() + " HTTP/1.1\r\n".len() + 1;
+        let header =
+            |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len() + ": \r\n".len();
+        let head_len = line + parts.headers.iter().map(header).sum::<usize>() + "\r\n".len();
+        Request { method: parts.method, uri: parts.uri, headers: parts.headers, head_len }
     }
 
     /// The path as sent.

@@ -167,7 +167,13 @@ async fn handle(
     drop(body);
     let request = Arc::new(Request::new(parts));
     let mut watcher = Watcher::new(&site, peer, &request);
+    let limit = site.options.request_len;
     let answered = match request.method {
+        // The limit of the library is that of a buffer, which may take more before it is full.
+        _ if request.head_len > limit => Err(Failure::new(
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            format!("the request has {} bytes, and this server takes at most {limit}", request.head_len),
+        )),
         Method::GET | Method::HEAD if request.has_body() => {
             Err(Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "a request brings nothing with it"))
         }

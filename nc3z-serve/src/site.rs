@@ -104,7 +104,7 @@ impl OpenFile {
     }
 
     /// Returns a tag that changes if any byte changes.
-    fn tag(&self) -> String {
+    pub(crate) fn tag(&self) -> String {
         let tag = match self.handle.archive() {
             Some(archive) => hex(&self.site.digest(archive, &self.state)),
             None => hex(&self.state.id[..16]),

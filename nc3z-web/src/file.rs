@@ -49,7 +49,7 @@ pub enum Form {
 enum Making {
     Values(Doubles),
     Bytes(Variable, VecDeque<Hyperslab>),
-    Csv(Csv),
+    Csv(Box<Csv>),
     Netcdf(Box<Subset>),
 }
 
@@ -91,7 +91,7 @@ impl File {
                 (Form::Netcdf, parts) if !parts.is_empty() => {
                     Making::Netcdf(Box::new(Subset::new(dataset, parts, MOST_MADE)?))
                 }
-                (Form::Csv, [part]) => Making::Csv(Csv::new(dataset, part, MOST_MADE)?),
+                (Form::Csv, [part]) => Making::Csv(Box::new(Csv::new(dataset, part, MOST_MADE)?)),
                 (Form::Values, [part]) => {
                     let doubles = Doubles::new(dataset, part, MOST_MADE)?;
                     let variable = dataset.variable_at(part.variable).expect("it was just found");
@@ -116,7 +116,7 @@ impl File {
             None => Err(PartError::Refused("nothing is being made".to_owned())),
             Some(Making::Values(values)) => values.next_piece(),
             Some(Making::Netcdf(subset)) => subset.next_piece(),
-            Some(Making::Csv(csv)) => Ok(csv.next_piece()?.map(String::into_bytes)),
+            Some(Making::Csv(csv)) => csv.next_piece(),
             Some(Making::Bytes(variable, left)) => {
                 let Some(slab) = left.front() else { return Ok(None) };
                 let bytes = variable.read_bytes(slab)?;

@@ -32,6 +32,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit> {
         .with_open(open.clone())
         .with_archives(true)
         .with_confined(true)
+        .with_dot_names(false)
         .with_log(move |event| log.event(event));
     let view = View::new(&args.dir, options).with_context(|| format!("serve `{}`", args.dir.display()))?;
     let lines = Lines::open(args)?;

@@ -48,6 +48,28 @@ impl Number {
         }
     }
 
+    /// Returns true if a type has this number; of float types, the nearest one.
+    ///
+    /// ```
+    /// use nc3z_format::{NcType, decode_value::Number};
+    /// assert!(Number::Real(-5.0).fits(NcType::Short) && !Number::Real(0.5).fits(NcType::Short));
+    /// assert!(!Number::Whole(40_000).fits(NcType::Short) && !Number::Real(1e300).fits(NcType::Float));
+    /// ```
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "infinity is what is tested for; whole numbers below 2^65"
+    )]
+    pub fn fits(self, ty: NcType) -> bool {
+        let all = 1_i128 << (8 * ty.size());
+        let range = if ty.is_unsigned() { 0..all } else { -all / 2..all / 2 };
+        match (self, ty) {
+            (Number::Real(x), NcType::Float) => !x.is_finite() || (x as f32).is_finite(),
+            (_, NcType::Float | NcType::Double) => true,
+            (Number::Whole(n), _) => range.contains(&n),
+            (Number::Real(x), _) => x.fract() == 0.0 && x.abs() < 2e19 && range.contains(&(x as i128)),
+        }
+    }
+
     /// Returns true if it is NaN.
     pub fn is_nan(self) -> bool {
         matches!(self, Number::Real(x) if x.is_nan())

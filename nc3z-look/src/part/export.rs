@@ -1,10 +1,12 @@
 //! Exports a variable or a part of it: as numbers for the page, and as CSV.
 
-use super::{PIECE_LEN, PartError, Projection, numbers, pieces_of, variable_of};
+use super::{PIECE_LEN, PartError, Projection, pieces_of, variable_of};
+use crate::print::{self, Sink, Style};
+use crate::selection::Selection;
+use nc3z_format::decode_value::Decoding;
 use nc3z_format::{Hyperslab, NcType};
 use nc3z_reader::{Dataset, Variable};
 use std::collections::VecDeque;
-use std::fmt::Write;
 
 /// The maximal number of coordinates of all dimensions that are kept while CSV is made: about 100 MB of text.
 const COORDINATES: u64 = 2_000_000;
@@ -67,14 +69,11 @@ impl Doubles {
     }
 }
 
-/// A line for each element: its coordinates, and its value.
+/// CSV as `nc3z read --format csv` prints it: decoded values and coordinates, and a line for each string of text.
 pub struct Csv {
     variable: Variable,
-    slab: Hyperslab,
     left: VecDeque<Hyperslab>,
-    head: Option<String>,
-    /// The text for each index of each dimension.
-    coordinates: Vec<Vec<String>>,
+    lines: print::Csv<Vec<u8>>,
 }
 
 impl Csv {
@@ -84,88 +83,42 @@ impl Csv {
     /// A part that is not in the variable, that has more than `limit` bytes, or that has too many
     /// coordinates. Coordinates that cannot be read.
     pub fn new(dataset: &Dataset, part: &Projection, limit: u64) -> Result<Self, PartError> {
-        let (variable, slab) = (variable_of(dataset, part)?, part.slab.clone());
+        let (variable, slab) = (variable_of(dataset, part)?, &part.slab);
         let rank = slab.count.len() as u64;
-        // At least two characters for each number.
-        let len = slab.count.iter().fold(2 + 2 * rank, |n, count| n.saturating_mul(*count));
+        // At least two characters for each number; a string may be empty.
+        let strings = slab.count.len() - usize::from(variable.ty() == NcType::Char && rank > 0);
+        let len = slab.count[..strings].iter().fold(2 + 2 * rank, |n, count| n.saturating_mul(*count));
         if len > limit {
             return Err(PartError::TooLong { len, limit });
         }
-        let words: u64 = slab.count.iter().fold(0, |n, count| n.saturating_add(*count));
+        let words: u64 = slab.count[..strings].iter().fold(0, |n, count| n.saturating_add(*count));
         if words > COORDINATES {
             return Err(PartError::TooLong { len: words.saturating_mul(50), limit: COORDINATES * 50 });
         }
-        variable.plan(&slab)?;
-        let mut head = String::new();
-        let mut coordinates = Vec::new();
-        let names: Vec<Vec<u8>> = variable.dimensions().map(|d| d.name.clone()).collect();
-        for (n, name) in names.iter().enumerate() {
-            let part = Hyperslab {
-                start: vec![slab.start[n]],
-                count: vec![slab.count[n]],
-                stride: vec![slab.stride[n]],
-            };
-            let text = String::from_utf8_lossy(name);
-            let own = dataset.variable(&text).ok();
-            let own = own.filter(|v| v.shape() == [variable.shape()[n]] && v.ty() != NcType::Char);
-            coordinates.push(if let Some(coordinate) = own {
-                numbers(coordinate.ty(), &coordinate.read_bytes(&part)?)
-            } else {
-                let step = slab.stride[n].unsigned_abs();
-                (0..slab.count[n]).map(|i| (slab.start[n] + i * step).to_string()).collect()
-            });
-            let _ = write!(head, "{},", quoted(&text));
-        }
-        let _ = writeln!(head, "{}", quoted(&variable.name()));
-        let left = pieces_of(&slab, ELEMENTS);
-        Ok(Csv { variable, slab, left, head: Some(head), coordinates })
+        variable.plan(slab)?;
+        let decoding = Decoding::of(dataset.header(), variable.header());
+        let selection = Selection::of_slab(slab);
+        let lines =
+            print::Csv::new(Vec::new(), (dataset, &variable), Some(&decoding), &selection, Style::Csv)?;
+        let left = pieces_of(slab, ELEMENTS);
+        Ok(Csv { variable, left, lines })
     }
 
     /// Returns the next piece. None at the end.
     ///
     /// # Errors
     /// The values cannot be read.
-    pub fn next_piece(&mut self) -> Result<Option<String>, PartError> {
-        if let Some(head) = self.head.take() {
-            return Ok(Some(head));
-        }
-        let Some(part) = self.left.front() else { return Ok(None) };
-        let bytes = self.variable.read_bytes(part)?;
-        let part = self.left.pop_front().expect("its front was just read");
-        let mut out = String::new();
-        let first: Vec<u64> = part
-            .start
-            .iter()
-            .zip(&self.slab.start)
-            .zip(&self.slab.stride)
-            .map(|((at, first), stride)| (at - first) / stride.unsigned_abs().max(1))
-            .collect();
-        let mut at = vec![0_u64; first.len()];
-        for value in numbers(self.variable.ty(), &bytes) {
-            for (dim, words) in self.coordinates.iter().enumerate() {
-                let index = usize::try_from(first[dim] + at[dim]).expect("an index of a list in memory");
-                out.push_str(&words[index]);
-                out.push(',');
+    pub fn next_piece(&mut self) -> Result<Option<Vec<u8>>, PartError> {
+        loop {
+            let made = std::mem::take(self.lines.out_mut());
+            if !made.is_empty() {
+                return Ok(Some(made));
             }
-            out.push_str(&value);
-            out.push('\n');
-            for dim in (0..at.len()).rev() {
-                at[dim] += 1;
-                if at[dim] < part.count[dim] {
-                    break;
-                }
-                at[dim] = 0;
-            }
+            let Some(part) = self.left.front() else { return Ok(None) };
+            let bytes = self.variable.read_bytes(part)?;
+            // Removed only after success, so that a failed call can be repeated.
+            self.left.pop_front();
+            self.lines.block(bytes)?;
         }
-        Ok(Some(out))
-    }
-}
-
-/// Returns a name, in quotes where CSV needs them.
-fn quoted(name: &str) -> String {
-    if name.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", name.replace('"', "\"\""))
-    } else {
-        name.to_owned()
     }
 }

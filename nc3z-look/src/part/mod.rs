@@ -52,6 +52,15 @@ pub enum PartError {
     Read(#[from] nc3z_reader::Error),
 }
 
+impl From<crate::print::Error> for PartError {
+    fn from(e: crate::print::Error) -> Self {
+        match e {
+            crate::print::Error::Read(e) | crate::print::Error::Coordinates { source: e, .. } => e.into(),
+            e => PartError::Refused(e.to_string()),
+        }
+    }
+}
+
 /// The variable of a part.
 fn variable_of(dataset: &Dataset, part: &Projection) -> Result<Variable, PartError> {
     let missing = || PartError::Refused(format!("there is no variable number {}", part.variable.index()));

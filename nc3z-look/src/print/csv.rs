@@ -44,9 +44,9 @@ struct Column {
 }
 
 /// Writes lines as items arrive.
-pub struct Csv<'o> {
-    out: &'o mut dyn Write,
-    items: Items<'o>,
+pub struct Csv<W> {
+    out: W,
+    items: Items,
     nothing: &'static str,
     counts: Vec<u64>,
     selection: Selection,
@@ -57,15 +57,15 @@ pub struct Csv<'o> {
     line: String,
 }
 
-impl<'o> Csv<'o> {
+impl<W: Write> Csv<W> {
     /// Prints a selection of a variable to `out`, decoded if there is a `decoding`.
     ///
     /// # Errors
     /// The coordinates cannot be read; the output fails.
     pub fn new(
-        out: &'o mut dyn Write,
+        mut out: W,
         (dataset, variable): (&Dataset, &Variable),
-        decoding: Option<&'o Decoding>,
+        decoding: Option<&Decoding>,
         selection: &Selection,
         style: Style,
     ) -> Result<Self> {
@@ -108,9 +108,14 @@ impl<'o> Csv<'o> {
         }
         Ok(csv)
     }
+
+    /// Returns the output.
+    pub(crate) fn out_mut(&mut self) -> &mut W {
+        &mut self.out
+    }
 }
 
-impl Sink for Csv<'_> {
+impl<W: Write> Sink for Csv<W> {
     fn block(&mut self, bytes: Vec<u8>) -> Result<()> {
         let Csv { out, items, nothing, counts, selection, columns, between, value_name, line } = self;
         let (ty, decoding) = (items.ty(), items.decoding());
@@ -125,7 +130,7 @@ impl Sink for Csv<'_> {
                 line.push('=');
             }
             let begin = line.len();
-            show(line, ty, decoding, nothing, item);
+            show(line, ty, decoding.as_deref(), nothing, item);
             if ty == NcType::Char {
                 let cell = quoted(&line[begin..]);
                 line.replace_range(begin.., &cell);

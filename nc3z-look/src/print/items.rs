@@ -7,30 +7,32 @@ use crate::text;
 use nc3z_format::NcType;
 use nc3z_format::decode_value::{Decoding, Value};
 use nc3z_reader::Variable;
+use std::sync::Arc;
 
 /// Divides a stream of bytes into items.
-pub(super) struct Items<'a> {
+pub(super) struct Items {
     ty: NcType,
     /// The conversion of numbers; none for stored values.
-    decoding: Option<&'a Decoding>,
+    decoding: Option<Arc<Decoding>>,
     /// The length of an item in bytes.
     len: usize,
     /// The start of an item that the next block completes.
     rest: Vec<u8>,
 }
 
-impl<'a> Items<'a> {
+impl Items {
     /// Returns the items of a selection, and their number along each dimension.
     pub(super) fn of(
         variable: &Variable,
-        decoding: Option<&'a Decoding>,
+        decoding: Option<&Decoding>,
         selection: &Selection,
     ) -> Result<(Self, Vec<u64>)> {
         let ty = variable.ty();
         let mut counts = selection.counts();
         let row = if ty == NcType::Char { counts.pop() } else { None };
         let len = row.map_or(Ok(ty.size()), usize::try_from).map_err(|_| Error::LongText)?;
-        Ok((Items { ty, decoding: decoding.filter(|_| ty != NcType::Char), len, rest: Vec::new() }, counts))
+        let decoding = decoding.filter(|_| ty != NcType::Char).cloned().map(Arc::new);
+        Ok((Items { ty, decoding, len, rest: Vec::new() }, counts))
     }
 
     /// Returns the type of the variable.
@@ -39,8 +41,8 @@ impl<'a> Items<'a> {
     }
 
     /// Returns the conversion of numbers; none for stored values.
-    pub(super) fn decoding(&self) -> Option<&'a Decoding> {
-        self.decoding
+    pub(super) fn decoding(&self) -> Option<Arc<Decoding>> {
+        self.decoding.clone()
     }
 
     /// Calls `sink` with each item that the next block completes.

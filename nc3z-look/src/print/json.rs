@@ -16,7 +16,7 @@ const MOST_EMPTY: u64 = 1 << 20;
 /// Writes nested arrays as items arrive.
 pub struct Json<'o> {
     out: &'o mut dyn Write,
-    items: Items<'o>,
+    items: Items,
     counts: Vec<u64>,
     done: u64,
     text: String,
@@ -30,7 +30,7 @@ impl<'o> Json<'o> {
     pub fn new(
         out: &'o mut dyn Write,
         variable: &Variable,
-        decoding: Option<&'o Decoding>,
+        decoding: Option<&Decoding>,
         selection: &Selection,
     ) -> Result<Self> {
         let (items, counts) = Items::of(variable, decoding, selection)?;
@@ -74,7 +74,7 @@ impl Sink for Json<'_> {
                 if open == 0 { text.push(' ') } else { text.push('\n') }
             }
             text.extend(std::iter::repeat_n('[', open));
-            if let Some(decoding) = decoding {
+            if let Some(decoding) = &decoding {
                 values::json_value(text, decoding.value(item));
             } else if ty == NcType::Char {
                 text.push_str(&Value::from(values::string(item)).to_string());

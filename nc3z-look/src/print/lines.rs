@@ -11,7 +11,7 @@ use std::io::Write;
 /// Writes lines as items arrive.
 pub struct Lines<'o> {
     out: &'o mut dyn Write,
-    items: Items<'o>,
+    items: Items,
     done: u64,
     /// The number of items of a line, of a plane, in all.
     row: u64,
@@ -28,7 +28,7 @@ impl<'o> Lines<'o> {
     pub fn new(
         out: &'o mut dyn Write,
         variable: &Variable,
-        decoding: Option<&'o Decoding>,
+        decoding: Option<&Decoding>,
         selection: &Selection,
     ) -> Result<Self> {
         let (items, counts) = Items::of(variable, decoding, selection)?;
@@ -49,7 +49,7 @@ impl Sink for Lines<'_> {
             if !done.is_multiple_of(*row) {
                 line.push(' ');
             }
-            show(line, ty, decoding, "_", item);
+            show(line, ty, decoding.as_deref(), "_", item);
             *done += 1;
             if done.is_multiple_of(*row) {
                 line.push('\n');

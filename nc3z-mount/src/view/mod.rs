@@ -37,7 +37,7 @@ pub use walk::{Found, StoredSize};
 use ahead::Ahead;
 use attr::{Stat, number};
 use event::Log;
-use names::{VERSIONS, archive_of, is_name, link_target, original_of};
+use names::{VERSIONS, archive_of, is_dot_name, is_name, link_target, original_of};
 use nc3z_aggregate::bundle::Bundle;
 use nc3z_reader::source::{FileSource, SharedSource};
 use nc3z_reader::{Archive, OpenOptions};
@@ -74,6 +74,8 @@ pub struct View {
     pinned: Option<Arc<Original>>,
     /// True if archives also appear with their own names.
     archives: bool,
+    /// True if names that begin with a dot are shown.
+    dot_names: bool,
     /// Hidden archives that were reported: a plain file has the name of their original.
     hidden: Mutex<HashSet<PathBuf>>,
 }
@@ -84,7 +86,7 @@ impl View {
     /// # Errors
     /// The source is something else, or cannot be opened.
     pub fn new(source: &Path, options: ViewOptions) -> io::Result<Self> {
-        let ViewOptions { open, log, is_file, archives, confined } = options;
+        let ViewOptions { open, log, is_file, archives, confined, dot_names } = options;
         let (tree, is_archive) = tree_of(source, confined)?;
         if is_file && !is_archive {
             let why = "only an archive can be shown as a file; a directory or a bundle needs a directory";
@@ -98,6 +100,7 @@ impl View {
             log,
             pinned: None,
             archives,
+            dot_names,
             hidden: Mutex::default(),
         };
         view.nodes.set_root(Place::Directory(PathBuf::new()), None);
@@ -146,6 +149,9 @@ impl View {
     }
 
     fn lookup_in_directory(&self, directory: &Path, name: &OsStr) -> io::Result<Attr> {
+        if name == VERSIONS && !self.dot_names {
+            return self.virtual_directory(Place::AllVersions(directory.to_owned()), directory);
+        }
         let path = directory.join(name);
         let is_archive = original_of(name).is_some() && self.is_archive(&path);
         if is_archive && self.archives {
@@ -273,8 +279,15 @@ impl View {
         Ok(entries)
     }
 
+    /// Returns the shown names in a directory of the source.
+    fn items(&self, directory: &Path) -> io::Result<Vec<Item>> {
+        let mut items = self.tree.list(directory)?;
+        items.retain(|item| self.dot_names || !is_dot_name(&item.name));
+        Ok(items)
+    }
+
     fn list_directory(&self, directory: &Path) -> io::Result<Vec<Entry>> {
-        let items = self.tree.list(directory)?;
+        let items = self.items(directory)?;
         let names: HashSet<&OsStr> = items.iter().map(|item| item.name.as_os_str()).collect();
         let mut entries = Vec::with_capacity(items.len());
         for item in &items {
@@ -309,7 +322,7 @@ impl View {
     }
 
     fn list_archives(&self, directory: &Path) -> io::Result<Vec<Entry>> {
-        let items = self.tree.list(directory)?;
+        let items = self.items(directory)?;
         let entry = |item: &Item| {
             let (name, _) = self.archive_item(item, &directory.join(&item.name))?;
             let ino = virtual_number_of(item.file);

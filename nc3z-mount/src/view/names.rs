@@ -30,6 +30,11 @@ pub(crate) fn link_target(target: PathBuf) -> PathBuf {
     }
 }
 
+/// Returns whether a name begins with a dot, as those of hidden files and of temporary files do.
+pub(crate) fn is_dot_name(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
+}
+
 /// Returns whether this is a single name, and neither `.` nor `..`.
 pub(crate) fn is_name(name: &OsStr) -> bool {
     let mut parts = Path::new(name).components();

@@ -12,6 +12,8 @@ pub struct ViewOptions {
     pub(super) archives: bool,
     /// True if links that lead out of the source are not followed.
     pub(super) confined: bool,
+    /// True if names that begin with a dot are shown.
+    pub(super) dot_names: bool,
 }
 
 impl Default for ViewOptions {
@@ -22,6 +24,7 @@ impl Default for ViewOptions {
             is_file: false,
             archives: false,
             confined: false,
+            dot_names: true,
         }
     }
 }
@@ -53,6 +56,13 @@ impl ViewOptions {
     #[must_use]
     pub fn with_archives(mut self, archives: bool) -> Self {
         self.archives = archives;
+        self
+    }
+
+    /// Shows names that begin with a dot: hidden files, and temporary files of commands that are running. True by default.
+    #[must_use]
+    pub fn with_dot_names(mut self, dot_names: bool) -> Self {
+        self.dot_names = dot_names;
         self
     }
 

@@ -3,6 +3,7 @@
 
 use super::attr::{Attr, NodeKind};
 use super::handle::Handle;
+use super::names::{VERSIONS, is_dot_name};
 use super::nodes::ROOT;
 use super::{Entry, View};
 use std::collections::VecDeque;
@@ -50,6 +51,10 @@ impl View {
     }
 
     fn find_once(&self, names: &[OsString]) -> io::Result<Found> {
+        // Of requested names only: a shown link may lead to a hidden file.
+        if !self.dot_names && names.iter().any(|name| is_dot_name(name) && name != VERSIONS) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
         let mut numbers = Vec::new();
         let found = self.walk(names, &mut numbers).and_then(|attr| match attr.kind {
             NodeKind::Directory => Ok(Found::Directory(self.list(attr.ino)?)),
@@ -68,7 +73,7 @@ impl View {
         let mut left = limit;
         let directory: PathBuf = names.iter().collect();
         let mut found = Vec::new();
-        for item in self.tree.list(&directory)? {
+        for item in self.items(&directory)? {
             let path = directory.join(&item.name);
             let (bytes, files) = self.sum(&path, item.kind, &mut left, 0);
             found.push(StoredSize { name: item.name, kind: item.kind, bytes, files });
@@ -87,7 +92,7 @@ impl View {
             NodeKind::File => self.tree.stat(path).map_or((0, 0), |stat| (stat.len, 1)),
             NodeKind::Directory if depth > DEPTH => (0, 0),
             NodeKind::Directory => {
-                self.tree.list(path).unwrap_or_default().iter().fold((0, 0), |(bytes, files), item| {
+                self.items(path).unwrap_or_default().iter().fold((0, 0), |(bytes, files), item| {
                     let (more, count) = self.sum(&path.join(&item.name), item.kind, left, depth + 1);
                     (bytes + more, files + count)
                 })

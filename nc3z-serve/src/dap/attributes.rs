@@ -1,21 +1,26 @@
 //! Attributes: the DAS. It describes the whole data set, whichever part is requested.
 
-use super::structure::{name_of, type_name};
+use super::structure::{attribute_name, name_of, type_name};
 use super::{Asked, no_type};
-use crate::failure::Answer;
 use nc3z_format::NcType;
-use nc3z_format::classic::Attribute;
+use nc3z_format::classic::{Attribute, Variable};
+use nc3z_format::decode_value;
 use nc3z_look::part::numbers;
+use nc3z_refs::LEFT_OUT;
 use std::fmt::Write;
 
+/// The number of values of an attribute that this one shows.
+const SHOWN: usize = 8;
+
 /// The DAS.
-pub(crate) fn das(asked: &Asked) -> Answer<String> {
+pub(crate) fn das(asked: &Asked) -> String {
     let header = asked.dataset.header();
     let mut out = String::from("Attributes {\n");
+    let mut left_out = asked.left_out.clone();
     for projection in &asked.projections {
         let variable = &header.variables[projection.variable.index()];
         let _ = writeln!(out, "    {} {{", name_of(&variable.name));
-        write(&mut out, &variable.attributes, asked, &variable.name_lossy())?;
+        write(&mut out, &variable.attributes, Some(variable), &mut left_out);
         if variable.ty == NcType::Char && variable.dimensions.is_empty() {
             out.push_str("        Int32 DODS.strlen 1;\n");
         }
@@ -30,46 +35,83 @@ pub(crate) fn das(asked: &Asked) -> Answer<String> {
         out.push_str("    }\n");
     }
     out.push_str("    NC_GLOBAL {\n");
-    write(&mut out, &header.attributes, asked, "")?;
+    // A file that was copied by DAP2 may have this attribute.
+    let (copied, others): (Vec<_>, Vec<_>) =
+        header.attributes.iter().partition(|a| a.name == LEFT_OUT.as_bytes());
+    write(&mut out, others, None, &mut left_out);
+    left_out.splice(0..0, copied.iter().map(|a| String::from_utf8_lossy(&a.values).into_owned()));
+    if !left_out.is_empty() {
+        let texts: Vec<String> = left_out.iter().map(|text| quoted(text.as_bytes())).collect();
+        let _ = writeln!(out, "        String {LEFT_OUT} {};", texts.join(", "));
+    }
     out.push_str("    }\n");
     if let Some(record) = header.dimensions.iter().find(|d| d.is_record()) {
         let name = quoted(name_of(&record.name).as_bytes());
         let _ = writeln!(out, "    DODS_EXTRA {{\n        String Unlimited_Dimension {name};\n    }}");
     }
     out.push_str("}\n");
-    Ok(out)
+    out
 }
 
-fn write(out: &mut String, attributes: &[Attribute], asked: &Asked, of: &str) -> Answer<()> {
+/// Writes the attributes of a variable, or the global ones.
+fn write<'a>(
+    out: &mut String,
+    attributes: impl IntoIterator<Item = &'a Attribute>,
+    of: Option<&Variable>,
+    left_out: &mut Vec<String>,
+) {
     for attribute in attributes {
-        let name = name_of(&attribute.name);
-        let Some(ty) = attribute_type(attribute) else {
-            let what = format!("attribute `{of}:{}`", attribute.name_lossy());
-            return Err(no_type(&what, attribute.ty, &asked.name));
+        let ty = attribute_type(attribute);
+        let misfit = of.filter(|variable| is_misfit(attribute, variable));
+        let is_named =
+            attribute.name.first().is_some_and(|first| first.is_ascii_alphanumeric() || *first == b'_');
+        let why = match (ty, misfit) {
+            // With such a name, netCDF-C could not open the data set.
+            _ if !is_named => "netCDF-C cannot read its name by DAP2".to_owned(),
+            (Some(ty), None) => {
+                let (name, values) = (attribute_name(&attribute.name), values_of(attribute, usize::MAX));
+                // DAP2 has no attribute without values.
+                if !values.is_empty() {
+                    let _ = writeln!(out, "        {ty} {name} {values};");
+                }
+                continue;
+            }
+            (Some(_), Some(variable)) => format!("the type {} cannot hold it", variable.ty),
+            (None, _) => no_type(attribute.ty),
         };
-        let values = if attribute.ty == NcType::Char {
-            quoted(&attribute.values)
-        } else {
-            numbers(attribute.ty, &attribute.values).join(", ")
-        };
-        // DAP2 has no attribute without values.
-        if !values.is_empty() {
-            let _ = writeln!(out, "        {ty} {name} {values};");
-        }
+        let of = of.map(Variable::name_lossy).unwrap_or_default();
+        let (name, values) = (attribute.name_lossy(), values_of(attribute, SHOWN));
+        left_out.push(format!("attribute {of}:{name} = {values}: {why}"));
     }
-    Ok(())
 }
 
-/// Returns the type's name in DAP2. 64-bit integers that fit become 32-bit ones: if a DAS is an error,
-/// clients continue without any attribute.
+/// Returns the first values of an attribute, separated by commas.
+fn values_of(attribute: &Attribute, most: usize) -> String {
+    if attribute.ty == NcType::Char {
+        return quoted(&attribute.values);
+    }
+    let size = attribute.ty.size();
+    let shown = attribute.values.len().min(most.saturating_mul(size));
+    let mut text = numbers(attribute.ty, &attribute.values[..shown]).join(", ");
+    if shown < attribute.values.len() {
+        text.push_str(", ...");
+    }
+    text
+}
+
+/// Returns whether netCDF-C would make another number of this `_FillValue`. It converts it to the variable's type without a check.
+fn is_misfit(attribute: &Attribute, variable: &Variable) -> bool {
+    if attribute.name != b"_FillValue" || attribute.ty == variable.ty {
+        return false;
+    }
+    let is_text = [attribute.ty, variable.ty].contains(&NcType::Char);
+    is_text || !decode_value::numbers(attribute).all(|number| number.fits(variable.ty))
+}
+
+/// Returns the type's name in DAP2. 64-bit integers that fit become 32-bit ones.
 fn attribute_type(attribute: &Attribute) -> Option<&'static str> {
-    let fits = |b: &[u8]| match (attribute.ty, b.try_into()) {
-        (NcType::Int64, Ok(b)) => i32::try_from(i64::from_be_bytes(b)).is_ok(),
-        (NcType::UInt64, Ok(b)) => i32::try_from(u64::from_be_bytes(b)).is_ok(),
-        _ => false,
-    };
     let is_long = matches!(attribute.ty, NcType::Int64 | NcType::UInt64);
-    if is_long && attribute.values.chunks_exact(8).all(fits) {
+    if is_long && decode_value::numbers(attribute).all(|number| number.fits(NcType::Int)) {
         Some("Int32")
     } else {
         type_name(attribute.ty)
@@ -88,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_of_attributes_come_back() {
+    fn long_integers_are_sent_where_they_fit() {
         let long = |ty, b: [u8; 8]| Attribute { name: b"a".to_vec(), ty, values: b.to_vec() };
         assert_eq!(attribute_type(&long(NcType::Int64, (-7_i64).to_be_bytes())), Some("Int32"));
         assert_eq!(attribute_type(&long(NcType::UInt64, (1_u64 << 40).to_be_bytes())), None);

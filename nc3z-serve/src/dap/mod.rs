@@ -5,10 +5,11 @@
 //! | byte, ubyte | `Byte` |
 //! | short, ushort, int, uint, float, double | `Int16`, `UInt16`, `Int32`, `UInt32`, `Float32`, `Float64` |
 //! | char | `String`, without the last dimension, whose length and name are attributes |
-//! | int64, uint64 | none: an error that names the address of the file's bytes |
+//! | int64, uint64 | none: left out, with a note in the global attribute `nc3z_left_out`; an error if it is requested by name |
 
 mod attributes;
 mod constraint;
+mod opened;
 mod structure;
 mod text;
 mod xdr;
@@ -32,30 +33,47 @@ pub(crate) struct Asked {
     pub(crate) name: String,
     pub(crate) dataset: Dataset,
     pub(crate) projections: Vec<Projection>,
+    /// What DAP2 cannot express, with the reasons.
+    pub(crate) left_out: Vec<String>,
 }
 
 impl Asked {
     pub(crate) fn of(file: &OpenFile, dataset: Dataset, request: &Request) -> Answer<Self> {
         let projections = projections(&dataset, request.query())?;
-        Ok(Asked { name: file.name.clone(), dataset, projections })
+        Ok(Asked { name: file.name.clone(), dataset, projections, left_out: Vec::new() })
+    }
+
+    /// Prepares the description of all variables for DAP2. Variables that it has no type for are left out: a client that asks
+    /// for the whole structure at first could otherwise read none. Variables without elements come last, since netCDF-C
+    /// fails to read the variable behind one.
+    fn fit(&mut self) {
+        let Asked { dataset, projections, left_out, .. } = self;
+        projections.retain(|projection| {
+            let variable = &dataset.header().variables[projection.variable.index()];
+            let is_known = structure::type_name(variable.ty).is_some();
+            if !is_known {
+                left_out.push(format!("variable {}: {}", variable.name_lossy(), no_type(variable.ty)));
+            }
+            is_known
+        });
+        projections.sort_by_key(|projection| projection.slab.count.contains(&0));
     }
 }
 
 /// Answers a request for one of the forms.
 pub(crate) fn answer(file: &OpenFile, face: Face, request: &Request) -> Answer<Reply> {
+    opened::check(file, face, request)?;
     let etag = file.derived_tag();
     if let Some(reply) = file.judged(&conditions(request), &etag) {
         return Ok(reply);
     }
     let dataset = file.dataset()?;
-    let asked = Asked::of(file, dataset, request)?;
+    let mut asked = Asked::of(file, dataset, request)?;
     if request.query().is_empty() && face != Face::Html {
-        // If DAP2 cannot express the attributes of a file, every request is an error: a client would
-        // otherwise show it without them.
-        attributes::das(&asked)?;
+        asked.fit();
     }
     let (reply, kind, description) = match face {
-        Face::Das => (whole(attributes::das(&asked)?), "text/plain; charset=utf-8", "dods-das"),
+        Face::Das => (whole(attributes::das(&asked)), "text/plain; charset=utf-8", "dods-das"),
         Face::Html => (whole(text::page(&asked, request)), "text/html; charset=utf-8", "dods-form"),
         Face::Dds => (whole(structure::dds(&asked)?), "text/plain; charset=utf-8", "dods-dds"),
         Face::Ascii => {
@@ -89,8 +107,8 @@ pub(crate) fn answer(file: &OpenFile, face: Face, request: &Request) -> Answer<R
             )
         }
     };
-    let reply = file.validated(reply, &etag).with_text(CONTENT_TYPE, kind);
-    Ok(described(reply, description))
+    let reply = opened::mark(file, face, request, file.validated(reply, &etag));
+    Ok(described(reply.with_text(CONTENT_TYPE, kind), description))
 }
 
 /// The number of requested elements.
@@ -118,11 +136,9 @@ fn whole(text: String) -> Reply {
     Reply::text(StatusCode::OK, text)
 }
 
-/// The failure for a type that DAP2 does not have.
-fn no_type(what: &str, ty: nc3z_format::NcType, name: &str) -> Failure {
-    Failure::bad(format!(
-        "{what} is {ty}, which DAP2 has no type for; read the file's bytes at /{name} (in netCDF programs: its address with #mode=bytes), or ask for other variables"
-    ))
+/// The reason why DAP2 cannot express something.
+fn no_type(ty: nc3z_format::NcType) -> String {
+    format!("DAP2 has no type {ty}")
 }
 
 /// Text before other pieces.

@@ -2,7 +2,7 @@
 
 use super::constraint::seen_rank;
 use super::{Asked, no_type, variable};
-use crate::failure::Answer;
+use crate::failure::{Answer, Failure};
 use nc3z_format::NcType;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use std::fmt::Write;
@@ -20,6 +20,16 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
 /// Returns a name in DAP2: all but a few characters are percent-encoded.
 pub(crate) fn name_of(bytes: &[u8]) -> String {
     percent_encode(bytes, PLAIN).to_string()
+}
+
+/// Characters of names of attributes that are not encoded. Clients show encoded ones as they are sent, and netCDF-C reads no
+/// others.
+const PLAIN_IN_ATTRIBUTES: &AsciiSet =
+    &PLAIN.remove(b':').remove(b'#').remove(b'\'').remove(b'%').remove(b'\\');
+
+/// Returns the name of an attribute in DAP2.
+pub(crate) fn attribute_name(bytes: &[u8]) -> String {
+    percent_encode(bytes, PLAIN_IN_ATTRIBUTES).to_string()
 }
 
 /// The type's name in DAP2.
@@ -44,7 +54,12 @@ pub(crate) fn dds(asked: &Asked) -> Answer<String> {
         let variable = variable(asked, projection);
         let name = name_of(&variable.header().name);
         let Some(ty) = type_name(variable.ty()) else {
-            return Err(no_type(&format!("variable `{}`", variable.name()), variable.ty(), &asked.name));
+            let why = no_type(variable.ty());
+            return Err(Failure::bad(format!(
+                "variable `{}`: {why}; read the file's bytes at /{} (in netCDF programs: its address with #mode=bytes), or ask for other variables",
+                variable.name(),
+                asked.name
+            )));
         };
         let _ = write!(out, "    {ty} {name}");
         for (dimension, count) in variable.dimensions().zip(&projection.slab.count).take(seen_rank(&variable))
