@@ -40,9 +40,16 @@ impl Place {
     /// # Errors
     /// It is no bundle, or has no such member.
     pub fn open_member(bundle: SharedSource, shown: &str, member: &str) -> Result<(SharedSource, Self)> {
-        let bundle = Arc::new(Bundle::open(bundle)?);
+        Place::member_of(&Arc::new(Bundle::open(bundle)?), shown, member)
+    }
+
+    /// Opens a member of an open bundle. `shown` is the bundle's name for messages.
+    ///
+    /// # Errors
+    /// There is no such member, or it cannot be read.
+    pub fn member_of(bundle: &Arc<Bundle>, shown: &str, member: &str) -> Result<(SharedSource, Self)> {
         let source = bundle.require(member, shown)?;
-        Ok((source, Place::Bundle(bundle, member.to_owned())))
+        Ok((source, Place::Bundle(Arc::clone(bundle), member.to_owned())))
     }
 
     /// Returns the bytes of a bundle's member as they are in the bundle, without copies in its index. None for other files.

@@ -2,7 +2,7 @@
 //! place.
 
 use crate::source::Settings;
-use nc3z_aggregate::bundle::split_member;
+use nc3z_aggregate::bundle::{Bundle, split_member};
 use nc3z_aggregate::{Error as AggregateError, Missing, Options, as_aggregation};
 use nc3z_reader::source::{self, SharedSource};
 use nc3z_reader::{Archive, Dataset, Error, OpenOptions, Result};
@@ -113,6 +113,11 @@ pub(crate) fn member_of(name: &str) -> Option<(&str, &str)> {
 /// Opens a member of the bundle with these bytes.
 pub(crate) fn open_member(bundle: SharedSource, name: &str) -> Result<(SharedSource, Place)> {
     with_place(nc3z_aggregate::Place::open_member(bundle, "the bundle", name))
+}
+
+/// Opens a member of an open bundle. Messages call the bundle `shown`.
+pub(crate) fn open_member_of(bundle: &Arc<Bundle>, shown: &str, name: &str) -> Result<(SharedSource, Place)> {
+    with_place(nc3z_aggregate::Place::member_of(bundle, shown, name))
 }
 
 /// Opens a file on disk, or a member of a bundle, by name.

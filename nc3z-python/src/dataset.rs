@@ -87,8 +87,7 @@ pub(crate) fn open(
     }
     let root = root.map(|root| Against { root, tree });
     let how = How { version, fill_lost, reading: Reading { as_stored, outside, fill_missing }, decode, root };
-    let handle = Handle::open(py, source, origin, place, how)?;
-    Ok(Dataset { handle: Arc::new(handle), variables: PyOnceLock::new(), dimensions: PyOnceLock::new() })
+    Ok(Dataset::new(Handle::open(py, source, origin, place, how)?))
 }
 
 /// Converts a version from Python: a number from 1, or a tag.
@@ -105,6 +104,11 @@ pub(crate) fn version_name(version: &Bound<'_, PyAny>) -> PyResult<VersionName> 
 }
 
 impl Dataset {
+    /// An open file as a mapping of its variables.
+    pub(crate) fn new(handle: Handle) -> Self {
+        Dataset { handle: Arc::new(handle), variables: PyOnceLock::new(), dimensions: PyOnceLock::new() }
+    }
+
     /// The open file, for other classes of this module.
     pub(crate) fn handle(&self) -> &Handle {
         &self.handle

@@ -7,6 +7,7 @@
 
 mod aggregated;
 mod attributes;
+mod bundle;
 mod chunks;
 mod dataset;
 mod decode;
@@ -22,6 +23,8 @@ mod points;
 mod process;
 mod shadow;
 mod source;
+mod times;
+mod tree;
 mod variable;
 mod versions;
 mod work;
@@ -31,6 +34,8 @@ use pyo3::prelude::*;
 /// Archives and classic netCDF files; the public names are in `nc3z`.
 #[pymodule]
 mod _nc3z {
+    #[pymodule_export]
+    use crate::bundle::Bundle;
     #[pymodule_export]
     use crate::dataset::{Dataset, Dimension, open};
     #[pymodule_export]
@@ -45,6 +50,10 @@ mod _nc3z {
     use crate::process::{cache_stats, get_threads, set_cache, set_threads, shown};
     #[pymodule_export]
     use crate::shadow::Shadow;
+    #[pymodule_export]
+    use crate::times::microseconds;
+    #[pymodule_export]
+    use crate::tree::files_of_tree;
     #[pymodule_export]
     use crate::variable::Variable;
     #[pymodule_export]

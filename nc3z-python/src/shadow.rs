@@ -22,7 +22,8 @@ pub(crate) struct Shadow {
 /// their variable.
 type File = (String, &'static str, u64, u64, Option<String>, Py<PyBytes>, Vec<u64>, Py<PyDict>);
 
-fn failure(e: Error, name: &str) -> PyErr {
+/// Converts an error of a shadow or a bundle with this name.
+pub(crate) fn failure(e: Error, name: &str) -> PyErr {
     match e {
         Error::Reader(e) => Failure::from(e).in_file(Some(name)),
         other => exception("CorruptError", format!("{name}: {other}")),

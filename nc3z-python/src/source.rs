@@ -10,7 +10,7 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyAnyMethods, PyByteArray, PyBytes, PyDict, PyMemoryView, PySlice};
+use pyo3::types::{PyAnyMethods, PyBool, PyByteArray, PyBytes, PyDict, PyMemoryView, PySlice};
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
@@ -51,17 +51,25 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Settings {
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         let mut settings = BTreeMap::new();
-        for (name, value) in object.cast::<PyDict>()?.iter() {
-            // Stores expect `true` for Python's True.
-            let words = if value.is_instance_of::<pyo3::types::PyBool>() {
-                value.str()?.to_string().to_ascii_lowercase()
-            } else {
-                value.str()?.to_string()
-            };
-            settings.insert(name.extract()?, words);
-        }
+        flatten("", object.cast::<PyDict>()?.as_any(), &mut settings)?;
         Ok(Settings(settings))
     }
+}
+
+/// Adds settings. Those of a dict in a dict, as fsspec has them, get the names of both: `client_kwargs.region_name`.
+fn flatten(prefix: &str, dict: &Bound<'_, PyAny>, settings: &mut BTreeMap<String, String>) -> PyResult<()> {
+    for (name, value) in dict.cast::<PyDict>()?.iter() {
+        let name = format!("{prefix}{}", name.extract::<String>()?);
+        if value.is_instance_of::<PyDict>() {
+            flatten(&format!("{name}."), &value, settings)?;
+        } else if value.is_instance_of::<PyBool>() {
+            // Stores expect `true` for Python's True.
+            settings.insert(name, value.str()?.to_string().to_ascii_lowercase());
+        } else if !value.is_none() {
+            settings.insert(name, value.str()?.to_string());
+        }
+    }
+    Ok(())
 }
 
 impl Settings {

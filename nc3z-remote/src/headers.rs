@@ -1,5 +1,6 @@
 //! Headers that HTTP servers require: tokens of data centres, keys of gateways.
 
+use crate::names;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use percent_encoding::percent_decode_str;
@@ -13,6 +14,9 @@ pub const HEADERS_VARIABLE: &str = "NC3Z_HTTP_HEADERS";
 
 /// Settings with this prefix are headers: `header.X-Api-Key`.
 const HEADER_PREFIX: &str = "header.";
+
+/// The prefix of fsspec's dict of headers.
+const HEADERS_PREFIX: &str = "headers.";
 
 /// The setting that is sent as `Authorization: Bearer ...`.
 const TOKEN: &str = "bearer_token";
@@ -43,7 +47,8 @@ pub(crate) fn of(
         insert(&mut headers, name.trim(), value.trim())?;
     }
     for (name, value) in settings {
-        if let Some(header) = name.strip_prefix(HEADER_PREFIX) {
+        let name = names::plain(name);
+        if let Some(header) = [HEADER_PREFIX, HEADERS_PREFIX].iter().find_map(|p| name.strip_prefix(p)) {
             insert(&mut headers, header, value)?;
         } else if name == TOKEN {
             insert(&mut headers, AUTHORIZATION.as_str(), &format!("Bearer {value}"))?;
@@ -92,6 +97,12 @@ mod tests {
             (&"two".parse().unwrap(), &"Bearer word".parse().unwrap())
         );
         assert_eq!(of(&plain, &settings(&[]), environment).unwrap()["authorization"], "Basic abc");
+        let of_fsspec = settings(&[("headers.X-Key", "three"), ("client_kwargs.headers.X-Other", "four")]);
+        let headers = of(&plain, &of_fsspec, None).unwrap();
+        assert_eq!(
+            (&headers["x-key"], &headers["x-other"]),
+            (&"three".parse().unwrap(), &"four".parse().unwrap())
+        );
         assert!(headers["authorization"].is_sensitive());
         // `me:p@ss`, as in RFC 7617.
         let signed = Url::parse("http://me:p%40ss@host/a").unwrap();

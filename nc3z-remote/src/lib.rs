@@ -15,6 +15,7 @@
 
 mod forward;
 mod headers;
+mod names;
 mod object;
 mod options;
 mod pace;

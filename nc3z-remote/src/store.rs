@@ -1,6 +1,7 @@
 //! Makes a store from a URL, and the object's path in it.
 
 use crate::headers;
+use crate::names;
 use crate::options::RemoteOptions;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
@@ -59,10 +60,12 @@ pub(crate) fn build(url: &Url, options: &RemoteOptions) -> io::Result<Arc<dyn Ob
         ..RetryConfig::default()
     };
     macro_rules! cloud {
-        ($builder:expr, $key:ty) => {{
+        ($builder:expr, $key:ty, $names:ident) => {{
             let mut builder = $builder.with_url(url.as_str()).with_client_options(client).with_retry(retry);
             for (name, value) in &options.settings {
-                builder = builder.with_config(key::<$key>(name)?, value);
+                if let Some((known, value)) = names::$names(name, value) {
+                    builder = builder.with_config(key::<$key>(&known, name)?, value);
+                }
             }
             Ok(Arc::new(builder.build().map_err(wrong)?) as Arc<dyn ObjectStore>)
         }};
@@ -77,11 +80,11 @@ pub(crate) fn build(url: &Url, options: &RemoteOptions) -> io::Result<Arc<dyn Ob
         return Ok(Arc::new(store.build().map_err(wrong)?));
     }
     match ObjectStoreScheme::parse(url).map_err(wrong)?.0 {
-        ObjectStoreScheme::AmazonS3 => cloud!(AmazonS3Builder::from_env(), AmazonS3ConfigKey),
+        ObjectStoreScheme::AmazonS3 => cloud!(AmazonS3Builder::from_env(), AmazonS3ConfigKey, s3),
         ObjectStoreScheme::GoogleCloudStorage => {
-            cloud!(GoogleCloudStorageBuilder::from_env(), GoogleConfigKey)
+            cloud!(GoogleCloudStorageBuilder::from_env(), GoogleConfigKey, google)
         }
-        ObjectStoreScheme::MicrosoftAzure => cloud!(MicrosoftAzureBuilder::from_env(), AzureConfigKey),
+        ObjectStoreScheme::MicrosoftAzure => cloud!(MicrosoftAzureBuilder::from_env(), AzureConfigKey, azure),
         _ => {
             let words = format!("no objects are known by the scheme `{}`", url.scheme());
             Err(io::Error::new(io::ErrorKind::InvalidInput, words))
@@ -89,9 +92,10 @@ pub(crate) fn build(url: &Url, options: &RemoteOptions) -> io::Result<Arc<dyn Ob
     }
 }
 
-fn key<K: std::str::FromStr>(name: &str) -> io::Result<K> {
+/// Returns the key for a name that `object_store` knows. `given` is the name before its translation.
+fn key<K: std::str::FromStr>(name: &str, given: &str) -> io::Result<K> {
     let unknown =
-        |_| io::Error::new(io::ErrorKind::InvalidInput, format!("the store has no setting `{name}`"));
+        |_| io::Error::new(io::ErrorKind::InvalidInput, format!("the store has no setting `{given}`"));
     name.to_ascii_lowercase().parse().map_err(unknown)
 }
 
@@ -105,6 +109,11 @@ mod tests {
         let options = RemoteOptions::default().with_setting("region", "here");
         assert_eq!(path(&url).unwrap().as_ref(), "key");
         assert!(build(&url, &options).is_ok());
+        let of_fsspec = ["key", "secret", "client_kwargs.region_name", "endpoint_url"];
+        let options = of_fsspec.iter().fold(options, |o, name| o.with_setting(*name, "http://here"));
+        assert!(build(&url, &options).is_ok());
+        let error = build(&url, &options.clone().with_setting("client_kwargs.x", "y")).unwrap_err();
+        assert_eq!(error.to_string(), "the store has no setting `client_kwargs.x`");
         let error = build(&url, &options.with_setting("colour", "red")).unwrap_err();
         assert_eq!(error.to_string(), "the store has no setting `colour`");
         let http = Url::parse("http://host/a%20b").unwrap();

@@ -68,27 +68,55 @@ pub(super) fn stored_form(group: &Group<'_>, report: &mut Report) -> (NcType, Ve
     (ty, attributes)
 }
 
-/// A type that can hold the values of both.
+/// The smallest type that holds the values of both, as NumPy's `result_type`. A double beside an integer of 64 bits does not hold all
+/// of its values; reading refuses the others.
 fn promote(a: NcType, b: NcType) -> NcType {
-    if a == b {
-        return a;
-    }
-    let small = |ty: NcType| ty.size() <= 2;
-    match (a, b) {
-        (NcType::Float, other) | (other, NcType::Float) if small(other) => NcType::Float,
-        (x, y)
-            if !x.is_float()
-                && !y.is_float()
-                && x.size().max(y.size()) <= 4
-                && !x.is_unsigned()
-                && !y.is_unsigned() =>
-        {
-            if x.size() >= y.size() {
-                x
-            } else {
-                y
-            }
-        }
+    match (a.is_float(), b.is_float()) {
+        _ if a == b => a,
+        (false, false) => of_integers(a, b),
+        (true, false) if a == NcType::Float && b.size() <= 2 => a,
+        (false, true) if b == NcType::Float && a.size() <= 2 => b,
         _ => NcType::Double,
+    }
+}
+
+fn of_integers(a: NcType, b: NcType) -> NcType {
+    let (unsigned, signed) = match (a.is_unsigned(), b.is_unsigned()) {
+        (true, false) => (a, b),
+        (false, true) => (b, a),
+        _ => return if a.size() >= b.size() { a } else { b },
+    };
+    match unsigned.size() {
+        size if size < signed.size() => signed,
+        1 => NcType::Short,
+        2 => NcType::Int,
+        4 => NcType::Int64,
+        _ => NcType::Double,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_joined_as_by_numpy() {
+        use NcType::{Byte, Double, Float, Int, Int64, Short, UByte, UInt, UInt64, UShort};
+        for (a, b, joined) in [
+            (Short, Float, Float),
+            (UShort, Float, Float),
+            (Int, Float, Double),
+            (Float, Double, Double),
+            (Byte, UByte, Short),
+            (UByte, Short, Short),
+            (Short, UShort, Int),
+            (UInt, Int, Int64),
+            (Int, Int64, Int64),
+            (UInt64, UByte, UInt64),
+            (UInt64, Byte, Double),
+            (Int64, Float, Double),
+        ] {
+            assert_eq!((promote(a, b), promote(b, a)), (joined, joined), "{a} and {b}");
+        }
     }
 }

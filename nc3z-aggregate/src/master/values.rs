@@ -101,7 +101,7 @@ pub(crate) fn put_double(value: f64, ty: NcType, out: &mut Vec<u8>) -> Result<()
 
 fn put(value: Number, ty: NcType, out: &mut Vec<u8>) -> Result<(), String> {
     match ty {
-        NcType::Double => out.extend_from_slice(&value.real().to_be_bytes()),
+        NcType::Double => out.extend_from_slice(&exact(value, value.real(), ty)?.to_be_bytes()),
         NcType::Float => {
             let x = value.real();
             #[expect(
@@ -112,6 +112,7 @@ fn put(value: Number, ty: NcType, out: &mut Vec<u8>) -> Result<(), String> {
             if y.is_infinite() && x.is_finite() {
                 return Err(format!("{x} does not fit float"));
             }
+            exact(value, y.into(), ty)?;
             out.extend_from_slice(&y.to_be_bytes());
         }
         _ => {
@@ -136,6 +137,15 @@ fn put(value: Number, ty: NcType, out: &mut Vec<u8>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Returns the floating-point number that stands for a value, which an integer must equal.
+fn exact(value: Number, number: f64, ty: NcType) -> Result<f64, String> {
+    match value {
+        #[expect(clippy::cast_possible_truncation, reason = "integers of 64 bits are far below 2^127")]
+        Number::Whole(n) if number as i128 != n => Err(format!("{n} is no {ty}")),
+        _ => Ok(number),
+    }
 }
 
 /// Returns the integer that a value equals up to rounding.

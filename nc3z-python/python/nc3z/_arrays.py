@@ -13,7 +13,10 @@ import xarray as xr
 from xarray.backends import BackendArray
 from xarray.core import dtypes, indexing
 
+from nc3z._cast import cast
+from nc3z._errors import RangeError
 from nc3z._fragments import Index, Joined, Piece, tiles
+from nc3z._nc3z import shown
 from nc3z._shadows import Condition, Statistics
 
 #: Requests to a server at a time.
@@ -68,6 +71,22 @@ class _Lazy(BackendArray):
         raise NotImplementedError
 
 
+def fitted(values: Any, dtype: np.dtype[Any], name: str, path: str) -> Any:
+    """Returns values of one file in the type of all of them. A value that the type does not have is an error."""
+    values = np.asarray(values)
+    if values.dtype == dtype:
+        return values
+    what = f"{shown(path)}: variable {name}"
+    if "O" in (values.dtype.kind, dtype.kind) and "M" in (values.dtype.kind, dtype.kind):
+        raise ValueError(f"{what}: some times are dates of NumPy, others are not; decode_times=xarray.coders.CFDatetimeCoder(use_cftime=True) reads all")
+    if values.dtype.kind in "mM":
+        made = values.astype(dtype)
+        if not np.array_equal(made.astype(values.dtype), values, equal_nan=True):
+            raise RangeError(f"{what}: a time is not in the range of {dtype}, which the times of other files have")
+        return made
+    return cast(values, dtype, what) if values.dtype.kind in "iu" and dtype.kind == "f" else values
+
+
 class JoinedArray(_Lazy):
     """A variable of many files. If the files store it in different ways, ``decoders`` has a function for each file."""
 
@@ -87,7 +106,8 @@ class JoinedArray(_Lazy):
         variable = self.joined.files.dataset(piece.file)[self.joined.name]
         own = self.joined.own(piece.key)
         if self.decoders is not None:
-            out[piece.place] = self.decoders[piece.file](variable[own if variable.ndim == len(own) else (*own, slice(None))])
+            values = self.decoders[piece.file](variable[own if variable.ndim == len(own) else (*own, slice(None))])
+            out[piece.place] = fitted(values, self.dtype, self.joined.name, self.joined.files.paths[piece.file])
             return
         # Also without dimensions a view, not a number.
         place: Any = (*piece.place, ...)

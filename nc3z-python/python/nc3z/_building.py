@@ -16,7 +16,7 @@ from xarray.backends.store import StoreBackendEntrypoint
 from xarray.core import indexing
 from xarray.core.utils import FrozenDict
 
-from nc3z._arrays import CHUNK_NBYTES, Decoder, JoinedArray, Question, WhereArray, preferred_chunks
+from nc3z._arrays import CHUNK_NBYTES, Decoder, JoinedArray, Question, WhereArray, fitted, preferred_chunks
 from nc3z._fragments import LOCAL, REMOTE, Files, Joined, Opening
 from nc3z._groups import Array, Group, Head, coordinate_names, data_variables, is_time
 from nc3z._shadows import Condition, Statistics
@@ -24,6 +24,7 @@ from nc3z.xarray import with_c_names
 
 #: The most bytes of a variable that is repeated for each file along the joined dimension.
 _REPEATED = 64 << 20
+_PACKING = {"scale_factor", "add_offset"}
 
 
 @dataclass(slots=True)
@@ -60,12 +61,25 @@ class _Part:
         for name, head in group.schema.heads.items():
             if head.dtype.kind == "S" and head.dimensions and len(self.widths(name)) > 1:
                 self.is_uniform[name] = False
+        if any(self.mixes_dates(name) for name in group.schema.times()):
+            # As xarray decodes a single file with such times.
+            coder: Any = xr.coders.CFDatetimeCoder(use_cftime=True) if hasattr(xr, "coders") else True
+            self.options = tuple({**options, "decode_times": coder, "use_cftime": True if coder is True else None}.items())
+
+    def mixes_dates(self, name: str) -> bool:
+        """Returns whether some files have times that NumPy's dates have, and others do not."""
+        decode = dict(self.options)["decode_times"]
+        if decode is False or self.is_uniform[name] or any(name not in f.coordinates for f in self.group.files):
+            return False
+        ends = (self.decoder(n, name)(f.coordinates[name][[0, -1]]) for n, f in enumerate(self.group.files) if f.sizes[name])
+        return len({np.asarray(times).dtype.kind for times in ends}) > 1
 
     def check(self, name: str) -> None:
         """Refuses to mix values that only decoding makes comparable."""
         options, head = dict(self.options), self.group.schema.heads[name]
         option = "decode_times" if is_time(head.decoding) else "mask_and_scale"
-        if options[option] is False and head.dtype.kind != "S":
+        packings = {file.schema.heads[name].packing() for file in self.group.files}
+        if options[option] is False and head.dtype.kind != "S" and len(packings) > 1:
             raise ValueError(f"the files store {name} in different ways; {option}=False would mix their numbers, so drop {name} or open fewer files")
 
     def widths(self, name: str) -> set[int]:
@@ -108,6 +122,16 @@ class _Part:
         heads = [file.schema.heads[name] for file in self.group.files]
         return tuple(known.setdefault(head.storage(), self.decoder(n, name)) for n, head in enumerate(heads))
 
+    def samples(self, name: str) -> list[xr.Variable]:
+        """Returns a decoded element for each way in which files store a variable."""
+        known: dict[Any, xr.Variable] = {}
+        for number, file in enumerate(self.group.files):
+            head = file.schema.heads[name]
+            if head.storage() not in known:
+                zeros = np.zeros((1,) * len(head.dimensions), head.dtype)
+                known[head.storage()] = self.decoder(number, name).variable(zeros)
+        return list(known.values())
+
     def variable(self, name: str) -> xr.Variable:
         head = self.group.schema.heads[name]
         if head.dimensions == (name,) and all(name in f.coordinates for f in self.group.files):
@@ -119,12 +143,12 @@ class _Part:
             if values is not None:
                 return values
         first = self.files.dataset(0)[head.stored]
-        if self.is_uniform[name]:
+        if self.is_uniform[name] or not is_joined:
             joined = self.joined[name] = self.arrangement(head, dimensions)
             return self.lazy(head, dimensions, JoinedArray(joined, head.dtype), joined.box(first.chunk_shape(CHUNK_NBYTES)))
         self.check(name)
         decoders = self.decoders(name)
-        samples = [d.variable(np.zeros((1,) * len(head.dimensions), head.dtype)) for d in dict.fromkeys(decoders)]
+        samples = self.samples(name)
         # Decoding may join the characters of the last dimension.
         dimensions = dimensions[: len(dimensions) - len(head.dimensions) + samples[0].ndim]
         ndim = len(dimensions)
@@ -134,7 +158,7 @@ class _Part:
             chosen = np.dtype((chosen.type, max(self.widths(name))))
         variable = self.lazy(head, dimensions, JoinedArray(joined, chosen, decoders), joined.box(first.chunk_shape(CHUNK_NBYTES))[:ndim])
         encoding = {"preferred_chunks": variable.encoding["preferred_chunks"]} if ndim else {}
-        return variable._replace(attrs=samples[0].attrs, encoding={**samples[0].encoding, **encoding})
+        return variable._replace(attrs=samples[0].attrs, encoding={**_encoding(samples), **encoding})
 
     def lazy(self, head: Head, dimensions: Sequence[str], array: JoinedArray, chunk: Sequence[int]) -> xr.Variable:
         encoding: dict[str, Any] = {"dtype": head.dtype, "original_shape": array.shape}
@@ -156,33 +180,70 @@ class _Part:
             return xr.Variable((name,), np.concatenate(values), dict(head.attributes), encoding)
         self.check(name)
         decoded = [self.decoder(n, name).variable(v) for n, v in zip(chosen, values, strict=True)]
-        found = np.concatenate([v.values for v in decoded])
-        return xr.Variable((name,), found, decoded[0].attrs, decoded[0].encoding)
+        found = self.concatenated(name, chosen, [v.values for v in decoded])
+        return xr.Variable((name,), found, decoded[0].attrs, _encoding(decoded))
+
+    def concatenated(self, name: str, files: Sequence[int], values: Sequence[Array]) -> Array:
+        """Joins decoded values of files in the type of all."""
+        dtype: np.dtype[Any] = np.result_type(*{v.dtype for v in values})
+        return np.concatenate([fitted(v, dtype, name, self.files.paths[n]) for n, v in zip(files, values, strict=True)])
 
     def distinct(self, head: Head) -> xr.Variable | None:
         """Compares a variable that is not joined. If files have different values, it gets the joined dimension."""
-        first = self.files.dataset(0)[head.stored][...]
+        decoders = None if self.is_uniform[head.name] else self.decoders(head.name)
+
+        def read(number: int) -> Array:
+            values = self.files.dataset(number)[self.group.files[number].schema.heads[head.name].stored][...]
+            return values if decoders is None else np.asarray(decoders[number](values))
+
+        first = read(0)
         values = [first]
         differs = 0
         workers = REMOTE if any("://" in path for path in self.files.paths) else LOCAL
         with ThreadPoolExecutor(workers, "nc3z-collection") as pool:
-            others = pool.map(lambda n: self.files.dataset(n)[head.stored][...], range(1, len(self.group.files)))
-            for number, found in enumerate(others, 1):
-                if found.shape != first.shape or found.dtype != first.dtype or found.tobytes() != first.tobytes():
+            for number, found in enumerate(pool.map(read, range(1, len(self.group.files))), 1):
+                if not _alike(found, first):
                     differs = differs or number
                 values.append(found if differs else first)
         if not differs:
             return None
         names = f"{self.files.paths[0]} and {self.files.paths[differs]}"
-        if len(self.group.positions) != 1 or not self.is_uniform[head.name]:
+        if len(self.group.positions) != 1 or (decoders is not None and head.dtype.kind == "S"):
             raise ValueError(f"variable {head.name} differs between {names}; compat='override' takes that of the first file")
         ((dimension, _),) = self.group.positions.items()
         order = self.table.reshape(-1).tolist()
         lengths = [self.group.files[n].sizes[dimension] for n in order]
         if sum(lengths) * first.nbytes > _REPEATED or any(v.shape != first.shape for v in values):
             raise ValueError(f"variable {head.name} differs between {names}; compat='override' takes that of the first file")
-        repeated = np.concatenate([np.broadcast_to(values[n], (length, *first.shape)) for n, length in zip(order, lengths, strict=True)])
-        return xr.Variable((dimension, *head.dimensions), repeated, dict(head.attributes), {"dtype": head.dtype})
+        repeated = self.concatenated(
+            head.name, order, [np.broadcast_to(values[n], (length, *first.shape)) for n, length in zip(order, lengths, strict=True)]
+        )
+        if decoders is None:
+            return xr.Variable((dimension, *head.dimensions), repeated, dict(head.attributes), {"dtype": head.dtype})
+        self.check(head.name)
+        samples = self.samples(head.name)
+        return xr.Variable((dimension, *head.dimensions), repeated, samples[0].attrs, _encoding(samples))
+
+
+def _alike(a: Array, b: Array) -> bool:
+    if a.shape != b.shape or a.dtype.kind == "S" != b.dtype.kind:
+        return False
+    return (a.dtype == b.dtype and a.tobytes() == b.tobytes()) or bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fmM" and b.dtype.kind in "fmM"))
+
+
+def _encoding(decoded: Sequence[xr.Variable]) -> dict[str, Any]:
+    """Returns the encoding of the first file, without its type if that type does not have the values of other files."""
+    encoding = dict(decoded[0].encoding)
+    stored = np.dtype(encoding.get("dtype", decoded[0].dtype))
+    if stored.kind not in "iuf" or decoded[0].dtype.kind not in "iuf" or not _PACKING.isdisjoint(encoding):
+        return encoding
+    for v in decoded:
+        packed = not _PACKING.isdisjoint(v.encoding)
+        own = v.dtype if packed else np.dtype(v.encoding.get("dtype", v.dtype))
+        # Unpacked numbers are rounded to floating-point numbers in any case.
+        if not (packed and stored.kind == "f") and not np.can_cast(own, stored, "safe"):
+            encoding.pop("dtype", None)
+    return encoding
 
 
 class _Store(AbstractDataStore):

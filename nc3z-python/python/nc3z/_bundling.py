@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-#: A longer file without a block on disk is a stub of a hierarchical storage manager: reading it would recall it (as for `nc3z bundle`).
-_STUB_NBYTES = 4096
-_MAGICS = (b"\x89NC3Z\r\n\x1a", b"CDF\x01", b"CDF\x02", b"CDF\x05")
+from nc3z import _nc3z
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,9 @@ class Bundles:
 
     done: tuple[Bundle, ...]
     failed: dict[str, str]
-    """The reason why a bundle or a shadow was not made, by its path."""
+    """The reason why a bundle or a shadow was not made, or a directory not read, by its path."""
+    others: Mapping[str, str] = field(default_factory=dict)
+    """The kind of each other file of the tree, by its path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,27 +55,43 @@ class Part:
     program: str
 
 
-def _is_wanted(path: str, status: os.stat_result) -> bool:
-    if status.st_size > _STUB_NBYTES and status.st_blocks == 0:
-        # Its name must do.
-        return path.endswith((".nc", ".nc3z", ".cdf"))
-    try:
-        with open(path, "rb") as file:
-            return file.read(8).startswith(_MAGICS)
-    except OSError:
-        return True
+@dataclass(slots=True)
+class Files:
+    """The files of a tree, as the program finds them."""
+
+    files: list[str]
+    failed: dict[str, str]
+    others: dict[str, str]
 
 
-def _files(root: str, output: str) -> Iterator[tuple[str, int, int]]:
-    inside = os.path.abspath(output)
-    for folder, names, files in os.walk(root):
-        names[:] = sorted(n for n in names if os.path.abspath(os.path.join(folder, n)) != inside)
-        for name in sorted(files):
-            path = os.path.join(folder, name)
-            if not os.path.islink(path) and os.path.isfile(path):
-                status = os.stat(path)
-                if _is_wanted(path, status):
-                    yield os.path.relpath(path, root), status.st_size, status.st_mtime_ns
+def tree_of(root: str, output: str, *, archives: bool, offline: str) -> Files:
+    """Finds the classic files of a tree, with ``archives`` archives, too; without those of the output. No link is followed, and no
+    file on tape is opened.
+    """
+    if offline not in ("refuse", "skip", "last"):
+        raise ValueError(f"offline {offline!r}; there are 'refuse', 'skip' and 'last'")
+    inside = os.path.join(os.path.abspath(output), "")
+
+    def is_own(path: str) -> bool:
+        return os.path.abspath(path).startswith(inside)
+
+    files, stubs, others, failed = _nc3z.files_of_tree(root, archives)
+    on_tape = dict.fromkeys(path for path in stubs if not is_own(path))
+    if on_tape and offline == "refuse":
+        count = f"{len(on_tape)} {'file has' if len(on_tape) == 1 else 'files have'}"
+        raise OSError(f"{count} no data on disk, such as {next(iter(on_tape))}; offline='skip' leaves such files out, 'last' reads them last")
+    found = Files([p for p in files if p not in on_tape and not is_own(p)], dict(failed), {p: kind for p, kind in others if not is_own(p)})
+    if offline == "skip":
+        found.others.update(dict.fromkeys(on_tape, "file on tape"))
+    else:
+        found.files += on_tape
+    return found
+
+
+def _stated(paths: Sequence[str], root: str) -> Iterator[tuple[str, int, int]]:
+    for path in paths:
+        status = os.stat(path)
+        yield os.path.relpath(path, root), status.st_size, status.st_mtime_ns
 
 
 def _parts(files: Iterator[tuple[str, int, int]], nbytes: int, count: int) -> Iterator[tuple[tuple[str, int, int], ...]]:
@@ -193,7 +209,7 @@ def bundle_tree(
         Called on this thread with each result, or with the message that says why a bundle was not made.
     """
     options = ["--offline", offline, *(["--pack", "--preset", preset] if pack else [])]
-    return _tree(root, output, client, target_nbytes, 1 << 60, True, shadows, options, program, on_result)
+    return _tree(root, output, client, target_nbytes, 1 << 60, True, shadows, options, program, offline, on_result)
 
 
 def index_tree(
@@ -209,7 +225,7 @@ def index_tree(
 
     Names in the shadows are relative to ``output``. For the parameters see :func:`bundle_tree`.
     """
-    return _tree(root, output, client, 1 << 62, batch_size, False, True, [], program, on_result)
+    return _tree(root, output, client, 1 << 62, batch_size, False, True, [], program, "refuse", on_result)
 
 
 def _tree(
@@ -222,18 +238,20 @@ def _tree(
     shadows: bool,
     options: Sequence[str],
     program: str,
+    offline: str,
     on_result: Callable[[Bundle | str], object] | None,
 ) -> Bundles:
     from nc3z.dask import run_tasks
 
     root, output, program = os.path.abspath(root), os.path.abspath(output), _found(program)
+    found = tree_of(root, output, archives=True, offline=offline)
     os.makedirs(output, exist_ok=True)
     parts = [
         Part(f"{n:05}", root, output, files, bundles, shadows, tuple(options), program)
-        for n, files in enumerate(_parts(_files(root, output), nbytes, count))
+        for n, files in enumerate(_parts(_stated(found.files, root), nbytes, count))
     ]
     done: dict[str, Bundle] = {}
-    failed: dict[str, str] = {}
+    failed = dict(found.failed)
     for name, result in run_tasks(_named, parts, client):
         if isinstance(result, Bundle):
             done[name] = result
@@ -241,7 +259,7 @@ def _tree(
             failed[os.path.join(output, f"{name}.{'zip' if bundles else 'nc3x'}")] = result
         if on_result is not None:
             on_result(result)
-    return Bundles(tuple(done[name] for name in sorted(done)), failed)
+    return Bundles(tuple(done[name] for name in sorted(done)), failed, found.others)
 
 
 def _named(part: Part) -> tuple[str, Bundle | str]:

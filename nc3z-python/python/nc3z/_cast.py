@@ -193,10 +193,18 @@ def attribute(value: Any, name: str) -> Array:
             array = cast(value, np.dtype("f8"), name)
     elif array.dtype == bool:
         array = array.astype("i1")
+    refuse_texts(value, name)
     array = np.atleast_1d(array)
     if array.ndim != 1:
         raise TypeError(f"{name}: an attribute is a text, a number or a list of numbers")
     return np.char.encode(array, "utf-8") if array.dtype.kind == "U" else array
+
+
+def refuse_texts(value: Any, name: str) -> None:
+    """Refuses a list of texts: an attribute of a classic file is one text."""
+    array = np.asarray(value)
+    if array.dtype.kind in "SU" and array.size > 1:
+        raise TypeError(f"{name}: an attribute is one text; join the {array.size} texts first")
 
 
 def _text(array: Array, dtype: np.dtype[Any], name: str) -> Array:

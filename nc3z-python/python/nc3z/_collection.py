@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nc3z._errors import Error, UnsupportedError
-from nc3z._nc3z import shown
+from nc3z._nc3z import microseconds, shown
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -68,8 +71,14 @@ class Collection(Mapping[str, "xr.Dataset"]):
     def dataset(self) -> xr.Dataset:
         """The dataset, if there is one group."""
         if len(self._plans) != 1:
-            names = ", ".join(list(self._plans)[:10])
-            raise ValueError(f"the collection has {len(self._plans)} groups, not one: {names}; take one by its name")
+            from nc3z._groups import difference
+
+            names = list(self._plans)
+            a, b = (self._plans[name].groups[0] for name in names[:2])
+            raise ValueError(
+                f"the collection has {len(names)} groups, not one: {', '.join(names[:10])}; take one by its name. "
+                f"{names[0]} and {names[1]} are apart because {difference(a, b)}"
+            )
         return self[next(iter(self._plans))]
 
     def __repr__(self) -> str:
@@ -137,7 +146,8 @@ def open_collection(
         The directory or URL where relative names of a shadow start; by default the current directory, or that of the shadow.
     concat_dim
         A dimension without coordinates, along which files are joined in the order given. If no file has it, it is new: each file is one
-        element of it, and data variables get it as their first dimension, as by ``xarray.open_mfdataset(combine="nested")``.
+        element of it, and data variables get it as their first dimension, as by ``xarray.open_mfdataset(combine="nested")``. A file
+        that is named twice is then joined twice.
     compat
         ``"equals"`` compares the values of variables that do not have the joined dimension. If they differ, they get that dimension.
         ``"override"`` takes those of the first file, and does not read the others.
@@ -148,7 +158,7 @@ def open_collection(
     chunks
         As for ``xarray.open_dataset``. ``{}`` makes Dask arrays with chunks of whole files, or of whole tiles of one.
     storage_options, fill_lost, outside, fill_missing
-        As for :func:`nc3z.open`.
+        As for :func:`nc3z.open`. Settings are for the URLs among the sources.
     **options
         Those of ``xarray.open_dataset`` for decoding, such as ``decode_times`` and ``drop_variables``.
 
@@ -174,8 +184,8 @@ def open_collection(
     """
     from nc3z import _members
     from nc3z._building import Plan
-    from nc3z._fragments import Opening
-    from nc3z._groups import Schemas, arrange, names, stack
+    from nc3z._fragments import Opening, forget_bundles
+    from nc3z._groups import Schemas, arrange, names, stack, without_records
     from nc3z._shadows import Condition
 
     if compat not in ("equals", "override"):
@@ -183,23 +193,22 @@ def open_collection(
     if errors not in ("raise", "ignore"):
         raise ValueError(f"errors {errors!r} is neither 'raise' nor 'ignore'")
     conditions = tuple(Condition.parse(text) for text in ([where] if isinstance(where, str) else where))
-    found = _members.find(
-        source,
-        shadow=shadow,
-        base=base,
-        variables=[condition.variable for condition in conditions],
-        storage_options=storage_options,
-    )
+    opening = Opening.of(storage_options, fill_lost, outside, fill_missing)
+    forget_bundles()
+    found = _members.find(source, shadow=shadow, base=base, variables=[condition.variable for condition in conditions], opening=opening)
     left_out = _without(found, conditions) if drop else {}
     if not found.paths:
         raise FileNotFoundError(f"{source!r}: no file is left, because the statistics of all exclude {' and '.join(map(str, conditions))}")
-    opening = Opening.of(storage_options, fill_lost, outside, fill_missing)
     files = _look(found, opening, Schemas(), left_out, errors == "ignore")
     if not files:
         raise FileNotFoundError(f"{source!r}: no archive and no classic netCDF file")
     by_key: dict[Any, list[File]] = {}
-    for file in files:
+    for file in _mentioned(files, found, concat_dim):
         by_key.setdefault(file.schema.key, []).append(file)
+    for key, part in by_key.items():
+        empty = without_records(part)
+        left_out.update(empty)
+        by_key[key] = [file for file in part if file.path not in empty]
     if concat_dim is not None and not any(concat_dim in file.sizes for file in files):
         groups = [group for part in by_key.values() for group in stack(part, concat_dim, _decoded)]
     else:
@@ -214,6 +223,19 @@ def open_collection(
         label: Plan(part, opening, compat == "equals", conditions, found.statistics) for label, part in zip(labels, merged, strict=True)
     }
     return Collection(plans, {"chunks": chunks, **options}, left_out, found.notes)
+
+
+def _mentioned(files: list[File], found: Found, concat_dim: str | None) -> list[File]:
+    """Returns files as often as they were named, where they are joined in the order given; otherwise once."""
+    if len(found.mentions) == len(found.paths):
+        return files
+    if concat_dim is not None and not any(concat_dim in file.coordinates for file in files):
+        by_path = {file.path: file for file in files}
+        return [by_path[path] for path in found.mentions if path in by_path]
+    for path, times in Counter(found.mentions).items():
+        if times > 1:
+            found.notes.append(f"{shown(path)}: named {times} times, and read once; concat_dim joins files in the order given")
+    return files
 
 
 def _without(found: Found, conditions: tuple[Condition, ...]) -> dict[str, str]:
@@ -260,7 +282,7 @@ def _look(found: Found, opening: Any, schemas: Schemas, left_out: dict[str, str]
         if prefix is not None and path.startswith(prefix):
             name = path[len(prefix) :]
         else:
-            name = os.path.relpath(path, folder) if folder else shown(path).partition("://")[2] or path
+            name = os.path.relpath(path, folder) if folder else (shown(path).partition("://")[2] or path).lstrip("/")
         statistics = found.statistics.get(path)
         if statistics is not None:
             with lock:
@@ -298,11 +320,21 @@ def _look(found: Found, opening: Any, schemas: Schemas, left_out: dict[str, str]
 
 
 def _decoded(head: Head, values: Array) -> Array:
-    """Returns the coordinates of a file whose units differ from those of others."""
+    """Returns the coordinates of a file as numbers that can be compared with those of files that store them in another way. Times become
+    microseconds since a date of their calendar, in any century.
+    """
     from nc3z._arrays import Decoder
+    from nc3z._groups import is_time
 
-    found = np.asarray(Decoder(head.name, tuple(head.decoding.items()), ())(values))
-    return found.astype("datetime64[us]") if found.dtype.kind == "M" else found
+    if not head.decoding.keys().isdisjoint(("scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned")):
+        values = np.asarray(Decoder(head.name, tuple(head.decoding.items()), (("decode_times", False),))(values))
+    whole = values.dtype.kind in "iu"
+    if not is_time(head.decoding):
+        return values.astype("f8") if values.dtype.kind == "f" or (whole and values.dtype.itemsize < 8) else values
+    units, calendar = str(head.decoding["units"]), str(head.decoding.get("calendar", "standard")).lower()
+    if re.match(r"\s*(months?|years?)\b", units) and calendar != "360_day":
+        raise ValueError(f"{head.name}: {units} have no fixed length")
+    return microseconds(values.astype("i8" if whole and values.dtype != "u8" else "f8"), units, calendar)
 
 
 def _sort(group: Group) -> None:
@@ -333,19 +365,44 @@ def _merge(groups: list[Group]) -> list[list[Group]]:
     from nc3z._building import same_coordinates
 
     merged: list[list[Group]] = []
-    # The variables of each of them. Groups of equal variables cannot be merged; many of them are files that could not be placed.
-    keys: list[set[Any]] = []
-    for group in groups:
-        key = group.schema.key
-        candidates = (n for n, known in enumerate(keys[:64]) if key not in known)
+    if len({id(group.schema.key) for group in groups}) == 1:
+        return [[group] for group in groups]
+    # By a coordinate, the places in `merged` by the variables there. Groups of equal variables cannot be merged; many of them are files
+    # that could not be placed.
+    known: dict[Any, dict[frozenset[Any], list[int]]] = {}
+    # In the order of names: which groups are merged does not depend on the order in which files were found.
+    for group in sorted(groups, key=lambda group: group.files[0].name):
+        key, coordinates = group.schema.key, _coordinates(group)
+        lists = [places for c in coordinates for keys, places in known.get(c, {}).items() if key not in keys]
+        candidates = sorted({place for places in lists for place in places})
         place = next((n for n in candidates if all(same_coordinates(other, group, _whole) for other in merged[n])), None)
+        before: frozenset[Any] = frozenset()
         if place is None:
+            place = len(merged)
             merged.append([group])
-            keys.append({key})
         else:
+            before = frozenset(other.schema.key for other in merged[place])
+            for c in {c for other in merged[place] for c in _coordinates(other)}:
+                known[c][before].remove(place)
+                coordinates = coordinates | {c}
             merged[place].append(group)
-            keys[place].add(key)
-    return merged
+        for c in coordinates:
+            known.setdefault(c, {}).setdefault(before | {key}, []).append(place)
+    found = {id(group): n for n, group in enumerate(groups)}
+    return sorted(merged, key=lambda together: min(found[id(group)] for group in together))
+
+
+def _coordinates(group: Group) -> frozenset[Any]:
+    """Returns the coordinates of a group, of which groups that become one dataset have one in common: its times, if it has some."""
+    heads, times = group.schema.heads, group.schema.times()
+    own = {d for d in group.files[0].sizes if d in heads}
+    found = set()
+    for d in own & times or own:
+        values = _whole(group, d)
+        # Zeros of both signs are equal.
+        values = values if values.dtype.kind == "S" else values + 0
+        found.add((d, hashlib.blake2b(values.tobytes(), digest_size=16).digest()))
+    return frozenset(found)
 
 
 def _together(groups: list[Group]) -> Group:

@@ -95,7 +95,7 @@ def open(
         fragments may be outside its directory, or on a server. ``fill_missing`` returns missing values instead of an error where
         a fragment does not exist.
     decode
-        Return decoded values in masked arrays, as netCDF4-python does: ``_Unsigned``, ``scale_factor``, ``add_offset``,
+        Return decoded values in masked arrays, as netCDF4-python does, and NaN masked: ``_Unsigned``, ``scale_factor``, ``add_offset``,
         ``_FillValue``, ``missing_value`` and valid ranges are applied. Times since a date become ``datetime64[us]``, or ISO text
         in calendars that NumPy does not have.
     root, tree

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nc3z import _nc3z
 from nc3z._core import Dataset
 from nc3z._core import open as open_dataset
 from nc3z._errors import ReplacedError
@@ -25,7 +26,11 @@ _OPEN = 128
 #: Files that are looked at side by side, on disk and at URLs.
 LOCAL, REMOTE = 4, 32
 _cache: OrderedDict[Any, Dataset] = OrderedDict()
+#: Bundles that a process keeps open, each with its list of members.
+_BUNDLES = 8
+_bundles: OrderedDict[Any, _nc3z.Bundle] = OrderedDict()
 _lock = threading.Lock()
+_bundles_lock = threading.Lock()
 
 Index = npt.NDArray[np.int64]
 
@@ -34,27 +39,52 @@ Index = npt.NDArray[np.int64]
 class Opening:
     """The options with which files are opened."""
 
-    storage_options: tuple[tuple[str, Any], ...] | None = None
+    #: Pickled: a dict cannot be part of a key.
+    storage_options: bytes | None = None
     fill_lost: bool = False
     outside: bool = False
     fill_missing: bool = False
 
     @staticmethod
     def of(storage_options: Mapping[str, Any] | None, fill_lost: bool, outside: bool, fill_missing: bool) -> Opening:
-        settings = None if storage_options is None else tuple(sorted(storage_options.items()))
+        settings = None if storage_options is None else pickle.dumps(dict(storage_options))
         return Opening(settings, fill_lost, outside, fill_missing)
+
+    def settings(self, path: str) -> dict[str, Any] | None:
+        """Returns the settings of the store of a URL."""
+        return pickle.loads(self.storage_options) if self.storage_options is not None and "://" in path else None
+
+    def bundle(self, path: str) -> _nc3z.Bundle:
+        """Returns an open bundle. Its members then need no further look at its list."""
+        key = (os.getpid(), path, self.storage_options)
+        with _bundles_lock:
+            found = _bundles.pop(key, None)
+            if found is None:
+                found = _nc3z.Bundle(path, self.settings(path))
+                while len(_bundles) >= _BUNDLES:
+                    _bundles.popitem(last=False)
+            _bundles[key] = found
+            return found
 
     def open(self, path: str, decode: bool = False) -> Dataset:
         """Opens a file."""
-        settings = None if self.storage_options is None else dict(self.storage_options)
+        bundle, is_member, member = path.partition("!/")
+        if is_member:
+            return self.bundle(bundle).open(member, self.fill_lost, self.outside, self.fill_missing, decode)
         return open_dataset(
             path,
-            storage_options=settings,
+            storage_options=self.settings(path),
             fill_lost=self.fill_lost,
             outside=self.outside,
             fill_missing=self.fill_missing,
             decode=decode,
         )
+
+
+def forget_bundles() -> None:
+    """Forgets open bundles: a new collection reads them as they are now."""
+    with _bundles_lock:
+        _bundles.clear()
 
 
 def token(dataset: Dataset) -> bytes:

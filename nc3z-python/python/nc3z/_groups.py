@@ -55,13 +55,17 @@ class Head:
         # The last dimension of text, of its characters, may have another name and length in each file.
         return self.name, self.dimensions[: -1 if is_text else None], is_text, kept
 
-    def storage(self) -> Any:
-        """Returns a value that is equal for variables whose stored values are decoded in the same way."""
+    def packing(self) -> Any:
+        """Returns a value that is equal for variables whose stored numbers have the same meaning."""
         names = ("units", "calendar", "scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned", "dtype", "_Encoding")
         found = {name: _hashable(self.decoding[name]) for name in names if name in self.decoding}
         if not is_time(self.decoding):
             found.pop("units", None)
-        return self.dtype.str, tuple(found.items())
+        return tuple(found.items())
+
+    def storage(self) -> Any:
+        """Returns a value that is equal for variables whose values are stored in the same way: also of the same type."""
+        return self.dtype.str, self.packing()
 
 
 @dataclass(slots=True)
@@ -192,7 +196,7 @@ class Line:
                         self.is_comparable = False
                         key = (head.storage(), values.tobytes())
                 if key is None:
-                    key = tuple(values.tolist()) if values.dtype == object else (values.dtype.str, values.tobytes())
+                    key = (values.dtype.str, values.tobytes())
             else:
                 values = np.arange(file.sizes.get(dimension, 1))
                 key = len(values)
@@ -203,9 +207,7 @@ class Line:
 
     def order(self) -> list[int] | None:
         """Returns the place of each vector if they follow one another without overlap, otherwise None."""
-        kinds = {v.dtype.kind for v in self.vectors}
-        # Dates of NumPy and of other calendars cannot be compared with each other.
-        if not self.is_comparable or "S" in kinds or ("O" in kinds and len(kinds) > 1) or any(len(v) == 0 for v in self.vectors):
+        if not self.is_comparable or any(v.dtype.kind == "S" or len(v) == 0 for v in self.vectors):
             return None
         signs = set()
         for vector in self.vectors:
@@ -238,12 +240,7 @@ class Line:
 
 
 def _median(values: Array) -> float:
-    steps = np.diff(values)
-    if steps.dtype.kind == "m":
-        steps = steps / np.timedelta64(1, "s")
-    elif steps.dtype == object:
-        steps = np.array([step.total_seconds() for step in steps])
-    return abs(float(np.median(steps)))
+    return abs(float(np.median(np.diff(values))))
 
 
 def _pattern(name: str) -> str:
@@ -310,6 +307,39 @@ def _labels(files: Sequence[File], lines: Mapping[str, Line], bad: Sequence[str]
     for d in sorted(bad or varying, key=lambda d: (len(lines[d].vectors), d in files[0].schema.times())):
         yield lines[d].numbers
     yield range(len(files))
+
+
+def difference(a: Group, b: Group) -> str:
+    """Says why two groups are not one."""
+    heads, others = a.schema.heads, b.schema.heads
+    first, second = a.files[0].name, b.files[0].name
+    for name, head in heads.items():
+        other = others.get(name)
+        if other is None or head.meaning() == other.meaning():
+            continue
+        if head.dimensions != other.dimensions:
+            return f"{name} has the dimensions {head.dimensions} in {first} and {other.dimensions} in {second}"
+        for attribute in ("calendar", *_MEANING):
+            values = [h.decoding.get(attribute) for h in (head, other)]
+            if values[0] != values[1] and not (attribute == "units" and is_time(head.decoding) and is_time(other.decoding)):
+                return f"the {attribute} of {name} is {values[0]!r} in {first} and {values[1]!r} in {second}"
+        return f"{name} is text in one of {first} and {second}"
+    for mine, theirs, file in ((heads, others, first), (others, heads, second)):
+        if more := [name for name in mine if name not in theirs]:
+            return f"{file} has the variable {more[0]}, and other files do not"
+    return f"the coordinates of {first} and {second} differ, overlap or leave a hole"
+
+
+def without_records(files: Sequence[File]) -> dict[str, str]:
+    """Returns the reason for each file that has nothing to add to the others with the same variables: a dimension has length 0."""
+    empty = {}
+    for file in files:
+        short = [d for d, size in file.sizes.items() if size == 0 and d not in file.schema.characters]
+        if short:
+            empty[file.path] = f"it has no records: the length of its dimension {short[0]} is 0"
+    if len(empty) == len({file.path for file in files}):
+        del empty[files[0].path]
+    return empty
 
 
 def names(groups: Sequence[Group]) -> list[str]:

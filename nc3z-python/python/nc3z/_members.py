@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import posixpath
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote, urlsplit
 
-from nc3z import _bundles, _shadows
+from nc3z import _nc3z, _shadows
+from nc3z._fragments import Opening
 
 #: The first bytes of archives and of classic files.
 _MAGICS = (b"\x89NC3Z\r\n\x1a", b"CDF\x01", b"CDF\x02", b"CDF\x05")
+#: The names of members that describe the bundle (spec/bundle.md).
+_OWN = (".nc3z/", "README-nc3z.txt", "nc3z-specification/")
 
 
 @dataclass(slots=True)
@@ -19,6 +24,8 @@ class Found:
     """The files of a collection."""
 
     paths: list[str] = field(default_factory=list)
+    #: The paths as they were named or found: a file that was named twice is there twice.
+    mentions: list[str] = field(default_factory=list)
     statistics: dict[str, _shadows.Statistics] = field(default_factory=dict)
     #: True for files that were found by looking for them. Those that are no netCDF files are then left out.
     searched: bool = False
@@ -31,17 +38,18 @@ def find(
     shadow: str | os.PathLike[str] | None,
     base: str | None,
     variables: Sequence[str],
-    storage_options: Mapping[str, Any] | None,
+    opening: Opening,
 ) -> Found:
     """Lists the files of a source; see :func:`nc3z.open_collection`."""
     found = Found()
     sources = [source] if isinstance(source, str | os.PathLike) else list(source)
     for item in sources:
-        _add(found, _absolute(os.fspath(item)), base, variables, storage_options)
+        _add(found, _absolute(os.fspath(item)), base, variables, opening)
     if shadow is not None:
-        read = _shadows.read(_absolute(os.fspath(shadow)), variables, storage_options)
-        found.statistics.update(_placed(read, base))
-    found.paths = list(dict.fromkeys(found.paths))
+        path = _absolute(os.fspath(shadow))
+        found.statistics.update(_placed(_shadows.read(path, variables, opening.settings(path)), base))
+    found.mentions = found.paths
+    found.paths = list(dict.fromkeys(found.mentions))
     if not found.paths:
         raise FileNotFoundError(f"{source!r}: no archive and no classic netCDF file")
     return found
@@ -51,46 +59,56 @@ def _absolute(path: str) -> str:
     return path if "://" in path else os.path.abspath(os.path.expanduser(path))
 
 
-def _add(found: Found, path: str, base: str | None, variables: Sequence[str], options: Mapping[str, Any] | None) -> None:
+def _add(found: Found, path: str, base: str | None, variables: Sequence[str], opening: Opening) -> None:
     if _shadows.is_shadow(path):
-        placed = _placed(_shadows.read(path, variables, options), base)
+        placed = _placed(_shadows.read(path, variables, opening.settings(path)), base)
         found.paths.extend(placed)
         found.statistics.update(placed)
     elif "://" in path:
         # Members and packed members; `set.zip!/a.nc` is a single file.
         if "!/" not in path and path.partition("?")[0].endswith((".zip", ".tar")):
-            found.paths.extend(f"{path}!/{name}" for name in _bundles.names(path, options))
+            found.paths.extend(_members(path, opening))
             found.searched = True
         else:
             found.paths.append(path)
     elif os.path.isdir(path):
-        found.paths.extend(_tree(path, found, options))
+        found.paths.extend(_tree(path, found, opening))
         found.searched = True
     elif os.path.isfile(path):
-        found.paths.extend(_file(path, options))
+        found.paths.extend(_members(path, opening) if _nc3z.Bundle.recognizes(path) else [path])
         found.searched |= found.paths[-1:] != [path]
     elif "!/" in path:
         found.paths.append(path)
     elif matches := sorted(glob.glob(path, recursive=True)):
         for match in matches:
-            _add(found, match, base, variables, options)
+            _add(found, match, base, variables, opening)
     else:
         raise FileNotFoundError(f"{path}: there is no such file or directory, and no file that this pattern matches")
 
 
 def _placed(shadow: _shadows.Shadow, base: str | None) -> dict[str, _shadows.Statistics]:
-    """The files of a shadow by path. Relative names start at ``base``, otherwise at the current directory if the first file is
-    there, otherwise at the shadow's directory.
+    """The files of a shadow by path. Relative names start at ``base``; otherwise, for a shadow at a URL, beside it, and for one on
+    disk at the current directory if the first file is there, otherwise at the shadow's directory.
     """
-    if base is None:
+    if base is None and "://" in shadow.path:
+        base = shadow.path.partition("?")[0].rpartition("/")[0]
+    elif base is None:
         first = next(iter(shadow.files), "").partition("!/")[0]
-        base = os.getcwd() if os.path.exists(first) or "://" in shadow.path else os.path.dirname(shadow.path)
+        base = os.getcwd() if os.path.exists(first) else os.path.dirname(shadow.path)
     found = {}
     for name, statistics in shadow.files.items():
         if "://" not in name:
-            name = f"{base.rstrip('/')}/{name}" if "://" in base else os.path.abspath(os.path.join(base, name))
+            name = _below(base, name) if "://" in base else os.path.abspath(os.path.join(base, name))
         found[name] = statistics
     return found
+
+
+def _below(base: str, name: str) -> str:
+    """Returns the URL of a name that starts at the URL of a directory."""
+    bundle, is_member, member = name.partition("!/")
+    parts = urlsplit(base)
+    path = posixpath.normpath(f"{parts.path or '/'}/{quote(bundle)}")
+    return parts._replace(path=path, query="", fragment="").geturl() + is_member + member
 
 
 def _is_netcdf(path: str) -> bool:
@@ -102,8 +120,9 @@ def _is_netcdf(path: str) -> bool:
         return True
 
 
-def _file(path: str, options: Mapping[str, Any] | None) -> list[str]:
-    return [f"{path}!/{name}" for name in _bundles.names(path, options)] if _bundles.is_bundle(path) else [path]
+def _members(path: str, opening: Opening) -> list[str]:
+    names = opening.bundle(path).names
+    return [f"{path}!/{name}" for name in names if not name.startswith(_OWN) and not name.endswith("/")]
 
 
 def _walk(folder: str) -> Iterator[tuple[str, set[str], list[str]]]:
@@ -127,16 +146,19 @@ def _walk(folder: str) -> Iterator[tuple[str, set[str], list[str]]]:
         yield from _walk(os.path.join(folder, name))
 
 
-def _tree(root: str, found: Found, options: Mapping[str, Any] | None) -> Iterator[str]:
+def _tree(root: str, found: Found, opening: Opening) -> Iterator[str]:
     """The archives, classic files and members of bundles below a directory. Where a file and its archive are side by side, the
-    archive is taken.
+    archive is taken. A link to a file of the tree is left out: the file has its own name.
     """
+    inside = os.path.realpath(root)
     for folder, present, files in _walk(root):
         for name in files:
             path = os.path.join(folder, name)
             if f"{name}.nc3z" in present:
                 found.notes.append(f"{path}: left out, because its archive is there")
+            elif os.path.islink(path) and os.path.commonpath([os.path.realpath(path), inside]) == inside:
+                found.notes.append(f"{path}: left out, because it is a link to a file of the tree")
             elif _is_netcdf(path):
                 yield path
-            elif _bundles.is_bundle(path):
-                yield from _file(path, options)
+            elif _nc3z.Bundle.recognizes(path):
+                yield from _members(path, opening)

@@ -11,6 +11,7 @@ from nc3z._keys import Picks
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 __all__ = [
+    "Bundle",
     "Cancel",
     "Dataset",
     "Dimension",
@@ -26,7 +27,9 @@ __all__ = [
     "check",
     "commit",
     "estimate",
+    "files_of_tree",
     "get_threads",
+    "microseconds",
     "num_decode",
     "num_encode",
     "open",
@@ -40,6 +43,15 @@ __all__ = [
 
 __version__: str
 zarr_chain: str
+
+@final
+class Bundle:
+    def __new__(cls, path: str, storage_options: Mapping[str, Any] | None = None) -> Self: ...
+    @staticmethod
+    def recognizes(path: str) -> bool: ...
+    @property
+    def names(self) -> list[str]: ...
+    def open(self, member: str, fill_lost: bool, outside: bool, fill_missing: bool, decode: bool) -> Dataset: ...
 
 @final
 class Cancel:
@@ -322,6 +334,8 @@ def tag(
     delete: bool = False,
     overwrite: bool = False,
 ) -> int: ...
+def files_of_tree(root: str, archives: bool) -> tuple[list[str], list[str], list[tuple[str, str]], list[tuple[str, str]]]: ...
+def microseconds(values: npt.NDArray[Any], units: str, calendar: str) -> npt.NDArray[np.int64]: ...
 def num_encode(
     patterns: npt.NDArray[Any], ty: str, shape: Sequence[int], effort: str, fill: int | None = None, /
 ) -> bytes: ...

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -33,25 +35,47 @@ class Condition:
 
     variable: str
     sign: str
-    value: float
+    #: The number as it was written: a double does not hold all integers of 64 bits.
+    number: str
+
+    @property
+    def value(self) -> float:
+        """The nearest double."""
+        return float(self.number)
 
     @staticmethod
     def parse(text: str) -> Condition:
         """Reads the form of ``nc3z find --where``."""
-        parts = re.fullmatch(r"\s*([^<>=]+?)\s*(<=|>=|==|<|>)\s*(\S+)\s*", text)
+        parts = re.fullmatch(r"\s*([^<>=]+?)\s*(<=|>=|==|<|>)\s*([^\s_]+)\s*", text)
         try:
             value = float(parts[3]) if parts else float("nan")
         except ValueError:
             value = float("nan")
         if not parts or np.isnan(value):
             raise ValueError(f"{text!r} is no condition; one is VARIABLE, then <, <=, >, >= or ==, then a number")
-        return Condition(parts[1], parts[2], value)
+        return Condition(parts[1], parts[2], parts[3])
 
     def holds(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Returns where values meet the condition. Missing values, which are masked or NaN, never do."""
-        numbers = np.ma.getdata(values).astype(np.float64)
-        found: npt.NDArray[np.bool_] = _COMPARE[self.sign](numbers, self.value) & ~np.isnan(numbers)
+        numbers = np.ma.getdata(values)
+        found: npt.NDArray[np.bool_]
+        if numbers.dtype.kind in "iu" and np.isfinite(self.value):
+            found = self._holds_whole(numbers)
+        else:
+            numbers = numbers.astype(np.float64)
+            found = _COMPARE[self.sign](numbers, self.value) & ~np.isnan(numbers)
         return found & ~np.ma.getmaskarray(values)
+
+    def _holds_whole(self, numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Compares integers exactly, also those that a double does not hold."""
+        exact = Decimal(self.number)
+        # The integers that a number is compared with: the next one below or above a fraction.
+        bound = math.floor(exact) if self.sign in (">", "<=") else math.ceil(exact)
+        info = np.iinfo(numbers.dtype)
+        if self.sign == "==" and bound != exact or not info.min <= bound <= info.max:
+            holds = self.sign != "==" and bool(_COMPARE[self.sign](0, bound))
+            return np.full(numbers.shape, holds)
+        return np.asarray(_COMPARE[self.sign](numbers, numbers.dtype.type(bound)))
 
     def possible(self, tiles: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
         """Returns for each tile whether a value of it may meet the condition.
@@ -70,7 +94,7 @@ class Condition:
         return np.asarray(((count > 0) & may) | (infinite > 0))
 
     def __str__(self) -> str:
-        return f"{self.variable} {self.sign} {self.value:g}"
+        return f"{self.variable} {self.sign} {self.number}"
 
 
 @dataclass(slots=True)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from nc3z._bundling import Bundle, Bundles, bundle_tree, index_tree
+from nc3z._bundling import Bundle, Bundles, bundle_tree, index_tree, tree_of
 from nc3z._operations import Archived, archive_many
 
 if TYPE_CHECKING:
@@ -30,7 +31,13 @@ class Tree:
     archived: tuple[Archived, ...]
     """The files that were archived in this run, or before (``skipped``)."""
     failed: dict[str, str]
-    """The reason why a file was not archived, by its path."""
+    """The reason why a file was not archived, or a directory not read, by its path."""
+    others: Mapping[str, str] = field(default_factory=dict)
+    """The kind of each other file of the tree, by its path: ``"netCDF-4 or HDF5"``, ``"link inside the tree"``, ``"file on tape"``."""
+
+    def count_others(self) -> dict[str, int]:
+        """Returns the number of other files of each kind."""
+        return dict(Counter(self.others.values()))
 
     @property
     def original_nbytes(self) -> int:
@@ -41,26 +48,6 @@ class Tree:
     def stored_nbytes(self) -> int:
         """The size of their archives in bytes."""
         return sum(done.stored_nbytes for done in self.archived)
-
-
-def _is_classic(path: str) -> bool:
-    """Returns whether a file begins like a classic file. True for an unreadable file: the archiver reports the error."""
-    try:
-        with open(path, "rb") as file:
-            magic = file.read(4)
-    except OSError:
-        return True
-    return magic[:3] == b"CDF" and magic[3:] in (b"\x01", b"\x02", b"\x05")
-
-
-def _files(root: str, output: str) -> Iterator[str]:
-    inside = os.path.abspath(output)
-    for folder, names, files in os.walk(root):
-        names[:] = sorted(n for n in names if os.path.abspath(os.path.join(folder, n)) != inside)
-        for name in sorted(files):
-            path = os.path.join(folder, name)
-            if os.path.isfile(path) and _is_classic(path):
-                yield path
 
 
 def archive_batch(jobs: Sequence[tuple[str, str]], options: ArchiveOptions) -> list[Outcome]:
@@ -80,13 +67,15 @@ def archive_tree(
     *,
     client: Any = None,
     batch_size: int = 32,
+    offline: Literal["refuse", "skip", "last"] = "refuse",
     on_result: Callable[[Archived | str], object] | None = None,
     **options: Unpack[ArchiveOptions],
 ) -> Tree:
     """Archives every classic file of a tree, as ``output/<path in the tree>.nc3z``.
 
-    Classic files are recognized by their first bytes. An existing archive of the source is kept, so that an interrupted run
-    continues when it is started again. Archives get their names only after they are complete and verified.
+    The files are those of ``nc3z archive -r``. Classic files are recognized by their first bytes. Links are not followed: a file of
+    the tree is archived by its own name. An existing archive of the source is kept, so that an interrupted run continues when it is
+    started again. Archives get their names only after they are complete and verified.
 
     Parameters
     ----------
@@ -96,18 +85,27 @@ def archive_tree(
         A ``distributed.Client``. Without one, Dask's current scheduler is used.
     batch_size
         The number of files of a task. Schedulers are slow with millions of tasks.
+    offline
+        The treatment of files whose data are on tape, as for ``nc3z archive``: ``"refuse"`` raises an error before anything is
+        read, ``"skip"`` leaves them out, ``"last"`` archives them after all others. They are not read to find out their kind.
     on_result
         Called on this thread with each result, or with the message that says why a file failed.
     **options
         See :class:`nc3z._operations.ArchiveOptions`.
+
+    Raises
+    ------
+    OSError
+        Files are on tape, and ``offline`` is ``"refuse"``.
     """
     if "skip_existing" in options:
         raise TypeError("archive_tree() got an unexpected keyword argument 'skip_existing': existing archives of the same source are always kept")
     root, output = os.fspath(root), os.fspath(output)
-    jobs = [(path, os.path.join(output, os.path.relpath(path, root) + ".nc3z")) for path in _files(root, output)]
+    found = tree_of(root, output, archives=False, offline=offline)
+    jobs = [(path, os.path.join(output, os.path.relpath(path, root) + ".nc3z")) for path in found.files]
     batches = [jobs[at : at + batch_size] for at in range(0, len(jobs), batch_size)]
     archived: list[Archived] = []
-    failed: dict[str, str] = {}
+    failed = dict(found.failed)
     for batch in run_tasks(archive_batch, batches, client, options=options):
         for source, _, result in batch:
             if isinstance(result, Archived):
@@ -116,7 +114,7 @@ def archive_tree(
                 failed[source] = result
             if on_result is not None:
                 on_result(result)
-    return Tree(tuple(sorted(archived, key=lambda done: done.source)), failed)
+    return Tree(tuple(sorted(archived, key=lambda done: done.source)), failed, found.others)
 
 
 def run_tasks(work: Callable[..., Any], items: Sequence[Any], client: Any, **options: Any) -> Iterator[Any]:

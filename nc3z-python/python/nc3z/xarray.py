@@ -21,6 +21,8 @@ from xarray.backends.store import StoreBackendEntrypoint
 from xarray.core import indexing
 from xarray.core.utils import FrozenDict
 
+from nc3z._cast import refuse_texts
+
 if TYPE_CHECKING:
     from nc3z._nc3z import Dataset, Variable
     from nc3z._operations import Archived, ArchiveOptions
@@ -322,6 +324,9 @@ class Nc3zAccessor:
         if not options.get("overwrite") and os.path.lexists(path):
             # Checked before the dataset is computed. A file that is created meanwhile is not replaced either.
             raise FileExistsError(errno.EEXIST, "there is such a file; `overwrite=True` replaces it", path)
+        for owner in (self._dataset, *self._dataset.variables.values()):
+            for name, value in owner.attrs.items():
+                refuse_texts(value, f"attribute {name}")
         if format is None:
             format = self._chosen(encoding or {})
         if format != "NETCDF3_64BIT_DATA":
