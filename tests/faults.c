@@ -4,7 +4,8 @@
  *   WHAT  an error number: that call alone; an error number with a minus: that call and all after it;
  *         "kill": the process ends there, as by a loss of power;
  *         "short": transfers half of what was asked for; "eintr": every other call is interrupted first.
- * At the end the numbers of calls go to NC3Z_FAULT_LOG. */
+ * At the end the numbers of calls go to NC3Z_FAULT_LOG.
+ * NC3Z_RECORD names a file for each write, sync and cut: letter, inode, offset and length (8 bytes each), and the bytes written. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -24,11 +25,15 @@ static atomic_long counts[OPS];
 static int op = -1, number, shortened, interrupted, killed, onwards;
 static long nth;
 static const char *directory;
+static int record = -1;
 
 __attribute__((constructor)) static void begin(void) {
     const char *fault = getenv("NC3Z_FAULT");
     char name[16], what[16];
+    const char *path = getenv("NC3Z_RECORD");
     directory = getenv("NC3Z_FAULT_DIR");
+    if (path)
+        record = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (!fault || sscanf(fault, "%15s %ld %15s", name, &nth, what) != 3)
         return;
     for (int i = 0; i < OPS; i++)
@@ -84,6 +89,18 @@ static ssize_t allow(int what, int fd, size_t len) {
     return -1;
 }
 
+/* Records a call that was made, and gives its result back. */
+static ssize_t noted(char what, int fd, const void *buf, ssize_t done, off64_t at) {
+    struct stat meta;
+    if (record < 0 || done < 0 || !ours(fd) || fstat(fd, &meta))
+        return done;
+    unsigned long long head[3] = {meta.st_ino, (unsigned long long)at, buf ? (unsigned long long)done : 0};
+    if (syscall(SYS_write, record, &what, 1) != 1 || syscall(SYS_write, record, head, sizeof head) != sizeof head
+        || (buf && syscall(SYS_write, record, buf, done) != done))
+        abort();
+    return done;
+}
+
 #define GUARD(what, fd, len)                     \
     ssize_t most = allow(what, fd, len);         \
     if (most < 0)                                \
@@ -91,8 +108,12 @@ static ssize_t allow(int what, int fd, size_t len) {
 
 ssize_t read(int fd, void *buf, size_t n) { GUARD(READ, fd, n); return syscall(SYS_read, fd, buf, most); }
 ssize_t pread64(int fd, void *buf, size_t n, off64_t at) { GUARD(READ, fd, n); return syscall(SYS_pread64, fd, buf, most, at); }
-ssize_t write(int fd, const void *buf, size_t n) { GUARD(WRITE, fd, n); return syscall(SYS_write, fd, buf, most); }
-ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t at) { GUARD(WRITE, fd, n); return syscall(SYS_pwrite64, fd, buf, most, at); }
-int fsync(int fd) { GUARD(SYNC, fd, 0); return (int)syscall(SYS_fsync, fd); }
-int fdatasync(int fd) { GUARD(SYNC, fd, 0); return (int)syscall(SYS_fdatasync, fd); }
-int ftruncate64(int fd, off64_t len) { GUARD(CUT, fd, 0); return (int)syscall(SYS_ftruncate, fd, len); }
+ssize_t write(int fd, const void *buf, size_t n) {
+    GUARD(WRITE, fd, n);
+    off64_t at = record < 0 ? 0 : lseek(fd, 0, SEEK_CUR);
+    return noted('w', fd, buf, syscall(SYS_write, fd, buf, most), at);
+}
+ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t at) { GUARD(WRITE, fd, n); return noted('w', fd, buf, syscall(SYS_pwrite64, fd, buf, most, at), at); }
+int fsync(int fd) { GUARD(SYNC, fd, 0); return (int)noted('s', fd, NULL, syscall(SYS_fsync, fd), 0); }
+int fdatasync(int fd) { GUARD(SYNC, fd, 0); return (int)noted('s', fd, NULL, syscall(SYS_fdatasync, fd), 0); }
+int ftruncate64(int fd, off64_t len) { GUARD(CUT, fd, 0); return (int)noted('c', fd, NULL, syscall(SYS_ftruncate, fd, len), len); }

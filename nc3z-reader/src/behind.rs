@@ -1,10 +1,10 @@
-//! Examines the bytes after the last intact trailer: an unfinished commit, or a committed generation with a
-//! damaged trailer. `spec/archive.md`, section 7.
+//! Examines the bytes after the last intact trailer: an unfinished commit, or a generation with a damaged trailer
+//! that may have been committed. `spec/archive.md`, section 7.
 
 use crate::error::{Error, ErrorKind};
 use crate::source::ByteSource;
 use nc3z_format::archive::constants::{END_MARKER, TRAILER_MARKER};
-use nc3z_format::archive::{Salt, TRAILER_LEN, Trailer};
+use nc3z_format::archive::{CommitSlots, Salt, TRAILER_LEN, Trailer};
 use nc3z_format::parity::Packet;
 
 /// Parity begins at the next multiple of its shards' length, which is at most this.
@@ -21,13 +21,13 @@ pub(crate) enum Behind {
     Parity,
     /// An unfinished commit, or foreign bytes: the state before it counts.
     Torn,
-    /// A committed generation.
+    /// The end of a generation that may have been committed.
     Committed,
 }
 
 impl Behind {
-    /// Examines the bytes after this trailer.
-    pub(crate) fn of(source: &dyn ByteSource, trailer: &Trailer) -> Self {
+    /// Examines the bytes after this trailer, the last intact one of an archive with these slots.
+    pub(crate) fn of(source: &dyn ByteSource, trailer: &Trailer, slots: &CommitSlots) -> Self {
         let (end, len) = (trailer.archive_len, source.len());
         if end >= len {
             return Behind::Nothing;
@@ -35,7 +35,9 @@ impl Behind {
         if has_parity(source, end, &trailer.salt) {
             return Behind::Parity;
         }
-        if ends_like_a_trailer(source, &trailer.salt) { Behind::Committed } else { Behind::Torn }
+        // A commit whose slot was never on disk was not acknowledged, also where its trailer is partly there.
+        let may_be_committed = !slots.end_with(trailer) && ends_like_a_trailer(source, &trailer.salt);
+        if may_be_committed { Behind::Committed } else { Behind::Torn }
     }
 
     /// The error for a reader that did not request the older generation.

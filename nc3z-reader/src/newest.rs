@@ -83,7 +83,7 @@ pub(crate) fn lost(
 fn unknown(source: &dyn ByteSource, slots: &CommitSlots, last: &Trailer) -> Option<Error> {
     // While a commit runs, its beginning is no sign of a loss.
     let is_torn = slots.has_damage()
-        && Behind::of(source, last) == Behind::Torn
+        && Behind::of(source, last, slots) == Behind::Torn
         && source.current_len() <= source.len();
     let (generation, behind) = (last.generation, source.len().saturating_sub(last.archive_len));
     is_torn.then(|| ErrorKind::NewestUnknown { generation, behind }.into())

@@ -101,7 +101,7 @@ impl Parts {
             options.generation.is_some() || matches!(options.version, Some(VersionName::Number(_)));
         if !options.older && !by_number {
             lost.take().map_or(Ok(()), Err)?;
-            Behind::of(source, &last.1).check(&last.1)?;
+            Behind::of(source, &last.1, &superblock.slots).check(&last.1)?;
         }
         let last_end = last.1.archive_len;
         let found = match (options.generation, &options.version) {

@@ -736,7 +736,9 @@ class Archive:
             need(end > length and trailer.generation > generation or (trailer.generation, crc) == (generation, check),
                  "commit slots: they name another trailer")
         if end < len(self.data):
-            need(not self._committed(end), "a later generation was committed, and its trailer is damaged")
+            # A commit is acknowledged after its slot is on disk: slots that end with this trailer deny a later one.
+            denied = (not self.damaged and self.slots and end == self.slots[-1][2] and (len(self.slots) == 2 or trailer.previous == 0))
+            need(denied or not self._committed(end), "a later generation may have been committed, and its trailer is damaged")
             need(not (self.damaged and self.slots and end == self.slots[-1][2] and not self._parity_follows(end)),
                  "commit slots: one is damaged, and bytes follow the last trailer: a later generation may be lost")
         need(trailer.generation >= 1, "trailer: generation 0")

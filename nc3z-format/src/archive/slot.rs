@@ -142,6 +142,14 @@ impl CommitSlots {
         self.newest().is_none() && self.0.contains(&Slot::Damaged)
     }
 
+    /// Returns true if no generation after that of `last` was acknowledged: the newest slot names it, and the other slot names an
+    /// older one. A commit is acknowledged only after its slot is on disk.
+    pub fn end_with(&self, last: &Trailer) -> bool {
+        // The first generation has no other one before it.
+        let is_complete = last.previous == 0 || self.older().is_some();
+        is_complete && !self.has_damage() && self.newest().is_some_and(|slot| slot.names(last))
+    }
+
     /// Returns true if a slot is damaged.
     pub fn has_damage(&self) -> bool {
         self.0.contains(&Slot::Damaged)

@@ -1,6 +1,7 @@
 //! Appends to an existing archive. The order is: everything but the end, sync, section table and trailer, sync,
-//! commit slot. Until the trailer is written, the archive is unchanged. If an append fails, the file is cut
-//! back.
+//! commit slot, sync. Until the trailer is written, the archive is unchanged. If an append fails, the file is cut
+//! back. The slots name the last generation before anything is appended, and the new one before success is reported:
+//! a generation that they do not name was not acknowledged.
 
 use super::ending::Unsealed;
 use super::locked::Held;
@@ -36,7 +37,6 @@ pub(crate) fn append(medium: &Medium<'_>, end: u64, write: impl FnOnce() -> Resu
         medium.sync()?;
         Ok(unsealed)
     });
-    // No sync follows the slot: a lost slot is older than the trailer, and the next commit writes it anew.
     let (error, is_undone) = match committed {
         Err(error) => (error, true),
         Ok(unsealed) => match slots::change(medium, &unsealed.trailer.salt, &unsealed.slots()) {
@@ -255,8 +255,8 @@ impl InPlace {
         }
         let superblock = self.archive.superblock();
         let left = nc3z_reader::slots_at(&*self.source()?, len, superblock)?;
-        slots::write(&medium, &superblock.salt, &left)?;
-        if let Err(e) = medium.sync().and_then(|()| medium.set_len(len)) {
+        slots::change(&medium, &superblock.salt, &left)?;
+        if let Err(e) = medium.set_len(len) {
             // Nothing is cut off, and the slots get their old content.
             slots::write(&medium, &superblock.salt, &superblock.slots)?;
             return Err(e);
@@ -276,6 +276,12 @@ impl InPlace {
         }
         if self.uncut {
             self.cut(end)?;
+        }
+        let superblock = self.archive.superblock();
+        if !superblock.slots.end_with(self.archive.trailer()) {
+            // After a kill between trailer and slot, or for an archive that was written to a pipe.
+            let slots = nc3z_reader::slots_at(&*self.source()?, end, superblock)?;
+            slots::change(&medium, &superblock.salt, &slots)?;
         }
         medium.set_len(end)?;
         self.note_len(end);
@@ -301,7 +307,7 @@ impl InPlace {
         if found.is_err() && held.is_ours(&self.file) {
             // A slot must not name a part that is cut off.
             let superblock = self.archive.superblock();
-            slots::write(&self.medium(), &superblock.salt, &superblock.slots)?;
+            slots::change(&self.medium(), &superblock.salt, &superblock.slots)?;
             self.medium().set_len(end)?;
             held.set_len(end);
         }

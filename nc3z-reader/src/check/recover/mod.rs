@@ -164,7 +164,7 @@ fn skeleton(
         trailer.check_features()?;
         if points.missing == 0
             && points.lost.is_none()
-            && let Err(e) = Behind::of(&*points.source, trailer).check(trailer)
+            && let Err(e) = Behind::of(&*points.source, trailer, &points.slots).check(trailer)
         {
             report.is_older = true;
             report.notes.push(e.with_causes());

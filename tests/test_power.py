@@ -1,0 +1,146 @@
+"""Loss of power during a commit: of what was not synced, any sectors are on disk and any are not. The archive then has the old version,
+or the new one; after success it has the new one. `faults.c` records the calls of the real program, and the states are made from them."""
+
+import itertools
+import os
+import random
+import shutil
+import struct
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from common import CLASSIC, NIGHT, Case, nc3z, sha256, without_slots
+
+SECTOR = 512
+STATES = 40 if NIGHT else 4     # random states after each call
+SEED = 20_261_127
+
+
+def setUpModule():
+    global SHIM
+    if not shutil.which("cc"):
+        raise unittest.SkipTest("no C compiler")
+    shared = Path(tempfile.mkdtemp(prefix="nc3z-test-"))
+    unittest.addModuleCleanup(shutil.rmtree, shared, ignore_errors=True)
+    SHIM = shared / "faults.so"
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", SHIM, Path(__file__).with_name("faults.c")], check=True)
+
+
+class Disk:
+    """A file on a disk: what is synced, and what is not."""
+
+    def __init__(self, data):
+        self.synced, self.now, self.lengths, self.sectors = bytes(data), bytearray(data), {len(data)}, set()
+
+    def call(self, what, at, data):
+        if what == b"s":
+            self.__init__(self.now)
+            return
+        if what == b"c":
+            self.now = self.now[:at] + bytes(max(0, at - len(self.now)))
+        else:
+            self.now += bytes(max(0, at - len(self.now)))
+            self.now[at:at + len(data)] = data
+            self.sectors |= set(range(at // SECTOR, (at + len(data) - 1) // SECTOR + 1))
+        self.lengths.add(len(self.now))
+
+    def state(self, chosen, length):
+        data = bytearray(self.synced[:length]) + bytes(max(0, length - len(self.synced)))
+        for sector in chosen:
+            part = slice(sector * SECTOR, min((sector + 1) * SECTOR, length))
+            if part.start < length:
+                data[part] = (bytes(self.now[part]) + bytes(SECTOR))[:part.stop - part.start]
+        return bytes(data)
+
+    def states(self, pick):
+        sectors, lengths = sorted(self.sectors), sorted(self.lengths)
+        if len(sectors) <= 3:
+            subsets = [s for n in range(len(sectors) + 1) for s in itertools.combinations(sectors, n)]
+            return {self.state(s, length) for s in subsets for length in lengths}
+        subsets = [(), sectors, *([s for s in sectors if pick.random() < 0.5] for _ in range(STATES))]
+        return {self.state(s, pick.choice(lengths)) for s in subsets}
+
+
+def calls(record, inode):
+    raw, at = record.read_bytes(), 0
+    while at < len(raw):
+        ino, offset, length = struct.unpack_from("<QQQ", raw, at + 1)
+        if ino == inode:
+            yield raw[at:at + 1], offset, raw[at + 25:at + 25 + length]
+        at += 25 + length
+
+
+class Power(Case):
+    def lost(self, archive, *args):
+        """Runs the command on a copy; returns the contents before and after it, and each state of a loss of power by the content."""
+        data = archive.read_bytes()
+        work = self.dir / "work"
+        work.mkdir(exist_ok=True)
+        path, record = work / archive.name, self.dir / "record"
+        path.write_bytes(data)
+        record.unlink(missing_ok=True)
+        before = self.content(path)
+        inode = path.stat().st_ino
+        env = dict(os.environ, LD_PRELOAD=str(SHIM), NC3Z_FAULT_DIR=str(work), NC3Z_RECORD=str(record))
+        self.ok(nc3z(*(path if a is None else a for a in args), env=env))
+        after = self.content(path)
+        final = path.read_bytes()
+        self.assertNotEqual(before, after)
+        disk, states, pick = Disk(data), set(), random.Random(SEED)
+        for call in calls(record, inode):
+            disk.call(*call)
+            states |= disk.states(pick)
+        self.assertEqual(bytes(disk.now), final, "the record is complete")
+        seen = set()
+        for number, state in enumerate(sorted(states)):
+            with self.subTest(args=args[0], state=number, length=len(state)):
+                path.write_bytes(state)
+                found = self.content(path)
+                self.assertIn(found, (before, after))
+                seen.add(found)
+        self.assertEqual(seen, {before, after})
+        for state in disk.states(pick):
+            path.write_bytes(state)
+            self.assertEqual(self.content(path), after, "success was reported")
+        print(f"\n{args[0]}: {len(states)} states", flush=True)
+        path.write_bytes(final)
+        return path
+
+    def content(self, path):
+        """What the archive is, by its newest version: the file, its tags and its parity."""
+        out = self.dir / "content.nc"
+        self.ok(nc3z("restore", "-f", path, "-o", out))
+        listed = self.ok(nc3z("log", "--json", path)).stdout
+        return sha256(out), listed
+
+    def test_commits(self):
+        archive = self.dir / "a.nc3z"
+        self.ok(nc3z("archive", CLASSIC / "winds.nc", "-o", archive))
+        # The short form is replaced by a new file; from then on commits append.
+        self.ok(nc3z("att", archive, ":history=first"))
+        # The end of the archive moves by a few bytes from commit to commit, and so over the border of a sector.
+        for n in range(6):
+            archive = Path(shutil.copy2(self.lost(archive, "att", None, f":history={'x' * (37 * n)}"), archive))
+        shutil.copy2(self.lost(archive, "tag", None, "good"), archive)
+
+    def test_an_archive_written_to_a_pipe(self):
+        """It has no commit slots, so that the first commit writes that of the first version first."""
+        archive = self.dir / "a.nc3z"
+        self.ok(nc3z("archive", CLASSIC / "winds.nc", "-o", archive))
+        self.ok(nc3z("att", archive, ":history=first"))
+        self.ok(nc3z("gc", "--keep", "2", archive, "-o", self.dir / "long.nc3z"))
+        archive.write_bytes(without_slots((self.dir / "long.nc3z").read_bytes()))
+        for n in range(3):
+            shutil.copy2(self.lost(archive, "att", None, f":history={'y' * (170 * n + 1)}"), archive)
+        # After success, an end that was cut off or damaged is refused, and the older version is never shown.
+        data = archive.read_bytes()
+        for cut in (1, 8, 100, 200, 500):
+            for state in (data[:-cut], data[:-cut] + bytes(cut)):
+                archive.write_bytes(state)
+                self.assertEqual(nc3z("restore", "-f", archive, "-o", self.dir / "o.nc").returncode, 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
