@@ -493,6 +493,35 @@ class SourceChanges(Case):
         self.fails(done, 1)
         self.assertEqual(self.names(), ["s.nc"])
 
+    def test_commands_that_read_a_file_refuse_a_changing_one(self):
+        """`hash`, `subset` and `set --from` give the values of one state of the file, or none. Also when it is dated back."""
+        source, out, archive = Path(shutil.copy2(BIG, self.dir / "s.nc")), self.dir / "out.nc", self.dir / "a.nc3z"
+        shutil.copy2(BIG_ARCHIVE, archive)
+        whole, before = sha256(archive), source.stat()
+        for command in (("hash", source), ("hash", "--root", source), ("subset", source, "-v", "smooth", "-o", out),
+                        ("set", archive, "smooth", "--from", source)):
+            for dated_back in (False, True):
+                stop = threading.Event()
+
+                def write(dated_back=dated_back):
+                    with open(source, "r+b", buffering=0) as f:
+                        while not stop.is_set():
+                            f.seek(random.randrange(4096, 20 << 20))
+                            f.write(os.urandom(16))
+                            if dated_back:
+                                os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+                writer = threading.Thread(target=write)
+                writer.start()
+                try:
+                    done = nc3z(*command)
+                finally:
+                    stop.set()
+                    writer.join()
+                with self.subTest(command=command[:2], dated_back=dated_back):
+                    self.fails(done, 1, "s.nc.* changed while it was read")
+                    self.assertEqual((self.names(), sha256(archive)), (["a.nc3z", "s.nc"], whole))
+
     def test_replaced_by_another_file_under_its_name(self):
         """`mv new s.nc` while s.nc is archived: with --remove-source the new file, archived nowhere, must survive."""
         source = Path(shutil.copy2(BIG, self.dir / "s.nc"))

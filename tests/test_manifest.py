@@ -80,8 +80,8 @@ class Sums(Tree):
         self.archive("--manifest", "sha256", "in", "-o", "out")
         before = (self.dir / "out/SHA256SUMS").read_text().splitlines()
         self.add({"new.nc": "numeric.nc"})
-        # Existing archives are failures of this run; the manifest still names them.
-        self.archive("--manifest", "sha256", "in", "-o", "out", code=1)
+        # Existing archives are kept, and their lines too.
+        self.archive("--manifest", "sha256", "in", "-o", "out")
         after = (self.dir / "out/SHA256SUMS").read_text().splitlines()
         self.assertEqual([line for line in after if "new.nc" not in line], before)
         self.assertEqual(self.sha256sum("out").count(": OK\n"), 4)
@@ -225,6 +225,59 @@ class Verify(Tree):
         self.assertEqual(out.count("is no file"), 2)
         self.assertNotIn("\x1b", out + (self.dir / "out/SHA256SUMS.fixity.jsonl").read_text())
         self.assertNotIn("\\u001b", (self.dir / "out/SHA256SUMS.fixity.jsonl").read_text())
+
+
+class Kept(Tree):
+    """An entry stays until its file is archived anew: a rerun never lists the hash of damaged bytes in place of the listed one."""
+
+    RERUNS = (("manifest", "out"), ("archive", "-r", "--skip-existing", "--manifest", "sha256", "in", "-o", "out"))
+
+    def setUp(self):
+        super().setUp()
+        self.archive("--manifest", "sha256", "--log", "log", "in", "-o", "out")
+        self.before = (self.dir / "out/SHA256SUMS").read_text()
+
+    def rerun(self, code, words, reruns=RERUNS):
+        for command in reruns:
+            with self.subTest(command=command):
+                done = self.run_here(*command)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertRegex(done.stderr, words)
+                self.assertEqual((self.dir / "out/SHA256SUMS").read_text(), self.before)
+
+    def test_damaged(self):
+        self.damage("out/sub/b.nc.nc3z")
+        words = "sub/b.nc.nc3z: changed: SHA-256 is .*the listed entry stays"
+        self.rerun(3, words, (*self.RERUNS, ("manifest", "--force", "out"), ("manifest", "out", "--from-log", "log")))
+        self.check("--manifest", "out", code=3)
+        # A file that is no archive at all.
+        (self.dir / "out/sub/b.nc.nc3z").write_bytes(b"")
+        self.rerun(3, words, (("manifest", "out"), ("manifest", "--force", "out")))
+        # Archived again, it is listed again.
+        self.ok(self.run_here("archive", "-r", "--force", "--manifest", "sha256", "in", "-o", "out"))
+        self.check("--manifest", "out")
+
+    def test_changed_but_sound(self):
+        self.ok(self.run_here("att", "out/a.nc.nc3z", ":edited=yes"))
+        self.rerun(1, "a.nc.nc3z: changed.* sound.*the listed entry stays .*--force", (("manifest", "out"),))
+        self.ok(self.run_here("manifest", "--force", "out"))
+        self.assertNotEqual((self.dir / "out/SHA256SUMS").read_text(), self.before)
+        self.check("--manifest", "out")
+
+    def test_bag(self):
+        self.archive("--manifest", "bagit", "in", "-o", "bag")
+        before = (self.dir / "bag/manifest-sha256.txt").read_text()
+        self.damage("bag/data/a.nc.nc3z")
+        os.unlink(self.dir / "bag/data/sub/b.nc.nc3z")
+        shutil.rmtree(self.dir / "in/sub")
+        (self.dir / "in/a.nc").unlink()
+        self.add({"new.nc": "numeric.nc"})
+        done = self.archive("--manifest", "bagit", "--force", "in", "-o", "bag", code=3)
+        self.assertRegex(done.stderr, "bag/data/a.nc.nc3z: changed: .*stays")
+        self.assertRegex(done.stderr, "bag/data/sub/b.nc.nc3z: missing; the listed entry stays")
+        after = (self.dir / "bag/manifest-sha256.txt").read_text()
+        self.assertEqual([line for line in after.splitlines() if "new.nc" not in line], before.splitlines())
+        self.check("--manifest", "bag", code=3)
 
 
 class Bag(Tree):

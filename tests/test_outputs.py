@@ -104,6 +104,46 @@ class Outputs(Case):
                 self.ok(self.run_in(command, new / f"x{suffix}", "--parents"))
                 self.assertTrue(any(new.iterdir()))
 
+    def test_urls_are_refused_by_name(self):
+        """An output that looks like a URL would be a directory `./s3:`; nothing is read, made or deleted."""
+        source = self.dir / "k.nc"
+        source.write_bytes((CLASSIC / "numeric.nc").read_bytes())
+        tree = self.dir / "tree"
+        tree.mkdir()
+        (tree / "t.nc.nc3z").write_bytes(self.archive.read_bytes())
+        commands = {name: command for name, (command, _) in self.commands().items()}
+        a = self.archive
+        commands |= {
+            "archive": ("archive", source, "--remove-source"),
+            "archive -r": ("archive", "-r", tree),
+            "archive --manifest bagit": ("archive", "-r", tree, "--manifest", "bagit"),
+            "archive -": ("archive", "-"),
+            "restore": ("restore", a),
+            "restore -r": ("restore", "-r", tree),
+            "recompress": ("recompress", a),
+            "manifest": ("manifest", tree),
+            "repair bundle": ("repair", self.bundle()),
+            "spec": ("spec",),
+            "man": ("man",),
+        }
+        logs = {"archive --log": ("archive", source, "--log"), "archive --shadow": ("archive", source, "--shadow"),
+                "verify --fixity-log": ("verify", "--manifest", tree, "--fixity-log")}
+        before = self.names()
+        for url in ("s3://bucket/x.png", "s3:/bucket/x.png", "HTTPS://me:secret@host/d/x.png", "sftp://host/x.png", "file:///tmp/x.png"):
+            for name, command in commands.items():
+                parents = () if name in ("manifest", "spec", "man") else ("--parents",)
+                with self.subTest(command=name, url=url):
+                    done = self.fails(self.run_in(command, url, *parents), 1, "looks like a URL")
+                    self.assertNotIn("secret", done.stderr)
+                    self.assertEqual(self.names(), before)
+            for name, command in logs.items():
+                with self.subTest(command=name, url=url):
+                    self.fails(nc3z(*command, url, cwd=self.dir), 1, "looks like a URL")
+                    self.assertEqual(self.names(), before)
+        # A directory that is so called is named by its path.
+        self.ok(nc3z("archive", "k.nc", "-o", "./s3:/b/k.nc3z", "--parents", cwd=self.dir))
+        self.assertTrue((self.dir / "s3:/b/k.nc3z").exists())
+
     def test_no_file_is_named_by_a_dash(self):
         for command in (("recompress", self.archive, "-o", "-"), ("commit", "-", self.archive), ("manifest", ".", "-o", "-"), ("unbundle", self.bundle(), "-o", "-")):
             with self.subTest(command=command[0]):

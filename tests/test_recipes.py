@@ -135,21 +135,24 @@ class Recipes(Case):
         return sorted((self.dir / "bundles").glob("*.nc3x"))
 
     def complete_bundles(self):
-        """Every file comes back from the bundles, and the shadows have every file."""
+        """Every file comes back from the bundles, also those directly below data/, and the shadows have every file."""
         names = [p.stem for p in self.bundles()]
-        self.assertEqual(names, ["1990", "1991", "1992"])
+        self.assertEqual(names, ["1990", "1991", "1992", "_top"])
         (self.dir / "back").mkdir()
         for name in names:
             self.ok(nc3z("restore", "-r", f"bundles/{name}.zip", "-o", f"back/{name}", cwd=self.dir))
         for path in (self.dir / "data").rglob("*.nc"):
-            back = self.dir / "back" / path.relative_to(self.dir / "data")
+            name = path.relative_to(self.dir / "data")
+            back = self.dir / "back" / (name if len(name.parts) > 1 else "_top" / name)
             self.assertTrue(path.read_bytes() == back.read_bytes(), path)
         rows = json.loads(self.ok(nc3z("stats", "bundles/1991.nc3x", "--json", cwd=self.dir)).stdout)
         self.assertEqual({row["files"] for row in rows}, {len(list((self.dir / "data/1991").rglob("*.nc")))})
-        self.assertEqual(sorted(p.suffix for p in (self.dir / "bundles").iterdir()), sorted([".nc3x", ".zip"] * 3))
+        self.assertEqual(sorted(p.suffix for p in (self.dir / "bundles").iterdir()), sorted([".nc3x", ".zip"] * 4))
 
     def test_slurm_bundles(self):
         """As `test_slurm`."""
+        shutil.copy(CLASSIC / "numeric.nc", self.dir / "data/above.nc")
+        self.assertNotIn("--signal=TERM", (ROOT / "docs/recipes.md").read_text("utf-8"))
         (self.dir / "bundle.sbatch").write_text(RECIPES["slurm_bundles"])
         task = lambda i: self.start("bash", "bundle.sbatch", SLURM_ARRAY_TASK_ID=str(i), SLURM_ARRAY_TASK_COUNT="2", SLURM_CPUS_PER_TASK="1")
         first = task(1)
@@ -167,6 +170,7 @@ class Recipes(Case):
         if shutil.which("snakemake", path=self.env["PATH"]) is None:
             print("\n*** NOT TESTED: the recipe for Snakemake: it is not installed", file=sys.stderr)
             self.skipTest("snakemake is not installed")
+        shutil.copy(CLASSIC / "numeric.nc", self.dir / "data/above.nc")
         (self.dir / "Snakefile").write_text(RECIPES["snakemake_bundles"])
         code, out = self.end(self.start("snakemake", "--cores", "2", "--quiet", "all"))
         self.assertEqual(code, 0, out)

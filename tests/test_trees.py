@@ -8,7 +8,7 @@ import signal
 import time
 import unittest
 
-from common import CLASSIC, NIGHT, Case, Moments, finish, kills, nc3z, sha256, start, tell_kills
+from common import CLASSIC, NIGHT, Case, Moments, finish, kills, nc3z, sha256, start, tell_kills, wait_for
 
 HDF5 = b"\x89HDF\r\n\x1a\n" + bytes(200)
 
@@ -147,6 +147,75 @@ class Links(Trees):
         self.assertEqual((self.dir / "out/current.nc.nc3z").read_bytes(), b"precious")
 
 
+class Modes(Trees):
+    """Directories keep their modes, and are never more open than those of the source."""
+
+    def test_directories_keep_their_modes(self):
+        for name, mode in (("secret", 0o700), ("secret/open", 0o755), ("group", 0o2750), ("closed", 0o500), ("closed/deep", 0o711)):
+            classic(self.dir / "in" / name / "x.nc", 1)
+        (self.dir / "in/group/notes.txt").write_text("x")
+        (self.dir / "in/group/latest.nc").symlink_to("x.nc")
+        modes = {"": 0o750, "secret": 0o700, "secret/open": 0o755, "group": 0o2750, "closed": 0o500, "closed/deep": 0o711}
+        for name, mode in modes.items():
+            os.chmod(self.dir / "in" / name, mode)
+        old = os.umask(0o022)
+        self.addCleanup(os.umask, old)
+        runs = (("archive", "-r", "--others", "copy", "in", "-o", "out"), ("restore", "-r", "out", "-o", "back"), ("recompress", "-r", "--preset", "fast", "out", "-o", "new"))
+        for command in runs:
+            self.ok(nc3z(*command, cwd=self.dir))
+            for name, mode in modes.items():
+                with self.subTest(command=command[0], directory=name):
+                    self.assertEqual(oct((self.dir / command[-1] / name).stat().st_mode & 0o7777), oct(mode))
+        # A directory for several trees allows what all of them allow, and directories that exist stay as they are.
+        shutil.copytree(self.dir / "in/secret/open", self.dir / "public")
+        (self.dir / "public/x.nc").rename(self.dir / "public/y.nc")
+        os.chmod(self.dir / "public", 0o755)
+        self.ok(nc3z("archive", "-r", "public", "in/secret", "-o", "both", "--force", cwd=self.dir))
+        self.assertEqual((self.dir / "both").stat().st_mode & 0o777, 0o700)
+        os.chmod(self.dir / "both", 0o770)
+        self.ok(nc3z("archive", "-r", "in", "-o", "both", cwd=self.dir))
+        self.assertEqual((self.dir / "both").stat().st_mode & 0o777, 0o770)
+        # Names of a list keep their directories.
+        (self.dir / "list").write_text("in/secret/x.nc\n")
+        self.ok(nc3z("archive", "--files-from", "list", "-o", "listed", cwd=self.dir))
+        self.assertEqual((self.dir / "listed/in/secret").stat().st_mode & 0o777, 0o700)
+
+
+class Against(Trees):
+    def test_a_tree_is_compared_with_its_directory(self):
+        """Files with files, by their names; a file without an archive is named."""
+        self.tree(6)
+        self.ok(nc3z("archive", "-r", "in", "-o", "out", cwd=self.dir))
+        done = self.ok(nc3z("verify", "-r", "out", "--against", "in", cwd=self.dir))
+        self.assertIn(b"6 archives checked, 0 of them not sound", done.stdout)
+        raw = bytearray((self.dir / "in/1/1.nc").read_bytes())
+        raw[-1] ^= 1
+        (self.dir / "in/1/1.nc").write_bytes(raw)
+        done = self.fails(nc3z("verify", "-r", "out", "--against", "in", cwd=self.dir), 1, "1/1.nc. differs at byte")
+        self.assertIn(b"6 archives checked, 1 of them not sound", done.stdout)
+        classic(self.dir / "in/1/1.nc", 1)
+        classic(self.dir / "in/new.nc", 77)
+        self.fails(nc3z("verify", "-r", "out", "--against", "in", cwd=self.dir), 1, "in/new.nc: it has no archive")
+        (self.dir / "in/0/0.nc").unlink()
+        self.fails(nc3z("verify", "-r", "out", "--against", "in", cwd=self.dir), 1, "0/0.nc.*No such file")
+        # One archive, in the directory with the file of its name.
+        self.ok(nc3z("verify", "out/1/1.nc.nc3z", "--against", "in/1", cwd=self.dir))
+
+    def test_chunks_apply_where_they_fit(self):
+        """Of a tree, files without the dimensions or the variable are archived without the chunks. A single file refuses them."""
+        self.tree(2)
+        shutil.copy(CLASSIC / "coads_climatology.cdf", self.dir / "in/coads.nc")
+        for number, chunk in enumerate(("TIME=1,COADSX=30", "SST:TIME=12")):
+            done = self.ok(nc3z("archive", "-r", "in", "-o", f"out{number}", "--chunk", chunk, cwd=self.dir))
+            self.assertIn("2 of 3 files have no variable with the dimensions of --chunk", done.stderr)
+            layout = self.ok(nc3z("info", "--json", self.dir / f"out{number}/coads.nc.nc3z")).stdout
+            self.assertIn(b"chunk", layout)
+            self.all_exact(f"out{number}")
+        self.ok(nc3z("recompress", "-r", "out0", "-o", "again", "--chunk", "TIME=2", cwd=self.dir))
+        self.fails(nc3z("archive", "in/0/0.nc", "-o", "x.nc3z", "--chunk", "TIME=1", cwd=self.dir), 1, "no dimension .TIME.")
+        self.fails(nc3z("archive", "-r", "in", "-o", "out9", "--chunk", "TIME=0", cwd=self.dir), 1, "the least is 1")
+
+
 class Resuming(Trees):
     def test_what_is_there_is_passed_over(self):
         self.tree()
@@ -268,6 +337,8 @@ class Resuming(Trees):
                 entry = json.loads(line)
             except ValueError:
                 continue        # a line that a kill cut off
+            if "log" in entry:
+                continue        # the first or the last line of a run
             states.setdefault(entry["file"], []).append(entry["state"])
         passed = {name: states.pop(name) for name in list(states) if states[name][-1] == "passed over"}
         self.assertEqual((len(states), len(passed)), (files, 5))
@@ -280,7 +351,8 @@ class Resuming(Trees):
         args = ("archive", "-r", "--log", "log", "--resume", "log", "in", "-o", "out")
         (self.dir / "log").touch()
         self.fails(nc3z(*args, cwd=self.dir), 1)
-        entries = [json.loads(line) for line in (self.dir / "log").read_bytes().splitlines()]
+        first, *entries, last = [json.loads(line) for line in (self.dir / "log").read_bytes().splitlines()]
+        self.assertEqual((first["log"], last["log"], last["complete"]), ("begin", "end", True))
         self.assertEqual(sorted(e["state"] for e in entries), ["archived"] * 7 + ["failed"] + ["passed over"] * 5)
         reasons = {e["file"]: e["reason"] for e in entries if e["state"] == "passed over"}
         self.assertEqual(reasons["in/empty.nc"], "empty file")
@@ -309,7 +381,9 @@ class Resuming(Trees):
         self.assertRegex(err, r"nc3z: \d+ archived.* not tried")
         self.assertIn("the same command continues", err)
         self.assertNotRegex(err, r"\d failed")
-        states = [json.loads(line)["state"] for line in (self.dir / "log").read_bytes().splitlines()]
+        _, *lines, last = [json.loads(line) for line in (self.dir / "log").read_bytes().splitlines()]
+        self.assertEqual((last["log"], last["complete"]), ("end", False))
+        states = [line["state"] for line in lines]
         self.assertEqual(len(states), files + 5, "every file of the tree is accounted for")
         self.assertLessEqual(set(states), {"archived", "passed over", "interrupted", "not tried"})
         self.assertEqual([p for p in (self.dir / "out").rglob(".*")], [])
@@ -375,12 +449,84 @@ class Sharing(Trees):
         runs = [start(*args, f"log{i}", "--shard", f"{i}/4", cwd=self.dir) for i in range(1, 5)]
         for process in runs:
             self.assertEqual(finish(process)[0], 0)
-        done = [json.loads(line)["file"] for i in range(1, 5) for line in (self.dir / f"log{i}").read_bytes().splitlines()]
+        lines = [json.loads(line) for i in range(1, 5) for line in (self.dir / f"log{i}").read_bytes().splitlines()]
+        done = [line["file"] for line in lines if "file" in line]
         self.assertEqual((len(done), len(set(done))), (35, 35), "those passed over are accounted for once, too")
         self.all_exact()
         done = self.ok(nc3z("archive", "-r", "--skip-existing", "--manifest", "sha256", "in", "-o", "out", cwd=self.dir))
         self.assertIn("30 already there", done.stderr)
         self.ok(nc3z("verify", "--no-fixity-log", "--manifest", "out", cwd=self.dir))
+
+    def shards(self, *parts, count=4):
+        for i in parts:
+            self.ok(nc3z("archive", "-r", "in", "-o", "out", "--log", f"log{i}", "--shard", f"{i}/{count}", cwd=self.dir))
+
+    def manifest(self, *logs, code=0, words=None):
+        logs = [word for log in logs for word in ("--from-log", log)]
+        (self.dir / "out/SHA256SUMS").unlink(missing_ok=True)
+        done = nc3z("manifest", "out", *logs, cwd=self.dir)
+        self.assertEqual(done.returncode, code, done.stderr)
+        if words:
+            self.assertRegex(done.stderr, words)
+        return (self.dir / "out/SHA256SUMS").exists()
+
+    def test_a_log_begins_and_ends(self):
+        self.tree(6)
+        env = dict(os.environ, SLURM_ARRAY_JOB_ID="77", SLURM_ARRAY_TASK_ID="3")
+        self.ok(nc3z("archive", "-r", "in", "-o", "out", "--log", "log", cwd=self.dir, env=env))
+        lines = [json.loads(line) for line in (self.dir / "log").read_text().splitlines()]
+        first, *files, last = lines
+        self.assertEqual((first["log"], first["planned"], first["job"], first["inputs"], first["output"]), ("begin", 11, "77_3", ["in"], "out"))
+        self.assertEqual(first["arguments"][1:], ["archive", "-r", "in", "-o", "out", "--log", "log"])
+        self.assertTrue(first["host"] and first["tool"].startswith("nc3z "))
+        self.assertRegex(first["time"], r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        self.assertEqual((last["log"], last["complete"], last["counts"]), ("end", True, {"archived": 6, "passed over": 5}))
+        self.assertEqual(({line["run"] for line in lines}, len(files)), ({first["run"]}, 11))
+        self.assertTrue(self.manifest("log"))
+
+    def test_a_shard_without_a_log_fails_the_manifest(self):
+        self.tree(30)
+        self.shards(1, 2, 4)
+        self.assertFalse(self.manifest("log1", "log2", "log4", code=1, words="no log of the part 3/4"))
+        self.shards(3)
+        self.assertTrue(self.manifest("log1", "log2", "log3", "log4"))
+        # An archive that no log has.
+        shutil.copy(self.dir / "out/0/0.nc.nc3z", self.dir / "out/more.nc.nc3z")
+        self.manifest("log1", "log2", "log3", "log4", code=1, words="more.nc.nc3z: an archive that no log lists")
+
+    def test_a_log_without_its_end_fails_the_manifest(self):
+        self.tree(8)
+        self.ok(nc3z("archive", "-r", "in", "-o", "out", "--log", "log", cwd=self.dir))
+        lines = (self.dir / "log").read_text().splitlines(keepends=True)
+        for name, kept, words in (("killed", lines[:5], "no last line"), ("torn", [*lines[:5], lines[5][:30]], "no last line"),
+                                  ("old", [line for line in lines if '"file"' in line], "no first line"), ("empty", [], "is empty"),
+                                  ("hole", [*lines[:5], *lines[6:]], "lacks lines: 13 files were planned, and 12")):
+            with self.subTest(name):
+                (self.dir / name).write_text("".join(kept))
+                self.assertFalse(self.manifest(name, code=1, words=words))
+        # The run was repeated with the same log.
+        (self.dir / "again").write_text("".join(lines[:5]))
+        self.ok(nc3z("archive", "-r", "in", "-o", "out", "--skip-existing", "--log", "again", cwd=self.dir))
+        self.assertTrue(self.manifest("again"))
+
+    def test_a_killed_run_fails_the_manifest(self):
+        for i in range(3):
+            shutil.copy(CLASSIC / "coads_climatology.cdf", classic(self.dir / f"in/{i}.nc", i))
+        process = start("archive", "-r", "--threads", 1, "--preset", "max", "in", "-o", "out", "--log", "log", cwd=self.dir)
+        wait_for(lambda: (self.dir / "log").exists() and b'"archived"' in (self.dir / "log").read_bytes())
+        process.kill()
+        finish(process)
+        self.assertFalse(self.manifest("log", code=1, words="no last line"))
+
+    def test_files_on_tape_are_in_the_log(self):
+        self.tree(3)
+        with open(self.dir / "in/stub.nc", "wb") as f:
+            f.truncate(1 << 20)
+        self.ok(nc3z("archive", "-r", "in", "-o", "out", "--log", "log", "--offline", "skip", cwd=self.dir))
+        lines = [json.loads(line) for line in (self.dir / "log").read_text().splitlines()]
+        self.assertEqual([line["file"] for line in lines if line.get("state") == "offline"], ["in/stub.nc"])
+        self.assertEqual(lines[-1]["counts"]["offline"], 1)
+        self.manifest("log", code=1, words="in/stub.nc: .*no data on disk")
 
     def test_unlisted_archives_fail_the_manifest(self):
         self.tree()

@@ -41,6 +41,7 @@ fn main() -> ExitCode {
     if exit != Exit::Done {
         cmd::places::remove_empty();
     }
+    cmd::places::finish();
     exit.into()
 }
 

@@ -15,6 +15,24 @@ pub fn is_url(text: &str) -> bool {
     text.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme))
 }
 
+/// Returns whether the name of an output is meant as a URL: it begins with any `scheme://`, or with the scheme of objects
+/// and one slash, as `Path` shortens it. The letter of a drive is no scheme.
+///
+/// ```
+/// use nc3z_format::url::is_meant_as_url;
+/// assert!(is_meant_as_url("s3://bucket/a.nc3z") && is_meant_as_url("s3:/bucket") && is_meant_as_url("ftp://host/a"));
+/// assert!(!is_meant_as_url("./s3:/bucket") && !is_meant_as_url("C://data") && !is_meant_as_url("12:/30.nc"));
+/// ```
+pub fn is_meant_as_url(name: &str) -> bool {
+    let Some((scheme, rest)) = name.split_once(":/") else { return false };
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    let is_any = scheme.len() > 1
+        && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(is_letter)
+        && rest.starts_with('/');
+    is_any || is_scheme(scheme)
+}
+
 fn is_scheme(word: &str) -> bool {
     SCHEMES.iter().any(|scheme| word.eq_ignore_ascii_case(scheme))
 }

@@ -45,7 +45,7 @@ mod _nc3z {
     #[pymodule_export]
     use crate::num::{num_decode, num_encode};
     #[pymodule_export]
-    use crate::operations::{archive, archive_buffer, archive_bytes, check, estimate, restore};
+    use crate::operations::{archive, archive_buffer, archive_bytes, check, estimate, refuse_url, restore};
     #[pymodule_export]
     use crate::process::{cache_stats, get_threads, set_cache, set_threads, shown};
     #[pymodule_export]

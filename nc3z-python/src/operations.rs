@@ -226,6 +226,12 @@ pub(crate) fn restore<'py>(
     Ok(dict)
 }
 
+/// Refuses the name of an output that is meant as a URL.
+#[pyfunction]
+pub(crate) fn refuse_url(output: PathBuf) -> PyResult<()> {
+    nc3z_writer::refuse_url(&output).map_err(|e| Failure::from(e).into())
+}
+
 /// Checks every byte of an archive.
 #[pyfunction]
 #[pyo3(signature = (input, deep, storage_options=None, progress=None, cancel=None))]

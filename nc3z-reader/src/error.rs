@@ -29,6 +29,14 @@ pub enum ErrorKind {
         /// Identity now.
         found: String,
     },
+    /// The file was written to since it was opened. What was read may be a mixture.
+    #[error("`{}` changed while it was read ({what}); read it again when nothing writes to it", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// The evidence of the change.
+        what: String,
+    },
     /// A later state of the file was committed, and its trailer is damaged. The state before it must not be
     /// mistaken for it.
     #[error(
@@ -198,6 +206,7 @@ impl Error {
             }
             ErrorKind::Io { .. }
             | ErrorKind::Replaced { .. }
+            | ErrorKind::Changed { .. }
             | ErrorKind::Range { .. }
             | ErrorKind::Incomplete { .. }
             | ErrorKind::OtherRoot { .. }

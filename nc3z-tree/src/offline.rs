@@ -32,6 +32,8 @@ pub struct OfflineFiles {
     pub count: usize,
     /// The first of them.
     pub first: PathBuf,
+    /// Those that were left out.
+    pub skipped: Vec<PathBuf>,
     /// True if they were left out, false if they are read last.
     pub left_out: bool,
 }
@@ -85,12 +87,13 @@ pub fn sorted<T>(
     let Some(first) = offline.first() else { return Ok((online, None)) };
     let first = path_of(first).to_owned();
     let count = offline.len();
+    let mut skipped = Vec::new();
     match treatment {
         Offline::Refuse => return Err(Error::from(Refusal::Offline { count, first })),
-        Offline::Skip => {}
+        Offline::Skip => skipped.extend(offline.iter().map(|file| path_of(file).to_owned())),
         Offline::Last => online.extend(offline),
     }
-    Ok((online, Some(OfflineFiles { count, first, left_out: treatment == Offline::Skip })))
+    Ok((online, Some(OfflineFiles { count, first, skipped, left_out: treatment == Offline::Skip })))
 }
 
 #[cfg(all(test, unix))]

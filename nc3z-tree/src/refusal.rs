@@ -235,6 +235,25 @@ pub enum ManifestFault {
     /// An archive is in none of the directories.
     #[error("an archive outside the tree")]
     Outside,
+    /// Logs do not account for all files.
+    #[error("{}", gaps(.0))]
+    Gaps(Vec<(PathBuf, String)>),
+}
+
+/// The number of gaps in a message.
+const GAPS: usize = 8;
+
+/// Names the logs that do not account for all files.
+fn gaps(gaps: &[(PathBuf, String)]) -> String {
+    let mut lines: Vec<String> =
+        gaps.iter().take(GAPS).map(|(log, why)| format!("the log `{}` {why}", crate::shown(log))).collect();
+    if gaps.len() > GAPS {
+        lines.push(format!("and {} more", gaps.len() - GAPS));
+    }
+    format!(
+        "{}. Files may be missing in it: nothing was written. Run the part again (archives that exist are kept), and give the logs of all parts",
+        lines.join("; ")
+    )
 }
 
 /// The reason why a file that a manifest lists is not checked.

@@ -112,11 +112,11 @@ pub fn restore_links<E: From<Error>>(
         let is_link = other.kind == FileKind::InsideLink;
         is_link && (other.path.is_dir() || restored_name(&other.path).is_ok())
     };
-    let prepare = |output: &Path| {
-        observer.removed(&places.prepare(output)?);
-        Ok(())
-    };
     for other in others.iter().filter(is_made) {
+        let prepare = |output: &Path| {
+            observer.removed(&places.prepare_like(output, Some((&other.path, &other.name)))?);
+            Ok(())
+        };
         let to = options.output.as_ref().map_or_else(|| other.path.clone(), |o| o.join(&other.name));
         match links::make(other, &to, &restored_name, options.force, &prepare) {
             Ok(Made::New) => summary.link_made(),
@@ -144,7 +144,7 @@ fn restore_one<E: From<Error>>(
     places: &Places,
     observer: &dyn RestoreObserver<E>,
 ) -> Result<Done, E> {
-    observer.removed(&places.prepare(&job.output)?);
+    observer.removed(&places.prepare_like(&job.output, Some((&job.input, &job.name)))?);
     let (original, like) = observer.open(&job.input)?;
     if like.as_ref().is_some_and(|like| is_same_file(like, &job.output)) {
         return Err(Error::from(Refusal::SameFile(job.output.clone())).into());

@@ -63,11 +63,23 @@ fn leads_to_stream(link: &Path) -> bool {
         || link.metadata().is_ok_and(|meta| !(meta.is_file() || meta.is_dir()))
 }
 
+/// Refuses the name of an output that is meant as a URL: as a path it would be a directory such as `./s3:`. Called with the name
+/// that the user gave, before anything is read.
+///
+/// # Errors
+/// The name is meant as a URL.
+pub fn refuse_url(target: &Path) -> Result<()> {
+    match target.to_str().filter(|name| nc3z_format::url::is_meant_as_url(name)) {
+        Some(name) => Err(ErrorKind::UrlTarget(name.to_owned()).into()),
+        None => Ok(()),
+    }
+}
+
 impl AtomicFile {
     /// Creates the temporary file in the directory of `target`.
     ///
     /// # Errors
-    /// The target exists (unless `force`), or the system refuses an operation.
+    /// The target exists (unless `force`), its name is meant as a URL, or the system refuses an operation.
     pub fn create(target: &Path, force: bool) -> Result<Self> {
         // The file is private until it is complete, because its source may be private.
         Self::create_with_mode(target, force, 0o600)
@@ -79,6 +91,7 @@ impl AtomicFile {
     /// # Errors
     /// As [`AtomicFile::create`].
     pub fn create_with_mode(target: &Path, force: bool, mode: u32) -> Result<Self> {
+        refuse_url(target)?;
         match fs::symlink_metadata(target) {
             Ok(meta) if meta.is_dir() => {
                 let e = io::Error::new(io::ErrorKind::IsADirectory, "is a directory");

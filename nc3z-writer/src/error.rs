@@ -27,6 +27,9 @@ pub enum ErrorKind {
     /// The target exists and may not be replaced.
     #[error("`{}` exists", .0.display())]
     Exists(PathBuf),
+    /// The name of the target is meant as a URL.
+    #[error("`{}` looks like a URL, and outputs are files on this machine: write a file, and copy it there (`./{}` would be a directory of that name); nothing was done", nc3z_format::url::cut(.0), nc3z_format::url::cut(.0))]
+    UrlTarget(String),
     /// Source and target are one file.
     #[error("source and target are the same file `{}`", .0.display())]
     SameFile(PathBuf),

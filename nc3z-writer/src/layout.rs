@@ -137,6 +137,8 @@ pub(crate) struct LayoutOptions {
     pub(crate) by_variable: Vec<(String, TileChoice)>,
     /// The last request that applies to a variable is used.
     pub(crate) chunks: Vec<ChunkRequest>,
+    /// True if chunk lengths that fit no variable are no error.
+    pub(crate) optional_chunks: bool,
     pub(crate) edge: Edge,
 }
 

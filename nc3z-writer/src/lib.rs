@@ -27,7 +27,7 @@ mod sums;
 mod tiles;
 mod wanted;
 
-pub use atomic::{AtomicFile, commit_all, is_same_file, remove_temporary_files};
+pub use atomic::{AtomicFile, commit_all, is_same_file, refuse_url, remove_temporary_files};
 pub use classic::{ClassicValues, Sink, write_classic};
 pub use error::{Error, ErrorKind, Result};
 pub use generation::lock as lock_file;

@@ -232,6 +232,14 @@ impl WriterOptions {
         self
     }
 
+    /// Accepts files in which no variable has the dimensions of the requested chunks, or the named variable; their tiles are as without
+    /// the request. For options that are for many files.
+    #[must_use]
+    pub fn with_optional_chunks(mut self, optional: bool) -> Self {
+        self.layouts.optional_chunks = optional;
+        self
+    }
+
     /// Sets the content of chunks at the upper edges of an array; [`Edge::Clipped`] by default. Padded chunks
     /// are filled with the variable's `_FillValue` if that has the variable's type, otherwise with the type's
     /// default fill value.

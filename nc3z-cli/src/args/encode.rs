@@ -27,8 +27,8 @@ pub(crate) struct EncodeArgs {
     pub(crate) block_size: Option<u64>,
     /// Chunk lengths by dimension, for all variables that have the named dimensions (`time=1,lat=90`) or for
     /// one variable (`tas:time=1,lat=90`). Other dimensions are not divided. May be repeated: of several that
-    /// apply to a variable, the last is used, but one that names the variable takes precedence. A backslash
-    /// makes `:`, `,` or `=` part of a name.
+    /// apply to a variable, the last is used, but one that names the variable takes precedence. Of many files,
+    /// those without such a variable are archived without it. A backslash makes `:`, `,` or `=` part of a name.
     #[arg(long, value_parser = str::parse::<ChunkRequest>, value_name = "[VAR:]DIM=LENGTH,...")]
     pub(crate) chunk: Vec<ChunkRequest>,
     /// Layout of tiles of variables without --chunk, for all (`auto`) or one (`tas=series`). linear: runs of

@@ -18,7 +18,8 @@ pub(crate) struct VerifyArgs {
     /// Also rebuild every older version; implies --deep. (The bytes of all versions are checked in any case.)
     #[arg(long, conflicts_with = "manifest")]
     pub(crate) all_versions: bool,
-    /// Compare the rebuilt bytes with this file; implies --deep.
+    /// Compare the rebuilt bytes with this file, or those of a tree with the files of this directory, by their
+    /// names in the trees; implies --deep.
     #[arg(long, value_name = "ORIGINAL")]
     pub(crate) against: Option<PathBuf>,
     /// Enter directories, and check every .nc3z in them.

@@ -21,6 +21,7 @@ pub(crate) fn run(args: &VerifyArgs, manifest: &Path) -> Result<Exit> {
         [dir] if dir.is_dir() => Some(dir.clone()),
         _ => bail!("--manifest takes one directory, or none for the manifest's own"),
     };
+    super::places::check(args.fixity_log.as_deref(), true)?;
     let listing = Listing::open(manifest, root)?;
     if args.tape.offline == OfflineArg::Skip {
         bail!("--manifest checks all listed files: --offline skip is not for it");

@@ -8,16 +8,19 @@ use crate::exit::Exit;
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use anyhow::{Result, bail};
+use nc3z_tree::manifest::compare::Difference;
+use nc3z_tree::manifest::entries::Listed;
 use nc3z_tree::manifest::from_log::from_logs;
 use nc3z_tree::manifest::output::hash_all;
-use nc3z_tree::manifest::sums;
-use std::collections::BTreeMap;
+use nc3z_tree::manifest::{Entry, sums};
+use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Writes the manifest.
 pub(crate) fn run(args: &ManifestArgs) -> Result<Exit> {
     let root = &args.directory;
+    super::places::check(args.output.as_deref(), true)?;
     if !root.is_dir() {
         bail!("`{}` is no directory; a manifest is of a directory", root.display());
     }
@@ -25,19 +28,29 @@ pub(crate) fn run(args: &ManifestArgs) -> Result<Exit> {
     let archives = super::offline::without_recalls(archives, PathBuf::as_path, args.tape)?;
     let place = args.output.clone().unwrap_or_else(|| root.join(sums::NAME));
     let to_stdout = place.as_os_str() == "-";
-    let mut entries = match () {
-        () if to_stdout || args.force => BTreeMap::new(),
-        () => sums::of_file(&place)?,
+    let mut entries = match sums::of_file(&place) {
+        _ if to_stdout => BTreeMap::new(),
+        // A file that is no manifest is overwritten.
+        Err(_) if args.force => BTreeMap::new(),
+        entries => entries?,
     };
     let known = entries.len();
-    let mut listed = 0;
     let bytes = archives.iter().map(|path| path.metadata().map_or(0, |m| m.len())).sum();
     let progress = Progress::new(bytes, "manifest".to_owned());
-    for (path, sha256) in hash_all(&archives, args.threads, &progress)? {
-        entries.insert(path.strip_prefix(root).unwrap_or(&path).to_owned(), sha256);
-        listed += 1;
+    let hashed = hash_all(&archives, args.threads, &progress)?.into_iter();
+    let name = |path: PathBuf| path.strip_prefix(root).map_or(path.clone(), Path::to_owned);
+    let found: Vec<Entry> = hashed.map(|(path, sha256)| Entry { path: name(path), sha256 }).collect();
+    let listed = found.len();
+    if args.force {
+        // The others leave the list.
+        let names: HashSet<&PathBuf> = found.iter().map(|entry| &entry.path).collect();
+        entries.retain(|path, _| names.contains(path));
     }
+    let open = crate::registry::open_options();
+    let rules = Listed { root, is_new: &|_| false, force: args.force, open: &open, monitor: &progress };
+    let kept = rules.add(&mut entries, found)?;
     drop(progress);
+    exit = exit.max(tell_kept(&kept));
     if to_stdout {
         Stdout::results().write_all(&sums::encode(&entries))?;
     } else {
@@ -50,6 +63,23 @@ pub(crate) fn run(args: &ManifestArgs) -> Result<Exit> {
         exit = exit.max(Exit::Failed);
     }
     Ok(exit)
+}
+
+/// Names the listed files that have other bytes now. Damaged ones end with the exit code of a corrupt archive.
+pub(super) fn tell_kept(kept: &[(PathBuf, Difference)]) -> Exit {
+    let exits = kept.iter().map(|(path, difference)| {
+        let (advice, exit) = match difference {
+            Difference::Sound { .. } => ("`nc3z manifest --force` lists it anew", Exit::Failed),
+            Difference::NotThere(_) => ("put it back, or delete its line", Exit::Failed),
+            _ => (
+                "it is damaged, or is no archive: mend it by `nc3z repair`, or archive it again",
+                Exit::Corrupt,
+            ),
+        };
+        note!("nc3z: error: {}: {difference}; the listed entry stays ({advice})", crate::cmd::shown(path));
+        exit
+    });
+    exits.max().unwrap_or(Exit::Done)
 }
 
 /// Returns all archives below a directory, by their names.

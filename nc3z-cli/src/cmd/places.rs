@@ -35,6 +35,20 @@ pub(crate) fn prepare(output: &Path) -> Result<()> {
     Ok(())
 }
 
+/// As [`prepare`], for the output of a file of a tree: a directory that is made gets the mode of the input's.
+pub(crate) fn prepare_like(job: &super::targets::Job) -> Result<()> {
+    check_file(Some(&job.output), true)?;
+    print(&PLACES.prepare_like(&job.output, Some((&job.input, &job.name)))?);
+    Ok(())
+}
+
+/// Gives the directories that this run created the modes of their sources.
+pub(crate) fn finish() {
+    for path in PLACES.finish() {
+        note!("nc3z: warning: {}: its mode is not that of its source", crate::cmd::shown(&path));
+    }
+}
+
 /// Refuses an output for a part of a file that is the file itself.
 pub(crate) fn refuse_same(file: &Path, output: &Path) -> Result<()> {
     if named::of(file)?.metadata()?.is_some_and(|input| is_same_file(&input, output)) {

@@ -31,7 +31,9 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
     summary.kept.1 = if args.dry_run { "only tried" } else { "kept as they were" };
     let mut failures = Failures::of(&found.failures);
     let options = RecompressOptions {
-        writer: archive::encode_options(&args.encode).with_force(args.force),
+        writer: archive::encode_options(&args.encode)
+            .with_force(args.force)
+            .with_optional_chunks(args.recursive || args.archives.len() > 1),
         policy: ReplacePolicy {
             if_smaller: args.if_smaller,
             dry_run: args.dry_run,
@@ -46,7 +48,7 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
     let progress = Progress::with_passes(0, 2, "recompress".to_owned()).of_files(found.jobs.len() as u64);
     let begin = |job: &Job| {
         if !args.dry_run {
-            super::places::prepare(&job.output)?;
+            super::places::prepare_like(job)?;
         }
         // Written once, verified once.
         progress.extend(super::open_archive(&job.input, &OpenArgs::default())?.original_len());

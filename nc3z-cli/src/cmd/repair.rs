@@ -55,11 +55,11 @@ impl MendObserver for Told<'_> {
 
 /// Repairs one archive, or a bundle.
 pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
+    super::places::check_file(args.output.as_deref(), args.place.parents)?;
     if let Some(exit) = super::repair_bundle::run(args)? {
         return Ok(exit);
     }
     let Some(output) = &args.output else { return in_place(args) };
-    super::places::check_file(Some(output), args.place.parents)?;
     super::places::prepare(output)?;
     let opened = super::open_archive(&args.archive, &OpenArgs::default());
     if let Some(bytes) = opened.ok().map(|archive| archive.torn_tail()).filter(|&bytes| bytes > 0) {

@@ -51,7 +51,6 @@ fn mend(args: &RepairArgs) -> Result<Exit> {
         file.sync_all().context("write the bundle")?;
         return say(args, &bundle, &done, Some(input));
     };
-    super::places::check_file(Some(output), args.place.parents)?;
     super::places::prepare(output)?;
     let mut from = File::open(input).with_context(|| format!("open `{}`", input.display()))?;
     let like = from.metadata().context("look at the bundle")?;

@@ -23,6 +23,7 @@ impl Log {
     /// Opens the file, if one is named; otherwise the system's log for a mount in the background.
     pub(in crate::cmd) fn open(file: Option<&Path>, in_background: bool) -> Result<Self> {
         if let Some(path) = file {
+            crate::cmd::places::check(file, true)?;
             let opened = File::options().append(true).create(true).open(path);
             return Ok(Log::File(opened.with_context(|| format!("open the log `{}`", path.display()))?));
         }

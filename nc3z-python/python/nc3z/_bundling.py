@@ -243,6 +243,7 @@ def _tree(
 ) -> Bundles:
     from nc3z.dask import run_tasks
 
+    _nc3z.refuse_url(os.fspath(output))
     root, output, program = os.path.abspath(root), os.path.abspath(output), _found(program)
     found = tree_of(root, output, archives=True, offline=offline)
     os.makedirs(output, exist_ok=True)

@@ -302,6 +302,7 @@ def restore(
     progress: Callable[[int, int], object] | None = None,
     cancel: Cancel | None = None,
 ) -> dict[str, Any]: ...
+def refuse_url(output: str) -> None: ...
 def check(
     input: Any,
     deep: bool,

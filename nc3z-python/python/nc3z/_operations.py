@@ -371,6 +371,7 @@ def archive_many(
     complete = _complete(options)
     jobs = [_job(entry, directory) for entry in sources]
     if directory is not None:
+        _nc3z.refuse_url(os.fspath(directory))
         os.makedirs(directory, exist_ok=True)
     results: dict[int, Archived | Exception] = {}
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
+from nc3z import _nc3z
 from nc3z._bundling import Bundle, Bundles, bundle_tree, index_tree, tree_of
 from nc3z._operations import Archived, archive_many
 
@@ -101,6 +102,7 @@ def archive_tree(
     if "skip_existing" in options:
         raise TypeError("archive_tree() got an unexpected keyword argument 'skip_existing': existing archives of the same source are always kept")
     root, output = os.fspath(root), os.fspath(output)
+    _nc3z.refuse_url(output)
     found = tree_of(root, output, archives=False, offline=offline)
     jobs = [(path, os.path.join(output, os.path.relpath(path, root) + ".nc3z")) for path in found.files]
     batches = [jobs[at : at + batch_size] for at in range(0, len(jobs), batch_size)]

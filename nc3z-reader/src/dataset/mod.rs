@@ -100,6 +100,15 @@ impl Dataset {
         self.source.as_classic()
     }
 
+    /// Checks that a classic file was not written to since it was opened ([`ByteSource::check_unchanged`]), for a caller that has read
+    /// all that it needs. The values of an archive have checksums.
+    ///
+    /// # Errors
+    /// The file was written to.
+    pub fn check_unchanged(&self) -> Result<()> {
+        self.classic().map_or(Ok(()), |classic| classic.source().check_unchanged())
+    }
+
     /// The parsed header.
     pub fn header(&self) -> &Header {
         self.source.header()

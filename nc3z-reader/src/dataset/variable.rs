@@ -32,6 +32,14 @@ impl Variable {
         Variable { source, id }
     }
 
+    /// As [`crate::Dataset::check_unchanged`], of the variable's file.
+    ///
+    /// # Errors
+    /// The file was written to.
+    pub fn check_unchanged(&self) -> Result<()> {
+        self.source.as_classic().map_or(Ok(()), |classic| classic.source().check_unchanged())
+    }
+
     /// Its position in the header.
     pub fn id(&self) -> VarId {
         self.id

@@ -70,6 +70,10 @@ impl ByteSource for EndsSource {
         self.source.stored_len()
     }
 
+    fn check_unchanged(&self) -> Result<()> {
+        self.source.check_unchanged()
+    }
+
     fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         match self.held(offset, buf.len()) {
             Some(bytes) => buf.copy_from_slice(&bytes),

@@ -1,18 +1,60 @@
 //! Positioned reads of a file. There is no map: a file that shrinks gives an error instead of a signal.
 
 use super::{ByteSource, check_range};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::platform;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// A file that is read by position.
 #[derive(Debug)]
 pub struct FileSource {
     file: File,
     path: PathBuf,
+    stamp: Stamp,
+}
+
+/// Length and times of a file, which show that it was written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
     len: u64,
+    modified: Option<SystemTime>,
+    /// Shows also that the file was written and dated back.
+    inode: Option<(i64, i64)>,
+}
+
+impl Stamp {
+    /// Returns the stamp of a file.
+    pub fn of(meta: &Metadata) -> Self {
+        let inode = platform::inode_changed(meta);
+        Stamp { len: meta.len(), modified: meta.modified().ok(), inode }
+    }
+
+    /// Returns the evidence that the file was written to since, if there is any. A change of the inode alone is none: it may be a link
+    /// or another name.
+    pub fn change(self, now: &Metadata) -> Option<String> {
+        let now = Stamp::of(now);
+        if now.len != self.len {
+            return Some(format!("its length was {}, is {}", self.len, now.len));
+        }
+        (now.modified != self.modified).then(|| "its modification time is another".to_owned())
+    }
+
+    /// Returns the error for a file at `path` that was written to since.
+    pub(super) fn check(self, now: &Metadata, path: &Path) -> Result<()> {
+        let inode = || {
+            let is_other = Stamp::of(now).inode != self.inode;
+            is_other.then(|| {
+                "its inode changed: it was dated back, linked, renamed, or got another mode".to_owned()
+            })
+        };
+        match self.change(now).or_else(inode) {
+            Some(what) => Err(ErrorKind::Changed { path: path.to_owned(), what }.into()),
+            None => Ok(()),
+        }
+    }
 }
 
 impl FileSource {
@@ -35,7 +77,7 @@ impl FileSource {
             let e = io::Error::new(io::ErrorKind::IsADirectory, "is a directory");
             return Err(Error::io("read", Some(path), e));
         }
-        Ok(FileSource { file, path: path.to_owned(), len: meta.len() })
+        Ok(FileSource { file, path: path.to_owned(), stamp: Stamp::of(&meta) })
     }
 
     /// The open file.
@@ -51,17 +93,22 @@ impl FileSource {
 
 impl ByteSource for FileSource {
     fn len(&self) -> u64 {
-        self.len
+        self.stamp.len
     }
 
     fn current_len(&self) -> u64 {
-        self.file.metadata().map_or(self.len, |now| now.len())
+        self.file.metadata().map_or(self.stamp.len, |now| now.len())
+    }
+
+    fn check_unchanged(&self) -> Result<()> {
+        let now = self.file.metadata().map_err(|e| Error::io("look at", Some(&self.path), e))?;
+        self.stamp.check(&now, &self.path)
     }
 
     /// The length is read once more after the bytes. A system that truncates the file meanwhile may return
     /// zeros for the missing bytes, and no error.
     fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
-        check_range(self.len, offset, buf.len())?;
+        check_range(self.stamp.len, offset, buf.len())?;
         platform::read_exact_at(&self.file, buf, offset).map_err(|e| match e.kind() {
             io::ErrorKind::UnexpectedEof => self.became_shorter(offset),
             _ => Error::io("read", Some(&self.path), e),

@@ -5,12 +5,12 @@
 //! by nc3z's own doing; where others may cut the file, use [`super::FileSource`].
 
 use super::advice::Advised;
-use super::{ByteSource, MemorySource};
+use super::{ByteSource, MemorySource, Stamp};
 use crate::error::{Error, Result};
 use crate::platform::{self, FileIdentity};
 use bytes::Bytes;
 use memmap2::{Mmap, MmapOptions};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ pub struct MmapSource {
     bytes: MemorySource,
     /// `None` of an empty file.
     advised: Option<Arc<Advised>>,
-    /// The file, whose length is read again later.
-    file: Arc<(PathBuf, FileIdentity)>,
+    /// The file, whose length and time are read again later.
+    file: Arc<(PathBuf, FileIdentity, Stamp)>,
 }
 
 /// The bytes of a map.
@@ -45,13 +45,21 @@ impl MmapSource {
             let e = std::io::Error::new(std::io::ErrorKind::IsADirectory, "is a directory");
             return Err(Error::io("read", Some(path), e));
         }
-        let file_id = Arc::new((path.to_owned(), platform::identity(&meta)));
+        let file_id = Arc::new((path.to_owned(), platform::identity(&meta), Stamp::of(&meta)));
         if meta.len() == 0 {
             return Ok(MmapSource { bytes: MemorySource::new(Bytes::new()), advised: None, file: file_id });
         }
         let map = Arc::new(map_file(&file, meta.len()).map_err(|e| Error::io("map", Some(path), e))?);
         let bytes = MemorySource::new(Bytes::from_owner(Mapped(Arc::clone(&map))));
         Ok(MmapSource { bytes, advised: Some(Arc::new(Advised::new(map))), file: file_id })
+    }
+}
+
+impl MmapSource {
+    /// The present metadata of the file, if it still has its name.
+    fn now(&self) -> Option<Metadata> {
+        let (path, identity, _) = &*self.file;
+        std::fs::metadata(path).ok().filter(|now| platform::identity(now) == *identity)
     }
 }
 
@@ -71,9 +79,12 @@ impl ByteSource for MmapSource {
     }
 
     fn current_len(&self) -> u64 {
-        let (path, identity) = &*self.file;
-        let now = std::fs::metadata(path).ok().filter(|now| platform::identity(now) == *identity);
-        now.map_or(self.len(), |now| now.len())
+        self.now().map_or(self.len(), |now| now.len())
+    }
+
+    fn check_unchanged(&self) -> Result<()> {
+        let (path, _, stamp) = &*self.file;
+        self.now().map_or(Ok(()), |now| stamp.check(&now, path))
     }
 
     fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {

@@ -24,7 +24,7 @@ pub(crate) mod truncated;
 
 pub use ends::EndsSource;
 #[cfg(feature = "fs")]
-pub use file::FileSource;
+pub use file::{FileSource, Stamp};
 pub use memory::MemorySource;
 #[cfg(feature = "fs")]
 pub use mmap::MmapSource;
@@ -62,6 +62,15 @@ pub trait ByteSource: Send + Sync {
     /// opened.
     fn current_len(&self) -> u64 {
         self.len()
+    }
+
+    /// Checks that the bytes are those that the source was opened with, as far as the system tells: a file's length and modification
+    /// time are unchanged. An archive's bytes have checksums; whoever reads a classic file to its end calls this.
+    ///
+    /// # Errors
+    /// The file was written to.
+    fn check_unchanged(&self) -> Result<()> {
+        Ok(())
     }
 
     /// Returns true if the source has no bytes.

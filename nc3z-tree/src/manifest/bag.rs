@@ -107,6 +107,15 @@ pub fn decode(bytes: &[u8], name: &Path) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
+/// Returns the entries of the manifest of a bag that exists; none if it has no manifest yet.
+pub fn existing(root: &Path) -> Result<BTreeMap<PathBuf, [u8; 32]>> {
+    let path = root.join(MANIFEST);
+    if path.symlink_metadata().is_err() {
+        return Ok(BTreeMap::new());
+    }
+    Ok(decode(&super::read(&path)?, &path)?.into_iter().map(|e| (e.path, e.sha256)).collect())
+}
+
 /// Payload files, by their names in the bag (`data/...`).
 pub fn payload(root: &Path) -> Result<Vec<PathBuf>> {
     let files = super::files_below(&root.join(PAYLOAD))?;
@@ -137,8 +146,7 @@ pub fn write(root: &Path, entries: Vec<Entry>, bytes: u64) -> Result<()> {
 /// Updates the entries of payload files. Other content of the tag files is kept.
 pub fn update(root: &Path, new: &[Entry]) -> Result<()> {
     let path = root.join(MANIFEST);
-    let mut entries: BTreeMap<PathBuf, [u8; 32]> =
-        decode(&super::read(&path)?, &path)?.into_iter().map(|e| (e.path, e.sha256)).collect();
+    let mut entries = existing(root)?;
     entries.extend(new.iter().map(|e| (e.path.clone(), e.sha256)));
     let files = payload(root)?;
     let bytes: u64 = files.iter().map(|f| root.join(f).metadata().map_or(0, |m| m.len())).sum();

@@ -84,6 +84,24 @@ impl fmt::Display for Difference {
     }
 }
 
+impl Difference {
+    /// Returns the difference of a file whose SHA-256 is not the listed one.
+    pub(super) fn of(
+        path: &Path,
+        found: [u8; 32],
+        listed: [u8; 32],
+        open: &OpenOptions,
+        monitor: &dyn Monitor,
+    ) -> Self {
+        match explain(path, &listed, open, monitor) {
+            Ok(Change::Explained(why)) => Difference::Sound { why: Some(why), found, listed },
+            Ok(Change::Another) => Difference::Sound { why: None, found, listed },
+            Err(e) if e.is_interrupted() || monitor.is_cancelled() => Difference::Interrupted,
+            Ok(Change::Damaged) | Err(_) => Difference::Changed { found, listed },
+        }
+    }
+}
+
 impl Listing {
     /// Reads a manifest: that file, or the one in that directory or bag. Its files are in `root`, or else in the directory of the
     /// manifest.
@@ -121,12 +139,7 @@ impl Listing {
         if found == listed {
             return Ok(len);
         }
-        Err(match explain(&path, &listed, open, monitor) {
-            Ok(Change::Explained(why)) => Difference::Sound { why: Some(why), found, listed },
-            Ok(Change::Another) => Difference::Sound { why: None, found, listed },
-            Err(e) if e.is_interrupted() || monitor.is_cancelled() => Difference::Interrupted,
-            Ok(Change::Damaged) | Err(_) => Difference::Changed { found, listed },
-        })
+        Err(Difference::of(&path, found, listed, open, monitor))
     }
 
     /// Checks for files that are not listed, and for the other rules of a bag. Returns each difference with its file. Files that

@@ -4,6 +4,7 @@
 pub mod bag;
 pub mod changed;
 pub mod compare;
+pub mod entries;
 pub mod fixity;
 pub mod from_log;
 pub mod output;

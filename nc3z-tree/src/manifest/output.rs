@@ -1,12 +1,14 @@
 //! The manifests of a run that archives: checked before it, and written after it.
 
+use super::compare::Difference;
+use super::entries::Listed;
 use super::{Entry, bag, sums};
 use crate::error::Context as _;
-use crate::refusal::ManifestFault;
+use crate::refusal::{ManifestFault, NotThere};
 use crate::walk::Job;
 use crate::{Error, Result, ordered, sha256_of_file};
-use nc3z_reader::Monitor;
-use std::collections::BTreeMap;
+use nc3z_reader::{Monitor, OpenOptions};
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// The kinds of manifests.
@@ -74,17 +76,41 @@ impl Manifests {
     }
 
     /// Hashes the archives and writes the manifests. A bag lists everything in its payload, independent of the run that wrote it.
+    /// `made` are the archives that the run has written: other listed entries stay, and those whose files have other bytes are returned.
     ///
     /// # Errors
     /// A file cannot be read or written; the monitor ended the work.
-    pub fn write(&self, archives: &[PathBuf], threads: usize, monitor: &dyn Monitor) -> Result<()> {
+    pub fn write(
+        &self,
+        archives: &[PathBuf],
+        made: &HashSet<&Path>,
+        threads: usize,
+        open: &OpenOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<Vec<(PathBuf, Difference)>> {
+        let is_new = |path: &Path| made.contains(path);
+        let listed = |root| Listed { root, is_new: &is_new, force: false, open, monitor };
         match self.bag() {
-            Some(root) => write_bag(root, threads, monitor),
-            None => self.write_sums(archives, threads, monitor),
+            Some(root) => write_bag(root, &listed(root), threads),
+            None => {
+                let mut kept = Vec::new();
+                for (root, entries) in self.sums(archives, threads, monitor)? {
+                    let mut all = sums::existing(root)?;
+                    let changed = listed(root).add(&mut all, entries)?;
+                    kept.extend(changed.into_iter().map(|(name, difference)| (root.join(name), difference)));
+                    super::replace(&root.join(sums::NAME), &sums::encode(&all))?;
+                }
+                Ok(kept)
+            }
         }
     }
 
-    fn write_sums(&self, archives: &[PathBuf], threads: usize, monitor: &dyn Monitor) -> Result<()> {
+    fn sums(
+        &self,
+        archives: &[PathBuf],
+        threads: usize,
+        monitor: &dyn Monitor,
+    ) -> Result<BTreeMap<&Path, Vec<Entry>>> {
         let mut by_root: BTreeMap<&Path, Vec<Entry>> = BTreeMap::new();
         for (path, sha256) in hash_all(archives, threads, monitor)? {
             let roots = self.roots.iter().filter_map(|r| Some((r, path.strip_prefix(r).ok()?)));
@@ -93,7 +119,7 @@ impl Manifests {
                 roots.max_by_key(|(r, _)| r.components().count()).ok_or(ManifestFault::Outside)?;
             by_root.entry(root).or_default().push(Entry { path: name.to_owned(), sha256 });
         }
-        by_root.into_iter().try_for_each(|(root, entries)| sums::update(root, &entries))
+        Ok(by_root)
     }
 }
 
@@ -112,16 +138,22 @@ pub(crate) fn nameable(job: &Job) -> bool {
     job.output.to_str().is_some()
 }
 
-fn write_bag(root: &Path, threads: usize, monitor: &dyn Monitor) -> Result<()> {
+fn write_bag(root: &Path, listed: &Listed<'_>, threads: usize) -> Result<Vec<(PathBuf, Difference)>> {
     let payload = root.join(bag::PAYLOAD);
     std::fs::create_dir_all(&payload).with_context(|| format!("create `{}`", payload.display()))?;
     let files = bag::payload(root)?;
     let bytes = files.iter().map(|f| root.join(f).metadata().map_or(0, |m| m.len())).sum();
-    let paths: Vec<PathBuf> = files.into_iter().map(|f| root.join(f)).collect();
-    let hashed = hash_all(&paths, threads, monitor)?;
+    let paths: Vec<PathBuf> = files.iter().map(|f| root.join(f)).collect();
+    let hashed = hash_all(&paths, threads, listed.monitor)?;
     let name = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_owned();
-    let entries = hashed.into_iter().map(|(path, sha256)| Entry { path: name(&path), sha256 });
-    bag::write(root, entries.collect(), bytes)
+    let entries = hashed.into_iter().map(|(path, sha256)| Entry { path: name(&path), sha256 }).collect();
+    let mut all = bag::existing(root)?;
+    let mut kept = listed.add(&mut all, entries)?;
+    let there: HashSet<&PathBuf> = files.iter().collect();
+    let missing = all.keys().filter(|path| !there.contains(path)).cloned();
+    kept.extend(missing.map(|path| (path, Difference::NotThere(NotThere::Missing))));
+    bag::write(root, all.into_iter().map(|(path, sha256)| Entry { path, sha256 }).collect(), bytes)?;
+    Ok(kept.into_iter().map(|(path, difference)| (root.join(path), difference)).collect())
 }
 
 /// Returns the SHA-256 of each file, in the same order.

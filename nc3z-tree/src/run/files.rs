@@ -38,10 +38,12 @@ pub(super) struct Work<'a> {
 impl<'a> Work<'a> {
     pub(super) fn new(
         options: &'a Options,
+        inputs: &[PathBuf],
+        planned: usize,
         places: Option<&'a Places>,
         observer: &'a dyn Observer,
     ) -> Result<Self> {
-        let (journal, done_before) = logs(options)?;
+        let (journal, done_before) = logs(options, inputs, planned)?;
         let writer = options.writer.clone().with_force(options.force);
         let writer = match options.memory {
             Some(memory) => writer.with_memory(memory),
@@ -112,7 +114,7 @@ impl<'a> Work<'a> {
     fn begin<'j>(&self, job: &'j Job, writer: &WriterOptions) -> Step<'j> {
         let enough = self.options.max_errors.is_some_and(|most| self.errors.load(Ordering::Relaxed) >= most);
         if self.is_interrupted() || enough {
-            let logged = self.log(|journal| journal.add(job, "not tried", json!({})));
+            let logged = self.log(|journal| journal.add(job, journal::NOT_TRIED, json!({})));
             return Step::Done(match logged {
                 Ok(()) => Outcome::NotTried,
                 Err(e) => Outcome::Failed(self.fail(Some(job), &job.input, e).0),
@@ -166,7 +168,7 @@ impl<'a> Work<'a> {
             }
             Err(e) => {
                 let (ending, words) = self.fail(Some(job), &job.input, e);
-                let state = if ending == Ending::Interrupted { "interrupted" } else { "failed" };
+                let state = if ending == Ending::Interrupted { journal::INTERRUPTED } else { "failed" };
                 (Outcome::Failed(ending), state, json!({"error": words}))
             }
         };
@@ -188,15 +190,15 @@ impl<'a> Work<'a> {
         }
         let before = std::fs::metadata(&job.input).ok();
         if before.is_some() {
-            self.make_place(&job.output)?;
+            self.make_place(&job.output, (&job.input, &job.name))?;
         }
         Ok(Some((prepare_file(&job.input, &job.output, writer, self.observer.monitor())?, before)))
     }
 
-    /// Makes the directory of an output.
-    pub(super) fn make_place(&self, output: &Path) -> Result<()> {
+    /// Makes the directory of an output. `source` is the path of the input, and its name in the tree.
+    pub(super) fn make_place(&self, output: &Path, source: (&Path, &Path)) -> Result<()> {
         let Some(places) = self.places else { return Ok(()) };
-        let removed = places.prepare(output)?;
+        let removed = places.prepare_like(output, Some(source))?;
         removed.iter().for_each(|path| self.observer.event(Event::Removed(path)));
         Ok(())
     }
@@ -257,7 +259,7 @@ impl<'a> Work<'a> {
             }
         }
         let (jobs, others, is_tree) = (found.jobs, found.others, found.is_tree);
-        Report { summary, jobs, failed: Vec::new(), files, others, ending, is_tree }
+        Report { summary, jobs, archived: HashSet::new(), failed: Vec::new(), files, others, ending, is_tree }
     }
 
     /// Adds to the log, if there is one.
@@ -275,6 +277,20 @@ impl<'a> Work<'a> {
             }
             journal.add_file(&other.path, journal::PASSED_OVER, more)
         })
+    }
+
+    /// Logs the files that are left out, because their data are on tape.
+    pub(super) fn log_offline(&self, skipped: &[PathBuf]) -> Result<()> {
+        let Some(journal) = &self.journal else { return Ok(()) };
+        let reason = "no data on disk, and --offline skip";
+        skipped
+            .iter()
+            .try_for_each(|path| journal.add_file(path, journal::OFFLINE, json!({"reason": reason})))
+    }
+
+    /// Ends the log.
+    pub(super) fn end(&self) -> Result<()> {
+        self.log(Journal::end)
     }
 
     /// Reports and logs directories that could not be read.

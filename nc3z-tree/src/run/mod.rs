@@ -11,7 +11,7 @@ mod others;
 pub use observer::{Event, Observer};
 
 use crate::error::Context as _;
-use crate::journal::{self, Journal};
+use crate::journal::{self, About, Journal};
 use crate::manifest::output::nameable;
 use crate::offline::{self, Offline};
 use crate::places::Places;
@@ -60,6 +60,10 @@ pub struct Options {
     pub remove_source: bool,
     /// The log to append to.
     pub log: Option<PathBuf>,
+    /// The command line, without secrets, for the first line of the log.
+    pub arguments: Vec<String>,
+    /// The name of the list of further files, for the first line of the log.
+    pub list: Option<PathBuf>,
     /// The log of an earlier run, whose finished files are skipped.
     pub resume: Option<PathBuf>,
     /// After this number of failures, no more files are begun.
@@ -111,6 +115,8 @@ pub struct Report {
     pub summary: Summary,
     /// The files to archive, with their archives.
     pub jobs: Vec<Job>,
+    /// The files that this run archived.
+    pub archived: HashSet<PathBuf>,
     /// The files that failed, and those that were interrupted.
     pub failed: Vec<(PathBuf, Ending)>,
     /// The number of files, with those that could not be read.
@@ -130,6 +136,12 @@ impl Report {
         let made = self.jobs.iter().filter(|job| !failed.contains(job.input.as_path()));
         made.map(|job| job.output.clone()).collect()
     }
+
+    /// Returns the archives that this run has written.
+    pub fn made(&self) -> HashSet<&Path> {
+        let made = self.jobs.iter().filter(|job| self.archived.contains(&job.input));
+        made.map(|job| job.output.as_path()).collect()
+    }
 }
 
 /// Archives files. The directories of archives are made in `places`.
@@ -142,8 +154,9 @@ pub fn run(
     places: &Places,
     observer: &dyn Observer,
 ) -> Result<Report> {
-    let found = find(inputs, options, observer)?;
-    let work = Work::new(options, Some(places), observer)?;
+    let (found, skipped) = find(inputs, options, observer)?;
+    let planned = found.jobs.len() + found.failures.len() + found.others.len() + skipped.len();
+    let work = Work::new(options, inputs.paths, planned, Some(places), observer)?;
     if options.dry_run {
         return Ok(work.dry_run(found));
     }
@@ -155,11 +168,16 @@ pub fn run(
     });
     let mut outcomes: Vec<(PathBuf, Outcome)> = failures.collect();
     work.log_others(&found.others)?;
+    work.log_offline(&skipped)?;
     outcomes.extend(work.run_jobs(&found.jobs)?);
-    let (mut failed, mut stopped) = (Vec::new(), Vec::new());
+    work.end()?;
+    let (mut archived, mut failed, mut stopped) = (HashSet::new(), Vec::new(), Vec::new());
     for (path, outcome) in outcomes {
         match outcome {
-            Outcome::Archived { before, after } => summary.add(before, after),
+            Outcome::Archived { before, after } => {
+                summary.add(before, after);
+                archived.insert(path);
+            }
             Outcome::Present => summary.kept.0 += 1,
             Outcome::NotTried => summary.not_tried += 1,
             Outcome::Failed(Ending::Interrupted) => {
@@ -182,7 +200,7 @@ pub fn run(
     };
     failed.extend(stopped);
     let (jobs, others, is_tree) = (found.jobs, found.others, found.is_tree);
-    Ok(Report { summary, jobs, failed, files, others, ending, is_tree })
+    Ok(Report { summary, jobs, archived, failed, files, others, ending, is_tree })
 }
 
 /// Archives pairs of file and archive, as [`run`] does. Returns the outcome for each, in the order in which they finish. Without
@@ -196,11 +214,16 @@ pub fn run_jobs(
     places: Option<&Places>,
     observer: &dyn Observer,
 ) -> Result<Vec<(PathBuf, Outcome)>> {
-    Work::new(options, places, observer)?.run_jobs(jobs)
+    let inputs: Vec<PathBuf> = jobs.iter().map(|job| job.input.clone()).collect();
+    let work = Work::new(options, &inputs, jobs.len(), places, observer)?;
+    let outcomes = work.run_jobs(jobs)?;
+    work.end()?;
+    Ok(outcomes)
 }
 
-/// Returns the files to archive, without those of other shards.
-fn find(inputs: &Inputs<'_>, options: &Options, observer: &dyn Observer) -> Result<Found> {
+/// Returns the files to archive, without those of other shards, and the offline files that are left out.
+fn find(inputs: &Inputs<'_>, options: &Options, observer: &dyn Observer) -> Result<(Found, Vec<PathBuf>)> {
+    options.output.as_deref().map_or(Ok(()), nc3z_writer::refuse_url)?;
     let rename = |p: &Path| Ok(walk::archive_name(p));
     let naming = Naming { rename: &rename, wanted: &walk::looks_classic };
     let output = options.output.as_deref();
@@ -215,10 +238,12 @@ fn find(inputs: &Inputs<'_>, options: &Options, observer: &dyn Observer) -> Resu
     let (jobs, offline) = offline::sorted(found.jobs, |job| &job.input, options.offline)?;
     found.jobs = jobs;
     offline.iter().for_each(|files| observer.event(Event::Offline(files)));
+    let mut skipped = offline.map(|files| files.skipped).unwrap_or_default();
     if options.copy_others {
         let (others, offline) = offline::sorted(found.others, |other| &other.path, options.offline)?;
         found.others = others;
         offline.iter().for_each(|files| observer.event(Event::Offline(files)));
+        skipped.extend(offline.into_iter().flat_map(|files| files.skipped));
     }
     if options.utf8_names {
         let (good, bad) = std::mem::take(&mut found.jobs).into_iter().partition(nameable);
@@ -226,7 +251,7 @@ fn find(inputs: &Inputs<'_>, options: &Options, observer: &dyn Observer) -> Resu
         let error = || Error::from(ManifestFault::ArchiveName);
         found.failures.extend(bad.into_iter().map(|job: Job| (job.input, error())));
     }
-    Ok(found)
+    Ok((found, skipped))
 }
 
 /// Calls `work` in a pool of `threads` threads; 0 means one for each core.
@@ -240,8 +265,21 @@ pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) ->
 }
 
 /// Opens the log and reads that of an earlier run. The earlier is read first, since both may be one file.
-fn logs(options: &Options) -> Result<(Option<Journal>, HashSet<Vec<u8>>)> {
+fn logs(
+    options: &Options,
+    inputs: &[PathBuf],
+    planned: usize,
+) -> Result<(Option<Journal>, HashSet<Vec<u8>>)> {
     let done_before = options.resume.as_deref().map_or_else(|| Ok(HashSet::new()), journal::done_in)?;
-    let log = options.log.as_deref().filter(|_| !options.dry_run).map(Journal::open).transpose()?;
-    Ok((log, done_before))
+    let about = About {
+        arguments: &options.arguments,
+        inputs,
+        list: options.list.as_deref(),
+        output: options.output.as_deref(),
+        shard: options.shard,
+        unit: None,
+        planned: planned as u64,
+    };
+    let log = options.log.as_deref().filter(|_| !options.dry_run);
+    Ok((log.map(|log| Journal::open(log, &about)).transpose()?, done_before))
 }

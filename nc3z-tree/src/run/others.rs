@@ -22,7 +22,7 @@ impl Work<'_> {
             if self.is_interrupted() {
                 return Ending::Interrupted;
             }
-            match self.copy_file(&other.path, &output.join(&other.name)) {
+            match self.copy_file(other, &output.join(&other.name)) {
                 Ok(true) => summary.copied += 1,
                 Ok(false) => summary.kept.0 += 1,
                 Err(e) => {
@@ -40,7 +40,9 @@ impl Work<'_> {
         let is_archived = walk::looks_classic(&other.path);
         let rename = |p: &Path| Ok(if is_archived { walk::archive_name(p) } else { p.to_owned() });
         let to = output.join(&other.name);
-        match links::make(other, &to, &rename, self.options.force, &|output| self.make_place(output))? {
+        match links::make(other, &to, &rename, self.options.force, &|to| {
+            self.make_place(to, (&other.path, &other.name))
+        })? {
             Made::New => summary.link_made(),
             Made::Present => summary.link_present(),
             Made::LeadsOut => self.observer.event(Event::LinkLeadsOut(&other.path)),
@@ -49,7 +51,8 @@ impl Work<'_> {
     }
 
     /// Copies a file with its mode and time. Returns false if an identical copy exists and may be skipped.
-    fn copy_file(&self, from: &Path, to: &Path) -> Result<bool> {
+    fn copy_file(&self, other: &Other, to: &Path) -> Result<bool> {
+        let from = &other.path;
         let mut source =
             nc3z_reader::source::open_regular(from).with_context(|| format!("open `{}`", from.display()))?;
         let meta = source.metadata().with_context(|| format!("look at `{}`", from.display()))?;
@@ -59,7 +62,7 @@ impl Work<'_> {
         if self.options.skip_existing.is_some() && std::fs::symlink_metadata(to).is_ok_and(looks_same) {
             return Ok(false);
         }
-        self.make_place(to)?;
+        self.make_place(to, (from, &other.name))?;
         let target = AtomicFile::create(to, self.options.force)?;
         std::io::copy(&mut source, &mut target.file())
             .with_context(|| format!("copy to `{}`", to.display()))?;

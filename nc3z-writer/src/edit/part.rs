@@ -43,6 +43,9 @@ impl Edit {
                 PartValues::Of(variable) => copy(self, name, slab, place, counts, variable)?,
             }
         }
+        if let PartValues::Of(variable) = values {
+            variable.check_unchanged()?;
+        }
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use crate::plan::Partition;
 use nc3z_format::Limits;
 use nc3z_format::quantize::LossRecord;
 use nc3z_reader::platform;
-use nc3z_reader::source::{FileSource, SharedSource};
+use nc3z_reader::source::{FileSource, SharedSource, Stamp};
 use nc3z_reader::{Archive, ClassicFile, Monitor, OpenOptions};
 use std::fs::{File, Metadata as FileMetadata};
 use std::io::Write;
@@ -33,6 +33,9 @@ pub struct Archived {
     pub proven: bool,
     /// Irregularities of the classic file, and requests that were not met.
     pub warnings: Vec<String>,
+    /// True if chunk lengths were requested that may be without effect ([`WriterOptions::with_optional_chunks`]), and no variable has
+    /// what they are for.
+    pub without_chunks: bool,
     /// The effect of rounding, if it was requested. The archive then does not contain the source's values.
     pub lossy: Option<LossRecord>,
 }
@@ -239,7 +242,9 @@ impl Subject {
         };
         let Built { sha256, stored_len, parity_len } = build.run(&partition, medium)?;
         let original_len = classic.source().len();
-        Ok(Archived { original_len, stored_len, parity_len, sha256, proven: options.verify, warnings, lossy })
+        let without_chunks = partition.without_chunks;
+        let proven = options.verify;
+        Ok(Archived { original_len, stored_len, parity_len, sha256, proven, warnings, without_chunks, lossy })
     }
 }
 
@@ -259,12 +264,8 @@ fn check_complete(target: &AtomicFile, monitor: &dyn Monitor) -> Result<()> {
 /// show.
 pub(crate) fn check_unchanged(file: &File, before: &FileMetadata, input: &Path) -> Result<bool> {
     let after = file.metadata().map_err(|e| nc3z_reader::Error::io("read the length of", Some(input), e))?;
-    let changed = |what: String| Err(ErrorKind::SourceChanged { path: input.to_owned(), what }.into());
-    if after.len() != before.len() {
-        return changed(format!("its length was {}, is {}", before.len(), after.len()));
-    }
-    if after.modified().ok() != before.modified().ok() {
-        return changed("its modification time is another".to_owned());
+    if let Some(what) = Stamp::of(before).change(&after) {
+        return Err(ErrorKind::SourceChanged { path: input.to_owned(), what }.into());
     }
     Ok(platform::inode_changed(&after) == platform::inode_changed(before))
 }

@@ -27,7 +27,9 @@ use told::Told;
 /// Archives all inputs. If one fails, the others are still archived.
 pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
     set_level(&args.tell);
-    let writer = options::options(args);
+    // What fits some files of many need not fit all.
+    let many = args.recursive || args.run.files_from.is_some() || args.inputs.len() > 1;
+    let writer = options::options(args).with_optional_chunks(many);
     if let Some(url) = args.inputs.iter().find(|i| url::of(i).is_some()) {
         let url = text::safe(&url::shown(url));
         bail!(
@@ -35,6 +37,7 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
         );
     }
     places::check(args.output.as_deref(), args.parents)?;
+    [&args.run.log, &args.shadow].into_iter().try_for_each(|file| places::check(file.as_deref(), true))?;
     if args.inputs.iter().any(|i| i.as_os_str() == "-") || args.output.as_deref() == Some(Path::new("-")) {
         if args.shadow.is_some() {
             bail!("--shadow reads the archives again: give files, not `-`");
@@ -54,7 +57,9 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
         None => Ok(Vec::new()),
     };
     let inputs = Inputs { paths: &args.inputs, listed: Some(&listed) };
-    let report = nc3z_tree::run(&inputs, &options_of(args, writer), places::all(), &Told::new(args))?;
+    let told = Told::new(args);
+    let report = nc3z_tree::run(&inputs, &options_of(args, writer), places::all(), &told)?;
+    told.end();
     if args.run.dry_run {
         tree::tell(&report.summary);
         return Ok(exit_of(report.ending));
@@ -83,7 +88,7 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
         worst = Exit::Interrupted;
     } else if !not_tried {
         if let Some(manifests) = manifests {
-            write(&manifests, &report, args)?;
+            worst = worst.max(write(&manifests, &report, args)?);
         }
         let archives = report.archives();
         if let Some(shadow) = args.shadow.as_ref().filter(|_| !archives.is_empty()) {
@@ -126,13 +131,17 @@ fn manifests(args: &ArchiveArgs) -> Result<Option<Manifests>> {
 }
 
 /// Writes the manifests of the archives that are there, and the specification into a bag.
-fn write(manifests: &Manifests, report: &Report, args: &ArchiveArgs) -> Result<()> {
+fn write(manifests: &Manifests, report: &Report, args: &ArchiveArgs) -> Result<Exit> {
     if let Some(bag) = manifests.bag().filter(|_| args.with_spec) {
         specification::write(&bag.join(specification::DIRECTORY), args.force)?;
     }
     let archives = report.archives();
     let bytes = archives.iter().map(|path| path.metadata().map_or(0, |m| m.len())).sum();
-    Ok(manifests.write(&archives, args.threads, &Progress::new(bytes, "manifest".to_owned()))?)
+    let progress = Progress::new(bytes, "manifest".to_owned());
+    let open = crate::registry::open_options();
+    let kept = manifests.write(&archives, &report.made(), args.threads, &open, &progress)?;
+    drop(progress);
+    Ok(super::manifest::tell_kept(&kept))
 }
 
 fn options_of(args: &ArchiveArgs, writer: WriterOptions) -> Options {
@@ -149,6 +158,8 @@ fn options_of(args: &ArchiveArgs, writer: WriterOptions) -> Options {
         force: args.force,
         remove_source: args.remove_source,
         log: args.run.log.clone(),
+        arguments: std::env::args_os().map(|word| url::hidden_in(&word.to_string_lossy())).collect(),
+        list: args.run.files_from.clone(),
         resume: args.run.resume.clone(),
         max_errors: args.run.max_errors,
         offline: args.run.tape.offline.into(),

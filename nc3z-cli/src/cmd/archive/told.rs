@@ -3,6 +3,7 @@
 use super::super::parity::cost;
 use crate::args::ArchiveArgs;
 use crate::output::progress::{Interrupt, Progress};
+use crate::output::table::count;
 use crate::output::{chain, report_error, tells_more, text};
 use nc3z_reader::Monitor;
 use nc3z_tree::run::{Event, Observer};
@@ -10,16 +11,30 @@ use nc3z_tree::walk::Job;
 use nc3z_writer::Archived;
 use std::path::Path;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Prints each result, and shows the progress of a run.
 pub(super) struct Told<'a> {
     args: &'a ArchiveArgs,
     progress: OnceLock<Progress>,
+    /// The number of archived files, and of those that have nothing that `--chunk` is for.
+    archived: (AtomicU64, AtomicU64),
 }
 
 impl<'a> Told<'a> {
     pub(super) fn new(args: &'a ArchiveArgs) -> Self {
-        Told { args, progress: OnceLock::new() }
+        Told { args, progress: OnceLock::new(), archived: Default::default() }
+    }
+
+    /// Notes how many files have nothing that `--chunk` is for.
+    pub(super) fn end(&self) {
+        let [all, without] = [&self.archived.0, &self.archived.1].map(|n| n.load(Ordering::Relaxed));
+        if without > 0 {
+            let all = count(all, "file");
+            note!(
+                "nc3z: note: {without} of {all} have no variable with the dimensions of --chunk, which had no effect on them"
+            );
+        }
     }
 }
 
@@ -49,7 +64,11 @@ impl Observer for Told<'_> {
             Event::Notice(notice) => crate::cmd::targets::print(std::slice::from_ref(notice)),
             Event::Offline(files) => crate::cmd::offline::tell(files),
             Event::Removed(path) => crate::cmd::places::print(&[path.to_owned()]),
-            Event::Archived(job, done) => report(&job.input, &job.output, done),
+            Event::Archived(job, done) => {
+                self.archived.0.fetch_add(1, Ordering::Relaxed);
+                self.archived.1.fetch_add(done.without_chunks.into(), Ordering::Relaxed);
+                report(&job.input, &job.output, done);
+            }
             Event::Present(job) if tells_more() => {
                 note!("{}: its archive exists already", shown(&job.input));
             }

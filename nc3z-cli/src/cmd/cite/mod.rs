@@ -139,7 +139,7 @@ fn with_proof(
     let name = output.file_name().unwrap_or(output.as_os_str()).to_string_lossy().into_owned();
     let citation = statements(args).cite(dataset, *tree.root(), None)?;
     proof.about = citation.about();
-    slice::write_slice(args, &slice, output)?;
+    slice::write_slice(args, dataset, &slice, output)?;
     // The written slice is checked in the same way as by its readers.
     let bytes = std::fs::read(output).with_context(|| format!("read `{}`", output.display()))?;
     let proven = check_slice(&Slice::parse(&bytes)?, &proof, tree.root())?;

@@ -31,10 +31,15 @@ pub(super) fn planned(
 }
 
 /// Writes the slice.
-pub(super) fn write_slice(args: &CiteArgs, slice: &PlannedSlice, output: &Path) -> Result<()> {
+pub(super) fn write_slice(
+    args: &CiteArgs,
+    dataset: &Dataset,
+    slice: &PlannedSlice,
+    output: &Path,
+) -> Result<()> {
     if slice.form() == SliceForm::Classic {
         let contents = slice.contents();
-        return write((&args.file, output, args.force), contents, &arrangement(contents, None)?);
+        return write((&args.file, output, args.force), dataset, contents, &arrangement(contents, None)?);
     }
     let target = output_of(&args.file, output, args.force)?;
     let mut out = BufWriter::new(target.file());
@@ -42,6 +47,7 @@ pub(super) fn write_slice(args: &CiteArgs, slice: &PlannedSlice, output: &Path) 
     written.with_context(|| format!("write `{}`", output.display()))?;
     out.flush()?;
     drop(out);
+    dataset.check_unchanged()?;
     Ok(target.commit(None)?)
 }
 

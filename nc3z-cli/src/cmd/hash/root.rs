@@ -22,6 +22,7 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
     if args.tree.is_some() && args.files.len() > 1 {
         bail!("--tree writes the tree of one file, and {} are named", args.files.len());
     }
+    places::check_file(args.tree.as_deref(), args.place.parents)?;
     let mut out = Stdout::results();
     let mut rows = Vec::new();
     let progress = Progress::new(0, "hash".to_owned());
@@ -76,7 +77,6 @@ fn rooted(path: &Path, args: &HashArgs, progress: &Progress) -> Result<Rooted> {
     }
     let rooted = rooting.of_dataset(&dataset)?;
     if let (Some(path), Some(tree)) = (&args.tree, &rooted.tree) {
-        places::check_file(Some(path), args.place.parents)?;
         places::prepare(path)?;
         let target = AtomicFile::create_with_mode(path, args.force, 0o666)?;
         target.file().write_all(tree).with_context(|| format!("write `{}`", path.display()))?;

@@ -13,7 +13,7 @@ use nc3z_format::classic::{Arrangement, VarId, Version, arrange};
 use nc3z_look::part::{Contents, SubsetRequest};
 use nc3z_look::print::for_each_block;
 use nc3z_look::selection::{Request, Selection};
-use nc3z_reader::Monitor;
+use nc3z_reader::{Dataset, Monitor};
 use nc3z_writer::{ClassicValues, Sink, write_classic};
 use std::io::{BufWriter, Write};
 use std::ops::Range;
@@ -41,7 +41,7 @@ fn subset(args: &SubsetArgs) -> Result<()> {
     if args.kind.is_none() && version != dataset.header().version {
         note!("nc3z: note: written as {version}: the subset does not fit {}", dataset.header().version);
     }
-    write((&args.file, &args.output, args.force), &contents, &arrangement)?;
+    write((&args.file, &args.output, args.force), &dataset, &contents, &arrangement)?;
     note!(
         "{} -> {}  {} variables, {}",
         text::safe(&super::url::shown(&args.file)),
@@ -75,6 +75,7 @@ pub(super) fn arrangement(contents: &Contents, kind: Option<Version>) -> Result<
 /// Writes the values of a subset of `file` to the file `output`, which is replaced if `force` is true.
 pub(super) fn write(
     (file, output, force): (&Path, &Path, bool),
+    dataset: &Dataset,
     contents: &Contents,
     arrangement: &Arrangement,
 ) -> Result<()> {
@@ -94,6 +95,7 @@ pub(super) fn write(
     if interrupted() {
         return Err(nc3z_reader::Error::interrupted().into());
     }
+    dataset.check_unchanged()?;
     target.commit()
 }
 

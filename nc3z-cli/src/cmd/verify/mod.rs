@@ -3,9 +3,9 @@
 mod bundles;
 
 use super::failures::Failures;
-use super::named;
 use super::offline::without_recalls;
 use super::targets::{self, Found, Job};
+use super::{member, named};
 use super::{
     stdin,
     tree::{self, Other},
@@ -27,6 +27,7 @@ use nc3z_reader::verify::{self, Examination, Examined, OlderVersion, Report};
 use nc3z_reader::{Archive, Monitor, OriginalDifference};
 use rayon::prelude::*;
 use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -41,15 +42,20 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
     if let Some(manifest) = &args.manifest {
         return super::fixity::run(args, manifest);
     }
-    if args.against.is_some() && args.archives.len() != 1 {
-        bail!("--against compares one archive with one original");
+    if args.against.as_ref().is_some_and(|original| args.archives.len() != 1 && !original.is_dir()) {
+        bail!("--against compares one archive with one original, or trees of archives with a directory");
     }
     let Found { jobs, failures, others, .. } = find(args)?;
+    let originals = Originals::new(args, &jobs)?;
     let jobs = without_recalls(jobs, |job| &job.input, args.tape)?;
     let named: Vec<PathBuf> = jobs.into_iter().map(|job| job.input).collect();
     super::with_threads(args.threads, || {
         let mut out = Stdout::verdicts();
         let mut worst = tree::judge(&others, args.others).max(Failures::of(&failures).worst());
+        for path in &originals.unmatched {
+            note!("nc3z: error: {}: it has no archive among those named", crate::cmd::shown(path));
+            worst = worst.max(Exit::Failed);
+        }
         let mut reports = Vec::new();
         let message = if named.len() == 1 { url::shown(&named[0]).into_owned() } else { "verify".into() };
         let bundles::Expanded { paths, bundles, total } = bundles::expand(named, args);
@@ -76,7 +82,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
                 break;
             }
             let check = |path: &PathBuf| {
-                let mut outcome = check(path, args, &progress);
+                let mut outcome = check(path, args, &originals, &progress);
                 bundles::add_hurt(path, args, &mut outcome);
                 outcome
             };
@@ -105,6 +111,51 @@ fn find(args: &VerifyArgs) -> Result<Found> {
     targets::archives(&args.archives, None, true)
 }
 
+/// The files that archives are compared with.
+#[derive(Default)]
+struct Originals {
+    /// The one file, for any archive.
+    all: Option<PathBuf>,
+    /// The file for each archive.
+    each: HashMap<PathBuf, PathBuf>,
+    /// Classic files of the directory that no archive is for.
+    unmatched: Vec<PathBuf>,
+}
+
+impl Originals {
+    /// Pairs archives with the files of a directory by their names in the trees.
+    fn new(args: &VerifyArgs, jobs: &[Job]) -> Result<Self> {
+        let Some(against) = &args.against else { return Ok(Self::default()) };
+        if !against.is_dir() {
+            return Ok(Originals { all: Some(against.clone()), ..Self::default() });
+        }
+        let mut each = HashMap::new();
+        for job in jobs {
+            if super::unbundle::is_bundle(&job.input) || member::of(&job.input).is_some() {
+                let name = crate::cmd::shown(&job.input);
+                bail!(
+                    "`{name}` is of a bundle; --against compares archives with a directory: restore it first"
+                );
+            }
+            let in_tree =
+                if job.name == job.input { job.input.file_name() } else { Some(job.name.as_os_str()) };
+            let name = targets::restored_name(Path::new(in_tree.unwrap_or_default()))?;
+            each.insert(job.input.clone(), against.join(name));
+        }
+        let mut unmatched = Vec::new();
+        if args.recursive {
+            let found = targets::list(std::slice::from_ref(against), true, &targets::looks_classic)?;
+            let known: HashSet<&PathBuf> = each.values().collect();
+            unmatched = found.files.into_iter().filter(|file| !known.contains(file)).collect();
+        }
+        Ok(Originals { all: None, each, unmatched })
+    }
+
+    fn of(&self, archive: &Path) -> Option<&PathBuf> {
+        self.all.as_ref().or_else(|| self.each.get(archive))
+    }
+}
+
 /// The result for one archive.
 struct Outcome {
     path: PathBuf,
@@ -129,12 +180,12 @@ impl Outcome {
     }
 }
 
-fn check(path: &Path, args: &VerifyArgs, progress: &Progress) -> Outcome {
+fn check(path: &Path, args: &VerifyArgs, originals: &Originals, progress: &Progress) -> Outcome {
     if let Some(outcome) = bundles::plain_member(path, args, progress) {
         return outcome;
     }
     let name = text::safe(&url::shown(path));
-    let Examined { report, archive, older, .. } = match examine(path, args, progress) {
+    let Examined { report, archive, older, .. } = match examine(path, args, originals, progress) {
         Ok(examined) => examined,
         Err(e) => {
             // An archive that cannot be parsed may still have valid parity.
@@ -177,14 +228,14 @@ fn open(path: &Path, args: &VerifyArgs) -> Result<SharedSource> {
 }
 
 /// Returns the results, after the comparison with an original if there is one.
-fn examine(path: &Path, args: &VerifyArgs, progress: &Progress) -> Result<Examined> {
+fn examine(path: &Path, args: &VerifyArgs, originals: &Originals, progress: &Progress) -> Result<Examined> {
     let named = named::of(path)?;
     let source = open(&named.file, args)?;
     let deep = args.deep || args.against.is_some();
     let what = Examination { version: named.version, deep, all_versions: args.all_versions };
     let found = verify::examine(&source, &what, &open_options(), progress)?;
     if let (Some(original), Some(archive), true) =
-        (&args.against, &found.archive, found.report.is_sound() && found.report.is_complete())
+        (originals.of(path), &found.archive, found.report.is_sound() && found.report.is_complete())
     {
         let why =
             "the archive is lossy: values were rounded, and it does not hold the file that was archived";

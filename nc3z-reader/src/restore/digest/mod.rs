@@ -135,7 +135,9 @@ impl ClassicFile {
             at = next;
             std::mem::swap(&mut ready, &mut spare);
         }
-        finish(stream, self.header(), self.layout(), source, wanted, monitor)
+        let digests = finish(stream, self.header(), self.layout(), source, wanted, monitor)?;
+        source.check_unchanged()?;
+        Ok(digests)
     }
 }
 

@@ -99,6 +99,7 @@ impl Edit {
         for column in &columns {
             runs.iter().try_for_each(|run| self.copy_records(column, *run, monitor))?;
         }
+        more.check_unchanged()?;
         let appended = end - before;
         Ok(Appended { appended, replaced: count - appended, known: 0, unordered })
     }

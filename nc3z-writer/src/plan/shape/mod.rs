@@ -25,6 +25,8 @@ pub(crate) struct Partition {
     pub(crate) gap: u64,
     /// Messages on requests that cannot be met, and on layouts that are slow to restore.
     pub(crate) warnings: Vec<String>,
+    /// True if chunk lengths were requested, and no variable has what they are for.
+    pub(crate) without_chunks: bool,
 }
 
 impl Partition {
@@ -40,7 +42,7 @@ impl Partition {
         // arrays.
         let record_cap = (RECORD_TILES_LEN / (record_arrays.max(1) as u64)).max(1);
         let edge = options.layouts.edge;
-        let wishes = request::resolve(header, layout, &options.layouts)?;
+        let (wishes, without_chunks) = request::resolve(header, layout, &options.layouts)?;
         let mut warnings = Vec::new();
         let mut variables = Vec::with_capacity(wishes.len());
         for ((wish, v), named) in wishes.into_iter().zip(&layout.variables).zip(&header.variables) {
@@ -81,6 +83,7 @@ impl Partition {
             paddings: padded.iter().map(|&present| present.clamp(1, pad)).collect(),
             gap: options.wanted_tile_len(),
             warnings,
+            without_chunks,
         })
     }
 }

@@ -29,18 +29,28 @@ impl Wish {
 
 /// Returns the request for every variable, in id order. A request that names the variable takes precedence
 /// over one that does not. Chunk lengths take precedence over a kind of layout, and later requests over
-/// earlier ones.
-pub(super) fn resolve(header: &Header, layout: &Layout, options: &LayoutOptions) -> Result<Vec<Wish>> {
+/// earlier ones. Also returns whether the file has nothing that any of the chunk lengths are for, where that is no error.
+pub(super) fn resolve(
+    header: &Header,
+    layout: &Layout,
+    options: &LayoutOptions,
+) -> Result<(Vec<Wish>, bool)> {
     for (name, choice) in &options.by_variable {
         check_variable(header, name, &format!("layout {name}={}", choice.name()))?;
     }
+    let mut chunks = Vec::new();
     for request in &options.chunks {
-        check_request(header, layout, request)?;
+        check_lengths(header, layout, request)?;
+        match check_names(header, request) {
+            Err(_) if options.optional_chunks => {}
+            fits => chunks.push(fits.map(|()| request)?),
+        }
     }
+    let is_unmet = chunks.is_empty() && !options.chunks.is_empty();
     let wishes = header.variables.iter().zip(&layout.variables).map(|(variable, place)| {
         let named = |name: &str| name.as_bytes() == variable.name;
         let chunks_here = |own: bool| {
-            options.chunks.iter().rev().find(|r| match &r.variable {
+            chunks.iter().copied().rev().find(|r| match &r.variable {
                 Some(name) => own && named(name),
                 None => !own && dims_of(header, variable, r).is_some(),
             })
@@ -64,28 +74,35 @@ pub(super) fn resolve(header: &Header, layout: &Layout, options: &LayoutOptions)
             None => Ok(Wish::Choice(choice.or(options.general).unwrap_or_default())),
         }
     });
-    wishes.collect()
+    Ok((wishes.collect::<Result<_>>()?, is_unmet))
 }
 
-/// Checks one request: the names exist, the lengths are valid, and some variable has all the dimensions.
-fn check_request(header: &Header, layout: &Layout, request: &ChunkRequest) -> Result<()> {
+/// Checks the lengths of one request.
+fn check_lengths(header: &Header, layout: &Layout, request: &ChunkRequest) -> Result<()> {
     if request.lengths.is_empty() {
         return Err(refuse(format!("chunks `{request}` name no dimension")));
     }
     for (i, (name, len)) in request.lengths.iter().enumerate() {
-        let Some((id, _)) = header.dimension(name.as_bytes()) else {
-            let known = names(header.dimensions.iter().map(|d| d.name_lossy()));
-            return Err(refuse(format!("chunks `{request}`: no dimension \"{name}\"; there are {known}")));
-        };
         if *len == 0 {
-            let has = dim_len(header, layout, id);
+            let has = header.dimension(name.as_bytes()).map(|(id, _)| dim_len(header, layout, id));
+            let has = has.map_or_else(String::new, |len| format!(" has length {len},"));
             return Err(refuse(format!(
-                "chunks `{request}`: dimension \"{name}\" has length {has}, asked for chunks of 0; the least is 1"
+                "chunks `{request}`: dimension \"{name}\"{has} asked for chunks of 0; the least is 1"
             )));
         }
         if request.lengths[..i].iter().any(|(earlier, _)| earlier == name) {
             return Err(refuse(format!("chunks `{request}` name dimension \"{name}\" twice")));
         }
+    }
+    Ok(())
+}
+
+/// Checks the names of one request: they exist, and some variable has all the dimensions.
+fn check_names(header: &Header, request: &ChunkRequest) -> Result<()> {
+    let absent = |(name, _): &&(String, u64)| header.dimension(name.as_bytes()).is_none();
+    if let Some((name, _)) = request.lengths.iter().find(absent) {
+        let known = names(header.dimensions.iter().map(|d| d.name_lossy()));
+        return Err(refuse(format!("chunks `{request}`: no dimension \"{name}\"; there are {known}")));
     }
     match &request.variable {
         None if !header.variables.iter().any(|v| dims_of(header, v, request).is_some()) => {
@@ -134,7 +151,7 @@ fn chunk_shape(
     request: &ChunkRequest,
     edge: Edge,
 ) -> Result<Vec<u64>> {
-    let asked = dims_of(header, variable, request).expect("check_request: the variable has these dimensions");
+    let asked = dims_of(header, variable, request).expect("check_names: the variable has these dimensions");
     let lens = asked.iter().zip(&place.shape).enumerate();
     let shape: Vec<u64> = lens
         .map(|(d, (asked, len))| match (asked, edge) {

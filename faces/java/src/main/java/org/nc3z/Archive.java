@@ -483,7 +483,9 @@ public final class Archive extends Dataset {
         need(!slots.isEmpty() || !damagedSlot, "commit slots: none is whole, the newest generation is unknown; read a version by its number, or allow older ones");
         if (found.end() < size) {
             boolean parity = parityFollows(found.end());
-            need(parity || !committed(), "a later generation was committed behind generation " + found.generation + ", and its trailer is damaged; read a version by its number, or allow older ones");
+            // A commit is acknowledged after its slot is on disk: slots that end with this trailer deny a later one.
+            boolean denied = !damagedSlot && !slots.isEmpty() && found.end() == slots.get(slots.size() - 1)[2] && (slots.size() == 2 || found.previous == 0);
+            need(parity || denied || !committed(), "a later generation may have been committed behind generation " + found.generation + ", and its trailer is damaged; read a version by its number, or allow older ones");
             need(parity || !damagedSlot || slots.isEmpty() || found.end() != slots.get(slots.size() - 1)[2],
                 "commit slots: one is damaged, and bytes follow the last trailer: a later generation may be lost; read a version by its number, or allow older ones");
         }
