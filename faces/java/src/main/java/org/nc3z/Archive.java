@@ -1,24 +1,12 @@
 package org.nc3z;
 
-import static org.nc3z.Nc3zException.argument;
-import static org.nc3z.Nc3zException.corrupt;
-import static org.nc3z.Nc3zException.limit;
-import static org.nc3z.Nc3zException.need;
-import static org.nc3z.Nc3zException.unsupported;
+import static org.nc3z.Nc3zException.*;
 
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Path;
 import java.security.MessageDigest;
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Collections;
-import java.util.HashMap;
-import java.util.HashSet;
-import java.util.List;
-import java.util.Map;
-import java.util.Set;
-import java.util.TreeMap;
+import java.util.*;
 
 /**
  * An nc3z archive (spec/archive.md), opened for reading. All but the caches is fixed when it is open, so that threads may share it.
@@ -42,10 +30,8 @@ public final class Archive extends Dataset {
 
     /** What to open: the newest version, unless a method says otherwise. */
     public static final class Options {
-        private long version;
-        private long generation;
-        private boolean older;
-        private boolean fill;
+        private long version, generation;
+        private boolean older, fill;
 
         /** The version of a number, from 1. */
         public Options version(long number) {
@@ -74,8 +60,7 @@ public final class Archive extends Dataset {
 
     /** One version of the archive's file. */
     public static final class Version {
-        private final long number;
-        private final long generation;
+        private final long number, generation;
         private final Map<String, Object> metadata;
 
         private Version(long number, long generation, Map<String, Object> metadata) {
@@ -98,30 +83,20 @@ public final class Archive extends Dataset {
     }
 
     static final class Trailer {
-        long offset;
-        long generation;
-        int required;
-        int optional;
-        long tableOffset;
-        long tableLength;
+        long offset, generation;
+        int required, optional;
+        long tableOffset, tableLength;
         int tableCrc;
-        long blocksBegin;
-        long blocksEnd;
-        long previous;
-        long originalLength;
+        long blocksBegin, blocksEnd, previous, originalLength;
         byte[] sha256;
-        int digest;
-        int crc;
+        int digest, crc;
 
         long end() { return offset + TRAILER; }
     }
 
     static final class Section {
-        final int kind;
-        final int encoding;
-        final int crc;
-        final long offset;
-        final long length;
+        final int kind, encoding, crc;
+        final long offset, length;
 
         Section(byte[] d, int at) {
             kind = Bytes.u16(d, at);
@@ -133,8 +108,7 @@ public final class Archive extends Dataset {
     }
 
     static final class Row {
-        long count;
-        long root;
+        long count, root;
         int inline;
     }
 
@@ -144,10 +118,8 @@ public final class Archive extends Dataset {
         static final int CONSTANT = 2;
         static final int PACKED = 3;
         static final int LOST = 4;
-        final int kind;
-        final int chain;
-        final long length;
-        final long offset;
+        final int kind, chain;
+        final long length, offset;
         final int check;
         final long start;
 
@@ -170,18 +142,10 @@ public final class Archive extends Dataset {
     }
 
     static final class Block {
-        final long offset;
-        final long generation;
-        final int variable;
-        final int kind;
-        final int flags;
-        final int chain;
-        final long tile;
-        final long decoded;
-        final long stored;
-        final int payloadCrc;
-        final int decodedCrc;
-        final int headerCrc;
+        final long offset, generation;
+        final int variable, kind, flags, chain;
+        final long tile, decoded, stored;
+        final int payloadCrc, decodedCrc, headerCrc;
 
         Block(long offset, byte[] d) {
             this.offset = offset;
@@ -240,8 +204,7 @@ public final class Archive extends Dataset {
     private static final Map<Long, Zstd.Dictionary> DICTIONARIES = new HashMap<>();
 
     final Source source;
-    final long size;
-    final long givenLength;
+    final long size, givenLength;
     /** Length of the short form that this archive was made from; 0 for the long form. */
     final long shortLength;
     final byte[] salt = new byte[8];
@@ -250,8 +213,7 @@ public final class Archive extends Dataset {
     /** Generation, trailer CRC, archive length and version of each whole slot, ascending. */
     final List<long[]> slots = new ArrayList<>();
     final boolean damagedSlot;
-    final Trailer last;
-    final Trailer trailer;
+    final Trailer last, trailer;
     List<Section> sections;
     final Map<Integer, Row> rows = new HashMap<>();
     private byte[] entries;
@@ -375,11 +337,8 @@ public final class Archive extends Dataset {
         checkTable();
         for (Tiles t : tiles.values()) {
             if (t.array instanceof Place.Slots && t.array.present > 0) {
-                if (((Place.Slots) t.array).stride == 0) {
-                    fixed.add((Place.Slots) t.array);
-                } else {
-                    recorded.add(t);
-                }
+                if (((Place.Slots) t.array).stride == 0) fixed.add((Place.Slots) t.array);
+                else recorded.add(t);
             }
         }
         fixed.sort((a, b) -> Long.compare(a.begin, b.begin));
@@ -1025,11 +984,8 @@ public final class Archive extends Dataset {
             from = in.at;
         }
         byte[] out;
-        if (chain.num) {
-            out = numbers(chain, data, from, data.length, t, tile, id, of, length, older, what);
-        } else {
-            out = chain.decode(data, from, data.length - from, length, what);
-        }
+        if (chain.num) out = numbers(chain, data, from, data.length, t, tile, id, of, length, older, what);
+        else out = chain.decode(data, from, data.length - from, length, what);
         if (before != null) {
             out = out == data ? out.clone() : out;
             for (int i = Math.min(out.length, before.length) - 1; i >= 0; i--) out[i] ^= before[i];
@@ -1211,11 +1167,8 @@ public final class Archive extends Dataset {
     }
 
     private static void copy(Tile tile, long inside, byte[] into, int at, int n) {
-        if (tile.constant) {
-            fill(into, at, n, tile.bytes, (int) (inside % tile.bytes.length));
-        } else {
-            System.arraycopy(tile.bytes, (int) inside, into, at, n);
-        }
+        if (tile.constant) fill(into, at, n, tile.bytes, (int) (inside % tile.bytes.length));
+        else System.arraycopy(tile.bytes, (int) inside, into, at, n);
     }
 
     @Override Classic classic() {
@@ -1226,11 +1179,8 @@ public final class Archive extends Dataset {
         try {
             Place place = classic.places[variable];
             Tiles t = classic.arrays.containsKey(variable) ? tiles.get(numbers[variable]) : null;
-            if (t != null) {
-                array(t, first, into, at, count);
-            } else {
-                place.runs(first, first + count, (file, array, n) -> original(file, into, at + (int) (array - first), (int) n));
-            }
+            if (t != null) array(t, first, into, at, count);
+            else place.runs(first, first + count, (file, array, n) -> original(file, into, at + (int) (array - first), (int) n));
         } catch (OutOfMemoryError e) {
             decoded.clear();
             throw limit("the Java machine has no room for a tile; start it with a larger -Xmx");
@@ -1245,11 +1195,8 @@ public final class Archive extends Dataset {
         while (low < high) {
             int middle = low + high >>> 1;
             Place.Slots p = fixed.get(middle);
-            if (p.begin + p.bytes() <= offset) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
+            if (p.begin + p.bytes() <= offset) low = middle + 1;
+            else high = middle;
         }
         for (; low < fixed.size() && fixed.get(low).begin < end; low++) {
             Tiles t = tiles.get(idOf(fixed.get(low).id));

@@ -5,13 +5,7 @@ import static org.nc3z.Nc3zException.need;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Collections;
-import java.util.HashMap;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
+import java.util.*;
 
 /** A bundle (spec/bundle.md): a ZIP of archives, classic files and others, and packed members in groups. */
 public final class Bundle implements Closeable {
@@ -181,9 +175,7 @@ public final class Bundle implements Closeable {
     private static final class Group {
         private static final class Member {
             long length;
-            int header;
-            int frame;
-            int headerAt;
+            int header, frame, headerAt;
             long[][] places;
             byte[] sha256;
         }

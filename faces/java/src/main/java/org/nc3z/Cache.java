@@ -1,8 +1,6 @@
 package org.nc3z;
 
-import java.util.Iterator;
-import java.util.LinkedHashMap;
-import java.util.Map;
+import java.util.*;
 
 /** What was decoded last, up to a number of bytes; the newest stays whatever its size. */
 final class Cache<K, V> {

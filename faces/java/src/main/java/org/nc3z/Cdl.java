@@ -39,24 +39,15 @@ final class Cdl {
 
     private static String suffix(DataType type) {
         switch (type) {
-            case BYTE:
-                return "b";
-            case SHORT:
-                return "s";
-            case FLOAT:
-                return "f";
-            case UBYTE:
-                return "UB";
-            case USHORT:
-                return "US";
-            case UINT:
-                return "U";
-            case INT64:
-                return "LL";
-            case UINT64:
-                return "ULL";
-            default:
-                return "";
+            case BYTE: return "b";
+            case SHORT: return "s";
+            case FLOAT: return "f";
+            case UBYTE: return "UB";
+            case USHORT: return "US";
+            case UINT: return "U";
+            case INT64: return "LL";
+            case UINT64: return "ULL";
+            default: return "";
         }
     }
 
@@ -64,27 +55,17 @@ final class Cdl {
     static String value(DataType type, byte[] d, int at) {
         ByteBuffer in = ByteBuffer.wrap(d);
         switch (type) {
-            case BYTE:
-                return String.valueOf(d[at]);
+            case BYTE: return String.valueOf(d[at]);
             case CHAR:
-            case UBYTE:
-                return String.valueOf(d[at] & 255);
-            case SHORT:
-                return String.valueOf(in.getShort(at));
-            case USHORT:
-                return String.valueOf(in.getShort(at) & 0xFFFF);
-            case INT:
-                return String.valueOf(in.getInt(at));
-            case UINT:
-                return Integer.toUnsignedString(in.getInt(at));
-            case FLOAT:
-                return String.valueOf(in.getFloat(at));
-            case DOUBLE:
-                return String.valueOf(in.getDouble(at));
-            case INT64:
-                return String.valueOf(in.getLong(at));
-            default:
-                return Long.toUnsignedString(in.getLong(at));
+            case UBYTE: return String.valueOf(d[at] & 255);
+            case SHORT: return String.valueOf(in.getShort(at));
+            case USHORT: return String.valueOf(in.getShort(at) & 0xFFFF);
+            case INT: return String.valueOf(in.getInt(at));
+            case UINT: return Integer.toUnsignedString(in.getInt(at));
+            case FLOAT: return String.valueOf(in.getFloat(at));
+            case DOUBLE: return String.valueOf(in.getDouble(at));
+            case INT64: return String.valueOf(in.getLong(at));
+            default: return Long.toUnsignedString(in.getLong(at));
         }
     }
 

@@ -5,10 +5,7 @@ import static org.nc3z.Nc3zException.need;
 
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.List;
-import java.util.Map;
+import java.util.*;
 import java.util.zip.DataFormatException;
 import java.util.zip.Inflater;
 import org.tukaani.xz.LZMA2InputStream;
@@ -19,7 +16,7 @@ final class Chain {
     private static final int MAX_CODECS = 4;
     /** Filters that keep the bytes as they are: they say how values were rounded. */
     private static final List<String> ROUNDED = Arrays.asList("bitround", "bitgroom", "granularbr", "quantize");
-    private static final List<String> CODECS = Arrays.asList("zstd", "zlib", "gzip", "lzma");
+    private static final List<String> CODECS = Arrays.asList("zstd", "zlib", "lzma");
 
     private final List<Object> objects;
     private final String[] ids;
@@ -83,11 +80,8 @@ final class Chain {
                 Long size = Json.integer(o, "elementsize", 1, 0xFFFFFFFFL);
                 sizes[i] = size == null ? 0 : size;
                 return size != null && o.size() == 2;
-            case "zstd":
-                return o.size() == 2 && Json.integer(o, "level", Integer.MIN_VALUE, Integer.MAX_VALUE) != null;
-            case "zlib":
-            case "gzip":
-                return o.size() == 2 && Json.integer(o, "level", 0, 9) != null;
+            case "zstd": return o.size() == 2 && Json.integer(o, "level", Integer.MIN_VALUE, Integer.MAX_VALUE) != null;
+            case "zlib": return o.size() == 2 && Json.integer(o, "level", 0, 9) != null;
             case "lzma":
                 List<Object> filters = Json.list(o.get("filters"));
                 Map<String, Object> f = filters == null || filters.size() != 1 ? null : Json.object(filters.get(0));
@@ -100,10 +94,8 @@ final class Chain {
                 return lc != null && lp != null && lc + lp <= 4 && Json.integer(f, "pb", 0, 4) != null && Json.integer(f, "dict_size", 1 << 12, 1 << 26) != null;
             case "quantize":
                 return o.size() == 4 && Json.integer(o, "digits", 0, 30) != null && ("|>f4|>f8|<f4|<f8|".contains("|" + o.get("dtype") + "|")) && o.get("dtype").equals(o.get("astype"));
-            case "bitround":
-                return o.size() == 2 && Json.integer(o, "keepbits", 1, 52) != null;
-            default:
-                return ROUNDED.contains(ids[i]) && o.size() == 2 && Json.integer(o, "nsd", 1, 15) != null;
+            case "bitround": return o.size() == 2 && Json.integer(o, "keepbits", 1, 52) != null;
+            default: return ROUNDED.contains(ids[i]) && o.size() == 2 && Json.integer(o, "nsd", 1, 15) != null;
         }
     }
 
@@ -153,21 +145,11 @@ final class Chain {
                 boolean exact = i <= first;
                 byte[] out;
                 switch (ids[i]) {
-                    case "shuffle":
-                        out = Bytes.unshuffle(data, from, count, sizes[i]);
-                        break;
-                    case "zstd":
-                        out = Zstd.decode(data, from, count, exact ? (int) most[i] : 0, (int) most[i], null);
-                        break;
-                    case "zlib":
-                    case "gzip":
-                        out = inflate(data, from, count, exact ? (int) most[i] : -1, (int) most[i], ids[i].equals("gzip"));
-                        break;
-                    case "lzma":
-                        out = lzma(data, from, count, (int) most[i]);
-                        break;
-                    default:
-                        continue;
+                    case "shuffle": out = Bytes.unshuffle(data, from, count, sizes[i]); break;
+                    case "zstd": out = Zstd.decode(data, from, count, exact ? (int) most[i] : 0, (int) most[i], null); break;
+                    case "zlib": out = inflate(data, from, count, exact ? (int) most[i] : -1, (int) most[i]); break;
+                    case "lzma": out = lzma(data, from, count, (int) most[i]); break;
+                    default: continue;
                 }
                 data = out;
                 from = 0;
@@ -180,11 +162,11 @@ final class Chain {
         return from == 0 && data.length == count ? data : Arrays.copyOfRange(data, from, from + count);
     }
 
-    private static byte[] inflate(byte[] data, int from, int count, int exact, int most, boolean gzip) throws Nc3zException {
-        Inflater inflater = new Inflater(gzip);
+    /** One zlib stream of {@code exact} bytes, or of at most {@code most} where that is negative. */
+    private static byte[] inflate(byte[] data, int from, int count, int exact, int most) throws Nc3zException {
+        Inflater inflater = new Inflater();
         try {
-            int head = gzip ? gzipHeader(data, from, from + count) - from : 0;
-            inflater.setInput(data, from + head, count - head);
+            inflater.setInput(data, from, count);
             byte[] out = Memory.bytes(exact >= 0 ? exact + 1L : Math.min(most + 1L, 1 << 16));
             int made = 0;
             while (!inflater.finished()) {
@@ -195,39 +177,17 @@ final class Chain {
                     out = larger;
                 }
                 int n = inflater.inflate(out, made, out.length - made);
-                need(n > 0 || inflater.finished(), "a deflate stream that ends early");
+                need(n > 0 || inflater.finished(), "a zlib stream that ends early");
                 made += n;
             }
             need(made <= most && (exact < 0 || made == exact), made + " bytes decoded, expected " + (exact >= 0 ? exact : most));
-            int left = inflater.getRemaining();
-            need(left == (gzip ? 8 : 0), left + " bytes behind a deflate stream");
-            if (gzip) {
-                int at = from + count - 8;
-                need(Bytes.i32(data, at) == Bytes.crc(out, 0, made) && Bytes.i32(data, at + 4) == made, "checksum or length of a gzip member");
-            }
+            need(inflater.getRemaining() == 0, inflater.getRemaining() + " bytes behind a zlib stream");
             return made == out.length ? out : Arrays.copyOf(out, made);
         } catch (DataFormatException e) {
-            throw corrupt("deflate stream: " + e.getMessage());
+            throw corrupt("zlib stream: " + e.getMessage());
         } finally {
             inflater.end();
         }
-    }
-
-    private static int gzipHeader(byte[] d, int from, int end) throws Nc3zException {
-        Bytes in = new Bytes(d, from, end, "gzip member");
-        need(in.u16() == 0x8B1F && in.u8() == 8, "not a gzip member");
-        int flags = in.u8();
-        need(flags < 32, "a gzip member with reserved flags");
-        in.skip(6);
-        if ((flags & 4) != 0) in.skip(in.u16());
-        for (int k = 8; k <= 16; k <<= 1) {
-            while ((flags & k) != 0 && in.u8() != 0) continue;
-        }
-        if ((flags & 2) != 0) {
-            int at = in.at;
-            need(in.u16() == (Bytes.crc(d, from, at - from) & 0xFFFF), "checksum of a gzip header");
-        }
-        return in.at;
     }
 
     private static byte[] lzma(byte[] data, int from, int count, int length) throws Nc3zException {

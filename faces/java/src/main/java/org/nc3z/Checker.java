@@ -5,13 +5,7 @@ import static org.nc3z.Nc3zException.need;
 
 import java.io.IOException;
 import java.io.OutputStream;
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.HashMap;
-import java.util.HashSet;
-import java.util.List;
-import java.util.Map;
-import java.util.Set;
+import java.util.*;
 
 /** The checker of spec/archive.md, section 9: every byte of an archive is covered by a checksum or a rule. The first fault ends the check. */
 public final class Checker {

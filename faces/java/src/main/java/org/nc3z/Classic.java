@@ -1,10 +1,7 @@
 package org.nc3z;
 
 import java.math.BigInteger;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
+import java.util.*;
 
 /** A classic file as arrays: what follows from the bytes of its header and its length (spec/archive.md, section 2). */
 final class Classic {
@@ -24,8 +21,7 @@ final class Classic {
     final List<Integer> paddings = new ArrayList<>();
     final boolean regular;
     /** Of the region of regular records. */
-    final long first;
-    final long stride;
+    final long first, stride;
 
     Classic(Header header, long length) {
         this.header = header;

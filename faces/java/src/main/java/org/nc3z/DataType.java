@@ -27,8 +27,7 @@ public enum DataType {
 
     private static final DataType[] ALL = values();
     private final int size;
-    private final boolean real;
-    private final boolean unsigned;
+    private final boolean real, unsigned;
 
     DataType(int size, boolean real, boolean unsigned) {
         this.size = size;

@@ -132,8 +132,7 @@ public abstract class Dataset implements Closeable {
                 long[] longs = new long[n];
                 in.asLongBuffer().get(longs);
                 return longs;
-            default:
-                return values;
+            default: return values;
         }
     }
 

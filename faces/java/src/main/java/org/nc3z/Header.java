@@ -1,9 +1,7 @@
 package org.nc3z;
 
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
-import java.util.Collections;
-import java.util.List;
+import java.util.*;
 
 /** The header of a classic netCDF file (spec/classic.md). */
 public final class Header {

@@ -4,18 +4,14 @@ import java.math.BigDecimal;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
+import java.util.*;
 
 /**
  * JSON as archives hold it: objects are maps, arrays lists, strings Strings, integers Longs (or BigDecimals beyond 64 bits), other numbers
  * Doubles. A key that stands twice, a number beyond binary64, more levels or values than allowed are errors.
  */
 final class Json {
-    private final String text;
-    private final String what;
+    private final String text, what;
     private final int deepest;
     private long values;
     private int at;

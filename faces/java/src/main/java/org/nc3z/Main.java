@@ -1,20 +1,11 @@
 package org.nc3z;
 
-import java.io.BufferedOutputStream;
-import java.io.IOException;
-import java.io.OutputStream;
-import java.io.PrintStream;
+import java.io.*;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.Paths;
-import java.nio.file.StandardCopyOption;
+import java.nio.file.*;
 import java.security.DigestOutputStream;
 import java.security.MessageDigest;
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.List;
+import java.util.*;
 
 /** The command line: {@code java -jar nc3z-java.jar restore tas.nc3z}. Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt. */
 public final class Main {
@@ -88,17 +79,13 @@ public final class Main {
         boolean many = Arrays.asList("hash", "verify", "root").contains(command);
         if (words.size() < least || !many && words.size() > least) return 2;
         switch (command) {
-            case "restore":
-                restore(words.get(0));
-                return 0;
+            case "restore": restore(words.get(0)); return 0;
             case "dump":
                 try (Dataset data = open(words.get(0))) {
                     Cdl.print(data.header(), Paths.get(words.get(0)).getFileName().toString(), out);
                 }
                 return 0;
-            case "read":
-                read();
-                return 0;
+            case "read": read(); return 0;
             case "hash":
                 return each(name -> {
                     try (Archive archive = archive(name)) {
@@ -124,11 +111,8 @@ public final class Main {
             case "list":
                 try (Bundle bundle = Bundle.open(Source.of(Paths.get(words.get(0))))) { bundle.names().forEach(name -> out.println(Cdl.quoted(name))); }
                 return 0;
-            case "versions":
-                versions(words.get(0));
-                return 0;
-            default:
-                return 2;
+            case "versions": versions(words.get(0)); return 0;
+            default: return 2;
         }
     }
 

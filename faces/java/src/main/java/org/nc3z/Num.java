@@ -2,9 +2,7 @@ package org.nc3z;
 
 import static org.nc3z.Nc3zException.need;
 
-import java.util.Arrays;
-import java.util.HashMap;
-import java.util.Map;
+import java.util.*;
 
 /** The numeric codec {@code nc3z.num} (spec/num.md): a payload becomes patterns. */
 final class Num {
@@ -12,12 +10,9 @@ final class Num {
     private static final int MAX_ENTRIES = 65536;
 
     private final DataType type;
-    private final int n;
-    private final int w;
-    private final int size;
+    private final int n, w, size;
     private final long[] geometry;
-    private final Words dictionary;
-    private final Words reference;
+    private final Words dictionary, reference;
 
     private Num(DataType type, int n, long[] geometry, Words dictionary, Words reference) {
         this.type = type;
@@ -136,17 +131,10 @@ final class Num {
         }
         if (reference != null) x.plus(referenceIntegers(mask == 1, masked, domain, trim, seg, steps));
         switch (domain) {
-            case 0:
-                x.key();
-                break;
-            case 1:
-                x.trim(trim);
-                break;
-            case 2:
-                x.scaleOffset(seg, steps[0], steps[1], valid);
-                break;
-            default:
-                x.rank(dictionary, valid);
+            case 0: x.key(); break;
+            case 1: x.trim(trim); break;
+            case 2: x.scaleOffset(seg, steps[0], steps[1], valid); break;
+            default: x.rank(dictionary, valid);
         }
         if (exceptions == 1) {
             listed(x, d, parts[3][0], parts[3][1], valid);
@@ -412,11 +400,8 @@ final class Num {
                 continue;
             }
             double x = valueOf(flushed(b, from.w), from.w);
-            if (type.isReal()) {
-                out.set(i, x != x ? type.size() == 4 ? 0x7FC00000L : 0x7FF8000000000000L : flushed(patternOf(x, type), out.w));
-            } else {
-                out.set(i, nearest(Math.rint(x), type));
-            }
+            if (type.isReal()) out.set(i, x != x ? type.size() == 4 ? 0x7FC00000L : 0x7FF8000000000000L : flushed(patternOf(x, type), out.w));
+            else out.set(i, nearest(Math.rint(x), type));
         }
         return out;
     }

@@ -35,9 +35,7 @@ abstract class Place {
 
     /** {@code slots} slots of {@code slot} bytes, {@code stride} bytes from one to the next. */
     static final class Slots extends Place {
-        final long begin;
-        final long slot;
-        final long stride;
+        final long begin, slot, stride;
 
         Slots(int id, int element, long[] shape, long begin, long slot, long stride, long slots, long length) {
             super(id, element, shape, present(element, begin, slot, stride, slots, length));
@@ -79,9 +77,7 @@ abstract class Place {
     /** All bytes that nothing else owns, in ascending order. */
     static final class Gap extends Place {
         /** First, end and position in the array of each piece. */
-        private final long[] firsts;
-        private final long[] ends;
-        private final long[] starts;
+        private final long[] firsts, ends, starts;
 
         private Gap(long[] firsts, long[] ends, long[] starts, long total) {
             super(Classic.GAP, 1, new long[] {total}, total);

@@ -1,8 +1,6 @@
 package org.nc3z;
 
-import static org.nc3z.Nc3zException.limit;
-import static org.nc3z.Nc3zException.need;
-import static org.nc3z.Nc3zException.unsupported;
+import static org.nc3z.Nc3zException.*;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -10,11 +8,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
+import java.util.*;
 
 /** The short form of small archives (spec/archive.md, section 12), and the long form that it stands for. */
 final class ShortForm {
@@ -29,8 +23,7 @@ final class ShortForm {
 
     private final byte[] data;
     private final Bytes payloads;
-    private final byte[] sha256;
-    private final byte[] content;
+    private final byte[] sha256, content;
     /** Bytes up to the end of the last payload. */
     long length;
 
@@ -105,8 +98,7 @@ final class ShortForm {
             byte[] payload;
             int chain = 0;
             long decoded;
-            int decodedCrc;
-            int payloadCrc;
+            int decodedCrc, payloadCrc;
             if (inside) {
                 long bytes = 0;
                 for (long[] m : members) bytes = Bytes.plus(bytes, m[3]);
@@ -208,11 +200,8 @@ final class ShortForm {
             for (long[] m : members) m[k] = k == 1 ? in.varint() : in.varint(k == 2 ? 65535 : 0xFFFFFFFFL);
         }
         for (long[] m : members) {
-            if (follow && m[2] < chains.size() && chains.get((int) m[2]).plainSize() > 0) {
-                m[5] = 1;
-            } else {
-                m[4] = in.i32();
-            }
+            if (follow && m[2] < chains.size() && chains.get((int) m[2]).plainSize() > 0) m[5] = 1;
+            else m[4] = in.i32();
         }
         ByteArrayOutputStream table = new ByteArrayOutputStream();
         varint(table, n);

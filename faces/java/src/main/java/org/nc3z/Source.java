@@ -1,8 +1,6 @@
 package org.nc3z;
 
-import java.io.Closeable;
-import java.io.EOFException;
-import java.io.IOException;
+import java.io.*;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.SeekableByteChannel;
@@ -113,11 +111,8 @@ public interface Source extends Closeable {
                 if (offset < 0 || count < 0 || offset > length - count) {
                     throw new EOFException("the file ends at " + length + ", before " + (offset + count));
                 }
-                if (offset >= length - kept) {
-                    System.arraycopy(end, (int) (offset - (length - kept)), into, at, count);
-                } else {
-                    whole.read(offset, into, at, count);
-                }
+                if (offset >= length - kept) System.arraycopy(end, (int) (offset - (length - kept)), into, at, count);
+                else whole.read(offset, into, at, count);
             }
 
             @Override public void close() throws IOException {

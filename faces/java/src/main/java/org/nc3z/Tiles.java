@@ -14,8 +14,7 @@ final class Tiles {
     final long count;
     private final long[] grid;
     /** Shape and chunk with trailing dimensions merged that a chunk has whole. */
-    final long[] mergedShape;
-    final long[] mergedChunk;
+    final long[] mergedShape, mergedChunk;
 
     Tiles(Place array, int id, int kind, long[] sizes) throws Nc3zException {
         this.array = array;

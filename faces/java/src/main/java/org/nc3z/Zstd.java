@@ -23,9 +23,7 @@ final class Zstd {
     private static final short[] ML_DEFAULT = {1, 4, 3, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
         1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1, -1, -1};
     private static final short[] OF_DEFAULT = {1, 1, 1, 1, 1, 1, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1};
-    private static final Fse LL_PREDEFINED;
-    private static final Fse ML_PREDEFINED;
-    private static final Fse OF_PREDEFINED;
+    private static final Fse LL_PREDEFINED, ML_PREDEFINED, OF_PREDEFINED;
 
     static {
         for (int i = 0, base = 3; i < 53; i++) {
@@ -47,9 +45,7 @@ final class Zstd {
         final long id;
         private int[] huffman;
         private int huffmanBits;
-        private Fse ll;
-        private Fse of;
-        private Fse ml;
+        private Fse ll, of, ml;
         private final int[] repeats = {1, 4, 8};
 
         private Dictionary(byte[] content, long id) {
@@ -133,19 +129,13 @@ final class Zstd {
     private byte[] out;
     private ByteBuffer outWords;
     /** Where the frame's own bytes begin in {@code out}: the dictionary's content precedes them. */
-    private int begin;
-    private int outAt;
-    private int limit;
-    private int blockMost;
+    private int begin, outAt, limit, blockMost;
     private long declared;
     private int frameEnd;
 
     private int[] huffman;
     private int huffmanBits;
-    private Fse ll;
-    private Fse of;
-    private Fse ml;
-    private Fse fseRead;
+    private Fse ll, of, ml, fseRead;
     private final int[] repeats = new int[3];
     private final byte[] literals = new byte[MAX_BLOCK + SLACK];
     private final ByteBuffer literalWords = Bytes.little(literals);
@@ -407,11 +397,8 @@ final class Zstd {
             int size = (words.getInt(at) & (1 << 8 * bytes) - 1) >> (bytes == 1 ? 3 : 4);
             at += bytes;
             if (size > MAX_BLOCK || at + (type == 0 ? size : 1) > end) throw bad("literals of " + size + " bytes");
-            if (type == 0) {
-                System.arraycopy(in, at, literals, 0, size);
-            } else {
-                Arrays.fill(literals, 0, size, in[at]);
-            }
+            if (type == 0) System.arraycopy(in, at, literals, 0, size);
+            else Arrays.fill(literals, 0, size, in[at]);
             literalCount = size;
             return at + (type == 0 ? size : 1);
         }
@@ -515,8 +502,7 @@ final class Zstd {
     private int huffmanTable(int at, int end) throws Nc3zException {
         if (at >= end) throw bad("a table of literals ends early");
         int head = in[at++] & 255;
-        int count;
-        int stop;
+        int count, stop;
         if (head >= 128) {
             count = head - 127;
             stop = at + (count + 1) / 2;

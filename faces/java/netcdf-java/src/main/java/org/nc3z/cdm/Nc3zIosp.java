@@ -31,8 +31,7 @@ public final class Nc3zIosp extends AbstractIOServiceProvider {
 
     private final Object lock = new Object();
     private Dataset data;
-    private long length;
-    private long version;
+    private long length, version;
 
     /** Whatever the file is, this reads 8 bytes and does not throw. */
     @Override public boolean isValidFile(RandomAccessFile file) {
