@@ -146,6 +146,8 @@ public final class Archive extends Dataset {
         final int variable, kind, flags, chain;
         final long tile, decoded, stored;
         final int payloadCrc, decodedCrc, headerCrc;
+        /** Where it was read with the header: the payload, and the bytes up to the next multiple of 8. */
+        byte[] payload;
 
         Block(long offset, byte[] d) {
             this.offset = offset;
@@ -192,16 +194,10 @@ public final class Archive extends Dataset {
             this.tile = tile;
         }
 
-        @Override public boolean equals(Object o) {
-            return o instanceof Key && ((Key) o).id == id && ((Key) o).tile == tile;
-        }
+        @Override public boolean equals(Object o) { return o instanceof Key && ((Key) o).id == id && ((Key) o).tile == tile; }
 
-        @Override public int hashCode() {
-            return 31 * id + (int) tile;
-        }
+        @Override public int hashCode() { return 31 * id + (int) tile; }
     }
-
-    private static final Map<Long, Zstd.Dictionary> DICTIONARIES = new HashMap<>();
 
     final Source source;
     final long size, givenLength;
@@ -253,8 +249,8 @@ public final class Archive extends Dataset {
     public static Archive open(Source source, Options options) throws IOException {
         try {
             return new Archive(source, options);
-        } catch (StackOverflowError | OutOfMemoryError e) {
-            throw limit("the Java machine has no room for this archive: " + e);
+        } catch (OutOfMemoryError e) {
+            throw Memory.full(e);
         }
     }
 
@@ -604,101 +600,15 @@ public final class Archive extends Dataset {
         need(Bytes.crc(raw) == s.crc, what + ": checksum");
         if (s.encoding == 0 || bare) return raw;
         int most = sectionLimit(s.kind);
-        if (s.kind == 1) return unpackHead(raw, what, most);
+        if (s.kind == 1) return Packed.head(raw, what, most);
         if (s.encoding == 3) {
             need(raw.length >= 24, what + ": ends early");
             Section older = new Section(raw, 0);
             need(older.kind == s.kind && older.offset >= SUPERBLOCK && older.length >= 0 && older.offset <= s.offset - older.length, what + ": what it continues");
             byte[] before = decodeSection(older, false, false);
-            return unpack(raw, 24, raw.length, Zstd.Dictionary.raw(before), what, most);
+            return Packed.unpack(raw, 24, raw.length, Zstd.Dictionary.raw(before), what, most);
         }
-        return unpack(raw, 0, raw.length, null, what, most);
-    }
-
-    private static byte[] unpack(byte[] data, int from, int to, Zstd.Dictionary before, String what, int most) throws Nc3zException {
-        long length = Zstd.contentSize(data, from, to - from);
-        need(length >= 0, what + ": a frame without its content size");
-        if (length > most) throw limit(what + ": " + length + " bytes decoded, at most " + most + " expected");
-        long id = Zstd.dictionaryId(data, from, to - from);
-        need(before == null || id == 0, what + ": a frame with dictionary " + id);
-        return Zstd.decode(data, from, to - from, (int) length, before == null ? formatDictionary(id) : before);
-    }
-
-    /** The same of any content: a frame with its content size, with a dictionary of the format or without. */
-    static byte[] unpack(byte[] data, int from, int to, String what, int most) throws Nc3zException {
-        return unpack(data, from, to, null, what, most);
-    }
-
-    private static Zstd.Dictionary formatDictionary(long id) throws Nc3zException {
-        if (id == 0) return null;
-        String name = id == 50017 ? "head.dict" : id == 50018 ? "argo.dict" : null;
-        need(name != null, "zstd frame: dictionary " + id + ", expected none, 50017 or 50018");
-        synchronized (DICTIONARIES) {
-            Zstd.Dictionary out = DICTIONARIES.get(id);
-            if (out == null) {
-                try (java.io.InputStream in = Archive.class.getResourceAsStream(name)) {
-                    java.io.ByteArrayOutputStream all = new java.io.ByteArrayOutputStream();
-                    byte[] piece = new byte[8192];
-                    for (int n; (n = in.read(piece)) > 0;) all.write(piece, 0, n);
-                    out = Zstd.Dictionary.formatted(all.toByteArray());
-                } catch (IOException e) {
-                    throw new IllegalStateException("the dictionary " + name + " in this jar cannot be read", e);
-                }
-                DICTIONARIES.put(id, out);
-            }
-            return out;
-        }
-    }
-
-    /** A packed head: one frame, or one with numbers apart (section 1). */
-    static byte[] unpackHead(byte[] data, String what, int most) throws Nc3zException {
-        if (!Bytes.starts(data, 0, 0xB1, 'N', 'C', 'h')) return unpack(data, 0, data.length, null, what, most);
-        Bytes in = new Bytes(data, 4, data.length, what);
-        int frame = in.count(Integer.MAX_VALUE), from = in.skip(frame);
-        Bytes text = new Bytes(unpack(data, from, in.at, null, what, most), what);
-        int kinds = text.count(11);
-        DataType[] types = new DataType[kinds];
-        int[] stored = new int[kinds];
-        for (int i = 0; i < kinds; i++) {
-            int code = text.u8();
-            need(code >= 1 && code <= 11 && (i == 0 || code > types[i - 1].code()), what + ": types of numbers apart");
-            types[i] = DataType.of(code);
-            stored[i] = text.count(Integer.MAX_VALUE);
-        }
-        int runs = text.count(kinds == 0 ? 0 : Math.min(1 << 20, text.left()));
-        int[][] columns = new int[3][runs];
-        for (int[] column : columns) {
-            for (int i = 0; i < runs; i++) column[i] = text.count(Integer.MAX_VALUE);
-        }
-        long[] elements = new long[kinds];
-        long bytes = 0;
-        for (int i = 0; i < runs; i++) {
-            need(columns[1][i] < kinds, what + ": a kind of numbers that does not exist");
-            elements[columns[1][i]] += columns[2][i];
-            bytes += (long) columns[2][i] * types[columns[1][i]].size();
-            need(bytes <= 1 << 24, what + ": too many numbers apart");
-        }
-        byte[][] values = new byte[kinds][];
-        for (int i = 0; i < kinds; i++) {
-            int at = in.skip(stored[i]), n = (int) elements[i];
-            values[i] = Num.decode(data, at, in.at, types[i], n, Num.geometry(new long[] {n}), null, null).bigEndian();
-        }
-        in.finish();
-        if (bytes + text.left() > most) throw limit(what + ": " + (bytes + text.left()) + " bytes decoded, at most " + most + " expected");
-        byte[] out = new byte[(int) bytes + text.left()];
-        int[] used = new int[kinds];
-        int at = 0;
-        for (int i = 0; i < runs; i++) {
-            int skip = columns[0][i];
-            System.arraycopy(text.data, text.skip(skip), out, at, skip);
-            at += skip;
-            int kind = columns[1][i], n = columns[2][i] * types[kind].size();
-            System.arraycopy(values[kind], used[kind], out, at, n);
-            used[kind] += n;
-            at += n;
-        }
-        System.arraycopy(text.data, text.at, out, at, text.left());
-        return out;
+        return Packed.unpack(raw, 0, raw.length, null, what, most);
     }
 
     /** The decoded head copy, with all its checks. */
@@ -706,7 +616,7 @@ public final class Archive extends Dataset {
         long stored = Bytes.i32(superblock, 32) & 0xFFFFFFFFL, length = Bytes.i32(superblock, 36) & 0xFFFFFFFFL;
         byte[] raw = aligned(SUPERBLOCK, stored, "head copy");
         need(Bytes.crc(raw) == Bytes.i32(superblock, 40), "head copy: checksum");
-        byte[] out = stored == length ? raw : unpackHead(raw, "head copy", sectionLimit(1));
+        byte[] out = stored == length ? raw : Packed.head(raw, "head copy", sectionLimit(1));
         need(out.length == length, "head copy: " + out.length + " bytes decoded, expected " + length);
         return out;
     }
@@ -861,8 +771,7 @@ public final class Archive extends Dataset {
     /** The block header at an offset. */
     Block blockAt(long offset) throws IOException {
         need(offset >= SUPERBLOCK && offset % 8 == 0 && offset <= size - 44, "no block at " + offset + ": the archive has " + size + " bytes");
-        byte[] d = source.bytes(offset, 44);
-        return block(offset, d);
+        return block(offset, source.bytes(offset, 44));
     }
 
     private Block block(long offset, byte[] d) throws Nc3zException {
@@ -875,29 +784,31 @@ public final class Archive extends Dataset {
         return b;
     }
 
-    /** The block that an index entry of kind 1 leads to. */
+    /** The block that an index entry of kind 1 leads to, with its payload: one read. */
     private Block block(Entry e, int id, long tile, int kind, String what) throws IOException {
-        Block b = blockAt(e.offset);
+        need(e.offset <= size - 44 - e.length, what + ": no block of " + e.length + " bytes at " + e.offset + ", the archive has " + size);
+        long end = Math.min(Bytes.roundUp(e.offset + 44 + e.length, 8), size);
+        Memory.room(end - e.offset);
+        byte[] d = source.bytes(e.offset, (int) (end - e.offset));
+        Block b = block(e.offset, d);
         need(b.headerCrc == e.check && b.kind == kind && b.variable == id && b.tile == tile && b.chain == e.chain && b.stored == e.length,
             what + ": the block at " + e.offset + " is not the one that the index names");
+        b.payload = Arrays.copyOfRange(d, 44, d.length);
         return b;
     }
 
     /** A block's payload, with the zeros behind it checked. */
     byte[] payload(Block b) throws IOException {
         String what = "block at " + b.offset;
-        Memory.room(b.stored + 8);
-        long end = Math.min(Bytes.roundUp(b.end(), 8), size);
-        byte[] raw = source.bytes(b.offset + 44, (int) (end - b.offset - 44));
+        byte[] raw = b.payload;
+        if (raw == null) {
+            Memory.room(b.stored + 8);
+            raw = source.bytes(b.offset + 44, (int) (Math.min(Bytes.roundUp(b.end(), 8), size) - b.offset - 44));
+        }
         need(Bytes.zeros(raw, (int) b.stored, raw.length), what + ": bytes behind it are not zero");
-        java.util.zip.CRC32 crc = new java.util.zip.CRC32();
-        java.nio.ByteBuffer key = java.nio.ByteBuffer.allocate(12).order(java.nio.ByteOrder.LITTLE_ENDIAN);
-        key.putInt(0, b.variable);
-        key.putLong(4, b.tile);
-        crc.update(key.array(), 0, 12);
-        crc.update(raw, 0, (int) b.stored);
-        need((int) crc.getValue() == b.payloadCrc, what + ": checksum of its payload");
-        return raw.length == b.stored ? raw : Arrays.copyOf(raw, (int) b.stored);
+        byte[] out = raw.length == b.stored ? raw : Arrays.copyOf(raw, (int) b.stored);
+        need(ShortForm.payloadCrc(b.variable, b.tile, out) == b.payloadCrc, what + ": checksum of its payload");
+        return out;
     }
 
     private static byte[] checked(byte[] out, int crc, String what) throws Nc3zException {
@@ -1171,9 +1082,7 @@ public final class Archive extends Dataset {
         else System.arraycopy(tile.bytes, (int) inside, into, at, n);
     }
 
-    @Override Classic classic() {
-        return classic;
-    }
+    @Override Classic classic() { return classic; }
 
     @Override void values(int variable, long first, byte[] into, int at, int count) throws IOException {
         try {
@@ -1183,7 +1092,7 @@ public final class Archive extends Dataset {
             else place.runs(first, first + count, (file, array, n) -> original(file, into, at + (int) (array - first), (int) n));
         } catch (OutOfMemoryError e) {
             decoded.clear();
-            throw limit("the Java machine has no room for a tile; start it with a larger -Xmx");
+            throw Memory.full(e);
         }
     }
 
@@ -1236,7 +1145,7 @@ public final class Archive extends Dataset {
             }
         } catch (OutOfMemoryError e) {
             decoded.clear();
-            throw limit("the Java machine has no room for a tile; start it with a larger -Xmx");
+            throw Memory.full(e);
         }
         byte[] digest = sha.digest();
         need(trailer.digest != 1 || Arrays.equals(digest, trailer.sha256), "the restored file has the SHA-256 " + Bytes.hex(digest) + ", recorded is " + Bytes.hex(trailer.sha256));

@@ -192,13 +192,13 @@ public final class Bundle implements Closeable {
             Header.Attribute mark = Header.find(archive.header().attributes, "nc3z_packed");
             need(mark != null && mark.text().equals("1") && vars.size() >= 2 && vars.get(0).name().equals("nc3z_members") && vars.get(1).name().equals("nc3z_heads"), name + ": no group of a bundle");
             byte[] list = archive.read(vars.get(0));
-            Bytes in = new Bytes(Archive.unpack(list, 0, list.length, name + ": list of members", LIST), name + ": list of members");
+            Bytes in = new Bytes(Packed.unpack(list, 0, list.length, name + ": list of members", LIST), name + ": list of members");
             need(in.u8() == 1, name + ": version of the list of members");
             byte[] heads = archive.read(vars.get(1));
             int at = 0;
             for (long i = in.count(in.left()); i > 0; i--) {
                 int stored = in.count(heads.length - at), decoded = in.count(FRAME);
-                byte[] frame = Archive.unpack(heads, at, at + stored, name + ": headers", FRAME);
+                byte[] frame = Packed.unpack(heads, at, at + stored, name + ": headers", FRAME);
                 need(frame.length == decoded, name + ": length of a frame of headers");
                 frames.add(frame);
                 at += stored;

@@ -26,8 +26,12 @@ public final class Checker {
      */
     public static List<String> check(Archive archive, boolean deep) throws IOException {
         Checker c = new Checker(archive);
-        c.structure();
-        if (deep) c.content();
+        try {
+            c.structure();
+            if (deep) c.content();
+        } catch (OutOfMemoryError e) {
+            throw Memory.full(e);
+        }
         return c.notes;
     }
 

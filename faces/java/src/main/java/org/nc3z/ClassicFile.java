@@ -27,9 +27,7 @@ public final class ClassicFile extends Dataset {
         }
     }
 
-    @Override Classic classic() {
-        return classic;
-    }
+    @Override Classic classic() { return classic; }
 
     @Override void values(int variable, long first, byte[] into, int at, int count) throws IOException {
         classic.places[variable].runs(first, first + count, (file, array, n) -> source.read(file, into, at + (int) (array - first), (int) n));

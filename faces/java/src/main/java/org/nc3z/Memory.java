@@ -15,30 +15,21 @@ final class Memory {
 
     static byte[] bytes(long count) throws Nc3zException {
         room(count);
-        try {
-            return new byte[(int) count];
-        } catch (OutOfMemoryError e) {
-            throw full(count);
-        }
+        return new byte[(int) count];
     }
 
     static int[] ints(long count) throws Nc3zException {
         room(4 * count);
-        try {
-            return new int[(int) count];
-        } catch (OutOfMemoryError e) {
-            throw full(4 * count);
-        }
+        return new int[(int) count];
     }
 
     static long[] longs(long count) throws Nc3zException {
         room(8 * count);
-        try {
-            return new long[(int) count];
-        } catch (OutOfMemoryError e) {
-            throw full(8 * count);
-        }
+        return new long[(int) count];
     }
 
-    private static Nc3zException full(long bytes) { return limit("no room for " + bytes + " bytes; start Java with a larger -Xmx"); }
+    /** What a caller is told where the heap was full after all. */
+    static Nc3zException full(OutOfMemoryError e) {
+        return limit("the Java machine has no room: " + e.getMessage() + "; start it with a larger -Xmx");
+    }
 }

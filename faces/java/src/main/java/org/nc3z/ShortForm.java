@@ -46,7 +46,7 @@ final class ShortForm {
         need((int) crc.getValue() == Bytes.i32(data, 16), WHAT + ": checksum of prefix and content");
         need(new String(data, 20, 16, StandardCharsets.ISO_8859_1).equals(WORDS), WHAT + ": its text");
         sha256 = Arrays.copyOfRange(data, 36, 68);
-        content = Archive.unpack(data, from, payloads.at, WHAT, CONTENT);
+        content = Packed.unpack(data, from, payloads.at, WHAT, CONTENT);
     }
 
     /** The bytes of the long form. */
@@ -165,7 +165,7 @@ final class ShortForm {
         to.putShort((short) kind).putShort((short) 0).putInt(Bytes.crc(bytes)).putLong(offset).putLong(bytes.length);
     }
 
-    private static int payloadCrc(int variable, long tile, byte[] payload) {
+    static int payloadCrc(int variable, long tile, byte[] payload) {
         java.util.zip.CRC32 crc = new java.util.zip.CRC32();
         ByteBuffer key = little(12);
         key.putInt(variable).putLong(tile);

@@ -37,9 +37,7 @@ public interface Source extends Closeable {
                 file.close();
             }
 
-            @Override public String toString() {
-                return path.toString();
-            }
+            @Override public String toString() { return path.toString(); }
         };
     }
 
@@ -67,9 +65,7 @@ public interface Source extends Closeable {
     /** Bytes in memory, which are not copied. */
     static Source of(byte[] data) {
         return new Source() {
-            @Override public long length() {
-                return data.length;
-            }
+            @Override public long length() { return data.length; }
 
             @Override public void read(long offset, byte[] into, int at, int count) throws IOException {
                 if (offset < 0 || count < 0 || offset > data.length - count) {
@@ -83,9 +79,7 @@ public interface Source extends Closeable {
     /** A part of another source, such as a member of a bundle. Closing it leaves the other one open. */
     static Source part(Source whole, long first, long length) {
         return new Source() {
-            @Override public long length() {
-                return length;
-            }
+            @Override public long length() { return length; }
 
             @Override public void read(long offset, byte[] into, int at, int count) throws IOException {
                 if (offset < 0 || count < 0 || offset > length - count) {
@@ -103,9 +97,7 @@ public interface Source extends Closeable {
         byte[] end = new byte[kept];
         whole.read(length - kept, end, 0, kept);
         return new Source() {
-            @Override public long length() {
-                return length;
-            }
+            @Override public long length() { return length; }
 
             @Override public void read(long offset, byte[] into, int at, int count) throws IOException {
                 if (offset < 0 || count < 0 || offset > length - count) {
@@ -119,9 +111,7 @@ public interface Source extends Closeable {
                 whole.close();
             }
 
-            @Override public String toString() {
-                return whole.toString();
-            }
+            @Override public String toString() { return whole.toString(); }
         };
     }
 

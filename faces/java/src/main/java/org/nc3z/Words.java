@@ -98,13 +98,9 @@ abstract class Words {
             x = Memory.ints(n);
         }
 
-        @Override long get(int i) {
-            return x[i] & all;
-        }
+        @Override long get(int i) { return x[i] & all; }
 
-        @Override void set(int i, long value) {
-            x[i] = (int) value;
-        }
+        @Override void set(int i, long value) { x[i] = (int) value; }
 
         @Override void read(byte[] d, int from, boolean planes) {
             int size = w / 8;
@@ -194,9 +190,7 @@ abstract class Words {
             for (int i = 0; i < n; i++) x[i] += y[i];
         }
 
-        @Override void fill(long value) {
-            java.util.Arrays.fill(x, (int) value);
-        }
+        @Override void fill(long value) { java.util.Arrays.fill(x, (int) value); }
 
         @Override Words spread(boolean[] valid, int size) throws Nc3zException {
             Int32 out = new Int32(type, size);
@@ -247,13 +241,9 @@ abstract class Words {
             x = Memory.longs(n);
         }
 
-        @Override long get(int i) {
-            return x[i];
-        }
+        @Override long get(int i) { return x[i]; }
 
-        @Override void set(int i, long value) {
-            x[i] = value;
-        }
+        @Override void set(int i, long value) { x[i] = value; }
 
         @Override void read(byte[] d, int from, boolean planes) {
             if (!planes) {
@@ -329,9 +319,7 @@ abstract class Words {
             for (int i = 0; i < n; i++) x[i] += y[i];
         }
 
-        @Override void fill(long value) {
-            java.util.Arrays.fill(x, value);
-        }
+        @Override void fill(long value) { java.util.Arrays.fill(x, value); }
 
         @Override Words spread(boolean[] valid, int size) throws Nc3zException {
             Long64 out = new Long64(type, size);

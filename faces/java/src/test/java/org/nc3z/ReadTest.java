@@ -95,6 +95,32 @@ public class ReadTest {
     }
 
     @Test
+    public void openingTakesFewReadsAndATileTakesOne() throws IOException {
+        byte[] data = Files.readAllBytes(ARCHIVES.resolve("numeric.chunked.nc3z"));
+        int[] reads = {0};
+        Source source = new Source() {
+            @Override public long length() { return data.length; }
+
+            @Override public void read(long offset, byte[] into, int at, int count) {
+                reads[0]++;
+                System.arraycopy(data, (int) offset, into, at, count);
+            }
+        };
+        try (Archive archive = Archive.open(source)) {
+            assertTrue(reads[0] + " reads", reads[0] <= 4);
+            Header.Variable v = archive.header().variables().stream().filter(x -> x.shape().length > 1).findFirst().get();
+            long[] one = new long[v.shape().length];
+            Arrays.fill(one, 1);
+            reads[0] = 0;
+            archive.read(v, new long[one.length], one, null);
+            assertTrue(reads[0] + " reads", reads[0] <= 2);
+            int before = reads[0];
+            archive.read(v, new long[one.length], one, null);
+            assertEquals(before, reads[0]);
+        }
+    }
+
+    @Test
     public void everyPrefixAndFlippedByteIsAnErrorOrTheSameFile() throws IOException {
         for (String name : new String[] {"all_types_cdf5.short", "all_types_cdf2.whole", "record_padding.stale", "states.later"}) {
             byte[] sound = Files.readAllBytes(ARCHIVES.resolve(name + ".nc3z"));
