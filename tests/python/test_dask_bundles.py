@@ -68,6 +68,20 @@ def test_shadows_alone(tree, tmp_path):
     assert all(b.skipped for b in index_tree(tree, out, batch_size=4, program=TOOL).done)
 
 
+def test_files_on_tape_and_other_files(tree, tmp_path):
+    with open(tree / "tape.nc", "wb") as file:
+        file.truncate(10 << 20)
+    (tree / "notes.txt").write_text("text")
+    os.symlink("2001/0.nc", tree / "latest.nc")
+    for make in (bundle_tree, index_tree):
+        with pytest.raises(OSError, match="tape.nc; offline='skip'"):
+            make(tree, tmp_path / "out", program=TOOL)
+        done = make(tree, tmp_path / make.__name__, offline="skip", program=TOOL)
+        assert not done.failed and sum(b.files for b in done.done) == 9
+        others = {os.path.relpath(path, tree): kind for path, kind in done.others.items()}
+        assert others == {"tape.nc": "file on tape", "notes.txt": "other file", "latest.nc": "link inside the tree"}
+
+
 def test_failures_are_reported_for_each_bundle(tree, tmp_path):
     with pytest.raises(FileNotFoundError, match="search path"):
         bundle_tree(tree, tmp_path / "out", program="no-such-program")

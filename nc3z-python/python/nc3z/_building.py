@@ -61,18 +61,31 @@ class _Part:
         for name, head in group.schema.heads.items():
             if head.dtype.kind == "S" and head.dimensions and len(self.widths(name)) > 1:
                 self.is_uniform[name] = False
-        if any(self.mixes_dates(name) for name in group.schema.times()):
-            # As xarray decodes a single file with such times.
+        #: Decoded times that files store in different ways, for each part along their dimension.
+        self.times = {
+            name: self.decoded(name)
+            for name in group.schema.times()
+            if options["decode_times"] is not False and not self.is_uniform[name] and self.has_values(name)
+        }
+        if any(len({v.dtype.kind for v in parts}) > 1 for parts in self.times.values()):
+            # NumPy's dates hold those of some files only. All become dates of cftime, as in a single file with such times.
             coder: Any = xr.coders.CFDatetimeCoder(use_cftime=True) if hasattr(xr, "coders") else True
             self.options = tuple({**options, "decode_times": coder, "use_cftime": True if coder is True else None}.items())
+            self.times = {name: self.decoded(name) for name in self.times}
 
-    def mixes_dates(self, name: str) -> bool:
-        """Returns whether some files have times that NumPy's dates have, and others do not."""
-        decode = dict(self.options)["decode_times"]
-        if decode is False or self.is_uniform[name] or any(name not in f.coordinates for f in self.group.files):
-            return False
-        ends = (self.decoder(n, name)(f.coordinates[name][[0, -1]]) for n, f in enumerate(self.group.files) if f.sizes[name])
-        return len({np.asarray(times).dtype.kind for times in ends}) > 1
+    def has_values(self, name: str) -> bool:
+        """Returns whether the values of a coordinate variable are known."""
+        return all(name in file.coordinates for file in self.group.files)
+
+    def along(self, name: str) -> list[int]:
+        """Returns, for each part along a dimension, the number of the first file that has it."""
+        numbers = self.group.positions.get(name, [0])
+        by_place = {number: n for n, number in reversed(list(enumerate(numbers)))}
+        return [by_place[place] for place in sorted(by_place)]
+
+    def decoded(self, name: str) -> list[xr.Variable]:
+        """Returns the decoded parts of a coordinate variable."""
+        return [self.decoder(n, name).variable(self.group.files[n].coordinates[name]) for n in self.along(name)]
 
     def check(self, name: str) -> None:
         """Refuses to mix values that only decoding makes comparable."""
@@ -134,7 +147,7 @@ class _Part:
 
     def variable(self, name: str) -> xr.Variable:
         head = self.group.schema.heads[name]
-        if head.dimensions == (name,) and all(name in f.coordinates for f in self.group.files):
+        if head.dimensions == (name,) and self.has_values(name):
             return self.coordinate(head)
         dimensions = self.dimensions(head)
         is_joined = any(d in self.group.positions for d in dimensions)
@@ -171,15 +184,12 @@ class _Part:
 
     def coordinate(self, head: Head) -> xr.Variable:
         """A coordinate variable, whose values were read when the files were compared."""
-        name, numbers = head.name, self.group.positions.get(head.name)
-        by_place = {0: 0} if numbers is None else {number: n for n, number in reversed(list(enumerate(numbers)))}
-        chosen = [by_place[place] for place in sorted(by_place)]
-        values = [self.group.files[n].coordinates[name] for n in chosen]
-        encoding: dict[str, Any] = {"dtype": head.dtype, "original_shape": (sum(map(len, values)),)}
+        name, chosen = head.name, self.along(head.name)
         if self.is_uniform[name]:
-            return xr.Variable((name,), np.concatenate(values), dict(head.attributes), encoding)
+            values = np.concatenate([self.group.files[n].coordinates[name] for n in chosen])
+            return xr.Variable((name,), values, dict(head.attributes), {"dtype": head.dtype, "original_shape": values.shape})
         self.check(name)
-        decoded = [self.decoder(n, name).variable(v) for n, v in zip(chosen, values, strict=True)]
+        decoded = self.times.get(name) or self.decoded(name)
         found = self.concatenated(name, chosen, [v.values for v in decoded])
         return xr.Variable((name,), found, decoded[0].attrs, _encoding(decoded))
 

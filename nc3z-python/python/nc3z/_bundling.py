@@ -135,7 +135,8 @@ def make_part(part: Part) -> Bundle | str:
         if shadow and not failure:
             # Names in the shadow of a bundle start at the shadow's directory.
             inputs = [str(bundle)] if bundle else [os.path.relpath(os.path.join(part.root, name), part.output) for name in names]
-            failure = _run(part, ["index", *inputs, "-o", shadow, "-f", "--threads", "1"], part.output, None)
+            options = () if bundle else part.options
+            failure = _run(part, ["index", *inputs, "-o", shadow, "-f", "--threads", "1", *options], part.output, None)
         if failure:
             return failure
         temporary = f"{made}.tmp"
@@ -218,6 +219,7 @@ def index_tree(
     *,
     client: Any = None,
     batch_size: int = 1000,
+    offline: Literal["refuse", "skip", "last"] = "refuse",
     program: str = "nc3z",
     on_result: Callable[[Bundle | str], object] | None = None,
 ) -> Bundles:
@@ -225,7 +227,7 @@ def index_tree(
 
     Names in the shadows are relative to ``output``. For the parameters see :func:`bundle_tree`.
     """
-    return _tree(root, output, client, 1 << 62, batch_size, False, True, [], program, "refuse", on_result)
+    return _tree(root, output, client, 1 << 62, batch_size, False, True, ["--offline", offline], program, offline, on_result)
 
 
 def _tree(
