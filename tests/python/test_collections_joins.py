@@ -194,6 +194,20 @@ def test_groups_are_merged_however_many_there_are(tmp_path, others):
     assert set(collection[both].data_vars) == {"tides", "ics"}
 
 
+def test_groups_are_merged_whatever_their_times_count_from(tmp_path):
+    for n in range(2):
+        for name, units, factor in (("tas", "days since 2001-01-01", 1), ("pr", "hours since 2000-01-01", 24)):
+            times = (np.arange(5.0) + 5 * n + (366 if name == "pr" else 0)) * factor
+            bounds = ("time_bnds", (("time", "nv"), times[:, None] + [0, factor]))
+            variables = {name: (("time", "x"), np.full((5, 2), n, "f4")), "time": ("time", times), bounds[0]: bounds[1]}
+            ds = xr.Dataset(variables)
+            ds.time.attrs = {"units": units, "bounds": "time_bnds"}
+            ds.to_netcdf(tmp_path / f"{name}{n}.nc", format="NETCDF3_64BIT", engine="netcdf4", unlimited_dims=["time"])
+    found = nc3z.open_collection(tmp_path).dataset.load()
+    wanted = [oracle(sorted(tmp_path.glob(f"{name}*"))).load() for name in ("tas", "pr")]
+    xr.testing.assert_equal(found, xr.merge(wanted, compat="equals", join="exact"))
+
+
 def test_the_error_says_why_groups_are_apart(tmp_path):
     for n, calendar in enumerate(("standard", "noleap")):
         write(tmp_path / f"{n}.nc", month(n), calendar=calendar, encoding=FILL)

@@ -240,6 +240,9 @@ def test_what_is_no_condition(archives):
             nc3z.open_collection(archives / "archives", where=text)
     with pytest.raises(ValueError, match="no file has a variable 'pr'"):
         nc3z.open_collection(archives / "archives", where="pr > 3")
+    # Each condition counts: one that is misspelled is not left out.
+    with pytest.raises(ValueError, match="no file has a variable 'tsa'; did you mean 'tas'"):
+        nc3z.open_collection(archives / "archives", where=["tas > 3", "tsa < 4"])
     with pytest.raises(ValueError, match="times"):
         nc3z.open_collection(archives / "archives", where="time > 3").dataset  # noqa: B018
 

@@ -173,6 +173,14 @@ class _Part:
         encoding = {"preferred_chunks": variable.encoding["preferred_chunks"]} if ndim else {}
         return variable._replace(attrs=samples[0].attrs, encoding={**_encoding(samples), **encoding})
 
+    def compared(self, variable: xr.Variable, name: str) -> xr.Variable:
+        """Returns a variable as it is decoded by xarray, for a comparison with that of other files."""
+        head = self.group.schema.heads[name]
+        is_stored = self.is_uniform[name] or not any(d in self.group.positions for d in variable.dims)
+        if not is_stored or head.dtype.kind == "S" or prod(variable.shape) * variable.dtype.itemsize > _REPEATED:
+            return variable
+        return xr.Variable(variable.dims, self.decoder(0, name)(variable[...].values))
+
     def lazy(self, head: Head, dimensions: Sequence[str], array: JoinedArray, chunk: Sequence[int]) -> xr.Variable:
         encoding: dict[str, Any] = {"dtype": head.dtype, "original_shape": array.shape}
         attributes = dict(head.attributes)
@@ -266,17 +274,21 @@ class _Store(AbstractDataStore):
 
     def get_variables(self) -> Any:
         found: dict[str, xr.Variable] = {}
+        first: dict[str, _Part] = {}
         for part in self.parts:
             for name in part.group.schema.heads:
                 if name in self.dropped:
                     continue
                 variable = part.variable(name)
-                if name in found and self.plan.compares and not _same(found[name], variable):
+                # Coordinates were compared when the groups were put together.
+                is_new = name not in found or variable.dims == (name,)
+                if not is_new and self.plan.compares and not _same(first[name].compared(found[name], name), part.compared(variable, name)):
                     raise ValueError(
                         f"variable {name} differs between {self.parts[0].files.paths[0]} and {part.files.paths[0]}, which have the same "
                         "coordinates; merge=False makes two groups of them"
                     )
                 found.setdefault(name, variable)
+                first.setdefault(name, part)
         return FrozenDict(found)
 
     def get_attrs(self) -> Any:

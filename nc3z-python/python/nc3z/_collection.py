@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import os
 import re
@@ -215,8 +216,10 @@ def open_collection(
         groups = [group for part in by_key.values() for group in arrange(part, concat_dim, _decoded)]
     for group in groups:
         _sort(group)
-    if conditions and not any(c.variable in g.schema.heads for c in conditions for g in groups):
-        raise ValueError(f"no file has a variable {conditions[0].variable!r}")
+    known = {name for schema in {id(g.schema): g.schema for g in groups}.values() for name in schema.heads}
+    for variable in (c.variable for c in conditions if c.variable not in known):
+        near = difflib.get_close_matches(variable, known, 1)
+        raise ValueError(f"no file has a variable {variable!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
     merged = _merge(groups) if merge else [[group] for group in groups]
     labels = names([_together(part) for part in merged])
     plans = {
