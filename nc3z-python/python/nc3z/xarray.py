@@ -324,8 +324,8 @@ class Nc3zAccessor:
         if not options.get("overwrite") and os.path.lexists(path):
             # Checked before the dataset is computed. A file that is created meanwhile is not replaced either.
             raise FileExistsError(errno.EEXIST, "there is such a file; `overwrite=True` replaces it", path)
-        for owner in (self._dataset, *self._dataset.variables.values()):
-            for name, value in owner.attrs.items():
+        for attributes in (self._dataset.attrs, *(variable.attrs for variable in self._dataset.variables.values())):
+            for name, value in attributes.items():
                 refuse_texts(value, f"attribute {name}")
         if format is None:
             format = self._chosen(encoding or {})
