@@ -122,6 +122,33 @@ class Restores(JavaCase):
         self.assertEqual((code, text.split("|")[0].split()[0]), ("0", "5"))
 
 
+    def test_random_edits(self):
+        """Sets, attributes, records, names, parity and layouts: each version is what the program restores, and the archive is sound."""
+        rng = random.Random(31)
+        sources = ["numeric.nc", "record_padding.nc", "all_types_cdf5.nc", "winds.nc", "references.nc", "all_types_cdf1.nc"]
+        for case in range(60 if NIGHT else 2):
+            source = CLASSIC / rng.choice(sources if NIGHT else sources[:2])
+            archive, out = self.dir / f"{case}.nc3z", self.dir / "out.nc"
+            layout = rng.choice([(), ("--preset", "fast"), ("--preset", "max"), ("--layout", "chunked", "--block-size", "4KiB"), ("--profile", "zarr"), ("--parity", "5%")])
+            self.ok(nc3z("archive", *layout, source, "-o", archive))
+            header = nc3z("dump", "-h", source).stdout.decode()
+            names = [line.split()[1].split("(")[0] for line in header.splitlines() if line.startswith("\t") and line.endswith(" ;") and ":" not in line and "=" not in line]
+            count = 1
+            for _ in range(rng.randint(3, 6) if NIGHT else 4):
+                name = rng.choice(names)
+                edit = rng.choice([("set", archive, name, f"={rng.randrange(100)}"), ("att", archive, f"{name}:note={rng.random()}"), ("append", "--allow-overlap", archive, source),
+                                   ("rename", archive, "-v", f"{name},{name}x"), ("revert", archive, str(rng.randint(1, count))), ("commit", "--force", archive, CLASSIC / "smooth.nc"),
+                                   ("set", "--quick", archive, name, "=7")])
+                if nc3z(*edit).returncode == 0:
+                    count += 1
+            found = self.java.ask("run", "versions", archive)[1].count("|")
+            for version in range(1, found + 1):
+                self.ok(nc3z("restore", "--force", f"{archive}@{version}", "-o", out))
+                self.assertRestores(archive, sha256(out), version)
+            code, text = self.java.ask("run", "verify", archive)
+            self.assertEqual(code, "0", text)
+
+
 class Damages(JavaCase):
     def test_a_lost_end_is_refused_unless_it_is_asked_for(self):
         archive = self.dir / "v.nc3z"
@@ -135,6 +162,43 @@ class Damages(JavaCase):
             self.assertRegex(text, f"version 2 .* is lost: its last {cut} bytes are missing")
             self.assertRestores(archive, sha256(CLASSIC / "etopo120.cdf"), "older")
             self.assertRestores(archive, sha256(CLASSIC / "etopo120.cdf"), 1)
+
+    def test_damaged_ends_as_the_program_sees_them(self):
+        """Ends cut off, bytes behind the end, damaged slots, tables and trailers: refused by both, or the same file from both.
+        Without parity, by which the program may compute what is lost."""
+        rng, archive, bad, out = random.Random(41), self.dir / "v.nc3z", self.dir / "bad.nc3z", self.dir / "out"
+        self.ok(nc3z("archive", CLASSIC / "etopo120.cdf", "-o", archive))
+        lengths = [archive.stat().st_size]
+        for edit in (("att", archive, ":title=two"), ("att", archive, ":title=three"), ("set", archive, "ROSE", "=5", "--count", "9,9")):
+            self.ok(nc3z(*edit))
+            lengths.append(archive.stat().st_size)
+        sound, verdicts = archive.read_bytes(), set()
+        for case in range(600 if NIGHT else 14):
+            data = bytearray(sound)
+            for _ in range(rng.randint(1, 2)):
+                kind = rng.randrange(6)
+                if kind == 0:
+                    del data[max(lengths[0], len(data) - rng.choice([1, 8, 64, 128, 200, rng.randrange(4000)])):]
+                elif kind == 1:
+                    del data[rng.choice(lengths):]
+                elif kind == 2:
+                    data += rng.choice([bytes(64), rng.randbytes(100), sound[-128:], sound[-300:]])
+                elif kind == 3:
+                    data[112 + rng.randrange(48)] ^= 1 << rng.randrange(8)
+                elif kind == 4:
+                    at = 112 + 24 * rng.randrange(2)
+                    data[at:at + 24] = bytes(24)
+                else:
+                    end = rng.choice([n for n in lengths if n <= len(data)] or [len(data)])
+                    data[end - 1 - rng.randrange(600)] ^= 1 << rng.randrange(8)
+            bad.write_bytes(data)
+            theirs = nc3z("restore", "--force", bad, "-o", out)
+            ours = self.java.ask("hash", bad)
+            self.assertEqual(ours[0] == "OK", theirs.returncode == 0, (case, ours, theirs.stderr))
+            if ours[0] == "OK":
+                self.assertEqual(ours[1], sha256(out), case)
+            verdicts.add(ours[0])
+        self.assertEqual(verdicts, {"OK", "CORRUPT"})
 
     def test_mutations_are_refused_or_harmless(self):
         for path, options in ((CLASSIC / "numeric.nc", ()), (CLASSIC / "etopo120.cdf", ("--preset", "max")), (CLASSIC / "all_types_cdf5.nc", ()),
