@@ -13,7 +13,8 @@ export function unpack(values, variable) {
   if (variable.type === "float" || variable.type === "double") missing.push(MISSING);
   const scale = Number.isFinite(a.scale_factor) ? a.scale_factor : 1;
   const offset = Number.isFinite(a.add_offset) ? a.add_offset : 0;
-  const near = variable.type === "float" ? (x) => missing.some((m) => Math.fround(m) === x) : (x) => missing.includes(x);
+  // A double that is too large for a float is not the float's infinity.
+  const near = variable.type === "float" ? (x) => missing.some((m) => Math.fround(m) === x && (Number.isFinite(x) || m === x)) : (x) => missing.includes(x);
   const low = number(a.valid_min), high = number(a.valid_max);
   return values.map((x) => (near(x) || x < low || x > high ? NaN : x * scale + offset));
 }

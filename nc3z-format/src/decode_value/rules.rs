@@ -94,6 +94,10 @@ fn is_less(a: Number, b: Number) -> bool {
 
 /// A value of an attribute as one of the variable's type. `None` if that type cannot represent it.
 fn stored(item: &[u8], ty: NcType, v: &Variable, read_as: NcType) -> Option<Number> {
+    // A double that is too large for a float is not the float's infinity.
+    if is_real(read_as) && !Number::of(ty, item).fits(read_as) {
+        return None;
+    }
     match limit(item, ty, v, read_as) {
         Number::Real(x) if !is_real(read_as) =>
         {

@@ -163,6 +163,21 @@ fn floats_are_compared_as_floats() {
 }
 
 #[test]
+fn a_fill_value_that_the_type_cannot_hold_masks_nothing() {
+    let infinite = [f64::INFINITY, 1.0, f64::NEG_INFINITY];
+    for name in ["_FillValue", "missing_value"] {
+        let large = vec![attribute(name, NcType::Double, &[1e300])];
+        same(&shown(NcType::Float, large, &infinite), &infinite, name);
+        let declared = vec![attribute(name, NcType::Double, &[f64::INFINITY])];
+        same(&shown(NcType::Float, declared, &infinite), &[NAN, 1.0, f64::NEG_INFINITY], name);
+        for wild in [NAN, 40_000.0, 1.5] {
+            let wild = vec![attribute(name, NcType::Double, &[wild])];
+            same(&shown(NcType::Short, wild, &[0.0, 1.0, 2.0, -25_536.0]), &[0.0, 1.0, 2.0, -25_536.0], name);
+        }
+    }
+}
+
+#[test]
 fn times_are_moments_and_bounds_have_their_units() {
     let units = || vec![words("units", "hours since 2000-01-01"), words("calendar", "noleap")];
     let time = |ty, attributes: Vec<Attribute>, x: f64| {
