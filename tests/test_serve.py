@@ -302,6 +302,9 @@ class Hostile(ServeCase):
             self.assertEqual(server.ask("/.versions/x.nc/1").body, SMALL.read_bytes())
             # A link that is shown leads where its owner wants.
             self.assertEqual(server.ask("/link.nc").body, SMALL.read_bytes())
+        # An archive that is named.
+        with self.serving("--quiet", source=self.source / ".z.nc.nc3z") as server:
+            self.assertEqual(server.ask("/.z.nc").body, SMALL.read_bytes())
 
     def test_requests_have_a_length_and_a_time(self):
         self.archive(SMALL, "x.nc")

@@ -244,6 +244,8 @@ class Misfits(ServeCase):
             with netCDF4.Dataset(server.address("x.nc")) as shown:
                 for name in ("a", "b", "s"):
                     self.assertTrue((np.asarray(shown[name][...]) == 7).all(), name)
+            with netCDF4.Dataset(server.address("x.nc") + "?r,a,text,b") as shown:
+                self.assertTrue((shown["a"][:] == 7).all() and (shown["b"][:] == 7).all())
             need_program(self, "ncdump")
             done = subprocess.run(["ncdump", server.address("x.nc")], capture_output=True, text=True, timeout=60, check=False)
             self.assertEqual((done.returncode, " a = 7, 7, 7, 7 ;" in done.stdout), (0, True), done.stderr)

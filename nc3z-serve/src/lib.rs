@@ -12,6 +12,8 @@
 mod body;
 mod dap;
 mod failure;
+mod file_bytes;
+mod files;
 mod listing;
 mod log;
 mod meta;

@@ -1,9 +1,9 @@
 //! Metadata as JSON: the output of `nc3z info --json`, with the values of the attributes.
 
 use crate::failure::{Answer, Failure};
+use crate::files::{OpenFile, conditions};
 use crate::reply::Reply;
 use crate::request::Request;
-use crate::site::{OpenFile, conditions};
 use hyper::StatusCode;
 use nc3z_refs::attributes_json;
 

@@ -78,14 +78,14 @@ async fn run(
     stopped: impl Fn() -> bool,
 ) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
-    let permits = Arc::new(Semaphore::new(site.options.decodes));
-    let places = Arc::new(Semaphore::new(site.options.connections));
+    let permits = Arc::new(Semaphore::new(site.options().decodes));
+    let places = Arc::new(Semaphore::new(site.options().connections));
     let (stop, stopping) = watch::channel(false);
     let mut tidied = Instant::now();
     while !stopped() {
         if tidied.elapsed() > IDLE {
             tidied = Instant::now();
-            let view = Arc::clone(&site.view);
+            let view = Arc::clone(&site.files.view);
             drop(tokio::task::spawn_blocking(move || view.close_idle()));
         }
         let (stream, peer) = match timeout(STEP, listener.accept()).await {
@@ -112,7 +112,7 @@ async fn run(
     }
     drop(listener);
     let _ = stop.send(true);
-    let all = u32::try_from(site.options.connections).unwrap_or(u32::MAX);
+    let all = u32::try_from(site.options().connections).unwrap_or(u32::MAX);
     let _ = timeout(GRACE, places.acquire_many(all)).await;
     Ok(())
 }
@@ -136,7 +136,7 @@ async fn connection(
     mut stopping: watch::Receiver<bool>,
 ) {
     let _ = stream.set_nodelay(true);
-    let options = &site.options;
+    let options = site.options();
     let service = service_fn(|request| handle(Arc::clone(site), Arc::clone(permits), peer, request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -167,7 +167,7 @@ async fn handle(
     drop(body);
     let request = Arc::new(Request::new(parts));
     let mut watcher = Watcher::new(&site, peer, &request);
-    let limit = site.options.request_len;
+    let limit = site.options().request_len;
     let answered = match request.method {
         // The limit of the library is that of a buffer, which may take more before it is full.
         _ if request.head_len > limit => Err(Failure::new(
@@ -287,7 +287,7 @@ impl Drop for Watcher {
         metrics.count(self.face, self.status, time);
         let left = (!self.ended).then_some("the client left");
         let target = self.request.uri.path_and_query().map_or("*", |target| target.as_str());
-        (self.site.options.access)(&Access {
+        (self.site.options().access)(&Access {
             peer: self.peer,
             method: self.request.method.as_str(),
             target,

@@ -1,9 +1,9 @@
 //! A data set as a group of Zarr 3: documents, and chunks that are encoded when they are requested.
 
 use crate::failure::{Answer, Failure};
+use crate::files::{OpenFile, conditions};
 use crate::reply::Reply;
 use crate::request::Request;
-use crate::site::{OpenFile, conditions};
 use hyper::StatusCode;
 use nc3z_format::tile::TileLayout;
 use nc3z_format::{Hyperslab, NcType};

@@ -17,6 +17,7 @@
 mod ahead;
 mod attr;
 mod event;
+mod facts;
 mod handle;
 mod names;
 mod nodes;
@@ -37,12 +38,13 @@ pub use walk::{Found, StoredSize};
 use ahead::Ahead;
 use attr::{Stat, number};
 use event::Log;
+use facts::Facts;
 use names::{VERSIONS, archive_of, is_dot_name, is_name, link_target, original_of};
 use nc3z_aggregate::bundle::Bundle;
 use nc3z_reader::source::{FileSource, SharedSource};
 use nc3z_reader::{Archive, OpenOptions};
 use nodes::{Nodes, Place};
-use open_archives::{Facts, Originals};
+use open_archives::Originals;
 use original::Original;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -100,7 +102,8 @@ impl View {
             log,
             pinned: None,
             archives,
-            dot_names,
+            // A single archive was named by the caller.
+            dot_names: dot_names || is_archive,
             hidden: Mutex::default(),
         };
         view.nodes.set_root(Place::Directory(PathBuf::new()), None);

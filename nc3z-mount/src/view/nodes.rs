@@ -2,7 +2,7 @@
 //! cache is keyed by numbers.
 
 use super::attr::Attr;
-use super::open_archives::ContentId;
+use super::facts::ContentId;
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;

@@ -1,11 +1,11 @@
 //! Open archives, and facts of archives that were open before. `stat` needs only the facts, and opens no
 //! archive again.
 
-use super::attr::{Signature, Stat, digest};
+use super::attr::{Signature, Stat};
 use super::event::{Event, Log};
+use super::facts::{ContentId, Facts};
 use super::original::Original;
 use super::tree::{Content, Tree};
-use nc3z_format::archive::DigestState;
 use nc3z_reader::source::{FileSource, SharedSource};
 use nc3z_reader::{Archive, OpenOptions, VersionName};
 use std::collections::HashMap;
@@ -20,42 +20,6 @@ const HELD: usize = 128;
 const IDLE: Duration = Duration::from_secs(60);
 /// The number of archives whose facts are kept; about 200 bytes each.
 const FACTS: usize = 200_000;
-
-/// The identity of an original's content. Different originals have different identities.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct ContentId([u8; 32]);
-
-impl ContentId {
-    fn of(archive: &Archive, version: u64) -> Self {
-        let trailer = archive.trailer();
-        let state = match trailer.digest_state {
-            DigestState::Valid => digest(&[b"sha256", &trailer.sha256]),
-            // Without a digest the generation is used: the CRC of its trailer covers everything that it
-            // refers to.
-            _ => digest(&[
-                b"generation",
-                &archive.superblock().salt.0,
-                &trailer.generation.to_le_bytes(),
-                &trailer.archive_len.to_le_bytes(),
-                &trailer.crc().to_le_bytes(),
-            ]),
-        };
-        ContentId(digest(&[&state, &archive.original_len().to_le_bytes(), &version.to_le_bytes()]))
-    }
-
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-/// The facts of an archive that `stat` needs.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Facts {
-    pub(crate) len: u64,
-    pub(crate) content: ContentId,
-    /// Bytes that the version added to the archive.
-    pub(crate) added: u64,
-}
 
 type Key = (PathBuf, Option<u64>);
 

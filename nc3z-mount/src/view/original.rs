@@ -1,7 +1,7 @@
 //! Reads any range of an original, and reports bytes that cannot be read.
 
 use super::event::{Event, Log};
-use super::open_archives::Facts;
+use super::facts::Facts;
 use nc3z_format::archive::ArrayId;
 use nc3z_reader::{Archive, Error};
 use std::collections::HashSet;

@@ -1,6 +1,7 @@
 //! Attributes: the DAS. It describes the whole data set, whichever part is requested.
 
-use super::structure::{attribute_name, name_of, type_name};
+use super::names::{attribute_name, name_of};
+use super::structure::type_name;
 use super::{Asked, no_type};
 use nc3z_format::NcType;
 use nc3z_format::classic::{Attribute, Variable};

@@ -1,6 +1,6 @@
 //! Constraint expressions: the requested variables, and the part of each.
 
-use super::structure::name_of;
+use super::names::name_of;
 use crate::failure::{Answer, Failure};
 use nc3z_format::NcType;
 use nc3z_look::part::Projection;

@@ -9,16 +9,17 @@
 
 mod attributes;
 mod constraint;
+mod names;
 mod opened;
 mod structure;
 mod text;
 mod xdr;
 
 use crate::failure::{Answer, Failure};
+use crate::files::{OpenFile, conditions};
 use crate::pieces::Pieces;
 use crate::reply::Reply;
 use crate::request::Request;
-use crate::site::{OpenFile, conditions};
 use crate::target::Face;
 use bytes::Bytes;
 use hyper::StatusCode;
@@ -43,18 +44,18 @@ impl Asked {
         Ok(Asked { name: file.name.clone(), dataset, projections, left_out: Vec::new() })
     }
 
-    /// Prepares the description of all variables for DAP2. Variables that it has no type for are left out: a client that asks
-    /// for the whole structure at first could otherwise read none. Variables without elements come last, since netCDF-C
-    /// fails to read the variable behind one.
-    fn fit(&mut self) {
+    /// Orders the variables for clients of DAP2: those without elements come last, since netCDF-C fails to read the variable
+    /// behind one. Of a whole data set, variables that DAP2 has no type for are left out: a client that asks for the whole
+    /// structure at first could otherwise read none.
+    fn fit(&mut self, is_whole: bool) {
         let Asked { dataset, projections, left_out, .. } = self;
         projections.retain(|projection| {
             let variable = &dataset.header().variables[projection.variable.index()];
-            let is_known = structure::type_name(variable.ty).is_some();
-            if !is_known {
+            let is_left_out = is_whole && structure::type_name(variable.ty).is_none();
+            if is_left_out {
                 left_out.push(format!("variable {}: {}", variable.name_lossy(), no_type(variable.ty)));
             }
-            is_known
+            !is_left_out
         });
         projections.sort_by_key(|projection| projection.slab.count.contains(&0));
     }
@@ -69,8 +70,8 @@ pub(crate) fn answer(file: &OpenFile, face: Face, request: &Request) -> Answer<R
     }
     let dataset = file.dataset()?;
     let mut asked = Asked::of(file, dataset, request)?;
-    if request.query().is_empty() && face != Face::Html {
-        asked.fit();
+    if face != Face::Html {
+        asked.fit(request.query().is_empty());
     }
     let (reply, kind, description) = match face {
         Face::Das => (whole(attributes::das(&asked)), "text/plain; charset=utf-8", "dods-das"),

@@ -5,9 +5,9 @@
 //! state of the file, and requests that bring the cookie of another state fail.
 
 use crate::failure::{Answer, Failure};
+use crate::files::OpenFile;
 use crate::reply::Reply;
 use crate::request::Request;
-use crate::site::OpenFile;
 use crate::target::Face;
 use hyper::StatusCode;
 use hyper::header::{COOKIE, SET_COOKIE};

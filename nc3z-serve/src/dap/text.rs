@@ -1,6 +1,7 @@
 //! Values as text, and the form for browsers.
 
-use super::structure::{name_of, type_name};
+use super::names::name_of;
+use super::structure::type_name;
 use super::{Asked, variable};
 use crate::failure::Answer;
 use crate::pieces::{Pieces, pieces_of};
