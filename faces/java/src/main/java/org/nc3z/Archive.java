@@ -227,7 +227,9 @@ public final class Archive extends Dataset {
     private final Map<Integer, Header.Variable> variableOf = new HashMap<>();
     private final boolean fill;
     private final Cache<Key, Tile> decoded;
-    private final Cache<Long, Container> containers = new Cache<>(32 << 20);
+    private final Cache<Long, Container> containers = new Cache<>(Math.min(128L << 20, Runtime.getRuntime().maxMemory() / 8));
+    /** Bytes that a restore may still decode (spec/conformance.md, section 2); none where this thread does something else. */
+    private final ThreadLocal<long[]> work = new ThreadLocal<>();
     private final Cache<Long, byte[]> pages = new Cache<>(4 << 20);
     private final Cache<Key, Words> definitions = new Cache<>(16 << 20);
     private final List<Place.Slots> fixed = new ArrayList<>();
@@ -800,6 +802,8 @@ public final class Archive extends Dataset {
     /** A block's payload, with the zeros behind it checked. */
     byte[] payload(Block b) throws IOException {
         String what = "block at " + b.offset;
+        long[] left = work.get();
+        if (left != null && (left[0] -= b.decoded) < 0) throw limit("the archive decodes far more bytes than its original has: no more is decoded");
         byte[] raw = b.payload;
         if (raw == null) {
             Memory.room(b.stored + 8);
@@ -1136,6 +1140,8 @@ public final class Archive extends Dataset {
         need((trailer.required & 2) == 0 || fill, "tiles are lost: the original cannot be restored; fill values take their place if they are asked for");
         MessageDigest sha = sha256();
         byte[] window = new byte[(int) Math.min(WINDOW, classic.length)];
+        long most = Bytes.plus(1L << 33, Bytes.plus(Bytes.times(1024, size), Bytes.times(256, classic.length)));
+        work.set(new long[] {most});
         try {
             for (long at = 0; at < classic.length; at += window.length) {
                 int n = (int) Math.min(window.length, classic.length - at);
@@ -1146,6 +1152,8 @@ public final class Archive extends Dataset {
         } catch (OutOfMemoryError e) {
             decoded.clear();
             throw Memory.full(e);
+        } finally {
+            work.remove();
         }
         byte[] digest = sha.digest();
         need(trailer.digest != 1 || Arrays.equals(digest, trailer.sha256), "the restored file has the SHA-256 " + Bytes.hex(digest) + ", recorded is " + Bytes.hex(trailer.sha256));
