@@ -47,8 +47,14 @@ pub(super) fn put_strings(out: &mut Vec<u8>, strings: &[bytes::Bytes]) {
     strings.iter().for_each(|s| out.extend(s));
 }
 
+/// The maximal number of values of a column: those of the tiles of one variable in one block. A value of one byte takes 8 in memory.
+pub(super) const MAX_VALUES: usize = 4 << 20;
+
 /// Checks that `n` values of at least `size` bytes can follow.
 fn check(from: &ByteCursor<'_>, what: &'static str, n: usize, size: usize) -> Result<()> {
+    if n > MAX_VALUES {
+        return Err(wrong(format!("`{what}` has {n} values, and at most {MAX_VALUES} are allowed")));
+    }
     if n > from.left() / size {
         return Err(wrong(format!("`{what}` has {n} values, and {} bytes follow", from.left())));
     }

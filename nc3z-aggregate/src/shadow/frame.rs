@@ -29,6 +29,13 @@ const MAX_LEN: u64 = 256 << 20;
 const MOST_RATIO: u64 = 1000;
 /// Bytes that each frame may have.
 const FREE: u64 = 64 << 10;
+/// Blocks and groups of variables at most for each byte of the directory as stored: each has a checksum of 4 bytes.
+const ENTRIES_SHARE: u64 = 1;
+/// Names of variables at most for each byte of the directory as stored. Those of one block after the other compress well.
+const NAMES_SHARE: u64 = 8;
+/// Blocks, groups and names that each directory may have.
+const FREE_ENTRIES: u64 = 1 << 16;
+const FREE_NAMES: u64 = 4 << 20;
 /// Files of a block at most.
 pub(super) const MAX_MEMBERS: usize = 4096;
 /// Level of compression: a shadow is written once, and kept where space is dear.
@@ -195,24 +202,48 @@ pub(super) fn directory(source: &SharedSource) -> Result<Vec<Entry>> {
     }
     let plain = frame.read(source)?;
     let mut from = ByteCursor::new("directory of the shadow", 0, &plain);
-    let entries = entries(&mut from, offset)?;
+    let mut room = Room::new(stored);
+    let entries = entries(&mut from, offset, &mut room)?;
     from.finish()?;
     Ok(entries)
 }
 
-fn entries(from: &mut ByteCursor<'_>, end: u64) -> Result<Vec<Entry>> {
+/// What a directory of this stored length may still have, so that a short one does not ask for much memory.
+struct Room {
+    entries: u64,
+    names: u64,
+}
+
+impl Room {
+    fn new(stored: u64) -> Self {
+        let most = |free: u64, share: u64| stored.saturating_mul(share).saturating_add(free);
+        Room { entries: most(FREE_ENTRIES, ENTRIES_SHARE), names: most(FREE_NAMES, NAMES_SHARE) }
+    }
+
+    /// Takes `n` of what is left.
+    fn take(left: &mut u64, n: usize, what: &str) -> Result<()> {
+        let rest = left.checked_sub(n as u64);
+        *left = rest
+            .ok_or_else(|| wrong(format!("its directory has more {what} than one of its length can have")))?;
+        Ok(())
+    }
+}
+
+fn entries(from: &mut ByteCursor<'_>, end: u64, room: &mut Room) -> Result<Vec<Entry>> {
     let blocks = from.varint_up_to("number of blocks", from.left())?;
     let mut at = MAGIC.len() as u64;
     let mut all = Vec::new();
     for _ in 0..blocks {
         let members = from.varint_up_to("number of files", MAX_MEMBERS)?;
         let groups = from.varint_up_to("number of groups", from.left())?;
+        Room::take(&mut room.entries, groups.saturating_add(1), "groups of variables")?;
         let mut next = |from: &mut ByteCursor<'_>| Frame::take(from, &mut at);
         let (names, heads) = (next(from)?, next(from)?);
         let (headers, coordinates) = (next(from)?, next(from)?);
         let mut entry = Entry { members, names, heads, headers, coordinates, groups: Vec::new() };
         for _ in 0..groups {
             let count = from.varint_up_to("number of variables", from.left())?;
+            Room::take(&mut room.names, count, "variables")?;
             let mut names = Vec::new();
             for _ in 0..count {
                 let len = from.varint_up_to("length of a name", from.left())?;

@@ -12,6 +12,8 @@ use nc3z_reader::source::SharedSource;
 
 /// Dimensions of a tile at most: those of a variable.
 const MAX_RANK: usize = 1024;
+/// Occurrences of a variable in a block at most: a file has a variable once, and a header with a name twice is rare.
+const MAX_FOUND: usize = 16 * MAX_MEMBERS;
 
 /// An open shadow.
 pub struct Shadow {
@@ -260,7 +262,7 @@ impl<'s> Block<'s> {
         let Some((bytes, section)) = self.section(name, |group| &group.tiles)? else { return Ok(None) };
         let bytes = &bytes[section];
         let found = whole(bytes, "tiles of the shadow", |from| {
-            let n = from.varint_up_to("number of files", bytes.len())?;
+            let n = from.varint_up_to("number of files", MAX_FOUND)?;
             let members = from_steps(signed(from, "file", n)?, "file", self.len())?;
             let ids = sizes(from, "variable", n, u32::MAX as usize)?;
             let tiles = sizes(from, "number of tiles", n, usize::MAX)?;

@@ -1,6 +1,6 @@
 //! Writes a shadow, block by block: memory does not grow with the number of files.
 
-use super::columns::{MAX_NAME, put_doubles, put_names, put_numbers, put_signed, put_strings};
+use super::columns::{MAX_NAME, MAX_VALUES, put_doubles, put_names, put_numbers, put_signed, put_strings};
 use super::frame::{Entry, Frame, Group, MAGIC, MAX_MEMBERS, finish, pack};
 use super::member::{Known, Member, Range, Tile, Variable};
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use std::io::Write;
 
 /// A block ends with the file that brings it to this many bytes of headers and coordinates,
 const MOST_HEADERS: usize = 8 << 20;
-/// or to this many tiles: some 10 MB while it is written.
+/// or to this many tiles or ranges of bytes: some 10 MB while it is written.
 const MOST_TILES: usize = 128 << 10;
 /// Variables share frames until they have this many tiles together, since a frame takes some 50 bytes of its own.
 const SHARED_TILES: usize = 8 << 10;
@@ -73,8 +73,22 @@ impl<W: Write> Writer<W> {
             self.keep(known);
         }
         member.coordinates.retain(|known| !known.bytes.is_empty());
+        for variable in &mut member.variables {
+            let tiles = tile_count(variable);
+            if tiles > MAX_VALUES - MOST_TILES {
+                return Err(Error::refused(format!(
+                    "the shadow cannot be written: `{}` has {tiles} tiles, and at most {} are allowed",
+                    variable.name,
+                    MAX_VALUES - MOST_TILES
+                )));
+            }
+            // Records of many variables, each a range of its own: then no range of the variable is kept.
+            if range_count(variable) > MAX_VALUES - MOST_TILES {
+                variable.places.iter_mut().for_each(|ranges| *ranges = Vec::new());
+            }
+        }
         self.headers += member.header.len();
-        self.tiles += member.variables.iter().map(tile_count).sum::<usize>();
+        self.tiles += member.variables.iter().map(|v| tile_count(v).max(range_count(v))).sum::<usize>();
         self.block.push(member);
         let full = self.block.len() >= MAX_MEMBERS || self.tiles >= MOST_TILES;
         if full || self.headers >= MOST_HEADERS {
@@ -154,6 +168,10 @@ fn failed(e: &std::io::Error) -> Error {
 /// Tiles that have something in the columns: those of text in a classic file have nothing.
 fn tile_count(variable: &Variable) -> usize {
     variable.tiles.as_ref().map_or(variable.places.len(), Vec::len)
+}
+
+fn range_count(variable: &Variable) -> usize {
+    variable.places.iter().map(Vec::len).sum()
 }
 
 /// Returns the columns of heads, and the distinct headers.
