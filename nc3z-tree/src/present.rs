@@ -5,7 +5,7 @@ use crate::refusal::{Mismatch, Refusal, RestoredMismatch};
 use crate::{Result, sha256_of_file};
 use nc3z_reader::source::{self, open_regular};
 use nc3z_reader::{Archive, Digest, Monitor, OpenOptions};
-use std::fs::Metadata;
+use nc3z_writer::Attributes;
 use std::io::Read;
 use std::path::Path;
 
@@ -81,7 +81,7 @@ pub fn is_present(
 /// Another file has this name. It is kept, and the error gives the reason.
 pub fn is_restored(
     archive: &Archive,
-    like: Option<&Metadata>,
+    like: Option<Attributes>,
     output: &Path,
     how: Evidence,
     monitor: &dyn Monitor,
@@ -105,7 +105,7 @@ pub fn is_restored(
     if how == Evidence::Header
         && let Some(like) = like
     {
-        let is_same_time = meta.modified().ok() == like.modified().ok();
+        let is_same_time = meta.modified().ok() == like.modified;
         return if is_same_time { Ok(true) } else { differs(RestoredMismatch::OtherTime) };
     }
     match archive.digest() {

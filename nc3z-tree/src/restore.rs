@@ -6,10 +6,9 @@ use crate::present::{Evidence, is_restored};
 use crate::refusal::Refusal;
 use crate::walk::{Job, restored_name};
 use crate::{Error, FileKind, Other, Result, Summary};
-use nc3z_aggregate::bundle::write_packed;
-use nc3z_aggregate::pack::PackedMember;
+use nc3z_aggregate::bundle::MemberFile;
 use nc3z_reader::{Archive, Monitor, Restored};
-use nc3z_writer::{is_same_file, restore_file};
+use nc3z_writer::{Attributes, is_same_file, restore_file};
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
@@ -28,18 +27,31 @@ pub struct RestoreOptions {
 pub enum Original {
     /// An archive.
     Archive(Archive),
-    /// A packed member of a bundle, which has no archive of its own.
-    Packed(Box<PackedMember>),
+    /// A member of a bundle that is no archive.
+    Member(MemberFile),
+}
+
+/// The file of an input, which must not be the output.
+pub struct Like {
+    /// The file.
+    pub file: Metadata,
+    /// Mode and time of the restored file.
+    pub attributes: Attributes,
+}
+
+impl From<Metadata> for Like {
+    fn from(file: Metadata) -> Self {
+        Like { attributes: (&file).into(), file }
+    }
 }
 
 /// Opens the inputs of a run, and receives its reports. Errors of opening are of the caller's type `E`.
 pub trait RestoreObserver<E>: Sync {
-    /// Opens an input. Also returns the metadata of its file, whose mode and times the restored file gets; none for an input
-    /// without a file.
+    /// Opens an input. Also returns its file; none for an input without a file.
     ///
     /// # Errors
     /// It cannot be opened.
-    fn open(&self, input: &Path) -> Result<(Original, Option<Metadata>), E>;
+    fn open(&self, input: &Path) -> Result<(Original, Option<Like>), E>;
 
     /// Returns whether the run ends before the next file.
     fn is_cancelled(&self) -> bool {
@@ -49,7 +61,7 @@ pub trait RestoreObserver<E>: Sync {
     /// Returns the monitor for a file of `bytes` bytes.
     fn monitor(&self, input: &Path, bytes: u64) -> Box<dyn Monitor + '_>;
 
-    /// Is called with each restored file. `restored` is none for a packed member, whose digest was compared.
+    /// Is called with each restored file. `restored` is none for a member that is no archive, whose recorded checksum was compared.
     fn restored(&self, job: &Job, original: &Original, restored: Option<&Restored>);
 
     /// Is called with each file that existed before.
@@ -146,25 +158,26 @@ fn restore_one<E: From<Error>>(
 ) -> Result<Done, E> {
     observer.removed(&places.prepare_like(&job.output, Some((&job.input, &job.name)))?);
     let (original, like) = observer.open(&job.input)?;
-    if like.as_ref().is_some_and(|like| is_same_file(like, &job.output)) {
+    if like.as_ref().is_some_and(|like| is_same_file(&like.file, &job.output)) {
         return Err(Error::from(Refusal::SameFile(job.output.clone())).into());
     }
     let archive = match &original {
         Original::Archive(archive) => archive,
-        Original::Packed(packed) => {
+        Original::Member(member) => {
             // The observer asks the member for its lost parts.
-            let _ = write_packed(packed, &job.output, options.force).map_err(Error::from)?;
+            let _ = member.write(&job.output, options.force).map_err(Error::from)?;
             observer.restored(job, &original, None);
             return Ok(Done::Otherwise);
         }
     };
     let monitor = observer.monitor(&job.input, archive.original_len());
+    let attributes = like.map(|like| like.attributes);
     if let Some(how) = options.skip_existing
-        && is_restored(archive, like.as_ref(), &job.output, how, &*monitor)?
+        && is_restored(archive, attributes, &job.output, how, &*monitor)?
     {
         return Ok(Done::Present);
     }
-    let restored = restore_file(archive, like.as_ref(), &job.output, options.force, &*monitor);
+    let restored = restore_file(archive, attributes, &job.output, options.force, &*monitor);
     drop(monitor);
     let restored = restored.map_err(Error::from)?;
     observer.restored(job, &original, Some(&restored));
@@ -189,7 +202,7 @@ mod tests {
     }
 
     impl RestoreObserver<Error> for Seen {
-        fn open(&self, input: &Path) -> Result<(Original, Option<Metadata>)> {
+        fn open(&self, input: &Path) -> Result<(Original, Option<Like>)> {
             let archive = Archive::from_source(source::open(input, false)?, &OpenOptions::default())?;
             Ok((Original::Archive(archive), input.metadata().ok()))
         }

@@ -11,6 +11,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 use tempfile::NamedTempFile;
 
 /// The largest number of threads that wait for the disk at once.
@@ -148,6 +149,15 @@ impl AtomicFile {
         &self.target
     }
 
+    /// As [`AtomicFile::commit`], with attributes that are not those of a file.
+    ///
+    /// # Errors
+    /// As [`AtomicFile::commit`].
+    pub fn commit_as(self, attributes: Attributes) -> Result<()> {
+        copy_attributes(self.temp.as_file(), attributes, &self.target)?;
+        self.commit(None)
+    }
+
     /// Sets the file's mode and modification time, syncs it, renames it, and syncs the directory.
     ///
     /// # Errors
@@ -161,7 +171,7 @@ impl AtomicFile {
     /// Writes mode, time and content to disk.
     fn synced(self, like: Option<&fs::Metadata>) -> Result<Self> {
         let file = self.temp.as_file();
-        copy_attributes(file, like, &self.target)?;
+        copy_attributes(file, like.map(Attributes::from).unwrap_or_default(), &self.target)?;
         file.sync_all().map_err(|e| Error::io("sync", &self.target, e))?;
         Ok(self)
     }
@@ -217,18 +227,30 @@ fn at_once<J: Send, T: Send>(jobs: Vec<J>, work: &(impl Fn(J) -> T + Sync)) -> V
     })
 }
 
-/// Copies mode and modification time of the source to the target, as gzip does. Without a source, the target
+/// Mode and modification time of a file, as far as they are known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Attributes {
+    /// Permission bits.
+    pub mode: Option<u32>,
+    /// The time of the last change.
+    pub modified: Option<SystemTime>,
+}
+
+impl From<&fs::Metadata> for Attributes {
+    fn from(meta: &fs::Metadata) -> Self {
+        Attributes { mode: platform::mode_of(meta), modified: meta.modified().ok() }
+    }
+}
+
+/// Gives mode and modification time of the source to the target, as gzip does. Without them, the target
 /// keeps the mode it was created with.
-fn copy_attributes(file: &File, like: Option<&fs::Metadata>, target: &Path) -> Result<()> {
+fn copy_attributes(file: &File, like: Attributes, target: &Path) -> Result<()> {
     let wrap = |e| Error::io("set mode and time of", target, e);
-    match like {
-        Some(meta) => {
-            platform::copy_mode(file, meta).map_err(wrap)?;
-            if let Ok(modified) = meta.modified() {
-                file.set_modified(modified).map_err(wrap)?;
-            }
-            Ok(())
-        }
+    if let Some(mode) = like.mode {
+        platform::set_mode(file, mode).map_err(wrap)?;
+    }
+    match like.modified {
+        Some(modified) => file.set_modified(modified).map_err(wrap),
         None => Ok(()),
     }
 }

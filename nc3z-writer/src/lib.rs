@@ -27,13 +27,13 @@ mod sums;
 mod tiles;
 mod wanted;
 
-pub use atomic::{AtomicFile, commit_all, is_same_file, refuse_url, remove_temporary_files};
+pub use atomic::{AtomicFile, Attributes, commit_all, is_same_file, refuse_url, remove_temporary_files};
 pub use classic::{ClassicValues, Sink, write_classic};
 pub use error::{Error, ErrorKind, Result};
 pub use generation::lock as lock_file;
 pub use job::archive::{
     Archived, Prepared, archive_file, archive_open_file, archive_source, archive_to, archive_to_vec,
-    prepare_file, publish,
+    check_unchanged, prepare_file, publish,
 };
 pub use job::commit::{CommitNote, Committed, commit_file};
 pub use job::estimate::{

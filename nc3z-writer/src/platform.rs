@@ -52,16 +52,24 @@ pub(crate) fn with_mode<'a, 'b, 'c>(
     }
 }
 
-/// Copies the mode of another file, without special bits such as set-user-id.
-pub(crate) fn copy_mode(file: &File, like: &Metadata) -> io::Result<()> {
+/// Returns the mode of a file, without special bits such as set-user-id.
+pub(crate) fn mode_of(like: &Metadata) -> Option<u32> {
     #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        file.set_permissions(std::fs::Permissions::from_mode(like.permissions().mode() & 0o777))
-    }
+    return Some(std::os::unix::fs::PermissionsExt::mode(&like.permissions()) & 0o777);
     #[cfg(not(unix))]
     {
-        let _ = (file, like);
+        let _ = like;
+        None
+    }
+}
+
+/// Sets the mode of a file.
+pub(crate) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    #[cfg(unix)]
+    return file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+    #[cfg(not(unix))]
+    {
+        let _ = (file, mode);
         Ok(())
     }
 }

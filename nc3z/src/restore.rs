@@ -47,6 +47,6 @@ fn write(source: &Path, target: &Path, options: &RestoreOptions) -> Result<Resto
     if is_same_file(&like, target) {
         return Err(Error::invalid(format!("archive and target are the same file `{}`", target.display())));
     }
-    let restored = restore_file(&archive, Some(&like), target, options.force, monitor)?;
+    let restored = restore_file(&archive, Some((&like).into()), target, options.force, monitor)?;
     Ok(Restored { len: restored.len, sha256: restored.sha256, matches_record: restored.matches_record })
 }

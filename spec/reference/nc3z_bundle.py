@@ -9,32 +9,72 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 the bundle is corrupt.
 
 import argparse
 import hashlib
-import io
 import json
 import os
 import struct
 import sys
-import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
 
 from nc3z_ref import TYPE_SIZES, Archive, Bytes, Classic, Corrupt, Header, Refused, frame_size, need, unzstd
 
 MAGIC, HINT = b"nc3zidx2", 96
-GROUPS, README, INDEX = ".nc3z/packed/", "README-nc3z.txt", ".nc3z/index"
+GROUPS, README = ".nc3z/packed/", "README-nc3z.txt"
 BYTE = 1
 
 
+def end_of(data):
+    """Comment of the end, and where the list of members begins; nothing without an end (section 1)."""
+    for at in range(len(data) - 22, max(len(data) - 22 - 65536, -1), -1):
+        if data[at:at + 4] != b"PK\5\6" or len(data) - at - 22 != int.from_bytes(data[at + 20:at + 22], "little"):
+            continue
+        count, size, directory = struct.unpack_from("<HII", data, at + 10)
+        last = at
+        if (count == 0xffff or 0xffffffff in (size, directory)) and at >= 20 and data[at - 20:at - 16] == b"PK\6\7":
+            last = int.from_bytes(data[at - 12:at - 4], "little")
+            if data[last:last + 4] != b"PK\6\6":
+                continue
+            size, directory = struct.unpack_from("<QQ", data, last + 40)
+        if directory + size == last:
+            return data[at + 22:], directory
+    return None
+
+
+def words(text):
+    """Offset, length and CRC-32 of the index, and the length of the bundle (of a hint)."""
+    parts = text.rstrip(b"\0").split()
+    try:
+        if parts[:1] == [b"nc3z-index"]:
+            return (int(parts[1]), int(parts[2]), int(parts[3], 16)), int(parts[4]) if len(parts) > 4 else None
+    except (ValueError, IndexError):
+        pass
+    return None, None
+
+
 def committed(data):
-    """The bytes of the bundle: without those that an interrupted run left (section 1)."""
+    """The bytes of the index of a bundle, and those of the bundle, without what an interrupted run left (section 1)."""
+
+    def named(pointer):
+        found = data[pointer[0]:pointer[0] + pointer[1]]
+        return found if len(found) == pointer[1] and zlib.crc32(found) == pointer[2] else None
+
     at = 30 + sum(struct.unpack_from("<HH", data, 26))
-    words = data[at - HINT:at].rstrip(b"\0").split()
-    if len(words) == 5 and words[0] == b"nc3z-index" and int(words[4]) < len(data):
-        tail = data[-(64 << 10):]
-        end = tail.rfind(b"PK\5\6")
-        if end < 0 or len(tail) < end + 22 + int.from_bytes(tail[end + 20:end + 22], "little"):
-            return data[:int(words[4])]
-    return data
+    hinted, length = words(data[at - HINT:at])
+    if length is None:
+        hinted = None
+    if hinted and length == len(data) and named(hinted):
+        return named(hinted), data
+    end = end_of(data)
+    pointer = words(end[0])[0] if end else None
+    if pointer and pointer[0] + pointer[1] != end[1]:
+        pointer = None
+    if pointer and named(pointer) and (not hinted or length <= len(data) or pointer == hinted):
+        return named(pointer), data
+    if end and not pointer and (not hinted or length != len(data)):
+        raise Refused("another program has changed the ZIP")
+    need(not hinted or length <= len(data), f"the bundle has {len(data)} bytes, and its hint says {length}")
+    need(hinted and length < len(data), "index: CRC-32")
+    return committed(data[:length])
 
 
 def index(data):
@@ -134,12 +174,11 @@ class Group:
 
 def files(data):
     """Name and bytes of each file of a bundle."""
-    data = committed(data)
-    inside = zipfile.ZipFile(io.BytesIO(data))
-    found, packed = index(inside.read(INDEX))
+    listed, data = committed(data)
+    found, packed = index(listed)
     for name, offset, length, crc, _ in found["members"]:
         stored = data[offset:offset + length]
-        need(zlib.crc32(stored) == crc and inside.getinfo(name).CRC == crc, f"{name}: CRC-32")
+        need(len(stored) == length and zlib.crc32(stored) == crc, f"{name}: CRC-32")
         if name == README:
             continue
         if name.startswith(GROUPS):
@@ -170,7 +209,7 @@ def main():
             target = Path(args.output or ".") / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
-    except (Corrupt, KeyError, IndexError, struct.error, zipfile.BadZipFile, ValueError) as error:
+    except (Corrupt, KeyError, IndexError, struct.error, ValueError) as error:
         print(f"corrupt: {error}", file=sys.stderr)
         return 3
     except (Refused, OSError) as error:

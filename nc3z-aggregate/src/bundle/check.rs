@@ -3,7 +3,7 @@
 use super::extract::check_packed;
 use super::heads::Head;
 use super::index::Entry;
-use super::{Bundle, Directory, Member, Reader, index};
+use super::{Bundle, Directory, Member, index, zip_of};
 use crate::error::{Error, Result};
 use nc3z_format::archive::constants::MAGIC;
 use nc3z_reader::Monitor;
@@ -12,8 +12,7 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, PoisonError};
-use zip::ZipArchive;
+use std::sync::Arc;
 
 /// The result of the check of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,16 +68,7 @@ impl Bundle {
     /// # Errors
     /// The directory cannot be read.
     pub fn crc32(&self, name: &str) -> Result<Option<u32>> {
-        match &self.directory {
-            Directory::Index(_) if self.kind == "tar" => Ok(None),
-            Directory::Index(entries) => Ok(entries.get(name).map(|entry| entry.crc32)),
-            Directory::Zip(archive) => {
-                let mut archive = archive.lock().unwrap_or_else(PoisonError::into_inner);
-                let Some(n) = archive.index_for_name(name) else { return Ok(None) };
-                let file = archive.by_index_raw(n).map_err(|e| Error::fragment(name, e.to_string()))?;
-                Ok(Some(file.crc32()))
-            }
-        }
+        Ok(self.find(name, &self.source)?.and_then(|member| member.crc32()))
     }
 
     /// Returns the bytes of a member as they are in the bundle, without the copies in the index. None where
@@ -125,7 +115,8 @@ impl Bundle {
     /// # Errors
     /// The directory cannot be read.
     pub fn check(&self) -> Result<Vec<String>> {
-        let mut found = self.check_directory()?;
+        let mut found: Vec<String> = self.damage.iter().map(|e| format!("it is damaged: {e}")).collect();
+        found.extend(self.check_directory()?);
         for (number, group) in self.groups().enumerate() {
             if self.has_group(group)? {
                 continue;
@@ -144,7 +135,10 @@ impl Bundle {
         match &self.directory {
             Directory::Index(_) if self.kind == "tar" => Ok(Vec::new()),
             Directory::Index(entries) => {
-                let mut found = self.against_directory(entries)?;
+                let mut found = match self.against_directory(entries) {
+                    Err(e) if !e.is_interrupted() => vec![format!("its directory is damaged: {e}")],
+                    found => found?,
+                };
                 for name in entries.keys().collect::<BTreeSet<_>>() {
                     if found.len() >= MOST {
                         break;
@@ -183,8 +177,7 @@ impl Bundle {
     /// Lists the differences between the index and the directory.
     fn against_directory(&self, entries: &HashMap<String, Entry>) -> Result<Vec<String>> {
         let wrong = |e: zip::result::ZipError| Error::refused(format!("the directory of the bundle: {e}"));
-        let reader = Reader::new(self.source.clone(), usize::MAX);
-        let mut archive = ZipArchive::new(reader).map_err(wrong)?;
+        let mut archive = zip_of(&self.source, false)?;
         let mut found = Vec::new();
         let mut names = BTreeSet::new();
         for n in 0..archive.len() {
@@ -225,7 +218,7 @@ impl Bundle {
 ///
 /// # Errors
 /// Errors of the source.
-pub(super) fn crc32_of(source: &SharedSource, tell: &dyn Fn(u64) -> bool) -> Result<Option<u32>> {
+pub(crate) fn crc32_of(source: &SharedSource, tell: &dyn Fn(u64) -> bool) -> Result<Option<u32>> {
     let mut crc = crc32fast::Hasher::new();
     let mut buffer = vec![0; STEP];
     let mut at = 0;

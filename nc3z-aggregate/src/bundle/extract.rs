@@ -1,17 +1,20 @@
 //! Members of a bundle written as files of their own.
 
-use super::{Bundle, inside};
+use super::{Bundle, Member, Stamp, inside};
 use crate::error::{Error, Result};
 use crate::pack::{LostPart, PackedMember};
 use nc3z_format::archive::constants::MAGIC;
-use nc3z_reader::source::{ByteSource, SharedSource};
+use nc3z_reader::source::ByteSource;
 use nc3z_reader::{Archive, OpenOptions};
-use nc3z_writer::{AtomicFile, WriterOptions, archive_source};
+use nc3z_writer::{AtomicFile, WriterOptions, archive_to};
 use sha2::{Digest, Sha256};
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// The ending of the names of archives.
+const SUFFIX: &str = ".nc3z";
 /// The number of bytes copied at once.
 const COPY_LEN: u64 = 4 << 20;
 
@@ -22,6 +25,171 @@ pub enum MemberForm {
     Originals,
     /// Archives, and other members as they are.
     Archives,
+}
+
+/// A member whose bytes are those of a file: a packed one, or one that is not an archive.
+pub enum MemberFile {
+    /// A member of a group.
+    Packed(Box<PackedFile>),
+    /// A file that is stored as it is.
+    Stored {
+        /// Its name.
+        name: String,
+        /// Its bytes.
+        member: Member,
+    },
+}
+
+/// A packed member, and time and permissions of its file.
+pub struct PackedFile {
+    /// The member.
+    pub packed: PackedMember,
+    stamp: Stamp,
+}
+
+impl MemberFile {
+    /// The length of the file in bytes.
+    #[expect(clippy::len_without_is_empty, reason = "a length, not that of a collection")]
+    pub fn len(&self) -> u64 {
+        self.source().len()
+    }
+
+    fn stamp(&self) -> Stamp {
+        match self {
+            MemberFile::Packed(file) => file.stamp,
+            MemberFile::Stored { member, .. } => member.stamp(),
+        }
+    }
+
+    fn source(&self) -> &dyn ByteSource {
+        match self {
+            MemberFile::Packed(file) => &file.packed,
+            MemberFile::Stored { member, .. } => member,
+        }
+    }
+
+    /// The checksum that the bundle records: its name. None in a tar.
+    pub fn recorded(&self) -> Option<&'static str> {
+        match self {
+            MemberFile::Packed(_) => Some("SHA-256"),
+            MemberFile::Stored { member, .. } => member.crc32().map(|_| "CRC-32"),
+        }
+    }
+
+    /// Returns the parts of the file that reads replaced by fill values so far.
+    ///
+    /// # Errors
+    /// As [`PackedMember::lost`].
+    pub fn lost(&self) -> Result<Vec<LostPart>> {
+        match self {
+            MemberFile::Packed(file) => file.packed.lost(),
+            MemberFile::Stored { .. } => Ok(Vec::new()),
+        }
+    }
+
+    /// Gives all bytes of the file to `to`, and compares their recorded checksum, unless some are lost and filled. `to` must not keep
+    /// them after an error.
+    ///
+    /// # Errors
+    /// The member is damaged, or is another one than the recorded; errors of `to`.
+    pub fn copy(&self, to: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        match self {
+            MemberFile::Packed(file) => {
+                let packed = &file.packed;
+                let mut hash = Sha256::new();
+                pieces(self.source(), &mut |bytes| {
+                    hash.update(bytes);
+                    to(bytes)
+                })?;
+                let is_right = hash.finalize()[..] == packed.sha256();
+                if is_right || !packed.lost()?.is_empty() {
+                    return Ok(());
+                }
+                Err(damaged(packed.name()).into())
+            }
+            MemberFile::Stored { name, member } => {
+                let mut crc = crc32fast::Hasher::new();
+                pieces(self.source(), &mut |bytes| {
+                    crc.update(bytes);
+                    to(bytes)
+                })?;
+                match (member.crc32(), crc.finalize()) {
+                    (Some(expected), found) if expected != found => {
+                        Err(another_crc32(name, expected, found).into())
+                    }
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Writes the file. Returns the parts that are lost and have fill values.
+    ///
+    /// # Errors
+    /// As [`MemberFile::copy`]; the file exists or cannot be written.
+    pub fn write(&self, target: &Path, force: bool) -> Result<Vec<LostPart>> {
+        let target = parented(target.to_owned())?;
+        let file = AtomicFile::create_with_mode(&target, force, 0o666)?;
+        self.copy(&mut |bytes| file.file().write_all(bytes).map_err(Error::Output))?;
+        let lost = self.lost()?;
+        file.commit_as(self.stamp().attributes())?;
+        Ok(lost)
+    }
+}
+
+impl Bundle {
+    /// Returns a member whose bytes are those of a file. None for an archive, and where no member has that name.
+    ///
+    /// # Errors
+    /// As [`Bundle::member`].
+    pub fn member_file(&self, name: &str) -> Result<Option<MemberFile>> {
+        if let Some(packed) = self.packed_member(name)? {
+            let stamp = self.groups.packed.stamp(name).unwrap_or_default();
+            return Ok(Some(MemberFile::Packed(Box::new(PackedFile { packed, stamp }))));
+        }
+        let Some(member) = self.find(name, &self.source)? else { return Ok(None) };
+        if is_archive(&member)? {
+            return Ok(None);
+        }
+        Ok(Some(MemberFile::Stored { name: name.to_owned(), member }))
+    }
+
+    /// Returns an error if two members would be written to the same file.
+    ///
+    /// # Errors
+    /// There are two; a member cannot be read.
+    pub fn check_outputs(&self, form: MemberForm) -> Result<()> {
+        let names: HashSet<&str> = self.names().iter().map(String::as_str).collect();
+        let twice = |one: &str, other: &str| {
+            Error::refused(format!(
+                "`{one}` and `{other}` would be the same file; write one of them by its name"
+            ))
+        };
+        for name in &names {
+            let Some(original) = name.strip_suffix(SUFFIX).filter(|original| names.contains(original)) else {
+                continue;
+            };
+            let is_same = match form {
+                MemberForm::Archives => self.is_packed_member(original),
+                MemberForm::Originals => match self.find(name, &self.source)? {
+                    Some(member) => is_archive(&member)?,
+                    None => false,
+                },
+            };
+            if is_same {
+                return Err(twice(original, name));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_archive(source: &dyn ByteSource) -> Result<bool> {
+    let mut magic = [0; MAGIC.len()];
+    if source.len() >= magic.len() as u64 {
+        source.read_into(0, &mut magic)?;
+    }
+    Ok(magic == MAGIC)
 }
 
 /// Writes a member of a bundle into the directory `output`. `force` replaces files. Returns the parts that are lost and have fill
@@ -40,56 +208,36 @@ pub fn extract(
     let name_inside = inside("", name).filter(|n| !n.is_empty());
     let name_inside =
         name_inside.ok_or_else(|| Error::refused(format!("`{name}` leads out of the directory")))?;
-    if let Some(packed) = bundle.packed_member(name)? {
-        return match form {
-            MemberForm::Originals => write_packed(&packed, &output.join(name_inside), force),
-            MemberForm::Archives => {
-                let target = parented(output.join(format!("{name_inside}.nc3z")))?;
-                let options = WriterOptions::default().with_force(force);
-                archive_source(Arc::new(packed), &target, &options, &())?;
-                Ok(Vec::new())
-            }
-        };
+    match (bundle.member_file(name)?, form) {
+        (Some(MemberFile::Packed(file)), MemberForm::Archives) => {
+            let PackedFile { packed, stamp } = *file;
+            check_packed(&packed)?;
+            let target = parented(output.join(format!("{name_inside}{SUFFIX}")))?;
+            let file = AtomicFile::create_with_mode(&target, force, 0o666)?;
+            archive_to(Arc::new(packed), &mut file.file(), &WriterOptions::default(), &())?;
+            file.commit_as(stamp.attributes())?;
+            return Ok(Vec::new());
+        }
+        (Some(file), _) => return file.write(&output.join(name_inside), force),
+        (None, _) => {}
     }
-    let source = bundle.member(name)?.ok_or_else(|| Error::refused("it is not there"))?;
-    let mut magic = [0; MAGIC.len()];
-    if source.len() >= magic.len() as u64 {
-        source.read_into(0, &mut magic)?;
+    let missing = || Error::refused("it is not there");
+    if form == MemberForm::Archives {
+        let member = bundle.find(name, &bundle.source)?.ok_or_else(missing)?;
+        let file = MemberFile::Stored { name: name.to_owned(), member };
+        return file.write(&output.join(name_inside), force);
     }
-    if magic == MAGIC && form == MemberForm::Originals {
-        let archive = if bundle.fills_lost() {
-            Archive::open_filled(&source, open, &())?.0
-        } else {
-            Archive::from_source(source, open)?
-        };
-        let target = parented(output.join(name_inside.strip_suffix(".nc3z").unwrap_or(&name_inside)))?;
-        let file = AtomicFile::create_with_mode(&target, force, 0o666)?;
-        archive.restore_to_file(file.file(), &target, &())?;
-        file.commit(None)?;
-        return Ok(LostPart::of_archive(&archive));
-    }
-    copy(&source, &parented(output.join(name_inside))?, force)?;
-    Ok(Vec::new())
-}
-
-/// Writes the original file of a packed member, and compares its digest. Returns the parts that are lost and have fill values.
-///
-/// # Errors
-/// The member is damaged; the file exists or cannot be written.
-pub fn write_packed(packed: &PackedMember, target: &Path, force: bool) -> Result<Vec<LostPart>> {
-    let mut hash = Sha256::new();
-    let target = parented(target.to_owned())?;
+    let source = bundle.member(name)?.ok_or_else(missing)?;
+    let archive = if bundle.fills_lost() {
+        Archive::open_filled(&source, open, &())?.0
+    } else {
+        Archive::from_source(source, open)?
+    };
+    let target = parented(output.join(name_inside.strip_suffix(SUFFIX).unwrap_or(&name_inside)))?;
     let file = AtomicFile::create_with_mode(&target, force, 0o666)?;
-    pieces(packed, &mut |bytes| {
-        hash.update(bytes);
-        file.file().write_all(bytes).map_err(Error::Output)
-    })?;
-    let lost = packed.lost()?;
-    if lost.is_empty() && hash.finalize()[..] != packed.sha256() {
-        return Err(damaged(packed.name()).into());
-    }
-    file.commit(None)?;
-    Ok(lost)
+    archive.restore_to_file(file.file(), &target, &())?;
+    file.commit_as(bundle.stamp(name)?.attributes())?;
+    Ok(LostPart::of_archive(&archive))
 }
 
 /// Checks that a packed member has the bytes that were packed.
@@ -111,6 +259,11 @@ fn damaged(name: &str) -> nc3z_reader::Error {
     error.into()
 }
 
+fn another_crc32(name: &str, expected: u32, found: u32) -> nc3z_reader::Error {
+    let (expected, found) = (format!("{expected:08x}"), format!("{found:08x}"));
+    nc3z_format::Error::corrupt(name, None, "CRC-32", expected, found).into()
+}
+
 fn pieces(source: &dyn ByteSource, to: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let mut at = 0;
     while at < source.len() {
@@ -118,13 +271,6 @@ fn pieces(source: &dyn ByteSource, to: &mut dyn FnMut(&[u8]) -> Result<()>) -> R
         to(&source.read_at(at, usize::try_from(len).expect("at most COPY_LEN"))?)?;
         at += len;
     }
-    Ok(())
-}
-
-fn copy(source: &SharedSource, target: &Path, force: bool) -> Result<()> {
-    let file = AtomicFile::create_with_mode(target, force, 0o666)?;
-    pieces(source.as_ref(), &mut |bytes| file.file().write_all(bytes).map_err(Error::Output))?;
-    file.commit(None)?;
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use super::MAX_MEMBERS;
 use super::heads::Head;
 use super::index::{Entries, Entry};
 use super::packed::{Line, Packed};
+use super::stamp::Stamp;
 use bytes::Bytes;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::collections::HashMap;
@@ -17,8 +18,15 @@ type Item = (String, u64, u64, u32, Vec<(u64, u64)>);
 
 /// Reads the list of a bundle of `bundle_len` bytes. `heads` are the parts of the heads, one after another.
 pub(super) fn read(text: &[u8], heads: Bytes, bundle_len: u64) -> Result<Entries, String> {
-    let mut found =
-        Found { names: Vec::new(), entries: HashMap::new(), lines: Vec::new(), heads, bundle_len };
+    let mut found = Found {
+        names: Vec::new(),
+        entries: HashMap::new(),
+        lines: Vec::new(),
+        modified: None,
+        modes: None,
+        heads,
+        bundle_len,
+    };
     let mut reader = serde_json::Deserializer::from_slice(text);
     List(&mut found).deserialize(&mut reader).and_then(|()| reader.end()).map_err(|e| e.to_string())?;
     // The names of packed members follow the heads. Bundles without packed members have none.
@@ -26,8 +34,43 @@ pub(super) fn read(text: &[u8], heads: Bytes, bundle_len: u64) -> Result<Entries
     if let Some(line) = found.lines.iter().find(|line| !found.entries.contains_key(&line.group)) {
         return Err(format!("the group `{}` is no member", line.group));
     }
-    let packed = Packed::new(found.lines, names)?;
+    let mut packed = Packed::new(found.lines, names)?;
+    let mut stamps =
+        stamps(found.modified, found.modes, found.names.len() + packed.stamps.len())?.into_iter();
+    for (name, stamp) in found.names.iter().zip(stamps.by_ref()) {
+        if let Some(entry) = found.entries.get_mut(name) {
+            entry.stamp = stamp;
+        }
+    }
+    packed.stamps = stamps.collect();
     Ok(Entries { names: found.names, members: found.entries, packed })
+}
+
+/// Returns the times and permissions of `count` members. Older bundles have none.
+fn stamps(
+    modified: Option<Vec<Option<i64>>>,
+    modes: Option<Vec<(u64, Option<u32>)>>,
+    count: usize,
+) -> Result<Vec<Stamp>, String> {
+    let wrong = |what: &str, found: u64| format!("it has {found} {what} for {count} members");
+    let (Some(modified), Some(modes)) = (modified, modes) else { return Ok(vec![Stamp::default(); count]) };
+    let all = modes.iter().fold(0_u64, |sum, (n, _)| sum.saturating_add(*n));
+    if modified.len() != count {
+        return Err(wrong("times", modified.len() as u64));
+    }
+    if all != count as u64 {
+        return Err(wrong("permissions", all));
+    }
+    let modes = modes.into_iter().flat_map(|(n, mode)| (0..n).map(move |_| mode));
+    let mut last = 0_i64;
+    let stamp = |(step, mode): (Option<i64>, Option<u32>)| {
+        let nanos = step.map(|step| {
+            last = last.wrapping_add(step);
+            last
+        });
+        Stamp::new(nanos, mode)
+    };
+    Ok(modified.into_iter().zip(modes).map(stamp).collect())
 }
 
 /// The entries read so far.
@@ -35,6 +78,8 @@ struct Found {
     names: Vec<String>,
     entries: HashMap<String, Entry>,
     lines: Vec<Line>,
+    modified: Option<Vec<Option<i64>>>,
+    modes: Option<Vec<(u64, Option<u32>)>>,
     heads: Bytes,
     bundle_len: u64,
 }
@@ -47,7 +92,11 @@ impl Found {
         let head = self.head(offset, length, &parts);
         let head =
             head.ok_or_else(|| format!("`{name}` does not lie in the bundle, or its head not in it"))?;
-        if self.entries.insert(name.clone(), Entry { offset, length, crc32, head }).is_some() {
+        if self
+            .entries
+            .insert(name.clone(), Entry { offset, length, crc32, head, stamp: Stamp::default() })
+            .is_some()
+        {
             return Err(format!("two members are called `{name}`"));
         }
         self.names.push(name);
@@ -89,7 +138,7 @@ impl<'de> Visitor<'de> for List<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<(), A::Error> {
-        let (mut version, mut members) = (None, false);
+        let (mut version, mut members, mut packed) = (None, false, false);
         while let Some(key) = from.next_key::<std::borrow::Cow<'de, str>>()? {
             match &*key {
                 "version" if version.is_none() => version = Some(from.next_value::<u64>()?),
@@ -97,12 +146,17 @@ impl<'de> Visitor<'de> for List<'_> {
                     from.next_value_seed(Members(&mut *self.0))?;
                     members = true;
                 }
-                "packed" => {
+                "packed" if !packed => {
+                    packed = true;
                     let lines: Vec<(String, usize, usize)> = from.next_value()?;
                     let line = |(group, members, len)| Line { group, members, len };
                     self.0.lines = lines.into_iter().map(line).collect();
                 }
-                "version" | "members" => return Err(A::Error::custom(format!("`{key}` stands twice"))),
+                "modified" if self.0.modified.is_none() => self.0.modified = Some(from.next_value()?),
+                "modes" if self.0.modes.is_none() => self.0.modes = Some(from.next_value()?),
+                "version" | "members" | "packed" | "modified" | "modes" => {
+                    return Err(A::Error::custom(format!("`{key}` stands twice")));
+                }
                 _ => drop(from.next_value::<IgnoredAny>()?),
             }
         }

@@ -1,6 +1,7 @@
 //! A range of a byte source as a byte source of its own. Some of its bytes may be in memory.
 
 use super::heads::Head;
+use super::stamp::Stamp;
 use bytes::Bytes;
 use nc3z_reader::source::{ByteSource, Reach, SharedSource};
 use nc3z_reader::{Error, Result};
@@ -16,6 +17,9 @@ pub struct Member {
     offset: u64,
     len: u64,
     head: Head,
+    /// The CRC-32 that the bundle records.
+    crc32: Option<u32>,
+    stamp: Stamp,
     /// All bytes of a small member, after they were read.
     whole: OnceLock<Bytes>,
 }
@@ -29,11 +33,34 @@ impl Member {
         head: Head,
     ) -> std::result::Result<Self, String> {
         match offset.checked_add(len).filter(|end| *end <= source.len()) {
-            Some(_) => Ok(Member { source, offset, len, head, whole: OnceLock::new() }),
+            Some(_) => Ok(Member {
+                source,
+                offset,
+                len,
+                head,
+                crc32: None,
+                stamp: Stamp::default(),
+                whole: OnceLock::new(),
+            }),
             None => {
                 Err(format!("{len} bytes from {offset} on do not lie in a bundle of {} bytes", source.len()))
             }
         }
+    }
+
+    /// The member with what the bundle records of it.
+    pub(super) fn with_record(self, crc32: Option<u32>, stamp: Stamp) -> Self {
+        Member { crc32, stamp, ..self }
+    }
+
+    /// Time and permissions of its file.
+    pub fn stamp(&self) -> Stamp {
+        self.stamp
+    }
+
+    /// The CRC-32 that the bundle records; a tar records none.
+    pub fn crc32(&self) -> Option<u32> {
+        self.crc32
     }
 
     /// The offset of the member in the bundle.

@@ -65,7 +65,7 @@ impl Bundle {
                 Ok(crc32_of(source, &tell)?.ok_or_else(nc3z_reader::Error::interrupted)? == expected)
             };
             let damaged = part(&self.source)?;
-            if is_sound(&damaged).or_else(|e| if is_interrupted(&e) { Err(e) } else { Ok(false) })? {
+            if is_sound(&damaged).or_else(|e| if e.is_interrupted() { Err(e) } else { Ok(false) })? {
                 continue;
             }
             match repair_within(&damaged, file, at, path, &()) {
@@ -106,10 +106,6 @@ impl Bundle {
         let stored: SharedSource = Arc::new(stored.map_err(|what| Error::fragment(name, what))?);
         Ok(Some(locate(&stored)?.is_some()))
     }
-}
-
-fn is_interrupted(e: &Error) -> bool {
-    matches!(e, Error::Reader(e) if e.is_interrupted())
 }
 
 /// Writes the commit slots of an archive in a bundle, which its parity does not cover.

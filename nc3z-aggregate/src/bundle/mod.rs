@@ -3,26 +3,29 @@
 //! aggregation in it are open after two requests.
 
 mod ahead;
-mod check;
+pub(crate) mod check;
 mod extract;
 pub(crate) mod heads;
 pub(crate) mod index;
+pub(crate) mod input;
 mod list;
-mod local;
+pub(crate) mod local;
 mod member;
 mod mend;
 mod named;
 mod open_groups;
 pub(crate) mod packed;
 mod same;
+pub(crate) mod stamp;
 pub(crate) mod write;
 
 pub use ahead::Ahead;
 pub use check::MemberCheck;
-pub use extract::{MemberForm, extract, write_packed};
+pub use extract::{MemberFile, MemberForm, extract};
 pub use member::Member;
 pub use mend::MendedBundle;
 pub use named::{split_member, split_name};
+pub use stamp::Stamp;
 pub use write::{Bundled, write_bundle};
 
 use crate::error::{Error, Result};
@@ -31,6 +34,7 @@ use crate::pack::PackedMember;
 use ahead::AheadSource;
 use heads::Head;
 use index::{Entries, Entry, Lookup};
+use nc3z_format::Error as FormatError;
 use nc3z_reader::source::SharedSource;
 use open_groups::Groups;
 use std::collections::HashMap;
@@ -39,8 +43,8 @@ use std::path::{Component, Path};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use zip::{CompressionMethod, ZipArchive};
 
-/// The number of bytes at the end that contain the end record of a ZIP.
-const TAIL: u64 = 64 << 10;
+/// The number of bytes at the end that contain the end record of a ZIP, with its comment.
+const TAIL: u64 = 22 + (64 << 10);
 /// The number of members that an error lists.
 const LISTED: usize = 20;
 /// The maximal number of members of a bundle.
@@ -69,6 +73,8 @@ pub struct Bundle {
     groups: Groups,
     /// Written as a packed bundle.
     packed: bool,
+    /// The damage in spite of which it was opened.
+    damage: Option<Error>,
     /// Names of all members.
     names: OnceLock<Vec<String>>,
     kind: &'static str,
@@ -103,12 +109,37 @@ impl Bundle {
     /// Opens a bundle.
     ///
     /// # Errors
-    /// It is not a bundle, its directory is damaged, or two members have the same name.
+    /// It is not a bundle, it is shorter than its first bytes say, its index or directory is damaged, or two members have the same name.
     pub fn open(source: SharedSource) -> Result<Self> {
+        Self::open_any(source, false)
+    }
+
+    /// Opens a bundle, also one whose end is lost or whose index is damaged: its members are then those of a ZIP directory that is still
+    /// there, which may be an older one. [`Bundle::damage`] returns what is wrong.
+    ///
+    /// # Errors
+    /// It is not a bundle, or has no directory at all.
+    pub fn open_damaged(source: SharedSource) -> Result<Self> {
+        Self::open_any(source, true)
+    }
+
+    /// Returns the damage of the bundle in spite of which it was opened.
+    pub fn damage(&self) -> Option<&Error> {
+        self.damage.as_ref()
+    }
+
+    fn open_any(source: SharedSource, damaged: bool) -> Result<Self> {
         let wrong = |what: String| Error::refused(format!("the bundle cannot be opened: {what}"));
         let kind = kind(&source)?.ok_or_else(|| wrong("it is neither a ZIP nor a tar".into()))?;
+        let mut damage = None;
         let (source, found) = match kind {
-            "zip" => look_up(source)?,
+            "zip" => match look_up(&source) {
+                Err(e) if damaged && e.is_corrupt() => {
+                    damage = Some(e);
+                    (source, None)
+                }
+                found => found?,
+            },
             _ => (source, None),
         };
         let (found, directory) = if kind == "tar" {
@@ -118,13 +149,13 @@ impl Bundle {
             let entries = std::mem::take(&mut found.members);
             (found, Directory::Index(entries))
         } else {
-            let (names, archive) = zip_entries(&source).map_err(wrong)?;
+            let (names, archive) = zip_entries(&source, damage.is_some())?;
             (Entries { names, ..Entries::default() }, Directory::Zip(Mutex::new(archive)))
         };
         let groups = Groups::new(found.packed);
         let (changed, names) = (Mutex::default(), OnceLock::new());
         let (plain, packed) = (found.names, false);
-        let mut bundle = Bundle { source, directory, changed, plain, groups, packed, names, kind };
+        let mut bundle = Bundle { source, directory, changed, plain, groups, packed, damage, names, kind };
         bundle.set_groups_apart()?;
         Ok(bundle)
     }
@@ -141,6 +172,14 @@ impl Bundle {
             Directory::Zip(_) => HashMap::new(),
         };
         (entries, self.groups.packed)
+    }
+
+    /// The number of members of the ZIP or tar, with groups.
+    fn parts(&self) -> usize {
+        match &self.directory {
+            Directory::Index(entries) => entries.len(),
+            Directory::Zip(_) => self.plain.len() + self.groups.packed.lines.len(),
+        }
     }
 
     /// `zip` or `tar`.
@@ -185,6 +224,26 @@ impl Bundle {
         Err(Error::NoMember { bundle: shown.to_owned(), name: name.to_owned(), known })
     }
 
+    /// Returns modification time and permissions of a member's file, as far as the bundle has them.
+    ///
+    /// # Errors
+    /// As [`Bundle::member`].
+    pub fn stamp(&self, name: &str) -> Result<Stamp> {
+        if let Some(stamp) = self.groups.packed.stamp(name) {
+            return Ok(stamp);
+        }
+        if let Directory::Index(entries) = &self.directory
+            && let Some(entry) = entries.get(name)
+        {
+            return Ok(entry.stamp);
+        }
+        let mut found = self.find(name, &self.source)?;
+        if found.is_none() && self.packed {
+            found = self.find(&format!("{name}.nc3z"), &self.source)?;
+        }
+        Ok(found.map(|member| member.stamp()).unwrap_or_default())
+    }
+
     /// Returns the offset of a member's bytes in the bundle. None where no member has that name.
     ///
     /// # Errors
@@ -220,24 +279,27 @@ impl Bundle {
                 return in_directory(&mut archive, name, source);
             }
         };
-        let Some(Entry { offset, length, head, .. }) = entries.get(name) else { return Ok(None) };
-        let member = |head| Member::new(source.clone(), *offset, *length, head).map_err(wrong);
+        let Some(entry) = entries.get(name) else { return Ok(None) };
+        let &Entry { offset, length, crc32, .. } = entry;
+        let recorded = (self.kind != "tar").then_some(crc32);
+        let member = |head| {
+            let member = Member::new(source.clone(), offset, length, head).map_err(wrong)?;
+            Ok(Some(member.with_record(recorded, entry.stamp)))
+        };
         // On a server, a changed object has another tag, so the index is up to date, and using it saves
         // requests.
         if self.kind == "tar" || source.reach().fetches_ahead() {
-            return Ok(Some(member(head.clone())?));
+            return member(entry.head.clone());
         }
         // A local bundle may have been changed in place since the index was written. Reading the header is
         // cheap, so it is checked.
-        let begin = offset.saturating_sub(local::window_len(name));
-        let window = source.read_at(begin, usize::try_from(offset - begin).unwrap_or(usize::MAX))?;
-        if local::length(&window, name) == Some(*length) {
-            return Ok(Some(member(Head::default())?));
+        if local::find(source, offset, name)?.is_some_and(|local| local.is_of(length, crc32)) {
+            return member(Head::default());
         }
         let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
         let mut archive = match changed.take() {
             Some(archive) => archive,
-            None => zip_entries(&self.source).map_err(wrong)?.1,
+            None => zip_entries(&self.source, false)?.1,
         };
         let found = in_directory(&mut archive, name, source);
         *changed = Some(archive);
@@ -261,16 +323,23 @@ fn in_directory(
         return Err(wrong("the member is compressed; a ZIP made by `zip -0` is read where it lies".into()));
     }
     let offset = file.data_start().ok_or_else(|| wrong("the member has no place".into()))?;
-    Ok(Some(Member::new(source.clone(), offset, file.size(), Head::default()).map_err(wrong)?))
+    let member = Member::new(source.clone(), offset, file.size(), Head::default()).map_err(wrong)?;
+    let fields = file.extra_data_fields().filter_map(|field| match field {
+        zip::extra_fields::ExtraField::ExtendedTimestamp(time) => time.mod_time(),
+        _ => None,
+    });
+    // The field has a signed number.
+    let seconds = fields.last().map(|seconds| i64::from(seconds.cast_signed()));
+    Ok(Some(member.with_record(Some(file.crc32()), Stamp::of_seconds(seconds, file.unix_mode()))))
 }
 
 /// The bytes of a ZIP without those that an interrupted run left behind its end, and what its index says.
-fn look_up(source: SharedSource) -> Result<(SharedSource, Option<Entries>)> {
-    match index::find(&source)? {
-        Lookup::Found(found) => Ok((source, Some(found))),
-        Lookup::Nothing => Ok((source, None)),
+fn look_up(source: &SharedSource) -> Result<(SharedSource, Option<Entries>)> {
+    match index::find(source)? {
+        Lookup::Found(found) => Ok((source.clone(), Some(found))),
+        Lookup::Nothing => Ok((source.clone(), None)),
         Lookup::Torn(len) => {
-            let whole = Member::new(source, 0, len, Head::default()).map_err(Error::refused)?;
+            let whole = Member::new(source.clone(), 0, len, Head::default()).map_err(Error::refused)?;
             let source: SharedSource = Arc::new(whole);
             match index::find(&source)? {
                 Lookup::Found(found) => Ok((source, Some(found))),
@@ -280,27 +349,40 @@ fn look_up(source: SharedSource) -> Result<(SharedSource, Option<Entries>)> {
     }
 }
 
-/// A ZIP by its own directory.
-pub(crate) fn zip_of(source: &SharedSource) -> zip::result::ZipResult<ZipArchive<Reader>> {
-    ZipArchive::new(Reader::new(source.clone(), usize::MAX))
+/// A ZIP by its own directory: the one at its end. An older one in front of it counts only for a bundle that is known to be `damaged`.
+pub(crate) fn zip_of(source: &SharedSource, damaged: bool) -> Result<ZipArchive<Reader>> {
+    let archive = ZipArchive::new(Reader::new(source.clone(), usize::MAX)).map_err(of_zip)?;
+    let tail = index::Tail::of(source)?;
+    let (expected, found) = (tail.end().map(|end| end.directory), archive.central_directory_start());
+    // The end of a ZIP that is a member has an offset.
+    let is_other = archive.offset() != 0 || expected.is_some_and(|expected| expected != found);
+    if is_other && !damaged {
+        let expected = expected.map_or("that of the last member".to_owned(), |at| format!("at byte {at}"));
+        return Err(FormatError::corrupt("bundle", found, "list of members", expected, "another").into());
+    }
+    Ok(archive)
+}
+
+fn of_zip(e: zip::result::ZipError) -> Error {
+    Error::refused(format!("the bundle cannot be opened: {e}"))
 }
 
 /// Lists the members of a ZIP from its own directory.
-fn zip_entries(source: &SharedSource) -> Result<(Vec<String>, ZipArchive<Reader>), String> {
-    let words = |e: zip::result::ZipError| e.to_string();
-    let mut archive = zip_of(source).map_err(words)?;
+fn zip_entries(source: &SharedSource, damaged: bool) -> Result<(Vec<String>, ZipArchive<Reader>)> {
+    let wrong = |what: &str| Error::refused(format!("the bundle cannot be opened: {what}"));
+    let mut archive = zip_of(source, damaged)?;
     if archive.len() > MAX_MEMBERS {
-        return Err(format!("it has {} members, more than {MAX_MEMBERS}", archive.len()));
+        return Err(wrong(&format!("it has {} members, more than {MAX_MEMBERS}", archive.len())));
     }
-    if archive.has_overlapping_entries().map_err(words)? {
-        return Err("its members overlap".into());
+    if archive.has_overlapping_entries().map_err(of_zip)? {
+        return Err(wrong("its members overlap"));
     }
-    let names: Vec<String> = archive
-        .file_names()
-        .map(|name| Ok(name.map_err(words)?.into_owned()))
-        .collect::<Result<_, String>>()?;
-    let names = names.into_iter().filter(|n| !n.ends_with('/') && n != index::NAME).collect();
-    Ok((names, archive))
+    if archive.has_duplicate_names() {
+        return Err(wrong("two of its members have the same name"));
+    }
+    let names = archive.file_names().map(|name| Ok(name.map_err(of_zip)?.into_owned()));
+    let names = names.collect::<Result<Vec<String>>>()?;
+    Ok((names.into_iter().filter(|n| !n.ends_with('/') && n != index::NAME).collect(), archive))
 }
 
 /// Opens fragments of an aggregation that is a member: other members of the bundle.
@@ -397,6 +479,10 @@ fn tar_entries(source: &SharedSource) -> io::Result<(Vec<String>, HashMap<String
             length: entry.size(),
             crc32: 0,
             head: Head::default(),
+            stamp: Stamp::of_seconds(
+                entry.header().mtime().ok().and_then(|seconds| i64::try_from(seconds).ok()),
+                entry.header().mode().ok(),
+            ),
         };
         if names.len() >= MAX_MEMBERS {
             return Err(io::Error::other("it has too many members"));

@@ -1,6 +1,7 @@
 //! Packed members of a bundle, and their groups, of which the last ones stay open.
 
 use super::packed::Packed;
+use super::stamp::Stamp;
 use super::{Bundle, Directory, index};
 use crate::error::{Error, Result};
 use crate::pack::{DIRECTORY, Group, PackedMember, README, is_group_name};
@@ -11,6 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The number of groups that stay open. Members that are read one after another are in the same group or in
 /// the next.
 const OPEN: usize = 8;
+/// The number of bytes of memory that groups may take which stay open, besides the last one.
+const OPEN_BYTES: u64 = 256 << 20;
 
 /// The groups of a bundle.
 #[derive(Default)]
@@ -51,16 +54,22 @@ impl Bundle {
         self.packed = self.plain.len() < count;
         let groups: Vec<String> = groups;
         if matches!(self.directory, Directory::Zip(_)) {
-            if let Some(listed) = self.listed_groups() {
+            let listed = self.listed_groups();
+            if let Some(listed) = &listed {
                 for (number, line) in listed.lines.iter().enumerate() {
                     if !groups.contains(&line.group) {
-                        self.groups.packed.push(line.group.clone(), listed.of_group(number));
+                        self.groups.packed.push(line.group.clone(), listed.stamped(number));
                     }
                 }
             }
             for name in groups {
                 let group = self.open_group(&name)?;
-                self.groups.packed.push(name, group.names());
+                let known = listed.as_ref().and_then(|listed| {
+                    let number = listed.lines.iter().position(|line| line.group == name)?;
+                    Some(listed.stamped(number).map(|(_, stamp)| stamp).collect::<Vec<_>>())
+                });
+                let stamps = known.into_iter().flatten().chain(std::iter::repeat(Stamp::default()));
+                self.groups.packed.push(name, group.names().zip(stamps));
             }
         }
         Ok(())
@@ -98,6 +107,11 @@ impl Bundle {
     /// There is no such group.
     pub fn members_of(&self, group: usize) -> impl Iterator<Item = &str> {
         self.groups.packed.of_group(group)
+    }
+
+    /// Returns whether a member is in a group.
+    pub(super) fn is_packed_member(&self, name: &str) -> bool {
+        self.groups.packed.find(name).is_some()
     }
 
     /// Returns a packed member. None where no member has that name.
@@ -146,11 +160,12 @@ impl Bundle {
             let found = open.remove(at);
             open.push(found);
         } else {
-            let group = Arc::new(self.open_group(&name)?);
-            if open.len() >= OPEN {
+            // Makes room first: both together could be too much.
+            while open.len() >= OPEN || open.iter().map(|(_, group)| group.weight()).sum::<u64>() > OPEN_BYTES
+            {
                 open.remove(0);
             }
-            open.push((number, group));
+            open.push((number, Arc::new(self.open_group(&name)?)));
         }
         Ok(open.last().map(|(_, group)| Arc::clone(group)).expect("it was put there"))
     }

@@ -1,6 +1,7 @@
 //! The names of packed members, with their groups and their positions in them. They are kept as stored, since
 //! a bundle may have millions; a name is found by searching the bytes.
 
+use super::stamp::Stamp;
 use bytes::Bytes;
 use memchr::{memchr_iter, memmem};
 use std::ops::Range;
@@ -26,6 +27,8 @@ pub(crate) struct Packed {
     /// The offset of the names of each group, and the end of the last ones.
     begins: Vec<usize>,
     pub(crate) names: Bytes,
+    /// Times and permissions, in the order of the names.
+    pub(crate) stamps: Vec<Stamp>,
 }
 
 impl Packed {
@@ -47,19 +50,21 @@ impl Packed {
             return Err(format!("{} bytes follow the names", names.len() - at));
         }
         std::str::from_utf8(&names).map_err(|e| format!("names of packed members: {e}"))?;
-        Ok(Packed { lines, begins, names })
+        let stamps = vec![Stamp::default(); lines.iter().map(|line| line.members).sum()];
+        Ok(Packed { lines, begins, names, stamps })
     }
 
     /// Adds a group.
-    pub(crate) fn push<'n>(&mut self, group: String, names: impl Iterator<Item = &'n str>) {
+    pub(crate) fn push<'n>(&mut self, group: String, members: impl Iterator<Item = (&'n str, Stamp)>) {
         // Without a copy: this is the only owner while a bundle is written.
         let mut all = Vec::from(std::mem::take(&mut self.names));
-        let (begin, mut members) = (all.len(), 0);
-        for name in names {
+        let (begin, before) = (all.len(), self.stamps.len());
+        for (name, stamp) in members {
             all.extend_from_slice(name.as_bytes());
             all.push(END);
-            members += 1;
+            self.stamps.push(stamp);
         }
+        let members = self.stamps.len() - before;
         if self.begins.is_empty() {
             self.begins.push(0);
         }
@@ -82,6 +87,19 @@ impl Packed {
         let at = memmem::find_iter(&self.names, &wanted).find(starts)?;
         let group = self.begins.partition_point(|begin| *begin <= at) - 1;
         Some((group, memchr_iter(END, &self.names[self.begins[group]..at]).count()))
+    }
+
+    /// Returns time and permissions of a member.
+    pub(crate) fn stamp(&self, name: &str) -> Option<Stamp> {
+        let (group, number) = self.find(name)?;
+        let before: usize = self.lines[..group].iter().map(|line| line.members).sum();
+        self.stamps.get(before + number).copied()
+    }
+
+    /// Returns the names of a group, with times and permissions.
+    pub(crate) fn stamped(&self, group: usize) -> impl Iterator<Item = (&str, Stamp)> {
+        let before: usize = self.lines[..group].iter().map(|line| line.members).sum();
+        self.of_group(group).zip(self.stamps[before..].iter().copied())
     }
 
     /// Returns the names in these bytes.
@@ -108,9 +126,12 @@ mod tests {
     #[test]
     fn names_are_found_where_they_are() {
         let mut packed = Packed::default();
-        packed.push("g0".into(), ["a/b.nc", "b.nc"].into_iter());
+        let of = |name, seconds| (name, Stamp::of_seconds(Some(seconds), None));
+        packed.push("g0".into(), [of("a/b.nc", 1), of("b.nc", 2)].into_iter());
         packed.push("g1".into(), [].into_iter());
-        packed.push("g2".into(), ["c.nc", "b.nc2"].into_iter());
+        packed.push("g2".into(), [of("c.nc", 3), of("b.nc2", 4)].into_iter());
+        assert_eq!(packed.stamp("b.nc2"), Some(of("", 4).1));
+        assert_eq!(packed.stamped(2).collect::<Vec<_>>(), [of("c.nc", 3), of("b.nc2", 4)]);
         let again = Packed::new(packed.lines.clone(), packed.names.clone()).unwrap();
         for p in [&packed, &again] {
             assert_eq!(p.find("a/b.nc"), Some((0, 0)));

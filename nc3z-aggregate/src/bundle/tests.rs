@@ -48,11 +48,12 @@ fn members_are_read_by_the_index_and_without_it() {
     // The first has the hint in its padding; small ones have little padding.
     let first = entries.values().map(|e| e.offset).min().unwrap();
     assert!(first == 4096 && entries.values().all(|e| e.offset.is_multiple_of(64)));
-    // The index is damaged: the ZIP's own directory is used.
+    // The index is damaged: the ZIP's own directory is used, if that is asked for.
     let at = bytes.windows(8).position(|w| w == b"nc3zidx2").unwrap();
     let mut damaged = bytes.clone();
     damaged[at + 20] ^= 1;
-    let plain = Bundle::open(source(damaged)).unwrap();
+    assert!(Bundle::open(source(damaged.clone())).err().unwrap().is_corrupt());
+    let plain = Bundle::open_damaged(source(damaged)).unwrap();
     assert!(!plain.is_indexed());
     assert_eq!(plain.names().len(), 5);
     for n in 0..5_u8 {
@@ -173,4 +174,41 @@ fn members_that_are_no_archives_are_checked_by_their_checksums() {
     hurt[at + 2000] ^= 1;
     let checked = Bundle::open(source(hurt)).unwrap().check_member("sub/f3.nc", &()).unwrap().unwrap();
     assert!(!checked.is_sound());
+}
+
+#[test]
+fn files_that_are_stored_are_compared_with_their_checksums_on_the_way_out() {
+    let bytes = bundle();
+    let mut hurt = bytes.clone();
+    let at = hurt.windows(3000).position(|part| part == content(3)).unwrap();
+    hurt[at + 2000] ^= 1;
+    let (sound, hurt) = (Bundle::open(source(bytes)).unwrap(), Bundle::open(source(hurt)).unwrap());
+    let dir = tempfile::tempdir().unwrap();
+    let options = nc3z_reader::OpenOptions::default();
+    for form in [MemberForm::Originals, MemberForm::Archives] {
+        let write = |bundle: &Bundle, n: u8| {
+            extract(bundle, &format!("sub/f{n}.nc"), dir.path(), true, form, &options)
+        };
+        for n in 0..5 {
+            write(&sound, n).unwrap();
+            assert_eq!(std::fs::read(dir.path().join(format!("sub/f{n}.nc"))).unwrap(), content(n));
+        }
+        let e = write(&hurt, 3).unwrap_err();
+        assert!(e.is_corrupt() && e.to_string().contains("CRC-32"), "{e}");
+        write(&hurt, 4).unwrap();
+    }
+}
+
+#[test]
+fn a_zip_with_a_name_twice_is_refused() {
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let stored = zip::write::SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    for name in ["a", "b"] {
+        zip.start_file(name, stored).unwrap();
+    }
+    let mut bytes = zip.finish().unwrap().into_inner();
+    let at = bytes.iter().rposition(|byte| *byte == b'b').unwrap();
+    bytes[at] = b'a';
+    let e = Bundle::open(source(bytes)).err().unwrap().to_string();
+    assert!(e.contains("same name"), "{e}");
 }

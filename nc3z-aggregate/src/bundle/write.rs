@@ -1,24 +1,25 @@
 //! Writes a bundle: a ZIP without compression, members aligned, the index last. The same files give the same bytes.
 
+use super::Bundle;
 use super::heads::{self, Head};
 use super::index::{self, Entry, HINT_LEN};
+use super::input::{Input, Recent};
 use super::packed::Packed;
+use super::stamp::Stamp;
 use crate::error::{Error, Result};
+use crate::pack::zipped::{Coming, Filed, Zip};
 use nc3z_format::archive::constants::MAGIC;
-use nc3z_reader::source::{FileSource, SharedSource};
+use nc3z_reader::source::FileSource;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, DateTime, ZipWriter};
 
 /// Members begin at multiples of this.
-const ALIGNMENT: u16 = 4096;
+const ALIGNMENT: u64 = 4096;
 /// All members but the first that are shorter than ALIGNED_FROM begin at multiples of SMALL_ALIGNMENT: paddings of 4 KiB would take as much as they do.
 const ALIGNED_FROM: u64 = 64 << 10;
-const SMALL_ALIGNMENT: u16 = 64;
+const SMALL_ALIGNMENT: u64 = 64;
 /// The index takes at most one part in INDEX_SHARE of the members' bytes, and what its list needs.
 const INDEX_SHARE: u64 = 10;
 /// Bytes copied at once.
@@ -26,8 +27,6 @@ const COPY_LEN: usize = 1 << 20;
 /// Archives in the short form are opened by reading all their bytes. The index contains copies of the first
 /// ones, up to this total length: a request to a server takes as long as transferring a mebibyte.
 const SHORT_LEN: u64 = 1 << 20;
-/// Members of at least this length need the long form of their entries.
-const LARGE: u64 = u32::MAX as u64 - (1 << 20);
 
 /// A file to put into a bundle.
 #[derive(Debug, Clone)]
@@ -50,11 +49,10 @@ pub fn write_bundle(files: &[Bundled], out: &mut File, tell: &dyn Fn(u64) -> boo
 /// Writes a bundle with members at multiples of `alignment`.
 pub(super) fn write_aligned(
     files: &[Bundled],
-    alignment: u16,
+    alignment: u64,
     out: &mut File,
     tell: &dyn Fn(u64) -> bool,
 ) -> Result<()> {
-    let failed = |e: zip::result::ZipError| Error::refused(format!("write the bundle: {e}"));
     let mut seen = std::collections::HashSet::new();
     for file in files {
         if super::inside("", &file.name).as_deref() != Some(&file.name) || file.name == index::NAME {
@@ -64,52 +62,68 @@ pub(super) fn write_aligned(
             return Err(Error::refused(format!("two members would be called `{}`", file.name)));
         }
     }
-    let at = Arc::new(AtomicU64::new(0));
-    let mut zip = ZipWriter::new(Counting { inner: out, at: at.clone() });
+    let path = Path::new("the bundle");
+    let mut zip = Zip::new(out, path, 0, Vec::new())?;
     let mut members = Vec::with_capacity(files.len());
     let mut buffer = vec![0; COPY_LEN];
-    let mut short = Short::default();
+    let (mut short, mut recent) = (Short::default(), Recent::default());
     for file in files {
-        let mut input = File::open(&file.path).map_err(|e| Error::io(&file.path, e))?;
-        let len = input.metadata().map_err(|e| Error::io(&file.path, e))?.len();
-        let source: SharedSource = Arc::new(FileSource::open(&file.path)?);
-        let head = heads::head_of(&source);
+        let input = Input::open(&file.path)?;
+        let len = input.source.len();
+        let head = heads::head_of(&input.source);
         // The padding of the first member has the hint.
         let is_small = len < ALIGNED_FROM && !members.is_empty();
         let own = if is_small { alignment.min(SMALL_ALIGNMENT) } else { alignment };
-        zip.start_file(file.name.as_str(), options(len, own)).map_err(failed)?;
-        let offset = at.load(Ordering::Relaxed);
+        let mut coming = Coming { name: &file.name, len, stamp: input.stamp(), room: 0 };
+        coming.room = zip.room(coming, own, if members.is_empty() && own > 1 { HINT_LEN } else { 0 });
         short.begin(&head, len);
-        let (mut crc, mut done) = (crc32fast::Hasher::new(), 0);
-        loop {
-            let n = input.read(&mut buffer).map_err(|e| Error::io(&file.path, e))?;
-            if n == 0 {
-                break;
+        zip.add(coming, &mut |put| {
+            let mut done = 0;
+            while done < len {
+                let n = usize::try_from(len - done).unwrap_or(COPY_LEN).min(COPY_LEN);
+                input.source.read_into(done, &mut buffer[..n]).map_err(|e| input.reason(e.into()))?;
+                short.add(&buffer[..n]);
+                put(&buffer[..n])?;
+                done += n as u64;
+                if !tell(n as u64) {
+                    return Err(nc3z_reader::Error::interrupted().into());
+                }
             }
-            crc.update(&buffer[..n]);
-            short.add(&buffer[..n]);
-            zip.write_all(&buffer[..n]).map_err(|e| failed(e.into()))?;
-            done += n as u64;
-            if !tell(n as u64) {
-                return Err(nc3z_reader::Error::interrupted().into());
-            }
-        }
-        if done != len {
-            return Err(Error::fragment(&file.path.to_string_lossy(), "it changed while it was read"));
-        }
+            Ok(())
+        })?;
+        let filed = zip.filed.last().expect("it was added");
+        recent.check(input, filed.crc32)?;
         short.end(members.len());
-        members.push((file.name.clone(), Entry { offset, length: len, crc32: crc.finalize(), head }));
+        members.push((file.name.clone(), entry_of(filed, head)));
     }
+    recent.check_again()?;
     let bytes = limited_index(&mut members, short.members)?;
-    zip.start_file(index::NAME, options(bytes.len() as u64, alignment)).map_err(failed)?;
-    let offset = at.load(Ordering::Relaxed);
-    zip.write_all(&bytes).map_err(|e| failed(e.into()))?;
+    let stamp = Stamp::default();
+    let mut coming = Coming { name: index::NAME, len: bytes.len() as u64, stamp, room: 0 };
+    coming.room = zip.room(coming, alignment, 0);
+    zip.add(coming, &mut |put| put(&bytes))?;
+    let offset = zip.filed.last().map_or(0, |f| f.offset);
     let comment = index::comment(offset, &bytes);
-    zip.set_comment(comment.clone()).map_err(failed)?;
-    drop(zip.finish().map_err(failed)?);
-    members
-        .first()
-        .map_or(Ok(()), |(_, first)| write_hint(out, first.offset, &comment).map_err(|e| failed(e.into())))
+    let (out, _) = zip.finish(&comment)?;
+    if let Some((_, first)) = members.first() {
+        write_hint(out, first.offset, &comment).map_err(|e| Error::io(path, e))?;
+    }
+    check_written(out, members.len())
+}
+
+/// The line of the index for a member of the ZIP.
+pub(crate) fn entry_of(f: &Filed, head: Head) -> Entry {
+    Entry { offset: f.offset, length: f.len, crc32: f.crc32, head, stamp: f.stamp }
+}
+
+/// Opens a bundle that was just written, as a reader does, and compares the number of its members and groups.
+pub(crate) fn check_written(out: &File, members: usize) -> Result<()> {
+    let wrong = |what: String| Error::refused(format!("the bundle that was written cannot be read: {what}"));
+    let io = |e: io::Error| wrong(e.to_string());
+    let source = Arc::new(FileSource::from_file(out.try_clone().map_err(io)?, Path::new("bundle"))?);
+    let bundle = Bundle::open(source).map_err(|e| wrong(e.to_string()))?;
+    let found = bundle.parts() + bundle.groups.packed.all().count();
+    if found != members { Err(wrong(format!("it has {found} members instead of {members}"))) } else { Ok(()) }
 }
 
 /// Encodes the index. Where copies would take much of the bundle, they are left out: first those of archives in the short form, then
@@ -177,39 +191,4 @@ pub(crate) fn write_hint(out: &mut File, data: u64, comment: &str) -> io::Result
         out.write_all(&hint)?;
     }
     Ok(())
-}
-
-fn options(len: u64, alignment: u16) -> SimpleFileOptions {
-    SimpleFileOptions::default()
-        .compression_method(CompressionMethod::Stored)
-        .last_modified_time(DateTime::default())
-        .unix_permissions(0o644)
-        .with_alignment(alignment)
-        .large_file(len >= LARGE)
-}
-
-/// A file, and the current offset in it.
-struct Counting<'f> {
-    inner: &'f mut File,
-    at: Arc<AtomicU64>,
-}
-
-impl Write for Counting<'_> {
-    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        let n = self.inner.write(buf)?;
-        self.at.fetch_add(n as u64, Ordering::Relaxed);
-        Ok(n)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.inner.flush()
-    }
-}
-
-impl Seek for Counting<'_> {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let at = self.inner.seek(to)?;
-        self.at.store(at, Ordering::Relaxed);
-        Ok(at)
-    }
 }

@@ -1,6 +1,7 @@
 //! Chooses the members of a group: those that take fewer bytes in it than as separate archives.
 
 use super::encode::{group, of_writer};
+use crate::bundle::stamp::Stamp;
 use crate::error::Result;
 use bytes::Bytes;
 use nc3z_reader::source::MemorySource;
@@ -25,6 +26,8 @@ const SHORTER: usize = 4;
 pub(super) struct Member {
     pub(super) name: String,
     pub(super) bytes: Bytes,
+    /// Time and permissions of its file.
+    pub(super) stamp: Stamp,
     /// Name and bytes of its archive, if an archive was given.
     pub(super) archive: Option<(String, Vec<u8>)>,
 }
@@ -32,10 +35,10 @@ pub(super) struct Member {
 /// The result of packing files.
 #[derive(Default)]
 pub(super) struct Made {
-    /// A group, and the names of its members.
-    pub(super) group: Option<(Vec<u8>, Vec<String>)>,
+    /// A group, and the names of its members, with time and permissions of their files.
+    pub(super) group: Option<(Vec<u8>, Vec<(String, Stamp)>)>,
     /// Separate archives by name.
-    pub(super) alone: Vec<(String, Vec<u8>)>,
+    pub(super) alone: Vec<(String, Vec<u8>, Stamp)>,
 }
 
 /// Makes a group of these files, of some of them, or of none, whichever takes the fewest bytes.
@@ -82,15 +85,19 @@ pub(super) fn make(members: &[Member], options: &WriterOptions) -> Result<Made> 
     let best = best.filter(|(least, ..)| *least < all);
     let mut out = best.map_or_else(Made::default, |(_, packed, chosen)| made(members, packed, &chosen));
     let packed = out.group.as_ref().map_or(&[][..], |(_, names)| names);
-    let packed: std::collections::HashSet<&String> = packed.iter().collect();
+    let packed: std::collections::HashSet<&String> = packed.iter().map(|(name, _)| name).collect();
     let rest = members.iter().zip(own_archives).filter(|(m, _)| !packed.contains(&m.name));
-    let rest: Vec<_> = rest.filter_map(|(_, archive)| archive.into_inner()).collect();
+    let rest = rest.filter_map(|(m, archive)| {
+        let (name, archive) = archive.into_inner()?;
+        Some((name, archive, m.stamp))
+    });
+    let rest: Vec<_> = rest.collect();
     out.alone = rest;
     Ok(out)
 }
 
 fn made(members: &[Member], packed: Vec<u8>, chosen: &[usize]) -> Made {
-    let names = chosen.iter().map(|&n| members[n].name.clone()).collect();
+    let names = chosen.iter().map(|&n| (members[n].name.clone(), members[n].stamp)).collect();
     Made { group: Some((packed, names)), alone: Vec::new() }
 }
 

@@ -14,30 +14,31 @@ use nc3z_reader::source::{ByteSource, SharedSource};
 use nc3z_reader::{Archive, OpenOptions, Result as ReadResult};
 use std::fmt::Display;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The maximal length of a list of members in bytes, both stored and decompressed.
 const MAX_LIST: u64 = 64 << 20;
 /// The maximal length of a frame of headers in bytes, both stored and decompressed: a header of a mebibyte, and others.
 pub(super) const MAX_FRAME: u64 = 4 << 20;
+/// The number of frames of headers of a group that stay decompressed.
+const FRAMES_HELD: usize = 4;
+/// The number of arrays of all members: those of files of 64 MiB together have fewer, since a header takes 32 bytes for each.
+const FREE_PLACES: u64 = 4 << 20;
+/// Further arrays for each byte of the group, so that a short one cannot ask for much memory.
+const PLACES_SHARE: u64 = 16;
 
 /// An open group.
 pub struct Group {
     pub(super) archive: Archive,
     /// Lost tiles of columns are read as fill values.
     pub(super) fills: bool,
-    frames: Vec<HeldFrame>,
+    /// Frames of headers, with their offsets in the column of headers.
+    frames: Vec<(Frame, u64)>,
+    /// The frames that were used last, by number, the newest last.
+    decoded: Mutex<Vec<(usize, Bytes)>>,
     members: Vec<Listed>,
     /// The offset of each member's header in its frame.
     headers: Vec<u64>,
-}
-
-/// A frame of headers, decompressed when one of them is needed.
-struct HeldFrame {
-    frame: Frame,
-    /// Its offset in the column of headers.
-    at: u64,
-    decoded: OnceLock<Bytes>,
 }
 
 /// Returns whether a member of a ZIP is a group, by its name.
@@ -85,7 +86,8 @@ impl Group {
         }
         let stored = own_bytes(&archive, ArrayId::variable(0), 0..list, "list of the members of a group")?;
         let decoded = unpack(&stored, MAX_LIST)?;
-        let list = listing::decode(&decoded)
+        let most = archive.stored_len().saturating_mul(PLACES_SHARE).saturating_add(FREE_PLACES);
+        let list = listing::decode(&decoded, most)
             .map_err(|what| corrupt(MEMBERS, "content", "a list of members", what))?;
         let mut at = 0_u64;
         let mut frames = Vec::with_capacity(list.frames.len());
@@ -97,7 +99,7 @@ impl Group {
             if len > MAX_FRAME {
                 return Err(FormatError::limit(HEADS, None, "length of a frame", MAX_FRAME, len).into());
             }
-            frames.push(HeldFrame { frame, at, decoded: OnceLock::new() });
+            frames.push((frame, at));
             at = end;
         }
         let mut used = vec![0_u64; frames.len()];
@@ -105,13 +107,21 @@ impl Group {
         for member in &list.members {
             let used = &mut used[member.frame];
             headers.push(*used);
-            let len = frames[member.frame].frame.decoded;
+            let len = frames[member.frame].0.decoded;
             *used = used
                 .checked_add(member.header_len)
                 .filter(|end| *end <= len)
                 .ok_or_else(|| corrupt(of_header(&member.name), "end", format!("at most {len}"), &used))?;
         }
-        Ok(Group { archive, fills, frames, members: list.members, headers })
+        Ok(Group { archive, fills, frames, decoded: Mutex::default(), members: list.members, headers })
+    }
+
+    /// The approximate number of bytes that the open group takes in memory.
+    pub(crate) fn weight(&self) -> u64 {
+        let places: usize = self.members.iter().map(|m| m.places.len()).sum();
+        let lists = places * size_of::<Place>() + self.members.len() * 2 * size_of::<Listed>();
+        let header = self.archive.header_bytes().len() as u64;
+        header.saturating_mul(16) + lists as u64 + FRAMES_HELD as u64 * MAX_FRAME
     }
 
     /// Names of the members, in their order.
@@ -162,7 +172,8 @@ impl Group {
             self.check(name, own, *place)?;
         }
         let fills = if self.fills { lost::fill_values(&parsed, &own) } else { Vec::new() };
-        Ok(Some(PackedMember { group: Arc::clone(self), number, header, layout, own, fills }))
+        let (archive, listed) = (self.archive.clone(), listed.clone());
+        Ok(Some(PackedMember { archive, listed, header, layout, own, fills: self.fills.then_some(fills) }))
     }
 
     /// Checks that an array is inside a column of its type.
@@ -195,26 +206,49 @@ impl Group {
         Ok(())
     }
 
+    /// Returns a frame that is still decompressed.
+    fn held_frame(&self, number: usize) -> Option<Bytes> {
+        let mut held = self.decoded.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = held.iter().position(|(known, _)| *known == number)?;
+        let found = held.remove(at);
+        let bytes = found.1.clone();
+        held.push(found);
+        Some(bytes)
+    }
+
+    fn hold_frame(&self, number: usize, bytes: Bytes) -> Bytes {
+        let mut held = self.decoded.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.len() >= FRAMES_HELD {
+            held.remove(0);
+        }
+        held.push((number, bytes.clone()));
+        bytes
+    }
+
+    /// Reads the frame with the header of a member. No lock is held meanwhile: reading uses other threads.
+    fn read_frame(&self, listed: &Listed) -> Result<Bytes> {
+        let (frame, at) = self.frames[listed.frame];
+        // Group::open compared the end with the column.
+        let stored =
+            own_bytes(&self.archive, ArrayId::variable(1), at..at + frame.stored, &of_header(&listed.name))?;
+        let decoded = unpack(&stored, frame.decoded)?;
+        if decoded.len() as u64 != frame.decoded {
+            return Err(corrupt(HEADS, "length of a frame", frame.decoded, decoded.len()));
+        }
+        Ok(decoded.into())
+    }
+
     /// Returns the header of a member.
     fn header(&self, number: usize) -> Result<Bytes> {
         let listed = &self.members[number];
-        let held = &self.frames[listed.frame];
-        let decoded = if let Some(decoded) = held.decoded.get() {
-            decoded
-        } else {
-            // Group::open compared the end with the column.
-            let place = held.at..held.at + held.frame.stored;
-            let stored = own_bytes(&self.archive, ArrayId::variable(1), place, &of_header(&listed.name))?;
-            let decoded = unpack(&stored, held.frame.decoded)?;
-            if decoded.len() as u64 != held.frame.decoded {
-                return Err(corrupt(HEADS, "length of a frame", held.frame.decoded, decoded.len()));
-            }
-            held.decoded.get_or_init(|| decoded.into())
+        let decoded = match self.held_frame(listed.frame) {
+            Some(decoded) => decoded,
+            None => self.hold_frame(listed.frame, self.read_frame(listed)?),
         };
         let at = usize::try_from(self.headers[number]).unwrap_or(usize::MAX);
         let len = usize::try_from(listed.header_len).unwrap_or(usize::MAX);
-        // Group::open compared both with the frame.
-        Ok(decoded.slice(at..at + len))
+        // Group::open compared both with the frame. A copy does not keep the whole frame in memory.
+        Ok(Bytes::copy_from_slice(&decoded[at..at + len]))
     }
 }
 
@@ -247,18 +281,18 @@ fn own_column(archive: &Archive, number: u32, name: &str) -> Result<u64> {
 
 /// A member of a group: the bytes of its original file.
 pub struct PackedMember {
-    pub(super) group: Arc<Group>,
-    number: usize,
+    pub(super) archive: Archive,
+    listed: Listed,
     pub(super) header: Bytes,
     pub(super) layout: Layout,
     pub(super) own: Vec<Own>,
     /// The fill value of each array, if lost tiles are filled.
-    fills: Vec<Vec<u8>>,
+    pub(super) fills: Option<Vec<Vec<u8>>>,
 }
 
 impl PackedMember {
     pub(super) fn listed(&self) -> &Listed {
-        &self.group.members[self.number]
+        &self.listed
     }
 
     /// Its name in the bundle.
@@ -278,9 +312,9 @@ impl PackedMember {
         let Place { column, first: element } = self.listed().places[n];
         // Group::check: the array ends within the column.
         let at = element * self.own[n].ty.size() as u64 + first;
-        self.group.archive.read_array_bytes(ArrayId::variable(column), at, out)?;
-        if let Some(fill) = self.fills.get(n) {
-            lost::fill(&self.group.archive, column, at, fill, out);
+        self.archive.read_array_bytes(ArrayId::variable(column), at, out)?;
+        if let Some(fill) = self.fills.as_ref().and_then(|fills| fills.get(n)) {
+            lost::fill(&self.archive, column, at, fill, out);
         }
         Ok(())
     }

@@ -104,14 +104,17 @@ impl Last {
     }
 }
 
-/// Parses a list. The error describes the defect.
-pub(super) fn decode(bytes: &[u8]) -> Result<Listing, String> {
+/// Parses a list, whose members have at most `most` arrays together. The error describes the defect.
+pub(super) fn decode(bytes: &[u8], most: u64) -> Result<Listing, String> {
     let mut c = ListingCursor(bytes);
     match c.take(1, "the version")?[0] {
         VERSION => {}
         other => return Err(format!("its version is {other}; this build knows {VERSION}")),
     }
     let frames = c.count(2, "frames")?;
+    if frames > MAX_MEMBERS {
+        return Err(format!("it has {frames} frames, more than {MAX_MEMBERS} members can have"));
+    }
     let mut list = Listing::default();
     for _ in 0..frames {
         let (stored, decoded) = (c.number("the length of a frame")?, c.number("the length of a frame")?);
@@ -139,6 +142,12 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Listing, String> {
         }
         m.frame = frame;
         counts.push(c.count(2, "arrays")?);
+    }
+    let all = counts.iter().fold(0_u64, |sum, n| sum.saturating_add(*n as u64));
+    if all > most {
+        return Err(format!(
+            "its members have {all} arrays, and those of a group of this length at most {most}"
+        ));
     }
     let mut last = Last::default();
     for (m, &count) in list.members.iter_mut().zip(&counts) {
@@ -252,9 +261,9 @@ mod tests {
             let frames = frames.into_iter().map(|(stored, decoded)| Frame { stored, decoded }).collect();
             let list = Listing { frames, members };
             let bytes = encode(&list);
-            prop_assert_eq!(decode(&bytes), Ok(list));
+            prop_assert_eq!(decode(&bytes, u64::MAX), Ok(list));
             for end in 0..bytes.len() {
-                prop_assert!(decode(&bytes[..end]).is_err());
+                prop_assert!(decode(&bytes[..end], u64::MAX).is_err());
             }
         }
 
@@ -263,14 +272,14 @@ mod tests {
             if let Some(first) = bytes.first_mut() {
                 *first = VERSION;
             }
-            let _ = decode(&bytes);
+            let _ = decode(&bytes, u64::MAX);
         }
     }
 
     #[test]
     fn counts_do_not_allocate_what_the_list_cannot_hold() {
         let huge = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f];
-        assert!(decode(&[&[VERSION][..], &huge].concat()).unwrap_err().contains("frames"));
-        assert!(decode(&[&[VERSION, 0][..], &huge].concat()).unwrap_err().contains("members"));
+        assert!(decode(&[&[VERSION][..], &huge].concat(), u64::MAX).unwrap_err().contains("frames"));
+        assert!(decode(&[&[VERSION, 0][..], &huge].concat(), u64::MAX).unwrap_err().contains("members"));
     }
 }

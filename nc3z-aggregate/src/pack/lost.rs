@@ -101,13 +101,13 @@ impl PackedMember {
     /// # Errors
     /// The header cannot be parsed.
     pub fn lost(&self) -> Result<Vec<LostPart>> {
-        if !self.group.fills {
+        if self.fills.is_none() {
             return Ok(Vec::new());
         }
         let mut out = Vec::new();
         for (own, place) in self.own.iter().zip(&self.listed().places) {
             let first = place.first * own.ty.size() as u64;
-            let tiles = lost_tiles(&self.group.archive, ArrayId::variable(place.column));
+            let tiles = lost_tiles(&self.archive, ArrayId::variable(place.column));
             let shared = |(tile, _): &(Range<u64>, String)| {
                 tile.end.min(first + own.len).saturating_sub(tile.start.max(first))
             };

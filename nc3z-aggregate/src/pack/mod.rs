@@ -20,7 +20,7 @@ mod lost;
 mod order;
 mod original;
 mod write;
-mod zipped;
+pub(crate) mod zipped;
 
 pub use group::{Group, PackedMember};
 pub use lost::LostPart;

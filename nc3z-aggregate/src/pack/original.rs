@@ -1,49 +1,43 @@
 //! The input of a packed bundle: a classic file, or the file that an archive restores.
 
+use crate::bundle::input;
 use crate::error::Result;
 use nc3z_format::archive::constants::MAGIC;
-use nc3z_reader::source::{ByteSource, FileSource, SharedSource};
+use nc3z_reader::source::{ByteSource, SharedSource};
 use nc3z_reader::{Archive, OpenOptions, Result as ReadResult};
 use std::path::Path;
 use std::sync::Arc;
 
 /// A file to put into a packed bundle.
-pub(super) enum Input {
-    /// The member has the bytes of this file.
-    Plain(SharedSource),
-    /// An archive of one version that restores its original. The member is that original, and this is its
-    /// archive.
-    Archive { original: SharedSource, archive: SharedSource },
+pub(super) struct Input {
+    /// The file.
+    pub(super) file: input::Input,
+    /// The bytes of the member if it is packed: those of the file, or of the file that it restores.
+    pub(super) original: SharedSource,
+    /// True for an archive of one version that restores its original. The member is that original.
+    pub(super) is_archive: bool,
 }
 
 impl Input {
     /// Opens a file.
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let source: SharedSource = Arc::new(FileSource::open(path)?);
+        let file = input::Input::open(path)?;
+        let source = file.source.clone();
+        let plain = |file, original| Ok(Input { file, original, is_archive: false });
         let mut magic = [0; MAGIC.len()];
-        if source.len() < MAGIC.len() as u64 {
-            return Ok(Input::Plain(source));
+        if source.len() >= MAGIC.len() as u64 {
+            source.read_into(0, &mut magic)?;
         }
-        source.read_into(0, &mut magic)?;
         if magic != MAGIC {
-            return Ok(Input::Plain(source));
+            return plain(file, source);
         }
-        let archive = Archive::from_source(Arc::clone(&source), &OpenOptions::default());
-        Ok(match archive {
+        match Archive::from_source(Arc::clone(&source), &OpenOptions::default()) {
             // With rounded or lost values, older versions, or an unknown digest of the original, the archive
             // contains more than its original.
             Ok(a) if a.trailer().required == 0 && a.trailer().generation == 1 => {
-                Input::Archive { original: Arc::new(Original(a)), archive: source }
+                Ok(Input { file, original: Arc::new(Original(a)), is_archive: true })
             }
-            _ => Input::Plain(source),
-        })
-    }
-
-    /// Returns the bytes of the member if it is packed.
-    pub(super) fn original(&self) -> &SharedSource {
-        match self {
-            Input::Plain(source) => source,
-            Input::Archive { original, .. } => original,
+            _ => plain(file, source),
         }
     }
 }

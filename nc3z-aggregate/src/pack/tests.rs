@@ -173,8 +173,13 @@ fn without_an_index_the_groups_tell_what_is_in_them() {
     let mut bytes = tree.pack(&tree.bundled(), "a.zip");
     let at = bytes.windows(8).position(|w| w == b"nc3zidx2").unwrap();
     bytes[at + 20] ^= 1;
-    let bundle = open(bytes);
-    assert!(!bundle.is_indexed() && bundle.is_packed());
+    // The members could be those of an older end, as far as a reader knows.
+    let source: SharedSource = Arc::new(MemorySource::new(bytes));
+    let e = Bundle::open(source.clone()).err().expect("damaged");
+    assert!(e.is_corrupt() && e.to_string().contains("index of the bundle"), "{e}");
+    let bundle = Bundle::open_damaged(source).unwrap();
+    assert!(!bundle.is_indexed() && bundle.is_packed() && bundle.damage().is_some());
+    assert!(bundle.check().unwrap()[0].contains("CRC-32"));
     tree.check(&bundle, 0..9);
 }
 
@@ -281,6 +286,154 @@ fn an_interrupted_second_append_loses_nothing() {
     assert_eq!(bundle.names().len(), 30);
 }
 
+/// All cases with `NC3Z_EXHAUSTIVE=1`, otherwise a sample of them.
+fn step(sample: usize) -> usize {
+    if std::env::var_os("NC3Z_EXHAUSTIVE").is_some() { 1 } else { sample }
+}
+
+/// A bundle of some files, and the same one after others were added.
+fn grown(tree: &Tree, first: usize) -> (Vec<u8>, Vec<u8>) {
+    let files = tree.bundled();
+    let before = tree.pack(&files[..first], "grown.zip");
+    (before, added(tree, &files[first..], "grown.zip").unwrap())
+}
+
+fn added(tree: &Tree, files: &[Bundled], name: &str) -> crate::Result<Vec<u8>> {
+    let path = tree.dir.path().join(name);
+    let mut file = File::options().read(true).write(true).open(&path).unwrap();
+    append_packed(files, &mut file, &path, &options(tree.dir.path()), &|_| true)?;
+    Ok(std::fs::read(path).unwrap())
+}
+
+/// Reads a bundle that may be damaged as a whole: it is refused, or each file comes back or is an error.
+fn all_or_errors(tree: &Tree, bytes: Vec<u8>, what: &str) {
+    let Ok(bundle) = Bundle::open(Arc::new(MemorySource::new(bytes))) else { return };
+    let out = tree.dir.path().join("out");
+    for (bundled, right) in &tree.files {
+        let found = bundle.member_file(&bundled.name).and_then(|file| {
+            let Some(file) = file else {
+                // An archive with the name of its original.
+                let archive = bundle.member(&bundled.name)?;
+                assert!(archive.is_some(), "{what}: `{}` is missing", bundled.name);
+                return Ok(false);
+            };
+            file.write(&out, true).map(|_| true)
+        });
+        if let Ok(true) = found {
+            assert!(&std::fs::read(&out).unwrap() == right, "{what}: `{}`", bundled.name);
+        }
+    }
+}
+
+#[test]
+fn a_cut_bundle_is_never_an_older_one() {
+    let tree = tree(some(16));
+    let (before, after) = grown(&tree, 12);
+    for len in (before.len()..after.len()).step_by(step(3)).chain([after.len() - 1]) {
+        let e = Bundle::open(Arc::new(MemorySource::new(after[..len].to_vec()))).err();
+        assert!(e.as_ref().is_some_and(crate::Error::is_corrupt), "{len}: {e:?}");
+    }
+    for len in (0..before.len()).step_by(step(97)) {
+        assert!(Bundle::open(Arc::new(MemorySource::new(after[..len].to_vec()))).is_err(), "{len}");
+    }
+    // What is left is still to be had.
+    let cut: SharedSource = Arc::new(MemorySource::new(after[..after.len() - 1].to_vec()));
+    let bundle = Bundle::open_damaged(cut).unwrap();
+    assert_eq!(bundle.names().len(), 12);
+    tree.check(&bundle, 0..12);
+}
+
+#[test]
+fn a_damaged_bundle_shows_neither_older_members_nor_other_bytes() {
+    let mut contents = some(9);
+    contents.push(b"no netCDF file, and stored as it is".to_vec());
+    let tree = tree(contents);
+    let (before, after) = grown(&tree, 6);
+    for bit in (0..8 * after.len()).step_by(step(211)) {
+        let mut hurt = after.clone();
+        hurt[bit / 8] ^= 1 << (bit % 8);
+        all_or_errors(&tree, hurt, &format!("bit {bit}"));
+    }
+    // Sectors that were not written, also at the new end.
+    for at in (before.len().next_multiple_of(512) - 512..after.len()).step_by(512) {
+        let mut hurt = after.clone();
+        let end = hurt.len().min(at + 512);
+        hurt[at..end].fill(0);
+        all_or_errors(&tree, hurt, &format!("sector at {at}"));
+    }
+}
+
+#[test]
+fn files_are_added_to_what_the_index_says() {
+    let tree = tree(some(8));
+    let files = tree.bundled();
+    let before = tree.pack(&files[..6], "a.zip");
+    let list = before.windows(4).position(|w| w == b"PK\x01\x02").unwrap();
+    let right = added(&tree, &files[6..], "a.zip").unwrap();
+    for bit in (8 * list..8 * before.len()).step_by(step(37)) {
+        let mut hurt = before.clone();
+        hurt[bit / 8] ^= 1 << (bit % 8);
+        std::fs::write(tree.dir.path().join("a.zip"), hurt).unwrap();
+        // A bundle whose index cannot be found gets nothing added.
+        let Ok(bytes) = added(&tree, &files[6..], "a.zip") else { continue };
+        let list = before.len()..;
+        assert!(bytes[list.clone()] == right[list], "bit {bit}: the new list is that of a sound bundle");
+        let bundle = open(bytes);
+        tree.check(&bundle, 0..8);
+        assert_eq!(bundle.check().unwrap(), [""; 0]);
+    }
+}
+
+#[test]
+fn a_zip_that_is_added_is_never_taken_for_the_bundle() {
+    let mut contents = some(6);
+    contents.push(contents[0].clone());
+    let mut tree = tree(contents);
+    let inner = tree.pack(&tree.bundled()[..3], "inner.zip");
+    let (bundled, bytes) = &mut tree.files[6];
+    std::fs::write(&bundled.path, &inner).unwrap();
+    (*bytes).clone_from(&inner);
+    let (before, after) = grown(&tree, 6);
+    let at = before.windows(10).position(|w| w == b"nc3z-index").unwrap();
+    let inside = after.windows(inner.len()).position(|w| w == inner).unwrap();
+    let ends = [inside + inner.len(), inside + inner.len() - 1];
+    for len in (before.len()..after.len()).step_by(step(53)).chain(ends) {
+        let mut torn = after[..len].to_vec();
+        torn[at..at + 96].copy_from_slice(&before[at..at + 96]);
+        let bundle = open(torn);
+        assert_eq!(bundle.names().len(), 6, "{len}");
+        tree.check(&bundle, 0..6);
+        assert!(Bundle::open(Arc::new(MemorySource::new(after[..len].to_vec()))).is_err(), "{len}");
+    }
+}
+
+#[test]
+fn a_damaged_hint_does_not_hide_the_bundle() {
+    let tree = tree(some(5));
+    let (_, after) = grown(&tree, 3);
+    let at = after.windows(10).position(|w| w == b"nc3z-index").unwrap();
+    for bit in (8 * at..8 * (at + 60)).step_by(step(3)) {
+        let mut hurt = after.clone();
+        hurt[bit / 8] ^= 1 << (bit % 8);
+        let bundle = open(hurt);
+        assert_eq!(bundle.names().len(), 5, "bit {bit}");
+        tree.check(&bundle, 0..5);
+    }
+}
+
+#[test]
+fn a_file_and_its_archive_are_one_member() {
+    let tree = tree(some(2));
+    let file = |name: &str, n: usize| Bundled { name: name.into(), path: tree.files[n].0.path.clone() };
+    for names in [["x.nc", "x.nc.nc3z"], ["x.nc.nc3z", "x.nc"]] {
+        let files = [file("other.nc", 0), file(names[0], 0), file(names[1], 1)];
+        let path = tree.dir.path().join("names.zip");
+        let mut out = File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
+        let e = write_packed(&files, &mut out, &path, &options(tree.dir.path()), &|_| true).unwrap_err();
+        assert!(e.to_string().contains("two members would be called `x.nc.nc3z`"), "{e}");
+    }
+}
+
 #[test]
 fn what_is_no_packed_bundle_gets_nothing_added() {
     let tree = tree(some(2));
@@ -334,7 +487,7 @@ fn forge(bytes: &[u8], change: &dyn Fn(&mut listing::Listing)) -> crate::Result<
     let len = classic.layout().variables[0].present;
     let mut list = vec![0; usize::try_from(len).unwrap()];
     classic.read_array_bytes(nc3z_format::archive::ArrayId::variable(0), 0, &mut list).unwrap();
-    let mut list = listing::decode(&nc3z_format::archive::unpack(&list, 1 << 20).unwrap()).unwrap();
+    let mut list = listing::decode(&nc3z_format::archive::unpack(&list, 1 << 20).unwrap(), u64::MAX).unwrap();
     change(&mut list);
     let list = pack_frame(&listing::encode(&list)).unwrap();
     let mut heads = vec![0; usize::try_from(classic.layout().variables[1].present).unwrap()];

@@ -4,14 +4,18 @@ use super::choose::{Made, Member, make};
 use super::encode::{MAX_HEADER, of_writer};
 use super::order::{self, Content, Repeated, SHARED_FROM};
 use super::original::Input;
-use super::zipped::{self, Filed, Zip};
+use super::zipped::{self, Coming, Filed, Zip};
 use super::{DIRECTORY, README, arrays, columns};
+use crate::bundle::check::crc32_of;
 use crate::bundle::heads::{Head, head_of};
 use crate::bundle::index::{self, Entry, HINT_LEN};
+use crate::bundle::input::{self, Recent};
 use crate::bundle::packed::Packed as Names;
-use crate::bundle::write::write_hint;
+use crate::bundle::stamp::Stamp;
+use crate::bundle::write::{check_written, entry_of, write_hint};
 use crate::bundle::{Bundle, Bundled, inside};
 use crate::error::{Error, Result};
+use bytes::Bytes;
 use nc3z_format::Limits;
 use nc3z_format::archive::constants::MAGIC;
 use nc3z_reader::ClassicFile;
@@ -22,7 +26,7 @@ use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Files with more bytes that no other file has get separate archives: what they share is a small part of them.
 const SMALL_LEN: u64 = 1 << 20;
@@ -74,8 +78,10 @@ pub fn write_packed(
     let mut zip = Zip::new(out, path, 0, Vec::new())?;
     let readme = README_TEXT.as_bytes();
     // The room before the first member is for the hint.
-    zip.add(README, readme.len() as u64, HINT_LEN, &mut |put| put(readme))?;
-    let (entries, names) = (vec![entry_of(&zip.filed[0], Head::default())], Names::default());
+    let coming = Coming { name: README, len: readme.len() as u64, stamp: Stamp::default(), room: HINT_LEN };
+    zip.add(coming, &mut |put| put(readme))?;
+    let entries = zip.filed.iter().map(|f| (f.name.clone(), entry_of(f, Head::default()))).collect();
+    let names = Names::default();
     let mut pack = Pack { zip, entries, names, options, tell, done: Packed::default() };
     pack.add(files)?;
     pack.finish(path)
@@ -100,16 +106,14 @@ pub fn append_packed(
             "it is no packed bundle with an index; files are added to what `nc3z bundle --pack` wrote",
         ));
     }
-    let len = bundle.source().len();
-    let filed = zipped::members(bundle.source(), index::NAME)?;
-    let comment = index::comment_to_hint(bundle.source())?;
+    let source = bundle.source().clone();
+    let (len, comment) = (source.len(), index::comment_to_hint(&source)?);
     let (known, names) = bundle.into_parts();
-    // In the order of the file, with the heads from the old index.
-    let entries = filed.iter().map(|f| {
-        let head = known.get(&f.name).map(|e| e.head.clone()).unwrap_or_default();
-        entry_of(f, head)
-    });
-    let entries: Vec<(String, Entry)> = entries.collect();
+    // In the order of the file, as the old index has them: its checksum is verified, and the directory of the ZIP has none.
+    let mut entries: Vec<(String, Entry)> = known.into_iter().collect();
+    entries.sort_by_key(|(_, entry)| entry.offset);
+    let filed = entries.iter().map(|(name, entry)| zipped::filed(&source, name, entry));
+    let filed = filed.collect::<Result<Vec<Filed>>>()?;
     file.set_len(len).map_err(|e| Error::io(path, e))?;
     // While new bytes are behind the end, readers find the end by the hint alone. The run that wrote this end may
     // have been interrupted before it wrote the hint.
@@ -123,10 +127,6 @@ pub fn append_packed(
     let mut pack = Pack { zip, entries, names, options, tell, done: Packed::default() };
     pack.add(files)?;
     pack.finish(path)
-}
-
-fn entry_of(f: &Filed, head: Head) -> (String, Entry) {
-    (f.name.clone(), Entry { offset: f.offset, length: f.len, crc32: f.crc32, head })
 }
 
 /// A file that may be packed, with the facts about it.
@@ -166,6 +166,7 @@ impl Pack<'_> {
         }
         // A bundle may have millions of files: what is not needed any more is dropped.
         drop(names);
+        let recent = Mutex::new(Recent::default());
         let mut repeated = Repeated::default();
         small.iter().for_each(|c: &Candidate<'_>| repeated.add(&c.content));
         let is_small = |c: &Candidate<'_>| repeated.own_len(&c.content) <= SMALL_LEN;
@@ -179,7 +180,8 @@ impl Pack<'_> {
         // As many groups at a time as there are threads; they are written in order.
         for batch in groups.chunks(rayon::current_num_threads().max(1)) {
             let read = |range: &std::ops::Range<usize>| {
-                let members = order[range.clone()].iter().map(|&n| read(&small[n], &files[small[n].file]));
+                let members =
+                    order[range.clone()].iter().map(|&n| read(&small[n], &files[small[n].file], &recent));
                 make(&members.collect::<Result<Vec<Member>>>()?, &self.options.writer)
             };
             let made: Vec<Result<Made>> = batch.par_iter().map(read).collect();
@@ -188,9 +190,11 @@ impl Pack<'_> {
                 self.tell(contents[range.clone()].iter().map(|content| content.len).sum())?;
             }
         }
+        let mut recent = recent.into_inner().unwrap_or_else(PoisonError::into_inner);
         for n in alone {
-            self.put_alone(&files[n])?;
+            self.put_alone(&files[n], &mut recent)?;
         }
+        recent.check_again()?;
         self.done.members += files.len() as u64;
         Ok(())
     }
@@ -199,6 +203,11 @@ impl Pack<'_> {
     fn check(&self, files: &[Bundled]) -> Result<HashSet<String>> {
         let mut names: HashSet<String> = self.names.all().map(str::to_owned).collect();
         names.extend(self.entries.iter().map(|(name, _)| name.clone()));
+        // A file and its archive are one member: what is not packed is stored as the archive, with its name.
+        let both = |names: &HashSet<String>, name: &str| match name.strip_suffix(".nc3z") {
+            Some(original) if names.contains(original) => Some(name.to_owned()),
+            _ => Some(format!("{name}.nc3z")).filter(|archive| names.contains(archive)),
+        };
         for file in files {
             let name = &file.name;
             let wrong = inside("", name).as_deref() != Some(name) || name.contains('\0');
@@ -206,9 +215,13 @@ impl Pack<'_> {
             {
                 return Err(Error::refused(format!("`{name}` is no name for a member of a bundle")));
             }
-            // A file and its archive are one member.
-            let archive = format!("{name}.nc3z");
-            if names.contains(&archive) || !names.insert(name.clone()) {
+            if let Some(archive) = both(&names, name) {
+                let original = archive.trim_end_matches(".nc3z");
+                return Err(Error::refused(format!(
+                    "two members would be called `{archive}`: the archive of `{original}`, and the file of that name; name one of them"
+                )));
+            }
+            if !names.insert(name.clone()) {
                 return Err(Error::refused(format!("two members would be called `{name}`")));
             }
         }
@@ -218,35 +231,39 @@ impl Pack<'_> {
     fn put(&mut self, made: Made) -> Result<()> {
         if let Some((archive, names)) = made.group {
             let group = format!("{DIRECTORY}{:06}.nc3z", self.names.lines.len());
-            self.put_bytes(&group, &archive)?;
+            self.put_bytes(&group, &archive, Stamp::default())?;
             self.done.groups += 1;
             self.done.packed += names.len() as u64;
-            self.names.push(group, names.iter().map(String::as_str));
+            self.names.push(group, names.iter().map(|(name, stamp)| (name.as_str(), *stamp)));
         }
-        for (name, archive) in made.alone {
-            self.put_bytes(&name, &archive)?;
+        for (name, archive, stamp) in made.alone {
+            self.put_bytes(&name, &archive, stamp)?;
         }
         Ok(())
     }
 
-    fn put_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.zip.add(name, bytes.len() as u64, 0, &mut |put| put(bytes))?;
+    fn put_bytes(&mut self, name: &str, bytes: &[u8], stamp: Stamp) -> Result<()> {
+        let coming = Coming { name, len: bytes.len() as u64, stamp, room: 0 };
+        self.zip.add(coming, &mut |put| put(bytes))?;
         self.filed(Head::default());
         Ok(())
     }
 
     /// Adds the member that was written last to the index.
     fn filed(&mut self, head: Head) {
-        self.entries.extend(self.zip.filed.last().map(|f| entry_of(f, head)));
+        self.entries.extend(self.zip.filed.last().map(|f| (f.name.clone(), entry_of(f, head))));
     }
 
     /// Writes a file as a separate archive, or unchanged if it is not a classic file.
-    fn put_alone(&mut self, file: &Bundled) -> Result<()> {
-        let input = Input::open(&file.path)?;
-        let plain = match &input {
-            Input::Archive { archive, .. } => archive,
-            Input::Plain(source) => source,
-        };
+    fn put_alone(&mut self, file: &Bundled, recent: &mut Recent) -> Result<()> {
+        let input = input::Input::open(&file.path)?;
+        let crc32 = self.put_input(file, &input).map_err(|e| input.reason(e))?;
+        recent.check(input, crc32)
+    }
+
+    /// Returns the CRC-32 of the file's bytes.
+    fn put_input(&mut self, file: &Bundled, input: &input::Input) -> Result<u32> {
+        let plain = &input.source;
         let mut magic = [0; MAGIC.len()];
         let is_archive = plain.len() >= magic.len() as u64 && {
             plain.read_into(0, &mut magic)?;
@@ -255,31 +272,43 @@ impl Pack<'_> {
         let is_classic =
             !is_archive && ClassicFile::from_source(Arc::clone(plain), &Limits::default()).is_ok();
         if !is_classic {
-            return self.put_source(&file.name, plain, plain.len());
+            self.put_source(&file.name, plain, input.stamp(), plain.len())?;
+            return Ok(self.zip.filed.last().map_or(0, |f| f.crc32));
         }
         let name = format!("{}.nc3z", file.name);
         let options = &self.options.writer;
         if plain.len() <= IN_MEMORY {
             self.tell(plain.len())?;
-            let (archive, _) = archive_to_vec(Arc::clone(plain), options, &()).map_err(of_writer)?;
-            return self.put_source(&name, &(Arc::new(MemorySource::new(archive)) as SharedSource), 0);
+            let bytes = plain.read_at(0, usize::try_from(plain.len()).unwrap_or(usize::MAX))?;
+            let crc32 = crc32fast::hash(&bytes);
+            let source = Arc::new(MemorySource::new(bytes));
+            let (archive, _) = archive_to_vec(source, options, &()).map_err(of_writer)?;
+            self.put_source(
+                &name,
+                &(Arc::new(MemorySource::new(archive)) as SharedSource),
+                input.stamp(),
+                0,
+            )?;
+            return Ok(crc32);
         }
         // The name is that of a temporary file, which a later run removes if this one is killed. It is removed when `place` is dropped.
         let place = AtomicFile::create(&self.options.scratch.join("member.nc3z"), true).map_err(of_writer)?;
         let temporary = place.temporary_path();
         let options = options.clone().with_force(true);
         self.tell(0)?;
+        let crc32 = crc32_of(plain, &|_| (self.tell)(0))?.ok_or_else(nc3z_reader::Error::interrupted)?;
         archive_source(Arc::clone(plain), temporary, &options, &()).map_err(of_writer)?;
         let held = File::open(temporary).map_err(|e| Error::io(temporary, e))?;
         nc3z_writer::lock_file(&held, temporary).map_err(of_writer)?;
         let archive: SharedSource = Arc::new(FileSource::open(temporary)?);
-        self.put_source(&name, &archive, plain.len())
+        self.put_source(&name, &archive, input.stamp(), plain.len())?;
+        Ok(crc32)
     }
 
     /// Copies a source, and reports `told` bytes of progress.
-    fn put_source(&mut self, name: &str, source: &SharedSource, told: u64) -> Result<()> {
+    fn put_source(&mut self, name: &str, source: &SharedSource, stamp: Stamp, told: u64) -> Result<()> {
         let len = source.len();
-        self.zip.add(name, len, 0, &mut |put| {
+        self.zip.add(Coming { name, len, stamp, room: 0 }, &mut |put| {
             let mut buffer = vec![0; COPY_LEN];
             let mut at = 0;
             while at < len {
@@ -299,7 +328,8 @@ impl Pack<'_> {
     /// Writes index, directory and end, and then the pointers to them.
     fn finish(mut self, path: &Path) -> Result<Packed> {
         let bytes = index::encode(&self.entries, &self.names)?;
-        self.zip.add(index::NAME, bytes.len() as u64, 0, &mut |put| put(&bytes))?;
+        let coming = Coming { name: index::NAME, len: bytes.len() as u64, stamp: Stamp::default(), room: 0 };
+        self.zip.add(coming, &mut |put| put(&bytes))?;
         let at = self.zip.filed.last().map_or(0, |f| f.offset);
         let comment = index::comment(at, &bytes);
         let first = self.zip.filed.first().map_or(0, |f| f.offset);
@@ -307,6 +337,7 @@ impl Pack<'_> {
         let (file, len) = self.zip.finish(&comment)?;
         write_hint(file, first, &comment).map_err(|e| Error::io(path, e))?;
         zipped::sync(file, path)?;
+        check_written(file, self.entries.len() + self.names.all().count())?;
         Ok(Packed { len, ..self.done })
     }
 }
@@ -314,17 +345,15 @@ impl Pack<'_> {
 /// Examines a file. None if it gets a separate archive. The name of an archive's original is also reserved.
 fn candidate<'f>(n: usize, file: &'f Bundled, names: &mut HashSet<String>) -> Result<Option<Candidate<'f>>> {
     let input = Input::open(&file.path)?;
-    let source = input.original();
+    let source = &input.original;
     let len = source.len();
     if len > LONGEST {
         return Ok(None);
     }
-    let name = match &input {
-        Input::Plain(_) => file.name.as_str(),
-        Input::Archive { .. } => match file.name.strip_suffix(".nc3z") {
-            Some(name) if !name.is_empty() && names.insert(name.to_owned()) => name,
-            _ => return Ok(None),
-        },
+    let name = match file.name.strip_suffix(".nc3z") {
+        _ if !input.is_archive => file.name.as_str(),
+        Some(name) if !name.is_empty() && names.insert(name.to_owned()) => name,
+        _ => return Ok(None),
     };
     Ok(match ClassicFile::from_source(Arc::clone(source), &Limits::default()) {
         Ok(parsed) if parsed.layout().header_len <= MAX_HEADER => {
@@ -352,21 +381,23 @@ fn long_arrays(file: &ClassicFile) -> Result<Vec<(u64, u64)>> {
     Ok(out)
 }
 
-/// Returns the bytes of a file, which must be the same as when it was examined.
-fn read(candidate: &Candidate<'_>, file: &Bundled) -> Result<Member> {
+/// Returns the bytes of a file, which has the length that it had when it was examined.
+fn read(candidate: &Candidate<'_>, file: &Bundled, recent: &Mutex<Recent>) -> Result<Member> {
     let input = Input::open(&file.path)?;
-    let source = input.original();
-    if source.len() != candidate.content.len {
-        return Err(Error::fragment(&file.path.to_string_lossy(), "it changed while it was read"));
-    }
-    let mut bytes = vec![0; usize::try_from(candidate.content.len).unwrap_or(0)];
-    source.read_into(0, &mut bytes)?;
-    let archive = match &input {
-        Input::Archive { archive, .. } => {
-            let len = usize::try_from(archive.len()).unwrap_or(usize::MAX);
-            Some((file.name.clone(), archive.read_at(0, len)?.to_vec()))
+    let read = || -> Result<(Member, u32)> {
+        if input.original.len() != candidate.content.len {
+            return Err(Error::fragment(&file.path.to_string_lossy(), "it changed while it was read"));
         }
-        Input::Plain(_) => None,
+        let whole = |source: &SharedSource| -> Result<Bytes> {
+            Ok(source.read_at(0, usize::try_from(source.len()).unwrap_or(usize::MAX))?)
+        };
+        let stored = whole(&input.file.source)?;
+        let bytes = if input.is_archive { whole(&input.original)? } else { stored.clone() };
+        let archive = input.is_archive.then(|| (file.name.clone(), stored.to_vec()));
+        let member = Member { name: candidate.name.to_owned(), bytes, stamp: input.file.stamp(), archive };
+        Ok((member, crc32fast::hash(&stored)))
     };
-    Ok(Member { name: candidate.name.to_owned(), bytes: bytes.into(), archive })
+    let (member, crc32) = read().map_err(|e| input.file.reason(e))?;
+    recent.lock().unwrap_or_else(PoisonError::into_inner).check(input.file, crc32)?;
+    Ok(member)
 }

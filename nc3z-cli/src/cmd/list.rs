@@ -8,7 +8,7 @@ use crate::exit::{Exit, of_error};
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
 use crate::output::{text, words};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use nc3z_aggregate::bundle::Bundle;
 use nc3z_aggregate::{FileRef, as_aggregation};
 use nc3z_reader::source::{self, SharedSource};
@@ -83,10 +83,11 @@ fn list(files: &[(PathBuf, bool)], args: &ListArgs) -> Result<Vec<Entry>> {
     }
     let source = FileName::whole(input).source(&open_args(args))?;
     if Bundle::is_bundle(&source)? {
-        let bundle = Bundle::open(source)?;
+        let bundle = Bundle::open(source).map_err(super::unbundle::of_aggregate);
+        let bundle = bundle.with_context(|| format!("`{}`", name(input)))?;
         let data = bundle.names().par_iter().filter(|member| !is_specification(member));
         let each = data.map(|member| {
-            let found = bundle.member(member).map_err(Into::into).and_then(|source| {
+            let found = bundle.member(member).map_err(super::unbundle::of_aggregate).and_then(|source| {
                 let source = source.ok_or_else(|| anyhow::anyhow!("it is not there"))?;
                 Ok(of_source(source, &input.join(member), args, true)?.0)
             });

@@ -1,6 +1,6 @@
 //! Members of bundles: `set.zip!/a.nc.nc3z` is read directly from the bundle, on disk or on a server.
 
-use super::url;
+use super::{unbundle, url};
 use crate::args::OpenArgs;
 use anyhow::{Context, Result};
 use nc3z_aggregate::bundle::{Bundle, split_member, split_name};
@@ -18,27 +18,39 @@ pub(crate) fn on_disk(path: &Path) -> PathBuf {
     of(path).map_or_else(|| path.to_owned(), |(bundle, _)| bundle)
 }
 
+/// The way in which a damaged bundle is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Damaged {
+    /// It is an error.
+    Refused,
+    /// As far as there is a directory of members, to check them.
+    Checked,
+    /// As [`Damaged::Checked`]; lost data of members are replaced by fill values.
+    Filled,
+}
+
 /// Opens a bundle. The last one is kept open, since its members are read one after another, and an
 /// aggregation in it refers to others.
 pub(crate) fn open(path: &Path, args: &OpenArgs) -> Result<Arc<Bundle>> {
-    open_as(path, args, false)
+    open_as(path, args, Damaged::Refused)
 }
 
-/// Opens a bundle as [`open`] does. With `fill_lost`, its members have fill values in the place of lost data.
-pub(crate) fn open_as(path: &Path, args: &OpenArgs, fill_lost: bool) -> Result<Arc<Bundle>> {
-    static LAST: Mutex<Option<(PathBuf, Arc<Bundle>)>> = Mutex::new(None);
+/// Opens a bundle as [`open`] does; a damaged one as `damaged` says.
+pub(crate) fn open_as(path: &Path, args: &OpenArgs, damaged: Damaged) -> Result<Arc<Bundle>> {
+    static LAST: Mutex<Option<(PathBuf, Damaged, Arc<Bundle>)>> = Mutex::new(None);
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_it = |(known, bundle): &&(PathBuf, Arc<Bundle>)| known == path && bundle.fills_lost() == fill_lost;
-    if let Some((_, bundle)) = last.as_ref().filter(is_it) {
+    if let Some((_, _, bundle)) = last.as_ref().filter(|(known, how, _)| known == path && *how == damaged) {
         return Ok(Arc::clone(bundle));
     }
     let source = match url::of(path) {
         Some(url) => url::open_for(url, args)?,
         None => source::open(path, false)?,
     };
-    let bundle = Bundle::open(source).with_context(|| format!("`{}`", url::shown(path)))?;
-    let bundle = Arc::new(if fill_lost { bundle.filling_lost() } else { bundle });
-    *last = Some((path.to_owned(), Arc::clone(&bundle)));
+    let opened =
+        if damaged == Damaged::Refused { Bundle::open(source) } else { Bundle::open_damaged(source) };
+    let bundle = opened.map_err(unbundle::of_aggregate).with_context(|| format!("`{}`", url::shown(path)))?;
+    let bundle = Arc::new(if damaged == Damaged::Filled { bundle.filling_lost() } else { bundle });
+    *last = Some((path.to_owned(), damaged, Arc::clone(&bundle)));
     Ok(bundle)
 }
 

@@ -39,8 +39,9 @@ pub(super) fn run(args: &RepairArgs) -> Result<Option<Exit>> {
 
 fn mend(args: &RepairArgs) -> Result<Exit> {
     let input = &args.archive;
-    let bundle =
-        Bundle::open(source::open(input, false)?).with_context(|| format!("`{}`", input.display()))?;
+    let bundle = Bundle::open(source::open(input, false)?)
+        .map_err(unbundle::of_aggregate)
+        .with_context(|| format!("`{}`", input.display()))?;
     let monitor = |len| Progress::new(len, crate::cmd::shown(input));
     let len = input.metadata().map_or(0, |m| m.len());
     let Some(output) = &args.output else {

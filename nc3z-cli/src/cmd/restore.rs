@@ -1,28 +1,29 @@
 //! `nc3z restore`.
 
 use super::failures::Failures;
+use super::member::{self, Damaged};
 use super::named::{self, Opens as _};
 use super::offline::without_recalls;
 use super::targets::{self, Job, Naming};
-use super::{member, places, stdin, tree, unbundle, url};
+use super::{places, stdin, tree, unbundle, url};
 use crate::args::RestoreArgs;
 use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted, while_blocked};
 use crate::output::streams::{self, Stdout};
 use crate::output::{set_level, tells_more, text};
 use anyhow::{Context, Result, bail};
+use nc3z_aggregate::bundle::{Bundle, MemberFile};
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::constants;
 use nc3z_format::damage::LOST;
 use nc3z_look::place::words;
 use nc3z_look::verify::is_lossy;
-use nc3z_reader::source::ByteSource;
 use nc3z_reader::{Archive, Error, FileName, Monitor, Restored, source};
 use nc3z_tree::Refusal;
-use nc3z_tree::restore::{Original, RestoreObserver, RestoreOptions, restore_jobs, restore_links};
-use std::fs::Metadata;
+use nc3z_tree::restore::{Like, Original, RestoreObserver, RestoreOptions, restore_jobs, restore_links};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The number of runs of lost tiles that are listed.
 const LISTED: usize = 100;
@@ -108,15 +109,19 @@ impl Told<'_> {
 }
 
 impl RestoreObserver<anyhow::Error> for Told<'_> {
-    fn open(&self, input: &Path) -> Result<(Original, Option<Metadata>)> {
-        if let Some((file, name)) = member::of(input)
-            && let Some(packed) =
-                member::open_as(&file, &self.args.open, self.args.fill_lost)?.packed_member(&name)?
-        {
-            return Ok((Original::Packed(Box::new(packed)), None));
+    fn open(&self, input: &Path) -> Result<(Original, Option<Like>)> {
+        if let Some(member) = member_file(input, self.args)? {
+            return Ok((Original::Member(member), None));
         }
         let named = named(input, self.args)?;
-        let like = named.metadata()?;
+        let mut like = named.metadata()?.map(Like::from);
+        if let Some((bundle, name)) = member::of(&named.file)
+            && let Some(like) = &mut like
+        {
+            let stamp = open_for(&bundle, self.args)?.stamp(&name)?;
+            like.attributes.mode = stamp.mode().or(like.attributes.mode);
+            like.attributes.modified = stamp.modified().or(like.attributes.modified);
+        }
         Ok((Original::Archive(open(&named, self.args)?), like))
     }
 
@@ -132,18 +137,18 @@ impl RestoreObserver<anyhow::Error> for Told<'_> {
         let (from, to) = (text::safe(&url::shown(&job.input)), crate::cmd::shown(&job.output));
         let (archive, restored) = match (original, restored) {
             (Original::Archive(archive), Some(restored)) => (archive, restored),
-            (Original::Packed(packed), _) => {
-                let lost = packed.lost().unwrap_or_default();
+            (Original::Member(member), _) => {
+                let lost = member.lost().unwrap_or_default();
+                let digest = match (lost.is_empty(), member.recorded()) {
+                    (false, _) => "NOT the original: lost data are replaced by fill values".to_owned(),
+                    (true, Some(checksum)) => format!("{checksum} as recorded"),
+                    (true, None) => "a tar records no checksum".to_owned(),
+                };
+                tell!("{from} -> {to}  {} ({digest})", text::size(member.len()));
                 if !lost.is_empty() {
-                    tell!(
-                        "{from} -> {to}  {} (NOT the original: lost data are replaced by fill values)",
-                        text::size(packed.len())
-                    );
                     unbundle::report_lost(&job.input, &lost);
                     self.failures().add(&job.input, Exit::Corrupt);
-                    return;
                 }
-                tell!("{from} -> {to}  {} (SHA-256 as recorded)", text::size(packed.len()));
                 return;
             }
             _ => return,
@@ -179,6 +184,17 @@ impl RestoreObserver<anyhow::Error> for Told<'_> {
     fn link_leads_out(&self, link: &Path) {
         tree::tell_leads_out(link);
     }
+}
+
+/// Returns a member of a bundle that is no archive. None for other inputs.
+fn member_file(input: &Path, args: &RestoreArgs) -> Result<Option<MemberFile>> {
+    let Some((file, name)) = member::of(input) else { return Ok(None) };
+    Ok(open_for(&file, args)?.member_file(&name).map_err(unbundle::of_aggregate)?)
+}
+
+/// Opens the bundle of an input.
+fn open_for(bundle: &Path, args: &RestoreArgs) -> Result<Arc<Bundle>> {
+    member::open_as(bundle, &args.open, if args.fill_lost { Damaged::Filled } else { Damaged::Refused })
 }
 
 /// Returns the text after the last slash of a URL.
@@ -269,6 +285,19 @@ fn to_stdout(args: &RestoreArgs) -> Result<Exit> {
     }
     let mut is_read = true;
     for path in &args.archives {
+        if let Some(member) = member_file(path, args)? {
+            let mut write = |bytes: &[u8]| out.write_all(bytes).map_err(nc3z_aggregate::Error::Output);
+            match while_blocked(|| member.copy(&mut write)).map_err(unbundle::of_aggregate) {
+                Err(e) if streams::is_reader_gone(&e) => is_read = false,
+                done => done.with_context(|| format!("`{}`", url::shown(path)))?,
+            }
+            let lost = member.lost()?;
+            if !lost.is_empty() {
+                unbundle::report_lost(path, &lost);
+                worst = Exit::Corrupt;
+            }
+            continue;
+        }
         let archive = open(&named(path, args)?, args).with_context(|| format!("`{}`", url::shown(path)))?;
         if is_read {
             let progress = Progress::new(archive.original_len(), text::safe(&url::shown(path)));

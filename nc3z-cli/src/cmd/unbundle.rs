@@ -1,13 +1,14 @@
 //! `nc3z unbundle`, and `nc3z restore` of bundles: write each member to a separate file.
 
 use super::failures::Failures;
-use super::{member, url};
+use super::member::{self, Damaged};
+use super::url;
 use crate::args::{OpenArgs, RestoreArgs, UnbundleArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::table::count;
 use crate::output::{report_error, set_level, text, words};
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use nc3z_aggregate::Error;
 use nc3z_aggregate::bundle::{Bundle, MemberForm, extract};
 use nc3z_aggregate::pack::LostPart;
@@ -54,10 +55,12 @@ struct How {
 
 /// Writes each member. Continues after one that cannot be read. A group that cannot be opened is reported once, with its members.
 fn all(path: &Path, output: &Path, open: &OpenArgs, how: How) -> Result<Exit> {
-    let bundle = member::open_as(path, open, how.fill_lost)?;
+    let bundle = member::open_as(path, open, if how.fill_lost { Damaged::Filled } else { Damaged::Refused })?;
+    let damage = bundle.damage().map(|e| report_damage(path, e));
     if output.exists() && !output.is_dir() {
         bail!("`{}` is a file; the members of a bundle need a directory", output.display());
     }
+    bundle.check_outputs(how.form).with_context(|| format!("`{}`", url::shown(path)))?;
     let progress = Progress::new(bundle.names().len() as u64, text::safe(&url::shown(path)));
     let mut run = Run {
         path,
@@ -82,7 +85,15 @@ fn all(path: &Path, output: &Path, open: &OpenArgs, how: How) -> Result<Exit> {
     } else {
         tell!("{shown} -> {output}  {}", count(done, "file"));
     }
-    Ok(failures.worst().max(if is_whole { Exit::Done } else { Exit::Interrupted }))
+    let least = if is_whole { damage.unwrap_or(Exit::Done) } else { Exit::Interrupted };
+    Ok(failures.worst().max(least))
+}
+
+/// Reports that the members of a damaged bundle may be fewer than it had.
+fn report_damage(path: &Path, damage: &Error) -> Exit {
+    let name = text::safe(&url::shown(path));
+    note!("nc3z: warning: {name}: {}; members may be MISSING", text::safe(&damage.to_string()));
+    Exit::Corrupt
 }
 
 /// The number of packed members, whose names come first.

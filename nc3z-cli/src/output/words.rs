@@ -78,7 +78,11 @@ fn format_error<'e>(cause: &'e (dyn StdError + 'static)) -> Option<&'e FormatErr
         Write::Read(e) | Write::Source(e) => Some(e),
         _ => None,
     });
-    let reader = by_writer.or_else(|| cause.downcast_ref::<nc3z_reader::Error>());
+    let by_bundle = || match cause.downcast_ref::<nc3z_aggregate::Error>() {
+        Some(nc3z_aggregate::Error::Reader(e)) => Some(e),
+        _ => None,
+    };
+    let reader = by_writer.or_else(|| cause.downcast_ref::<nc3z_reader::Error>()).or_else(by_bundle);
     match reader.map(nc3z_reader::Error::kind) {
         Some(Read::Format(e)) => Some(e),
         _ => cause.downcast_ref::<FormatError>(),
@@ -126,6 +130,13 @@ fn format_words(e: &FormatError) -> String {
         (Damage::Header, _) => format!("the file's header is damaged ({e})"),
         (Damage::EndOverwritten, _) => format!("the end of the archive is missing or overwritten ({e})"),
         (Damage::EndMissing, _) => format!("the end of the archive is missing ({e})"),
+        (Damage::BundleCut, Format::Truncated { location, needed, .. }) => {
+            let len = location.offset.unwrap_or(0);
+            let whole = len.saturating_add(*needed);
+            format!(
+                "the last {needed} bytes of the bundle are missing (the file has {len} bytes, and its beginning says {whole})"
+            )
+        }
         (Damage::Beginning, _) => format!("the beginning of the archive is damaged ({e})"),
         _ => e.to_string(),
     }
@@ -185,6 +196,9 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
         && crate::exit::of_error(error) == crate::exit::Exit::Corrupt
     {
         let name = file.map(Path::to_owned).or_else(|| named_in(error));
+        if damaged.is_some_and(|e| matches!(e.damage(), Damage::BundleCut | Damage::Bundle)) {
+            return Some(about_bundle(name.as_deref()));
+        }
         return Some(match name {
             Some(name) if member::of(&name).is_some() => about_member(&name),
             Some(name) if has_parity(&name) => {
@@ -198,6 +212,15 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
         });
     }
     None
+}
+
+/// Returns what to do about a bundle whose members are not known for certain.
+fn about_bundle(path: Option<&Path>) -> String {
+    let bundle = path.map(|path| member::of(path).map_or_else(|| path.to_owned(), |(bundle, _)| bundle));
+    let bundle = bundle.map_or_else(|| "BUNDLE".to_owned(), |bundle| shell_name(&bundle));
+    format!(
+        "copy the bundle again, or save the members that are left with `nc3z restore -r --fill-lost {bundle} -o DIR`"
+    )
 }
 
 /// Returns what to do about a damaged member of a bundle, which is repaired with the bundle.

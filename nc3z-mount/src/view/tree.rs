@@ -264,15 +264,19 @@ impl BundleTree {
 
 impl Tree for BundleTree {
     fn stat(&self, path: &Path) -> io::Result<Stat> {
-        // The permissions of the bundle, without those that a data file does not have.
+        // The permissions of the bundle, or of the member's file, without those that a data file does not have.
+        let (mut mode, mut modified) = (self.stat.mode, self.stat.modified);
         let (kind, len, mode) = match self.find(path)? {
-            Member::Directory(_) => {
-                (NodeKind::Directory, 0, self.stat.mode & 0o444 | (self.stat.mode & 0o444) >> 2)
+            Member::Directory(_) => (NodeKind::Directory, 0, mode & 0o444 | (mode & 0o444) >> 2),
+            Member::File(name) => {
+                let stamp = self.bundle.stamp(name).map_err(io::Error::other)?;
+                mode = stamp.mode().and_then(|mode| u16::try_from(mode).ok()).unwrap_or(mode);
+                modified = stamp.modified().unwrap_or(modified);
+                (NodeKind::File, self.member(name)?.len(), mode & 0o666)
             }
-            Member::File(name) => (NodeKind::File, self.member(name)?.len(), self.stat.mode & 0o666),
         };
         let (file, blocks) = (self.number(path), len.div_ceil(super::attr::BLOCK_LEN));
-        Ok(Stat { kind, len, blocks, mode, file, ..self.stat })
+        Ok(Stat { kind, len, blocks, mode, modified, file, ..self.stat })
     }
 
     fn stat_target(&self, path: &Path) -> io::Result<Stat> {

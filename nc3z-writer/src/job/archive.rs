@@ -262,7 +262,10 @@ fn check_complete(target: &AtomicFile, monitor: &dyn Monitor) -> Result<()> {
 /// Returns an error if the source's length or modification time changed since the start. Returns false if the
 /// file changed in another way: it was linked or renamed, or written and dated back, which only its bytes
 /// show.
-pub(crate) fn check_unchanged(file: &File, before: &FileMetadata, input: &Path) -> Result<bool> {
+///
+/// # Errors
+/// [`ErrorKind::SourceChanged`]; the system refuses the question.
+pub fn check_unchanged(file: &File, before: &FileMetadata, input: &Path) -> Result<bool> {
     let after = file.metadata().map_err(|e| nc3z_reader::Error::io("read the length of", Some(input), e))?;
     if let Some(what) = Stamp::of(before).change(&after) {
         return Err(ErrorKind::SourceChanged { path: input.to_owned(), what }.into());

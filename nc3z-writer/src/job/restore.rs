@@ -1,10 +1,9 @@
 //! Restores an original to a file or a device.
 
-use crate::atomic::AtomicFile;
+use crate::atomic::{AtomicFile, Attributes};
 use crate::error::Result;
 use nc3z_reader::platform::takes_stream;
 use nc3z_reader::{Archive, Monitor, Restored};
-use std::fs::Metadata;
 use std::path::Path;
 
 /// Writes the original of an archive to `output`, completely or not at all. An existing file is replaced if `force` is true. Mode and
@@ -15,7 +14,7 @@ use std::path::Path;
 /// Damage of the archive; the output exists or cannot be written; the monitor cancelled.
 pub fn restore_file(
     archive: &Archive,
-    like: Option<&Metadata>,
+    like: Option<Attributes>,
     output: &Path,
     force: bool,
     monitor: &dyn Monitor,
@@ -29,6 +28,6 @@ pub fn restore_file(
     if monitor.is_cancelled() {
         return Err(nc3z_reader::Error::interrupted().into());
     }
-    target.commit(like)?;
+    target.commit_as(like.unwrap_or_default())?;
     Ok(restored)
 }

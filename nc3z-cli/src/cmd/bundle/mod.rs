@@ -19,6 +19,7 @@ use nc3z_tree::specification;
 use nc3z_writer::{Preset, WriterOptions};
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 /// Writes a bundle.
 pub(crate) fn run(args: &BundleArgs) -> Result<Exit> {
@@ -69,11 +70,13 @@ fn write_one(mut files: Vec<Bundled>, output: &Path, args: &BundleArgs) -> Resul
         args.with_spec.then(tempfile::tempdir).transpose().context("create a temporary directory")?;
     if let Some(directory) = &specification {
         specification::write(directory.path(), false)?;
-        let names = specification::collection()?.into_iter().map(|file| file.name);
-        files.extend(names.map(|name| Bundled {
-            path: directory.path().join(&name),
-            name: format!("{}/{name}", specification::DIRECTORY),
-        }));
+        for file in specification::collection()? {
+            let path = directory.path().join(&file.name);
+            // With one time, the same files give the same bytes.
+            let date = File::options().write(true).open(&path).and_then(|file| file.set_modified(UNIX_EPOCH));
+            date.with_context(|| format!("set the time of `{}`", path.display()))?;
+            files.push(Bundled { path, name: format!("{}/{}", specification::DIRECTORY, file.name) });
+        }
     }
     let total = files.iter().filter_map(|f| f.path.metadata().ok()).map(|m| m.len()).sum();
     let progress = Progress::new(total, crate::cmd::shown(output));

@@ -2,7 +2,8 @@
 
 use super::Outcome;
 use crate::args::{Access, OpenArgs, VerifyArgs};
-use crate::cmd::{member, stdin, unbundle, url};
+use crate::cmd::member::{self, Damaged};
+use crate::cmd::{stdin, unbundle, url};
 use crate::exit::Exit;
 use crate::output::progress::Progress;
 use crate::output::text;
@@ -57,7 +58,7 @@ fn members(path: &Path, args: &VerifyArgs) -> Result<Option<Members>> {
     // All of it is read: members that follow one another take few requests.
     let mut all = open_args(args);
     all.access = Access::Forward;
-    let bundle = member::open(path, &all)?;
+    let bundle = member::open_as(path, &all, Damaged::Checked)?;
     let inside = |name: &String| {
         let mut whole = path.as_os_str().to_owned();
         whole.push("!/");
@@ -75,7 +76,7 @@ pub(super) fn add_hurt(path: &Path, args: &VerifyArgs, outcome: &mut Outcome) {
     if outcome.exit != Exit::Corrupt && !args.deep {
         return;
     }
-    let Ok(bundle) = member::open(&file, &open_args(args)) else { return };
+    let Ok(bundle) = member::open_as(&file, &open_args(args), Damaged::Checked) else { return };
     let Some((members, hurt)) = bundle.hurt_members(&name) else { return };
     let hurt: Vec<String> = hurt.iter().map(|name| text::safe(name)).collect();
     let shown = text::safe(&url::shown(path));
@@ -115,7 +116,7 @@ fn of_bundle(path: &Path, count: usize, parts: usize, differences: &[String]) ->
 pub(super) fn source(path: &Path, args: &VerifyArgs) -> Result<Option<SharedSource>> {
     let Some((file, name)) = member::of(path) else { return Ok(None) };
     let open = open_args(args);
-    match member::open(&file, &open)?.member_as_stored(&name)? {
+    match member::open_as(&file, &open, Damaged::Checked)?.member_as_stored(&name)? {
         Some(source) => Ok(Some(source)),
         // The error lists the existing members.
         None => member::source(&file, &name, &open).map(Some),
@@ -125,7 +126,7 @@ pub(super) fn source(path: &Path, args: &VerifyArgs) -> Result<Option<SharedSour
 /// Checks a member that is not an archive by its recorded checksum. None for archives and for files that are not members.
 pub(super) fn plain_member(path: &Path, args: &VerifyArgs, progress: &Progress) -> Option<Outcome> {
     let (file, name) = member::of(path)?;
-    let checked = member::open(&file, &open_args(args))
+    let checked = member::open_as(&file, &open_args(args), Damaged::Checked)
         .and_then(|bundle| bundle.check_member(&name, progress).map_err(unbundle::of_aggregate));
     let checked = match checked {
         Ok(Some(checked)) => checked,

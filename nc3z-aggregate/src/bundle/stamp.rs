@@ -1,0 +1,127 @@
+//! Modification time and permissions of the files in a bundle.
+
+use nc3z_writer::Attributes;
+use std::fs::Metadata;
+use std::time::{Duration, SystemTime};
+
+/// Permission bits.
+const MODE: u32 = 0o777;
+/// The time of members without one: 1980-01-01, 00:00, the first that a ZIP can have.
+const FIRST_DATE: u16 = 0x21;
+const NANOS: i64 = 1_000_000_000;
+
+/// Modification time and permissions of a file, as far as they are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// Nanoseconds since 1970; the least number if unknown.
+    modified: i64,
+    /// Permission bits; all bits if unknown.
+    mode: u16,
+}
+
+impl Default for Stamp {
+    fn default() -> Self {
+        Stamp { modified: i64::MIN, mode: u16::MAX }
+    }
+}
+
+impl Stamp {
+    pub(crate) fn new(nanos: Option<i64>, mode: Option<u32>) -> Self {
+        let mode = mode.and_then(|mode| u16::try_from(mode & MODE).ok());
+        Stamp { modified: nanos.unwrap_or(i64::MIN), mode: mode.unwrap_or(u16::MAX) }
+    }
+
+    /// Those of a file.
+    pub(crate) fn of(meta: &Metadata) -> Self {
+        let nanos = meta.modified().ok().and_then(|time| match time.duration_since(SystemTime::UNIX_EPOCH) {
+            Ok(since) => i64::try_from(since.as_nanos()).ok(),
+            Err(e) => i64::try_from(e.duration().as_nanos()).ok().map(|n| -n),
+        });
+        Self::new(nanos, Attributes::from(meta).mode)
+    }
+
+    /// Those of a member with a time in seconds since 1970.
+    pub(crate) fn of_seconds(seconds: Option<i64>, mode: Option<u32>) -> Self {
+        Self::new(seconds.and_then(|seconds| seconds.checked_mul(NANOS)), mode)
+    }
+
+    /// Nanoseconds since 1970.
+    pub(crate) fn nanos(self) -> Option<i64> {
+        Some(self.modified).filter(|nanos| *nanos != i64::MIN)
+    }
+
+    /// The time of the last change of the file.
+    pub fn modified(self) -> Option<SystemTime> {
+        let nanos = self.nanos()?;
+        let by = Duration::from_nanos(nanos.unsigned_abs());
+        if nanos < 0 {
+            SystemTime::UNIX_EPOCH.checked_sub(by)
+        } else {
+            SystemTime::UNIX_EPOCH.checked_add(by)
+        }
+    }
+
+    /// The permission bits of the file.
+    pub fn mode(self) -> Option<u32> {
+        Some(u32::from(self.mode)).filter(|mode| *mode <= MODE)
+    }
+
+    /// Both, for a file that is written.
+    pub fn attributes(self) -> Attributes {
+        Attributes { mode: self.mode(), modified: self.modified() }
+    }
+
+    /// The time in whole seconds, as the field of a ZIP with extended timestamps has it.
+    pub(crate) fn seconds(self) -> Option<i32> {
+        i32::try_from(self.nanos()?.div_euclid(NANOS)).ok()
+    }
+
+    /// Time and date of a ZIP, in UTC.
+    pub(crate) fn dos(self) -> [u16; 2] {
+        let Some(nanos) = self.nanos() else { return [0, FIRST_DATE] };
+        let seconds = nanos.div_euclid(NANOS);
+        let (year, month, day) = civil(seconds.div_euclid(86_400));
+        let of_day = seconds.rem_euclid(86_400);
+        let date = (year - 1980) << 9 | month << 5 | day;
+        let time = (of_day / 3600) << 11 | (of_day / 60 % 60) << 5 | of_day % 60 / 2;
+        match (u16::try_from(time), u16::try_from(date)) {
+            (Ok(time), Ok(date)) if (1980..2108).contains(&year) => [time, date],
+            _ => [0, FIRST_DATE],
+        }
+    }
+}
+
+/// Year, month and day of a day since 1970, in the Gregorian calendar.
+fn civil(day: i64) -> (i64, i64, i64) {
+    // Years begin in March here, so that a leap day is the last one.
+    let day = day + 719_468;
+    let (era, of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (era * 400 + year + i64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_the_forms_of_a_zip() {
+        let of = |seconds: i64| Stamp::of_seconds(Some(seconds), Some(0o100_640));
+        // 2009-02-13 12:00:31
+        assert_eq!(of(1_234_526_431).dos(), [12 << 11 | 15, 29 << 9 | 2 << 5 | 13]);
+        // 2000-02-29 23:59:59
+        assert_eq!(of(951_868_799).dos(), [23 << 11 | 59 << 5 | 29, 20 << 9 | 2 << 5 | 29]);
+        assert_eq!(
+            (of(-1).dos(), of(-1).seconds(), of(1 << 40).seconds()),
+            ([0, FIRST_DATE], Some(-1), None)
+        );
+        assert_eq!(of(5_000_000_000).dos()[1], 148 << 9 | 6 << 5 | 10 | 0);
+        assert_eq!((of(0).mode(), Stamp::default().mode()), (Some(0o640), None));
+        assert_eq!((Stamp::default().modified(), Stamp::default().dos()), (None, [0, FIRST_DATE]));
+        assert_eq!(of(-1).modified(), SystemTime::UNIX_EPOCH.checked_sub(Duration::from_secs(1)));
+    }
+}
