@@ -86,6 +86,24 @@ class Members(Aggregation):
             self.assertLessEqual(count, limit)
             self.assertEqual(len(json.loads(listed)), 1 + MEMBERS)
 
+    def test_an_aggregation_beside_its_fragments_is_counted_once(self):
+        bundle, data, shadow = self.bundled(archives=False), self.dir / "data", self.dir / "a.nc3x"
+
+        def stats(*inputs, variable="tas"):
+            self.ok(nc3z("index", *inputs, "-f", "-o", shadow))
+            row, = json.loads(self.ok(nc3z("stats", "--json", "--variable", variable, shadow)).stdout)
+            return row
+
+        expected = stats(*sorted(data.glob("m*.nc")))
+        self.ok(nc3z("bundle", data, "-o", self.dir / "packed.zip", "--pack"))
+        for inputs in ([data], [bundle], [self.dir / "packed.zip"]):
+            found = stats(*inputs)
+            for key in ("count", "min", "max", "mean"):
+                self.assertEqual(found[key], expected[key], (inputs, key))
+        # It is still listed, and has values of its own without its fragments.
+        self.assertEqual(len(json.loads(self.ok(nc3z("list", "--json", shadow)).stdout)), 4)
+        self.assertEqual(stats(data / "all.nc")["count"], expected["count"])
+
     def test_a_missing_member_is_named(self):
         self.bundled()
         with zipfile.ZipFile(self.dir / "less.zip", "w") as z:
@@ -130,7 +148,7 @@ class Members(Aggregation):
             # The index repeats small members as a whole: then the bundle is reported, too.
             self.assertIn([n for n, sound in found.items() if not sound], ([name], ["hurt.zip", name]))
             self.assertEqual(nc3z("verify", f"{self.dir / 'hurt.zip'}!/{name}").returncode, 3)
-        # The index itself is damaged: all is read by the directory.
+        # The index itself is damaged: members are checked by the directory.
         hurt = bytearray(whole)
         hurt[hurt.rindex(b"nc3zidx2") + 20] ^= 1
         (self.dir / "hurt.zip").write_bytes(hurt)

@@ -470,6 +470,32 @@ class Packed(Aggregation):
         last = nc3z("archive", "-r", tree, "-o", self.dir / "last", "--offline", "last")
         self.assertIn("1 file without data on disk is read last", last.stderr)
 
+    def test_what_is_left_out_is_counted_and_named(self):
+        tree = self.tree(3)
+        (tree / "notes.txt").write_text("text")
+        (tree / "empty.nc").touch()
+        (tree / "four.nc").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
+        (tree / "b.nc.gz").write_bytes(b"\x1f\x8b" + bytes(50))
+        (tree / "latest.nc").symlink_to("p00000.nc")
+        left = "5 passed over (1 netCDF-4 or HDF5, 1 compressed file, 1 empty file, 1 link inside the tree, 1 other file)"
+        kinds = {"netCDF-4 or HDF5": 1, "compressed file": 1, "empty file": 1, "link inside the tree": 1, "other file": 1}
+        for number, command in enumerate((["bundle", "--pack"], ["bundle"], ["index"])):
+            out = self.dir / ("a.nc3x" if command == ["index"] else "a.zip")
+            done = self.ok(nc3z(*command, tree, "-f", "-o", out))
+            self.assertIn(left, done.stderr)
+            self.assertEqual("3 classic files are stored as they are, uncompressed" in done.stderr, command == ["bundle"])
+            done = self.fails(nc3z(*command, tree, "-f", "-o", out, "--others", "fail"), 1, "notes.txt: passed over")
+            self.assertTrue(out.exists())
+            report = json.loads(self.ok(nc3z(*command, tree, "-f", "-o", out, "--json")).stdout)
+            self.assertEqual((report["passed_over"], report["failed"]), (kinds, 0))
+            self.assertEqual(report["files"] if number == 2 else report["bundles"][0]["members"], 3)
+        # A name that a bundle cannot have is a failure of its own.
+        shutil.copy(tree / "p00000.nc", os.fsencode(tree) + b"/L\xfcneburg.nc")
+        for options in ([], ["--pack"]):
+            done = self.fails(nc3z("bundle", tree, "-f", "-o", self.dir / "a.zip", *options), 1, "not UTF-8.*rename")
+            self.assertIn("1 failed", done.stderr)
+            self.assertEqual(len(json.loads(self.ok(nc3z("list", "--json", self.dir / "a.zip")).stdout)), 3)
+
     def test_what_makes_no_sense_is_refused(self):
         tree = self.tree(3)
         self.assertEqual(nc3z("bundle", tree, "-o", self.dir / "a.zip", "--preset", "max").returncode, 1)

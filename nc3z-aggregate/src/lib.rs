@@ -17,7 +17,7 @@ mod place;
 
 pub use beside::{OpenUrl, Urls};
 pub use error::{Error, Result};
-pub use fragments::{Fragments, Gathering, Missing, Notes, OpenFragment, Options};
+pub use fragments::{Fragments, Gathering, Missing, Notes, OpenFragment, Options, names_of};
 pub use master::cut::{Placed, cut};
 pub use master::{Data, FileRef, Indices, MasterArray, Partition, PartitionList, SubArray, Touched, UnitsOf};
 pub use place::Place;

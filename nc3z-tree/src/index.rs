@@ -4,12 +4,14 @@ use crate::error::Context as _;
 use crate::manifest::bag::is_specification;
 use crate::ordered::in_order;
 use crate::{Error, ErrorKind};
-use nc3z_aggregate::bundle::Bundle;
+use nc3z_aggregate::bundle::{Bundle, inside};
 use nc3z_aggregate::shadow::{Location, Member, Writer, scan};
+use nc3z_aggregate::{as_aggregation, names_of};
 use nc3z_reader::{Dataset, Monitor, OpenOptions};
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A file to describe.
 pub struct IndexInput {
@@ -66,11 +68,13 @@ pub fn write<W: Write + Send, E: From<Error> + Send>(
 ) -> Result<Option<Indexed>, E> {
     let mut writer = Writer::new(out).map_err(Error::from)?;
     let mut done = Indexed { files: 0, original_len: 0 };
+    let others = OnceLock::new();
+    let is_known = |place: &Place| others.get_or_init(|| places(inputs)).contains(place);
     let look = |input: &IndexInput| {
         if monitor.is_cancelled() {
             return Err(Error::from(nc3z_reader::Error::interrupted()).into());
         }
-        describe(input, open, members)
+        describe(input, open, members, &is_known)
     };
     in_order(inputs, threads, look, |input, member| {
         match member {
@@ -95,22 +99,71 @@ fn describe<E: From<Error>>(
     input: &IndexInput,
     open: &(dyn Fn(&Path) -> Result<Dataset, E> + Sync),
     members: &OpenOptions,
+    is_known: &dyn Fn(&Place) -> bool,
 ) -> Result<Member, E> {
     let Some((bundle, member)) = &input.member else {
         let dataset = open(&input.path)?;
         let stored = std::fs::metadata(&input.path).map_or(0, |m| m.len());
-        return scanned(&input.name, &dataset, Location { stored, ..Location::default() }).map_err(E::from);
+        let directory = input.path.parent().unwrap_or(Path::new(""));
+        let is_view = is_view(&dataset, &|name| {
+            directory.join(name).canonicalize().is_ok_and(|path| is_known(&Place::File(path)))
+        });
+        let at = Location { stored, is_view, ..Location::default() };
+        return scanned(&input.name, &dataset, at).map_err(E::from);
     };
-    Ok(of_member(&input.name, bundle, member, members)?)
+    Ok(of_member(input, bundle, member, members, is_known)?)
 }
 
-fn of_member(name: &str, bundle: &Bundle, member: &str, options: &OpenOptions) -> crate::Result<Member> {
+/// A file or member as the others of the shadow can name it.
+#[derive(PartialEq, Eq, Hash)]
+enum Place {
+    File(PathBuf),
+    /// The address of the open bundle, and the name in it.
+    Member(usize, String),
+}
+
+fn places(inputs: &[IndexInput]) -> HashSet<Place> {
+    let place = |input: &IndexInput| match &input.member {
+        Some((bundle, name)) => Some(Place::Member(Arc::as_ptr(bundle).addr(), name.clone())),
+        None => input.path.canonicalize().ok().map(Place::File),
+    };
+    inputs.iter().filter_map(place).collect()
+}
+
+/// Returns whether a dataset is an aggregation of which a fragment is known.
+fn is_view(dataset: &Dataset, is_known: &dyn Fn(&str) -> bool) -> bool {
+    let Some(uris) = as_aggregation(dataset).and_then(|aggregation| aggregation.uris().ok()) else {
+        return false;
+    };
+    uris.iter().any(|(uri, _)| names_of(uri).iter().any(|name| is_known(name)))
+}
+
+fn of_member(
+    input: &IndexInput,
+    bundle: &Arc<Bundle>,
+    member: &str,
+    options: &OpenOptions,
+    is_known: &dyn Fn(&Place) -> bool,
+) -> crate::Result<Member> {
     let missing = || ErrorKind::Aggregate(nc3z_aggregate::Error::Refused("it is not there".to_owned()));
     let source = bundle.member(member).map_err(ErrorKind::Aggregate)?.ok_or_else(missing)?;
     let at = bundle.location(member).map_err(ErrorKind::Aggregate)?;
     let (offset, stored, packed) = at.ok_or_else(missing)?;
     let dataset = Dataset::from_source(source, options)?;
-    scanned(name, &dataset, Location { offset, stored, packed })
+    // The fragments of an aggregation are other members; those at URLs are not fetched.
+    let place = nc3z_aggregate::Place::Bundle(Arc::clone(bundle), member.to_owned());
+    let refuse = |url: &str| Err(format!("`{url}` is not fetched for a shadow of a bundle"));
+    let mut fragments = nc3z_aggregate::Options::default();
+    fragments.open = options.clone();
+    let dataset = place.present(dataset, &input.name, Arc::new(refuse), fragments);
+    let dataset = dataset.map_err(ErrorKind::Aggregate)?;
+    let directory = member.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let known = |name: &str| {
+        let inside = inside(directory, name);
+        inside.is_some_and(|name| is_known(&Place::Member(Arc::as_ptr(bundle).addr(), name)))
+    };
+    let is_view = is_view(&dataset, &known);
+    scanned(&input.name, &dataset, Location { offset, stored, packed, is_view })
 }
 
 fn scanned(name: &str, dataset: &Dataset, at: Location) -> crate::Result<Member> {

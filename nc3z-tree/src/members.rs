@@ -4,7 +4,7 @@ use crate::offline::is_offline;
 use crate::patterns::Named;
 use crate::refusal::Refusal;
 use crate::walk::{self, Notice};
-use crate::{Error, Result};
+use crate::{Error, Other, Result};
 use nc3z_aggregate::bundle::Bundled;
 use std::path::{Path, PathBuf};
 
@@ -13,17 +13,19 @@ use std::path::{Path, PathBuf};
 pub struct Members {
     /// The files in the order in which they were named or listed, with their names in the bundle.
     pub files: Vec<Bundled>,
-    /// Files and directories that could not be read.
+    /// Files of directories that are neither archives nor classic files.
+    pub others: Vec<Other>,
+    /// Files and directories that could not be read or named.
     pub failures: Vec<(PathBuf, Error)>,
     /// Files that the user should know of.
     pub notices: Vec<Notice>,
 }
 
 /// Finds the files of a bundle: those named, and archives and classic files in directories, without the bundle itself (`output`).
-/// Offline files in directories are known by their names.
+/// Offline files in directories are known by their names. A file whose name is no UTF-8 is a failure.
 ///
 /// # Errors
-/// A name is no UTF-8.
+/// An input cannot be listed.
 pub fn members(inputs: Vec<Named>, output: &Path) -> Result<Members> {
     let output = output.canonicalize().ok();
     let mut all = Members::default();
@@ -32,6 +34,8 @@ pub fn members(inputs: Vec<Named>, output: &Path) -> Result<Members> {
             let listed = walk::list(std::slice::from_ref(&input), true, &|path: &Path| is_member(path, &[]))?;
             all.failures.extend(listed.failures);
             all.notices.extend(listed.notices);
+            let is_output = |other: &Other| output.is_some() && other.path.canonicalize().ok() == output;
+            all.others.extend(listed.others.into_iter().filter(|other| !is_output(other)));
             (listed.files, input.as_path())
         } else {
             (vec![input.clone()], input.parent().unwrap_or(Path::new("")))
@@ -44,8 +48,10 @@ pub fn members(inputs: Vec<Named>, output: &Path) -> Result<Members> {
             }
             let inside = path.strip_prefix(root).unwrap_or(&path);
             let inside = inside.strip_prefix(".").unwrap_or(inside);
-            let name = inside.to_str().ok_or_else(|| Refusal::MemberName(path.clone()))?.to_owned();
-            all.files.push(Bundled { name, path });
+            match inside.to_str() {
+                Some(name) => all.files.push(Bundled { name: name.to_owned(), path }),
+                None => all.failures.push((path.clone(), Refusal::MemberName(path).into())),
+            }
         }
     }
     Ok(all)
@@ -78,6 +84,7 @@ mod tests {
         let names: Vec<&str> = found.files.iter().map(|file| file.name.as_str()).collect();
         assert_eq!(names, ["a.nc", "sub/b.nc", "readme.txt"]);
         assert!(found.failures.is_empty());
+        assert_eq!(Other::words(&found.others).as_deref(), Some("1 passed over (1 other file)"));
     }
 
     #[cfg(unix)]

@@ -49,7 +49,7 @@ pub enum Refusal {
     #[error("archive and output are the same file `{}`", .0.display())]
     SameFile(PathBuf),
     /// The name of a file cannot be in a bundle.
-    #[error("the name `{}` is no UTF-8", .0.display())]
+    #[error("the name `{}` is not UTF-8, as names in a bundle are; rename the file to include it", .0.display())]
     MemberName(PathBuf),
     /// A name of a list is absolute or leads upwards.
     #[error("with -o, names in a list must be relative and must not lead upwards")]

@@ -38,11 +38,11 @@ pub struct Bundled {
 }
 
 /// Writes a bundle of files, in their order. `tell` is called with the number of bytes copied. If it returns
-/// false, writing stops.
+/// false, writing stops. Returns the number of classic files, which are stored uncompressed.
 ///
 /// # Errors
 /// Names that are absolute, lead outside or occur twice; errors of the system.
-pub fn write_bundle(files: &[Bundled], out: &mut File, tell: &dyn Fn(u64) -> bool) -> Result<()> {
+pub fn write_bundle(files: &[Bundled], out: &mut File, tell: &dyn Fn(u64) -> bool) -> Result<u64> {
     write_aligned(files, ALIGNMENT, out, tell)
 }
 
@@ -52,7 +52,7 @@ pub(super) fn write_aligned(
     alignment: u64,
     out: &mut File,
     tell: &dyn Fn(u64) -> bool,
-) -> Result<()> {
+) -> Result<u64> {
     let mut seen = std::collections::HashSet::new();
     for file in files {
         if super::inside("", &file.name).as_deref() != Some(&file.name) || file.name == index::NAME {
@@ -66,11 +66,14 @@ pub(super) fn write_aligned(
     let mut zip = Zip::new(out, path, 0, Vec::new())?;
     let mut members = Vec::with_capacity(files.len());
     let mut buffer = vec![0; COPY_LEN];
+    let mut classic = 0;
     let (mut short, mut recent) = (Short::default(), Recent::default());
     for file in files {
         let input = Input::open(&file.path)?;
         let len = input.source.len();
         let head = heads::head_of(&input.source);
+        let begin = input.source.read_at(0, usize::try_from(len.min(4)).unwrap_or(0));
+        classic += u64::from(begin.is_ok_and(|b| matches!(b[..], [b'C', b'D', b'F', 1 | 2 | 5])));
         // The padding of the first member has the hint.
         let is_small = len < ALIGNED_FROM && !members.is_empty();
         let own = if is_small { alignment.min(SMALL_ALIGNMENT) } else { alignment };
@@ -108,7 +111,8 @@ pub(super) fn write_aligned(
     if let Some((_, first)) = members.first() {
         write_hint(out, first.offset, &comment).map_err(|e| Error::io(path, e))?;
     }
-    check_written(out, members.len())
+    check_written(out, members.len())?;
+    Ok(classic)
 }
 
 /// The line of the index for a member of the ZIP.

@@ -7,6 +7,7 @@ mod resolve;
 
 pub(crate) use fingerprint::fingerprint;
 pub use notes::Notes;
+pub use resolve::names_of;
 pub(crate) use resolve::to_uri;
 
 use crate::bundle::Ahead;

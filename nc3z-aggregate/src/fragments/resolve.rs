@@ -17,6 +17,12 @@ pub(crate) fn to_uri(path: &str) -> String {
     utf8_percent_encode(path, ENCODED).to_string()
 }
 
+/// The names that a relative URI of a fragment may stand for, without and with the ending of archives.
+pub fn names_of(uri: &str) -> Vec<String> {
+    let decoded = percent_decode_str(uri).decode_utf8_lossy();
+    [uri, &*decoded].iter().flat_map(|name| [(*name).to_owned(), format!("{name}.nc3z")]).collect()
+}
+
 pub(super) fn resolve(uri: &str, base: Option<&Path>, outside: bool) -> Result<PathBuf, Refused> {
     let wrong = |what: &str| Refused::Other(Error::fragment(uri, what));
     if uri.is_empty() || uri.contains('\0') {

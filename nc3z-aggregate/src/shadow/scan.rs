@@ -3,6 +3,7 @@
 use super::exact::Exact;
 use super::member::{Head, HeadKind, Known, Member, Range, Tile, Variable};
 use crate::error::Result;
+use crate::file::as_aggregation;
 use bytes::Bytes;
 use nc3z_format::NcType;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockHeader, IndexEntry, Role};
@@ -23,6 +24,8 @@ pub struct Location {
     pub stored: u64,
     /// True for a packed member of a bundle.
     pub packed: bool,
+    /// True for an aggregation whose fragments are in the shadow, too: their values are not counted twice.
+    pub is_view: bool,
 }
 
 /// What there is to know of a file. All its values are read.
@@ -40,13 +43,15 @@ pub fn scan(name: &str, dataset: &Dataset, at: Location) -> Result<Member> {
     };
     let mut places =
         Places { archive: archive.filter(|_| kind == HeadKind::Archive), containers: HashMap::new() };
+    let aggregation = as_aggregation(dataset);
     let mut variables = Vec::with_capacity(dataset.header().variables.len());
     let mut coordinates = Vec::new();
     for variable in dataset.variables() {
         let tiling = variable.tiling()?;
         let size = variable.ty().size();
         let mut tiles = None;
-        if variable.ty() != NcType::Char {
+        let is_view = at.is_view && aggregation.is_some_and(|a| a.master(variable.id()).is_some());
+        if variable.ty() != NcType::Char && !is_view {
             let decoding = Decoding::of(dataset.header(), variable.header());
             let each = variable
                 .tiles()?

@@ -1,7 +1,7 @@
 //! Arguments of `bundle`, `unbundle` and `list`.
 
 use super::parity::parse_share;
-use super::tree::parse_shard;
+use super::tree::{OthersArg, parse_shard};
 use super::{FragmentArgs, OpenArgs, PlaceArgs, PresetArg, TellArgs, parse_size, parse_threads};
 use clap::{Args, ValueEnum};
 use nc3z_tree::walk::Shard;
@@ -61,6 +61,12 @@ pub(crate) struct BundleArgs {
     pub(crate) shard: Option<Shard>,
     #[command(flatten)]
     pub(crate) tape: OfflineArgs,
+    /// Action for files of directories that are neither archives nor classic files; they are counted in any case.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) others: Option<OthersArg>,
+    /// Machine-readable output: bundles, files that were passed over by kind, and files that failed.
+    #[arg(long)]
+    pub(crate) json: bool,
     /// Also put the specification of the format into the bundle, in nc3z-specification/.
     #[arg(long)]
     pub(crate) with_spec: bool,

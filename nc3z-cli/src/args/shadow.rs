@@ -1,6 +1,6 @@
 //! Arguments of `index` and `stats`.
 
-use super::{OfflineArgs, OpenArgs, PlaceArgs, parse_threads};
+use super::{OfflineArgs, OpenArgs, OthersArg, PlaceArgs, parse_threads};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -24,6 +24,12 @@ pub(crate) struct IndexArgs {
     pub(crate) place: PlaceArgs,
     #[command(flatten)]
     pub(crate) tape: OfflineArgs,
+    /// Action for files of directories that are no archives, classic files or bundles; they are counted in any case.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) others: Option<OthersArg>,
+    /// Machine-readable output: the shadow, files that were passed over by kind, and files that failed.
+    #[arg(long)]
+    pub(crate) json: bool,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,

@@ -3,6 +3,7 @@
 use super::failures::Failures;
 use super::named::Opens as _;
 use super::offline::without_recalls;
+use super::tree::Other;
 use super::{targets, with_threads};
 use crate::args::{FindArgs, IndexArgs, OpenArgs};
 use crate::exit::Exit;
@@ -19,6 +20,7 @@ use nc3z_tree::answers::hit_json;
 use nc3z_tree::index::{self, IndexInput};
 use nc3z_tree::members::is_member;
 use nc3z_tree::offline::is_offline;
+use serde_json::json;
 use std::collections::HashSet;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -37,7 +39,8 @@ pub(crate) fn index(args: &IndexArgs) -> Result<Exit> {
         inputs.extend(targets::read_names(list, false)?);
     }
     let found = targets::list(&inputs, true, &is_wanted)?;
-    let worst = Failures::of(&found.failures).worst();
+    let worst = Failures::of(&found.failures).worst().max(super::tree::judge(&found.others, args.others));
+    let failed = found.failures.len();
     let mut inputs = Vec::new();
     for path in without_recalls(found.files, PathBuf::as_path, args.tape)? {
         // The shadow is for other users, too: the secrets used to open a file are not included.
@@ -49,9 +52,23 @@ pub(crate) fn index(args: &IndexArgs) -> Result<Exit> {
         }
     }
     if inputs.is_empty() {
-        bail!("the inputs contain no archive and no classic file");
+        let others = Other::words(&found.others).map(|words| format!(": {words}")).unwrap_or_default();
+        bail!("the inputs contain no archive and no classic file{others}");
     }
-    Ok(worst.max(write(&inputs, (&args.output, args.force), args.threads, &args.open)?))
+    if args.json && super::stdin::is(&args.output) {
+        bail!("--json reports on standard output, where -o - writes the shadow; name a file with -o");
+    }
+    let written = write(&inputs, (&args.output, args.force), args.threads, &args.open)?;
+    if args.json {
+        let report = json!({
+            "shadow": crate::cmd::shown(&args.output), "files": written.files, "bytes": written.original_len,
+            "passed_over": Other::to_json(&found.others), "failed": written.failed + failed,
+        });
+        writeln!(Stdout::results(), "{}", serde_json::to_string_pretty(&report)?)?;
+    } else if let Some(words) = Other::words(&found.others) {
+        note!("nc3z: {words}");
+    }
+    Ok(worst.max(written.exit))
 }
 
 /// Checks that a shadow can be written to `output`, before the work that comes first.
@@ -67,12 +84,21 @@ pub(super) fn check(output: &Path, force: bool) -> Result<()> {
 pub(super) fn of_archives(archives: Vec<PathBuf>, output: (&Path, bool), threads: usize) -> Result<Exit> {
     let input = |path: PathBuf| IndexInput::file(path.clone(), path.display().to_string());
     let inputs: Vec<IndexInput> = archives.into_iter().map(input).collect();
-    write(&inputs, output, threads, &OpenArgs::default())
+    Ok(write(&inputs, output, threads, &OpenArgs::default())?.exit)
+}
+
+/// The result of writing a shadow.
+struct Written {
+    exit: Exit,
+    /// The number of files that could not be read.
+    failed: usize,
+    files: u64,
+    original_len: u64,
 }
 
 /// Writes the shadow of files to `output`, which may exist if the second part of it is true. A file that cannot be read is
 /// reported, and the others are still in the shadow.
-fn write(inputs: &[IndexInput], output: (&Path, bool), threads: usize, args: &OpenArgs) -> Result<Exit> {
+fn write(inputs: &[IndexInput], output: (&Path, bool), threads: usize, args: &OpenArgs) -> Result<Written> {
     let mut failures = Failures::default();
     crate::heap::set_up(if inputs.len() > 1 { 1 } else { threads });
     let open = |path: &Path| FileName::whole(path).open_dataset(args);
@@ -81,16 +107,18 @@ fn write(inputs: &[IndexInput], output: (&Path, bool), threads: usize, args: &Op
     let target = Target::create(output.0, output.1, Content::Binary)?;
     let out = BufWriter::new(target.file());
     let done = index::write(inputs, out, threads, &open, &members, &mut failed, &Interrupt)?;
-    let Some(done) = done else { return Ok(Exit::Interrupted) };
+    let mut written = Written { exit: failures.worst(), failed: failures.count(), files: 0, original_len: 0 };
+    let Some(done) = done else { return Ok(Written { exit: Exit::Interrupted, ..written }) };
     // A shadow of no file would only hide that none was read.
     if done.files == 0 {
-        return Ok(failures.worst());
+        return Ok(written);
     }
+    (written.files, written.original_len) = (done.files, done.original_len);
     let stored = text::size(target.file().metadata().map_or(0, |m| m.len()));
     target.commit()?;
     let (name, all) = (crate::cmd::shown(output.0), text::size(done.original_len));
     note!("{} of {all} -> {name}  {stored}", count(done.files, "file"));
-    Ok(failures.worst())
+    Ok(written)
 }
 
 /// Returns whether a file is a shadow; of a URL, whether its name says so.

@@ -2,13 +2,16 @@
 
 mod inputs;
 
+use super::tree::Other;
 use crate::args::BundleArgs;
 use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted};
+use crate::output::streams::Stdout;
 use crate::output::table::count;
 use crate::output::target::{Content, Target};
 use crate::output::text;
 use anyhow::{Context, Result, bail};
+use inputs::Inputs;
 use nc3z_aggregate::Error;
 use nc3z_aggregate::bundle::{Bundle, Bundled, write_bundle};
 use nc3z_aggregate::pack::{PackOptions, Packed, append_packed, write_packed};
@@ -17,7 +20,9 @@ use nc3z_tree::manifest::bag::is_specification;
 use nc3z_tree::shard;
 use nc3z_tree::specification;
 use nc3z_writer::{Preset, WriterOptions};
+use serde_json::{Value, json};
 use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -30,22 +35,50 @@ pub(crate) fn run(args: &BundleArgs) -> Result<Exit> {
 }
 
 fn write(args: &BundleArgs) -> Result<Exit> {
+    if args.json && super::stdin::is(&args.output) {
+        bail!("--json reports on standard output, where -o - writes the bundle; name a file with -o");
+    }
     if args.append || args.target_size.is_some() {
         super::places::check_file(Some(&args.output), args.place.parents)?;
     } else {
         super::places::check(Some(&args.output), args.place.parents)?;
     }
-    let files = inputs::files(args)?;
+    let Inputs { files, others, failures } = inputs::find(args)?;
+    let mut written = Vec::new();
+    if !files.is_empty() {
+        write_parts(files, args, &mut written)?;
+    }
+    let exit = failures.worst().max(super::tree::judge(&others, args.others));
+    if args.json {
+        let report =
+            json!({"bundles": written, "passed_over": Other::to_json(&others), "failed": failures.count()});
+        writeln!(Stdout::results(), "{}", serde_json::to_string_pretty(&report)?)?;
+        return Ok(exit);
+    }
+    let failed = Some(failures.count()).filter(|n| *n > 0).map(|n| format!("{n} failed"));
+    let words: Vec<String> = failed.into_iter().chain(Other::words(&others)).collect();
+    if !words.is_empty() {
+        note!("nc3z: {}", words.join(", "));
+    }
+    Ok(exit)
+}
+
+/// Writes the bundle of these files, or the bundles, or the part of the run. Adds a report of each to `written`.
+fn write_parts(files: Vec<Bundled>, args: &BundleArgs, written: &mut Vec<Value>) -> Result<()> {
     let len = |file: &Bundled| file.path.metadata().map_or(0, |m| m.len());
     let Some(target) = args.target_size else {
-        let Some(shard) = args.shard else { return write_one(files, &args.output, args) };
+        let Some(shard) = args.shard else {
+            written.push(write_one(files, &args.output, args)?);
+            return Ok(());
+        };
         let lens: Vec<u64> = files.iter().map(len).collect();
         let part = shard::run_of(&lens, shard);
         if part.is_empty() {
             note!("nc3z: this part of the inputs has no file; no bundle is written");
-            return Ok(Exit::Done);
+            return Ok(());
         }
-        return write_one(files[part].to_vec(), &args.output, args);
+        written.push(write_one(files[part].to_vec(), &args.output, args)?);
+        return Ok(());
     };
     let lens: Vec<(String, u64)> = files.iter().map(|f| (f.name.clone(), len(f))).collect();
     let parts = shard::parts(&lens, target);
@@ -54,14 +87,14 @@ fn write(args: &BundleArgs) -> Result<Exit> {
     let own = args.shard.map(|shard| shard::share_of(&bytes, shard));
     for (n, part) in parts.into_iter().enumerate() {
         if own.as_ref().is_none_or(|own| own.contains(&n)) {
-            write_one(files[part].to_vec(), &shard::numbered(&args.output, n), args)?;
+            written.push(write_one(files[part].to_vec(), &shard::numbered(&args.output, n), args)?);
         }
     }
-    Ok(Exit::Done)
+    Ok(())
 }
 
-/// Writes one bundle of these files, if it is not there.
-fn write_one(mut files: Vec<Bundled>, output: &Path, args: &BundleArgs) -> Result<Exit> {
+/// Writes one bundle of these files, if it is not there. Returns a report.
+fn write_one(mut files: Vec<Bundled>, output: &Path, args: &BundleArgs) -> Result<Value> {
     if args.skip_existing && output.exists() && !super::stdin::is(output) {
         return kept(&files, output, args);
     }
@@ -89,7 +122,7 @@ fn write_one(mut files: Vec<Bundled>, output: &Path, args: &BundleArgs) -> Resul
         let done = append(&files, args, &tell)?;
         drop(progress);
         note!("{} -> {name}  {}", packed_words(&done), text::size(done.len));
-        return Ok(Exit::Done);
+        return Ok(packed_json(&name, &done));
     }
     let target = Target::create(output, args.force, Content::Binary)?;
     let mut out = target.file().try_clone().context("write the bundle")?;
@@ -98,18 +131,32 @@ fn write_one(mut files: Vec<Bundled>, output: &Path, args: &BundleArgs) -> Resul
         drop(progress);
         target.commit()?;
         note!("{} -> {name}  {}", packed_words(&done), text::size(done.len));
-        return Ok(Exit::Done);
+        return Ok(packed_json(&name, &done));
     }
-    write_bundle(&files, &mut out, &tell)?;
+    let classic = write_bundle(&files, &mut out, &tell)?;
     let len = out.metadata().context("write the bundle")?.len();
     drop(progress);
     target.commit()?;
     note!("{} -> {name}  {}", count(files.len() as u64, "file"), text::size(len));
-    Ok(Exit::Done)
+    if classic > 0 {
+        note!("nc3z: note: {} as they are, uncompressed; --pack compresses them", stored_words(classic));
+    }
+    Ok(json!({"bundle": name, "members": files.len(), "uncompressed": classic, "bytes": len}))
+}
+
+fn stored_words(classic: u64) -> String {
+    match classic {
+        1 => "1 classic file is stored".to_owned(),
+        n => format!("{n} classic files are stored"),
+    }
+}
+
+fn packed_json(name: &str, done: &Packed) -> Value {
+    json!({"bundle": name, "members": done.members, "packed": done.packed, "groups": done.groups, "bytes": done.len})
 }
 
 /// Keeps a bundle of an earlier run, if it is one of these files.
-fn kept(files: &[Bundled], output: &Path, args: &BundleArgs) -> Result<Exit> {
+fn kept(files: &[Bundled], output: &Path, args: &BundleArgs) -> Result<Value> {
     let name = crate::cmd::shown(output);
     let place = || format!("`{}`", output.display());
     let written = output.metadata().and_then(|m| m.modified()).ok();
@@ -124,7 +171,7 @@ fn kept(files: &[Bundled], output: &Path, args: &BundleArgs) -> Result<Exit> {
     match differs.map_err(super::unbundle::of_aggregate).with_context(place)? {
         None => {
             note!("{name}: kept, with {}", count(files.len() as u64, "file"));
-            Ok(Exit::Done)
+            Ok(json!({"bundle": name, "members": files.len(), "kept": true}))
         }
         Some(what) => bail!(
             "`{name}` is there, and is not the bundle of these files: {what}. Move it away, or replace it and all others with --force"
