@@ -1,10 +1,11 @@
 //! Exit codes.
 
 use crate::output::progress::interrupted;
+use std::cmp::Ordering;
 use std::process::ExitCode;
 
 /// The result of a run, as reported to the shell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Everything was done.
     Done = 0,
@@ -14,8 +15,36 @@ pub(crate) enum Exit {
     Refused = 2,
     /// An archive is corrupt.
     Corrupt = 3,
+    /// Only inputs failed that will never be archived as they are.
+    InputsRefused = 4,
     /// Stopped by SIGINT, SIGTERM or SIGHUP.
     Interrupted = 130,
+}
+
+impl Exit {
+    /// The order of the codes: the worst of several results is that of the run.
+    fn rank(self) -> u8 {
+        match self {
+            Exit::Done => 0,
+            Exit::InputsRefused => 1,
+            Exit::Failed => 2,
+            Exit::Refused => 3,
+            Exit::Corrupt => 4,
+            Exit::Interrupted => 5,
+        }
+    }
+}
+
+impl Ord for Exit {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+impl PartialOrd for Exit {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl From<Exit> for ExitCode {

@@ -50,8 +50,8 @@ pub struct About<'a> {
     pub output: Option<&'a Path>,
     /// The part of the files.
     pub shard: Option<Shard>,
-    /// The unit of a plan.
-    pub unit: Option<&'a str>,
+    /// The SHA-256 of a plan, and the name of its unit.
+    pub unit: Option<(&'a str, &'a str)>,
     /// The number of files that get a line.
     pub planned: u64,
 }
@@ -102,7 +102,8 @@ impl Journal {
             ("list", about.list.map(|list| shown(list).into())),
             ("output", about.output.map(|o| shown(o).into())),
             ("shard", about.shard.map(|s| format!("{}/{}", s.index + 1, s.count).into())),
-            ("unit", about.unit.map(Value::from)),
+            ("plan", about.unit.map(|(plan, _)| plan.into())),
+            ("unit", about.unit.map(|(_, unit)| unit.into())),
         ];
         for (key, value) in more {
             if let Some(value) = value {
@@ -322,35 +323,19 @@ fn name(log: &Path, line: &Value, key: &str) -> Result<Option<Vec<u8>>> {
 /// Reads a log. An incomplete line (of a killed run) is skipped. A file without any valid line is not a log.
 pub fn read(path: &Path) -> Result<Log> {
     let mut log = Log::default();
-    let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+    let mut numbers = BTreeMap::new();
     let mut known = false;
     let strange = each_line(path, &mut |line| {
         known = true;
-        match line {
-            Line::Begin(run, line) => {
-                numbers.insert(run, log.runs.len());
-                log.runs.push(Run::of(&line));
-            }
-            Line::End(run, line) => {
-                if let Some(&n) = numbers.get(&run) {
-                    log.runs[n].complete = line["complete"].as_bool();
-                }
-            }
-            Line::File(file, archive, state, line) => {
-                let result = match &*state {
-                    state if DONE.contains(&state) => Outcome::Done,
-                    PASSED_OVER => Outcome::Other,
-                    OFFLINE => Outcome::Offline,
-                    _ => Outcome::Failed,
-                };
-                log.files.insert(file, Logged { archive, result });
-                match line["run"].as_str().and_then(|run| numbers.get(run)) {
-                    Some(&n) => log.runs[n].logged += 1,
-                    // The log of a version that wrote no first lines.
-                    None if log.runs.is_empty() => log.runs.push(Run::default()),
-                    None => {}
-                }
-            }
+        log.note(&line, &mut numbers);
+        if let Line::File(file, archive, state, _) = line {
+            let result = match &*state {
+                state if DONE.contains(&state) => Outcome::Done,
+                PASSED_OVER => Outcome::Other,
+                OFFLINE => Outcome::Offline,
+                _ => Outcome::Failed,
+            };
+            log.files.insert(file, Logged { archive, result });
         }
         Ok(())
     })?;
@@ -358,6 +343,29 @@ pub fn read(path: &Path) -> Result<Log> {
         return Err(Refusal::NoLog(path.to_owned()).into());
     }
     Ok(log)
+}
+
+impl Log {
+    /// Counts a line for its run. `numbers` are the positions of runs by their numbers.
+    pub(crate) fn note(&mut self, line: &Line, numbers: &mut BTreeMap<String, usize>) {
+        match line {
+            Line::Begin(run, line) => {
+                numbers.insert(run.clone(), self.runs.len());
+                self.runs.push(Run::of(line));
+            }
+            Line::End(run, line) => {
+                if let Some(&n) = numbers.get(run) {
+                    self.runs[n].complete = line["complete"].as_bool();
+                }
+            }
+            Line::File(_, _, _, line) => match line["run"].as_str().and_then(|run| numbers.get(run)) {
+                Some(&n) => self.runs[n].logged += 1,
+                // The log of a version that wrote no first lines.
+                None if self.runs.is_empty() => self.runs.push(Run::default()),
+                None => {}
+            },
+        }
+    }
 }
 
 impl Run {
@@ -438,7 +446,7 @@ pub fn done_in(path: &Path) -> Result<HashSet<Vec<u8>>> {
     Ok(files.filter(|(_, logged)| logged.is_done()).map(|(file, _)| file).collect())
 }
 
-fn unhex(hex: &str) -> Option<Vec<u8>> {
+pub(crate) fn unhex(hex: &str) -> Option<Vec<u8>> {
     let bytes = hex.as_bytes().chunks(2).map(|pair| {
         let pair = std::str::from_utf8(pair).ok().filter(|p| p.len() == 2)?;
         u8::from_str_radix(pair, 16).ok()

@@ -11,6 +11,8 @@
 //! is the stable one.
 
 pub mod answers;
+pub mod campaign;
+pub mod code;
 mod error;
 pub mod estimate;
 pub mod hash;
@@ -38,6 +40,7 @@ pub mod shard;
 #[cfg(feature = "specification")]
 pub mod specification;
 mod summary;
+mod table;
 mod waiting;
 pub mod walk;
 

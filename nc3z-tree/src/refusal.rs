@@ -102,6 +102,47 @@ pub enum Refusal {
         /// The name in hexadecimal digits.
         digits: String,
     },
+    /// The file does not describe a plan.
+    #[error("`{}` does not describe a plan; `nc3z plan` writes one", .0.display())]
+    NoPlan(PathBuf),
+    /// The plan is of other directories.
+    #[error("`{}` is the plan of other directories; plan these into another directory", .0.display())]
+    OtherPlan(PathBuf),
+    /// The list is not a unit of a plan.
+    #[error("`{}` is not a unit of a plan, such as camp/units/00001.list", .0.display())]
+    NoUnit(PathBuf),
+    /// A row of a table is wrong.
+    #[error("`{}`, row {row}: expected path, size, mtime, kind and unit", .path.display())]
+    Table {
+        /// The table.
+        path: PathBuf,
+        /// The row, from 1, which has the names of the columns.
+        row: u64,
+    },
+    /// The trash is inside of the originals' directory.
+    #[error("the trash `{}` is inside of the directory of the originals; choose one beside it", .0.display())]
+    TrashInside(PathBuf),
+    /// The trash is on another file system.
+    #[error("the trash `{}` is on another file system than the originals: files are moved by renaming them, which is safe at any moment; choose a directory on theirs", .0.display())]
+    OtherDevice(PathBuf),
+    /// Archive and file differ.
+    #[error("`{}` does not hold the bytes of `{}`; the file stays where it is", .archive.display(), .file.display())]
+    NotEqual {
+        /// The archive.
+        archive: PathBuf,
+        /// The file.
+        file: PathBuf,
+    },
+    /// A catalogue lacks a column.
+    #[error("`{}` has no column `{column}`; there are {known}. --columns names those for path, size and checksum", .path.display())]
+    NoColumn {
+        /// The catalogue.
+        path: PathBuf,
+        /// The column.
+        column: String,
+        /// The names of the columns.
+        known: String,
+    },
     /// The specification has no such file.
     #[error("the specification has no file `{}`; `nc3z spec --list` names all", nc3z_look::text::safe(.0))]
     NoChapter(String),

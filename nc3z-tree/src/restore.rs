@@ -181,10 +181,8 @@ fn restore_one<E: From<Error>>(
     drop(monitor);
     let restored = restored.map_err(Error::from)?;
     observer.restored(job, &original, Some(&restored));
-    Ok(match archive.filled().is_empty() {
-        true => Done::Whole(archive.stored_len(), restored.len),
-        false => Done::Otherwise,
-    })
+    let is_whole = archive.filled().is_empty();
+    Ok(if is_whole { Done::Whole(archive.stored_len(), restored.len) } else { Done::Otherwise })
 }
 
 #[cfg(test)]

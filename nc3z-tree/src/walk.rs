@@ -127,21 +127,23 @@ pub fn pair(
     Ok(jobs)
 }
 
-/// Adds the files of a list to the jobs. In `output` their relative names are kept.
+/// Adds the files of a list to the jobs. In `output` they have the names that `place` returns, which must be relative.
 pub fn pair_list(
     names: Vec<PathBuf>,
     output: Option<&Path>,
     naming: &Naming<'_>,
+    place: &dyn Fn(&Path) -> PathBuf,
     jobs: &mut Found,
 ) -> Result<()> {
     for input in names {
+        let name = place(&input);
         let target = match output {
-            Some(output) if is_relative_inside(&input) => Ok(output.join(&input)),
+            Some(output) if is_relative_inside(&name) => Ok(output.join(&name)),
             Some(_) => Err(Refusal::ListedName.into()),
             None => Ok(input.clone()),
         };
         match target.and_then(|target| (naming.rename)(&target)) {
-            Ok(output) => jobs.jobs.push(Job { name: input.clone(), input, output }),
+            Ok(output) => jobs.jobs.push(Job { input, output, name }),
             Err(e) => jobs.failures.push((input, e)),
         }
     }
@@ -203,32 +205,61 @@ pub fn names_in(bytes: &[u8], null: bool) -> Vec<PathBuf> {
     bytes.split(|&b| b == end).filter(|name| !name.is_empty()).map(path_of).collect()
 }
 
-/// Returns the files of a tree, sorted. Links are not followed: a target inside the tree is found by its own
-/// name, and a target outside does not belong to the tree.
+/// What [`visit`] finds in a tree.
+pub enum Visited {
+    /// A file that takes part, and its name in the tree.
+    File(PathBuf, PathBuf),
+    /// A file that the command has no use for.
+    Other(Other),
+    /// A file or directory that cannot be read.
+    Failure(PathBuf, Error),
+    /// A file that the user should know of; it is also visited as another one.
+    Notice(Notice),
+}
+
+/// Adds the files of a tree to the jobs.
 fn walk(root: &Path, output: Option<&Path>, naming: &Naming<'_>, jobs: &mut Found) {
-    let resolved = root.canonicalize();
     jobs.is_tree = true;
+    visit(root, naming.wanted, &mut |visited| match visited {
+        Visited::Other(other) => jobs.others.push(other),
+        Visited::Failure(path, error) => jobs.failures.push((path, error)),
+        Visited::Notice(notice) => jobs.notices.push(notice),
+        Visited::File(input, name) => {
+            let base = output.map_or_else(|| root.join(&name), |o| o.join(&name));
+            match (naming.rename)(&base) {
+                Ok(output) => jobs.jobs.push(Job { input, output, name }),
+                Err(error) => jobs.failures.push((input, error)),
+            }
+        }
+    });
+}
+
+/// Visits the files of a tree, sorted. `wanted` says which files take part. Links are not followed: a target inside the tree is found
+/// by its own name, and a target outside does not belong to the tree.
+pub fn visit(root: &Path, wanted: &dyn Fn(&Path) -> bool, with: &mut dyn FnMut(Visited)) {
+    let resolved = root.canonicalize();
     for entry in WalkDir::new(root).follow_links(false).sort_by_file_name() {
         let entry = match entry {
             Ok(entry) => entry,
             Err(e) => {
                 let path = e.path().unwrap_or(root).to_owned();
-                jobs.failures.push((path, e.into()));
+                with(Visited::Failure(path, e.into()));
                 continue;
             }
         };
         // The root itself may be a link, since the user named it.
         let inside = entry.path().strip_prefix(root).unwrap_or(entry.path());
-        let other = |kind| Other { path: entry.path().to_owned(), name: inside.to_owned(), kind };
+        let other =
+            |kind| Visited::Other(Other { path: entry.path().to_owned(), name: inside.to_owned(), kind });
         if entry.depth() > 0 && entry.path_is_symlink() {
-            match link(entry.path(), resolved.as_deref().ok(), naming, &mut jobs.notices) {
+            match link(entry.path(), resolved.as_deref().ok(), wanted, with) {
                 Link::Taken => {}
                 Link::Found => {
-                    jobs.others.push(other(FileKind::InsideLink));
+                    with(other(FileKind::InsideLink));
                     continue;
                 }
                 Link::Outside => {
-                    jobs.others.push(other(FileKind::Link));
+                    with(other(FileKind::Link));
                     continue;
                 }
             }
@@ -237,25 +268,19 @@ fn walk(root: &Path, output: Option<&Path>, naming: &Naming<'_>, jobs: &mut Foun
             continue;
         }
         if is_temporary_name(entry.file_name()) {
-            jobs.others.push(other(FileKind::Temporary));
+            with(other(FileKind::Temporary));
             continue;
         }
         // Checked before anything opens it: opening a named pipe would wait for a writer.
         if let Some(what) = entry.metadata().ok().and_then(|meta| special_name(meta.file_type())) {
-            jobs.notices.push(Notice { path: entry.path().to_owned(), what: Skipped::Special(what) });
-            jobs.others.push(other(FileKind::Special(what)));
+            with(Visited::Notice(Notice { path: entry.path().to_owned(), what: Skipped::Special(what) }));
+            with(other(FileKind::Special(what)));
             continue;
         }
-        if !(naming.wanted)(entry.path()) {
-            jobs.others.push(other(FileKind::of(entry.path())));
-            continue;
-        }
-        let base = output.map_or_else(|| root.join(inside), |o| o.join(inside));
-        match (naming.rename)(&base) {
-            Ok(output) => {
-                jobs.jobs.push(Job { input: entry.path().to_owned(), output, name: inside.to_owned() });
-            }
-            Err(error) => jobs.failures.push((entry.path().to_owned(), error)),
+        if wanted(entry.path()) {
+            with(Visited::File(entry.path().to_owned(), inside.to_owned()));
+        } else {
+            with(other(FileKind::of(entry.path())));
         }
     }
 }
@@ -271,13 +296,18 @@ enum Link {
     Outside,
 }
 
-fn link(link: &Path, root: Option<&Path>, naming: &Naming<'_>, notices: &mut Vec<Notice>) -> Link {
+fn link(
+    link: &Path,
+    root: Option<&Path>,
+    wanted: &dyn Fn(&Path) -> bool,
+    with: &mut dyn FnMut(Visited),
+) -> Link {
     let Ok(target) = link.canonicalize() else { return Link::Taken };
     if root.is_some_and(|root| target.starts_with(root)) {
-        return if target.is_file() && !(naming.wanted)(&target) { Link::Taken } else { Link::Found };
+        return if target.is_file() && !wanted(&target) { Link::Taken } else { Link::Found };
     }
-    if target.is_dir() || (naming.wanted)(link) {
-        notices.push(Notice { path: link.to_owned(), what: Skipped::LeadsOut });
+    if target.is_dir() || wanted(link) {
+        with(Visited::Notice(Notice { path: link.to_owned(), what: Skipped::LeadsOut }));
     }
     Link::Outside
 }

@@ -51,7 +51,7 @@ pub(crate) enum ManifestArg {
 #[derive(Debug, Args)]
 pub(crate) struct ArchiveArgs {
     /// Classic netCDF files (or directories with --recursive); `-` is standard input.
-    #[arg(required_unless_present = "files_from")]
+    #[arg(required_unless_present_any = ["files_from", "unit"])]
     pub(crate) inputs: Vec<PathBuf>,
     /// Output file, or a directory if there are several inputs; `-` is standard output. Default: INPUT.nc3z.
     #[arg(short, long)]

@@ -10,9 +10,10 @@ use super::later::Later;
 use super::{
     AggregateArgs, AppendArgs, ArchiveArgs, AttArgs, BundleArgs, CheckArgs, CiteArgs, CollectionReportArgs,
     CommitArgs, CompletionsArgs, DiffArgs, DumpArgs, EstimateArgs, ExplainArgs, FiltersArgs, FindArgs,
-    GcArgs, HashArgs, IndexArgs, InfoArgs, ListArgs, LogArgs, ManArgs, ManifestArgs, ParityCommand,
-    PluginCommand, ReadArgs, RecompressArgs, RefsArgs, RenameArgs, RepairArgs, ReportArgs, RestoreArgs,
-    RevertArgs, RunCommandArgs, SetArgs, SpecArgs, StatsArgs, SubsetArgs, TagArgs, UnbundleArgs, VerifyArgs,
+    GcArgs, HashArgs, IndexArgs, InfoArgs, ListArgs, LogArgs, ManArgs, ManifestArgs, ParityCommand, PlanArgs,
+    PluginCommand, ReadArgs, RecompressArgs, ReconcileArgs, RefsArgs, RenameArgs, RepairArgs, ReportArgs,
+    RestoreArgs, RetireArgs, RevertArgs, RunCommandArgs, SetArgs, SpecArgs, StatsArgs, StatusArgs,
+    SubsetArgs, TagArgs, UnbundleArgs, VerifyArgs,
 };
 use clap::Subcommand;
 
@@ -282,6 +283,42 @@ fit are refused, and both are named: other calendars, units, cell methods, overl
 
 With --from-log, files that failed according to the logs, and missing archives, are listed; the exit code is then 1.")]
     Manifest(Later<ManifestArgs>),
+    /// Plan a campaign: units of work for many runs, and a table of all files.
+    #[command(after_help = "Examples:
+  nc3z plan data/ -o camp/ --unit 200GB               units of at most 200 GB, in the order of the directories
+  nc3z archive --unit camp/units/00001.list -o out/   one run, as often as needed
+  nc3z plan data/ -o camp/                            what is new, changed or gone since then
+  nc3z status camp/                                   what is done, and what remains
+
+Exit codes: 0 planned, or unchanged since; 1 the trees differ from the plan, or a directory could not be read.")]
+    Plan(Later<PlanArgs>),
+    /// Show what a campaign has done, what failed and why, and what remains.
+    #[command(after_help = "Examples:
+  nc3z status camp/
+  nc3z status camp/ --html status.html        a page with a chart
+  nc3z status camp/ --csv > files.csv         a row for each file, for a database
+  nc3z status camp/ --prometheus > /var/lib/node_exporter/nc3z.prom
+
+Only the plan and the logs of its runs are read. Exit codes: 0 each file of the plan has its archive; 1 something remains; 4 only \
+files remain that will never be archived as they are.")]
+    Status(Later<StatusArgs>),
+    /// Give up originals in two steps: move them into a trash after archive and original were read again, delete them later.
+    #[command(after_help = "Examples:
+  nc3z retire data/ out/ --trash .trash/            move the originals of the archives below out/
+  nc3z retire --purge --after 30d --trash .trash/   read all once more, and name what would be deleted
+  nc3z retire --purge --after 30d --yes --trash .trash/
+  nc3z retire --undo --trash .trash/                put everything back
+
+A file is moved by one rename on its file system: at any moment it is in one of the two places. trash/retired.jsonl lists each step.")]
+    Retire(Later<RetireArgs>),
+    /// Compare a site's catalogue with archives, by the lengths and digests that the archives record.
+    #[command(after_help = "Examples:
+  nc3z reconcile catalogue.csv out/                                  columns path, size, checksum
+  nc3z reconcile esgf.csv out/ --preset esgf --by-name
+  nc3z reconcile list.csv out/ --columns file,bytes,md5 --root /archive/data --write new.csv
+
+No values are read. Exit codes: 0 the same files; 1 some are missing, extra or different; 3 an archive is corrupt.")]
+    Reconcile(Later<ReconcileArgs>),
     /// Put many files into one, a ZIP in which each can be read without unpacking.
     #[command(after_help = "Examples:
   nc3z bundle data/ -o set.zip

@@ -1,12 +1,13 @@
 //! The commands in groups, as the main help lists them.
 
 /// The groups with their headings, in the order of the help. Each command is in one of them.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 7] = [
     ("Archive and restore", &["archive", "restore", "recompress", "estimate"]),
     ("Look", &["info", "list", "read", "dump", "plot", "subset", "diff", "explain", "layout"]),
     ("Edit and versions", &["commit", "att", "set", "append", "rename", "log", "tag", "revert", "gc"]),
     ("Check and repair", &["verify", "repair", "parity", "hash", "manifest", "cite", "check"]),
     ("Collections", &["bundle", "unbundle", "aggregate", "index", "find", "stats", "report", "refs"]),
+    ("Campaigns", &["plan", "status", "retire", "reconcile"]),
     (
         "Other programs and tools",
         &["mount", "serve", "plugin", "run", "filters", "completions", "man", "spec", "help"],

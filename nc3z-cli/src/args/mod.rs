@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod archive;
+mod campaign;
 mod cite;
 mod collection;
 mod collection_report;
@@ -48,6 +49,7 @@ mod versions;
 
 pub(crate) use aggregate::{AggregateArgs, ConventionArg, FragmentArgs, IdentityArg};
 pub(crate) use archive::{ArchiveArgs, DigestArg, EdgeArg, ManifestArg, PresetArg};
+pub(crate) use campaign::{PlanArgs, ReconcileArgs, RetireArgs, StatusArgs};
 pub(crate) use cite::{CheckArgs, CiteArgs, RecordArg, RootArgs};
 pub(crate) use collection::{BundleArgs, ListArgs, OfflineArg, OfflineArgs, UnbundleArgs};
 pub(crate) use collection_report::CollectionReportArgs;
@@ -103,7 +105,7 @@ use std::ffi::OsString;
 
 As with gzip, `nc3z -t` is `nc3z verify`, `nc3z -d` is `nc3z restore`, and `nc3z -l` is `nc3z list`.
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt archive, 130 stopped by SIGINT, SIGTERM or SIGHUP (no incomplete output is left). \
+Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt archive, 4 only inputs remain that cannot be archived, 130 stopped by SIGINT, SIGTERM or SIGHUP (no incomplete output is left). \
 If a pipe after standard output or standard error is closed, the exit code is the same.")]
 pub(crate) struct Cli {
     /// When to colour messages.

@@ -46,6 +46,11 @@ pub(crate) struct RunArgs {
     /// Names in --files-from end with a zero byte instead of a line break, as `find -print0` writes them.
     #[arg(short = '0', long = "null", requires = "files_from")]
     pub(crate) null: bool,
+    /// Archive the files of a unit of `nc3z plan`, such as camp/units/00001.list, with their names in the trees,
+    /// and append to the log of the unit in camp/logs. Exit code 4: only files failed that will never be
+    /// archived as they are.
+    #[arg(long, value_name = "LIST", conflicts_with_all = ["files_from", "log", "shard", "inputs"])]
+    pub(crate) unit: Option<PathBuf>,
     /// Process only part I (from 1) of N, by a hash of each file's relative name, so that N runs share the
     /// work.
     #[arg(long, value_parser = parse_shard, value_name = "I/N")]

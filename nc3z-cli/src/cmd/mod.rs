@@ -4,6 +4,7 @@ pub(crate) mod aggregate;
 pub(crate) mod aggregated;
 pub(crate) mod archive;
 pub(crate) mod bundle;
+pub(crate) mod campaign;
 pub(crate) mod cite;
 pub(crate) mod diff;
 pub(crate) mod dump;
@@ -36,6 +37,7 @@ pub(crate) mod repair;
 mod repair_bundle;
 pub(crate) mod report;
 pub(crate) mod restore;
+pub(crate) mod retire;
 #[cfg(feature = "serve")]
 pub(crate) mod serve;
 pub(crate) mod shadow;

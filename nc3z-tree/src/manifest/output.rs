@@ -90,19 +90,17 @@ impl Manifests {
     ) -> Result<Vec<(PathBuf, Difference)>> {
         let is_new = |path: &Path| made.contains(path);
         let listed = |root| Listed { root, is_new: &is_new, force: false, open, monitor };
-        match self.bag() {
-            Some(root) => write_bag(root, &listed(root), threads),
-            None => {
-                let mut kept = Vec::new();
-                for (root, entries) in self.sums(archives, threads, monitor)? {
-                    let mut all = sums::existing(root)?;
-                    let changed = listed(root).add(&mut all, entries)?;
-                    kept.extend(changed.into_iter().map(|(name, difference)| (root.join(name), difference)));
-                    super::replace(&root.join(sums::NAME), &sums::encode(&all))?;
-                }
-                Ok(kept)
-            }
+        if let Some(root) = self.bag() {
+            return write_bag(root, &listed(root), threads);
         }
+        let mut kept = Vec::new();
+        for (root, entries) in self.sums(archives, threads, monitor)? {
+            let mut all = sums::existing(root)?;
+            let changed = listed(root).add(&mut all, entries)?;
+            kept.extend(changed.into_iter().map(|(name, difference)| (root.join(name), difference)));
+            super::replace(&root.join(sums::NAME), &sums::encode(&all))?;
+        }
+        Ok(kept)
     }
 
     fn sums(

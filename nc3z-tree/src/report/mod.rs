@@ -1,6 +1,7 @@
 //! A page about a collection: sizes, ratios, the largest variables, unreadable files.
 
 mod page;
+pub(crate) use page::STYLE;
 mod treemap;
 
 use crate::Other;

@@ -19,7 +19,7 @@ const RECTANGLES: usize = 400;
 const WIDTH: f64 = 1100.0;
 const HEIGHT: f64 = 560.0;
 
-const STYLE: &str = "
+pub(crate) const STYLE: &str = "
 body { font: 15px/1.45 system-ui, sans-serif; color: #222; background: #fff; max-width: 1120px; margin: 2em auto; padding: 0 1em }
 h1 { font-size: 1.5em; margin-bottom: .2em; overflow-wrap: anywhere } h2 { font-size: 1.15em; margin: 1.8em 0 .5em }
 .facts { display: flex; flex-wrap: wrap; gap: .8em 2.4em; margin: 1em 0 }

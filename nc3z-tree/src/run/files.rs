@@ -2,6 +2,7 @@
 
 use super::observer::Silent;
 use super::{Ending, Event, Observer, Options, Outcome, Report, logs, with_threads};
+use crate::code::Code;
 use crate::journal::{self, Journal};
 use crate::places::Places;
 use crate::waiting::{Held, Waiting};
@@ -167,9 +168,14 @@ impl<'a> Work<'a> {
                 (Outcome::Present, "present", json!({}))
             }
             Err(e) => {
+                let code = Code::of(&e);
                 let (ending, words) = self.fail(Some(job), &job.input, e);
                 let state = if ending == Ending::Interrupted { journal::INTERRUPTED } else { "failed" };
-                (Outcome::Failed(ending), state, json!({"error": words}))
+                (
+                    Outcome::Failed(ending),
+                    state,
+                    json!({"error": words, "code": code.name, "retry": code.retry}),
+                )
             }
         };
         more["seconds"] = json!((begin.elapsed().as_secs_f64() * 1e3).round() / 1e3);
@@ -295,8 +301,9 @@ impl<'a> Work<'a> {
 
     /// Reports and logs directories that could not be read.
     pub(super) fn fail_unread(&self, path: &Path, error: Error) -> Outcome {
+        let code = Code::of(&error);
         let (ending, words) = self.fail(None, path, error);
-        let more = json!({"error": words});
+        let more = json!({"error": words, "code": code.name, "retry": code.retry});
         match self.log(|journal| journal.add_file(path, "failed", more)) {
             Ok(()) => Outcome::Failed(ending),
             Err(e) => Outcome::Failed(self.fail(None, path, e).0),
@@ -306,8 +313,15 @@ impl<'a> Work<'a> {
     /// Reports and counts a failure. Returns its text, too. Failures after the end of the run was asked for count as interrupted.
     pub(super) fn fail(&self, job: Option<&Job>, path: &Path, error: Error) -> (Ending, String) {
         let is_interrupted = self.is_interrupted() || error.is_interrupted();
+        // Without a log, nothing says which inputs these are.
+        let is_refused = self.journal.is_some() && Code::of(&error).is_permanent_input();
         let words = self.observer.failed(job, path, error);
         self.errors.fetch_add(1, Ordering::Relaxed);
-        (if is_interrupted { Ending::Interrupted } else { Ending::Failed }, words)
+        let ending = match (is_interrupted, is_refused) {
+            (true, _) => Ending::Interrupted,
+            (false, true) => Ending::Refused,
+            (false, false) => Ending::Failed,
+        };
+        (ending, words)
     }
 }

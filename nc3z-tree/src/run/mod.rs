@@ -10,6 +10,7 @@ mod others;
 
 pub use observer::{Event, Observer};
 
+use crate::campaign::Campaign;
 use crate::error::Context as _;
 use crate::journal::{self, About, Journal};
 use crate::manifest::output::nameable;
@@ -64,6 +65,8 @@ pub struct Options {
     pub arguments: Vec<String>,
     /// The name of the list of further files, for the first line of the log.
     pub list: Option<PathBuf>,
+    /// The unit of a plan that the list is. The names of its files in the output are those in their trees.
+    pub unit: Option<(Campaign, String)>,
     /// The log of an earlier run, whose finished files are skipped.
     pub resume: Option<PathBuf>,
     /// After this number of failures, no more files are begun.
@@ -83,6 +86,8 @@ pub struct Options {
 pub enum Ending {
     /// Everything was done.
     Done,
+    /// Files failed that will never be archived as they are ([`Code::is_permanent_input`]), and nothing else. Only for a run with a log.
+    Refused,
     /// Something failed.
     Failed,
     /// The monitor ended it.
@@ -230,7 +235,11 @@ fn find(inputs: &Inputs<'_>, options: &Options, observer: &dyn Observer) -> Resu
     let mut found = walk::pair(inputs.paths, output, options.recursive, &naming)?;
     found.notices.iter().for_each(|notice| observer.event(Event::Notice(notice)));
     let listed = inputs.listed.map_or_else(|| Ok(Vec::new()), |names| names())?;
-    walk::pair_list(listed, output, &naming, &mut found)?;
+    let place = |file: &Path| match &options.unit {
+        Some((campaign, _)) => campaign.name_of(file).to_owned(),
+        None => file.to_owned(),
+    };
+    walk::pair_list(listed, output, &naming, &place, &mut found)?;
     if let Some(shard) = options.shard {
         walk::keep_shard(&mut found.jobs, shard);
         walk::keep_others_of_shard(&mut found.others, shard);
@@ -277,7 +286,7 @@ fn logs(
         list: options.list.as_deref(),
         output: options.output.as_deref(),
         shard: options.shard,
-        unit: None,
+        unit: options.unit.as_ref().map(|(campaign, unit)| (&*campaign.digest, &**unit)),
         planned: planned as u64,
     };
     let log = options.log.as_deref().filter(|_| !options.dry_run);

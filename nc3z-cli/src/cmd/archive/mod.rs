@@ -16,6 +16,7 @@ use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted};
 use crate::output::{set_level, text};
 use anyhow::{Result, bail};
+use nc3z_tree::campaign::Campaign;
 use nc3z_tree::manifest::output::{ManifestKind, Manifests, directory};
 use nc3z_tree::run::{Ending, Report};
 use nc3z_tree::specification;
@@ -28,7 +29,7 @@ use told::Told;
 pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
     set_level(&args.tell);
     // What fits some files of many need not fit all.
-    let many = args.recursive || args.run.files_from.is_some() || args.inputs.len() > 1;
+    let many = is_run(args) || args.inputs.len() > 1;
     let writer = options::options(args).with_optional_chunks(many);
     if let Some(url) = args.inputs.iter().find(|i| url::of(i).is_some()) {
         let url = text::safe(&url::shown(url));
@@ -52,13 +53,15 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
         let roots = args.output.as_ref().map_or(&args.inputs[..], std::slice::from_ref);
         roots.iter().filter(|root| root.is_dir()).for_each(|root| places::clean(root));
     }
-    let listed = || match args.run.files_from.as_deref() {
-        Some(list) => targets::read_names(list, args.run.null),
-        None => Ok(Vec::new()),
+    let unit = args.run.unit.as_deref().map(Campaign::of_unit).transpose()?;
+    let listed = || match (&args.run.unit, &args.run.files_from) {
+        (Some(unit), _) => targets::read_names(unit, true),
+        (None, Some(list)) => targets::read_names(list, args.run.null),
+        (None, None) => Ok(Vec::new()),
     };
     let inputs = Inputs { paths: &args.inputs, listed: Some(&listed) };
     let told = Told::new(args);
-    let report = nc3z_tree::run(&inputs, &options_of(args, writer), places::all(), &told)?;
+    let report = nc3z_tree::run(&inputs, &options_of(args, writer, unit), places::all(), &told)?;
     told.end();
     if args.run.dry_run {
         tree::tell(&report.summary);
@@ -70,7 +73,7 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
         Some(OthersOfTreeArg::Fail) => tree::judge(&report.others, Some(OthersArg::Fail)),
         Some(OthersOfTreeArg::Copy) => exit_of(report.ending),
     };
-    if report.is_tree || args.run.files_from.is_some() {
+    if report.is_tree || is_listed(args) {
         tree::tell_run(&report.summary, args.force);
     }
     let kept = report.summary.kept.0;
@@ -100,13 +103,18 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
 
 /// Returns whether the run is long enough to be continued: it is of a tree or of a list.
 fn is_run(args: &ArchiveArgs) -> bool {
-    args.recursive || args.run.files_from.is_some()
+    args.recursive || is_listed(args)
 }
 
-/// A failure of `archive` never means a corrupt archive: the exit code is 1, or 130.
+fn is_listed(args: &ArchiveArgs) -> bool {
+    args.run.files_from.is_some() || args.run.unit.is_some()
+}
+
+/// A failure of `archive` never means a corrupt archive: the exit code is 1, 4 or 130.
 fn exit_of(ending: Ending) -> Exit {
     match ending {
         Ending::Done => Exit::Done,
+        Ending::Refused => Exit::InputsRefused,
         Ending::Failed => Exit::Failed,
         Ending::Interrupted => Exit::Interrupted,
     }
@@ -144,7 +152,8 @@ fn write(manifests: &Manifests, report: &Report, args: &ArchiveArgs) -> Result<E
     Ok(super::manifest::tell_kept(&kept))
 }
 
-fn options_of(args: &ArchiveArgs, writer: WriterOptions) -> Options {
+fn options_of(args: &ArchiveArgs, writer: WriterOptions, unit: Option<(Campaign, String)>) -> Options {
+    let log = unit.as_ref().map(|(campaign, name)| campaign.log(name));
     Options {
         writer,
         open: crate::registry::open_options(),
@@ -157,9 +166,10 @@ fn options_of(args: &ArchiveArgs, writer: WriterOptions) -> Options {
         skip_existing: evidence(args.run.skip_existing, is_run(args), args.force),
         force: args.force,
         remove_source: args.remove_source,
-        log: args.run.log.clone(),
+        log: log.or_else(|| args.run.log.clone()),
         arguments: std::env::args_os().map(|word| url::hidden_in(&word.to_string_lossy())).collect(),
-        list: args.run.files_from.clone(),
+        list: args.run.unit.clone().or_else(|| args.run.files_from.clone()),
+        unit,
         resume: args.run.resume.clone(),
         max_errors: args.run.max_errors,
         offline: args.run.tape.offline.into(),

@@ -1,0 +1,339 @@
+"""Campaigns: a plan, runs of its units under kills, and a status that knows what is missing."""
+
+import csv
+import hashlib
+import json
+import os
+import random
+import shutil
+import subprocess
+import unittest
+from pathlib import Path
+
+from common import NIGHT, Case, Moments, finish, nc3z, start
+from test_trees import HDF5, classic
+
+FILES = 400 if NIGHT else 60
+
+
+class Campaign(Case):
+    def setUp(self):
+        super().setUp()
+        for i in range(FILES):
+            classic(self.dir / f"data/{i % 4}/m{i % 3}/{i}.nc", i)
+        self.len = (self.dir / "data/0/m0/0.nc").stat().st_size
+
+    def run_here(self, *args, code=0, **more):
+        done = nc3z(*args, cwd=self.dir, **more)
+        self.assertEqual(done.returncode, code, done.stderr + done.stdout.decode())
+        return done
+
+    def plan(self, *args, code=0, unit=None):
+        unit = unit or f"{10 * self.len}"
+        return json.loads(self.run_here("plan", "--json", *args, "data", "-o", "camp", "--unit", unit, code=code).stdout)
+
+    def units(self):
+        return sorted((self.dir / "camp/units").iterdir())
+
+    def names(self, directory=None):
+        return [name for unit in self.units() for name in unit.read_bytes().split(b"\0")[:-1]]
+
+    def work(self, units=None, code=0):
+        for unit in units or self.units():
+            self.run_here("archive", "-q", "--unit", unit.relative_to(self.dir), "-o", "out", code=code)
+
+    def status(self, code=0):
+        return json.loads(self.run_here("status", "camp", "--json", code=code).stdout)
+
+    def rows(self):
+        with open(self.dir / "camp/total.csv", newline="", encoding="utf-8", errors="surrogateescape") as f:
+            return list(csv.DictReader(f))
+
+    def test_units_have_each_file_once(self):
+        """Units of about equal bytes, with hard links together, and a row for everything in the tree."""
+        data = self.dir / "data"
+        os.link(data / "0/m0/0.nc", data / "3/m2/link.nc")
+        os.link(data / "0/m0/0.nc", data / "zlink.nc")
+        odd = classic(data / os.fsdecode(b'0/od\xff, "d"\n.nc'), 998)
+        (data / "four.nc").write_bytes(HDF5)
+        (data / "latest.nc").symlink_to("0/m0/0.nc")
+        with open(data / "stub.nc", "wb") as f:
+            f.truncate(1 << 20)
+        planned = self.plan()
+        self.assertEqual(planned["planned"]["files"], FILES + 4)
+        self.assertEqual(planned["planned"]["bytes"], (FILES + 1) * self.len + (1 << 20), "hard links count once")
+        self.assertEqual((planned["offline"], planned["hard_links"]), ({"files": 1, "bytes": 1 << 20}, 2))
+        self.assertEqual(planned["passed_over"], {"netCDF-4 or HDF5": 1, "link inside the tree": 1})
+        self.assertGreater(planned["estimate"]["core_hours"], 0)
+        names = self.names()
+        expected = {os.fsencode(p.relative_to(self.dir)) for p in data.rglob("*.nc")} - {b"data/four.nc", b"data/latest.nc"}
+        self.assertEqual((len(names), set(names)), (len(expected), expected))
+        units = {unit.stem: unit.read_bytes().split(b"\0")[:-1] for unit in self.units()}
+        self.assertEqual(len(units), planned["units"])
+        with_link = [name for name, files in units.items() if {b"data/0/m0/0.nc", b"data/3/m2/link.nc", b"data/zlink.nc"} & set(files)]
+        self.assertEqual(len(with_link), 1, "all names of a file are in one unit")
+        rows = self.rows()
+        self.assertEqual(len(rows), len(names) + 2)
+        for row in rows:
+            if row["unit"]:
+                self.assertIn(os.fsencode(row["path"]), units[f"{int(row['unit']):05}"])
+        self.assertIn(str(odd.relative_to(self.dir)), {row["path"] for row in rows})
+        self.assertRegex(rows[0]["mtime"], r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+
+    def test_what_changed_is_named_and_added(self):
+        self.plan()
+        before, units = self.names(), len(self.units())
+        self.assertEqual(self.plan()["changes"]["new"]["files"], 0)
+        classic(self.dir / "data/new/1.nc", 1000)
+        (self.dir / "data/0/m0/0.nc").unlink()
+        os.utime(self.dir / "data/1/m1/1.nc", (1, 1))
+        for code, args in ((1, ()), (0, ("--update",))):
+            changes = self.plan(*args, code=code)["changes"]
+            self.assertEqual([changes[k]["files"] for k in ("new", "changed", "gone")], [1, 1, 1])
+            self.assertEqual({(f["what"], f["file"]) for f in changes["first"]},
+                             {("new", "data/new/1.nc"), ("changed", "data/1/m1/1.nc"), ("gone", "data/0/m0/0.nc")})
+        self.assertEqual(self.names()[:len(before)], before)
+        self.assertEqual(set(self.names()[len(before):]), {b"data/new/1.nc", b"data/1/m1/1.nc"})
+        self.assertEqual(len(self.units()), units + 1)
+        self.assertEqual([row["path"] for row in self.rows() if row["kind"] == "gone"], ["data/0/m0/0.nc"])
+        self.assertEqual(self.plan()["changes"]["gone"]["files"], 0)
+        (self.dir / "other").mkdir()
+        self.fails(nc3z("plan", "other", "-o", "camp", cwd=self.dir), 1, "other directories")
+
+    def test_status_names_what_is_missing(self):
+        self.plan()
+        classic(self.dir / "data/0/m0/0.nc", 0).write_bytes(b"CDF\x01" + b"\xff" * 60)
+        (self.dir / "data/1/m1/1.nc").unlink()
+        units = self.units()
+        found = self.status(code=1)
+        self.assertEqual((found["states"]["open"]["files"], found["finished_units"]), (FILES, 0))
+        bad = next(unit for unit in units if b"data/0/m0/0.nc" in unit.read_bytes())
+        gone = next(unit for unit in units if b"data/1/m1/1.nc" in unit.read_bytes())
+        self.assertNotEqual(bad, gone)
+        self.work([bad], code=4)
+        self.work([gone], code=1)
+        good = [unit for unit in units if unit not in (bad, gone)]
+        self.work(good[1:])
+        found = self.status(code=1)
+        lost = len(good[0].read_bytes().split(b"\0")) - 1
+        self.assertEqual({k: v["files"] for k, v in found["states"].items() if v["files"]},
+                         {"done": FILES - 2 - lost, "open": lost, "failed": 1, "refused": 1})
+        self.assertEqual([(f["code"], f["retry"], f["files"]) for f in found["failures"]],
+                         [("input.damaged", False, 1), ("input.missing", True, 1)])
+        self.assertEqual(found["failures"][0]["examples"][0]["file"], "data/0/m0/0.nc")
+        # As rows, as numbers, as a page.
+        rows = list(csv.DictReader(self.run_here("status", "camp", "--csv", code=1).stdout.decode().splitlines()))
+        self.assertEqual({row["path"]: (row["state"], row["code"]) for row in rows}["data/0/m0/0.nc"], ("refused", "input.damaged"))
+        self.assertEqual(sum(row["state"] == "open" for row in rows), lost)
+        numbers = self.run_here("status", "camp", "--prometheus", code=1).stdout.decode()
+        self.assertIn(f'nc3z_campaign_files{{state="open"}} {lost}\n', numbers)
+        self.assertIn('nc3z_campaign_failures{code="input.damaged"} 1\n', numbers)
+        text = self.run_here("status", "camp", "--html", "page.html", code=1).stdout.decode()
+        self.assertIn(f"open: {lost} files", text)
+        page = (self.dir / "page.html").read_text()
+        self.assertTrue("<svg" in page and "input.damaged" in page and "<script" not in page)
+        # A log that is lost, and a run that was killed.
+        log = self.dir / f"camp/logs/{good[1].stem}.jsonl"
+        lines = log.read_text().splitlines(keepends=True)
+        log.write_text("".join(lines[:-1]))
+        self.assertIn("no last line", self.status(code=1)["logs_with_gaps"][0]["why"])
+        log.unlink()
+        self.assertGreater(self.status(code=1)["states"]["open"]["files"], lost)
+        # Repeated, and the missing file put back: only the damaged one remains.
+        classic(self.dir / "data/1/m1/1.nc", 1)
+        for unit in units:
+            self.run_here("archive", "-q", "--unit", unit.relative_to(self.dir), "-o", "out", code=4 if unit == bad else 0)
+        found = self.status(code=4)
+        self.assertEqual((found["left"]["files"], found["states"]["refused"]["files"]), (1, 1))
+        shutil.rmtree(self.dir / "data/0/m0")
+        self.assertEqual(self.plan("--update")["changes"]["gone"]["files"], len([i for i in range(FILES) if i % 12 == 0]))
+        self.assertTrue(self.status()["complete"])
+
+    def test_names_are_those_of_a_tree(self):
+        """A unit archives as `archive -r` does; its log gives the manifest."""
+        self.plan()
+        self.work()
+        self.run_here("archive", "-q", "-r", "data", "-o", "once")
+        once = sorted(p.relative_to(self.dir / "once") for p in (self.dir / "once").rglob("*"))
+        self.assertEqual(sorted(p.relative_to(self.dir / "out") for p in (self.dir / "out").rglob("*")), once)
+        logs = [word for unit in self.units() for word in ("--from-log", f"camp/logs/{unit.stem}.jsonl")]
+        self.run_here("manifest", "out", *logs)
+        first = json.loads((self.dir / "camp/logs/00001.jsonl").read_text().splitlines()[0])
+        plan = json.loads((self.dir / "camp/plan.json").read_text())
+        self.assertEqual((first["plan"], first["unit"]), (plan["digest"], "00001"))
+        self.fails(nc3z("archive", "--unit", "camp/plan.json", "-o", "out", cwd=self.dir), 1, "not a unit of a plan")
+
+    def test_killed_and_run_again(self):
+        """Runs of units are killed at random moments and started again: at the end all is done, or named."""
+        self.plan()
+        pick = random.Random(67)
+        moments = Moments(67, 0.3)
+        killed = 0
+        for _ in range(10 if NIGHT else 3):
+            for unit in self.units():
+                process = start("archive", "-q", "--unit", unit, "-o", "out", "--threads", 1, cwd=self.dir)
+                if pick.random() < 0.7:
+                    killed += moments.kill(process) != 0
+                else:
+                    finish(process)
+        self.assertGreater(killed, 0)
+        found = self.status(code=0 if (done := self.run_here_status()) == 0 else 1)
+        self.assertEqual(found["complete"], done == 0)
+        for gap in found["logs_with_gaps"]:
+            self.assertRegex(gap["why"], "no last line|lacks lines")
+        self.work()
+        found = self.status()
+        self.assertEqual((found["complete"], found["logs_with_gaps"], found["finished_units"]), (True, [], len(self.units())))
+        self.run_here("verify", "-q", "-r", "out", "--against", "data")
+
+    def run_here_status(self):
+        return nc3z("status", "camp", cwd=self.dir).returncode
+
+
+class Retire(Case):
+    """Originals are moved after archive and original were read again, deleted after another time, and put back."""
+
+    def setUp(self):
+        super().setUp()
+        for i in range(6):
+            classic(self.dir / f"data/{i % 2}/{i}.nc", i)
+        os.chmod(self.dir / "data/1", 0o750)
+        self.run_here("archive", "-q", "-r", "data", "-o", "out")
+        self.before = self.files("data")
+
+    def run_here(self, *args, code=0, **more):
+        done = nc3z(*args, cwd=self.dir, **more)
+        self.assertEqual(done.returncode, code, done.stderr + done.stdout.decode())
+        return done
+
+    def files(self, directory):
+        return {str(p.relative_to(self.dir / directory)): p.read_bytes() for p in (self.dir / directory).rglob("*.nc")}
+
+    def test_there_and_back(self):
+        done = self.run_here("retire", "data", "out", "--trash", "trash")
+        self.assertIn("6 files moved into the trash", done.stderr)
+        self.assertEqual((self.files("data"), self.files("trash/files")), ({}, self.before))
+        self.assertEqual((self.dir / "trash/files/1").stat().st_mode & 0o777, 0o750)
+        # Again: nothing to do. Then one is put back, then all.
+        self.assertIn("0 files moved", self.run_here("retire", "data", "out", "--trash", "trash").stderr)
+        self.run_here("retire", "--undo", "--trash", "trash", "1/3.nc")
+        self.assertEqual(set(self.files("data")), {"1/3.nc"})
+        self.run_here("retire", "--undo", "--trash", "trash")
+        self.assertEqual((self.files("data"), self.files("trash/files")), (self.before, {}))
+
+    def test_what_is_not_equal_stays(self):
+        raw = bytearray((self.dir / "data/0/0.nc").read_bytes())
+        raw[-1] ^= 1
+        (self.dir / "data/0/0.nc").write_bytes(raw)
+        damaged = bytearray((self.dir / "out/0/2.nc.nc3z").read_bytes())
+        damaged[len(damaged) // 2] ^= 1
+        (self.dir / "out/0/2.nc.nc3z").write_bytes(damaged)
+        done = self.run_here("retire", "data", "out", "--trash", "trash", code=3)
+        self.assertRegex(done.stderr, "0/0.nc.nc3z.* does not hold the bytes of")
+        self.assertEqual(set(self.files("data")), {"0/0.nc", "0/2.nc"})
+        # A trash inside of the tree, or on another file system.
+        self.fails(nc3z("retire", "data", "out", "--trash", "data/trash", cwd=self.dir), 1, "inside of the directory of the originals")
+        if os.path.isdir("/dev/shm") and os.stat("/dev/shm").st_dev != os.stat(self.dir).st_dev:
+            self.addCleanup(shutil.rmtree, "/dev/shm/nc3z-trash", ignore_errors=True)
+            self.fails(nc3z("retire", "data", "out", "--trash", "/dev/shm/nc3z-trash", cwd=self.dir), 1, "another file system")
+
+    def test_purge_reads_once_more(self):
+        self.run_here("retire", "-q", "data", "out", "--trash", "trash")
+        self.assertIn("0 files would be deleted", self.run_here("retire", "--purge", "--trash", "trash").stderr)
+        (self.dir / "out/1/1.nc.nc3z").unlink()
+        done = self.run_here("retire", "--purge", "--after", "0s", "--trash", "trash", code=1)
+        self.assertIn("5 files would be deleted", done.stderr)
+        self.assertEqual(self.files("trash/files"), self.before)
+        done = self.run_here("retire", "--purge", "--after", "0s", "--yes", "--trash", "trash", code=1)
+        self.assertRegex(done.stderr, "trash/files/1/1.nc.*No such file")
+        self.assertEqual(set(self.files("trash/files")), {"1/1.nc"})
+        self.run_here("retire", "--undo", "--trash", "trash")
+        self.assertEqual(set(self.files("data")), {"1/1.nc"})
+        states = [json.loads(line)["state"] for line in (self.dir / "trash/retired.jsonl").read_text().splitlines()]
+        self.assertEqual(states, ["retired"] * 6 + ["purged"] * 5 + ["undone"])
+
+    def test_killed_at_any_step(self):
+        """Each file is in exactly one place, and the next run, or --undo, continues."""
+        shim = self.dir / "faults.so"
+        if not shutil.which("cc"):
+            self.skipTest("no C compiler")
+        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", shim, Path(__file__).with_name("faults.c")], check=True)
+        for op in ("write", "sync"):
+            for n in range(1, 30 if NIGHT else 9):
+                env = dict(os.environ, LD_PRELOAD=str(shim), NC3Z_FAULT=f"{op} {n} kill", NC3Z_FAULT_DIR=str(self.dir))
+                nc3z("retire", "-q", "data", "out", "--trash", "trash", cwd=self.dir, env=env)
+                data, trash = self.files("data"), self.files("trash/files")
+                with self.subTest(op=op, n=n):
+                    self.assertEqual({**data, **trash}, self.before)
+                    self.assertEqual(set(data) & set(trash), set())
+                self.run_here("retire", "-q", "data", "out", "--trash", "trash")
+                self.assertEqual(self.files("trash/files"), self.before)
+                self.run_here("retire", "-q", "--undo", "--trash", "trash")
+                self.assertEqual(self.files("data"), self.before)
+                shutil.rmtree(self.dir / "trash")
+
+
+class Reconcile(Case):
+    """A catalogue against the digests that archives record."""
+
+    def setUp(self):
+        super().setUp()
+        for i in range(40):
+            classic(self.dir / f"data/{i % 3}/{i}.nc", i)
+        self.ok(nc3z("archive", "-q", "-r", "--digest", "md5", "data", "-o", "out", cwd=self.dir))
+        self.rows = []
+        for path in sorted((self.dir / "data").rglob("*.nc")):
+            raw = path.read_bytes()
+            self.rows.append({"path": str(path.relative_to(self.dir / "data")), "size": len(raw),
+                              "sha": hashlib.sha256(raw).hexdigest(), "md5": hashlib.md5(raw).hexdigest()})
+
+    def compare(self, *args, code=0):
+        done = nc3z("reconcile", "cat.csv", "out", "--json", *args, cwd=self.dir)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_equal(self):
+        for columns, args in ((("path", "size", "checksum"), ()), (("url", "bytes", "md5"), ("--columns", "url,bytes,md5"))):
+            for delimiter in ",;\t":
+                with open(self.dir / "cat.csv", "w", newline="", encoding="utf-8") as f:
+                    writer = csv.writer(f, delimiter=delimiter)
+                    writer.writerow(columns)
+                    for row in self.rows:
+                        writer.writerow([f"/archive/data/{row['path']}", row["size"], row["md5" if "md5" in columns else "sha"]])
+                found = self.compare("--root", "/archive/data", *args)
+                self.assertEqual((found["matched"], found["missing"], found["extra"], found["different"]), (40, 0, 0, 0))
+        self.fails(nc3z("reconcile", "cat.csv", "out", cwd=self.dir), 1, "no column `path`; there are url, bytes, md5")
+
+    def test_planted_losses_are_found_and_no_others(self):
+        pick = random.Random(5)
+        lost, extra, wrong, short = (pick.sample(range(k * 10, k * 10 + 10), 3) for k in range(4))
+        rows = [dict(row) for row in self.rows]
+        for n in lost:
+            (self.dir / f"out/{rows[n]['path']}.nc3z").unlink()
+        for n in wrong:
+            rows[n]["sha"] = hashlib.sha256(b"else").hexdigest()
+        for n in short:
+            rows[n]["size"] += 1
+        with open(self.dir / "cat.csv", "w", newline="", encoding="utf-8") as f:
+            writer = csv.writer(f)
+            writer.writerow(("path", "size", "checksum"))
+            writer.writerows([row["path"], row["size"], row["sha"]] for n, row in enumerate(rows) if n not in extra)
+        found = self.compare("--write", "new.csv", code=1)
+        first = found["first"]
+        self.assertEqual(set(first["missing"]), {rows[n]["path"] for n in lost})
+        self.assertEqual(set(first["extra"]), {f"out/{rows[n]['path']}.nc3z" for n in extra})
+        self.assertEqual({f["file"] for f in first["different"]}, {f"out/{rows[n]['path']}.nc3z" for n in wrong + short})
+        self.assertEqual(found["matched"], 40 - 12)
+        with open(self.dir / "new.csv", newline="", encoding="utf-8") as f:
+            written = list(csv.DictReader(f))
+        self.assertEqual(len(written), 28)
+        by_path = {row["path"]: row for row in self.rows}
+        for row in written:
+            self.assertEqual((row["original_sha256"], row["original_md5"]), (by_path[row["original_path"]]["sha"], by_path[row["original_path"]]["md5"]))
+            self.assertEqual(int(row["size"]), (self.dir / row["path"]).stat().st_size)
+        text = nc3z("reconcile", "cat.csv", "out", cwd=self.dir)
+        self.assertIn(b"28 matched, 3 missing, 3 extra, 6 different\n", text.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
