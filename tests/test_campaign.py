@@ -10,7 +10,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from common import NIGHT, Case, Moments, finish, nc3z, start
+from common import NIGHT, Case, Moments, finish, nc3z, start, wait_for
 from test_trees import HDF5, classic
 
 FILES = 400 if NIGHT else 60
@@ -162,6 +162,28 @@ class Campaign(Case):
         plan = json.loads((self.dir / "camp/plan.json").read_text())
         self.assertEqual((first["plan"], first["unit"]), (plan["digest"], "00001"))
         self.fails(nc3z("archive", "--unit", "camp/plan.json", "-o", "out", cwd=self.dir), 1, "not a unit of a plan")
+
+    def test_limits(self):
+        """A run begins no file while camp/PAUSE exists, after --stop-after, or faster than --max-rate."""
+        self.plan(unit="1TB")
+        unit = "camp/units/00001.list"
+        self.run_here("archive", "-q", "--unit", unit, "-o", "out", "--stop-after", "0s", code=130)
+        found = self.status(code=1)
+        self.assertEqual((found["states"]["stopped"]["files"], len(found["logs_with_gaps"])), (FILES, 1))
+        # The first file begins at once, the second one days later.
+        process = start("archive", "-q", "--unit", unit, "-o", "out", "--max-rate", "1", "--threads", 1, cwd=self.dir)
+        archives = lambda: list((self.dir / "out").rglob("*.nc3z"))
+        self.assertTrue(wait_for(lambda: len(archives()) == 1, 60), "an archive has its name while the run waits")
+        process.terminate()
+        self.assertEqual((finish(process)[0], len(archives())), (130, 1))
+        (self.dir / "camp/PAUSE").touch()
+        process = start("archive", "-q", "--unit", unit, "-o", "out", cwd=self.dir)
+        log = self.dir / "camp/logs/00001.jsonl"
+        self.assertTrue(wait_for(lambda: log.read_text().count('"begin"') == 3, 60))
+        self.assertEqual(len(archives()), 1)
+        (self.dir / "camp/PAUSE").unlink()
+        self.assertEqual(finish(process)[0], 0)
+        self.assertTrue(self.status()["complete"])
 
     def test_killed_and_run_again(self):
         """Runs of units are killed at random moments and started again: at the end all is done, or named."""

@@ -48,8 +48,8 @@ impl<'j> Waiting<'j> {
         if enough { std::mem::take(&mut *batch).held } else { Vec::new() }
     }
 
-    /// Those that are left.
-    pub(crate) fn rest(self) -> Vec<Held<'j>> {
-        self.0.into_inner().expect("nothing panicked while it was locked").held
+    /// Returns those that wait.
+    pub(crate) fn rest(&self) -> Vec<Held<'j>> {
+        std::mem::take(&mut *self.0.lock().expect("nothing panics while it is locked")).held
     }
 }

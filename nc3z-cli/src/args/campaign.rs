@@ -114,7 +114,7 @@ pub(crate) struct ReconcileArgs {
 }
 
 /// Reads `200GB`: powers of ten, as storage is sold and accounted for, besides the units of [`parse_size`].
-fn parse_unit(text: &str) -> Result<u64, String> {
+pub(super) fn parse_unit(text: &str) -> Result<u64, String> {
     let powers = [("kb", 1), ("mb", 2), ("gb", 3), ("tb", 4)];
     let lower = text.to_ascii_lowercase();
     let Some((number, power)) =

@@ -1,9 +1,11 @@
 //! Arguments of commands that process trees and long lists of files.
 
 use super::OfflineArgs;
+use super::campaign::{parse_duration, parse_unit};
 use clap::{Args, ValueEnum};
 use nc3z_tree::walk::Shard;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The action for files of a tree that the command does not process. The summary counts them in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -69,6 +71,12 @@ pub(crate) struct RunArgs {
     /// Start no more files after N of them have failed.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_errors: Option<u64>,
+    /// Begin no more files after this time, such as 3h or 30m; the exit code is then 130, as after a signal.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) stop_after: Option<Duration>,
+    /// Begin files of at most this many bytes in a second, on average, such as 200MB.
+    #[arg(long, value_name = "SIZE", value_parser = parse_unit)]
+    pub(crate) max_rate: Option<u64>,
     #[command(flatten)]
     pub(crate) tape: OfflineArgs,
     /// Only report what would be done.

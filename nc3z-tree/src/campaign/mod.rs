@@ -5,6 +5,7 @@
 //! camp/total.csv          path, size, mtime, kind, unit: a row for each file of the trees
 //! camp/units/00001.list   the files of a unit, each with a zero byte behind it
 //! camp/logs/00001.jsonl   what runs of that unit append (`journal`)
+//! camp/PAUSE              while it exists, runs begin no more files
 //! ```
 //!
 //! [`plan`] writes a campaign, [`status`] compares it with the logs. Neither holds a name for each file in memory.
@@ -118,6 +119,11 @@ impl Campaign {
     /// Returns the name of a file below its root, and the root.
     pub fn name_of<'a>(&self, file: &'a Path) -> &'a Path {
         self.roots.iter().find_map(|root| file.strip_prefix(root).ok()).unwrap_or(file)
+    }
+
+    /// Returns the path of the file that pauses all runs of the campaign while it exists.
+    pub fn pause(&self) -> PathBuf {
+        self.directory.join("PAUSE")
     }
 
     /// Returns the path of the log of a unit.

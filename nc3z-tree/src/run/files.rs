@@ -1,5 +1,6 @@
 //! The files of a run: each is archived, or skipped, and its result is logged.
 
+use super::limits::Pace;
 use super::observer::Silent;
 use super::{Ending, Event, Observer, Options, Outcome, Report, logs, with_threads};
 use crate::code::Code;
@@ -34,6 +35,7 @@ pub(super) struct Work<'a> {
     /// The names of files that an earlier run has finished.
     done_before: HashSet<Vec<u8>>,
     errors: AtomicU64,
+    pub(super) pace: Pace,
 }
 
 impl<'a> Work<'a> {
@@ -50,7 +52,8 @@ impl<'a> Work<'a> {
             Some(memory) => writer.with_memory(memory),
             None => writer,
         };
-        Ok(Work { options, writer, places, observer, journal, done_before, errors: AtomicU64::new(0) })
+        let (errors, pace) = (AtomicU64::new(0), Pace::new());
+        Ok(Work { options, writer, places, observer, journal, done_before, errors, pace })
     }
 
     /// A single file uses all threads for its tiles. Several files share the threads and the memory.
@@ -58,9 +61,12 @@ impl<'a> Work<'a> {
         let bytes = jobs.iter().map(|job| std::fs::metadata(&job.input).map_or(0, |m| m.len())).sum();
         self.observer.begin(jobs, bytes);
         let outcomes = match jobs {
-            [job] => with_threads(self.options.threads, || match self.begin(job, &self.writer) {
-                Step::Done(outcome) => vec![(job.input.clone(), outcome)],
-                Step::Held(held) => self.publish(vec![*held]),
+            [job] => with_threads(self.options.threads, || {
+                self.wait_for_turn(bytes, &mut || ());
+                match self.begin(job, &self.writer) {
+                    Step::Done(outcome) => vec![(job.input.clone(), outcome)],
+                    Step::Held(held) => self.publish(vec![*held]),
+                }
             }),
             [] => Ok(Vec::new()),
             _ => self.run_many(jobs),
@@ -85,6 +91,9 @@ impl<'a> Work<'a> {
             with_threads(each, || {
                 let mut outcomes = Vec::new();
                 while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let bytes = std::fs::metadata(&job.input).map_or(0, |m| m.len());
+                    // Archives do not stay without a name while the run waits.
+                    self.wait_for_turn(bytes, &mut || outcomes.extend(self.publish(waiting.rest())));
                     let step = self.begin(job, &writer);
                     if !matches!(step, Step::Done(Outcome::NotTried)) {
                         self.observer.event(Event::FileDone);
@@ -114,7 +123,7 @@ impl<'a> Work<'a> {
     /// Archives one file, unless it is already done. The archive has no name yet.
     fn begin<'j>(&self, job: &'j Job, writer: &WriterOptions) -> Step<'j> {
         let enough = self.options.max_errors.is_some_and(|most| self.errors.load(Ordering::Relaxed) >= most);
-        if self.is_interrupted() || enough {
+        if self.is_interrupted() || enough || self.pace.is_over(self.options) {
             let logged = self.log(|journal| journal.add(job, journal::NOT_TRIED, json!({})));
             return Step::Done(match logged {
                 Ok(()) => Outcome::NotTried,

@@ -5,6 +5,7 @@
 //! caller knows. An [`Observer`] receives each result at once.
 
 mod files;
+mod limits;
 mod observer;
 mod others;
 
@@ -25,6 +26,7 @@ use nc3z_reader::OpenOptions;
 use nc3z_writer::WriterOptions;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The files of a run.
 pub struct Inputs<'a> {
@@ -71,6 +73,12 @@ pub struct Options {
     pub resume: Option<PathBuf>,
     /// After this number of failures, no more files are begun.
     pub max_errors: Option<u64>,
+    /// After this time, no more files are begun.
+    pub stop_after: Option<Duration>,
+    /// The bytes of files that are begun in a second, on average. One file may be read faster.
+    pub max_rate: Option<u64>,
+    /// While this file exists, no more files are begun.
+    pub pause: Option<PathBuf>,
     /// The treatment of files whose data are on tape.
     pub offline: Offline,
     /// Refuses archives whose names are not UTF-8, which a bag cannot list.

@@ -87,7 +87,8 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
     failures.list(report.files, "files");
     // After a signal that follows the last file, only the manifest is missing.
     let not_tried = report.summary.not_tried > 0;
-    if interrupted() && (not_tried || manifests.is_some() || args.shadow.is_some()) {
+    let is_late = not_tried && args.run.stop_after.is_some();
+    if is_late || (interrupted() && (not_tried || manifests.is_some() || args.shadow.is_some())) {
         worst = Exit::Interrupted;
     } else if !not_tried {
         if let Some(manifests) = manifests {
@@ -154,6 +155,7 @@ fn write(manifests: &Manifests, report: &Report, args: &ArchiveArgs) -> Result<E
 
 fn options_of(args: &ArchiveArgs, writer: WriterOptions, unit: Option<(Campaign, String)>) -> Options {
     let log = unit.as_ref().map(|(campaign, name)| campaign.log(name));
+    let pause = unit.as_ref().map(|(campaign, _)| campaign.pause());
     Options {
         writer,
         open: crate::registry::open_options(),
@@ -172,6 +174,9 @@ fn options_of(args: &ArchiveArgs, writer: WriterOptions, unit: Option<(Campaign,
         unit,
         resume: args.run.resume.clone(),
         max_errors: args.run.max_errors,
+        stop_after: args.run.stop_after,
+        max_rate: args.run.max_rate,
+        pause,
         offline: args.run.tape.offline.into(),
         utf8_names: args.manifest == Some(ManifestArg::Bagit),
         copy_others: args.run.others == Some(OthersOfTreeArg::Copy),
