@@ -278,6 +278,7 @@ class Proofs(JavaCase):
             proof = self.dir / f"{name}.proof"
             code, text = self.java.ask("run", "check", slice_, proof, f"nc3z1:{root}")
             self.assertEqual(code, "0", text)
+            self.ok(nc3z("check", slice_, proof, "--root", f"nc3z1:{root}"))
             self.assertIn("proven: SST" if "SST" in variables else "proven: UWND", text)
             self.assertEqual(self.java.ask("run", "check", slice_, proof, f"nc3z1:{root[:-1]}x")[0], "3")
             for path in (slice_, proof):
@@ -287,7 +288,7 @@ class Proofs(JavaCase):
                     bad[rng.randrange(len(bad))] ^= 1 << rng.randrange(8)
                     path.write_bytes(bad)
                     ours = self.java.ask("run", "check", slice_, proof, f"nc3z1:{root}")[0]
-                    self.assertEqual(ours == "0", nc3z("check", slice_, proof, f"nc3z1:{root}").returncode == 0, bad)
+                    self.assertEqual(ours == "0", nc3z("check", slice_, proof, "--root", f"nc3z1:{root}").returncode == 0, bad)
                 path.write_bytes(sound)
 
 
@@ -367,8 +368,8 @@ class NetcdfJava(JavaCase):
 
     def test_archives_read_as_their_originals(self):
         files = [p for p in good_files() if p.read_bytes()[3] != 5 and p.stat().st_size < (12 << 20 if NIGHT else 100_000)]
-        # What netcdf-java itself cannot open, or reads otherwise than the C library.
-        odd = ("truncated_in_element.nc", "truncated_fixed.nc", "numrecs_beyond_end.nc", "vsize_lies.nc", "two_unlimited.nc", "empty_cdf1.nc", "streaming.nc", "streaming_partial.nc")
+        # netcdf-java gives zeros behind the end of a file, and believes `vsize`.
+        odd = ("truncated_in_element.nc", "truncated_fixed.nc", "numrecs_beyond_end.nc", "vsize_lies.nc")
         for path in files if NIGHT else files[:6]:
             if path.name not in odd:
                 with self.subTest(path.name):

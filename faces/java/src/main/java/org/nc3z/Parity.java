@@ -37,7 +37,7 @@ final class Parity {
             }
             archive.source.read(at, buffer, 0, packet);
             boolean same = Bytes.i32(buffer, 44) == (int) j;
-            for (int k = 8; k < 64; k++) same &= k >= 44 && k < 48 || buffer[k] == head[k];
+            for (int k = 0; k < 64; k++) same &= k >= 4 && k < 8 || k >= 44 && k < 48 || buffer[k] == head[k];
             need(same && Bytes.i32(buffer, 4) == Bytes.saltedCrc(archive.salt, at, buffer, 8, packet - 8), what + ": packet " + j + " at " + at);
             if (j < packets) System.arraycopy(buffer, 64, catalogue, (int) (j * payload), (int) payload);
             at += packet;
