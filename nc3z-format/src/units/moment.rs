@@ -76,18 +76,15 @@ impl Moment {
         let (date, rest) = self.parts();
         let (seconds, fraction) = (rest / SECOND, rest % SECOND);
         let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-        let mut text = day(date);
-        if rest > 0 {
-            text += &format!("{separator}{hour:02}");
-        }
-        match (minute, second, fraction) {
-            (0, 0, 0) => {}
-            (_, 0, 0) => text += &format!(":{minute:02}"),
-            (_, _, 0) => text += &format!(":{minute:02}:{second:02}"),
+        let clock = match (minute, second, fraction) {
+            _ if rest == 0 => String::new(),
+            (0, 0, 0) => format!("{separator}{hour:02}"),
+            (_, 0, 0) => format!("{separator}{hour:02}:{minute:02}"),
+            (_, _, 0) => format!("{separator}{hour:02}:{minute:02}:{second:02}"),
             // As ncdump, which does not pad these seconds.
-            _ => text += &format!(":{minute:02}:{second}.{fraction:06}"),
-        }
-        text
+            _ => format!("{separator}{hour:02}:{minute:02}:{second}.{fraction:06}"),
+        };
+        day(date) + &clock
     }
 
     /// For people: see [`super::TimeUnit::show`].
