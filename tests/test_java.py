@@ -316,6 +316,16 @@ class Bundles(JavaCase):
                 original = tree / Path(name.removesuffix(".nc3z").replace("numeric2", "numeric")).name
                 self.assertEqual(sha256(out), sha256(original), name)
         self.assertEqual(self.java.ask("run", "restore", packed, "-m", "nothing", "-o", self.dir / "x")[0], "2")
+        # What an interrupted program left behind the bundle does not count; an end that is missing is an error, and so is a damaged index.
+        sound, bad = packed.read_bytes(), self.dir / "bad.zip"
+        bad.write_bytes(sound + sound[:5000])
+        self.assertEqual(self.java.ask("run", "list", bad), self.java.ask("run", "list", packed))
+        for cut in (1, 22, 5000):
+            bad.write_bytes(sound[:-cut])
+            self.assertEqual(self.java.ask("run", "list", bad)[0], "3")
+        at = sound.index(b"nc3zidx2") + 20
+        bad.write_bytes(sound[:at] + bytes([sound[at] ^ 1]) + sound[at + 1:])
+        self.assertEqual(self.java.ask("run", "list", bad)[0], "3")
 
 
 class Checks(JavaCase):

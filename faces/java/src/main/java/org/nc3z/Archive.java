@@ -294,7 +294,7 @@ public final class Archive extends Dataset {
         boolean asked = options.version > 0 || options.generation > 0 || options.older;
         last = lastTrailer(asked);
         trailer = options.version > 0 || options.generation > 0 ? find(options) : last;
-        readSections();
+        sections = sections(trailer);
         readTable();
         head = sectionBytes(1);
         Bytes in = new Bytes(head, "head");
@@ -569,10 +569,6 @@ public final class Archive extends Dataset {
             need(sorted.get(i).offset >= sorted.get(i - 1).offset + sorted.get(i - 1).length, "sections overlap at " + sorted.get(i).offset);
         }
         return out;
-    }
-
-    private void readSections() throws IOException {
-        sections = sections(trailer);
     }
 
     Section section(int kind) {

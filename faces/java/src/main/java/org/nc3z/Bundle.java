@@ -4,13 +4,17 @@ import static org.nc3z.Nc3zException.need;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.*;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** A bundle (spec/bundle.md): a ZIP of archives, classic files and others, and packed members in groups. */
 public final class Bundle implements Closeable {
     private static final String INDEX = ".nc3z/index";
     private static final String GROUPS = ".nc3z/packed/";
+    private static final Pattern COMMENT = Pattern.compile("nc3z-index ([0-9]{1,18}) ([0-9]{1,18}) ([0-9a-fA-F]{8})(?: ([0-9]{1,18}))?");
     private static final int HINT = 96;
     private static final int TAIL = 1 << 16;
     private static final int LIST = 64 << 20;
@@ -27,51 +31,90 @@ public final class Bundle implements Closeable {
 
     private Bundle(Source source) throws IOException {
         this.source = source;
-        size = committed();
-        int n = (int) Math.min(TAIL + 22, size);
-        byte[] tail = source.bytes(size - n, n);
-        int end = n - 22;
-        while (end >= 0 && !(Bytes.starts(tail, end, 'P', 'K', 5, 6) && end + 22 + Bytes.u16(tail, end + 20) <= n)) end--;
-        need(end >= 0, "bundle: no end record of a ZIP");
-        long count = Bytes.u16(tail, end + 10), length = Bytes.i32(tail, end + 12) & 0xFFFFFFFFL, at = Bytes.i32(tail, end + 16) & 0xFFFFFFFFL;
-        if (count == 0xFFFF || length == 0xFFFFFFFFL || at == 0xFFFFFFFFL) {
-            need(end >= 20 && Bytes.starts(tail, end - 20, 'P', 'K', 6, 7), "bundle: no end record of ZIP64");
-            long where = Bytes.i64(tail, end - 12);
-            need(where >= 0 && where <= size - 56, "bundle: end record of ZIP64 at " + where);
-            byte[] long64 = source.bytes(where, 56);
-            need(Bytes.starts(long64, 0, 'P', 'K', 6, 6), "bundle: no end record of ZIP64 at " + where);
-            count = Bytes.i64(long64, 32);
-            length = Bytes.i64(long64, 40);
-            at = Bytes.i64(long64, 48);
+        long length = source.length();
+        long[] hint = hint(length);
+        long[] end = end(length);
+        // Index of the end: offset, length, checksum, or null where another program wrote the end.
+        long[] named = end == null || end.length == 3 ? null : Arrays.copyOfRange(end, 3, 6);
+        byte[] index = null;
+        long counts = length;
+        if (hint == null) {
+            index = whole(named);
+        } else if (hint[3] == length) {
+            index = whole(hint);
+            index = index == null ? whole(named) : index;
+            need(index != null, "bundle: its index is damaged");
+        } else if (end == null) {
+            need(length > hint[3], "bundle: its last " + (hint[3] - length) + " bytes are missing");
+            counts = hint[3];
+            index = whole(hint);
+            need(index != null, "bundle: its index is damaged");
+        } else if (named != null) {
+            index = whole(named);
+            boolean same = named[0] == hint[0] && named[1] == hint[1] && named[2] == hint[2];
+            need(index != null && (length > hint[3] || same), length > hint[3] ? "bundle: its index is damaged" : "bundle: its last " + (hint[3] - length) + " bytes are missing");
         }
-        need(at >= 0 && length >= 0 && at <= size - length && count >= 0 && count <= length / 46, "bundle: place of the list of members");
-        Memory.room(length);
-        directory(new Bytes(source.bytes(at, (int) length), "bundle: list of members"), count);
-        String comment = new String(tail, end + 22, Bytes.u16(tail, end + 20), StandardCharsets.ISO_8859_1);
-        long[] index = plain.get(INDEX);
-        if (index != null && comment.startsWith("nc3z-index " + index[0] + " " + index[1] + " ") && index[0] + index[1] == at) {
-            index(bytes(INDEX));
-            plain.remove(INDEX);
+        size = counts;
+        if (index != null) {
+            index(index);
+            return;
         }
+        need(end != null, "bundle: no end record of a ZIP");
+        directory(new Bytes(source.bytes(end[0], (int) end[1]), "bundle: list of members"), end[2]);
     }
 
     /** Opens a bundle. Closing it closes the source. */
     public static Bundle open(Source source) throws IOException { return new Bundle(source); }
 
-    /** The length of the bundle without what an interrupted program appended (section 1). */
-    private long committed() throws IOException {
-        long length = source.length();
+    /** Offset, length and checksum of the index, and length of the bundle, as the first member's extra field says; or null. */
+    private long[] hint(long length) throws IOException {
         byte[] head = source.bytes(0, (int) Math.min(30, length));
         need(head.length == 30 && Bytes.starts(head, 0, 'P', 'K', 3, 4), "bundle: no ZIP with members");
         int at = 30 + Bytes.u16(head, 26) + Bytes.u16(head, 28);
-        if (at < 30 + HINT || at > length) return length;
-        String[] words = new String(source.bytes(at - HINT, HINT), StandardCharsets.ISO_8859_1).replace("\0", "").trim().split(" ");
-        if (words.length != 5 || !words[0].equals("nc3z-index") || !words[4].matches("[0-9]{1,18}") || Long.parseLong(words[4]) >= length) return length;
-        byte[] tail = source.bytes(length - Math.min(TAIL + 22, length), (int) Math.min(TAIL + 22, length));
-        for (int end = tail.length - 22; end >= 0; end--) {
-            if (Bytes.starts(tail, end, 'P', 'K', 5, 6)) return end + 22 + Bytes.u16(tail, end + 20) == tail.length ? length : Long.parseLong(words[4]);
+        if (at < 30 + HINT || at > length) return null;
+        Matcher m = COMMENT.matcher(new String(source.bytes(at - HINT, HINT), StandardCharsets.ISO_8859_1).replace("\0", ""));
+        return m.matches() && m.group(4) != null ? numbers(m, 4) : null;
+    }
+
+    private static long[] numbers(Matcher m, int count) {
+        long[] out = new long[count];
+        for (int k = 0; k < count; k++) out[k] = Long.parseLong(m.group(k + 1), k == 2 ? 16 : 10);
+        return out;
+    }
+
+    /** Offset, length and entries of the list of members, and what the comment says of the index if it ends where the list begins; null without an end. */
+    private long[] end(long length) throws IOException {
+        int n = (int) Math.min(TAIL + 22, length);
+        byte[] tail = source.bytes(length - n, n);
+        for (int end = n - 22; end >= 0; end--) {
+            if (!Bytes.starts(tail, end, 'P', 'K', 5, 6) || end + 22 + Bytes.u16(tail, end + 20) != n) continue;
+            long count = Bytes.u16(tail, end + 10), bytes = Bytes.i32(tail, end + 12) & 0xFFFFFFFFL, at = Bytes.i32(tail, end + 16) & 0xFFFFFFFFL;
+            long stop = length - n + end;
+            if (count == 0xFFFF || bytes == 0xFFFFFFFFL || at == 0xFFFFFFFFL) {
+                if (end < 20 || !Bytes.starts(tail, end - 20, 'P', 'K', 6, 7)) continue;
+                stop = Bytes.i64(tail, end - 12);
+                if (stop < 0 || stop > length - 56) continue;
+                byte[] large = source.bytes(stop, 56);
+                if (!Bytes.starts(large, 0, 'P', 'K', 6, 6)) continue;
+                count = Bytes.i64(large, 32);
+                bytes = Bytes.i64(large, 40);
+                at = Bytes.i64(large, 48);
+            }
+            if (at < 0 || bytes < 0 || at > length - bytes || at + bytes != stop || count < 0 || count > bytes / 46) continue;
+            Memory.room(bytes);
+            Matcher m = COMMENT.matcher(new String(tail, end + 22, n - end - 22, StandardCharsets.ISO_8859_1));
+            long[] index = m.matches() && m.group(4) == null ? numbers(m, 3) : null;
+            return index == null || index[0] + index[1] != at ? new long[] {at, bytes, count} : new long[] {at, bytes, count, index[0], index[1], index[2]};
         }
-        return Long.parseLong(words[4]);
+        return null;
+    }
+
+    /** The index at a place, if its checksum is right. */
+    private byte[] whole(long[] place) throws IOException {
+        if (place == null || place[0] > source.length() - place[1]) return null;
+        Memory.room(place[1]);
+        byte[] out = source.bytes(place[0], (int) place[1]);
+        return Bytes.crc(out) == (int) place[2] ? out : null;
     }
 
     private void directory(Bytes in, long count) throws IOException {
@@ -110,7 +153,14 @@ public final class Bundle implements Closeable {
         need(list != null && Json.list(list.get("members")) != null, "bundle: index without members");
         for (Object m : Json.list(list.get("members"))) {
             List<Object> member = Json.list(m);
-            need(member != null && member.size() >= 5 && Json.list(member.get(4)) != null, "bundle: a member of the index");
+            need(member != null && member.size() >= 5 && member.get(0) instanceof String && Json.list(member.get(4)) != null, "bundle: a member of the index");
+            long[] place = new long[3];
+            for (int k = 0; k < 3; k++) {
+                need(member.get(k + 1) instanceof Long && (Long) member.get(k + 1) >= 0, "bundle: place of " + member.get(0));
+                place[k] = (Long) member.get(k + 1);
+            }
+            need(place[0] <= size - place[1], "bundle: place of " + member.get(0));
+            if (!member.get(0).equals(INDEX)) plain.put((String) member.get(0), place);
             for (Object p : Json.list(member.get(4))) {
                 List<Object> part = Json.list(p);
                 need(part != null && part.size() == 2 && part.get(1) instanceof Long, "bundle: a part of a head");
@@ -151,12 +201,19 @@ public final class Bundle implements Closeable {
         return Source.part(source, m[0], m[1]);
     }
 
-    private byte[] bytes(String name) throws IOException {
-        long[] m = plain.get(name);
-        Memory.room(m[1]);
-        byte[] out = source.bytes(m[0], (int) m[1]);
-        need(Bytes.crc(out) == (int) m[2], "bundle: checksum of " + name);
-        return out;
+    /** Writes a member as {@link #member} gives it, and compares it with its checksum. */
+    public void copy(String name, OutputStream to) throws IOException {
+        java.util.zip.CRC32 crc = new java.util.zip.CRC32();
+        try (Source from = member(name)) {
+            byte[] piece = new byte[(int) Math.min(1 << 20, from.length())];
+            for (long at = 0; at < from.length(); at += piece.length) {
+                int n = (int) Math.min(piece.length, from.length() - at);
+                from.read(at, piece, 0, n);
+                crc.update(piece, 0, n);
+                to.write(piece, 0, n);
+            }
+        }
+        need(packed.containsKey(name) || (int) crc.getValue() == (int) plain.get(name)[2], "bundle: checksum of " + name);
     }
 
     private synchronized Group group(String name) throws IOException {
@@ -196,7 +253,7 @@ public final class Bundle implements Closeable {
             need(in.u8() == 1, name + ": version of the list of members");
             byte[] heads = archive.read(vars.get(1));
             int at = 0;
-            for (long i = in.count(in.left()); i > 0; i--) {
+            for (long i = in.count(Math.min(65536, in.left())); i > 0; i--) {
                 int stored = in.count(heads.length - at), decoded = in.count(FRAME);
                 byte[] frame = Packed.unpack(heads, at, at + stored, name + ": headers", FRAME);
                 need(frame.length == decoded, name + ": length of a frame of headers");
@@ -209,12 +266,14 @@ public final class Bundle implements Closeable {
             Member[] all = new Member[count];
             int[] used = new int[frames.size()];
             int frame = 0;
+            long arrays = 4194304 + 16 * archive.size;
             for (int i = 0; i < count; i++) {
                 Member m = all[i] = new Member();
                 m.length = in.varint(Long.MAX_VALUE);
                 m.header = in.count(FRAME);
                 frame += in.count(frames.size());
-                m.places = new long[in.count(in.left())][];
+                m.places = new long[in.count(Math.min(in.left(), arrays))][];
+                arrays -= m.places.length;
                 need(frame < frames.size() && m.header <= frames.get(frame).length - used[frame], names[i] + ": its header leaves the frame");
                 m.frame = frame;
                 m.headerAt = used[frame];

@@ -33,15 +33,6 @@ public final class ClassicFile extends Dataset {
         classic.places[variable].runs(first, first + count, (file, array, n) -> source.read(file, into, at + (int) (array - first), (int) n));
     }
 
-    void copy(java.io.OutputStream to) throws IOException {
-        byte[] piece = new byte[1 << 20];
-        for (long at = 0; at < classic.length; at += piece.length) {
-            int n = (int) Math.min(piece.length, classic.length - at);
-            source.read(at, piece, 0, n);
-            to.write(piece, 0, n);
-        }
-    }
-
     @Override public void close() throws IOException {
         source.close();
     }

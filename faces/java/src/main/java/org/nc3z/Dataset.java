@@ -109,29 +109,14 @@ public abstract class Dataset implements Closeable {
         ByteBuffer in = ByteBuffer.wrap(values);
         int n = values.length / type.size();
         switch (type) {
-            case FLOAT:
-                float[] floats = new float[n];
-                in.asFloatBuffer().get(floats);
-                return floats;
-            case DOUBLE:
-                double[] doubles = new double[n];
-                in.asDoubleBuffer().get(doubles);
-                return doubles;
+            case FLOAT: float[] floats = new float[n]; in.asFloatBuffer().get(floats); return floats;
+            case DOUBLE: double[] doubles = new double[n]; in.asDoubleBuffer().get(doubles); return doubles;
             case SHORT:
-            case USHORT:
-                short[] shorts = new short[n];
-                in.asShortBuffer().get(shorts);
-                return shorts;
+            case USHORT: short[] shorts = new short[n]; in.asShortBuffer().get(shorts); return shorts;
             case INT:
-            case UINT:
-                int[] ints = new int[n];
-                in.asIntBuffer().get(ints);
-                return ints;
+            case UINT: int[] ints = new int[n]; in.asIntBuffer().get(ints); return ints;
             case INT64:
-            case UINT64:
-                long[] longs = new long[n];
-                in.asLongBuffer().get(longs);
-                return longs;
+            case UINT64: long[] longs = new long[n]; in.asLongBuffer().get(longs); return longs;
             default: return values;
         }
     }

@@ -176,7 +176,7 @@ public final class Main {
         if (data instanceof Archive) {
             ((Archive) data).restore(to);
         } else if (options.containsKey("-m")) {
-            ((ClassicFile) data).copy(to);
+            try (Bundle bundle = Bundle.open(Source.of(Paths.get(words.get(0))))) { bundle.copy(options.get("-m"), to); }
         } else {
             throw Nc3zException.unsupported("not an nc3z archive, but a classic netCDF file");
         }
