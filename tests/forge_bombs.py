@@ -148,3 +148,154 @@ def parts_of_numbers():
 
 BUNDLES = [bundle_of_objects, bundle_of_blanks, bundle_of_members, bundle_of_parts, tar_of_a_long_name, tar_of_pax]
 AGGREGATIONS = [partitions_of_objects, keys_of_an_aggregation, nearly_json, deep_json, many_partitions, parts_of_numbers]
+
+
+def number(n):
+    out = b""
+    while n >= 0x80:
+        out, n = out + bytes([n & 0x7F | 0x80]), n >> 7
+    return out + bytes([n])
+
+
+def small(data):
+    return zstandard.ZstdCompressor(level=9, write_content_size=True).compress(data)
+
+
+def classic(variables, atts=b""):
+    """A classic file of one-dimensional variables of bytes; `atts` are global attributes."""
+
+    def whole(begins):
+        head = b"CDF\x02" + be(0) + be(10, len(variables)) + b"".join(be(1) + bytes([97 + n]) + b"\0\0\0" + be(len(data)) for n, (_, data) in enumerate(variables))
+        head += atts or be(0, 0)
+        head += be(11, len(variables))
+        for n, ((name, data), begin) in enumerate(zip(variables, begins)):
+            head += be(len(name)) + name + bytes(-len(name) % 4) + be(1, n, 0, 0, 1, len(data) + -len(data) % 4) + struct.pack(">Q", begin)
+        return head
+
+    at, begins = len(whole([0] * len(variables))), []
+    for _, data in variables:
+        begins.append(at)
+        at += len(data) + -len(data) % 4
+    return whole(begins) + b"".join(data + bytes(-len(data) % 4) for _, data in variables)
+
+
+def group(members, heads):
+    """The classic file of a group."""
+    mark = be(12, 1, 11) + b"nc3z_packed\0" + be(2, 1) + b"1\0\0\0"
+    return classic([(b"nc3z_members", members), (b"nc3z_heads", heads or b"\0"), (b"v", bytes(16))], mark)
+
+
+def members_of(frames, members):
+    """A list of members: frames as pairs of lengths; members as name, length of file and header, frame, and number of arrays."""
+    out = b"\1" + number(len(frames)) + b"".join(number(a) + number(b) for a, b in frames)
+    out += number(len(members)) + b"".join(number(len(m[0])) + m[0] for m in members)
+    last = 0
+    for _, length, header, frame, arrays in members:
+        out += number(length) + number(header) + number(frame - last) + number(arrays)
+        last = frame
+    for *_, arrays in members:
+        # All lie in column 2, at its beginning: signed numbers 1 and -1.
+        out += (b"\2\0" + b"\1\0" * (arrays - 1)) if arrays else b""
+    return out + bytes(32 * len(members))
+
+
+def group_of_frames(count=1500):
+    """Each member has a header of nearly 4 MiB in a frame of its own."""
+    title = bytes((4 << 20) - 200)
+    head = b"CDF\1" + be(0, 0, 0, 12, 1, 5) + b"title\0\0\0" + be(2, len(title)) + title + be(0, 0)
+    frame = small(head)
+    return group(small(members_of([(len(frame), len(head))] * count, [(b"m%d.nc" % n, len(head), len(head), n, 0) for n in range(count)])), frame * count)
+
+
+def group_of_arrays():
+    """A list of 64 MiB of arrays."""
+    return group(small(members_of([(10, 100)], [(b"m.nc", 1000, 100, 0, (60 << 20) // 2)])), small(bytes(100)))
+
+
+def group_of_empty_frames():
+    return group(small(b"\1" + number(30 << 20) + bytes(60 << 20) + b"\0"), b"")
+
+
+def packed_bundle(groups, names):
+    """A packed bundle of archives of groups; `names` are those of the members of each."""
+    out, entries, listed = io.BytesIO(), [], []
+
+    def add(name, data):
+        check, size = zlib.crc32(data), len(data)
+        head = struct.pack("<HHHHHIIIHH", 20, 0, 0, 0, 0x21, check, size, size, len(name), 0)
+        entries.append(b"PK\1\2" + struct.pack("<H", 20) + head[:-4] + struct.pack("<HHHHHII", len(name), 0, 0, 0, 0, 0, out.tell()) + name)
+        out.write(b"PK\3\4" + head + name)
+        listed.append((name.decode(), out.tell(), size, check))
+        out.write(data)
+        return listed[-1]
+
+    add(b"README-nc3z.txt", b"Members.")
+    packed = []
+    for n, (archive, own) in enumerate(zip(groups, names)):
+        name = b".nc3z/packed/%06d.nc3z" % n
+        add(name, archive)
+        packed.append('["%s",%d,%d]' % (name.decode(), len(own), sum(len(m) + 1 for m in own)))
+    rows = ",".join('["%s",%d,%d,%d,[]]' % row for row in listed)
+    text = ('{"version":2,"members":[%s],"packed":[%s]}' % (rows, ",".join(packed))).encode()
+    plain = struct.pack("<Q", len(text)) + text + b"".join(m + b"\0" for own in names for m in own)
+    index = b"nc3zidx2" + struct.pack("<Q", len(plain)) + small(plain)
+    _, at, *_ = add(b".nc3z/index", index)
+    begin, directory = out.tell(), b"".join(entries)
+    comment = f"nc3z-index {at} {len(index)} {crc32(index):08x}".encode()
+    out.write(directory + b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, len(entries), len(entries), len(directory), begin, len(comment)) + comment)
+    return out.getvalue()
+
+
+PACKED = [(group_of_frames, 1, 1500), (group_of_arrays, 8, 1), (group_of_empty_frames, 8, 1)]
+LONGEST = 256 << 20
+
+
+def frame(plain):
+    if not plain:
+        return b"", 0, 0
+    packed = small(plain)
+    packed += bytes(max(0, (len(plain) - 65536 + 999) // 1000 - len(packed)))
+    return packed, len(plain), crc32(packed)
+
+
+def shadow(names, tiles, table=None):
+    """A shadow of a file with one variable for each name; `tiles` is the frame of their sections."""
+    header = classic([(b"v", bytes(16))])
+    header = header[:len(header) - 16]
+    own = [b"\0\1a", b"\0" + number(len(header) + 16) + b"\0" + number(len(header) + 16) + b"\0\0", b"\1" + number(len(header)) + header, b"\0"]
+    out, place = b"nc3xshd2", lambda f: number(len(f[0])) + number(f[1]) + struct.pack("<I", f[2])
+    frames = [frame(plain) for plain in own] if table is None else []
+    sections = [frame(tiles), frame(b""), frame(b"")] if table is None else []
+    out += b"".join(f[0] for f in frames + sections)
+    if table is None:
+        table = b"\1\1\1" + b"".join(map(place, frames)) + number(len(names)) + b"".join(number(len(n)) + n for n in names) + b"".join(map(place, sections))
+    last = frame(table)
+    end = struct.pack("<QQQI", len(out), len(last[0]), last[1], last[2])
+    return out + last[0] + end + struct.pack("<I", crc32(end)) + b"nc3xend2"
+
+
+def shadow_of_names():
+    """A table of 256 MiB: a group of variables whose names have no letters."""
+    empty = bytes(6)
+    return shadow([], b"", b"\1\1\1" + empty * 4 + number(LONGEST - 200) + bytes(LONGEST - 200) + empty * 3)
+
+
+def shadow_of_groups():
+    count = (LONGEST - 100) // 19
+    return shadow([], b"", b"\1\1" + number(count) + bytes(24) + bytes(19 * count))
+
+
+def shadow_of_occurrences():
+    n = (LONGEST - 100) // 7
+    section = number(n) + bytes(5 * n) + b"\1" * (2 * n)
+    return shadow([b"v"], number(len(section)) + section)
+
+
+def shadow_of_shapes():
+    """One occurrence of a rank of 1024, many times."""
+    n = (LONGEST - 100) // 1040
+    section = number(n) + bytes(5 * n) + number(1024) * n + b"\1" * (1024 * n)
+    return shadow([b"v"], number(len(section)) + section)
+
+
+SHADOWS = [shadow_of_names, shadow_of_groups, shadow_of_occurrences, shadow_of_shapes]

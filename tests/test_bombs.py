@@ -77,6 +77,26 @@ class Bombs(Case):
         for make in forge_bombs.BUNDLES:
             self.measure(make.__name__, make(), commands, ".zip")
 
+    def test_packed_members_of_much_header_and_many_arrays(self):
+        commands = {"list": ["list", "FILE"], "restore": ["restore", "-r", "FILE", "-o", "OUT"], "unbundle": ["unbundle", "FILE", "-o", "OUT"],
+                    "index": ["index", "FILE", "-o", "OUT"], "verify --deep": ["verify", "--deep", "FILE"]}
+        for make, groups, members in forge_bombs.PACKED:
+            (self.dir / "g.nc").write_bytes(make())
+            self.ok(nc3z("archive", "-q", "-f", self.dir / "g.nc", "-o", self.dir / "g.nc3z"))
+            names = [[b"%d/m%d.nc" % (n, m) if groups > 1 else b"m%d.nc" % m for m in range(members)] for n in range(groups)]
+            data = forge_bombs.packed_bundle([(self.dir / "g.nc3z").read_bytes()] * groups, names)
+            self.assertLess(len(data), 100_000)
+            # A command for each of 1,500 members reads 6 GB.
+            some = commands if NIGHT or members == 1 else {c: commands[c] for c in ("list", "verify --deep")}
+            self.measure(make.__name__, data, some, ".zip")
+            shutil.rmtree(self.dir / "out", ignore_errors=True)
+
+    def test_shadows_of_much_text(self):
+        commands = {"list": ["list", "FILE"], "stats": ["stats", "FILE"], "find": ["find", "--where", "v > 1", "FILE"],
+                    "find --box": ["find", "--box", "0,0,9,9", "FILE"], "explain": ["explain", "FILE", "v"]}
+        for make in forge_bombs.SHADOWS:
+            self.measure(make.__name__, make(), commands, ".nc3x")
+
     def test_aggregations_of_much_text(self):
         """As classic files, and archived to a few KB."""
         for make in forge_bombs.AGGREGATIONS:
