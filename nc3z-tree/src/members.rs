@@ -6,6 +6,7 @@ use crate::refusal::Refusal;
 use crate::walk::{self, Notice};
 use crate::{Error, Other, Result};
 use nc3z_aggregate::bundle::Bundled;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// The files for a bundle.
@@ -29,6 +30,7 @@ pub struct Members {
 pub fn members(inputs: Vec<Named>, output: &Path) -> Result<Members> {
     let output = output.canonicalize().ok();
     let mut all = Members::default();
+    let named: HashSet<PathBuf> = inputs.iter().map(|input| input.path.clone()).collect();
     for Named { path: input, root } in inputs {
         let (found, own) = if input.is_dir() {
             let listed = walk::list(std::slice::from_ref(&input), true, &|path: &Path| is_member(path, &[]))?;
@@ -54,6 +56,8 @@ pub fn members(inputs: Vec<Named>, output: &Path) -> Result<Members> {
             }
         }
     }
+    // What is named by itself is not left out.
+    all.others.retain(|other| !named.contains(&other.path));
     Ok(all)
 }
 
@@ -77,6 +81,7 @@ mod tests {
             std::fs::write(path(name), b"CDF\x01\0\0\0\0").unwrap();
         }
         std::fs::write(path("readme.txt"), "text").unwrap();
+        std::fs::write(path("more.txt"), "text").unwrap();
         std::fs::write(path("out.nc"), b"CDF\x01\0\0\0\0").unwrap();
         let named = |path: PathBuf| Named { path, root: None };
         let inputs = vec![named(dir.path().to_owned()), named(path("readme.txt"))];

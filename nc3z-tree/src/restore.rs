@@ -202,7 +202,7 @@ mod tests {
     impl RestoreObserver<Error> for Seen {
         fn open(&self, input: &Path) -> Result<(Original, Option<Like>)> {
             let archive = Archive::from_source(source::open(input, false)?, &OpenOptions::default())?;
-            Ok((Original::Archive(archive), input.metadata().ok()))
+            Ok((Original::Archive(archive), input.metadata().ok().map(Like::from)))
         }
 
         fn monitor(&self, _: &Path, _: u64) -> Box<dyn Monitor + '_> {

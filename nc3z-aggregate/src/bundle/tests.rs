@@ -17,6 +17,8 @@ fn bundle() -> Vec<u8> {
         .map(|n| {
             let path = dir.path().join(format!("{n}"));
             std::fs::write(&path, content(n)).unwrap();
+            let date = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+            File::options().write(true).open(&path).unwrap().set_modified(date).unwrap();
             Bundled { name: format!("sub/f{n}.nc"), path }
         })
         .collect();
