@@ -184,7 +184,7 @@ fn a_damaged_last_trailer_never_makes_the_older_state_the_newest_and_a_commit_cu
     let good = made.bytes();
     let end = good.len();
     let killed = with_slots_of(&good, &before);
-    let unknown = with_slots_of(&good, &vec![0; 160]);
+    let unknown = with_slots_of(&good, &[0; 160]);
     for bit in 0..128 * 8 {
         // Without its slot, the commit was not acknowledged, and a loss of power may have left any part of its end. Where slots are
         // empty, as of an archive that was written to a pipe, they do not tell.
