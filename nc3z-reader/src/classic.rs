@@ -1,11 +1,12 @@
 //! A classic netCDF file: header, layout, and its arrays read by position. It is the writer's source, and has
 //! the same interface as archives.
 
+use crate::dataset::read_elements;
 use crate::error::{Error, Result};
 use crate::source::{Nearby, NearbySource, SharedSource};
-use nc3z_format::archive::ArrayId;
+use nc3z_format::archive::{ArrayId, Role};
 use nc3z_format::array_table::byte_run;
-use nc3z_format::classic::{Header, Layout, Parse, parse_prefix};
+use nc3z_format::classic::{Header, Layout, Parse, VarId, parse_prefix};
 use nc3z_format::{Error as FormatError, Limits};
 use std::sync::Arc;
 
@@ -128,13 +129,21 @@ impl ClassicFile {
         }
     }
 
-    /// Reads bytes of a variable's flattened array, of its padding, or of the gap.
+    /// Reads bytes of a variable's flattened array, of its padding, or of the gap. Short slots of a record variable are
+    /// read many at a time.
     ///
     /// # Errors
     /// A range that exceeds the file.
     pub fn read_array_bytes(&self, array: ArrayId, mut first: u64, mut out: &mut [u8]) -> Result<()> {
         if let Some(arrays) = &self.arrays {
             return arrays.read_flat(array, first, out);
+        }
+        if let Role::Variable(number) = array.role()
+            && let Some(variable) = self.layout.variable(VarId(number))
+            && first.is_multiple_of(variable.element_size())
+            && out.len().is_multiple_of(variable.ty.size())
+        {
+            return read_elements(variable, first / variable.element_size(), out, self);
         }
         while !out.is_empty() {
             let (offset, run) = byte_run(&self.layout, array, first).ok_or_else(|| {

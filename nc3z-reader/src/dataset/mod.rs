@@ -15,6 +15,7 @@ mod tiles;
 mod typed;
 mod variable;
 
+pub(crate) use pieces::read_elements;
 pub use source::ArraySource;
 pub use tiles::{Tile, TileIter};
 pub use variable::Variable;

@@ -21,7 +21,7 @@ const WINDOW_RUNS: usize = 1 << 16;
 const JOINED_GAP: u64 = 4 << 10;
 
 /// Access to the bytes of the classic file, with `read_into` and `read_at` as of a byte source.
-pub(super) trait FileBytes {
+pub(crate) trait FileBytes {
     fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()>;
     fn read_at(&self, offset: u64, len: usize) -> Result<Bytes>;
 
@@ -145,7 +145,12 @@ fn add_runs(v: &VarLayout, piece: &TilePlan<'_>, gap: u64, wanted: &mut Vec<Rang
 
 /// Fills `out` with elements from `first` on, run by run. Short runs close to each other are read many at a
 /// time.
-fn read_elements(v: &VarLayout, mut first: u64, mut out: &mut [u8], file: &dyn FileBytes) -> Result<()> {
+pub(crate) fn read_elements(
+    v: &VarLayout,
+    mut first: u64,
+    mut out: &mut [u8],
+    file: &dyn FileBytes,
+) -> Result<()> {
     let size = v.ty.size();
     while !out.is_empty() {
         let run = v.element_run(first).ok_or_else(|| {

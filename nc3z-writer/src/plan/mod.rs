@@ -101,7 +101,9 @@ impl Plans {
                 Some(samples) => samples,
                 None => read_apart(read_samples(classic, &arrays, info, &policy.samples)?),
             };
-            let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| crate::tiles::scan_pieces(classic, info, sink);
+            let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| {
+                crate::tiles::scan_pieces(classic, info, held.as_ref(), sink)
+            };
             let fills = fill_values(classic, info);
             let registry = &options.registry;
             let subject = Subject {
@@ -170,7 +172,7 @@ pub(crate) fn plan_one(
 ) -> Result<ArrayPlan> {
     let policy = options.policy();
     let samples = read_apart(read_samples(classic, arrays, info, &policy.samples)?);
-    let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| crate::tiles::scan_pieces(classic, info, sink);
+    let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| crate::tiles::scan_pieces(classic, info, None, sink);
     let (fills, registry) = (fill_values(classic, info), &options.registry);
     let whole_len = whole_len(arrays, policy);
     plan_array(

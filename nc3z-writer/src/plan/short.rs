@@ -68,7 +68,9 @@ impl Planner<'_> {
         raw: &RawTile,
         policy: &ShortPolicy,
     ) -> Result<Option<(ArrayPlan, Vec<u8>)>> {
-        let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| scan_pieces(self.classic, info, sink);
+        let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| {
+            scan_pieces(self.classic, info, Some(self.held), sink)
+        };
         let subject = Subject {
             info,
             registry: &self.options.registry,

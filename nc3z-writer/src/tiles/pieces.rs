@@ -1,5 +1,6 @@
 //! Parts of chunked arrays for the choice of chains.
 
+use super::HeldTiles;
 use super::chunks::Chunked;
 use super::read_ahead::ReadAhead;
 use crate::error::Result;
@@ -32,16 +33,21 @@ pub(crate) fn chunk_samples(
 }
 
 /// Calls `sink` with pieces that together contain every element of the array's tiles, including padding, until it
-/// returns false.
+/// returns false. The pieces are the cached tiles, if there are any.
 pub(crate) fn scan_pieces(
     classic: &ClassicFile,
     info: &ArrayInfo,
+    held: Option<&HeldTiles>,
     sink: &mut dyn FnMut(&[u8]) -> bool,
 ) -> Result<()> {
     if matches!(info.tiling.layout(), TileLayout::Chunked { edge: Edge::Padded, .. })
         && let Role::Variable(var) = info.id.role()
         && !sink(classic.header().variables[var as usize].fill_value())
     {
+        return Ok(());
+    }
+    if let Some(held) = held {
+        held.of(info.id).all(|tile| sink(&tile.bytes));
         return Ok(());
     }
     let total = info.total_bytes();
