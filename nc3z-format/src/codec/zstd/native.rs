@@ -10,8 +10,11 @@ use zstd::dict::{DecoderDictionary, EncoderDictionary};
 use zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
 use zstd::zstd_safe::{CParameter, ResetDirective, WriteBuf, compress_bound, get_error_name};
 
-/// Level of frames that continue something.
+/// Level of frames that continue something, and of those that have more than `LONG` bytes: the highest level takes some
+/// 200 ns a byte, and so most of the time of an edit in a file with many variables.
 const AFTER_LEVEL: i32 = 19;
+const LONG_AFTER_LEVEL: i32 = 9;
+const LONG: usize = 64 << 10;
 
 #[expect(clippy::needless_pass_by_value, reason = "what `map_err` gives")]
 fn refused(e: io::Error) -> Error {
@@ -180,7 +183,8 @@ impl Encoder {
 
     /// Bytes that do not begin like a dictionary are plain content.
     pub(super) fn encode_after(before: &[u8], input: &[u8]) -> Result<Vec<u8>> {
-        let mut compressor = Compressor::with_dictionary(AFTER_LEVEL, before).map_err(refused)?;
+        let level = if input.len() > LONG { LONG_AFTER_LEVEL } else { AFTER_LEVEL };
+        let mut compressor = Compressor::with_dictionary(level, before).map_err(refused)?;
         compressor.compress(input).map_err(refused)
     }
 }
