@@ -9,6 +9,9 @@ use crate::geometry::DeltaAxes;
 use crate::scratch::Scratch;
 use crate::word::{Pool, Word};
 
+/// Bytes are packed at zstd's highest level by [`Effort::Default`] if level 1 leaves at most 1/`REPEATED` of them.
+const REPEATED: u64 = 32;
+
 /// The time to spend on a variable. Each effort also encodes the lower effort's choice on the samples.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effort {
@@ -55,11 +58,13 @@ impl<W: Word> Chooser<'_, W> {
         EncodePlan { mask: self.mask, transform, axes, coder, shape, level: 1 }
     }
 
-    /// Returns the zstd level of tiles.
-    pub(crate) fn level(&self) -> i32 {
+    /// Returns the zstd level of tiles, if level 1 leaves `left` bytes of the samples. The time of the highest level
+    /// grows with the bytes that it leaves.
+    pub(crate) fn level(&self, left: u64) -> i32 {
+        let repeated = W::BITS == 8 && left.saturating_mul(REPEATED) <= self.sampled;
         match self.effort {
             Effort::Fast => 1,
-            Effort::Default if W::BITS > 8 => 9,
+            Effort::Default if !repeated => 9,
             Effort::Default | Effort::Max => 19,
         }
     }

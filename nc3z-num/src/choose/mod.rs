@@ -80,12 +80,22 @@ const CROP: usize = 4 << 10;
 const TRIAL: usize = 16 << 10;
 /// Bytes of the samples that the last few plans encode; all of them for [`Effort::Max`].
 const FINAL: usize = 256 << 10;
+/// The least number of rows of each of these parts, as long as they are at most 1/`FINAL_SHARE` of the variable.
+const FINAL_ROWS: u64 = 16;
+const FINAL_SHARE: u64 = 8;
 /// Bytes of storing a definition, in addition to its content.
 const DEFINITION: u64 = 64;
 
 thread_local! {
     /// Buffers and contexts of the trials. Creating them takes longer than choosing for a short variable.
     static MEMORY: RefCell<Option<([Scratch; 2], Maps)>> = const { RefCell::new(None) };
+}
+
+/// Returns the number of elements of all samples that the last few plans encode. Contexts of previous rows show what they
+/// gain only where most rows have a previous one.
+fn final_len<W: Word>(geom: &Geometry, samples: u64, elements: u64) -> usize {
+    let rows = geom.row.unwrap_or(0).saturating_mul(FINAL_ROWS * samples).min(elements / FINAL_SHARE);
+    usize::try_from(rows).unwrap_or(usize::MAX).max(FINAL / W::BYTES)
 }
 
 /// [`crate::choose_with`] for one width.
@@ -154,7 +164,8 @@ pub(crate) fn choose_plans<W: Word>(
         // A third of few samples is enough, because the last plans encode all samples.
         vec![crop(middle, geom, (total / 3).clamp(CROP, scale * TRIAL), 4, look)]
     };
-    let last = if effort == Effort::Max || thorough { usize::MAX } else { FINAL / W::BYTES };
+    let all = effort == Effort::Max || thorough;
+    let last = if all { usize::MAX } else { final_len::<W>(geom, samples.len() as u64, elements) };
     let short = parts(&samples, geom, trial::FINER / W::BYTES);
     let parts = parts(&samples, geom, last);
     let mut chooser = Chooser {

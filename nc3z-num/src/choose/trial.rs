@@ -14,6 +14,8 @@ use crate::word::{Word, index};
 const LARGE: u64 = 1 << 18;
 /// Level 1 may take this many hundredths of the best plan's bytes: zstd's higher levels gain at most about that.
 const LEVELS_GAIN: u64 = 102;
+/// Thousandths of its bytes that a plan must save at a higher level, which takes several times as long.
+const LEVEL_WORTH: u64 = 4;
 /// The limit for byte planes, whose higher level is higher.
 const LEVELS_GAIN_OF_BYTES: u64 = 120;
 /// The limit for [`Effort::Max`].
@@ -274,7 +276,6 @@ impl<W: Word> Chooser<'_, W> {
             done.push(self.in_best_shape(sized)?);
         }
         let best = done.iter().map(|d| d.0).min().unwrap_or(Bytes::MORE);
-        let level = self.level();
         // If almost no bytes remain, pieces are least precise, and more plans can be encoded quickly.
         let left = Bytes::whole(self.sampled * W::BYTES as u64).scaled(1, LEFT);
         let finalists = if best < left && is_on("little-left-finalists") { KEPT_AT_MOST } else { finalists };
@@ -291,8 +292,12 @@ impl<W: Word> Chooser<'_, W> {
             .collect::<Result<Vec<Tried>>>()?;
         sort_by_cost(&mut cheap);
         if let Some((size, plan)) = cheap.first().filter(|c| c.0 <= most) {
+            let level = self.level(size.unweighted(self.weight(plan)));
             let finer = EncodePlan { level, ..plan.clone() };
-            done.push((self.finer_size(*size, plan, &finer)?, finer));
+            let finer_size = self.finer_size(*size, plan, &finer)?;
+            if self.effort == Effort::Max || finer_size <= size.thousandths(1000 - LEVEL_WORTH) {
+                done.push((finer_size, finer));
+            }
         }
         done.extend(cheap);
         sort_by_cost(&mut done);

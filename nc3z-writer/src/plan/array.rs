@@ -5,59 +5,25 @@
 
 use super::cost::Stored;
 use super::numeric::{Found, Trial, numeric_plans, total, trials};
-use super::policy::QUICK_LEVEL;
+use super::probe::packed_below;
+use super::text::{level_of, text_plan};
 use super::{ArrayPlan, Fallback, Policy, Subject, TileChain};
 use crate::error::Result;
 use crate::options::PACK_LEN;
 use nc3z_format::NcType;
 use nc3z_format::codec::{ChainSpec, CodecScratch, Registry, StageSpec};
+use nc3z_format::num::{EncodePlan, TransformPlan};
 
-/// Text with longer rows is not treated as a table.
-const TEXT_ROW: usize = 4096;
-/// If a quick zstd makes rows (or columns) larger than the other by this factor, in hundredths, the choice is
-/// made without further trials.
-const TEXT_TELLS: u64 = 125;
+/// A tile whose array has one scale-offset is tried with one for each plane if it takes more than this many hundredths of
+/// its estimate.
+const BY_PLANE_PERCENT: u64 = 104;
+/// If at most 1/`LITTLE` of the samples is left, their sizes say little about whole tiles.
+const LITTLE: u64 = 16;
 
 /// The chain of short arrays before they share a container: byte planes if elements have several bytes.
 pub(super) fn short_chain(ty: NcType, registry: &Registry) -> TileChain {
     let stages = if ty.size() > 1 { vec![StageSpec::shuffle(ty.size())] } else { Vec::new() };
     TileChain::bytes(registry.bind(ChainSpec(stages)))
-}
-
-/// The stage that stores rows of text as columns: all first characters, then all second ones. It is a shuffle
-/// with the row as the element.
-fn columns(subject: &Subject<'_>, policy: &Policy) -> Option<StageSpec> {
-    let row = usize::try_from(*subject.info.tiling.shape().last()?).ok()?;
-    let is_rows = subject.info.ty == NcType::Char
-        && (2..=TEXT_ROW).contains(&row)
-        && subject.info.total_bytes() > row as u64;
-    (policy.text_columns && is_rows && !subject.samples.is_empty()).then(|| StageSpec::shuffle(row))
-}
-
-/// Chains for text: as it is, by columns, or both. The samples decide between rows and columns; with both
-/// chains, each tile is encoded by each and the smaller result is stored.
-fn text(subject: &Subject<'_>, policy: &Policy, scratch: &mut CodecScratch) -> Result<Vec<TileChain>> {
-    let chain = |columns: Option<StageSpec>, codec: StageSpec| {
-        TileChain::bytes(subject.registry.bind(ChainSpec(columns.into_iter().chain([codec]).collect())))
-    };
-    let bytes = chain(None, policy.text_codec());
-    let Some(columns) = columns(subject, policy) else { return Ok(vec![bytes]) };
-    let by_columns = chain(Some(columns.clone()), policy.text_codec());
-    if policy.probed {
-        let mut quick = |columns| total(&chain(columns, StageSpec::zstd(QUICK_LEVEL)), subject, scratch);
-        let (rows_first, columns_first) = (quick(None)?, quick(Some(columns))?);
-        if columns_first >= rows_first.percent(TEXT_TELLS) {
-            return Ok(vec![bytes]);
-        }
-        if rows_first >= columns_first.percent(TEXT_TELLS) {
-            return Ok(vec![by_columns]);
-        }
-    }
-    let whole = subject.info.tiling.tile_count() == 1 && subject.sampled_len() == subject.info.total_bytes();
-    if whole || total(&by_columns, subject, scratch)? < total(&bytes, subject, scratch)? {
-        return Ok(vec![by_columns, bytes]);
-    }
-    Ok(vec![bytes])
 }
 
 /// Plans one array.
@@ -72,10 +38,10 @@ pub(crate) fn plan_array(
         return Ok(ArrayPlan { short, ..ArrayPlan::default() });
     }
     let registry = subject.registry;
-    let bytes = TileChain::bytes(registry.bind(ChainSpec(vec![policy.codec()])));
+    let zstd = |level| TileChain::bytes(registry.bind(ChainSpec(vec![StageSpec::zstd(level)])));
+    let bytes = zstd(policy.zstd_level);
     if info.ty == NcType::Char || subject.samples.is_empty() {
-        let tiles = text(subject, policy, scratch)?;
-        return Ok(ArrayPlan { tiles, short, ..ArrayPlan::default() });
+        return Ok(ArrayPlan { short, ..text_plan(subject, policy, scratch)? });
     }
     let Found { mut plans, quick, payload } = numeric_plans(subject, policy)?;
     // Flags and packed bytes are as often text-like as numbers.
@@ -87,8 +53,11 @@ pub(crate) fn plan_array(
     }
     let trials = trials(plans, subject, scratch)?;
     let least = trials[0].stored;
-    if may_be_text && total(&bytes, subject, scratch)? <= least {
-        return Ok(ArrayPlan { tiles: vec![bytes], short, ..ArrayPlan::default() });
+    if may_be_text {
+        let (level, size) = level_of(|level| total(&zstd(level), subject, scratch), policy)?;
+        if size <= least {
+            return Ok(ArrayPlan { tiles: vec![zstd(level)], short, ..ArrayPlan::default() });
+        }
     }
     let most = least.percent(policy.alternatives.percent) + Stored(policy.alternatives.slack);
     let table = trials[0].plan.dictionary().is_some();
@@ -109,20 +78,59 @@ pub(crate) fn plan_array(
         ways.insert(0, TileChain::numeric(quick, registry));
     }
     ways.truncate(1);
-    ways.push(bytes);
     let sampled = subject.sampled_len();
-    let fallback = policy.estimate_percent.map(|percent| Fallback {
-        ways,
-        estimate: least,
-        sampled,
-        percent,
-        probed: policy.probed,
-    });
+    let mut percent = policy.estimate_percent;
+    if percent.is_some() {
+        if recurs(subject, least, scratch)? {
+            tiles.extend(ways.iter().cloned().chain([bytes.clone()]));
+            // A table of values would be stored beside tiles that do not use it.
+            let free = |way: &TileChain| way.num.as_ref().is_none_or(|plan| plan.dictionary().is_none());
+            tiles.retain(free);
+            ways.retain(free);
+        } else if least.0.saturating_mul(LITTLE) <= sampled {
+            tiles.extend(ways.iter().cloned());
+        }
+        if let Some(plan) = by_plane(tiles[0].num.as_ref(), subject) {
+            ways.push(TileChain::numeric(plan, registry));
+            percent = Some(BY_PLANE_PERCENT);
+        }
+    }
+    ways.push(bytes);
+    let fallback =
+        percent.map(|percent| Fallback { ways, estimate: least, sampled, percent, probed: policy.probed });
     let broken = |payload: &Vec<u8>| {
         fallback.as_ref().is_some_and(|fallback| fallback.is_called_for(sampled, Stored::of(payload)))
     };
-    let made = subject.made(payload.filter(|payload| !broken(payload)));
-    Ok(ArrayPlan { short: tiles.clone(), tiles, fallback, made, ..ArrayPlan::default() })
+    let made = subject.made(payload.filter(|payload| tiles.len() == 1 && !broken(payload)));
+    Ok(ArrayPlan { short: tiles[..1].to_vec(), tiles, fallback, made, ..ArrayPlan::default() })
+}
+
+/// The plan with a scale-offset for each plane, where the samples' planes have one in common. The planes of other tiles may
+/// differ: means over months have a step of their own in each month.
+fn by_plane(plan: Option<&EncodePlan>, subject: &Subject<'_>) -> Option<EncodePlan> {
+    let plan = plan.filter(|plan| matches!(plan.transform, TransformPlan::ScaleOffset(_)))?;
+    let tile = subject.info.tiling.geometry(0).ok()?;
+    tile.plane.filter(|&plane| plane < subject.info.tiling.present())?;
+    Some(EncodePlan { transform: TransformPlan::ScaleOffsetPerPlane, ..plan.clone() })
+}
+
+/// True if zstd's quickest level makes a tile smaller than the samples promise: its elements recur at a distance that the
+/// samples do not have.
+fn recurs(subject: &Subject<'_>, least: Stored, scratch: &mut CodecScratch) -> Result<bool> {
+    let sampled = subject.sampled_len();
+    if subject.info.total_bytes() <= sampled {
+        return Ok(false);
+    }
+    let mut found = Ok(None);
+    (subject.scan)(&mut |piece| {
+        // A value for the padding of chunks may precede the elements.
+        let is_value = piece.len() <= subject.info.ty.size();
+        if !is_value {
+            found = packed_below(piece, 1, least.scaled(piece.len() as u64, sampled), scratch);
+        }
+        is_value
+    })?;
+    Ok(found?.is_some())
 }
 
 /// The plan for a requested chain: nothing is tried. The chain also encodes short tiles, which then share

@@ -4,6 +4,7 @@ use super::chains::TileChain;
 use super::cost::Stored;
 use super::policy::LEVELS_GAIN;
 use super::probe::probed_len;
+use super::text::Raised;
 use crate::encode::MadeTile;
 use crate::error::Result;
 use crate::tiles::HeldTiles;
@@ -23,6 +24,8 @@ pub(crate) struct ArrayPlan {
     pub(crate) short: Vec<TileChain>,
     /// More ways for a tile that is larger than the estimate from the samples.
     pub(crate) fallback: Option<Fallback>,
+    /// For text: the same chains at a higher level, which are used if the source has time for them.
+    pub(crate) raised: Option<Raised>,
     /// If set, the tiles go unencoded into shared containers with this chain, and the other ways are not
     /// used.
     pub(crate) container: Option<TileChain>,

@@ -149,6 +149,15 @@ pub(crate) fn pack_own(
     let Some(chain) = chain else { return Ok((0, decoded.to_vec())) };
     let mut payload = Vec::new();
     by.encode_bytes(decoded, scratch, &mut payload)?;
+    if container_chain.is_none() && policy.least_level < level {
+        // The higher level does not always win.
+        let quick = Registry::default().bind(ChainSpec(vec![StageSpec::zstd(policy.least_level)]));
+        let mut other = Vec::new();
+        quick.encode_bytes(decoded, scratch, &mut other)?;
+        if other.len() < payload.len() {
+            payload = other;
+        }
+    }
     if let Some(lzma) = by.spec().as_lzma().filter(|_| policy.lzma_rivals) {
         for rival in lzma.rivals() {
             let mut other = Vec::new();

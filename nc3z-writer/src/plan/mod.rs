@@ -31,6 +31,7 @@ mod shape;
 mod shared;
 mod short;
 mod subject;
+mod text;
 
 use crate::encode::{MadeTile, in_variable, make_tile};
 use crate::error::Result;
@@ -125,6 +126,7 @@ impl Plans {
         let infos: Vec<&ArrayInfo> = arrays.iter().filter(searched).collect();
         let mut by_array: BTreeMap<ArrayId, ArrayPlan> =
             infos.into_par_iter().map(plan).collect::<Result<_>>()?;
+        text::raise_levels(&arrays, &mut by_array);
         if let Some(held) = &held {
             with_scratch(|scratch| {
                 Planner { classic, arrays: &arrays, held, policy, options, scratch }.compare(&mut by_array)

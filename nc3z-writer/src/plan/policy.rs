@@ -15,8 +15,11 @@ pub(crate) struct Policy {
     pub(crate) quicker: &'static [Effort],
     /// zstd level of chains of bytes, of containers and of lists of constants.
     pub(crate) zstd_level: i32,
-    /// zstd level of text, which is a small part of most files and repeats over long distances.
-    pub(crate) text_level: i32,
+    /// zstd level of text where `zstd_level` saves little on the samples.
+    pub(crate) least_level: i32,
+    /// zstd level of text that is a small part of the source, or repeats so often that the level is quick; `None`: never
+    /// higher than `zstd_level`.
+    pub(crate) text_level: Option<i32>,
     /// Enables the trial of text by columns.
     pub(crate) text_columns: bool,
     /// Bytes of a tile, before compression.
@@ -51,6 +54,8 @@ pub(crate) struct ShortPolicy {
     pub(crate) arrays: usize,
     /// Arrays up to this length are encoded whole by each candidate plan.
     pub(crate) trial_len: usize,
+    /// The number of arrays of one kind whose plan is searched. The others take the most frequent plan of these.
+    pub(crate) searched: usize,
     /// zstd level for the estimate of one array.
     pub(crate) estimate_level: i32,
     /// zstd level for the estimate of all arrays together.
@@ -175,6 +180,7 @@ const SHORT: ShortPolicy = ShortPolicy {
     source_len: 32 << 20,
     arrays: 2048,
     trial_len: 8 << 10,
+    searched: 48,
     estimate_level: 3,
     container_level: 9,
 };
@@ -184,7 +190,8 @@ const FAST: Policy = Policy {
     numeric_plans: 1,
     quicker: &[],
     zstd_level: 1,
-    text_level: 1,
+    least_level: 1,
+    text_level: None,
     text_columns: false,
     tile_len: 1 << 20,
     finer: Some(FinerPolicy { most_permille: 1010, ..FINER }),
@@ -201,7 +208,7 @@ const FAST: Policy = Policy {
 const DEFAULT: Policy = Policy {
     effort: Effort::Default,
     zstd_level: 9,
-    text_level: 19,
+    text_level: Some(19),
     text_columns: true,
     finer: Some(FINER),
     samples: SamplePolicy { trial_len: 0, trial_len_large: 0, ..SAMPLES },
@@ -223,14 +230,20 @@ const MAX: Policy = Policy {
     numeric_plans: 6,
     quicker: &[Effort::Default, Effort::Fast],
     zstd_level: 19,
-    text_level: 19,
+    least_level: 19,
     text_columns: true,
     tile_len: 4 << 20,
     finer: Some(FinerPolicy { tiles: 4, samples: 2, times: 16, most_permille: 995 }),
     samples: SAMPLES,
     alternatives: AlternativePolicy { count: 2, percent: 110, slack: 64 },
     estimate_percent: Some(115),
-    short: Some(ShortPolicy { source_len: 4 << 20, estimate_level: 19, container_level: 19, ..SHORT }),
+    short: Some(ShortPolicy {
+        source_len: 4 << 20,
+        searched: usize::MAX,
+        estimate_level: 19,
+        container_level: 19,
+        ..SHORT
+    }),
     shared: Some(SHARED),
     lzma_rivals: true,
     probed: false,
@@ -261,11 +274,6 @@ impl Policy {
     /// The codec that ends chains of bytes.
     pub(crate) fn codec(&self) -> StageSpec {
         StageSpec::zstd(self.zstd_level)
-    }
-
-    /// The codec that ends chains of text.
-    pub(crate) fn text_codec(&self) -> StageSpec {
-        StageSpec::zstd(self.text_level)
     }
 
     /// Bytes at which shared containers of unencoded arrays are closed.

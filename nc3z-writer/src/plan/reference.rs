@@ -22,6 +22,8 @@ use std::ops::Range;
 
 /// An array is compared with this many earlier arrays of the same length.
 const CANDIDATES: usize = 16;
+/// Once this many arrays of one length in a row have no reference, the others of that length are not compared.
+const MISSES: usize = 64;
 /// Arrays with fewer elements are left to the containers.
 const LEAST_ELEMENTS: u64 = 16;
 /// The least saving of a reference, and of a reference that needs a new chain.
@@ -43,8 +45,15 @@ struct Base<'a> {
     sample: Vec<u8>,
 }
 
+/// The last arrays of one length that have no reference, and the number of arrays since the last one that has one.
+#[derive(Default)]
+struct Alike<'a> {
+    bases: VecDeque<Base<'a>>,
+    misses: usize,
+}
+
 /// The last arrays, grouped by the number of elements.
-type Bases<'a> = BTreeMap<(u64, u64), VecDeque<Base<'a>>>;
+type Bases<'a> = BTreeMap<(u64, u64), Alike<'a>>;
 
 /// Gives arrays that become smaller by it a plan that refers to another array. Returns these arrays.
 pub(super) fn plan_references(
@@ -61,20 +70,26 @@ pub(super) fn plan_references(
         if info.tiling.present() < LEAST_ELEMENTS {
             continue;
         }
-        let base = Base { info, variable, sample: sample_of(planner.held, info) };
         let known = bases.entry((info.tiling.present(), info.tiling.tile_count())).or_default();
+        if known.misses >= MISSES {
+            continue;
+        }
+        let base = Base { info, variable, sample: sample_of(planner.held, info) };
         let asked = requested_chain(planner.classic, info, planner.options)?.is_some();
         let independent = plans.get_mut(&id).expect("its key was among them");
-        let found = if asked { None } else { planner.against(&base, known, independent, &distances)? };
+        let found =
+            if asked { None } else { planner.against(&base, &known.bases, independent, &distances)? };
         if let Some((distance, plan)) = found {
+            known.misses = 0;
             distances.insert(distance);
             referring.insert(id);
             *independent = plan;
             continue;
         }
-        known.push_back(base);
-        if known.len() > CANDIDATES {
-            known.pop_front();
+        known.misses += 1;
+        known.bases.push_back(base);
+        if known.bases.len() > CANDIDATES {
+            known.bases.pop_front();
         }
     }
     Ok(referring)

@@ -14,6 +14,7 @@ use crate::tiles::{RawTile, scan_pieces};
 use nc3z_format::NcType;
 use nc3z_format::archive::ArrayId;
 use nc3z_format::array_table::ArrayInfo;
+use nc3z_format::num::EncodePlan;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -24,6 +25,33 @@ pub(super) struct Short {
     bytes: Vec<u8>,
     /// The output of a numeric chain, if that is smaller for this array.
     numbers: Option<Vec<u8>>,
+}
+
+/// Numbers are given up for a kind if they were smaller for fewer than 1/`SELDOM` of the arrays that were searched.
+const SELDOM: usize = 8;
+
+/// The plans of short arrays of one type and about one length: files with thousands of them have few kinds.
+#[derive(Default)]
+struct Kind {
+    seen: usize,
+    /// The plans that made an array smaller than byte planes do, and how often.
+    plans: Vec<(EncodePlan, usize)>,
+}
+
+impl Kind {
+    fn learn(&mut self, plan: &EncodePlan) {
+        match self.plans.iter_mut().find(|(known, _)| known.is_same_way(plan)) {
+            Some((_, count)) => *count += 1,
+            None => self.plans.push((plan.clone(), 1)),
+        }
+    }
+
+    /// Returns the most frequent plan; `None` if numbers were seldom smaller.
+    fn usual(&self) -> Option<&EncodePlan> {
+        let smaller: usize = self.plans.iter().map(|(_, count)| count).sum();
+        let most = self.plans.iter().max_by_key(|(_, count)| *count)?;
+        (smaller * SELDOM >= self.seen).then_some(&most.0)
+    }
 }
 
 /// Gives short arrays the numeric chain, if it is smaller than the container's codec on this array alone.
@@ -38,6 +66,7 @@ pub(super) fn as_numbers(
         return Ok(Vec::new());
     }
     let mut short = Vec::new();
+    let mut kinds: BTreeMap<(NcType, u32), Kind> = BTreeMap::new();
     for (id, plan) in plans {
         let info = planner.arrays.get(*id).expect("plans are of known arrays");
         let mut tiles = planner.held.of(*id);
@@ -48,12 +77,24 @@ pub(super) fn as_numbers(
         }
         let Some(bytes) = planner.shared_payload(info, plan)? else { continue };
         let mut found = Short { id: *id, bytes, numbers: None };
-        if info.ty != NcType::Char
-            && let Some((other, numbers)) = planner.numbers(info, raw, policy)?
-            && Stored::of(&numbers) < packed_len(&found.bytes, policy.estimate_level, planner.scratch)?
-        {
-            *plan = other;
-            found.numbers = Some(numbers);
+        if info.ty != NcType::Char {
+            let kind = kinds.entry((info.ty, info.total_bytes().ilog2())).or_default();
+            let searched = kind.seen < policy.searched;
+            let other = match kind.usual() {
+                _ if searched => Some(planner.numeric_plan(info, raw, policy)?),
+                usual => usual.cloned(),
+            };
+            kind.seen += usize::from(searched);
+            if let Some(other) = other
+                && let Some((other_plan, numbers)) = planner.numbers(info, &other)?
+                && Stored::of(&numbers) < packed_len(&found.bytes, policy.estimate_level, planner.scratch)?
+            {
+                if searched {
+                    kind.learn(&other);
+                }
+                *plan = other_plan;
+                found.numbers = Some(numbers);
+            }
         }
         short.push(found);
     }
@@ -61,16 +102,10 @@ pub(super) fn as_numbers(
 }
 
 impl Planner<'_> {
-    /// Returns the numeric plan of a short array, and its output.
-    fn numbers(
-        &mut self,
-        info: &ArrayInfo,
-        raw: &RawTile,
-        policy: &ShortPolicy,
-    ) -> Result<Option<(ArrayPlan, Vec<u8>)>> {
-        let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| {
-            scan_pieces(self.classic, info, Some(self.held), sink)
-        };
+    /// Returns the best plan for the numbers of a short array.
+    fn numeric_plan(&mut self, info: &ArrayInfo, raw: &RawTile, policy: &ShortPolicy) -> Result<EncodePlan> {
+        let scan =
+            |sink: &mut dyn FnMut(&[u8]) -> bool| scan_pieces(self.classic, info, Some(self.held), sink);
         let subject = Subject {
             info,
             registry: &self.options.registry,
@@ -82,9 +117,12 @@ impl Planner<'_> {
             dictionary: false,
             scan: &scan,
         };
-        let plan =
-            trials(numeric_plans(&subject, self.policy)?.plans, &subject, self.scratch)?.remove(0).plan;
-        let tiles = vec![TileChain::numeric(plan, &self.options.registry)];
+        Ok(trials(numeric_plans(&subject, self.policy)?.plans, &subject, self.scratch)?.remove(0).plan)
+    }
+
+    /// Returns the array's plan that encodes its numbers, and its output.
+    fn numbers(&mut self, info: &ArrayInfo, plan: &EncodePlan) -> Result<Option<(ArrayPlan, Vec<u8>)>> {
+        let tiles = vec![TileChain::numeric(plan.clone(), &self.options.registry)];
         let mut plan = ArrayPlan { short: tiles.clone(), tiles, ..ArrayPlan::default() };
         Ok(self.shared_payload(info, &mut plan)?.map(|numbers| (plan, numbers)))
     }

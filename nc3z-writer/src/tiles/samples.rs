@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 /// Bytes of each window of records from which samples are taken.
 const RECORD_SAMPLE_LEN: u64 = 1 << 20;
 
+/// Windows of records are in the middles of parts of the region if it is this many times as long as a window.
+const SPARSE: u64 = 8;
+
 /// Reads the samples of one array.
 pub(crate) fn read_samples(
     classic: &ClassicFile,
@@ -46,7 +49,12 @@ pub(crate) fn record_samples(
     let take = (RECORD_SAMPLE_LEN / records.stride).min(whole);
     let windows = 3.min(whole.div_ceil(take.max(1)));
     for window in 0..windows {
-        let first = if windows > 1 { (whole - take) / (windows - 1) * window } else { 0 };
+        // As for other arrays, the middles of parts, unless the windows are a large part of the records.
+        let first = match windows {
+            1 => 0,
+            _ if whole >= take.saturating_mul(SPARSE) => (whole - take) / (2 * windows) * (2 * window + 1),
+            _ => (whole - take) / (windows - 1) * window,
+        };
         let mut bytes = vec![0; usize::try_from(take * records.stride).expect("at most RECORD_SAMPLE_LEN")];
         classic.source().read_into(records.begin + first * records.stride, &mut bytes)?;
         for (id, offset, len) in record_columns(records, arrays) {
@@ -91,8 +99,9 @@ pub(crate) fn held_samples<'a>(
     Some(sample_ranges(info, policy).into_iter().filter_map(sample).collect())
 }
 
-/// Returns the byte ranges (in the flattened array) of the samples: the beginnings of the first, a middle and the
-/// last whole tile. If that is too much for the array, or it has fewer tiles, returns shorter pieces that begin at
+/// Returns the byte ranges (in the flattened array) of the samples: the beginnings of tiles in the middles of the array's
+/// parts. The first and the last tiles represent the others least: they have the poles, the surface and the deepest level,
+/// or a model's spin-up. If that is too much for the array, or it has fewer tiles, returns shorter pieces that begin at
 /// rows or planes.
 fn sample_ranges(info: &ArrayInfo, policy: &SamplePolicy) -> Vec<(u64, usize)> {
     let total = info.total_bytes();
@@ -117,7 +126,7 @@ fn sample_ranges(info: &ArrayInfo, policy: &SamplePolicy) -> Vec<(u64, usize)> {
     }
     (0..n)
         .map(|i| {
-            let first = if n > 1 { (tiles - 1) * i / (n - 1) * tile } else { 0 };
+            let first = tiles * (2 * i + 1) / (2 * n) * tile;
             let len = len.min(total - first) / size * size;
             (first, usize::try_from(len).expect("at most SamplePolicy::most"))
         })
