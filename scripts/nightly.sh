@@ -109,6 +109,8 @@ browser() {
     acceptance test_serve_page test_browser
 }
 step "the server's page, and that of static files, in a browser" browser
+step "no kind of array is slow or large by accident" "$python" bench/cliffs.py --nc3z target/release/nc3z
+step "no file is larger than before" "$python" bench/sizes.py --nc3z target/release/nc3z
 step "static binary" scripts/static.sh
 step "conda's package" scripts/conda.sh
 step "Homebrew's formula" scripts/homebrew.sh
