@@ -7,7 +7,7 @@ import unittest
 from common import NC3Z, Case, sha256
 
 # Calls for each MiB of the source, which is read a few times, and calls of any run.
-FOR_MIB, ALWAYS = 64, 300
+FOR_MIB, ALWAYS = 128, 300
 
 
 def arrays(rng, records):
