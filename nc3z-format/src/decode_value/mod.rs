@@ -10,7 +10,8 @@
 //! 2. A value is missing if it equals `_FillValue` or an element of `missing_value`, which may be of another type; without
 //!    a `_FillValue`, if it equals the default fill value of its type. Single bytes have no default.
 //! 3. A value outside `valid_range`, `valid_min` or `valid_max` is missing. These attributes are about stored values, except
-//!    where their type is a float type and the stored values are packed integers.
+//!    where the stored values are packed integers, and their type is a float type, or that of the wider one of `scale_factor` and
+//!    `add_offset` and wider than the stored values.
 //! 4. All other values are shown as `stored * scale_factor + add_offset`.
 //! 5. Of a variable whose units are a time since a date, the result is a moment of the calendar. Bounds have the units of the
 //!    variable that names them.
@@ -72,6 +73,8 @@ struct Packing {
     scale: Option<f64>,
     offset: Option<f64>,
     single: bool,
+    /// The wider type of the two attributes.
+    unpacked: NcType,
 }
 
 impl Packing {
@@ -138,7 +141,7 @@ impl Decoding {
             _ => ty,
         };
         let packing = if ty == NcType::Char { None } else { packing(variable) };
-        let missing = Missing::of(variable, read_as, packing.is_some());
+        let missing = Missing::of(variable, read_as, packing.map(|p| p.unpacked));
         let named = ["_FillValue", "missing_value", "valid_range", "valid_min", "valid_max"];
         let has_missing =
             ty != NcType::Char && named.iter().any(|n| variable.attribute(n.as_bytes()).is_some());
@@ -271,6 +274,21 @@ impl Decoding {
     }
 }
 
+/// The fewest digits that give a number back, for people: `5`, `0.1`, `1e300`. Zero has no sign.
+pub fn digits(x: f64) -> String {
+    if is_short(x) { (x + 0.0).to_string() } else { format!("{x:?}") }
+}
+
+/// Like [`digits`], of a float.
+pub fn float_digits(x: f32) -> String {
+    if is_short(x.into()) { (x + 0.0).to_string() } else { format!("{x:?}") }
+}
+
+/// Returns true for numbers that have few zeros when they are written without an exponent.
+fn is_short(x: f64) -> bool {
+    x == 0.0 || (1e-5..1e20).contains(&x.abs())
+}
+
 /// A text attribute without NULs and blanks around it. `None` if it is empty.
 pub fn text(variable: &Variable, name: &[u8]) -> Option<String> {
     let attribute = variable.attribute(name).filter(|a| a.ty == NcType::Char)?;
@@ -284,6 +302,16 @@ pub fn time_unit(variable: &Variable) -> Option<TimeUnit> {
     let units = text(variable, b"units").filter(|u| TimeUnit::is_time(u))?;
     let calendar = Calendar::of(text(variable, b"calendar").as_deref())?;
     TimeUnit::parse(&units, calendar).ok()
+}
+
+/// Why the units of a variable are those of a time since a date, but not understood. None for all others.
+pub fn unknown_time(variable: &Variable) -> Option<String> {
+    let units = text(variable, b"units").filter(|u| variable.ty != NcType::Char && TimeUnit::is_time(u))?;
+    let name = text(variable, b"calendar");
+    match Calendar::of(name.as_deref()) {
+        Some(calendar) => TimeUnit::parse(&units, calendar).err().map(|e| e.to_string()),
+        None => Some(format!("there is no calendar `{}`", name.unwrap_or_default())),
+    }
 }
 
 /// The numbers of an attribute.
@@ -311,5 +339,7 @@ fn packing(v: &Variable) -> Option<Packing> {
     let is_float = |found: Option<(f64, NcType)>| found.is_some_and(|(_, ty)| ty == NcType::Float);
     let narrow = v.ty.size() <= 2 || v.ty == NcType::Float;
     let single = narrow && is_float(scale) && (offset.is_none() || is_float(offset));
-    Some(Packing { scale: scale.map(|s| s.0), offset: offset.map(|o| o.0), single })
+    let types = [scale, offset].into_iter().flatten().map(|(_, ty)| ty);
+    let unpacked = types.max_by_key(|ty| (is_float(Some((0.0, *ty))) || *ty == NcType::Double, ty.size()))?;
+    Some(Packing { scale: scale.map(|s| s.0), offset: offset.map(|o| o.0), single, unpacked })
 }

@@ -19,7 +19,8 @@ pub(super) struct Missing {
 }
 
 impl Missing {
-    pub(super) fn of(v: &Variable, read_as: NcType, is_packed: bool) -> Self {
+    /// The conditions of a variable. `unpacked` is the type of its unpacked values, if it is packed.
+    pub(super) fn of(v: &Variable, read_as: NcType, unpacked: Option<NcType>) -> Self {
         let mut found = Missing { equal: Vec::new(), stored: (None, None), unpacked: (None, None) };
         if v.ty == NcType::Char {
             return found;
@@ -33,9 +34,6 @@ impl Missing {
         for name in [&b"_FillValue"[..], b"missing_value"] {
             found.equal.extend(v.attribute(name).map(as_stored).unwrap_or_default());
         }
-        if v.attribute(b"_FillValue").is_none() && v.ty.size() > 1 {
-            found.equal.push(Number::of(read_as, v.ty.default_fill()));
-        }
         let range = v.attribute(b"valid_range").filter(|a| a.count() == 2 && a.ty != NcType::Char);
         let of = |name: &[u8]| v.attribute(name).filter(|a| a.count() == 1 && a.ty != NcType::Char);
         let ends = if let Some(a) = range {
@@ -45,10 +43,20 @@ impl Missing {
             let end = |name| of(name).map(|a| (a.ty, &a.values[..]));
             (end(b"valid_min"), end(b"valid_max"))
         };
-        // The User's Guide: of a wider type than packed data, and of the type of the factors, it is about unpacked values.
+        // The User's Guide: of a wider type than packed data, and of the type of the factors, it is about unpacked values. So are
+        // limits of any float type for packed integers.
+        let is_wide = |ty: NcType| {
+            let wide = |unpacked| is_real(ty) || ty == unpacked && ty.size() > v.ty.size();
+            !is_real(v.ty) && unpacked.is_some_and(wide)
+        };
+        // Such limits of integers may include the default fill value.
+        let has_limits = [ends.0, ends.1].into_iter().flatten().any(|(ty, _)| is_wide(ty) && !is_real(ty));
+        if v.attribute(b"_FillValue").is_none() && v.ty.size() > 1 && !has_limits {
+            found.equal.push(Number::of(read_as, v.ty.default_fill()));
+        }
         let mut end = |end: Option<(NcType, &[u8])>, low: bool| {
             let Some((ty, item)) = end else { return };
-            if is_packed && !is_real(v.ty) && is_real(ty) {
+            if is_wide(ty) {
                 let x = Some(Number::of(ty, item).real());
                 if low { found.unpacked.0 = x } else { found.unpacked.1 = x }
             } else {

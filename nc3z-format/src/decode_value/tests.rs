@@ -125,6 +125,29 @@ fn every_integer_type_is_unpacked() {
 }
 
 #[test]
+fn limits_of_the_factors_type_are_about_unpacked_values() {
+    use NcType::{Byte, Int, Short};
+    for (ty, factors, limits, is_unpacked) in [
+        // Wider than the stored type, and that of the factors.
+        (Short, Int, Int, true),
+        (Byte, Int, Int, true),
+        // Not the type of the factors, or not wider.
+        (Short, NcType::Double, Int, false),
+        (Int, Int, Int, false),
+        (Short, Short, Short, false),
+    ] {
+        let attributes = vec![
+            attribute("add_offset", factors, &[101.0]),
+            attribute("valid_range", limits, &[1.0, 1000.0]),
+        ];
+        let stored = [-101.0, -100.0, 0.0, 100.0];
+        let is_valid = |x: f64| (1.0..=1000.0).contains(&if is_unpacked { x + 101.0 } else { x });
+        let expected = stored.map(|x| if is_valid(x) { x + 101.0 } else { NAN });
+        same(&shown(ty, attributes, &stored), &expected, &format!("{ty} {factors} {limits}"));
+    }
+}
+
+#[test]
 fn unsigned_is_the_sign_of_values_and_attributes() {
     for ty in SIGNED {
         let top = 2.0_f64.powi(8 * i32::try_from(ty.size()).unwrap());
