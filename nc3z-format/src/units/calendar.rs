@@ -9,6 +9,11 @@ pub enum Calendar {
     ProlepticGregorian,
     /// Julian always; there is no year 0.
     Julian,
+    /// [`Calendar::Standard`] with a year 0, the year before 1: of times whose reference date is in the year 0, as CDO and ncdump
+    /// count them.
+    StandardFromZero,
+    /// [`Calendar::Julian`] with a year 0.
+    JulianFromZero,
     /// No leap years: `noleap`, `365_day`.
     NoLeap,
     /// Leap years only: `all_leap`, `366_day`.
@@ -65,6 +70,20 @@ impl Calendar {
         !matches!(self, Calendar::Standard | Calendar::Julian)
     }
 
+    /// The calendar in which a reference date is read: one in the year 0 is in a calendar that has this year.
+    pub(super) fn for_year(self, year: i64) -> Self {
+        match self {
+            Calendar::Standard if year == 0 => Calendar::StandardFromZero,
+            Calendar::Julian if year == 0 => Calendar::JulianFromZero,
+            _ => self,
+        }
+    }
+
+    /// Returns true for the calendar that becomes the Gregorian one in 1582.
+    fn switches(self) -> bool {
+        matches!(self, Calendar::Standard | Calendar::StandardFromZero)
+    }
+
     fn is_leap(self, year: i64, gregorian: bool) -> bool {
         match self {
             Calendar::NoLeap | Calendar::Day360 => false,
@@ -99,10 +118,10 @@ impl Calendar {
         let y = if year < 0 && !self.has_year_zero() { year + 1 } else { year };
         let gregorian = match self {
             Calendar::ProlepticGregorian => true,
-            Calendar::Standard => (year, month, day) >= (1582, 10, 15),
+            _ if self.switches() => (year, month, day) >= (1582, 10, 15),
             _ => false,
         };
-        let in_gap = self == Calendar::Standard && (year, month) == (1582, 10) && (5..15).contains(&day);
+        let in_gap = self.switches() && (year, month) == (1582, 10) && (5..15).contains(&day);
         if !(1..=12).contains(&month) || day == 0 || day > self.month_len(y, month, gregorian) || in_gap {
             return Err(format!("there is no {}", text()));
         }
@@ -133,7 +152,7 @@ impl Calendar {
     pub fn date(self, number: i64) -> Date {
         let gregorian = match self {
             Calendar::ProlepticGregorian => true,
-            Calendar::Standard => number >= SWITCH,
+            _ if self.switches() => number >= SWITCH,
             _ => false,
         };
         let first = |y: i64| self.count(y, 1, 1, gregorian);

@@ -48,7 +48,9 @@ impl Moment {
     pub fn unix_microseconds(&self) -> Option<i64> {
         let from = match self.calendar {
             Calendar::ProlepticGregorian => i128::MIN,
-            Calendar::Standard => i128::from(super::calendar::SWITCH) * i128::from(MICROSECONDS_OF_DAY),
+            Calendar::Standard | Calendar::StandardFromZero => {
+                i128::from(super::calendar::SWITCH) * i128::from(MICROSECONDS_OF_DAY)
+            }
             _ => return None,
         };
         i64::try_from(self.microseconds).ok().filter(|_| self.microseconds >= from)
@@ -206,6 +208,43 @@ impl Period {
         Ok(Span(start..end))
     }
 
+    /// Its moments in a calendar that may lack some of its days: of those that it has, from the next one to the one before. So
+    /// `1950-12-31` ends with December, too, where all months have 30 days.
+    ///
+    /// # Errors
+    /// A date that no calendar has, such as the 32nd day of a month.
+    pub fn nearly_within(&self, calendar: Calendar) -> Result<Span, String> {
+        let why = match self.within(calendar) {
+            Err(why) if self.is_in_some_calendar() => why,
+            found => return found,
+        };
+        // At most ten days are missing, in October 1582, or a year.
+        let Date { year, month, day } = self.date;
+        let at = |date: Date| calendar.day_number(date).ok();
+        let first = || {
+            let in_month = (day..=31).find_map(|day| at(Date { year, month, day }));
+            let next = if month == 12 || year == 0 { (year + 1, 1) } else { (year, month + 1) };
+            in_month.or_else(|| at(Date { year: next.0, month: next.1, day: 1 }))
+        };
+        let last = || {
+            let in_month = (1..day).rev().find_map(|day| at(Date { year, month, day }));
+            in_month.or_else(|| at(Date { year: -1, month: 12, day: 31 }).filter(|_| year == 0))
+        };
+        let (next, last) = match (first(), last()) {
+            (Some(next), Some(last)) => (next, last + 1),
+            (Some(next), None) => (next, next),
+            _ => return Err(why),
+        };
+        let day = i128::from(MICROSECONDS_OF_DAY);
+        Ok(Span(i128::from(next) * day..i128::from(last) * day))
+    }
+
+    /// Returns true if a calendar has the date: one with leap years only, or with months of 30 days.
+    pub fn is_in_some_calendar(&self) -> bool {
+        let date = Date { year: 1, ..self.date };
+        [Calendar::AllLeap, Calendar::Day360].into_iter().any(|calendar| calendar.day_number(date).is_ok())
+    }
+
     /// The moment of a date written in full, in a calendar.
     ///
     /// # Errors
@@ -228,30 +267,54 @@ impl std::str::FromStr for Period {
     }
 }
 
-/// The reference date, and the microseconds after its beginning, in universal time.
+/// The reference date, and the microseconds after its beginning, in universal time, by the grammar of UDUNITS-2: dates such as
+/// `2000-1-1`, `20000101` and `2000`, times such as `6`, `06:00`, `0630` and `06:30:15.5`.
 pub(super) fn reference(text: &str) -> Result<(Date, i64), String> {
     let mut scan = Scan(text);
+    let date = reference_date(&mut scan)?;
+    let after_date = scan.0;
+    let parted = scan.skip("T") || scan.skip("t") || scan.blank();
+    let at = if parted { reference_clock(&mut scan, after_date)? } else { 0 };
+    Ok((date, at - zone_offset(scan.0.trim())?))
+}
+
+fn reference_date(scan: &mut Scan<'_>) -> Result<Date, String> {
+    let small = |n: i64| u32::try_from(n).unwrap_or(u32::MAX);
     let negative = scan.skip("-");
     if !negative {
         scan.skip("+");
     }
-    let year = scan.number(7).ok_or("behind `since` stands no date")?;
-    let mut date = Date { year: if negative { -year } else { year }, month: 1, day: 1 };
-    let small = |n: i64| u32::try_from(n).unwrap_or(u32::MAX);
+    let before = scan.0;
+    let mut date = Date { year: scan.number(8).ok_or("behind `since` stands no date")?, month: 1, day: 1 };
+    let digits = before.len() - scan.0.len();
     if scan.skip("-") {
         date.month = small(scan.number(2).ok_or("the month is no number")?);
         if scan.skip("-") {
             date.day = small(scan.number(2).ok_or("the day is no number")?);
         }
+    } else {
+        let n = date.year;
+        (date.year, date.month, date.day) = match digits {
+            ..=4 => (n, 1, 1),
+            6 => (n / 100, small(n % 100), 1),
+            8 => (n / 10_000, small(n / 100 % 100), small(n % 100)),
+            _ => return Err(format!("`{}` is no date such as 2000-01-01 or 20000101", &before[..digits])),
+        };
     }
-    let mut at = 0;
-    let after_date = scan.0;
-    if (scan.skip("T") || scan.skip("t") || scan.blank())
-        && let Some(hour) = scan.number(2)
-    {
-        if !scan.skip(":") {
-            return Err(format!("`{}` is no time of day such as 06:00", after_date.trim()));
-        }
+    date.year = if negative { -date.year } else { date.year };
+    Ok(date)
+}
+
+/// Microseconds of a time of day. Nothing is read where none is given.
+fn reference_clock(scan: &mut Scan<'_>, after_date: &str) -> Result<i64, String> {
+    let wrong = || format!("`{}` is no time of day such as 6, 06:00 or 0600", after_date.trim());
+    if scan.0.starts_with(['+', '-']) {
+        // UDUNITS reads it as the hour, its authors mean a time zone.
+        return Err(format!("`{}` has no time of day before it, such as 00:00", after_date.trim()));
+    }
+    let before = scan.0;
+    let Some(n) = scan.number(6) else { return Ok(0) };
+    let (hour, minute, micro) = if scan.skip(":") {
         let minute = scan.number(2).ok_or("the minutes are no number")?;
         let mut micro = 0;
         if scan.skip(":") {
@@ -260,14 +323,20 @@ pub(super) fn reference(text: &str) -> Result<(Date, i64), String> {
                 micro += scan.fraction();
             }
         }
-        // A leap second has no place in these calendars.
-        if hour > 23 || minute > 59 || micro >= 60 * SECOND {
-            return Err(format!("`{}` is no time of day", after_date.trim()));
+        (n, minute, micro)
+    } else {
+        match before.len() - scan.0.len() {
+            1 | 2 => (n, 0, 0),
+            4 => (n / 100, n % 100, 0),
+            6 => (n / 10_000, n / 100 % 100, n % 100 * SECOND),
+            _ => return Err(wrong()),
         }
-        at = (hour * 60 + minute) * 60 * SECOND + micro;
+    };
+    // A leap second has no place in these calendars.
+    if hour > 23 || minute > 59 || micro >= 60 * SECOND {
+        return Err(wrong());
     }
-    let zone = scan.0.trim();
-    Ok((date, at - zone_offset(zone)?))
+    Ok((hour * 60 + minute) * 60 * SECOND + micro)
 }
 
 /// Microseconds that a time zone is ahead of universal time: `Z`, `UTC`, `-6:00`, `+5`, `0:00`, `+0545`, `UTC+3`, with one

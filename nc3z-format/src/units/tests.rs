@@ -149,15 +149,22 @@ fn times_are_told_from_another_date() {
 #[test]
 fn times_that_are_not_clear_are_refused() {
     for (text, calendar) in [
-        ("days since 0000-01-01", Calendar::Standard),
         ("days since 0000-00-00", Calendar::NoLeap),
+        ("days since 20001301", Calendar::Standard),
+        ("days since 2000010", Calendar::Standard),
+        ("hours since 2000-01-01 -6", Calendar::Standard),
+        ("hours since 2000-01-01 +6:00", Calendar::Standard),
+        ("hours since 2000-01-01 018", Calendar::Standard),
+        ("hours since 2000-01-01 24", Calendar::Standard),
+        ("hours since 2000-01-01 2460", Calendar::Standard),
+        ("hours since 2000-01-01 5.5", Calendar::Standard),
+        ("hours since 2000/01/01", Calendar::Standard),
         ("days since 2000-02-30", Calendar::Standard),
         ("days since 2000-02-29", Calendar::NoLeap),
         ("days since 1900-02-29", Calendar::ProlepticGregorian),
         ("days since 1582-10-10", Calendar::Standard),
         ("seconds since 1-jan-1970", Calendar::Standard),
         ("days since 2000-01-01 00:00 EST", Calendar::Standard),
-        ("days since 2000-01-01 12", Calendar::Standard),
         ("days since 2000-01-01 24:00", Calendar::Standard),
         ("fortnights since 2000-01-01", Calendar::Standard),
         ("days since", Calendar::Standard),
@@ -244,6 +251,66 @@ fn answers_are_those_of_udunits_and_cftime() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(answered[0] > 500 && answered[1] > 600, "{answered:?}");
+}
+
+/// The answers are those of UDUNITS-2 2.2.28.
+#[test]
+fn reference_times_of_udunits() {
+    let base = TimeUnit::parse("hours since 2000-01-01", Calendar::Standard).unwrap();
+    for (date, hours) in [
+        ("2000-01-01 0", 0.0),
+        ("2000-01-01 6", 6.0),
+        ("2000-01-01 18 -6", 24.0),
+        ("2000-01-01 18 -6:00", 24.0),
+        ("2000-01-01 18:30 -6", 24.5),
+        ("2000-01-01 18 6", 12.0),
+        ("2000-01-01 12-6", 18.0),
+        ("2000-01-01 12:00-6", 18.0),
+        ("2000-01-01 12 -0600", 18.0),
+        ("2000-01-01 18 UTC", 18.0),
+        ("2000-01-01 18Z", 18.0),
+        ("2000-01-01T18", 18.0),
+        ("2000-01-01T18Z", 18.0),
+        ("2000-01-01 1830", 18.5),
+        ("2000-01-01 183015", 18.504_166_666_666_666),
+        ("20000101", 0.0),
+        ("19991231", -24.0),
+        ("20000101 18:30", 18.5),
+        ("20000101T1830", 18.5),
+        ("20000101 12 +0530", 6.5),
+        ("200001", 0.0),
+        ("2000", 0.0),
+        ("2000-01", 0.0),
+        ("99-01-01", -16_663_848.0),
+    ] {
+        let unit = TimeUnit::parse(&format!("hours since {date}"), Calendar::Standard);
+        let found = unit.unwrap_or_else(|e| panic!("{e}")).to(&base).apply(0.0);
+        assert!((found - hours).abs() < 1e-9, "{date}: {found}");
+    }
+}
+
+/// The answers are those of CDO 2 and of ncdump -t. A reference date before the year 0 counts without it, as in cftime.
+#[test]
+fn a_reference_date_in_the_year_0_has_this_year() {
+    for calendar in [Calendar::Standard, Calendar::Julian, Calendar::ProlepticGregorian] {
+        for text in ["hour since 0000-01-01 00:00:00", "hours since 0-1-1", "hours since 0000-01-01 0"] {
+            let unit = TimeUnit::parse(text, calendar).unwrap();
+            for (x, shown) in [
+                (0.0, "0000-01-01"),
+                (366.0, "0000-01-16 06:00:00"),
+                (1416.0, "0000-02-29"),
+                (8760.0, "0000-12-31"),
+                (8784.0, "0001-01-01"),
+                (-24.0, "-0001-12-31"),
+            ] {
+                assert_eq!(unit.show(x), shown, "{text} {calendar:?}");
+            }
+            let month: Period = "0000-02".parse().unwrap();
+            assert!(month.within(unit.calendar()).unwrap().contains(&unit.moment(1416.0).unwrap()));
+        }
+    }
+    let before = TimeUnit::parse("days since -1-12-31", Calendar::Standard).unwrap();
+    assert_eq!(before.show(1.0), "0001-01-01");
 }
 
 #[test]

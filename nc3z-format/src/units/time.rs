@@ -39,6 +39,7 @@ impl TimeUnit {
         let (unit, date) = split(text).ok_or_else(|| unknown("it has no `since`".into()))?;
         let step = step(&unit.to_ascii_lowercase(), calendar).map_err(unknown)?;
         let (date, microseconds) = reference(date).map_err(unknown)?;
+        let calendar = calendar.for_year(date.year);
         let day = calendar.day_number(date).map_err(unknown)?;
         Ok(TimeUnit { calendar, step, day, microseconds })
     }
@@ -128,7 +129,7 @@ impl TimeUnit {
     /// The date and time of a value for people, as `2000-01-01 06:00:00`: without the time where it is midnight, to the second
     /// except where the time is a multiple of a tenth of one.
     pub fn show(&self, value: f64) -> String {
-        self.moment(value).map_or_else(|| format!("{value}"), |moment| moment.to_string())
+        self.moment(value).map_or_else(|| crate::decode_value::digits(value), |moment| moment.to_string())
     }
 }
 
