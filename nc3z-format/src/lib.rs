@@ -63,6 +63,7 @@ pub mod bytes;
 pub mod cdl;
 pub mod classic;
 pub mod codec;
+pub mod coordinates;
 pub mod damage;
 pub mod decode_value;
 pub mod digest;

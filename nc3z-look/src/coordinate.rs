@@ -4,7 +4,8 @@
 use crate::selection::{Segment, coordinate_variable};
 use crate::text;
 use nc3z_format::classic::DimId;
-use nc3z_format::decode_value::{self, Decoding, Shown, Value};
+use nc3z_format::coordinates::{Direction, Times, direction, is_marked_as_time, is_radians, times};
+use nc3z_format::decode_value::{self, Decoding, Shown, Value, digits, float_digits};
 use nc3z_format::units::{TimeUnit, WordTimes};
 use nc3z_format::{Hyperslab, NcType};
 use nc3z_reader::{Dataset, Result, Variable};
@@ -38,6 +39,37 @@ impl Coordinate {
         own.or_else(|| Coordinate::of_text(dataset, dim)).or_else(|| Coordinate::auxiliary_time(dataset, dim))
     }
 
+    /// Returns the time of all data of a file: a variable of times without dimensions longer than one, except the first.
+    pub fn time_of_file(dataset: &Dataset) -> Option<Self> {
+        times(dataset.header()).into_iter().find_map(|(id, times)| {
+            let variable = dataset.variable_at(id)?;
+            let rank = variable.shape().len();
+            let (text, rank) = match times {
+                Times::Words(words) => (Some(words), rank.saturating_sub(1)),
+                Times::Numbers(_) => (None, rank),
+            };
+            let fits = variable.shape()[..rank].iter().skip(1).all(|len| *len == 1);
+            let found = Coordinate::numeric(dataset, variable);
+            let time = text.map_or(found.time, |text| Some(text.unit()));
+            fits.then_some(Coordinate { time, text, ..found })
+        })
+    }
+
+    /// The number of its values.
+    pub fn len(&self) -> u64 {
+        if self.rank() == 0 { 1 } else { self.variable.shape()[0] }
+    }
+
+    /// Returns true if it has no values.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of dimensions of its values.
+    fn rank(&self) -> usize {
+        self.variable.shape().len().saturating_sub(usize::from(self.text.is_some()))
+    }
+
     fn numeric(dataset: &Dataset, variable: Variable) -> Self {
         let decoding = Decoding::of(dataset.header(), variable.header());
         let time = decoding.time().copied();
@@ -46,7 +78,7 @@ impl Coordinate {
 
     fn of_text(dataset: &Dataset, dim: DimId) -> Option<Self> {
         let header = dataset.header();
-        let times = |v: &Variable| WordTimes::of(header, v.header(), dim);
+        let times = |v: &Variable| WordTimes::along(header, v.header(), dim);
         let (variable, times) = dataset.variables().find_map(|v| Some((v.clone(), times(&v)?)))?;
         let decoding = Decoding::of(header, variable.header());
         Some(Coordinate { variable, decoding, time: Some(times.unit()), text: Some(times) })
@@ -59,12 +91,7 @@ impl Coordinate {
                 && decode_value::time_unit(v.header()).is_some()
         };
         let all: Vec<Variable> = dataset.variables().filter(is_time).collect();
-        let text = |v: &Variable, name: &[u8]| decode_value::text(v.header(), name);
-        let is_named = |v: &&Variable| {
-            text(v, b"standard_name").is_some_and(|n| n == "time")
-                || text(v, b"axis").is_some_and(|a| a == "T")
-        };
-        let named = all.iter().find(is_named);
+        let named = all.iter().find(|v| is_marked_as_time(dataset.header(), v.header()));
         // If there are several times without a known name, such as creation dates, none is the coordinate.
         let found = named.or_else(|| all.first().filter(|_| all.len() == 1))?;
         Some(Coordinate::numeric(dataset, found.clone()))
@@ -90,9 +117,19 @@ impl Coordinate {
         self.variable.ty() == NcType::Float && !self.decoding.is_packed()
     }
 
-    /// Returns whether the CF conventions identify it as longitudes.
+    /// Returns whether it has longitudes or latitudes.
+    pub fn direction(&self) -> Option<Direction> {
+        direction(self.variable.header())
+    }
+
+    /// Returns whether it has longitudes, in degrees.
     pub fn is_longitude(&self) -> bool {
-        is_longitude(self.variable.header())
+        self.direction() == Some(Direction::Longitude) && !self.is_radians()
+    }
+
+    /// Returns whether its values are angles in radians.
+    pub(crate) fn is_radians(&self) -> bool {
+        self.direction().is_some() && is_radians(self.variable.header())
     }
 
     /// The length of one stored value in bytes: an element, or a row of text.
@@ -109,6 +146,10 @@ impl Coordinate {
         let mut items = Vec::new();
         for s in segments {
             let (mut start, mut count, mut stride) = (vec![s.start], vec![s.count], vec![s.stride]);
+            // Further dimensions have one index.
+            start.resize(self.rank(), 0);
+            count.resize(self.rank(), 1);
+            stride.resize(self.rank(), 1);
             if let Some(text) = self.text {
                 start.push(0);
                 count.push(text.row_len());
@@ -160,7 +201,7 @@ impl Coordinate {
     /// # Errors
     /// A read error.
     pub fn all(&self) -> Result<Vec<f64>> {
-        self.values(&[Segment { start: 0, count: self.variable.shape()[0], stride: 1 }])
+        self.values(&[Segment { start: 0, count: self.len(), stride: 1 }])
     }
 
     /// Parses a time that is stored as text; NaN where it is invalid.
@@ -183,30 +224,53 @@ impl Coordinate {
     pub fn digits(&self, value: f64) -> String {
         let single = self.is_float() || self.decoding.shown() == Shown::Single;
         #[expect(clippy::cast_possible_truncation, reason = "it was a float")]
-        if single { (value as f32).to_string() } else { value.to_string() }
+        if single { float_digits(value as f32) } else { digits(value) }
     }
 }
 
-/// Returns whether attributes identify a variable as longitudes: its standard name, otherwise its units.
-pub fn is_longitude(v: &nc3z_format::classic::Variable) -> bool {
-    direction(v, "longitude", "east").unwrap_or(false)
+/// Makes longitudes monotonic where one step crosses the end of their range: 350, 355, 0, 5 become -10, -5, 0, 5, and 170, -170
+/// become 170, 190.
+pub(crate) fn unwrap(values: &mut [f64]) {
+    unwrap_rising(values);
+    values.reverse();
+    unwrap_rising(values);
+    values.reverse();
 }
 
-/// Returns whether attributes identify a variable as latitudes: its standard name, otherwise its units.
-pub fn is_latitude(v: &nc3z_format::classic::Variable) -> bool {
-    direction(v, "latitude", "north").unwrap_or(false)
+fn unwrap_rising(values: &mut [f64]) {
+    let jumps: Vec<usize> = (1..values.len()).filter(|&i| values[i] < values[i - 1]).collect();
+    if let [jump] = jumps[..]
+        && values[jump] + 360.0 > values[jump - 1]
+        && values.last() <= values.first()
+        && values.len() > 2
+    {
+        if values[jump] >= 0.0 {
+            values[..jump].iter_mut().for_each(|v| *v -= 360.0);
+        } else {
+            values[jump..].iter_mut().for_each(|v| *v += 360.0);
+        }
+    }
 }
 
-/// Returns whether standard name and units are those of one direction. None where they do not describe
-/// directions.
-pub(crate) fn direction(v: &nc3z_format::classic::Variable, standard: &str, towards: &str) -> Option<bool> {
-    if let Some(name) = decode_value::text(v, b"standard_name") {
-        return Some(name == standard);
+#[cfg(test)]
+mod tests {
+    use super::unwrap;
+
+    #[test]
+    fn longitudes_go_on_behind_the_meridian() {
+        for (values, expected) in [
+            (&[350.0, 355.0, 0.0, 5.0][..], &[-10.0, -5.0, 0.0, 5.0][..]),
+            (&[160.0, 170.0, -170.0], &[160.0, 170.0, 190.0]),
+            (&[5.0, 0.0, 355.0, 350.0], &[5.0, 0.0, -5.0, -10.0]),
+            (&[-170.0, 175.0, 170.0], &[190.0, 175.0, 170.0]),
+            (&[10.0, 350.0, 340.0], &[10.0, -10.0, -20.0]),
+            (&[3.0, 2.0, 1.0], &[3.0, 2.0, 1.0]),
+            (&[1.0, 3.0, 2.0, 4.0, 3.5], &[1.0, 3.0, 2.0, 4.0, 3.5]),
+            (&[0.0], &[0.0]),
+        ] {
+            let mut found = values.to_vec();
+            unwrap(&mut found);
+            assert_eq!(found, expected);
+        }
     }
-    let units = decode_value::text(v, b"units")?.to_ascii_lowercase();
-    let direction = units.strip_prefix("degree")?.trim_start_matches('s').trim_start_matches(['_', ' ']);
-    if direction.is_empty() {
-        return None;
-    }
-    Some(towards.starts_with(direction))
 }

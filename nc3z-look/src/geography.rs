@@ -4,12 +4,12 @@
 //! They are named by the attribute `coordinates` (names between blanks or commas), or by the attributes of a
 //! UGRID mesh. Otherwise they are variables over the same dimensions whose attributes or names identify them,
 //! such as WRF's `XLONG`, MPAS's `lonCell` and SCRIP's `grid_center_lon`. They may have leading dimensions,
-//! such as the time of a moving nest.
+//! such as the time of a moving nest. Longitudes and latitudes may be columns of one variable, as in ESMF meshes.
 
-use crate::coordinate::{Coordinate, direction};
 use crate::selection::{Segment, Selection, coordinate_variable};
 use nc3z_format::NcType;
 use nc3z_format::classic::{self, DimId, VarId};
+use nc3z_format::coordinates::{Direction, columns, direction, direction_of_named, is_radians};
 use nc3z_format::decode_value::{self, Decoding};
 use nc3z_reader::{Dataset, Result, Variable};
 
@@ -17,50 +17,19 @@ use nc3z_reader::{Dataset, Result, Variable};
 /// format.
 pub const COASTLINE: &[u8] = include_bytes!("../assets/coastline.bin");
 
-/// Names of longitudes in lower case, in models that write few or no attributes.
-const LONGITUDES: [&str; 15] = [
-    "lon",
-    "longitude",
-    "xlong",
-    "xlong_m",
-    "xlong_u",
-    "xlong_v",
-    "loncell",
-    "lonvertex",
-    "lonedge",
-    "nav_lon",
-    "tlong",
-    "ulong",
-    "grid_center_lon",
-    "lon2d",
-    "clon",
-];
-/// Names of latitudes in lower case, in models that write few or no attributes.
-const LATITUDES: [&str; 15] = [
-    "lat",
-    "latitude",
-    "xlat",
-    "xlat_m",
-    "xlat_u",
-    "xlat_v",
-    "latcell",
-    "latvertex",
-    "latedge",
-    "nav_lat",
-    "tlat",
-    "ulat",
-    "grid_center_lat",
-    "lat2d",
-    "clat",
-];
-/// Names in MPAS. Its angles are radians where no attribute gives the unit.
-const RADIANS: [&str; 6] = ["loncell", "latcell", "lonvertex", "latvertex", "lonedge", "latedge"];
+/// A variable with longitudes or latitudes.
+#[derive(Debug, Clone)]
+struct Place {
+    variable: Variable,
+    /// The column that has them, if longitudes and latitudes are columns of one variable, and its dimension.
+    column: Option<(DimId, u64)>,
+}
 
 /// The longitudes and latitudes of cells over one dimension or two.
 #[derive(Debug, Clone)]
 pub struct Geography {
-    lon: Variable,
-    lat: Variable,
+    lon: Place,
+    lat: Place,
     dims: Vec<DimId>,
 }
 
@@ -89,25 +58,31 @@ impl Geography {
         &self.dims
     }
 
+    /// Returns true if longitudes and latitudes are columns of one variable.
+    pub fn is_in_columns(&self) -> bool {
+        self.lon.column.is_some()
+    }
+
     /// The variable of longitudes.
     pub fn longitude(&self) -> &Variable {
-        &self.lon
+        &self.lon.variable
     }
 
     /// The variable of latitudes.
     pub fn latitude(&self) -> &Variable {
-        &self.lat
+        &self.lat.variable
     }
 
     pub(crate) fn variables(&self) -> [VarId; 2] {
-        [self.lon.id(), self.lat.id()]
+        [self.lon.variable.id(), self.lat.variable.id()]
     }
 
     /// The number of cells along each dimension.
     pub fn shape(&self) -> Vec<u64> {
         let len = |d: &DimId| {
-            let at = self.lon.header().dimensions.iter().position(|own| own == d);
-            at.and_then(|at| self.lon.shape().get(at).copied()).unwrap_or(0)
+            let lon = &self.lon.variable;
+            let at = lon.header().dimensions.iter().position(|own| own == d);
+            at.and_then(|at| lon.shape().get(at).copied()).unwrap_or(0)
         };
         self.dims.iter().map(len).collect()
     }
@@ -182,17 +157,25 @@ impl Candidates {
                 && rest.clone().all(|d| self.own.contains(d))
                 && rest.clone().all(|d| Some(d) != long.last())
         };
-        let find = |list: &[Variable], is: &dyn Fn(&Variable) -> bool| {
-            list.iter().find(|v| fits(v) && is(v)).cloned()
+        let pair = |list: &[Variable], direction: fn(&classic::Variable) -> Option<Direction>| {
+            let find =
+                |wanted| list.iter().find(|v| fits(v) && direction(v.header()) == Some(wanted)).cloned();
+            let (lon, lat) = (find(Direction::Longitude)?, find(Direction::Latitude)?);
+            let place = |variable: Variable| Place { variable, column: None };
+            (lon.header().dimensions == lat.header().dimensions).then(|| (place(lon), place(lat)))
         };
-        let pair = |list: &[Variable], is_named: bool| {
-            let lon =
-                find(list, &|v| is_place(v, "longitude", "east", &LONGITUDES, is_named.then_some("lon")))?;
-            let lat =
-                find(list, &|v| is_place(v, "latitude", "north", &LATITUDES, is_named.then_some("lat")))?;
-            (lon.header().dimensions == lat.header().dimensions).then_some((lon, lat))
+        let columns = || {
+            let [cell] = cells[..] else { return None };
+            let two = |v: &Variable| {
+                columns(dataset.header(), v.header()).filter(|_| v.header().dimensions[0] == cell)
+            };
+            let (variable, dim) = self.others.iter().find_map(|v| Some((v.clone(), two(v)?)))?;
+            let place = |column| Place { variable: variable.clone(), column: Some((dim, column)) };
+            Some((place(0), place(1)))
         };
-        let (lon, lat) = pair(&self.named, true).or_else(|| pair(&self.others, false))?;
+        let (lon, lat) = pair(&self.named, direction_of_named)
+            .or_else(|| pair(&self.others, direction))
+            .or_else(columns)?;
         Some(Geography { lon, lat, dims: cells.to_vec() })
     }
 }
@@ -222,46 +205,19 @@ fn names(dataset: &Dataset, variable: &Variable) -> Vec<String> {
     names
 }
 
-/// Decides by attributes; otherwise by name. For a variable that `coordinates` names, a part of the name is
-/// enough.
-fn is_place(v: &Variable, standard: &str, towards: &str, known: &[&str], part: Option<&str>) -> bool {
-    let name = v.name().to_ascii_lowercase();
-    let by_name = || known.contains(&name.as_str()) || part.is_some_and(|part| name.contains(part));
-    direction(v.header(), standard, towards).unwrap_or_else(by_name)
-}
-
-/// Returns whether a coordinate is a longitude, by its attributes or by its name.
-pub(crate) fn is_longitude_axis(c: &Coordinate) -> bool {
-    is_axis(c.variable().header(), "longitude", "east", &["lon", "longitude"])
-}
-
-/// Returns whether a coordinate is a latitude, by its attributes or by its name.
-pub(crate) fn is_latitude_axis(c: &Coordinate) -> bool {
-    is_axis(c.variable().header(), "latitude", "north", &["lat", "latitude"])
-}
-
-fn is_axis(v: &classic::Variable, standard: &str, towards: &str, known: &[&str]) -> bool {
-    let name = v.name_lossy().to_ascii_lowercase();
-    direction(v, standard, towards).unwrap_or_else(|| known.contains(&name.as_str()))
-}
-
 /// Returns angles in degrees at some indices.
-fn degrees(variable: &Variable, indices: &[(DimId, Vec<Segment>)]) -> Result<Vec<f64>> {
-    let segments = variable.header().dimensions.iter().map(|id| {
-        let found = indices.iter().find(|(d, _)| d == id);
-        found.map_or_else(|| vec![Segment { start: 0, count: 1, stride: 1 }], |(_, s)| s.clone())
+fn degrees(place: &Place, indices: &[(DimId, Vec<Segment>)]) -> Result<Vec<f64>> {
+    let segments = place.variable.header().dimensions.iter().map(|id| {
+        let column = place.column.filter(|(d, _)| d == id).map(|(_, column)| column);
+        let found = indices.iter().find(|(d, _)| d == id).filter(|_| column.is_none());
+        let one = || vec![Segment { start: column.unwrap_or(0), count: 1, stride: 1 }];
+        found.map_or_else(one, |(_, segments)| segments.clone())
     });
-    let decoding = Decoding::without_bounds(variable.header());
-    let mut values = crate::values::read(variable, &decoding, &Selection::new(segments.collect()))?;
-    if is_radians(variable.header()) {
+    let decoding = Decoding::without_bounds(place.variable.header());
+    let selection = Selection::new(segments.collect());
+    let mut values = crate::values::read(&place.variable, &decoding, &selection)?;
+    if is_radians(place.variable.header()) {
         values.iter_mut().for_each(|v| *v = v.to_degrees());
     }
     Ok(values)
-}
-
-fn is_radians(v: &classic::Variable) -> bool {
-    match decode_value::text(v, b"units") {
-        Some(units) => matches!(units.to_ascii_lowercase().as_str(), "rad" | "radian" | "radians"),
-        None => RADIANS.contains(&v.name_lossy().to_ascii_lowercase().as_str()),
-    }
 }

@@ -60,9 +60,7 @@ function dates_of(variable) {
   return null;
 }
 
-/** True for latitudes (`axis` is "y") or longitudes ("x"). */
+/** True for latitudes (`axis` is "y") or longitudes ("x"), as the library tells them. */
 export function is_axis(variable, axis) {
-  const units = String(variable?.attribute_values?.units ?? "").toLowerCase().replace("_", "");
-  const words = axis === "y" ? ["degreesnorth", "degreenorth", "degreesn", "degn"] : ["degreeseast", "degreeeast", "degreese", "dege"];
-  return words.includes(units);
+  return variable?.coordinate === (axis === "y" ? "latitude" : "longitude");
 }

@@ -5,6 +5,7 @@ use crate::files::{OpenFile, conditions};
 use crate::reply::Reply;
 use crate::request::Request;
 use hyper::StatusCode;
+use nc3z_format::coordinates::Direction;
 use nc3z_refs::attributes_json;
 
 /// The maximal total length of the attributes in the JSON, in bytes.
@@ -34,6 +35,7 @@ pub(crate) fn answer(file: &OpenFile, request: &Request) -> Answer<Reply> {
     for (n, variable) in header.variables.iter().enumerate() {
         if let Some(place) = found.get_mut("variables").and_then(|all| all.get_mut(n)) {
             place["attribute_values"] = attributes_json(&variable.attributes);
+            place["coordinate"] = Direction::name_of(variable).into();
         }
     }
     let reply = Reply::whole(StatusCode::OK, "application/json", found.to_string().into());

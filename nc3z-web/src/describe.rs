@@ -2,6 +2,7 @@
 
 use nc3z_format::cdl::kind;
 use nc3z_format::classic::Attribute;
+use nc3z_format::coordinates::Direction;
 use nc3z_reader::{Dataset, Variable};
 use nc3z_refs::attributes_json;
 use serde_json::{Value, json};
@@ -29,6 +30,7 @@ pub(crate) fn describe(dataset: &Dataset, stored_len: u64) -> Result<Value, Stri
             "name": v.name(), "type": v.ty().to_string(), "dimensions": names, "shape": v.shape(),
             "original_bytes": elements.saturating_mul(v.ty().size() as u64),
             "attribute_values": attributes_json(v.attributes()),
+            "coordinate": Direction::name_of(v.header()),
         })
     };
     let mut found = json!({

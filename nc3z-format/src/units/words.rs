@@ -15,15 +15,25 @@ pub struct WordTimes {
 }
 
 impl WordTimes {
-    /// Returns the times of a variable over a dimension, if it has a name of times (`Times`, `xtime`, that of the
-    /// dimension) and one row of characters for each index.
-    pub fn of(header: &Header, variable: &Variable, dim: DimId) -> Option<Self> {
-        let own = &header.dimensions.get(dim.index())?.name;
-        let [first, row] = variable.dimensions[..] else { return None };
-        let is_named = [&b"Times"[..], b"xtime", own].contains(&&variable.name[..]);
+    /// Returns the times of a variable, if it has a name of times (`Times`, `xtime`, that of its dimension) and one row of
+    /// characters for each index of one dimension, or one row.
+    pub fn of(header: &Header, variable: &Variable) -> Option<Self> {
+        let (along, row) = match variable.dimensions[..] {
+            [along, row] => (Some(&header.dimensions.get(along.index())?.name[..]), row),
+            [row] => (None, row),
+            _ => return None,
+        };
+        let name = &variable.name[..];
+        let is_named = [&b"Times"[..], b"xtime"].contains(&name) || along == Some(name);
         let len = header.dimensions.get(row.index()).filter(|row| !row.is_record())?.len;
-        let fits = variable.ty == NcType::Char && first == dim && is_named && LENGTHS.contains(&len);
+        let fits = variable.ty == NcType::Char && is_named && LENGTHS.contains(&len);
         fits.then(|| WordTimes { unit: TimeUnit::days(calendar_of(header)), len })
+    }
+
+    /// Like [`WordTimes::of`], of a variable with a row for each index of `dim`.
+    pub fn along(header: &Header, variable: &Variable, dim: DimId) -> Option<Self> {
+        WordTimes::of(header, variable)
+            .filter(|_| variable.dimensions.len() == 2 && variable.dimensions[0] == dim)
     }
 
     /// The length of a row in bytes.

@@ -5,9 +5,9 @@ use super::dates::Dates;
 use super::field::Dim;
 use super::ticks::{Tick, numbered, round_numbers};
 use super::{attribute, units};
-use crate::coordinate::Coordinate;
+use crate::coordinate::{Coordinate, unwrap};
 use crate::text;
-use nc3z_format::units::Unit;
+use nc3z_format::coordinates::{Direction, direction, vertical};
 use nc3z_reader::{Dataset, Variable};
 
 /// The direction of an axis in space.
@@ -50,10 +50,15 @@ impl Axis {
             if coordinate.time().is_some() {
                 trim_missing(&mut values);
             }
-            let units = units(variable);
+            let mut units = units(variable);
             let role = role(variable);
-            let degrees = units.as_deref().is_some_and(is_degrees);
-            if degrees && role != Role::Latitude {
+            if coordinate.is_radians() {
+                values.iter_mut().for_each(|v| *v = v.to_degrees());
+                units = Some("degrees".to_owned());
+            }
+            let is_angle = units.as_deref().is_some_and(|u| ["degree", "degrees"].contains(&u));
+            let degrees = is_angle || matches!(role, Role::Longitude | Role::Latitude);
+            if role == Role::Longitude || is_angle && role == Role::Other {
                 unwrap(&mut values);
             }
             if is_monotonic(&values) {
@@ -64,7 +69,8 @@ impl Axis {
                 if role == Role::Latitude {
                     edges.iter_mut().for_each(|e| *e = e.clamp(-90.0, 90.0));
                 }
-                let downwards = role == Role::Vertical && is_downwards(variable);
+                let downwards =
+                    vertical(variable.header()).is_some_and(|v| role == Role::Vertical && v.downwards);
                 return Ok(Axis { edges, values, label, dates, degrees, role, is_index: false, downwards });
             }
         }
@@ -130,50 +136,13 @@ impl Axis {
     }
 }
 
-/// Returns the direction of a coordinate in space, by the rules of the CF conventions (chapter 4).
+/// Returns the direction of a coordinate in space.
 fn role(variable: &Variable) -> Role {
-    let units = units(variable).unwrap_or_default();
-    let standard = attribute(variable, "standard_name").unwrap_or_default();
-    let axis = attribute(variable, "axis").unwrap_or_default();
-    match (directed(&units), standard.as_str(), axis.as_str()) {
-        (Some(role), _, _) => role,
-        (_, "longitude", _) => Role::Longitude,
-        (_, "latitude", _) => Role::Latitude,
-        (_, "depth" | "height" | "altitude" | "air_pressure" | "sea_water_pressure", _)
-        | (_, _, "Z" | "z") => Role::Vertical,
-        _ if attribute(variable, "positive").is_some() || is_pressure(&units) => Role::Vertical,
-        _ => Role::Other,
-    }
-}
-
-/// Longitude or latitude by units: `degrees_east`, `degree_N`, `degreesE`.
-fn directed(units: &str) -> Option<Role> {
-    match units.to_ascii_lowercase().strip_prefix("degree")?.trim_start_matches('s') {
-        "_east" | "_e" | "e" | " east" => Some(Role::Longitude),
-        "_north" | "_n" | "n" | " north" => Some(Role::Latitude),
-        _ => None,
-    }
-}
-
-/// Returns whether a unit is degrees of an angle, in any direction, but not of a temperature.
-fn is_degrees(units: &str) -> bool {
-    directed(units).is_some() || matches!(units.to_ascii_lowercase().as_str(), "degree" | "degrees")
-}
-
-fn is_pressure(units: &str) -> bool {
-    let unit = |text: &str| Unit::parse(text).ok();
-    unit(units).zip(unit("Pa")).is_some_and(|(units, pascal)| units.to(&pascal).is_some())
-}
-
-/// Returns whether a vertical coordinate grows downwards: by its `positive` attribute, otherwise true for
-/// depths and pressures.
-fn is_downwards(variable: &Variable) -> bool {
-    match attribute(variable, "positive") {
-        Some(positive) => positive.eq_ignore_ascii_case("down"),
-        None => {
-            attribute(variable, "standard_name").is_some_and(|name| name == "depth")
-                || is_pressure(&units(variable).unwrap_or_default())
-        }
+    match direction(variable.header()) {
+        Some(Direction::Longitude) => Role::Longitude,
+        Some(Direction::Latitude) => Role::Latitude,
+        None if vertical(variable.header()).is_some() => Role::Vertical,
+        None => Role::Other,
     }
 }
 
@@ -201,21 +170,6 @@ fn trim_missing(values: &mut [f64]) {
 pub(super) fn label(name: &str, units: Option<&str>) -> String {
     let units = units.filter(|u| !matches!(*u, "1" | "")).map(text::safe);
     units.map_or_else(|| name.to_owned(), |units| format!("{name} ({units})"))
-}
-
-/// Makes longitudes monotonic: 350, 355, 0, 5 become −10, −5, 0, 5, and 170, −170 become 170, 190.
-fn unwrap(values: &mut [f64]) {
-    let jumps: Vec<usize> = (1..values.len()).filter(|&i| values[i] < values[i - 1]).collect();
-    if let [jump] = jumps[..]
-        && values[jump] + 360.0 > values[jump - 1]
-        && values.len() > 2
-    {
-        if values[jump] >= 0.0 {
-            values[..jump].iter_mut().for_each(|v| *v -= 360.0);
-        } else {
-            values[jump..].iter_mut().for_each(|v| *v += 360.0);
-        }
-    }
 }
 
 fn is_monotonic(values: &[f64]) -> bool {
@@ -249,27 +203,6 @@ mod tests {
     }
 
     #[test]
-    fn degrees_have_a_direction_or_none() {
-        for (units, role, degrees) in [
-            ("degrees_east", Some(Role::Longitude), true),
-            ("degreeE", Some(Role::Longitude), true),
-            ("degree_N", Some(Role::Latitude), true),
-            ("Degrees North", Some(Role::Latitude), true),
-            ("degrees", None, true),
-            ("degrees_Celsius", None, false),
-            ("degree_C", None, false),
-            ("m", None, false),
-        ] {
-            assert_eq!((directed(units), is_degrees(units)), (role, degrees), "{units}");
-        }
-        for (units, expected) in
-            [("hPa", true), ("millibar", true), ("dbar", true), ("m", false), ("", false)]
-        {
-            assert_eq!(is_pressure(units), expected, "{units}");
-        }
-    }
-
-    #[test]
     fn cells_lie_around_their_values_whichever_way_they_run() {
         for values in [[10.0, 20.0, 40.0], [40.0, 20.0, 10.0]] {
             let axis = axis(&values);
@@ -293,18 +226,5 @@ mod tests {
         assert_eq!(trimmed(&[5.0, f64::NAN]), [5.0, 6.0]);
         assert!(trimmed(&[1.0, f64::NAN, 3.0])[1].is_nan());
         assert!(trimmed(&[f64::NAN])[0].is_nan());
-    }
-
-    #[test]
-    fn longitudes_go_on_behind_the_meridian() {
-        let mut values = vec![350.0, 355.0, 0.0, 5.0];
-        unwrap(&mut values);
-        assert_eq!(values, [-10.0, -5.0, 0.0, 5.0]);
-        let mut dateline = vec![160.0, 170.0, -170.0];
-        unwrap(&mut dateline);
-        assert_eq!(dateline, [160.0, 170.0, 190.0]);
-        let mut falling = vec![3.0, 2.0, 1.0];
-        unwrap(&mut falling);
-        assert_eq!(falling, [3.0, 2.0, 1.0]);
     }
 }

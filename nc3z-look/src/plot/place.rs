@@ -69,19 +69,20 @@ impl Place {
         };
         let mut raster = Raster::around(&lon, &lat, &cells, counts.len() == 1);
         cells.iter().for_each(|cell| raster.draw(cell));
-        let label = |v: &Variable| {
-            let name = attribute(v, "long_name").unwrap_or_else(|| text::safe(&v.name()));
+        let label = |v: &Variable, direction: &str| {
+            let own = || attribute(v, "long_name").unwrap_or_else(|| text::safe(&v.name()));
+            let name = if self.geography.is_in_columns() { direction.to_owned() } else { own() };
             axis::label(&name, units(v).filter(|u| !u.to_ascii_lowercase().starts_with("rad")).as_deref())
         };
         let x = Axis::of_degrees(
-            label(self.geography.longitude()),
+            label(self.geography.longitude(), "longitude"),
             Role::Longitude,
             raster.x.0,
             raster.x.1,
             raster.width,
         );
         let y = Axis::of_degrees(
-            label(self.geography.latitude()),
+            label(self.geography.latitude(), "latitude"),
             Role::Latitude,
             raster.y.0,
             raster.y.1,

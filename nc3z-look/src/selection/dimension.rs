@@ -40,9 +40,14 @@ pub(super) fn select(dataset: &Dataset, dim: DimId, len: u64, arg: &DimArg) -> R
                 _ => None,
             };
             let (first, last) = (date(bounds[0]), date(bounds[1]));
+            let sorted = Sorted::of_time(dataset, dim)?;
             // A single date selects all of its day, month or hour.
-            let last = if matches!(arg.range, RangeArg::At(_)) { first } else { last };
-            found(Sorted::of_time(dataset, dim)?.between_dates(first.as_ref(), last.as_ref())?)?
+            let (place, more) = match (arg.range, first) {
+                (RangeArg::At(_), Some(date)) => (sorted.at_date(&date)?, Vec::new()),
+                _ => sorted.between_dates(first.as_ref(), last.as_ref())?,
+            };
+            notes = more;
+            found(place)?
         }
         (RangeArg::At(_), Some(Bound::Value(v))) => {
             let at = Sorted::of(dataset, dim)?.nearest(v)?;
@@ -53,7 +58,7 @@ pub(super) fn select(dataset: &Dataset, dim: DimId, len: u64, arg: &DimArg) -> R
             let (mut low, mut high) = (value(bounds[0]), value(bounds[1]));
             // Backwards: the same range, read from its other end.
             if arg.step < 0
-                && !sorted.is_longitude
+                && !sorted.is_longitude()
                 && matches!((low, high), (Some(low), Some(high)) if low > high)
             {
                 std::mem::swap(&mut low, &mut high);
@@ -69,7 +74,7 @@ pub(super) fn select(dataset: &Dataset, dim: DimId, len: u64, arg: &DimArg) -> R
                 )));
             }
             let at = |bound, default| match bound {
-                Some(Bound::Index(i)) => index(&name, len, i),
+                Some(Bound::Index(i)) => index(&name, len, i).map_err(|e| with_year(dataset, dim, i, e)),
                 _ => Ok(default),
             };
             let first = at(bounds[0], 0)?;
@@ -100,6 +105,12 @@ fn index(name: &str, len: u64, i: i64) -> Result<u64> {
     let at = u64::try_from(i).ok().or_else(|| len.checked_sub(i.unsigned_abs()));
     at.filter(|at| *at < len)
         .ok_or_else(|| Error::wrong(format!("dimension `{name}` has length {len}, asked for index {i}")))
+}
+
+/// Adds how a year is written to the error for an index that may be meant as one.
+fn with_year(dataset: &Dataset, dim: DimId, i: i64, error: Error) -> Error {
+    let is_year = (1000..=9999).contains(&i) && Coordinate::time_of(dataset, dim).is_some();
+    if is_year { Error::wrong(format!("{error}; the year is `{i}-01,{i}-12`")) } else { error }
 }
 
 /// Returns every `step`-th index from `first` to `last`, across the dimension's end if `last` is before

@@ -6,10 +6,11 @@ use super::request::{Error, Result};
 use super::search::{Place, Sector, Sorted};
 use super::{BoxArg, Segment};
 use crate::coordinate::Coordinate;
-use crate::geography::{Geography, is_latitude_axis, is_longitude_axis};
+use crate::geography::Geography;
 use crate::text;
 use nc3z_format::NcType;
 use nc3z_format::classic::{DimId, VarId};
+use nc3z_format::coordinates::Direction;
 use nc3z_reader::{Dataset, Variable};
 
 /// The maximal number of cells whose positions are read.
@@ -53,10 +54,12 @@ impl Region {
 /// Returns the selection of a region in a variable.
 pub(super) fn of(dataset: &Dataset, variable: &Variable, area: &BoxArg) -> Result<Region> {
     let dims = &variable.header().dimensions;
-    let axis = |is: fn(&Coordinate) -> bool| {
-        dims.iter().copied().find(|d| Coordinate::own(dataset, *d).is_some_and(|c| is(&c)))
+    let axis = |direction: Direction| {
+        dims.iter()
+            .copied()
+            .find(|d| Coordinate::own(dataset, *d).and_then(|c| c.direction()) == Some(direction))
     };
-    if let (Some(lon), Some(lat)) = (axis(is_longitude_axis), axis(is_latitude_axis)) {
+    if let (Some(lon), Some(lat)) = (axis(Direction::Longitude), axis(Direction::Latitude)) {
         return of_axes(dataset, (lon, lat), area);
     }
     let Some(geography) = Geography::of_any(dataset, variable, dims) else {
@@ -70,9 +73,8 @@ pub(super) fn of(dataset: &Dataset, variable: &Variable, area: &BoxArg) -> Resul
 }
 
 fn of_axes(dataset: &Dataset, (lon, lat): (DimId, DimId), area: &BoxArg) -> Result<Region> {
-    let range = |dim: DimId, low: f64, high: f64, is_longitude: bool| -> Result<(DimId, Vec<Segment>)> {
-        let mut sorted = Sorted::of(dataset, dim)?;
-        sorted.is_longitude = is_longitude;
+    let range = |dim: DimId, low: f64, high: f64| -> Result<(DimId, Vec<Segment>)> {
+        let sorted = Sorted::of_degrees(dataset, dim)?;
         match sorted.between(Some(low), Some(high))?.0 {
             Place::Nothing(why) => Err(Error::wrong(format!("the region is empty: {why}"))),
             Place::Range(first, last) => {
@@ -81,7 +83,7 @@ fn of_axes(dataset: &Dataset, (lon, lat): (DimId, DimId), area: &BoxArg) -> Resu
             }
         }
     };
-    let ranges = vec![range(lon, area.west, area.east, true)?, range(lat, area.south, area.north, false)?];
+    let ranges = vec![range(lon, area.west, area.east)?, range(lat, area.south, area.north)?];
     Ok(Region { ranges, cells: None })
 }
 

@@ -1,9 +1,10 @@
 //! Finds the indices of coordinate values.
 
 use super::request::{Error, Result};
-use crate::coordinate::Coordinate;
+use crate::coordinate::{Coordinate, unwrap};
 use crate::text;
 use nc3z_format::classic::DimId;
+use nc3z_format::coordinates::Direction;
 use nc3z_format::units::{Moment, Period, Span, TimeUnit};
 use nc3z_reader::Dataset;
 
@@ -24,7 +25,7 @@ pub(super) struct Sorted {
     /// True where the values are floats. A requested value is then rounded to a float, too.
     is_float: bool,
     /// True for degrees that wrap at 360.
-    pub(super) is_longitude: bool,
+    is_longitude: bool,
     time: Option<TimeUnit>,
 }
 
@@ -80,11 +81,25 @@ impl Sorted {
     }
 
     fn read(name: String, coordinate: &Coordinate) -> Result<Self> {
-        let values = coordinate
+        let mut values = coordinate
             .all()
             .map_err(Error::read(format!("read the coordinate variable of dimension `{name}`")))?;
+        let is_longitude = coordinate.is_longitude();
+        if is_longitude {
+            unwrap(&mut values);
+        }
         let found = Self::new(name, values, coordinate.is_float())?;
-        Ok(Sorted { is_longitude: coordinate.is_longitude(), time: coordinate.time().copied(), ..found })
+        Ok(Sorted { is_longitude, time: coordinate.time().copied(), ..found })
+    }
+
+    /// Returns the coordinate in degrees, of longitudes or latitudes.
+    pub(super) fn of_degrees(dataset: &Dataset, dim: DimId) -> Result<Self> {
+        let mut found = Sorted::of(dataset, dim)?;
+        if let Some(coordinate) = Coordinate::own(dataset, dim).filter(Coordinate::is_radians) {
+            found.values.iter_mut().for_each(|v| *v = v.to_degrees());
+            found.is_longitude = coordinate.direction() == Some(Direction::Longitude);
+        }
+        Ok(found)
     }
 
     fn new(name: String, values: Vec<f64>, is_float: bool) -> Result<Self> {
@@ -119,7 +134,11 @@ impl Sorted {
         self.values.len() as u64
     }
 
-    pub(super) fn rises(&self) -> bool {
+    pub(super) fn is_longitude(&self) -> bool {
+        self.is_longitude
+    }
+
+    fn rises(&self) -> bool {
         let (first, last) = self.ends();
         first <= last
     }
@@ -237,15 +256,35 @@ impl Sorted {
         Place::Range(first as u64, last as u64)
     }
 
-    /// Returns the indices of the times from one period to another, both included.
-    pub(super) fn between_dates(&self, first: Option<&Period>, last: Option<&Period>) -> Result<Place> {
+    /// Returns the indices of the times of a period.
+    pub(super) fn at_date(&self, period: &Period) -> Result<Place> {
         let time = self.time.as_ref().expect("only times are looked for by date");
-        let span = |period: Option<&Period>| -> Result<Option<Span>> {
-            let wrong =
-                |why: String| Error::wrong(format!("dimension `{}`: {why} in its calendar", self.name));
-            period.map(|p| p.within(time.calendar()).map_err(wrong)).transpose()
+        period.within(time.calendar()).map_err(|why| self.not_there(&why))?;
+        Ok(self.between_dates(Some(period), Some(period))?.0)
+    }
+
+    fn not_there(&self, why: &str) -> Error {
+        Error::wrong(format!("dimension `{}`: {why} in its calendar", self.name))
+    }
+
+    /// Returns the indices of the times from one period to another, both included, and notes for the user. A date that the calendar
+    /// lacks is the next one or, of the last period, the one before.
+    pub(super) fn between_dates(
+        &self,
+        first: Option<&Period>,
+        last: Option<&Period>,
+    ) -> Result<(Place, Vec<String>)> {
+        let time = self.time.as_ref().expect("only times are looked for by date");
+        let mut notes = Vec::new();
+        let mut span = |period: Option<&Period>, instead: &str| -> Result<Option<Span>> {
+            let Some(period) = period else { return Ok(None) };
+            if let Err(why) = period.within(time.calendar()) {
+                notes.push(format!("dimension `{}`: {why} in its calendar; {instead}", self.name));
+            }
+            period.nearly_within(time.calendar()).map(Some).map_err(|why| self.not_there(&why))
         };
-        let (from, to) = (span(first)?, span(last)?);
+        let (from, to) =
+            (span(first, "the next day is the first")?, span(last, "the day before is the last")?);
         if let (Some(from), Some(to)) = (&from, &to)
             && from.is_after(to)
         {
@@ -265,7 +304,7 @@ impl Sorted {
                 time.show(last)
             ))
         };
-        Ok(found.map_or_else(nothing, |(first, last)| Place::Range(first as u64, last as u64)))
+        Ok((found.map_or_else(nothing, |(first, last)| Place::Range(first as u64, last as u64)), notes))
     }
 }
 

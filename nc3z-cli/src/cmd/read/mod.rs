@@ -4,12 +4,12 @@ use crate::args::{FormatArg, OpenArgs, ReadArgs, SelectionArgs};
 use crate::cmd::named::{self, Opens as _};
 use crate::exit::Exit;
 use crate::names;
-use crate::output::chain;
 use crate::output::progress::{interrupted, while_blocked};
 use crate::output::streams::Stdout;
+use crate::output::{chain, text};
 use crate::selection;
 use anyhow::{Context, Result, anyhow, bail};
-use nc3z_format::decode_value::Decoding;
+use nc3z_format::decode_value::{Decoding, unknown_time};
 use nc3z_look::print::{self, Binary, Csv, Json, Lines, Sink, Style};
 use nc3z_look::selection::Selection;
 use nc3z_reader::cache::budget_from_env;
@@ -91,6 +91,9 @@ fn print_to(
     let decodes = args.decode || (args.format == FormatArg::Csv && !args.raw);
     let decoding = decodes.then(|| Decoding::of(dataset.header(), variable.header()));
     let decoding = decoding.as_ref();
+    if let Some(why) = unknown_time(variable.header()).filter(|_| decodes) {
+        note!("`{}` has numbers, no dates: {}", text::safe(&variable.name()), text::safe(&why));
+    }
     let mut sink: Box<dyn Sink + '_> = match args.format {
         FormatArg::Text if args.coordinates => {
             Box::new(Csv::new(&mut out, (dataset, variable), decoding, selection, Style::Named)?)

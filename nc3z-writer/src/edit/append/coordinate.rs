@@ -77,7 +77,7 @@ impl<'a> Coordinate<'a> {
         let header = &edit.header;
         let dim = header.dimensions.iter().position(|d| d.name == dimension.as_bytes())?;
         let dim = DimId(u32::try_from(dim).ok()?);
-        let words = WordTimes::of(header, &header.variables[column.at], dim)?;
+        let words = WordTimes::along(header, &header.variables[column.at], dim)?;
         let time = Some(words.unit());
         Some(Coordinate { column, ty: NcType::Char, fill: Vec::new(), units: None, time, words: Some(words) })
     }
