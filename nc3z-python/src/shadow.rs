@@ -18,9 +18,9 @@ pub(crate) struct Shadow {
     name: String,
 }
 
-/// A file: name, kind, length, stored length, SHA-256, header, lengths of dimensions, and all values of coordinates by the position of
-/// their variable.
-type File = (String, &'static str, u64, u64, Option<String>, Py<PyBytes>, Vec<u64>, Py<PyDict>);
+/// A file: name, kind, length, stored length, SHA-256, header, lengths of dimensions, all values of coordinates by the position of
+/// their variable, and the time of the last change in milliseconds.
+type File = (String, &'static str, u64, u64, Option<String>, Py<PyBytes>, Vec<u64>, Py<PyDict>, i64);
 
 /// Converts an error of a shadow or a bundle with this name.
 pub(crate) fn failure(e: Error, name: &str) -> PyErr {
@@ -86,6 +86,7 @@ impl Shadow {
                     bytes.clone_ref(py),
                     lengths,
                     values.unbind(),
+                    head.modified,
                 );
                 files.push(file);
             }
@@ -103,8 +104,10 @@ impl Shadow {
             for found in &tiles.found {
                 let Some(rows) = found.rows.clone() else { continue };
                 #[expect(clippy::cast_precision_loss, reason = "tiles have fewer than 2^53 values")]
-                let row =
-                    |n: usize| [tiles.counts[n] as f64, tiles.infinite[n] as f64, tiles.min[n], tiles.max[n]];
+                let row = |n: usize| {
+                    let (low, high) = (tiles.min[n].nearest, tiles.max[n].nearest);
+                    [tiles.counts[n] as f64, tiles.infinite[n] as f64, low, high]
+                };
                 let count = rows.len();
                 let table: Bound<'py, PyArray1<f64>> = PyArray1::from_iter(py, rows.flat_map(row));
                 let table: Bound<'py, PyArray2<f64>> = table.reshape([count, 4])?;

@@ -1,6 +1,6 @@
 //! Answers from shadows and aggregations as JSON.
 
-use nc3z_aggregate::shadow::{Condition, Figures, Hit, Part, RecalledFile, Row, Series};
+use nc3z_aggregate::shadow::{Condition, Exactly, Figures, Hit, Part, RecalledFile, Row, Series};
 use nc3z_aggregate::{Aggregation, MasterArray, Touched};
 use nc3z_look::text;
 use nc3z_reader::{Dataset, Variable};
@@ -23,9 +23,16 @@ pub fn statistics_json(row: &Row) -> Value {
     found
 }
 
+/// A number; one that is infinite is null in JSON.
+fn exactly(x: Exactly) -> Value {
+    let whole =
+        x.whole().map(|n| i64::try_from(n).map_or_else(|_| json!(u64::try_from(n).ok()), |n| json!(n)));
+    whole.unwrap_or_else(|| json!(x.nearest))
+}
+
 fn figures_json(s: &Figures) -> Value {
     json!({
-        "count": s.count, "infinite": s.infinite, "min": s.min, "max": s.max, "mean": s.mean.map(|m| m.0),
+        "count": s.count, "infinite": s.infinite, "min": s.min.map(exactly), "max": s.max.map(exactly), "mean": s.mean.map(|m| m.0),
         "mean_error_bound": s.mean.map(|m| m.1), "standard_deviation": s.deviation,
     })
 }
@@ -49,13 +56,14 @@ pub fn part_json(
     found
 }
 
-/// Returns a file that meets the conditions, and for each the tiles that do.
+/// Returns a file that meets the conditions, and for each the tiles that do; and what the shadow does not know of it.
 pub fn hit_json(hit: &Hit, conditions: &[Condition]) -> Value {
     let each = conditions.iter().zip(&hit.tiles);
     let each = each.map(|(c, (tiles, of))| {
         json!({"condition": c.to_string(), "variable": text::safe(c.variable()), "tiles": tiles, "of": of})
     });
-    json!({"file": text::safe(&hit.file), "conditions": each.collect::<Vec<_>>()})
+    let unknown: Vec<_> = hit.unknown.iter().map(|why| why.word()).collect();
+    json!({"file": text::safe(&hit.file), "conditions": each.collect::<Vec<_>>(), "unknown": unknown})
 }
 
 /// Returns the objects and ranges of bytes that a read of `variable` needs. At most `shown` ranges are listed. `left_out` has the files

@@ -3,6 +3,7 @@
 use crate::error::Context as _;
 use crate::manifest::bag::is_specification;
 use crate::ordered::in_order;
+use crate::stamp::Stamp;
 use crate::{Error, ErrorKind};
 use nc3z_aggregate::bundle::{Bundle, inside};
 use nc3z_aggregate::shadow::{Location, Member, Writer, scan};
@@ -21,21 +22,24 @@ pub struct IndexInput {
     pub name: String,
     /// The bundle that has it, and its name there.
     member: Option<(Arc<Bundle>, String)>,
+    /// The length and the time of the bundle.
+    stamp: Option<Stamp>,
 }
 
 impl IndexInput {
     /// A file of its own, with its name in the shadow.
     pub fn file(path: PathBuf, name: String) -> Self {
-        IndexInput { path, name, member: None }
+        IndexInput { path, name, member: None, stamp: None }
     }
 
     /// The data files of the bundle that the shadow calls `name`.
     pub fn members(name: &str, bundle: &Arc<Bundle>) -> Vec<Self> {
+        let stamp = Stamp::of(Path::new(name));
         let data = bundle.names().iter().filter(|member| !is_specification(member));
         let input = |member: &String| {
             let name = format!("{name}!/{member}");
             let member = Some((Arc::clone(bundle), member.clone()));
-            IndexInput { path: PathBuf::from(&name), name, member }
+            IndexInput { path: PathBuf::from(&name), name, member, stamp }
         };
         data.map(input).collect()
     }
@@ -102,16 +106,29 @@ fn describe<E: From<Error>>(
     is_known: &dyn Fn(&Place) -> bool,
 ) -> Result<Member, E> {
     let Some((bundle, member)) = &input.member else {
+        let stamp = Stamp::of(&input.path);
         let dataset = open(&input.path)?;
-        let stored = std::fs::metadata(&input.path).map_or(0, |m| m.len());
+        let Stamp { len: stored, modified } = stamp.unwrap_or_default();
         let directory = input.path.parent().unwrap_or(Path::new(""));
         let is_view = is_view(&dataset, &|name| {
             directory.join(name).canonicalize().is_ok_and(|path| is_known(&Place::File(path)))
         });
-        let at = Location { stored, is_view, ..Location::default() };
-        return scanned(&input.name, &dataset, at).map_err(E::from);
+        let at = Location { stored, is_view, modified, ..Location::default() };
+        let found = scanned(&input.name, &dataset, at);
+        return unchanged(found, &input.path, stamp).map_err(E::from);
     };
-    Ok(of_member(input, bundle, member, members, is_known)?)
+    let found = of_member(input, bundle, member, members, is_known);
+    let object = input.name.split_once("!/").map_or(&*input.name, |(object, _)| object);
+    Ok(unchanged(found, Path::new(object), input.stamp)?)
+}
+
+/// The description of a file that did not change while it was read.
+fn unchanged(found: crate::Result<Member>, path: &Path, stamp: Option<Stamp>) -> crate::Result<Member> {
+    if Stamp::of(path) != stamp {
+        let what = "the file changed while it was read; run `nc3z index` again when it is complete";
+        return Err(ErrorKind::Aggregate(nc3z_aggregate::Error::Refused(what.to_owned())).into());
+    }
+    found
 }
 
 /// A file or member as the others of the shadow can name it.
@@ -163,7 +180,8 @@ fn of_member(
         inside.is_some_and(|name| is_known(&Place::Member(Arc::as_ptr(bundle).addr(), name)))
     };
     let is_view = is_view(&dataset, &known);
-    scanned(&input.name, &dataset, Location { offset, stored, packed, is_view })
+    let modified = input.stamp.unwrap_or_default().modified;
+    scanned(&input.name, &dataset, Location { offset, stored, packed, is_view, modified })
 }
 
 fn scanned(name: &str, dataset: &Dataset, at: Location) -> crate::Result<Member> {

@@ -39,6 +39,7 @@ mod sha256;
 pub mod shard;
 #[cfg(feature = "specification")]
 pub mod specification;
+mod stamp;
 mod summary;
 mod table;
 mod waiting;
@@ -49,6 +50,7 @@ pub use other::{FileKind, Other};
 pub use refusal::Refusal;
 pub use run::{Inputs, Observer, Options, Report, run, run_jobs};
 pub use sha256::sha256_of_file;
+pub use stamp::has_changed;
 pub use summary::Summary;
 
 /// Returns a path as messages and logs show it: as text, with control characters escaped.

@@ -16,7 +16,7 @@ from pathlib import Path
 import zstandard
 from nc3z_ref import Bytes, Corrupt, need
 
-MAGIC, END = b"nc3xshd2", b"nc3xend2"
+MAGIC, SECOND, END = b"nc3xshd3", b"nc3xshd2", b"nc3xend2"
 WRAP = 1 << 64
 KINDS = ["classic", "archive", "short", "packed", "other"]
 
@@ -78,7 +78,7 @@ def names(data, n):
     return found
 
 
-def heads(data, n):
+def heads(data, n, second):
     b = Columns(data, "heads")
     kinds, lengths, gaps, stored = b.numbers(n), b.numbers(n), b.signed(n), b.numbers(n)
     headers, has = b.steps(n), b.numbers(n)
@@ -88,6 +88,8 @@ def heads(data, n):
     ]
     for file, one in zip(files, has):
         file["sha256"] = bytes(b.take(32)).hex() if one else None
+    for file, modified in zip(files, [0] * n if second else b.steps(n)):
+        file["modified"] = modified
     b.end()
     return files
 
@@ -99,6 +101,7 @@ def coordinates(data, n):
     rows = list(zip(b.numbers(total), b.numbers(total), b.numbers(total), b.steps(total)))
     lists = b.strings()
     b.end()
+    need(all(size <= 256 for _, _, size, _ in rows), "coordinates: bytes of a value")
     rows = iter([{"variable": v, "whole": bool(w), "size": s, "bytes": lists[k].hex()} for v, w, s, k in rows])
     return [[next(rows) for _ in range(count)] for count in counts]
 
@@ -113,17 +116,19 @@ def sections(data, n):
     return found
 
 
-def variable(tiles, sums, places):
-    """A variable in all files of a block."""
+def variable(tiles, sums, places, second):
+    """A variable in all files of a block. A tile has: valid values that are finite, infinite ones, the least, the largest, the sum and the
+    sum of squares as two doubles each, and what the least and the largest are more than their doubles."""
     b = Columns(tiles, "tiles")
     m = b.varint()
     members, ids, counts, has, kinds, ranks = b.steps(m), *(b.numbers(m) for _ in range(5))
     shapes = [b.numbers(rank) for rank in ranks]
     rows = sum(count for count, one in zip(counts, has) if one)
     table = [b.numbers(rows), b.numbers(rows), b.doubles(rows), b.doubles(rows)]
+    rests = [[0] * rows] * 2 if second else [b.signed(rows), b.signed(rows)]
     b.end()
     b = Columns(sums, "sums")
-    table += [b.doubles(rows) for _ in range(4)]
+    table += [b.doubles(rows) for _ in range(4)] + rests
     b.end()
     table = iter(list(zip(*table)))
     parts, found = iter(()), iter(())
@@ -143,7 +148,8 @@ def variable(tiles, sums, places):
 
 def read(data):
     """All files of a shadow."""
-    need(data[:8] == MAGIC and len(data) >= 48 and data[-8:] == END, "no shadow")
+    second = data[:8] == SECOND
+    need((second or data[:8] == MAGIC) and len(data) >= 48 and data[-8:] == END, "no shadow")
     offset, stored, decoded, crc, own = struct.unpack("<QQQII", data[-40:-8])
     need(zlib.crc32(data[-40:-12]) == own and offset + stored == len(data) - 40, "end")
     b = Columns(frame(data, offset, stored, decoded, crc), "directory")
@@ -161,7 +167,7 @@ def read(data):
         need(n <= 4096, "directory: files of a block")
         block_names, block_heads, headers, known = part(), part(), part(), part()
         headers = Columns(headers, "headers").strings()
-        block = heads(block_heads, n)
+        block = heads(block_heads, n, second)
         for file, name, each in zip(block, names(block_names, n), coordinates(known, n)):
             need(file["header"] < len(headers), "heads: header")
             file.update(name=name, header=headers[file["header"]].hex(), coordinates=each, variables=[])
@@ -169,7 +175,7 @@ def read(data):
             own = [bytes(b.take(b.varint())).decode() for _ in range(b.varint())]
             frames = [sections(part(), len(own)) for _ in range(3)]
             for name, *each in zip(own, *frames):
-                for member, found in variable(*each):
+                for member, found in variable(*each, second):
                     need(0 <= member < n, "tiles: file")
                     block[member]["variables"].append({"name": name, **found})
         for file in block:

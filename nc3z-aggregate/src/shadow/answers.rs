@@ -1,9 +1,10 @@
 //! What a shadow answers: statistics of variables, and files whose values meet conditions.
 
 use super::columns::wrong;
+use super::member::Head;
 use super::question::{Condition, Summary};
 use super::read::{Block, Shadow};
-use super::within::{Area, within};
+use super::within::{Area, Fit, within};
 use crate::error::Result;
 use nc3z_format::Limits;
 use nc3z_format::classic::{Header, Parse, parse_prefix};
@@ -26,13 +27,46 @@ pub struct Row {
     pub summary: Summary,
 }
 
-/// A file with values that meet all conditions.
+/// A file that has what is asked for, or may have it.
 #[derive(Debug, Clone, Default)]
 pub struct Hit {
     /// The name of the file.
     pub file: String,
-    /// For each condition the numbers of the tiles with such values, and the number of all tiles.
+    /// For each condition the numbers of the tiles with such values, and the number of all tiles. Empty for a file that changed.
     pub tiles: Vec<(Vec<usize>, usize)>,
+    /// What the shadow does not know of the file. Empty if the answer is known.
+    pub unknown: Vec<Unknown>,
+}
+
+/// Why a shadow does not know whether a file has what is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unknown {
+    /// It has no longitudes and latitudes that are known.
+    Place,
+    /// It has no times that are known.
+    Time,
+    /// It changed after it was indexed.
+    Changed,
+}
+
+impl Unknown {
+    /// A word for programs.
+    pub fn word(self) -> &'static str {
+        match self {
+            Unknown::Place => "place",
+            Unknown::Time => "time",
+            Unknown::Changed => "changed",
+        }
+    }
+
+    /// Words for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Unknown::Place => "its place is unknown",
+            Unknown::Time => "its time is unknown",
+            Unknown::Changed => "it changed after it was indexed",
+        }
+    }
 }
 
 /// The headers of a block, parsed.
@@ -118,21 +152,30 @@ pub struct Question {
     pub periods: Option<(Period, Period)>,
 }
 
-/// The files that have values that meet all conditions, as far as their tiles tell.
+/// The files that have values that meet all conditions, as far as their tiles tell, and those of which the shadow does not know it.
+/// `changed` tells whether a file is another one than that which was indexed.
 ///
 /// # Errors
 /// Damage.
-pub fn find(shadow: &Shadow, question: &Question) -> Result<Vec<Hit>> {
+pub fn find(
+    shadow: &Shadow,
+    question: &Question,
+    changed: &(dyn Fn(&str, &Head) -> bool + Sync),
+) -> Result<Vec<Hit>> {
     let blocks: Vec<_> = shadow.blocks().collect();
-    let hits = blocks.par_iter().map(|block| hits(block, question)).collect::<Result<Vec<_>>>()?;
+    let hits = blocks.par_iter().map(|block| hits(block, question, changed)).collect::<Result<Vec<_>>>()?;
     Ok(hits.into_iter().flatten().collect())
 }
 
-fn hits(block: &Block<'_>, question: &Question) -> Result<Vec<Hit>> {
+fn hits(
+    block: &Block<'_>,
+    question: &Question,
+    changed: &(dyn Fn(&str, &Head) -> bool + Sync),
+) -> Result<Vec<Hit>> {
     let Question { conditions, area, periods } = question;
     let mut each: Vec<Vec<(Vec<usize>, usize)>> = vec![Vec::new(); block.len()];
     for (number, condition) in conditions.iter().enumerate() {
-        let Some(tiles) = block.tiles(condition.variable())? else { return Ok(Vec::new()) };
+        let Some(tiles) = block.tiles(condition.variable())? else { break };
         for found in &tiles.found {
             let rows = found.rows.clone().unwrap_or_default();
             let own: Vec<usize> = condition.rows(&tiles, rows.clone()).map(|row| row - rows.start).collect();
@@ -142,17 +185,21 @@ fn hits(block: &Block<'_>, question: &Question) -> Result<Vec<Hit>> {
             }
         }
     }
-    if each.iter().all(|tiles| tiles.len() < conditions.len()) {
-        return Ok(Vec::new());
-    }
-    let mut fits = vec![true; block.len()];
-    if area.is_some() || periods.is_some() {
+    let is_met = |tiles: &Vec<_>| tiles.len() == conditions.len();
+    let mut fits = vec![[Fit::Yes; 2]; block.len()];
+    if (area.is_some() || periods.is_some()) && each.iter().any(is_met) {
         fits = within(block, area.as_ref(), *periods)?;
-        if !fits.contains(&true) {
-            return Ok(Vec::new());
+    }
+    let mut hits = Vec::new();
+    let files = block.names()?.into_iter().zip(block.heads()?);
+    for ((file, (head, _)), (tiles, fits)) in files.zip(each.into_iter().zip(fits)) {
+        if changed(&file, &head) {
+            hits.push(Hit { file, tiles: Vec::new(), unknown: vec![Unknown::Changed] });
+        } else if is_met(&tiles) && !fits.contains(&Fit::No) {
+            let reasons = fits.into_iter().zip([Unknown::Place, Unknown::Time]);
+            let unknown = reasons.filter(|(fit, _)| *fit == Fit::Unknown).map(|(_, why)| why).collect();
+            hits.push(Hit { file, tiles, unknown });
         }
     }
-    let found = block.names()?.into_iter().zip(each).zip(fits);
-    let found = found.filter(|((_, tiles), fits)| *fits && tiles.len() == conditions.len());
-    Ok(found.map(|((file, tiles), _)| Hit { file, tiles }).collect())
+    Ok(hits)
 }

@@ -49,19 +49,20 @@ impl Described {
                 .map_or_else(String::new, |v| format!("`{}`", v.name_lossy()))
         };
         let known = self.known.iter().find(|known| known.variable == var.0).ok_or_else(|| absent(name()))?;
-        let layout = self.file.layout().variable(var).filter(|v| v.ty.size() == known.size);
-        let all = layout.ok_or_else(|| absent(name()))?.present;
-        let place = |n: u64| n.checked_mul(known.size as u64).and_then(|n| usize::try_from(n).ok());
-        let end = first.checked_add(count).filter(|end| *end <= all).ok_or_else(|| absent(name()))?;
+        let layout = self.file.layout().variable(var).ok_or_else(|| absent(name()))?;
+        let bytes = |n: u64| n.checked_mul(layout.element_size()).and_then(|n| usize::try_from(n).ok());
+        let end = first.checked_add(count).filter(|end| *end <= layout.present);
+        let range = bytes(first).zip(end.and_then(bytes)).zip(bytes(layout.present));
+        let ((first, end), all) = range.ok_or_else(|| absent(name()))?;
         // Of the ends, the last value is the second one that is there.
-        let (first, end) = match (known.whole, first) {
-            (true, _) => (first, end),
-            (false, _) if count == 1 && end == all && all > 1 => (1, 2),
-            (false, 0) if count == 1 => (0, 1),
-            (false, _) => return Err(absent(format!("{} but the first and the last", name()))),
+        let at = match all.checked_sub(known.size) {
+            _ if known.whole => Some((first, end)),
+            Some(last) if first >= last => Some((first - last + known.size, end - last + known.size)),
+            Some(_) if end <= known.size => Some((first, end)),
+            _ => return Err(absent(format!("{} but the first and the last", name()))),
         };
-        let range = place(first).zip(place(end)).filter(|(_, end)| *end <= known.bytes.len());
-        let (first, end) = range.ok_or_else(|| absent(name()))?;
+        let at = at.filter(|(_, end)| *end <= known.bytes.len());
+        let (first, end) = at.ok_or_else(|| absent(name()))?;
         Ok(known.bytes.slice(first..end))
     }
 }

@@ -52,6 +52,8 @@ pub struct Head {
     pub stored: u64,
     /// SHA-256 of the classic file, where it is on record.
     pub sha256: Option<[u8; 32]>,
+    /// When the file on disk was changed last, as of the scan: milliseconds since 1970; 0 where that is not known.
+    pub modified: i64,
 }
 
 /// A file.
@@ -69,7 +71,7 @@ pub struct Member {
     pub variables: Vec<Variable>,
 }
 
-/// Values of a coordinate, big-endian: all of them, or the first and the last.
+/// Values of a coordinate, big-endian: all of them, or the first and the last. A value of times that are text is a row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Known {
     /// Its position in the header.
@@ -117,19 +119,73 @@ pub struct Range {
     pub len: u64,
 }
 
-/// Values of a tile. Those that are infinite are counted by themselves: they have no sum.
+/// Values of a tile.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Tile {
     /// Valid values that are finite.
     pub count: u64,
     /// Infinite values.
     pub infinite: u64,
-    /// The least finite value; 0 where there is none.
-    pub min: f64,
+    /// The least value, which may be infinite; 0 where there is none.
+    pub min: Exactly,
     /// The largest.
-    pub max: f64,
-    /// Their sum.
+    pub max: Exactly,
+    /// The sum of the finite values; infinite beyond the largest double.
     pub sum: Pair,
     /// The sum of their squares; infinite beyond the largest double.
     pub squares: Pair,
+}
+
+/// A number: the nearest double, and how much more it is. Only integers of 64 bits beyond 2^53 are not doubles. Numbers are
+/// compared as their fields are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd)]
+pub struct Exactly {
+    /// The nearest double.
+    pub nearest: f64,
+    /// The number less the double.
+    pub more: i64,
+}
+
+impl Exactly {
+    /// The lesser of two.
+    #[must_use]
+    pub fn min(self, other: Exactly) -> Self {
+        if other < self { other } else { self }
+    }
+
+    /// The greater of two.
+    #[must_use]
+    pub fn max(self, other: Exactly) -> Self {
+        if other > self { other } else { self }
+    }
+
+    /// The whole number that is no double.
+    pub fn whole(self) -> Option<i128> {
+        #[expect(clippy::cast_possible_truncation, reason = "beyond 2^53 doubles are whole")]
+        (self.more != 0).then(|| (self.nearest as i128).saturating_add(self.more.into()))
+    }
+}
+
+impl std::fmt::Display for Exactly {
+    /// The fewest digits that give the number back; with an exponent where there are many zeros.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.whole(), self.nearest) {
+            (Some(n), _) => write!(f, "{n}"),
+            (None, x) => f.write_str(&nc3z_format::decode_value::digits(x)),
+        }
+    }
+}
+
+impl From<f64> for Exactly {
+    fn from(nearest: f64) -> Self {
+        Exactly { nearest, more: 0 }
+    }
+}
+
+impl From<i128> for Exactly {
+    fn from(n: i128) -> Self {
+        #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "the rest is kept")]
+        let (nearest, back) = (n as f64, n as f64 as i128);
+        Exactly { nearest, more: i64::try_from(n.saturating_sub(back)).unwrap_or(0) }
+    }
 }

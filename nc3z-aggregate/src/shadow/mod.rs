@@ -21,10 +21,10 @@ mod within;
 mod write;
 
 pub use along::{Part, Series, along};
-pub use answers::{Hit, Question, Row, find, statistics};
+pub use answers::{Hit, Question, Row, Unknown, find, statistics};
 pub use described::described;
 pub use exact::{Exact, Pair};
-pub use member::{Head, HeadKind, Known, Member, Range, Tile, Variable};
+pub use member::{Exactly, Head, HeadKind, Known, Member, Range, Tile, Variable};
 pub use needs::{Asked, Need, need};
 pub use question::{Condition, Figures, Summary};
 pub use read::{Block, Occurrence, Shadow, Sums, Tiles};

@@ -1,7 +1,7 @@
 //! What a shadow is asked: statistics of variables, and which files have values of a kind.
 
 use super::exact::Exact;
-use super::member::Tile;
+use super::member::{Exactly, Tile};
 use super::read::Tiles;
 use std::fmt;
 use std::str::FromStr;
@@ -17,14 +17,15 @@ pub struct Summary {
     pub files: u64,
     /// Valid, finite values.
     pub count: u64,
-    /// Infinite values, which are in nothing else.
+    /// Infinite values. Mean and deviation are those of the others.
     pub infinite: u64,
-    /// The least value.
-    pub min: Option<f64>,
+    /// The least value, which may be infinite.
+    pub min: Option<Exactly>,
     /// The largest.
-    pub max: Option<f64>,
+    pub max: Option<Exactly>,
     sum: Exact,
     squares: Exact,
+    infinite_sum: bool,
     infinite_squares: bool,
     /// The largest error of the sum: an upper bound of the parts that the pairs of tiles do not contain.
     lost: f64,
@@ -41,39 +42,46 @@ impl Summary {
 
     /// Adds the statistics of other files.
     pub fn add_all(&mut self, other: &Summary) {
-        let least = |a: Option<f64>, b: Option<f64>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.min(b)));
-        let most = |a: Option<f64>, b: Option<f64>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.max(b)));
+        let least =
+            |a: Option<Exactly>, b: Option<Exactly>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.min(b)));
+        let most = |a: Option<Exactly>, b: Option<Exactly>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.max(b)));
         self.files += other.files;
         self.count = self.count.saturating_add(other.count);
         self.infinite = self.infinite.saturating_add(other.infinite);
         (self.min, self.max) = (least(self.min, other.min), most(self.max, other.max));
         self.sum.add_all(&other.sum);
         self.squares.add_all(&other.squares);
+        self.infinite_sum |= other.infinite_sum;
         self.infinite_squares |= other.infinite_squares;
         self.lost += other.lost;
     }
 
     fn add_tile(&mut self, tile: &Tile) {
-        self.infinite += tile.infinite;
-        if tile.count == 0 {
+        if tile.count == 0 && tile.infinite == 0 {
             return;
         }
+        self.infinite = self.infinite.saturating_add(tile.infinite);
         self.count = self.count.saturating_add(tile.count);
         self.min = Some(self.min.map_or(tile.min, |min| min.min(tile.min)));
         self.max = Some(self.max.map_or(tile.max, |max| max.max(tile.max)));
-        self.sum.add_pair(tile.sum);
-        self.lost += tile.sum.0.abs() * LEFT_OUT;
-        if tile.squares.0.is_finite() {
+        if tile.sum.0.is_finite() && tile.sum.1.is_finite() {
+            self.sum.add_pair(tile.sum);
+            self.lost += tile.sum.0.abs() * LEFT_OUT;
+        } else {
+            self.infinite_sum = true;
+        }
+        if tile.squares.0.is_finite() && tile.squares.1.is_finite() {
             self.squares.add_pair(tile.squares);
         } else {
             self.infinite_squares = true;
         }
     }
 
-    /// The mean, and how far it is at most from that of the exact sum of all values.
+    /// The mean, and how far it is at most from that of the exact sum of all values. None where the sum of a tile is beyond the
+    /// largest double.
     pub fn mean(&self) -> Option<(f64, f64)> {
         #[expect(clippy::cast_precision_loss, reason = "files have fewer than 2^53 values")]
-        let count = Some(self.count as f64).filter(|n| *n > 0.0)?;
+        let count = Some(self.count as f64).filter(|n| *n > 0.0 && !self.infinite_sum)?;
         let mean = self.sum.nearest() / count;
         // Two roundings of at most half a unit, the sum's and the division's, and what the pairs leave out.
         Some((mean, mean.abs() * 1.25 * f64::EPSILON + self.lost / count + f64::MIN_POSITIVE))
@@ -101,12 +109,12 @@ impl Summary {
 pub struct Figures {
     /// Valid, finite values.
     pub count: u64,
-    /// Infinite values, which are in nothing else.
+    /// Infinite values. Mean and deviation are those of the others.
     pub infinite: u64,
-    /// The least value.
-    pub min: Option<f64>,
+    /// The least value, which may be infinite.
+    pub min: Option<Exactly>,
     /// The largest.
-    pub max: Option<f64>,
+    pub max: Option<Exactly>,
     /// The mean, and how far it is at most from that of the exact sum of all values.
     pub mean: Option<(f64, f64)>,
     /// The standard deviation of the values; of the whole, not of a sample.
@@ -135,7 +143,7 @@ enum Compare {
 pub struct Condition {
     variable: String,
     compare: Compare,
-    value: f64,
+    value: Exactly,
 }
 
 impl Condition {
@@ -145,7 +153,7 @@ impl Condition {
     }
 
     /// Returns whether tiles with this least and this largest value have such values, or for `==` may have.
-    fn is_met(&self, min: f64, max: f64) -> bool {
+    fn is_met(&self, min: Exactly, max: Exactly) -> bool {
         match self.compare {
             Compare::Less => min < self.value,
             Compare::AtMost => min <= self.value,
@@ -157,7 +165,7 @@ impl Condition {
 
     /// The rows of these tiles that have such values, or for `==` may have.
     pub fn rows(&self, tiles: &Tiles, rows: std::ops::Range<usize>) -> impl Iterator<Item = usize> {
-        rows.filter(|row| tiles.counts[*row] > 0 && self.is_met(tiles.min[*row], tiles.max[*row]))
+        rows.filter(|row| tiles.ends(*row).is_some_and(|(min, max)| self.is_met(min, max)))
     }
 }
 
@@ -178,8 +186,13 @@ impl FromStr for Condition {
         ];
         let found = signs.iter().find_map(|(sign, compare)| Some((*compare, rest.strip_prefix(sign)?)));
         let (compare, value) = found.ok_or_else(wrong)?;
-        let value: f64 = value.trim().parse().map_err(|_| wrong())?;
-        if variable.is_empty() || value.is_nan() {
+        // Integers of 64 bits keep all their digits.
+        let whole = value.trim().parse::<i128>().ok().filter(|n| n.unsigned_abs() <= u64::MAX.into());
+        let value = match whole {
+            Some(n) => Exactly::from(n),
+            None => Exactly::from(value.trim().parse::<f64>().map_err(|_| wrong())?),
+        };
+        if variable.is_empty() || value.nearest.is_nan() {
             return Err(wrong());
         }
         Ok(Condition { variable: variable.to_owned(), compare, value })
@@ -212,8 +225,8 @@ mod tests {
         Tile {
             count: values.len() as u64,
             infinite: 0,
-            min: values.iter().copied().fold(f64::INFINITY, f64::min),
-            max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            min: values.iter().copied().fold(f64::INFINITY, f64::min).into(),
+            max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max).into(),
             sum: sum.pair(),
             squares: squares.pair(),
         }
@@ -223,7 +236,7 @@ mod tests {
     fn statistics_are_those_of_all_values() {
         let mut s = Summary::default();
         s.add([tile(&[1.0, 2.0, 3.0]), tile(&[10.0]), Tile::default()]);
-        assert_eq!((s.files, s.count, s.min, s.max), (1, 4, Some(1.0), Some(10.0)));
+        assert_eq!((s.files, s.count, s.min, s.max), (1, 4, Some(1.0.into()), Some(10.0.into())));
         let (mean, bound) = s.mean().unwrap();
         assert!((mean - 4.0).abs() <= bound && bound < 1e-14);
         assert!((s.deviation().unwrap() - 12.5_f64.sqrt()).abs() < 1e-14);
@@ -241,14 +254,48 @@ mod tests {
         assert!((far.deviation().unwrap() - (2.0_f64 / 3.0).sqrt()).abs() < 1e-7, "{:?}", far.deviation());
     }
 
+    fn tiles(rows: &[(u64, u64, Exactly, Exactly)]) -> Tiles {
+        Tiles {
+            counts: rows.iter().map(|r| r.0).collect(),
+            infinite: rows.iter().map(|r| r.1).collect(),
+            min: rows.iter().map(|r| r.2).collect(),
+            max: rows.iter().map(|r| r.3).collect(),
+            ..Tiles::default()
+        }
+    }
+
+    fn long(n: i128) -> Exactly {
+        n.into()
+    }
+
+    #[test]
+    fn infinities_and_long_integers_are_compared_exactly() {
+        let inf = f64::INFINITY;
+        let odd = 9_007_199_254_740_993;
+        let tiles = tiles(&[
+            (0, 1, inf.into(), inf.into()),
+            (3, 2, (-inf).into(), inf.into()),
+            (1, 0, long(odd), long(odd)),
+            (4, 0, (-1e308).into(), 1e308.into()),
+            (1, 0, long(u64::MAX.into()), long(u64::MAX.into())),
+        ]);
+        let ask = |text: &str| text.parse::<Condition>().unwrap().rows(&tiles, 0..5).collect::<Vec<_>>();
+        assert_eq!(ask("v > 1.5e308"), [0, 1]);
+        assert_eq!(ask("v < -1e307"), [1, 3]);
+        assert_eq!(ask("v == inf"), [0, 1]);
+        assert_eq!(ask("v > 9007199254740992"), [0, 1, 2, 3, 4]);
+        assert_eq!(ask("v < 9007199254740993"), [1, 3]);
+        assert_eq!(ask("v <= 9007199254740993"), [1, 2, 3]);
+        assert_eq!(ask("v >= 18446744073709551615"), [0, 1, 3, 4]);
+        assert_eq!(ask("v == 9007199254740992"), [1, 3]);
+        assert_eq!("v>9007199254740993".parse::<Condition>().unwrap().to_string(), "v > 9007199254740993");
+        assert_eq!("v>1e300".parse::<Condition>().unwrap().to_string(), "v > 1e300");
+    }
+
     #[test]
     fn conditions_choose_tiles() {
-        let tiles = Tiles {
-            counts: vec![2, 2, 0],
-            min: vec![1.0, 3.0, 0.0],
-            max: vec![2.0, 311.5, 0.0],
-            ..Tiles::default()
-        };
+        let row = |count, min: f64, max: f64| (count, 0, min.into(), max.into());
+        let tiles = tiles(&[row(2, 1.0, 2.0), row(2, 3.0, 311.5), row(0, 0.0, 0.0)]);
         let ask = |text: &str| text.parse::<Condition>().unwrap().rows(&tiles, 0..3).collect::<Vec<_>>();
         assert_eq!(ask("tas > 310"), [1]);
         assert_eq!(ask("tas<=1"), [0]);

@@ -2,8 +2,8 @@
 
 use super::columns::{doubles, names, numbers, signed, sizes, strings, wrong};
 use super::exact::Pair;
-use super::frame::{Entry, Frame, MAGIC, MAX_MEMBERS, directory};
-use super::member::{Head, HeadKind, Known, Member, Range, Tile, Variable};
+use super::frame::{Entry, Frame, MAX_MEMBERS, Version, directory};
+use super::member::{Exactly, Head, HeadKind, Known, Member, Range, Tile, Variable};
 use crate::error::Result;
 use bytes::Bytes;
 use nc3z_format::bytes::ByteCursor;
@@ -14,11 +14,14 @@ use nc3z_reader::source::SharedSource;
 const MAX_RANK: usize = 1024;
 /// Occurrences of a variable in a block at most: a file has a variable once, and a header with a name twice is rare.
 const MAX_FOUND: usize = 16 * MAX_MEMBERS;
+/// Bytes of a value of a coordinate at most: a row of text.
+const MAX_VALUE: usize = 256;
 
 /// An open shadow.
 pub struct Shadow {
     source: SharedSource,
     entries: Vec<Entry>,
+    version: Version,
 }
 
 /// Files of a shadow that share frames.
@@ -26,6 +29,7 @@ pub struct Shadow {
 pub struct Block<'s> {
     source: &'s SharedSource,
     entry: &'s Entry,
+    version: Version,
     /// The number of the first file.
     first: usize,
 }
@@ -40,9 +44,9 @@ pub struct Tiles {
     /// Infinite values of each tile.
     pub infinite: Vec<u64>,
     /// The least value of each tile.
-    pub min: Vec<f64>,
+    pub min: Vec<Exactly>,
     /// The largest value of each tile.
-    pub max: Vec<f64>,
+    pub max: Vec<Exactly>,
 }
 
 /// A variable in a file.
@@ -70,7 +74,7 @@ pub struct Sums {
 impl Shadow {
     /// Returns true if bytes begin as those of a shadow.
     pub fn is_shadow(bytes: &[u8]) -> bool {
-        bytes.starts_with(MAGIC)
+        Version::of(bytes).is_some()
     }
 
     /// Opens a shadow. Only the directory of its parts is read.
@@ -78,7 +82,8 @@ impl Shadow {
     /// # Errors
     /// It is no shadow; damage.
     pub fn open(source: SharedSource) -> Result<Self> {
-        Ok(Shadow { entries: directory(&source)?, source })
+        let (version, entries) = directory(&source)?;
+        Ok(Shadow { source, entries, version })
     }
 
     /// The number of files.
@@ -91,11 +96,28 @@ impl Shadow {
         self.len() == 0
     }
 
+    /// Returns whether a variable has numbers in a file. None if no file has it.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn has_numbers(&self, variable: &str) -> Result<Option<bool>> {
+        let mut found = None;
+        for block in self.blocks() {
+            if let Some(tiles) = block.tiles(variable)? {
+                found = Some(tiles.found.iter().any(|found| found.rows.is_some()));
+            }
+            if found == Some(true) {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
     /// Its files, in blocks.
     pub fn blocks(&self) -> impl Iterator<Item = Block<'_>> {
         let mut first = 0;
         self.entries.iter().map(move |entry| {
-            let block = Block { source: &self.source, entry, first };
+            let block = Block { source: &self.source, entry, version: self.version, first };
             first += entry.members;
             block
         })
@@ -176,7 +198,15 @@ impl<'s> Block<'s> {
             {
                 let sha256 = if has == 1 { Some(from.array("SHA-256")?) } else { None };
                 let kind = HeadKind::ALL[kind];
-                all.push((Head { kind, len, offset: place.offset, stored: place.len, sha256 }, header));
+                let (offset, stored) = (place.offset, place.len);
+                all.push((Head { kind, len, offset, stored, sha256, modified: 0 }, header));
+            }
+            if self.version == Version::Third {
+                let mut at = 0_i64;
+                for ((head, _), step) in all.iter_mut().zip(signed(from, "time of the last change", n)?) {
+                    at = at.wrapping_add(step);
+                    head.modified = at;
+                }
             }
             Ok(all)
         })
@@ -204,7 +234,7 @@ impl<'s> Block<'s> {
             let n = each.iter().fold(0_usize, |sum, n| sum.saturating_add(*n));
             let variables = sizes(from, "variable", n, u32::MAX as usize)?;
             let wholes = sizes(from, "extent", n, 1)?;
-            let sizes_of = sizes(from, "bytes of a value", n, 8)?;
+            let sizes_of = sizes(from, "bytes of a value", n, MAX_VALUE)?;
             let steps = signed(from, "list of values", n)?;
             let values: Vec<Bytes> =
                 strings(from, "values", n)?.into_iter().map(|s| bytes.slice_ref(s)).collect();
@@ -292,13 +322,25 @@ impl<'s> Block<'s> {
                     rows,
                 });
             }
-            Ok(Tiles {
-                found,
-                counts: numbers(from, "count", rows)?,
-                infinite: numbers(from, "infinite values", rows)?,
-                min: doubles(from, "least value", rows)?,
-                max: doubles(from, "largest value", rows)?,
-            })
+            let counts = numbers(from, "count", rows)?;
+            let infinite = numbers(from, "infinite values", rows)?;
+            let mut ends = [doubles(from, "least value", rows)?, doubles(from, "largest value", rows)?];
+            let mut more = [vec![0; rows], vec![0; rows]];
+            if self.version == Version::Third {
+                more = [signed(from, "least value", rows)?, signed(from, "largest value", rows)?];
+            } else {
+                // An older shadow has the ends of the other values only.
+                for row in (0..rows).filter(|row| infinite[*row] > 0) {
+                    (ends[0][row], ends[1][row]) = (f64::NEG_INFINITY, f64::INFINITY);
+                }
+            }
+            let exactly = |(nearest, more)| Exactly { nearest, more };
+            let mut ends = ends
+                .into_iter()
+                .zip(more)
+                .map(|(ends, more)| ends.into_iter().zip(more).map(exactly).collect());
+            let (min, max) = (ends.next().unwrap_or_default(), ends.next().unwrap_or_default());
+            Ok(Tiles { found, counts, infinite, min, max })
         })?;
         Ok(Some(found))
     }
@@ -379,6 +421,11 @@ impl<'s> Block<'s> {
 }
 
 impl Tiles {
+    /// The least and the largest value of a tile by its row. None without values.
+    pub fn ends(&self, row: usize) -> Option<(Exactly, Exactly)> {
+        (self.counts[row] > 0 || self.infinite[row] > 0).then(|| (self.min[row], self.max[row]))
+    }
+
     /// A tile by its row.
     pub fn tile(&self, sums: &Sums, row: usize) -> Tile {
         let pair = |pair: &[Vec<f64>; 2]| Pair(pair[0][row], pair[1][row]);

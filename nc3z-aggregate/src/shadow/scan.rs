@@ -1,14 +1,15 @@
 //! Looks at a file: its header, its coordinates, and the values and places of each tile.
 
 use super::exact::Exact;
-use super::member::{Head, HeadKind, Known, Member, Range, Tile, Variable};
+use super::member::{Exactly, Head, HeadKind, Known, Member, Range, Tile, Variable};
 use crate::error::Result;
 use crate::file::as_aggregation;
 use bytes::Bytes;
 use nc3z_format::NcType;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockHeader, IndexEntry, Role};
 use nc3z_format::classic::{VarId, encode};
-use nc3z_format::decode_value::{Decoding, time_unit};
+use nc3z_format::decode_value::{Decoding, Number, Shown, time_unit};
+use nc3z_format::units::WordTimes;
 use nc3z_reader::{Archive, Dataset, Digest};
 use std::collections::HashMap;
 
@@ -26,6 +27,8 @@ pub struct Location {
     pub packed: bool,
     /// True for an aggregation whose fragments are in the shadow, too: their values are not counted twice.
     pub is_view: bool,
+    /// When the file on disk was changed last: milliseconds since 1970; 0 where that is not known.
+    pub modified: i64,
 }
 
 /// What there is to know of a file. All its values are read.
@@ -48,15 +51,14 @@ pub fn scan(name: &str, dataset: &Dataset, at: Location) -> Result<Member> {
     let mut coordinates = Vec::new();
     for variable in dataset.variables() {
         let tiling = variable.tiling()?;
-        let size = variable.ty().size();
         let mut tiles = None;
         let is_view = at.is_view && aggregation.is_some_and(|a| a.master(variable.id()).is_some());
         if variable.ty() != NcType::Char && !is_view {
             let decoding = Decoding::of(dataset.header(), variable.header());
-            let each = variable
-                .tiles()?
-                .map(|tile| Ok(values(tile?.bytes.chunks_exact(size).map(|item| decoding.number(item)))));
+            let each = variable.tiles()?.map(|tile| Ok(values(&decoding, &tile?.bytes)));
             tiles = Some(each.collect::<Result<_>>()?);
+        }
+        if !is_view {
             coordinates.extend(known(dataset, &variable)?);
         }
         let count = if places.archive.is_some() { tiling.tile_count() } else { 0 };
@@ -72,7 +74,8 @@ pub fn scan(name: &str, dataset: &Dataset, at: Location) -> Result<Member> {
         Digest::Sha256(sha256) => Some(sha256),
         _ => None,
     });
-    let head = Head { kind, len: dataset.original_len(), offset: at.offset, stored: at.stored, sha256 };
+    let Location { offset, stored, modified, .. } = at;
+    let head = Head { kind, len: dataset.original_len(), offset, stored, sha256, modified };
     Ok(Member { name: name.to_owned(), head, header: header(dataset)?, coordinates, variables })
 }
 
@@ -87,22 +90,29 @@ fn header(dataset: &Dataset) -> Result<Bytes> {
     Ok(encode(dataset.header())?.into())
 }
 
-/// The values of a coordinate: of a dimension with its name, or of times along one dimension.
+/// The values of a coordinate: of a dimension with its name, of times along one dimension or none, also as text.
 fn known(dataset: &Dataset, variable: &nc3z_reader::Variable) -> Result<Option<Known>> {
     let head = variable.header();
-    let [len] = *variable.shape() else { return Ok(None) };
-    let own = variable.dimensions().any(|d| d.name == head.name) || time_unit(head).is_some();
-    let size = variable.ty().size() as u64;
-    if !own || len == 0 || variable.layout().present < len {
+    let words = WordTimes::of(dataset.header(), head);
+    let is_number = head.dimensions.len() <= 1 && variable.ty() != NcType::Char;
+    let is_coordinate = || variable.dimensions().any(|d| d.name == head.name) || time_unit(head).is_some();
+    if words.is_none() && !(is_number && is_coordinate()) {
         return Ok(None);
     }
-    let read = |first: u64, count: u64| {
-        let mut out = vec![0; usize::try_from(count * size).unwrap_or(0)];
-        dataset.source().read_range(variable.id(), first * size, &mut out).map(|()| out)
+    let element = variable.ty().size() as u64;
+    let item = words.map_or(element, |words| words.row_len());
+    let present = variable.layout().present;
+    let all = variable.shape().iter().try_fold(1_u64, |all, n| all.checked_mul(*n));
+    let len = all.filter(|all| *all == present).and_then(|all| all.checked_mul(element));
+    let Some(len) = len.filter(|len| *len > 0 && len.is_multiple_of(item)) else { return Ok(None) };
+    let read = |first: u64, len: u64| {
+        let mut out = vec![0; usize::try_from(len).unwrap_or(0)];
+        dataset.source().read_range(variable.id(), first, &mut out).map(|()| out)
     };
-    let whole = len * size <= MOST_COORDINATE;
-    let bytes = if whole { read(0, len)? } else { [read(0, 1)?, read(len - 1, 1)?].concat() };
-    Ok(Some(Known { variable: variable.id().0, whole, size: variable.ty().size(), bytes: bytes.into() }))
+    let whole = len <= MOST_COORDINATE;
+    let bytes = if whole { read(0, len)? } else { [read(0, item)?, read(len - item, item)?].concat() };
+    let size = usize::try_from(item).unwrap_or(1);
+    Ok(Some(Known { variable: variable.id().0, whole, size, bytes: bytes.into() }))
 }
 
 /// Places of tiles in an archive.
@@ -163,28 +173,35 @@ impl Places<'_> {
     }
 }
 
-/// Counts and sums; numbers that are none are missing.
-fn values(numbers: impl Iterator<Item = f64>) -> Tile {
+/// Counts and sums of the values of a tile. Missing values are left out.
+fn values(decoding: &Decoding, bytes: &[u8]) -> Tile {
     let mut tile = Tile::default();
     let (mut sum, mut squares) = (Exact::default(), Exact::default());
-    for x in numbers.filter(|x| !x.is_nan()) {
+    let is_wide = matches!(decoding.shown(), Shown::AsStored(NcType::Int64 | NcType::UInt64));
+    for item in bytes.chunks_exact(decoding.ty().size()) {
+        let x = decoding.number(item);
+        if x.is_nan() {
+            continue;
+        }
+        let value = match decoding.stored(item) {
+            Number::Whole(n) if is_wide => Exactly::from(n),
+            _ => Exactly::from(x),
+        };
+        if tile.count + tile.infinite == 0 {
+            (tile.min, tile.max) = (value, value);
+        } else if value < tile.min {
+            tile.min = value;
+        } else if value > tile.max {
+            tile.max = value;
+        }
         if x.is_infinite() {
             tile.infinite += 1;
             continue;
         }
-        (tile.min, tile.max) = match tile.count {
-            0 => (x, x),
-            _ => (tile.min.min(x), tile.max.max(x)),
-        };
         tile.count += 1;
         sum.add(x);
         squares.add_square(x);
     }
     (tile.sum, tile.squares) = (sum.pair(), squares.pair());
-    // A sum beyond all doubles is that of values near the end of them, and is left out with them.
-    if !tile.sum.0.is_finite() {
-        (tile.infinite, tile.count) = (tile.infinite + tile.count, 0);
-        (tile.sum, tile.squares, tile.min, tile.max) = Default::default();
-    }
     tile
 }

@@ -36,11 +36,12 @@ fn all(bytes: &[u8]) -> crate::Result<Vec<Member>> {
 
 fn tile() -> impl Strategy<Value = Tile> {
     let real = || any::<f64>().prop_filter("a number", |x| !x.is_nan());
-    (0..1000_u64, 0..3_u64, prop::array::uniform6(real())).prop_map(|(count, infinite, x)| Tile {
+    let ends = (prop::array::uniform2(-1024..1024_i64), prop::array::uniform6(real()));
+    (0..1000_u64, 0..3_u64, ends).prop_map(|(count, infinite, (more, x))| Tile {
         count,
         infinite,
-        min: x[0],
-        max: x[1],
+        min: Exactly { nearest: x[0], more: more[0] },
+        max: Exactly { nearest: x[1], more: more[1] },
         sum: Pair(x[2], x[3]),
         squares: Pair(x[4], x[5]),
     })
@@ -65,12 +66,13 @@ fn variable() -> impl Strategy<Value = Variable> {
 
 fn member() -> impl Strategy<Value = Member> {
     let known = (any::<bool>(), prop::collection::vec(any::<u8>(), 8..40));
-    let head = (0..5_usize, any::<u64>(), any::<u64>(), any::<u64>(), any::<Option<[u8; 32]>>());
+    let head =
+        (0..5_usize, any::<u64>(), any::<u64>(), any::<u64>(), any::<Option<[u8; 32]>>(), any::<i64>());
     let variables = prop::collection::vec(variable(), 0..4);
     ("(x/)?[a-z]{1,9}", head, "[a-c]{0,3}", prop::collection::vec(known, 0..3), variables).prop_map(
-        |(name, (kind, len, offset, stored, sha256), header, known, variables)| Member {
+        |(name, (kind, len, offset, stored, sha256, modified), header, known, variables)| Member {
             name,
-            head: Head { kind: HeadKind::ALL[kind], len, offset, stored, sha256 },
+            head: Head { kind: HeadKind::ALL[kind], len, offset, stored, sha256, modified },
             header: Bytes::from(header.into_bytes()),
             coordinates: (0..)
                 .zip(known)
@@ -115,7 +117,7 @@ proptest! {
         if let Ok(shadow) = open(&bytes) {
             let _ = statistics(&shadow, &[], true);
             let _ = along(&shadow, "a", "x", |_| Ok::<(), crate::Error>(()));
-            let _ = find(&shadow, &ask("a > 0"));
+            let _ = find(&shadow, &ask("a > 0"), &|_, _| false);
         }
     }
 }
@@ -125,8 +127,8 @@ fn small() -> Vec<Member> {
         let one = Tile {
             count: 3,
             infinite: 0,
-            min: x,
-            max: x + 1.0,
+            min: x.into(),
+            max: (x + 1.0).into(),
             sum: Pair(3.0 * x, 0.1),
             squares: Pair(x, 0.0),
         };
@@ -141,7 +143,14 @@ fn small() -> Vec<Member> {
     };
     let member = |n: u32| Member {
         name: format!("dir/{n}.nc"),
-        head: Head { kind: HeadKind::Archive, len: 1000, offset: 0, stored: 300, sha256: Some([7; 32]) },
+        head: Head {
+            kind: HeadKind::Archive,
+            len: 1000,
+            offset: 0,
+            stored: 300,
+            sha256: Some([7; 32]),
+            modified: 5,
+        },
         header: Bytes::from_static(b"a header"),
         coordinates: vec![Known { variable: 0, whole: true, size: 8, bytes: Bytes::from(vec![1; 16]) }],
         variables: vec![variable(n)],
@@ -251,8 +260,8 @@ fn a_million_small_files() {
         Tile {
             count: 40,
             infinite: 0,
-            min: values[0],
-            max: values[39],
+            min: values[0].into(),
+            max: values[39].into(),
             sum: sum.pair(),
             squares: squares.pair(),
         }
@@ -277,6 +286,7 @@ fn a_million_small_files() {
                 offset: u64::from(n / 500) * 70_000,
                 stored: 69_900,
                 sha256: sha256.try_into().ok(),
+                modified: i64::from(n),
             },
             header: profile(n),
             coordinates: Vec::new(),
@@ -288,8 +298,8 @@ fn a_million_small_files() {
                     tiles: Some(vec![Tile {
                         sum: Pair(tile.sum.0 + f64::from(n), tile.sum.1),
                         squares: Pair(tile.squares.0 + f64::from(n), tile.squares.1),
-                        min: f64::from_bits(tile.min.to_bits() ^ u64::from(n) << 29),
-                        max: f64::from_bits(tile.max.to_bits() ^ u64::from(n) << 29),
+                        min: f64::from_bits(tile.min.nearest.to_bits() ^ u64::from(n) << 29).into(),
+                        max: f64::from_bits(tile.max.nearest.to_bits() ^ u64::from(n) << 29).into(),
                         ..*tile
                     }]),
                     places: Vec::new(),
@@ -303,7 +313,7 @@ fn a_million_small_files() {
     eprintln!("{files} files: {} bytes, {each} a file, written in {:?}", bytes.len(), began.elapsed());
     let began = std::time::Instant::now();
     let shadow = open(&bytes).unwrap();
-    let hits = find(&shadow, &ask("temperature > 29.9")).unwrap();
+    let hits = find(&shadow, &ask("temperature > 29.9"), &|_, _| false).unwrap();
     eprintln!("find: {} files in {:?}", hits.len(), began.elapsed());
     let began = std::time::Instant::now();
     let rows = statistics(&shadow, &["salinity".into()], false).unwrap();

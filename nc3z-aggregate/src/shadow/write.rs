@@ -195,6 +195,7 @@ fn heads(block: &[Member]) -> (Vec<u8>, Vec<u8>) {
     put_signed(&mut out, steps(numbers));
     put_numbers(&mut out, each().map(|h| u64::from(h.sha256.is_some())));
     each().filter_map(|h| h.sha256).for_each(|sha256| out.extend(sha256));
+    put_signed(&mut out, steps(each().map(|h| h.modified).collect()));
     let mut all = Vec::new();
     put_strings(&mut all, &headers);
     (out, all)
@@ -280,7 +281,10 @@ fn sections(found: &[Found<'_>]) -> [Vec<u8>; 3] {
     put_numbers(&mut tiles, rows.iter().map(|t| t.count));
     put_numbers(&mut tiles, rows.iter().map(|t| t.infinite));
     let double = |of: fn(&Tile) -> f64| rows.iter().map(|t| of(t)).collect::<Vec<_>>();
-    [double(|t| t.min), double(|t| t.max)].iter().for_each(|column| put_doubles(&mut tiles, column));
+    let ends = [double(|t| t.min.nearest), double(|t| t.max.nearest)];
+    ends.iter().for_each(|column| put_doubles(&mut tiles, column));
+    put_signed(&mut tiles, rows.iter().map(|t| t.min.more));
+    put_signed(&mut tiles, rows.iter().map(|t| t.max.more));
     let columns =
         [double(|t| t.sum.0), double(|t| t.sum.1), double(|t| t.squares.0), double(|t| t.squares.1)];
     columns.iter().for_each(|column| put_doubles(&mut sums, column));

@@ -416,7 +416,7 @@ were read, 1 some could not be read, 3 an archive is corrupt; the page is writte
   nc3z find --where 'tas > 310' data.nc3x               by values, from a shadow (nc3z index)
   nc3z find cell_methods='*max*' --where 'tas > 310' data.nc3x
 
-Only headers are read. Exit codes: 0 found, 1 nothing found or a file that cannot be read, 3 corrupt archive.")]
+Only headers are read. Exit codes: 0 found or unknown, 1 nothing found or a file that cannot be read, 3 corrupt archive.")]
     Find(Later<FindArgs>),
     /// Write a shadow of many files: a small file with dimensions, attributes, and for each tile of each variable the
     /// number of values, minimum, maximum, sum and sum of squares.

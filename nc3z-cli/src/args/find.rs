@@ -23,11 +23,12 @@ pub(crate) struct FindArgs {
     /// must meet all conditions, and the pattern if there is one.
     #[arg(long = "where", value_name = "CONDITION")]
     pub(crate) conditions: Vec<Condition>,
-    /// Find the files of shadows that have coordinates in this region: west, east, south, north.
+    /// Find the files of shadows that have coordinates in this region: west, east, south, north. A file whose place is not known
+    /// is listed as unknown.
     #[arg(long = "box", value_name = "W,E,S,N", allow_hyphen_values = true)]
     pub(crate) area: Option<BoxArg>,
     /// Find the files of shadows that have times in this period, or from the first to the last of two, such as
-    /// 2001-02,2001-04.
+    /// 2001-02,2001-04. A file whose times are not known is listed as unknown.
     #[arg(long, value_name = "FROM[,TO]", value_parser = periods)]
     pub(crate) time: Option<(Period, Period)>,
     /// Print only the names of files with matches.
@@ -47,5 +48,10 @@ pub(crate) struct FindArgs {
 
 fn periods(text: &str) -> Result<(Period, Period), String> {
     let (from, to) = text.split_once(',').unwrap_or((text, text));
-    Ok((from.parse()?, to.parse()?))
+    let period = |text: &str| {
+        let period: Period = text.parse()?;
+        let is_date = period.is_in_some_calendar();
+        if is_date { Ok(period) } else { Err(format!("no calendar has the date `{text}`")) }
+    };
+    Ok((period(from)?, period(to)?))
 }

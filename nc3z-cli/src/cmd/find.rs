@@ -65,6 +65,7 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
         },
     )?;
     for path in &shadows {
+        super::shadow::tell_changed(path, &super::shadow::open(path, &args.open)?)?;
         of_shadow(path, args, &pattern, &mut |name, header, hits| {
             all += hits.len();
             if args.json {

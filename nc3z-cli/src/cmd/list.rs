@@ -74,7 +74,9 @@ fn list(files: &[(PathBuf, bool)], args: &ListArgs) -> Result<Vec<Entry>> {
         }
     };
     if super::shadow::is_shadow(input) {
-        let files = of_shadow(&super::shadow::open(input, &open_args(args))?)?;
+        let shadow = super::shadow::open(input, &open_args(args))?;
+        super::shadow::tell_changed(input, &shadow)?;
+        let files = of_shadow(&shadow)?;
         let entry = |(name, found): (String, nc3z_aggregate::Result<FileSummary>)| Entry {
             name,
             found: found.map_err(super::unbundle::of_aggregate),

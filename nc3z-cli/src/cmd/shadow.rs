@@ -13,15 +13,17 @@ use crate::output::table::{Side, Table, count};
 use crate::output::target::{Content, Target};
 use crate::output::text;
 use anyhow::{Context, Result, bail};
-use nc3z_aggregate::shadow::{self, Area, Question, Shadow};
+use nc3z_aggregate::shadow::{self, Area, Condition, Hit, Question, Shadow, Unknown};
+use nc3z_format::spelling::suggest;
 use nc3z_look::find::Pattern;
 use nc3z_reader::FileName;
 use nc3z_tree::answers::hit_json;
+use nc3z_tree::has_changed;
 use nc3z_tree::index::{self, IndexInput};
 use nc3z_tree::members::is_member;
 use nc3z_tree::offline::is_offline;
 use serde_json::json;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -178,10 +180,14 @@ pub(crate) fn find(args: &FindArgs) -> Result<Exit> {
     let (pattern, shadows) = pattern_of(args)?;
     let mut out = Stdout::results();
     let (mut rows, mut hits) = (Vec::new(), 0);
+    let mut unknown = Unknowns::default();
     let mut table = Table::new(&[("", Side::Left); 3]);
     with_threads(args.threads, || -> Result<()> {
-        for path in &shadows {
-            let found = shadow::find(&open(path, &args.open)?, &question)
+        let opened = shadows.iter().map(|path| Ok((path, open(path, &args.open)?)));
+        let opened = opened.collect::<Result<Vec<_>>>()?;
+        check_variables(conditions, &opened)?;
+        for (path, shadow) in &opened {
+            let found = shadow::find(shadow, &question, &|name, head| has_changed(path, name, head))
                 .with_context(|| format!("`{}`", super::url::shown(path)))?;
             let mut named = HashSet::new();
             if let Some(pattern) = &pattern {
@@ -192,14 +198,21 @@ pub(crate) fn find(args: &FindArgs) -> Result<Exit> {
             }
             for hit in found {
                 let name = text::safe(&hit.file);
-                if pattern.is_some() && !named.contains(&name) {
+                let has_changed = hit.unknown.contains(&Unknown::Changed);
+                if pattern.is_some() && !has_changed && !named.contains(&name) {
                     continue;
                 }
                 hits += 1;
+                unknown.add(&hit);
                 if args.json {
                     rows.push(hit_json(&hit, conditions));
-                } else if args.files_with_matches || conditions.is_empty() {
+                } else if args.files_with_matches {
                     writeln!(out, "{name}")?;
+                } else if !hit.unknown.is_empty() {
+                    let why: Vec<_> = hit.unknown.iter().map(|why| why.words()).collect();
+                    table.push(vec![name, format!("unknown: {}", why.join(", ")), String::new()]);
+                } else if conditions.is_empty() {
+                    table.push(vec![name, String::new(), String::new()]);
                 } else {
                     for (c, (tiles, of)) in conditions.iter().zip(&hit.tiles) {
                         let tiles = format!("{} of {}", tiles.len(), count(*of as u64, "tile"));
@@ -215,5 +228,84 @@ pub(crate) fn find(args: &FindArgs) -> Result<Exit> {
     }
     table.print(&mut out, "")?;
     out.flush()?;
+    unknown.tell();
     Ok(if hits == 0 { Exit::Failed } else { Exit::Done })
+}
+
+/// The numbers of files of which the shadow does not know whether they have what is asked for.
+#[derive(Default)]
+struct Unknowns([u64; 3]);
+
+impl Unknowns {
+    const KINDS: [Unknown; 3] = [Unknown::Place, Unknown::Time, Unknown::Changed];
+
+    fn add(&mut self, hit: &Hit) {
+        let each = self.0.iter_mut().zip(Self::KINDS);
+        each.filter(|(_, kind)| hit.unknown.contains(kind)).for_each(|(n, _)| *n += 1);
+    }
+
+    fn tell(&self) {
+        for (n, kind) in self.0.iter().zip(Self::KINDS).filter(|(n, _)| **n > 0) {
+            let files = count(*n, "file");
+            match kind {
+                Unknown::Place => note!("of {files} the place is unknown; they are listed, too"),
+                Unknown::Time => note!("of {files} the time is unknown; they are listed, too"),
+                Unknown::Changed => {
+                    note!(
+                        "{files} changed after the index was made, and are listed, too; run `nc3z index` again"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Refuses conditions on variables that no file has, or that have no numbers.
+fn check_variables(conditions: &[Condition], shadows: &[(&PathBuf, Shadow)]) -> Result<()> {
+    for condition in conditions {
+        let name = condition.variable();
+        let mut found = None;
+        for (path, shadow) in shadows {
+            let here = shadow.has_numbers(name);
+            found = found.max(here.with_context(|| format!("`{}`", super::url::shown(path)))?);
+        }
+        match found {
+            Some(true) => {}
+            Some(false) => bail!("the variable `{}` has no numbers to compare", text::safe(name)),
+            None => bail!(
+                "no file has a variable `{}`{}",
+                text::safe(name),
+                suggestion(name, shadows.iter().map(|s| &s.1))
+            ),
+        }
+    }
+    Ok(())
+}
+
+/// Returns which variable of some shadows may be meant.
+pub(super) fn suggestion<'s>(name: &str, shadows: impl Iterator<Item = &'s Shadow>) -> String {
+    let names: BTreeSet<&str> =
+        shadows.flat_map(|s| s.blocks().flat_map(|block| block.variables())).collect();
+    suggest(name, names.into_iter().map(|name| text::safe(name).into()))
+}
+
+/// Tells which files changed after they were indexed.
+pub(super) fn tell_changed(path: &Path, shadow: &Shadow) -> Result<()> {
+    let (mut n, mut first) = (0, None);
+    for block in shadow.blocks() {
+        for (name, (head, _)) in block.names()?.into_iter().zip(block.heads()?) {
+            if has_changed(path, &name, &head) {
+                n += 1;
+                first.get_or_insert(name);
+            }
+        }
+    }
+    if let Some(first) = first {
+        let files = count(n, "file");
+        note!(
+            "{files} changed after the index was made, such as `{}`; run `nc3z index` again",
+            text::safe(&first)
+        );
+    }
+    Ok(())
 }

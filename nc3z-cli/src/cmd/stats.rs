@@ -1,13 +1,13 @@
 //! `nc3z stats`: statistics of variables from a shadow. No other file is opened.
 
-use super::shadow::open;
+use super::shadow::{open, suggestion, tell_changed};
 use crate::args::{OpenArgs, StatsArgs};
 use crate::exit::Exit;
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
 use crate::output::text;
 use anyhow::{Context, Result, bail};
-use nc3z_aggregate::shadow::{self, Figures, Shadow};
+use nc3z_aggregate::shadow::{self, Exactly, Figures, Shadow};
 use nc3z_look::coordinate::Coordinate;
 use nc3z_look::selection::Segment;
 use nc3z_tree::answers::{part_json, statistics_json, units};
@@ -24,8 +24,14 @@ pub(crate) fn stats(args: &StatsArgs) -> Result<Exit> {
         .with_context(|| format!("`{}`", super::url::shown(&args.shadow)))?;
     let missing = |name: &&String| !all.iter().any(|row| row.variable == **name);
     if let Some(missing) = args.variables.iter().find(missing) {
-        bail!("no file of `{}` has values of a variable `{}`", args.shadow.display(), text::safe(missing));
+        let known = suggestion(missing, std::iter::once(&shadow));
+        bail!(
+            "no file of `{}` has values of a variable `{}`{known}",
+            args.shadow.display(),
+            text::safe(missing)
+        );
     }
+    tell_changed(&args.shadow, &shadow)?;
     let mut out = Stdout::results();
     if args.json {
         let rows: Vec<Value> = all.iter().map(statistics_json).collect();
@@ -59,13 +65,15 @@ pub(crate) fn stats(args: &StatsArgs) -> Result<Exit> {
 const NUMBERS: [&str; 5] = ["values", "min", "max", "mean", "deviation"];
 
 fn numbers(s: &Figures) -> [String; 5] {
-    let number = |x: Option<f64>| x.map_or_else(String::new, |x| x.to_string());
+    let exactly = |x: Option<Exactly>| x.map_or_else(String::new, |x| x.to_string());
+    let number = |x: Option<f64>| exactly(x.map(Exactly::from));
     let (mean, deviation) = (s.mean.map(|m| m.0), s.deviation);
-    [s.count.to_string(), number(s.min), number(s.max), number(mean), number(deviation)]
+    [s.count.to_string(), exactly(s.min), exactly(s.max), number(mean), number(deviation)]
 }
 
 /// Prints the statistics of variables along a dimension.
 fn along(args: &StatsArgs, shadow: &Shadow, dimension: &str) -> Result<Exit> {
+    tell_changed(&args.shadow, shadow)?;
     let mut out = Stdout::results();
     let mut rows = Vec::new();
     let right = |title| (title, Side::Right);

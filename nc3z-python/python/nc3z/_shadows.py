@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from nc3z import _nc3z
 
-_MAGIC = b"nc3xshd2"
+_MAGIC = (b"nc3xshd3", b"nc3xshd2")
 #: Four units in the last place of a 32-bit float: the roundings of a value that is unpacked, and of a threshold, in 32 bits.
 _ROUNDING = 4 * float(np.finfo(np.float32).eps)
 
@@ -84,13 +84,15 @@ class Condition:
         infinite values are never outside.
         """
         count, infinite, low, high = tiles.T
-        margin = _ROUNDING * (np.maximum(np.abs(low), np.abs(high)) + abs(self.value))
-        if self.sign in (">", ">="):
-            may = high + margin >= self.value
-        elif self.sign in ("<", "<="):
-            may = low - margin <= self.value
-        else:
-            may = (low - margin <= self.value) & (self.value <= high + margin)
+        # Infinite ends give NaN, which excludes nothing below.
+        with np.errstate(invalid="ignore", over="ignore"):
+            margin = _ROUNDING * (np.maximum(np.abs(low), np.abs(high)) + abs(self.value))
+            if self.sign in (">", ">="):
+                may = high + margin >= self.value
+            elif self.sign in ("<", "<="):
+                may = low - margin <= self.value
+            else:
+                may = (low - margin <= self.value) & (self.value <= high + margin)
         return np.asarray(((count > 0) & may) | (infinite > 0))
 
     def __str__(self) -> str:
@@ -114,6 +116,8 @@ class Statistics:
     header: bytes = b""
     sizes: Sequence[int] = ()
     coordinates: Mapping[int, bytes] = field(default_factory=dict)
+    #: The time of the file's last change when it was indexed, in milliseconds; 0 if it is not known.
+    modified: int = 0
 
     def describes(self, path: str) -> bool:
         """Returns whether a local file can be the one that was indexed, without opening it: by its size and time."""
@@ -124,7 +128,12 @@ class Statistics:
             status = os.stat(bundle)
         except OSError:
             return False
-        if self.made is not None and status.st_mtime > self.made:
+        if self.modified:
+            now = status.st_mtime_ns // 10**6
+            # Some copies keep only the seconds.
+            if now != self.modified and (now // 1000 != self.modified // 1000 or (now % 1000 and self.modified % 1000)):
+                return False
+        elif self.made is not None and status.st_mtime > self.made:
             return False
         return bool(member) or status.st_size == self.stored_nbytes
 
@@ -152,7 +161,7 @@ def is_shadow(path: str) -> bool:
         return path.partition("?")[0].endswith(".nc3x")
     try:
         with open(path, "rb") as file:
-            return file.read(len(_MAGIC)) == _MAGIC
+            return file.read(8) in _MAGIC
     except OSError:
         return False
 
@@ -163,9 +172,9 @@ def read(path: str, variables: Sequence[str], storage_options: Mapping[str, Any]
     made = None if "://" in path else os.stat(path).st_mtime
     files: list[Statistics] = []
     names: list[str] = []
-    for name, kind, nbytes, stored, sha256, header, sizes, coordinates in shadow.files():
+    for name, kind, nbytes, stored, sha256, header, sizes, coordinates, modified in shadow.files():
         names.append(name)
-        files.append(Statistics(nbytes, stored, sha256, {}, made, kind, header, sizes, coordinates))
+        files.append(Statistics(nbytes, stored, sha256, {}, made, kind, header, sizes, coordinates, modified))
     for variable in dict.fromkeys(variables):
         for number, tiles in shadow.tiles(variable):
             # Of variables of the same name, which few files have, the first one counts.

@@ -71,6 +71,10 @@ impl FileSummary {
 /// # Errors
 /// A coordinate cannot be read.
 pub fn describe(dataset: &Dataset, bytes: u64) -> Result<FileSummary> {
+    summary(dataset, bytes, false)
+}
+
+fn summary(dataset: &Dataset, bytes: u64, lenient: bool) -> Result<FileSummary> {
     let is_coordinate = |v: &Variable| {
         v.shape().len() == 1 && v.dimensions().next().is_some_and(|d| d.name == v.header().name)
     };
@@ -91,8 +95,11 @@ pub fn describe(dataset: &Dataset, bytes: u64) -> Result<FileSummary> {
             found.filter(|c| coordinates.iter().all(|known| known.variable().id() != c.variable().id())),
         );
     }
+    if coordinates.iter().all(|c| c.time().is_none()) {
+        coordinates.extend(Coordinate::time_of_file(dataset));
+    }
     coordinates.sort_by_key(|c| c.variable().id());
-    let ranges = coordinates.iter().filter_map(|c| range(c).transpose()).collect::<Result<_>>()?;
+    let ranges = coordinates.iter().filter_map(|c| range(c, lenient).transpose()).collect::<Result<_>>()?;
     let original = if kind == "aggregation" { dataset.layout().file_len } else { dataset.original_len() };
     Ok(FileSummary {
         kind,

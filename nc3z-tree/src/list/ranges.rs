@@ -25,14 +25,16 @@ pub struct CoordinateRange {
 /// The number of values at either end of a coordinate that are searched for one that is not missing.
 const NEAR_ENDS: u64 = 4096;
 
-/// Returns the range of a coordinate. None if it has no values.
-pub(super) fn range(coordinate: &Coordinate) -> Result<Option<CoordinateRange>> {
-    let v = coordinate.variable();
-    let Some(&len) = v.shape().first().filter(|n| **n > 0) else { return Ok(None) };
-    let units = decode_value::text(v.header(), b"units").map(|u| text::safe(&u));
+/// Returns the range of a coordinate. None if it has no values. A value that cannot be read is unknown if `lenient`.
+pub(super) fn range(coordinate: &Coordinate, lenient: bool) -> Result<Option<CoordinateRange>> {
+    if coordinate.is_empty() {
+        return Ok(None);
+    }
+    let len = coordinate.len();
+    let units = decode_value::text(coordinate.variable().header(), b"units").map(|u| text::safe(&u));
     // In an incomplete file the last values are unknown.
     let read = |start, count| match coordinate.values(&[Segment { start, count, stride: 1 }]) {
-        Err(e) if e.is_incomplete() => Ok(Vec::new()),
+        Err(e) if e.is_incomplete() || lenient => Ok(Vec::new()),
         values => values,
     };
     let (mut first, mut last) = (f64::NAN, f64::NAN);

@@ -1,6 +1,6 @@
 //! The files of a shadow, as the shadow knows them.
 
-use super::{FileSummary, describe};
+use super::{FileSummary, summary};
 use nc3z_aggregate::shadow::{HeadKind, Shadow, described};
 use nc3z_aggregate::{Error, Result};
 use nc3z_look::text;
@@ -24,7 +24,8 @@ pub fn of_shadow(shadow: &Shadow) -> Result<Vec<Listed>> {
                     .get(number)
                     .ok_or_else(|| Error::Refused("the shadow does not have the header".to_owned()))?;
                 let bytes = if head.kind == HeadKind::Packed { head.len } else { head.stored };
-                let mut found = describe(&described(&head, header, known)?, bytes)?;
+                // The shadow lacks values of some coordinates.
+                let mut found = summary(&described(&head, header, known)?, bytes, true)?;
                 found.original = head.len;
                 if head.kind != HeadKind::Packed {
                     found.kind = head.kind.name();
