@@ -241,5 +241,30 @@ class Append(Case):
         self.assertEqual(self.read(archive)[-1], 400)
 
 
+class Names(Append):
+    """The message names what cannot be joined."""
+
+    def test_calendars_before_units_that_could_be_converted(self):
+        make(self.dir / "p.nc", [0, 1], "days since 2000-01-01", calendar="standard")
+        self.ok(nc3z("archive", self.dir / "p.nc", "-o", self.dir / "p.nc3z"))
+        for calendar in ("noleap", "360_day"):
+            make(self.dir / "q.nc", [0, 1], "days since 2000-01-03", calendar=calendar)
+            done = self.fails(nc3z("append", self.dir / "p.nc3z", self.dir / "q.nc"), 1, "time:calendar.*dates differ")
+            self.assertIn(calendar, done.stderr)
+            self.assertIn("standard", done.stderr)
+        # Without the attribute the calendar is the standard one.
+        make(self.dir / "r.nc", [2, 3], "days since 2000-01-01")
+        self.ok(nc3z("append", self.dir / "p.nc3z", self.dir / "r.nc"))
+
+    def test_values_of_other_attributes(self):
+        make(self.dir / "p.nc", [0, 1])
+        make(self.dir / "q.nc", [2, 3])
+        for path, units in (("p.nc", "K"), ("q.nc", "degC")):
+            with netCDF4.Dataset(self.dir / path, "a") as d:
+                d["tas"].units = units
+        self.ok(nc3z("archive", self.dir / "p.nc", "-o", self.dir / "p.nc3z"))
+        self.fails(nc3z("append", self.dir / "p.nc3z", self.dir / "q.nc"), 1, 'tas:units` is not the same in the new file, "degC" instead of "K"')
+
+
 if __name__ == "__main__":
     unittest.main()

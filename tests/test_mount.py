@@ -521,5 +521,22 @@ class Changes(MountCase):
             self.assertEqual(len([line for line in process.said if "reading " in line]), 1)
 
 
+class Parity(MountCase):
+    def test_what_parity_mends_is_read_and_said_once(self):
+        path = self.archive(COADS)
+        self.ok(nc3z("parity", "add", "--share", "5%", path))
+        data = path.read_bytes()
+        begin = len(data) // 3
+        bad = data[:begin] + bytes(8192) + data[begin + 8192:]
+        path.write_bytes(bad)
+        with self.mounted() as process:
+            shown = self.place / COADS.name
+            for _ in range(2):
+                self.assertEqual(shown.read_bytes(), COADS.read_bytes())
+            self.tells(process, "computed from its parity")
+            self.assertEqual(len([line for line in process.said if "parity" in line]), 1)
+        self.assertEqual(path.read_bytes(), bad)
+
+
 if __name__ == "__main__":
     unittest.main()

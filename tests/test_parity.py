@@ -10,7 +10,7 @@ import sys
 import time
 import unittest
 
-from common import CLASSIC, ROOT, Case, Moments, finish, header, kills, nc3z, start, synthetic, tell_kills, without_slots
+from common import CLASSIC, NIGHT, ROOT, Case, Moments, finish, header, kills, nc3z, start, synthetic, tell_kills, without_slots
 
 REFERENCE = ROOT / "spec" / "reference"
 GOLDEN = sorted((ROOT / "testdata" / "archives").glob("*/*.parity.nc3z"))
@@ -325,6 +325,119 @@ class Trials(Case):
                     archive.write_bytes(spoil(data, share, pick))
                     self.ok(nc3z("repair", "--in-place", archive))
                     self.assertTrue(archive.read_bytes() == data)
+
+
+class ReadThrough(Case):
+    """An archive with parity is read through damage by every command that reads; the file is not changed, and verify still fails."""
+
+    def archived(self, *options, size=3):
+        original = synthetic(self.dir / "s.nc", size)
+        archive = self.dir / "s.nc3z"
+        self.ok(nc3z("archive", "--force", *options, original, "-o", archive))
+        return original, archive
+
+    def hurt(self, archive, data):
+        archive.write_bytes(data)
+        return archive
+
+    def test_sectors_anywhere(self):
+        original, archive = self.archived("--parity", "10%")
+        data, wanted = archive.read_bytes(), original.read_bytes()
+        pick = random.Random(SEED)
+        sectors = len(data) // SECTOR
+        damages = [(f"sector {n}", data[:n * SECTOR] + bytes(SECTOR) + data[(n + 1) * SECTOR:])
+                   for n in (0, 1, sectors // 3, sectors // 2, sectors - 2, sectors - 1)]
+        damages += [("random", spoil(data, 8, pick)), ("flips", flip(data, *pick.sample(range(len(data)), 5)))]
+        for what, bad in damages:
+            with self.subTest(what):
+                self.hurt(archive, bad)
+                done = self.ok(nc3z("restore", "--force", archive, "-o", self.dir / "back.nc"))
+                self.assertTrue((self.dir / "back.nc").read_bytes() == wanted)
+                self.assertTrue(archive.read_bytes() == bad, "reading changes nothing")
+                if bad != data:
+                    self.assertEqual(nc3z("verify", archive).returncode, 3)
+                    # Damage of the parity itself hurts no reader.
+                    if done.stderr.count("computed from its parity"):
+                        self.assertEqual(done.stderr.count("nc3z repair"), 1, done.stderr)
+                        found = self.ok(nc3z("hash", archive)).stdout.split()[0]
+                        self.assertEqual(found, self.ok(nc3z("hash", original)).stdout.split()[0])
+        self.ok(nc3z("repair", "--in-place", archive))
+
+    def test_every_byte_of_a_small_archive(self):
+        original, archive = self.dir / "n.nc", self.dir / "n.nc3z"
+        original.write_bytes((CLASSIC / "numeric.nc").read_bytes())
+        self.ok(nc3z("archive", "--parity", "20%", original, "-o", archive))
+        data, wanted = archive.read_bytes(), original.read_bytes()
+        for at in range(0, len(data), 1 if NIGHT else 97):
+            self.hurt(archive, flip(data, at))
+            done = nc3z("restore", archive, "-o", "-")
+            self.assertEqual((done.returncode, done.stdout == wanted), (0, True), f"byte {at}: {done.stderr}")
+
+    def test_every_surface(self):
+        original, archive = self.archived("--parity", "10%", "--block-size", "64KiB")
+        data = archive.read_bytes()
+        layout = json.loads(self.ok(nc3z("layout", "--json", archive)).stdout)
+        first = len(data) // 5
+        bad = data[:first] + bytes(2 * SECTOR) + data[first + 2 * SECTOR:]
+        self.assertTrue(layout)
+        expected = self.ok(nc3z("dump", original)).stdout
+        self.hurt(archive, bad)
+        for command in (["dump", "-n", "s"], ["dump", "-n", "s", "--no-mmap"]):
+            done = nc3z(*command, archive)
+            if done.returncode == 2:
+                continue
+            self.ok(done)
+            self.assertTrue(done.stdout == expected, command)
+            self.assertIn("computed from its parity", done.stderr)
+        self.assertEqual(self.ok(nc3z("diff", original, archive)).stdout, b"")
+        self.ok(nc3z("subset", archive, "-o", self.dir / "part.nc", "--no-history"))
+        self.assertEqual(self.ok(nc3z("diff", original, self.dir / "part.nc")).stdout, b"")
+        # Edits keep to what is in the file: damage has to be repaired first or is left alone.
+        self.assertEqual(nc3z("verify", archive).returncode, 3)
+        self.assertTrue(archive.read_bytes() == bad)
+
+    def test_beyond_its_parity_it_is_an_error_that_names_the_hyperslab(self):
+        original, archive = self.archived("--block-size", "64KiB")
+        data = archive.read_bytes()
+        for parity in (False, True):
+            if parity:
+                self.hurt(archive, data)
+                self.ok(nc3z("parity", "add", "--share", "1%", archive))
+            raw = archive.read_bytes()
+            self.hurt(archive, raw[:2000] + bytes(len(data) // 2) + raw[2000 + len(data) // 2:])
+            done = self.fails(nc3z("restore", "--force", archive, "-o", self.dir / "back.nc"), 3)
+            self.assertRegex(done.stderr, r"tile \d+ \[\w+=\d")
+            self.assertFalse((self.dir / "back.nc").exists())
+
+    def test_verify_suggests_parity(self):
+        _, archive = self.archived()
+        self.assertIn("nc3z parity add", self.ok(nc3z("verify", archive)).stderr)
+        [report] = json.loads(self.ok(nc3z("verify", "--json", archive)).stdout)
+        self.assertIn("nc3z parity add", report["suggestion"])
+        self.ok(nc3z("parity", "add", archive))
+        self.assertNotIn("parity add", self.ok(nc3z("verify", archive)).stderr)
+        [report] = json.loads(self.ok(nc3z("verify", "--json", archive)).stdout)
+        self.assertIsNone(report["suggestion"])
+
+    def test_a_file_that_was_cut_is_refused(self):
+        """It may be a copy that is not complete: its bytes are missing, and not damaged."""
+        _, archive = self.archived("--parity", "10%")
+        data = archive.read_bytes()
+        for cut in (1, 300, len(data) // 30):
+            self.hurt(archive, data[:-cut])
+            self.fails(nc3z("restore", "--force", archive, "-o", self.dir / "back.nc"), 3)
+        self.ok(nc3z("repair", archive, "-o", self.dir / "whole.nc3z"))
+
+    def test_a_later_version_is_never_replaced_by_an_older_one(self):
+        """Parity that covers the first version alone does not hide that the second one is damaged."""
+        original, archive = self.archived("--parity", "10%")
+        self.ok(nc3z("att", "--no-parity", archive, ":title=second"))
+        data = archive.read_bytes()
+        for what, bad in (("cut", data[:-50]), ("trailer", flip(data, len(data) - 100)), ("later", flip(data, len(data) - 400))):
+            with self.subTest(what):
+                self.hurt(archive, bad)
+                done = nc3z("dump", "-h", archive)
+                self.assertTrue(done.returncode == 3 or b"second" in done.stdout, done.stderr)
 
 
 if __name__ == "__main__":

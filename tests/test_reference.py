@@ -109,6 +109,37 @@ class ProgramWrites(Case):
         subprocess.run([*run, "info", archive], check=True, capture_output=True)
 
 
+class WithoutPackages(Case):
+    """The programs of the specification say which package they lack, and need no more than their text says."""
+
+    def run_without(self, absent, *args):
+        lacks = self.dir / ("without-" + "-".join(absent))
+        lacks.mkdir(exist_ok=True)
+        for name in absent:
+            (lacks / f"{name}.py").write_text(f"raise ImportError('{name} is not there')")
+        env = dict(os.environ, PYTHONPATH=str(lacks))
+        return subprocess.run([sys.executable, *map(str, args)], env=env, capture_output=True, text=True, check=False)
+
+    def test_each_program(self):
+        archive, out = self.dir / "a.nc3z", self.dir / "out.nc"
+        subprocess.run([PROGRAM, "archive", CLASSIC / "numeric.nc", "-o", archive], check=True, capture_output=True)
+        calls = {"nc3z_ref.py": ("restore", archive, "-o", out), "nc3z_bundle.py": (archive,), "nc3z_shadow.py": (archive,),
+                 "nc3z_num.py": ("--self-test",), "make_test_archive.py": (CLASSIC / "numeric.nc", "-o", self.dir / "b.nc3z")}
+        for name, args in calls.items():
+            with self.subTest(name):
+                done = self.run_without(["zstandard"], REFERENCE / name, *args)
+                self.assertEqual((done.returncode, "Traceback" in done.stderr), (1, False), done.stderr)
+                self.assertIn("`zstandard` is not installed", done.stderr)
+        # Only some filters need NumPy.
+        done = self.run_without(["numpy"], REFERENCE / "nc3z_ref.py", "restore", archive, "-o", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(out.read_bytes(), (CLASSIC / "numeric.nc").read_bytes())
+        # Proofs and parity need Python alone.
+        for name in ("check_proof.py", "nc3z_parity.py", "nc3z_digest.py"):
+            done = self.run_without(["zstandard", "numpy"], REFERENCE / name, "--help")
+            self.assertNotIn("not installed", done.stderr)
+
+
 class ReferenceWrites(Case):
     """Archives of the test producer, restored by the program, and by the reference reader."""
 

@@ -3,7 +3,9 @@
 import json
 import os
 import re
+import shutil
 import unittest
+from pathlib import Path
 
 from common import CLASSIC, Case, missing, nc3z, sha256
 
@@ -68,8 +70,86 @@ class Commits(Edited):
         lines = self.ok(nc3z("log", "--oneline", archive)).stdout.decode().splitlines()
         self.assertEqual(lines, ["5", "4 yesterday", f"3 {dates[2]}", f"2 (good) {dates[3]} first", "1"])
 
+    def test_who_and_when_are_recorded_by_default(self):
+        archive = self.archived(CLASSIC / "record_padding.nc")
+        twin = shutil.copy2(archive, self.dir / "twin.nc3z")
+        plain = {k: v for k, v in os.environ.items() if k not in ("NC3Z_AUTHOR", "NC3Z_DATE", "SOURCE_DATE_EPOCH")}
+        self.ok(nc3z("att", archive, ":a=1", env={**plain, "USER": "someone"}))
+        self.ok(nc3z("att", archive, ":a=2", "--no-author", env={**plain, "USER": "someone"}))
+        self.ok(nc3z("att", archive, ":a=3", "--author", "A. Nobody", env={**plain, "SOURCE_DATE_EPOCH": "86400"}))
+        log = self.log(archive)
+        self.assertEqual([v["author"] for v in log], ["A. Nobody", None, "someone", None])
+        self.assertEqual((log[0]["time"], log[1]["time"], log[3]["time"]), ("1970-01-02T00:00:00Z", None, None))
+        self.assertRegex(log[2]["time"], r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        told = self.ok(nc3z("log", archive)).stdout.decode()
+        self.assertIn("author someone", told)
+        self.assertIn(f"2 {log[2]['time']} someone", self.ok(nc3z("log", "--oneline", archive)).stdout.decode())
+        # The same edits give the same bytes with the option, whoever makes them and whenever.
+        other = shutil.copy2(twin, self.dir / "other.nc3z")
+        self.ok(nc3z("att", twin, ":a=1", "--no-author", env={**plain, "USER": "a", "SOURCE_DATE_EPOCH": "1"}))
+        self.ok(nc3z("att", other, ":a=1", "--no-author", env={**plain, "USER": "b", "SOURCE_DATE_EPOCH": "2"}))
+        self.assertEqual(Path(twin).read_bytes(), Path(other).read_bytes())
+
     def env(self, **more):
         return {**os.environ, **more}
+
+
+class FillValues(Edited):
+    """Another `_FillValue` changes what values mean: it is said, and the values are changed on request, as ncatted changes them."""
+
+    def file(self, values, fill, kind="i2", name="a.nc", **attributes):
+        with netCDF4.Dataset(self.dir / name, "w", format="NETCDF3_CLASSIC") as d:
+            d.set_fill_off()
+            d.createDimension("x", len(values))
+            v = d.createVariable("tas", kind, ("x",), fill_value=fill)
+            v.set_auto_maskandscale(False)
+            for key, value in attributes.items():
+                v.setncattr(key, value)
+            v[:] = np.array(values, kind)
+        return self.dir / name
+
+    def values(self, archive):
+        out = self.dir / "back.nc"
+        self.ok(nc3z("restore", "--force", archive, "-o", out))
+        with netCDF4.Dataset(out) as d:
+            d.set_auto_maskandscale(False)
+            return d["tas"][:].tolist(), d["tas"]._FillValue
+
+    def test_it_is_said(self):
+        archive = self.archived(self.file([100, -32768, 5, -1], -32768))
+        done = self.ok(nc3z("att", archive, "-a", "_FillValue,tas,o,s,-1"))
+        self.assertIn("1 of 4 values of `tas` were missing and are data now; --replace-fill", done.stderr)
+        self.assertIn("1 of 4 values of `tas` were data and are missing now", done.stderr)
+        self.assertEqual(self.values(archive), ([100, -32768, 5, -1], -1))
+        # A value that another attribute declares missing stays missing.
+        archive = self.archived(self.file([1, -9, 3], -9, name="b.nc", missing_value=np.int16(-9)))
+        self.assertNotIn("data now", self.ok(nc3z("att", archive, "tas:_FillValue=-8")).stderr)
+        done = self.ok(nc3z("att", archive, "--delete", "tas:missing_value", "--delete", "tas:_FillValue"))
+        self.assertNotIn("--replace-fill", done.stderr)
+        # Nothing is said where no value is concerned.
+        archive = self.archived(self.file([1, 2, 3], -9, name="c.nc"))
+        self.assertNotIn("values", self.ok(nc3z("att", archive, "tas:_FillValue=-8")).stderr)
+
+    def test_values_are_replaced_as_ncatted_replaces_them(self):
+        for kind, values, old, new, wanted in (
+                ("i2", [100, -32768, 5, 6], -32768, "-1", [100, -1, 5, 6]),
+                ("f4", [1.5, float("nan"), 3], float("nan"), "-9", [1.5, -9.0, 3.0]),
+                ("f8", [1e20] * 5 + [0.0], 1e20, "-1", [-1.0] * 5 + [0.0])):
+            with self.subTest(kind):
+                archive = self.archived(self.file(values, old, kind))
+                done = self.ok(nc3z("att", archive, f"tas:_FillValue={new}", "--replace-fill"))
+                self.assertNotIn("data now", done.stderr)
+                self.assertEqual(self.values(archive), (wanted, float(new)))
+                self.ok(nc3z("verify", "--deep", archive))
+
+    def test_long_variables_change_where_the_fill_value_is(self):
+        values = np.arange(300_000, dtype="i4")
+        values[[0, 150_000, 299_999]] = -5
+        archive = self.archived(self.file(values, -5, "i4"))
+        done = self.ok(nc3z("att", archive, "tas:_FillValue=-6", "--replace-fill"))
+        self.assertIn("3 values changed", done.stderr)
+        values[[0, 150_000, 299_999]] = -6
+        self.assertEqual(self.values(archive), (values.tolist(), -6))
 
 
 class DryRuns(Edited):

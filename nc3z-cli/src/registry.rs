@@ -1,12 +1,14 @@
 //! The filters and codecs of this run: built-in ones, and those of plug-ins if the user requests them.
 
 use crate::args::Cli;
+use crate::output::text;
 use anyhow::{Context, Result};
 use nc3z_format::codec::Registry;
 use nc3z_plugin::{Launcher, Plugins};
 use nc3z_reader::OpenOptions;
-use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// HDF5's own variable for the directories of plug-ins.
@@ -60,6 +62,18 @@ pub(crate) fn end() {
 /// Returns all filters and codecs of this run.
 pub(crate) fn registry() -> Registry {
     LOADED.get().map_or_else(Registry::default, |(_, registry)| registry.clone())
+}
+
+/// Reads archives with parity through damage, and prints a note for each once.
+pub(crate) fn mending(options: OpenOptions, file: &Path) -> OpenOptions {
+    static TOLD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    let file = file.to_owned();
+    options.with_mending(move |mended| {
+        if TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(file.clone()) {
+            let name = text::safe(&crate::cmd::url::shown(&file));
+            note!("nc3z: warning: {name} is {mended}; `nc3z repair` mends the file");
+        }
+    })
 }
 
 /// Returns the options with which this tool opens archives.

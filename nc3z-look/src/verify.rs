@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 
 /// The number of findings of one archive for which coordinates are read from the archive.
 pub const WITH_COORDINATES: usize = 100;
+/// What helps an archive without parity.
+pub const PARITY_SUGGESTION: &str = "`nc3z parity add` lets an archive outlive lost sectors";
+
 /// Returns whether values were rounded when the archive was made.
 pub fn is_lossy(archive: Option<&Archive>) -> bool {
     archive.is_some_and(|a| a.trailer().required & REQUIRED_LOSSY != 0)
@@ -40,6 +43,7 @@ pub fn report_json(name: &str, report: &Report, archive: Option<&Archive>) -> Va
         "more_findings": report.more, "lost": lost, "undecoded_tiles": report.undecoded,
         "not_decoded": not_decoded, "not_rebuilt": report.not_rebuilt.as_ref().map(|why| text::safe(why)),
         "parity": report.parity.as_ref().map(parity_json),
+        "suggestion": report.parity.is_none().then_some(PARITY_SUGGESTION),
     })
 }
 

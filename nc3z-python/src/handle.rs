@@ -11,9 +11,10 @@ use nc3z_format::digest::Root;
 use nc3z_reader::source::SharedSource;
 use nc3z_reader::{Archive, Dataset, Digest, OpenOptions, VersionName};
 use nc3z_remote::PerProcess;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use std::ffi::CString;
 use std::sync::Arc;
 
 /// The options with which it was opened.
@@ -42,6 +43,21 @@ pub(crate) struct Handle {
     pub(crate) place: Place,
 }
 
+/// Reads archives with parity through damage, with a `UserWarning` for each.
+pub(crate) fn mending(options: OpenOptions, name: &str) -> OpenOptions {
+    let name = name.to_owned();
+    options.with_mending(move |mended| {
+        let words = format!("`{name}` is {mended}; `nc3z repair` mends the file");
+        let words = CString::new(words.replace('\0', "?")).expect("there is no zero byte");
+        // All reads have detached from the interpreter.
+        Python::attach(|py| {
+            if let Err(e) = PyErr::warn(py, &py.get_type::<PyUserWarning>(), &words, 1) {
+                e.write_unraisable(py, None);
+            }
+        });
+    })
+}
+
 /// The state of one process. A forked child opens the same source again, with its own cache.
 struct Opened {
     source: SharedSource,
@@ -50,7 +66,7 @@ struct Opened {
 
 impl Opened {
     fn new(source: SharedSource, name: &str, place: &Place, how: &How) -> nc3z_reader::Result<Self> {
-        let options = OpenOptions::default()
+        let options = mending(OpenOptions::default(), name)
             .with_version(how.version.clone())
             .with_fill_lost(how.fill_lost)
             .with_cache(process::cache());
@@ -66,7 +82,9 @@ impl Opened {
             return Ok(Opened { source, dataset });
         }
         let dataset = Dataset::from_source(Arc::clone(&source), &options)?;
-        let of_fragments = OpenOptions::default().with_fill_lost(how.fill_lost).with_cache(process::cache());
+        let of_fragments = mending(OpenOptions::default(), "a fragment")
+            .with_fill_lost(how.fill_lost)
+            .with_cache(process::cache());
         let dataset = place.present(dataset, name, how.reading, of_fragments)?;
         Ok(Opened { source, dataset })
     }

@@ -1,13 +1,15 @@
 //! An open archive: immutable facts behind an `Arc`, and access to them. The module `open` makes it.
 
+use crate::check::parity::Mended;
 use crate::error::{Error, Result};
 use crate::source::short::ShortFacts;
-use crate::source::{Nearby, SharedSource};
+use crate::source::{ByteSource, Nearby, SharedSource};
 use crate::tile::cache::TileCache;
 use crate::tile::{Fill, TileStore, Worker};
 use bytes::Bytes;
 use nc3z_format::Error as FormatError;
 use nc3z_format::Limits;
+use nc3z_format::archive::constants::END_MARKER;
 use nc3z_format::archive::{
     ArrayId, BLOCK_HEADER_LEN, BlockHeader, Head, IndexEntry, Metadata, SectionTable, Superblock, Trailer,
     VariableTable,
@@ -321,6 +323,18 @@ impl Archive {
             }
             _ => Ok(None),
         }
+    }
+
+    /// Returns whether a file ends as an archive does. If it does not begin as one, its first bytes are damaged.
+    pub fn ends_as_one(source: &dyn ByteSource) -> bool {
+        let mut end = [0; END_MARKER.len()];
+        let at = source.len().checked_sub(END_MARKER.len() as u64);
+        at.is_some_and(|at| source.read_into(at, &mut end).is_ok()) && end == END_MARKER
+    }
+
+    /// Damage that reads so far have found and computed from parity; see [`crate::OpenOptions::with_mending`].
+    pub fn mended(&self) -> Option<Mended> {
+        self.inner.store.mending.as_ref().and_then(|mending| mending.found().cloned())
     }
 
     /// The tiles that reads so far replaced by fill values; see [`crate::OpenOptions::with_fill_lost`].

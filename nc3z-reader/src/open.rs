@@ -2,6 +2,7 @@
 
 use crate::archive::{Archive, Inner};
 use crate::behind::Behind;
+use crate::check::parity::MendingSource;
 use crate::error::Result;
 use crate::newest::Newest;
 use crate::options::OpenOptions;
@@ -43,12 +44,23 @@ impl Archive {
     /// Invalid structure of the archive, with its place.
     pub fn from_source(source: SharedSource, options: &OpenOptions) -> Result<Self> {
         Self::check_no_root(options)?;
-        let (source, short) = expanded(&with_ends(source))?;
-        if let Some(missing) = short.as_ref().and_then(ShortFacts::missing) {
-            return Err(missing);
+        let Some(report) = &options.mending else {
+            return Ok(Archive::of(read_inner(&with_ends(source), options)?));
+        };
+        let mending = Arc::new(MendingSource::new(with_ends(source), report.clone()));
+        let shared: SharedSource = Arc::<MendingSource>::clone(&mending);
+        let opened = read_inner(&shared, options);
+        let mut inner = match opened {
+            Err(e) if MendingSource::may_mend(&e) && mending.begin_to_open() => {
+                // Damage that parity does not mend is the first error.
+                read_inner(&shared, options).map_err(|_| e)?
+            }
+            opened => opened?,
+        };
+        if inner.short.is_none() {
+            inner.store.mending = Some(mending);
         }
-        let parts = Parts::read(&*source, options)?;
-        Ok(Archive::of(Inner { short, ..parts.bind(source, options)? }))
+        Ok(Archive::of(inner))
     }
 
     /// Opens an archive that is complete except for its trailer, which is given. The writer uses it to check
@@ -61,6 +73,24 @@ impl Archive {
         let parts = Parts::unsealed(&*source, trailer, options)?;
         Ok(Archive::of(parts.bind(source, options)?))
     }
+}
+
+/// The source read through damage, as the options allow it.
+pub(crate) fn mended(source: &SharedSource, options: &OpenOptions) -> SharedSource {
+    let Some(report) = &options.mending else { return Arc::clone(source) };
+    let mending = Arc::new(MendingSource::new(Arc::clone(source), report.clone()));
+    mending.begin_to_open();
+    mending
+}
+
+/// Reads all structures of an archive in either form.
+fn read_inner(source: &SharedSource, options: &OpenOptions) -> Result<Inner> {
+    let (source, short) = expanded(source)?;
+    if let Some(missing) = short.as_ref().and_then(ShortFacts::missing) {
+        return Err(missing);
+    }
+    let parts = Parts::read(&*source, options)?;
+    Ok(Inner { short, ..parts.bind(source, options)? })
 }
 
 /// The source with its ends in memory. Returned unchanged if all of it is in memory, or if the ends cannot be
@@ -202,6 +232,7 @@ impl Parts {
         let chains = chains.into_iter().map(|chain| registry.bind(chain)).collect();
         let store = TileStore {
             fills: options.fill_lost.then(|| Fills::new(limits.lost_tiles)),
+            mending: None,
             work: Work::new(&limits, source.len(), original_len),
             identity: source.identity(),
             source,

@@ -1,11 +1,13 @@
 //! Options for opening an archive.
 
+use crate::check::parity::{Mended, Mending};
 use crate::source::SharedSource;
 use crate::tile::cache::TileCache;
 use crate::versions::VersionName;
 use nc3z_format::Limits;
 use nc3z_format::codec::Registry;
 use nc3z_format::digest::Root;
+use std::sync::Arc;
 
 /// Options for opening an archive.
 #[derive(Debug, Clone)]
@@ -20,6 +22,7 @@ pub struct OpenOptions {
     pub(crate) registry: Registry,
     pub(crate) root: Option<Root>,
     pub(crate) tree: Option<TreeSource>,
+    pub(crate) mending: Option<Mending>,
 }
 
 /// The source of a tree file.
@@ -45,6 +48,7 @@ impl Default for OpenOptions {
             registry: Registry::default(),
             root: None,
             tree: None,
+            mending: None,
         }
     }
 }
@@ -80,6 +84,22 @@ impl OpenOptions {
     pub fn with_fill_lost(mut self, fill: bool) -> Self {
         self.fill_lost = fill;
         self
+    }
+
+    /// Reads archives with parity through damage: lost bytes are computed from the parity and held in memory, at most 256 MiB of them.
+    /// The file is not changed. `report` is called once for each archive that needs it, from the thread that reads. A
+    /// [`crate::Dataset`] that is opened by path or from a source always does so; for [`crate::Archive::from_source`] it is off by
+    /// default, so that checks and edits find the damage.
+    #[must_use]
+    pub fn with_mending(mut self, report: impl Fn(&Mended) + Send + Sync + 'static) -> Self {
+        self.mending = Some(Mending(Arc::new(report)));
+        self
+    }
+
+    /// Reads through damage; see [`OpenOptions::with_mending`]. Without a receiver of reports there is none: [`crate::Archive::mended`]
+    /// has them.
+    pub(crate) fn mending(self) -> Self {
+        if self.mending.is_some() { self } else { self.with_mending(|_| ()) }
     }
 
     /// Keeps decoded tiles in this cache instead of the process's.

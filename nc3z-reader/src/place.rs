@@ -3,8 +3,9 @@
 use crate::archive::Archive;
 use nc3z_format::NcType;
 use nc3z_format::archive::{ArrayId, Role};
-use nc3z_format::array_table::ArrayInfo;
-use nc3z_format::classic::VarId;
+use nc3z_format::array::TileKey;
+use nc3z_format::array_table::{ArrayInfo, Arrays};
+use nc3z_format::classic::{Header, VarId};
 use nc3z_format::decode_value::{Decoding, Value};
 use nc3z_format::tile::TileExtent;
 use std::ops::Range;
@@ -13,6 +14,8 @@ use std::ops::Range;
 const MAX_RANK: usize = 64;
 /// Runs of at most this many chunks are described box by box.
 const MAX_CHUNKS: usize = 64;
+/// Boxes of a tile that a message names.
+const MESSAGE_SLABS: usize = 3;
 
 /// A box of an array: `start` and `count` along each dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,35 +51,7 @@ pub struct TilePlace {
 impl Archive {
     /// The place of tiles of an array. Tiles that the array does not have are omitted.
     pub fn place(&self, array: ArrayId, tiles: Range<u64>) -> TilePlace {
-        let header = self.header();
-        let variable = self.arrays().variable_of(array).map(|v| &header.variables[v.index()]);
-        let mut place = TilePlace {
-            array,
-            variable: variable.map(|v| v.name.clone()),
-            tiles: tiles.clone(),
-            dimensions: Vec::new(),
-            slabs: Vec::new(),
-            elements: 0,
-            original: None,
-        };
-        let Some(info) = self.arrays().get(array) else { return place };
-        let (first, end) = (tiles.start, tiles.end.min(info.tiling.tile_count()));
-        if first >= end {
-            return place;
-        }
-        if let (Some(v), Role::Variable(_)) = (variable, array.role())
-            && v.dimensions.len() == info.tiling.shape().len()
-            && v.dimensions.len() <= MAX_RANK
-        {
-            place.dimensions =
-                v.dimensions.iter().map(|d| header.dimensions[d.index()].name.clone()).collect();
-        }
-        let flat = place.dimensions.len() != info.tiling.shape().len();
-        let bytes = if info.linear_tile_len().is_some() {
-            linear(info, first, end, flat, &mut place)
-        } else {
-            chunked(info, first, end, flat, &mut place)
-        };
+        let (mut place, bytes) = of_tiles(self.header(), self.arrays(), array, tiles);
         place.original = bytes.and_then(|bytes| {
             let (begin, _) = self.arrays().byte_run(self.layout(), array, bytes.start)?;
             let (last, _) = self.arrays().byte_run(self.layout(), array, bytes.end.checked_sub(1)?)?;
@@ -123,6 +98,62 @@ impl Archive {
             value @ Value::Whole(_) => value.to_string(),
         })
     }
+}
+
+/// The place of tiles without that in the original file, and their bytes in the flattened array.
+fn of_tiles(
+    header: &Header,
+    arrays: &Arrays,
+    array: ArrayId,
+    tiles: Range<u64>,
+) -> (TilePlace, Option<Range<u64>>) {
+    let variable = arrays.variable_of(array).map(|v| &header.variables[v.index()]);
+    let mut place = TilePlace {
+        array,
+        variable: variable.map(|v| v.name.clone()),
+        tiles: tiles.clone(),
+        dimensions: Vec::new(),
+        slabs: Vec::new(),
+        elements: 0,
+        original: None,
+    };
+    let Some(info) = arrays.get(array) else { return (place, None) };
+    let (first, end) = (tiles.start, tiles.end.min(info.tiling.tile_count()));
+    if first >= end {
+        return (place, None);
+    }
+    if let (Some(v), Role::Variable(_)) = (variable, array.role())
+        && v.dimensions.len() == info.tiling.shape().len()
+        && v.dimensions.len() <= MAX_RANK
+    {
+        place.dimensions = v.dimensions.iter().map(|d| header.dimensions[d.index()].name.clone()).collect();
+    }
+    let flat = place.dimensions.len() != info.tiling.shape().len();
+    let bytes = if info.linear_tile_len().is_some() {
+        linear(info, first, end, flat, &mut place)
+    } else {
+        chunked(info, first, end, flat, &mut place)
+    };
+    (place, bytes)
+}
+
+/// The hyperslab of a variable's tile in messages: ` [time=3..4, lat=0..89]`, last indices included. Nothing for other tiles.
+pub(crate) fn slab_words(header: &Header, arrays: &Arrays, key: TileKey) -> String {
+    let (place, _) = of_tiles(header, arrays, key.array, key.tile..key.tile.saturating_add(1));
+    let range = |(name, (start, count)): (&Vec<u8>, (&u64, &u64))| {
+        let name = String::from_utf8_lossy(name);
+        if *count == 1 { format!("{name}={start}") } else { format!("{name}={start}..{}", start + count - 1) }
+    };
+    let words = |slab: &Slab| {
+        let ranges = place.dimensions.iter().zip(slab.start.iter().zip(&slab.count)).map(range);
+        format!(" [{}]", ranges.collect::<Vec<_>>().join(", "))
+    };
+    let known = place.slabs.iter().filter(|_| !place.dimensions.is_empty());
+    let mut words: String = known.take(MESSAGE_SLABS).map(words).collect();
+    if place.slabs.len() > MESSAGE_SLABS && !words.is_empty() {
+        words += " ...";
+    }
+    words
 }
 
 /// Linear tiles follow each other: one run of elements. Returns its bytes in the flattened array.

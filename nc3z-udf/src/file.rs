@@ -75,7 +75,11 @@ pub(crate) unsafe extern "C" fn open(
         // SAFETY: netCDF-C passes a string, and the table that it got from this library.
         let (path, model) = unsafe { (CStr::from_ptr(path), (*table).model) };
         let name = path.to_string_lossy();
-        let options = OpenOptions::default();
+        // A program that calls netCDF has no other way to learn of it.
+        let file_name = name.clone().into_owned();
+        let options = OpenOptions::default().with_mending(move |mended| {
+            eprintln!("nc3z: warning: `{file_name}` is {mended}; `nc3z repair` mends the file");
+        });
         let (file, memory) = if mode & IN_MEMORY != 0 && !parameters.is_null() {
             // SAFETY: with this flag, netCDF-C passes an NC_memio.
             let given = unsafe { &*parameters.cast::<MemIo>() };

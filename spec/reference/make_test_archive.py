@@ -17,14 +17,14 @@ import struct
 import sys
 import zlib
 
-import zstandard
-
-from nc3z_bytes import bitshuffle, lz4
+from nc3z_bytes import bitshuffle, lz4, package
 from nc3z_num import BYTE, Type, geometry_of
 from nc3z_ref import (BLOCK_MARKER, CHAINS, CONSTANT, CONSTANTS, CONTAINERS, GAP, HEAD_AT, INLINE_TILES, MAGIC, PACKED,
                       PAGE_FAN, PAGE_LEAF, PAGE_SIZE, STORED, S_HEAD, S_METADATA, S_PAGES, S_TABLE, TRAILER_END,
                       TRAILER_MARKER, TYPE_SIZES, Classic, Header, Layout, Refused, Tiles, crc32, product, salted_crc,
                       head_dictionary, shuffle)
+
+zstandard = package("zstandard")
 
 TEXT = b"nc3z archive of a netCDF file\nsee spec/archive.md of nc3z\n"
 PACK_BELOW = 4096       # tiles whose stored form is shorter share a block

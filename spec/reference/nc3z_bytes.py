@@ -1,4 +1,26 @@
-"""Byte filters and codecs of the archive's section 4 that Python has no library for: LZ4 blocks, byte shuffle and bit shuffle."""
+"""Byte filters and codecs of the archive's section 4 that Python has no library for: LZ4 blocks, byte shuffle and bit shuffle. Also
+imports of packages that are not in Python's library."""
+
+import importlib
+import sys
+
+
+def package(name):
+    """A package of Python. Ends the program with a sentence if it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        sys.exit(f"{sys.argv[0]}: the Python package `{name}` is not installed; `python3 -m pip install {name}` installs it")
+
+
+class Later:
+    """A package that is imported when it is first used."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __getattr__(self, key):
+        return getattr(package(self._name), key)
 
 
 def unshuffle(data, size):

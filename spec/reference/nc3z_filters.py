@@ -4,10 +4,10 @@ import bz2
 import struct
 import zlib
 
-import numpy as np
-
 import nc3z_pco
-from nc3z_bytes import lz4_block, unbitshuffle
+from nc3z_bytes import Later, lz4_block, unbitshuffle
+
+np = Later("numpy")
 
 RANGES = {"bz2": {"level": (1, 9)}, "lz4h5": {"blocksize": (0, 0x7E000000)}, "lzf": {}, "packbits": {}, "fletcher32": {},
           "bitround": {"keepbits": (1, 52)}, "bitgroom": {"nsd": (1, 15)}, "granularbr": {"nsd": (1, 15)}}

@@ -14,7 +14,9 @@ from array import array
 from itertools import accumulate, chain, compress
 from operator import add, xor
 
-import zstandard
+from nc3z_bytes import package
+
+zstandard = package("zstandard")
 
 
 class Refused(Exception):

@@ -27,12 +27,12 @@ from bisect import bisect_right
 from collections import namedtuple
 from pathlib import Path
 
-import zstandard
-
 import nc3z_digest
 import nc3z_filters
 import nc3z_short
-from nc3z_bytes import shuffle, unbitshuffle, unlz4, unshuffle
+from nc3z_bytes import package, shuffle, unbitshuffle, unlz4, unshuffle
+
+zstandard = package("zstandard")
 
 # ---------------------------------------------------------------- errors
 

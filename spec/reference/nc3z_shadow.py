@@ -13,8 +13,10 @@ import zlib
 from itertools import accumulate
 from pathlib import Path
 
-import zstandard
+from nc3z_bytes import package
 from nc3z_ref import Bytes, Corrupt, need
+
+zstandard = package("zstandard")
 
 MAGIC, SECOND, END = b"nc3xshd3", b"nc3xshd2", b"nc3xend2"
 WRAP = 1 << 64

@@ -11,6 +11,7 @@ import sys
 import textwrap
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -249,3 +250,25 @@ def test_a_file_in_memory_becomes_the_same_archive(lend, tmp_path):
     with pytest.raises(nc3z.CorruptError):
         nc3z.archive(lend(b"CDF\x01"), tmp_path / "c.nc3z")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.nc3z", "b.nc3z"]
+
+
+def test_an_archive_with_parity_is_read_through_damage(tmp_path):
+    """One warning for each archive; values, restored file and xarray as from the original; the file is not changed."""
+    source, path = CLASSIC / "coads_climatology.cdf", tmp_path / "a.nc3z"
+    nc3z.archive(source, path, parity="5%")
+    data = path.read_bytes()
+    begin = len(data) // 3
+    bad = data[:begin] + bytes(8192) + data[begin + 8192:]
+    path.write_bytes(bad)
+    with nc3z.open(source) as plain, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with nc3z.open(path) as damaged:
+            for name in plain:
+                assert np.array_equal(np.asarray(damaged[name][...]), np.asarray(plain[name][...])), name
+    told = [str(w.message) for w in caught if "computed from its parity" in str(w.message)]
+    assert len(told) == 1 and "nc3z repair" in told[0], told
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        nc3z.restore(path, tmp_path / "back.nc")
+    assert (tmp_path / "back.nc").read_bytes() == source.read_bytes() and len(caught) == 1
+    assert path.read_bytes() == bad and not nc3z.verify(path).is_sound

@@ -101,11 +101,11 @@ shuffle and deflate 1 or 5, without that format's own overhead. Times are measur
     /// Add an edited file to an archive as a new version; every version can be restored byte for byte.
     #[command(after_help = "Examples:
   nc3z commit tas.nc.nc3z tas.nc -m 'units corrected'
-  nc3z commit tas.nc.nc3z tas.nc --author 'A. Nobody' --date now
+  nc3z commit tas.nc.nc3z tas.nc --author 'A. Nobody'
   nc3z commit --dry-run tas.nc.nc3z tas.nc     only report what would be added
 
 Unchanged data are not stored again, even if they moved in the file. The new version is rebuilt and compared before it becomes \
-valid; a crash leaves the old state or the new one. Author and date are stored only if they are given. A file that has none of the \
+valid; a crash leaves the old state or the new one. The user's name and the date are stored, unless --no-author is given. A file that has none of the \
 archive's variables (by name, type and lengths, or by values) is refused without --force.
 Older versions: `nc3z log`, `nc3z restore --version`, and NAME@VERSION in every command that reads.")]
     Commit(Later<CommitArgs>),
@@ -387,13 +387,14 @@ For programs that use netCDF-C 4.8.1 or later, also those that load it while the
 archives by their first bytes: use `nc3z mount`. The exit code is that of the program; 127 if there is no such program, 126 if it \
 cannot be run.")]
     Run(Later<RunCommandArgs>),
-    /// Draw a variable: a map with a colour bar, or a series, as PNG or SVG.
+    /// Draw a variable: a map with a colour bar, a series or a profile, as PNG, SVG or PDF.
     #[cfg(feature = "plot")]
     #[command(after_help = "Examples:
   nc3z plot tas.nc.nc3z tas -d time,0 -o map.png          a map of the first time
   nc3z plot tas.nc.nc3z tas -d lat,52.5 -d lon,13.4 -o series.svg
   nc3z plot tas.nc tas -d time,0 -d lat,35.0,70.0 -d lon,350.0,40.0 --range 270,300 -o europe.png
   nc3z plot anomalies.nc anomaly -d time,0 --diverging --size 1200x700 -o anomalies.png
+  nc3z plot argo.nc TEMP -d N_PROF,0 --y PRES_ADJUSTED -o profile.pdf
 
 Axes are in the units of the coordinates, packed values are unpacked, and missing values are left blank. With more than two \
 dimensions, the last two make the map; of the others the first index is used if none is given.")]

@@ -39,6 +39,10 @@ pub(crate) struct AttArgs {
     /// Delete an attribute. As in ncatted, a missing attribute is not an error.
     #[arg(short = 'd', long = "delete", group = "edits", value_name = "VARIABLE:ATTRIBUTE")]
     pub(crate) delete: Vec<String>,
+    /// Where `_FillValue` is changed, also change the values that equal the old one, as ncatted does. Otherwise
+    /// they stay and become data, which is reported.
+    #[arg(long)]
+    pub(crate) replace_fill: bool,
     #[command(flatten)]
     pub(crate) edit: EditArgs,
 }

@@ -28,6 +28,9 @@ pub(crate) struct OpenArgs {
     /// The way in which the command reads objects of URLs.
     #[arg(skip)]
     pub(crate) access: Access,
+    /// True for a command that changes the file.
+    #[arg(skip)]
+    pub(crate) as_it_is: bool,
 }
 
 /// The way in which a command reads an object of a URL.
@@ -43,6 +46,11 @@ pub(crate) enum Access {
 }
 
 impl OpenArgs {
+    /// Options for a command that changes the file: damage is an error, even if parity could mend it.
+    pub(crate) fn as_it_is() -> Self {
+        OpenArgs { as_it_is: true, ..OpenArgs::default() }
+    }
+
     /// Returns whether another state than the last one is requested or allowed.
     pub(crate) fn names_state(&self) -> bool {
         self.generation.is_some() || self.older

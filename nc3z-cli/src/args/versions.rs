@@ -11,13 +11,16 @@ pub(crate) struct NoteArgs {
     /// A description of the change.
     #[arg(short, long, value_name = "TEXT")]
     pub(crate) message: Option<String>,
-    /// The author of the change. Stored only if it is given.
+    /// The author of the change [default: the environment variable NC3Z_AUTHOR, or the user's name].
     #[arg(long, value_name = "NAME")]
     pub(crate) author: Option<String>,
-    /// The date of the change: any text, or `now` for the current date and time in UTC. Stored only if it is
-    /// given here or in the environment variable NC3Z_DATE.
+    /// The date of the change: any text, or `now` for the current date and time in UTC [default: the environment
+    /// variable NC3Z_DATE, or now].
     #[arg(long, value_name = "DATE", alias = "time")]
     pub(crate) date: Option<String>,
+    /// Record author and date only if --author and --date give them: the same edits then give the same archive.
+    #[arg(long)]
+    pub(crate) no_author: bool,
     /// Report only warnings and failures.
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -80,7 +83,7 @@ pub(crate) struct LogArgs {
     /// Only the newest NUMBER versions.
     #[arg(short = 'n', long, value_name = "NUMBER")]
     pub(crate) number: Option<u64>,
-    /// One line for each version: number, tags, date, message.
+    /// One line for each version: number, tags, date, author, message.
     #[arg(long, conflicts_with = "json")]
     pub(crate) oneline: bool,
     /// Machine-readable output.

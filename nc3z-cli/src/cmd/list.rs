@@ -138,7 +138,7 @@ fn of_source(
 ) -> Result<(FileSummary, Dataset)> {
     let open = open_args(args);
     let bytes = source.stored_len();
-    let dataset = Dataset::from_source(source, &open.options())?;
+    let dataset = Dataset::from_source(source, &crate::registry::mending(open.options(), path))?;
     if inside || args.fragments.as_stored || !nc3z_aggregate::is_aggregation(&dataset) {
         let found = describe(&dataset, bytes)?;
         return Ok((found, dataset));

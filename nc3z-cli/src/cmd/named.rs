@@ -80,7 +80,8 @@ fn options(named: &FileName, args: &OpenArgs) -> Result<OpenOptions> {
     if named.version.is_some() && args.names_state() {
         bail!("a version is named already; --generation and --older name another state");
     }
-    Ok(args.options().with_version(named.version.clone()))
+    let options = args.options().with_version(named.version.clone());
+    Ok(if args.as_it_is { options } else { crate::registry::mending(options, &named.file) })
 }
 
 /// Returns whether the first bytes are those of an archive. If a state was requested that only archives have, another file is an error.
@@ -88,7 +89,7 @@ fn is_archive(named: &FileName, source: &SharedSource, args: &OpenArgs) -> Resul
     let mut magic = [0; MAGIC.len()];
     let len = source.len().min(8) as usize;
     source.read_into(0, &mut magic[..len])?;
-    let found = magic == MAGIC;
+    let found = magic == MAGIC || Archive::ends_as_one(&**source);
     if !found && named.version.is_some() {
         bail!("`{}` is no archive: only archives have versions", url::shown(&named.file));
     }

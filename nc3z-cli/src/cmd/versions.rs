@@ -17,8 +17,11 @@ use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// The environment variable with the date for new versions.
+/// The environment variables with the date and the author for new versions. Empty ones mean none.
 const DATE_VARIABLE: &str = "NC3Z_DATE";
+const AUTHOR_VARIABLE: &str = "NC3Z_AUTHOR";
+/// The environment variables with the user's name.
+const USER_VARIABLES: [&str; 3] = ["USER", "LOGNAME", "USERNAME"];
 
 /// Adds a version.
 pub(crate) fn commit(args: &CommitArgs) -> Result<Exit> {
@@ -49,7 +52,7 @@ fn options(effort: &EffortArgs) -> WriterOptions {
 /// Adds a version that repeats an older one.
 pub(crate) fn revert(args: &RevertArgs) -> Result<Exit> {
     let old = FileName { file: args.archive.clone(), version: Some(args.version.clone()) };
-    let archive = super::in_file(&args.archive, old.open_archive(&OpenArgs::default()))?;
+    let archive = super::in_file(&args.archive, old.open_archive(&OpenArgs::as_it_is()))?;
     set_quiet(args.note.quiet);
     super::places::prepare(&args.archive)?;
     let done = super::with_threads(args.effort.threads, || {
@@ -61,12 +64,17 @@ pub(crate) fn revert(args: &RevertArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns the description of a version. `now` means the current time.
+/// Returns the description of a version. Without options it has the user's name and the current time, as git has
+/// them (docs/design/0017-versions.md).
 pub(super) fn note_of(args: &NoteArgs) -> CommitNote {
-    let setting = || std::env::var(DATE_VARIABLE).ok().filter(|date| !date.is_empty());
-    let date = args.date.clone().or_else(setting);
-    let time = date.map(|date| if date == "now" { moment() } else { date });
-    CommitNote { message: args.message.clone(), author: args.author.clone(), time }
+    let setting = |name: &str| std::env::var(name).ok();
+    let date = || Some(setting(DATE_VARIABLE).unwrap_or_else(|| "now".to_owned()));
+    let author = || setting(AUTHOR_VARIABLE).or_else(|| USER_VARIABLES.into_iter().find_map(setting));
+    let or = |given: &Option<String>, default: &dyn Fn() -> Option<String>| {
+        given.clone().or_else(|| default().filter(|text| !args.no_author && !text.is_empty()))
+    };
+    let time = or(&args.date, &date).map(|date| if date == "now" { moment() } else { date });
+    CommitNote { message: args.message.clone(), author: or(&args.author, &author), time }
 }
 
 /// Reports what a commit did, or for a dry run, what it would do.
@@ -124,13 +132,14 @@ pub(crate) fn log(args: &LogArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Writes a version in one line: number, tags, date, and the first line of the message.
+/// Writes a version in one line: number, tags, date, author, and the first line of the message.
 fn write_line(out: &mut dyn Write, version: &Version, tags: &BTreeMap<String, u64>) -> Result<()> {
     let record = &version.record;
     let tags = tags_of(tags, record.number);
     let tags = if tags.is_empty() { String::new() } else { format!("({})", tags.join(", ")) };
     let message = record.message.as_deref().and_then(|m| m.lines().next()).unwrap_or_default();
-    let words = [&tags, record.time.as_deref().unwrap_or_default(), message];
+    let [date, author] = [&record.time, &record.author].map(|text| text.as_deref().unwrap_or_default());
+    let words = [&tags, date, author, message];
     let words: Vec<String> = words.into_iter().filter(|w| !w.is_empty()).map(text::safe).collect();
     Ok(writeln!(out, "{}", [&[record.number.to_string()], &words[..]].concat().join(" "))?)
 }

@@ -70,6 +70,9 @@ impl Log {
                 let cause = cause.map_or_else(|| error.to_string(), words::of_reader);
                 format!("{}: it cannot be opened: {}", name(path), text::safe(&cause))
             }
+            Event::Mended { path, mended } => {
+                format!("{} is {mended}; `nc3z repair` mends the file", name(path))
+            }
             Event::Hidden { path } => {
                 format!("{} is not shown: the file without .nc3z exists, too", name(path))
             }

@@ -198,6 +198,11 @@ impl ParityLayout {
         (first.min(last)..last, at)
     }
 
+    /// The packet of data that holds the checksum of a shard.
+    pub fn packet_of(&self, shard: u64) -> u64 {
+        (shard.saturating_mul(CHECK_LEN).saturating_add(DIGEST_LEN)) / self.payload_len()
+    }
+
     /// The bytes that data shards are cut from: all of the archive but the region.
     pub fn covered(&self) -> [Range<u64>; 2] {
         [0..self.params.begin, self.params.end..self.params.archive_len]

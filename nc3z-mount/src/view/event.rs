@@ -1,5 +1,6 @@
 //! Events of a view for its operator.
 
+use nc3z_reader::parity::Mended;
 use nc3z_reader::{Archive, Error, TilePlace};
 use std::io;
 use std::path::Path;
@@ -38,6 +39,13 @@ pub enum Event<'e> {
         path: &'e Path,
         /// The reason.
         error: &'e io::Error,
+    },
+    /// A damaged archive is read by means of its parity. Reported once each time it is opened.
+    Mended {
+        /// The archive's path.
+        path: &'e Path,
+        /// The damage.
+        mended: &'e Mended,
     },
     /// An archive is not shown, because a file with the original's name exists.
     Hidden {

@@ -6,6 +6,7 @@ use super::event::{Event, Log};
 use super::facts::{ContentId, Facts};
 use super::original::Original;
 use super::tree::{Content, Tree};
+use nc3z_reader::parity::Mended;
 use nc3z_reader::source::{FileSource, SharedSource};
 use nc3z_reader::{Archive, OpenOptions, VersionName};
 use std::collections::HashMap;
@@ -86,7 +87,7 @@ impl Originals {
             held.used = Instant::now();
             return Ok(Arc::clone(&held.original));
         }
-        let opened = self.open_anew(tree, &key);
+        let opened = self.open_anew(tree, &key, log);
         let mut tables = self.tables();
         let original = match opened {
             Ok(original) => Arc::new(original),
@@ -119,14 +120,16 @@ impl Originals {
         Ok(original)
     }
 
-    fn open_anew(&self, tree: &dyn Tree, (path, version): &Key) -> io::Result<Original> {
+    fn open_anew(&self, tree: &dyn Tree, (path, version): &Key, log: &Log) -> io::Result<Original> {
         let place = tree.place(path);
         let source: SharedSource = match tree.open(path)? {
             // Read by position: if a mapped file became shorter, the process would end.
             Content::File(file) => Arc::new(FileSource::from_file(file, &place).map_err(io::Error::other)?),
             Content::Source(source) => source,
         };
-        let options = self.options.clone().with_version(version.map(VersionName::Number));
+        let (log, shown) = (log.clone(), place.clone());
+        let tell = move |mended: &Mended| log.tell(&Event::Mended { path: &shown, mended });
+        let options = self.options.clone().with_version(version.map(VersionName::Number)).with_mending(tell);
         let archive = Archive::from_source(source, &options).map_err(io::Error::other)?;
         let number = archive.version().map_err(io::Error::other)?.number;
         let added = match version {

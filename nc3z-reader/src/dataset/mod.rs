@@ -49,7 +49,8 @@ impl Dataset {
         Self::from_source(crate::source::open(path.as_ref(), options.mapped)?, options)
     }
 
-    /// Opens an archive or a classic file from any byte source.
+    /// Opens an archive or a classic file from any byte source. An archive with parity is read through damage; see
+    /// [`OpenOptions::with_mending`].
     ///
     /// # Errors
     /// As [`Dataset::open`].
@@ -73,10 +74,10 @@ impl Dataset {
         let mut magic = [0; MAGIC.len()];
         let is_archive = source.len() >= MAGIC.len() as u64 && {
             source.read_into(0, &mut magic)?;
-            magic == MAGIC
+            magic == MAGIC || (!magic.starts_with(b"CDF") && Archive::ends_as_one(&*source))
         };
         if is_archive {
-            return Ok(Archive::from_source(source, options)?.into());
+            return Ok(Archive::from_source(source, &options.clone().mending())?.into());
         }
         Ok(ClassicFile::from_source(source, &options.limits)?.into())
     }

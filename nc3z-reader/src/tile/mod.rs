@@ -41,7 +41,9 @@ pub(crate) use stored::StoredTiles;
 pub(crate) use work::Work;
 pub(crate) use worker::Worker;
 
+use crate::check::parity::MendingSource;
 use crate::error::{Error, Result};
+use crate::place;
 use crate::source::{Nearby, SharedSource};
 use bytes::Bytes;
 use cache::Share;
@@ -75,6 +77,8 @@ pub(crate) struct TileStore {
     pub(crate) work: Work,
     /// Records the fill values for damaged or lost tiles, if the caller allowed them.
     pub(crate) fills: Option<Fills>,
+    /// Computes damaged bytes of the source from parity, if the caller allowed it.
+    pub(crate) mending: Option<Arc<MendingSource>>,
     /// Decoded tiles, in a cache shared with other archives.
     pub(crate) cache: Share,
 }
@@ -102,7 +106,14 @@ impl TileStore {
         worker: &mut Worker,
         out: &mut [u8],
     ) -> Result<()> {
-        let decoded = self.decode_whole(key, nearby, worker, out);
+        let decoded = self.decode_whole(key, nearby, worker, out).or_else(|e| {
+            let mends = |mending: &Arc<MendingSource>| MendingSource::may_mend(&e) && mending.begin();
+            if !self.mending.as_ref().is_some_and(mends) {
+                return Err(e);
+            }
+            // Bytes that were fetched before are those of the damaged file.
+            self.decode_whole(key, &Nearby::default(), &mut Worker::default(), out)
+        });
         match &self.fills {
             Some(fills) if !self.work.is_spent() => {
                 decoded.or_else(|e| fills.fill(&self.header, &self.arrays, key, e, out))
@@ -184,7 +195,9 @@ impl TileStore {
         }
     }
 
+    /// A tile in messages, with the hyperslab that it holds.
     pub(crate) fn describe_tile(&self, key: TileKey) -> String {
-        format!("{}, tile {}", self.describe(key.array), key.tile)
+        let slab = place::slab_words(&self.header, &self.arrays, key);
+        format!("{}, tile {}{slab}", self.describe(key.array), key.tile)
     }
 }

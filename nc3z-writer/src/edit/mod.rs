@@ -25,6 +25,7 @@ mod base;
 mod cells;
 mod commit;
 mod file;
+mod fill;
 mod header;
 mod part;
 mod picks;
@@ -33,6 +34,7 @@ mod values;
 pub mod words;
 
 pub use append::{AppendPolicy, Appended, Overlap};
+pub use fill::FillChange;
 pub use header::Owner;
 pub use part::PartValues;
 pub use picks::{Pick, Picks};

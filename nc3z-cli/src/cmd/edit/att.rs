@@ -4,8 +4,10 @@ use super::{commit, open};
 use crate::args::{AttArgs, RenameArgs};
 use crate::exit::Exit;
 use crate::names::unescape;
+use crate::output::table::count;
 use crate::output::text;
 use anyhow::{Context, Result};
+use nc3z_writer::edit::Edit;
 use nc3z_writer::edit::words::attributes::{self, NoAttribute};
 
 /// Edits attributes.
@@ -22,10 +24,36 @@ pub(crate) fn att(args: &AttArgs) -> Result<Exit> {
             let missing = attributes::ncatted(&mut edit, words);
             tell_missing(missing.with_context(|| format!("-a {}", text::safe(words)))?);
         }
-        Ok(())
+        tell_fill_changes(&mut edit, args)
     };
     super::super::in_file(&args.archive, edits())?;
     commit(edit, &args.archive, &args.edit)
+}
+
+/// Reports values that another `_FillValue` makes data or missing, or replaces them.
+fn tell_fill_changes(edit: &mut Edit, args: &AttArgs) -> Result<()> {
+    let archive = crate::cmd::shown(&args.archive);
+    for change in edit.fill_changes()? {
+        let (name, all) = (text::safe(&change.variable), change.elements);
+        if change.became_data > 0 && !(args.replace_fill && change.is_replaceable) {
+            let offer = if change.is_replaceable {
+                "; --replace-fill writes the new _FillValue in their places, as ncatted does"
+            } else {
+                ""
+            };
+            let n = change.became_data;
+            note!("nc3z: {archive}: {n} of {all} values of `{name}` were missing and are data now{offer}");
+        }
+        if change.became_missing > 0 {
+            let n = change.became_missing;
+            note!("nc3z: {archive}: {n} of {all} values of `{name}` were data and are missing now");
+        }
+    }
+    if args.replace_fill {
+        let replaced = edit.replace_fill()?;
+        tell!("{archive}: {} changed to the new _FillValue", count(replaced, "value"));
+    }
+    Ok(())
 }
 
 /// Renames dimensions, variables and attributes.

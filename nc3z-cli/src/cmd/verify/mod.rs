@@ -20,7 +20,9 @@ use crate::output::{chain, report_error, set_level, tells, text};
 use crate::registry::open_options;
 use anyhow::{Context, Result, bail};
 use nc3z_look::place;
-use nc3z_look::verify::{WITH_COORDINATES, is_lossy, older_json, parity_json, report_json};
+use nc3z_look::verify::{
+    PARITY_SUGGESTION, WITH_COORDINATES, is_lossy, older_json, parity_json, report_json,
+};
 use nc3z_reader::parity::ParityReport;
 use nc3z_reader::source::{self, SharedSource};
 use nc3z_reader::verify::{self, Examination, Examined, OlderVersion, Report};
@@ -61,13 +63,14 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
         let bundles::Expanded { paths, bundles, total } = bundles::expand(named, args);
         let noun = if bundles.is_empty() { "archives" } else { "files" };
         let progress = Progress::new(total, text::safe(&message));
-        let (mut bad, mut checked) = (0, 0);
+        let (mut bad, mut checked, mut bare) = (0, 0, 0);
         let mut batches = paths.chunks(AT_A_TIME);
         let mut done = bundles;
         loop {
             for outcome in done {
                 bad += usize::from(outcome.exit != Exit::Done);
                 checked += 1;
+                bare += usize::from(outcome.is_bare);
                 worst = worst.max(outcome.exit);
                 if args.json {
                     reports.push(outcome.json);
@@ -94,6 +97,11 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
         } else if checked > 1 && (tells() || bad > 0) {
             let others = Other::words(&others).map_or_else(String::new, |words| format!("; {words}"));
             writeln!(out, "{checked} {noun} checked, {bad} of them not sound{others}")?;
+        }
+        if !args.json && tells() && bare > 0 {
+            let which =
+                if bare == checked { "no parity".to_owned() } else { format!("no parity in {bare} of them") };
+            note!("nc3z: {which}: {PARITY_SUGGESTION}");
         }
         Ok(worst)
     })?
@@ -163,11 +171,13 @@ struct Outcome {
     lines: Vec<String>,
     json: Value,
     error: Option<anyhow::Error>,
+    /// True for an archive without parity, which could have some.
+    is_bare: bool,
 }
 
 impl Outcome {
     fn new(path: &Path, exit: Exit, lines: Vec<String>, json: Value) -> Self {
-        Outcome { path: path.to_owned(), exit, lines, json, error: None }
+        Outcome { path: path.to_owned(), exit, lines, json, error: None, is_bare: false }
     }
 
     /// The result for a file that cannot be checked. `parity` is what its parity can do.
@@ -211,7 +221,8 @@ fn check(path: &Path, args: &VerifyArgs, originals: &Originals, progress: &Progr
         json["sound"] = (exit == Exit::Done).into();
         json["older_versions"] = older.iter().map(older_json).collect();
     }
-    Outcome::new(path, exit, lines, json)
+    let is_bare = report.parity.is_none() && named::of(path).is_ok_and(|named| named.file.is_file());
+    Outcome { is_bare, ..Outcome::new(path, exit, lines, json) }
 }
 
 /// Returns the bytes of an archive, all of which will be read.

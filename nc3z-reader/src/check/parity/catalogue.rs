@@ -1,11 +1,11 @@
 //! The catalogue: the digest and every shard's checksum, spread over packets, which have parity of their own.
 
-use super::group::{Member, recover};
+use super::group::{Member, Threads, recover};
 use crate::error::{Error, Result};
-use crate::parallel;
 use crate::source::ByteSource;
 use nc3z_format::Error as FormatError;
 use nc3z_format::parity::{PACKET_HEADER_LEN, Packet, ParityLayout};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The catalogue of an archive. Intact packets stay in the file, lost ones are computed and held in memory.
@@ -13,8 +13,11 @@ pub(super) struct Catalogue<'a> {
     source: &'a dyn ByteSource,
     layout: &'a ParityLayout,
     /// Payloads of lost packets, computed from the others, by number.
-    mended: BTreeMap<u64, Vec<u8>>,
+    mended: Cow<'a, Mended>,
 }
+
+/// Payloads of lost packets by number.
+pub(super) type Mended = BTreeMap<u64, Vec<u8>>;
 
 impl<'a> Catalogue<'a> {
     /// Checks all packets and computes the lost ones.
@@ -22,15 +25,26 @@ impl<'a> Catalogue<'a> {
     /// # Errors
     /// The source cannot be read; too many packets are lost.
     pub(super) fn read(source: &'a dyn ByteSource, layout: &'a ParityLayout) -> Result<Self> {
-        let mut catalogue = Catalogue { source, layout, mended: BTreeMap::new() };
+        Self::read_on(source, layout, Threads::All)
+    }
+
+    /// As [`Catalogue::read`], on the threads of `threads`.
+    ///
+    /// # Errors
+    /// As [`Catalogue::read`].
+    pub(super) fn read_on(
+        source: &'a dyn ByteSource,
+        layout: &'a ParityLayout,
+        threads: Threads,
+    ) -> Result<Self> {
+        let mut catalogue = Self::with_mended(source, layout, Cow::Owned(Mended::new()));
         let code = &layout.packets;
         let mut lost: BTreeMap<u64, Vec<Member>> = BTreeMap::new();
         let most = code.parity();
         for begin in (0..layout.packet_count()).step_by(1 << 16) {
             let end = (begin + (1 << 16)).min(layout.packet_count());
-            let found = parallel::map((begin..end).collect(), |j| Ok((j, catalogue.packet(j)?.is_none())));
-            for (j, _) in found.into_iter().collect::<Result<Vec<_>>>()?.into_iter().filter(|(_, lost)| *lost)
-            {
+            let found = threads.map((begin..end).collect(), |j| Ok((j, catalogue.packet(j)?.is_none())))?;
+            for (j, _) in found.into_iter().filter(|(_, lost)| *lost) {
                 let (group, member) = match j.checked_sub(code.items()) {
                     Some(item) => (code.parity_place(item).0, Member::Parity(item)),
                     None => (code.group_of(j), Member::Data(j)),
@@ -51,16 +65,31 @@ impl<'a> Catalogue<'a> {
         }
         let len = usize::try_from(layout.payload_len()).expect("at most 4096");
         for (group, members) in lost {
-            let recovered = recover(code, group, &members, len, &|member, column, out| {
+            let recovered = recover(code, group, &members, len, threads, &|member, column, out| {
                 let number = catalogue.number(member);
                 let payload = catalogue.packet(number)?.ok_or_else(|| catalogue.changed(number))?;
                 out.copy_from_slice(&payload[column..column + out.len()]);
                 Ok(())
             })?;
             let mended = recovered.into_iter().map(|(member, bytes)| (catalogue.number(member), bytes));
-            catalogue.mended.extend(mended.collect::<Vec<_>>());
+            let mended = mended.collect::<Vec<_>>();
+            catalogue.mended.to_mut().extend(mended);
         }
         Ok(catalogue)
+    }
+
+    /// The catalogue of a source whose lost packets are known.
+    pub(super) fn with_mended(
+        source: &'a dyn ByteSource,
+        layout: &'a ParityLayout,
+        mended: Cow<'a, Mended>,
+    ) -> Self {
+        Catalogue { source, layout, mended }
+    }
+
+    /// Returns the payloads of the lost packets.
+    pub(super) fn into_mended(self) -> Mended {
+        self.mended.into_owned()
     }
 
     fn number(&self, member: Member) -> u64 {

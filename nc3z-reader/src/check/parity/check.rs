@@ -157,7 +157,7 @@ pub fn check(source: &SharedSource, monitor: &dyn Monitor) -> Result<Option<Pari
 }
 
 /// True if a commit slot of the archive is damaged. Unreadable bytes are a lost shard.
-fn has_damaged_slots(source: &SharedSource, layout: &ParityLayout) -> bool {
+pub(super) fn has_damaged_slots(source: &SharedSource, layout: &ParityLayout) -> bool {
     let mut bytes = [0; SUPERBLOCK_LEN];
     source.read_into(0, &mut bytes).is_ok() && Superblock::slots(&bytes, &layout.params.salt).has_damage()
 }

@@ -6,6 +6,34 @@ use nc3z_format::parity::{Erasures, Interleave};
 
 /// Bytes of work space, for all threads together.
 const WORK_LEN: usize = 128 << 20;
+/// Bytes of work space where one thread computes.
+const WORK_LEN_OF_ONE: usize = 32 << 20;
+
+/// The threads that take part in a computation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Threads {
+    /// Those of the pool.
+    All,
+    /// The calling one. It may hold a lock for which others in the pool wait.
+    One,
+}
+
+impl Threads {
+    /// Applies `each` to all items, in their order.
+    ///
+    /// # Errors
+    /// The first error of `each`.
+    pub(super) fn map<T: Send, R: Send>(
+        self,
+        items: Vec<T>,
+        each: impl Fn(T) -> Result<R> + Send + Sync,
+    ) -> Result<Vec<R>> {
+        match self {
+            Threads::All => parallel::map(items, each).into_iter().collect(),
+            Threads::One => items.into_iter().map(each).collect(),
+        }
+    }
+}
 
 /// A member of a group, by its number among all data or parity items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +57,7 @@ pub(super) fn recover(
     group: u64,
     lost: &[Member],
     len: usize,
+    threads: Threads,
     read: Read<'_>,
 ) -> Result<Vec<Recovered>> {
     let small = |n: u64| usize::try_from(n).expect("Interleave: at most 65,536 positions");
@@ -45,8 +74,11 @@ pub(super) fn recover(
         .map(|member| (position(&member), member))
         .filter(|(position, _)| erasures.lost().binary_search(position).is_err())
         .collect();
-    let threads = parallel::threads();
-    let width = (WORK_LEN / threads / erasures.work_len() / 64 * 64).clamp(64, len);
+    let each = match threads {
+        Threads::All => WORK_LEN / parallel::threads(),
+        Threads::One => WORK_LEN_OF_ONE,
+    };
+    let width = (each / erasures.work_len() / 64 * 64).clamp(64, len);
     let columns: Vec<usize> = (0..len).step_by(width).collect();
     let stripe = |column: usize| {
         let lanes = width.min(len - column) / 64;
@@ -59,7 +91,7 @@ pub(super) fn recover(
         let found = erasures.lost().iter().map(|p| work[p * lanes..(p + 1) * lanes].as_flattened().to_vec());
         Ok(found.collect::<Vec<_>>())
     };
-    let stripes = parallel::map(columns, stripe).into_iter().collect::<Result<Vec<_>>>()?;
+    let stripes = threads.map(columns, stripe)?;
     let bytes_of = |member: &Member| {
         let at = erasures.lost().binary_search(&position(member)).expect("it is one of the lost");
         stripes.iter().flat_map(|stripe| &stripe[at]).copied().collect()

@@ -2,7 +2,7 @@
 
 use super::catalogue::Catalogue;
 use super::check::{ParityReport, group_of, shard_check};
-use super::group::{Member, recover};
+use super::group::{Member, Threads, recover};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::source::ByteSource;
@@ -51,7 +51,7 @@ pub fn repair(
         if monitor.is_cancelled() {
             return Err(Error::interrupted());
         }
-        for (shard, bytes) in group_shards(source, layout, group, &shards)? {
+        for (shard, bytes) in group_shards(source, layout, group, &shards, Threads::All)? {
             let (found, expected) = (shard_check(&bytes, bytes.len()), catalogue.check(shard)?);
             let place = layout.shard_place(shard);
             if found != expected {
@@ -74,11 +74,12 @@ pub fn repair(
 }
 
 /// The lost shards of one group.
-fn group_shards(
+pub(super) fn group_shards(
     source: &dyn ByteSource,
     layout: &ParityLayout,
     group: u64,
     shards: &[u64],
+    threads: Threads,
 ) -> Result<Vec<(u64, Vec<u8>)>> {
     let items = layout.shards.items();
     let lost: Vec<Member> = shards
@@ -97,7 +98,7 @@ fn group_shards(
         beyond.fill(0);
         if inside.is_empty() { Ok(()) } else { source.read_into(place.start + column as u64, inside) }
     };
-    let recovered = recover(&layout.shards, group, &lost, len, &read)?;
+    let recovered = recover(&layout.shards, group, &lost, len, threads, &read)?;
     Ok(recovered.into_iter().map(|(member, bytes)| (number(member), bytes)).collect())
 }
 

@@ -20,12 +20,21 @@ pub fn mended_slots(
     report: &ParityReport,
     mended: &SharedSource,
 ) -> Result<Option<(Salt, CommitSlots)>> {
+    slots_of(damaged, report.missing, mended)
+}
+
+/// As [`mended_slots`], for a file that has lost `missing` bytes at its beginning.
+pub(super) fn slots_of(
+    damaged: &SharedSource,
+    missing: u64,
+    mended: &SharedSource,
+) -> Result<Option<(Salt, CommitSlots)>> {
     let options = OpenOptions::default().with_older(true);
     let Ok(archive) = Archive::from_source(Arc::clone(mended), &options) else { return Ok(None) };
     let (superblock, end) = (archive.superblock(), mended.len() - archive.torn_tail());
     let mut slots = slots_at(&**mended, end, superblock)?;
     let mut bytes = [0; SUPERBLOCK_LEN];
-    if report.missing == 0 && damaged.read_into(0, &mut bytes).is_ok() {
+    if missing == 0 && damaged.read_into(0, &mut bytes).is_ok() {
         let before = Superblock::slots(&bytes, &superblock.salt);
         // A later generation is lost, and the slots continue to name it.
         if let Some(newest) = before.newest().filter(|newest| newest.archive_len > end) {

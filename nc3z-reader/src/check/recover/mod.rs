@@ -19,7 +19,7 @@ use crate::archive::{Archive, Inner};
 use crate::behind::Behind;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
-use crate::open::{Parts, check_table};
+use crate::open::{Parts, check_table, mended};
 use crate::options::OpenOptions;
 use crate::sections::{read_later_head, read_section, read_sections};
 use crate::source::lenient::Lenient;
@@ -112,6 +112,7 @@ impl Archive {
         options: &OpenOptions,
         monitor: &dyn Monitor,
     ) -> Result<(Self, Vec<String>)> {
+        let source = &mended(source, options);
         let how = RecoverOptions { open: options.clone().with_fill_lost(true), uncommitted: false };
         let (archive, found) = Archive::recover(source, &how, monitor)?;
         if found.is_older {

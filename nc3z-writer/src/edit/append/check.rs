@@ -8,6 +8,8 @@ use crate::edit::Picks;
 use crate::edit::{BAND_LEN, Edit, refuse};
 use crate::error::Result;
 use nc3z_format::classic::{Attribute, Variable as HeaderVariable};
+use nc3z_format::decode_value::numbers;
+use nc3z_format::units::{Calendar, TimeUnit};
 use nc3z_format::{NcType, runs};
 use nc3z_reader::{Dataset, Monitor, Variable, diff};
 
@@ -160,6 +162,7 @@ impl Edit {
 
 /// Checks that the attributes which define the meaning of numbers are equal, except for units of rebased times.
 fn check_meaning(name: &str, variable: &HeaderVariable, new: &Variable, is_rebased: bool) -> Result<()> {
+    check_calendars(name, variable, new)?;
     for attribute in MEANING {
         if is_rebased && ["units", "calendar"].contains(&attribute) {
             continue;
@@ -167,15 +170,48 @@ fn check_meaning(name: &str, variable: &HeaderVariable, new: &Variable, is_rebas
         let (a, b) = (variable.attribute(attribute.as_bytes()), new.attribute(attribute));
         let meaning = |a: &Attribute| (a.ty, meaning(attribute, a).to_vec());
         if a.map(meaning) != b.map(meaning) {
+            let (a, b) = (value_words(a), value_words(b));
             return refuse(
                 "append",
                 format!(
-                    "attribute `{name}:{attribute}` is not the same in the new file: its numbers mean something else"
+                    "attribute `{name}:{attribute}` is not the same in the new file, {b} instead of {a}: its numbers mean something else"
                 ),
             );
         }
     }
     Ok(())
+}
+
+/// Checks that two times since a date have the same calendar. Their units can be converted; dates of different calendars cannot.
+fn check_calendars(name: &str, variable: &HeaderVariable, new: &Variable) -> Result<()> {
+    let words = |a: Option<&Attribute>| a.filter(|a| a.ty == NcType::Char).map(|a| text(&a.values));
+    let is_time = |units: Option<&Attribute>| words(units).is_some_and(|units| TimeUnit::is_time(&units));
+    let calendars = [words(variable.attribute(b"calendar")), words(new.attribute("calendar"))];
+    let [a, b] = calendars.each_ref().map(Option::as_deref);
+    if is_time(variable.attribute(b"units")) && is_time(new.attribute("units")) && !Calendar::same(a, b) {
+        let (a, b) = (a.unwrap_or("standard"), b.unwrap_or("standard"));
+        return refuse(
+            "append",
+            format!(
+                "attribute `{name}:calendar` is not the same in the new file: the calendars are {b} and {a}, in which dates differ"
+            ),
+        );
+    }
+    Ok(())
+}
+
+/// An attribute's value in messages.
+fn value_words(attribute: Option<&Attribute>) -> String {
+    const MOST: usize = 4;
+    match attribute {
+        None => "missing".to_owned(),
+        Some(a) if a.ty == NcType::Char => format!("\"{}\"", text(&a.values)),
+        Some(a) => {
+            let all = numbers(a).take(MOST).map(|n| n.real().to_string()).collect::<Vec<_>>().join(", ");
+            let more = if a.count() > MOST { ", ..." } else { "" };
+            format!("{all}{more} ({})", a.ty)
+        }
+    }
 }
 
 /// Returns an attribute's value, without ignored bytes at its end.
