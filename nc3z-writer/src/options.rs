@@ -301,8 +301,11 @@ impl WriterOptions {
 
     /// True if no tiles and no chains are requested. Requested ones must be in the archive.
     pub(crate) fn leaves_layout_open(&self) -> bool {
+        // What is done about chunks that fit no variable is no request.
+        let open =
+            LayoutOptions { optional_chunks: self.layouts.optional_chunks, ..LayoutOptions::default() };
         self.tile_len.is_none()
-            && self.layouts == LayoutOptions::default()
+            && self.layouts == open
             && self.chains.is_empty()
             && self.quantize.is_empty()
             && self.rounded.as_ref().is_none_or(BTreeSet::is_empty)
