@@ -33,6 +33,7 @@ __all__ = [
     "num_decode",
     "num_encode",
     "open",
+    "refuse_url",
     "restore",
     "set_cache",
     "set_threads",
