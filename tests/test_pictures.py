@@ -406,6 +406,114 @@ def long_words(f):
     f.add("q", ("n",), steps(40, 10), units="μmol m⁻² s⁻¹ <&>", long_name="Übermäßig lange Bezeichnung, " * 6)
 
 
+@kind("TEMP", "-d", "INSTANCE,0")
+def cast_of_a_ctd(f):
+    """CF featureType = "profile": pressures are a variable of their own, named by `coordinates`."""
+    import numpy as np
+
+    p = np.arange(60) * 10.0 + 2
+    f.file.featureType = "profile"
+    f.add("PRES", ("INSTANCE", "MAXZ"), np.stack([p, p * 2]), units="dbar", axis="Z", positive="down", long_name="pressure")
+    f.add("LATITUDE", ("INSTANCE",), np.array([54.0, 55.0]), units="degrees_north")
+    t = 4 + 12 * np.exp(-p / 60)
+    t[50:] = -999
+    f.add("TEMP", ("INSTANCE", "MAXZ"), np.stack([t, t]), fill=-999.0, units="degC", coordinates="LATITUDE PRES")
+
+
+@kind("TEMP_ADJUSTED", "-d", "N_PROF,1")
+def float_of_argo(f):
+    """No `coordinates`: the pressures that `axis` declares, the adjusted ones with adjusted temperatures."""
+    import numpy as np
+
+    p = np.linspace(5, 2000, 70)[None] + np.array([[0.0], [3.0]])
+    for end, more in (("", 0), ("_ADJUSTED", 1000)):
+        f.add("PRES" + end, ("N_PROF", "N_LEVELS"), p + more, units="decibar", axis="Z", long_name="Sea water pressure" + end)
+        f.add("TEMP" + end, ("N_PROF", "N_LEVELS"), 3 + 15 * np.exp(-p / 300), units="degree_Celsius")
+
+
+@kind("Temp", "-d", "X,1")
+def levels_without_attributes(f):
+    """MITgcm: `Z` in metres, negative below the surface, without `positive`."""
+    import numpy as np
+
+    z = -np.cumsum(np.linspace(10, 400, 23))
+    f.add("Z", ("Z",), z, units="meters", long_name="vertical coordinate of cell center")
+    f.add("Temp", ("Z", "X"), np.outer(2 + 20 * np.exp(z / 500), [1.0, 1.1]), units="degC")
+
+
+@kind("PMSL", "--no-coastline")
+def grid_of_wps(f):
+    import numpy as np
+
+    y, x = np.mgrid[0:20, 0:25]
+    f.add("XLAT_M", ("Time", "south_north", "west_east"), (40 + y * 0.5)[None], units="degrees latitude")
+    f.add("XLONG_M", ("Time", "south_north", "west_east"), (-10 + x * 0.8 + y * 0.1)[None], units="degrees longitude")
+    f.add("PMSL", ("Time", "south_north", "west_east"), (1000.0 + np.hypot(x - 12, y - 10))[None], units="hPa")
+
+
+@kind("elementArea", "--no-coastline")
+def mesh_of_esmf(f):
+    import numpy as np
+
+    n = 3000
+    i = np.arange(n) + 0.5
+    lat, lon = np.degrees(np.arcsin(1 - 2 * i / n)), np.degrees(np.pi * (1 + 5 ** 0.5) * i) % 360
+    f.add("centerCoords", ("elementCount", "coordDim"), np.stack([lon, lat], 1), units="degrees")
+    f.add("elementArea", ("elementCount",), np.sin(np.radians(lat)), long_name="Element Areas")
+
+
+@kind("efth")
+def spectrum_of_waves(f):
+    """Directions fall, and go on below 0 degrees at 345."""
+    import numpy as np
+
+    direction = np.r_[np.arange(90, -1, -15), np.arange(345, 104, -15)].astype("f4")
+    frequency = 0.04 * 1.1 ** np.arange(25)
+    f.add("frequency", ("frequency",), frequency, units="s-1")
+    f.add("direction", ("direction",), direction, units="degree", long_name="direction")
+    energy = np.outer(np.exp(-((frequency - 0.1) / 0.03) ** 2), np.maximum(np.cos(np.radians(direction - 300)), 0) ** 4)
+    f.add("efth", ("frequency", "direction"), energy, units="m2 s")
+
+
+@kind("rain", "--log", "--title", "Rain of <3> May", "--no-coastline")
+def logarithmic_map(f):
+    import numpy as np
+
+    lat, lon = np.arange(45, 48, 0.25), np.arange(5, 9, 0.25)
+    f.grid(lat, lon)
+    y, x = np.mgrid[0:lat.size, 0:lon.size]
+    f.add("rain", ("lat", "lon"), np.where(x == 0, 0.0, 10 ** (x / 4 - 2 + 0 * y)), units="mm h-1")
+
+
+@kind("z", "--range", "0,40", "--no-coastline")
+def map_beyond_the_range(f):
+    import numpy as np
+
+    lat, lon = np.arange(45, 48, 0.25), np.arange(5, 9, 0.25)
+    f.grid(lat, lon)
+    values = np.tile(np.linspace(-10, 60, lon.size), (lat.size, 1))
+    values[0] = -99900
+    f.add("z", ("lat", "lon"), values, units="dBZ")
+
+
+@kind("chl", "--y", "depth")
+def profile_of_a_named_variable(f):
+    import numpy as np
+
+    n = np.arange(200)
+    f.add("time", ("obs",), n / 24.0, units="days since 2020-06-01")
+    f.add("depth", ("obs",), 50 + 40 * np.sin(n / 9), units="m", positive="down")
+    f.add("chl", ("obs",), np.cos(n / 9), units="mg m-3")
+
+
+@kind("temp", "--x", "pressure")
+def map_over_a_named_variable(f):
+    import numpy as np
+
+    f.add("pressure", ("level",), np.array([1000.0, 850, 700, 500, 300]), units="hPa")
+    f.add("temp", ("level", "n"), np.add.outer(np.arange(5.0), np.arange(8.0)))
+
+
 def words(group):
     return [t.text or "" for t in group.iter(SVG + "text")]
 
@@ -552,6 +660,29 @@ class Pictures(Case):
                 for row, expected in ((-1, low), (0, high)):
                     expected = [int(expected[i:i + 2], 16) for i in (0, 2, 4)]
                     self.assertLessEqual(max(abs(int(a) - b) for a, b in zip(bar[row, 0], expected)), 3)
+        # PDF: one page of the picture's size, the same bytes each time, and no date.
+        pdf = self.draw("global_map", "pdf")
+        self.assertTrue(pdf.startswith(b"%PDF-1.4") and pdf.endswith(b"%%EOF\n"))
+        self.assertEqual(pdf, self.draw("global_map", "pdf"))
+        self.assertNotIn(b"Date", pdf)
+        root = ElementTree.fromstring(plain)
+        self.assertIn(b"/MediaBox [0 0 %g %g]" % (int(root.get("width")) * 0.75, int(root.get("height")) * 0.75), pdf)
+        # Without a name the picture has that of the file and the variable, and nothing is overwritten.
+        done = self.ok(nc3z("plot", "global_map.nc", "tas", cwd=self.dir))
+        self.assertEqual((self.dir / "global_map-tas.png").read_bytes(), self.draw("global_map", "png"))
+        self.assertIn("global_map-tas.png", done.stderr)
+        self.fails(nc3z("plot", "global_map.nc", "tas", cwd=self.dir), 1, "exists.*--force")
+        # What is beyond the range is counted, and so is what has no logarithm.
+        self.draw("map_beyond_the_range", "svg")
+        done = self.ok(nc3z("plot", "map_beyond_the_range.nc", "z", "--range", "0,40", "-f", "-o", "x.svg", cwd=self.dir))
+        self.assertRegex(done.stderr, r"\d+ values are below the range \(grey\), \d+ above it")
+        done = self.ok(nc3z("plot", "map_beyond_the_range.nc", "z", "--log", "-f", "-o", "x.svg", cwd=self.dir))
+        self.assertRegex(done.stderr, r"\d+ values are not positive")
+        self.fails(nc3z("plot", "map_beyond_the_range.nc", "z", "--log", "--range", "0,40", "-o", "y.svg", cwd=self.dir), 1, "positive ends")
+        self.draw("float_of_argo", "svg")
+        for axes, words in ((("--y", "nothing"), "nothing"), (("--x", "PRES", "--y", "PRES"), "--x or --y")):
+            self.fails(nc3z("plot", "float_of_argo.nc", "TEMP", "-d", "N_PROF,0", *axes, "-o", "y.svg", cwd=self.dir), 1, words)
+        self.fails(nc3z("plot", "float_of_argo.nc", "TEMP", "--y", "PRES", "-o", "y.svg", cwd=self.dir), 1, "cannot be an axis")
         for wrong, words in ((("--colours", "jet"), "viridis"), (("--size", "10x10"), "300"), (("--size", "1000"), "1200x800"),
                              (("--size", "400x300", "--width", "400"), "cannot be used")):
             done = nc3z("plot", "global_map.nc", "tas", *wrong, "-f", "-o", "x.svg", cwd=self.dir)

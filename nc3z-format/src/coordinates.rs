@@ -190,21 +190,33 @@ pub struct Vertical {
     pub downwards: bool,
 }
 
+/// Names of heights and depths in small letters, where units are a length and no attributes say more: MITgcm's `Z`, NEMO's `deptht`.
+const HEIGHTS: [&str; 13] =
+    ["z", "zc", "zf", "zl", "zu", "zt", "zw", "zp1", "lev", "level", "height", "altitude", "alt"];
+
 /// Returns whether a variable has vertical positions: heights, depths, pressures.
 pub fn vertical(v: &Variable) -> Option<Vertical> {
     let units = text(v, b"units").unwrap_or_default();
-    let is_pressure = {
+    let is_like = |other: &str| {
         let unit = |text: &str| Unit::parse(text).ok();
-        unit(&units).zip(unit("Pa")).is_some_and(|(units, pascal)| units.to(&pascal).is_some())
+        unit(&units).zip(unit(other)).is_some_and(|(units, other)| units.to(&other).is_some())
     };
+    // A direction is not a height, whatever `axis` says: WAVEWATCH III has Z for directions of waves.
+    if ["degree", "degrees"].contains(&units.to_lowercase().as_str()) {
+        return None;
+    }
+    let is_pressure = is_like("Pa");
     let standard = lower(v, b"standard_name").unwrap_or_default();
     let positive = lower(v, b"positive");
-    let is_named =
+    let name = v.name_lossy().to_lowercase();
+    let is_standard =
         ["depth", "height", "altitude", "air_pressure", "sea_water_pressure"].contains(&standard.as_str());
     let is_axis = lower(v, b"axis").is_some_and(|axis| axis == "z");
-    let downwards =
-        positive.as_ref().map_or(is_pressure || standard == "depth", |positive| positive == "down");
-    (is_named || is_axis || positive.is_some() || is_pressure).then_some(Vertical { downwards })
+    let is_name = name.starts_with("depth") || name.starts_with("z_") || HEIGHTS.contains(&name.as_str());
+    let is_depth = || is_pressure || standard == "depth" || name.contains("depth");
+    let downwards = positive.as_ref().map_or_else(is_depth, |positive| positive == "down");
+    let is_vertical = is_standard || is_axis || positive.is_some() || is_pressure || is_name && is_like("m");
+    is_vertical.then_some(Vertical { downwards })
 }
 
 /// How a variable has times.
@@ -312,10 +324,17 @@ mod tests {
             (&[("units", "m"), ("positive", "up")], Some(false)),
             (&[("units", "hPa"), ("positive", "up")], Some(false)),
             (&[("axis", "Z")], Some(false)),
-            (&[("units", "m")], None),
+            (&[("axis", "Z"), ("units", "degrees")], None),
+            (&[("units", "s")], None),
         ] {
-            let found = vertical(&variable("z", &[], attributes)).map(|v| v.downwards);
+            let found = vertical(&variable("y", &[], attributes)).map(|v| v.downwards);
             assert_eq!(found, downwards, "{attributes:?}");
+        }
+        for (name, downwards) in
+            [("Z", Some(false)), ("deptht", Some(true)), ("z_rho", Some(false)), ("zonal", None)]
+        {
+            let found = vertical(&variable(name, &[], &[("units", "m")])).map(|v| v.downwards);
+            assert_eq!(found, downwards, "{name}");
         }
     }
 

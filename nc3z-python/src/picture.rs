@@ -21,7 +21,12 @@ impl Request<'_> {
         let kind = match self.kind {
             "png" => PictureFormat::Png,
             "svg" => PictureFormat::Svg,
-            other => return Err(PyValueError::new_err(format!("kind {other:?} is neither 'png' nor 'svg'"))),
+            "pdf" => PictureFormat::Pdf,
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "kind {other:?} is none of 'png', 'svg' and 'pdf'"
+                )));
+            }
         };
         if self.range.is_some_and(|(low, high)| !low.is_finite() || !high.is_finite() || low >= high) {
             return Err(PyValueError::new_err("range: two numbers, the smaller one first"));
@@ -36,7 +41,8 @@ impl Request<'_> {
         }
         let colours = self.colours.map(colours).transpose()?;
         let (range, diverging, coastline) = (self.range, self.diverging, self.coastline);
-        Ok((kind, Options { file: String::new(), width, height, range, colours, diverging, coastline }))
+        let options = Options { width, height, range, colours, diverging, coastline, ..Options::default() };
+        Ok((kind, options))
     }
 }
 

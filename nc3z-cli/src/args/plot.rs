@@ -14,10 +14,24 @@ pub(crate) struct PlotArgs {
     pub(crate) variable: String,
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    /// Output file; its name ends in .png or .svg. `-` is standard output, for a PNG.
+    /// Output file; its name ends in .png, .svg or .pdf. `-` is standard output, for a PNG [default:
+    /// FILE-VARIABLE.png in the current directory].
     #[arg(short, long)]
-    pub(crate) output: PathBuf,
-    /// Ends of the colour scale, or of a series' axis [default: the smallest and the largest value].
+    pub(crate) output: Option<PathBuf>,
+    /// The variable along the horizontal axis, in place of the coordinate of the dimension.
+    #[arg(long, value_name = "VARIABLE")]
+    pub(crate) x: Option<String>,
+    /// The variable along the vertical axis, such as the pressures of a profile.
+    #[arg(long, value_name = "VARIABLE")]
+    pub(crate) y: Option<String>,
+    /// The title [default: the variable's long name].
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) title: Option<String>,
+    /// Logarithmic scale of the values.
+    #[arg(long, conflicts_with = "diverging")]
+    pub(crate) log: bool,
+    /// Ends of the colour scale, or of a series' axis [default: the smallest and the largest value]. On a map,
+    /// values below are grey, and values above magenta.
     #[arg(long, value_name = "LO,HI", value_parser = parse_range, allow_hyphen_values = true)]
     pub(crate) range: Option<(f64, f64)>,
     /// Colours of a map: viridis, cividis, magma, plasma, inferno or coolwarm; reversed with _r after the

@@ -9,17 +9,18 @@ use anyhow::{Context, Result, bail};
 use nc3z_format::NcType;
 use nc3z_look::plot::{Error, Note, Options, PictureFormat, draw};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Draws a picture.
 pub(crate) fn run(args: &PlotArgs) -> Result<Exit> {
-    super::places::check(Some(&args.output), args.place.parents)?;
-    let kind = match args.output.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref()
-    {
+    let output = &args.output.clone().unwrap_or_else(|| default_output(args));
+    super::places::check(Some(output), args.place.parents)?;
+    let kind = match output.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref() {
         Some("png") => PictureFormat::Png,
         Some("svg") => PictureFormat::Svg,
-        _ if super::stdin::is(&args.output) => PictureFormat::Png,
-        _ => bail!("`{}` ends neither in .png nor in .svg, and so names no picture", args.output.display()),
+        Some("pdf") => PictureFormat::Pdf,
+        _ if super::stdin::is(output) => PictureFormat::Png,
+        _ => bail!("`{}` ends in none of .png, .svg and .pdf, and so names no picture", output.display()),
     };
     let (dataset, variable, selection) = select(&args.file, &args.variable, &args.selection, &args.open)?;
     let options = Options {
@@ -30,6 +31,10 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Exit> {
         colours: args.colours,
         diverging: args.diverging,
         coastline: args.coastline || !args.no_coastline,
+        title: args.title.clone(),
+        log: args.log,
+        x: args.x.clone(),
+        y: args.y.clone(),
     };
     let drawn = super::with_threads(args.threads, || draw(&dataset, &variable, &selection, kind, &options))?;
     let drawn = match drawn {
@@ -41,14 +46,27 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Exit> {
     for note in &drawn.notes {
         let how = match note {
             Note::First { dimension, .. } => format!("; -d {dimension},N takes another"),
-            Note::Thinned { .. } => String::new(),
+            Note::Thinned { .. } | Note::Beyond { .. } | Note::NotPositive { .. } => String::new(),
         };
         note!("nc3z: {}: {note}{how}", text::safe(&args.variable));
     }
-    let target = Target::create(&args.output, args.force, Content::Binary)?;
-    target.file().write_all(&drawn.bytes).with_context(|| format!("write `{}`", args.output.display()))?;
+    let target = Target::create(output, args.force, Content::Binary)?;
+    target.file().write_all(&drawn.bytes).with_context(|| format!("write `{}`", output.display()))?;
     target.commit()?;
+    if args.output.is_none() {
+        note!("{} -> {}", text::safe(&super::url::shown(&args.file)), crate::cmd::shown(output));
+    }
     Ok(Exit::Done)
+}
+
+/// Returns the name of a picture: that of the file without its endings, and the variable.
+fn default_output(args: &PlotArgs) -> PathBuf {
+    let file = file_name(&args.file);
+    let stem = file.split_once(".nc").map_or(&file[..], |(stem, _)| stem);
+    let name = format!("{stem}-{}", args.variable);
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let plain: String = name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
+    PathBuf::from(format!("{}.png", plain.trim_start_matches(['.', '-'])))
 }
 
 /// Returns a file's name for a title.

@@ -7,7 +7,9 @@ use super::ticks::{Tick, numbered, round_numbers};
 use super::{attribute, units};
 use crate::coordinate::{Coordinate, unwrap};
 use crate::text;
-use nc3z_format::coordinates::{Direction, direction, vertical};
+use nc3z_format::coordinates::{Direction, direction, is_radians, vertical};
+use nc3z_format::decode_value::Decoding;
+use nc3z_format::units::Unit;
 use nc3z_reader::{Dataset, Variable};
 
 /// The direction of an axis in space.
@@ -37,6 +39,10 @@ pub(super) struct Axis {
     is_index: bool,
     /// True if values grow downwards: depths, pressures.
     pub(super) downwards: bool,
+    /// True for lengths on the ground, such as projected coordinates.
+    pub(super) is_length: bool,
+    /// True for directions that go on beyond 0 or 360 degrees: ticks are shown between 0 and 360.
+    turns: bool,
 }
 
 impl Axis {
@@ -52,26 +58,28 @@ impl Axis {
             }
             let mut units = units(variable);
             let role = role(variable);
-            if coordinate.is_radians() {
-                values.iter_mut().for_each(|v| *v = v.to_degrees());
-                units = Some("degrees".to_owned());
-            }
-            let is_angle = units.as_deref().is_some_and(|u| ["degree", "degrees"].contains(&u));
-            let degrees = is_angle || matches!(role, Role::Longitude | Role::Latitude);
-            if role == Role::Longitude || is_angle && role == Role::Other {
-                unwrap(&mut values);
-            }
+            let (degrees, turns) = turned(variable, role, &mut units, &mut values);
             if is_monotonic(&values) {
                 let dates = coordinate.time().map(|unit| Dates::new(*unit, unit.calendar()));
-                let name = attribute(variable, "long_name").unwrap_or_else(|| dim.name.clone());
+                let name = attribute(variable, "long_name").unwrap_or_else(|| coordinate.name());
                 let label = if dates.is_some() { name } else { label(&name, units.as_deref()) };
                 let mut edges = edges(&values);
                 if role == Role::Latitude {
                     edges.iter_mut().for_each(|e| *e = e.clamp(-90.0, 90.0));
                 }
-                let downwards =
-                    vertical(variable.header()).is_some_and(|v| role == Role::Vertical && v.downwards);
-                return Ok(Axis { edges, values, label, dates, degrees, role, is_index: false, downwards });
+                let downwards = role == Role::Vertical && is_downwards(variable);
+                return Ok(Axis {
+                    edges,
+                    values,
+                    label,
+                    dates,
+                    degrees,
+                    role,
+                    is_index: false,
+                    downwards,
+                    is_length: role == Role::Other && units.as_deref().is_some_and(is_length),
+                    turns,
+                });
             }
         }
         let mut values = dim.indices();
@@ -83,7 +91,43 @@ impl Axis {
         let label = format!("{} (index)", dim.name);
         let edges = edges(&values);
         let (role, is_index) = (Role::Other, true);
-        Ok(Axis { edges, values, label, dates: None, degrees: false, role, is_index, downwards: false })
+        Ok(Axis {
+            edges,
+            values,
+            label,
+            dates: None,
+            degrees: false,
+            role,
+            is_index,
+            downwards: false,
+            is_length: false,
+            turns: false,
+        })
+    }
+
+    /// The axis of a variable that need not be monotonic, which is enough for a line through its values.
+    pub(super) fn along(dataset: &Dataset, variable: &Variable, mut values: Vec<f64>) -> Self {
+        let decoding = Decoding::of(dataset.header(), variable.header());
+        let (mut units, role) = (units(variable), role(variable));
+        let (degrees, turns) = turned(variable, role, &mut units, &mut values);
+        let dates = decoding.time().map(|unit| Dates::new(*unit, unit.calendar()));
+        let name = attribute(variable, "long_name").unwrap_or_else(|| text::safe(&variable.name()));
+        let label = if dates.is_some() { name } else { label(&name, units.as_deref()) };
+        let edges = if is_monotonic(&values) { edges(&values) } else { around(&values) };
+        let is_length = role == Role::Other && units.as_deref().is_some_and(is_length);
+        let downwards = is_downwards(variable);
+        Axis { edges, values, label, dates, degrees, role, is_index: false, downwards, is_length, turns }
+    }
+
+    /// Returns whether its values rise or fall steadily, as the cells of a map need it.
+    pub(super) fn is_monotonic(&self) -> bool {
+        self.edges.len() == self.values.len() + 1 && is_monotonic(&self.values)
+    }
+
+    /// Returns whether it has two different values.
+    pub(super) fn has_extent(&self) -> bool {
+        let mut finite = self.values.iter().filter(|v| v.is_finite());
+        finite.next().is_some_and(|first| finite.any(|v| (v - first).abs() > 0.0))
     }
 
     /// An axis of degrees from `low` to `high`, divided into `cells` cells.
@@ -101,6 +145,8 @@ impl Axis {
             role,
             is_index: false,
             downwards: false,
+            is_length: false,
+            turns: false,
         }
     }
 
@@ -131,18 +177,64 @@ impl Axis {
             let mut ticks = round_numbers(low, high, most, self.degrees);
             // An index axis has no ticks between two indices.
             ticks.retain(|tick| !self.is_index || tick.fract() == 0.0);
-            numbered(&ticks)
+            let mut marks = numbered(&ticks);
+            if self.turns {
+                let within: Vec<f64> = ticks.iter().map(|tick| tick.rem_euclid(360.0)).collect();
+                marks.iter_mut().zip(numbered(&within)).for_each(|(mark, shown)| mark.words = shown.words);
+            }
+            marks
         })
     }
 }
 
 /// Returns the direction of a coordinate in space.
-fn role(variable: &Variable) -> Role {
+pub(super) fn role(variable: &Variable) -> Role {
     match direction(variable.header()) {
         Some(Direction::Longitude) => Role::Longitude,
         Some(Direction::Latitude) => Role::Latitude,
         None if vertical(variable.header()).is_some() => Role::Vertical,
         None => Role::Other,
+    }
+}
+
+/// Converts radians on the globe to degrees, and lets angles go on beyond the end of their range. Returns whether the values are
+/// degrees, and whether they are directions that go on.
+fn turned(variable: &Variable, role: Role, units: &mut Option<String>, values: &mut [f64]) -> (bool, bool) {
+    let is_place = matches!(role, Role::Longitude | Role::Latitude);
+    if is_place && is_radians(variable.header()) {
+        values.iter_mut().for_each(|v| *v = v.to_degrees());
+        *units = Some("degrees".to_owned());
+    }
+    let is_angle = units.as_deref().is_some_and(|u| ["degree", "degrees"].contains(&u));
+    let is_direction = is_angle && role == Role::Other;
+    let before = is_monotonic(values);
+    if role == Role::Longitude || is_direction {
+        unwrap(values);
+    }
+    (is_angle || is_place, is_direction && !before && is_monotonic(values))
+}
+
+/// Returns whether `axis` or `positive` declare a variable as vertical.
+pub(super) fn is_vertical_by_attributes(variable: &Variable) -> bool {
+    attribute(variable, "axis").is_some_and(|axis| axis.eq_ignore_ascii_case("z"))
+        || attribute(variable, "positive").is_some()
+}
+
+/// Returns whether a variable has the name of a depth, such as MITgcm's `prof_depth`.
+pub(super) fn names_depth(variable: &Variable) -> bool {
+    variable.name().to_ascii_lowercase().contains("depth")
+}
+
+fn is_length(units: &str) -> bool {
+    let unit = |text: &str| Unit::parse(text).ok();
+    unit(units).zip(unit("m")).is_some_and(|(units, metre)| units.to(&metre).is_some())
+}
+
+/// Returns whether a vertical coordinate grows downwards.
+fn is_downwards(variable: &Variable) -> bool {
+    match vertical(variable.header()) {
+        Some(vertical) => vertical.downwards,
+        None => names_depth(variable),
     }
 }
 
@@ -172,6 +264,14 @@ pub(super) fn label(name: &str, units: Option<&str>) -> String {
     units.map_or_else(|| name.to_owned(), |units| format!("{name} ({units})"))
 }
 
+/// Returns two edges around all values.
+fn around(values: &[f64]) -> Vec<f64> {
+    let finite = values.iter().copied().filter(|v| v.is_finite());
+    let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
+    let room = if low < high { (high - low) * 0.02 } else { 0.5 };
+    if low <= high { vec![low - room, high + room] } else { vec![-0.5, 0.5] }
+}
+
 fn is_monotonic(values: &[f64]) -> bool {
     let finite = values.iter().all(|v| v.is_finite() && v.abs() < 1e300);
     finite && (values.windows(2).all(|w| w[0] < w[1]) || values.windows(2).all(|w| w[0] > w[1]))
@@ -199,7 +299,18 @@ mod tests {
         let values = values.to_vec();
         let edges = edges(&values);
         let (role, is_index) = (Role::Other, false);
-        Axis { edges, values, label, dates: None, degrees: false, role, is_index, downwards: false }
+        Axis {
+            edges,
+            values,
+            label,
+            dates: None,
+            degrees: false,
+            role,
+            is_index,
+            downwards: false,
+            is_length: false,
+            turns: false,
+        }
     }
 
     #[test]

@@ -73,6 +73,20 @@ pub(super) struct Scale {
     pub(super) colours: Option<Colours>,
     /// The number of classes; 0 where values are numbers.
     pub(super) classes: usize,
+    /// True if values beyond the ends have colours of their own.
+    pub(super) beyond: bool,
+    /// True if values are logarithms to the base 10.
+    pub(super) log: bool,
+}
+
+/// The colours of values below and above a requested range.
+pub(super) const BELOW: Rgb = [0xa8, 0xa8, 0xa8];
+pub(super) const ABOVE: Rgb = [0xe4, 0x1a, 0x8c];
+
+impl Default for Scale {
+    fn default() -> Self {
+        Scale { low: 0.0, high: 1.0, colours: None, classes: 0, beyond: false, log: false }
+    }
 }
 
 impl Scale {
@@ -82,11 +96,11 @@ impl Scale {
         let (low, high) =
             finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
         match low.partial_cmp(&high)? {
-            std::cmp::Ordering::Less => Some(Scale { low, high, colours: None, classes: 0 }),
+            std::cmp::Ordering::Less => Some(Scale { low, high, ..Scale::default() }),
             // A single value is in the middle of the scale.
             std::cmp::Ordering::Equal => {
                 let room = (low.abs() * 0.05).max(0.5);
-                Some(Scale { low: low - room, high: high + room, colours: None, classes: 0 })
+                Some(Scale { low: low - room, high: high + room, ..Scale::default() })
             }
             std::cmp::Ordering::Greater => None,
         }
@@ -115,11 +129,17 @@ impl Scale {
     pub(super) fn of_classes(classes: usize) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "a handful")]
         let high = classes as f64 - 0.5;
-        Scale { low: -0.5, high, colours: None, classes }
+        Scale { low: -0.5, high, classes, ..Scale::default() }
     }
 
     /// The colour of a value.
     pub(super) fn colour(self, value: f64) -> Rgb {
+        if self.beyond && value < self.low {
+            return BELOW;
+        }
+        if self.beyond && value > self.high {
+            return ABOVE;
+        }
         self.at(self.place(value))
     }
 
@@ -162,6 +182,8 @@ mod tests {
         let scale = Scale::of(&[f64::NAN, 270.0, 300.0]).unwrap();
         assert_eq!((scale.colour(270.0), scale.colour(300.0)), (first, last));
         assert_eq!((scale.colour(-1e300), scale.colour(1e300)), (first, last));
+        let beyond = Scale { beyond: true, ..scale };
+        assert_eq!([270.0, 269.0, 301.0].map(|v| beyond.colour(v)), [first, BELOW, ABOVE]);
         assert!(Scale::of(&[f64::NAN]).is_none() && Scale::of(&[]).is_none());
         let one = Scale::of(&[5.0]).unwrap();
         assert!((one.place(5.0) - 0.5).abs() < 1e-9);

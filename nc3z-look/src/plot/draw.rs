@@ -1,11 +1,11 @@
 //! Draws the picture: frame, axes, colour bar, text, and the content of the frame.
 
 use super::axis::{Axis, Role};
-use super::colour::{Colours, Scale};
+use super::colour::{ABOVE, BELOW, Colours, Scale};
 use super::font::Font;
 use super::layout::{BAR_END, BAR_START, Layout, Ruler};
 use super::scene::{Anchor, Group, Point, Raster, Rect, Rgb, Scene, Shape};
-use super::{Options, Picture, PictureFormat, Result, Words, coast, pixels, svg};
+use super::{Options, Picture, PictureFormat, Result, Words, coast, pdf, pixels, svg};
 use crate::text;
 
 pub(super) const INK: Rgb = [40, 40, 40];
@@ -28,6 +28,7 @@ pub(super) fn file(
         PictureFormat::Png => pixels::png(&scene(picture, words, &font, options, 1), &font),
         // With twice the resolution of the frame, for screens with high resolution.
         PictureFormat::Svg => svg::svg(&scene(picture, words, &font, options, 2)),
+        PictureFormat::Pdf => pdf::pdf(&scene(picture, words, &font, options, 2), &font),
     }
 }
 
@@ -38,7 +39,8 @@ fn scene(picture: &Picture, words: &Words, font: &Font, options: &Options, fine:
             values
         }
     };
-    let scale = scale(values, words, options);
+    let is_map = matches!(picture, Picture::Map { .. });
+    let scale = scale(values, words, options, is_map);
     // Without any value the frame is still drawn.
     let measured = Ruler::Values(room(scale, options), &words.values, &words.classes);
     let bar = scale.map(|scale| Ruler::Values(scale, &words.values, &words.classes));
@@ -58,7 +60,7 @@ fn scene(picture: &Picture, words: &Words, font: &Font, options: &Options, fine:
         (Picture::Map { x, y, values }, Some(scale)) => {
             pen.cells(x, y, values, scale, fine);
             pen.coastline(x, y, options);
-            pen.colour_bar(scale, &words.values);
+            pen.colour_bar(scale, &words.values, values);
         }
         (Picture::Series { x, values }, Some(_)) => pen.line(&x.values, values, rulers),
         (Picture::Profile { y, values }, Some(_)) => pen.line(values, &y.values, rulers),
@@ -68,11 +70,11 @@ fn scene(picture: &Picture, words: &Words, font: &Font, options: &Options, fine:
 }
 
 /// Returns the scale of values: the requested range, or from the smallest to the largest of them.
-fn scale(values: &[f64], words: &Words, options: &Options) -> Option<Scale> {
+fn scale(values: &[f64], words: &Words, options: &Options, is_map: bool) -> Option<Scale> {
     let colours = options.colours.or_else(|| options.diverging.then(Colours::diverging));
-    let found = Scale { colours, ..Scale::of(values)? };
+    let found = Scale { colours, log: options.log, ..Scale::of(values)? };
     Some(match options.range {
-        Some((low, high)) => Scale { low, high, ..found },
+        Some((low, high)) => Scale { low, high, beyond: is_map && words.classes.is_empty(), ..found },
         None if !words.classes.is_empty() => Scale { colours, ..Scale::of_classes(words.classes.len()) },
         None if options.diverging => found.centred(),
         None => found,
@@ -81,7 +83,7 @@ fn scale(values: &[f64], words: &Words, options: &Options) -> Option<Scale> {
 
 /// Returns the scale of a line, with a margin to the frame.
 fn room(scale: Option<Scale>, options: &Options) -> Scale {
-    let scale = scale.unwrap_or(Scale { low: 0.0, high: 1.0, colours: None, classes: 0 });
+    let scale = scale.unwrap_or_default();
     if options.range.is_some() || scale.classes > 0 { scale } else { scale.wider() }
 }
 
@@ -224,7 +226,7 @@ impl Pen<'_> {
         self.group("y-axis", None, shapes);
     }
 
-    fn colour_bar(&mut self, scale: Scale, label: &str) {
+    fn colour_bar(&mut self, scale: Scale, label: &str, values: &[f64]) {
         let (l, r) = (self.layout, self.layout.inside);
         let (from, to) = (r.right + l.px(BAR_START), r.right + l.px(BAR_END));
         let rows = (r.top..r.bottom).map(|y| {
@@ -235,6 +237,16 @@ impl Pen<'_> {
         let raster = Raster { width: 1, height: u32::try_from(r.height()).unwrap_or(0), rgba };
         let bar = Rect { left: from, right: to, ..r };
         let mut shapes = vec![Shape::Image(bar, raster)];
+        // Boxes beyond the ends show the colours of values there.
+        let (gap, deep) = (l.px(3.0), l.px(10.0));
+        let ends = [
+            (values.iter().any(|v| *v < scale.low), BELOW, r.bottom + gap, r.bottom + gap + deep),
+            (values.iter().any(|v| *v > scale.high), ABOVE, r.top - gap - deep, r.top - gap),
+        ];
+        for (_, [red, green, blue], top, bottom) in ends.into_iter().filter(|end| scale.beyond && end.0) {
+            let raster = Raster { width: 1, height: 1, rgba: vec![red, green, blue, 255] };
+            shapes.push(Shape::Image(Rect { top, bottom, ..bar }, raster));
+        }
         let edge = |x: i32| f64::from(x) + 0.5;
         let (top, bottom) = (edge(r.top - 1), edge(r.bottom));
         let corners = [(edge(from - 1), top), (edge(to), top), (edge(to), bottom), (edge(from - 1), bottom)];

@@ -19,6 +19,9 @@ pub enum Error {
         /// The property of the variable that prevents it.
         why: &'static str,
     },
+    /// The options do not fit the variable.
+    #[error("{0}")]
+    Request(String),
     /// An error of the drawing itself.
     #[error("cannot draw: {0}")]
     Drawing(String),

@@ -4,7 +4,7 @@ use super::dates::Dates;
 use super::place::Place;
 use super::shown::Shown;
 use super::ticks::number;
-use super::{Error, Note, Result};
+use super::{Error, Note, Options, Result};
 use crate::coordinate::Coordinate;
 use crate::selection::{Segment, Selection};
 use crate::text;
@@ -51,6 +51,34 @@ impl Dim {
         Ok(out)
     }
 
+    /// Returns the values of a variable over this dimension where a value is drawn. Of its other dimensions, `all` has the indices.
+    pub(super) fn read_variable(
+        &self,
+        variable: &Variable,
+        all: &[(DimId, Vec<Segment>)],
+    ) -> Result<Vec<f64>> {
+        let dims = &variable.header().dimensions;
+        let Some(along) = dims.iter().position(|d| *d == self.id) else { return Ok(Vec::new()) };
+        let segments = dims.iter().map(|d| {
+            let first = Segment { start: 0, count: 1, stride: 1 };
+            let found = all.iter().find(|(id, _)| id == d).and_then(|(_, segments)| segments.first());
+            let first = found.map_or(first, |s| Segment { start: s.start, ..first });
+            if *d == self.id { self.segments.clone() } else { vec![first] }
+        });
+        let selection = Selection::new(segments.collect());
+        let decoding = Decoding::without_bounds(variable.header());
+        let Some(kept) = &self.kept else { return read(variable, &decoding, &selection) };
+        let mut out = Vec::with_capacity(kept.len());
+        for part in kept.chunk_by(|a, b| a / PART == b / PART) {
+            let (from, to) = (part[0], part[part.len() - 1] + 1);
+            let values = read(variable, &decoding, &selection.part(along, from, to))?;
+            for n in part {
+                out.push(values.get(position(n - from)?).copied().unwrap_or(f64::NAN));
+            }
+        }
+        Ok(out)
+    }
+
     /// Returns the indices where a value is drawn.
     pub(super) fn indices(&self) -> Vec<f64> {
         let selection = Selection::new(vec![self.segments.clone()]);
@@ -77,13 +105,12 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// Reads the selection of a variable. For a long series, only the values that are visible in a picture of
-    /// `columns` columns are kept.
+    /// Reads the selection of a variable. For a long series, only the values that are visible in a picture are kept.
     pub(super) fn read(
         dataset: &Dataset,
         variable: &Variable,
         selection: &Selection,
-        columns: u32,
+        options: &Options,
     ) -> Result<Self> {
         if variable.ty() == NcType::Char {
             return Err(Error::no_picture(variable, "is text, of which there is no picture"));
@@ -96,7 +123,8 @@ impl Field {
         // If more than two dimensions are longer than one, the last two make the map. Of the others the first
         // index is drawn.
         let ids: Vec<DimId> = long.iter().map(|&d| variable.header().dimensions[d]).collect();
-        let place = Place::of(dataset, variable, &ids);
+        let has_axes = options.x.is_some() || options.y.is_some();
+        let place = if has_axes { None } else { Place::of(dataset, variable, &ids) };
         let kept = &long[long.len().saturating_sub(place.as_ref().map_or(2, |p| p.rank))..];
         let room = if kept.len() == 2 { MAP } else { SERIES };
         let (mut fixed, mut notes, mut dims, mut each) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -127,7 +155,7 @@ impl Field {
         let selection = parts.with_mask(selection.shared_mask());
         let values = match (&mut dims[..], kept, &place) {
             ([dim], [along], None) => {
-                let (kept, values) = series(variable, &decoding, &selection, *along, columns)?;
+                let (kept, values) = series(variable, &decoding, &selection, *along, options.width)?;
                 dim.kept = kept;
                 values
             }

@@ -4,7 +4,7 @@ use super::axis::Axis;
 use super::colour::Scale;
 use super::font::Font;
 use super::scene::Rect;
-use super::ticks::{Tick, numbered, round_numbers};
+use super::ticks::{Tick, logarithmic, numbered, round_numbers};
 use super::{Options, Picture};
 
 /// Sizes in pixels, for a picture of 1000 pixels.
@@ -36,6 +36,7 @@ impl Ruler<'_> {
                 let each = (0_u32..).zip(*names);
                 each.map(|(n, name)| Tick::new(f64::from(n), super::cut(name, LONGEST))).collect()
             }
+            Ruler::Values(scale, ..) if scale.log => logarithmic(scale.low, scale.high, most),
             Ruler::Values(scale, ..) => numbered(&round_numbers(scale.low, scale.high, most, false)),
         }
     }
@@ -84,7 +85,10 @@ impl Layout {
         let usual = f64::from(options.height.unwrap_or(width / 2));
         let most = count(usual / (70.0 * unit)).clamp(2, 8);
         let (mut y_ticks, mut bar_ticks) = (y.ticks(most), bar.map_or_else(Vec::new, |bar| bar.ticks(most)));
-        let left = up(30.0 * unit + widest(&y_ticks) + 16.0 * unit);
+        // A date is before the time of day.
+        let beside = |t: &Tick| t.below.as_ref().map_or(0.0, |below| font.width(&format!("{below} "), small));
+        let longest = y_ticks.iter().map(|t| font.width(&t.words, small) + beside(t)).fold(0.0, f64::max);
+        let left = up(30.0 * unit + longest + 16.0 * unit);
         let right = match bar {
             Some(_) => up(BAR_END * unit + 10.0 * unit + widest(&bar_ticks) + 34.0 * unit),
             None => up(30.0 * unit),
@@ -138,12 +142,14 @@ impl Layout {
 pub(super) const BAR_START: f64 = 16.0;
 pub(super) const BAR_END: f64 = 34.0;
 
-/// The frame's height as a share of its width. A degree has the same length in both directions, within
-/// limits. A profile is higher than a series.
+/// The frame's height as a share of its width. A degree, or a metre, has the same length in both directions,
+/// within limits. A profile is higher than a series.
 fn shape(picture: &Picture) -> f64 {
+    let span = |axis: &Axis| axis.ends().1 - axis.ends().0;
     match picture {
         Picture::Map { x, y, .. } => match (x.degrees(), y.degrees()) {
             (Some(x), Some(y)) => (y / x).clamp(0.3, 1.2),
+            _ if x.is_length && y.is_length => (span(y) / span(x)).clamp(0.3, 1.2),
             _ => 0.6,
         },
         Picture::Series { .. } => 0.45,

@@ -1,5 +1,6 @@
 //! Draws a quick look at a variable, as a map or a series, in the units of its coordinates.
 
+mod along;
 mod axis;
 mod classes;
 mod coast;
@@ -11,6 +12,7 @@ mod field;
 mod font;
 mod image;
 mod layout;
+mod pdf;
 mod pixels;
 mod place;
 mod scene;
@@ -24,6 +26,7 @@ pub use error::{Error, Result};
 
 use crate::selection::Selection;
 use crate::text;
+use along::Along;
 use axis::{Axis, Role};
 use field::Field;
 use nc3z_reader::{Dataset, Variable};
@@ -36,6 +39,8 @@ pub enum PictureFormat {
     Png,
     /// Lines and text. The cells of a map are an embedded image.
     Svg,
+    /// A page of the picture's size, with lines and outlines of text.
+    Pdf,
 }
 
 /// The options of drawing.
@@ -56,6 +61,14 @@ pub struct Options {
     pub diverging: bool,
     /// Draws coastlines on maps whose axes are longitude and latitude.
     pub coastline: bool,
+    /// The title. None means the variable's long name.
+    pub title: Option<String>,
+    /// Shows values on a logarithmic scale. Values that are not positive are then missing.
+    pub log: bool,
+    /// The variable along the horizontal axis. None means the coordinate of the dimension.
+    pub x: Option<String>,
+    /// The variable along the vertical axis.
+    pub y: Option<String>,
 }
 
 impl Options {
@@ -75,6 +88,10 @@ impl Default for Options {
             colours: None,
             diverging: false,
             coastline: true,
+            title: None,
+            log: false,
+            x: None,
+            y: None,
         }
     }
 }
@@ -96,6 +113,18 @@ pub enum Note {
         /// The coordinate's value at that index.
         value: String,
     },
+    /// Values outside of the requested range have colours of their own.
+    Beyond {
+        /// The number of values below the range, which are grey.
+        below: usize,
+        /// The number of values above it, which are magenta.
+        above: usize,
+    },
+    /// Values that are not positive have no place on a logarithmic scale.
+    NotPositive {
+        /// Their number.
+        count: usize,
+    },
 }
 
 impl fmt::Display for Note {
@@ -104,6 +133,12 @@ impl fmt::Display for Note {
             Note::Thinned { dimension, every } => write!(f, "of `{dimension}` one value in {every} is drawn"),
             Note::First { dimension, value } => {
                 write!(f, "only the first of `{dimension}` is drawn ({value})")
+            }
+            Note::Beyond { below, above } => {
+                write!(f, "{below} values are below the range (grey), {above} above it (magenta)")
+            }
+            Note::NotPositive { count } => {
+                write!(f, "{count} values are not positive: a logarithmic scale has no place for them")
             }
         }
     }
@@ -154,25 +189,65 @@ pub fn draw(
     let width = options.width.clamp(*Options::WIDTHS.start(), *Options::WIDTHS.end());
     let height = options.height.map(|h| h.clamp(*Options::HEIGHTS.start(), *Options::HEIGHTS.end()));
     let options = &Options { width, height, ..options.clone() };
-    let mut field = Field::read(dataset, variable, selection, width)?;
-    let notes = std::mem::take(&mut field.notes);
+    let mut field = Field::read(dataset, variable, selection, options)?;
+    let mut notes = std::mem::take(&mut field.notes);
     let words = Words {
-        title: title(variable),
+        title: options.title.as_deref().map_or_else(|| title(variable), |words| short(&text::safe(words))),
         subtitle: field.fixed.join(", "),
         values: axis::label(&text::safe(&variable.name()), units(variable).as_deref()),
         classes: classes::of(variable, &mut field.values),
     };
-    let picture = picture(dataset, variable, field)?;
+    let options = &to_scale(&mut field.values, &words, options, &mut notes)?;
+    let picture = picture(dataset, variable, field, options)?;
+    notes.extend(beyond(&picture, &words, options));
     let bytes = draw::file(&picture, &words, kind, options)?;
     Ok(Drawn { bytes, notes })
 }
 
+/// Replaces values and the ends of the range by their logarithms, if the scale is logarithmic.
+fn to_scale(values: &mut [f64], words: &Words, options: &Options, notes: &mut Vec<Note>) -> Result<Options> {
+    let log = options.log && words.classes.is_empty();
+    let mut options = Options { log, ..options.clone() };
+    if !log {
+        return Ok(options);
+    }
+    if let Some((low, high)) = options.range {
+        if low <= 0.0 {
+            return Err(Error::Request("the range of a logarithmic scale has positive ends".to_owned()));
+        }
+        options.range = Some((low.log10(), high.log10()));
+    }
+    let count = values.iter().filter(|v| v.is_finite() && **v <= 0.0).count();
+    if count > 0 {
+        notes.push(Note::NotPositive { count });
+    }
+    values.iter_mut().for_each(|v| *v = if *v > 0.0 { v.log10() } else { f64::NAN });
+    Ok(options)
+}
+
+/// Counts the values of a map that are outside of the requested range.
+fn beyond(picture: &Picture, words: &Words, options: &Options) -> Option<Note> {
+    let (Picture::Map { values, .. }, Some((low, high))) = (picture, options.range) else { return None };
+    let count = |is: &dyn Fn(f64) -> bool| values.iter().filter(|v| is(**v)).count();
+    let (below, above) = (count(&|v| v < low), count(&|v| v > high));
+    (below + above > 0 && words.classes.is_empty()).then_some(Note::Beyond { below, above })
+}
+
 /// Makes a series, a profile or a map, depending on the dimensions that are longer than one.
-fn picture(dataset: &Dataset, variable: &Variable, field: Field) -> Result<Picture> {
+fn picture(dataset: &Dataset, variable: &Variable, field: Field, options: &Options) -> Result<Picture> {
     if let Some(place) = &field.place
         && let Some((x, y, values)) = place.raster(&field.all, &field.dims, &field.values)?
     {
         return Ok(Picture::Map { x, y, values });
+    }
+    let along = Along { dataset, variable, field: &field };
+    let x = options.x.as_deref().map(|name| along.named(name)).transpose()?;
+    let y = options.y.as_deref().map(|name| along.named(name)).transpose()?;
+    if let [dim] = &field.dims[..] {
+        return along.line(dim, x, y);
+    }
+    if let ([slow, fast], true) = (&field.dims[..], x.is_some() || y.is_some()) {
+        return along.map(slow, fast, x, y);
     }
     let mut axes = field.dims.iter().map(|d| Axis::of(dataset, d));
     Ok(match (axes.next().transpose()?, axes.next().transpose()?) {
@@ -181,8 +256,6 @@ fn picture(dataset: &Dataset, variable: &Variable, field: Field) -> Result<Pictu
             Picture::Map { x: y, y: x, values }
         }
         (Some(y), Some(x)) => Picture::Map { x, y, values: field.values },
-        (Some(y), None) if y.role == Role::Vertical => Picture::Profile { y, values: field.values },
-        (Some(x), None) => Picture::Series { x, values: field.values },
         _ => return Err(Error::no_picture(variable, "has one value there, which is no picture")),
     })
 }

@@ -134,7 +134,7 @@ impl Canvas {
 
 /// The pixels of a line between the middles of pixels.
 #[expect(clippy::cast_possible_truncation, reason = "within the picture")]
-fn pixels_of(from: Point, to: Point) -> Rect {
+pub(super) fn pixels_of(from: Point, to: Point) -> Rect {
     let at = |a: f64, b: f64| (a.min(b).floor() as i32, (a.max(b).floor() as i32).saturating_add(1));
     let ((left, right), (top, bottom)) = (at(from.0, to.0), at(from.1, to.1));
     Rect { left, top, right, bottom }
@@ -155,7 +155,14 @@ fn near(p: Point) -> (f32, f32) {
 }
 
 /// Returns the outlines of text at its position.
-fn place(font: &Font, words: &str, size: f64, at: Point, anchor: Anchor, turned: bool) -> Vec<Command> {
+pub(super) fn place(
+    font: &Font,
+    words: &str,
+    size: f64,
+    at: Point,
+    anchor: Anchor,
+    turned: bool,
+) -> Vec<Command> {
     let width = font.width(words, size);
     let back = match anchor {
         Anchor::Start => 0.0,

@@ -69,6 +69,37 @@ pub(super) fn numbered(ticks: &[f64]) -> Vec<Tick> {
     ticks.iter().map(|&v| tick(v)).collect()
 }
 
+/// Returns the ticks of a logarithmic scale whose ends are logarithms: powers of ten, and 2 and 5 between few of them.
+pub(super) fn logarithmic(low: f64, high: f64, most: usize) -> Vec<Tick> {
+    #[expect(clippy::cast_possible_truncation, reason = "logarithms of doubles")]
+    let (first, last) = (low.floor() as i32, high.ceil() as i32);
+    let decades = (last - first).unsigned_abs() as usize;
+    let within = |v: &(i32, f64)| (low - 1e-9..=high + 1e-9).contains(&(f64::from(v.0) + v.1.log10()));
+    let with = |digits: &[f64], every: usize| -> Vec<(i32, f64)> {
+        let powers = (first..=last).step_by(every.max(1));
+        powers.flat_map(|power| digits.iter().map(move |digit| (power, *digit))).filter(within).collect()
+    };
+    let choices = [with(&[1.0, 2.0, 5.0], 1), with(&[1.0], 1), with(&[1.0], decades.div_ceil(most.max(2)))];
+    let found = choices.into_iter().find(|ticks| ticks.len() <= most.max(3) + 2).unwrap_or_default();
+    if found.len() < 2 {
+        // Less than a decade: round numbers.
+        let (from, to) = (10_f64.powf(low), 10_f64.powf(high));
+        let numbers = round_numbers(from, to, most, false).into_iter().filter(|v| *v > 0.0);
+        let mut ticks = numbered(&numbers.collect::<Vec<_>>());
+        ticks.iter_mut().for_each(|tick| tick.value = tick.value.log10());
+        return ticks;
+    }
+    let tick = |(power, digit): (i32, f64)| {
+        let words = match (power, digit) {
+            (-3..=4, _) => number(digit * 10_f64.powi(power)),
+            (_, 1.0) => format!("10{}", superscript(power)),
+            _ => format!("{digit}\u{d7}10{}", superscript(power)),
+        };
+        Tick::new(f64::from(power) + digit.log10(), words)
+    };
+    found.into_iter().map(tick).collect()
+}
+
 /// Returns the power of ten of a number's first digit.
 #[expect(clippy::cast_possible_truncation, reason = "between -324 and 308")]
 fn power(v: f64) -> i32 {
@@ -152,6 +183,18 @@ mod tests {
         ] {
             assert_eq!(words(ticks), expected);
         }
+    }
+
+    #[test]
+    fn logarithmic_ticks_are_powers_of_ten_and_what_is_between() {
+        let words =
+            |low: f64, high: f64| logarithmic(low, high, 6).into_iter().map(|t| t.words).collect::<Vec<_>>();
+        assert_eq!(words(0.0, 2.0), ["1", "2", "5", "10", "20", "50", "100"]);
+        assert_eq!(words(-2.0, 3.0), ["0.01", "0.1", "1", "10", "100", "1000"]);
+        assert_eq!(words(-30.0, 30.0).len(), 7);
+        assert_eq!(words(5.0, 8.0), ["10⁵", "10⁶", "10⁷", "10⁸"]);
+        let narrow = logarithmic(2.0, 2.05, 6);
+        assert!(narrow.len() >= 2 && narrow.iter().all(|t| (2.0..=2.05).contains(&t.value)), "{narrow:?}");
     }
 
     #[test]

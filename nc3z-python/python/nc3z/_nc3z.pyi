@@ -161,7 +161,7 @@ class Variable:
         self,
         key: Any = None,
         *,
-        kind: Literal["png", "svg"] = "png",
+        kind: Literal["png", "svg", "pdf"] = "png",
         width: int = 1000,
         size: tuple[int, int] | None = None,
         range: tuple[float, float] | None = None,
