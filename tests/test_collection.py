@@ -88,6 +88,8 @@ class Collections(Case):
                     entry = json.loads(line)
                 except ValueError:
                     continue
+                if "log" in entry:
+                    continue
                 name = bytes.fromhex(entry["file_hex"]) if "file_hex" in entry else entry["file"].encode()
                 states[name].append(entry["state"])
         return states

@@ -1,5 +1,6 @@
 //! Modification time and permissions of the files in a bundle.
 
+use nc3z_format::units::{Calendar, Date};
 use nc3z_writer::Attributes;
 use std::fs::Metadata;
 use std::time::{Duration, SystemTime};
@@ -80,28 +81,15 @@ impl Stamp {
     pub(crate) fn dos(self) -> [u16; 2] {
         let Some(nanos) = self.nanos() else { return [0, FIRST_DATE] };
         let seconds = nanos.div_euclid(NANOS);
-        let (year, month, day) = civil(seconds.div_euclid(86_400));
+        let Date { year, month, day } = Calendar::ProlepticGregorian.date(seconds.div_euclid(86_400));
         let of_day = seconds.rem_euclid(86_400);
-        let date = (year - 1980) << 9 | month << 5 | day;
+        let date = (year - 1980) << 9 | i64::from(month << 5 | day);
         let time = (of_day / 3600) << 11 | (of_day / 60 % 60) << 5 | of_day % 60 / 2;
         match (u16::try_from(time), u16::try_from(date)) {
             (Ok(time), Ok(date)) if (1980..2108).contains(&year) => [time, date],
             _ => [0, FIRST_DATE],
         }
     }
-}
-
-/// Year, month and day of a day since 1970, in the Gregorian calendar.
-fn civil(day: i64) -> (i64, i64, i64) {
-    // Years begin in March here, so that a leap day is the last one.
-    let day = day + 719_468;
-    let (era, of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (era * 400 + year + i64::from(month <= 2), month, day)
 }
 
 #[cfg(test)]
@@ -119,7 +107,9 @@ mod tests {
             (of(-1).dos(), of(-1).seconds(), of(1 << 40).seconds()),
             ([0, FIRST_DATE], Some(-1), None)
         );
-        assert_eq!(of(5_000_000_000).dos()[1], 148 << 9 | 6 << 5 | 10 | 0);
+        // 2107-12-31 23:59:58, the last one, and the next second but one.
+        assert_eq!(of(4_354_819_198).dos(), [23 << 11 | 59 << 5 | 29, 127 << 9 | 12 << 5 | 31]);
+        assert_eq!(of(4_354_819_200).dos(), [0, FIRST_DATE]);
         assert_eq!((of(0).mode(), Stamp::default().mode()), (Some(0o640), None));
         assert_eq!((Stamp::default().modified(), Stamp::default().dos()), (None, [0, FIRST_DATE]));
         assert_eq!(of(-1).modified(), SystemTime::UNIX_EPOCH.checked_sub(Duration::from_secs(1)));
