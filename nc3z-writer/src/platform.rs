@@ -53,6 +53,7 @@ pub(crate) fn with_mode<'a, 'b, 'c>(
 }
 
 /// Returns the mode of a file, without special bits such as set-user-id.
+#[cfg_attr(unix, expect(clippy::unnecessary_wraps, reason = "other systems have none"))]
 pub(crate) fn mode_of(like: &Metadata) -> Option<u32> {
     #[cfg(unix)]
     return Some(std::os::unix::fs::PermissionsExt::mode(&like.permissions()) & 0o777);

@@ -363,6 +363,7 @@ pub(crate) fn zip_of(source: &SharedSource, damaged: bool) -> Result<ZipArchive<
     Ok(archive)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn of_zip(e: zip::result::ZipError) -> Error {
     Error::refused(format!("the bundle cannot be opened: {e}"))
 }

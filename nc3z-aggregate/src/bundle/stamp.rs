@@ -84,7 +84,7 @@ impl Stamp {
         let Date { year, month, day } = Calendar::ProlepticGregorian.date(seconds.div_euclid(86_400));
         let of_day = seconds.rem_euclid(86_400);
         let date = (year - 1980) << 9 | i64::from(month << 5 | day);
-        let time = (of_day / 3600) << 11 | (of_day / 60 % 60) << 5 | of_day % 60 / 2;
+        let time = (of_day / 3600) << 11 | (of_day / 60 % 60) << 5 | (of_day % 60 / 2);
         match (u16::try_from(time), u16::try_from(date)) {
             (Ok(time), Ok(date)) if (1980..2108).contains(&year) => [time, date],
             _ => [0, FIRST_DATE],

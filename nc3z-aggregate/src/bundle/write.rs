@@ -127,7 +127,7 @@ pub(crate) fn check_written(out: &File, members: usize) -> Result<()> {
     let source = Arc::new(FileSource::from_file(out.try_clone().map_err(io)?, Path::new("bundle"))?);
     let bundle = Bundle::open(source).map_err(|e| wrong(e.to_string()))?;
     let found = bundle.parts() + bundle.groups.packed.all().count();
-    if found != members { Err(wrong(format!("it has {found} members instead of {members}"))) } else { Ok(()) }
+    if found == members { Ok(()) } else { Err(wrong(format!("it has {found} members instead of {members}"))) }
 }
 
 /// Encodes the index. Where copies would take much of the bundle, they are left out: first those of archives in the short form, then
