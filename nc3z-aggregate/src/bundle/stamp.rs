@@ -100,15 +100,15 @@ mod tests {
     fn times_have_the_forms_of_a_zip() {
         let of = |seconds: i64| Stamp::of_seconds(Some(seconds), Some(0o100_640));
         // 2009-02-13 12:00:31
-        assert_eq!(of(1_234_526_431).dos(), [12 << 11 | 15, 29 << 9 | 2 << 5 | 13]);
+        assert_eq!(of(1_234_526_431).dos(), [(12 << 11) + 15, (29 << 9) + (2 << 5) + 13]);
         // 2000-02-29 23:59:59
-        assert_eq!(of(951_868_799).dos(), [23 << 11 | 59 << 5 | 29, 20 << 9 | 2 << 5 | 29]);
+        assert_eq!(of(951_868_799).dos(), [(23 << 11) + (59 << 5) + 29, (20 << 9) + (2 << 5) + 29]);
         assert_eq!(
             (of(-1).dos(), of(-1).seconds(), of(1 << 40).seconds()),
             ([0, FIRST_DATE], Some(-1), None)
         );
         // 2107-12-31 23:59:58, the last one, and the next second but one.
-        assert_eq!(of(4_354_819_198).dos(), [23 << 11 | 59 << 5 | 29, 127 << 9 | 12 << 5 | 31]);
+        assert_eq!(of(4_354_819_198).dos(), [(23 << 11) + (59 << 5) + 29, (127 << 9) + (12 << 5) + 31]);
         assert_eq!(of(4_354_819_200).dos(), [0, FIRST_DATE]);
         assert_eq!((of(0).mode(), Stamp::default().mode()), (Some(0o640), None));
         assert_eq!((Stamp::default().modified(), Stamp::default().dos()), (None, [0, FIRST_DATE]));

@@ -189,7 +189,7 @@ impl RestoreObserver<anyhow::Error> for Told<'_> {
 /// Returns a member of a bundle that is no archive. None for other inputs.
 fn member_file(input: &Path, args: &RestoreArgs) -> Result<Option<MemberFile>> {
     let Some((file, name)) = member::of(input) else { return Ok(None) };
-    Ok(open_for(&file, args)?.member_file(&name).map_err(unbundle::of_aggregate)?)
+    open_for(&file, args)?.member_file(&name).map_err(unbundle::of_aggregate)
 }
 
 /// Opens the bundle of an input.

@@ -70,7 +70,7 @@ impl File {
     fn object(&mut self, head: &[u8], stream: Option<&[u8]>) -> Result<()> {
         self.offsets.push(self.out.len());
         let number = self.offsets.len();
-        write!(self.out, "{number} 0 obj\n").map_err(Error::drawing)?;
+        writeln!(self.out, "{number} 0 obj").map_err(Error::drawing)?;
         match stream {
             None => self.out.extend(head),
             Some(bytes) => {
@@ -89,7 +89,7 @@ impl File {
         let (at, count) = (self.out.len(), self.offsets.len() + 1);
         write!(self.out, "xref\n0 {count}\n0000000000 65535 f \n").map_err(Error::drawing)?;
         for offset in &self.offsets {
-            write!(self.out, "{offset:010} 00000 n \n").map_err(Error::drawing)?;
+            writeln!(self.out, "{offset:010} 00000 n ").map_err(Error::drawing)?;
         }
         let end = format!("trailer\n<< /Size {count} /Root 1 0 R >>\nstartxref\n{at}\n%%EOF\n");
         self.out.extend(end.into_bytes());

@@ -102,7 +102,7 @@ impl Dataset {
         self.source.as_classic()
     }
 
-    /// Checks that a classic file was not written to since it was opened ([`ByteSource::check_unchanged`]), for a caller that has read
+    /// Checks that a classic file was not written to since it was opened ([`ByteSource::check_unchanged`](crate::source::ByteSource::check_unchanged)), for a caller that has read
     /// all that it needs. The values of an archive have checksums.
     ///
     /// # Errors

@@ -94,7 +94,7 @@ pub struct Options {
 pub enum Ending {
     /// Everything was done.
     Done,
-    /// Files failed that will never be archived as they are ([`Code::is_permanent_input`]), and nothing else. Only for a run with a log.
+    /// Files failed that will never be archived as they are ([`Code::is_permanent_input`](crate::code::Code::is_permanent_input)), and nothing else. Only for a run with a log.
     Refused,
     /// Something failed.
     Failed,

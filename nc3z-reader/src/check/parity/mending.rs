@@ -357,14 +357,12 @@ impl ByteSource for MendingSource {
     }
 
     fn ends(&self, head: u64, tail: u64) -> Result<(Bytes, Bytes)> {
-        match self.active() {
-            None => self.under.ends(head, tail),
-            Some(_) => {
-                let (len, head_len) = (self.len(), head.min(self.len()));
-                let tail_len = tail.min(len - head_len);
-                let part = |at: u64, len: u64| self.read_at(at, usize::try_from(len).unwrap_or(usize::MAX));
-                Ok((part(0, head_len)?, part(len - tail_len, tail_len)?))
-            }
+        if self.active().is_none() {
+            return self.under.ends(head, tail);
         }
+        let (len, head_len) = (self.len(), head.min(self.len()));
+        let tail_len = tail.min(len - head_len);
+        let part = |at: u64, len: u64| self.read_at(at, usize::try_from(len).unwrap_or(usize::MAX));
+        Ok((part(0, head_len)?, part(len - tail_len, tail_len)?))
     }
 }
