@@ -33,16 +33,16 @@ pub enum MemberFile {
     Packed(Box<PackedFile>),
     /// A file that is stored as it is.
     Stored {
-        /// Its name.
+        /// The name in the bundle.
         name: String,
-        /// Its bytes.
+        /// The stored bytes, with their CRC-32.
         member: Member,
     },
 }
 
 /// A packed member, and time and permissions of its file.
 pub struct PackedFile {
-    /// The member.
+    /// The bytes of the original file.
     pub packed: PackedMember,
     stamp: Stamp,
 }

@@ -214,7 +214,7 @@ pub(super) enum Lookup {
 /// Looks for the index (`spec/bundle.md`, section 1).
 ///
 /// # Errors
-/// The file is shorter than its hint says, or the index that the hint names is damaged: what is left could be an older bundle.
+/// The file is shorter than its hint says, or the index that the hint names is damaged: the remaining bytes could be an older bundle.
 pub(super) fn find(source: &SharedSource) -> Result<Lookup> {
     let len = source.len();
     let hint = hinted(source);

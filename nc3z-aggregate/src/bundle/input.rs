@@ -94,7 +94,7 @@ impl Recent {
         }
         for (path, before, crc32) in self.0 {
             let file = match File::open(&path) {
-                // What was read is what it was.
+                // The file was removed after it was read: the bytes that were read are its last state.
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
                 file => file.map_err(|e| Error::io(&path, e))?,
             };

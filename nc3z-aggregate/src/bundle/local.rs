@@ -13,7 +13,7 @@ const FIXED: usize = 30;
 /// A header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Local {
-    /// Its offset.
+    /// The byte of the bundle at which its header begins.
     pub(crate) offset: u64,
     length: u64,
     crc32: u32,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// A file to put into a packed bundle.
 pub(super) struct Input {
-    /// The file.
+    /// The open file, which is checked for changes after it is read.
     pub(super) file: input::Input,
     /// The bytes of the member if it is packed: those of the file, or of the file that it restores.
     pub(super) original: SharedSource,

@@ -336,7 +336,7 @@ fn a_cut_bundle_is_never_an_older_one() {
     for len in (0..before.len()).step_by(step(97)) {
         assert!(Bundle::open(Arc::new(MemorySource::new(after[..len].to_vec()))).is_err(), "{len}");
     }
-    // What is left is still to be had.
+    // The intact members can still be read.
     let cut: SharedSource = Arc::new(MemorySource::new(after[..after.len() - 1].to_vec()));
     let bundle = Bundle::open_damaged(cut).unwrap();
     assert_eq!(bundle.names().len(), 12);

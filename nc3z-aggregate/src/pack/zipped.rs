@@ -38,7 +38,7 @@ pub(crate) struct Filed {
     pub(crate) stamp: Stamp,
 }
 
-/// What is known of a member before its bytes are written.
+/// Fields of a member that are known before its bytes are written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Coming<'n> {
     pub(crate) name: &'n str,

@@ -153,7 +153,7 @@ pub struct Question {
 }
 
 /// The files that have values that meet all conditions, as far as their tiles tell, and those of which the shadow does not know it.
-/// `changed` tells whether a file is another one than that which was indexed.
+/// `changed` returns true for a file that was changed after it was indexed.
 ///
 /// # Errors
 /// Damage.

@@ -237,7 +237,7 @@ impl Room {
         Room { entries: most(FREE_ENTRIES, ENTRIES_SHARE), names: most(FREE_NAMES, NAMES_SHARE) }
     }
 
-    /// Takes `n` of what is left.
+    /// Subtracts `n` from the remaining number.
     fn take(left: &mut u64, n: usize, what: &str) -> Result<()> {
         let rest = left.checked_sub(n as u64);
         *left = rest
