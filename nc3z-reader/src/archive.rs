@@ -9,7 +9,7 @@ use crate::tile::{Fill, TileStore, Worker};
 use bytes::Bytes;
 use nc3z_format::Error as FormatError;
 use nc3z_format::Limits;
-use nc3z_format::archive::constants::END_MARKER;
+use nc3z_format::archive::constants::{END_MARKER, MAGIC};
 use nc3z_format::archive::{
     ArrayId, BLOCK_HEADER_LEN, BlockHeader, Head, IndexEntry, Metadata, SectionTable, Superblock, Trailer,
     VariableTable,
@@ -325,11 +325,21 @@ impl Archive {
         }
     }
 
-    /// Returns whether a file ends as an archive does. If it does not begin as one, its first bytes are damaged.
-    pub fn ends_as_one(source: &dyn ByteSource) -> bool {
+    /// Returns whether a source is an archive by its first bytes. A source that begins as neither an archive nor a classic file is one
+    /// if it ends as an archive does: its first bytes are damaged.
+    ///
+    /// # Errors
+    /// The first bytes cannot be read.
+    pub fn is_one(source: &dyn ByteSource) -> Result<bool> {
+        let mut begin = [0; MAGIC.len()];
+        let len = usize::try_from(source.len()).map_or(begin.len(), |len| len.min(begin.len()));
+        source.read_into(0, &mut begin[..len])?;
+        if begin == MAGIC || begin.starts_with(b"CDF") {
+            return Ok(begin == MAGIC);
+        }
         let mut end = [0; END_MARKER.len()];
         let at = source.len().checked_sub(END_MARKER.len() as u64);
-        at.is_some_and(|at| source.read_into(at, &mut end).is_ok()) && end == END_MARKER
+        Ok(at.is_some_and(|at| source.read_into(at, &mut end).is_ok()) && end == END_MARKER)
     }
 
     /// Damage that reads so far have found and computed from parity; see [`crate::OpenOptions::with_mending`].

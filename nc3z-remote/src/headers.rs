@@ -96,6 +96,7 @@ mod tests {
             (&headers["x-api-key"], &headers["authorization"]),
             (&"two".parse().unwrap(), &"Bearer word".parse().unwrap())
         );
+        assert!(headers["authorization"].is_sensitive());
         assert_eq!(of(&plain, &settings(&[]), environment).unwrap()["authorization"], "Basic abc");
         let of_fsspec = settings(&[("headers.X-Key", "three"), ("client_kwargs.headers.X-Other", "four")]);
         let headers = of(&plain, &of_fsspec, None).unwrap();
@@ -103,7 +104,6 @@ mod tests {
             (&headers["x-key"], &headers["x-other"]),
             (&"three".parse().unwrap(), &"four".parse().unwrap())
         );
-        assert!(headers["authorization"].is_sensitive());
         // `me:p@ss`, as in RFC 7617.
         let signed = Url::parse("http://me:p%40ss@host/a").unwrap();
         assert_eq!(of(&signed, &settings(&[]), None).unwrap()["authorization"], "Basic bWU6cEBzcw==");

@@ -5,7 +5,6 @@ use crate::args::OpenArgs;
 use crate::output::words;
 use anyhow::{Context, Result, anyhow, bail};
 use nc3z_format::Limits;
-use nc3z_format::archive::constants::MAGIC;
 use nc3z_reader::source::{self, SharedSource};
 use nc3z_reader::{Archive, ClassicFile, Dataset, FileName, OpenOptions};
 use std::fs::Metadata;
@@ -84,12 +83,9 @@ fn options(named: &FileName, args: &OpenArgs) -> Result<OpenOptions> {
     Ok(if args.as_it_is { options } else { crate::registry::mending(options, &named.file) })
 }
 
-/// Returns whether the first bytes are those of an archive. If a state was requested that only archives have, another file is an error.
+/// Returns whether a source is an archive. If a state was requested that only archives have, another file is an error.
 fn is_archive(named: &FileName, source: &SharedSource, args: &OpenArgs) -> Result<bool> {
-    let mut magic = [0; MAGIC.len()];
-    let len = source.len().min(8) as usize;
-    source.read_into(0, &mut magic[..len])?;
-    let found = magic == MAGIC || Archive::ends_as_one(&**source);
+    let found = Archive::is_one(&**source)?;
     if !found && named.version.is_some() {
         bail!("`{}` is no archive: only archives have versions", url::shown(&named.file));
     }

@@ -275,8 +275,11 @@ mod tests {
         let bytes = pdf(&scene, &Font::new().unwrap()).unwrap();
         let text = String::from_utf8_lossy(&bytes);
         assert!(text.contains("/MediaBox [0 0 30 22.5]") && text.ends_with("%%EOF\n"));
-        let table = bytes.windows(5).rposition(|w| w == b"xref\n").unwrap();
-        let rows: Vec<&[u8]> = bytes[table..].split(|b| *b == b'\n').skip(3).take(6).collect();
+        // Not the one of `startxref`.
+        let table = bytes.windows(6).rposition(|w| w == b"\nxref\n").unwrap() + 1;
+        let lines = bytes[table..].split(|b| *b == b'\n').skip(3);
+        let rows: Vec<&[u8]> = lines.take_while(|line| *line != b"trailer").collect();
+        assert!(rows.len() >= 5);
         for (number, row) in (1..).zip(rows) {
             let at: usize = String::from_utf8_lossy(&row[..10]).parse().unwrap();
             assert!(bytes[at..].starts_with(format!("{number} 0 obj").as_bytes()), "{number}");

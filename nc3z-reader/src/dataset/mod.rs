@@ -28,7 +28,6 @@ use crate::options::OpenOptions;
 use crate::parallel;
 use crate::source::SharedSource;
 use crate::verified::at_hand;
-use nc3z_format::archive::constants::MAGIC;
 use nc3z_format::classic::{Attribute, Dimension, Header, Layout, VarId};
 use std::sync::Arc;
 
@@ -71,12 +70,7 @@ impl Dataset {
         }
         // The bytes read to detect the kind of file are used to open it, too.
         let source = with_ends(source);
-        let mut magic = [0; MAGIC.len()];
-        let is_archive = source.len() >= MAGIC.len() as u64 && {
-            source.read_into(0, &mut magic)?;
-            magic == MAGIC || (!magic.starts_with(b"CDF") && Archive::ends_as_one(&*source))
-        };
-        if is_archive {
+        if Archive::is_one(&*source)? {
             return Ok(Archive::from_source(source, &options.clone().mending())?.into());
         }
         Ok(ClassicFile::from_source(source, &options.limits)?.into())
