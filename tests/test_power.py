@@ -1,5 +1,5 @@
-"""Loss of power during a commit: of what was not synced, any sectors are on disk and any are not. The archive then has the old version,
-or the new one; after success it has the new one. `faults.c` records the calls of the real program, and the states are made from them."""
+"""Loss of power during a commit, or while a bundle grows: of what was not synced, any sectors are on disk and any are not. The archive then has the old version,
+or the new one, and the bundle the old files or the new ones; after success they have the new ones. `faults.c` records the calls of the real program, and the states are made from them."""
 
 import itertools
 import os
@@ -109,7 +109,12 @@ class Power(Case):
         return path
 
     def content(self, path):
-        """What the archive is, by its newest version: the file, its tags and its parity."""
+        """What the archive is, by its newest version: the file, its tags and its parity. What the bundle is: its files."""
+        if path.suffix == ".zip":
+            out = self.dir / "files"
+            shutil.rmtree(out, ignore_errors=True)
+            self.ok(nc3z("restore", "-r", path, "-o", out))
+            return tuple(sorted((found.name, sha256(found)) for found in out.rglob("*.nc")))
         out = self.dir / "content.nc"
         self.ok(nc3z("restore", "-f", path, "-o", out))
         listed = self.ok(nc3z("log", "--json", path)).stdout
@@ -124,6 +129,16 @@ class Power(Case):
         for n in range(6):
             archive = Path(shutil.copy2(self.lost(archive, "att", None, f":history={'x' * (37 * n)}"), archive))
         shutil.copy2(self.lost(archive, "tag", None, "good"), archive)
+
+    def test_appending_to_a_bundle(self):
+        data = self.dir / "data"
+        data.mkdir()
+        for n in range(9):
+            shutil.copy(CLASSIC / ("winds.nc" if n % 2 else "numeric.nc"), data / f"m{n}.nc")
+        bundle = self.dir / "set.zip"
+        self.ok(nc3z("bundle", "--pack", *(data / f"m{n}.nc" for n in range(3)), "-o", bundle))
+        for n in (3, 5, 7):
+            shutil.copy2(self.lost(bundle, "bundle", data / f"m{n}.nc", data / f"m{n + 1}.nc", "-o", None, "--append"), bundle)
 
     def test_an_archive_written_to_a_pipe(self):
         """It has no commit slots, so that the first commit writes that of the first version first."""
