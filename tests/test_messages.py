@@ -355,7 +355,7 @@ class Manners(Case):
         (self.dir / "out/3.nc.nc3z").unlink()
         self.fails(self.run_here("manifest", "--force", "out", "--from-log", "log1", "--from-log", "log2"), 1, "3.nc.nc3z.*gone")
         (self.dir / "in/bad.nc").write_bytes(b"CDF\x01" + b"\xff" * 60)
-        self.fails(self.run_here("archive", "-r", "in", "-o", "out", "--skip-existing", "--log", "log3"), 1)
+        self.fails(self.run_here("archive", "-r", "in", "-o", "out", "--skip-existing", "--log", "log3"), 4)
         self.fails(self.run_here("manifest", "--force", "out", "--from-log", "log3"), 1, "bad.nc.*failed")
         self.ok(self.run_here("verify", "--no-fixity-log", "--manifest", "out"))
 

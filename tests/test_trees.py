@@ -350,7 +350,7 @@ class Resuming(Trees):
         odd = classic(self.dir / "in" / os.fsdecode(b"od\xff\nd.nc"), 99)
         args = ("archive", "-r", "--log", "log", "--resume", "log", "in", "-o", "out")
         (self.dir / "log").touch()
-        self.fails(nc3z(*args, cwd=self.dir), 1)
+        self.fails(nc3z(*args, cwd=self.dir), 4)
         first, *entries, last = [json.loads(line) for line in (self.dir / "log").read_bytes().splitlines()]
         self.assertEqual((first["log"], last["log"], last["complete"]), ("begin", "end", True))
         self.assertEqual(sorted(e["state"] for e in entries), ["archived"] * 7 + ["failed"] + ["passed over"] * 5)

@@ -24,7 +24,7 @@ impl Request<'_> {
             "pdf" => PictureFormat::Pdf,
             other => {
                 return Err(PyValueError::new_err(format!(
-                    "kind {other:?} is none of 'png', 'svg' and 'pdf'"
+                    "unknown kind {other:?}; expected 'png', 'svg' or 'pdf'"
                 )));
             }
         };

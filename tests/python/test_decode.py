@@ -68,7 +68,9 @@ def test_random_dates_are_those_of_cftime(tmp_path):
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    expected = iso(cftime.num2date(value, units, calendar))
+                    # A reference in the year 0 is one of a calendar that has it, as for ncdump and CDO.
+                    zero = {"has_year_zero": True} if re.search(r"since 0+-", units) else {}
+                    expected = iso(cftime.num2date(value, units, calendar, **zero))
             except (ValueError, OverflowError):
                 expected = "refused"
             found = d[f"t{n}"][...]
