@@ -21,6 +21,15 @@ pub enum Evidence {
     Name,
 }
 
+/// Returns whether the output exists, if its name decides: where there is none, or where the name is evidence enough.
+fn known_by_name(output: &Path, how: Evidence) -> Result<Option<bool>> {
+    match std::fs::symlink_metadata(output) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Some(false)),
+        Err(e) => Err(e).with_context(|| format!("look at `{}`", output.display())),
+        Ok(_) => Ok((how == Evidence::Name).then_some(true)),
+    }
+}
+
 /// Returns true if `output` exists and is the archive of `input`, by the test `how`; false if it does not
 /// exist.
 ///
@@ -33,11 +42,8 @@ pub fn is_present(
     options: &OpenOptions,
     monitor: &dyn Monitor,
 ) -> Result<bool> {
-    match std::fs::symlink_metadata(output) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(false),
-        Err(e) => return Err(e).with_context(|| format!("look at `{}`", output.display())),
-        Ok(_) if how == Evidence::Name => return Ok(true),
-        Ok(_) => {}
+    if let Some(known) = known_by_name(output, how)? {
+        return Ok(known);
     }
     let there = || format!("`{}` is there, and", output.display());
     // By position: a file that shrinks gives an error and no signal.
@@ -86,11 +92,8 @@ pub fn is_restored(
     how: Evidence,
     monitor: &dyn Monitor,
 ) -> Result<bool> {
-    match std::fs::symlink_metadata(output) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(false),
-        Err(e) => return Err(e).with_context(|| format!("look at `{}`", output.display())),
-        Ok(_) if how == Evidence::Name => return Ok(true),
-        Ok(_) => {}
+    if let Some(known) = known_by_name(output, how)? {
+        return Ok(known);
     }
     let differs = |why| Err(Refusal::NotItsOriginal { file: output.to_owned(), why }.into());
     let mut file = open_regular(output).with_context(|| format!("open `{}`", output.display()))?;
