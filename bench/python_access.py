@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads from Python, compared with other packages: open, whole, map, series, 1,000 boxes, by 1, 2 and 4 threads. Everything in one run.
 
-    pip install ./nc3z-python netCDF4 h5netcdf scipy 'zarr>=3' zarrs hidefix blosc2
+    pip install ./faces/python netCDF4 h5netcdf scipy 'zarr>=3' zarrs hidefix blosc2
     python bench/python_access.py [--folder /dev/shm/nc3z] [--repeat 5] [--threads 1 2 4] [--only nc3z] [--json FILE] [--in-turns]
 
 One variable, f4 tas(time=120, lat=181, lon=360), 31 MB, made here: a smooth field with noise of which two decimals are kept.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Remote reads from Python with 50 ms between request and answer, compared with other packages: open, a map, a series, all of it.
 
-    pip install ./nc3z-python h5netcdf netCDF4 scipy 'zarr>=3' kerchunk fsspec aiohttp requests
+    pip install ./faces/python h5netcdf netCDF4 scipy 'zarr>=3' kerchunk fsspec aiohttp requests
     NC3Z=target/release/nc3z python bench/python_remote.py [--delay 0.05] [--folder /dev/shm/nc3z-remote]
 
 The same variable as bench/python_access.py, behind an HTTP server on this machine that waits before each answer and counts. Each

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes nc3z-look/assets/coastline.bin, the coastlines of `nc3z plot`, from Natural Earth's land areas.
+"""Writes libs/nc3z-look/assets/coastline.bin, the coastlines of `nc3z plot`, from Natural Earth's land areas.
 
     npm pack world-atlas@2.0.2 && tar xf world-atlas-2.0.2.tgz && python3 scripts/coastline.py package/land-50m.json
 
@@ -89,7 +89,7 @@ def main():
             for x, y in places:
                 out += number(x - before[0]) + number(y - before[1])
                 before = (x, y)
-    target = pathlib.Path(__file__).parent.parent / "nc3z-look/assets/coastline.bin"
+    target = pathlib.Path(__file__).parent.parent / "libs/nc3z-look/assets/coastline.bin"
     target.write_bytes(out)
     print(f"{target}: {len(out)} bytes")
 

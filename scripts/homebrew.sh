@@ -58,7 +58,7 @@ trial = formula.prefix/"trial"
 trial.mkpath
 Dir.chdir(trial) { formula.instance_eval(&Nc3z.trial) }
 installed = formula.prefix.glob("**/*").select(&:file?).map { |path| path.relative_path_from(formula.prefix).to_s }
-%w[bin/nc3z share/man/man1/nc3z-archive.1 share/zsh/site-functions/_nc3z include/nc3z.h lib/pkgconfig/nc3z.pc lib/libnc3z.so lib/nc3z/libnc3z_udf.so].each do |path|
+%w[bin/nc3z share/man/man1/nc3z-archive.1 share/zsh/site-functions/_nc3z include/nc3z.h lib/pkgconfig/nc3z.pc lib/libnc3z.so lib/nc3z/libnc3z_netcdf_plugin.so].each do |path|
   abort("homebrew: #{path} is missing") unless installed.include?(path)
 end
 puts "homebrew: the formula's install and test ran; #{installed.size} files"

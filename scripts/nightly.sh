@@ -50,7 +50,7 @@ java_reader() {
 step "Java: real files, 100,000 mutations, netcdf-java" java_reader
 step "all other acceptance tests, release" acceptance
 step "every bit flipped, every cut" env NC3Z_EXHAUSTIVE=1 cargo test --release --quiet -p nc3z-reader --test it
-step "every bit flipped, every cut of a bundle" env NC3Z_EXHAUSTIVE=1 cargo test --release --quiet -p nc3z-aggregate --lib pack::tests
+step "every bit flipped, every cut of a bundle" env NC3Z_EXHAUSTIVE=1 cargo test --release --quiet -p nc3z-collections --lib pack::tests
 step "parity, random damage" env NC3Z_PARITY_TRIALS=200 cargo test --release --quiet -p nc3z-format parity::
 step "32 bits and big-endian, tests" scripts/targets.sh --test
 # With NC3Z_DATA, every file of it as xarray reads it by netCDF4 and by nc3z.

@@ -17,13 +17,13 @@ install -m 755 "$binary" "$root/usr/bin/nc3z"
 if command -v strip >/dev/null; then strip "$root/usr/bin/nc3z"; else echo "note: strip is missing: the binary is packed as it is" >&2; fi
 # netCDF-C's plug-in, where it was built: `nc3z plugin install` finds it there.
 for folder in "$(dirname "$binary")" "$(dirname "$binary")/deps"; do
-    if [ -e "$folder/libnc3z_udf.so" ]; then
-        install -D -m 644 "$folder/libnc3z_udf.so" "$root/usr/lib/nc3z/libnc3z_udf.so"
-        if command -v strip >/dev/null; then strip "$root/usr/lib/nc3z/libnc3z_udf.so"; fi
+    if [ -e "$folder/libnc3z_netcdf_plugin.so" ]; then
+        install -D -m 644 "$folder/libnc3z_netcdf_plugin.so" "$root/usr/lib/nc3z/libnc3z_netcdf_plugin.so"
+        if command -v strip >/dev/null; then strip "$root/usr/lib/nc3z/libnc3z_netcdf_plugin.so"; fi
         break
     fi
 done
-[ -e "$root/usr/lib/nc3z" ] || echo "note: libnc3z_udf.so is not beside the binary: the package is without netCDF-C's plug-in" >&2
+[ -e "$root/usr/lib/nc3z" ] || echo "note: libnc3z_netcdf_plugin.so is not beside the binary: the package is without netCDF-C's plug-in" >&2
 # The C library, where it was built.
 for folder in "$(dirname "$binary")" "$(dirname "$binary")/deps"; do
     if [ -e "$folder/libnc3z.so" ]; then
@@ -46,7 +46,7 @@ gzip -9n "$root"/usr/share/man/man1/*.1
 cp packaging/identification/nc3z.xml "$root/usr/share/mime/packages/"
 # file(1) takes it by `-m`, or from /etc/magic, which belongs to the administrator of the machine.
 install -D -m 644 spec/magic "$root/usr/share/nc3z/magic"
-cp README.md LICENSE-MIT LICENSE-APACHE nc3z-look/assets/DejaVuSans-LICENCE.txt "$doc/"
+cp README.md LICENSE-MIT LICENSE-APACHE libs/nc3z-look/assets/DejaVuSans-LICENCE.txt "$doc/"
 cp LICENSE-MIT "$doc/copyright"
 gzip -9nc CHANGELOG.md > "$doc/changelog.gz"
 tar -C "$root" --sort=name --owner=0 --group=0 --mtime=@0 -czf "$out/nc3z-$version-$machine.tar.gz" usr

@@ -6,9 +6,9 @@ cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "${1:-python3}" -m venv "$folder/venv"
-"$folder/venv/bin/pip" install --quiet --disable-pip-version-check './nc3z-python[xarray]'
+"$folder/venv/bin/pip" install --quiet --disable-pip-version-check './faces/python[xarray]'
 cp testdata/classic/etopo120.cdf "$folder/tas.nc"
-sed -n '/^```python$/,/^```$/p' nc3z-python/README.md | sed '/^```/d' >"$folder/readme.py"
+sed -n '/^```python$/,/^```$/p' faces/python/README.md | sed '/^```/d' >"$folder/readme.py"
 [ "$(wc -l <"$folder/readme.py")" -ge 3 ]
 cat >>"$folder/readme.py" <<'END'
 assert xr.open_dataset("tas.nc.nc3z").ROSE.shape == (90, 180)

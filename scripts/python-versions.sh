@@ -33,7 +33,7 @@ for python in "${interpreters[@]}"; do
     kind=abi3
     case $version in *t) kind=$version ;; esac
     if [ ! -d "$folder/$kind" ]; then
-        "$own" -m maturin build --quiet --release --interpreter "$own" --manifest-path nc3z-python/Cargo.toml --out "$folder/$kind" || exit 1
+        "$own" -m maturin build --quiet --release --interpreter "$own" --manifest-path faces/python/Cargo.toml --out "$folder/$kind" || exit 1
     fi
     "$own" -m pip install --quiet --disable-pip-version-check --no-deps "$folder/$kind"/*.whl
     if "$own" -m pytest -c tests/python/pytest.ini --quiet tests/python -n 2; then

@@ -18,10 +18,10 @@ cargo build "${workspace[@]}" --quiet --lib --example read_slabs
 tree=$PWD/target/wheels/dev
 rm -rf "$tree"
 mkdir -p "$tree/wheel"
-cp -r nc3z-python/python/nc3z "$tree/wheel/"
+cp -r faces/python/python/nc3z "$tree/wheel/"
 find "$tree/wheel" -name __pycache__ -prune -exec rm -r {} +
 cp target/debug/lib_nc3z.so "$tree/wheel/nc3z/_nc3z.abi3.so"
-(cd nc3z-python && "$python" -m maturin pep517 write-dist-info --metadata-directory "$tree/wheel" --interpreter "$python" >/dev/null 2>"$tree/maturin.log") ||
+(cd faces/python && "$python" -m maturin pep517 write-dist-info --metadata-directory "$tree/wheel" --interpreter "$python" >/dev/null 2>"$tree/maturin.log") ||
     { cat "$tree/maturin.log"; exit 1; }
 "$python" -m wheel pack "$tree/wheel" --dest-dir "$tree" >/dev/null
 "$python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$tree"/*.whl

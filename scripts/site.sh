@@ -12,7 +12,7 @@ rm -rf "$pages"
 mkdir -p "$pages"
 cp README.md "$pages/index.md"
 cp CHANGELOG.md CODE_OF_CONDUCT.md CONTRIBUTING.md GOVERNANCE.md SECURITY.md "$pages/"
-for folder in docs spec packaging nc3z-python testdata; do
+for folder in docs spec packaging faces testdata; do
     find "$folder" -name '*.md' -not -path '*/node_modules/*' -not -path '*/target/*' -print0
     [ "$folder" != docs ] || find docs \( -name '*.svg' -o -name '*.png' \) -print0
 done | while IFS= read -r -d '' page; do

@@ -36,9 +36,9 @@ if [ -z "$wasm" ]; then
     wasm=${CARGO_TARGET_DIR:-target}/$target/web/nc3z_web.wasm
 fi
 cp "$wasm" "$out/nc3z_web.wasm"
-cp nc3z-web/page/{web,archive,worker,wasm,sources}.js nc3z-web/page/web.css "$out/"
+cp faces/web/page/{web,archive,worker,wasm,sources}.js faces/web/page/web.css "$out/"
 # Files shared with the server's page.
-cp nc3z-serve/page/{view,data,map,uplot}.js nc3z-serve/page/{page,uplot}.css nc3z-serve/page/uplot-LICENCE.txt nc3z-look/assets/coastline.bin "$out/"
+cp faces/serve/page/{view,data,map,uplot}.js faces/serve/page/{page,uplot}.css faces/serve/page/uplot-LICENCE.txt libs/nc3z-look/assets/coastline.bin "$out/"
 python3 - "$out" <<'END'
 import json
 import pathlib
@@ -47,8 +47,8 @@ import sys
 import urllib.parse
 
 out = pathlib.Path(sys.argv[1])
-view = re.search(r'<section id="file".*</section>\n(?=</main>)', pathlib.Path("nc3z-serve/page/index.html").read_text(encoding="utf-8"), re.S)
-page = pathlib.Path("nc3z-web/page/index.html").read_text(encoding="utf-8")
+view = re.search(r'<section id="file".*</section>\n(?=</main>)', pathlib.Path("faces/serve/page/index.html").read_text(encoding="utf-8"), re.S)
+page = pathlib.Path("faces/web/page/index.html").read_text(encoding="utf-8")
 (out / "index.html").write_text(page.replace("<!--VIEW-->\n", view.group()), encoding="utf-8")
 ends = (".nc3z", ".nc", ".cdf", ".nc3")
 files = sorted(p.relative_to(out).as_posix() for p in out.rglob("*") if p.suffix.lower() in ends and p.is_file())

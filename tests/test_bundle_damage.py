@@ -1,5 +1,5 @@
 """Bundles that are damaged, cut, forged, killed while they grow, or made of files that change: no older state, no other bytes, and no
-lost file with success. Every cut and every bit: `nc3z-aggregate/src/pack/tests.rs`."""
+lost file with success. Every cut and every bit: `libs/nc3z-collections/src/pack/tests.rs`."""
 
 import json
 import os

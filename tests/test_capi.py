@@ -12,7 +12,7 @@ from common import NC3Z, ROOT, Case, missing, nc3z
 
 FOLDERS = [pathlib.Path(NC3Z).resolve().parent / folder for folder in (".", "deps")]
 LIBRARY = max((f / "libnc3z.so" for f in FOLDERS if (f / "libnc3z.so").exists()), key=lambda p: p.stat().st_mtime, default=FOLDERS[0] / "libnc3z.so")
-INCLUDE = ROOT / "nc3z-capi/include"
+INCLUDE = ROOT / "faces/c/include"
 HEADER = INCLUDE / "nc3z.h"
 SAMPLE = ROOT / "testdata/classic/record_padding.nc"
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic"]
@@ -23,7 +23,7 @@ class Capi(Case):
     def setUp(self):
         super().setUp()
         if not LIBRARY.exists():
-            missing(self, f"{LIBRARY} is not built (cargo build -p nc3z-capi)")
+            missing(self, f"{LIBRARY} is not built (cargo build -p nc3z-c)")
         # By its soname, as an installed one is found.
         self.lib = self.dir / "lib"
         self.lib.mkdir()
@@ -73,7 +73,7 @@ class Capi(Case):
         self.assertEqual({name for name in exported if not name.startswith("nc3z")}, set())
         codes = dict(re.findall(r"#define (NC3Z_E\w+) \((-\d+)\)", text))
         self.assertEqual(sorted(map(int, codes.values())), list(range(-len(codes), 0)))
-        source = (ROOT / "nc3z-capi/src/code.rs").read_text("utf-8")
+        source = (ROOT / "faces/c/src/code.rs").read_text("utf-8")
         self.assertEqual(codes, {name: number for number, name in re.findall(r'(-\d+) c"(NC3Z_E\w+)"', source)})
         version = re.search(r"#define NC3Z_ABI_VERSION (\d+)", text).group(1)
         self.assertIn(f"const ABI_VERSION: u32 = {version};", source)

@@ -14,7 +14,7 @@ from common import NC3Z, Case, header, missing, nc3z
 import numpy as np
 
 # A build of the tests puts it into their directory, deps/.
-LIBRARIES = [pathlib.Path(NC3Z).resolve().parent / folder / "libnc3z_hdf5_plugin.so" for folder in (".", "deps")]
+LIBRARIES = [pathlib.Path(NC3Z).resolve().parent / folder / "libnc3z_hdf5_filter.so" for folder in (".", "deps")]
 LIBRARY = max((path for path in LIBRARIES if path.exists()), key=lambda path: path.stat().st_mtime, default=LIBRARIES[0])
 ID = 51303
 
@@ -90,7 +90,7 @@ class Plugin(Case):
     def setUp(self):
         super().setUp()
         if not LIBRARY.exists():
-            missing(self, f"{LIBRARY} is not built (cargo build -p nc3z-hdf5-plugin)")
+            missing(self, f"{LIBRARY} is not built (cargo build -p nc3z-hdf5-filter)")
         self.plugins = self.dir / "plugins"
         self.plugins.mkdir()
         shutil.copy(LIBRARY, self.plugins / "libh5nc3z.so")

@@ -12,7 +12,7 @@ import unittest
 
 from common import NC3Z, NIGHT, ROOT, Case, good_files, missing, nc3z
 
-LIBRARIES = [pathlib.Path(NC3Z).resolve().parent / folder / "libnc3z_udf.so" for folder in (".", "deps")]
+LIBRARIES = [pathlib.Path(NC3Z).resolve().parent / folder / "libnc3z_netcdf_plugin.so" for folder in (".", "deps")]
 LIBRARY = max((path for path in LIBRARIES if path.exists()), key=lambda path: path.stat().st_mtime, default=LIBRARIES[0])
 SLICES = int(os.environ.get("NC3Z_SLICES") or (10_000 if NIGHT else 1_500))
 SEED = int(os.environ.get("NC3Z_SEED") or 47)
@@ -33,7 +33,7 @@ class Plugin(Case):
     def setUp(self):
         super().setUp()
         if not LIBRARY.exists():
-            missing(self, f"{LIBRARY} is not built (cargo build -p nc3z-udf)")
+            missing(self, f"{LIBRARY} is not built (cargo build -p nc3z-netcdf-plugin)")
         self.home = self.dir / "home"
         self.home.mkdir()
         keep = {k: v for k, v in os.environ.items() if not k.startswith(("NCRCENV", "LD_PRELOAD", "NC3Z_UDF"))}
@@ -101,12 +101,12 @@ class Ncrc(Plugin):
         for command in (["plugin", "install"], ["run", "--", "true"]):
             done = subprocess.run([lonely / "nc3z", *command], env=self.env, capture_output=True, text=True)
             self.assertEqual(done.returncode, 1)
-            for place in ("bin/libnc3z_udf.so", "lib/libnc3z_udf.so", "lib/nc3z/libnc3z_udf.so", "NC3Z_UDF_LIBRARY"):
+            for place in ("bin/libnc3z_netcdf_plugin.so", "lib/libnc3z_netcdf_plugin.so", "lib/nc3z/libnc3z_netcdf_plugin.so", "NC3Z_UDF_LIBRARY"):
                 self.assertIn(place, done.stderr)
         (self.dir / "lib/nc3z").mkdir(parents=True)
         shutil.copy(LIBRARY, self.dir / "lib/nc3z")
         done = subprocess.run([lonely / "nc3z", "plugin", "install"], env=self.env, capture_output=True, text=True)
-        self.assertIn("lib/nc3z/libnc3z_udf.so", done.stdout)
+        self.assertIn("lib/nc3z/libnc3z_netcdf_plugin.so", done.stdout)
 
 
 class Loaded(Plugin):
@@ -437,7 +437,7 @@ class Preloaded(Plugin):
         self.assertNotIn(" nc_", undefined)
         self.assertNotIn(" NC", undefined)
         exported = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], capture_output=True, text=True).stdout.split()
-        self.assertEqual(sorted(name for name in exported if name.startswith("nc3z")), [f"nc3z_udf{n}_init" for n in range(10)])
+        self.assertEqual(sorted(name for name in exported if name.startswith("nc3z")), [f"nc3z_netcdf_plugin{n}_init" for n in range(10)])
 
 
 if __name__ == "__main__":

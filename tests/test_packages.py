@@ -26,8 +26,8 @@ class Packages(Case):
                      "usr/share/bash-completion/completions/nc3z", "usr/share/zsh/vendor-completions/_nc3z",
                      "usr/share/fish/vendor_completions.d/nc3z.fish", "usr/share/mime/packages/nc3z.xml", "usr/share/nc3z/magic"):
             self.assertRegex(listed, rf"(?m)^-rw.r-.r-. root/root .* \./{re.escape(name)}$")
-        if any((pathlib.Path(NC3Z).parent / folder / "libnc3z_udf.so").exists() for folder in (".", "deps")):
-            self.assertRegex(listed, r"(?m)^-rw-r--r-- root/root .* \./usr/lib/nc3z/libnc3z_udf\.so$")
+        if any((pathlib.Path(NC3Z).parent / folder / "libnc3z_netcdf_plugin.so").exists() for folder in (".", "deps")):
+            self.assertRegex(listed, r"(?m)^-rw-r--r-- root/root .* \./usr/lib/nc3z/libnc3z_netcdf_plugin\.so$")
         if any((pathlib.Path(NC3Z).parent / folder / "libnc3z.so").exists() for folder in (".", "deps")):
             for name in (r"usr/include/nc3z\.h", r"usr/lib/pkgconfig/nc3z\.pc", r"usr/lib/libnc3z\.so\.1\.[\d.]+", r"usr/lib/libnc3z\.so\.1 -> .*"):
                 self.assertRegex(listed, rf"(?m) \./{name}$")
@@ -58,7 +58,7 @@ class Packages(Case):
         self.assertIn("usr/bin/nc3z", names)
 
     # Files that crates hold in addition to their code.
-    NEEDED = {"nc3z-look": {"assets/DejaVuSans-LICENCE.txt"}, "nc3z-tree": {"spec/archive.md", "spec/dictionary/head.dict"}}
+    NEEDED = {"nc3z-look": {"assets/DejaVuSans-LICENCE.txt"}, "nc3z-collections": {"spec/archive.md", "spec/dictionary/head.dict"}}
 
     def test_crates_can_be_packed(self):
         """All of them, as for publishing, without building them again."""
@@ -68,7 +68,9 @@ class Packages(Case):
         done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, check=False, text=True, timeout=180)
         self.assertEqual(done.returncode, 0, done.stderr)
         crates = [p.name for p in (self.dir / "target/package").glob("*.crate")]
-        members = [p.parent.name for p in ROOT.glob("nc3z*/Cargo.toml") if p.parent.name != "nc3z-python"]
+        manifests = [p for pattern in ("nc3z*", "libs/*", "faces/*") for p in ROOT.glob(f"{pattern}/Cargo.toml")]
+        members = [re.search('^name = "(.+)"', p.read_text(), re.M)[1] for p in manifests]
+        members.remove("nc3z-python")
         self.assertEqual(sorted(c.rsplit("-", 1)[0] for c in crates), sorted(members))
         self.assertEqual({line for line in done.stderr.splitlines() if line.startswith("warning")}, {"warning: manifest has no documentation, homepage or repository"})
         for path in (self.dir / "target/package").glob("*.crate"):
@@ -159,11 +161,11 @@ class Packages(Case):
 
     def test_what_is_unix_stands_in_few_files(self):
         """Whatever names `std::os::unix` elsewhere would keep the tool from being compiled on other systems (scripts/targets.sh compiles it)."""
-        known = {"nc3z-reader/src/platform.rs", "nc3z-writer/src/platform.rs", "nc3z-reader/src/source/regular.rs", "nc3z-plugin/src/child.rs",
-                 "nc3z-plugin/src/worker.rs", "nc3z-tree/src/links.rs", "nc3z-tree/src/places.rs", "nc3z-tree/src/removal.rs",
-                 "nc3z-tree/src/campaign/plan.rs", "nc3z-tree/src/campaign/retire.rs", "nc3z-tree/src/offline.rs",
-                 "nc3z-cli/src/output/progress.rs", "nc3z-mount/src/view/platform.rs",
-                 "nc3z-mount/src/system_log.rs", "nc3z-cli/src/cmd/plugin/run.rs", "nc3z-udf/src/file.rs", "nc3z-capi/src/handle.rs"}
+        known = {"nc3z-reader/src/platform.rs", "nc3z-writer/src/platform.rs", "nc3z-reader/src/source/regular.rs", "libs/nc3z-filters/src/child.rs",
+                 "libs/nc3z-filters/src/worker.rs", "libs/nc3z-collections/src/tree/links.rs", "libs/nc3z-collections/src/tree/places.rs", "libs/nc3z-collections/src/tree/removal.rs",
+                 "libs/nc3z-collections/src/tree/campaign/plan.rs", "libs/nc3z-collections/src/tree/campaign/retire.rs", "libs/nc3z-collections/src/tree/offline.rs",
+                 "nc3z-cli/src/output/progress.rs", "faces/mount/src/view/platform.rs",
+                 "faces/mount/src/system_log.rs", "nc3z-cli/src/cmd/plugin/run.rs", "faces/netcdf-plugin/src/file.rs", "faces/c/src/handle.rs"}
         found = set()
         for path in ROOT.glob("nc3z-*/src/**/*.rs"):
             code = path.read_text("utf-8").split("#[cfg(test)]")[0]

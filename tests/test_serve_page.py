@@ -16,7 +16,7 @@ from common import CLASSIC, NIGHT, ROOT
 from serving import SOON, ServeCase
 
 COADS = CLASSIC / "coads_climatology.cdf"
-PAGE = ROOT / "nc3z-serve/page"
+PAGE = ROOT / "faces/serve/page"
 PARTS = ("page.js", "data.js", "server.js", "view.js", "map.js", "treemap.js", "uplot.js", "uplot.css", "page.css", "coastline.bin")
 # All of the page, as it is sent: uncompressed.
 LIMIT = 150_000

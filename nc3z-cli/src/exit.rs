@@ -66,8 +66,8 @@ pub(crate) fn of_error(e: &anyhow::Error) -> Exit {
         };
     }
     // An error of the reader that passed through an aggregation or a bundle is not a cause of its own.
-    let reader = e.chain().find_map(|c| match c.downcast_ref::<nc3z_aggregate::Error>() {
-        Some(nc3z_aggregate::Error::Reader(e)) => Some(e),
+    let reader = e.chain().find_map(|c| match c.downcast_ref::<nc3z_collections::Error>() {
+        Some(nc3z_collections::Error::Reader(e)) => Some(e),
         _ => c.downcast_ref::<nc3z_reader::Error>(),
     });
     reader.map_or(Exit::Failed, of_reader)

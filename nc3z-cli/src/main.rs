@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
     output::set_color(cli.color);
     if matches!(cli.command, Command::FilterWorker) {
-        return if nc3z_plugin::worker_main().is_ok() { Exit::Done } else { Exit::Failed }.into();
+        return if nc3z_filters::worker_main().is_ok() { Exit::Done } else { Exit::Failed }.into();
     }
     output::progress::catch_signals();
     let exit = registry::set_up(&cli).and_then(|()| run(&cli));

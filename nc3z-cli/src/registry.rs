@@ -3,8 +3,8 @@
 use crate::args::Cli;
 use crate::output::text;
 use anyhow::{Context, Result};
+use nc3z_filters::{Launcher, Plugins};
 use nc3z_format::codec::Registry;
-use nc3z_plugin::{Launcher, Plugins};
 use nc3z_reader::OpenOptions;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -31,7 +31,7 @@ def test_the_manuals_examples_run(samples):
 
 
 def test_types(tmp_path):
-    package = ROOT / "nc3z-python"
+    package = ROOT / "faces/python"
     config = str(package / "pyproject.toml")
     run = lambda *words: subprocess.run(
         [sys.executable, "-m", *words], capture_output=True, text=True, cwd=tmp_path

@@ -4,7 +4,7 @@ use super::parity::parse_share;
 use super::tree::{OthersArg, parse_shard};
 use super::{FragmentArgs, OpenArgs, PlaceArgs, PresetArg, TellArgs, parse_size, parse_threads};
 use clap::{Args, ValueEnum};
-use nc3z_tree::walk::Shard;
+use nc3z_collections::tree::walk::Shard;
 use nc3z_writer::Share;
 use std::path::PathBuf;
 

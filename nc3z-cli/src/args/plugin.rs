@@ -11,7 +11,7 @@ pub(crate) enum PluginCommand {
     #[command(after_help = "Examples:
   nc3z plugin install
   nc3z plugin install --slot 2                         netCDF-C 4.10.0 takes slots 0 to 2 only
-  nc3z plugin install --library /opt/nc3z/libnc3z_udf.so
+  nc3z plugin install --library /opt/nc3z/libnc3z_netcdf_plugin.so
 
 Other lines of the file are kept. If $NCRCENV_HOME is set, the file is $NCRCENV_HOME/.ncrc.")]
     Install(PluginInstallArgs),
@@ -27,7 +27,7 @@ pub(crate) struct PluginInstallArgs {
     /// The slot for user-defined formats, 0 to 9. Other plug-ins use 0 to 5.
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u8).range(0..=9), value_name = "SLOT")]
     pub(crate) slot: u8,
-    /// The library [default: $NC3Z_UDF_LIBRARY, or libnc3z_udf.so in the directory of this program, in ../lib
+    /// The library [default: $NC3Z_UDF_LIBRARY, or libnc3z_netcdf_plugin.so in the directory of this program, in ../lib
     /// or in ../lib/nc3z].
     #[arg(long, value_name = "PATH")]
     pub(crate) library: Option<PathBuf>,

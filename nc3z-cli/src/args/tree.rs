@@ -3,7 +3,7 @@
 use super::OfflineArgs;
 use super::campaign::{parse_duration, parse_unit};
 use clap::{Args, ValueEnum};
-use nc3z_tree::walk::Shard;
+use nc3z_collections::tree::walk::Shard;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -11,9 +11,9 @@ use crate::output::table::count;
 use crate::output::target::{Content, Target};
 use crate::output::text;
 use anyhow::{Context, Result, bail};
-use nc3z_aggregate::build::{Identity, Input, Made, Rules, Tolerance, aggregate};
-use nc3z_aggregate::{Convention, Options, open};
-use nc3z_tree::specification;
+use nc3z_collections::build::{Identity, Input, Made, Rules, Tolerance, aggregate};
+use nc3z_collections::tree::specification;
+use nc3z_collections::{Convention, Options, open};
 use nc3z_writer::{AtomicFile, CommitNote, WriterOptions, commit_file};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -134,7 +134,9 @@ fn files(args: &AggregateArgs) -> Result<Vec<Input>> {
     let mut named = targets::expand(&args.files)?;
     if let Some(list) = &args.files_from {
         let names = targets::read_names(list, false)?;
-        named.extend(names.into_iter().map(|path| nc3z_tree::patterns::Named { path, root: None }));
+        named.extend(
+            names.into_iter().map(|path| nc3z_collections::tree::patterns::Named { path, root: None }),
+        );
     }
     let output = args.output.canonicalize().ok();
     let is_output = |f: &PathBuf| output.is_some() && f.canonicalize().ok() == output;

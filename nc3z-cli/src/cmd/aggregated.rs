@@ -3,7 +3,7 @@
 use super::{member, url};
 use crate::args::{FragmentArgs, OpenArgs, RemoteArgs};
 use anyhow::Result;
-use nc3z_aggregate::{Missing, Notes, Options, Place, is_aggregation};
+use nc3z_collections::{Missing, Notes, Options, Place, is_aggregation};
 use nc3z_reader::Dataset;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};

@@ -10,9 +10,9 @@ use crate::output::table::{Side, Table, count};
 use crate::output::target::{Content, Target};
 use crate::output::{set_level, text};
 use anyhow::{Context, Result};
-use nc3z_tree::campaign::Campaign;
-use nc3z_tree::campaign::plan::{self, Amount, Inputs, Planned, Saving};
-use nc3z_tree::campaign::status::{State, Status};
+use nc3z_collections::tree::campaign::Campaign;
+use nc3z_collections::tree::campaign::plan::{self, Amount, Inputs, Planned, Saving};
+use nc3z_collections::tree::campaign::status::{State, Status};
 use serde_json::{Value, json};
 use std::io::{BufWriter, Write};
 

@@ -10,7 +10,7 @@ use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
 use crate::output::{chain, text};
 use anyhow::{Context, Result, bail};
-use nc3z_aggregate::shadow::described;
+use nc3z_collections::shadow::described;
 use nc3z_format::classic::Header;
 use nc3z_look::find::{Match, MatchedPart, Pattern, known_by, matches, signature, to_json};
 use serde_json::json;

@@ -9,8 +9,8 @@ use crate::output::progress::{Interrupt, Progress};
 use crate::output::streams::Stdout;
 use crate::output::{chain, text};
 use anyhow::{Context, Result, bail};
-use nc3z_tree::manifest::compare::{Difference, Listing};
-use nc3z_tree::manifest::fixity;
+use nc3z_collections::tree::manifest::compare::{Difference, Listing};
+use nc3z_collections::tree::manifest::fixity;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

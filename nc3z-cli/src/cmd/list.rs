@@ -9,12 +9,12 @@ use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
 use crate::output::{text, words};
 use anyhow::{Context, Result};
-use nc3z_aggregate::bundle::Bundle;
-use nc3z_aggregate::{FileRef, as_aggregation};
+use nc3z_collections::bundle::Bundle;
+use nc3z_collections::tree::list::{FileSummary, describe, of_shadow};
+use nc3z_collections::tree::manifest::bag::is_specification;
+use nc3z_collections::{FileRef, as_aggregation};
 use nc3z_reader::source::{self, SharedSource};
 use nc3z_reader::{Dataset, FileName};
-use nc3z_tree::list::{FileSummary, describe, of_shadow};
-use nc3z_tree::manifest::bag::is_specification;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -77,7 +77,7 @@ fn list(files: &[(PathBuf, bool)], args: &ListArgs) -> Result<Vec<Entry>> {
         let shadow = super::shadow::open(input, &open_args(args))?;
         super::shadow::tell_changed(input, &shadow)?;
         let files = of_shadow(&shadow)?;
-        let entry = |(name, found): (String, nc3z_aggregate::Result<FileSummary>)| Entry {
+        let entry = |(name, found): (String, nc3z_collections::Result<FileSummary>)| Entry {
             name,
             found: found.map_err(super::unbundle::of_aggregate),
         };
@@ -139,7 +139,7 @@ fn of_source(
     let open = open_args(args);
     let bytes = source.stored_len();
     let dataset = Dataset::from_source(source, &crate::registry::mending(open.options(), path))?;
-    if inside || args.fragments.as_stored || !nc3z_aggregate::is_aggregation(&dataset) {
+    if inside || args.fragments.as_stored || !nc3z_collections::is_aggregation(&dataset) {
         let found = describe(&dataset, bytes)?;
         return Ok((found, dataset));
     }

@@ -8,11 +8,11 @@ use crate::exit::Exit;
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use anyhow::{Result, bail};
-use nc3z_tree::manifest::compare::Difference;
-use nc3z_tree::manifest::entries::Listed;
-use nc3z_tree::manifest::from_log::from_logs;
-use nc3z_tree::manifest::output::hash_all;
-use nc3z_tree::manifest::{Entry, sums};
+use nc3z_collections::tree::manifest::compare::Difference;
+use nc3z_collections::tree::manifest::entries::Listed;
+use nc3z_collections::tree::manifest::from_log::from_logs;
+use nc3z_collections::tree::manifest::output::hash_all;
+use nc3z_collections::tree::manifest::{Entry, sums};
 use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &ManifestArgs) -> Result<Exit> {
     if to_stdout {
         Stdout::results().write_all(&sums::encode(&entries))?;
     } else {
-        nc3z_tree::manifest::replace(&place, &sums::encode(&entries))?;
+        nc3z_collections::tree::manifest::replace(&place, &sums::encode(&entries))?;
         let before = if known > 0 { format!("; {known} were listed before") } else { String::new() };
         note!("nc3z: {}: {listed} archives{before}", crate::cmd::shown(&place));
     }

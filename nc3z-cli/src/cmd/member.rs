@@ -3,7 +3,7 @@
 use super::{unbundle, url};
 use crate::args::OpenArgs;
 use anyhow::{Context, Result};
-use nc3z_aggregate::bundle::{Bundle, split_member, split_name};
+use nc3z_collections::bundle::{Bundle, split_member, split_name};
 use nc3z_reader::source::{self, SharedSource};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -107,7 +107,7 @@ pub(crate) fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + S
     Ok(pool.install(work))
 }
 
-/// Processes many files at once; see [`nc3z_tree::ordered::in_order`].
+/// Processes many files at once; see [`nc3z_collections::tree::ordered::in_order`].
 pub(crate) fn in_order<J: Sync, T: Send>(
     jobs: &[J],
     threads: usize,
@@ -115,5 +115,5 @@ pub(crate) fn in_order<J: Sync, T: Send>(
     emit: impl FnMut(&J, T) -> Result<()> + Send,
 ) -> Result<()> {
     crate::heap::set_up(if jobs.len() > 1 { 1 } else { threads });
-    nc3z_tree::ordered::in_order(jobs, threads, work, emit)
+    nc3z_collections::tree::ordered::in_order(jobs, threads, work, emit)
 }

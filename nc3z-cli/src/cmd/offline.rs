@@ -3,7 +3,7 @@
 use crate::args::{OfflineArg, OfflineArgs};
 use crate::output::text;
 use anyhow::Result;
-use nc3z_tree::offline::{Offline, OfflineFiles, sorted};
+use nc3z_collections::tree::offline::{Offline, OfflineFiles, sorted};
 use std::path::Path;
 
 impl From<OfflineArg> for Offline {

@@ -1,8 +1,8 @@
-//! The directories of this run's outputs ([`nc3z_tree::places`]), with a note of each file that was removed from them.
+//! The directories of this run's outputs ([`nc3z_collections::tree::places`]), with a note of each file that was removed from them.
 
 use super::named::{self, Opens as _};
 use anyhow::{Result, bail};
-use nc3z_tree::places::{self, Places};
+use nc3z_collections::tree::places::{self, Places};
 use nc3z_writer::{AtomicFile, is_same_file};
 use std::path::{Path, PathBuf};
 

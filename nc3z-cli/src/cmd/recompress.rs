@@ -10,8 +10,8 @@ use crate::exit::Exit;
 use crate::output::progress::Progress;
 use crate::output::{set_level, text};
 use anyhow::{Context, Result, bail};
+use nc3z_collections::tree::recompress::{RecompressOptions, recompress_jobs};
 use nc3z_reader::Digest;
-use nc3z_tree::recompress::{RecompressOptions, recompress_jobs};
 use nc3z_writer::{Recompressed, ReplacePolicy};
 use std::path::Path;
 

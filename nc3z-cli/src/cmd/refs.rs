@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::output::target::{Content, Target};
 use anyhow::{Context, Result};
 use nc3z_reader::Archive;
-use nc3z_refs::Arrays;
+use nc3z_zarr::Arrays;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;

@@ -9,11 +9,11 @@ use crate::output::table::count;
 use crate::output::words::without_advice;
 use crate::output::{report_error, text};
 use anyhow::{Error, Result, anyhow, bail};
+use nc3z_collections::tree::repair::to_json;
 use nc3z_look::place;
 use nc3z_reader::Monitor;
 use nc3z_reader::parity::{ParityReport, RepairedShards};
 use nc3z_reader::verify::Finding;
-use nc3z_tree::repair::to_json;
 use nc3z_writer::{
     MendNote, MendObserver, MendOptions, MendStep, Mended, ParityChoice, Repaired, RepairedDigest,
     SavedVersions, mend_file, mend_in_place,

@@ -9,7 +9,7 @@ use crate::output::table::count;
 use crate::output::words::shell_name;
 use crate::output::{report_error, text};
 use anyhow::{Context, Result, anyhow, bail};
-use nc3z_aggregate::bundle::{Bundle, MendedBundle};
+use nc3z_collections::bundle::{Bundle, MendedBundle};
 use nc3z_reader::source;
 use nc3z_writer::AtomicFile;
 use serde_json::json;

@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::output::target::{Content, Target};
 use crate::output::{chain, text};
 use anyhow::{Context, Result, bail};
-use nc3z_tree::report::{Collection, File, State};
+use nc3z_collections::tree::report::{Collection, File, State};
 use std::io::Write;
 use std::path::Path;
 

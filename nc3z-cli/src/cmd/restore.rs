@@ -12,15 +12,17 @@ use crate::output::progress::{Progress, interrupted, while_blocked};
 use crate::output::streams::{self, Stdout};
 use crate::output::{set_level, tells_more, text};
 use anyhow::{Context, Result, bail};
-use nc3z_aggregate::bundle::{Bundle, MemberFile};
+use nc3z_collections::bundle::{Bundle, MemberFile};
+use nc3z_collections::tree::Refusal;
+use nc3z_collections::tree::restore::{
+    Like, Original, RestoreObserver, RestoreOptions, restore_jobs, restore_links,
+};
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::constants;
 use nc3z_format::damage::LOST;
 use nc3z_look::place::words;
 use nc3z_look::verify::is_lossy;
 use nc3z_reader::{Archive, Error, FileName, Monitor, Restored, source};
-use nc3z_tree::Refusal;
-use nc3z_tree::restore::{Like, Original, RestoreObserver, RestoreOptions, restore_jobs, restore_links};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -287,7 +289,7 @@ fn to_stdout(args: &RestoreArgs) -> Result<Exit> {
     let mut is_read = true;
     for path in &args.archives {
         if let Some(member) = member_file(path, args)? {
-            let mut write = |bytes: &[u8]| out.write_all(bytes).map_err(nc3z_aggregate::Error::Output);
+            let mut write = |bytes: &[u8]| out.write_all(bytes).map_err(nc3z_collections::Error::Output);
             match while_blocked(|| member.copy(&mut write)).map_err(unbundle::of_aggregate) {
                 Err(e) if streams::is_reader_gone(&e) => is_read = false,
                 done => done.with_context(|| format!("`{}`", url::shown(path)))?,

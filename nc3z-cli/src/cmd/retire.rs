@@ -9,9 +9,9 @@ use crate::output::table::count;
 use crate::output::target::{Content, Target};
 use crate::output::{report_error, set_level, text};
 use anyhow::{Context, Result, bail};
+use nc3z_collections::tree::campaign::reconcile::{Columns, Reconciled, Reconciling, reconcile as compare};
+use nc3z_collections::tree::campaign::retire::{Retired, Trash, Watch};
 use nc3z_reader::Monitor;
-use nc3z_tree::campaign::reconcile::{Columns, Reconciled, Reconciling, reconcile as compare};
-use nc3z_tree::campaign::retire::{Retired, Trash, Watch};
 use serde_json::json;
 use std::cell::Cell;
 use std::io::{BufWriter, Write};
@@ -38,7 +38,7 @@ impl Watch for Told {
         tell!("{}: {}", crate::cmd::shown(&file.original), self.verb);
     }
 
-    fn failed(&self, path: &Path, error: nc3z_tree::Error) {
+    fn failed(&self, path: &Path, error: nc3z_collections::tree::Error) {
         let error = anyhow::Error::from(error);
         self.worst.set(self.worst.get().max(of_error(&error)));
         report_error(Some(path), &error);

@@ -6,7 +6,7 @@ use crate::output::streams::Stdout;
 use crate::output::table::count;
 use crate::output::text;
 use anyhow::Result;
-use nc3z_tree::specification;
+use nc3z_collections::tree::specification;
 use std::io::Write;
 
 /// Prints or writes the specification.

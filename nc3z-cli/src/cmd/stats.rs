@@ -7,10 +7,10 @@ use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
 use crate::output::text;
 use anyhow::{Context, Result, bail};
-use nc3z_aggregate::shadow::{self, Exactly, Figures, Shadow};
+use nc3z_collections::shadow::{self, Exactly, Figures, Shadow};
+use nc3z_collections::tree::answers::{part_json, statistics_json, units};
 use nc3z_look::coordinate::Coordinate;
 use nc3z_look::selection::Segment;
-use nc3z_tree::answers::{part_json, statistics_json, units};
 use serde_json::Value;
 use std::io::Write;
 
@@ -97,7 +97,7 @@ fn along(args: &StatsArgs, shadow: &Shadow, dimension: &str) -> Result<Exit> {
                 cells.extend(numbers(&part.figures));
                 table.push(cells);
             }
-            Ok::<(), nc3z_aggregate::Error>(())
+            Ok::<(), nc3z_collections::Error>(())
         })
         .with_context(|| format!("`{}`", super::url::shown(&args.shadow)))?;
     }

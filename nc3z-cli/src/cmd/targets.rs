@@ -1,15 +1,15 @@
-//! Which file becomes which ([`nc3z_tree::walk`]), with the walk's notices printed.
+//! Which file becomes which ([`nc3z_collections::tree::walk`]), with the walk's notices printed.
 
 use super::{member, url};
 use crate::output::progress::while_blocked;
 use anyhow::Result;
-use nc3z_tree::ErrorKind;
-use nc3z_tree::patterns::Named;
-use nc3z_tree::walk::{self, Notice};
+use nc3z_collections::tree::ErrorKind;
+use nc3z_collections::tree::patterns::Named;
+use nc3z_collections::tree::walk::{self, Notice};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-pub(crate) use nc3z_tree::walk::{
+pub(crate) use nc3z_collections::tree::walk::{
     Job, Naming, SUFFIX, archive_name, first_bytes, is_directory_name, is_netcdf, looks_classic,
     restored_name,
 };
@@ -19,7 +19,7 @@ pub(crate) use nc3z_tree::walk::{
 pub(crate) struct Found {
     pub(crate) jobs: Vec<Job>,
     pub(crate) failures: Vec<(PathBuf, anyhow::Error)>,
-    pub(crate) others: Vec<nc3z_tree::Other>,
+    pub(crate) others: Vec<nc3z_collections::tree::Other>,
     /// Whether any input was a directory, so that the run ends with a summary.
     pub(crate) is_tree: bool,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Found {
 pub(crate) struct Listed {
     pub(crate) files: Vec<PathBuf>,
     pub(crate) failures: Vec<(PathBuf, anyhow::Error)>,
-    pub(crate) others: Vec<nc3z_tree::Other>,
+    pub(crate) others: Vec<nc3z_collections::tree::Other>,
 }
 
 /// Pairs inputs with outputs; see [`walk::pair`].
@@ -71,14 +71,14 @@ pub(crate) fn netcdf_files(directory: &Path) -> Result<Vec<PathBuf>> {
     }
 }
 
-/// Replaces patterns by the matching files; see [`nc3z_tree::patterns`].
+/// Replaces patterns by the matching files; see [`nc3z_collections::tree::patterns`].
 pub(crate) fn expand(inputs: &[PathBuf]) -> Result<Vec<Named>> {
     let is_name = |path: &Path| url::of(path).is_some() || member::of(path).is_some();
-    Ok(nc3z_tree::patterns::expand(inputs, &is_name)?)
+    Ok(nc3z_collections::tree::patterns::expand(inputs, &is_name)?)
 }
 
 /// Reads a list of names from a file or, with the name `-`, from standard input.
-pub(crate) fn read_names(list: &Path, null: bool) -> nc3z_tree::Result<Vec<PathBuf>> {
+pub(crate) fn read_names(list: &Path, null: bool) -> nc3z_collections::tree::Result<Vec<PathBuf>> {
     let mut bytes = Vec::new();
     // The list may be a pipe. There is no incomplete file meanwhile.
     while_blocked(|| {
@@ -94,7 +94,7 @@ pub(crate) fn read_names(list: &Path, null: bool) -> nc3z_tree::Result<Vec<PathB
     Ok(walk::names_in(&bytes, null))
 }
 
-fn wrapped(failures: Vec<(PathBuf, nc3z_tree::Error)>) -> Vec<(PathBuf, anyhow::Error)> {
+fn wrapped(failures: Vec<(PathBuf, nc3z_collections::tree::Error)>) -> Vec<(PathBuf, anyhow::Error)> {
     failures.into_iter().map(|(path, e)| (path, e.into())).collect()
 }
 

@@ -4,12 +4,12 @@ use crate::args::{OthersArg, SkipArg};
 use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted};
 use crate::output::tells_more;
-use nc3z_tree::links;
-use nc3z_tree::manifest::relist::{Replaced, relist};
-use nc3z_tree::present::Evidence;
+use nc3z_collections::tree::links;
+use nc3z_collections::tree::manifest::relist::{Replaced, relist};
+use nc3z_collections::tree::present::Evidence;
 use std::path::Path;
 
-pub(crate) use nc3z_tree::{FileKind, Other, Summary};
+pub(crate) use nc3z_collections::tree::{FileKind, Other, Summary};
 
 /// Lists the skipped files, if requested. Returns a failure if they count as one.
 pub(crate) fn judge(others: &[Other], arg: Option<OthersArg>) -> Exit {
@@ -52,7 +52,7 @@ pub(crate) fn evidence(arg: Option<SkipArg>, is_run: bool, is_forced: bool) -> O
 }
 
 /// Brings the manifests that list changed archives up to date, and prints which; see [`relist`].
-pub(crate) fn relisted(replaced: &[Replaced]) -> nc3z_tree::Result<()> {
+pub(crate) fn relisted(replaced: &[Replaced]) -> nc3z_collections::tree::Result<()> {
     relist(replaced, &Progress::new(0, String::new()), &mut |notice| {
         let label = if notice.is_warning() { "warning: " } else { "" };
         note!("nc3z: {label}{notice}");

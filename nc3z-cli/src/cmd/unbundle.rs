@@ -9,9 +9,9 @@ use crate::output::progress::{Progress, interrupted};
 use crate::output::table::count;
 use crate::output::{report_error, set_level, text, words};
 use anyhow::{Context, Result, anyhow, bail};
-use nc3z_aggregate::Error;
-use nc3z_aggregate::bundle::{Bundle, MemberForm, extract};
-use nc3z_aggregate::pack::LostPart;
+use nc3z_collections::Error;
+use nc3z_collections::bundle::{Bundle, MemberForm, extract};
+use nc3z_collections::pack::LostPart;
 use nc3z_reader::{Monitor, source};
 use std::path::{Path, PathBuf};
 

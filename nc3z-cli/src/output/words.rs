@@ -27,7 +27,10 @@ pub(crate) fn of(error: &anyhow::Error, file: Option<&Path>) -> String {
 pub(crate) fn without_advice(error: &anyhow::Error) -> String {
     let mut out = String::new();
     for cause in error.chain() {
-        if cause.downcast_ref::<nc3z_tree::Error>().is_some_and(nc3z_tree::Error::repeats_its_source) {
+        if cause
+            .downcast_ref::<nc3z_collections::tree::Error>()
+            .is_some_and(nc3z_collections::tree::Error::repeats_its_source)
+        {
             continue;
         }
         let cause = cause_words(cause);
@@ -78,8 +81,8 @@ fn format_error<'e>(cause: &'e (dyn StdError + 'static)) -> Option<&'e FormatErr
         Write::Read(e) | Write::Source(e) => Some(e),
         _ => None,
     });
-    let by_bundle = || match cause.downcast_ref::<nc3z_aggregate::Error>() {
-        Some(nc3z_aggregate::Error::Reader(e)) => Some(e),
+    let by_bundle = || match cause.downcast_ref::<nc3z_collections::Error>() {
+        Some(nc3z_collections::Error::Reader(e)) => Some(e),
         _ => None,
     };
     let reader = by_writer.or_else(|| cause.downcast_ref::<nc3z_reader::Error>()).or_else(by_bundle);

@@ -346,7 +346,7 @@ fn plans_print_as_in_the_examples() {
     let mut edit = archived([8, 8], 2);
     assert_eq!(
         edit.plan_of_set("v", &slab([2, 3], [3, 3])).unwrap(),
-        include_str!("../../../nc3z-staged/tests/set.txt").trim_end()
+        include_str!("../../../libs/nc3z-staged/tests/set.txt").trim_end()
     );
     drop(edit);
     let mut edit = archived([30, 50], 10);

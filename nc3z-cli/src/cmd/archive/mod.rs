@@ -16,11 +16,11 @@ use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted};
 use crate::output::{set_level, text};
 use anyhow::{Result, bail};
-use nc3z_tree::campaign::Campaign;
-use nc3z_tree::manifest::output::{ManifestKind, Manifests, directory};
-use nc3z_tree::run::{Ending, Report};
-use nc3z_tree::specification;
-use nc3z_tree::{Inputs, Options};
+use nc3z_collections::tree::campaign::Campaign;
+use nc3z_collections::tree::manifest::output::{ManifestKind, Manifests, directory};
+use nc3z_collections::tree::run::{Ending, Report};
+use nc3z_collections::tree::specification;
+use nc3z_collections::tree::{Inputs, Options};
 use nc3z_writer::WriterOptions;
 use std::path::Path;
 use told::Told;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
     };
     let inputs = Inputs { paths: &args.inputs, listed: Some(&listed) };
     let told = Told::new(args);
-    let report = nc3z_tree::run(&inputs, &options_of(args, writer, unit), places::all(), &told)?;
+    let report = nc3z_collections::tree::run(&inputs, &options_of(args, writer, unit), places::all(), &told)?;
     told.end();
     if args.run.dry_run {
         tree::tell(&report.summary);

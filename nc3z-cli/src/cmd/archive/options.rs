@@ -33,7 +33,7 @@ pub(in crate::cmd) fn encode_options(args: &EncodeArgs) -> WriterOptions {
     let zarr = args.profile == Some(ProfileArg::Zarr);
     if zarr {
         options = options.with_layout(TileChoice::Chunked);
-        let chain = WantedChain::parse(nc3z_refs::PROFILE_CHAIN).expect("a test parses it");
+        let chain = WantedChain::parse(nc3z_zarr::PROFILE_CHAIN).expect("a test parses it");
         chains.push("*", chain);
     }
     for rule in &args.chains {

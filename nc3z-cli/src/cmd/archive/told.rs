@@ -5,9 +5,9 @@ use crate::args::ArchiveArgs;
 use crate::output::progress::{Interrupt, Progress};
 use crate::output::table::count;
 use crate::output::{chain, report_error, tells_more, text};
+use nc3z_collections::tree::run::{Event, Observer};
+use nc3z_collections::tree::walk::Job;
 use nc3z_reader::Monitor;
-use nc3z_tree::run::{Event, Observer};
-use nc3z_tree::walk::Job;
 use nc3z_writer::Archived;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -83,7 +83,7 @@ impl Observer for Told<'_> {
         }
     }
 
-    fn failed(&self, _: Option<&Job>, path: &Path, error: nc3z_tree::Error) -> String {
+    fn failed(&self, _: Option<&Job>, path: &Path, error: nc3z_collections::tree::Error) -> String {
         let error = anyhow::Error::from(error);
         report_error(Some(path), &error);
         text::safe(&chain(&error))

@@ -6,9 +6,9 @@ use crate::cmd::offline::without_recalls;
 use crate::cmd::targets;
 use crate::cmd::tree::Other;
 use anyhow::{Result, bail};
-use nc3z_aggregate::bundle::Bundled;
-use nc3z_tree::members::members;
-use nc3z_tree::patterns::Named;
+use nc3z_collections::bundle::Bundled;
+use nc3z_collections::tree::members::members;
+use nc3z_collections::tree::patterns::Named;
 use std::path::PathBuf;
 
 /// The files of a bundle, and what is left out.

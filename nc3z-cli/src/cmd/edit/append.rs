@@ -22,7 +22,7 @@ pub(crate) fn append(args: &AppendArgs) -> Result<Exit> {
     let policy = AppendPolicy { keep_fixed: args.keep_fixed, any_units: args.any_units, overlap };
     // The variables of an aggregation have no records.
     let dataset = Dataset::from(edit.archive().clone());
-    if nc3z_aggregate::is_aggregation(&dataset) {
+    if nc3z_collections::is_aggregation(&dataset) {
         bail!(
             "`{}` is an aggregation, which has no records of its own: `nc3z aggregate --append FILE -o {}` adds a file to it",
             crate::cmd::shown(&args.archive),

@@ -3,10 +3,10 @@
 use crate::output::table::{Side, Table, count};
 use crate::output::text;
 use anyhow::Result;
-use nc3z_aggregate::as_aggregation;
+use nc3z_collections::as_aggregation;
+use nc3z_collections::tree::answers::touched_json;
 use nc3z_look::selection::Selection;
 use nc3z_reader::{Dataset, Variable};
-use nc3z_tree::answers::touched_json;
 use std::io::Write;
 
 /// The number of fragments that are listed, unless all are requested.

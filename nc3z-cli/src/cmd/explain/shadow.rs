@@ -6,10 +6,10 @@ use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table, count};
 use crate::output::{chain, text};
 use anyhow::{Result, bail};
-use nc3z_aggregate::shadow::{Recall, RecalledFile, recall};
+use nc3z_collections::shadow::{Recall, RecalledFile, recall};
+use nc3z_collections::tree::answers::recall_json;
 use nc3z_format::Hyperslab;
 use nc3z_reader::{Dataset, Variable};
-use nc3z_tree::answers::recall_json;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 

@@ -13,8 +13,8 @@ use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::{self, Stdout};
 use crate::output::{chain, report_error, text};
 use anyhow::{Context, Result, bail};
+use nc3z_collections::tree::hash::FileDigests;
 use nc3z_reader::{Digest, Wanted};
-use nc3z_tree::hash::FileDigests;
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -157,5 +157,5 @@ fn print(hashed: &FileDigests, path: &Path, out: &mut impl Write) -> Result<()> 
 /// SHA-256 of a file as it stands. The progress bar is extended by the file's length.
 pub(crate) fn sha256_of_file(path: &Path, progress: &Progress) -> Result<[u8; 32]> {
     progress.extend(std::fs::metadata(path).map_or(0, |m| m.len()));
-    Ok(nc3z_tree::sha256_of_file(path, progress)?)
+    Ok(nc3z_collections::tree::sha256_of_file(path, progress)?)
 }

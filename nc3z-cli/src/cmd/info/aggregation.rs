@@ -3,9 +3,9 @@
 use crate::output::table::{Side, Table, count};
 use crate::output::text;
 use anyhow::Result;
-use nc3z_aggregate::{Aggregation, MasterArray};
+use nc3z_collections::tree::answers::aggregation_json;
+use nc3z_collections::{Aggregation, MasterArray};
 use nc3z_reader::Dataset;
-use nc3z_tree::answers::aggregation_json;
 use std::io::Write;
 
 /// Reports on an aggregation.

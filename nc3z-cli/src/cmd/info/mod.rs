@@ -72,7 +72,7 @@ fn report(args: &ReportArgs, versions: bool, notation: Option<NotationArg>) -> R
         Input::Archive(archive) => archive.header(),
         Input::Classic(classic) => classic.header(),
     };
-    if !args.open.fragments.as_stored && nc3z_aggregate::has_aggregations(header) {
+    if !args.open.fragments.as_stored && nc3z_collections::has_aggregations(header) {
         return report_aggregation(args, input);
     }
     let file = text::safe(&super::url::shown(&args.file));
@@ -105,8 +105,8 @@ fn report(args: &ReportArgs, versions: bool, notation: Option<NotationArg>) -> R
 fn report_aggregation(args: &ReportArgs, input: Input) -> Result<Exit> {
     let dataset = input.into_dataset();
     let dataset = in_file(&args.file, super::aggregated::present(dataset, &args.file, &args.open))?;
-    let found =
-        nc3z_aggregate::as_aggregation(&dataset).expect("presented as an aggregation, which its header has");
+    let found = nc3z_collections::as_aggregation(&dataset)
+        .expect("presented as an aggregation, which its header has");
     let mut out = BufWriter::with_capacity(OUT_BUFFER, Stdout::results());
     aggregation::report(&crate::cmd::shown(&args.file), &dataset, found, args.json, &mut out)?;
     out.flush()?;

@@ -6,7 +6,7 @@ use crate::args::{PluginCommand, PluginInstallArgs, PluginStatusArgs};
 use crate::exit::Exit;
 use crate::output::streams::Stdout;
 use anyhow::{Context, Result, anyhow, bail};
-use nc3z_plugin::netcdf::{
+use nc3z_filters::netcdf::{
     self, LIBRARY_NAME, LIBRARY_VARIABLE, LibraryError, Ncrc, Override, find_library, library_places,
 };
 use serde_json::json;

@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::output::progress::Progress;
 use crate::output::text;
 use anyhow::Result;
-use nc3z_aggregate::bundle::MemberCheck;
+use nc3z_collections::bundle::MemberCheck;
 use nc3z_reader::source::SharedSource;
 use serde_json::json;
 use std::path::{Path, PathBuf};

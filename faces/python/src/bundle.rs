@@ -1,0 +1,84 @@
+//! `Bundle`: an open bundle. Its members are opened without reading its list again, and share what it has open.
+
+use crate::aggregated::{self, Reading};
+use crate::dataset::Dataset;
+use crate::error::Failure;
+use crate::handle::{Handle, How};
+use crate::shadow::failure;
+use crate::source::{self, Origin, Settings};
+use nc3z_collections::bundle;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// An open ZIP or tar.
+#[pyclass(frozen, module = "nc3z._nc3z", name = "Bundle")]
+pub(crate) struct Bundle {
+    bundle: Arc<bundle::Bundle>,
+    origin: Origin,
+}
+
+impl Bundle {
+    fn shown(&self) -> &str {
+        self.origin.name().unwrap_or("the bundle")
+    }
+
+    /// The origin of a member.
+    fn origin_of(&self, member: &str) -> Origin {
+        match &self.origin {
+            Origin::Path { path, given } => Origin::Path {
+                path: PathBuf::from(format!("{}!/{member}", path.display())),
+                given: format!("{given}!/{member}"),
+            },
+            Origin::Url { url, shown, settings } => Origin::Url {
+                url: format!("{url}!/{member}"),
+                shown: format!("{shown}!/{member}"),
+                settings: settings.clone(),
+            },
+            Origin::Bytes(_) | Origin::Object => Origin::Object,
+        }
+    }
+}
+
+#[pymethods]
+impl Bundle {
+    #[new]
+    #[pyo3(signature = (path, storage_options=None))]
+    fn new(py: Python<'_>, path: &Bound<'_, PyAny>, storage_options: Option<Settings>) -> PyResult<Self> {
+        let (source, origin, _) = source::open(py, path, storage_options)?;
+        let opened = py.detach(|| bundle::Bundle::open(source));
+        let bundle = opened.map_err(|e| failure(e, origin.name().unwrap_or("the bundle")))?;
+        Ok(Bundle { bundle: Arc::new(bundle), origin })
+    }
+
+    /// Returns whether a local file is a bundle, by its first bytes.
+    #[staticmethod]
+    fn recognizes(py: Python<'_>, path: PathBuf) -> bool {
+        let opened = || nc3z_reader::source::open(&path, false).ok();
+        py.detach(|| opened().is_some_and(|source| bundle::Bundle::is_bundle(&source).unwrap_or(false)))
+    }
+
+    /// The names of its members, in its order.
+    #[getter]
+    fn names(&self) -> &[String] {
+        self.bundle.names()
+    }
+
+    /// Opens a member.
+    #[expect(clippy::fn_params_excessive_bools, reason = "Python's keyword arguments")]
+    fn open(
+        &self,
+        py: Python<'_>,
+        member: &str,
+        fill_lost: bool,
+        outside: bool,
+        fill_missing: bool,
+        decode: bool,
+    ) -> PyResult<Dataset> {
+        let opened = py.detach(|| aggregated::open_member_of(&self.bundle, self.shown(), member));
+        let (source, place) = opened.map_err(|e| Failure::from(e).in_file(Some(self.shown())))?;
+        let reading = Reading { as_stored: false, outside, fill_missing };
+        let how = How { version: None, fill_lost, reading, decode, root: None };
+        Ok(Dataset::new(Handle::open(py, source, self.origin_of(member), place, how)?))
+    }
+}

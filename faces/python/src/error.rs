@@ -1,0 +1,204 @@
+//! Errors as Python's exceptions, by the family that callers act on. The classes are in `nc3z/_errors.py`.
+
+use nc3z_format::ErrorKind as FormatKind;
+use nc3z_format::url::hidden_in;
+use nc3z_reader::{Error as ReadError, ErrorKind as ReadKind};
+use nc3z_writer::{Error as WriteError, ErrorKind as WriteKind};
+use pyo3::exceptions::{PyException, PyFileExistsError, PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// An error of any of the libraries.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Read(ReadError),
+    Write(WriteError),
+    /// The file does not support the request; the text gives the reason.
+    Unfit(String),
+    /// A Python exception was already raised: by a signal, a callback, an argument.
+    Python(PyErr),
+}
+
+impl From<ReadError> for Failure {
+    fn from(e: ReadError) -> Self {
+        Failure::Read(e)
+    }
+}
+
+impl From<nc3z_format::Error> for Failure {
+    fn from(e: nc3z_format::Error) -> Self {
+        Failure::Read(e.into())
+    }
+}
+
+impl From<nc3z_look::plot::Error> for Failure {
+    fn from(e: nc3z_look::plot::Error) -> Self {
+        match e {
+            nc3z_look::plot::Error::Read(e) => Failure::Read(e),
+            other => Failure::Unfit(other.to_string()),
+        }
+    }
+}
+
+impl From<nc3z_zarr::Error> for Failure {
+    fn from(e: nc3z_zarr::Error) -> Self {
+        match e {
+            nc3z_zarr::Error::Read(e) => Failure::Read(e),
+            nc3z_zarr::Error::InVariable { variable, source } => match Failure::from(*source) {
+                Failure::Unfit(words) => Failure::Unfit(format!("variable `{variable}`: {words}")),
+                other => other,
+            },
+            other => Failure::Unfit(other.to_string()),
+        }
+    }
+}
+
+impl From<WriteError> for Failure {
+    fn from(e: WriteError) -> Self {
+        Failure::Write(e)
+    }
+}
+
+impl From<PyErr> for Failure {
+    fn from(e: PyErr) -> Self {
+        Failure::Python(e)
+    }
+}
+
+impl Failure {
+    /// Converts to an exception. Adds `file` where the message does not name it.
+    pub(crate) fn in_file(self, file: Option<&str>) -> PyErr {
+        match self {
+            Failure::Python(e) => e,
+            Failure::Unfit(words) => PyValueError::new_err(named(words, file)),
+            Failure::Read(e) => read(&e, file),
+            Failure::Write(e) => match e.kind() {
+                WriteKind::Read(inner) | WriteKind::Source(inner) => read(inner, file),
+                WriteKind::Exists(path) => {
+                    let words = format!("`{}` exists; `overwrite=True` replaces it", path.display());
+                    PyFileExistsError::new_err(hidden_in(&words))
+                }
+                WriteKind::Io { path, source, what } => io(what, Some(path), source, file),
+                WriteKind::Proof { .. } => exception("CorruptError", named(e.to_string(), file)),
+                WriteKind::SourceChanged { .. } | WriteKind::Busy(_) | WriteKind::LockLost { .. } => {
+                    exception("Error", named(e.to_string(), file))
+                }
+                WriteKind::Interrupted => exception("Cancelled", named(e.to_string(), file)),
+                _ => PyValueError::new_err(named(in_python(&e.to_string()), file)),
+            },
+        }
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(e: Failure) -> Self {
+        e.in_file(None)
+    }
+}
+
+fn read(e: &ReadError, file: Option<&str>) -> PyErr {
+    let words = || named(e.with_causes(), file);
+    match e.kind() {
+        ReadKind::Format(inner) => match inner.kind() {
+            FormatKind::Corrupt { .. } | FormatKind::Truncated { .. } => exception("CorruptError", words()),
+            FormatKind::Unsupported { .. } => exception("UnsupportedError", words()),
+            FormatKind::Limit { .. } => exception("LimitError", words()),
+            _ => PyValueError::new_err(words()),
+        },
+        ReadKind::Io { path, source, what } => io(what, path.as_deref(), source, file),
+        ReadKind::Replaced { .. } => exception("ReplacedError", words()),
+        ReadKind::Digest { .. }
+        | ReadKind::OlderState { .. }
+        | ReadKind::NewestUnknown { .. }
+        | ReadKind::NewestLost { .. }
+        | ReadKind::Incomplete { .. }
+        | ReadKind::Unverified { .. } => exception("CorruptError", words()),
+        ReadKind::Range { variable, index, value, wanted } => {
+            let words = format!("{variable}, element {index:?}: {value} does not fit {}", numpy_name(wanted));
+            exception("RangeError", named(words, file))
+        }
+        ReadKind::Interrupted => exception("Cancelled", words()),
+        // Errors of an aggregation, and others.
+        _ => exception("Error", words()),
+    }
+}
+
+/// Returns NumPy's name of a Rust type. Rust's `i8` is `int8` in NumPy, where `i8` has 8 bytes.
+fn numpy_name(rust: &str) -> &str {
+    match rust {
+        "i8" => "int8",
+        "u8" => "uint8",
+        "i16" => "int16",
+        "u16" => "uint16",
+        "i32" => "int32",
+        "u32" => "uint32",
+        "i64" => "int64",
+        "u64" => "uint64",
+        "f32" => "float32",
+        "f64" => "float64",
+        other => other,
+    }
+}
+
+/// Returns `OSError(errno, message, path)`, which Python turns into `FileNotFoundError` and other classes.
+/// An error without a number becomes a plain `OSError` with the message.
+fn io(what: &str, path: Option<&Path>, source: &std::io::Error, file: Option<&str>) -> PyErr {
+    if let Some(e) = of_caller(source) {
+        return e;
+    }
+    let path = path.map(Path::to_string_lossy).or_else(|| file.map(Into::into)).map(|path| hidden_in(&path));
+    let number = source.raw_os_error().or(match source.kind() {
+        ErrorKind::NotFound => Some(2),
+        ErrorKind::PermissionDenied => Some(13),
+        ErrorKind::IsADirectory => Some(21),
+        _ => None,
+    });
+    let Some(number) = number else {
+        let words = format!("{what} {}: {source}", path.as_deref().unwrap_or("input"));
+        return PyOSError::new_err(hidden_in(&words));
+    };
+    let words = source.to_string();
+    let words = words.split(" (os error").next().unwrap_or_default().to_owned();
+    PyOSError::new_err((number, words, path))
+}
+
+/// Returns an exception that a file object's method raised to end the program, such as `KeyboardInterrupt`.
+/// It is not a read error.
+fn of_caller(source: &std::io::Error) -> Option<PyErr> {
+    let raised = source.get_ref()?.downcast_ref::<PyErr>()?;
+    Python::attach(|py| (!raised.is_instance_of::<PyException>(py)).then(|| raised.clone_ref(py)))
+}
+
+/// Returns a message that names arguments of Python in place of options of the tool.
+fn in_python(words: &str) -> String {
+    const NAMES: [(&str, &str); 4] = [
+        ("--replace-overlap", "overlap=\"replace\""),
+        ("--allow-overlap", "overlap=\"allow\""),
+        ("--keep-fixed", "keep_fixed=True"),
+        ("--force", "force=True"),
+    ];
+    NAMES.iter().fold(words.to_owned(), |words, (option, argument)| words.replace(option, argument))
+}
+
+/// Returns the message with the file's name, and URLs without secrets.
+fn named(words: String, file: Option<&str>) -> String {
+    match file {
+        Some(file) if !words.contains(file) => hidden_in(&format!("{file}: {words}")),
+        _ => hidden_in(&words),
+    }
+}
+
+/// Returns an exception of one of the package's own classes.
+pub(crate) fn exception(class: &'static str, words: String) -> PyErr {
+    static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    Python::attach(|py| {
+        let module = MODULE.get_or_try_init(py, || py.import("nc3z._errors").map(Bound::unbind));
+        match module.and_then(|m| Ok(m.bind(py).getattr(class)?.cast_into::<PyType>()?)) {
+            Ok(class) => PyErr::from_type(class, words),
+            Err(e) => e,
+        }
+    })
+}

@@ -1,0 +1,119 @@
+//! `Shadow`: descriptions of many files, read without the files.
+
+use crate::error::{Failure, exception};
+use crate::source::{self, Settings};
+use nc3z_collections::Error;
+use nc3z_collections::shadow::{self, HeadKind};
+use nc3z_format::Limits;
+use nc3z_format::bytes::hex;
+use nc3z_format::classic::{Header, Layout, Parse, parse_prefix};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+
+/// An open shadow.
+#[pyclass(frozen, module = "nc3z._nc3z", name = "Shadow")]
+pub(crate) struct Shadow {
+    shadow: shadow::Shadow,
+    name: String,
+}
+
+/// A file: name, kind, length, stored length, SHA-256, header, lengths of dimensions, all values of coordinates by the position of
+/// their variable, and the time of the last change in milliseconds.
+type File = (String, &'static str, u64, u64, Option<String>, Py<PyBytes>, Vec<u64>, Py<PyDict>, i64);
+
+/// Converts an error of a shadow or a bundle with this name.
+pub(crate) fn failure(e: Error, name: &str) -> PyErr {
+    match e {
+        Error::Reader(e) => Failure::from(e).in_file(Some(name)),
+        other => exception("CorruptError", format!("{name}: {other}")),
+    }
+}
+
+/// Lengths of dimensions, with that of records.
+fn lengths(header: &Header, header_len: u64, len: u64) -> Vec<u64> {
+    let records = Layout::new(header, header_len, len.max(header_len)).map_or(0, |layout| layout.numrecs);
+    header.dimensions.iter().map(|d| if d.is_record() { records } else { d.len }).collect()
+}
+
+#[pymethods]
+impl Shadow {
+    #[new]
+    #[pyo3(signature = (path, storage_options=None))]
+    fn new(py: Python<'_>, path: &Bound<'_, PyAny>, storage_options: Option<Settings>) -> PyResult<Self> {
+        let (source, origin, _) = source::open(py, path, storage_options)?;
+        let name = origin.name().unwrap_or("the shadow").to_owned();
+        let shadow = py.detach(|| shadow::Shadow::open(source)).map_err(|e| failure(e, &name))?;
+        Ok(Shadow { shadow, name })
+    }
+
+    fn __len__(&self) -> usize {
+        self.shadow.len()
+    }
+
+    /// Its files. Equal headers are one object.
+    fn files(&self, py: Python<'_>) -> PyResult<Vec<File>> {
+        let mut files = Vec::new();
+        for block in self.shadow.blocks() {
+            let read = || Ok((block.names()?, block.heads()?, block.headers()?, block.coordinates()?));
+            let (names, heads, headers, coordinates) =
+                py.detach(read).map_err(|e: Error| failure(e, &self.name))?;
+            let parse = |bytes: &bytes::Bytes| match parse_prefix(bytes, u64::MAX, &Limits::default()) {
+                Ok(Parse::Done(header, len)) => Some((*header, len)),
+                _ => None,
+            };
+            let damaged =
+                || exception("CorruptError", format!("{}: the shadow has a damaged header", self.name));
+            let shared: Vec<_> =
+                headers.iter().map(|bytes| (parse(bytes), PyBytes::new(py, bytes).unbind())).collect();
+            for ((name, (head, number)), known) in names.into_iter().zip(heads).zip(coordinates) {
+                let (Some((header, header_len)), bytes) = shared.get(number).ok_or_else(damaged)? else {
+                    return Err(damaged());
+                };
+                let values = PyDict::new(py);
+                for known in known.iter().filter(|known| known.whole) {
+                    values.set_item(known.variable, PyBytes::new(py, &known.bytes))?;
+                }
+                let kind = if head.kind == HeadKind::Packed { "packed" } else { head.kind.name() };
+                let sha256 = head.sha256.map(|sha256| hex(&sha256));
+                let lengths = lengths(header, *header_len, head.len);
+                let file = (
+                    name,
+                    kind,
+                    head.len,
+                    head.stored,
+                    sha256,
+                    bytes.clone_ref(py),
+                    lengths,
+                    values.unbind(),
+                    head.modified,
+                );
+                files.push(file);
+            }
+        }
+        Ok(files)
+    }
+
+    /// The tiles of a variable: pairs of the number of a file, and an array with a row for each tile: valid values, infinite values,
+    /// least, largest.
+    fn tiles<'py>(&self, py: Python<'py>, variable: &str) -> PyResult<Bound<'py, PyList>> {
+        let all = PyList::empty(py);
+        for block in self.shadow.blocks() {
+            let tiles = py.detach(|| block.tiles(variable)).map_err(|e| failure(e, &self.name))?;
+            let Some(tiles) = tiles else { continue };
+            for found in &tiles.found {
+                let Some(rows) = found.rows.clone() else { continue };
+                #[expect(clippy::cast_precision_loss, reason = "tiles have fewer than 2^53 values")]
+                let row = |n: usize| {
+                    let (low, high) = (tiles.min[n].nearest, tiles.max[n].nearest);
+                    [tiles.counts[n] as f64, tiles.infinite[n] as f64, low, high]
+                };
+                let count = rows.len();
+                let table: Bound<'py, PyArray1<f64>> = PyArray1::from_iter(py, rows.flat_map(row));
+                let table: Bound<'py, PyArray2<f64>> = table.reshape([count, 4])?;
+                all.append((block.first() + found.member, table))?;
+            }
+        }
+        Ok(all)
+    }
+}

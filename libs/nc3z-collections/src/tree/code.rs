@@ -1,0 +1,153 @@
+//! Stable codes of failures, for logs: a scheduler decides by them whether a run is repeated.
+
+use crate::tree::refusal::{Mismatch, Refusal, SourceKept};
+use crate::tree::{Error, ErrorKind};
+use nc3z_reader::ErrorKind as ReadKind;
+use nc3z_writer::ErrorKind as WriteKind;
+use std::io;
+
+/// The code of a failure, and whether the same run may succeed later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Code {
+    /// A name such as `io.enospc`. It never changes its meaning.
+    pub name: &'static str,
+    /// True if the same run may succeed later, without a change of the input.
+    pub retry: bool,
+}
+
+/// All codes.
+const CODES: [(&str, bool); 20] = [
+    ("input.not-classic", false),
+    ("input.damaged", false),
+    ("input.limit", false),
+    ("input.unsupported", false),
+    ("input.name", false),
+    ("input.missing", true),
+    ("changed", true),
+    ("open-for-writing", true),
+    ("exists.other", false),
+    ("exists", false),
+    ("option", false),
+    ("proof", true),
+    ("busy", true),
+    ("interrupted", true),
+    ("io.enospc", true),
+    ("io.edquot", true),
+    ("io.eacces", true),
+    ("io.eio", true),
+    ("io.other", true),
+    ("other", true),
+];
+
+impl Code {
+    /// Returns the code of an error of archiving a file.
+    pub fn of(error: &Error) -> Self {
+        Self::named(match error.kind() {
+            _ if error.is_interrupted() => "interrupted",
+            ErrorKind::Io { source, .. } => of_system(source),
+            ErrorKind::Walk(e) => e.io_error().map_or("other", of_system),
+            ErrorKind::Read(e) | ErrorKind::Archive { source: e, .. } => of_reader(e),
+            ErrorKind::Write(e) => of_writer(e),
+            ErrorKind::Aggregate(_) | ErrorKind::Pattern { .. } => "other",
+            ErrorKind::Refused(refusal) => of_refusal(refusal),
+        })
+    }
+
+    /// Returns the code of a name; `other` for an unknown one.
+    pub fn named(name: &str) -> Self {
+        let found = CODES.iter().find(|(known, _)| *known == name).or(CODES.last());
+        let (name, retry) = *found.expect("there are codes");
+        Code { name, retry }
+    }
+
+    /// Returns whether the input will never be archived as it is.
+    pub fn is_permanent_input(self) -> bool {
+        !self.retry && self.name.starts_with("input.")
+    }
+}
+
+fn of_refusal(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::Source(SourceKept::Open(_)) => "open-for-writing",
+        Refusal::Source(_) => "changed",
+        // The source was written to: its archive is of an older file.
+        Refusal::NotItsArchive {
+            why: Mismatch::OtherFile | Mismatch::NoDigest | Mismatch::OtherData | Mismatch::Older,
+            ..
+        } => "exists.other",
+        Refusal::Exists(_) => "exists",
+        Refusal::ListedName | Refusal::Manifest(_) | Refusal::Suffix(_) => "input.name",
+        _ => "other",
+    }
+}
+
+fn of_writer(e: &nc3z_writer::Error) -> &'static str {
+    match e.kind() {
+        WriteKind::Read(e) => of_reader(e),
+        WriteKind::Source(e) => match of_reader(e) {
+            // The source is a classic file: any other fault of its bytes is damage.
+            "other" => "input.damaged",
+            code => code,
+        },
+        WriteKind::Io { source, .. } => of_system(source),
+        WriteKind::Exists(_) => "exists",
+        WriteKind::SourceChanged { .. } => "changed",
+        WriteKind::Proof { .. } => "proof",
+        WriteKind::Busy(_) | WriteKind::LockLost { .. } => "busy",
+        WriteKind::Layout(_) | WriteKind::Option { .. } => "option",
+        WriteKind::Interrupted => "interrupted",
+        _ => "other",
+    }
+}
+
+fn of_reader(e: &nc3z_reader::Error) -> &'static str {
+    match e.kind() {
+        ReadKind::Format(format) if format.is_unsupported() => "input.unsupported",
+        ReadKind::Format(format) if format.is_corrupt() => "input.damaged",
+        ReadKind::Format(format) if format.is_limit() => "input.limit",
+        ReadKind::Format(_) => "input.not-classic",
+        ReadKind::Io { source, .. } => of_system(source),
+        ReadKind::Changed { .. } | ReadKind::Replaced { .. } => "changed",
+        ReadKind::Interrupted => "interrupted",
+        _ if e.is_corrupt() => "input.damaged",
+        _ => "other",
+    }
+}
+
+fn of_system(e: &io::Error) -> &'static str {
+    match e.kind() {
+        io::ErrorKind::NotFound => "input.missing",
+        io::ErrorKind::StorageFull => "io.enospc",
+        io::ErrorKind::QuotaExceeded => "io.edquot",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "io.eacces",
+        // A file that became shorter while it was read.
+        io::ErrorKind::UnexpectedEof => "changed",
+        io::ErrorKind::Interrupted => "interrupted",
+        // EIO has no kind of its own.
+        _ if e.raw_os_error() == Some(5) => "io.eio",
+        _ => "io.other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::error::Context as _;
+
+    #[test]
+    fn codes_say_what_a_scheduler_needs() {
+        let io = |kind: io::ErrorKind| {
+            let failed: io::Result<()> = Err(kind.into());
+            Code::of(&failed.with_context(|| "write".to_owned()).unwrap_err())
+        };
+        assert_eq!(io(io::ErrorKind::StorageFull), Code { name: "io.enospc", retry: true });
+        assert_eq!(io(io::ErrorKind::NotFound).name, "input.missing");
+        let exists = Code::of(&Refusal::Exists("a".into()).into());
+        assert_eq!((exists.name, exists.retry, exists.is_permanent_input()), ("exists", false, false));
+        assert!(Code::named("input.damaged").is_permanent_input());
+        assert_eq!(Code::named("what").name, "other");
+        // Names are unique.
+        let names: std::collections::BTreeSet<_> = CODES.iter().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), CODES.len());
+    }
+}

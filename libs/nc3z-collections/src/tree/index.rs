@@ -1,0 +1,219 @@
+//! Writes a shadow ([`crate::shadow`]) of many files.
+
+use crate::bundle::{Bundle, inside};
+use crate::shadow::{Location, Member, Writer, scan};
+use crate::tree::error::Context as _;
+use crate::tree::manifest::bag::is_specification;
+use crate::tree::ordered::in_order;
+use crate::tree::stamp::Stamp;
+use crate::tree::{Error, ErrorKind};
+use crate::{as_aggregation, names_of};
+use nc3z_reader::{Dataset, Monitor, OpenOptions};
+use std::collections::HashSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// A file to describe.
+pub struct IndexInput {
+    /// The file, or the bundle's name with `!/` and the member's name.
+    pub path: PathBuf,
+    /// The name in the shadow.
+    pub name: String,
+    /// The bundle that has it, and its name there.
+    member: Option<(Arc<Bundle>, String)>,
+    /// The length and the time of the bundle.
+    stamp: Option<Stamp>,
+}
+
+impl IndexInput {
+    /// A file of its own, with its name in the shadow.
+    pub fn file(path: PathBuf, name: String) -> Self {
+        IndexInput { path, name, member: None, stamp: None }
+    }
+
+    /// The data files of the bundle that the shadow calls `name`.
+    pub fn members(name: &str, bundle: &Arc<Bundle>) -> Vec<Self> {
+        let stamp = Stamp::of(Path::new(name));
+        let data = bundle.names().iter().filter(|member| !is_specification(member));
+        let input = |member: &String| {
+            let name = format!("{name}!/{member}");
+            let member = Some((Arc::clone(bundle), member.clone()));
+            IndexInput { path: PathBuf::from(&name), name, member, stamp }
+        };
+        data.map(input).collect()
+    }
+}
+
+/// The shadow that was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Indexed {
+    /// The number of files.
+    pub files: u64,
+    /// Bytes of the original files.
+    pub original_len: u64,
+}
+
+/// Writes the shadow of `inputs` to `out`, on `threads` threads (0: one for each core).
+/// `open` opens files that are not in bundles, `members` has the options for those that are. `failed` receives the files that cannot
+/// be read, which the shadow then lacks. None if the monitor cancelled.
+///
+/// # Errors
+/// The output cannot be written.
+pub fn write<W: Write + Send, E: From<Error> + Send>(
+    inputs: &[IndexInput],
+    out: W,
+    threads: usize,
+    open: &(dyn Fn(&Path) -> Result<Dataset, E> + Sync),
+    members: &OpenOptions,
+    failed: &mut (dyn FnMut(&Path, E) + Send),
+    monitor: &dyn Monitor,
+) -> Result<Option<Indexed>, E> {
+    let mut writer = Writer::new(out).map_err(Error::from)?;
+    let mut done = Indexed { files: 0, original_len: 0 };
+    let others = OnceLock::new();
+    let is_known = |place: &Place| others.get_or_init(|| places(inputs)).contains(place);
+    let look = |input: &IndexInput| {
+        if monitor.is_cancelled() {
+            return Err(Error::from(nc3z_reader::Error::interrupted()).into());
+        }
+        describe(input, open, members, &is_known)
+    };
+    in_order(inputs, threads, look, |input, member| {
+        match member {
+            Ok(member) => {
+                done.files += 1;
+                done.original_len = done.original_len.saturating_add(member.head.len);
+                writer.push(member).map_err(Error::from)?;
+            }
+            Err(e) => failed(&input.path, e),
+        }
+        Ok::<_, E>(())
+    })?;
+    if monitor.is_cancelled() {
+        return Ok(None);
+    }
+    let mut out = writer.finish().map_err(Error::from)?;
+    out.flush().with_context(|| "write the shadow".to_owned())?;
+    Ok(Some(done))
+}
+
+fn describe<E: From<Error>>(
+    input: &IndexInput,
+    open: &(dyn Fn(&Path) -> Result<Dataset, E> + Sync),
+    members: &OpenOptions,
+    is_known: &dyn Fn(&Place) -> bool,
+) -> Result<Member, E> {
+    let Some((bundle, member)) = &input.member else {
+        let stamp = Stamp::of(&input.path);
+        let dataset = open(&input.path)?;
+        let Stamp { len: stored, modified } = stamp.unwrap_or_default();
+        let directory = input.path.parent().unwrap_or(Path::new(""));
+        let is_view = is_view(&dataset, &|name| {
+            directory.join(name).canonicalize().is_ok_and(|path| is_known(&Place::File(path)))
+        });
+        let at = Location { stored, is_view, modified, ..Location::default() };
+        let found = scanned(&input.name, &dataset, at);
+        return unchanged(found, &input.path, stamp).map_err(E::from);
+    };
+    let found = of_member(input, bundle, member, members, is_known);
+    let object = input.name.split_once("!/").map_or(&*input.name, |(object, _)| object);
+    Ok(unchanged(found, Path::new(object), input.stamp)?)
+}
+
+/// The description of a file that did not change while it was read.
+fn unchanged(
+    found: crate::tree::Result<Member>,
+    path: &Path,
+    stamp: Option<Stamp>,
+) -> crate::tree::Result<Member> {
+    if Stamp::of(path) != stamp {
+        let what = "the file changed while it was read; run `nc3z index` again when it is complete";
+        return Err(ErrorKind::Aggregate(crate::Error::Refused(what.to_owned())).into());
+    }
+    found
+}
+
+/// A file or member as the others of the shadow can name it.
+#[derive(PartialEq, Eq, Hash)]
+enum Place {
+    File(PathBuf),
+    /// The address of the open bundle, and the name in it.
+    Member(usize, String),
+}
+
+fn places(inputs: &[IndexInput]) -> HashSet<Place> {
+    let place = |input: &IndexInput| match &input.member {
+        Some((bundle, name)) => Some(Place::Member(Arc::as_ptr(bundle).addr(), name.clone())),
+        None => input.path.canonicalize().ok().map(Place::File),
+    };
+    inputs.iter().filter_map(place).collect()
+}
+
+/// Returns whether a dataset is an aggregation of which a fragment is known.
+fn is_view(dataset: &Dataset, is_known: &dyn Fn(&str) -> bool) -> bool {
+    let Some(uris) = as_aggregation(dataset).and_then(|aggregation| aggregation.uris().ok()) else {
+        return false;
+    };
+    uris.iter().any(|(uri, _)| names_of(uri).iter().any(|name| is_known(name)))
+}
+
+fn of_member(
+    input: &IndexInput,
+    bundle: &Arc<Bundle>,
+    member: &str,
+    options: &OpenOptions,
+    is_known: &dyn Fn(&Place) -> bool,
+) -> crate::tree::Result<Member> {
+    let missing = || ErrorKind::Aggregate(crate::Error::Refused("it is not there".to_owned()));
+    let source = bundle.member(member).map_err(ErrorKind::Aggregate)?.ok_or_else(missing)?;
+    let at = bundle.location(member).map_err(ErrorKind::Aggregate)?;
+    let (offset, stored, packed) = at.ok_or_else(missing)?;
+    let dataset = Dataset::from_source(source, options)?;
+    // The fragments of an aggregation are other members; those at URLs are not fetched.
+    let place = crate::Place::Bundle(Arc::clone(bundle), member.to_owned());
+    let refuse = |url: &str| Err(format!("`{url}` is not fetched for a shadow of a bundle"));
+    let mut fragments = crate::Options::default();
+    fragments.open = options.clone();
+    let dataset = place.present(dataset, &input.name, Arc::new(refuse), fragments);
+    let dataset = dataset.map_err(ErrorKind::Aggregate)?;
+    let directory = member.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let known = |name: &str| {
+        let inside = inside(directory, name);
+        inside.is_some_and(|name| is_known(&Place::Member(Arc::as_ptr(bundle).addr(), name)))
+    };
+    let is_view = is_view(&dataset, &known);
+    let modified = input.stamp.unwrap_or_default().modified;
+    scanned(&input.name, &dataset, Location { offset, stored, packed, is_view, modified })
+}
+
+fn scanned(name: &str, dataset: &Dataset, at: Location) -> crate::tree::Result<Member> {
+    Ok(scan(name, dataset, at).map_err(ErrorKind::Aggregate)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shadow::Shadow;
+    use nc3z_reader::source::MemorySource;
+
+    #[test]
+    fn a_shadow_has_the_files_that_can_be_read_in_their_order() {
+        let classic = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/classic");
+        let inputs: Vec<_> = ["winds.nc", "bad_version.nc", "numeric.nc"]
+            .iter()
+            .map(|name| IndexInput::file(classic.join(name), (*name).to_owned()))
+            .collect();
+        let (mut out, options) = (Vec::new(), OpenOptions::default());
+        let open = |path: &Path| Ok::<_, Error>(Dataset::open(path, &options)?);
+        let mut failures = Vec::new();
+        let mut failed = |path: &Path, _: Error| failures.push(path.file_name().unwrap().to_owned());
+        let done = write(&inputs, &mut out, 2, &open, &options, &mut failed, &()).unwrap().unwrap();
+        assert_eq!(done.files, 2);
+        assert_eq!(failures, ["bad_version.nc"]);
+        let shadow = Shadow::open(Arc::new(MemorySource::new(out))).unwrap();
+        let names: Vec<String> = shadow.blocks().flat_map(|block| block.names().unwrap()).collect();
+        assert_eq!(names, ["winds.nc", "numeric.nc"]);
+    }
+}

@@ -1,0 +1,322 @@
+//! Requests that a run cannot carry out: the reason, and what to do. The texts name the options of the tool.
+
+use std::path::PathBuf;
+
+/// The reason why a request cannot be carried out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// A bundle has lost a member.
+    #[error("`{0}` is not there")]
+    NoMember(String),
+    /// A fragment of an aggregation does not exist.
+    #[error("fragment `{0}` is not there")]
+    NoFragment(String),
+    /// Two members of a collection have the same original name.
+    #[error("two members are `{0}`: a collection's root needs names that differ without .nc3z")]
+    TwoMembers(String),
+    /// A collection has no tree file.
+    #[error("--tree writes the tree of one file, and this is a collection")]
+    TreeOfCollection,
+    /// A directory is named, and directories are not entered.
+    #[error("`{}` is a directory; --recursive goes into it", .0.display())]
+    Directory(PathBuf),
+    /// Files have no data on disk, and may not be recalled.
+    #[error("{count} of the inputs {have} no data on disk, such as `{first}`: reading them recalls them from tape. Recall them first, or use --offline skip or --offline last", have = if *.count == 1 { "has" } else { "have" }, first = .first.display())]
+    Offline {
+        /// The number of these files.
+        count: usize,
+        /// The first of them.
+        first: PathBuf,
+    },
+    /// Several inputs would go into one file.
+    #[error("several inputs need a directory as output; `{}` is a file", .0.display())]
+    OneFile(PathBuf),
+    /// Several inputs would go into one name that a file has.
+    #[error("several inputs need a directory as output; `{name}` is the name of one file (`{name}/` is a directory)", name = .0.display())]
+    OneName(PathBuf),
+    /// Two inputs would get the same output.
+    #[error("`{}` and `{}` would both become `{}`; nothing was done", .first.display(), .second.display(), .output.display())]
+    Collision {
+        /// An input.
+        first: PathBuf,
+        /// Another input.
+        second: PathBuf,
+        /// The output of both.
+        output: PathBuf,
+    },
+    /// An archive would be restored over itself.
+    #[error("archive and output are the same file `{}`", .0.display())]
+    SameFile(PathBuf),
+    /// The name of a file cannot be in a bundle.
+    #[error("the name `{}` is not UTF-8, as names in a bundle are; rename the file to include it", .0.display())]
+    MemberName(PathBuf),
+    /// A name of a list is absolute or leads upwards.
+    #[error("with -o, names in a list must be relative and must not lead upwards")]
+    ListedName,
+    /// The file's name does not give the name of the output.
+    #[error("`{}` does not end in {}; name the output with -o", .0.display(), crate::tree::walk::SUFFIX)]
+    Suffix(PathBuf),
+    /// An older version has no name for the output.
+    #[error("name the output of an older version with -o")]
+    VersionName,
+    /// Standard input has no name for the output.
+    #[error("data from standard input have no name; name the output with -o")]
+    NoName,
+    /// The directory of an output does not exist.
+    #[error("there is no directory `{}`; --parents makes it", .0.display())]
+    NoParent(PathBuf),
+    /// Other files are to be copied, and there is no directory for them.
+    #[error("--others copy copies into another directory; name it with -o")]
+    CopyInPlace,
+    /// A file of the name exists.
+    #[error("`{}` exists; replace it with --force", .0.display())]
+    Exists(PathBuf),
+    /// A file of the name exists that is not the source's archive.
+    #[error("`{}` is there, and {why}", .archive.display())]
+    NotItsArchive {
+        /// The file.
+        archive: PathBuf,
+        /// The difference.
+        why: Mismatch,
+    },
+    /// A file of the name exists that is not the archive's original.
+    #[error("`{}` is there, and {why}", .file.display())]
+    NotItsOriginal {
+        /// The file.
+        file: PathBuf,
+        /// The difference.
+        why: RestoredMismatch,
+    },
+    /// No file fits a pattern.
+    #[error("no file fits the pattern `{0}`")]
+    NoFile(String),
+    /// The file is not a log.
+    #[error("`{}` is no log of `nc3z archive --log`: no line in it names a file and its state", .0.display())]
+    NoLog(PathBuf),
+    /// A name in a log is damaged.
+    #[error("`{}`: `{digits}` is no name", .log.display())]
+    LoggedName {
+        /// The log.
+        log: PathBuf,
+        /// The name in hexadecimal digits.
+        digits: String,
+    },
+    /// The file does not describe a plan.
+    #[error("`{}` does not describe a plan; `nc3z plan` writes one", .0.display())]
+    NoPlan(PathBuf),
+    /// The plan is of other directories.
+    #[error("`{}` is the plan of other directories; plan these into another directory", .0.display())]
+    OtherPlan(PathBuf),
+    /// The list is not a unit of a plan.
+    #[error("`{}` is not a unit of a plan, such as camp/units/00001.list", .0.display())]
+    NoUnit(PathBuf),
+    /// A row of a table is wrong.
+    #[error("`{}`, row {row}: expected path, size, mtime, kind and unit", .path.display())]
+    Table {
+        /// The table.
+        path: PathBuf,
+        /// The row, from 1, which has the names of the columns.
+        row: u64,
+    },
+    /// The trash is inside of the originals' directory.
+    #[error("the trash `{}` is inside of the directory of the originals; choose one beside it", .0.display())]
+    TrashInside(PathBuf),
+    /// The trash is on another file system.
+    #[error("the trash `{}` is on another file system than the originals: files are moved by renaming them, which is safe at any moment; choose a directory on theirs", .0.display())]
+    OtherDevice(PathBuf),
+    /// Archive and file differ.
+    #[error("`{}` does not hold the bytes of `{}`; the file stays where it is", .archive.display(), .file.display())]
+    NotEqual {
+        /// The archive.
+        archive: PathBuf,
+        /// The file.
+        file: PathBuf,
+    },
+    /// A catalogue lacks a column.
+    #[error("`{}` has no column `{column}`; there are {known}. --columns names those for path, size and checksum", .path.display())]
+    NoColumn {
+        /// The catalogue.
+        path: PathBuf,
+        /// The column.
+        column: String,
+        /// The names of the columns.
+        known: String,
+    },
+    /// The specification has no such file.
+    #[error("the specification has no file `{}`; `nc3z spec --list` names all", nc3z_look::text::safe(.0))]
+    NoChapter(String),
+    /// A file of the specification exists with other content.
+    #[error("`{}` differs from the file of this version; choose another directory, or replace it with --force", .0.display())]
+    OtherSpecification(PathBuf),
+    /// The source has other content than its archive, or may get it.
+    #[error(transparent)]
+    Source(#[from] SourceKept),
+    /// A manifest cannot be read or written.
+    #[error(transparent)]
+    Manifest(#[from] ManifestFault),
+}
+
+/// The difference between an existing archive and that of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Mismatch {
+    /// It has another header or length.
+    #[error("is the archive of another file (--force replaces it)")]
+    OtherFile,
+    /// It has no digest.
+    #[error("has no digest to compare (--force replaces it)")]
+    NoDigest,
+    /// It has another digest.
+    #[error("is the archive of other data (--force replaces it)")]
+    OtherData,
+    /// It is older.
+    #[error("is older than the source (--skip-existing=digest compares, --force replaces it)")]
+    Older,
+}
+
+/// The difference between an existing file and the original of an archive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RestoredMismatch {
+    /// It has another header or length.
+    #[error("is another file than the archive's (--force replaces it)")]
+    OtherFile,
+    /// The archive has no digest.
+    #[error("its archive has no digest to compare (--force replaces it)")]
+    NoDigest,
+    /// It has another digest.
+    #[error("has other data than its archive (--force replaces it)")]
+    OtherData,
+    /// It has another modification time.
+    #[error(
+        "has another time than its archive (--skip-existing=digest compares the data, --force replaces it)"
+    )]
+    OtherTime,
+}
+
+/// The reason why a source was not removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SourceKept {
+    /// Another process can write to it.
+    #[error("process {0} has it open for writing; its archive is complete, and the source was not removed")]
+    Open(u32),
+    /// Its bytes are others than those of the archive.
+    #[error("it was written to while it was archived; the source was not removed: archive it again")]
+    Written,
+    /// The name or the times changed.
+    #[error("it was written to, or another file took its name, while it was archived; nothing was removed")]
+    Replaced,
+}
+
+/// A fault of a manifest, or of the directory for it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ManifestFault {
+    /// There is none.
+    #[error("there is no manifest `{}`; `nc3z manifest` and `nc3z archive -r --manifest sha256` write one", .0.display())]
+    None(PathBuf),
+    /// It is too large, or no file.
+    #[error("`{}` is no manifest: not a file of at most {most} bytes", .path.display())]
+    NoFile {
+        /// The path.
+        path: PathBuf,
+        /// The limit for its length.
+        most: u64,
+    },
+    /// It is an archive.
+    #[error("`{name}` is an nc3z archive, not a manifest; `nc3z verify {name}` checks an archive", name = .0.display())]
+    Archive(PathBuf),
+    /// A line of a list is wrong.
+    #[error("`{}`, line {line}: expected a SHA-256, two blanks and a name", .path.display())]
+    Line {
+        /// The manifest.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+    },
+    /// An entry of a bag is wrong.
+    #[error("`{}`, entry {entry}: expected a SHA-256, a blank and a name", .path.display())]
+    Entry {
+        /// The manifest.
+        path: PathBuf,
+        /// The entry, from 1.
+        entry: u64,
+    },
+    /// A bag is wanted, and no directory for it.
+    #[error("a bag needs a directory of its own; name it with -o")]
+    NoBagDirectory,
+    /// The directory for a bag has another file.
+    #[error("`{}` holds `{}` and is no bag; a bag needs a directory of its own", .root.display(), .name.display())]
+    NoBag {
+        /// The directory.
+        root: PathBuf,
+        /// The file.
+        name: PathBuf,
+    },
+    /// The bag has files.
+    #[error("`{}` is not empty; choose another directory, or add to it with --force", .0.display())]
+    FullBag(PathBuf),
+    /// The name cannot be in a bag.
+    #[error("`{}` is no UTF-8, and cannot be named in a bag", .0.display())]
+    BagName(PathBuf),
+    /// The name of an archive cannot be in a bag, so that it was not written.
+    #[error("its name is no UTF-8, and cannot be named in a bag; nothing was written")]
+    ArchiveName,
+    /// An input is no directory.
+    #[error("`{}` is no directory; a manifest is of directories, or of the one at -o", .0.display())]
+    InputFile(PathBuf),
+    /// The root is no directory.
+    #[error("`{}` is no directory; a manifest is of a directory", .0.display())]
+    NoDirectory(PathBuf),
+    /// A listed file cannot be checked.
+    #[error(transparent)]
+    NotThere(#[from] NotThere),
+    /// An archive is in none of the directories.
+    #[error("an archive outside the tree")]
+    Outside,
+    /// Logs do not account for all files.
+    #[error("{}", gaps(.0))]
+    Gaps(Vec<(PathBuf, String)>),
+}
+
+/// The number of gaps in a message.
+const GAPS: usize = 8;
+
+/// Names the logs that do not account for all files.
+fn gaps(gaps: &[(PathBuf, String)]) -> String {
+    let mut lines: Vec<String> = gaps
+        .iter()
+        .take(GAPS)
+        .map(|(log, why)| format!("the log `{}` {why}", crate::tree::shown(log)))
+        .collect();
+    if gaps.len() > GAPS {
+        lines.push(format!("and {} more", gaps.len() - GAPS));
+    }
+    format!(
+        "{}. Files may be missing in it: nothing was written. Run the part again (archives that exist are kept), and give the logs of all parts",
+        lines.join("; ")
+    )
+}
+
+/// The reason why a file that a manifest lists is not checked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotThere {
+    /// It does not exist.
+    #[error("missing")]
+    Missing,
+    /// The name leads out of the directory.
+    #[error("leads out of the directory")]
+    LeadsOut,
+    /// It is a link that leads out of the directory.
+    #[error("is a link that leads out of the directory")]
+    LinkOut,
+    /// It is a directory or a device.
+    #[error("is no file")]
+    NoFile,
+    /// The system does not show it.
+    #[error("{0}")]
+    System(String),
+}

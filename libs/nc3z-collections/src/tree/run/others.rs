@@ -1,0 +1,72 @@
+//! Other files of a tree, which a run copies.
+
+use super::files::Work;
+use super::{Ending, Event};
+use crate::tree::error::Context as _;
+use crate::tree::links::{self, Made};
+use crate::tree::{FileKind, Other, Result, Summary, walk};
+use nc3z_writer::AtomicFile;
+use std::path::Path;
+
+impl Work<'_> {
+    /// Copies files of a tree that are not classic netCDF, and makes its links.
+    pub(super) fn copy_others(&self, others: &[Other], output: &Path, summary: &mut Summary) -> Ending {
+        let mut worst = Ending::Done;
+        for other in others.iter().filter(|o| o.kind == FileKind::InsideLink) {
+            if let Err(e) = self.link(other, output, summary) {
+                summary.failed += 1;
+                worst = worst.max(self.fail(None, &other.path, e).0);
+            }
+        }
+        for other in others.iter().filter(|o| o.kind.is_content()) {
+            if self.is_interrupted() {
+                return Ending::Interrupted;
+            }
+            match self.copy_file(other, &output.join(&other.name)) {
+                Ok(true) => summary.copied += 1,
+                Ok(false) => summary.kept.0 += 1,
+                Err(e) => {
+                    summary.failed += 1;
+                    worst = worst.max(self.fail(None, &other.path, e).0);
+                }
+            }
+        }
+        worst
+    }
+
+    /// Creates a link of the tree in the output, if its target is archived or copied.
+    fn link(&self, other: &Other, output: &Path, summary: &mut Summary) -> Result<()> {
+        // A target that is copied keeps its name.
+        let is_archived = walk::looks_classic(&other.path);
+        let rename = |p: &Path| Ok(if is_archived { walk::archive_name(p) } else { p.to_owned() });
+        let to = output.join(&other.name);
+        match links::make(other, &to, &rename, self.options.force, &|to| {
+            self.make_place(to, (&other.path, &other.name))
+        })? {
+            Made::New => summary.link_made(),
+            Made::Present => summary.link_present(),
+            Made::LeadsOut => self.observer.event(Event::LinkLeadsOut(&other.path)),
+        }
+        Ok(())
+    }
+
+    /// Copies a file with its mode and time. Returns false if an identical copy exists and may be skipped.
+    fn copy_file(&self, other: &Other, to: &Path) -> Result<bool> {
+        let from = &other.path;
+        let mut source =
+            nc3z_reader::source::open_regular(from).with_context(|| format!("open `{}`", from.display()))?;
+        let meta = source.metadata().with_context(|| format!("look at `{}`", from.display()))?;
+        let looks_same = |there: std::fs::Metadata| {
+            there.len() == meta.len() && there.modified().ok() == meta.modified().ok() && there.is_file()
+        };
+        if self.options.skip_existing.is_some() && std::fs::symlink_metadata(to).is_ok_and(looks_same) {
+            return Ok(false);
+        }
+        self.make_place(to, (from, &other.name))?;
+        let target = AtomicFile::create(to, self.options.force)?;
+        std::io::copy(&mut source, &mut target.file())
+            .with_context(|| format!("copy to `{}`", to.display()))?;
+        target.commit(Some(&meta))?;
+        Ok(true)
+    }
+}

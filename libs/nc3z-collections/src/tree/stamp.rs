@@ -1,0 +1,46 @@
+//! Whether a file is still the one that was indexed, by its length and the time of its last change. No file is opened, so that none is
+//! recalled from tape.
+
+use crate::shadow::Head;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+/// The length and the time of the last change of a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    pub(crate) len: u64,
+    /// Milliseconds since 1970; 0 where it is not known.
+    pub(crate) modified: i64,
+}
+
+impl Stamp {
+    /// The stamp of a local file. None for others.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        let metadata = std::fs::metadata(path).ok()?;
+        let after = metadata.modified().ok().map(|at| at.duration_since(UNIX_EPOCH));
+        let modified = match after {
+            Some(Ok(after)) => i64::try_from(after.as_millis()).unwrap_or(0),
+            Some(Err(before)) => i64::try_from(before.duration().as_millis()).map_or(0, |n| -n),
+            None => 0,
+        };
+        Some(Stamp { len: metadata.len(), modified })
+    }
+}
+
+/// Returns true if a file of a shadow has another length or another time than when it was indexed. Its name starts at the current
+/// directory, otherwise at that of the shadow. A file that is not on disk, or whose time the shadow does not have, is not said to
+/// have changed.
+pub fn has_changed(shadow: &Path, name: &str, head: &Head) -> bool {
+    if head.modified == 0 {
+        return false;
+    }
+    let (object, member) =
+        name.split_once("!/").map_or((name, None), |(object, member)| (object, Some(member)));
+    let beside = || Stamp::of(&shadow.parent()?.join(object));
+    let Some(now) = Stamp::of(Path::new(object)).or_else(beside) else { return false };
+    let is_whole = |ms: i64| ms % 1000 == 0;
+    let (a, b) = (now.modified, head.modified);
+    // Some copies keep only the seconds.
+    let same_time = a == b || a.div_euclid(1000) == b.div_euclid(1000) && (is_whole(a) || is_whole(b));
+    !same_time || member.is_none() && now.len != head.stored
+}
