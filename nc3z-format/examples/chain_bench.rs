@@ -12,7 +12,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 fn main() -> Result<()> {
-    let shape = TileShape { ty: NcType::Float, geometry: Geometry::of(&[4, 8]) };
+    let shape = TileShape { ty: NcType::Float, geometry: Geometry::new(&[4, 8]) };
     let bytes: Vec<u8> = (0..32u8).flat_map(|i| (f32::from(i) * 0.25).to_be_bytes()).collect();
     let given = Dependencies::default();
     let mut scratch = CodecScratch::default();

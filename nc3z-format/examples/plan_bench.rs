@@ -13,7 +13,7 @@ fn plan_one(name: &str, tiling: &Tiling, slab: &Hyperslab) -> Result<()> {
     let mut runs = 0;
     let start = Instant::now();
     for _ in 0..TIMES {
-        let plan = Plan::of(black_box(tiling), black_box(slab))?;
+        let plan = Plan::with_tiling(black_box(tiling), black_box(slab))?;
         for tile in plan.tiles() {
             runs += black_box(tile.runs()).count();
         }
@@ -25,7 +25,7 @@ fn plan_one(name: &str, tiling: &Tiling, slab: &Hyperslab) -> Result<()> {
 
 fn walk(name: &str, tiling: &Tiling, slab: &Hyperslab) -> Result<()> {
     let start = Instant::now();
-    let plan = Plan::of(tiling, slab)?;
+    let plan = Plan::with_tiling(tiling, slab)?;
     let tiles =
         plan.tiles().map(|t| black_box(t.runs().count())).fold((0_u32, 0), |(n, r), k| (n + 1, r + k));
     let each = start.elapsed() / tiles.0.max(1);

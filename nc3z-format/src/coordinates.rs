@@ -243,7 +243,7 @@ pub fn is_marked_as_time(header: &Header, v: &Variable) -> bool {
 pub fn times(header: &Header) -> Vec<(VarId, Times)> {
     let (mut marked, mut others) = (Vec::new(), Vec::new());
     for (id, v) in header.variables() {
-        if let Some(words) = WordTimes::of(header, v) {
+        if let Some(words) = WordTimes::new(header, v) {
             marked.push((id, Times::Words(words)));
         } else if let Some(unit) = time_unit(v).filter(|_| v.ty != NcType::Char) {
             let times = (id, Times::Numbers(unit));

@@ -57,7 +57,7 @@ impl Hyperslab {
     /// use nc3z_format::select::{Hyperslab, Span};
     /// let slab = Hyperslab::of_spans(
     ///     &[12, 90, 180],
-    ///     &[Span::of(3), Span::of(..).by(-1), Span::of(10..=20).by(5)],
+    ///     &[Span::new(3), Span::new(..).by(-1), Span::new(10..=20).by(5)],
     /// )?;
     /// assert_eq!(slab, Hyperslab::new([3, 89, 10], [1, 90, 3], [1, -1, 5])?);
     /// # Ok::<(), nc3z_format::Error>(())
@@ -178,7 +178,7 @@ pub struct Span {
 
 impl Span {
     /// The span of a range, or of one index.
-    pub fn of(range: impl Into<Span>) -> Self {
+    pub fn new(range: impl Into<Span>) -> Self {
         range.into()
     }
 
@@ -186,7 +186,7 @@ impl Span {
     ///
     /// ```
     /// use nc3z_format::select::{Hyperslab, Span};
-    /// let slab = Hyperslab::of_spans(&[10], &[Span::of(2..9).by(-3)])?; // 8, 5, 2
+    /// let slab = Hyperslab::of_spans(&[10], &[Span::new(2..9).by(-3)])?; // 8, 5, 2
     /// assert_eq!(slab, Hyperslab::new([8], [3], [-3])?);
     /// # Ok::<(), nc3z_format::Error>(())
     /// ```
@@ -333,23 +333,23 @@ mod tests {
         assert!(fits(u64::MAX - 1, 2, -1, u64::MAX));
         assert!(!fits(1, u64::MAX, i64::MAX, u64::MAX) && !fits(u64::MAX - 1, 2, i64::MAX, u64::MAX));
         assert!(fits(1 << 63, 2, i64::MIN, u64::MAX) && !fits(1 << 62, 2, i64::MIN, u64::MAX));
-        assert!(Hyperslab::of_spans(&[5], &[Span::of(0..=u64::MAX)]).is_err());
+        assert!(Hyperslab::of_spans(&[5], &[Span::new(0..=u64::MAX)]).is_err());
     }
 
     #[test]
     fn ranges_become_hyperslabs() {
         let one = |span: Span| Hyperslab::of_spans(&[10], &[span]).map(|s| (s.start[0], s.count[0])).ok();
-        assert_eq!(one(Span::of(..)), Some((0, 10)));
-        assert_eq!(one(Span::of(4..)), Some((4, 6)));
-        assert_eq!(one(Span::of(..4)), Some((0, 4)));
-        assert_eq!(one(Span::of(..=4).by(2)), Some((0, 3)));
-        assert_eq!(one(Span::of(1..9).by(-4)), Some((8, 2)));
-        assert_eq!(one(Span::of(10..)), Some((10, 0)));
-        assert_eq!(one(Span::of(10..10).by(-1)), Some((10, 0)));
-        assert_eq!((one(Span::of(11..)), one(Span::of(..11)), one(Span::of(10))), (None, None, None));
-        assert_eq!(one(Span::of(..).by(0)), None);
+        assert_eq!(one(Span::new(..)), Some((0, 10)));
+        assert_eq!(one(Span::new(4..)), Some((4, 6)));
+        assert_eq!(one(Span::new(..4)), Some((0, 4)));
+        assert_eq!(one(Span::new(..=4).by(2)), Some((0, 3)));
+        assert_eq!(one(Span::new(1..9).by(-4)), Some((8, 2)));
+        assert_eq!(one(Span::new(10..)), Some((10, 0)));
+        assert_eq!(one(Span::new(10..10).by(-1)), Some((10, 0)));
+        assert_eq!((one(Span::new(11..)), one(Span::new(..11)), one(Span::new(10))), (None, None, None));
+        assert_eq!(one(Span::new(..).by(0)), None);
         #[expect(clippy::reversed_empty_ranges, reason = "what is tested")]
-        let backwards = Span::of(5..4);
+        let backwards = Span::new(5..4);
         assert_eq!(one(backwards), None);
     }
 

@@ -245,9 +245,9 @@ impl Tiling {
     /// Invalid: no such tile.
     pub fn geometry(&self, tile: u64) -> Result<Geometry> {
         Ok(match (self.extent(tile)?, &self.layout) {
-            (TileExtent::Linear { .. }, _) => Geometry::of(&self.shape),
-            (_, TileLayout::Chunked { shape, edge: Edge::Padded }) => Geometry::of(shape),
-            (TileExtent::Chunk { shape, .. }, _) => Geometry::of(&shape),
+            (TileExtent::Linear { .. }, _) => Geometry::new(&self.shape),
+            (_, TileLayout::Chunked { shape, edge: Edge::Padded }) => Geometry::new(shape),
+            (TileExtent::Chunk { shape, .. }, _) => Geometry::new(&shape),
         })
     }
 
@@ -261,11 +261,11 @@ impl Tiling {
             if let Some(first) = shape.first_mut() {
                 *first = u64::MAX;
             }
-            Geometry::of(&shape)
+            Geometry::new(&shape)
         };
         Ok(match (self.extent(tile)?, &self.layout) {
             (TileExtent::Linear { .. }, _) => endless(&self.shape),
-            (_, TileLayout::Chunked { shape, edge: Edge::Padded }) => Geometry::of(shape),
+            (_, TileLayout::Chunked { shape, edge: Edge::Padded }) => Geometry::new(shape),
             (TileExtent::Chunk { shape, .. }, _) => endless(&shape),
         })
     }

@@ -71,7 +71,7 @@ fn tile_len<W: Width>(geom: &Geometry, options: &Options) -> usize {
 
 fn run<W: Width>(bytes: &[u8], ty: ElementType, dims: &[u64], options: &Options) -> Report {
     let elements: Vec<W> = words(bytes);
-    let geom = Geometry::of(dims);
+    let geom = Geometry::new(dims);
     let tiles: Vec<&[W]> = elements.chunks(tile_len::<W>(&geom, options)).collect();
     let mut picks = vec![0, tiles.len() / 2, tiles.len() - 1];
     picks.dedup();

@@ -43,7 +43,6 @@ impl Dictionary {
         W::pooled(&self.words)
     }
 
-    /// Replaces ranks by patterns.
     pub(crate) fn lookup<W: Word>(&self, grid: &mut [W]) -> Result<()> {
         let table = self.patterns::<W>();
         let most = grid.iter().copied().max().unwrap_or_default().to_u64();

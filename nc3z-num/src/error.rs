@@ -33,7 +33,6 @@ impl Error {
     }
 }
 
-/// A corrupt field.
 pub(crate) fn bad(what: &'static str, expected: impl Display, found: impl Display) -> Error {
     Error::Corrupt { what, expected: expected.to_string(), found: found.to_string() }
 }

@@ -26,7 +26,7 @@ pub(crate) enum ExceptionForm {
 
 impl ExceptionForm {
     /// The form that the two bits of a payload name.
-    pub(crate) fn of(bits: u8) -> Option<Self> {
+    pub(crate) fn from_bits(bits: u8) -> Option<Self> {
         [Self::None, Self::Listed, Self::Marked].get(usize::from(bits)).copied()
     }
 }

@@ -20,11 +20,11 @@ impl Geometry {
     ///
     /// ```
     /// use nc3z_num::Geometry;
-    /// let g = Geometry::of(&[7, 5, 3]);
+    /// let g = Geometry::new(&[7, 5, 3]);
     /// assert_eq!((g.row, g.plane, g.volume), (Some(3), Some(15), Some(105)));
-    /// assert_eq!(Geometry::of(&[9]).plane, None);
+    /// assert_eq!(Geometry::new(&[9]).plane, None);
     /// ```
-    pub fn of(shape: &[u64]) -> Self {
+    pub fn new(shape: &[u64]) -> Self {
         let product = |n: usize| {
             let last = &shape[shape.len().checked_sub(n)?..];
             last.iter().try_fold(1u64, |product, &length| product.checked_mul(length))
@@ -51,7 +51,6 @@ const BY_VALUE: u16 = 1 << 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stencil {
     pub(crate) near: usize,
-    /// A multiple of `near`.
     pub(crate) far: Option<usize>,
 }
 

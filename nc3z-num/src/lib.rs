@@ -12,7 +12,7 @@
 //!
 //! // 20 rows of 50 temperatures with one decimal; the codec sees the bit patterns.
 //! let field: Vec<u32> = (0..1000u16).map(|i| (f32::from(2731 + i % 50 + i / 50) / 10.0).to_bits()).collect();
-//! let geometry = Geometry::of(&[20, 50]);
+//! let geometry = Geometry::new(&[20, 50]);
 //!
 //! // Rank plans by samples of the array's tiles, of which there is one here; then encode each tile by the best.
 //! let plans = choose(&[&field], ElementType::F32, &geometry, Effort::Default, &[])?.plans;

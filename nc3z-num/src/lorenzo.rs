@@ -50,14 +50,12 @@ macro_rules! float {
 float!(u32, f32, (27..227), 24, single);
 float!(u64, f64, (123..1923), 53, double);
 
-/// Numbers of one width.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers<V> {
     /// The elements.
     pub(crate) values: Vec<V>,
     /// The steps to each element from the one before it in its block; 0 unless both are valid.
     pub(crate) steps: Vec<V>,
-    /// The expected steps.
     pub(crate) expected: Vec<V>,
 }
 
@@ -96,7 +94,6 @@ pub(crate) fn decode<W: Word>(
     }
 }
 
-/// Returns the prediction's integer.
 #[inline]
 pub(crate) fn predicted<W: Float>(before: W::Value, expected: W::Value, trim: u32) -> W {
     integer(W::pattern(before + expected), trim)

@@ -111,7 +111,7 @@ fn only_floats_in_their_order_are_predicted_by_value() {
     let elements: Vec<u32> = (0..40u16).map(|i| (f32::from(i) * 0.3).to_bits() | 1).collect();
     let (mut scratch, mut out) = (Scratch::new(), vec![0; 40]);
     // Integers, and a tile without rows, are predicted as integers.
-    for (ty, geom) in [(ElementType::I32, GEOMETRY), (ElementType::F32, Geometry::of(&[40]))] {
+    for (ty, geom) in [(ElementType::I32, GEOMETRY), (ElementType::F32, Geometry::new(&[40]))] {
         let mut payload = Vec::new();
         encode(&elements, ty, &geom, &plan, &mut scratch, &mut payload).unwrap();
         assert_eq!(payload[2] >> 7, 0);
@@ -152,7 +152,7 @@ fn winds_are_predicted_by_value() {
         u32::float_pattern(8.0 * (x + 0.3 * y).sin() * (y * 0.9).cos() + noise)
     };
     let elements: Vec<u32> = (0..64 * 96).map(wave).collect();
-    let geom = Geometry::of(&[96, 64]);
+    let geom = Geometry::new(&[96, 64]);
     for effort in [Effort::Fast, Effort::Default, Effort::Max] {
         let found = choose(&[&elements[..]], ElementType::F32, &geom, effort, &[]).unwrap();
         // zstd alone keeps its speed.

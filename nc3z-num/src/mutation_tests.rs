@@ -134,7 +134,7 @@ fn marked() -> (Vec<u8>, Vec<u32>) {
 }
 
 fn geometry() -> Geometry {
-    Geometry::of(&[5, 12, 20])
+    Geometry::new(&[5, 12, 20])
 }
 
 /// Quarters with a mask and a few other values, so that the payload has every part.

@@ -55,7 +55,7 @@ impl Stages {
         let stages = Self {
             mask: a & 3,
             transform: a >> 2 & 3,
-            exceptions: ExceptionForm::of(a >> 4 & 3).ok_or_else(known)?,
+            exceptions: ExceptionForm::from_bits(a >> 4 & 3).ok_or_else(known)?,
             axes: DeltaAxes(u16::from(b & 15) | u16::from(again) << 4),
             coder: b >> 4 & 7,
         };

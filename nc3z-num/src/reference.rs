@@ -34,7 +34,7 @@ enum Value {
 
 impl Value {
     #[inline]
-    fn of<V: Word>(b: V, ty: ElementType) -> Self {
+    fn new<V: Word>(b: V, ty: ElementType) -> Self {
         if ty.is_float() {
             Value::Real(flushed(b).float_value())
         } else if ty.is_signed() {
@@ -86,7 +86,7 @@ pub fn convert<V: Word, W: Word>(from: &[V], from_ty: ElementType, to: ElementTy
     if from_ty == to {
         return Ok(from.iter().map(|b| W::from_u64(b.to_u64())).collect());
     }
-    Ok(from.iter().map(|&b| Value::of(b, from_ty).pattern(to)).collect())
+    Ok(from.iter().map(|&b| Value::new(b, from_ty).pattern(to)).collect())
 }
 
 /// Refuses a reference of another length.
@@ -170,7 +170,6 @@ pub(crate) fn integers<W: Word>(
     Ok(())
 }
 
-/// Adds the reference's integers.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 pub(crate) fn add<W: Word>(grid: &mut [W], reference: &[W]) {
     for (x, r) in grid.iter_mut().zip(reference) {
@@ -178,7 +177,6 @@ pub(crate) fn add<W: Word>(grid: &mut [W], reference: &[W]) {
     }
 }
 
-/// Subtracts the reference's integers.
 #[cfg(feature = "encode")]
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 pub(crate) fn subtract<W: Word>(grid: &mut [W], reference: &[W]) {

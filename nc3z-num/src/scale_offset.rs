@@ -108,7 +108,6 @@ fn points<W: Word, const DIVIDED: bool>(grid: &mut [W], l: ScaleOffset) -> bool 
     true
 }
 
-/// Integers to patterns.
 pub(crate) fn invert<W: Word>(grid: &mut [W], segments: &Segments) -> Result<()> {
     for (part, l) in grid.chunks_mut(segments.len).zip(&segments.list) {
         let sound = if l.step < 0.0 { points::<W, true>(part, *l) } else { points::<W, false>(part, *l) };

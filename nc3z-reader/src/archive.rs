@@ -73,7 +73,7 @@ impl std::fmt::Debug for Archive {
 
 impl Archive {
     /// An archive with this state.
-    pub(crate) fn of(inner: Inner) -> Self {
+    pub(crate) fn new(inner: Inner) -> Self {
         Archive { inner: Arc::new(inner), nearby: Nearby::default() }
     }
 

@@ -27,7 +27,7 @@ pub(crate) enum Behind {
 
 impl Behind {
     /// Examines the bytes after this trailer, the last intact one of an archive with these slots.
-    pub(crate) fn of(source: &dyn ByteSource, trailer: &Trailer, slots: &CommitSlots) -> Self {
+    pub(crate) fn new(source: &dyn ByteSource, trailer: &Trailer, slots: &CommitSlots) -> Self {
         let (end, len) = (trailer.archive_len, source.len());
         if end >= len {
             return Behind::Nothing;

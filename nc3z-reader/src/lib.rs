@@ -12,7 +12,7 @@
 //! let dataset = Dataset::open(path, &OpenOptions::default())?;
 //! let a = dataset.variable("a")?; // short a(time=40, x=5)
 //! // The series of one point, as doubles whatever its type is.
-//! let point = Hyperslab::of_spans(a.shape(), &[Span::of(..), Span::of(3)])?;
+//! let point = Hyperslab::of_spans(a.shape(), &[Span::new(..), Span::new(3)])?;
 //! let series: Vec<f64> = a.read(&point)?;
 //! assert_eq!(series[..3], [3.0, 24.0, 45.0]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

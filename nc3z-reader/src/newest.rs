@@ -83,7 +83,7 @@ pub(crate) fn lost(
 fn unknown(source: &dyn ByteSource, slots: &CommitSlots, last: &Trailer) -> Option<Error> {
     // While a commit runs, its beginning is no sign of a loss.
     let is_torn = slots.has_damage()
-        && Behind::of(source, last, slots) == Behind::Torn
+        && Behind::new(source, last, slots) == Behind::Torn
         && source.current_len() <= source.len();
     let (generation, behind) = (last.generation, source.len().saturating_sub(last.archive_len));
     is_torn.then(|| ErrorKind::NewestUnknown { generation, behind }.into())
@@ -147,7 +147,7 @@ pub fn slots_at(source: &dyn ByteSource, end: u64, superblock: &Superblock) -> R
     let (last, previous) = slot(end.saturating_sub(TRAILER))?;
     // A damaged generation has no slot.
     let before = if previous == 0 { None } else { slot(previous).ok().map(|(before, _)| before) };
-    Ok(CommitSlots::of(last, before))
+    Ok(CommitSlots::new(last, before))
 }
 
 /// The place of the slots.

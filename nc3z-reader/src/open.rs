@@ -45,7 +45,7 @@ impl Archive {
     pub fn from_source(source: SharedSource, options: &OpenOptions) -> Result<Self> {
         Self::check_no_root(options)?;
         let Some(report) = &options.mending else {
-            return Ok(Archive::of(read_inner(&with_ends(source), options)?));
+            return Ok(Archive::new(read_inner(&with_ends(source), options)?));
         };
         let mending = Arc::new(MendingSource::new(with_ends(source), report.clone()));
         let shared: SharedSource = Arc::<MendingSource>::clone(&mending);
@@ -60,7 +60,7 @@ impl Archive {
         if inner.short.is_none() {
             inner.store.mending = Some(mending);
         }
-        Ok(Archive::of(inner))
+        Ok(Archive::new(inner))
     }
 
     /// Opens an archive that is complete except for its trailer, which is given. The writer uses it to check
@@ -71,7 +71,7 @@ impl Archive {
     pub fn from_unsealed(source: SharedSource, trailer: Trailer, options: &OpenOptions) -> Result<Self> {
         let source = with_ends(source);
         let parts = Parts::unsealed(&*source, trailer, options)?;
-        Ok(Archive::of(parts.bind(source, options)?))
+        Ok(Archive::new(parts.bind(source, options)?))
     }
 }
 
@@ -131,7 +131,7 @@ impl Parts {
             options.generation.is_some() || matches!(options.version, Some(VersionName::Number(_)));
         if !options.older && !by_number {
             lost.take().map_or(Ok(()), Err)?;
-            Behind::of(source, &last.1, &superblock.slots).check(&last.1)?;
+            Behind::new(source, &last.1, &superblock.slots).check(&last.1)?;
         }
         let last_end = last.1.archive_len;
         let found = match (options.generation, &options.version) {
@@ -245,7 +245,7 @@ impl Parts {
             registry,
             index: Index::new(table),
             blocks: Blocks::default(),
-            cache: Share::of(options.cache.clone().unwrap_or_else(|| TileCache::process().clone())),
+            cache: Share::new(options.cache.clone().unwrap_or_else(|| TileCache::process().clone())),
         };
         Ok(Inner {
             store,

@@ -27,7 +27,7 @@ impl<T> PerProcess<T> {
     }
 
     /// Makes a value of this process.
-    pub fn of(value: T) -> Self {
+    pub fn new(value: T) -> Self {
         PerProcess(ArcSwapOption::from_pointee(Tagged {
             process: std::process::id(),
             value: Arc::new(value),

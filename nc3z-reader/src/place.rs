@@ -71,7 +71,7 @@ impl Archive {
         {
             return None;
         }
-        let decoding = Decoding::of(self.header(), variable);
+        let decoding = Decoding::new(self.header(), variable);
         let units = variable.attributes.iter().find(|a| a.name == b"units" && a.ty == NcType::Char);
         let units = units.filter(|_| decoding.time().is_none());
         let units = units.map_or_else(String::new, |a| format!(" {}", String::from_utf8_lossy(&a.values)));

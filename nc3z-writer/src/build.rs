@@ -59,7 +59,7 @@ impl Build<'_> {
         // The salt depends on the whole content, so the source is read once before anything is written, while
         // the arrays are planned.
         let (sums, prepared) = rayon::join(
-            || Sums::of(self.classic, self.options, self.monitor),
+            || Sums::new(self.classic, self.options, self.monitor),
             || Prepared::new(self.classic, partition.clone(), self.options, self.monitor),
         );
         let sums = sums.map_err(|e| self.or_changed(e))?;

@@ -134,9 +134,9 @@ pub(crate) fn make_tile(
     let (at, mut payload) = smallest(&plan.tiles, bytes, &shape, other, scratch)?;
     let mut way = at.map_or(Way::AsItIs, Way::Tiles);
     if let Some(fallback) = &plan.fallback
-        && fallback.is_called_for(decoded_len.into(), Stored::of(&payload))
+        && fallback.is_called_for(decoded_len.into(), Stored::from_bytes(&payload))
     {
-        let ways = fallback.ways_for(bytes, Stored::of(&payload), scratch)?;
+        let ways = fallback.ways_for(bytes, Stored::from_bytes(&payload), scratch)?;
         let (at, other) = smallest(ways, bytes, &shape, None, scratch)?;
         if other.len() < payload.len() {
             (way, payload) = (at.map_or(Way::AsItIs, Way::Fallback), other);

@@ -318,11 +318,11 @@ impl WriterOptions {
 
     /// Returns the policy for planning arrays.
     pub(crate) fn policy(&self) -> &'static crate::plan::Policy {
-        crate::plan::Policy::of(self.planning_preset())
+        crate::plan::Policy::for_preset(self.planning_preset())
     }
 
     /// Returns the bytes of a tile, unless its layout sets them.
     pub(crate) fn wanted_tile_len(&self) -> u64 {
-        self.tile_len.unwrap_or_else(|| crate::plan::Policy::of(self.preset).tile_len)
+        self.tile_len.unwrap_or_else(|| crate::plan::Policy::for_preset(self.preset).tile_len)
     }
 }

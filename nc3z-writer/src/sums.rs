@@ -34,7 +34,7 @@ impl Monitor for Silent<'_> {
 
 impl Sums {
     /// Reads the source once, and once more for an MD5.
-    pub(crate) fn of(classic: &ClassicFile, options: &WriterOptions, monitor: &dyn Monitor) -> Result<Self> {
+    pub(crate) fn new(classic: &ClassicFile, options: &WriterOptions, monitor: &dyn Monitor) -> Result<Self> {
         let source = &**classic.source();
         let mut record = DigestRecord::default();
         if options.record_md5 {

@@ -39,7 +39,6 @@ impl<T> Wanted<T> {
         self.0.iter().find(|(n, _)| n.as_bytes() == name).map(|(_, what)| what)
     }
 
-    /// All rules.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
         self.0.iter().map(|(name, what)| (name.as_str(), what))
     }

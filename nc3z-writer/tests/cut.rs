@@ -32,7 +32,6 @@ struct Made {
 }
 
 impl Made {
-    /// Of one version.
     fn new() -> Self {
         let vars = vec![
             Var::fixed(NcType::Short, &[900]),

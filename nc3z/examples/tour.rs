@@ -15,8 +15,8 @@ pub(crate) fn tour(file: &Path, name: &str, directory: &Path) -> nc3z::Result<()
     println!("archived {} bytes in {} bytes", archived.original_len, archived.stored_len);
 
     let variable = nc3z::open(&path)?.variable(name)?;
-    let mut spans = vec![Span::of(..); variable.shape().len()];
-    spans[0] = Span::of(..2);
+    let mut spans = vec![Span::new(..); variable.shape().len()];
+    spans[0] = Span::new(..2);
     let slab = variable.select(spans)?;
     println!("{name}{slab} = {:?}", variable.read::<f64>(&slab)?);
     println!("restored {} bytes", nc3z::restore(&path, directory.join("tour.nc"))?.len);

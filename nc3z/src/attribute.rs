@@ -17,7 +17,7 @@ pub struct Attribute {
 }
 
 impl Attribute {
-    pub(crate) fn of(attribute: &nc3z_format::classic::Attribute) -> Self {
+    pub(crate) fn new(attribute: &nc3z_format::classic::Attribute) -> Self {
         let name = attribute.name_lossy().into_owned();
         Attribute { name, values: Values::from_be(attribute.ty, &attribute.values) }
     }

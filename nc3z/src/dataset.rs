@@ -31,7 +31,6 @@ pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Datase
     Ok(Dataset { inner, path: path.to_owned() })
 }
 
-/// Opens an archive.
 pub(crate) fn open_archive(path: &Path, options: &OpenOptions) -> Result<Archive> {
     let file = nc3z_reader::Dataset::open(path, &options.0)?;
     file.archive().cloned().ok_or_else(|| Error::invalid("this is a classic netCDF file, and not an archive"))
@@ -50,7 +49,7 @@ pub struct Dimension {
 }
 
 impl Dimension {
-    fn of(dimension: &nc3z_format::classic::Dimension, records: u64) -> Self {
+    fn new(dimension: &nc3z_format::classic::Dimension, records: u64) -> Self {
         let is_record = dimension.is_record();
         let len = if is_record { records } else { dimension.len };
         Dimension { name: dimension.name_lossy().into_owned(), len, is_record }
@@ -108,18 +107,18 @@ impl Dataset {
     /// Returns the dimensions, in stored order.
     pub fn dimensions(&self) -> Vec<Dimension> {
         let records = self.inner.records();
-        self.inner.dimensions().iter().map(|dimension| Dimension::of(dimension, records)).collect()
+        self.inner.dimensions().iter().map(|dimension| Dimension::new(dimension, records)).collect()
     }
 
     /// Returns the attributes of the file, in stored order.
     pub fn attributes(&self) -> Vec<Attribute> {
-        self.inner.attributes().iter().map(Attribute::of).collect()
+        self.inner.attributes().iter().map(Attribute::new).collect()
     }
 
     /// Returns the values of an attribute of the file.
     pub fn attribute(&self, name: &str) -> Option<Values> {
         let found = self.inner.header().attribute(name.as_bytes())?;
-        Some(Attribute::of(found).values)
+        Some(Attribute::new(found).values)
     }
 
     /// Returns the variables, in stored order.
@@ -185,17 +184,17 @@ impl Variable {
 
     /// Returns the dimensions, the slowest first.
     pub fn dimensions(&self) -> Vec<Dimension> {
-        self.inner.dimensions().map(|dimension| Dimension::of(dimension, self.records)).collect()
+        self.inner.dimensions().map(|dimension| Dimension::new(dimension, self.records)).collect()
     }
 
     /// Returns the attributes, in stored order.
     pub fn attributes(&self) -> Vec<Attribute> {
-        self.inner.attributes().iter().map(Attribute::of).collect()
+        self.inner.attributes().iter().map(Attribute::new).collect()
     }
 
     /// Returns the values of an attribute.
     pub fn attribute(&self, name: &str) -> Option<Values> {
-        Some(Attribute::of(self.inner.attribute(name)?).values)
+        Some(Attribute::new(self.inner.attribute(name)?).values)
     }
 
     /// Returns the hyperslab of all elements.
@@ -209,7 +208,7 @@ impl Variable {
     /// # let file = nc3z::open("../testdata/classic/record_padding.nc")?;
     /// use nc3z::Span;
     /// let a = file.variable("a")?; // short a(time=40, x=5)
-    /// let column = a.select([Span::of(..3), Span::of(3)])?;
+    /// let column = a.select([Span::new(..3), Span::new(3)])?;
     /// assert_eq!(a.read::<i32>(&column)?, [3, 24, 45]);
     /// # Ok::<(), nc3z::Error>(())
     /// ```

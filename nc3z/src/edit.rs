@@ -72,7 +72,7 @@ pub struct Committed {
 }
 
 impl Committed {
-    fn of(done: &nc3z_writer::Committed) -> Self {
+    fn new(done: &nc3z_writer::Committed) -> Self {
         Committed {
             version: done.version,
             is_new: !done.is_known(),
@@ -117,7 +117,7 @@ pub fn commit_with(
 ) -> Result<Committed> {
     let (archive, note) = (archive.as_ref(), note.into().into_writer());
     let done = nc3z_writer::commit_file(archive, file.as_ref(), &note, &options.writer, options.monitor());
-    Ok(Committed::of(&done.at(archive)?))
+    Ok(Committed::new(&done.at(archive)?))
 }
 
 /// An archive that is edited without extracting its file. Changes are staged; [`Edit::commit`] adds them to the archive as
@@ -223,12 +223,12 @@ impl Edit {
 
     /// Returns the values of an attribute of a variable, in its present state.
     pub fn attribute(&self, variable: &str, name: &str) -> Option<Values> {
-        Some(Attribute::of(self.inner.attribute(Some(variable), name)?).values)
+        Some(Attribute::new(self.inner.attribute(Some(variable), name)?).values)
     }
 
     /// Returns the values of an attribute of the file, in its present state.
     pub fn file_attribute(&self, name: &str) -> Option<Values> {
-        Some(Attribute::of(self.inner.attribute(None, name)?).values)
+        Some(Attribute::new(self.inner.attribute(None, name)?).values)
     }
 
     /// Sets an attribute of a variable: text, a number, or a list of numbers.
@@ -320,7 +320,7 @@ impl Edit {
     /// staged.
     pub fn commit(&mut self, note: impl Into<CommitNote>) -> Result<Committed> {
         let done = self.inner.commit(&note.into().into_writer(), self.options.monitor()).at(&self.path)?;
-        Ok(Committed::of(&done))
+        Ok(Committed::new(&done))
     }
 }
 

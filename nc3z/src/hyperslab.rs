@@ -38,7 +38,7 @@ impl Hyperslab {
     ///
     /// ```
     /// use nc3z::{Hyperslab, Span};
-    /// let slab = Hyperslab::of_spans(&[12, 90, 180], [Span::of(3), Span::of(..).by(-1), Span::of(10..=20).by(5)])?;
+    /// let slab = Hyperslab::of_spans(&[12, 90, 180], [Span::new(3), Span::new(..).by(-1), Span::new(10..=20).by(5)])?;
     /// assert_eq!(slab, Hyperslab::new([3, 89, 10], [1, 90, 3], [1, -1, 5])?);
     /// # Ok::<(), nc3z::Error>(())
     /// ```
@@ -91,7 +91,7 @@ pub struct Span(nc3z_format::select::Span);
 
 impl Span {
     /// Makes the span of a range or of one index.
-    pub fn of(range: impl Into<Span>) -> Self {
+    pub fn new(range: impl Into<Span>) -> Self {
         range.into()
     }
 

@@ -7,7 +7,7 @@
 //! # let (source, target) = ("../testdata/classic/record_padding.nc", dir.path().join("a.nc3z"));
 //! nc3z::archive(source, &target)?;
 //! let a = nc3z::open(&target)?.variable("a")?; // short a(time=40, x=5)
-//! let series: Vec<f64> = a.read(&a.select([nc3z::Span::of(..3), nc3z::Span::of(3)])?)?;
+//! let series: Vec<f64> = a.read(&a.select([nc3z::Span::new(..3), nc3z::Span::new(3)])?)?;
 //! assert_eq!(series, [3.0, 24.0, 45.0]);
 //! nc3z::restore(&target, dir.path().join("a.nc"))?;
 //! # assert_eq!(std::fs::read(source)?, std::fs::read(dir.path().join("a.nc"))?);

@@ -33,7 +33,6 @@ macro_rules! watched {
                 self
             }
 
-            /// Returns the monitor.
             pub(crate) fn monitor(&self) -> &dyn Monitor {
                 self.watch.monitor()
             }

@@ -56,7 +56,7 @@ impl File {
     /// # Errors
     /// As [`File::open`].
     pub fn from_source(source: SharedSource, options: &OpenOptions) -> Result<Self> {
-        let opened = PerProcess::of(Opened::new(source, options)?);
+        let opened = PerProcess::new(Opened::new(source, options)?);
         Ok(File { opened, options: options.clone() })
     }
 

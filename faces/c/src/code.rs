@@ -64,7 +64,6 @@ impl Failure {
         Failure { code, words: words.into() }
     }
 
-    /// An invalid argument.
     pub(crate) fn invalid(words: impl Into<String>) -> Self {
         Failure::new(Code::Invalid, words)
     }

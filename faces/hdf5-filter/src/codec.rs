@@ -44,7 +44,7 @@ fn encode_words<W: Width>(parameters: &Parameters, bytes: &[u8]) -> Option<Vec<u
         1 => Effort::Default,
         _ => Effort::Max,
     };
-    let geometry = Geometry::of(&parameters.shape);
+    let geometry = Geometry::new(&parameters.shape);
     let plans = nc3z_num::choose(&[&words], parameters.ty, &geometry, effort, &[]).ok()?.plans;
     let mut scratch = Scratch::new();
     let mut best: Option<Vec<u8>> = None;
@@ -61,7 +61,7 @@ fn encode_words<W: Width>(parameters: &Parameters, bytes: &[u8]) -> Option<Vec<u
 
 fn decode_words<W: Width>(parameters: &Parameters, payload: &[u8]) -> Option<Vec<u8>> {
     let len = parameters.chunk_len()?;
-    let geometry = Geometry::of(&parameters.shape);
+    let geometry = Geometry::new(&parameters.shape);
     let mut words: Vec<W> = Vec::new();
     words.try_reserve_exact(len / size_of::<W>()).ok()?;
     words.resize(len / size_of::<W>(), W::default());

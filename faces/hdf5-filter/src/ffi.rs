@@ -23,7 +23,6 @@ const CLASS_INTEGER: c_int = 0;
 const CLASS_FLOAT: c_int = 1;
 const ORDER_BIG: c_int = 1;
 const SIGN_NONE: c_int = 0;
-/// netCDF-C's `NC_EFILTER`.
 const NC_EFILTER: c_int = -132;
 /// netCDF-C's `NC_ENDIAN_LITTLE`, `NC_ENDIAN_BIG` and `NC_CHUNKED`.
 const NC_ENDIAN_LITTLE: c_int = 1;
@@ -43,7 +42,6 @@ struct FilterClass {
     filter: unsafe extern "C" fn(c_uint, usize, *const c_uint, usize, *mut usize, *mut *mut c_void) -> usize,
 }
 
-/// `NCZ_codec_t`.
 #[repr(C)]
 struct CodecClass {
     version: c_int,

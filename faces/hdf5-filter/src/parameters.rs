@@ -14,7 +14,6 @@ const VERSION_WITH_CHECKSUM: u32 = 2;
 /// The maximal rank in HDF5.
 const MOST_RANK: usize = 32;
 const BIG_ENDIAN: u32 = 0x100;
-/// Efforts by name.
 const LEVELS: [&str; 3] = ["fast", "default", "max"];
 
 /// The words that a user may set: effort, and whether chunks have a checksum.

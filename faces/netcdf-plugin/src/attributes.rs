@@ -10,7 +10,6 @@ use nc3z_format::NcType;
 use nc3z_format::classic::{Attribute, Header, Version};
 use std::ffi::{c_char, c_int, c_void};
 
-/// `NC_GLOBAL`.
 const GLOBAL: c_int = -1;
 
 /// Returns the attributes of a variable, or of the file.

@@ -10,7 +10,6 @@ use nc3z_reader::source::MemorySource;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::sync::Arc;
 
-/// `NC_WRITE` and `NC_INMEMORY`.
 const WRITE: c_int = 1;
 const IN_MEMORY: c_int = 0x8000;
 /// `NC_MEMIO_LOCKED`: the memory still belongs to the caller.
@@ -18,10 +17,8 @@ const LOCKED: c_int = 1;
 /// The bits of a number that identify a file. The other bits identify a group in it.
 const FILE_MASK: c_int = !0xFFFF;
 
-/// An open file.
 pub(crate) struct Entry {
     file: File,
-    /// `NC_FORMATX_UDFn` of the slot.
     pub(crate) model: c_int,
     pub(crate) mode: c_int,
     memory: Option<Memory>,
@@ -34,7 +31,6 @@ struct Memory {
     locked: bool,
 }
 
-/// `NC_memio`.
 #[repr(C)]
 struct MemIo {
     size: usize,

@@ -11,7 +11,6 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 /// `NC_MAX_NAME`: callers have room for 256 bytes and a zero.
 const NAME_MOST: usize = 256;
-/// `NC_CONTIGUOUS`.
 const CONTIGUOUS: c_int = 1;
 /// `NC_STRING`. Files of the classic model do not have it, but the library knows its name and size.
 const STRING: c_int = 12;

@@ -138,7 +138,6 @@ mod late {
         if IS_PRELOADED.load(Ordering::Relaxed) && is_path() { open_path } else { linkers() }
     }
 
-    /// Returns the linker's function.
     fn linkers() -> Open {
         static FOUND: AtomicUsize = AtomicUsize::new(0);
         let mut found = std::ptr::with_exposed_provenance_mut::<c_void>(FOUND.load(Ordering::Relaxed));

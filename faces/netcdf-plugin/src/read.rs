@@ -33,7 +33,7 @@ unsafe fn list<T: Copy>(list: *const T, rank: usize) -> Option<Vec<T>> {
 impl Lists {
     /// # Safety
     /// Each is null, or contains a number for each dimension.
-    unsafe fn of(
+    unsafe fn new(
         shape: &[u64],
         start: *const usize,
         count: *const usize,
@@ -74,7 +74,7 @@ unsafe fn request(
         return Err(TEXT);
     }
     // SAFETY: the caller's promise.
-    let lists = unsafe { Lists::of(v.shape(), lists.0, lists.1, lists.2)? };
+    let lists = unsafe { Lists::new(v.shape(), lists.0, lists.1, lists.2)? };
     let is_record = file.header().is_record(header);
     let (start, count, stride) = (&lists.start[..], &lists.count[..], &lists.stride[..]);
     let slab = check(&Asked { shape: v.shape(), is_record, start, count, stride });
@@ -157,7 +157,7 @@ struct Places {
 impl Places {
     /// Returns the positions, the distance of the lowest one from the first, and their span; `None` if they
     /// do not fit into memory.
-    fn of(count: &[usize], step: &[isize]) -> Option<(Places, isize, usize)> {
+    fn new(count: &[usize], step: &[isize]) -> Option<(Places, isize, usize)> {
         let (mut low, mut high) = (0_isize, 0_isize);
         for (count, step) in count.iter().zip(step) {
             let reach = step.checked_mul(isize::try_from(*count).ok()?.checked_sub(1)?)?;
@@ -223,7 +223,7 @@ pub(crate) unsafe extern "C" fn mapped(
             let out = unsafe { std::slice::from_raw_parts_mut(out.cast::<u8>(), read.len()) };
             return done(read.into_buffer(out));
         };
-        let (mut places, low, span) = Places::of(&counts, &steps).ok_or(INVALID)?;
+        let (mut places, low, span) = Places::new(&counts, &steps).ok_or(INVALID)?;
         let bytes = span.checked_mul(size).filter(|n| isize::try_from(*n).is_ok()).ok_or(INVALID)?;
         let reach = low.checked_mul(size.cast_signed()).ok_or(INVALID)?;
         // SAFETY: the caller's map says that its memory extends from the lowest position to the highest.
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn places_follow_the_map() {
         let of = |count: &[usize], step: &[isize]| {
-            let (mut places, low, span) = Places::of(count, step).unwrap();
+            let (mut places, low, span) = Places::new(count, step).unwrap();
             let all: Vec<usize> = (0..count.iter().product()).map(|_| places.next()).collect();
             (all, low, span)
         };
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(of(&[2, 3], &[1, 2]), (vec![0, 2, 4, 1, 3, 5], 0, 6), "transposed");
         assert_eq!(of(&[3], &[-2]), (vec![4, 2, 0], -4, 5), "backwards");
         assert_eq!(of(&[], &[]), (vec![0], 0, 1));
-        assert!(Places::of(&[3, 3], &[isize::MAX, 1]).is_none());
+        assert!(Places::new(&[3, 3], &[isize::MAX, 1]).is_none());
         // One step beyond the last position leaves the address space.
         let far = isize::MAX / 2 + 1;
         assert_eq!(of(&[2, 2], &[1, far]).0, [0, far.cast_unsigned(), 1, far.cast_unsigned() + 1]);

@@ -11,7 +11,6 @@ pub(crate) const VERSION: c_int = 5;
 /// `NC_Dispatch`.
 #[repr(C)]
 pub struct NcDispatch {
-    /// `NC_FORMATX_UDFn` of the slot.
     pub(crate) model: c_int,
     dispatch_version: c_int,
     create: unsafe extern "C" fn(

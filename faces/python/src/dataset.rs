@@ -213,7 +213,8 @@ impl Dataset {
     fn _costs(&self, py: Python<'_>) -> PyResult<Option<Vec<(String, u64, String)>>> {
         let dataset = self.handle.dataset()?;
         let Some(archive) = dataset.archive() else { return Ok(None) };
-        let costs = py.detach(|| Costs::of(archive, archive.source())).map_err(|e| self.handle.failure(e))?;
+        let costs =
+            py.detach(|| Costs::new(archive, archive.source())).map_err(|e| self.handle.failure(e))?;
         let each = archive.header().variables().zip(&costs.variables);
         Ok(Some(
             each.map(|((_, v), cost)| {
@@ -255,7 +256,7 @@ impl Dataset {
         };
         let made = py.detach(|| {
             let offset = self.handle.place.offset()?;
-            let arrays = Arrays::of(archive)?.at(offset);
+            let arrays = Arrays::new(archive)?.at(offset);
             if kind == "kerchunk" { arrays.kerchunk(url) } else { arrays.icechunk(url, &checksum) }
         });
         made.map(|references| references.to_string()).map_err(|e| self.handle.failure(e))

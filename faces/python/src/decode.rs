@@ -53,7 +53,7 @@ pub(crate) fn decoded<'py>(
     shape: &[u64],
 ) -> PyResult<Bound<'py, PyAny>> {
     let dataset = handle.dataset()?;
-    let decoding = Decoding::of(dataset.header(), variable.header());
+    let decoding = Decoding::new(dataset.header(), variable.header());
     let bytes = py.detach(|| values::bytes(variable, selection)).map_err(|e| handle.failure(e))?;
     elements(py, &decoding, &bytes, selection.outside(), shape)
 }

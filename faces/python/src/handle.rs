@@ -104,7 +104,7 @@ impl Handle {
         if how.version.is_some() && how.root.is_none() && aggregated::archive_of(&opened.dataset).is_none() {
             return Err(PyValueError::new_err("a classic file has one version; archives have several"));
         }
-        Ok(Handle { opened: PerProcess::of(opened), origin, how, place })
+        Ok(Handle { opened: PerProcess::new(opened), origin, how, place })
     }
 
     /// Returns the dataset for this process.

@@ -58,7 +58,7 @@ fn encoded<W: Width>(
     effort: Effort,
     fill: Option<u64>,
 ) -> Result<Vec<u8>, Error> {
-    let geometry = Geometry::of(shape);
+    let geometry = Geometry::new(shape);
     let fills: Vec<W> = fill.map(W::from_u64).into_iter().collect();
     let mut plans = choose(&[data], ty, &geometry, effort, &fills)?.plans;
     plans.retain(|plan| plan.dictionary().is_none());
@@ -129,7 +129,7 @@ pub(crate) fn num_decode(
                 let mut guard = array.try_readwrite().map_err(|e| PyValueError::new_err(e.to_string()))?;
                 let out = guard.as_slice_mut().map_err(|e| PyValueError::new_err(e.to_string()))?;
                 check_shape(&shape, out.len())?;
-                let geometry = Geometry::of(&shape);
+                let geometry = Geometry::new(&shape);
                 let done = py.detach(|| {
                     SCRATCH.with_borrow_mut(|scratch| decode(&payload, ty, &geometry, None, scratch, out))
                 });

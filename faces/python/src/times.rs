@@ -13,7 +13,7 @@ pub(crate) fn microseconds<'py>(
     units: &str,
     calendar: &str,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-    let known = Calendar::of(Some(calendar))
+    let known = Calendar::new(Some(calendar))
         .ok_or_else(|| PyValueError::new_err(format!("there is no calendar {calendar:?}")))?;
     let unit = TimeUnit::parse(units, known).map_err(|e| PyValueError::new_err(e.to_string()))?;
     let zero = TimeUnit::days(known).moment(0.0).expect("every calendar has this day");

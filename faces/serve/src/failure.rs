@@ -5,7 +5,6 @@ use nc3z_look::part::PartError;
 use nc3z_reader::ErrorKind;
 use std::io;
 
-/// A request that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) status: StatusCode,
@@ -19,7 +18,6 @@ impl Failure {
         Failure { status, message: message.into() }
     }
 
-    /// The request is wrong.
     pub(crate) fn bad(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
     }

@@ -63,13 +63,11 @@ impl Files {
     }
 }
 
-/// An open file.
 pub(crate) struct OpenFile {
     files: Arc<Files>,
     handle: Handle,
     attr: Attr,
     state: State,
-    /// Its name, for messages.
     pub(crate) name: String,
 }
 

@@ -51,7 +51,6 @@ pub(crate) fn sizes(sizes: &[StoredSize]) -> Reply {
     Reply::whole(StatusCode::OK, "application/json", text.into())
 }
 
-/// A list of links.
 pub(crate) fn links(names: &[OsString], entries: &[Entry]) -> String {
     let mut list = String::from("<ul>\n");
     if !names.is_empty() {

@@ -70,7 +70,6 @@ pub(crate) struct Validators<'a> {
     pub(crate) modified: Option<SystemTime>,
 }
 
-/// The headers with conditions.
 #[derive(Default)]
 pub(crate) struct Conditions {
     pub(crate) matching: Option<String>,

@@ -28,7 +28,6 @@ pub(crate) enum Content {
     },
 }
 
-/// A reply.
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,

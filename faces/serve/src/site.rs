@@ -129,7 +129,7 @@ fn part(file: &OpenFile, face: Face, request: &Request) -> Answer<Reply> {
     if let Some(reply) = file.judged(&conditions(request), &etag) {
         return Ok(reply);
     }
-    let asked = Asked::of(file, file.dataset()?, request)?;
+    let asked = Asked::new(file, file.dataset()?, request)?;
     let limit = file.reply_len();
     let (pieces, len, kind): (Box<dyn Pieces>, _, _) = match face {
         Face::Csv => {

@@ -59,7 +59,6 @@ impl Held {
         }
     }
 
-    /// Begins an attempt.
     pub(crate) fn begin_attempt(&self) {
         self.state().wanted.clear();
     }

@@ -31,8 +31,7 @@ pub(crate) enum Chunk {
 }
 
 impl Array {
-    /// Examines a variable's tiles.
-    pub(crate) fn of(archive: &Archive, id: VarId, name: String) -> Result<Self> {
+    pub(crate) fn new(archive: &Archive, id: VarId, name: String) -> Result<Self> {
         let place = &archive.layout().variables[id.index()];
         if !place.owned && place.elements != Some(0) {
             return Err(Error::not_zarr("its bytes are another variable's too"));

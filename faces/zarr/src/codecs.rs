@@ -25,7 +25,7 @@ const FILTERS: [&str; 5] = ["bitround", "delta", "fixedscaleoffset", "packbits",
 
 impl Codecs {
     /// Converts the stages of a chain. The error names a stage that NumCodecs does not have.
-    pub(crate) fn of(chain: &ChainSpec, ty: NcType, chunk: &[u64]) -> Result<Self> {
+    pub(crate) fn new(chain: &ChainSpec, ty: NcType, chunk: &[u64]) -> Result<Self> {
         let stages = chain.0.iter().map(|stage| one(stage, ty, chunk)).collect::<Result<Vec<_>>>()?;
         // NumCodecs' pcodec decodes to the machine's byte order, which is little-endian wherever it is
         // available.
@@ -121,7 +121,7 @@ mod tests {
 
     fn codecs(text: &str, ty: NcType) -> Result<Codecs> {
         let chain = WantedChain::parse(text).unwrap().bind(ty, &Registry::default()).unwrap();
-        Codecs::of(&chain, ty, &[3, 4])
+        Codecs::new(&chain, ty, &[3, 4])
     }
 
     #[test]

@@ -28,7 +28,7 @@ impl Arrays<'_> {
     fn add(&self, array: &Array, url: &str, refs: &mut Map<String, Value>) -> Result<()> {
         let header = self.archive.header();
         let variable = &header.variables[array.id.index()];
-        let codecs = Codecs::of(&array.chain, variable.ty, &array.chunk)?;
+        let codecs = Codecs::new(&array.chain, variable.ty, &array.chunk)?;
         let fill = values::fill_value(variable);
         let dtype = codecs.dtype(variable.ty);
         let (compressor, filters) = codecs.zarr2();

@@ -1,7 +1,7 @@
 //! References into an archive: the location of its tiles, and the codecs with which Zarr's readers decode
 //! them without nc3z.
 //!
-//! [`Arrays::of`] presents an archive as Zarr arrays, or returns an error that names a variable for which
+//! [`Arrays::new`] presents an archive as Zarr arrays, or returns an error that names a variable for which
 //! that is not possible. [`kerchunk`](Arrays::kerchunk) writes them as the Zarr 2 group of kerchunk's JSON,
 //! [`icechunk`](Arrays::icechunk) as Zarr 3 documents and virtual chunks, which the Python package passes to
 //! repositories of Icechunk and to VirtualiZarr.
@@ -36,7 +36,7 @@ impl<'a> Arrays<'a> {
     ///
     /// # Errors
     /// A variable that cannot be a Zarr array, with the reason; read errors.
-    pub fn of(archive: &'a Archive) -> Result<Self> {
+    pub fn new(archive: &'a Archive) -> Result<Self> {
         let mut names = BTreeSet::new();
         let mut arrays = Vec::new();
         for (id, variable) in archive.header().variables() {
@@ -49,7 +49,7 @@ impl<'a> Arrays<'a> {
             {
                 return Err(in_variable(Error::not_zarr("Zarr has no array of that name, or two of them")));
             }
-            arrays.push(Array::of(archive, id, name.clone()).map_err(in_variable)?);
+            arrays.push(Array::new(archive, id, name.clone()).map_err(in_variable)?);
         }
         Ok(Arrays { archive, arrays })
     }

@@ -38,7 +38,7 @@ impl Arrays<'_> {
     fn document(&self, array: &Array) -> Result<Value> {
         let header = self.archive.header();
         let variable = &header.variables[array.id.index()];
-        let codecs = Codecs::of(&array.chain, variable.ty, &array.chunk)?.zarr3(variable.ty);
+        let codecs = Codecs::new(&array.chain, variable.ty, &array.chunk)?.zarr3(variable.ty);
         Ok(array_document(header, variable, &array.shape, &array.chunk, &codecs))
     }
 }

@@ -31,7 +31,6 @@ impl Leaves {
         Ok(plan)
     }
 
-    /// The number of leaves.
     pub(crate) fn count(&self) -> u64 {
         self.pieces.count()
     }

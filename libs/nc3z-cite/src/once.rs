@@ -4,7 +4,6 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde_json::{Map, Value};
 use std::fmt::{Formatter, Result as Shown};
 
-/// Reads an object.
 pub(crate) fn map<'de, D: Deserializer<'de>>(from: D) -> Result<Map<String, Value>, D::Error> {
     from.deserialize_map(Objects)
 }
@@ -30,7 +29,6 @@ impl<'de> Visitor<'de> for Objects {
     }
 }
 
-/// Any value.
 struct Once(Value);
 
 impl<'de> Deserialize<'de> for Once {

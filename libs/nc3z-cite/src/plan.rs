@@ -57,7 +57,7 @@ impl PlannedSlice {
         request.no_coordinates |= form != SliceForm::Classic;
         let mut find = |request: &SubsetRequest| -> Result<Contents> {
             let mut notes = Vec::new();
-            let found = Contents::of(dataset, request, &mut notes)?;
+            let found = Contents::new(dataset, request, &mut notes)?;
             notes.into_iter().for_each(&mut *note);
             Ok(found)
         };

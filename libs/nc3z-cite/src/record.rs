@@ -91,7 +91,6 @@ impl Citation {
         about
     }
 
-    /// Describes the slice.
     fn part(&self) -> Option<String> {
         self.slice.as_ref().map(|(_, variables)| variables.join("; "))
     }
@@ -298,7 +297,6 @@ fn escaped(text: &str, slashes: bool) -> String {
     })
 }
 
-/// Escapes text for TeX.
 fn tex(text: &str) -> String {
     text.chars().fold(String::new(), |mut out, c| {
         match c {

@@ -7,7 +7,6 @@ use nc3z_format::NcType;
 use nc3z_format::classic::{Attribute, Header, Layout, Parse, VarLayout, parse_prefix};
 use std::borrow::Cow;
 
-/// NumPy's magic.
 const NPY: &[u8] = b"\x93NUMPY";
 
 /// A slice in memory. Properties that its format does not have are `None`.

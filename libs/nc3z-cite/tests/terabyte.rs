@@ -22,7 +22,6 @@ use std::time::{Duration, Instant};
 const SHAPE: [u64; 3] = [65_536, 2048, 2048];
 /// The number of checks over which the time is averaged.
 const RUNS: u32 = 10;
-/// Values of a node.
 const NODE: usize = 1 << 20;
 
 /// A terabyte array in which all nodes are equal: element n is n modulo the elements of a node.

@@ -115,7 +115,6 @@ fn file_of_a() -> NewFile {
     file
 }
 
-/// The aggregation variable `v`.
 fn master(dimensions: &str, attributes: &[Attribute], array: &str) -> NewVariable {
     let mut attributes = attributes.to_vec();
     attributes.push(text_attribute("nca_dimensions", dimensions));

@@ -47,7 +47,6 @@ struct FilterClass {
     filter: Option<FilterFn>,
 }
 
-/// `NCZ_codec_t`.
 #[repr(C)]
 struct CodecClass {
     version: c_int,
@@ -61,7 +60,6 @@ struct CodecClass {
     modify: *const c_void,
 }
 
-/// An open library.
 pub(crate) struct Opened(Library);
 
 /// Returns a C string, cut if it is too long.

@@ -7,7 +7,6 @@ pub(crate) const MOST: u64 = 5 << 30;
 
 /// The second word of an answer, after the number of the request.
 pub(crate) mod status {
-    /// The result follows.
     pub(crate) const DONE: u64 = 0;
     /// The reason follows, as text.
     pub(crate) const REFUSED: u64 = 1;
@@ -26,7 +25,7 @@ pub(crate) enum Op {
 }
 
 impl Op {
-    pub(crate) fn of(number: u64) -> Option<Self> {
+    pub(crate) fn from_number(number: u64) -> Option<Self> {
         [Op::Interrogate, Op::Encode, Op::Decode, Op::ToHdf5, Op::ToCodec]
             .into_iter()
             .find(|op| *op as u64 == number)
@@ -37,9 +36,7 @@ impl Op {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request<'a> {
     pub(crate) op: Op,
-    /// The library's path.
     pub(crate) library: &'a [u8],
-    /// A codec's id.
     pub(crate) codec: &'a str,
     pub(crate) cd_values: &'a [u32],
     pub(crate) input: &'a [u8],

@@ -54,7 +54,7 @@ fn serve(input: &mut impl Read, output: &mut impl Write) -> io::Result<()> {
             begin.limit_call(handled);
         }
         let before = Memory::now();
-        let answer = answer(&mut opened, Op::of(op), &library, &codec, &cd_values, most, &content);
+        let answer = answer(&mut opened, Op::from_number(op), &library, &codec, &cd_values, most, &content);
         if getpid() != own {
             // A plug-in forked, and this is the other process: it must not answer.
             leave_now();

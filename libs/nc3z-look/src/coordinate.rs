@@ -23,7 +23,7 @@ pub struct Coordinate {
 impl Coordinate {
     /// Returns the coordinate of a dimension: the numeric variable with its name; otherwise times that are
     /// stored as text, such as WRF's `Times`; otherwise the only time variable over just this dimension.
-    pub fn of(dataset: &Dataset, dim: DimId) -> Option<Self> {
+    pub fn new(dataset: &Dataset, dim: DimId) -> Option<Self> {
         Coordinate::own(dataset, dim).or_else(|| Coordinate::time_of(dataset, dim))
     }
 
@@ -71,7 +71,7 @@ impl Coordinate {
     }
 
     fn numeric(dataset: &Dataset, variable: Variable) -> Self {
-        let decoding = Decoding::of(dataset.header(), variable.header());
+        let decoding = Decoding::new(dataset.header(), variable.header());
         let time = decoding.time().copied();
         Coordinate { variable, decoding, time, text: None }
     }
@@ -80,7 +80,7 @@ impl Coordinate {
         let header = dataset.header();
         let times = |v: &Variable| WordTimes::along(header, v.header(), dim);
         let (variable, times) = dataset.variables().find_map(|v| Some((v.clone(), times(&v)?)))?;
-        let decoding = Decoding::of(header, variable.header());
+        let decoding = Decoding::new(header, variable.header());
         Some(Coordinate { variable, decoding, time: Some(times.unit()), text: Some(times) })
     }
 

@@ -85,7 +85,7 @@ impl Costs {
     ///
     /// # Errors
     /// A read error.
-    pub fn of(archive: &Archive, source: &SharedSource) -> Result<Self> {
+    pub fn new(archive: &Archive, source: &SharedSource) -> Result<Self> {
         let mut variables = Vec::new();
         variables.resize_with(archive.header().variables.len(), Cost::default);
         let mut costs = Costs { variables, padding: Cost::default(), gap: Cost::default(), payload: 0 };

@@ -36,18 +36,18 @@ pub struct Geography {
 impl Geography {
     /// Finds longitudes and latitudes over one or two neighbouring dimensions of a variable among `dims`. The
     /// last dimensions are preferred. Dimensions with coordinates of their own are not considered.
-    pub fn of(dataset: &Dataset, variable: &Variable, dims: &[DimId]) -> Option<Self> {
-        Candidates::of(dataset, variable).anywhere(dataset, dims)
+    pub fn new(dataset: &Dataset, variable: &Variable, dims: &[DimId]) -> Option<Self> {
+        Candidates::new(dataset, variable).anywhere(dataset, dims)
     }
 
-    /// Like [`Geography::of`], but the variable may be the longitude or the latitude itself.
+    /// Like [`Geography::new`], but the variable may be the longitude or the latitude itself.
     pub(crate) fn of_any(dataset: &Dataset, variable: &Variable, dims: &[DimId]) -> Option<Self> {
         Candidates::with_itself(dataset, variable).anywhere(dataset, dims)
     }
 
-    /// Like [`Geography::of`], over the last two of `dims`, or the last one.
+    /// Like [`Geography::new`], over the last two of `dims`, or the last one.
     pub fn at_end(dataset: &Dataset, variable: &Variable, dims: &[DimId]) -> Option<Self> {
-        let candidates = Candidates::of(dataset, variable);
+        let candidates = Candidates::new(dataset, variable);
         [2, 1]
             .into_iter()
             .find_map(|rank| candidates.over(dataset, &dims[dims.len().checked_sub(rank)?..], dims))
@@ -120,7 +120,7 @@ struct Candidates {
 }
 
 impl Candidates {
-    fn of(dataset: &Dataset, variable: &Variable) -> Self {
+    fn new(dataset: &Dataset, variable: &Variable) -> Self {
         let mut all = Candidates::with_itself(dataset, variable);
         for list in [&mut all.named, &mut all.others] {
             list.retain(|v| v.id() != variable.id());

@@ -47,7 +47,6 @@ pub struct ObjectSource {
     pace: Arc<Pace>,
 }
 
-/// The object of requests.
 struct Target {
     url: Url,
     path: Path,
@@ -66,7 +65,7 @@ struct Version {
 }
 
 impl Version {
-    fn of(meta: &ObjectMeta) -> Self {
+    fn new(meta: &ObjectMeta) -> Self {
         Version { etag: meta.e_tag.clone(), modified: meta.last_modified.timestamp_millis(), len: meta.size }
     }
 
@@ -113,7 +112,7 @@ impl ObjectSource {
             let (store, path) = (Arc::clone(&store), path.clone());
             wait(async move { first(&*store, &path, reach.head_len).await }).map_err(failed)?
         };
-        let version = Version::of(&meta);
+        let version = Version::new(&meta);
         let target = Target {
             url: parsed.clone(),
             path,
@@ -123,7 +122,7 @@ impl ObjectSource {
             requests: AtomicU64::new(1),
         };
         let pace = Arc::new(Pace::new(reach.requests));
-        Ok(ObjectSource { target: Arc::new(target), store: PerProcess::of(store), head, reach, pace })
+        Ok(ObjectSource { target: Arc::new(target), store: PerProcess::new(store), head, reach, pace })
     }
 
     /// Sets the assumed cost of requests.
@@ -211,7 +210,7 @@ impl Target {
             ..GetOptions::default()
         };
         let answer = store.get_opts(&self.path, options).await.map_err(|e| self.refused(&e, range))?;
-        let found = Version::of(&answer.meta);
+        let found = Version::new(&answer.meta);
         if self.version.is(&found) { Ok(answer) } else { Err(self.replaced(&found.words(), range)) }
     }
 

@@ -93,7 +93,6 @@ impl Round {
     }
 }
 
-/// An admitted request.
 pub(crate) struct Turn<'p>(&'p AtomicUsize);
 
 impl Drop for Turn<'_> {

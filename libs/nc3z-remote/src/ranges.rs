@@ -4,7 +4,6 @@ use bytes::{Bytes, BytesMut};
 use nc3z_reader::source::Reach;
 use std::ops::Range;
 
-/// Ranges divided into parts.
 pub(crate) struct Cut {
     /// The parts of all ranges, in their order.
     pub(crate) parts: Vec<Range<u64>>,

@@ -27,7 +27,7 @@ struct Key {
 }
 
 impl Key {
-    fn of(url: &Url, options: &RemoteOptions) -> Self {
+    fn new(url: &Url, options: &RemoteOptions) -> Self {
         let environment = std::env::vars_os().filter(|(name, _)| is_setting(&name.to_string_lossy()));
         Key { server: store::server(url), options: options.clone(), environment: environment.collect() }
     }
@@ -47,7 +47,7 @@ fn is_setting(name: &str) -> bool {
 pub(crate) fn store(url: &Url, options: &RemoteOptions) -> io::Result<Arc<dyn ObjectStore>> {
     let stores = STORES.get(|_| Ok::<_, io::Error>(Stores::default()))?;
     let mut stores = stores.lock().unwrap_or_else(PoisonError::into_inner);
-    let key = Key::of(url, options);
+    let key = Key::new(url, options);
     let known = stores.iter().position(|(k, _)| *k == key);
     let (key, store) = match known {
         Some(at) => stores.remove(at),

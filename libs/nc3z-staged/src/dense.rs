@@ -2,7 +2,6 @@
 
 use crate::plan::Transfer;
 
-/// A dense array.
 #[derive(Debug, Clone)]
 pub(crate) struct Dense<T> {
     pub(crate) shape: Vec<usize>,

@@ -21,7 +21,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
-/// Aggregates.
 pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
     super::places::check(Some(&args.output), args.place.parents)?;
     if super::stdin::is(&args.output) && (args.append || args.with_spec || args.json) {

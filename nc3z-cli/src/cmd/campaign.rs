@@ -32,7 +32,7 @@ pub(crate) fn plan(args: &PlanArgs) -> Result<Exit> {
     let failures: Vec<_> =
         std::mem::take(&mut planned.failures).into_iter().map(|(path, e)| (path, e.into())).collect();
     let failed = failures.len() as u64;
-    let worst = Failures::of(&failures).worst();
+    let worst = Failures::new(&failures).worst();
     let saving = if args.no_samples { None } else { planned.saving(&Interrupt) };
     let mut out = Stdout::verdicts();
     if args.json {
@@ -118,7 +118,7 @@ pub(crate) fn status(args: &StatusArgs) -> Result<Exit> {
     let campaign = Campaign::open(&args.camp)?;
     let mut out = BufWriter::new(Stdout::verdicts());
     let table: Option<&mut dyn Write> = if args.csv { Some(&mut out) } else { None };
-    let status = Status::of(&campaign, &args.log, table)?;
+    let status = Status::new(&campaign, &args.log, table)?;
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&status.to_json())?)?;
     } else if args.prometheus {

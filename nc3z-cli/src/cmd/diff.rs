@@ -49,7 +49,7 @@ fn compare(args: &DiffArgs) -> Result<Exit> {
     let variables =
         args.variables.iter().flat_map(|list| names::list(list)).map(String::into_bytes).collect();
     let is_part = !args.dims.is_empty() || args.region.is_some();
-    let parts = || noted(|notes| Parts::of(&a, &b, &args.dims, args.region, notes));
+    let parts = || noted(|notes| Parts::new(&a, &b, &args.dims, args.region, notes));
     let part = is_part.then(parts).transpose()?;
     let options = DiffOptions {
         part: part.map(|part| Arc::new(part) as Arc<dyn Part>),

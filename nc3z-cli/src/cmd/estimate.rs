@@ -32,9 +32,9 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
     }
     let mut listed = list(&args.files, args.recursive, &looks_classic)?;
     listed.files = without_recalls(listed.files, std::path::PathBuf::as_path, args.tape)?;
-    let mut worst = Failures::of(&listed.failures).worst();
+    let mut worst = Failures::new(&listed.failures).worst();
     tree::judge(&listed.others, None);
-    let all = TreeLen::of(&listed.files);
+    let all = TreeLen::from_files(&listed.files);
     let files = if args.recursive { spread(listed.files, args.most) } else { listed.files };
     super::with_threads(args.threads, || {
         let mut out = Stdout::verdicts();
@@ -220,7 +220,6 @@ fn print(out: &mut dyn Write, name: &str, header: &Header, found: &Estimate) -> 
     )?)
 }
 
-/// Prints all files together.
 fn print_sums(sums: &EstimateSums, out: &mut dyn Write, presets: &[Preset]) -> Result<()> {
     use Side::{Left, Right};
     let plural = if sums.files == 1 { "" } else { "s" };

@@ -11,13 +11,12 @@ pub(crate) struct Failures(Vec<(PathBuf, Exit)>);
 
 impl Failures {
     /// Reports files that could not be found or read.
-    pub(crate) fn of(found: &[(PathBuf, Error)]) -> Self {
+    pub(crate) fn new(found: &[(PathBuf, Error)]) -> Self {
         let mut all = Failures::default();
         found.iter().for_each(|(path, e)| all.report(path, e));
         all
     }
 
-    /// Reports a failure.
     pub(crate) fn report(&mut self, path: &Path, e: &Error) {
         report_error(Some(path), e);
         self.add(path, of_error(e));

@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// Lists filters and codecs.
 pub(crate) fn run(args: &FiltersArgs) -> Result<Exit> {
     if let Some(chain) = &args.translate {
         let both = translate(chain, registry::loaded(), &registry::registry()).map_err(|e| match e {

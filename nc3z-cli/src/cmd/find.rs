@@ -21,7 +21,6 @@ use std::path::Path;
 
 /// The number of characters of an attribute's value that are shown.
 const SHOWN: usize = 60;
-/// Searches all files.
 pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
     if !args.conditions.is_empty() || args.area.is_some() || args.time.is_some() {
         return super::shadow::find(args);
@@ -34,7 +33,7 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
         args.inputs.iter().cloned().partition(|path| super::shadow::is_shadow(path));
     let found = targets::list(&inputs, true, &targets::is_netcdf)?;
     let files = without_recalls(found.files, std::path::PathBuf::as_path, args.tape)?;
-    let mut failures = Failures::of(&found.failures);
+    let mut failures = Failures::new(&found.failures);
     let mut out = Stdout::results();
     let (mut rows, mut all) = (Vec::new(), 0);
     let mut table = Table::new(&[("", Side::Left); 5]);

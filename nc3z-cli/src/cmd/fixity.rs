@@ -14,7 +14,6 @@ use nc3z_collections::tree::manifest::fixity;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Compares, reports, logs.
 pub(crate) fn run(args: &VerifyArgs, manifest: &Path) -> Result<Exit> {
     let root = match &args.archives[..] {
         [] => None,

@@ -21,7 +21,6 @@ use std::io::{BufWriter, Write};
 /// The length of the output buffer in bytes.
 const OUT_BUFFER: usize = 64 << 10;
 
-/// Reports on one file.
 pub(crate) fn run(args: &ReportArgs) -> Result<Exit> {
     let input = super::info::open(args)?;
     let file = text::safe(&super::url::shown(&args.file));

@@ -30,7 +30,6 @@ struct Entry {
     found: Result<FileSummary>,
 }
 
-/// Lists all inputs.
 pub(crate) fn run(args: &ListArgs) -> Result<Exit> {
     let entries = super::with_threads(args.threads, || {
         let mut entries = Vec::new();

@@ -17,7 +17,6 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Writes the manifest.
 pub(crate) fn run(args: &ManifestArgs) -> Result<Exit> {
     let root = &args.directory;
     super::places::check(args.output.as_deref(), true)?;
@@ -86,7 +85,7 @@ pub(super) fn tell_kept(kept: &[(PathBuf, Difference)]) -> Exit {
 fn below(root: &Path) -> Result<(Vec<PathBuf>, Exit)> {
     let is_archive = |p: &Path| p.as_os_str().as_encoded_bytes().ends_with(SUFFIX.as_bytes());
     let found = targets::list(&[root.to_owned()], true, &is_archive)?;
-    Ok((found.files, Failures::of(&found.failures).worst()))
+    Ok((found.files, Failures::new(&found.failures).worst()))
 }
 
 /// Returns the archives that logs list as done. The others are reported.

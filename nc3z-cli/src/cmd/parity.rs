@@ -94,7 +94,7 @@ fn each(which: &ParityFiles, mut work: impl FnMut(&Path, &mut dyn Write) -> Resu
     let mut found = targets::archives(&which.archives, None, which.recursive)?;
     let mut out = Stdout::verdicts();
     let mut worst = tree::judge(&found.others, which.others);
-    let mut failures = Failures::of(&found.failures);
+    let mut failures = Failures::new(&found.failures);
     found.jobs = super::offline::without_recalls(found.jobs, |job| &job.input, which.tape)?;
     for Job { input: path, .. } in &found.jobs {
         if interrupted() {

@@ -11,7 +11,6 @@ use nc3z_look::plot::{Error, Note, Options, PictureFormat, draw};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Draws a picture.
 pub(crate) fn run(args: &PlotArgs) -> Result<Exit> {
     let output = &args.output.clone().unwrap_or_else(|| default_output(args));
     super::places::check(Some(output), args.place.parents)?;

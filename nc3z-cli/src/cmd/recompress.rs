@@ -29,7 +29,7 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
     found.jobs = without_recalls(found.jobs, |job| &job.input, args.tape)?;
     let mut summary = Summary::new("recompressed", &found.others);
     summary.kept.1 = if args.dry_run { "only tried" } else { "kept as they were" };
-    let mut failures = Failures::of(&found.failures);
+    let mut failures = Failures::new(&found.failures);
     let options = RecompressOptions {
         writer: archive::encode_options(&args.encode)
             .with_force(args.force)

@@ -49,7 +49,7 @@ fn refs(args: &RefsArgs) -> Result<Exit> {
                 .context("references hold UTF-8 names only; give --url")?
         }
     };
-    let arrays = Arrays::of(&archive)?.at(offset);
+    let arrays = Arrays::new(&archive)?.at(offset);
     let references = match args.format {
         RefsFormat::Kerchunk => arrays.kerchunk(&url)?,
         RefsFormat::Icechunk => arrays.icechunk(&url, &checksum(&archive, args, &file)?)?,

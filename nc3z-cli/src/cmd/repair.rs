@@ -133,7 +133,6 @@ fn judge(args: &RepairArgs, left: &[Finding]) -> Exit {
     Exit::Corrupt
 }
 
-/// Prints the result.
 fn say(args: &RepairArgs, output: &Path, mended: &Mended) -> Result<()> {
     let mut out = Stdout::verdicts();
     let (name, output) = (crate::cmd::shown(&args.archive), crate::cmd::shown(output));
@@ -152,7 +151,6 @@ fn say(args: &RepairArgs, output: &Path, mended: &Mended) -> Result<()> {
     Ok(lines.after.iter().try_for_each(|line| writeln!(out, "{name}: {line}"))?)
 }
 
-/// The result for people.
 #[derive(Default)]
 struct Lines {
     before: Vec<String>,

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &CollectionReportArgs) -> Result<Exit> {
     let naming = Naming { rename: &keep, wanted: &targets::is_netcdf };
     let found = targets::pair(std::slice::from_ref(&args.directory), None, true, &naming)?;
     let jobs = without_recalls(found.jobs, |job| &job.input, args.tape)?;
-    let mut failures = Failures::of(&found.failures);
+    let mut failures = Failures::new(&found.failures);
     let mut files = Vec::new();
     for (path, e) in &found.failures {
         let name = crate::cmd::shown(path);
@@ -54,10 +54,9 @@ pub(crate) fn run(args: &CollectionReportArgs) -> Result<Exit> {
     Ok(failures.worst())
 }
 
-/// Examines one file.
 fn look(job: &Job) -> Result<State> {
     match open_input(&job.input, &OpenArgs::default())? {
         Input::Classic(_) => Ok(State::Classic),
-        Input::Archive(archive) => Ok(State::of(&archive)?),
+        Input::Archive(archive) => Ok(State::new(&archive)?),
     }
 }

@@ -81,7 +81,7 @@ fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
         force: args.force,
         skip_existing: tree::evidence(args.skip_existing, is_run, args.force),
     };
-    let told = Told { args, failures: Mutex::new(Failures::of(&found.failures)) };
+    let told = Told { args, failures: Mutex::new(Failures::new(&found.failures)) };
     let mut summary = super::with_threads(args.threads, || {
         restore_jobs(&found.jobs, &found.others, &options, places::all(), &told)
     })?;

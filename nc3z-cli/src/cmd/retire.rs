@@ -20,7 +20,6 @@ use std::path::{Path, PathBuf};
 /// The number of files of each result that are listed for people.
 const LISTED: usize = 20;
 
-/// Prints each result.
 struct Told {
     verb: &'static str,
     done: Cell<(u64, u64)>,

@@ -41,7 +41,7 @@ pub(crate) fn index(args: &IndexArgs) -> Result<Exit> {
         inputs.extend(targets::read_names(list, false)?);
     }
     let found = targets::list(&inputs, true, &is_wanted)?;
-    let worst = Failures::of(&found.failures).worst().max(super::tree::judge(&found.others, args.others));
+    let worst = Failures::new(&found.failures).worst().max(super::tree::judge(&found.others, args.others));
     let failed = found.failures.len();
     let mut inputs = Vec::new();
     for path in without_recalls(found.files, PathBuf::as_path, args.tape)? {

@@ -21,7 +21,6 @@ const NAMES: &str = include_str!("../../assets/names.awk");
 /// The options whose value is a name: of variables (`v`) and of dimensions (`d`).
 const OPTIONS: [(&str, char); 4] = [("variable", 'v'), ("variables", 'v'), ("dim", 'd'), ("dimension", 'd')];
 
-/// Prints a shell's completions.
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command(), "nc3z", &mut script);

@@ -14,7 +14,6 @@ use nc3z_look::selection::Segment;
 use serde_json::Value;
 use std::io::Write;
 
-/// Statistics of variables.
 pub(crate) fn stats(args: &StatsArgs) -> Result<Exit> {
     let shadow = open(&args.shadow, &OpenArgs::default())?;
     if let Some(dimension) = &args.along {
@@ -61,7 +60,6 @@ pub(crate) fn stats(args: &StatsArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The columns of [`numbers`].
 const NUMBERS: [&str; 5] = ["values", "min", "max", "mean", "deviation"];
 
 fn numbers(s: &Figures) -> [String; 5] {
@@ -83,7 +81,7 @@ fn along(args: &StatsArgs, shadow: &Shadow, dimension: &str) -> Result<Exit> {
     let mut table = Table::new(&columns);
     for variable in &args.variables {
         shadow::along(shadow, variable, dimension, |series| {
-            let coordinate = Coordinate::of(&series.dataset, series.dimension);
+            let coordinate = Coordinate::new(&series.dataset, series.dimension);
             for part in &series.parts {
                 let (first, last) = (part.indices.start, part.indices.end - 1);
                 let ends = [first, last].map(|index| shown(coordinate.as_ref(), index));

@@ -23,7 +23,6 @@ const AUTHOR_VARIABLE: &str = "NC3Z_AUTHOR";
 /// The environment variables with the user's name.
 const USER_VARIABLES: [&str; 3] = ["USER", "LOGNAME", "USERNAME"];
 
-/// Adds a version.
 pub(crate) fn commit(args: &CommitArgs) -> Result<Exit> {
     set_quiet(args.note.quiet);
     let note = note_of(&args.note);

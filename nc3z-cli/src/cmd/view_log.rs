@@ -10,7 +10,6 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-/// The destination of messages.
 pub(in crate::cmd) enum Log {
     Terminal,
     File(File),

@@ -40,7 +40,6 @@ pub(crate) fn tells_more() -> bool {
     LEVEL.load(Ordering::Relaxed) > 1
 }
 
-/// Stores the colour option.
 pub(crate) fn set_color(color: Color) {
     // Only main calls this, once. A second value is ignored.
     let _ = COLOR.set(color);

@@ -167,7 +167,6 @@ impl Progress {
 }
 
 impl Progress {
-    /// Removes the bar.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }

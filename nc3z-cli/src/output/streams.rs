@@ -31,7 +31,6 @@ enum WhenClosed {
     GoOn,
 }
 
-/// Standard output.
 #[derive(Debug)]
 pub(crate) struct Stdout {
     out: io::Stdout,

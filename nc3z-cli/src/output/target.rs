@@ -52,7 +52,6 @@ impl Target {
         }
     }
 
-    /// Completes the output.
     pub(crate) fn commit(self) -> Result<()> {
         match self {
             Target::Named(file) => Ok(file.commit(None)?),

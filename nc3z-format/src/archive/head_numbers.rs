@@ -19,7 +19,6 @@ const MOST: usize = 1 << 24;
 /// Largest number of places from which they are taken.
 const MOST_RUNS: usize = 1 << 20;
 
-/// Numbers of one type.
 struct NumbersOfType {
     ty: NcType,
     stored_len: usize,
@@ -137,7 +136,7 @@ fn decode(payload: &[u8], ty: NcType, len: usize) -> Result<Vec<u8>> {
 
 /// The shape of one row of `len` bytes.
 fn shape(ty: NcType, len: usize) -> TileShape {
-    TileShape { ty, geometry: Geometry::of(&[(len / ty.size()) as u64]) }
+    TileShape { ty, geometry: Geometry::new(&[(len / ty.size()) as u64]) }
 }
 
 #[cfg(not(feature = "encode"))]

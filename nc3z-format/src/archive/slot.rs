@@ -96,7 +96,7 @@ impl CommitSlot {
 impl CommitSlots {
     /// The slots of an archive whose last generation is that of `last`. The one before is named too, unless
     /// both belong in the same slot.
-    pub fn of(last: CommitSlot, before: Option<CommitSlot>) -> Self {
+    pub fn new(last: CommitSlot, before: Option<CommitSlot>) -> Self {
         let mut slots = CommitSlots::default();
         for slot in before.into_iter().chain([last]) {
             slots.0[slot.index()] = Slot::Whole(slot);
@@ -181,9 +181,9 @@ mod tests {
     #[test]
     fn round_trip_and_every_flipped_bit_is_seen() {
         for slots in [
-            CommitSlots::of(slot(3), Some(slot(2))),
-            CommitSlots::of(slot(4), Some(slot(3))),
-            CommitSlots::of(slot(1), None),
+            CommitSlots::new(slot(3), Some(slot(2))),
+            CommitSlots::new(slot(4), Some(slot(3))),
+            CommitSlots::new(slot(1), None),
         ] {
             let bytes = slots.encode(&SALT);
             assert_eq!(CommitSlots::decode(&bytes, &SALT), slots);
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn the_highest_generation_counts_and_a_damaged_slot_leaves_the_other() {
-        let slots = CommitSlots::of(slot(3), Some(slot(2)));
+        let slots = CommitSlots::new(slot(3), Some(slot(2)));
         assert_eq!((slots.newest(), slots.older()), (Some(slot(3)), Some(slot(2))));
         let mut bytes = slots.encode(&SALT);
         bytes[SLOT_LEN + 1] ^= 1;
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn a_slot_in_the_wrong_place_or_without_sense_is_damaged() {
         let swapped = {
-            let bytes = CommitSlots::of(slot(3), Some(slot(2))).encode(&SALT);
+            let bytes = CommitSlots::new(slot(3), Some(slot(2))).encode(&SALT);
             let (a, b) = bytes.split_at(SLOT_LEN);
             <[u8; SLOTS_LEN]>::try_from([b, a].concat()).unwrap()
         };
@@ -225,7 +225,7 @@ mod tests {
             CommitSlot { generation: 0, ..slot(2) },
         ] {
             assert!(
-                CommitSlots::decode(&CommitSlots::of(bad, None).encode(&SALT), &SALT).are_lost(),
+                CommitSlots::decode(&CommitSlots::new(bad, None).encode(&SALT), &SALT).are_lost(),
                 "{bad:?}"
             );
         }

@@ -80,7 +80,7 @@ fn add(info: &ArrayInfo, first: u64, end: u64, keys: &mut Vec<TileKey>) -> Resul
     }
     let tiling = info.byte_tiling()?;
     for slab in runs::boxes(tiling.shape(), first, end) {
-        keys.extend(Plan::of(&tiling, &slab)?.tiles().map(|t| TileKey::new(info.id, t.tile)));
+        keys.extend(Plan::with_tiling(&tiling, &slab)?.tiles().map(|t| TileKey::new(info.id, t.tile)));
     }
     Ok(())
 }

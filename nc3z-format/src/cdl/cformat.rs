@@ -46,12 +46,10 @@ impl CFormat {
         Some(out)
     }
 
-    /// Appends an integer.
     pub(crate) fn integer(&self, value: i64, out: &mut Vec<u8>) {
         self.around(out, |c, out| c.integer(value, out));
     }
 
-    /// Appends a finite number.
     pub(crate) fn float(&self, value: f64, out: &mut Vec<u8>) {
         self.around(out, |c, out| c.float(value, out));
     }

@@ -20,12 +20,12 @@ pub(crate) struct Calendar {
 impl Calendar {
     /// The dates of a variable with a time since a date, or of the bounds of one. `None` for other variables, and if the style has
     /// no dates.
-    pub(crate) fn of(header: &Header, variable: &Variable, style: &Style) -> Option<Self> {
+    pub(crate) fn new(header: &Header, variable: &Variable, style: &Style) -> Option<Self> {
         let separator = style.dates?.separator();
         if variable.ty == NcType::Char {
             return None;
         }
-        let decoding = Decoding::of(header, variable);
+        let decoding = Decoding::new(header, variable);
         let unit = *decoding.time()?;
         Some(Calendar { decoding, unit, separator })
     }

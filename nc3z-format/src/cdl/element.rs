@@ -20,14 +20,14 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    pub(crate) fn of(variable: &Variable, style: &Style) -> Self {
+    pub(crate) fn new(variable: &Variable, style: &Style) -> Self {
         let by_option = match variable.ty {
             NcType::Float => style.float_digits,
             NcType::Double => style.double_digits,
             _ => None,
         };
         if let Some(digits) = by_option {
-            return Format::General(General::of(digits));
+            return Format::General(General::new(digits));
         }
         if let Some(text) = c_format(variable) {
             let is_text = variable.ty == NcType::Char && matches!(text, b"" | b"%s");
@@ -37,8 +37,8 @@ impl Format {
         }
         match variable.ty {
             NcType::Char => Format::Text,
-            NcType::Float => Format::General(General::of(style.float())),
-            NcType::Double => Format::General(General::of(style.double())),
+            NcType::Float => Format::General(General::new(style.float())),
+            NcType::Double => Format::General(General::new(style.double())),
             _ => Format::Integer,
         }
     }

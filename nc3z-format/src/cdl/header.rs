@@ -96,7 +96,7 @@ impl<'h> Cdl<'h> {
         let shape: Vec<u64> = variable.dimensions.iter().map(|&d| self.len(d)).collect();
         let unlimited = self.unlimited();
         let braces = variable.dimensions.iter().map(|&d| Some(d) == unlimited).collect();
-        let calendar = Calendar::of(self.header, variable, self.style);
+        let calendar = Calendar::new(self.header, variable, self.style);
         (!shape.contains(&0)).then(|| Values::begin(variable, (shape, braces), self.style, calendar, out))
     }
 
@@ -256,7 +256,7 @@ pub(super) fn text(bytes: &[u8], out: &mut Vec<u8>) {
 
 /// A number with the suffix for its type.
 fn number(ty: NcType, value: &[u8], style: &Style, out: &mut Vec<u8>) {
-    match Number::of(ty, value) {
+    match Number::for_type(ty, value) {
         Number::Signed(n) => signed(n, out),
         Number::Unsigned(n) => unsigned(n, out),
         Number::Float(x) if !x.is_finite() => {
@@ -290,7 +290,7 @@ enum Number {
 }
 
 impl Number {
-    fn of(ty: NcType, value: &[u8]) -> Self {
+    fn for_type(ty: NcType, value: &[u8]) -> Self {
         match ty {
             NcType::Byte => Number::Signed(i8::from_be_bytes(fixed(value)).into()),
             NcType::Short => Number::Signed(i16::from_be_bytes(fixed(value)).into()),
@@ -312,7 +312,7 @@ fn fixed<const N: usize>(value: &[u8]) -> [u8; N] {
 
 /// The value as C's `int`, where it fits: text does not.
 fn as_int(attribute: &Attribute) -> Option<i32> {
-    match Number::of(attribute.ty, &attribute.values) {
+    match Number::for_type(attribute.ty, &attribute.values) {
         _ if attribute.ty == NcType::Char => None,
         Number::Signed(n) => n.try_into().ok(),
         Number::Unsigned(n) => n.try_into().ok(),

@@ -2,7 +2,6 @@
 
 use super::decimal::{Decimal, MAX_DIGITS, digits};
 
-/// The parameters of `%g`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct General {
     /// Significant digits, at least 1.
@@ -12,7 +11,7 @@ pub(crate) struct General {
 }
 
 impl General {
-    pub(crate) const fn of(digits: u32) -> Self {
+    pub(crate) const fn new(digits: u32) -> Self {
         General { digits, keep_zeros: false }
     }
 }
@@ -47,7 +46,6 @@ fn fill_backwards(mut n: u64, buf: &mut [u8]) -> usize {
     at
 }
 
-/// Appends an unsigned integer.
 #[inline]
 pub(crate) fn unsigned(n: u64, out: &mut Vec<u8>) {
     let mut buf = [0; 20];
@@ -55,7 +53,6 @@ pub(crate) fn unsigned(n: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&buf[at..]);
 }
 
-/// Appends a signed integer.
 #[inline]
 pub(crate) fn signed(n: i64, out: &mut Vec<u8>) {
     if n < 0 {
@@ -145,7 +142,7 @@ mod tests {
 
     fn text(x: f64, digits: u32) -> String {
         let mut out = Vec::new();
-        general(x, General::of(digits), &mut out);
+        general(x, General::new(digits), &mut out);
         String::from_utf8(out).unwrap()
     }
 

@@ -67,7 +67,7 @@ impl<'h> Values<'h> {
             style,
             name,
             ty: variable.ty,
-            format: Format::of(variable, style),
+            format: Format::new(variable, style),
             fill: fill_value(variable),
             calendar,
             columns: shape.last().copied().unwrap_or(1),

@@ -259,7 +259,6 @@ impl Grammar<'_> {
         self.list(i, NC_DIMENSION, unit, |i, n| in_rule(self.dim(i), || format!("dimension {n}")))
     }
 
-    /// `dim = name dim_length`
     fn dim<'a>(&self, i: Rest<'a>) -> Rule<'a, Dimension> {
         let (i, name) = self.name(i)?;
         let (i, len) = self.count(i)?;

@@ -11,7 +11,6 @@ use serde_json::Value;
 const LEN: usize = 4;
 const LOCATION: &str = "location";
 
-/// The checksum functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sum {
     Fletcher32,
@@ -77,7 +76,6 @@ impl StageKind for ChecksumKind {
     }
 }
 
-/// The filter.
 struct Checksum {
     sum: Sum,
     at_end: bool,

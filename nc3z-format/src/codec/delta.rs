@@ -35,7 +35,6 @@ impl StageKind for DeltaKind {
     }
 }
 
-/// The filter.
 struct Delta {
     from: Dtype,
     to: Dtype,

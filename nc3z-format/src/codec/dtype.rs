@@ -48,7 +48,7 @@ impl Dtype {
     }
 
     /// That of a tile's elements: big-endian.
-    pub(super) const fn of(ty: NcType) -> Self {
+    pub(super) const fn for_type(ty: NcType) -> Self {
         let kind = if ty.is_float() {
             NumberClass::Float
         } else if ty.is_unsigned() || matches!(ty, NcType::Char) {
@@ -65,7 +65,6 @@ impl Dtype {
         len.is_multiple_of(self.size).then_some(len / self.size)?.checked_mul(to.size)
     }
 
-    /// The name.
     pub(super) fn name(self) -> String {
         let order = match (self.size, self.big_endian) {
             (1, _) => '|',
@@ -172,7 +171,7 @@ pub(super) fn double_bits(x: f64) -> u64 {
 /// # Errors
 /// A `dtype` of other elements.
 pub(super) fn for_elements(spec: StageSpec, ty: NcType, astype: bool) -> Result<StageSpec, String> {
-    let own = Dtype::of(ty);
+    let own = Dtype::for_type(ty);
     let dtype = match spec.get("dtype") {
         None | Some(Value::Null) => own,
         Some(value) => value.as_str().and_then(Dtype::parse).ok_or_else(|| format!("{value} is no dtype"))?,
@@ -204,7 +203,7 @@ mod tests {
     #[test]
     fn names_are_read_and_written() {
         for ty in NcType::ALL {
-            let dtype = Dtype::of(ty);
+            let dtype = Dtype::for_type(ty);
             assert_eq!(Dtype::parse(&dtype.name()), Some(dtype), "{ty}");
         }
         assert_eq!(Dtype::parse("<i2").unwrap().in_big_endian().name(), ">i2");

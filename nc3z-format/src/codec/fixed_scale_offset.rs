@@ -32,7 +32,6 @@ impl StageKind for FixedScaleOffsetKind {
     }
 }
 
-/// The filter.
 struct FixedScaleOffset {
     from: Dtype,
     to: Dtype,

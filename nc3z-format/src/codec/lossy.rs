@@ -13,7 +13,6 @@ use crate::quantize::Quantize;
 use crate::types::NcType;
 use serde_json::Value;
 
-/// The rounding filters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lossy {
     BitRound,

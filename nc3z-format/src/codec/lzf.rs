@@ -24,7 +24,6 @@ impl StageKind for LzfKind {
     }
 }
 
-/// The codec.
 struct Lzf;
 
 /// The longest run of literals, and the farthest and the longest repetition.

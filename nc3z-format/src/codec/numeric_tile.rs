@@ -216,7 +216,7 @@ mod tests {
         let mut scratch = CodecScratch::default();
         for ty in NcType::ALL {
             let bytes: Vec<u8> = (0..240u32).map(|i| u8::try_from(i * i % 251).unwrap()).collect();
-            let shape = TileShape { ty, geometry: Geometry::of(&[2, 3, 5]) };
+            let shape = TileShape { ty, geometry: Geometry::new(&[2, 3, 5]) };
             let mut payload = Vec::new();
             encode_numeric(&EncodePlan::default(), None, &bytes, &shape, &mut scratch, &mut payload).unwrap();
             let mut back = vec![0; bytes.len()];

@@ -22,7 +22,6 @@ impl StageKind for PackbitsKind {
     }
 }
 
-/// The filter.
 struct Packbits;
 
 /// The number of unused bits of the last byte.

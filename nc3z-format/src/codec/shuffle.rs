@@ -115,7 +115,6 @@ pub(super) fn forward(size: usize, input: &[u8], out: &mut [u8]) {
     }
 }
 
-/// Undoes [`forward`].
 pub(super) fn inverse(size: usize, input: &[u8], out: &mut [u8]) {
     let count = input.len().checked_div(size).unwrap_or(0);
     if size <= 1 || count <= 1 {
@@ -229,7 +228,6 @@ fn halve(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Undoes [`halve`].
 fn double(from: &[u8], to: &mut [u8]) {
     let (even, odd) = from.split_at(from.len() / 2);
     let pairs = to.as_chunks_mut::<2>().0.as_chunks_mut::<LANES>().0;

@@ -6,7 +6,6 @@ use crate::limits::Limits;
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// The numeric codec's id.
 pub(super) const NUM_ID: &str = "nc3z.num";
 /// The id of what codes a tile against an older one.
 pub(super) const BASE_ID: &str = "nc3z.base";

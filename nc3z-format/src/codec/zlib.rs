@@ -8,7 +8,6 @@ use crate::types::NcType;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use serde_json::Value;
 
-/// `zlib` or `gzip`.
 pub(super) struct DeflateKind {
     pub(super) gzip: bool,
 }
@@ -44,7 +43,6 @@ pub(super) struct Deflate {
     pub(super) gzip: bool,
 }
 
-/// The highest level.
 const MAX_LEVEL: u32 = 9;
 
 /// The largest window, as zlib counts.

@@ -116,10 +116,10 @@ impl Decoding {
     /// # let v = Variable { name: b"v".into(), dimensions: vec![], ty: NcType::Byte, vsize: 4, begin: 0,
     /// #     attributes: vec![text("_Unsigned", "true"), scale] };
     /// // byte v; v:_Unsigned = "true"; v:scale_factor = 0.5;
-    /// let decoding = Decoding::of(&header, &v);
+    /// let decoding = Decoding::new(&header, &v);
     /// assert_eq!(decoding.value(&[0xFF]), Value::Double(127.5));
     /// ```
-    pub fn of(header: &Header, variable: &Variable) -> Self {
+    pub fn new(header: &Header, variable: &Variable) -> Self {
         let mut decoding = Decoding::without_bounds(variable);
         if decoding.time.is_none() && text(variable, b"units").is_none() {
             let names_it = |v: &&Variable| {
@@ -141,7 +141,7 @@ impl Decoding {
             _ => ty,
         };
         let packing = if ty == NcType::Char { None } else { packing(variable) };
-        let missing = Missing::of(variable, read_as, packing.map(|p| p.unpacked));
+        let missing = Missing::new(variable, read_as, packing.map(|p| p.unpacked));
         let named = ["_FillValue", "missing_value", "valid_range", "valid_min", "valid_max"];
         let has_missing =
             ty != NcType::Char && named.iter().any(|n| variable.attribute(n.as_bytes()).is_some());
@@ -205,7 +205,7 @@ impl Decoding {
 
     /// The stored number, with the sign that is meant.
     pub fn stored(&self, item: &[u8]) -> Number {
-        Number::of(self.read_as, item)
+        Number::for_type(self.read_as, item)
     }
 
     /// Returns true if an element is a missing value. NaN always is.
@@ -300,7 +300,7 @@ pub fn text(variable: &Variable, name: &[u8]) -> Option<String> {
 /// The unit of a time since a date. `None` for other units, and if unit or calendar is not known.
 pub fn time_unit(variable: &Variable) -> Option<TimeUnit> {
     let units = text(variable, b"units").filter(|u| TimeUnit::is_time(u))?;
-    let calendar = Calendar::of(text(variable, b"calendar").as_deref())?;
+    let calendar = Calendar::new(text(variable, b"calendar").as_deref())?;
     TimeUnit::parse(&units, calendar).ok()
 }
 
@@ -308,7 +308,7 @@ pub fn time_unit(variable: &Variable) -> Option<TimeUnit> {
 pub fn unknown_time(variable: &Variable) -> Option<String> {
     let units = text(variable, b"units").filter(|u| variable.ty != NcType::Char && TimeUnit::is_time(u))?;
     let name = text(variable, b"calendar");
-    match Calendar::of(name.as_deref()) {
+    match Calendar::new(name.as_deref()) {
         Some(calendar) => TimeUnit::parse(&units, calendar).err().map(|e| e.to_string()),
         None => Some(format!("there is no calendar `{}`", name.unwrap_or_default())),
     }
@@ -317,7 +317,7 @@ pub fn unknown_time(variable: &Variable) -> Option<String> {
 /// The numbers of an attribute.
 pub fn numbers(a: &Attribute) -> impl Iterator<Item = Number> {
     let items = if a.ty == NcType::Char { &[] } else { a.values.as_slice() };
-    items.chunks_exact(a.ty.size()).map(|item| Number::of(a.ty, item))
+    items.chunks_exact(a.ty.size()).map(|item| Number::for_type(a.ty, item))
 }
 
 /// `scale_factor` and `add_offset`. `None` if there are none, if they change nothing, or if one is not a

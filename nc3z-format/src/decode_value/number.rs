@@ -16,10 +16,10 @@ impl Number {
     ///
     /// ```
     /// use nc3z_format::{NcType, decode_value::Number};
-    /// assert_eq!(Number::of(NcType::Short, &[0xFF, 0xFF]), Number::Whole(-1));
+    /// assert_eq!(Number::for_type(NcType::Short, &[0xFF, 0xFF]), Number::Whole(-1));
     /// assert_eq!(Number::unsigned(NcType::Short, &[0xFF, 0xFF]), Number::Whole(65_535));
     /// ```
-    pub fn of(ty: NcType, bytes: &[u8]) -> Self {
+    pub fn for_type(ty: NcType, bytes: &[u8]) -> Self {
         match ty {
             NcType::Float => Number::Real(f32::from_be_bytes(be(bytes)).into()),
             NcType::Double => Number::Real(f64::from_be_bytes(be(bytes))),
@@ -36,7 +36,7 @@ impl Number {
 
     /// The number in these bytes, with the bits of an integer type read as an unsigned number.
     pub fn unsigned(ty: NcType, bytes: &[u8]) -> Self {
-        Number::of(unsigned_twin(ty), bytes)
+        Number::for_type(unsigned_twin(ty), bytes)
     }
 
     /// The nearest double.

@@ -20,7 +20,7 @@ pub(super) struct Missing {
 
 impl Missing {
     /// The conditions of a variable. `unpacked` is the type of its unpacked values, if it is packed.
-    pub(super) fn of(v: &Variable, read_as: NcType, unpacked: Option<NcType>) -> Self {
+    pub(super) fn new(v: &Variable, read_as: NcType, unpacked: Option<NcType>) -> Self {
         let mut found = Missing { equal: Vec::new(), stored: (None, None), unpacked: (None, None) };
         if v.ty == NcType::Char {
             return found;
@@ -52,12 +52,12 @@ impl Missing {
         // Such limits of integers may include the default fill value.
         let has_limits = [ends.0, ends.1].into_iter().flatten().any(|(ty, _)| is_wide(ty) && !is_real(ty));
         if v.attribute(b"_FillValue").is_none() && v.ty.size() > 1 && !has_limits {
-            found.equal.push(Number::of(read_as, v.ty.default_fill()));
+            found.equal.push(Number::for_type(read_as, v.ty.default_fill()));
         }
         let mut end = |end: Option<(NcType, &[u8])>, low: bool| {
             let Some((ty, item)) = end else { return };
             if is_wide(ty) {
-                let x = Some(Number::of(ty, item).real());
+                let x = Some(Number::for_type(ty, item).real());
                 if low { found.unpacked.0 = x } else { found.unpacked.1 = x }
             } else {
                 let x = Some(limit(item, ty, v, read_as));
@@ -103,7 +103,7 @@ fn is_less(a: Number, b: Number) -> bool {
 /// A value of an attribute as one of the variable's type. `None` if that type cannot represent it.
 fn stored(item: &[u8], ty: NcType, v: &Variable, read_as: NcType) -> Option<Number> {
     // A double that is too large for a float is not the float's infinity.
-    if is_real(read_as) && !Number::of(ty, item).fits(read_as) {
+    if is_real(read_as) && !Number::for_type(ty, item).fits(read_as) {
         return None;
     }
     match limit(item, ty, v, read_as) {
@@ -119,7 +119,7 @@ fn stored(item: &[u8], ty: NcType, v: &Variable, read_as: NcType) -> Option<Numb
 /// A number of an attribute, as exact as the variable's type. If `_Unsigned` changes the sign of the
 /// variable, it also changes whole numbers that are written with the other sign.
 fn limit(item: &[u8], ty: NcType, v: &Variable, read_as: NcType) -> Number {
-    let number = Number::of(ty, item);
+    let number = Number::for_type(ty, item);
     match (read_as, number) {
         // An attribute of doubles means the floats that the values are.
         #[expect(clippy::cast_possible_truncation, reason = "rounding is what it is for")]

@@ -81,7 +81,7 @@ fn every_type_is_masked_by_every_attribute() {
         for (what, attributes, expected) in cases {
             same(&shown(ty, attributes, &[1.0, 2.0, 3.0, 99.0]), &expected, &format!("{ty} {what}"));
         }
-        let default = Number::of(ty, ty.default_fill()).real();
+        let default = Number::for_type(ty, ty.default_fill()).real();
         let decoding = Decoding::without_bounds(&variable(ty, vec![]));
         assert_eq!(decoding.is_missing(ty.default_fill()), ty.size() > 1, "{ty} {default}");
         let own = variable(ty, vec![attribute("_FillValue", ty, &[1.0])]);
@@ -227,9 +227,9 @@ fn times_are_moments_and_bounds_have_their_units() {
         attributes: vec![],
         variables: vec![t, bounds.clone()],
     };
-    assert!(Decoding::of(&header, &bounds).time().is_some());
+    assert!(Decoding::new(&header, &bounds).time().is_some());
     bounds.name = b"other".to_vec();
-    assert!(Decoding::of(&header, &bounds).time().is_none());
+    assert!(Decoding::new(&header, &bounds).time().is_none());
 }
 
 #[test]

@@ -43,7 +43,6 @@ pub fn branch_len(ty: NcType, shape: &[u64], len: u64) -> u64 {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pieces {
-    /// All units.
     len: u64,
     /// Units of a branch; the last one may have fewer. At least 1.
     branch: u64,

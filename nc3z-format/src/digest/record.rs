@@ -52,7 +52,7 @@ impl DigestRecord {
             return;
         }
         let mut object = Map::new();
-        object.insert("of".to_owned(), of(sha256).into());
+        object.insert("of".to_owned(), sha256_text(sha256).into());
         if let Some(content) = &self.content {
             object.insert("file".to_owned(), hex(content).into());
         }
@@ -69,7 +69,7 @@ impl DigestRecord {
     /// another file, or invalid.
     pub fn find(extra: &BTreeMap<String, Value>, sha256: &Hash, count: usize) -> Option<Self> {
         let record = extra.get(KEY)?.as_object()?;
-        if record.get("of")?.as_str()? != of(sha256) {
+        if record.get("of")?.as_str()? != sha256_text(sha256) {
             return None;
         }
         let variables = match record.get("values") {
@@ -86,7 +86,7 @@ impl DigestRecord {
 }
 
 /// The beginning of a file's SHA-256, in digits.
-fn of(sha256: &Hash) -> String {
+fn sha256_text(sha256: &Hash) -> String {
     let mut digits = hex(sha256);
     digits.truncate(OF_LEN);
     digits

@@ -90,7 +90,6 @@ impl Tree {
 /// Hashes the values of one variable as they are added.
 #[derive(Debug, Clone)]
 pub struct ValuesHasher {
-    /// Groups: where threads begin.
     groups: Pieces,
     /// Over the branches so far.
     branches: Tree,
@@ -289,7 +288,7 @@ pub struct Group {
 
 impl Group {
     /// Hashes a group; `level` is that of the hasher which takes it.
-    pub fn of(bytes: &[u8], level: Option<u32>) -> Self {
+    pub fn new(bytes: &[u8], level: Option<u32>) -> Self {
         let mut root = Tree::default();
         let level = level.filter(|level| *level < GROUP_LEVEL).unwrap_or(GROUP_LEVEL);
         let nodes: Vec<Hash> =
@@ -406,7 +405,7 @@ mod tests {
                         let (head, groups, tail) = values.split(part);
                         values.update(head);
                         for group in groups {
-                            values.push_group(&Group::of(group, values.level()));
+                            values.push_group(&Group::new(group, values.level()));
                         }
                         values.update(tail);
                     }

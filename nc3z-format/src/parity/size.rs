@@ -41,7 +41,6 @@ struct Packets {
 struct Sizes {
     share: Share,
     shard_len: u64,
-    /// Data shards.
     items: u64,
     /// Bytes of the archive but for the region.
     covered: u64,

@@ -20,9 +20,7 @@ pub(super) struct ChunkedPlan {
 /// One dimension: the selection, the chunks, and the place in the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Dim {
-    /// Length of the array.
     len: u64,
-    /// Length of a chunk.
     chunk: u64,
     /// Tile numbers from one chunk to the next along this dimension.
     tile_stride: u64,

@@ -21,7 +21,6 @@ pub(super) struct Axis {
 pub(super) struct Grid {
     pub(super) src: u64,
     pub(super) dst: u64,
-    /// Outermost first.
     pub(super) axes: Vec<Axis>,
 }
 

@@ -63,7 +63,7 @@ impl Plan {
     /// # Errors
     /// Invalid: a layout that does not fit the shape, a hyperslab that exceeds it.
     pub fn new(shape: &[u64], layout: &TileLayout, slab: &Hyperslab) -> Result<Self> {
-        Plan::of(&layout.bind(shape, element_count(shape)?)?, slab)
+        Plan::with_tiling(&layout.bind(shape, element_count(shape)?)?, slab)
     }
 
     /// Plans `slab` of the array that `tiling` cuts. Elements that are in no tile, because they are not
@@ -71,15 +71,15 @@ impl Plan {
     ///
     /// # Errors
     /// Invalid: a hyperslab that exceeds the array.
-    pub fn of(tiling: &Tiling, slab: &Hyperslab) -> Result<Self> {
+    pub fn with_tiling(tiling: &Tiling, slab: &Hyperslab) -> Result<Self> {
         Plan::cut(tiling, None, slab)
     }
 
-    /// As [`Plan::of`], for linear tiles that are cut in each branch of `branch` elements separately: a tile begins with each branch, and
+    /// As [`Plan::with_tiling`], for linear tiles that are cut in each branch of `branch` elements separately: a tile begins with each branch, and
     /// the last one of a branch may be shorter. Chunks have no branches.
     ///
     /// # Errors
-    /// As [`Plan::of`]; a branch of no elements.
+    /// As [`Plan::with_tiling`]; a branch of no elements.
     pub fn in_branches(tiling: &Tiling, branch: u64, slab: &Hyperslab) -> Result<Self> {
         if branch == 0 {
             return Err(Error::invalid("a branch of no elements"));
@@ -249,7 +249,7 @@ impl TilePlan<'_> {
 fn output_steps(lines: &[Line]) -> impl Iterator<Item = (&Line, i64)> {
     lines.iter().rev().scan(1_i64, |width, line| {
         let step = if line.reversed { -*width } else { *width };
-        // The selection has at most `MAX_ELEMENTS` elements, or `Plan::of` had not come here.
+        // The selection has at most `MAX_ELEMENTS` elements, or `Plan::with_tiling` had not come here.
         *width = i64::try_from(line.count).ok().and_then(|n| width.checked_mul(n)).unwrap_or(i64::MAX);
         Some((line, step))
     })

@@ -130,7 +130,7 @@ proptest! {
     fn what_is_not_present_is_left_out((shape, layout, slab) in cases(), cut in any::<u64>()) {
         let present = cut % (element_count(&shape).unwrap() + 1);
         let tiling = layout.bind(&shape, present).unwrap();
-        let got = execute(&tiling, &Plan::of(&tiling, &slab).unwrap());
+        let got = execute(&tiling, &Plan::with_tiling(&tiling, &slab).unwrap());
         let held: std::collections::HashSet<u64> =
             (0..tiling.tile_count()).flat_map(|t| decode(&tiling, t)).collect();
         let want: Vec<_> = oracle(&shape, &slab).into_iter().map(|i| held.contains(&i).then_some(i)).collect();
@@ -148,7 +148,7 @@ proptest! {
             prop_assert_eq!(share.dst.start, u64::try_from(got.len()).unwrap());
             got.extend(oracle(&shape, &share.slab));
             prop_assert_eq!(share.dst.end, u64::try_from(got.len()).unwrap());
-            tiles.extend(Plan::of(&tiling, &share.slab).unwrap().tiles().map(|t| t.tile));
+            tiles.extend(Plan::with_tiling(&tiling, &share.slab).unwrap().tiles().map(|t| t.tile));
         }
         prop_assert_eq!(got, oracle(&shape, &slab));
         let dim = slab.count.iter().position(|n| *n > 1).unwrap_or(0);

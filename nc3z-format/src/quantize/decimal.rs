@@ -46,7 +46,6 @@ fn logarithm(significand: f64, e: i32) -> f64 {
     }
 }
 
-/// A small whole number.
 #[expect(clippy::cast_possible_truncation, reason = "logarithms of finite numbers are small")]
 fn floor(x: f64) -> i32 {
     x as i32

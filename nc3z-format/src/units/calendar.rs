@@ -41,7 +41,7 @@ const DAYS: [u32; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 impl Calendar {
     /// The calendar that an attribute names, in any case. `None` for a calendar that CF does not have.
-    pub fn of(name: Option<&str>) -> Option<Self> {
+    pub fn new(name: Option<&str>) -> Option<Self> {
         let Some(name) = name else { return Some(Calendar::Standard) };
         Some(
             match name.trim_matches(|c: char| c.is_whitespace() || c == '\0').to_ascii_lowercase().as_str() {
@@ -59,7 +59,7 @@ impl Calendar {
 
     /// Returns true if two attributes name the same calendar. Equal texts do, even unknown ones.
     pub fn same(a: Option<&str>, b: Option<&str>) -> bool {
-        match (Calendar::of(a), Calendar::of(b)) {
+        match (Calendar::new(a), Calendar::new(b)) {
             (Some(a), Some(b)) => a == b,
             (None, None) => a.map(str::to_ascii_lowercase) == b.map(str::to_ascii_lowercase),
             _ => false,

@@ -170,7 +170,7 @@ pub fn conversion(
             name(to_calendar)
         )));
     }
-    let calendar = Calendar::of(from_calendar)
+    let calendar = Calendar::new(from_calendar)
         .ok_or_else(|| UnitError::unknown(from, format!("there is no calendar `{}`", name(from_calendar))))?;
     Ok(TimeUnit::parse(from, calendar)?.to(&TimeUnit::parse(to, calendar)?))
 }
@@ -186,7 +186,7 @@ pub fn dates_after_switch(
     to_calendar: Option<&str>,
     to_values: &[f64],
 ) -> Option<Conversion> {
-    let (a, b) = (Calendar::of(from_calendar)?, Calendar::of(to_calendar)?);
+    let (a, b) = (Calendar::new(from_calendar)?, Calendar::new(to_calendar)?);
     let pair = [Calendar::Standard, Calendar::ProlepticGregorian];
     if a == b || !pair.contains(&a) || !pair.contains(&b) {
         return None;

@@ -62,7 +62,6 @@ struct Parser<'a> {
 type Parsed<T> = Result<T, String>;
 
 impl Parser<'_> {
-    /// `product @ origin`.
     fn shifted(&mut self) -> Parsed<Unit> {
         let mut unit = self.product()?;
         let rest = self.rest.trim_start();
@@ -266,7 +265,6 @@ impl Parser<'_> {
         Some(value)
     }
 
-    /// `²`, `⁻¹`.
     fn superscript(&mut self) -> Option<i16> {
         const DIGITS: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹";
         let (negative, mut rest) = match self.rest.strip_prefix('⁻') {

@@ -349,7 +349,7 @@ fn zones_of_one_digit_and_of_two() {
 #[test]
 fn months_and_years_are_those_of_udunits_and_cftime() {
     let show = |unit: &str, calendar: &str, x: f64| {
-        let calendar = Calendar::of(Some(calendar)).unwrap();
+        let calendar = Calendar::new(Some(calendar)).unwrap();
         TimeUnit::parse(&format!("{unit} since 2000-01-01"), calendar).unwrap().moment(x).unwrap().iso()
     };
     for calendar in ["standard", "proleptic_gregorian", "julian"] {

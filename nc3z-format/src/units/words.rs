@@ -17,7 +17,7 @@ pub struct WordTimes {
 impl WordTimes {
     /// Returns the times of a variable, if it has a name of times (`Times`, `xtime`, that of its dimension) and one row of
     /// characters for each index of one dimension, or one row.
-    pub fn of(header: &Header, variable: &Variable) -> Option<Self> {
+    pub fn new(header: &Header, variable: &Variable) -> Option<Self> {
         let (along, row) = match variable.dimensions[..] {
             [along, row] => (Some(&header.dimensions.get(along.index())?.name[..]), row),
             [row] => (None, row),
@@ -30,9 +30,9 @@ impl WordTimes {
         fits.then(|| WordTimes { unit: TimeUnit::days(calendar_of(header)), len })
     }
 
-    /// Like [`WordTimes::of`], of a variable with a row for each index of `dim`.
+    /// Like [`WordTimes::new`], of a variable with a row for each index of `dim`.
     pub fn along(header: &Header, variable: &Variable, dim: DimId) -> Option<Self> {
-        WordTimes::of(header, variable)
+        WordTimes::new(header, variable)
             .filter(|_| variable.dimensions.len() == 2 && variable.dimensions[0] == dim)
     }
 

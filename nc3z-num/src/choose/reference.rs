@@ -158,7 +158,7 @@ fn transforms<W: Word>(
     let scale_offset = match base.transform {
         _ if !ty.is_float() => None,
         TransformPlan::ScaleOffset(l) => Some(l),
-        _ => Values::of(values, Wanted::All).detect(false).best(43),
+        _ => Values::new(values, Wanted::All).detect(false).best(43),
     };
     if let Some(l) = scale_offset {
         let missed = (values.len() - hits(values, l)) as u64;

@@ -110,7 +110,7 @@ fn scale_offsets<W: Word>(pieces: &[Crop<W>], mask: Option<W>, out: &mut Vec<Tra
     // finest scale-offset of a crop, if the others are coarser.
     let each: Vec<Vec<W>> = pieces.iter().map(|p| valid(&p.words)).collect();
     let all = each.concat();
-    let together = Values::of(&all, Wanted::All);
+    let together = Values::new(&all, Wanted::All);
     let constant = together.detect(true).best(58);
     // If one scale-offset represents all values, no other is searched.
     let all_met = constant.is_some_and(|l| together.hold(l, 64));

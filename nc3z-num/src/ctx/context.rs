@@ -34,7 +34,6 @@ impl Model {
     }
 }
 
-/// Average, rounded up.
 #[inline]
 fn avg(a: u8, b: u8) -> u8 {
     // (a | b) - ((a ^ b) >> 1) is the rounded-up average without a carry out of eight bits.
@@ -84,7 +83,7 @@ pub(crate) enum Thresholds {
 }
 
 impl Thresholds {
-    pub(crate) fn of(north: &[u8]) -> Self {
+    pub(crate) fn new(north: &[u8]) -> Self {
         fn filled<const N: usize>(list: &[u8]) -> [u8; N] {
             std::array::from_fn(|i| list.get(i).copied().unwrap_or(255))
         }
@@ -106,7 +105,7 @@ pub(crate) fn north_classes(
     unit: u16,
     out: &mut [u16],
 ) {
-    let thresholds = Thresholds::of(north);
+    let thresholds = Thresholds::new(north);
     let mut u = [0u8; 256];
     let mut at = from;
     for part in out.chunks_mut(256) {

@@ -17,7 +17,6 @@ use crate::word::{Word, index, low16};
 pub(super) struct Header {
     pub(super) log: u32,
     pub(super) model: Model,
-    /// Table of each context.
     map: Vec<u8>,
     tables: usize,
 }

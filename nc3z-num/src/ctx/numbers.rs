@@ -11,7 +11,6 @@ use crate::bits::load;
 use crate::word::{Word, index};
 use multiversion::{multiversion, target::match_target};
 
-/// Tokens of a block.
 const BLOCK: usize = 256;
 
 const _: () = assert!(BLOCK * MOST as usize / 8 < WINDOW);

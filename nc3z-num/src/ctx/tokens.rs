@@ -54,7 +54,6 @@ struct Stream<'a> {
 }
 
 impl Stream<'_> {
-    /// Reads the first states.
     fn begin(&mut self, log: u32) -> Result<()> {
         for state in &mut self.states {
             let w = load(self.padded, self.bit).ok_or_else(short)?;
@@ -136,7 +135,7 @@ fn by_rows(stream: &mut Stream<'_>, (model, unit): (&Model, u16), mut lanes: Vec
 /// Decodes tokens of four lanes until their buffers are full; false if the stream ends before.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn four_alone(stream: &mut Stream<'_>, [t0, t1, t2, t3]: [&mut [u8]; 4]) -> bool {
-    let Some(mut four) = Four::of(stream) else { return false };
+    let Some(mut four) = Four::new(stream) else { return false };
     for (((t0, t1), t2), t3) in t0.iter_mut().zip(t1).zip(t2).zip(t3) {
         let Some(tokens) = four.step([0; 4]) else { return false };
         [*t0, *t1, *t2, *t3] = tokens;
@@ -148,7 +147,7 @@ fn four_alone(stream: &mut Stream<'_>, [t0, t1, t2, t3]: [&mut [u8]; 4]) -> bool
 /// Decodes one token for each context of the four lanes; false if the stream ends before.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn four_in_context(stream: &mut Stream<'_>, lanes: [(&[u16], &mut [u8]); 4]) -> bool {
-    let Some(mut four) = Four::of(stream) else { return false };
+    let Some(mut four) = Four::new(stream) else { return false };
     let [(c0, t0), (c1, t1), (c2, t2), (c3, t3)] = lanes;
     let places = t0.iter_mut().zip(t1).zip(t2).zip(t3);
     for ((((t0, t1), t2), t3), (((c0, c1), c2), c3)) in places.zip(c0.iter().zip(c1).zip(c2).zip(c3)) {
@@ -170,7 +169,7 @@ struct Four<'a> {
 impl<'a> Four<'a> {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
-    fn of(stream: &Stream<'a>) -> Option<Self> {
+    fn new(stream: &Stream<'a>) -> Option<Self> {
         let Stream { entries, padded, bit, states } = *stream;
         Some(Self { entries, padded, window: Window::at(padded, bit)?, states })
     }

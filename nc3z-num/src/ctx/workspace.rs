@@ -1,6 +1,5 @@
 //! Memory that the decoder of `ctx` reuses.
 
-/// Buffers of one decoder.
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
     pub(crate) padded: Vec<u8>,

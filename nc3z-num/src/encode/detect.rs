@@ -53,7 +53,7 @@ struct Ordered {
 
 impl<'a, W: Word> Values<'a, W> {
     /// Samples the wanted elements.
-    pub(crate) fn of(elements: &'a [W], wanted: Wanted<'a, W>) -> Self {
+    pub(crate) fn new(elements: &'a [W], wanted: Wanted<'a, W>) -> Self {
         Self::some_of(elements, wanted, SAMPLE)
     }
 
@@ -136,7 +136,7 @@ impl<'a, W: Word> Values<'a, W> {
         let offsets = [0.0, precise, sorted[0]];
         let binary = offsets.into_iter().filter_map(|off| binary(sorted, off, *ulp));
         let round = decimal(&self.sample, *ulp).into_iter().chain(binary);
-        found.round.extend(round.map(|l| Met::of(self, l)));
+        found.round.extend(round.map(|l| Met::new(self, l)));
         if fractions {
             let below = found.round.iter().filter(|m| m.holds(self, 58)).reduce(Met::cheaper);
             let below = below.map_or(f64::INFINITY, |m| m.l.frequency());
@@ -144,10 +144,10 @@ impl<'a, W: Word> Values<'a, W> {
             if let Some(l) = fraction(&self.sample, *ulp, below).or_else(means) {
                 // This one is coarser and reproduces as many values, so the others are multiples of it.
                 found.round.clear();
-                found.round.push(Met::of(self, l));
+                found.round.push(Met::new(self, l));
             }
         }
-        found.gaps = Gaps::of(sorted, *ulp);
+        found.gaps = Gaps::new(sorted, *ulp);
         found
     }
 }
@@ -170,7 +170,7 @@ struct Met {
 }
 
 impl Met {
-    fn of<W: Word>(values: &Values<'_, W>, l: ScaleOffset) -> Self {
+    fn new<W: Word>(values: &Values<'_, W>, l: ScaleOffset) -> Self {
         let met = || hits_from(&values.sample, l, of_64(values.len(), LEAST));
         let on = if l.is_sound() { met().unwrap_or(0) } else { 0 };
         Met { l, on, cost: cost::<W>(values.len(), on, l) }
@@ -208,7 +208,7 @@ impl<W: Word> Detected<'_, W> {
         let fitted = self.gaps.as_ref().filter(|g| wide(g)).and_then(|gaps| {
             let values = self.values;
             let Ordered { list, ulp } = values.ordered();
-            let fit = || fitted(&values.sample, list, gaps, *ulp).map(|l| Met::of(values, l));
+            let fit = || fitted(&values.sample, list, gaps, *ulp).map(|l| Met::new(values, l));
             self.fitted.get_or_init(fit).as_ref()
         });
         let found = found.into_iter().chain(fitted.filter(holding)).reduce(Met::cheaper);
@@ -220,9 +220,9 @@ impl<W: Word> Detected<'_, W> {
         self.quiet.get_or_init(|| {
             let values = self.values;
             let Some(Ordered { list, ulp }) = values.quiet() else { return Vec::new() };
-            let gaps = Gaps::of(&list, ulp);
+            let gaps = Gaps::new(&list, ulp);
             let fitted = gaps.and_then(|gaps| fitted(&values.sample, &list, &gaps, ulp));
-            decimal(&values.sample, ulp).into_iter().chain(fitted).map(|l| Met::of(values, l)).collect()
+            decimal(&values.sample, ulp).into_iter().chain(fitted).map(|l| Met::new(values, l)).collect()
         })
     }
 }
@@ -303,7 +303,7 @@ mod tests {
         let bits: Vec<u32> =
             (0..16_384).map(|i| if i % 50 == 0 { value(i).to_bits() } else { 1e20_f32.to_bits() }).collect();
         let valid: Vec<u8> = bits.iter().map(|&b| u8::from(b != 1e20_f32.to_bits())).collect();
-        let values = Values::of(&bits, Wanted::Valid(&valid));
+        let values = Values::new(&bits, Wanted::Valid(&valid));
         assert_eq!(values.len(), 328);
         let found = values.detect(false).best(58).expect("it lies on a step");
         assert!((found.step / f64::from(step) - 1.0).abs() < 1e-4, "{found:?}");
@@ -318,12 +318,12 @@ mod tests {
         #[expect(clippy::cast_possible_truncation, reason = "as the instrument stores it")]
         let bits: Vec<u32> =
             (0..4096).map(|i| ((f64::from(count(i)) * step - 0.03) as f32).to_bits()).collect();
-        let values = Values::of(&bits, Wanted::All);
+        let values = Values::new(&bits, Wanted::All);
         let found = values.detect(false).best(43).expect("it lies on a step");
         assert!((found.step / step - 1.0).abs() < 1e-3, "{found:?}");
         // Nothing is found if there is no step.
         let noise: Vec<u32> = bits.iter().map(|b| b ^ (b.wrapping_mul(0x9E37_79B1) >> 28)).collect();
-        let values = Values::of(&noise, Wanted::All);
+        let values = Values::new(&noise, Wanted::All);
         assert!(values.detect(false).best(43).is_none());
     }
 }

@@ -19,7 +19,7 @@ pub(crate) fn segments<W: Word>(
         TransformPlan::ScaleOffset(l) => {
             // A better fitting scale-offset takes precedence over one with many exceptions, if there are enough
             // values to decide.
-            let values = Values::of(elements, Wanted::Valid(valid));
+            let values = Values::new(elements, Wanted::Valid(valid));
             let least = if values.len() < 64 { 43 } else { 54 };
             let planned = |least| Some(*l).filter(|l| values.hold(*l, least));
             let found = planned(least).or_else(|| {
@@ -45,7 +45,7 @@ fn per_plane<W: Word>(elements: &[W], len: usize, valid: &[u8]) -> Vec<Option<Sc
     let mut last: Option<ScaleOffset> = None;
     let plane = |(plane, elements): (usize, &[W])| {
         let wanted = Wanted::Valid(valid.get(plane * len..).unwrap_or_default());
-        let fit = of_plane(&Values::of(elements, wanted), last);
+        let fit = of_plane(&Values::new(elements, wanted), last);
         last = fit.or(last);
         fit
     };

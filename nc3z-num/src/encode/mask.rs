@@ -43,7 +43,7 @@ struct Bits {
 }
 
 impl Bits {
-    fn of(valid: &[u8]) -> Self {
+    fn new(valid: &[u8]) -> Self {
         Bits { words: valid.chunks(64).map(pack).collect(), len: valid.len() }
     }
 
@@ -103,7 +103,7 @@ pub(crate) fn encode<W: Word>(
     out: &mut Vec<u8>,
 ) -> Result<()> {
     W::put_le(&[pattern], out);
-    let plain = Bits::of(valid);
+    let plain = Bits::new(valid);
     let strides = (1..3u8)
         .filter(|_| is_on("mask-strides"))
         .filter_map(|code| Some((code, plain.differences(stride(code, geom, valid.len())?).changes())));

@@ -12,7 +12,6 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// Copies other runs.
     pub(crate) fn copy(&mut self, other: &Self) {
         self.list.clone_from(&other.list);
         self.valid = other.valid;
@@ -32,7 +31,6 @@ impl Runs {
         }
     }
 
-    /// One run of everything.
     pub(crate) fn all(&mut self, n: usize) {
         self.clear();
         if n > 0 {

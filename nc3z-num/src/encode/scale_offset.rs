@@ -125,7 +125,6 @@ impl ScaleOffset {
 }
 
 impl Segments {
-    /// Appends the part.
     pub(crate) fn put(&self, out: &mut Vec<u8>) {
         put_varint(out, self.len as u64);
         for l in &self.list {

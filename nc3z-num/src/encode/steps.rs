@@ -131,7 +131,7 @@ pub(super) struct Gaps {
 
 impl Gaps {
     /// Returns `None` if there are too few gaps.
-    pub(super) fn of(values: &[f64], ulp: f64) -> Option<Gaps> {
+    pub(super) fn new(values: &[f64], ulp: f64) -> Option<Gaps> {
         let mut list: Vec<f64> = values.windows(2).map(|w| w[1] - w[0]).filter(|g| *g > 2.5 * ulp).collect();
         sort(&mut list);
         let least = list.get(list.len() / 200).copied()?;

@@ -63,7 +63,6 @@ const fn squash(x: i32) -> i32 {
     (LOGISTIC[at] * (128 - part) + LOGISTIC[at + 1] * part + 64) >> 7
 }
 
-/// Functions by table.
 struct Tables {
     /// [`squash`] of -2048 to 2047.
     squash: [u16; 4096],
@@ -157,7 +156,6 @@ pub(crate) struct Lesson {
 pub(crate) struct Parts<D, L> {
     /// Returns the sum of both weighted sums of the inputs.
     pub(crate) dot: D,
-    /// Corrects weights and estimates.
     pub(crate) learn: L,
 }
 
@@ -172,7 +170,6 @@ impl<F: Fn([&mut Weights; 2], &Inputs, &mut Found, Lesson) + Copy> Learn for F {
 /// The state that the model learned from the bits so far.
 #[derive(Debug, FromZeros)]
 struct State {
-    /// Estimates by context.
     estimates: [[u16; MOST]; CONTEXTS],
     by_step: [Weights; STEPS],
     /// The age of weights by step.

@@ -82,7 +82,7 @@ struct Around {
 
 impl Around {
     #[inline(always)]
-    fn of(before: impl Fn(usize) -> i64, strides: Strides, last: &[i64; 4]) -> Self {
+    fn new(before: impl Fn(usize) -> i64, strides: Strides, last: &[i64; 4]) -> Self {
         let Strides { row, plane } = strides;
         let west = [last[0], last[1], last[2]];
         let none = Self {
@@ -149,7 +149,7 @@ impl Layout {
         value: i64,
     ) -> i64 {
         let row = self.strides.row;
-        let around = Around::of(before, self.strides, &history.last);
+        let around = Around::new(before, self.strides, &history.last);
         let [w0, w1, w2] = around.west;
         let size = around.size();
         let column = if row > 0 { (p % row) as u32 } else { 0 };

@@ -66,7 +66,6 @@ fn check<W: Width>(elements: &[W], ty: ElementType, geom: &Geometry, plan: &Enco
     payload
 }
 
-/// All axes and coders.
 fn check_all<W: Width>(
     elements: &[W],
     ty: ElementType,

@@ -21,8 +21,7 @@ pub(super) struct Conversion<T> {
 }
 
 impl<T: Element> Conversion<T> {
-    /// From `S`.
-    pub(super) fn of<S: Element>() -> &'static Conversion<T>
+    pub(super) fn new<S: Element>() -> &'static Conversion<T>
     where
         T: Cast<S>,
     {

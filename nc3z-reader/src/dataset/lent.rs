@@ -38,7 +38,7 @@ type Axis = (usize, isize);
 impl Walk {
     /// The walk of a hyperslab in bytes that begin with the variable's first element. `None` if the hyperslab
     /// exceeds the variable or these bytes, or selects no element.
-    fn of(v: &VarLayout, len: usize, slab: &Hyperslab) -> Option<Walk> {
+    fn new(v: &VarLayout, len: usize, slab: &Hyperslab) -> Option<Walk> {
         let selection = slab.resolve(&v.shape).ok()?;
         if selection.elements() == 0 {
             return None;
@@ -171,7 +171,7 @@ pub(super) fn read(
 ) -> Option<Result<()>> {
     let bytes = source.lent(var)?;
     let v = source.layout().variables.get(var.index())?;
-    let walk = Walk::of(v, bytes.len(), slab)?;
+    let walk = Walk::new(v, bytes.len(), slab)?;
     let len = dest.len();
     if slab.count.iter().product::<u64>() != len as u64 {
         return None;
@@ -230,7 +230,7 @@ mod tests {
 
     fn places(v: &VarLayout, slab: &Hyperslab, first: usize, len: usize) -> Option<Vec<usize>> {
         let (_, bytes) = extent(v)?;
-        let walk = Walk::of(v, bytes, slab)?;
+        let walk = Walk::new(v, bytes, slab)?;
         let mut found = Vec::new();
         walk.lattices(first, len, &mut |lattice| {
             assert!(lattice.places().map(|(_, to)| to).eq(found.len()..found.len() + lattice.elements()));
@@ -301,10 +301,10 @@ mod tests {
     #[test]
     fn neighbours_are_one_row() {
         let v = layout(&[4, 3, 5], Some(30), 60);
-        let walk = Walk::of(&v, 120, &Hyperslab::all(&v.shape)).unwrap();
+        let walk = Walk::new(&v, 120, &Hyperslab::all(&v.shape)).unwrap();
         assert_eq!((walk.row, walk.step, walk.outer.len()), (60, 2, 0));
         let v = layout(&[4, 3, 5], Some(32), 60);
-        let walk = Walk::of(&v, 126, &Hyperslab::all(&v.shape)).unwrap();
+        let walk = Walk::new(&v, 126, &Hyperslab::all(&v.shape)).unwrap();
         assert_eq!((walk.row, walk.step, &walk.outer[..]), (15, 2, &[(4, 32)][..]));
     }
 

@@ -146,7 +146,7 @@ pub(super) fn plan(source: &dyn ArraySource, var: VarId, tiling: &Tiling, slab: 
         ))
         .into());
     }
-    let plan = Plan::of(tiling, slab).map_err(|e| named(source, var, slab, e))?;
+    let plan = Plan::with_tiling(tiling, slab).map_err(|e| named(source, var, slab, e))?;
     if plan.is_complete() {
         return Ok(plan);
     }

@@ -167,18 +167,18 @@ impl Variable {
             }
             // Before CDF-5 there was no unsigned type: the reader decides whether a byte has a sign.
             NcType::Byte if TypeId::of::<T>() == TypeId::of::<u8>() && !self.has_unsigned() => {
-                Conversion::of::<u8>()
+                Conversion::new::<u8>()
             }
-            NcType::Byte => Conversion::of::<i8>(),
-            NcType::Char | NcType::UByte => Conversion::of::<u8>(),
-            NcType::Short => Conversion::of::<i16>(),
-            NcType::UShort => Conversion::of::<u16>(),
-            NcType::Int => Conversion::of::<i32>(),
-            NcType::UInt => Conversion::of::<u32>(),
-            NcType::Int64 => Conversion::of::<i64>(),
-            NcType::UInt64 => Conversion::of::<u64>(),
-            NcType::Float => Conversion::of::<f32>(),
-            NcType::Double => Conversion::of::<f64>(),
+            NcType::Byte => Conversion::new::<i8>(),
+            NcType::Char | NcType::UByte => Conversion::new::<u8>(),
+            NcType::Short => Conversion::new::<i16>(),
+            NcType::UShort => Conversion::new::<u16>(),
+            NcType::Int => Conversion::new::<i32>(),
+            NcType::UInt => Conversion::new::<u32>(),
+            NcType::Int64 => Conversion::new::<i64>(),
+            NcType::UInt64 => Conversion::new::<u64>(),
+            NcType::Float => Conversion::new::<f32>(),
+            NcType::Double => Conversion::new::<f64>(),
         };
         read::read(&*self.source, self.id, slab, &mut Typed { out, from })
     }
@@ -189,7 +189,7 @@ impl Variable {
     /// # let file = nc3z_reader::Dataset::open("../testdata/classic/record_padding.nc", &Default::default())?;
     /// use nc3z_format::{Hyperslab, select::Span};
     /// let a = file.variable("a")?; // short a(time=40, x=5)
-    /// let column = Hyperslab::of_spans(a.shape(), &[Span::of(..3), Span::of(3)])?;
+    /// let column = Hyperslab::of_spans(a.shape(), &[Span::new(..3), Span::new(3)])?;
     /// assert_eq!(a.read::<i32>(&column)?, [3, 24, 45]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -324,7 +324,6 @@ fn is_same_bytes(a: &Dataset, b: &Dataset, monitor: &dyn Monitor) -> Result<bool
 struct Compare<'a> {
     options: &'a DiffOptions,
     monitor: &'a dyn Monitor,
-    /// Dimensions that were renamed.
     renamed: HashMap<Vec<u8>, Vec<u8>>,
     compared: u64,
 }

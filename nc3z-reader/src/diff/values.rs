@@ -64,7 +64,7 @@ pub(super) fn compare(
 ) -> Result<ValueDiff> {
     let shape: Vec<u64> = v.shape().iter().zip(w.shape()).map(|(a, b)| *a.min(b)).collect();
     let mut found = ValueDiff::default();
-    let known = Known::of(v, w, options);
+    let known = Known::new(v, w, options);
     if let Some((a, b)) = parts_of(v, w, options)? {
         return compare_parts(v, w, (&a, &b), options, shortly, monitor);
     }
@@ -78,7 +78,7 @@ pub(super) fn compare(
             Box::new(windows(&shape, run.both))
         }
     };
-    let judge = Judge::of(v, w, options);
+    let judge = Judge::new(v, w, options);
     for block in boxes {
         if monitor.is_cancelled() {
             return Err(Error::interrupted());
@@ -140,7 +140,7 @@ fn compare_parts(
         .into());
     }
     let mut found = ValueDiff::default();
-    let judge = Judge::of(v, w, options);
+    let judge = Judge::new(v, w, options);
     let (n, m) = (v.ty().size(), w.ty().size());
     for (before, after) in parts.0.iter().zip(parts.1) {
         for block in Blocks::new(&before.count, WINDOW) {
@@ -220,7 +220,6 @@ fn index_of(start: &[u64], count: &[u64], mut i: u64) -> Vec<u64> {
     index
 }
 
-/// Decides which differences count.
 struct Judge<'a> {
     types: (NcType, NcType),
     decodings: (Decoding, Decoding),
@@ -246,11 +245,11 @@ fn distance(a: Number, b: Number) -> Option<f64> {
 }
 
 fn number(ty: NcType, bytes: &[u8]) -> Option<Number> {
-    (ty != NcType::Char).then(|| Number::of(ty, bytes))
+    (ty != NcType::Char).then(|| Number::for_type(ty, bytes))
 }
 
 impl<'a> Judge<'a> {
-    fn of(v: &Variable, w: &Variable, options: &'a DiffOptions) -> Self {
+    fn new(v: &Variable, w: &Variable, options: &'a DiffOptions) -> Self {
         let decodings = (Decoding::without_bounds(v.header()), Decoding::without_bounds(w.header()));
         Judge { types: (v.ty(), w.ty()), decodings, options }
     }
@@ -346,7 +345,7 @@ struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    fn of(v: &'a Variable, w: &'a Variable, options: &DiffOptions) -> Option<Self> {
+    fn new(v: &'a Variable, w: &'a Variable, options: &DiffOptions) -> Option<Self> {
         let archives = (v.source().as_archive()?, w.source().as_archive()?);
         // Flat positions are the same in both.
         let alike = v.ty() == w.ty() && v.shape().get(1..) == w.shape().get(1..);

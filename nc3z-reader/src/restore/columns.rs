@@ -20,7 +20,7 @@ pub(super) struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     /// Those of a part of the record region, or `None` if there are none.
-    pub(super) fn of(arrays: &'a Arrays, records: &'a Records, range: Range<u64>) -> Option<Self> {
+    pub(super) fn new(arrays: &'a Arrays, records: &'a Records, range: Range<u64>) -> Option<Self> {
         let all = short_columns(arrays, records);
         (!all.is_empty()).then_some(Columns { records, all, range })
     }

@@ -17,7 +17,6 @@ pub(super) type InPlace<'w> = (TileKey, &'w mut [u8]);
 /// this limit, the keys and places of tiles of one byte would need a gigabyte.
 const BATCH_TILES: usize = 1 << 16;
 
-/// A tile to decode.
 enum Job<'w> {
     /// Into memory of its own, where it is held.
     Held(TileKey, Vec<u8>),

@@ -95,7 +95,7 @@ impl<'a: 'w, 'w> Cut<'a, 'w> {
             SegmentKind::Records => {
                 let records = layout.records.as_ref();
                 let records = records.expect("a record segment exists only where records are regular");
-                self.columns.extend(Columns::of(arrays, records, at..at + out.len() as u64));
+                self.columns.extend(Columns::new(arrays, records, at..at + out.len() as u64));
                 self.long_slots(archive, records, at, out);
             }
         }

@@ -34,7 +34,6 @@ enum Wanted {
     Normal(Range<u64>),
 }
 
-/// One thread's reads.
 #[derive(Debug, Default)]
 struct Stream {
     /// The end of the last range.

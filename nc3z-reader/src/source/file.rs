@@ -27,7 +27,7 @@ pub struct Stamp {
 
 impl Stamp {
     /// Returns the stamp of a file.
-    pub fn of(meta: &Metadata) -> Self {
+    pub fn new(meta: &Metadata) -> Self {
         let inode = platform::inode_changed(meta);
         Stamp { len: meta.len(), modified: meta.modified().ok(), inode }
     }
@@ -35,7 +35,7 @@ impl Stamp {
     /// Returns the evidence that the file was written to since, if there is any. A change of the inode alone is none: it may be a link
     /// or another name.
     pub fn change(self, now: &Metadata) -> Option<String> {
-        let now = Stamp::of(now);
+        let now = Stamp::new(now);
         if now.len != self.len {
             return Some(format!("its length was {}, is {}", self.len, now.len));
         }
@@ -45,7 +45,7 @@ impl Stamp {
     /// Returns the error for a file at `path` that was written to since.
     pub(super) fn check(self, now: &Metadata, path: &Path) -> Result<()> {
         let inode = || {
-            let is_other = Stamp::of(now).inode != self.inode;
+            let is_other = Stamp::new(now).inode != self.inode;
             is_other.then(|| {
                 "its inode changed: it was dated back, linked, renamed, or got another mode".to_owned()
             })
@@ -77,7 +77,7 @@ impl FileSource {
             let e = io::Error::new(io::ErrorKind::IsADirectory, "is a directory");
             return Err(Error::io("read", Some(path), e));
         }
-        Ok(FileSource { file, path: path.to_owned(), stamp: Stamp::of(&meta) })
+        Ok(FileSource { file, path: path.to_owned(), stamp: Stamp::new(&meta) })
     }
 
     /// The open file.

@@ -45,7 +45,7 @@ impl MmapSource {
             let e = std::io::Error::new(std::io::ErrorKind::IsADirectory, "is a directory");
             return Err(Error::io("read", Some(path), e));
         }
-        let file_id = Arc::new((path.to_owned(), platform::identity(&meta), Stamp::of(&meta)));
+        let file_id = Arc::new((path.to_owned(), platform::identity(&meta), Stamp::new(&meta)));
         if meta.len() == 0 {
             return Ok(MmapSource { bytes: MemorySource::new(Bytes::new()), advised: None, file: file_id });
         }

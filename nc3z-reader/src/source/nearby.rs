@@ -43,11 +43,11 @@ impl Nearby {
         if found.len() != merged.len() {
             return Err(answers(merged.len(), found.len()));
         }
-        Ok(Self::of(merged.iter().map(|range| range.start).zip(found)))
+        Ok(Self::new(merged.iter().map(|range| range.start).zip(found)))
     }
 
     /// Makes a `Nearby` of pieces, whose offsets are ascending and which do not overlap.
-    pub(crate) fn of(pieces: impl IntoIterator<Item = (u64, Bytes)>) -> Self {
+    pub(crate) fn new(pieces: impl IntoIterator<Item = (u64, Bytes)>) -> Self {
         Nearby(Some(pieces.into_iter().collect()))
     }
 

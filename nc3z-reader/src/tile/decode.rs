@@ -35,9 +35,7 @@ impl Weighter<u64, Bytes> for ByLength {
 
 /// Verified, decoded blocks that many tiles need.
 pub(crate) struct Blocks {
-    /// By offset.
     containers: Cache<u64, Bytes, ByLength>,
-    /// By key.
     dictionaries: Cache<TileKey, Arc<Dictionary>>,
 }
 

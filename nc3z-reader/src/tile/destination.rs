@@ -42,7 +42,6 @@ pub(crate) struct Misfit {
     /// Its position in the output.
     pub(crate) dst: u64,
     pub(crate) value: String,
-    /// The wanted type's name.
     pub(crate) wanted: &'static str,
 }
 

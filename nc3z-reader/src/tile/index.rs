@@ -19,7 +19,6 @@ pub(crate) struct Index {
     pub(crate) table: VariableTable,
     /// The index found by probing, if the archive's own index is not reliable.
     pub(crate) recovered: Option<RecoveredIndex>,
-    /// Verified pages by offset.
     pages: Cache<u64, Bytes>,
 }
 
@@ -78,7 +77,6 @@ impl Index {
         unreachable!("the last level is 0")
     }
 
-    /// A verified page.
     fn page(&self, store: &TileStore, offset: u64, nearby: &Nearby) -> Result<Bytes> {
         self.pages.get_or_insert_with(&offset, || {
             if offset.checked_add(PAGE_LEN as u64).is_none_or(|end| end > store.end) {

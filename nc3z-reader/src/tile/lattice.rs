@@ -21,7 +21,6 @@ pub(crate) struct Lattice {
     pub(crate) each: isize,
     /// Elements of a row, at least 1.
     pub(crate) len: usize,
-    /// Rows of a plane.
     pub(crate) rows: usize,
     /// Bytes from one row to the next.
     pub(crate) apart: isize,
@@ -154,13 +153,13 @@ pub(crate) fn of_tile(
 ) -> Result<()> {
     let mut runs = tile.runs();
     let Some(run) = runs.next() else { return Ok(()) };
-    let mut alike = Alike::of(run);
+    let mut alike = Alike::new(run);
     for run in runs {
         if !alike.add(&run) {
             if !alike.give(first, size, lens, take)? {
                 return Ok(());
             }
-            alike = Alike::of(run);
+            alike = Alike::new(run);
         }
     }
     alike.give(first, size, lens, take)?;
@@ -179,7 +178,7 @@ struct Alike {
 
 impl Alike {
     #[inline]
-    fn of(run: CopyRun) -> Alike {
+    fn new(run: CopyRun) -> Alike {
         Alike { first: run, runs: 1, last: (run.src, run.dst), apart: (0, 0) }
     }
 
@@ -269,7 +268,7 @@ mod tests {
     use super::*;
 
     fn given(runs: &[CopyRun], size: usize, lens: (usize, usize)) -> Result<Vec<(usize, usize)>> {
-        let mut alike = Alike::of(runs[0]);
+        let mut alike = Alike::new(runs[0]);
         for run in &runs[1..] {
             assert!(alike.add(run));
         }

@@ -123,7 +123,7 @@ impl TileReader<'_> {
         let lens: Vec<usize> = parts.iter().map(|p| in_memory(p.dst.end - p.dst.start)).collect();
         let shares: Vec<_> = parts.iter().zip(dest.split(&lens)).collect();
         let done: Vec<Result<(), Failure>> = parallel::map(shares, |(part, mut dest)| {
-            let plan = Plan::of(self.tiling, &part.slab)?;
+            let plan = Plan::with_tiling(self.tiling, &part.slab)?;
             self.run_serial(plan.tiles(), &mut *dest).map_err(|failure| failure.moved(part.dst.start))
         });
         // The first failure in order of the output, whichever thread found it first.

@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, HashMap};
 pub(crate) struct ProbedBlock {
     pub(crate) offset: u64,
     pub(crate) header: BlockHeader,
-    /// The header's CRC.
     pub(crate) check: u32,
 }
 

@@ -41,7 +41,7 @@ fn slabs_of_run(
     len: u64,
 ) -> impl Iterator<Item = Result<(Hyperslab, Plan, usize)>> {
     runs::boxes(tiling.shape(), first, first + len).map(move |slab| {
-        let plan = Plan::of(tiling, &slab)?;
+        let plan = Plan::with_tiling(tiling, &slab)?;
         let len = usize::try_from(plan.selected()).expect("not more than the run, which is in memory");
         Ok((slab, plan, len))
     })

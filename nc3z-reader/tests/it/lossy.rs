@@ -50,7 +50,6 @@ fn at(offset: u64) -> usize {
     usize::try_from(offset).unwrap()
 }
 
-/// Where the blocks begin.
 fn blocks(bytes: &[u8]) -> Vec<usize> {
     let archive = open(bytes);
     let (salt, trailer) = (archive.superblock().salt, archive.trailer());

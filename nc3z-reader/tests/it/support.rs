@@ -35,7 +35,6 @@ pub(crate) fn open(bytes: Vec<u8>) -> Result<Archive, Error> {
     Archive::from_source(Arc::new(MemorySource::new(bytes)), &options)
 }
 
-/// Opens and restores.
 pub(crate) fn restore(bytes: Vec<u8>) -> Result<Vec<u8>, Error> {
     let mut out = Vec::new();
     open(bytes)?.restore_to_stream(&mut out, &())?;

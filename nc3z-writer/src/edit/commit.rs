@@ -129,7 +129,6 @@ fn commit_to(edit: &mut Edit, note: &CommitNote, dry_run: bool, monitor: &dyn Mo
     })
 }
 
-/// The changed tiles.
 struct Changed {
     /// Numbered by the position of their variables in the new header.
     tiles: BTreeSet<(ArrayId, u64)>,

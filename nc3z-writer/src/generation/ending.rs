@@ -87,7 +87,6 @@ impl Ending {
         self.trailer.sha256
     }
 
-    /// Sets required features.
     pub(crate) fn require(&mut self, features: u32) {
         self.trailer.required |= features;
     }
@@ -175,7 +174,7 @@ impl Unsealed {
 
     /// Returns the commit slots of the archive that ends with this trailer.
     pub(crate) fn slots(&self) -> CommitSlots {
-        CommitSlots::of(CommitSlot::new(&self.trailer, self.version), self.before)
+        CommitSlots::new(CommitSlot::new(&self.trailer, self.version), self.before)
     }
 
     /// Ends a new archive: writes its trailer, with the digest of the original if it is known, and its commit

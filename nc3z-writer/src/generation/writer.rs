@@ -36,7 +36,6 @@ const CONTINUED_OF: usize = 4;
 /// Constants lists are closed at this size.
 const CONSTANTS_LEN: usize = 1 << 20;
 
-/// Writes one generation.
 pub(crate) struct GenerationWriter<'a, W> {
     sink: Sink<'a, W>,
     ending: Ending,
@@ -51,7 +50,6 @@ pub(crate) struct GenerationWriter<'a, W> {
     constants: ConstantsBuilder,
     constants_lists: u64,
     blocks_begin: u64,
-    /// Blocks written.
     blocks: u64,
 }
 
@@ -283,7 +281,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
                 let open = self.open.entry(container_chain).or_default();
                 open.push(array, tile, chain, decoded_crc, &bytes);
                 let most = if container_chain.is_some() {
-                    Policy::of(self.preset).shared_len()
+                    Policy::for_preset(self.preset).shared_len()
                 } else {
                     CONTAINER_LEN
                 };
@@ -360,7 +358,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         if open.is_empty() {
             return Ok(());
         }
-        let policy = Policy::of(self.preset);
+        let policy = Policy::for_preset(self.preset);
         let packed =
             with_scratch(|scratch| pack_container(open, container_chain, &self.chains, policy, scratch))?;
         for container in packed {
@@ -378,7 +376,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
             return Ok(());
         }
         let number = self.constants_lists;
-        let policy = Policy::of(self.preset);
+        let policy = Policy::for_preset(self.preset);
         let (chain, payload) =
             with_scratch(|scratch| pack_own(&decoded, None, &self.chains, policy, scratch))?;
         self.own_block((BlockKind::Constants, ArrayId::CONSTANTS, number), &decoded, (chain, &payload))?;

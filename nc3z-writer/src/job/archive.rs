@@ -267,7 +267,7 @@ fn check_complete(target: &AtomicFile, monitor: &dyn Monitor) -> Result<()> {
 /// [`ErrorKind::SourceChanged`]; the system refuses the question.
 pub fn check_unchanged(file: &File, before: &FileMetadata, input: &Path) -> Result<bool> {
     let after = file.metadata().map_err(|e| nc3z_reader::Error::io("read the length of", Some(input), e))?;
-    if let Some(what) = Stamp::of(before).change(&after) {
+    if let Some(what) = Stamp::new(before).change(&after) {
         return Err(ErrorKind::SourceChanged { path: input.to_owned(), what }.into());
     }
     Ok(platform::inode_changed(&after) == platform::inode_changed(before))

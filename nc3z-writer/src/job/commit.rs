@@ -82,7 +82,7 @@ pub fn commit_file(
     }
     let source = nc3z_reader::source::open(edited, false)?;
     let classic = ClassicFile::from_source(source, &Limits::default()).map_err(ErrorKind::Source)?;
-    let sums = Sums::of(&classic, options, monitor)?;
+    let sums = Sums::new(&classic, options, monitor)?;
     let sha256 = sums.sha256;
     let last = archive.version()?;
     let is_known = match archive.digest() {

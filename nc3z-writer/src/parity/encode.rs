@@ -14,9 +14,7 @@ const STRIPE: usize = 512;
 /// The passes over an archive.
 pub(super) struct Groups<'a> {
     covered: &'a Covered<'a>,
-    /// Groups of one pass.
     step: u64,
-    /// Shards of a chunk.
     span: u64,
 }
 

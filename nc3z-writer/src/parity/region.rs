@@ -56,7 +56,6 @@ impl Covered<'_> {
     }
 }
 
-/// Writes the whole region.
 pub(super) fn write(covered: &Covered<'_>, memory: u64, monitor: &dyn Monitor) -> Result<()> {
     let layout = covered.layout;
     let mut catalogue = Catalogue::new(covered);

@@ -26,7 +26,6 @@ pub(super) fn short_chain(ty: NcType, registry: &Registry) -> TileChain {
     TileChain::bytes(registry.bind(ChainSpec(stages)))
 }
 
-/// Plans one array.
 pub(crate) fn plan_array(
     subject: &Subject<'_>,
     policy: &Policy,
@@ -99,7 +98,7 @@ pub(crate) fn plan_array(
     let fallback =
         percent.map(|percent| Fallback { ways, estimate: least, sampled, percent, probed: policy.probed });
     let broken = |payload: &Vec<u8>| {
-        fallback.as_ref().is_some_and(|fallback| fallback.is_called_for(sampled, Stored::of(payload)))
+        fallback.as_ref().is_some_and(|fallback| fallback.is_called_for(sampled, Stored::from_bytes(payload)))
     };
     let made = subject.made(payload.filter(|payload| tiles.len() == 1 && !broken(payload)));
     Ok(ArrayPlan { short: tiles[..1].to_vec(), tiles, fallback, made, ..ArrayPlan::default() })

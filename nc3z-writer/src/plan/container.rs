@@ -189,7 +189,7 @@ mod tests {
         let parts = open.apart(|chain| chain == 1).expect("2,800 bytes of each");
         let mut seen = Vec::new();
         for part in parts {
-            let policy = Policy::of(Preset::Fast);
+            let policy = Policy::for_preset(Preset::Fast);
             let packed = part.packed(None, &[], policy, &mut CodecScratch::default()).unwrap();
             for (array, tile, entry) in packed.entries(160) {
                 let IndexEntry::Shared { offset: 160, start, len: 700, chain, check } = entry else {

@@ -9,7 +9,7 @@ pub(crate) struct Stored(pub(crate) u64);
 
 impl Stored {
     /// The bytes of a buffer.
-    pub(crate) fn of(bytes: &[u8]) -> Self {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Self {
         Stored(bytes.len() as u64)
     }
 

@@ -123,7 +123,7 @@ fn stored_tile(classic: &ClassicFile, info: &ArrayInfo, plan: &ArrayPlan, tile: 
     let made = with_scratch(|scratch| make_tile(&raw, info, plan, None, scratch))?;
     let payload = match made.form() {
         Form::Constant { .. } => Stored(0),
-        Form::Member { bytes, .. } | Form::Block { payload: bytes, .. } => Stored::of(bytes),
+        Form::Member { bytes, .. } | Form::Block { payload: bytes, .. } => Stored::from_bytes(bytes),
     };
     Ok(payload + Stored(TILE_OVERHEAD))
 }

@@ -15,7 +15,7 @@ pub(super) fn total(way: &TileChain, subject: &Subject<'_>, scratch: &mut CodecS
     for sample in &subject.samples {
         encode_tile(way.coder(), sample, &shape, scratch, &mut out)?;
     }
-    Ok(Stored::of(&out))
+    Ok(Stored::from_bytes(&out))
 }
 
 /// A plan and the encoded size of the samples.
@@ -74,7 +74,6 @@ pub(super) fn trials(
     Ok(all)
 }
 
-/// The first `count` candidates.
 fn ranked(found: Candidates, count: usize) -> Vec<Ranked> {
     let sampled = found.sampled.into_iter().map(|len| Some(Stored(len))).chain(std::iter::repeat(None));
     found.plans.into_iter().zip(sampled).take(count).collect()

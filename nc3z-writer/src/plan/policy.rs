@@ -253,13 +253,13 @@ const MAX: Policy = Policy {
 impl Policy {
     /// The policy of a preset.
     #[cfg(not(feature = "ablation"))]
-    pub(crate) const fn of(preset: Preset) -> &'static Policy {
+    pub(crate) const fn for_preset(preset: Preset) -> &'static Policy {
         Self::preset(preset)
     }
 
     /// The policy of a preset, without the rule that is switched off.
     #[cfg(feature = "ablation")]
-    pub(crate) fn of(preset: Preset) -> &'static Policy {
+    pub(crate) fn for_preset(preset: Preset) -> &'static Policy {
         super::ablation::altered(Self::preset(preset))
     }
 
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_preset_looks_no_less_hard_than_the_one_before() {
-        let [fast, default, max] = [Preset::Fast, Preset::Default, Preset::Max].map(Policy::of);
+        let [fast, default, max] = [Preset::Fast, Preset::Default, Preset::Max].map(Policy::for_preset);
         for (less, more) in [(fast, default), (default, max)] {
             assert!(less.zstd_level <= more.zstd_level && less.tile_len <= more.tile_len);
             assert!(less.alternatives.count <= more.alternatives.count);

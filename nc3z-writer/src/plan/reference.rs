@@ -223,7 +223,7 @@ impl Planner<'_> {
         for made in self.made(info, plan)? {
             total += match made.form() {
                 Form::Constant { .. } => Stored(0),
-                Form::Member { bytes, .. } if by_numbers => Stored::of(bytes),
+                Form::Member { bytes, .. } if by_numbers => Stored::from_bytes(bytes),
                 Form::Member { bytes, .. } => {
                     packed_len(bytes, self.policy.zstd_level, self.scratch)?.percent(lzma)
                 }

@@ -125,15 +125,15 @@ fn member<'a>(
     const HEADER: Stored = Stored(BLOCK_HEADER_LEN as u64);
     let mut member = Member { info, bytes: &[], independent: Stored(0) };
     if let Some(dictionary) = plan.dictionary() {
-        member.independent = Stored::of(&encode_dictionary(dictionary, info.ty)?) + HEADER;
+        member.independent = Stored::from_bytes(&encode_dictionary(dictionary, info.ty)?) + HEADER;
     }
     let numeric = plan.numeric().is_some();
     for made in planner.made(info, plan)? {
         member.independent += match made.form() {
             Form::Constant { .. } => return Ok(member),
-            Form::Member { bytes, .. } if numeric => Stored::of(bytes),
+            Form::Member { bytes, .. } if numeric => Stored::from_bytes(bytes),
             Form::Member { bytes, .. } => packed_len(bytes, level, planner.scratch)?,
-            Form::Block { payload, .. } => Stored::of(payload) + HEADER,
+            Form::Block { payload, .. } => Stored::from_bytes(payload) + HEADER,
         };
     }
     member.bytes = &raw.bytes;
@@ -170,7 +170,6 @@ fn is_promising(
     Ok(is_worth_it(quickest.percent(limits.percent).saved_against(independent)))
 }
 
-/// Arrays that share containers.
 struct Group {
     ids: Vec<ArrayId>,
     lzma: Lzma,

@@ -87,7 +87,8 @@ pub(super) fn as_numbers(
             kind.seen += usize::from(searched);
             if let Some(other) = other
                 && let Some((other_plan, numbers)) = planner.numbers(info, &other)?
-                && Stored::of(&numbers) < packed_len(&found.bytes, policy.estimate_level, planner.scratch)?
+                && Stored::from_bytes(&numbers)
+                    < packed_len(&found.bytes, policy.estimate_level, planner.scratch)?
             {
                 if searched {
                     kind.learn(&other);

@@ -39,11 +39,11 @@ pub(crate) struct Chunked<'a> {
 
 impl<'a> Chunked<'a> {
     /// The chunks of a variable; `None` where its tiles are linear.
-    pub(crate) fn of(classic: &ClassicFile, arrays: &'a Arrays, var: VarId) -> Result<Option<Self>> {
-        Self::new(arrays.variable(var), &classic.layout().variables[var.index()])
+    pub(crate) fn new(classic: &ClassicFile, arrays: &'a Arrays, var: VarId) -> Result<Option<Self>> {
+        Self::from_array(arrays.variable(var), &classic.layout().variables[var.index()])
     }
 
-    fn new(info: &'a ArrayInfo, place: &VarLayout) -> Result<Option<Self>> {
+    fn from_array(info: &'a ArrayInfo, place: &VarLayout) -> Result<Option<Self>> {
         if !matches!(info.tiling.layout(), TileLayout::Chunked { .. }) {
             return Ok(None);
         }
@@ -117,7 +117,7 @@ impl<'a> Chunked<'a> {
 
     /// Cuts the bytes of a box of whole chunks into tiles.
     fn cut(&self, slab: &Hyperslab, bytes: &[u8], sink: &mut dyn FnMut(RawTile) -> Result<()>) -> Result<()> {
-        let plan = Plan::of(&self.tiling, slab)?;
+        let plan = Plan::with_tiling(&self.tiling, slab)?;
         for part in plan.tiles() {
             let mut tile = vec![0; usize::try_from(part.decoded).expect("a tile is at most 1 GiB")];
             copy_back(&part, bytes, &mut tile);
@@ -157,7 +157,7 @@ impl<'a> Chunked<'a> {
         slab.count[d] = slab.count[d].min(along);
         let mut bytes = vec![0; usize::try_from(slab.count.iter().product::<u64>()).expect("at most a tile")];
         self.read_box(&slab, reader, &mut bytes)?;
-        let plan = Plan::of(&self.tiling, &slab)?;
+        let plan = Plan::with_tiling(&self.tiling, &slab)?;
         let Some(part) = plan.tiles().next() else { return Ok(Vec::new()) };
         let mut tile = vec![0; usize::try_from(along * widths[d]).expect("a tile is at most 1 GiB")];
         copy_back(&part, &bytes, &mut tile);
@@ -230,7 +230,6 @@ struct Boxes<'c> {
     chunked: &'c Chunked<'c>,
     /// Boxes span one chunk along the dimensions before this one, some along this one, all along the others.
     dim: usize,
-    /// Chunks along `dim`.
     step: u64,
     /// Grid of chunks up to `dim`: the beginning of the next box, `None` after the last; the end of the grid.
     at: Option<Vec<u64>>,

@@ -51,7 +51,7 @@ pub(crate) fn for_each_tile(
         match segment.kind {
             SegmentKind::Fixed(var) => {
                 let info = arrays.variable(var);
-                if let Some(chunked) = Chunked::of(classic, arrays, var)? {
+                if let Some(chunked) = Chunked::new(classic, arrays, var)? {
                     chunked.read_layers(0..chunked.layers(), &mut reader, budget, sink)?;
                     continue;
                 }

@@ -5,7 +5,6 @@ use super::raw::RawTile;
 use crate::error::Result;
 use nc3z_format::array_table::ArrayInfo;
 
-/// A linear tile.
 pub(super) struct OpenTile<'a> {
     info: &'a ArrayInfo,
     tile: u64,

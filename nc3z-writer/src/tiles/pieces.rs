@@ -23,7 +23,7 @@ pub(crate) fn chunk_samples(
     most: u64,
 ) -> Result<Vec<Vec<u8>>> {
     let Role::Variable(var) = info.id.role() else { return Ok(Vec::new()) };
-    let Some(chunked) = Chunked::of(classic, arrays, VarId(var))? else { return Ok(Vec::new()) };
+    let Some(chunked) = Chunked::new(classic, arrays, VarId(var))? else { return Ok(Vec::new()) };
     let mut reader = ReadAhead::new(&**classic.source());
     let grid = chunked.whole_chunks();
     let mut places: Vec<Vec<u64>> =

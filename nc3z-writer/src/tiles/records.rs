@@ -93,7 +93,7 @@ pub(super) fn columns<'a>(
     let mut columns = Vec::with_capacity(records.slots.len() * 2);
     for slot in &records.slots {
         let info = arrays.variable(slot.variable);
-        let open = match Chunked::of(classic, arrays, slot.variable)? {
+        let open = match Chunked::new(classic, arrays, slot.variable)? {
             Some(chunked) => Open::Later(chunked, 0),
             None => Open::Tile(OpenTile::new(info)?),
         };

@@ -43,7 +43,6 @@ pub(crate) struct Model {
     pub(crate) tail: u64,
     /// Bytes cut off the end, never into the header.
     pub(crate) cut: u64,
-    /// Kind of content.
     pub(crate) fill: u8,
 }
 
@@ -82,7 +81,6 @@ impl Model {
         Header { version: self.version, numrecs: self.numrecs, dimensions, attributes: vec![], variables }
     }
 
-    /// The file.
     pub(crate) fn build(&self) -> Sample {
         let header_len = encode(&self.header(&vec![0; self.vars.len()])).unwrap().len() as u64;
         let mut begins = vec![0; self.vars.len()];

@@ -49,7 +49,6 @@ pub(crate) fn noise(len: usize) -> Vec<u8> {
     file
 }
 
-/// An archive of noise.
 pub(crate) struct Made {
     pub(crate) directory: TempDir,
     pub(crate) path: PathBuf,

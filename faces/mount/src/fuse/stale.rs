@@ -4,7 +4,6 @@ use std::path::Path;
 
 /// `ENOTCONN`, which the kernel answers for everything below a mount whose server has died.
 const NOT_CONNECTED: i32 = 107;
-/// `ENOTCONN` of FreeBSD.
 const NOT_CONNECTED_BSD: i32 = 57;
 
 /// Returns true if there is a mount whose server has ended. The kernel may cache the root's attributes for a

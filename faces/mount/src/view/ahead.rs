@@ -49,7 +49,6 @@ impl Stride {
     }
 }
 
-/// Threads that decode ahead.
 pub(crate) struct Ahead {
     pool: ThreadPool,
     waiting: Arc<AtomicUsize>,

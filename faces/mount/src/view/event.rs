@@ -54,7 +54,6 @@ pub enum Event<'e> {
     },
 }
 
-/// The receiver of events.
 #[derive(Clone)]
 pub(crate) struct Log(Arc<dyn Fn(&Event<'_>) + Send + Sync>);
 

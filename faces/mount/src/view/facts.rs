@@ -9,7 +9,7 @@ use nc3z_reader::Archive;
 pub(crate) struct ContentId([u8; 32]);
 
 impl ContentId {
-    pub(crate) fn of(archive: &Archive, version: u64) -> Self {
+    pub(crate) fn new(archive: &Archive, version: u64) -> Self {
         let trailer = archive.trailer();
         let state = match trailer.digest_state {
             DigestState::Valid => digest(&[b"sha256", &trailer.sha256]),

@@ -136,7 +136,7 @@ impl Originals {
             Some(_) => archive.versions(1).map_err(io::Error::other)?.first().map_or(0, |v| v.added_len),
             None => archive.stored_len(),
         };
-        let content = ContentId::of(&archive, number);
+        let content = ContentId::new(&archive, number);
         let facts = Facts { len: archive.original_len(), content, added };
         Ok(Original::new(archive, place, facts))
     }

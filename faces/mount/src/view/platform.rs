@@ -58,7 +58,7 @@ fn file_number(device: u64, inode: u64) -> u64 {
 pub(super) struct Listed(#[cfg(unix)] u64);
 
 impl Listed {
-    pub(super) fn of(directory: &Path) -> io::Result<Self> {
+    pub(super) fn new(directory: &Path) -> io::Result<Self> {
         #[cfg(unix)]
         return Ok(Listed(std::os::unix::fs::MetadataExt::dev(&directory.metadata()?)));
         #[cfg(not(unix))]

@@ -51,7 +51,6 @@ fn special() -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, "it is neither a file, a directory nor a link")
 }
 
-/// A directory on disk.
 pub(crate) struct DirectoryTree {
     root: PathBuf,
     /// True if links that lead out of the root are not followed.
@@ -113,7 +112,7 @@ impl Tree for DirectoryTree {
 
     fn list(&self, path: &Path) -> io::Result<Vec<Item>> {
         let directory = self.followed(path)?;
-        let listed = Listed::of(&directory)?;
+        let listed = Listed::new(&directory)?;
         let mut items = Vec::new();
         for entry in fs::read_dir(&directory)? {
             let entry = entry?;

@@ -13,7 +13,7 @@ fn one_archive_is_alone_whatever_is_beside_it() {
     source.archive("odd", &original);
     source.write("secret", b"s");
     for (archive, name) in [("x.nc.nc3z", "x.nc"), ("odd", "odd")] {
-        let seen = Seen::of(&source.path(archive), false);
+        let seen = Seen::new(&source.path(archive), false);
         assert_eq!(seen.list(""), [name]);
         assert_eq!(seen.bytes(name).unwrap(), original);
         assert_eq!(seen.bytes(&format!(".versions/{name}/1")).unwrap(), original);
@@ -26,7 +26,7 @@ fn one_archive_may_be_the_root() {
     let source = Source::new();
     let original = classic("record_padding.nc");
     source.archive("x.nc.nc3z", &original);
-    let seen = Seen::of(&source.path("x.nc.nc3z"), true);
+    let seen = Seen::new(&source.path("x.nc.nc3z"), true);
     let root = seen.view.attr(ROOT).unwrap();
     assert_eq!((root.kind, root.size, root.ino), (NodeKind::File, original.len() as u64, ROOT));
     assert_eq!(seen.bytes("").unwrap(), original);
@@ -72,7 +72,7 @@ fn members_of_a_bundle_are_a_tree() {
         ("2026/note/below", b"b"),
     ];
     source.write("set.tar", &tar(members));
-    let seen = Seen::of(&source.path("set.tar"), false);
+    let seen = Seen::new(&source.path("set.tar"), false);
     assert_eq!(seen.list(""), ["2026"]);
     assert_eq!(seen.list("2026"), ["01", "note"]);
     assert_eq!(seen.list("2026/01"), ["x.nc"]);

@@ -14,7 +14,6 @@ pub(crate) fn classic(name: &str) -> Vec<u8> {
     std::fs::read(directory.join(name)).unwrap()
 }
 
-/// A directory with archives.
 pub(crate) struct Source(pub(crate) TempDir);
 
 impl Source {
@@ -44,7 +43,7 @@ impl Source {
     }
 
     pub(crate) fn view(&self) -> Seen {
-        Seen::of(self.0.path(), false)
+        Seen::new(self.0.path(), false)
     }
 }
 
@@ -55,7 +54,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    pub(crate) fn of(source: &Path, is_file: bool) -> Self {
+    pub(crate) fn new(source: &Path, is_file: bool) -> Self {
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
         let log = Arc::clone(&told);
         let options = ViewOptions::default().with_file_root(is_file).with_log(move |event| {

@@ -51,7 +51,7 @@ impl Variable {
     }
 
     fn decoding(&self) -> PyResult<Decoding> {
-        Ok(Decoding::of(self.handle.dataset()?.header(), self.reader()?.header()))
+        Ok(Decoding::new(self.handle.dataset()?.header(), self.reader()?.header()))
     }
 
     fn reader(&self) -> PyResult<ReaderVariable> {
@@ -335,7 +335,8 @@ impl Variable {
         let Some(archive) = dataset.archive().filter(|archive| archive.identity().is_none()) else {
             return Ok(None);
         };
-        let costs = py.detach(|| Costs::of(archive, archive.source())).map_err(|e| self.handle.failure(e))?;
+        let costs =
+            py.detach(|| Costs::new(archive, archive.source())).map_err(|e| self.handle.failure(e))?;
         let cost = costs.variables.get(self.id.index());
         Ok(cost.map(|cost| (cost.bytes, cost.words(archive.chains()))))
     }

@@ -13,7 +13,6 @@ use std::fmt::Write;
 /// The number of values of an attribute that this one shows.
 const SHOWN: usize = 8;
 
-/// The DAS.
 pub(crate) fn das(asked: &Asked) -> String {
     let header = asked.dataset.header();
     let mut out = String::from("Attributes {\n");

@@ -39,7 +39,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    pub(crate) fn of(file: &OpenFile, dataset: Dataset, request: &Request) -> Answer<Self> {
+    pub(crate) fn new(file: &OpenFile, dataset: Dataset, request: &Request) -> Answer<Self> {
         let projections = projections(&dataset, request.query())?;
         Ok(Asked { name: file.name.clone(), dataset, projections, left_out: Vec::new() })
     }
@@ -69,7 +69,7 @@ pub(crate) fn answer(file: &OpenFile, face: Face, request: &Request) -> Answer<R
         return Ok(reply);
     }
     let dataset = file.dataset()?;
-    let mut asked = Asked::of(file, dataset, request)?;
+    let mut asked = Asked::new(file, dataset, request)?;
     if face != Face::Html {
         asked.fit(request.query().is_empty());
     }
@@ -142,7 +142,6 @@ fn no_type(ty: nc3z_format::NcType) -> String {
     format!("DAP2 has no type {ty}")
 }
 
-/// Text before other pieces.
 struct Framed {
     head: Option<Bytes>,
     rest: Box<dyn Pieces>,

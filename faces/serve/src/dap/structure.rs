@@ -22,7 +22,6 @@ pub(crate) fn type_name(ty: NcType) -> Option<&'static str> {
     })
 }
 
-/// The DDS.
 pub(crate) fn dds(asked: &Asked) -> Answer<String> {
     let mut out = String::from("Dataset {\n");
     for projection in &asked.projections {

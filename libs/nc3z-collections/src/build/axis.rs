@@ -21,7 +21,6 @@ pub struct Tolerance {
 pub(super) struct JoinedAxis {
     pub(super) name: String,
     pub(super) len: u64,
-    /// True where values ascend.
     pub(super) ascending: bool,
     /// The coordinate, in the master's units and direction.
     pub(super) coordinate: Option<Coordinate>,
@@ -29,7 +28,6 @@ pub(super) struct JoinedAxis {
     pub(super) places: Vec<(Range<u64>, bool)>,
     /// True where members have different values on this axis.
     pub(super) varies: bool,
-    /// Notes for the report.
     pub(super) notes: Vec<String>,
 }
 
@@ -343,7 +341,7 @@ fn gaps(
 /// Formats a value for people: times as dates.
 pub(super) fn show(c: &Coordinate, x: f64) -> String {
     let units = c.attribute("units").unwrap_or_default();
-    let calendar = Calendar::of(c.attribute("calendar").as_deref());
+    let calendar = Calendar::new(c.attribute("calendar").as_deref());
     match calendar.map(|calendar| TimeUnit::parse(&units, calendar)) {
         Some(Ok(unit)) => unit.show(x),
         _ => x.to_string(),

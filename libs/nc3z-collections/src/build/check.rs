@@ -34,7 +34,7 @@ pub(super) struct Check {
 
 impl Check {
     /// The last element of a member of a group. None for a file that is not read again.
-    pub(super) fn of(group: &Group<'_>, n: usize, array: &str) -> Option<Self> {
+    pub(super) fn new(group: &Group<'_>, n: usize, array: &str) -> Option<Self> {
         let m = group.members[n];
         let stored = group.orders[n].iter().zip(&m.shape).map(|(d, len)| {
             let reversed = group.axes[*d].places[n].1;

@@ -30,7 +30,7 @@ struct Same<'a> {
 }
 
 impl<'a> Same<'a> {
-    fn of(members: Vec<&'a Array>) -> Self {
+    fn new(members: Vec<&'a Array>) -> Self {
         Same {
             names: members.iter().map(|m| m.name.as_str()).collect(),
             standard_names: members.iter().filter_map(|m| own_text(m, "standard_name")).collect(),
@@ -65,7 +65,7 @@ pub(super) fn variables<'a>(
     report: &mut Report,
 ) -> Result<Vec<Vec<&'a Array>>> {
     let keys = keys(scanned, identity);
-    let mut found: Vec<Same<'a>> = keys.into_iter().map(Same::of).collect();
+    let mut found: Vec<Same<'a>> = keys.into_iter().map(Same::new).collect();
     if identity == Identity::Auto {
         by_name(&mut found);
         by_long_name(&mut found, scanned);

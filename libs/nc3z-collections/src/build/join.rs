@@ -219,7 +219,7 @@ fn array(group: &Group<'_>, making: &mut Making<'_>) -> Result<()> {
     let mut placed = Vec::with_capacity(group.members.len());
     for n in 0..group.members.len() {
         placed.push(place(group, n, &names, making.convention)?);
-        making.checks.extend(Check::of(group, n, &name));
+        making.checks.extend(Check::new(group, n, &name));
     }
     let (cuts, partitions) =
         cut(&names, &shape, &placed).map_err(|e| e.within(&format!("variable `{}`", first.name)))?;

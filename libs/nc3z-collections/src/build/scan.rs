@@ -16,7 +16,6 @@ const MAX_COORDINATES: u64 = 100_000_000;
 /// The maximal length in bytes of an array that is copied into the aggregation.
 pub(super) const MAX_STATIC: u64 = 64 << 20;
 
-/// A file.
 pub(super) struct Scanned {
     /// The name as it was given.
     pub(super) file: Arc<str>,
@@ -57,7 +56,6 @@ pub(super) struct Array {
     /// The stored shape.
     pub(super) shape: Vec<u64>,
     pub(super) axes: Vec<Axis>,
-    /// Scalar coordinates.
     pub(super) scalars: Vec<Axis>,
 }
 
@@ -66,7 +64,6 @@ pub(super) struct Array {
 pub(super) struct Axis {
     /// The key of the axis: the standard name of its coordinate, otherwise its own name.
     pub(super) key: String,
-    /// The dimension's name.
     pub(super) name: String,
     pub(super) len: u64,
     pub(super) coordinate: Option<Arc<Coordinate>>,
@@ -142,7 +139,6 @@ fn listed(dataset: &Dataset, attributes: &[&str]) -> BTreeSet<String> {
     all.flat_map(|a| text(a).split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
-/// Scans a file.
 pub(super) fn scan(dataset: &Dataset, name: &str, uri: &str) -> Result<Scanned> {
     let in_file = |e: nc3z_reader::Error| Error::misfit(name, format!("`{name}`: {}", e.with_causes()));
     let bounds_names = listed(dataset, &["bounds", "climatology"]);

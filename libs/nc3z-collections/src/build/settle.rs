@@ -20,7 +20,7 @@ struct Known {
 
 /// Combines what files say about their axes. Scalars that `along` names count as coordinates.
 pub(super) fn settle(scanned: &mut [Scanned], along: &[String]) {
-    let known = Known::of(scanned);
+    let known = Known::new(scanned);
     for s in scanned.iter_mut() {
         let (points, rest) = std::mem::take(&mut s.points).into_iter().partition(|p| known.is_array(p));
         s.points = rest;
@@ -45,7 +45,7 @@ fn labels(a: &Array) -> impl Iterator<Item = String> {
 }
 
 impl Known {
-    fn of(scanned: &[Scanned]) -> Self {
+    fn new(scanned: &[Scanned]) -> Self {
         let arrays = || scanned.iter().flat_map(|s| &s.arrays).filter(|a| !a.helper);
         let mut keys: HashMap<String, Option<String>> = HashMap::new();
         for axis in scanned.iter().flat_map(|s| &s.arrays).flat_map(|a| a.axes.iter().chain(&a.scalars)) {

@@ -60,13 +60,10 @@ pub(crate) struct Entry {
 pub(crate) struct Entries {
     /// Names in the order of the file.
     pub(crate) names: Vec<String>,
-    /// Members by name.
     pub(crate) members: HashMap<String, Entry>,
-    /// Members of members.
     pub(crate) packed: Packed,
 }
 
-/// Encodes the index.
 pub(crate) fn encode(members: &[(String, Entry)], packed: &Packed) -> Result<Vec<u8>> {
     // Written member by member: a tree of its JSON would take a multiple of its bytes.
     let mut list = Vec::new();
@@ -167,7 +164,7 @@ pub(super) fn is_hint(bytes: &[u8]) -> bool {
 /// it wrote the hint. None if the hint is right.
 pub(crate) fn comment_to_hint(source: &SharedSource) -> Result<Option<String>> {
     let len = source.len();
-    let tail = Tail::of(source)?;
+    let tail = Tail::new(source)?;
     let end = tail.end();
     let Some((end, pointer)) = end.and_then(|end| Some((end, end.pointer()?))) else { return Ok(None) };
     if hinted(source).is_some_and(|hint| hint.told == len && hint.pointer == pointer) {
@@ -226,7 +223,7 @@ pub(super) fn find(source: &SharedSource) -> Result<Lookup> {
             Index::Damaged(e) => damaged = Some(e),
         }
     }
-    let tail = Tail::of(source)?;
+    let tail = Tail::new(source)?;
     let end = tail.end();
     let pointer = end.and_then(|end| end.pointer());
     // An end that nc3z wrote counts, unless the hint names a later one.
@@ -258,7 +255,6 @@ enum Index {
     Damaged(Error),
 }
 
-/// Reads the index.
 fn read(source: &SharedSource, pointer: &Pointer, tail: Option<&Tail>) -> Result<Index> {
     let wrong = |what, expected: String, found: String| -> Error {
         FormatError::corrupt("index of the bundle", pointer.offset, what, expected, found).into()
@@ -325,7 +321,7 @@ pub(super) struct End<'t> {
 }
 
 impl Tail {
-    pub(super) fn of(source: &SharedSource) -> Result<Self> {
+    pub(super) fn new(source: &SharedSource) -> Result<Self> {
         let len = source.len();
         let first = len.saturating_sub(TAIL);
         Ok(Tail { first, bytes: source.read_at(first, usize::try_from(len - first).unwrap_or(0))? })

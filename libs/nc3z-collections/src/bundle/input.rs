@@ -64,7 +64,7 @@ impl Input {
 
     /// Time and permissions of the file before it was read.
     pub(crate) fn stamp(&self) -> Stamp {
-        Stamp::of(&self.before)
+        Stamp::from_metadata(&self.before)
     }
 }
 

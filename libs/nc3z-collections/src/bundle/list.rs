@@ -10,7 +10,6 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use std::collections::HashMap;
 use std::fmt;
 
-/// Version of the list.
 const VERSION: u64 = 2;
 
 /// Name, offset, length, CRC-32, and the offsets and lengths of the parts of the head.
@@ -119,7 +118,6 @@ impl Found {
     }
 }
 
-/// The object.
 struct List<'f>(&'f mut Found);
 
 impl<'de> DeserializeSeed<'de> for List<'_> {
@@ -169,7 +167,6 @@ impl<'de> Visitor<'de> for List<'_> {
     }
 }
 
-/// The members.
 struct Members<'f>(&'f mut Found);
 
 impl<'de> DeserializeSeed<'de> for Members<'_> {

@@ -10,7 +10,6 @@ const EXTRA: usize = 4096 + 128;
 /// Bytes before the name.
 const FIXED: usize = 30;
 
-/// A header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Local {
     /// The byte of the bundle at which its header begins.

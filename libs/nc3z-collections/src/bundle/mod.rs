@@ -54,7 +54,6 @@ const TAR_HEADER: usize = 512;
 /// The maximal length in bytes of the name of a member of a tar.
 const MAX_NAME: usize = 1 << 20;
 
-/// The list of members.
 enum Directory {
     /// The ranges of all members are known.
     Index(HashMap<String, Entry>),
@@ -75,7 +74,6 @@ pub struct Bundle {
     packed: bool,
     /// The damage in spite of which it was opened.
     damage: Option<Error>,
-    /// Names of all members.
     names: OnceLock<Vec<String>>,
     kind: &'static str,
 }
@@ -352,7 +350,7 @@ fn look_up(source: &SharedSource) -> Result<(SharedSource, Option<Entries>)> {
 /// A ZIP by its own directory: the one at its end. An older one in front of it counts only for a bundle that is known to be `damaged`.
 pub(crate) fn zip_of(source: &SharedSource, damaged: bool) -> Result<ZipArchive<Reader>> {
     let archive = ZipArchive::new(Reader::new(source.clone(), usize::MAX)).map_err(of_zip)?;
-    let tail = index::Tail::of(source)?;
+    let tail = index::Tail::new(source)?;
     let (expected, found) = (tail.end().map(|end| end.directory), archive.central_directory_start());
     // The end of a ZIP that is a member has an offset.
     let is_other = archive.offset() != 0 || expected.is_some_and(|expected| expected != found);

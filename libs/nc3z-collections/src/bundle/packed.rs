@@ -14,13 +14,11 @@ const END: u8 = 0;
 pub(crate) struct Line {
     /// The group's name in the ZIP.
     pub(crate) group: String,
-    /// Its members.
     pub(crate) members: usize,
     /// The length of their names in bytes.
     pub(crate) len: usize,
 }
 
-/// All packed members.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Packed {
     pub(crate) lines: Vec<Line>,
@@ -54,7 +52,6 @@ impl Packed {
         Ok(Packed { lines, begins, names, stamps })
     }
 
-    /// Adds a group.
     pub(crate) fn push<'n>(&mut self, group: String, members: impl Iterator<Item = (&'n str, Stamp)>) {
         // Without a copy: this is the only owner while a bundle is written.
         let mut all = Vec::from(std::mem::take(&mut self.names));
@@ -113,7 +110,6 @@ impl Packed {
         self.split(self.begins[group]..self.begins[group + 1])
     }
 
-    /// Returns all names.
     pub(crate) fn all(&self) -> impl Iterator<Item = &str> {
         self.split(0..self.names.len())
     }

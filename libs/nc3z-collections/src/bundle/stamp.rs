@@ -32,8 +32,7 @@ impl Stamp {
         Stamp { modified: nanos.unwrap_or(i64::MIN), mode: mode.unwrap_or(u16::MAX) }
     }
 
-    /// Those of a file.
-    pub(crate) fn of(meta: &Metadata) -> Self {
+    pub(crate) fn from_metadata(meta: &Metadata) -> Self {
         let nanos = meta.modified().ok().and_then(|time| match time.duration_since(SystemTime::UNIX_EPOCH) {
             Ok(since) => i64::try_from(since.as_nanos()).ok(),
             Err(e) => i64::try_from(e.duration().as_nanos()).ok().map(|n| -n),

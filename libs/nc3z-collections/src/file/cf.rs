@@ -12,7 +12,6 @@ use nc3z_reader::{Dataset, Variable};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Reads one aggregation variable.
 pub(super) fn read(own: &Dataset, variable: &Variable) -> Result<Read> {
     let attribute = |name: &str| variable.attribute(name).map(text).unwrap_or_default();
     let dimensions = attribute("aggregated_dimensions").split_whitespace().map(str::to_owned).collect();
@@ -78,7 +77,6 @@ pub(super) fn read(own: &Dataset, variable: &Variable) -> Result<Read> {
     Ok(Read { master, helpers })
 }
 
-/// The pairs `key: variable`.
 fn terms(text: &str) -> Result<BTreeMap<String, String>, String> {
     let mut out = BTreeMap::new();
     let mut words = text.split_whitespace();

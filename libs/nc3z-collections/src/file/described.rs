@@ -28,7 +28,6 @@ pub(super) struct Described<'t> {
     partitions: Partitions<'t>,
 }
 
-/// The list of partitions.
 enum Partitions<'t> {
     /// As JSON text.
     Text(&'t str),

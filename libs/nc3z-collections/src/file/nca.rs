@@ -14,7 +14,6 @@ use std::ops::Range;
 
 type Object = Map<String, Value>;
 
-/// Reads one aggregation variable.
 pub(super) fn read(own: &Dataset, variable: &Variable) -> Result<Read> {
     let attribute = |names: [&str; 2]| names.iter().find_map(|n| variable.attribute(n)).map(text);
     let dimensions = attribute(["nca_dimensions", "cfa_dimensions"]).unwrap_or_default();
@@ -26,7 +25,7 @@ pub(super) fn read(own: &Dataset, variable: &Variable) -> Result<Read> {
     // description of all.
     let limits = Limits::default().within(0);
     let text = Text::parse(&json, &limits).map_err(wrong)?;
-    let described = Described::of(&master, &text).map_err(wrong)?;
+    let described = Described::new(&master, &text).map_err(wrong)?;
     let (cuts, partitions) = described.partitions(&master, &text, &limits).map_err(wrong)?;
     master.cuts = cuts;
     let helpers = own_variables(own, &partitions, variable.id());
@@ -54,7 +53,7 @@ struct Described {
 }
 
 impl Described {
-    fn of(master: &MasterArray, text: &Text<'_>) -> Result<Self, String> {
+    fn new(master: &MasterArray, text: &Text<'_>) -> Result<Self, String> {
         let array = &text.fields;
         let later = ["pmdimensions", "pmshape", "base"].iter().any(|key| array.contains_key(*key));
         let inclusive = later || text.has_subarray;

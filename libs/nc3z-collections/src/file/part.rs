@@ -5,7 +5,6 @@ use crate::master::Indices;
 /// The maximal number of indices in all lists.
 const MAX_INDICES: usize = 10_000_000;
 
-/// Parses a part.
 pub(super) fn parse(text: &str) -> Result<Vec<Indices>, String> {
     let wrong = || format!("the part `{}` is not understood", text.chars().take(80).collect::<String>());
     let inner = text.trim().strip_prefix('[').and_then(|t| t.strip_suffix(']')).ok_or_else(wrong)?;

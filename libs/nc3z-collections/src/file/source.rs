@@ -36,7 +36,6 @@ enum Slot {
     Master(Box<Master>),
 }
 
-/// An aggregated variable.
 struct Master {
     convention: Convention,
     array: MasterArray,

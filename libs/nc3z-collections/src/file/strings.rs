@@ -8,7 +8,6 @@ use nc3z_reader::Variable;
 /// The maximal number of bytes of text that are read.
 const MAX_LEN: u64 = 1 << 30;
 
-/// An array of strings.
 pub(super) struct Strings {
     bytes: Vec<u8>,
     len: usize,
@@ -36,7 +35,6 @@ impl Strings {
         Ok(Strings { bytes, len, shape })
     }
 
-    /// The number of strings.
     pub(super) fn count(&self) -> u64 {
         self.shape.iter().product()
     }

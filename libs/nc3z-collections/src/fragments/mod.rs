@@ -250,7 +250,7 @@ impl Fragments {
         opener: Option<&Arc<dyn OpenFragment>>,
     ) -> Result<(SharedSource, Option<PathBuf>), Refused> {
         if let Some(opener) = opener
-            && let Some(source) = opener.open_fragment(uri).map_err(Refused::of)?
+            && let Some(source) = opener.open_fragment(uri).map_err(Refused::from_error)?
         {
             return Ok((source, None));
         }
@@ -262,7 +262,7 @@ impl Fragments {
 }
 
 impl Refused {
-    fn of(e: Error) -> Self {
+    fn from_error(e: Error) -> Self {
         if matches!(e, Error::Absent { .. }) { Refused::Absent(e) } else { Refused::Other(e) }
     }
 }

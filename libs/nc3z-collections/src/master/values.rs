@@ -90,7 +90,7 @@ pub(crate) fn text(a: &Attribute) -> String {
 
 /// The elements of a variable as doubles.
 pub(crate) fn doubles(ty: NcType, bytes: &[u8]) -> Vec<f64> {
-    bytes.chunks_exact(ty.size()).map(|item| Number::of(ty, item).real()).collect()
+    bytes.chunks_exact(ty.size()).map(|item| Number::for_type(ty, item).real()).collect()
 }
 
 /// Appends a number as big-endian bytes of a type that can hold it. A fraction is an error for an integer

@@ -22,7 +22,6 @@ const MEMBER_COST: u64 = 76 + 24;
 /// consist mainly of headers and names.
 const SHORTER: usize = 4;
 
-/// A file to pack.
 pub(super) struct Member {
     pub(super) name: String,
     pub(super) bytes: Bytes,
@@ -37,7 +36,6 @@ pub(super) struct Member {
 pub(super) struct Made {
     /// A group, and the names of its members, with time and permissions of their files.
     pub(super) group: Option<(Vec<u8>, Vec<(String, Stamp)>)>,
-    /// Separate archives by name.
     pub(super) alone: Vec<(String, Vec<u8>, Stamp)>,
 }
 

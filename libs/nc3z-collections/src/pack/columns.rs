@@ -26,7 +26,6 @@ struct Name {
     text: Vec<u8>,
     ty: NcType,
     pieces: Vec<Piece>,
-    /// The pieces by content.
     known: HashMap<Vec<u8>, usize>,
 }
 
@@ -195,7 +194,6 @@ pub(super) fn described(file: &ClassicFile, id: ArrayId) -> (Vec<u8>, Vec<u64>) 
     }
 }
 
-/// One column.
 struct Column {
     name: Vec<u8>,
     ty: NcType,

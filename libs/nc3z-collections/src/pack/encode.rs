@@ -49,7 +49,6 @@ pub(super) fn group(files: &[&Member], options: &WriterOptions) -> Result<Vec<u8
     Ok(archive)
 }
 
-/// Compresses the collected headers.
 fn close(frame: &mut Vec<u8>, heads: &mut Vec<u8>, list: &mut Listing) -> Result<()> {
     if frame.is_empty() {
         return Ok(());

@@ -61,7 +61,7 @@ impl Group {
     /// # Errors
     /// It is not an archive, or not that of a group, or its list is damaged or forged.
     pub fn open(source: SharedSource, options: &OpenOptions) -> Result<Self> {
-        Self::of(Archive::from_source(source, options)?, false)
+        Self::new(Archive::from_source(source, options)?, false)
     }
 
     /// Opens a group that may be damaged. Members are read with fill values in the place of lost tiles of their arrays.
@@ -70,10 +70,10 @@ impl Group {
     /// As [`Group::open`]: without its list, no member can be read.
     pub fn open_filled(source: &SharedSource, options: &OpenOptions) -> Result<Self> {
         let (archive, _) = Archive::open_filled(source, options, &())?;
-        Self::of(archive, true)
+        Self::new(archive, true)
     }
 
-    fn of(archive: Archive, fills: bool) -> Result<Self> {
+    fn new(archive: Archive, fills: bool) -> Result<Self> {
         let mark = archive.header().attribute(MARK.0.as_bytes()).map(|a| a.values.clone());
         if mark.as_deref() != Some(MARK.1.as_bytes()) {
             let found = mark.map_or("nothing".to_owned(), |m| String::from_utf8_lossy(&m).into_owned());

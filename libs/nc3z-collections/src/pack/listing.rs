@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 
-/// Version of the list.
 const VERSION: u8 = 1;
 /// The maximal number of members of a group.
 pub(super) const MAX_MEMBERS: usize = 65_536;
@@ -28,13 +27,11 @@ pub(super) struct Place {
     pub(super) first: u64,
 }
 
-/// A member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Listed {
     pub(super) name: String,
     /// Bytes of the file.
     pub(super) len: u64,
-    /// Frame of its header.
     pub(super) frame: usize,
     /// Bytes of its header.
     pub(super) header_len: u64,
@@ -43,7 +40,6 @@ pub(super) struct Listed {
     pub(super) places: Vec<Place>,
 }
 
-/// The list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Listing {
     pub(super) frames: Vec<Frame>,

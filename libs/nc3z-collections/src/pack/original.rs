@@ -19,7 +19,6 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Opens a file.
     pub(super) fn open(path: &Path) -> Result<Self> {
         let file = input::Input::open(path)?;
         let source = file.source.clone();

@@ -92,7 +92,6 @@ pub(super) fn doubles(from: &mut ByteCursor<'_>, what: &'static str, n: usize) -
     Ok((0..n).map(double).collect())
 }
 
-/// Reads names.
 pub(super) fn names(from: &mut ByteCursor<'_>, n: usize) -> Result<Vec<String>> {
     let shared = sizes(from, "shared bytes of names", n, MAX_NAME)?;
     let own = sizes(from, "other bytes of names", n, MAX_NAME)?;

@@ -53,13 +53,12 @@ pub(super) enum Version {
 
 impl Version {
     /// The version by the first bytes. None if they are not those of a shadow.
-    pub(super) fn of(bytes: &[u8]) -> Option<Self> {
+    pub(super) fn new(bytes: &[u8]) -> Option<Self> {
         let begins = |magic: &[u8; 8]| bytes.starts_with(magic);
         if begins(MAGIC) { Some(Version::Third) } else { begins(SECOND_MAGIC).then_some(Version::Second) }
     }
 }
 
-/// Where a frame is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) offset: u64,
@@ -112,7 +111,6 @@ pub(super) fn pack(plain: &[u8], offset: u64) -> Result<(Frame, Vec<u8>)> {
 }
 
 impl Frame {
-    /// Reads and decompresses it.
     pub(super) fn read(&self, source: &SharedSource) -> Result<Vec<u8>> {
         if self.decoded == 0 {
             return Ok(Vec::new());
@@ -198,11 +196,10 @@ pub(super) fn finish(entries: &[Entry], offset: u64) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Reads the directory.
 pub(super) fn directory(source: &SharedSource) -> Result<(Version, Vec<Entry>)> {
     let len = source.len();
     let begin = source.read_at(0, usize::try_from(len.min(8)).unwrap_or(0))?;
-    let version = Version::of(&begin);
+    let version = Version::new(&begin);
     let version = version.ok_or_else(|| wrong("it does not begin as one; `nc3z index` writes shadows"))?;
     let at = len.checked_sub(END_LEN).filter(|at| *at >= 8).ok_or_else(|| wrong("it ends early"))?;
     let end = source.read_at(at, 40)?;

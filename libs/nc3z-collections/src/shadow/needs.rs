@@ -56,7 +56,7 @@ pub fn need(asked: Asked<'_>, slabs: &[Hyperslab]) -> Result<Need> {
     let mut tiles = BTreeSet::new();
     let mut ranges = Vec::new();
     for slab in slabs {
-        for tile in Plan::of(&tiling, slab)?.tiles() {
+        for tile in Plan::with_tiling(&tiling, slab)?.tiles() {
             let known = !tiles.insert(tile.tile);
             if tiles.len() > MOST || ranges.len() > MOST {
                 return Err(Error::refused(format!(

@@ -128,7 +128,6 @@ impl From<&Summary> for Figures {
     }
 }
 
-/// A comparison of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Compare {
     Less,

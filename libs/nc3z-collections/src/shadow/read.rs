@@ -74,7 +74,7 @@ pub struct Sums {
 impl Shadow {
     /// Returns true if bytes begin as those of a shadow.
     pub fn is_shadow(bytes: &[u8]) -> bool {
-        Version::of(bytes).is_some()
+        Version::new(bytes).is_some()
     }
 
     /// Opens a shadow. Only the directory of its parts is read.

@@ -54,7 +54,7 @@ pub fn scan(name: &str, dataset: &Dataset, at: Location) -> Result<Member> {
         let mut tiles = None;
         let is_view = at.is_view && aggregation.is_some_and(|a| a.master(variable.id()).is_some());
         if variable.ty() != NcType::Char && !is_view {
-            let decoding = Decoding::of(dataset.header(), variable.header());
+            let decoding = Decoding::new(dataset.header(), variable.header());
             let each = variable.tiles()?.map(|tile| Ok(values(&decoding, &tile?.bytes)));
             tiles = Some(each.collect::<Result<_>>()?);
         }
@@ -93,7 +93,7 @@ fn header(dataset: &Dataset) -> Result<Bytes> {
 /// The values of a coordinate: of a dimension with its name, of times along one dimension or none, also as text.
 fn known(dataset: &Dataset, variable: &nc3z_reader::Variable) -> Result<Option<Known>> {
     let head = variable.header();
-    let words = WordTimes::of(dataset.header(), head);
+    let words = WordTimes::new(dataset.header(), head);
     let is_number = head.dimensions.len() <= 1 && variable.ty() != NcType::Char;
     let is_coordinate = || variable.dimensions().any(|d| d.name == head.name) || time_unit(head).is_some();
     if words.is_none() && !(is_number && is_coordinate()) {

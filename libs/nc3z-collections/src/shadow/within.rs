@@ -37,7 +37,7 @@ pub(super) enum Fit {
 }
 
 impl Fit {
-    fn of(fits: bool) -> Self {
+    fn new(fits: bool) -> Self {
         if fits { Fit::Yes } else { Fit::No }
     }
 
@@ -116,7 +116,7 @@ fn known_ends(header: &Header, variable: &Variable, times: &Times, known: &Known
         }
         // Of numbers, the tiles have the ends of all values.
         Times::Numbers(unit) if known.whole && known.size == variable.ty.size() => {
-            let decoding = Decoding::of(header, variable);
+            let decoding = Decoding::new(header, variable);
             ends_of_dates(unit, items.map(|item| decoding.number(item)))
         }
         _ => None,
@@ -150,7 +150,7 @@ pub(super) fn within(
             let fit = |ends: Option<(f64, f64)>, fits: &dyn Fn((f64, f64)) -> bool| match ends {
                 None if found.rows.is_some() && rows.is_empty() => Fit::No,
                 None => Fit::Unknown,
-                Some(ends) => Fit::of(fits(ends)),
+                Some(ends) => Fit::new(fits(ends)),
             };
             let mut put = |kind: usize, fit: Fit| {
                 let known = &mut fits[found.member][kind];

@@ -15,7 +15,6 @@ pub struct Code {
     pub retry: bool,
 }
 
-/// All codes.
 const CODES: [(&str, bool); 20] = [
     ("input.not-classic", false),
     ("input.damaged", false),
@@ -41,7 +40,7 @@ const CODES: [(&str, bool); 20] = [
 
 impl Code {
     /// Returns the code of an error of archiving a file.
-    pub fn of(error: &Error) -> Self {
+    pub fn from_error(error: &Error) -> Self {
         Self::named(match error.kind() {
             _ if error.is_interrupted() => "interrupted",
             ErrorKind::Io { source, .. } => of_system(source),
@@ -138,11 +137,11 @@ mod tests {
     fn codes_say_what_a_scheduler_needs() {
         let io = |kind: io::ErrorKind| {
             let failed: io::Result<()> = Err(kind.into());
-            Code::of(&failed.with_context(|| "write".to_owned()).unwrap_err())
+            Code::from_error(&failed.with_context(|| "write".to_owned()).unwrap_err())
         };
         assert_eq!(io(io::ErrorKind::StorageFull), Code { name: "io.enospc", retry: true });
         assert_eq!(io(io::ErrorKind::NotFound).name, "input.missing");
-        let exists = Code::of(&Refusal::Exists("a".into()).into());
+        let exists = Code::from_error(&Refusal::Exists("a".into()).into());
         assert_eq!((exists.name, exists.retry, exists.is_permanent_input()), ("exists", false, false));
         assert!(Code::named("input.damaged").is_permanent_input());
         assert_eq!(Code::named("what").name, "other");

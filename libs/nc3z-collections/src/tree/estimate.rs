@@ -18,7 +18,7 @@ pub struct TreeLen {
 
 impl TreeLen {
     /// Returns the length of files.
-    pub fn of(files: &[PathBuf]) -> Self {
+    pub fn from_files(files: &[PathBuf]) -> Self {
         TreeLen { files: files.len(), bytes: files.iter().map(|path| len(path)).sum() }
     }
 }

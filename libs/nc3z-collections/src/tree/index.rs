@@ -34,7 +34,7 @@ impl IndexInput {
 
     /// The data files of the bundle that the shadow calls `name`.
     pub fn members(name: &str, bundle: &Arc<Bundle>) -> Vec<Self> {
-        let stamp = Stamp::of(Path::new(name));
+        let stamp = Stamp::new(Path::new(name));
         let data = bundle.names().iter().filter(|member| !is_specification(member));
         let input = |member: &String| {
             let name = format!("{name}!/{member}");
@@ -106,7 +106,7 @@ fn describe<E: From<Error>>(
     is_known: &dyn Fn(&Place) -> bool,
 ) -> Result<Member, E> {
     let Some((bundle, member)) = &input.member else {
-        let stamp = Stamp::of(&input.path);
+        let stamp = Stamp::new(&input.path);
         let dataset = open(&input.path)?;
         let Stamp { len: stored, modified } = stamp.unwrap_or_default();
         let directory = input.path.parent().unwrap_or(Path::new(""));
@@ -128,7 +128,7 @@ fn unchanged(
     path: &Path,
     stamp: Option<Stamp>,
 ) -> crate::tree::Result<Member> {
-    if Stamp::of(path) != stamp {
+    if Stamp::new(path) != stamp {
         let what = "the file changed while it was read; run `nc3z index` again when it is complete";
         return Err(ErrorKind::Aggregate(crate::Error::Refused(what.to_owned())).into());
     }

@@ -352,7 +352,7 @@ impl Log {
         match line {
             Line::Begin(run, line) => {
                 numbers.insert(run.clone(), self.runs.len());
-                self.runs.push(Run::of(line));
+                self.runs.push(Run::from_line(line));
             }
             Line::End(run, line) => {
                 if let Some(&n) = numbers.get(run) {
@@ -370,7 +370,7 @@ impl Log {
 }
 
 impl Run {
-    fn of(line: &Value) -> Self {
+    fn from_line(line: &Value) -> Self {
         let text = |key: &str| line[key].as_str().unwrap_or_default().to_owned();
         let directory = PathBuf::from(text("directory"));
         let named = |value: &Value| value.as_str().map(|name| directory.join(name));

@@ -38,7 +38,7 @@ pub enum FileKind {
 
 impl FileKind {
     /// Returns the kind of a regular file by its first bytes.
-    pub fn of(path: &Path) -> Self {
+    pub fn from_path(path: &Path) -> Self {
         match first_bytes(path).as_deref() {
             // Of an offline file nothing is read.
             Ok([]) if is_offline(path) => FileKind::Unknown,

@@ -149,7 +149,6 @@ enum Done {
     Otherwise,
 }
 
-/// Restores one file.
 fn restore_one<E: From<Error>>(
     job: &Job,
     options: &RestoreOptions,

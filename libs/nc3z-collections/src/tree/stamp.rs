@@ -15,7 +15,7 @@ pub(crate) struct Stamp {
 
 impl Stamp {
     /// The stamp of a local file. None for others.
-    pub(crate) fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn new(path: &Path) -> Option<Self> {
         let metadata = std::fs::metadata(path).ok()?;
         let after = metadata.modified().ok().map(|at| at.duration_since(UNIX_EPOCH));
         let modified = match after {
@@ -36,8 +36,8 @@ pub fn has_changed(shadow: &Path, name: &str, head: &Head) -> bool {
     }
     let (object, member) =
         name.split_once("!/").map_or((name, None), |(object, member)| (object, Some(member)));
-    let beside = || Stamp::of(&shadow.parent()?.join(object));
-    let Some(now) = Stamp::of(Path::new(object)).or_else(beside) else { return false };
+    let beside = || Stamp::new(&shadow.parent()?.join(object));
+    let Some(now) = Stamp::new(Path::new(object)).or_else(beside) else { return false };
     let is_whole = |ms: i64| ms % 1000 == 0;
     let (a, b) = (now.modified, head.modified);
     // Some copies keep only the seconds.

@@ -73,7 +73,6 @@ impl<'a> Row<'a> {
         self.number
     }
 
-    /// Returns a field.
     pub(crate) fn get(&self, n: usize) -> Option<&'a [u8]> {
         let end = *self.ends.get(n)?;
         let begin = n.checked_sub(1).map_or(0, |before| self.ends[before]);
@@ -85,7 +84,6 @@ impl<'a> Row<'a> {
         std::str::from_utf8(self.get(n)?).ok()
     }
 
-    /// Returns all fields.
     pub(crate) fn fields(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let row = *self;
         (0..row.ends.len()).filter_map(move |n| row.get(n))

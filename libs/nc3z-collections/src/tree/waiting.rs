@@ -18,7 +18,6 @@ const TIME: Duration = Duration::from_millis(500);
 pub(crate) struct Held<'j> {
     /// The source and the archive's name.
     pub(crate) job: &'j Job,
-    /// The archive.
     pub(crate) prepared: Prepared,
     /// The source before it was read.
     pub(crate) before: Option<Metadata>,
@@ -26,7 +25,6 @@ pub(crate) struct Held<'j> {
     pub(crate) begin: Instant,
 }
 
-/// The archives that wait.
 #[derive(Default)]
 pub(crate) struct Waiting<'j>(Mutex<Batch<'j>>);
 
@@ -48,7 +46,6 @@ impl<'j> Waiting<'j> {
         if enough { std::mem::take(&mut *batch).held } else { Vec::new() }
     }
 
-    /// Returns those that wait.
     pub(crate) fn rest(&self) -> Vec<Held<'j>> {
         std::mem::take(&mut *self.0.lock().expect("nothing panics while it is locked")).held
     }

@@ -280,7 +280,7 @@ pub fn visit(root: &Path, wanted: &dyn Fn(&Path) -> bool, with: &mut dyn FnMut(V
         if wanted(entry.path()) {
             with(Visited::File(entry.path().to_owned(), inside.to_owned()));
         } else {
-            with(other(FileKind::of(entry.path())));
+            with(other(FileKind::from_path(entry.path())));
         }
     }
 }

@@ -60,7 +60,6 @@ pub(super) fn add(file: &mut NewFile, arrays: &[NewArray]) -> Result<()> {
     Ok(())
 }
 
-/// Adds the aggregation variable.
 fn variable(file: &mut NewFile, array: &NewArray, data: &str, checks: Option<&str>) {
     let dims: Vec<&str> = array.dimensions.iter().map(|d| file.dimensions[*d].0.as_str()).collect();
     let mut attributes = array.attributes.clone();

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 const MAGIC: &[u8] = b"\x89NC3Z";
 /// The slots of user-defined formats.
 const SLOTS: std::ops::Range<u8> = 0..10;
-/// The line before ours.
 const TITLE: &[u8] = b"# nc3z: archives of classic netCDF files (nc3z plugin install)";
 
 /// A reason why the file is not read or changed.
@@ -54,7 +53,7 @@ pub enum Override {
 
 impl Override {
     /// Returns what the environment says instead of `path`.
-    pub fn of(path: &Path) -> Option<Self> {
+    pub fn from_path(path: &Path) -> Option<Self> {
         if std::env::var_os("NCRCENV_IGNORE").is_some() {
             return Some(Override::Ignored);
         }

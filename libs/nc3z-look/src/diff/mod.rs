@@ -191,7 +191,6 @@ fn write_values(
     Ok(())
 }
 
-/// Formats six digits.
 fn short(x: f64) -> String {
     let words = format!("{x:.5e}");
     let exact: f64 = words.parse().unwrap_or(x);

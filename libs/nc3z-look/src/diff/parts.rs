@@ -18,7 +18,7 @@ impl Parts {
     ///
     /// # Errors
     /// A dimension that neither file has; those of [`Request::ranges`].
-    pub fn of(
+    pub fn new(
         a: &Dataset,
         b: &Dataset,
         dims: &[DimArg],

@@ -21,7 +21,7 @@ const FLETCHER32: u32 = 3;
 /// # Errors
 /// The index cannot be read.
 pub fn specials(archive: &Archive) -> Result<BTreeMap<VarId, Vec<Special>>> {
-    let costs = Costs::of(archive, archive.source())?;
+    let costs = Costs::new(archive, archive.source())?;
     let mut all = BTreeMap::new();
     let options = &archive.metadata().options;
     for ((id, variable), cost) in archive.header().variables().zip(&costs.variables) {

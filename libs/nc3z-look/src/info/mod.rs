@@ -37,7 +37,7 @@ impl<'a> Info<'a> {
     /// # Errors
     /// The archive cannot be read.
     pub fn of_archive(file: String, archive: &'a Archive) -> Result<Self> {
-        let costs = Costs::of(archive, archive.source())?;
+        let costs = Costs::new(archive, archive.source())?;
         Ok(Info { file, header: archive.header(), layout: archive.layout(), archive: Some((archive, costs)) })
     }
 
@@ -155,7 +155,7 @@ impl<'a> Info<'a> {
 /// The archive cannot be read.
 pub fn describe(name: &str, dataset: &Dataset) -> print::Result<Value> {
     let archive = match dataset.archive() {
-        Some(archive) => Some((archive, Costs::of(archive, archive.source())?)),
+        Some(archive) => Some((archive, Costs::new(archive, archive.source())?)),
         None => None,
     };
     let (header, layout) = (dataset.header(), dataset.layout());

@@ -35,7 +35,7 @@ impl Contents {
     ///
     /// # Errors
     /// A variable that does not exist; those of [`Request::ranges`].
-    pub fn of(dataset: &Dataset, request: &SubsetRequest, notes: &mut Vec<String>) -> Result<Self> {
+    pub fn new(dataset: &Dataset, request: &SubsetRequest, notes: &mut Vec<String>) -> Result<Self> {
         let old = dataset.header();
         let chosen = match named_variables(&request.variables, old)? {
             None => old.variables().map(|(id, _)| id).collect(),

@@ -96,7 +96,7 @@ impl Csv {
             return Err(PartError::TooLong { len: words.saturating_mul(50), limit: COORDINATES * 50 });
         }
         variable.plan(slab)?;
-        let decoding = Decoding::of(dataset.header(), variable.header());
+        let decoding = Decoding::new(dataset.header(), variable.header());
         let selection = Selection::of_slab(slab);
         let lines =
             print::Csv::new(Vec::new(), (dataset, &variable), Some(&decoding), &selection, Style::Csv)?;

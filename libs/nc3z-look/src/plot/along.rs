@@ -48,7 +48,7 @@ impl Along<'_> {
                         return Ok(Picture::Profile { y, values });
                     }
                 }
-                let axis = Axis::of(self.dataset, dim)?;
+                let axis = Axis::new(self.dataset, dim)?;
                 Ok(match axis.role {
                     Role::Vertical => Picture::Profile { y: axis, values },
                     _ => Picture::Series { x: axis, values },
@@ -71,7 +71,7 @@ impl Along<'_> {
         let turned = is_over(&x, slow) || is_over(&y, fast);
         let (over, down) = if turned { (slow, fast) } else { (fast, slow) };
         let axis = |v: Option<Variable>, dim: &Dim, other: &Dim| {
-            let Some(v) = v else { return Axis::of(self.dataset, dim) };
+            let Some(v) = v else { return Axis::new(self.dataset, dim) };
             let dims = &v.header().dimensions;
             let found = if dims.contains(&dim.id) && !dims.contains(&other.id) {
                 Some(self.axis(&v, dim)?).filter(Axis::is_monotonic)
@@ -107,7 +107,7 @@ impl Along<'_> {
         if role(self.variable) == Role::Vertical || names_depth(self.variable) {
             return None;
         }
-        let own = Coordinate::of(self.dataset, dim.id);
+        let own = Coordinate::new(self.dataset, dim.id);
         if own.is_some_and(|c| c.time().is_some() || role(c.variable()) != Role::Other) {
             return None;
         }

@@ -22,13 +22,10 @@ pub(super) enum Role {
     Other,
 }
 
-/// One axis.
 pub(super) struct Axis {
     /// The edges of the cells around the values, monotonic; one more than there are values.
     edges: Vec<f64>,
-    /// The values themselves.
     pub(super) values: Vec<f64>,
-    /// Name and units.
     pub(super) label: String,
     /// The conversion of the numbers to dates.
     dates: Option<Dates>,
@@ -47,8 +44,8 @@ pub(super) struct Axis {
 
 impl Axis {
     /// Returns the axis of a dimension: its coordinate, or its indices if it has no monotonic coordinate.
-    pub(super) fn of(dataset: &Dataset, dim: &Dim) -> Result<Self> {
-        if let Some(coordinate) = Coordinate::of(dataset, dim.id) {
+    pub(super) fn new(dataset: &Dataset, dim: &Dim) -> Result<Self> {
+        if let Some(coordinate) = Coordinate::new(dataset, dim.id) {
             let variable = coordinate.variable();
             let mut values = dim.read(&coordinate)?;
             // A missing date at an end of the axis is extrapolated. Other coordinates with gaps are not used
@@ -107,7 +104,7 @@ impl Axis {
 
     /// The axis of a variable that need not be monotonic, which is enough for a line through its values.
     pub(super) fn along(dataset: &Dataset, variable: &Variable, mut values: Vec<f64>) -> Self {
-        let decoding = Decoding::of(dataset.header(), variable.header());
+        let decoding = Decoding::new(dataset.header(), variable.header());
         let (mut units, role) = (units(variable), role(variable));
         let (degrees, turns) = turned(variable, role, &mut units, &mut values);
         let dates = decoding.time().map(|unit| Dates::new(*unit, unit.calendar()));

@@ -91,7 +91,7 @@ impl Default for Scale {
 
 impl Scale {
     /// Returns the scale from the smallest to the largest value. None where there is no value.
-    pub(super) fn of(values: &[f64]) -> Option<Self> {
+    pub(super) fn new(values: &[f64]) -> Option<Self> {
         let finite = values.iter().copied().filter(|v| v.is_finite());
         let (low, high) =
             finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
@@ -179,15 +179,15 @@ mod tests {
     #[test]
     fn scales_begin_and_end_with_their_colours() {
         let (first, last) = ([0x44, 0x01, 0x54], [0xfd, 0xe7, 0x25]);
-        let scale = Scale::of(&[f64::NAN, 270.0, 300.0]).unwrap();
+        let scale = Scale::new(&[f64::NAN, 270.0, 300.0]).unwrap();
         assert_eq!((scale.colour(270.0), scale.colour(300.0)), (first, last));
         assert_eq!((scale.colour(-1e300), scale.colour(1e300)), (first, last));
         let beyond = Scale { beyond: true, ..scale };
         assert_eq!([270.0, 269.0, 301.0].map(|v| beyond.colour(v)), [first, BELOW, ABOVE]);
-        assert!(Scale::of(&[f64::NAN]).is_none() && Scale::of(&[]).is_none());
-        let one = Scale::of(&[5.0]).unwrap();
+        assert!(Scale::new(&[f64::NAN]).is_none() && Scale::new(&[]).is_none());
+        let one = Scale::new(&[5.0]).unwrap();
         assert!((one.place(5.0) - 0.5).abs() < 1e-9);
-        let widest = Scale::of(&[f64::MIN, f64::MAX]).unwrap();
+        let widest = Scale::new(&[f64::MIN, f64::MAX]).unwrap();
         assert!((widest.place(0.0) - 0.5).abs() < 1e-9);
         assert!(widest.wider().high.is_finite());
     }
@@ -211,7 +211,7 @@ mod tests {
         }
         // Light grey is the middle of a centred scale.
         let scale =
-            Scale { colours: Some(Colours::diverging()), ..Scale::of(&[-1.0, 4.0]).unwrap() }.centred();
+            Scale { colours: Some(Colours::diverging()), ..Scale::new(&[-1.0, 4.0]).unwrap() }.centred();
         assert_eq!((scale.low, scale.high, scale.colour(0.0)), (-4.0, 4.0, [0xdd, 0xdd, 0xdd]));
         assert!(Colours::named("jet").is_none() && Colours::named("_r").is_none());
     }

@@ -28,7 +28,6 @@ struct Stamp {
     seconds: u32,
 }
 
-/// The distance between ticks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Step {
     Seconds(u32),
@@ -200,7 +199,7 @@ mod tests {
     use super::*;
 
     fn words(units: &str, calendar: &str, low: f64, high: f64) -> Vec<String> {
-        let calendar = Calendar::of(Some(calendar)).unwrap();
+        let calendar = Calendar::new(Some(calendar)).unwrap();
         let dates = Dates::new(TimeUnit::parse(units, calendar).unwrap(), calendar);
         let ticks = dates.ticks(low, high, 6).unwrap();
         assert!(ticks.len() <= 6 && ticks.windows(2).all(|w| w[0].value < w[1].value), "{ticks:?}");

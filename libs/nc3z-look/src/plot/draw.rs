@@ -49,7 +49,7 @@ fn scene(picture: &Picture, words: &Words, font: &Font, options: &Options, fine:
         Picture::Series { x, .. } => ([Ruler::Axis(x), measured], None),
         Picture::Profile { y, .. } => ([measured, Ruler::Axis(y)], None),
     };
-    let layout = Layout::of(picture, rulers, bar, font, options);
+    let layout = Layout::new(picture, rulers, bar, font, options);
     let mut pen = Pen { layout: &layout, font, groups: Vec::new() };
     pen.titles(words, options);
     let is_line = !matches!(picture, Picture::Map { .. });
@@ -72,7 +72,7 @@ fn scene(picture: &Picture, words: &Words, font: &Font, options: &Options, fine:
 /// Returns the scale of values: the requested range, or from the smallest to the largest of them.
 fn scale(values: &[f64], words: &Words, options: &Options, is_map: bool) -> Option<Scale> {
     let colours = options.colours.or_else(|| options.diverging.then(Colours::diverging));
-    let found = Scale { colours, log: options.log, ..Scale::of(values)? };
+    let found = Scale { colours, log: options.log, ..Scale::new(values)? };
     Some(match options.range {
         Some((low, high)) => Scale { low, high, beyond: is_map && words.classes.is_empty(), ..found },
         None if !words.classes.is_empty() => Scale { colours, ..Scale::of_classes(words.classes.len()) },

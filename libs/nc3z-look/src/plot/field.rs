@@ -100,7 +100,6 @@ pub(super) struct Field {
     pub(super) values: Vec<f64>,
     /// The fixed indices of the other dimensions, as text.
     pub(super) fixed: Vec<String>,
-    /// Notes for the user.
     pub(super) notes: Vec<Note>,
 }
 
@@ -124,7 +123,7 @@ impl Field {
         // index is drawn.
         let ids: Vec<DimId> = long.iter().map(|&d| variable.header().dimensions[d]).collect();
         let has_axes = options.x.is_some() || options.y.is_some();
-        let place = if has_axes { None } else { Place::of(dataset, variable, &ids) };
+        let place = if has_axes { None } else { Place::new(dataset, variable, &ids) };
         let kept = &long[long.len().saturating_sub(place.as_ref().map_or(2, |p| p.rank))..];
         let room = if kept.len() == 2 { MAP } else { SERIES };
         let (mut fixed, mut notes, mut dims, mut each) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -150,7 +149,7 @@ impl Field {
             }
             each.push((id, segments));
         }
-        let decoding = Decoding::of(dataset.header(), variable.header());
+        let decoding = Decoding::new(dataset.header(), variable.header());
         let parts = Selection::new(each.iter().map(|(_, segments)| segments.clone()).collect());
         let selection = parts.with_mask(selection.shared_mask());
         let values = match (&mut dims[..], kept, &place) {
@@ -189,7 +188,6 @@ fn series(
     Ok((Some(kept), values))
 }
 
-/// Returns every `every`-th index.
 fn thinned(segments: &[Segment], every: u64) -> Vec<Segment> {
     let mut skip = 0;
     let mut out = Vec::new();
@@ -209,7 +207,7 @@ fn thinned(segments: &[Segment], every: u64) -> Vec<Segment> {
 
 /// Returns the coordinate's value at an index, as text.
 fn coordinate(dataset: &Dataset, id: DimId, at: u64) -> Result<Option<String>> {
-    let Some(coordinate) = Coordinate::of(dataset, id) else { return Ok(None) };
+    let Some(coordinate) = Coordinate::new(dataset, id) else { return Ok(None) };
     let values = coordinate.values(&[Segment { start: at, count: 1, stride: 1 }])?;
     let Some(&value) = values.first().filter(|v| !v.is_nan()) else { return Ok(None) };
     let units = super::units(coordinate.variable());

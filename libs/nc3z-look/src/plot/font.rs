@@ -8,7 +8,6 @@ use zeno::{Command, PathBuilder as _};
 /// sans-serif.
 const FONT: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
 
-/// The font of pictures.
 pub(super) struct Font(Face<'static>);
 
 impl Font {

@@ -67,7 +67,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn of(
+    pub(super) fn new(
         picture: &Picture,
         rulers: [Ruler<'_>; 2],
         bar: Option<Ruler<'_>>,

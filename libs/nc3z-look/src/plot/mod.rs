@@ -153,7 +153,6 @@ pub struct Drawn {
     pub notes: Vec<Note>,
 }
 
-/// The kinds of pictures.
 enum Picture {
     /// Values over one axis.
     Series { x: Axis, values: Vec<f64> },
@@ -249,7 +248,7 @@ fn picture(dataset: &Dataset, variable: &Variable, field: Field, options: &Optio
     if let ([slow, fast], true) = (&field.dims[..], x.is_some() || y.is_some()) {
         return along.map(slow, fast, x, y);
     }
-    let mut axes = field.dims.iter().map(|d| Axis::of(dataset, d));
+    let mut axes = field.dims.iter().map(|d| Axis::new(dataset, d));
     Ok(match (axes.next().transpose()?, axes.next().transpose()?) {
         (Some(y), Some(x)) if upright(&x) > upright(&y) => {
             let values = transposed(&field.values, x.values.len());
@@ -269,7 +268,6 @@ fn upright(axis: &Axis) -> u8 {
     }
 }
 
-/// Transposes values.
 fn transposed(values: &[f64], columns: usize) -> Vec<f64> {
     (0..columns).flat_map(|column| values.iter().skip(column).step_by(columns.max(1))).copied().collect()
 }

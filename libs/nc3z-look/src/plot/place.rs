@@ -32,7 +32,7 @@ pub(super) struct Place {
 impl Place {
     /// Finds longitude and latitude over the last of these dimensions, or the last two, if these have no
     /// coordinates of their own.
-    pub(super) fn of(dataset: &Dataset, variable: &Variable, long: &[DimId]) -> Option<Self> {
+    pub(super) fn new(dataset: &Dataset, variable: &Variable, long: &[DimId]) -> Option<Self> {
         // Values along a single time axis are drawn as a series, not at their positions.
         if let [only] = long
             && Coordinate::time_of(dataset, *only).is_some()

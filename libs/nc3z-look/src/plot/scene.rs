@@ -92,7 +92,6 @@ pub(super) struct Raster {
     pub(super) rgba: Vec<u8>,
 }
 
-/// A shape.
 #[derive(Debug, Clone)]
 pub(super) enum Shape {
     /// A straight line of one pixel, vertical or horizontal.
@@ -127,7 +126,6 @@ pub(super) enum Shape {
     },
 }
 
-/// Shapes that belong together.
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     /// The name of the group, used as `class` in SVG.
@@ -137,7 +135,6 @@ pub(super) struct Group {
     pub(super) shapes: Vec<Shape>,
 }
 
-/// A whole picture.
 #[derive(Debug, Clone)]
 pub(super) struct Scene {
     pub(super) width: u32,

@@ -32,7 +32,6 @@ impl Shown {
         self.each <= 4
     }
 
-    /// Takes the next value.
     pub(super) fn add(&mut self, value: f64) {
         let at = (self.seen, value);
         self.seen += 1;

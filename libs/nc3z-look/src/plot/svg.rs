@@ -155,7 +155,6 @@ impl fmt::Display for Number {
     }
 }
 
-/// Text between tags.
 struct Escaped<'a>(&'a str);
 
 impl fmt::Display for Escaped<'_> {

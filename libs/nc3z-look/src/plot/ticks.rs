@@ -115,7 +115,6 @@ fn decimals(step: f64) -> usize {
     needed.map_or(3, usize::from)
 }
 
-/// Formats an exponent: `⁻⁷`.
 fn superscript(n: i32) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let digit = |c: char| c.to_digit(10).map_or('⁻', |d| DIGITS[d as usize]);

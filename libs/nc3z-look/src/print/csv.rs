@@ -22,7 +22,6 @@ pub enum Style {
     Named,
 }
 
-/// The format of coordinates.
 #[derive(Debug, Clone, Copy)]
 struct Shown {
     decoded: bool,
@@ -69,7 +68,7 @@ impl<W: Write> Csv<W> {
         selection: &Selection,
         style: Style,
     ) -> Result<Self> {
-        let (items, counts) = Items::of(variable, decoding, selection)?;
+        let (items, counts) = Items::new(variable, decoding, selection)?;
         let nothing = if style == Style::Csv { "" } else { "_" };
         let shown = Shown { decoded: decoding.is_some(), nothing };
         let mut columns = Vec::new();
@@ -79,7 +78,7 @@ impl<W: Write> Csv<W> {
             heads.push(quoted(&text::name(&dim.name)));
             // Times from another variable are not stored values of this dimension.
             let found =
-                if shown.decoded { Coordinate::of(dataset, *id) } else { Coordinate::own(dataset, *id) };
+                if shown.decoded { Coordinate::new(dataset, *id) } else { Coordinate::own(dataset, *id) };
             let coordinates = match found {
                 Some(coordinate) => {
                     let values = coordinate
@@ -109,7 +108,6 @@ impl<W: Write> Csv<W> {
         Ok(csv)
     }
 
-    /// Returns the output.
     pub(crate) fn out_mut(&mut self) -> &mut W {
         &mut self.out
     }

@@ -22,7 +22,7 @@ pub(super) struct Items {
 
 impl Items {
     /// Returns the items of a selection, and their number along each dimension.
-    pub(super) fn of(
+    pub(super) fn new(
         variable: &Variable,
         decoding: Option<&Decoding>,
         selection: &Selection,

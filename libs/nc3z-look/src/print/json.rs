@@ -33,7 +33,7 @@ impl<'o> Json<'o> {
         decoding: Option<&Decoding>,
         selection: &Selection,
     ) -> Result<Self> {
-        let (items, counts) = Items::of(variable, decoding, selection)?;
+        let (items, counts) = Items::new(variable, decoding, selection)?;
         let dims: Vec<String> = variable.dimensions().map(|d| text::name(&d.name)).collect();
         let head = json!({
             "variable": text::safe(&variable.name()),

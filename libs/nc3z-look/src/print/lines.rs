@@ -31,7 +31,7 @@ impl<'o> Lines<'o> {
         decoding: Option<&Decoding>,
         selection: &Selection,
     ) -> Result<Self> {
-        let (items, counts) = Items::of(variable, decoding, selection)?;
+        let (items, counts) = Items::new(variable, decoding, selection)?;
         let mut inner = counts.iter().rev().copied();
         // A string has its own line.
         let row = if items.ty() == NcType::Char { 1 } else { inner.next().unwrap_or(1) };

@@ -23,7 +23,7 @@ pub fn number(out: &mut String, ty: NcType, bytes: &[u8]) {
 /// Returns a stored element.
 fn stored(ty: NcType, bytes: &[u8]) -> Value {
     #[expect(clippy::cast_possible_truncation, reason = "it is stored as a float")]
-    match (ty, Number::of(ty, bytes)) {
+    match (ty, Number::for_type(ty, bytes)) {
         (_, Number::Whole(n)) => Value::Whole(n),
         (NcType::Float, Number::Real(x)) => Value::Single(x as f32),
         (_, Number::Real(x)) => Value::Double(x),

@@ -13,7 +13,6 @@ use nc3z_reader::Dataset;
 pub(super) struct Found {
     /// One segment, or two if the range wraps around the dimension's end, as longitudes do.
     pub(super) segments: Vec<Segment>,
-    /// Notes for the user.
     pub(super) notes: Vec<String>,
 }
 
@@ -50,11 +49,11 @@ pub(super) fn select(dataset: &Dataset, dim: DimId, len: u64, arg: &DimArg) -> R
             found(place)?
         }
         (RangeArg::At(_), Some(Bound::Value(v))) => {
-            let at = Sorted::of(dataset, dim)?.nearest(v)?;
+            let at = Sorted::new(dataset, dim)?.nearest(v)?;
             (at, at)
         }
         (_, Some(Bound::Value(_))) => {
-            let sorted = Sorted::of(dataset, dim)?;
+            let sorted = Sorted::new(dataset, dim)?;
             let (mut low, mut high) = (value(bounds[0]), value(bounds[1]));
             // Backwards: the same range, read from its other end.
             if arg.step < 0

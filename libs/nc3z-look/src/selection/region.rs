@@ -52,7 +52,7 @@ impl Region {
 }
 
 /// Returns the selection of a region in a variable.
-pub(super) fn of(dataset: &Dataset, variable: &Variable, area: &BoxArg) -> Result<Region> {
+pub(super) fn region_of(dataset: &Dataset, variable: &Variable, area: &BoxArg) -> Result<Region> {
     let dims = &variable.header().dimensions;
     let axis = |direction: Direction| {
         dims.iter()
@@ -137,7 +137,7 @@ pub fn of_all(dataset: &Dataset, variables: &[Variable], area: &BoxArg) -> Resul
         if known {
             continue;
         }
-        match of(dataset, variable, area) {
+        match region_of(dataset, variable, area) {
             Ok(region) => found.push(region),
             Err(e) => error = error.or(Some(e)),
         }
@@ -150,5 +150,5 @@ pub fn of_all(dataset: &Dataset, variables: &[Variable], area: &BoxArg) -> Resul
 }
 
 fn has_place(dataset: &Dataset, variable: &Variable) -> bool {
-    Geography::of(dataset, variable, &variable.header().dimensions).is_some()
+    Geography::new(dataset, variable, &variable.header().dimensions).is_some()
 }

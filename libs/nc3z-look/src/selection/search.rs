@@ -56,7 +56,7 @@ impl Sector {
 
 impl Sorted {
     /// Returns the coordinate whose values select indices.
-    pub(super) fn of(dataset: &Dataset, dim: DimId) -> Result<Self> {
+    pub(super) fn new(dataset: &Dataset, dim: DimId) -> Result<Self> {
         let name = dimension_name(dataset, dim);
         let coordinate = Coordinate::own(dataset, dim).ok_or_else(|| {
             Error::wrong(format!(
@@ -88,13 +88,13 @@ impl Sorted {
         if is_longitude {
             unwrap(&mut values);
         }
-        let found = Self::new(name, values, coordinate.is_float())?;
+        let found = Self::from_values(name, values, coordinate.is_float())?;
         Ok(Sorted { is_longitude, time: coordinate.time().copied(), ..found })
     }
 
     /// Returns the coordinate in degrees, of longitudes or latitudes.
     pub(super) fn of_degrees(dataset: &Dataset, dim: DimId) -> Result<Self> {
-        let mut found = Sorted::of(dataset, dim)?;
+        let mut found = Sorted::new(dataset, dim)?;
         if let Some(coordinate) = Coordinate::own(dataset, dim).filter(Coordinate::is_radians) {
             found.values.iter_mut().for_each(|v| *v = v.to_degrees());
             found.is_longitude = coordinate.direction() == Some(Direction::Longitude);
@@ -102,7 +102,7 @@ impl Sorted {
         Ok(found)
     }
 
-    fn new(name: String, values: Vec<f64>, is_float: bool) -> Result<Self> {
+    fn from_values(name: String, values: Vec<f64>, is_float: bool) -> Result<Self> {
         let rises = values.windows(2).all(|w| w[0] < w[1]);
         let falls = values.windows(2).all(|w| w[0] > w[1]);
         if values.iter().any(|v| v.is_nan()) {
@@ -326,7 +326,7 @@ mod tests {
     use super::*;
 
     fn coordinate(values: &[f64]) -> Sorted {
-        Sorted::new("lon".into(), values.to_vec(), false).unwrap()
+        Sorted::from_values("lon".into(), values.to_vec(), false).unwrap()
     }
 
     #[test]
@@ -366,14 +366,14 @@ mod tests {
     #[test]
     fn floats_are_compared_as_floats() {
         let tenth = f64::from(0.1_f32);
-        let x = Sorted::new("x".into(), vec![tenth, 0.5], true).unwrap();
+        let x = Sorted::from_values("x".into(), vec![tenth, 0.5], true).unwrap();
         assert_eq!(x.between(Some(0.0), Some(0.1)).unwrap().0, Place::Range(0, 0));
     }
 
     #[test]
     fn values_without_order_name_no_range() {
         for values in [&[1.0, 1.0][..], &[1.0, f64::NAN], &[], &[0.0, 2.0, 1.0]] {
-            assert!(Sorted::new("x".into(), values.to_vec(), false).is_err());
+            assert!(Sorted::from_values("x".into(), values.to_vec(), false).is_err());
         }
     }
 
@@ -381,7 +381,7 @@ mod tests {
     fn longitudes_are_found_whichever_way_they_are_written() {
         let of = |values: &[f64], is_float| Sorted {
             is_longitude: true,
-            ..Sorted::new("lon".into(), values.to_vec(), is_float).unwrap()
+            ..Sorted::from_values("lon".into(), values.to_vec(), is_float).unwrap()
         };
         let every_30: Vec<f64> = (0..12).map(|i| f64::from(i) * 30.0).collect();
         let shifted: Vec<f64> = every_30.iter().map(|v| v - 180.0).collect();

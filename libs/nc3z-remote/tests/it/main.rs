@@ -295,7 +295,7 @@ fn a_series_of_a_classic_file_takes_few_requests_at_once() {
     let path = "../../testdata/classic/coads_climatology.cdf";
     let local = Dataset::open(path, &OpenOptions::default()).unwrap();
     let sst = local.variable("SST").unwrap();
-    let series = Hyperslab::of_spans(sst.shape(), &[Span::of(..), Span::of(45), Span::of(20)]).unwrap();
+    let series = Hyperslab::of_spans(sst.shape(), &[Span::new(..), Span::new(45), Span::new(20)]).unwrap();
     let expected = sst.read::<f32>(&series).unwrap();
     // Records are 450 KB apart. The whole file is fetched in one request if that costs no more, otherwise in
     // eleven at once: the first record is in the head.

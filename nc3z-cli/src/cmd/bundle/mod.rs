@@ -26,7 +26,6 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// Writes a bundle.
 pub(crate) fn run(args: &BundleArgs) -> Result<Exit> {
     if !args.pack && !args.append && (args.preset.is_some() || args.parity.is_some()) {
         bail!("--preset and --parity are for bundles that are made with --pack: others copy what there is");

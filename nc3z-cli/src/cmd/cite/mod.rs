@@ -167,7 +167,6 @@ fn proof_path(slice: &Path) -> PathBuf {
     path.into()
 }
 
-/// Checks a slice.
 pub(crate) fn check(args: &CheckArgs) -> Result<Exit> {
     let path = args.proof.clone().unwrap_or_else(|| proof_path(&args.slice));
     let read = |path: &Path| std::fs::read(path).with_context(|| format!("read `{}`", path.display()));

@@ -30,7 +30,6 @@ pub(super) fn planned(
     PlannedSlice::new(dataset, request, form, args.widen, &mut |note| note!("nc3z: {note}")).map_err(unpacked)
 }
 
-/// Writes the slice.
 pub(super) fn write_slice(
     args: &CiteArgs,
     dataset: &Dataset,

@@ -19,7 +19,6 @@ use std::path::Path;
 /// The approximate length of the pieces in which text is written.
 const TEXT_LEN: usize = 64 << 10;
 
-/// Dumps one file.
 pub(crate) fn run(args: &DumpArgs) -> Result<Exit> {
     // There is no incomplete file on disk: a signal may end the process anywhere.
     super::in_file(&args.file, while_blocked(|| dump(args)))

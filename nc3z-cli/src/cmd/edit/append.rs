@@ -11,7 +11,6 @@ use anyhow::{Result, bail};
 use nc3z_reader::Dataset;
 use nc3z_writer::edit::{AppendPolicy, Appended, Overlap};
 
-/// Appends records.
 pub(crate) fn append(args: &AppendArgs) -> Result<Exit> {
     let mut edit = open(&args.archive, &args.edit)?;
     let overlap = match (args.replace_overlap, args.allow_overlap) {

@@ -10,7 +10,6 @@ use anyhow::{Context, Result};
 use nc3z_writer::edit::Edit;
 use nc3z_writer::edit::words::attributes::{self, NoAttribute};
 
-/// Edits attributes.
 pub(crate) fn att(args: &AttArgs) -> Result<Exit> {
     let mut edit = open(&args.archive, &args.edit)?;
     let mut edits = || -> Result<()> {

@@ -12,7 +12,6 @@ use anyhow::{Context, Result};
 use nc3z_writer::{Keep, WriterOptions, collect_file};
 use std::fs::File;
 
-/// Drops versions.
 pub(crate) fn gc(args: &GcArgs) -> Result<Exit> {
     let path = &args.archive;
     places::check(args.output.as_deref(), args.place.parents)?;

@@ -16,7 +16,6 @@ use nc3z_writer::edit::PartValues;
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 
-/// Overwrites values.
 pub(crate) fn set(args: &SetArgs) -> Result<Exit> {
     let mut edit = open(&args.archive, &args.edit)?;
     let mut staged = || -> Result<bool> {

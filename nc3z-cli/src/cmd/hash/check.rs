@@ -23,7 +23,6 @@ struct Counts {
     malformed: u64,
 }
 
-/// Checks all lists.
 pub(super) fn run(args: &HashArgs) -> Result<Exit> {
     let mut counts = Counts::default();
     let mut jobs = Vec::new();

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &HashArgs) -> Result<Exit> {
         return root::run(args);
     }
     let found = targets::list(&args.files, args.recursive, &targets::is_netcdf)?;
-    let mut worst = Failures::of(&found.failures).worst();
+    let mut worst = Failures::new(&found.failures).worst();
     let progress = Progress::new(0, "hash".to_owned());
     let mut out = Stdout::results();
     let mut rows = Vec::new();

@@ -8,7 +8,6 @@ use nc3z_collections::{Aggregation, MasterArray};
 use nc3z_reader::Dataset;
 use std::io::Write;
 
-/// Reports on an aggregation.
 pub(super) fn report(
     file: &str,
     dataset: &Dataset,

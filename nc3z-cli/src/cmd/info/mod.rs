@@ -65,7 +65,6 @@ pub(crate) fn run(args: &InfoArgs) -> Result<Exit> {
     Ok(worst)
 }
 
-/// Reports on one file.
 fn report(args: &ReportArgs, versions: bool, notation: Option<NotationArg>) -> Result<Exit> {
     let input = open(args)?;
     let header = match &input {

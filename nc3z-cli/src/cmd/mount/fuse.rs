@@ -22,10 +22,9 @@ const READY: &str = "mounted";
 /// The interval at which the process checks for signals.
 const STEP: Duration = Duration::from_millis(200);
 
-/// Mounts a source.
 pub(crate) fn run(args: &MountArgs) -> Result<Exit> {
     set_quiet(args.quiet);
-    let settings = &Settings::of(args)?;
+    let settings = &Settings::new(args)?;
     let mountpoint = &args.mountpoint;
     check_mountpoint(mountpoint)?;
     if args.daemon {

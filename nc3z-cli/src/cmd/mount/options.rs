@@ -42,7 +42,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    pub(super) fn of(args: &MountArgs) -> Result<Self> {
+    pub(super) fn new(args: &MountArgs) -> Result<Self> {
         let mut settings =
             Settings { allow_other: args.allow_other, cache: args.cache, log: args.log.clone() };
         args.options.iter().filter(|option| !option.is_empty()).try_for_each(|o| settings.take(o))?;

@@ -20,7 +20,6 @@ const VERSIONS: [&str; 3] = [
     "netCDF-C 4.8.1 to 4.9.3 do not read .ncrc for it: `nc3z run -- COMMAND` (Linux)",
 ];
 
-/// Runs the command.
 pub(crate) fn run(command: &PluginCommand) -> Result<Exit> {
     match command {
         PluginCommand::Install(args) => install(args),
@@ -29,7 +28,6 @@ pub(crate) fn run(command: &PluginCommand) -> Result<Exit> {
     }
 }
 
-/// Returns the file `.ncrc`.
 fn place() -> Result<PathBuf> {
     netcdf::place().context("neither NCRCENV_HOME nor HOME is set: netCDF-C would look for .ncrc there")
 }
@@ -56,7 +54,7 @@ fn searched() -> String {
 
 /// Reports environment variables that make netCDF-C read another file, or none.
 fn tell_overrides(path: &Path) {
-    match Override::of(path) {
+    match Override::from_path(path) {
         Some(Override::Ignored) => note!("note: NCRCENV_IGNORE is set: netCDF-C reads no .ncrc"),
         Some(Override::Other(other)) => note!(
             "note: NCRCENV_RC is set: netCDF-C reads `{}`, and not `{}`",

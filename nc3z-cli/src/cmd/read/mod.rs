@@ -89,7 +89,7 @@ fn print_to(
 ) -> print::Result<()> {
     let mut out = BufWriter::with_capacity(OUT_BUFFER, out);
     let decodes = args.decode || (args.format == FormatArg::Csv && !args.raw);
-    let decoding = decodes.then(|| Decoding::of(dataset.header(), variable.header()));
+    let decoding = decodes.then(|| Decoding::new(dataset.header(), variable.header()));
     let decoding = decoding.as_ref();
     if let Some(why) = unknown_time(variable.header()).filter(|_| decodes) {
         note!("`{}` has numbers, no dates: {}", text::safe(&variable.name()), text::safe(&why));

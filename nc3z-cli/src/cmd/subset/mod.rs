@@ -22,7 +22,6 @@ use std::path::Path;
 /// The length of the output buffer in bytes.
 const OUT_BUFFER: usize = 1 << 20;
 
-/// Writes one subset.
 pub(crate) fn run(args: &SubsetArgs) -> Result<Exit> {
     super::places::check(Some(&args.output), args.place.parents)?;
     super::with_threads(args.threads, || super::in_file(&args.file, subset(args)))??;
@@ -31,7 +30,7 @@ pub(crate) fn run(args: &SubsetArgs) -> Result<Exit> {
 
 fn subset(args: &SubsetArgs) -> Result<()> {
     let dataset = super::cite::open_verified(&args.file, &args.root, &args.open)?;
-    let mut contents = noted(|notes| Contents::of(&dataset, &request_of(args), notes))?;
+    let mut contents = noted(|notes| Contents::new(&dataset, &request_of(args), notes))?;
     contents.check_present()?;
     if !args.no_history {
         history::append(&mut contents.header)?;

@@ -43,7 +43,6 @@ pub(super) fn expand(paths: Vec<PathBuf>, args: &VerifyArgs) -> Expanded {
 struct Members {
     /// Groups of packed members, and other members, by name.
     parts: Vec<PathBuf>,
-    /// The number of members.
     count: usize,
     /// Differences between the index and the directory.
     differences: Vec<String>,

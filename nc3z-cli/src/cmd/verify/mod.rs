@@ -53,7 +53,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
     let named: Vec<PathBuf> = jobs.into_iter().map(|job| job.input).collect();
     super::with_threads(args.threads, || {
         let mut out = Stdout::verdicts();
-        let mut worst = tree::judge(&others, args.others).max(Failures::of(&failures).worst());
+        let mut worst = tree::judge(&others, args.others).max(Failures::new(&failures).worst());
         for path in &originals.unmatched {
             note!("nc3z: error: {}: it has no archive among those named", crate::cmd::shown(path));
             worst = worst.max(Exit::Failed);

@@ -25,7 +25,6 @@ pub(super) struct Directory {
     pub(super) blocks: Vec<Record>,
 }
 
-/// One block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) kind: BlockKind,

@@ -34,12 +34,12 @@ const SECTION: &str = "short form";
 
 /// Returns true if a file with these first ten bytes is an archive in the short form.
 pub fn is_short(start: &[u8]) -> bool {
-    Form::of(start).is_some()
+    Form::new(start).is_some()
 }
 
 /// Returns true if a file with these first bytes contains the original as a whole.
 pub fn is_whole(start: &[u8]) -> bool {
-    Form::of(start) == Some(Form::Whole)
+    Form::new(start) == Some(Form::Whole)
 }
 
 #[cfg(test)]

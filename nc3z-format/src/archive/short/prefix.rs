@@ -13,7 +13,6 @@ const CRC_AT: usize = 16;
 /// Offset of the version field: one byte of the major version, one of the form.
 const VERSION_AT: usize = MAGIC.len();
 
-/// The kinds of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// A directory of the archive.
@@ -33,7 +32,7 @@ pub(super) struct Prefix {
 impl Form {
     /// The form, from the first ten bytes of a file. `None` if the file is no short form of major version 0
     /// that this build knows.
-    pub(super) fn of(start: &[u8]) -> Option<Self> {
+    pub(super) fn new(start: &[u8]) -> Option<Self> {
         match start.strip_prefix(&MAGIC)? {
             [0, 1, ..] => Some(Form::Directory),
             [0, 2, ..] => Some(Form::Whole),
@@ -70,7 +69,7 @@ impl Prefix {
         let mut c = ByteCursor::new(SECTION, 0, stored);
         let start: [u8; SHORT_PREFIX_LEN] = c.array("prefix")?;
         Superblock::check_magic(&start)?;
-        let form = Form::of(&start).ok_or_else(|| {
+        let form = Form::new(&start).ok_or_else(|| {
             let what = format!("version {:?}; a newer nc3z may read it", &start[VERSION_AT..VERSION_AT + 2]);
             Error::unsupported(SECTION, VERSION_AT as u64, what)
         })?;

@@ -30,7 +30,7 @@ impl StageKind for BitshuffleKind {
     }
 
     fn bind(&self, spec: &StageSpec) -> Result<Box<dyn Stage>, String> {
-        let inner = Inner::of(spec)?;
+        let inner = Inner::new(spec)?;
         let plain = spec.clone().without("cname").without("clevel");
         let [size, block] = plain.integers(["elementsize", "blocksize"]).ok_or(OTHER_KEYS)?;
         let blocksize = u32::try_from(block).ok().and_then(|n| usize::try_from(n).ok());
@@ -115,7 +115,6 @@ pub(super) fn bits_forward(elementsize: usize, from: &[u8], planes: &mut [u8], t
     planes.chunks_exact(count).zip(to.chunks_exact_mut(count)).for_each(|(p, t)| split_bits(p, t));
 }
 
-/// Undoes [`bits_forward`].
 pub(super) fn bits_inverse(elementsize: usize, from: &[u8], planes: &mut [u8], to: &mut [u8]) {
     let planes = &mut planes[..from.len()];
     let count = (from.len() / elementsize).max(1);
@@ -134,7 +133,6 @@ fn split_bits(plane: &[u8], rows: &mut [u8]) {
     }
 }
 
-/// Undoes [`split_bits`].
 fn join_bits(rows: &[u8], plane: &mut [u8]) {
     let row = plane.len() / GROUP;
     for (i, bytes) in plane.as_chunks_mut::<GROUP>().0.iter_mut().enumerate() {

@@ -23,7 +23,7 @@ pub(super) enum Inner {
 
 impl Inner {
     /// The codec that a stored object names.
-    pub(super) fn of(spec: &StageSpec) -> Result<Option<Self>, String> {
+    pub(super) fn new(spec: &StageSpec) -> Result<Option<Self>, String> {
         let level = spec.get("clevel");
         Ok(Some(match (spec.get("cname").map(Value::as_str), level) {
             (None, None) => return Ok(None),
@@ -65,7 +65,6 @@ impl Inner {
     }
 }
 
-/// The codec.
 pub(super) struct Packed {
     pub(super) bits: Bitshuffle,
     pub(super) inner: Inner,

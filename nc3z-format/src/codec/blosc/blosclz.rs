@@ -13,7 +13,6 @@ fn low_byte(n: usize) -> u8 {
     u8::try_from(n & 0xFF).expect("masked")
 }
 
-/// Appends the compressed form.
 #[cfg(feature = "encode")]
 pub(super) fn compress(input: &[u8], out: &mut Vec<u8>) {
     let mut first = true;

@@ -5,7 +5,6 @@ use crate::codec::spec::{ChainSpec, StageSpec};
 use crate::error::{Error, Result};
 use serde_json::{Map, Value, json};
 
-/// Ids that NumCodecs knows.
 const KNOWN: [&str; 18] = [
     "adler32",
     "bitround",

@@ -12,7 +12,7 @@ pub(crate) fn averages_of(grid: &[u8], from: usize, stride: usize, out: &mut [u8
 /// Does the work of [`north_classes`], but returns the classes themselves.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 pub(crate) fn north_bytes(grid: &[u8], from: usize, stride: usize, north: &[u8], out: &mut [u8]) {
-    let thresholds = Thresholds::of(north);
+    let thresholds = Thresholds::new(north);
     let mut at = from;
     for part in out.chunks_mut(256) {
         classes(grid, at, stride, &thresholds, part);

@@ -2,7 +2,6 @@
 
 use super::stream::Steps;
 
-/// Buffers of one encoder.
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
     pub(crate) tokens: Vec<u8>,

@@ -139,7 +139,6 @@ impl<'a> Catalogue<'a> {
         Ok((shards.start, rows[..count].iter().map(|row| u32::from_le_bytes(*row)).collect()))
     }
 
-    /// One shard's checksum.
     pub(super) fn check(&self, shard: u64) -> Result<u32> {
         // As ParityLayout::packet_shards: the digest comes first, then four bytes a shard.
         let at = shard * 4 + nc3z_format::parity::DIGEST_LEN;
@@ -148,7 +147,6 @@ impl<'a> Catalogue<'a> {
         Ok(u32::from_le_bytes(*payload[at..].first_chunk().expect("payloads are multiples of four")))
     }
 
-    /// Numbers of lost packets.
     pub(super) fn lost(&self) -> Vec<u64> {
         self.mended.keys().copied().collect()
     }

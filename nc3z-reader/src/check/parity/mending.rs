@@ -78,10 +78,8 @@ struct Parity {
     shards: Mutex<Shards>,
 }
 
-/// Computed shards.
 #[derive(Default)]
 struct Shards {
-    /// By number.
     mended: BTreeMap<u64, Bytes>,
     held: usize,
     /// Groups that were computed, or that have lost too much.

@@ -38,7 +38,7 @@ pub(super) fn slots_of(
         let before = Superblock::slots(&bytes, &superblock.salt);
         // A later generation is lost, and the slots continue to name it.
         if let Some(newest) = before.newest().filter(|newest| newest.archive_len > end) {
-            slots = CommitSlots::of(newest, before.older());
+            slots = CommitSlots::new(newest, before.older());
         }
     }
     Ok(Some((superblock.salt, slots)))

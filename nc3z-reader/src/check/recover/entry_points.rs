@@ -31,7 +31,6 @@ pub(crate) struct EntryPoints {
     pub(crate) missing: u64,
     /// The superblock, or its error.
     pub(crate) superblock: Result<Superblock>,
-    /// The last valid trailer.
     pub(crate) trailer: Option<(u64, Trailer)>,
     /// The commit slots. Empty if they cannot be read.
     pub(crate) slots: CommitSlots,

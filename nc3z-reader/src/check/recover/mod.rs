@@ -99,7 +99,7 @@ impl Archive {
         add_missing(&inner, missing, &mut recovered, &mut report);
         recovered.seal();
         inner.store.index.recovered = Some(recovered);
-        Ok((Archive::of(inner), report))
+        Ok((Archive::new(inner), report))
     }
 
     /// Opens the newest version of an archive, which may be damaged: reads return fill values for lost tiles. Also returns notes on
@@ -125,7 +125,7 @@ impl Archive {
     /// The parts of a damaged archive that do not need its blocks: header, layout, and the present index.
     pub(crate) fn skeleton(source: &SharedSource, options: &OpenOptions) -> Result<Self> {
         let points = EntryPoints::find(source, options)?;
-        Ok(Archive::of(skeleton(&points, options, None, &mut Recovered::default())?))
+        Ok(Archive::new(skeleton(&points, options, None, &mut Recovered::default())?))
     }
 
     /// True where the index was rebuilt by probing.
@@ -165,7 +165,7 @@ fn skeleton(
         trailer.check_features()?;
         if points.missing == 0
             && points.lost.is_none()
-            && let Err(e) = Behind::of(&*points.source, trailer, &points.slots).check(trailer)
+            && let Err(e) = Behind::new(&*points.source, trailer, &points.slots).check(trailer)
         {
             report.is_older = true;
             report.notes.push(e.with_causes());

@@ -25,11 +25,9 @@ pub(super) struct Probed {
 
 /// The generation that is rebuilt.
 pub(super) struct Target {
-    /// Its number.
     generation: u32,
     /// The generations whose blocks it refers to.
     chain: BTreeSet<u32>,
-    /// Its commit block.
     commit: Option<Commit>,
     /// True if no trailer describes its content, but its commit block does.
     pub(super) is_by_commit: bool,
@@ -203,7 +201,6 @@ impl Target {
         self.head.is_none() && self.commit.as_ref().is_some_and(|commit| commit.head != 0)
     }
 
-    /// Its number.
     pub(super) fn generation(&self) -> u32 {
         self.generation
     }

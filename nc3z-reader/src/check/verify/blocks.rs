@@ -17,7 +17,6 @@ use std::ops::Range;
 const GROUP_LEN: u64 = 512 << 10;
 /// Payloads of one round of parallel work.
 const BATCH_LEN: u64 = 128 << 20;
-/// Blocks of one round.
 const BATCH_BLOCKS: usize = 1 << 16;
 
 thread_local! {

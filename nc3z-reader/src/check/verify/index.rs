@@ -70,7 +70,6 @@ struct Check<'a> {
 #[derive(Default)]
 struct Outcome {
     entries: u64,
-    /// Tiles of known findings.
     touched: Vec<(usize, Range<u64>)>,
     new: Vec<Raw>,
     lost: Vec<Range<u64>>,

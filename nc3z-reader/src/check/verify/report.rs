@@ -147,7 +147,6 @@ pub(super) struct Raw {
     pub(super) tiles: Vec<(ArrayId, Range<u64>)>,
 }
 
-/// Findings so far.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     pub(super) all: Vec<Raw>,

@@ -50,7 +50,6 @@ fn head_section(region: &Region) -> Option<&SectionEntry> {
     }
 }
 
-/// One walk.
 pub(super) struct Walk<'a> {
     pub(super) source: SharedSource,
     pub(super) points: EntryPoints,
@@ -157,7 +156,7 @@ impl<'a> Walk<'a> {
             Some((_, trailer)) => {
                 let tail = trailer.archive_len..len;
                 let (count, generation) = (tail.end - tail.start, trailer.generation);
-                let words = if Behind::of(&*self.source, trailer, &self.points.slots) == Behind::Torn {
+                let words = if Behind::new(&*self.source, trailer, &self.points.slots) == Behind::Torn {
                     format!(
                         "{count} bytes follow the end of generation {generation} and are no part of it: a commit that did not finish, or foreign bytes. It is whole, and a repair leaves them out"
                     )

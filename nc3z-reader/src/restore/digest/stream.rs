@@ -212,7 +212,7 @@ pub(super) fn absorb(hasher: &mut ValuesHasher, bytes: &[u8]) {
     let (head, groups, tail) = hasher.split(bytes);
     hasher.update(head);
     let level = hasher.level();
-    let hashed = parallel::map(groups, |group| Group::of(group, level));
+    let hashed = parallel::map(groups, |group| Group::new(group, level));
     hashed.iter().for_each(|group| hasher.push_group(group));
     hasher.update(tail);
 }

@@ -125,7 +125,6 @@ impl AtHand {
         tiles.shrink_to(most);
     }
 
-    /// Removes all tiles.
     pub(super) fn clear(&self) {
         for shard in &self.shards {
             *shard.write() = Tiles::default();
@@ -173,7 +172,7 @@ mod tests {
     #[test]
     fn a_tile_is_at_hand_once_reading_it_changes_nothing_and_until_something_is_evicted() {
         let cache = TileCache::new(3 * 1256);
-        let share = Share::of(cache.clone());
+        let share = Share::new(cache.clone());
         let is_at_hand = |tile| share.at_hand().tile(key(tile)).is_some();
         for before in 0..3 {
             assert!(!is_at_hand(7), "after {before} reads");
@@ -181,7 +180,7 @@ mod tests {
         }
         assert!(is_at_hand(7) && !is_at_hand(8));
         assert_eq!(share.at_hand().tile(key(7)).unwrap()[..], [7; 1000]);
-        assert!(Share::of(cache.clone()).at_hand().tile(key(7)).is_none(), "another archive's");
+        assert!(Share::new(cache.clone()).at_hand().tile(key(7)).is_none(), "another archive's");
         (20..30).for_each(|tile| read(&share, tile));
         assert!(cache.stats().evictions > 0 && !is_at_hand(7));
         check(&cache);
@@ -201,7 +200,7 @@ mod tests {
 
     #[test]
     fn tiles_in_long_pieces_are_not_at_hand() {
-        let share = Share::of(TileCache::new(1 << 20));
+        let share = Share::new(TileCache::new(1 << 20));
         for wanted in [0, 1025] {
             for _ in 0..4 {
                 share.get(key(1), 5000, wanted, true, |_| Ok(())).unwrap();
@@ -214,7 +213,7 @@ mod tests {
     fn what_is_at_hand_is_in_the_cache_whoever_reads_and_clears_meanwhile() {
         let cache = TileCache::new(6 * 1256);
         for round in 0..10 {
-            let share = Share::of(cache.clone());
+            let share = Share::new(cache.clone());
             std::thread::scope(|scope| {
                 for t in 0..4_u64 {
                     let (share, cache) = (&share, &cache);

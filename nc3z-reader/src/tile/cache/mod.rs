@@ -38,7 +38,6 @@ use std::sync::{Arc, OnceLock};
 const ENTRY_LEN: u64 = 256;
 /// Budget of a shard in bytes. Each shard has its own lock, and holds no tile larger than itself.
 const SHARD_BUDGET: u64 = 64 << 20;
-/// Largest number of shards.
 const MAX_SHARDS: u64 = 64;
 
 /// Identifies a tile of an open archive.

@@ -25,7 +25,7 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    pub(crate) fn of(cache: TileCache) -> Self {
+    pub(crate) fn new(cache: TileCache) -> Self {
         static OPENED: AtomicU64 = AtomicU64::new(0);
         Share { cache, archive: OPENED.fetch_add(1, Ordering::Relaxed), used: AtomicBool::new(false) }
     }

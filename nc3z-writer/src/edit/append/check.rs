@@ -58,7 +58,7 @@ impl Edit {
                 continue;
             }
             self.check_lengths(at, &new, columns.first())?;
-            let rebase = Rebase::of(variable, &new).filter(|_| !policy.any_units);
+            let rebase = Rebase::new(variable, &new).filter(|_| !policy.any_units);
             if !policy.any_units {
                 check_meaning(&name, variable, &new, rebase.is_some())?;
             }

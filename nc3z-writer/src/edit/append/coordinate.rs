@@ -20,7 +20,7 @@ pub(super) enum Direction {
 
 impl Direction {
     /// Returns the direction from one value to another; `None` if they are equal or not comparable.
-    pub(super) fn of(first: Number, second: Number) -> Option<Self> {
+    pub(super) fn new(first: Number, second: Number) -> Option<Self> {
         let order = match (first, second) {
             (Number::Whole(a), Number::Whole(b)) => a.cmp(&b),
             (a, b) => a.real().partial_cmp(&b.real())?,
@@ -101,7 +101,7 @@ impl<'a> Coordinate<'a> {
         if bytes == self.fill || self.ty == NcType::Char {
             return None;
         }
-        Some(Number::of(self.ty, bytes)).filter(|n| !n.is_nan())
+        Some(Number::for_type(self.ty, bytes)).filter(|n| !n.is_nan())
     }
 
     /// Returns the archive's present values.
@@ -110,7 +110,6 @@ impl<'a> Coordinate<'a> {
         Ok(self.numbers(&bytes))
     }
 
-    /// The new file's values.
     pub(super) fn of_file(&self, first: u64, count: u64) -> Result<Vec<Option<Number>>> {
         Ok(self.numbers(&self.column.read(first, count)?))
     }

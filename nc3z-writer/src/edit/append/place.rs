@@ -103,7 +103,7 @@ impl Edit {
         let old = coordinate.of_archive(self, self.numrecs.saturating_sub(step), step.min(self.numrecs))?;
         let mut last: Vec<Number> = old.into_iter().rev().flatten().take(2).collect();
         let mut direction = match last[..] {
-            [end, before, ..] => Direction::of(before, end),
+            [end, before, ..] => Direction::new(before, end),
             _ => None,
         };
         last.truncate(1);
@@ -118,13 +118,13 @@ impl Edit {
                 // A single record has no direction. The direction is then that of the new records, otherwise
                 // ascending.
                 direction = match values[..] {
-                    [a, b, ..] => Direction::of(a, b),
+                    [a, b, ..] => Direction::new(a, b),
                     _ => None,
                 };
             }
             for value in values {
                 if let Some(before) = before
-                    && Direction::of(before, value) != Some(direction.unwrap_or(Direction::Up))
+                    && Direction::new(before, value) != Some(direction.unwrap_or(Direction::Up))
                 {
                     return Ok(false);
                 }
@@ -190,7 +190,7 @@ impl Edit {
 fn direction(values: &[Option<Number>]) -> Option<Direction> {
     let mut last = values.iter().rev().flatten();
     let (end, before) = (last.next()?, last.next()?);
-    Direction::of(*before, *end)
+    Direction::new(*before, *end)
 }
 
 impl Both {
@@ -209,7 +209,7 @@ impl Both {
         let is_there = values.iter().all(Option::is_some);
         is_there
             && values.windows(2).all(|pair| match pair {
-                [Some(a), Some(b)] => Direction::of(*a, *b) == Some(self.direction),
+                [Some(a), Some(b)] => Direction::new(*a, *b) == Some(self.direction),
                 _ => false,
             })
     }
@@ -217,13 +217,13 @@ impl Both {
     /// Returns the number of the archive's values before this one, if they are ordered.
     fn place(&self, value: Number) -> usize {
         self.old
-            .partition_point(|old| old.is_some_and(|old| Direction::of(old, value) == Some(self.direction)))
+            .partition_point(|old| old.is_some_and(|old| Direction::new(old, value) == Some(self.direction)))
     }
 
     /// Returns the error for records that do not continue the archive's.
     fn refuse<T>(&self, coordinate: &Coordinate<'_>) -> Result<T> {
         let name = &coordinate.column.name;
-        let wrong = |pair: &[Number]| Direction::of(pair[0], pair[1]) != Some(self.direction);
+        let wrong = |pair: &[Number]| Direction::new(pair[0], pair[1]) != Some(self.direction);
         let new: Vec<Number> = self.new.iter().flatten().copied().collect();
         let end = self.old.iter().rev().flatten().next().copied();
         if let (Some(end), Some(&first)) = (end, new.first())

@@ -24,7 +24,6 @@ pub(super) struct Rebase {
     ty: NcType,
     /// Elements that are not times.
     missing: Vec<Vec<u8>>,
-    /// Both units, for messages.
     words: (String, String),
 }
 
@@ -40,7 +39,7 @@ fn missing(variable: &HeaderVariable) -> Vec<Vec<u8>> {
 impl Rebase {
     /// Returns the conversion for a variable with times in both files, in one calendar; `None` for other
     /// variables.
-    pub(super) fn of(old: &HeaderVariable, new: &Variable) -> Option<Self> {
+    pub(super) fn new(old: &HeaderVariable, new: &Variable) -> Option<Self> {
         let (to, old_words) = time_unit(old.attribute(b"units"), old.attribute(b"calendar"))?;
         let (from, new_words) = time_unit(new.attribute("units"), new.attribute("calendar"))?;
         let is_packed = PACKING
@@ -79,7 +78,7 @@ impl Rebase {
     /// The variable's type cannot represent a time exactly.
     pub(super) fn apply(&self, name: &str, bytes: &mut [u8]) -> Result<()> {
         for element in bytes.chunks_exact_mut(self.ty.size()) {
-            let number = Number::of(self.ty, element);
+            let number = Number::for_type(self.ty, element);
             if number.is_nan() || self.missing.iter().any(|missing| missing == element) {
                 continue;
             }

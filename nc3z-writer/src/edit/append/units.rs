@@ -11,7 +11,7 @@ pub(super) fn time_unit(
 ) -> Option<(TimeUnit, String)> {
     let text = |a: &Attribute| -> Option<String> { (a.ty == NcType::Char).then(|| text(&a.values)) };
     let units = units.and_then(text)?;
-    let calendar = Calendar::of(calendar.and_then(text).as_deref())?;
+    let calendar = Calendar::new(calendar.and_then(text).as_deref())?;
     Some((TimeUnit::parse(&units, calendar).ok()?, units))
 }
 

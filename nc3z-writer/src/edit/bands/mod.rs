@@ -22,12 +22,10 @@ const BAND_BYTES: usize = if cfg!(test) { 64 } else { 16 << 20 };
 const BAND_BOXES: usize = if cfg!(test) { 3 } else { 1 << 14 };
 /// A band with this many times its limit of boxes ends inside a tile.
 const FORCED: usize = 4;
-/// Receives a band.
 pub(super) type Each<'e> = &'e mut dyn FnMut(IndexSelection) -> Result<()>;
 
 /// The tiles of an array, as in the staged array.
 pub(super) struct Bands {
-    /// Lengths of the variable.
     shape: Vec<usize>,
     /// Lengths of a tile; for a linear tile, the number of its elements.
     tile: Vec<usize>,

@@ -11,7 +11,6 @@ pub(super) struct LinearBand<'b, 'e> {
     each: Each<'e>,
     runs: Vec<FlatRun>,
     bytes: usize,
-    /// The last touched tile.
     last: Option<usize>,
 }
 

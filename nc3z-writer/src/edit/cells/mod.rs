@@ -36,7 +36,6 @@ enum Elements {
 /// A variable's elements.
 pub(super) struct Cells {
     elements: Elements,
-    /// Lengths of the variable.
     shape: Vec<u64>,
     spec: TileLayoutSpec,
     size: usize,

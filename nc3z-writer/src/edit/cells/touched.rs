@@ -87,7 +87,6 @@ impl Cells {
         self.plan(plan.to_string(), touched, true)
     }
 
-    /// Plans a commit.
     pub(in super::super) fn plan_commit(&self) -> Plan {
         let plan = each!(&self.elements, a => a.plan_commit());
         let touched = plan.store.iter().map(|chunk| Touched { at: chunk.at.clone(), whole: true }).collect();

@@ -66,7 +66,7 @@ pub(super) fn array_cost(
     let begin = Instant::now();
     let raw = pieces.iter().map(|p| read(classic, info, p)).collect::<Result<Vec<_>>>()?;
     let read_seconds = begin.elapsed().as_secs_f64();
-    let policy = Policy::of(options.preset);
+    let policy = Policy::for_preset(options.preset);
     let mut table = ChainTable::new(&options.registry);
     table.number(&options.registry.bind(ChainSpec(vec![policy.codec()])));
     let begin = Instant::now();
@@ -153,7 +153,7 @@ pub(super) struct Overhead {
 }
 
 impl Overhead {
-    pub(super) fn of(classic: &ClassicFile, samples: &Samples) -> Result<Self> {
+    pub(super) fn new(classic: &ClassicFile, samples: &Samples) -> Result<Self> {
         let partition = &samples.partition;
         let head = Head {
             header: classic.header_bytes().to_vec(),
@@ -199,7 +199,7 @@ fn shared_ratio(members: &[u8], preset: Preset) -> f64 {
     if members.is_empty() {
         return 1.0;
     }
-    let level = Policy::of(preset).zstd_level;
+    let level = Policy::for_preset(preset).zstd_level;
     let stored: usize = members
         .chunks(CONTAINER_LEN)
         .map(|c| encode_zstd_frame(c, level).map_or(c.len(), |frame| frame.len()))

@@ -107,7 +107,7 @@ pub fn estimate(
         let options = WriterOptions::default().with_preset(preset);
         let samples = Samples::new(classic, &options, budget)?;
         let costs = measured(classic, &samples, &options, monitor)?;
-        let overhead = Overhead::of(classic, &samples)?;
+        let overhead = Overhead::new(classic, &samples)?;
         out.presets.push(cost::preset_estimate(preset, &samples, &costs, &overhead, out.threads));
         if number == 0 {
             out.sampled_len = samples.sampled_len();

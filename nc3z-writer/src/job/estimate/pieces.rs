@@ -37,7 +37,6 @@ pub(super) struct Piece {
     pub(super) len: usize,
 }
 
-/// The sampled pieces.
 pub(super) struct Samples {
     arrays: Arrays,
     pub(super) partition: Partition,
@@ -74,7 +73,6 @@ impl Samples {
         self.arrays.iter().filter(|a| a.total_bytes() > 0)
     }
 
-    /// The sampled arrays.
     pub(super) fn sampled(&self) -> impl Iterator<Item = &ArrayInfo> {
         self.arrays().filter(|a| self.pieces.contains_key(&a.id))
     }

@@ -25,7 +25,6 @@ use std::sync::Arc;
 
 /// A quantized file with a description of its losses.
 pub(crate) struct Quantized {
-    /// The virtual classic file.
     pub(crate) classic: ClassicFile,
     /// The record of the losses in the metadata.
     pub(crate) record: LossRecord,

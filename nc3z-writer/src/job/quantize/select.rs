@@ -7,7 +7,6 @@ use nc3z_format::classic::{Header, VarId, Variable};
 use nc3z_format::quantize::{Quantize, Quantizer};
 use nc3z_reader::ClassicFile;
 
-/// The option, for messages.
 const OPTION: &str = "quantize";
 
 /// Returns the error that something cannot be quantized.

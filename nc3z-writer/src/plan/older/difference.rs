@@ -420,7 +420,6 @@ impl<'a> Chooser<'a> {
 struct Difference<'a> {
     info: &'a ArrayInfo,
     ty: NcType,
-    /// The tile itself.
     tile: &'a [u8],
     base: &'a Base,
     bytes: Vec<u8>,

@@ -27,7 +27,6 @@ const LEAST_MAP_LEN: u64 = 64 << 10;
 pub(super) struct Subject<'a> {
     /// Its shape, without zeros.
     pub(super) shape: &'a [u64],
-    /// Its type.
     pub(super) ty: NcType,
     /// Elements of its linear tiles.
     pub(super) linear: u64,
@@ -39,7 +38,6 @@ pub(super) struct Subject<'a> {
 pub(super) struct Bounds {
     /// A tile, unless a smaller one is needed.
     pub(super) target: u64,
-    /// The smallest tile.
     pub(super) least: u64,
     /// A layer of chunks: writing and restoring keep a layer in memory. One index of the first dimension is
     /// always allowed.

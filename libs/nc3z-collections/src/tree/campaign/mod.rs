@@ -56,7 +56,7 @@ pub struct Row {
 }
 
 impl Row {
-    fn of(row: table::Row<'_>) -> Option<Self> {
+    fn from_row(row: table::Row<'_>) -> Option<Self> {
         let unit = row.text(4)?;
         Some(Row {
             path: path_of(row.get(0)?),
@@ -168,7 +168,7 @@ impl Campaign {
             // The first line has the names of the columns.
             if row.number() > 1 {
                 let number = row.number();
-                with(Row::of(row).ok_or_else(|| Refusal::Table { path: path.clone(), row: number })?)?;
+                with(Row::from_row(row).ok_or_else(|| Refusal::Table { path: path.clone(), row: number })?)?;
             }
         }
         Ok(())

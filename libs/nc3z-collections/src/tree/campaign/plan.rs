@@ -159,7 +159,7 @@ pub fn plan(inputs: &Inputs<'_>, camp: &Path, unit_bytes: u64, update: bool) -> 
     {
         return Err(Refusal::OtherPlan(camp.to_owned()).into());
     }
-    let mut known = Known::of(before.as_ref())?;
+    let mut known = Known::new(before.as_ref())?;
     let writes = before.is_none() || update;
     let mut out = if writes { Some(Units::create(camp, before.as_ref(), unit_bytes)?) } else { None };
     let mut planned = Planned { changes: before.as_ref().map(|_| Changes::default()), ..Planned::default() };
@@ -176,7 +176,7 @@ pub fn plan(inputs: &Inputs<'_>, camp: &Path, unit_bytes: u64, update: bool) -> 
                 if looks_classic(path) {
                     take(Visited::File(path.clone(), path.clone()));
                 } else {
-                    let kind = FileKind::of(path);
+                    let kind = FileKind::from_path(path);
                     take(Visited::Other(Other { path: path.clone(), name: path.clone(), kind }));
                 }
             }
@@ -203,7 +203,6 @@ pub fn plan(inputs: &Inputs<'_>, camp: &Path, unit_bytes: u64, update: bool) -> 
     Ok(planned)
 }
 
-/// Adds one file.
 fn taken(
     visited: Visited,
     planned: &mut Planned,
@@ -301,7 +300,7 @@ struct Known {
 }
 
 impl Known {
-    fn of(before: Option<&Campaign>) -> Result<Self> {
+    fn new(before: Option<&Campaign>) -> Result<Self> {
         let mut files = before.map_or_else(Numbers::default, Campaign::numbers);
         before.map_or(Ok(()), |before| {
             before.each_row(&mut |row| {

@@ -237,7 +237,6 @@ impl Reconciling<'_> {
         Ok(())
     }
 
-    /// Compares one archive.
     fn one(
         &self,
         path: &Path,

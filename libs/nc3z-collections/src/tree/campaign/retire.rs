@@ -266,7 +266,7 @@ fn equal(archive: &Path, file: &Path, options: &OpenOptions, monitor: &dyn Monit
         return Err(Refusal::NotEqual { archive: archive.to_owned(), file: file.to_owned() }.into());
     }
     let now = look()?;
-    if source::Stamp::of(&before).change(&now).is_some() {
+    if source::Stamp::new(&before).change(&now).is_some() {
         return Err(SourceKept::Written.into());
     }
     Ok(now)

@@ -127,7 +127,7 @@ impl Status {
     ///
     /// # Errors
     /// The plan or a log cannot be read; the table cannot be written.
-    pub fn of(campaign: &Campaign, more: &[PathBuf], table: Option<&mut dyn Write>) -> Result<Self> {
+    pub fn new(campaign: &Campaign, more: &[PathBuf], table: Option<&mut dyn Write>) -> Result<Self> {
         let mut status = Status {
             name: crate::tree::shown(&campaign.directory),
             digest: campaign.digest.clone(),

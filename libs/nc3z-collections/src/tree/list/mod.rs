@@ -90,7 +90,7 @@ fn summary(dataset: &Dataset, bytes: u64, lenient: bool) -> Result<FileSummary> 
     };
     let mut coordinates: Vec<Coordinate> = Vec::new();
     for id in (0_u32..).map(DimId).take(dataset.dimensions().len()) {
-        let found = Coordinate::of(dataset, id);
+        let found = Coordinate::new(dataset, id);
         coordinates.extend(
             found.filter(|c| coordinates.iter().all(|known| known.variable().id() != c.variable().id())),
         );

@@ -22,7 +22,6 @@ pub const SPECIFICATION: &str = "nc3z-specification";
 pub fn is_specification(member: &str) -> bool {
     member.strip_prefix(SPECIFICATION).is_some_and(|rest| rest.starts_with('/'))
 }
-/// Facts about the bag.
 const INFO: &str = "bag-info.txt";
 /// The key for the number of bytes and files of the payload.
 const OXUM: &str = "Payload-Oxum";

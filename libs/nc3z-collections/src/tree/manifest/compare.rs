@@ -86,7 +86,7 @@ impl fmt::Display for Difference {
 
 impl Difference {
     /// Returns the difference of a file whose SHA-256 is not the listed one.
-    pub(super) fn of(
+    pub(super) fn from_path(
         path: &Path,
         found: [u8; 32],
         listed: [u8; 32],
@@ -139,7 +139,7 @@ impl Listing {
         if found == listed {
             return Ok(len);
         }
-        Err(Difference::of(&path, found, listed, open, monitor))
+        Err(Difference::from_path(&path, found, listed, open, monitor))
     }
 
     /// Checks for files that are not listed, and for the other rules of a bag. Returns each difference with its file. Files that

@@ -41,7 +41,7 @@ impl Listed<'_> {
                 listed.insert(entry.path, entry.sha256);
                 continue;
             };
-            match Difference::of(&path, entry.sha256, before, self.open, self.monitor) {
+            match Difference::from_path(&path, entry.sha256, before, self.open, self.monitor) {
                 Difference::Interrupted => return Err(Error::from(nc3z_reader::Error::interrupted())),
                 Difference::Sound { .. } if self.force => {
                     listed.insert(entry.path, entry.sha256);

@@ -65,8 +65,8 @@ impl State {
     ///
     /// # Errors
     /// They cannot be read.
-    pub fn of(archive: &Archive) -> nc3z_reader::Result<Self> {
-        let costs = Costs::of(archive, archive.source())?;
+    pub fn new(archive: &Archive) -> nc3z_reader::Result<Self> {
+        let costs = Costs::new(archive, archive.source())?;
         let variables =
             archive.header().variables().zip(&costs.variables).map(|((id, v), cost)| VariableSize {
                 name: text::name(&v.name),

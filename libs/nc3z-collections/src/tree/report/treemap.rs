@@ -1,7 +1,6 @@
 //! Squarified treemaps: rectangles with areas proportional to sizes, as close to squares as possible (Bruls,
 //! Huizing, van Wijk, 2000).
 
-/// A rectangle.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Rect {
     pub(super) x: f64,

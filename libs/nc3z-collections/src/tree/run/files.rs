@@ -177,7 +177,7 @@ impl<'a> Work<'a> {
                 (Outcome::Present, "present", json!({}))
             }
             Err(e) => {
-                let code = Code::of(&e);
+                let code = Code::from_error(&e);
                 let (ending, words) = self.fail(Some(job), &job.input, e);
                 let state = if ending == Ending::Interrupted { journal::INTERRUPTED } else { "failed" };
                 (
@@ -303,14 +303,13 @@ impl<'a> Work<'a> {
             .try_for_each(|path| journal.add_file(path, journal::OFFLINE, json!({"reason": reason})))
     }
 
-    /// Ends the log.
     pub(super) fn end(&self) -> Result<()> {
         self.log(Journal::end)
     }
 
     /// Reports and logs directories that could not be read.
     pub(super) fn fail_unread(&self, path: &Path, error: Error) -> Outcome {
-        let code = Code::of(&error);
+        let code = Code::from_error(&error);
         let (ending, words) = self.fail(None, path, error);
         let more = json!({"error": words, "code": code.name, "retry": code.retry});
         match self.log(|journal| journal.add_file(path, "failed", more)) {
@@ -323,7 +322,7 @@ impl<'a> Work<'a> {
     pub(super) fn fail(&self, job: Option<&Job>, path: &Path, error: Error) -> (Ending, String) {
         let is_interrupted = self.is_interrupted() || error.is_interrupted();
         // Without a log, nothing says which inputs these are.
-        let is_refused = self.journal.is_some() && Code::of(&error).is_permanent_input();
+        let is_refused = self.journal.is_some() && Code::from_error(&error).is_permanent_input();
         let words = self.observer.failed(job, path, error);
         self.errors.fetch_add(1, Ordering::Relaxed);
         let ending = match (is_interrupted, is_refused) {

@@ -262,7 +262,7 @@ fn unknown_parameters_of_the_numeric_codec_are_unsupported_and_named() {
         r#"{"dict":1,"id":"nc3z.num","x":1}"#,
     ] {
         let chain = bind(vec![stage(odd)]);
-        let shape = TileShape { ty: crate::NcType::Int, geometry: crate::tile::Geometry::of(&[]) };
+        let shape = TileShape { ty: crate::NcType::Int, geometry: crate::tile::Geometry::new(&[]) };
         let e =
             chain.decode_tile(b"", &shape, &Dependencies::default(), &mut CodecScratch::default(), &mut []);
         let e = e.unwrap_err();
@@ -358,7 +358,7 @@ fn a_tile_is_coded_against_an_older_one_of_any_length() {
     let packed = IndexEntry::Shared { offset: 160, start: 9, len: 10, chain: 1, check: 7 };
     let named = |entry| OlderTile { entry, array: ArrayId::variable(7), tile: 300, decoded_len: 24_000 };
     let older = [named(stored), named(packed)];
-    let shape = TileShape { ty: NcType::Int, geometry: Geometry::of(&[6, 1000]) };
+    let shape = TileShape { ty: NcType::Int, geometry: Geometry::new(&[6, 1000]) };
     let mut scratch = CodecScratch::default();
     let rests = [
         vec![StageSpec::zstd(3)],
