@@ -262,8 +262,8 @@ def shadow(names, tiles, table=None):
     """A shadow of a file with one variable for each name; `tiles` is the frame of their sections."""
     header = classic([(b"v", bytes(16))])
     header = header[:len(header) - 16]
-    own = [b"\0\1a", b"\0" + number(len(header) + 16) + b"\0" + number(len(header) + 16) + b"\0\0", b"\1" + number(len(header)) + header, b"\0"]
-    out, place = b"nc3xshd2", lambda f: number(len(f[0])) + number(f[1]) + struct.pack("<I", f[2])
+    own = [b"\0\1a", b"\0" + number(len(header) + 16) + b"\0" + number(len(header) + 16) + b"\0\0\0", b"\1" + number(len(header)) + header, b"\0"]
+    out, place = b"nc3xshd3", lambda f: number(len(f[0])) + number(f[1]) + struct.pack("<I", f[2])
     frames = [frame(plain) for plain in own] if table is None else []
     sections = [frame(tiles), frame(b""), frame(b"")] if table is None else []
     out += b"".join(f[0] for f in frames + sections)

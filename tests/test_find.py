@@ -9,7 +9,7 @@ import unittest
 import cftime
 import netCDF4
 import numpy as np
-from common import ROOT, Case, nc3z
+from common import Case, nc3z
 
 CALENDARS = ("standard", "proleptic_gregorian", "noleap", "all_leap", "360_day", "julian")
 
@@ -257,12 +257,6 @@ class Find(Case):
         self.assertIn("1e30", table)
         self.assertLess(max(map(len, table.splitlines())), 120)
         self.assertNotIn("-0 ", table)
-
-    def test_a_shadow_of_the_version_before(self):
-        """It has the ends of finite values only: a file with infinite ones may have any."""
-        shadow = ROOT / "testdata/shadows/second.nc3x"
-        self.assertEqual(self.found("--where", "v > 1.5", shadow), (["mix.nc", "neg.nc", "plain.nc", "pos.nc"], {}))
-        self.assertEqual(self.found("--where", "v > 5", shadow), (["mix.nc", "neg.nc", "pos.nc"], {}))
 
     def test_a_variable_that_no_file_has(self):
         with self.file("a.nc") as d:

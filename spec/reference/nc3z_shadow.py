@@ -18,7 +18,7 @@ from nc3z_ref import Bytes, Corrupt, need
 
 zstandard = package("zstandard")
 
-MAGIC, SECOND, END = b"nc3xshd3", b"nc3xshd2", b"nc3xend2"
+MAGIC, END = b"nc3xshd3", b"nc3xend2"
 WRAP = 1 << 64
 KINDS = ["classic", "archive", "short", "packed", "other"]
 
@@ -80,7 +80,7 @@ def names(data, n):
     return found
 
 
-def heads(data, n, second):
+def heads(data, n):
     b = Columns(data, "heads")
     kinds, lengths, gaps, stored = b.numbers(n), b.numbers(n), b.signed(n), b.numbers(n)
     headers, has = b.steps(n), b.numbers(n)
@@ -90,7 +90,7 @@ def heads(data, n, second):
     ]
     for file, one in zip(files, has):
         file["sha256"] = bytes(b.take(32)).hex() if one else None
-    for file, modified in zip(files, [0] * n if second else b.steps(n)):
+    for file, modified in zip(files, b.steps(n)):
         file["modified"] = modified
     b.end()
     return files
@@ -118,7 +118,7 @@ def sections(data, n):
     return found
 
 
-def variable(tiles, sums, places, second):
+def variable(tiles, sums, places):
     """A variable in all files of a block. A tile has: valid values that are finite, infinite ones, the least, the largest, the sum and the
     sum of squares as two doubles each, and what the least and the largest are more than their doubles."""
     b = Columns(tiles, "tiles")
@@ -127,7 +127,7 @@ def variable(tiles, sums, places, second):
     shapes = [b.numbers(rank) for rank in ranks]
     rows = sum(count for count, one in zip(counts, has) if one)
     table = [b.numbers(rows), b.numbers(rows), b.doubles(rows), b.doubles(rows)]
-    rests = [[0] * rows] * 2 if second else [b.signed(rows), b.signed(rows)]
+    rests = [b.signed(rows), b.signed(rows)]
     b.end()
     b = Columns(sums, "sums")
     table += [b.doubles(rows) for _ in range(4)] + rests
@@ -150,8 +150,7 @@ def variable(tiles, sums, places, second):
 
 def read(data):
     """All files of a shadow."""
-    second = data[:8] == SECOND
-    need((second or data[:8] == MAGIC) and len(data) >= 48 and data[-8:] == END, "no shadow")
+    need(data[:8] == MAGIC and len(data) >= 48 and data[-8:] == END, "no shadow")
     offset, stored, decoded, crc, own = struct.unpack("<QQQII", data[-40:-8])
     need(zlib.crc32(data[-40:-12]) == own and offset + stored == len(data) - 40, "end")
     b = Columns(frame(data, offset, stored, decoded, crc), "directory")
@@ -169,7 +168,7 @@ def read(data):
         need(n <= 4096, "directory: files of a block")
         block_names, block_heads, headers, known = part(), part(), part(), part()
         headers = Columns(headers, "headers").strings()
-        block = heads(block_heads, n, second)
+        block = heads(block_heads, n)
         for file, name, each in zip(block, names(block_names, n), coordinates(known, n)):
             need(file["header"] < len(headers), "heads: header")
             file.update(name=name, header=headers[file["header"]].hex(), coordinates=each, variables=[])
@@ -177,7 +176,7 @@ def read(data):
             own = [bytes(b.take(b.varint())).decode() for _ in range(b.varint())]
             frames = [sections(part(), len(own)) for _ in range(3)]
             for name, *each in zip(own, *frames):
-                for member, found in variable(*each, second):
+                for member, found in variable(*each):
                     need(0 <= member < n, "tiles: file")
                     block[member]["variables"].append({"name": name, **found})
         for file in block:

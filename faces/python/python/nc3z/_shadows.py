@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from nc3z import _nc3z
 
-_MAGIC = (b"nc3xshd3", b"nc3xshd2")
+_MAGIC = b"nc3xshd3"
 #: Four units in the last place of a 32-bit float: the roundings of a value that is unpacked, and of a threshold, in 32 bits.
 _ROUNDING = 4 * float(np.finfo(np.float32).eps)
 
@@ -161,7 +161,7 @@ def is_shadow(path: str) -> bool:
         return path.partition("?")[0].endswith(".nc3x")
     try:
         with open(path, "rb") as file:
-            return file.read(8) in _MAGIC
+            return file.read(8) == _MAGIC
     except OSError:
         return False
 

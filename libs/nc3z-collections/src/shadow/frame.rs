@@ -20,7 +20,6 @@ use nc3z_reader::source::SharedSource;
 use zstd::zstd_safe::find_frame_compressed_size;
 
 pub(super) const MAGIC: &[u8; 8] = b"nc3xshd3";
-const SECOND_MAGIC: &[u8; 8] = b"nc3xshd2";
 const END: &[u8; 8] = b"nc3xend2";
 /// Bytes of the last part.
 const END_LEN: u64 = 40;
@@ -41,23 +40,6 @@ const FREE_NAMES: u64 = 4 << 20;
 pub(super) const MAX_MEMBERS: usize = 4096;
 /// Level of compression: a shadow is written once, and kept where space is dear.
 const LEVEL: i32 = 12;
-
-/// The version of a shadow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Version {
-    /// Without times of changes; the ends of tiles are those of finite values, as doubles.
-    Second,
-    /// The one that is written.
-    Third,
-}
-
-impl Version {
-    /// The version by the first bytes. None if they are not those of a shadow.
-    pub(super) fn new(bytes: &[u8]) -> Option<Self> {
-        let begins = |magic: &[u8; 8]| bytes.starts_with(magic);
-        if begins(MAGIC) { Some(Version::Third) } else { begins(SECOND_MAGIC).then_some(Version::Second) }
-    }
-}
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Frame {
@@ -196,11 +178,12 @@ pub(super) fn finish(entries: &[Entry], offset: u64) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-pub(super) fn directory(source: &SharedSource) -> Result<(Version, Vec<Entry>)> {
+pub(super) fn directory(source: &SharedSource) -> Result<Vec<Entry>> {
     let len = source.len();
     let begin = source.read_at(0, usize::try_from(len.min(8)).unwrap_or(0))?;
-    let version = Version::new(&begin);
-    let version = version.ok_or_else(|| wrong("it does not begin as one; `nc3z index` writes shadows"))?;
+    if !begin.starts_with(MAGIC) {
+        return Err(wrong("it does not begin as one; `nc3z index` writes shadows"));
+    }
     let at = len.checked_sub(END_LEN).filter(|at| *at >= 8).ok_or_else(|| wrong("it ends early"))?;
     let end = source.read_at(at, 40)?;
     let mut from = ByteCursor::new("shadow", at, &end);
@@ -219,7 +202,7 @@ pub(super) fn directory(source: &SharedSource) -> Result<(Version, Vec<Entry>)> 
     let mut room = Room::new(stored);
     let entries = entries(&mut from, offset, &mut room)?;
     from.finish()?;
-    Ok((version, entries))
+    Ok(entries)
 }
 
 /// What a directory of this stored length may still have, so that a short one does not ask for much memory.
@@ -279,7 +262,7 @@ fn entries(from: &mut ByteCursor<'_>, end: u64, room: &mut Room) -> Result<Vec<E
 pub(super) fn open_frames(bytes: &[u8]) -> Vec<Vec<u8>> {
     use nc3z_reader::source::MemorySource;
     let source: SharedSource = std::sync::Arc::new(MemorySource::new(Bytes::copy_from_slice(bytes)));
-    let (_, mut entries) = directory(&source).expect("a shadow");
+    let mut entries = directory(&source).expect("a shadow");
     each(&mut entries).map(|frame| frame.read(&source).expect("a frame")).collect()
 }
 
@@ -288,7 +271,7 @@ pub(super) fn open_frames(bytes: &[u8]) -> Vec<Vec<u8>> {
 pub(super) fn with_frames(bytes: &[u8], frames: &[Vec<u8>]) -> Vec<u8> {
     use nc3z_reader::source::MemorySource;
     let source: SharedSource = std::sync::Arc::new(MemorySource::new(Bytes::copy_from_slice(bytes)));
-    let (_, mut entries) = directory(&source).expect("a shadow");
+    let mut entries = directory(&source).expect("a shadow");
     let mut out = MAGIC.to_vec();
     for (place, plain) in each(&mut entries).zip(frames) {
         let (frame, packed) = pack(plain, out.len() as u64).expect("a frame");

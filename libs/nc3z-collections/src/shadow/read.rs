@@ -2,7 +2,7 @@
 
 use super::columns::{doubles, names, numbers, signed, sizes, strings, wrong};
 use super::exact::Pair;
-use super::frame::{Entry, Frame, MAX_MEMBERS, Version, directory};
+use super::frame::{Entry, Frame, MAGIC, MAX_MEMBERS, directory};
 use super::member::{Exactly, Head, HeadKind, Known, Member, Range, Tile, Variable};
 use crate::error::Result;
 use bytes::Bytes;
@@ -21,7 +21,6 @@ const MAX_VALUE: usize = 256;
 pub struct Shadow {
     source: SharedSource,
     entries: Vec<Entry>,
-    version: Version,
 }
 
 /// Files of a shadow that share frames.
@@ -29,7 +28,6 @@ pub struct Shadow {
 pub struct Block<'s> {
     source: &'s SharedSource,
     entry: &'s Entry,
-    version: Version,
     /// The number of the first file.
     first: usize,
 }
@@ -74,7 +72,7 @@ pub struct Sums {
 impl Shadow {
     /// Returns true if bytes begin as those of a shadow.
     pub fn is_shadow(bytes: &[u8]) -> bool {
-        Version::new(bytes).is_some()
+        bytes.starts_with(MAGIC)
     }
 
     /// Opens a shadow. Only the directory of its parts is read.
@@ -82,8 +80,8 @@ impl Shadow {
     /// # Errors
     /// It is no shadow; damage.
     pub fn open(source: SharedSource) -> Result<Self> {
-        let (version, entries) = directory(&source)?;
-        Ok(Shadow { source, entries, version })
+        let entries = directory(&source)?;
+        Ok(Shadow { source, entries })
     }
 
     /// The number of files.
@@ -117,7 +115,7 @@ impl Shadow {
     pub fn blocks(&self) -> impl Iterator<Item = Block<'_>> {
         let mut first = 0;
         self.entries.iter().map(move |entry| {
-            let block = Block { source: &self.source, entry, version: self.version, first };
+            let block = Block { source: &self.source, entry, first };
             first += entry.members;
             block
         })
@@ -201,12 +199,10 @@ impl<'s> Block<'s> {
                 let (offset, stored) = (place.offset, place.len);
                 all.push((Head { kind, len, offset, stored, sha256, modified: 0 }, header));
             }
-            if self.version == Version::Third {
-                let mut at = 0_i64;
-                for ((head, _), step) in all.iter_mut().zip(signed(from, "time of the last change", n)?) {
-                    at = at.wrapping_add(step);
-                    head.modified = at;
-                }
+            let mut at = 0_i64;
+            for ((head, _), step) in all.iter_mut().zip(signed(from, "time of the last change", n)?) {
+                at = at.wrapping_add(step);
+                head.modified = at;
             }
             Ok(all)
         })
@@ -324,16 +320,8 @@ impl<'s> Block<'s> {
             }
             let counts = numbers(from, "count", rows)?;
             let infinite = numbers(from, "infinite values", rows)?;
-            let mut ends = [doubles(from, "least value", rows)?, doubles(from, "largest value", rows)?];
-            let mut more = [vec![0; rows], vec![0; rows]];
-            if self.version == Version::Third {
-                more = [signed(from, "least value", rows)?, signed(from, "largest value", rows)?];
-            } else {
-                // An older shadow has the ends of the other values only.
-                for row in (0..rows).filter(|row| infinite[*row] > 0) {
-                    (ends[0][row], ends[1][row]) = (f64::NEG_INFINITY, f64::INFINITY);
-                }
-            }
+            let ends = [doubles(from, "least value", rows)?, doubles(from, "largest value", rows)?];
+            let more = [signed(from, "least value", rows)?, signed(from, "largest value", rows)?];
             let exactly = |(nearest, more)| Exactly { nearest, more };
             let mut ends = ends
                 .into_iter()

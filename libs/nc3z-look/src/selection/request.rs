@@ -66,7 +66,8 @@ impl Request {
     /// exist; a region for a variable without latitudes and longitudes; an error of reading coordinates.
     pub fn of(&self, dataset: &Dataset, variable: &Variable, notes: &mut Vec<String>) -> Result<Selection> {
         self.check_names(variable)?;
-        let region = self.region.as_ref().map(|area| region::region_of(dataset, variable, area)).transpose()?;
+        let region =
+            self.region.as_ref().map(|area| region::region_of(dataset, variable, area)).transpose()?;
         let ranges = self.ranges(dataset, region.as_slice(), notes)?;
         let ids = &variable.header().dimensions;
         let each = ids.iter().zip(variable.shape());
