@@ -27,7 +27,7 @@ done
 # The C library, where it was built.
 for folder in "$(dirname "$binary")" "$(dirname "$binary")/deps"; do
     if [ -e "$folder/libnc3z.so" ]; then
-        DESTDIR=$root scripts/install-capi.sh /usr "$folder" >/dev/null
+        DESTDIR=$root scripts/install-c-library.sh /usr "$folder" >/dev/null
         # A program that links statically needs a library built for it.
         rm -f "$root/usr/lib/libnc3z.a"
         if command -v strip >/dev/null; then strip "$root"/usr/lib/libnc3z.so.*.*; fi

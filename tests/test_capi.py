@@ -143,7 +143,7 @@ int main(int argc, char **argv) {
     def test_what_is_installed_compiles_and_runs(self):
         self.need("cc")
         prefix = self.dir / "prefix"
-        script = [ROOT / "scripts/install-capi.sh", prefix, LIBRARY.parent]
+        script = [ROOT / "scripts/install-c-library.sh", prefix, LIBRARY.parent]
         done = self.run_program(*script)
         self.assertEqual(done.returncode, 0, done.stderr)
         for name in ("include/nc3z.h", "lib/libnc3z.so", "lib/libnc3z.so.1", "lib/pkgconfig/nc3z.pc"):

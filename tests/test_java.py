@@ -7,6 +7,7 @@ that. NC3Z_CDM_JAR names a jar with netcdf-java 5, for the tests of the plug-in 
 import os
 import random
 import shutil
+import re
 import subprocess
 import unittest
 from pathlib import Path
@@ -14,7 +15,8 @@ from pathlib import Path
 from common import CLASSIC, NIGHT, ROOT, TIMEOUT, Case, good_files, missing, nc3z, sha256
 
 JAVA = ROOT / "faces/java"
-JAR = JAVA / "target/nc3z-java-1.0.0.jar"
+VERSION = re.search("<version>(.+?)</version>", (JAVA / "pom.xml").read_text())[1]
+JAR = JAVA / f"target/nc3z-java-{VERSION}.jar"
 SMALL = (1 << 30) if NIGHT else 300_000
 
 

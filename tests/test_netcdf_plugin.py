@@ -437,7 +437,7 @@ class Preloaded(Plugin):
         self.assertNotIn(" nc_", undefined)
         self.assertNotIn(" NC", undefined)
         exported = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], capture_output=True, text=True).stdout.split()
-        self.assertEqual(sorted(name for name in exported if name.startswith("nc3z")), [f"nc3z_netcdf_plugin{n}_init" for n in range(10)])
+        self.assertEqual(sorted(name for name in exported if name.startswith("nc3z")), [f"nc3z_udf{n}_init" for n in range(10)])
 
 
 if __name__ == "__main__":

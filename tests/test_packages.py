@@ -57,6 +57,10 @@ class Packages(Case):
         names = subprocess.run(["tar", "tzf", tarball], capture_output=True, check=True, text=True).stdout.split()
         self.assertIn("usr/bin/nc3z", names)
 
+    def test_every_file_names_the_same_version(self):
+        done = subprocess.run([sys.executable, ROOT / "scripts/version.py"], capture_output=True, check=False, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
     # Files that crates hold in addition to their code.
     NEEDED = {"nc3z-look": {"assets/DejaVuSans-LICENCE.txt"}, "nc3z-collections": {"spec/archive.md", "spec/dictionary/head.dict"}}
 
@@ -167,7 +171,7 @@ class Packages(Case):
                  "nc3z-cli/src/output/progress.rs", "faces/mount/src/view/platform.rs",
                  "faces/mount/src/system_log.rs", "nc3z-cli/src/cmd/plugin/run.rs", "faces/netcdf-plugin/src/file.rs", "faces/c/src/handle.rs"}
         found = set()
-        for path in ROOT.glob("nc3z-*/src/**/*.rs"):
+        for path in (p for folder in ("nc3z-*", "libs/*", "faces/*") for p in ROOT.glob(f"{folder}/src/**/*.rs")):
             code = path.read_text("utf-8").split("#[cfg(test)]")[0]
             if "std::os::unix" in code:
                 found.add(path.relative_to(ROOT).as_posix())

@@ -10,8 +10,8 @@ class Nc3z < Formula
     system "cargo", "install", *std_cargo_args(path: "nc3z-cli")
     # The C library, and the netCDF plug-in where `nc3z` looks for it.
     system "cargo", "build", "--locked", "--release", "--target-dir=build-libraries", "-p", "nc3z-c", "-p", "nc3z-netcdf-plugin"
-    system "bash", "scripts/install-capi.sh", prefix.to_s, "build-libraries/release"
-    system "bash", "scripts/install-udf.sh", prefix.to_s, "build-libraries/release"
+    system "bash", "scripts/install-c-library.sh", prefix.to_s, "build-libraries/release"
+    system "bash", "scripts/install-netcdf-plugin.sh", prefix.to_s, "build-libraries/release"
     system bin/"nc3z", "man", "-o", man1
     generate_completions_from_executable(bin/"nc3z", "completions", shells: [:bash, :zsh, :fish])
     pkgshare.install "testdata/classic/numeric.nc"

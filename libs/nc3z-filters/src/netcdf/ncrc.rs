@@ -76,7 +76,7 @@ fn key(slot: u8, kind: &str) -> String {
 
 /// Returns the entry point of a slot.
 fn entry_point(slot: u8) -> String {
-    format!("nc3z_netcdf_plugin{slot}_init")
+    format!("nc3z_udf{slot}_init")
 }
 
 /// Returns the value of a line, if it has this key.

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
 # Installs the C library: header, shared and static library, pkg-config file.
-#     cargo build --release -p nc3z-c && scripts/install-capi.sh PREFIX [DIRECTORY OF THE BUILT LIBRARIES]
+#     cargo build --release -p nc3z-c && scripts/install-c-library.sh PREFIX [DIRECTORY OF THE BUILT LIBRARIES]
 # The directory is target/release unless it is given. DESTDIR is put before PREFIX where files go, and not into the pkg-config file.
 set -euo pipefail
-prefix=${1:?"usage: scripts/install-capi.sh PREFIX [DIRECTORY]"}
+prefix=${1:?"usage: scripts/install-c-library.sh PREFIX [DIRECTORY]"}
 cd "$(dirname "$0")/.."
 built=${2:-target/release}
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 abi=$(sed -n 's/^#define NC3Z_ABI_VERSION //p' faces/c/include/nc3z.h)
-case $prefix in /*) ;; *) echo "install-capi: PREFIX must be an absolute path, and \`$prefix\` is none" >&2; exit 2 ;; esac
+case $prefix in /*) ;; *) echo "install-c-library: PREFIX must be an absolute path, and \`$prefix\` is none" >&2; exit 2 ;; esac
 root=${DESTDIR:-}$prefix
 if [ -e "$built/libnc3z.so" ]; then
     file=libnc3z.so.$abi.$version link=libnc3z.so.$abi short=libnc3z.so
 elif [ -e "$built/libnc3z.dylib" ]; then
     file=libnc3z.$abi.$version.dylib link=libnc3z.$abi.dylib short=libnc3z.dylib
 else
-    echo "install-capi: there is no libnc3z in $built: cargo build --release -p nc3z-c" >&2
+    echo "install-c-library: there is no libnc3z in $built: cargo build --release -p nc3z-c" >&2
     exit 1
 fi
 mkdir -p "$root/include" "$root/lib/pkgconfig"

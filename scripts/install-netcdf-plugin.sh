@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs the netCDF plug-in where `nc3z` in PREFIX/bin looks for it.
-#     cargo build --release -p nc3z-netcdf-plugin && scripts/install-udf.sh PREFIX [DIRECTORY OF THE BUILT LIBRARY]
+#     cargo build --release -p nc3z-netcdf-plugin && scripts/install-netcdf-plugin.sh PREFIX [DIRECTORY OF THE BUILT LIBRARY]
 # The directory is target/release unless it is given. DESTDIR is put before PREFIX.
 set -euo pipefail
-prefix=${1:?"usage: scripts/install-udf.sh PREFIX [DIRECTORY]"}
+prefix=${1:?"usage: scripts/install-netcdf-plugin.sh PREFIX [DIRECTORY]"}
 cd "$(dirname "$0")/.."
 built=${2:-target/release}
 for name in libnc3z_netcdf_plugin.so libnc3z_netcdf_plugin.dylib; do
@@ -13,5 +13,5 @@ for name in libnc3z_netcdf_plugin.so libnc3z_netcdf_plugin.dylib; do
     echo "installed the netCDF plug-in in ${DESTDIR:-}$prefix/lib/nc3z"
     exit 0
 done
-echo "install-udf: there is no libnc3z_netcdf_plugin in $built: cargo build --release -p nc3z-netcdf-plugin" >&2
+echo "install-netcdf-plugin: there is no libnc3z_netcdf_plugin in $built: cargo build --release -p nc3z-netcdf-plugin" >&2
 exit 1
