@@ -178,7 +178,7 @@ class Packages(Case):
         self.assertEqual(found, known)
         for name in sorted(known):
             path = ROOT / name
-            root = ROOT / name.split("/")[0] / ("src/main.rs" if name.startswith("nc3z-cli") else "src/lib.rs")
+            root = ROOT / name.split("/src/")[0] / ("src/main.rs" if name.startswith("nc3z-cli") else "src/lib.rs")
             parts = path.read_text("utf-8") + root.read_text("utf-8")
             declared = re.search(rf"#\[cfg\(unix\)\]\nmod {path.stem};", parts)
             self.assertTrue(declared or "#[cfg(unix)]" in path.read_text("utf-8"), name)
