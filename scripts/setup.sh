@@ -64,7 +64,7 @@ python_packages() {
     .venv/bin/python -m pip install --quiet --disable-pip-version-check -r "scripts/$list"
 }
 [ -x .venv/bin/python ] || python3 -m venv .venv || undone+=("python3 makes no environment in .venv")
-python_packages requirements.txt aiohttp bagit fido google_crc32c h5py hdf5plugin mkdocs netCDF4 numcodecs numpy pcodec pydap zstandard ||
+python_packages requirements.txt aiohttp bagit fido google_crc32c h5py hdf5plugin material mkdocs netCDF4 numcodecs numpy pcodec pydap zstandard ||
     # Without network, pip repeats its requests for a long time: try only once.
     { undone+=("packages of scripts/requirements.txt cannot be had"); reachable=false; }
 # Packages that build and test the Python package; scripts/python.sh reports missing ones.

@@ -3,8 +3,8 @@
 # same in both. A page that is not in the navigation, and a link that leads nowhere, are errors.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-if ! .venv/bin/python -c 'import mkdocs' 2>/dev/null; then
-    echo "NOT RUN: .venv lacks mkdocs; bash scripts/setup.sh installs it"
+if ! .venv/bin/python -c 'import mkdocs, material' 2>/dev/null; then
+    echo "NOT RUN: .venv lacks mkdocs-material; bash scripts/setup.sh installs it"
     exit 77
 fi
 pages=target/site-pages
