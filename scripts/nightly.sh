@@ -115,7 +115,6 @@ step "no file is larger than before" "$python" bench/sizes.py --nc3z target/rele
 step "static binary" scripts/static.sh
 step "conda's package" scripts/conda.sh
 step "Homebrew's formula" scripts/homebrew.sh
-step "static binary" scripts/static.sh
 step "image of the static binary" scripts/images.sh
 step "wheel with the tool" scripts/wheel.sh
 # Azure's blobs, by Microsoft's emulator.
