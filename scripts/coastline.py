@@ -30,7 +30,7 @@ def arcs(path):
 
 
 def without_edges(line):
-    """The parts of a line that are no edge of the map."""
+    """The parts of a line that are not an edge of the map."""
     part = line[:1]
     for a, b in zip(line, line[1:]):
         if min(abs(a[0]), abs(b[0])) > 179.99 or abs(a[0] - b[0]) > 180:

@@ -22,7 +22,7 @@ def on_config(config):
 
 
 def on_page_markdown(markdown, page, config, files):
-    """A file that is no page is named, not linked; a missing file is an error of the build."""
+    """A file that is not a page is named, not linked; a missing file is an error of the build."""
     source = "README.md" if page.file.src_uri == "index.md" else page.file.src_uri
 
     def named(found):

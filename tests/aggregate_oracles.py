@@ -105,7 +105,7 @@ class Oracles(Aggregation):
             self.assertLess(np.abs(np.array(values) - ours).max(), 1e-4)
 
     def test_cfdm_reads_random_tilings(self):
-        """Those whose files have all dimensions, in one order and sense: of others cfdm is no oracle."""
+        """Those whose files have all dimensions, in one order and sense: of others cfdm is not an oracle."""
         tilings, paths = [], []
         for seed in range(TILINGS):
             tilings.append(Tiling(seed, plain=True))

@@ -99,7 +99,7 @@ def finish(process, timeout=TIMEOUT):
 
 class Moments:
     """SIGKILL at random moments of runs of about so many seconds. A run that ended before its moment tells how long runs take
-    now, so a machine that was busy when the first was timed is no reason to kill too late."""
+    now, so a machine that was busy when the first was timed is not a reason to kill too late."""
 
     def __init__(self, seed, seconds):
         self.pick = random.Random(seed)

@@ -2,7 +2,7 @@
 
     NC3Z=target/release/nc3z .venv/bin/python tests/netcdf4_python_tests.py SOURCE OF NETCDF4-PYTHON
 
-SOURCE is a checkout of https://github.com/Unidata/netcdf4-python; it is no part of this project. Its tests run twice: as they are, and with archives.
+SOURCE is a checkout of https://github.com/Unidata/netcdf4-python; it is not part of this project. Its tests run twice: as they are, and with archives.
 Exit code 1 where a test fails with archives that passes without. test_cdf5.py is left out: its file has gigabytes.
 """
 

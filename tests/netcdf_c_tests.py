@@ -2,7 +2,7 @@
 
     NC3Z=target/release/nc3z .venv/bin/python tests/netcdf_c_tests.py SOURCE OF NETCDF-C
 
-SOURCE is a checkout of https://github.com/Unidata/netcdf-c; it is no part of this project. Its tests are compiled against the netCDF library of
+SOURCE is a checkout of https://github.com/Unidata/netcdf-c; it is not part of this project. Its tests are compiled against the netCDF library of
 the Python package netCDF4, and run twice: over the files that they write, and over archives of these files under the same names. Writing tests
 are left out. Needs m4 and a C compiler. Exit code 1 where a check fails over the archives that passes over the files.
 """

@@ -121,7 +121,7 @@ class Server(ThreadingHTTPServer):
         self.files[f"/{name}"], self.tags[f"/{name}"] = data, f'"{hashlib.md5(data).hexdigest()}"'
 
     def handle_error(self, request, client_address):
-        pass  # a client that hangs up is no failure of the server's
+        pass  # a client that hangs up is not a failure of the server's
 
 
 @contextmanager

@@ -358,7 +358,7 @@ class Safe(Aggregation):
         self.make("m1.nc", 3, 4)
         self.fails(nc3z("read", agg, "tas"), words="m1.nc.*has changed since.*length was")
         os.remove(files[1])
-        self.fails(nc3z("read", agg, "tas"), words="m1.nc.*there is no file")
+        self.fails(nc3z("read", agg, "tas"), words="m1.nc.*does not exist")
         # Others are read as before.
         self.near(self.values(agg, "tas", "-d", "time,0,2"), truth(range(3)))
         filled = self.values(agg, "tas", "--fill-missing")
@@ -485,7 +485,7 @@ class Collections(Aggregation):
         self.near(self.values(f"{bundle}!/agg.nc"), truth(range(9)))
         self.ok(nc3z("subset", f"{bundle}!/m0.nc.nc3z", "-d", "time,1", "-o", self.dir / "one.nc"))
         self.assertIn("nc3z archive", self.ok(nc3z("info", f"{bundle}!/m0.nc.nc3z")).stdout.decode())
-        self.fails(nc3z("read", f"{bundle}!/none.nc", "tas"), words="no member .none.nc.; there are agg.nc")
+        self.fails(nc3z("read", f"{bundle}!/none.nc", "tas"), words="no member .none.nc.; it has agg.nc")
         listed = json.loads(self.ok(nc3z("list", "--json", bundle)).stdout)
         self.assertEqual([e["kind"] for e in listed], ["aggregation", "archive", "archive", "archive"])
         self.assertEqual(listed[2]["time"], ["2001-01-04", "2001-01-06"])
@@ -618,7 +618,7 @@ class Collections(Aggregation):
         listed = json.loads(self.ok(nc3z("list", "--json", data / "y2/**/*.nc")).stdout)
         self.assertEqual([Path(e["name"]).name for e in listed], ["m3.nc", "m2.nc"])
         for command in (("aggregate", "-o", self.dir / "no.nc"), ("bundle", "-o", self.dir / "no.zip"), ("list",)):
-            self.fails(nc3z(*command, data / "*.cdf"), words=r"no file fits the pattern .*\*\.cdf")
+            self.fails(nc3z(*command, data / "*.cdf"), words=r"no file matches the pattern .*\*\.cdf")
             self.fails(nc3z(*command, data / "x[.nc"), words="pattern .*x.*wrong")
         self.assertEqual(self.names(), ["agg.nc", "data", "set.zip", "values.npy"])
 

@@ -129,7 +129,7 @@ class Cases(Aggregation):
         path = self.hand_made(["a.nc", "gone.nc", "c.nc"], SIZES)
         self.ok(nc3z("info", path))
         self.near(self.values(path, "tas", "-d", "time,0,2"), truth(range(3)))
-        self.fails(nc3z("read", path, "tas"), words="gone.nc.*there is no file")
+        self.fails(nc3z("read", path, "tas"), words="gone.nc.*does not exist")
         # Missing values in its place are requested, and noted.
         done = self.ok(nc3z("read", path, "tas", "-d", "lat,0", "-d", "lon,0", "--fill-missing", "--format", "csv"))
         self.assertRegex(done.stderr, "note: fragment .gone.nc. is not there: missing values stand for it")

@@ -82,7 +82,7 @@ class Rules(Aggregation):
         self.refused(self.dir / "s0.nc", self.dir / "s1.nc", words="s0.nc.*s1.nc.*same cells")
 
     def test_units_that_cannot_be_converted(self):
-        done = self.refused(*self.two(units="m"), words="cannot be told")
+        done = self.refused(*self.two(units="m"), words="cannot convert")
         self.assertRegex(done.stderr, "b.nc.*a.nc")
 
     def test_unknown_units(self):
@@ -116,7 +116,7 @@ class Rules(Aggregation):
         self.refused(*files, words="bounds|cells|overlap", options=("--contiguous",))
 
     def test_bounds_of_a_climatology(self):
-        """Their cells overlap: each month of thirty years. They are joined as other bounds, and are no gap."""
+        """Their cells overlap: each month of thirty years. They are joined as other bounds, and are not a gap."""
         files = []
         for n in range(3):
             files.append(self.make(f"m{n}.nc", n, 1, bounds=60.0))

@@ -164,7 +164,7 @@ class Append(Case):
         b = self.dir / "b.nc"
         self.refused(archive, make(b, [1, 2], kind="i4"), "begins at 1 days")
         self.ok(nc3z("append", archive, make(b, [2, 3], kind="i4")))
-        # The fill value is no time: it says nothing of the order.
+        # The fill value is not a time: it says nothing of the order.
         self.ok(nc3z("append", archive, make(b, [-2147483647, 4], kind="i4")))
         self.refused(archive, make(b, [4], kind="i4", values=3), "other values|begins at 4")
 

@@ -193,7 +193,7 @@ class Bombs(Case):
         for args in (["att", "x.nc3z", ":title=again"], ["commit", "x.nc3z", CLASSIC / "coads_climatology.cdf"], ["gc", "x.nc3z", "-o", "y.nc3z"],
                      ["tag", "x.nc3z", "t"], ["info", "x.nc3z"]):
             self.fails(nc3z(*args, cwd=self.dir), 3)
-        # The source is no archive.
+        # The source is not an archive.
         (self.dir / "bad.nc").write_bytes(b"CDF\1" + bytes(5))
         self.fails(nc3z("archive", "bad.nc", cwd=self.dir), 1)
 

@@ -121,7 +121,7 @@ class Damage(Case):
             self.assertFalse((self.dir / "one").exists())
             self.fails(nc3z("restore", f"{hurt}!/{name}", "-o", "-"), 3, "CRC-32")
             self.assertEqual(self.ok(nc3z("restore", f"{bundle}!/{name}", "-o", "-")).stdout, content)
-        # An archive whose first bytes are damaged is no other file.
+        # An archive whose first bytes are damaged is not a file of another kind.
         self.ok(nc3z("archive", tree / "m0.nc", "-o", self.dir / "z.nc.nc3z"))
         self.ok(nc3z("bundle", self.dir / "z.nc.nc3z", "-f", "-o", bundle))
         data = bytearray(bundle.read_bytes())

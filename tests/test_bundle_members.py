@@ -125,7 +125,7 @@ class Members(Aggregation):
         done = self.ok(nc3z("verify", bundle))
         self.assertRegex(done.stdout.decode(), "set.zip: bundle of 4 members, whose index and directory agree")
         self.assertRegex(done.stdout.decode(), r"set.zip!/m0001.nc.nc3z: sound.*\n.*m0002.nc.nc3z: sound")
-        self.assertRegex(done.stdout.decode(), r"set.zip!/all.nc: no archive, .* as recorded")
+        self.assertRegex(done.stdout.decode(), r"set.zip!/all.nc: not an archive, .* as recorded")
         self.assertRegex(done.stdout.decode(), "5 files checked, 0 of them not sound")
         one = self.ok(nc3z("verify", "--deep", f"{bundle}!/m0001.nc.nc3z")).stdout.decode()
         self.assertRegex(one, "m0001.nc.nc3z: sound.*SHA-256 .* as recorded")
@@ -172,8 +172,8 @@ class Members(Aggregation):
             for path in sorted((self.dir / "data").iterdir()):
                 z.write(path, path.name)
                 t.add(path, path.name)
-        self.assertRegex(self.ok(nc3z("verify", other)).stdout.decode(), "all.nc: no archive, .* as recorded")
-        self.assertRegex(self.ok(nc3z("verify", tar)).stdout.decode(), "all.nc: no archive, .*records no checksum")
+        self.assertRegex(self.ok(nc3z("verify", other)).stdout.decode(), "all.nc: not an archive, .* as recorded")
+        self.assertRegex(self.ok(nc3z("verify", tar)).stdout.decode(), "all.nc: not an archive, .*records no checksum")
 
     def test_a_series_over_many_members_takes_few_requests(self):
         data = self.dir / "data"

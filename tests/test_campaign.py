@@ -324,7 +324,7 @@ class Reconcile(Case):
                         writer.writerow([f"/archive/data/{row['path']}", row["size"], row["md5" if "md5" in columns else "sha"]])
                 found = self.compare("--root", "/archive/data", *args)
                 self.assertEqual((found["matched"], found["missing"], found["extra"], found["different"]), (40, 0, 0, 0))
-        self.fails(nc3z("reconcile", "cat.csv", "out", cwd=self.dir), 1, "no column `path`; there are url, bytes, md5")
+        self.fails(nc3z("reconcile", "cat.csv", "out", cwd=self.dir), 1, "no column `path`; its columns are url, bytes, md5")
 
     def test_planted_losses_are_found_and_no_others(self):
         pick = random.Random(5)

@@ -199,7 +199,7 @@ int main(int argc, char **argv) {
         done = self.run_program(program, self.archive, "a")
         self.assertEqual((done.returncode, done.stdout), (0, self.ncdump("a")), done.stderr)
         done = self.run_program(program, self.archive, "none")
-        self.assertEqual((done.returncode, done.stderr), (1, 'NC3Z_ENOTFOUND: there is no variable "none"\n'))
+        self.assertEqual((done.returncode, done.stderr), (1, 'NC3Z_ENOTFOUND: no variable "none"\n'))
         archive, expected = self.floats()
         for name, words in expected.items():
             done = self.run_program(program, archive, name)

@@ -258,7 +258,7 @@ class Slices(Case):
         self.fails(nc3z("check", self.archive, self.tree, "--root", self.root), 1, "proof")
         wrong = nc3z("check", COADS, "--root", "nc3z1:00")
         self.assertEqual(wrong.returncode, 2)
-        self.assertIn("`nc3z1:00` is no root", wrong.stderr)
+        self.assertIn("invalid root `nc3z1:00`", wrong.stderr)
         self.assertNotIn("invalid argument", wrong.stderr)
         self.fails(nc3z("cite", self.archive, "SST", "--tree", COADS, "-o", self.dir / "s.nc"), 1, "tree file")
         self.fails(nc3z("cite", self.archive, "SST,AIRT", "-o", self.dir / "s.csv"), 1, "one variable")

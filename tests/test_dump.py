@@ -177,7 +177,7 @@ class Files(Dump):
         for flags in (["-t"], ["-i"], ["-t", "-i"], ["-t", "-h"], ["-i", "-c"], ["-t", "-v", "tb"], ["-t", "-f", "c", "-v", "tb"],
                       ["-t", "-b", "f", "-v", "tb"], ["-t", "-l", "40"], ["-t", "-l", "60"], ["-t", "-p", "3"], ["-w"], ["-t", "-s"]):
             self.assertTrue(self.compare(path, flags, archive), flags)
-        # What is packed is unpacked first, and what is no time stays a number.
+        # What is packed is unpacked first, and what is not a time stays a number.
         (self.dir / "more.cdl").write_text("""netcdf more { dimensions: x = 2 ; variables:
             short packed(x) ; packed:units = "days since 2000-01-01" ; packed:scale_factor = 0.5 ;
             int odd(x) ; odd:units = "days since yesterday" ; data: packed = 1, 2 ; odd = 1, 2 ; }""")
@@ -378,7 +378,7 @@ class Behaviour(Dump):
 
     def test_unknown_variable(self):
         path = self.generate("x.nc", "netcdf x { variables: int a ; int b ; }", 3)
-        done = self.fails(nc3z("dump", "-v", "a,none", path), 1, "x.nc.*no such variable `none`; there are a, b")
+        done = self.fails(nc3z("dump", "-v", "a,none", path), 1, "x.nc.*no variable `none`; there are a, b")
         self.assertEqual(done.stdout, b"")
 
     def test_usage(self):

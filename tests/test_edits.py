@@ -136,8 +136,8 @@ class Edits(Case):
         self.same_as(archive, file)
         before = archive.read_bytes()
         for args, words in (
-            (["nothing:units=K"], "no variable `nothing`"), (["cube_f4:a/b=K"], "no name"), (["cube_f4:_FillValue=abc"], "variable's type float"), (["cube_f4:n=1ll"], "needs CDF-5"),
-            (["--delete", "none:units"], "no variable `none`"), (["cube_f4"], "VARIABLE:ATTRIBUTE=VALUE"), (["-a", "units,cube_f4,z,c,K"], "no mode"), (["cube_f4:x=300b"], "no value of type byte"),
+            (["nothing:units=K"], "no variable `nothing`"), (["cube_f4:a/b=K"], "invalid name"), (["cube_f4:_FillValue=abc"], "variable's type float"), (["cube_f4:n=1ll"], "needs CDF-5"),
+            (["--delete", "none:units"], "no variable `none`"), (["cube_f4"], "VARIABLE:ATTRIBUTE=VALUE"), (["-a", "units,cube_f4,z,c,K"], "unknown mode `z`"), (["cube_f4:x=300b"], "not a value of type byte"),
         ):
             self.fails(nc3z("att", archive, *args), 1, words)
         self.assertEqual(nc3z("att", archive).returncode, 2)
@@ -205,8 +205,8 @@ class Edits(Case):
         self.fails(nc3z("set", archive, "cube_f4", "-d", "time,9", "=1"), 1, "time")
         self.fails(nc3z("set", archive, "cube_i2", "-d", "time,3", "--from", other, "--from-variable", "map"), 1, "type float.*short is wanted")
         self.fails(nc3z("set", archive, "cube_f4", "--from", other, "--from-variable", "map"), 1, "lengths")
-        self.fails(nc3z("set", archive, "fixed_i2", "=1,2"), 1, "2 values are given, and 35 are selected")
-        self.fails(nc3z("set", archive, "fixed_i2", "=70000"), 1, "no value of type short")
+        self.fails(nc3z("set", archive, "fixed_i2", "=1,2"), 1, "2 values are given, but 35 are selected")
+        self.fails(nc3z("set", archive, "fixed_i2", "=70000"), 1, "not a value of type short")
         before = archive.read_bytes()
         plan = self.ok(nc3z("set", archive, "cube_f4", "-d", "time,1", "--plan", "=0")).stdout.decode()
         self.assertIn("cube_f4[time=1, y=0..6, x=0..4]: 35 elements in 1 tile of 1", plan)

@@ -216,10 +216,10 @@ class Targets(Case):
         self.assertEqual(sha256(self.source), self.digest)
 
     def test_missing_directory_is_made_where_that_is_asked_for(self):
-        self.fails(nc3z("archive", self.source, "-o", self.dir / "new/deep/x.nc3z"), 1, "no directory.*--parents")
+        self.fails(nc3z("archive", self.source, "-o", self.dir / "new/deep/x.nc3z"), 1, "directory .* does not exist; --parents")
         self.kept()
         self.ok(nc3z("archive", "--parents", self.source, "-o", self.dir / "new/deep/x.nc3z"))
-        self.fails(nc3z("restore", self.dir / "new/deep/x.nc3z", "-o", self.dir / "other/deep/x.nc"), 1, "no directory.*--parents")
+        self.fails(nc3z("restore", self.dir / "new/deep/x.nc3z", "-o", self.dir / "other/deep/x.nc"), 1, "directory .* does not exist; --parents")
         self.ok(nc3z("restore", "--parents", self.dir / "new/deep/x.nc3z", "-o", self.dir / "other/deep/x.nc"))
         self.assertEqual(sha256(self.dir / "other/deep/x.nc"), self.digest)
 
@@ -601,7 +601,7 @@ class CorruptArchives(Case):
                     back.unlink()
                     continue
                 caught += 1
-                # A version of the future is no corruption.
+                # A version of the future is not corruption.
                 self.fails(done, 1 if "unsupported" in done.stderr else 3)
                 self.assertEqual(self.names(), ["bad.nc3z"])
         self.assertGreater(caught, 25)

@@ -318,7 +318,7 @@ class Filters(Case):
         # A chain that neither notation can express is reported, and `dump` prints the same as for the original.
         archive = self.archive(path)
         text = self.ok(nc3z("info", "--notation", "hdf5", archive)).stdout.decode()
-        self.assertIn("cannot be said in HDF5's notation", text)
+        self.assertIn("cannot be written in HDF5's notation", text)
         self.assertEqual(self.ok(nc3z("dump", "-hs", "-n", "x", archive)).stdout, self.ok(nc3z("dump", "-hs", "-n", "x", path)).stdout)
 
     def test_special_attributes_are_those_of_ncdump(self):
@@ -406,7 +406,7 @@ class Filters(Case):
     def test_filters_that_are_not_there_are_told(self):
         path = self.file(numbers("f4", 5000))
         for rule, words in (("v=4,141,32", "it is part of HDF5 itself"), ("v=32013,1", "hdf5plugin"), ("v=40000", "private range"),
-                            ("v=1,10", "out of range"), ("v=2|x", "no number of a filter"), ("v=32015,1.5", "1.5f")):
+                            ("v=1,10", "out of range"), ("v=2|x", "not a filter number"), ("v=32015,1.5", "1.5f")):
             done = nc3z("archive", path, "-o", self.dir / "no.nc3z", "--chain", rule)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(words, done.stderr)

@@ -215,7 +215,7 @@ class Find(Case):
         path = self.dir / "data/360_day.nc"
         done = self.ok(nc3z("read", path, "time", "-d", "time,1950-01-01,1950-12-31"))
         self.assertEqual(len(done.stdout.split()), 12)
-        self.assertIn("there is no 1950-12-31 in its calendar; the day before is the last", done.stderr)
+        self.assertIn("no date 1950-12-31 in its calendar; the day before is the last", done.stderr)
         self.fails(nc3z("read", path, "time", "-d", "time,1950-12-31"), 1, "no 1950-12-31 in its calendar")
 
     def test_values_at_the_ends_of_their_types(self):

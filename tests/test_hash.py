@@ -398,8 +398,8 @@ class Check(Case):
     def test_lines_that_are_none(self):
         lines = self.listed("numeric.nc")
         (self.dir / "list").write_text("# a comment\n\nwhat is this?\n" + lines)
-        self.assertIn("1 line is no digest", self.check()[1])
-        self.assertIn("line 3 is no digest", self.check("--strict", code=1)[1])
+        self.assertIn("1 line is not a digest", self.check()[1])
+        self.assertIn("line 3 is not a digest", self.check("--strict", code=1)[1])
 
     def test_from_standard_input(self):
         lines = self.listed("numeric.nc")

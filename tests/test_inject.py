@@ -75,7 +75,7 @@ class Inject(Case):
                 reset()
                 done, _ = self.run_with(f"{op} 0 {how}", *args)
                 with self.subTest(args=args[0], op=op, how=how, stderr=done.stderr[-300:]):
-                    check(done, None, "short writes and interruptions are no faults")
+                    check(done, None, "short writes and interruptions are not faults")
         print(f"\n{args[0]}: {tried} faults; calls {counts}", flush=True)
         return counts
 

@@ -74,7 +74,7 @@ class Sums(Tree):
         self.archive("--manifest", "sha256", "in", "too")
         for root in ("in", "too"):
             self.assertEqual(self.sha256sum(root).count(": OK\n"), 3)
-        self.fails(self.run_here("archive", "-r", "--manifest", "sha256", "in/a.nc"), 1, "no directory")
+        self.fails(self.run_here("archive", "-r", "--manifest", "sha256", "in/a.nc"), 1, "not a directory")
 
     def test_other_lines_stay(self):
         self.archive("--manifest", "sha256", "in", "-o", "out")
@@ -222,7 +222,7 @@ class Verify(Tree):
         (self.dir / "out/SHA256SUMS").write_text("".join(f"{digest}  {n}\n" for n in names))
         out = self.check("--manifest", "out/SHA256SUMS", code=1)
         self.assertEqual(out.count("leads out of the directory"), 5)
-        self.assertEqual(out.count("is no file"), 2)
+        self.assertEqual(out.count("is not a file"), 2)
         self.assertNotIn("\x1b", out + (self.dir / "out/SHA256SUMS.fixity.jsonl").read_text())
         self.assertNotIn("\\u001b", (self.dir / "out/SHA256SUMS.fixity.jsonl").read_text())
 
@@ -250,7 +250,7 @@ class Kept(Tree):
         words = "sub/b.nc.nc3z: changed: SHA-256 is .*the listed entry stays"
         self.rerun(3, words, (*self.RERUNS, ("manifest", "--force", "out"), ("manifest", "out", "--from-log", "log")))
         self.check("--manifest", "out", code=3)
-        # A file that is no archive at all.
+        # A file that is not an archive at all.
         (self.dir / "out/sub/b.nc.nc3z").write_bytes(b"")
         self.rerun(3, words, (("manifest", "out"), ("manifest", "--force", "out")))
         # Archived again, it is listed again.
@@ -376,7 +376,7 @@ class Bag(Tree):
         (self.dir / "bag").mkdir()
         (self.dir / "bag/mine.txt").write_text("x")
         for force in ((), ("--force",)):
-            self.fails(self.run_here("archive", "-r", "--manifest", "bagit", *force, "in", "-o", "bag"), 1, "is no bag")
+            self.fails(self.run_here("archive", "-r", "--manifest", "bagit", *force, "in", "-o", "bag"), 1, "is not a bag")
         self.assertEqual(self.files("bag"), ["mine.txt"])
         self.fails(self.run_here("archive", "-r", "--manifest", "bagit", "in"), 1, "-o")
         os.unlink(self.dir / "bag/mine.txt")
@@ -390,7 +390,7 @@ class Bag(Tree):
     def test_names_that_are_no_utf8(self):
         self.add({"\udcff.nc": "numeric.nc"})
         done = self.make(code=1)
-        self.assertIn("no UTF-8", done.stderr)
+        self.assertIn("not valid UTF-8", done.stderr)
         self.validate("bag")
         self.assertEqual(len(self.files("bag/data")), 3)
 

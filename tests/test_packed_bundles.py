@@ -192,7 +192,7 @@ class Packed(Aggregation):
             done = nc3z("restore", "-r", self.dir / "hurt.zip", "-o", out)
             came = {str(p.relative_to(out)) for p in out.rglob("*.nc")}
             wanted = {str(p.relative_to(tree)) for p in tree.rglob("*.nc")}
-            # A file comes back or is named. Damage of what is there twice, or is no data, affects none.
+            # A file comes back or is named. Damage of what is there twice, or is not data, affects none.
             self.assertEqual(wanted - came, named)
             self.assertEqual(done.returncode, 3 if named else 0)
             for name in came:

@@ -119,7 +119,7 @@ class Pipes(Case):
             for read in (0, 10) if args[0] in ("restore", "archive") else (0,):
                 with self.subTest(args=[str(a) for a in args], read=read):
                     code, err = _gone(*args, read=read, env=self.env)
-                    # What `verify` suggests is no complaint about the pipe.
+                    # What `verify` suggests is not a complaint about the pipe.
                     self.assertRegex(err, r"\A(nc3z: no parity: .*\n)?\Z")
                     self.assertIn(code, (0, -signal.SIGPIPE, 128 + signal.SIGPIPE))
 

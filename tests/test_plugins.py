@@ -202,7 +202,7 @@ class Plugins(Case):
             "libi.so": None, "libk.so": None})
         errors = {pathlib.Path(entry["path"]).name: entry["error"] for entry in libraries if entry["error"]}
         self.assertIn("crashed (signal 6)", errors["libi.so"])
-        # They are loaded only on request, and the environment alone is no request.
+        # They are loaded only on request, and the environment alone is not a request.
         env = dict(os.environ, HDF5_PLUGIN_PATH=str(d))
         self.assertEqual(json.loads(self.ok(nc3z("filters", "--json", env=env)).stdout)["plugins"], [])
         found = json.loads(self.ok(nc3z("filters", "--json", "--plugins", env=env)).stdout)["plugins"]

@@ -354,7 +354,7 @@ class Reads(Case):
                     self.assertEqual(found.shape, expected.shape)
                     self.assertEqual(found.tobytes(), expected.astype("<f4").tobytes())
         refused = [("COADSX,999.0", "goes from"), ("COADSX,180", "length 180"), ("TIME,0,1,0", "step"), ("NOPE,1", "no dimension"),
-                   ("COADSX,22.1,22.2", "no value lies in"), ("COADSX,1,2.0", "mixes"), ("TIME,-13", "length 12")]
+                   ("COADSX,22.1,22.2", "no value is in"), ("COADSX,1,2.0", "mixes"), ("TIME,-13", "length 12")]
         for flag, words in refused:
             done = nc3z("read", archive, "SST", "-d", flag)
             self.assertIn(done.returncode, (1, 2), flag)

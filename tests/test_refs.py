@@ -169,7 +169,7 @@ class Refs(Case):
 
     def test_what_zarr_cannot_hold_is_named(self):
         for words, *options in [
-            ("`SST`: its tiles are no boxes.*profile zarr", "--block-size", "16KiB"),
+            ("`SST`: its tiles are not boxes.*profile zarr", "--block-size", "16KiB"),
             ("`TIME`: its chunks are clipped", "--chunk", "TIME=5", "--chain", '*=[{"id":"zstd","level":3}]'),
             ('NumCodecs has no codec for .*"bitshuffle".*inside "blosc"', "--profile", "zarr", "--chain", 'SST=[{"id":"bitshuffle"},{"id":"zstd","level":3}]'),
         ]:

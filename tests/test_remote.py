@@ -62,7 +62,7 @@ class Remote(Case):
                     done = nc3z(*command)
                     self.assertNotEqual(done.returncode, 0)
                     said = done.stderr + done.stdout.decode()
-                    self.assertIn("there is no such object (404)", said)
+                    self.assertIn("object not found (404)", said)
                     self.assertNotIn("reads no URLs", said)
                     self.assertNotIn("<", said)
 

@@ -189,7 +189,7 @@ class Order(Case):
 
 
 class Foreign(Case):
-    """Bytes behind the end of an archive are no part of it."""
+    """Bytes behind the end of an archive are not part of it."""
 
     def test_bytes_behind_the_end(self):
         for name, behind in (("record_padding.nc", 10), ("record_padding.nc", 100_000), ("coads_climatology.cdf", 100_000)):
@@ -199,7 +199,7 @@ class Foreign(Case):
                 archive.write_bytes(archive.read_bytes() + random.Random(behind).randbytes(behind))
                 found = nc3z("verify", archive)
                 self.assertEqual(found.returncode, 3)
-                self.assertRegex(found.stdout.decode() + found.stderr, f"{behind} bytes follow the end of .*a repair leaves them out")
+                self.assertRegex(found.stdout.decode() + found.stderr, f"{behind} bytes after the end of .*a repair leaves them out")
                 self.ok(nc3z("restore", "--force", archive, "-o", out))
                 self.assertEqual(sha256(out), sha256(file))
                 done = self.ok(nc3z("repair", "--force", archive, "-o", saved))

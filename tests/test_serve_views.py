@@ -117,9 +117,9 @@ class Json(ServeCase):
             for file in whole_files():
                 reply = server.ask("/" + urllib.parse.quote(file.name) + ".json")
                 self.assertEqual(reply.status, 200, file.name)
-                json.loads(reply.body, parse_constant=lambda word: self.fail(f"{file.name}: {word} is no JSON"))
+                json.loads(reply.body, parse_constant=lambda word: self.fail(f"{file.name}: {word} is not valid JSON"))
                 group = server.ask("/" + urllib.parse.quote(file.name) + ".zarr/zarr.json")
-                json.loads(group.body, parse_constant=lambda word: self.fail(f"{file.name}: {word} is no JSON"))
+                json.loads(group.body, parse_constant=lambda word: self.fail(f"{file.name}: {word} is not valid JSON"))
 
 
 class Parts(ServeCase):

@@ -144,7 +144,7 @@ class Settled(Case):
     def test_each_is_asked_in_the_text(self):
         text = (ROOT / "spec/conformance.md").read_text()
         for words in ("last member", "constants list that disagrees", "kind 0", "required bit 1", "generation is not 1", "optional bit 0",
-                      "stands twice", "2^63", "longer than the header", "`classic.md`", "required keys", "optional kind", "window of a zstd",
+                      "occurs twice", "2^63", "longer than the header", "`classic.md`", "required keys", "optional kind", "window of a zstd",
                       "paddings and the gap", "quantised file", "salt on opening", "Dimensions of length 0", "section without the bit"):
             self.assertIn(words, text)
 

@@ -133,7 +133,7 @@ class Program(Case):
             self.assertTrue(found[name] == data, f"{name} in the program is not that of the tree: build it again")
         self.assertEqual(sorted(sums), sorted(f"{hashlib.sha256(data).hexdigest()}  {name}" for name, data in expected.items()))
         self.assertEqual(self.ok(nc3z("spec", "--list")).stdout.decode().splitlines(), sums)
-        # Again is no error; another file in its place is one, which names it.
+        # Again is not an error; another file in its place is one, which names it.
         self.ok(nc3z("spec", "-o", out))
         (out / "num.md").write_text("mine")
         done = nc3z("spec", "-o", out)

@@ -51,7 +51,7 @@ class States(Case):
             self.assertEqual(nc3z("restore", *args, self.archive, "-o", "-").returncode, 2)
         for args in (("info",), ("dump",), ("hash",), ("layout",)):
             for option in (("--older",), ("--generation", 1)):
-                self.fails(nc3z(*args, *option, CLASSIC / "numeric.nc"), 1, "no archive")
+                self.fails(nc3z(*args, *option, CLASSIC / "numeric.nc"), 1, "not an archive")
 
     def test_a_damaged_end_is_told_and_the_older_state_must_be_asked_for(self):
         self.damaged()

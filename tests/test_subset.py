@@ -58,7 +58,7 @@ class Names(Case):
         self.ok(nc3z("subset", path, names[0], "-v", names[1], "--no-history", "-o", self.dir / "c.nc"))
         self.assertEqual((self.dir / "a.nc").read_bytes(), (self.dir / "b.nc").read_bytes())
         self.assertEqual((self.dir / "a.nc").read_bytes(), (self.dir / "c.nc").read_bytes())
-        self.fails(nc3z("subset", path, "nothing", "-o", self.dir / "d.nc"), 1, "no such variable")
+        self.fails(nc3z("subset", path, "nothing", "-o", self.dir / "d.nc"), 1, "no variable `nothing`")
 
 
 class Subset(Case):
@@ -301,8 +301,8 @@ class Made(Subset):
     def test_refused(self):
         path = self.make()
         for args, words in (
-            (["-v", "none"], "no such variable `none`; there are flag, tas"),
-            (["-d", "none,1"], "no such dimension `none`; there are time, lat"),
+            (["-v", "none"], "no variable `none`; there are flag, tas"),
+            (["-d", "none,1"], "no dimension `none`; there are time, lat"),
             (["-d", "lat,9"], "dimension `lat` has length 9, asked for index 9"),
             (["-d", "lat,0,9"], "dimension `lat` has length 9"),
             (["-d", "bnds,0.5"], "`bnds` has no coordinate variable"),

@@ -11,7 +11,7 @@ import unittest
 
 from common import CLASSIC, NC3Z, ROOT, Case, nc3z
 
-# Escapes of both lengths, what reorders, hides or ends lines, and bytes that are no UTF-8.
+# Escapes of both lengths, what reorders, hides or ends lines, and bytes that are not valid UTF-8.
 EVIL = "\x1b[31mE\x1b]0;t\x07\r\n\t\x00\x7f\x9b2J\u202e\u2066\u200b\u2028\u061c\u00ad\U000e0041".encode() + b"\xff\x9b"
 
 

@@ -367,7 +367,7 @@ class Resuming(Trees):
         shutil.copy(self.dir / "in/0/0.nc", self.dir / "in/bad.nc")
         done = self.ok(nc3z(*args, cwd=self.dir))
         self.assertIn("nc3z: 2 archived, 6 already there", done.stderr)
-        self.fails(nc3z("archive", "-r", "--resume", "in/readme.txt", "in", "-o", "out", cwd=self.dir), 1, "no log")
+        self.fails(nc3z("archive", "-r", "--resume", "in/readme.txt", "in", "-o", "out", cwd=self.dir), 1, "not a log")
 
     def test_interrupted_tree_keeps_what_is_done(self):
         files = 300 if NIGHT else 70
@@ -431,7 +431,7 @@ class Sharing(Trees):
         self.assertEqual(nc3z("archive", cwd=self.dir).returncode, 2)
 
     def test_two_runs_with_the_same_work(self):
-        """The second run finds the archive of the first one: that is no failure."""
+        """The second run finds the archive of the first one: that is not a failure."""
         files = 40 if NIGHT else 24
         self.tree(files)
         args = ("archive", "-q", "-r", "--skip-existing", "in", "-o", "out")

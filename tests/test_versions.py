@@ -239,7 +239,7 @@ class Versions(Case):
         self.ok(nc3z("tag", "--delete", self.archive, "good"))
         self.fails(nc3z("tag", "--delete", self.archive, "good"), 1, "no tag")
         for bad in ("1", "latest", "a..b", "a b"):
-            self.fails(nc3z("tag", self.archive, bad), 1, "no name for a tag")
+            self.fails(nc3z("tag", self.archive, bad), 1, "invalid tag")
         # Later commits keep the tags, and tags do not use up version numbers.
         self.ok(nc3z("commit", self.archive, FILES[1]))
         self.holds("newest", FILES[10])

@@ -38,7 +38,7 @@ pub(crate) fn set_up(cli: &Cli) -> Result<()> {
         Launcher::new(program, ["filter-worker"]).with_cancel(crate::output::progress::interrupted);
     if let Ok(seconds) = std::env::var(PATIENCE_VARIABLE) {
         let seconds =
-            seconds.parse().with_context(|| format!("{PATIENCE_VARIABLE}: `{seconds}` is no number"))?;
+            seconds.parse().with_context(|| format!("{PATIENCE_VARIABLE}: `{seconds}` is not a number"))?;
         launcher = launcher.with_patience(Duration::from_secs(seconds));
     }
     let plugins = Plugins::scan(&directories, launcher)?;
@@ -71,7 +71,7 @@ pub(crate) fn mending(options: OpenOptions, file: &Path) -> OpenOptions {
     options.with_mending(move |mended| {
         if TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(file.clone()) {
             let name = text::safe(&crate::cmd::url::shown(&file));
-            note!("nc3z: warning: {name} is {mended}; `nc3z repair` mends the file");
+            note!("nc3z: warning: {name} is {mended}; `nc3z repair` fixes the file");
         }
     })
 }

@@ -41,12 +41,12 @@ impl ArrayInfo {
     pub fn tile_bytes(&self, tile: u64) -> Result<(u64, usize)> {
         match self.tiling.extent(tile)? {
             TileExtent::Linear { first, .. } => Ok((first * self.ty.size() as u64, self.tile_len(tile)?)),
-            TileExtent::Chunk { .. } => Err(Error::invalid("a chunk is no byte range of the array")),
+            TileExtent::Chunk { .. } => Err(Error::invalid("a chunk is not one byte range of the array")),
         }
     }
 
     /// The tiling over the array's bytes, with one more dimension: the bytes of an element. Code that copies
-    /// parts of tiles then handles only bytes, and runs that begin inside an element are no special case.
+    /// parts of tiles then handles only bytes, and runs that begin inside an element are not a special case.
     ///
     /// # Errors
     /// More bytes than an array may have elements.
@@ -56,7 +56,7 @@ impl ArrayInfo {
         let layout = match self.tiling.layout() {
             TileLayout::Linear { len } => TileLayout::linear(len.saturating_mul(size)),
             TileLayout::Chunked { shape: chunk, edge } => {
-                // Clipped chunks may be said to be longer than the array; that they are not.
+                // A layout may state clipped chunks that are longer than the array; a clipped chunk never extends past it.
                 let within = |(c, n): (&u64, &u64)| match edge {
                     Edge::Clipped => (*c).min((*n).max(1)),
                     Edge::Padded => *c,

@@ -173,7 +173,7 @@ impl<'de> Visitor<'de> for Tree<'_, '_> {
                 count.add(&count.keys, "number of JSON keys", count.limits.json_keys)?;
                 let value = from.next_value_seed(self)?;
                 if object.contains_key(&key) {
-                    return Err(A::Error::custom(format!("the key {key:?} stands twice in an object")));
+                    return Err(A::Error::custom(format!("the key {key:?} occurs twice in an object")));
                 }
                 object.insert(key, value);
             }

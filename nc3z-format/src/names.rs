@@ -77,7 +77,7 @@ pub fn hint(header: &Header) -> &'static str {
 /// Returns a reminder of the rule for an error message, if one of these names needs it.
 pub fn hint_for<'n>(mut names: impl Iterator<Item = &'n [u8]>) -> &'static str {
     let needed = names.any(|name| name.iter().any(|byte| SEPARATORS.contains(byte)));
-    if needed { r" (in a name, a backslash stands before `,` `:` `=` `@` and `\`)" } else { "" }
+    if needed { r" (in a name, write a backslash before `,` `:` `=` `@` and `\`)" } else { "" }
 }
 
 #[cfg(test)]

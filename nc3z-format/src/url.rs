@@ -16,7 +16,7 @@ pub fn is_url(text: &str) -> bool {
 }
 
 /// Returns whether the name of an output is meant as a URL: it begins with any `scheme://`, or with the scheme of objects
-/// and one slash, as `Path` shortens it. The letter of a drive is no scheme.
+/// and one slash, as `Path` shortens it. The letter of a drive is not a scheme.
 ///
 /// ```
 /// use nc3z_format::url::is_meant_as_url;

@@ -229,7 +229,7 @@ impl Archive {
     /// No such variable.
     pub fn variable_layout(&self, var: VarId) -> Result<&VarLayout> {
         let known = self.layout().variables.len();
-        let missing = || FormatError::invalid(format!("no variable {}, there are {known}", var.0)).into();
+        let missing = || FormatError::invalid(format!("no variable {}; there are {known}", var.0)).into();
         self.layout().variable(var).ok_or_else(missing)
     }
 

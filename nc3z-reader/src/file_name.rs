@@ -24,7 +24,7 @@ impl FileName {
     /// Splits the name of a file on disk at its last `@`. A file with the whole name takes precedence over a version of another file.
     ///
     /// # Errors
-    /// The text after the `@` is no version.
+    /// The text after the `@` is not a version.
     pub fn on_disk(path: &Path) -> Result<Self> {
         let bytes = path.as_os_str().as_encoded_bytes();
         let Some(at) = bytes.iter().rposition(|&b| b == b'@').filter(|&at| at > 0) else {
@@ -43,7 +43,7 @@ impl FileName {
     /// Splits a URL. Hosts and objects may contain an `@`, too: a version must follow the name of an archive.
     ///
     /// # Errors
-    /// The text after the `@` is no version.
+    /// The text after the `@` is not a version.
     pub fn of_url(url: &str) -> Result<Self> {
         let (object, version) = match url.rsplit_once(".nc3z@") {
             Some((name, version)) if !name.contains(['?', '#']) => (&url[..name.len() + 5], Some(version)),

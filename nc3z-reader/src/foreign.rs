@@ -13,7 +13,7 @@ const WINDOW: u64 = 1 << 20;
 /// Bytes at the beginning from which other kinds of files are recognized.
 const HEAD: u64 = 4096;
 
-/// Returns the error, or names the kind of file if it is no archive at all.
+/// Returns the error, or names the kind of file if it is not an archive at all.
 pub(crate) fn or_foreign(source: &dyn ByteSource, error: Error) -> Error {
     if !error.is_corrupt() || looks_like_archive(source) {
         return error;
@@ -21,16 +21,16 @@ pub(crate) fn or_foreign(source: &dyn ByteSource, error: Error) -> Error {
     FormatError::unsupported("superblock", 0, what_it_is(source)).into()
 }
 
-/// Names the kind of a file that is no archive.
+/// Names the kind of a file that is not an archive.
 fn what_it_is(source: &dyn ByteSource) -> String {
     if source.is_empty() {
-        return "the file is empty, and so not an nc3z archive".to_owned();
+        return "the file is empty, not an nc3z archive".to_owned();
     }
     let mut head = vec![0; usize::try_from(source.len().min(HEAD)).expect("at most 4 KiB")];
     Lenient::new(source).read(0, &mut head);
     match sniff(&head) {
         Some(foreign) => format!("this is {}, not an nc3z archive", foreign.name),
-        None => "not an nc3z archive: nothing at either end is of one".to_owned(),
+        None => "not an nc3z archive: neither its beginning nor its end looks like one".to_owned(),
     }
 }
 
@@ -82,8 +82,11 @@ mod tests {
     #[test]
     fn files_of_other_kinds_are_named() {
         let what = |bytes: &[u8]| what_it_is(&MemorySource::new(bytes.to_vec()));
-        assert_eq!(what(b""), "the file is empty, and so not an nc3z archive");
+        assert_eq!(what(b""), "the file is empty, not an nc3z archive");
         assert_eq!(what(b"\x1f\x8b\x08\0"), "this is a gzip file, not an nc3z archive");
-        assert_eq!(what(&[0x80; 64]), "not an nc3z archive: nothing at either end is of one");
+        assert_eq!(
+            what(&[0x80; 64]),
+            "not an nc3z archive: neither its beginning nor its end looks like one"
+        );
     }
 }

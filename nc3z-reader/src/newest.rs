@@ -81,7 +81,7 @@ pub(crate) fn lost(
 
 /// The error where a damaged slot may have named a generation whose beginning follows the last intact trailer.
 fn unknown(source: &dyn ByteSource, slots: &CommitSlots, last: &Trailer) -> Option<Error> {
-    // While a commit runs, its beginning is no sign of a loss.
+    // While a commit runs, its beginning is not a sign of a loss.
     let is_torn = slots.has_damage()
         && Behind::new(source, last, slots) == Behind::Torn
         && source.current_len() <= source.len();

@@ -155,7 +155,7 @@ pub(crate) fn find_generation(
     let all = generations(source, last, limits)?;
     let known: Vec<u32> = all.iter().rev().map(|(_, trailer)| trailer.generation).collect();
     let known = name_generations(&known);
-    Err(FormatError::invalid(format!("there is no generation {wanted}; the archive has {known}")).into())
+    Err(FormatError::invalid(format!("no generation {wanted}; the archive has {known}")).into())
 }
 
 /// `1`, `1, 2 and 5`, or `1 to 40` for many consecutive numbers.
@@ -176,7 +176,7 @@ fn name_generations(all: &[u32]) -> String {
     if more > 0 { format!("{words} and more") } else { words }
 }
 
-/// The error of the last 128 bytes, if they are no trailer.
+/// The error of the last 128 bytes, if they are not a trailer.
 pub(crate) fn last_trailer_error(source: &dyn ByteSource, salt: &Salt) -> Option<Error> {
     let at = source.len().checked_sub(TRAILER_LEN as u64)?;
     let bytes = match read_part(source, at, TRAILER_LEN as u64, "trailer") {

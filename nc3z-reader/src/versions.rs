@@ -37,7 +37,7 @@ impl FromStr for VersionName {
         if is_tag_name(text) {
             return Ok(VersionName::Tag(text.to_owned()));
         }
-        Err(FormatError::invalid(format!("`{text}` is no version: a number from 1, or a tag")))
+        Err(FormatError::invalid(format!("invalid version `{text}`; expected a number from 1, or a tag")))
     }
 }
 
@@ -292,7 +292,7 @@ pub(crate) fn find_version(
             *tags.get(tag).ok_or_else(|| {
                 let known: Vec<&str> = tags.keys().take(20).map(String::as_str).collect();
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                FormatError::invalid(format!("there is no tag `{tag}`; the archive has {known}"))
+                FormatError::invalid(format!("no tag `{tag}`; the archive has {known}"))
             })?
         }
     };
@@ -316,9 +316,9 @@ pub(crate) fn find_version(
     }
     if wanted < newest {
         // The number is in range, but the version does not exist.
-        let why = format!("there is no version {wanted}: it was dropped, and the newest is {newest}");
+        let why = format!("no version {wanted}: it was dropped, and the newest is {newest}");
         return Err(FormatError::invalid(why).into());
     }
     let known = if newest == 1 { "1 alone".to_owned() } else { format!("1 to {newest}") };
-    Err(FormatError::invalid(format!("there is no version {wanted}; the archive has {known}")).into())
+    Err(FormatError::invalid(format!("no version {wanted}; the archive has {known}")).into())
 }

@@ -97,14 +97,14 @@ impl FromStr for ChunkRequest {
             let item = String::from_utf8_lossy(item);
             let parts = split(item.as_bytes(), b'=');
             let [name, length] = parts[..] else {
-                return Err(ChunkError(format!("`{item}` is no DIM=LENGTH, such as time=12")));
+                return Err(ChunkError(format!("expected DIM=LENGTH, such as time=12, found `{item}`")));
             };
             let name = unescape(&String::from_utf8_lossy(name));
             let length = String::from_utf8_lossy(length);
             match length.parse::<u64>() {
                 Ok(length) => Ok((name, length)),
                 Err(_) => Err(ChunkError(format!(
-                    "dimension `{name}`: chunk length `{length}` is no whole number from 1 to 2^64 - 1"
+                    "dimension `{name}`: chunk length `{length}` is not an integer from 1 to 2^64 - 1"
                 ))),
             }
         });
@@ -137,7 +137,7 @@ pub(crate) struct LayoutOptions {
     pub(crate) by_variable: Vec<(String, TileChoice)>,
     /// The last request that applies to a variable is used.
     pub(crate) chunks: Vec<ChunkRequest>,
-    /// True if chunk lengths that fit no variable are no error.
+    /// True if chunk lengths that fit no variable are not an error.
     pub(crate) optional_chunks: bool,
     pub(crate) edge: Edge,
 }

@@ -282,7 +282,7 @@ fn check_versions(history: &History, what: &str) -> Option<bool> {
     }
     if lost.is_empty() {
         let newest = restored(&good);
-        assert!(history.versions.contains(&newest), "{what}: the newest version is no version");
+        assert!(history.versions.contains(&newest), "{what}: the newest version is not a version");
     }
     Some(lost.is_empty())
 }

@@ -120,7 +120,7 @@ impl Values {
     /// A value does not fit `T`. Text is converted to `u8` only.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         T::decode(&self.to_be(), self.ty(), true).map_err(|unfit| match unfit {
-            Unfit::Text(wanted) => Error::invalid(format!("text is read as u8 and not as {wanted}")),
+            Unfit::Text(wanted) => Error::invalid(format!("text is read as u8, not as {wanted}")),
             Unfit::Value { position, value, wanted } => {
                 Error::range("the attribute".into(), vec![position as u64], value, wanted)
             }

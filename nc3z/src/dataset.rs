@@ -33,7 +33,7 @@ pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Datase
 
 pub(crate) fn open_archive(path: &Path, options: &OpenOptions) -> Result<Archive> {
     let file = nc3z_reader::Dataset::open(path, &options.0)?;
-    file.archive().cloned().ok_or_else(|| Error::invalid("this is a classic netCDF file, and not an archive"))
+    file.archive().cloned().ok_or_else(|| Error::invalid("this is a classic netCDF file, not an archive"))
 }
 
 /// A dimension.

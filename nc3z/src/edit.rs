@@ -165,7 +165,7 @@ impl Edit {
         let found = self.inner.header().variable(variable.as_bytes());
         found.map(|(_, found)| found.ty).ok_or_else(|| match self.shape(variable) {
             Err(e) => e,
-            Ok(_) => Error::invalid(format!("there is no variable `{variable}`")),
+            Ok(_) => Error::invalid(format!("no variable `{variable}`")),
         })
     }
 

@@ -75,7 +75,7 @@ def csv(data):
     kind, shape, values = TYPES.index(names[0][1]), [int(n) for _, n in names[1:]], []
     for n, row in enumerate(rows[:-1]):
         value, *index = row.split(",")
-        need(re.fullmatch(r"-?([0-9]+(\.[0-9]+)?(e-?[0-9]+)?|inf)|NaN", value), f"`{value}` is no number")
+        need(re.fullmatch(r"-?([0-9]+(\.[0-9]+)?(e-?[0-9]+)?|inf)|NaN", value), f"`{value}` is not a number")
         need(kind not in (2, 7, 8, 9, 11) or value[0] != "-", "a sign where there is none")
         need(index == [str(n // prod(shape[d + 1:]) % shape[d]) for d in range(len(shape))], "a row in another place")
         values.append(struct.pack(FORMATS[kind], (float if kind in (5, 6) else int)(value)))

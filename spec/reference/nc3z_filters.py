@@ -77,7 +77,7 @@ def encoded_length(step, length):
     if name in ("delta", "fixedscaleoffset"):
         one, two = np.dtype(step["dtype"]).itemsize, np.dtype(step["astype"]).itemsize
         if length % one:
-            raise ValueError(f"{length} bytes are no whole elements of {one}")
+            raise ValueError(f"{length} bytes are not whole elements of {one}")
         return length // one * two
     return length
 

@@ -938,7 +938,7 @@ def decode_tile(archive, data, step, length, variable, tile):
         name = step["dict"]
         if type(name) is not int or not 0 <= name < 1 << 64:
             raise Unsupported(f"nc3z.num with the dictionary {name!r}")
-        need(variable < 1 << 30, "nc3z.num: a dictionary of what is no variable")
+        need(variable < 1 << 30, "nc3z.num: a dictionary of what is not a variable")
         if (variable, name) not in archive.dictionaries:
             definition = archive.definition(variable, name)
             archive.dictionaries[variable, name] = decode_dictionary(definition, number)
@@ -949,7 +949,7 @@ def decode_tile(archive, data, step, length, variable, tile):
         if type(distance) is not int or not 0 < distance < 1 << 32:
             raise Unsupported(f"nc3z.num with the reference {distance!r}")
         other = variable - distance
-        need(variable < len(archive.header.vars) and other >= 0 and other in archive.tiles, "nc3z.num: the reference is no variable")
+        need(variable < len(archive.header.vars) and other >= 0 and other in archive.tiles, "nc3z.num: the reference is not a variable")
         need(tile < archive.tiles[other].count and archive.tiles[other].elements(tile) == length // SIZES[number],
              "nc3z.num: the reference has another number of elements")
         need(not archive.refers(other, tile), "nc3z.num: the reference has one itself")

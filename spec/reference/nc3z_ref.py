@@ -598,8 +598,8 @@ def parse_layouts(head, classic):
 
 
 def unique(pairs):
-    """An object of JSON; a key that stands twice is an error."""
-    need(len(dict(pairs)) == len(pairs), "JSON: a key stands twice in an object")
+    """An object of JSON; a key that occurs twice is an error."""
+    need(len(dict(pairs)) == len(pairs), "JSON: a key occurs twice in an object")
     return dict(pairs)
 
 
@@ -617,7 +617,7 @@ def parse_chains(data):
 def short_content(packed, most=nc3z_short.CONTENT):
     """The content of a short form, unpacked."""
     what = "short form"
-    need(packed[:4] == b"\x28\xb5\x2f\xfd", f"{what}: its content is no zstd frame")
+    need(packed[:4] == b"\x28\xb5\x2f\xfd", f"{what}: its content is not a zstd frame")
     size = frame_size(packed, what)
     need(0 <= size <= most, f"{what}: a frame without its content size, or a longer one")
     return unzstd(packed, size, what, dictionary=True)

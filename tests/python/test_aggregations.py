@@ -161,7 +161,7 @@ def test_members_of_bundles(folder, expected):
         assert ds.kind == "archive" and np.array_equal(ds["tas"][...], values(1)[0])
     with pytest.raises(FileNotFoundError):
         nc3z.open(folder / "none.zip!/agg.nc")
-    with pytest.raises(OSError, match=r"no member .none.nc.; there are"):
+    with pytest.raises(OSError, match=r"no member .none.nc.; it has"):
         nc3z.open(f"{bundle}!/none.nc")
     with serve({"set.zip": bundle.read_bytes()}) as server:
         with nc3z.open(server.url("set.zip!/agg.nc")) as ds:

@@ -26,7 +26,7 @@ def test_an_archive_that_is_there_is_left_as_it_is(folder, archived):  # noqa: F
     assert again.skipped and again.original_nbytes == os.path.getsize(folder / "agg.nc")
     assert again.sha256 == nc3z.open(archived, as_stored=True).sha256
     assert [done.skipped for done in nc3z.archive_many([folder / "agg.nc"], skip_existing=True)] == [True]
-    with pytest.raises(FileExistsError, match="no archive"):
+    with pytest.raises(FileExistsError, match="not an archive"):
         nc3z.archive(folder / "agg.nc", folder / "m0.nc", skip_existing=True)
 
 
@@ -56,7 +56,7 @@ def test_its_versions(folder, archived, expected):  # noqa: F811
         np.testing.assert_allclose(ds.tas, expected, rtol=0, atol=1e-9)
     with pytest.raises(ValueError, match="no version 3"):
         nc3z.open(archived, version=3)
-    # An aggregation that is no archive has one version, as other classic files.
+    # An aggregation that is not an archive has one version, as other classic files.
     with pytest.raises(ValueError, match="one version"):
         nc3z.open(folder / "agg.nc", version=1)
 

@@ -73,7 +73,7 @@ def check(edit, kind, given, values):
     wanted = [FILL if value is None else right(value, kind) for value in values]
     before = edit[name][:].tobytes()
     if any(value is None for value in wanted):
-        with pytest.raises(nc3z.RangeError, match=f"variable {name}: .* is no value of type"):
+        with pytest.raises(nc3z.RangeError, match=f"variable {name}: .* is not a value of type"):
             edit[name][: len(values)] = given
         assert edit[name][:].tobytes() == before
         return False
@@ -110,7 +110,7 @@ def test_the_case_that_was_reported(typed):
             ("vf4", 1e39), ("vi4", np.nan), ("vi4", [1, np.inf]), ("vi4", 1.5), ("vi4", [np.array([1, 2.5])[1]] * 2), ("vf4", 16777217), ("vf8", [2**53 + 1, 0.5]),
             ("vf4", np.longdouble("1e400")), ("vi2", np.float16(1.5)),
         ):  # fmt: skip
-            with pytest.raises(nc3z.RangeError, match="is no value of type") as refused:
+            with pytest.raises(nc3z.RangeError, match="is not a value of type") as refused:
                 edit[name][:] = value
             assert isinstance(refused.value, OverflowError) and isinstance(refused.value, ValueError)
         for value in ("1", b"1", None, [None], 1j, np.datetime64("2000-01-01"), [[1], [2, 3]], {}):
@@ -133,7 +133,7 @@ def test_masked_values_become_the_fill_value_or_are_refused(typed):
             edit["filled"][:] = masked
             assert edit["filled"][:].tolist() == [-7, 4]
             for name in ("vi1", "vf8", "vu8"):
-                with pytest.raises(ValueError, match=rf"variable {name}: masked values, and there is no _FillValue"):
+                with pytest.raises(ValueError, match=rf"variable {name}: masked values, but no _FillValue"):
                     edit[name][:] = masked
         with pytest.raises(ValueError, match="masked values"):
             edit["vf4"][0] = np.ma.masked
@@ -176,7 +176,7 @@ def assigned(archive, name, words):
     text = "\n".join(words)
     done = subprocess.run([NC3Z, "set", archive, name, "--text", "-", "--quick"], input=text, capture_output=True, text=True)
     if done.returncode:
-        assert done.returncode == 1 and "is no value of type" in done.stderr or "too large for type" in done.stderr, done.stderr
+        assert done.returncode == 1 and "is not a value of type" in done.stderr or "too large for type" in done.stderr, done.stderr
         return None
     return nc3z.open(archive)[name][:].tobytes()
 

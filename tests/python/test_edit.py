@@ -142,12 +142,12 @@ def test_what_is_refused_changes_nothing(pair, tmp_path):
             edit["nothing"]
         with pytest.raises(IndexError, match="COADSY of length 90"):
             edit["SST"][0, 90]
-        with pytest.raises(ValueError, match="is no value of type"):
+        with pytest.raises(ValueError, match="is not a value of type"):
             edit["SST"].attrs["valid_range"] = 1
             edit.create_variable("short", "i2", ("COADSY",))[:] = 70000
         with pytest.raises(ValueError):
             edit["SST"][0] = np.zeros((3, 3))
-        with pytest.raises(TypeError, match="no type of classic netCDF"):
+        with pytest.raises(TypeError, match="not a type of classic netCDF"):
             edit.create_variable("odd", "c16")
         with pytest.raises(TypeError):
             edit["SST"][0] = "text"

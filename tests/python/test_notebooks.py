@@ -62,7 +62,7 @@ def test_sizes_and_chains_are_the_tools(archives):
 
 def test_what_cannot_be_drawn_says_why(archives, tmp_path):
     with nc3z.open(archives / f"{NAME}.nc3z") as ds:
-        for key, words in ((np.s_[0, 0, 0], "no picture"), (np.s_[:0], "no values")):
+        for key, words in ((np.s_[0, 0, 0], "cannot be drawn"), (np.s_[:0], "no values")):
             with pytest.raises(ValueError, match=words):
                 ds["SST"].picture(key)
         with pytest.raises(ValueError, match="unknown kind"):

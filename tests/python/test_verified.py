@@ -68,7 +68,7 @@ def test_mistakes(published):
     root, tree, other = published
     with pytest.raises(nc3z.Error, match="another file or version"):
         nc3z.open(other, root=root)
-    with pytest.raises(ValueError, match="is no root"):
+    with pytest.raises(ValueError, match="invalid root"):
         nc3z.open(other, root="nc3z1:00")
     with pytest.raises(ValueError, match="no root is given"):
         nc3z.open(other, tree=tree)

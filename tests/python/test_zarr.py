@@ -25,7 +25,7 @@ def test_arrays_are_the_variables(name, archives):
             try:
                 store = Nc3zStore(path, **options)
             except nc3z.CorruptError:
-                pytest.skip("it is no file that can be read")
+                pytest.skip("it is not a file that can be read")
             group = zarr.open_group(store, mode="r")
             ds = nc3z.open(path)
             assert set(group.array_keys()) == set(ds)

@@ -37,11 +37,11 @@ impl From<nc3z_reader::Error> for Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Coordinates => f.write_str("a start index lies outside its dimension"),
+            Fault::Coordinates => f.write_str("a start index is outside its dimension"),
             Fault::Edge => f.write_str("start and count exceed a dimension"),
             Fault::Stride => f.write_str("a stride is not positive, or is 2147483647 or more"),
-            Fault::Text => f.write_str("char is text: it is read as char, and numbers are not"),
-            Fault::Type => f.write_str("there is no such type"),
+            Fault::Text => f.write_str("char is text: read it as char, and numbers as numbers"),
+            Fault::Type => f.write_str("unknown type"),
             Fault::Buffer { needed, given } => {
                 write!(f, "the buffer has {given} bytes, the request needs {needed}")
             }

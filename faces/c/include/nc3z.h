@@ -2,7 +2,7 @@
  *
  * Rules of all functions:
  *  - They return NC3Z_OK (0) or a negative code. nc3z_last_error has the words for the calling thread's last failure.
- *  - Buffers are the caller's, with their lengths. A text is cut to the buffer, ends with a zero, and its whole length is told.
+ *  - Buffers are the caller's, with their lengths. A text is cut to the buffer, ends with a zero, and its whole length is returned.
  *  - Pointers where results go may be NULL, unless the function says otherwise.
  *  - A handle may be used by several threads at once, and stays valid for calls that run when it is closed. A closed handle is an error.
  *  - Structures begin with their own size, which the caller sets: later versions of the library may add members.
@@ -27,7 +27,7 @@ extern "C" {
 #define NC3Z_EHANDLE (-2)       /* not a handle of this library, or closed */
 #define NC3Z_ENOTFOUND (-3)     /* no such variable, dimension, attribute, version, or file */
 #define NC3Z_EBUFFER (-4)       /* the buffer has another length than the request needs */
-#define NC3Z_ECOORDS (-5)       /* a start index lies outside its dimension */
+#define NC3Z_ECOORDS (-5)       /* a start index is outside its dimension */
 #define NC3Z_EEDGE (-6)         /* start and count exceed a dimension */
 #define NC3Z_ESTRIDE (-7)       /* a stride is not positive */
 #define NC3Z_ECHAR (-8)         /* text as numbers, or numbers as text */

@@ -67,30 +67,30 @@ fn number(ty: NcType) -> i32 {
 /// Returns the type with this number.
 pub(crate) fn nc_type(ty: i32) -> Result<NcType> {
     let found = u32::try_from(ty).ok().and_then(|ty| NcType::from_code(ty).ok());
-    found.ok_or_else(|| Failure::new(Code::Type, format!("there is no type {ty}")))
+    found.ok_or_else(|| Failure::new(Code::Type, format!("unknown type {ty}")))
 }
 
 /// Returns a variable by its number.
 pub(crate) fn variable(header: &Header, variable: u32) -> Result<&Variable> {
     let found = header.variables.get(VarId(variable).index());
-    found.ok_or_else(|| Failure::not_found(format!("there is no variable {variable}")))
+    found.ok_or_else(|| Failure::not_found(format!("no variable {variable}")))
 }
 
 fn attributes(header: &Header, of: i32) -> Result<&[Attribute]> {
     if of == -1 {
         return Ok(&header.attributes);
     }
-    let of = u32::try_from(of).map_err(|_| Failure::not_found(format!("there is no variable {of}")))?;
+    let of = u32::try_from(of).map_err(|_| Failure::not_found(format!("no variable {of}")))?;
     Ok(&variable(header, of)?.attributes)
 }
 
 fn attribute(header: &Header, of: i32, attribute: u32) -> Result<&Attribute> {
     let found = attributes(header, of)?.get(VarId(attribute).index());
-    found.ok_or_else(|| Failure::not_found(format!("there is no attribute {attribute}")))
+    found.ok_or_else(|| Failure::not_found(format!("no attribute {attribute}")))
 }
 
 fn no_name(what: &str, name: &[u8]) -> Failure {
-    Failure::not_found(format!("there is no {what} \"{}\"", String::from_utf8_lossy(name).escape_debug()))
+    Failure::not_found(format!("no {what} \"{}\"", String::from_utf8_lossy(name).escape_debug()))
 }
 
 /// `nc3z_inquire` of the header.
@@ -137,7 +137,7 @@ pub unsafe extern "C" fn nc3z_dimension(
     call(|| {
         let file = find(file)?;
         let found = file.header().dimensions.get(VarId(dimension).index());
-        let found = found.ok_or_else(|| Failure::not_found(format!("there is no dimension {dimension}")))?;
+        let found = found.ok_or_else(|| Failure::not_found(format!("no dimension {dimension}")))?;
         // SAFETY: the caller's promise.
         unsafe {
             put_text(name, capacity, name_len, c_name(&found.name));
@@ -221,7 +221,7 @@ pub(crate) fn check_rank(found: &Variable, rank: u32) -> Result {
     }
     let (name, has) = (found.name_lossy(), found.dimensions.len());
     let name = name.escape_debug();
-    Err(Failure::invalid(format!("variable \"{name}\" has {has} dimensions, and not {rank}")))
+    Err(Failure::invalid(format!("variable \"{name}\" has {has} dimensions, not {rank}")))
 }
 
 /// `nc3z_variable_shape` of the header.
@@ -343,7 +343,7 @@ pub(crate) fn told(fit: Fit) -> Result {
     match fit {
         Fit::All => Ok(()),
         Fit::NotAll => {
-            let words = "numbers do not fit the wanted type; fill values stand for them";
+            let words = "numbers do not fit the requested type; they are replaced by fill values";
             Err(Failure::new(Code::Range, words))
         }
     }

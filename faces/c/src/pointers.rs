@@ -82,7 +82,7 @@ pub(crate) unsafe fn buffer<'a>(out: *mut c_void, len: usize) -> Result<&'a mut 
         return Err(Failure::invalid(format!("the buffer of {len} bytes is NULL")));
     }
     if isize::try_from(len).is_err() {
-        return Err(Failure::new(Code::Buffer, format!("no buffer has {len} bytes")));
+        return Err(Failure::new(Code::Buffer, format!("a buffer of {len} bytes is too large")));
     }
     // SAFETY: the caller's promise.
     Ok(unsafe { std::slice::from_raw_parts_mut(out.cast(), len) })
@@ -107,7 +107,7 @@ pub(crate) unsafe fn structure<T: Sized0>(what: &str, from: *const T) -> Result<
     // SAFETY: the caller's promise, for the size too.
     let size = unsafe { from.cast::<usize>().read_unaligned() };
     if size < size_of::<usize>() || size > size_of::<T>() && size > MOST {
-        return Err(Failure::invalid(format!("the size of {what} is {size}, and not {}", size_of::<T>())));
+        return Err(Failure::invalid(format!("the size of {what} is {size}, expected {}", size_of::<T>())));
     }
     // SAFETY: the smaller of the two sizes.
     unsafe {

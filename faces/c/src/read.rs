@@ -69,7 +69,7 @@ pub unsafe extern "C" fn nc3z_read_original(
         let file = find(file)?;
         let all = file.original_len();
         if offset > all || len as u64 > all - offset {
-            let words = format!("{len} bytes from byte {offset} do not lie in a file of {all} bytes");
+            let words = format!("{len} bytes from byte {offset} exceed the file of {all} bytes");
             return Err(Failure::new(Code::Edge, words));
         }
         // SAFETY: the caller's promise.

@@ -93,13 +93,16 @@ pub unsafe extern "C" fn nc3z_version_text(
         let file = find(file)?;
         let all = all(&file)?;
         let found = all.iter().find(|version| version.record.number == number);
-        let record =
-            &found.ok_or_else(|| Failure::not_found(format!("there is no version {number}")))?.record;
+        let record = &found.ok_or_else(|| Failure::not_found(format!("no version {number}")))?.record;
         let words = match which {
             0 => &record.message,
             1 => &record.author,
             2 => &record.time,
-            _ => return Err(Failure::invalid(format!("which is {which}, and not 0, 1 or 2"))),
+            _ => {
+                return Err(Failure::invalid(format!(
+                    "unknown value {which} of `which`; expected 0, 1 or 2"
+                )));
+            }
         };
         // SAFETY: the caller's promise.
         unsafe { put_text(text, capacity, text_len, words.as_deref().unwrap_or_default().as_bytes()) };

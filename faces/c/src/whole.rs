@@ -69,7 +69,7 @@ impl Sized0 for nc3z_report {
 fn in_pool<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     let (mut work, mut done) = (Some(work), None);
     enter_pool(&mut || done = work.take().map(|work| work()));
-    done.unwrap_or_else(|| Err(Failure::new(Code::Panic, "the work was not done")))
+    done.unwrap_or_else(|| Err(Failure::new(Code::Panic, "the thread pool did not run the work")))
 }
 
 /// `nc3z_archive` of the header.
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn nc3z_archive(
             0 => Preset::Default,
             1 => Preset::Fast,
             2 => Preset::Max,
-            other => return Err(Failure::invalid(format!("preset is {other}, and not 0, 1 or 2"))),
+            other => return Err(Failure::invalid(format!("unknown preset {other}; expected 0, 1 or 2"))),
         };
         let options = WriterOptions::default()
             .with_preset(preset)
@@ -111,8 +111,7 @@ pub unsafe extern "C" fn nc3z_restore(file: *const nc3z_file, output: *const c_c
         // SAFETY: the caller's promise.
         let output = unsafe { path("output", output)? };
         let archive = file.archive();
-        let archive =
-            archive.ok_or_else(|| Failure::invalid("a classic file: there is nothing to restore"))?;
+        let archive = archive.ok_or_else(|| Failure::invalid("a classic file needs no restore"))?;
         in_pool(|| {
             let target = AtomicFile::create_with_mode(output, force != 0, 0o666)?;
             archive.restore_to_file(target.file(), output, &())?;

@@ -74,7 +74,7 @@ pub(crate) unsafe extern "C" fn open(
         // A program that calls netCDF has no other way to learn of it.
         let file_name = name.clone().into_owned();
         let options = OpenOptions::default().with_mending(move |mended| {
-            eprintln!("nc3z: warning: `{file_name}` is {mended}; `nc3z repair` mends the file");
+            eprintln!("nc3z: warning: `{file_name}` is {mended}; `nc3z repair` fixes the file");
         });
         let (file, memory) = if mode & IN_MEMORY != 0 && !parameters.is_null() {
             // SAFETY: with this flag, netCDF-C passes an NC_memio.

@@ -75,7 +75,7 @@ fn register(handle: *mut c_void) {
     let words = unsafe { CStr::from_ptr(version()) }.to_string_lossy();
     let Some(version) = numbers(&words).filter(|version| *version >= FIRST) else {
         log(&format!(
-            "netCDF-C {words} is older than 4.8.1: its table of functions is another, and archives cannot be read"
+            "netCDF-C {words} is older than 4.8.1: its dispatch table differs, so archives cannot be read"
         ));
         return;
     };

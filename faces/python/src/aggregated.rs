@@ -132,7 +132,7 @@ fn with_place(
     match opened {
         Ok((source, place)) => Ok((source, place.into())),
         Err(AggregateError::NoMember { name, known, .. }) => {
-            let words = format!("the bundle has no member `{name}`; there are {known}");
+            let words = format!("the bundle has no member `{name}`; it has {known}");
             Err(Error::io("open", None, std::io::Error::new(std::io::ErrorKind::NotFound, words)))
         }
         Err(e) => Err(e.into()),

@@ -185,12 +185,13 @@ pub(crate) fn request(
             let step: Option<i64> = slice.getattr("step")?.extract()?;
             (RangeArg::Between(end("start")?, end("stop")?), step.unwrap_or(1))
         } else {
-            let at = limit(&value)?
-                .ok_or_else(|| PyTypeError::new_err(format!("{name}: nothing is asked for")))?;
+            let at = limit(&value)?.ok_or_else(|| {
+                PyTypeError::new_err(format!("{name}: the selection is None; expected a value or a slice"))
+            })?;
             (RangeArg::At(at), 1)
         };
         if step == 0 {
-            return Err(PyValueError::new_err(format!("{name}: a step of 0 leads nowhere")));
+            return Err(PyValueError::new_err(format!("{name}: the step must not be 0")));
         }
         asked.push(DimArg { name, range, step });
     }
@@ -210,7 +211,7 @@ fn limit(value: &Bound<'_, PyAny>) -> PyResult<Option<Limit>> {
         return if number.is_finite() {
             Ok(Some(Limit::Value(number)))
         } else {
-            Err(PyValueError::new_err(format!("{number} is no value of a coordinate")))
+            Err(PyValueError::new_err(format!("{number} is not a coordinate value")))
         };
     }
     let text = value.str()?.to_string();

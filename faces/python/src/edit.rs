@@ -107,7 +107,7 @@ fn closed() -> Failure {
 
 fn type_of(name: &str) -> Result<NcType, Failure> {
     NcType::ALL.into_iter().find(|ty| ty.to_string() == name).ok_or_else(|| {
-        Failure::Python(PyValueError::new_err(format!("`{name}` is no type of classic netCDF")))
+        Failure::Python(PyValueError::new_err(format!("`{name}` is not a type of classic netCDF")))
     })
 }
 
@@ -239,7 +239,7 @@ impl Edit {
             1 => Version::Cdf1,
             2 => Version::Cdf2,
             5 => Version::Cdf5,
-            _ => return Err(PyValueError::new_err("a classic file is of kind 1, 2 or 5")),
+            _ => return Err(PyValueError::new_err("a classic file has kind 1, 2 or 5")),
         };
         self.with(py, |staged| Ok(staged.set_kind(kind)?))
     }
@@ -327,7 +327,7 @@ impl Edit {
             "replace" => Overlap::Replace,
             "allow" => Overlap::Allow,
             other => {
-                let words = format!("overlap {other:?} is none of 'refuse', 'replace' and 'allow'");
+                let words = format!("unknown overlap {other:?}; expected 'refuse', 'replace' or 'allow'");
                 return Err(PyValueError::new_err(words));
             }
         };

@@ -47,7 +47,7 @@ pub(crate) struct Handle {
 pub(crate) fn mending(options: OpenOptions, name: &str) -> OpenOptions {
     let name = name.to_owned();
     options.with_mending(move |mended| {
-        let words = format!("`{name}` is {mended}; `nc3z repair` mends the file");
+        let words = format!("`{name}` is {mended}; `nc3z repair` fixes the file");
         let words = CString::new(words.replace('\0', "?")).expect("there is no zero byte");
         // All reads have detached from the interpreter.
         Python::attach(|py| {

@@ -28,7 +28,7 @@ fn element_type(name: &str) -> PyResult<ElementType> {
         "u8" => ElementType::U64,
         "f4" => ElementType::F32,
         "f8" => ElementType::F64,
-        _ => return Err(PyTypeError::new_err(format!("nc3z.num has no elements of type {name:?}"))),
+        _ => return Err(PyTypeError::new_err(format!("nc3z.num does not encode elements of type {name:?}"))),
     })
 }
 
@@ -44,7 +44,9 @@ fn failure(e: &Error) -> PyErr {
 fn check_shape(shape: &[u64], elements: usize) -> PyResult<()> {
     let product = shape.iter().try_fold(1_u64, |n, len| n.checked_mul(*len));
     if product != Some(elements as u64) || elements > MAX_ELEMENTS {
-        return Err(PyValueError::new_err(format!("{elements} elements are no tile of shape {shape:?}")));
+        return Err(PyValueError::new_err(format!(
+            "{elements} elements do not fill a tile of shape {shape:?}"
+        )));
     }
     Ok(())
 }
@@ -94,7 +96,7 @@ pub(crate) fn num_encode<'py>(
         "default" => Effort::Default,
         "max" => Effort::Max,
         _ => {
-            let words = format!("level {effort:?}; there are \"fast\", \"default\" and \"max\"");
+            let words = format!("unknown level {effort:?}; expected \"fast\", \"default\" or \"max\"");
             return Err(PyValueError::new_err(words));
         }
     };

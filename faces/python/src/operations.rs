@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 fn preset(name: &str) -> PyResult<Preset> {
     [Preset::Fast, Preset::Default, Preset::Max].into_iter().find(|p| p.name() == name).ok_or_else(|| {
-        PyValueError::new_err(format!("preset {name:?}; there are \"fast\", \"default\" and \"max\""))
+        PyValueError::new_err(format!("unknown preset {name:?}; expected \"fast\", \"default\" or \"max\""))
     })
 }
 
@@ -86,7 +86,7 @@ fn layout(name: &str) -> PyResult<TileChoice> {
     let known = || all.map(|c| format!("{:?}", c.name())).join(", ");
     all.into_iter()
         .find(|c| c.name() == name)
-        .ok_or_else(|| PyValueError::new_err(format!("layout {name:?}; there are {}", known())))
+        .ok_or_else(|| PyValueError::new_err(format!("unknown layout {name:?}; expected {}", known())))
 }
 
 pub(crate) fn archived<'py>(py: Python<'py>, done: &Archived) -> PyResult<Bound<'py, PyDict>> {

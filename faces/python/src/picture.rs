@@ -29,14 +29,16 @@ impl Request<'_> {
             }
         };
         if self.range.is_some_and(|(low, high)| !low.is_finite() || !high.is_finite() || low >= high) {
-            return Err(PyValueError::new_err("range: two numbers, the smaller one first"));
+            return Err(PyValueError::new_err("range must be two numbers, the smaller one first"));
         }
         let (width, height) = self.size.map_or((self.width, None), |(width, height)| (width, Some(height)));
         let (widths, heights) = (Options::WIDTHS, Options::HEIGHTS);
         if !widths.contains(&width) || height.is_some_and(|height| !heights.contains(&height)) {
             let [widths, heights] = [widths, heights].map(|r| format!("{} to {}", r.start(), r.end()));
             let asked = height.map_or_else(|| width.to_string(), |height| format!("{width} x {height}"));
-            let message = format!("a picture of {asked} pixels: it may be {widths} wide and {heights} high");
+            let message = format!(
+                "a picture of {asked} pixels is out of range; expected {widths} wide and {heights} high"
+            );
             return Err(PyValueError::new_err(message));
         }
         let colours = self.colours.map(colours).transpose()?;
@@ -52,7 +54,7 @@ fn colours(name: &str) -> PyResult<Colours> {
         let names: Vec<&str> = Colours::names().collect();
         let names = names.join(", ");
         PyValueError::new_err(format!(
-            "colours {name:?}: there are {names}, and each with _r behind its name"
+            "unknown colours {name:?}; expected {names}, or one of these with _r appended"
         ))
     })
 }

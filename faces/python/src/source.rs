@@ -96,7 +96,7 @@ impl Settings {
             let number = words.parse().ok().filter(|n| (0.0..1e9).contains(n));
             let wrong = || {
                 PyValueError::new_err(format!(
-                    "storage option {name}: {words:?} is no number of seconds or times"
+                    "storage option {name}: invalid value {words:?}; expected a number"
                 ))
             };
             Ok(Some(number.ok_or_else(wrong)?))
@@ -158,13 +158,13 @@ pub(crate) fn open(
     let Ok(given) = from.extract::<PathBuf>() else {
         let kind = from.get_type().name()?;
         return Err(PyTypeError::new_err(format!(
-            "cannot open {kind}: a path, a URL, bytes, or a binary file object with read() and seek() is needed"
+            "cannot open {kind}: expected a path, a URL, bytes, or a binary file object with read() and seek()"
         )));
     };
     let words = given.to_string_lossy().into_owned();
     if words.contains("://") {
         let url = nc3z_format::url::cut(&words);
-        let words = format!("{url}: no URL of a known kind; there are https, http, s3, gs, az");
+        let words = format!("{url}: unsupported URL scheme; expected https, http, s3, gs or az");
         return Err(PyValueError::new_err(words));
     }
     let path = std::path::absolute(&given).unwrap_or(given);
@@ -244,7 +244,7 @@ impl ByteSource for ObjectSource {
                 let bytes: PyBackedBytes = read.extract()?;
                 let rest = &mut buf[filled..];
                 if bytes.is_empty() || bytes.len() > rest.len() {
-                    let words = format!("the file object gave {} bytes of {}", bytes.len(), rest.len());
+                    let words = format!("the file object returned {} of {} bytes", bytes.len(), rest.len());
                     return Ok(Err(io::Error::new(io::ErrorKind::UnexpectedEof, words)));
                 }
                 rest[..bytes.len()].copy_from_slice(&bytes);

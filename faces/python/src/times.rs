@@ -14,7 +14,7 @@ pub(crate) fn microseconds<'py>(
     calendar: &str,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
     let known = Calendar::new(Some(calendar))
-        .ok_or_else(|| PyValueError::new_err(format!("there is no calendar {calendar:?}")))?;
+        .ok_or_else(|| PyValueError::new_err(format!("unknown calendar {calendar:?}")))?;
     let unit = TimeUnit::parse(units, known).map_err(|e| PyValueError::new_err(e.to_string()))?;
     let zero = TimeUnit::days(known).moment(0.0).expect("every calendar has this day");
     let moments: Vec<_> = if let Ok(whole) = values.extract::<PyReadonlyArray1<'_, i64>>() {
@@ -27,7 +27,8 @@ pub(crate) fn microseconds<'py>(
         let found = moment.and_then(|moment: nc3z_format::units::Moment| {
             i64::try_from(moment.microseconds_from(&zero)).ok()
         });
-        found.ok_or_else(|| PyValueError::new_err("one of the times is missing, or too far away for a date"))
+        found
+            .ok_or_else(|| PyValueError::new_err("one of the times is missing or outside the range of dates"))
     };
     let found = moments.into_iter().map(since).collect::<PyResult<Vec<_>>>()?;
     Ok(PyArray1::from_vec(py, found))

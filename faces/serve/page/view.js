@@ -156,7 +156,7 @@ async function show_variable(variable, turn) {
   say(count ? `${variable.name}: ${count} of ${values.length} values, ${short(low)} to ${short(high)}, mean ${short(mean)}${thin}.` : `${variable.name}: all values are missing here.`);
   show_histogram(values, field.extent);
   $("histogram").setAttribute("aria-label", $("status").textContent);
-  // The series is along the first dimension that is no axis of the map; else along the map's rows.
+  // The series is along the first dimension that is not an axis of the map; else along the map's rows.
   const along = dims.findIndex((_, n) => n !== x && n !== y && shape[n] > 1);
   if (state.cross) await series(variable, axes, along < 0 ? x : along, turn);
   else clear_series("Choose a place on the map for its series.");

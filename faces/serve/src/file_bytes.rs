@@ -63,7 +63,7 @@ pub(crate) fn answer(file: OpenFile, request: &Request) -> Answer<Reply> {
     let mut range_words = None;
     let (status, kind, parts) = match wanted(header.as_deref(), len) {
         Wanted::Refused => {
-            let message = format!("no byte range of a file of {len} bytes\n");
+            let message = format!("the range is outside the file of {len} bytes\n");
             let reply = Reply::text(StatusCode::RANGE_NOT_SATISFIABLE, message);
             let reply = reply.with_text(CONTENT_RANGE, &format!("bytes */{len}"));
             return Ok(file.validated(reply, &etag).with_ranges(true));

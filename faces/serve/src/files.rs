@@ -109,7 +109,7 @@ impl OpenFile {
         let found = self.handle.dataset(Path::new(&self.name), &self.files.options.open);
         found.map_err(|e| match self.handle.archive() {
             Some(_) => e.into(),
-            None => Failure::bad(format!("{} is no classic netCDF file: {e}", self.name)),
+            None => Failure::bad(format!("{} is not a classic netCDF file: {e}", self.name)),
         })
     }
 

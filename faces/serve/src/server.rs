@@ -175,7 +175,7 @@ async fn handle(
             format!("the request has {} bytes, and this server takes at most {limit}", request.head_len),
         )),
         Method::GET | Method::HEAD if request.has_body() => {
-            Err(Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "a request brings nothing with it"))
+            Err(Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "a request must not have a body"))
         }
         Method::GET | Method::HEAD => {
             let permit = Arc::clone(&permits).acquire_owned().await;
@@ -190,7 +190,7 @@ async fn handle(
         Method::OPTIONS => Ok(options_reply()),
         _ => Err(Failure::new(
             StatusCode::METHOD_NOT_ALLOWED,
-            "nothing can be written: GET, HEAD and OPTIONS alone",
+            "the server is read-only; use GET, HEAD or OPTIONS",
         )),
     };
     let mut reply = answered.unwrap_or_else(|failure| Reply::failure(&failure).because(failure));

@@ -10,7 +10,7 @@ pub(crate) const OWN: &str = ".nc3z";
 
 /// Returns the decoded names of a path, and whether it ends with a slash.
 pub(crate) fn names(path: &str) -> Answer<(Vec<OsString>, bool)> {
-    let path = path.strip_prefix('/').ok_or_else(|| Failure::bad("a path begins with /"))?;
+    let path = path.strip_prefix('/').ok_or_else(|| Failure::bad("a path must begin with /"))?;
     let is_directory = path.is_empty() || path.ends_with('/');
     let path = path.strip_suffix('/').unwrap_or(path);
     let mut names = Vec::new();
@@ -18,7 +18,7 @@ pub(crate) fn names(path: &str) -> Answer<(Vec<OsString>, bool)> {
         let name: Vec<u8> = percent_decode_str(part).collect();
         let is_none = name.is_empty() || name == b"." || name == b"..";
         if is_none || name.iter().any(|b| matches!(b, b'/' | b'\\' | 0)) {
-            return Err(Failure::bad("the path has a part that is no name of a file"));
+            return Err(Failure::bad("the path has a part that is not a file name"));
         }
         names.push(path_of(&name).into_os_string());
     }

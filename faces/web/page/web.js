@@ -62,7 +62,7 @@ async function described(mine) {
   $("address").value = place.url ?? "";
   const here = { ...place };
   let from;
-  try { from = here.file ? { file: here.file } : { url: new URL(here.url, location.href).href }; } catch { throw new Error("this is no address of a file"); }
+  try { from = here.file ? { file: here.file } : { url: new URL(here.url, location.href).href }; } catch { throw new Error("this is not an address of a file"); }
   if (from.url && !/^https?:/.test(from.url)) throw new Error("addresses begin with http: or https:");
   say(`Opening ${name_of(from)} …`);
   const found = await archive.open(from);

@@ -68,10 +68,10 @@ impl Session {
 
     fn answered(&mut self, request: &[u8]) -> Result<Reply, String> {
         let request: Value =
-            serde_json::from_slice(request).map_err(|e| format!("the request is no JSON: {e}"))?;
+            serde_json::from_slice(request).map_err(|e| format!("the request is not valid JSON: {e}"))?;
         let what = request["do"].as_str().unwrap_or_default();
         if what == "open" {
-            let len = request["len"].as_u64().ok_or("the file's length is no number")?;
+            let len = request["len"].as_u64().ok_or("the file's length is not a number")?;
             self.file = Some(File::new(len));
         }
         let file = self.file.as_mut().ok_or("no file is open")?;
@@ -81,7 +81,7 @@ impl Session {
             }
             "make" => {
                 let form = form_of(&request["form"])?;
-                let parts = request["parts"].as_array().ok_or("the parts are no list")?;
+                let parts = request["parts"].as_array().ok_or("the parts are not a list")?;
                 let parts = parts.iter().map(part_of).collect::<Result<Vec<_>, _>>()?;
                 reply(file.make(form, &parts), |()| Reply::new(Status::Done, Vec::new()))
             }
@@ -89,7 +89,7 @@ impl Session {
                 Some(bytes) => Reply::new(Status::Done, bytes),
                 None => Reply::new(Status::End, Vec::new()),
             }),
-            _ => return Err("the request names nothing that can be done".to_owned()),
+            _ => return Err("unknown request".to_owned()),
         })
     }
 }
@@ -114,7 +114,7 @@ fn form_of(name: &Value) -> Result<Form, String> {
         Some("bytes") => Ok(Form::Bytes),
         Some("csv") => Ok(Form::Csv),
         Some("netcdf") => Ok(Form::Netcdf),
-        _ => Err("the form is none of values, bytes, csv and netcdf".to_owned()),
+        _ => Err("unknown form; expected values, bytes, csv or netcdf".to_owned()),
     }
 }
 

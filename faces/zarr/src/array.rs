@@ -34,7 +34,7 @@ impl Array {
     pub(crate) fn new(archive: &Archive, id: VarId, name: String) -> Result<Self> {
         let place = &archive.layout().variables[id.index()];
         if !place.owned && place.elements != Some(0) {
-            return Err(Error::not_zarr("its bytes are another variable's too"));
+            return Err(Error::not_zarr("it shares its bytes with another variable"));
         }
         let info = archive.arrays().variable(id);
         let tiling = &info.tiling;
@@ -102,12 +102,12 @@ fn common_chain<'a>(archive: &'a Archive, entries: &[IndexEntry]) -> Result<Opti
     let mut chains = Vec::new();
     for (number, bytes) in used {
         let chain = archive.chains().get(usize::from(number));
-        chains.push((number, chain.ok_or_else(|| Error::not_zarr("its chain is not there"))?, bytes));
+        chains.push((number, chain.ok_or_else(|| Error::not_zarr("its chain is missing"))?, bytes));
     }
     let encoded = chains.iter().filter(|(_, chain, _)| !chain.spec().0.is_empty()).count();
     if encoded > 1 {
         return Err(Error::not_zarr(format!(
-            "its tiles are made by {encoded} chains, and Zarr has one; the profile zarr archives it so"
+            "it uses {encoded} codec chains, Zarr allows one; archive the file with the profile zarr"
         )));
     }
     let largest = chains.into_iter().max_by_key(|(_, _, bytes)| *bytes);
@@ -126,7 +126,7 @@ fn chunk_shape(tiling: &Tiling) -> Result<Vec<u64>> {
             let even = || shape.iter().zip(chunk).all(|(n, c)| n.is_multiple_of(*c));
             if *edge == Edge::Clipped && !even() {
                 return Err(Error::not_zarr(
-                    "its chunks are clipped at the edges, and Zarr's are not; the profile zarr archives it so",
+                    "its chunks are clipped at the edges, chunks of Zarr are not; archive the file with the profile zarr",
                 ));
             }
             Ok(chunk.iter().map(|c| (*c).max(1)).collect())
@@ -137,7 +137,7 @@ fn chunk_shape(tiling: &Tiling) -> Result<Vec<u64>> {
             let rows = tiling.rows_per_tile(0);
             if row == 0 || rows * row != *len || !shape[0].is_multiple_of(rows) {
                 return Err(Error::not_zarr(
-                    "its tiles are no boxes of one shape; the profile zarr archives it so",
+                    "its tiles are not boxes of one shape; archive the file with the profile zarr",
                 ));
             }
             let mut chunk = whole();

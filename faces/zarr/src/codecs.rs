@@ -31,7 +31,7 @@ impl Codecs {
         // available.
         let pcodec = chain.0.iter().position(|stage| stage.id() == "pcodec");
         if pcodec.is_some_and(|at| at > 0) {
-            return Err(Error::not_zarr("NumCodecs' pcodec behind a filter works in another byte order"));
+            return Err(Error::not_zarr("NumCodecs' pcodec after a filter uses another byte order"));
         }
         Ok(Codecs { stages, little: pcodec.is_some() })
     }
@@ -76,7 +76,7 @@ fn one(stage: &StageSpec, ty: NcType, chunk: &[u64]) -> Result<Value> {
             Ok(json!({"id": "nc3z.num", "dtype": values::dtype(ty), "shape": chunk}))
         }
         "nc3z.num" => Err(Error::not_zarr(
-            "its tiles are made with what lies outside of them; the profile zarr archives it without",
+            "its tiles are encoded with data outside of them; archive the file with the profile zarr",
         )),
         _ => {
             let mut stages = ChainSpec(vec![stage.clone()]).to_numcodecs()?;

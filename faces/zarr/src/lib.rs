@@ -47,7 +47,7 @@ impl<'a> Arrays<'a> {
                 || name.starts_with(".z")
                 || !names.insert(name.clone())
             {
-                return Err(in_variable(Error::not_zarr("Zarr has no array of that name, or two of them")));
+                return Err(in_variable(Error::not_zarr("its name is not possible in Zarr, or not unique")));
             }
             arrays.push(Array::new(archive, id, name.clone()).map_err(in_variable)?);
         }

@@ -65,7 +65,9 @@ pub fn check(slice: &Slice, proof: &Proof, root: &Root) -> Result<Proven> {
     match (&proof.file, &slice.attributes) {
         (Some(entry), Some(attributes)) => {
             if Entry::decode_file(entry)? != *attributes {
-                return Err(Error::refused("the slice has other global attributes than the dataset"));
+                return Err(Error::refused(
+                    "the global attributes of the slice differ from those of the dataset",
+                ));
             }
             entries.push((0, leaf_hash(entry)));
         }
@@ -73,7 +75,7 @@ pub fn check(slice: &Slice, proof: &Proof, root: &Root) -> Result<Proven> {
             return Err(Error::refused("the slice has global attributes, which the proof does not cover"));
         }
         (Some(_), None) => {
-            return Err(Error::refused("the proof is of attributes that the slice does not have"));
+            return Err(Error::refused("the proof covers attributes that the slice does not have"));
         }
         (None, _) => {}
     }
@@ -89,9 +91,7 @@ pub fn check(slice: &Slice, proof: &Proof, root: &Root) -> Result<Proven> {
     let tree = tree.ok_or_else(|| Error::refused("the path from the entries to the root has other nodes"))?;
     let found = root_of_entries(proof.entries, &tree);
     if found != *root {
-        return Err(Error::refused(format!(
-            "what the proof says of the variables leads to the root {found}, not {root}"
-        )));
+        return Err(Error::refused(format!("the variables of the proof have the root {found}, not {root}")));
     }
     Ok(Proven { root: *root, has_file: proof.file.is_some(), variables })
 }
@@ -142,7 +142,10 @@ fn check_variable(part: &ProofVariable, own: &SliceVariable) -> Result<ProvenVar
             .ok_or_else(|| Error::refused(format!("leaf {} is not in the proof", leaf.tile)))?;
         rest = after;
         if !leaves.agrees(&leaf, bytes, &own.values) {
-            return Err(Error::refused(format!("values of the slice are not those of leaf {}", leaf.tile)));
+            return Err(Error::refused(format!(
+                "values of the slice differ from those of leaf {}",
+                leaf.tile
+            )));
         }
         known.push((leaf.tile, leaf_hash(bytes)));
     }

@@ -26,7 +26,7 @@ pub fn render(name: &[u8], ty: NcType, dimensions: &[(&[u8], u64)], values: &[u8
     for value in values.chunks_exact(ty.size()) {
         let text = show(ty, value);
         if read(ty, &text).as_deref() != Some(value) {
-            return Err(Error::Request(format!("{text} has bits that text does not keep; write nc or npy")));
+            return Err(Error::Request(format!("text cannot hold all bits of {text}; write nc or npy")));
         }
         out.push_str(&text);
         out.push_str(&place.text);
@@ -40,7 +40,7 @@ pub fn render(name: &[u8], ty: NcType, dimensions: &[(&[u8], u64)], values: &[u8
 /// everything else must be identical.
 pub(crate) fn parse(bytes: &[u8]) -> Result<SliceVariable<'static>> {
     let none =
-        || Error::malformed("the slice is no classic netCDF file, no npy file and no CSV of `nc3z cite`");
+        || Error::malformed("the slice is not a classic netCDF file, an npy file or a CSV of `nc3z cite`");
     let text = std::str::from_utf8(bytes).map_err(|_| none())?;
     let (head, mut rows) = text.split_once('\n').ok_or_else(none)?;
     let mut heads = head.split(',').map(|head| head.split_once(':'));
@@ -132,7 +132,7 @@ fn plain(name: &[u8]) -> Result<&str> {
     let is_plain = |name: &&str| !name.contains([',', ':', '"']) && !name.chars().any(char::is_control);
     std::str::from_utf8(name).ok().filter(is_plain).ok_or_else(|| {
         let name = String::from_utf8_lossy(name);
-        Error::Request(format!("the name `{}` has no place in CSV; write nc or npy", name.escape_debug()))
+        Error::Request(format!("CSV cannot hold the name `{}`; write nc or npy", name.escape_debug()))
     })
 }
 

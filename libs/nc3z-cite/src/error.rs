@@ -14,7 +14,7 @@ pub enum Error {
     #[error("{0}")]
     Request(String),
     /// A slice in a format for one variable would have several.
-    #[error("npy and csv hold one variable, and {0} are named")]
+    #[error("npy and csv hold one variable, but {0} are named")]
     SeveralVariables(usize),
     /// The selected part of the variable is two hyperslabs.
     #[error("the selection of `{0}` wraps around the end of a dimension: cite its two parts as two slices")]

@@ -86,7 +86,7 @@ fn prove_values(
 ) -> Result<(Vec<Hash>, Vec<u8>)> {
     let v = &dataset.layout().variables[part.variable.index()];
     if part.slab.stride.iter().any(|step| *step < 1) {
-        return Err(Error::Request("a slice with a proof goes forward: strides are at least 1".to_owned()));
+        return Err(Error::Request("a slice with a proof needs strides of at least 1".to_owned()));
     }
     let leaves = Leaves::new(v.ty, &v.shape, v.present)?;
     let plan = leaves.plan(&part.slab)?;
@@ -135,7 +135,9 @@ impl Values<'_> {
             let mut values = vec![0; usize::try_from(end - first).expect("a node is at most 1 MiB")];
             self.dataset.source().read_range(self.variable, first, &mut values)?;
             if !self.tree.matches(self.variable, number, &values)? {
-                return Err(Error::refused("the tree file is of other values than the dataset has"));
+                return Err(Error::refused(
+                    "the tree file belongs to other values than those of the dataset",
+                ));
             }
             self.node = Some((number, values));
         }

@@ -67,11 +67,11 @@ impl Proof {
     /// # Errors
     /// The text is not a proof of this version.
     pub fn from_json(text: &[u8]) -> Result<Self> {
-        let proof: Proof =
-            serde_json::from_slice(text).map_err(|e| Error::malformed(format!("the proof is none: {e}")))?;
+        let proof: Proof = serde_json::from_slice(text)
+            .map_err(|e| Error::malformed(format!("the proof is not valid JSON: {e}")))?;
         if proof.format != FORMAT {
             return Err(Error::malformed(format!(
-                "the proof is of format `{}`, and this build knows `{FORMAT}`",
+                "unknown format `{}` of the proof; expected `{FORMAT}`",
                 proof.format.escape_debug()
             )));
         }
@@ -112,7 +112,7 @@ fn text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> 
 }
 
 fn decode<E: serde::de::Error>(text: &str) -> Result<Vec<u8>, E> {
-    STANDARD.decode(text).map_err(|e| E::custom(format!("no base64: {e}")))
+    STANDARD.decode(text).map_err(|e| E::custom(format!("invalid base64: {e}")))
 }
 
 mod bytes {

@@ -44,7 +44,7 @@ pub enum Error {
         source: nc3z_reader::Error,
     },
     /// The bundle has no such member.
-    #[error("`{bundle}` has no member `{name}`; there are {known}")]
+    #[error("`{bundle}` has no member `{name}`; it has {known}")]
     NoMember {
         /// The bundle.
         bundle: String,

@@ -38,7 +38,7 @@ impl Place {
     /// Opens a member of the bundle with these bytes. `shown` is the bundle's name for messages.
     ///
     /// # Errors
-    /// It is no bundle, or has no such member.
+    /// It is not a bundle, or has no such member.
     pub fn open_member(bundle: SharedSource, shown: &str, member: &str) -> Result<(SharedSource, Self)> {
         Place::member_of(&Arc::new(Bundle::open(bundle)?), shown, member)
     }

@@ -91,7 +91,7 @@ impl Worker {
         let mut timed = Timed { output: &mut self.output, pid, deadline, is_cancelled };
         // If a plug-in forks, two processes answer.
         if number(&mut timed)? != self.asked {
-            return Err(io::Error::other("it answers what was not asked"));
+            return Err(io::Error::other("its answer does not match the request"));
         }
         let status = number(&mut timed)?;
         // An answer other than a result is a message.

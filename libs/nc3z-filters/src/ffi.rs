@@ -162,7 +162,7 @@ impl Opened {
         input: &[u8],
         most: usize,
     ) -> Result<Vec<u8>, String> {
-        let filter = self.filter().and_then(|class| class.filter).ok_or("it exports no filter any more")?;
+        let filter = self.filter().and_then(|class| class.filter).ok_or("it no longer exports a filter")?;
         // SAFETY: HDF5 passes memory from malloc to filters: they may realloc or free it.
         let mut buffer = unsafe { libc::malloc(input.len().max(1)) };
         if buffer.is_null() {
@@ -178,7 +178,7 @@ impl Opened {
         };
         let done = match len {
             0 => Err("it refused".to_owned()),
-            _ if buffer.is_null() => Err("it gave no buffer back".to_owned()),
+            _ if buffer.is_null() => Err("it returned no buffer".to_owned()),
             len if len > size => Err(format!("it says {len} bytes, in a buffer of {size}")),
             len if len > most => Err(format!("it made {len} bytes, where at most {most} are expected")),
             // SAFETY: HDF5's rules: the buffer has `size` bytes, and the first `len` are the result.
@@ -199,7 +199,7 @@ impl Opened {
 
     /// Converts NumCodecs' JSON of a codec to HDF5's parameters.
     pub(crate) fn to_hdf5(&self, id: &str, codec: &str) -> Result<Vec<u32>, String> {
-        let class = self.converter(id).ok_or("it has no such codec any more")?;
+        let class = self.converter(id).ok_or("it no longer has this codec")?;
         let convert = class.to_hdf5.ok_or("it does not translate from JSON")?;
         let json = CString::new(codec).map_err(|_| "a NUL byte in the JSON")?;
         let (mut count, mut values) = (0_usize, std::ptr::null_mut());
@@ -209,7 +209,7 @@ impl Opened {
             return Err(format!("it does not take this JSON (error {status})"));
         }
         if values.is_null() {
-            return if count == 0 { Ok(Vec::new()) } else { Err("it gave no parameters back".to_owned()) };
+            return if count == 0 { Ok(Vec::new()) } else { Err("it returned no parameters".to_owned()) };
         }
         if count > MOST_PARAMETERS || count > room(values) {
             return Err(format!("it says {count} parameters, which is more than it made"));
@@ -223,7 +223,7 @@ impl Opened {
 
     /// Converts HDF5's parameters to NumCodecs' JSON.
     pub(crate) fn to_codec(&self, id: &str, cd_values: &[u32]) -> Result<String, String> {
-        let class = self.converter(id).ok_or("it has no such codec any more")?;
+        let class = self.converter(id).ok_or("it no longer has this codec")?;
         let convert = class.to_codec.ok_or("it does not translate to JSON")?;
         let mut made: *mut c_char = std::ptr::null_mut();
         // SAFETY: the arguments of `NCZ_hdf5_to_codec`.
@@ -236,7 +236,7 @@ impl Opened {
         let json = unsafe { text(made) };
         // SAFETY: from malloc by the converter's rules, or null; not used any more.
         unsafe { libc::free(made.cast()) };
-        json.ok_or_else(|| "it gave no JSON back".to_owned())
+        json.ok_or_else(|| "it returned no JSON".to_owned())
     }
 }
 

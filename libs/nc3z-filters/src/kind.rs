@@ -41,7 +41,7 @@ impl StageKind for Shared<Hdf5Kind> {
             let all: Vec<_> = self.0.filters.keys().map(ToString::to_string).collect();
             let all = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
             let name = hdf5_filter_name(filter.id).map_or_else(String::new, |name| format!(" ({name})"));
-            return Err(format!("no plug-in has HDF5 filter {}{name}; there are {all}", filter.id));
+            return Err(format!("no plug-in has HDF5 filter {}{name}; loaded are {all}", filter.id));
         };
         let (workers, library) = (self.0.workers.clone(), library.clone());
         Ok(Box::new(PluginStage { workers, library, filter }))

@@ -12,14 +12,14 @@ pub enum NotationError {
     /// The text looks like JSON, and is none.
     #[error("the chain is not JSON")]
     NoJson(#[source] serde_json::Error),
-    /// The text is no chain, or the other notation cannot express it.
+    /// The text is not a chain, or the other notation cannot express it.
     #[error(transparent)]
     Format(#[from] nc3z_format::Error),
     /// A plug-in does not translate it.
     #[error("{0}")]
     Plugin(String),
     /// NumCodecs' notation has no such filter.
-    #[error("HDF5 filter {0} cannot be said in JSON")]
+    #[error("HDF5 filter {0} cannot be written in JSON")]
     NoObject(u32),
 }
 
@@ -40,7 +40,7 @@ pub struct BothNotations {
 /// rules all others.
 ///
 /// # Errors
-/// The text is no chain, or the other notation cannot express it.
+/// The text is not a chain, or the other notation cannot express it.
 pub fn translate(text: &str, plugins: Option<&Plugins>, registry: &Registry) -> Result<BothNotations> {
     let from_json = text.trim_start().starts_with(['[', '{']);
     let (hdf5, numcodecs) = if from_json {

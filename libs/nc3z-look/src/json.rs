@@ -1,5 +1,4 @@
-//! Writes JSON as a stream: one document, with a line for each field and each row, so that it is never
-//! completely in memory.
+//! Streams one JSON document, with a line for each field and each row. Memory does not grow with its length.
 
 use serde_json::Value;
 use std::io::{self, Write};

@@ -54,7 +54,7 @@ pub(crate) fn of(
             insert(&mut headers, AUTHORIZATION.as_str(), &format!("Bearer {value}"))?;
         } else {
             return Err(wrong(format!(
-                "HTTP servers have no setting `{name}`; there are `{TOKEN}` and `{HEADER_PREFIX}NAME`"
+                "HTTP servers have no setting `{name}`; expected `{TOKEN}` or `{HEADER_PREFIX}NAME`"
             )));
         }
     }
@@ -66,7 +66,7 @@ fn insert(headers: &mut HeaderMap, name: &str, value: &str) -> io::Result<()> {
     let header = header.map_err(|_| wrong(format!("`{name}` is not the name of a header")))?;
     let value = HeaderValue::from_str(value);
     let mut value = value.map_err(|_| {
-        wrong(format!("the value of the header `{name}` has other characters than a header may have"))
+        wrong(format!("the value of the header `{name}` has characters that a header may not have"))
     })?;
     // Debug output of the client does not show it.
     value.set_sensitive(true);

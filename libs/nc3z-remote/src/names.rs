@@ -44,7 +44,7 @@ pub(crate) fn google(name: &str, value: &str) -> Setting {
         "token" if matches!(value, "google_default" | "cloud") => None,
         "token" => setting("application_credentials", value),
         "endpoint_url" => setting("base_url", value),
-        // It is billed, and is no part of a request to read.
+        // It is billed, and is not part of a request to read.
         "project" => None,
         other => setting(other, value),
     }

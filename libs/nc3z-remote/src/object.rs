@@ -243,7 +243,7 @@ async fn first(store: &dyn ObjectStore, path: &Path, len: u64) -> io::Result<(Ob
     let len = meta.size.min(len);
     let bytes = body(answer.into_stream(), len).await.map_err(|e| in_range(&e, &range))?;
     if given.start != 0 {
-        let words = format!("bytes {}: the server gave bytes {}", words(&range), words(&given));
+        let words = format!("bytes {}: the server sent bytes {}", words(&range), words(&given));
         return Err(io::Error::new(io::ErrorKind::InvalidData, words));
     }
     Ok((meta, counted(bytes, len, &range)?))
@@ -279,12 +279,12 @@ fn counted(bytes: Bytes, len: u64, range: &Range<u64>) -> io::Result<Bytes> {
     Err(if given < len {
         io::Error::new(
             io::ErrorKind::UnexpectedEof,
-            format!("bytes {words}: the server gave {given} of {len} bytes"),
+            format!("bytes {words}: the server sent {given} of {len} bytes"),
         )
     } else {
         io::Error::new(
             io::ErrorKind::InvalidData,
-            format!("bytes {words}: the server gave more than {len} bytes"),
+            format!("bytes {words}: the server sent more than {len} bytes"),
         )
     })
 }
@@ -318,7 +318,7 @@ fn in_range(e: &StoreError, range: &Range<u64>) -> io::Error {
         return io::Error::new(kind, format!("bytes {}: the server answers {status}", words(range)));
     }
     let about = match &*message {
-        _ if kind == io::ErrorKind::NotFound => return io::Error::new(kind, "there is no such object (404)"),
+        _ if kind == io::ErrorKind::NotFound => return io::Error::new(kind, "object not found (404)"),
         m if m.contains("non-partial response") || kind == io::ErrorKind::Unsupported => {
             Some("the server does not serve byte ranges")
         }

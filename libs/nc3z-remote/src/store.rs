@@ -86,7 +86,7 @@ pub(crate) fn build(url: &Url, options: &RemoteOptions) -> io::Result<Arc<dyn Ob
         }
         ObjectStoreScheme::MicrosoftAzure => cloud!(MicrosoftAzureBuilder::from_env(), AzureConfigKey, azure),
         _ => {
-            let words = format!("no objects are known by the scheme `{}`", url.scheme());
+            let words = format!("unknown URL scheme `{}`", url.scheme());
             Err(io::Error::new(io::ErrorKind::InvalidInput, words))
         }
     }

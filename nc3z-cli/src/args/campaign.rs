@@ -122,15 +122,14 @@ pub(super) fn parse_unit(text: &str) -> Result<u64, String> {
     else {
         return parse_size(text);
     };
-    let number: u64 =
-        number.trim().parse().map_err(|_| format!("`{text}` is not a size such as 200GB or 1TB"))?;
+    let number: u64 = number.trim().parse().map_err(|_| "expected a size such as 200GB or 1TB".to_owned())?;
     let bytes = number.checked_mul(1000_u64.pow(power)).filter(|&n| n > 0);
     bytes.ok_or_else(|| format!("`{text}` is out of range"))
 }
 
 /// Reads `30d`, `12h`, `15m` or `20s`.
 pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is not a time such as 30d, 12h, 15m or 20s");
+    let wrong = || "expected a time such as 30d, 12h, 15m or 20s".to_owned();
     let (number, unit) = text.split_at(text.len() - text.chars().last().map_or(0, char::len_utf8));
     let seconds = match unit {
         "d" => 86400,

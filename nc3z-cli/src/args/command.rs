@@ -335,7 +335,7 @@ names of the same form.")]
   nc3z unbundle set.zip -o out/
   nc3z restore -r set.zip -o out/                 the original files
 
-What is no classic file is written as it is.")]
+What is not a classic file is written as it is.")]
     Unbundle(Later<UnbundleArgs>),
     /// List the files of a directory, a bundle or an aggregation: sizes, variables, dimensions, ranges of
     /// coordinates.

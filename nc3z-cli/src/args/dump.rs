@@ -78,14 +78,14 @@ fn parse_digits(text: &str) -> Result<Digits, String> {
     let (float, double) = text.split_once(',').map_or((text, None), |(f, d)| (f, Some(d)));
     let number = |text: &str| {
         let number = text.parse().ok().filter(|n| (1..=20).contains(n));
-        number.ok_or_else(|| format!("`{text}` is no number from 1 to 20"))
+        number.ok_or_else(|| "expected a number from 1 to 20".to_owned())
     };
     let float = if float.is_empty() && double.is_some() { None } else { Some(number(float)?) };
     Ok(Digits { float, double: double.map(number).transpose()? })
 }
 
 fn parse_line_len(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|n| *n >= 10).ok_or_else(|| format!("`{text}` is no number from 10 on"))
+    text.parse().ok().filter(|n| *n >= 10).ok_or_else(|| "expected a number from 10 on".to_owned())
 }
 
 #[cfg(test)]

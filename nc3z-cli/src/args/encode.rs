@@ -60,7 +60,7 @@ pub(crate) enum ProfileArg {
 
 /// Splits `VAR=WHAT`.
 pub(super) fn split_rule<'a>(text: &'a str, example: &str) -> Result<(String, &'a str), String> {
-    let (name, what) = split_once(text, '=').ok_or_else(|| format!("`{text}` is not {example}"))?;
+    let (name, what) = split_once(text, '=').ok_or_else(|| format!("expected {example}"))?;
     if name.is_empty() {
         Err(format!("no variable before `=`; {example}"))
     } else {

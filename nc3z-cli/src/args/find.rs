@@ -51,7 +51,7 @@ fn periods(text: &str) -> Result<(Period, Period), String> {
     let period = |text: &str| {
         let period: Period = text.parse()?;
         let is_date = period.is_in_some_calendar();
-        if is_date { Ok(period) } else { Err(format!("no calendar has the date `{text}`")) }
+        if is_date { Ok(period) } else { Err(format!("the date `{text}` exists in no calendar")) }
     };
     Ok((period(from)?, period(to)?))
 }

@@ -18,7 +18,7 @@ pub(super) fn parse_layout(text: &str) -> Result<LayoutArg, String> {
     };
     match TileChoice::from_name(name) {
         Some(choice) => Ok(LayoutArg { variable, choice }),
-        None => Err(format!("`{name}` is no layout; there are linear, chunked, auto, series and map")),
+        None => Err(format!("unknown layout `{name}`; expected linear, chunked, auto, series or map")),
     }
 }
 

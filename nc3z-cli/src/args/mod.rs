@@ -168,7 +168,7 @@ pub(crate) enum Color {
 
 /// Parses a number of threads. More than 1,024 would only use memory.
 fn parse_threads(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|n| *n <= 1024).ok_or_else(|| format!("`{text}` is no number from 0 to 1024"))
+    text.parse().ok().filter(|n| *n <= 1024).ok_or_else(|| "expected a number from 0 to 1024".to_owned())
 }
 
 /// Parses `4096`, `64KiB`, `1MiB`, `2G`: powers of 1024, as in `dd` and `ls`.
@@ -180,9 +180,9 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
         "k" | "kib" => 10,
         "m" | "mib" => 20,
         "g" | "gib" => 30,
-        _ => return Err(format!("`{unit}` is no unit; use B, KiB, MiB or GiB")),
+        _ => return Err(format!("unknown unit `{unit}`; expected B, KiB, MiB or GiB")),
     };
-    let number: u64 = number.parse().map_err(|_| format!("`{text}` is no size such as 64KiB or 1MiB"))?;
+    let number: u64 = number.parse().map_err(|_| "expected a size such as 64KiB or 1MiB".to_owned())?;
     number.checked_mul(1 << shift).filter(|&n| n > 0).ok_or_else(|| format!("`{text}` is out of range"))
 }
 

@@ -70,7 +70,7 @@ fn parse_range(text: &str) -> Result<(f64, f64), String> {
     let ends = text.split_once(',').and_then(|(a, b)| Some((a.trim().parse().ok()?, b.trim().parse().ok()?)));
     match ends {
         Some((a, b)) if f64::is_finite(a) && f64::is_finite(b) && a < b => Ok((a, b)),
-        _ => Err(format!("`{text}` is no range such as 270,310, the smaller end first")),
+        _ => Err("expected a range such as 270,310, the smaller end first".to_owned()),
     }
 }
 
@@ -78,10 +78,7 @@ fn parse_range(text: &str) -> Result<(f64, f64), String> {
 fn parse_colours(text: &str) -> Result<Colours, String> {
     Colours::named(text).ok_or_else(|| {
         let names: Vec<&str> = Colours::names().collect();
-        format!(
-            "there are no colours `{text}`; there are {}, and each with _r behind its name",
-            names.join(", ")
-        )
+        format!("unknown colours `{text}`; expected {}, or one of these with _r appended", names.join(", "))
     })
 }
 
@@ -89,16 +86,15 @@ fn parse_colours(text: &str) -> Result<Colours, String> {
 fn parse_width(text: &str) -> Result<u32, String> {
     let allowed = Options::WIDTHS;
     let width = text.parse().ok().filter(|width| allowed.contains(width));
-    width.ok_or_else(|| format!("`{text}` is no width of {} to {} pixels", allowed.start(), allowed.end()))
+    width.ok_or_else(|| format!("expected a width of {} to {} pixels", allowed.start(), allowed.end()))
 }
 
 /// Parses `1200x800`.
 fn parse_size(text: &str) -> Result<(u32, u32), String> {
-    let (width, height) = text
-        .split_once(['x', 'X', '\u{d7}'])
-        .ok_or_else(|| format!("`{text}` is no size such as 1200x800"))?;
+    let (width, height) =
+        text.split_once(['x', 'X', '\u{d7}']).ok_or_else(|| "expected a size such as 1200x800".to_owned())?;
     let allowed = Options::HEIGHTS;
     let height_of = height.trim().parse().ok().filter(|height| allowed.contains(height));
-    let refused = || format!("`{height}` is no height of {} to {} pixels", allowed.start(), allowed.end());
+    let refused = || format!("expected a height of {} to {} pixels", allowed.start(), allowed.end());
     Ok((parse_width(width.trim())?, height_of.ok_or_else(refused)?))
 }

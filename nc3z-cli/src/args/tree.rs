@@ -92,7 +92,7 @@ pub(super) fn parse_shard(text: &str) -> Result<Shard, String> {
         text.split_once('/').and_then(|(i, n)| Some((i.parse::<u64>().ok()?, n.parse::<u64>().ok()?)));
     match parts {
         Some((index @ 1.., count)) if index <= count => Ok(Shard { index: index - 1, count }),
-        _ => Err(format!("`{text}` is no part such as 2/5: the second of five")),
+        _ => Err("expected a part such as 2/5: the second of five".to_owned()),
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
     }
     let text = args.pattern.as_deref().unwrap_or_default();
     let Some(pattern) = Pattern::new(text) else {
-        bail!("`{}` names nothing to look for", text::safe(text));
+        bail!("the pattern is empty; expected a part of a name, or ATTRIBUTE=VALUE");
     };
     let (shadows, inputs): (Vec<_>, Vec<_>) =
         args.inputs.iter().cloned().partition(|path| super::shadow::is_shadow(path));

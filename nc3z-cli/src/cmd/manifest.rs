@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ManifestArgs) -> Result<Exit> {
     let root = &args.directory;
     super::places::check(args.output.as_deref(), true)?;
     if !root.is_dir() {
-        bail!("`{}` is no directory; a manifest is of a directory", root.display());
+        bail!("`{}` is not a directory; name the directory of the archives", root.display());
     }
     let (archives, mut exit) = if args.from_log.is_empty() { below(root)? } else { logged(args)? };
     let archives = super::offline::without_recalls(archives, PathBuf::as_path, args.tape)?;
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &ManifestArgs) -> Result<Exit> {
     let to_stdout = place.as_os_str() == "-";
     let mut entries = match sums::of_file(&place) {
         _ if to_stdout => BTreeMap::new(),
-        // A file that is no manifest is overwritten.
+        // A file that is not a manifest is overwritten.
         Err(_) if args.force => BTreeMap::new(),
         entries => entries?,
     };
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &ManifestArgs) -> Result<Exit> {
         note!("nc3z: {}: {listed} archives{before}", crate::cmd::shown(&place));
     }
     if entries.is_empty() {
-        note!("nc3z: warning: there are no archives to list");
+        note!("nc3z: warning: no archives to list");
         exit = exit.max(Exit::Failed);
     }
     Ok(exit)
@@ -71,7 +71,7 @@ pub(super) fn tell_kept(kept: &[(PathBuf, Difference)]) -> Exit {
             Difference::Sound { .. } => ("`nc3z manifest --force` lists it anew", Exit::Failed),
             Difference::NotThere(_) => ("put it back, or delete its line", Exit::Failed),
             _ => (
-                "it is damaged, or is no archive: mend it by `nc3z repair`, or archive it again",
+                "it is damaged or not an archive: repair it with `nc3z repair`, or archive it again",
                 Exit::Corrupt,
             ),
         };

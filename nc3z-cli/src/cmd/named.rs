@@ -87,10 +87,10 @@ fn options(named: &FileName, args: &OpenArgs) -> Result<OpenOptions> {
 fn is_archive(named: &FileName, source: &SharedSource, args: &OpenArgs) -> Result<bool> {
     let found = Archive::is_one(&**source)?;
     if !found && named.version.is_some() {
-        bail!("`{}` is no archive: only archives have versions", url::shown(&named.file));
+        bail!("`{}` is not an archive: only archives have versions", url::shown(&named.file));
     }
     if !found && args.names_state() {
-        bail!("it is no archive, and has one state only; --generation and --older are for archives");
+        bail!("it is not an archive and has one state only; --generation and --older are for archives");
     }
     Ok(found)
 }

@@ -145,7 +145,7 @@ fn describe(path: &Path) -> Result<serde_json::Value> {
             return Err(nc3z_reader::Archive::from_source(source, &crate::registry::open_options())
                 .err()
                 .map_or_else(
-                    || anyhow!("it is no nc3z archive, and no parity of one is in it"),
+                    || anyhow!("it is not an nc3z archive and holds no parity of one"),
                     Into::into,
                 ));
         }

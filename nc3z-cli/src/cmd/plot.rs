@@ -19,7 +19,10 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Exit> {
         Some("svg") => PictureFormat::Svg,
         Some("pdf") => PictureFormat::Pdf,
         _ if super::stdin::is(output) => PictureFormat::Png,
-        _ => bail!("`{}` ends in none of .png, .svg and .pdf, and so names no picture", output.display()),
+        _ => bail!(
+            "unknown picture format `{}`; expected a name that ends in .png, .svg or .pdf",
+            output.display()
+        ),
     };
     let (dataset, variable, selection) = select(&args.file, &args.variable, &args.selection, &args.open)?;
     let options = Options {
@@ -38,7 +41,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Exit> {
     let drawn = super::with_threads(args.threads, || draw(&dataset, &variable, &selection, kind, &options))?;
     let drawn = match drawn {
         Err(Error::NoPicture { .. }) if selection.elements() == 1 && variable.ty() != NcType::Char => {
-            bail!("one value is no picture; `nc3z read` prints it");
+            bail!("one value cannot be drawn; `nc3z read` prints it");
         }
         other => other?,
     };

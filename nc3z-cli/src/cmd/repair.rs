@@ -104,7 +104,7 @@ fn in_place(args: &RepairArgs) -> Result<Exit> {
             Ok(judge(args, &mended.left?))
         }
         Ok(None) => bail!(
-            "`{}` has no parity to mend it by; `nc3z repair -o` saves the intact parts",
+            "`{}` has no parity to repair it with; `nc3z repair -o` saves the intact parts",
             args.archive.display()
         ),
         Err(e) => {
@@ -126,7 +126,7 @@ fn judge(args: &RepairArgs, left: &[Finding]) -> Exit {
         what.push(format!("and {} more", left.len() - MOST_FINDINGS));
     }
     note!(
-        "nc3z: {}: not sound all the same, beyond what the parity covers: {}; `nc3z repair -o` saves the intact parts",
+        "nc3z: {}: parity repaired its part, but the archive is still damaged: {}; `nc3z repair -o` saves the intact parts",
         crate::cmd::shown(&args.archive),
         what.join("; ")
     );
@@ -161,12 +161,12 @@ struct Lines {
 fn by_parity(report: &ParityReport, done: &RepairedShards, choice: ParityChoice) -> Lines {
     let parity = match choice {
         ParityChoice::Keep => ", and its parity".to_owned(),
-        ParityChoice::Without => "; its parity was taken away".to_owned(),
+        ParityChoice::Without => "; its parity was removed".to_owned(),
         ParityChoice::Share(share) => format!("; its parity is now of {share}"),
     };
     let (shards, packets) = (report.layout.shard_count(), report.layout.packet_count());
     let result = format!(
-        "mended by parity, {} of {shards} shards and {} of {packets} packets; it has the digest it had{parity}",
+        "repaired by parity, {} of {shards} shards and {} of {packets} packets; it has the digest it had{parity}",
         done.shards, done.packets
     );
     let after = (report.uncovered > 0)
@@ -214,7 +214,7 @@ fn by_blocks(repaired: &Repaired) -> Lines {
             "all blocks are saved, by their checksums; the recorded SHA-256 was lost, and nothing else says that they are of one file: none is recorded now"
         }
         RepairedDigest::Differs => {
-            "all blocks are saved, but the rebuilt original has NOT the recorded SHA-256; none is recorded now"
+            "all blocks are saved, but the rebuilt original does NOT have the recorded SHA-256; none is recorded now"
         }
         RepairedDigest::CarriedOver => {
             "all is saved; some tiles are made with chains that this build does not know and were carried over unread"
@@ -225,7 +225,7 @@ fn by_blocks(repaired: &Repaired) -> Lines {
     };
     let digest = if repaired.is_older {
         let state = digest.replace("all is saved", "whole");
-        format!("the last state is lost, and what is saved is the one before it: {state}")
+        format!("the last state is lost; the one before it was saved: {state}")
     } else {
         digest.to_owned()
     };

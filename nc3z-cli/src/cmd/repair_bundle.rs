@@ -90,7 +90,7 @@ fn say(args: &RepairArgs, bundle: &Bundle, done: &MendedBundle, output: Option<&
         return Ok(exit);
     }
     for part in &done.mended {
-        writeln!(out, "{name}: mended by parity: {}", text::safe(part))?;
+        writeln!(out, "{name}: repaired by parity: {}", text::safe(part))?;
     }
     for (part, why) in &done.damaged {
         writeln!(out, "{name}: damaged: {}: {}", text::safe(part), text::safe(why))?;
@@ -103,8 +103,8 @@ fn say(args: &RepairArgs, bundle: &Bundle, done: &MendedBundle, output: Option<&
     let (checked, mended) = (count(done.checked as u64, "part"), done.mended.len());
     let result = match (mended, done.damaged.len()) {
         (0, 0) => format!("{checked} checked, none is damaged"),
-        (_, 0) => format!("{checked} checked, {mended} damaged and mended by parity: it is whole again"),
-        (_, left) => format!("{checked} checked, {mended} mended by parity, {left} still damaged"),
+        (_, 0) => format!("{checked} checked, {mended} damaged and repaired by parity: it is whole again"),
+        (_, left) => format!("{checked} checked, {mended} repaired by parity, {left} still damaged"),
     };
     match output {
         Some(output) => writeln!(out, "{name} -> {}: {result}", crate::cmd::shown(output))?,
@@ -123,7 +123,7 @@ fn advice(bundle: &Path, done: &MendedBundle) -> String {
         shell_name(bundle)
     );
     if done.has_parity {
-        return format!("the parity cannot mend all of the damage; {whole}");
+        return format!("the parity cannot repair all of the damage; {whole}");
     }
     format!(
         "the damaged parts have no parity; {whole}; `nc3z bundle --pack --parity 5%` makes the next one repairable"

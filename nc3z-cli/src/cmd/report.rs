@@ -18,7 +18,7 @@ use std::path::Path;
 /// Examines a directory and writes the page.
 pub(crate) fn run(args: &CollectionReportArgs) -> Result<Exit> {
     if !args.directory.is_dir() {
-        bail!("`{}` is no directory; a report is of a directory", args.directory.display());
+        bail!("`{}` is not a directory; name the directory of the archives", args.directory.display());
     }
     super::places::check(Some(&args.output), args.place.parents)?;
     let target = Target::create(&args.output, args.force, Content::Text)?;

@@ -188,7 +188,7 @@ impl RestoreObserver<anyhow::Error> for Told<'_> {
     }
 }
 
-/// Returns a member of a bundle that is no archive. None for other inputs.
+/// Returns a member of a bundle that is not an archive. None for other inputs.
 fn member_file(input: &Path, args: &RestoreArgs) -> Result<Option<MemberFile>> {
     let Some((file, name)) = member::of(input) else { return Ok(None) };
     open_for(&file, args)?.member_file(&name).map_err(unbundle::of_aggregate)

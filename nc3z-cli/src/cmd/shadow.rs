@@ -161,12 +161,12 @@ fn pattern_of(args: &FindArgs) -> Result<(Option<Pattern>, Vec<PathBuf>)> {
     }
     if args.inputs.is_empty() {
         bail!(
-            "there is no shadow `{0}`; if it is the pattern, name shadows behind it: `nc3z find {0} --where CONDITION SHADOW`",
+            "shadow `{0}` does not exist; if it is the pattern, name shadows after it: `nc3z find {0} --where CONDITION SHADOW`",
             text::safe(first)
         );
     }
     let Some(pattern) = Pattern::new(first) else {
-        bail!("`{}` names nothing to look for", text::safe(first))
+        bail!("the pattern is empty; expected a part of a name, or ATTRIBUTE=VALUE")
     };
     Ok((Some(pattern), args.inputs.clone()))
 }

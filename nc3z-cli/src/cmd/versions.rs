@@ -217,7 +217,7 @@ pub(crate) fn tag(args: &TagArgs) -> Result<Exit> {
     };
     super::url::refuse(&args.archive)?;
     if !args.archive.is_file() {
-        bail!("`{}` is no file", args.archive.display());
+        bail!("`{}` is not a file", args.archive.display());
     }
     let change = if args.delete {
         TagChange::Delete

@@ -70,7 +70,7 @@ impl Log {
                 format!("{}: it cannot be opened: {}", name(path), text::safe(&cause))
             }
             Event::Mended { path, mended } => {
-                format!("{} is {mended}; `nc3z repair` mends the file", name(path))
+                format!("{} is {mended}; `nc3z repair` fixes the file", name(path))
             }
             Event::Hidden { path } => {
                 format!("{} is not shown: the file without .nc3z exists, too", name(path))

@@ -206,7 +206,7 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
             Some(name) if member::of(&name).is_some() => about_member(&name),
             Some(name) if has_parity(&name) => {
                 format!(
-                    "`nc3z repair {} -o NEW` mends it with its parity, or saves the intact parts",
+                    "`nc3z repair {} -o NEW` repairs it with its parity, or saves the intact parts",
                     shell_name(&name)
                 )
             }
@@ -246,8 +246,8 @@ pub(crate) fn by_parity(bundle: &Path, name: &str) -> Option<String> {
     let opened = member::open(bundle, &OpenArgs::default()).ok()?;
     opened.has_parity(name).ok()?.filter(|has| *has)?;
     Some(match url::of(bundle) {
-        Some(_) => "fetch the bundle, and `nc3z repair` mends it with its parity".to_owned(),
-        None => format!("`nc3z repair {place} -o NEW` mends it with its parity"),
+        Some(_) => "fetch the bundle, and `nc3z repair` repairs it with its parity".to_owned(),
+        None => format!("`nc3z repair {place} -o NEW` repairs it with its parity"),
     })
 }
 
@@ -299,7 +299,8 @@ fn about_names(path: &Path, e: &io::Error) -> Option<String> {
         return Some(format!("`{}` is there", text::safe(&other.to_string_lossy())));
     }
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty())?;
-    (!parent.exists()).then(|| format!("there is no directory `{}`", text::safe(&parent.to_string_lossy())))
+    (!parent.exists())
+        .then(|| format!("directory `{}` does not exist", text::safe(&parent.to_string_lossy())))
 }
 
 #[cfg(test)]

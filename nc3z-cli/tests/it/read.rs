@@ -70,7 +70,7 @@ fn what_lies_outside_is_refused_by_name() {
             (&["tas", "-d", "y,0"], 1, "variable `tas` has no dimension `y`; it has time, x"),
             (&["tas", "-d", "x,0", "-d", "x,1"], 1, "dimension `x` is given twice"),
             (&["tas", "-d", "x,9.0"], 1, "dimension `x` goes from 1.0 to 4.0, asked for 9.0"),
-            (&["tas", "-d", "x,2.1,2.9"], 1, "no value lies in 2.1 to 2.9; they go from 1.0 to 4.0"),
+            (&["tas", "-d", "x,2.1,2.9"], 1, "no value is in 2.1 to 2.9; values go from 1.0 to 4.0"),
             (&["tas", "-d", "time,0.0"], 1, "dimension `time` has no coordinate variable"),
             (
                 &["tas", "--start", "0"],

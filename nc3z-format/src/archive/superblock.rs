@@ -79,7 +79,7 @@ impl Superblock {
         Ok(Superblock { minor, salt, original_len, head_stored_len, head_decoded_len, head_crc, slots })
     }
 
-    /// The commit slots of an archive that begins with these bytes; they stand for themselves, whatever the rest is.
+    /// The commit slots of an archive that begins with these bytes; they are valid whatever the other bytes are.
     pub fn slots(bytes: &[u8; SUPERBLOCK_LEN], salt: &Salt) -> CommitSlots {
         CommitSlots::decode(bytes[SLOTS_AT..].try_into().expect("two slots end the superblock"), salt)
     }

@@ -93,7 +93,7 @@ impl Trailer {
     /// Reads and checks the trailer at `offset` of an archive with this salt.
     ///
     /// # Errors
-    /// The bytes are no trailer, a damaged one, or one of another archive. Unsupported if the CRC holds but
+    /// The bytes are not a trailer, a damaged one, or one of another archive. Unsupported if the CRC holds but
     /// the trailer needs a feature that this build does not know. No older trailer may then replace it,
     /// whatever its other fields are.
     pub fn decode(bytes: &[u8; TRAILER_LEN], offset: u64, salt: &Salt) -> Result<Self> {

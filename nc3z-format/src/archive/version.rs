@@ -41,7 +41,7 @@ impl VersionRecord {
     /// The record in a generation's metadata, if there is one.
     ///
     /// # Errors
-    /// The record is no object, its number is invalid, or a value has the wrong type.
+    /// The record is not an object, its number is invalid, or a value has the wrong type.
     pub fn find(metadata: &Metadata) -> Result<Option<Self>> {
         let Some(value) = metadata.extra.get(KEY) else { return Ok(None) };
         let wrong = |what, expected: &str| {
@@ -99,7 +99,7 @@ impl VersionRecord {
 /// The tags in a generation's metadata: names of versions.
 ///
 /// # Errors
-/// The tags are no object of numbers.
+/// The tags are not an object of numbers.
 pub fn find_tags(metadata: &Metadata) -> Result<BTreeMap<String, u64>> {
     let Some(value) = metadata.extra.get(TAGS) else { return Ok(BTreeMap::new()) };
     let tags = value.as_object().and_then(|tags| {

@@ -193,7 +193,7 @@ impl Conversion {
     }
 }
 
-/// A width or precision: digits, none for 0. `None` for `*` never comes here: it is no digit, and no letter either.
+/// A width or precision: digits, none for 0. `None` for `*` never comes here: it is not a digit, and no letter either.
 fn number_of(rest: &mut std::iter::Peekable<impl Iterator<Item = u8>>) -> Option<usize> {
     let mut n = 0;
     while let Some(digit) = rest.next_if(u8::is_ascii_digit) {

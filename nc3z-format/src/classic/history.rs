@@ -7,7 +7,7 @@ impl Header {
     /// Appends a line to the attribute `history`, which is made if it does not exist.
     ///
     /// # Errors
-    /// The attribute is no text; its type.
+    /// The attribute is not text; its type.
     pub fn append_history(&mut self, line: &str) -> Result<(), NcType> {
         let Some(history) = self.attributes.iter_mut().find(|a| a.name == b"history") else {
             let (name, values) = (b"history".to_vec(), line.as_bytes().to_vec());

@@ -58,7 +58,7 @@ pub fn parse(input: &[u8], file_len: u64, limits: &Limits) -> Result<Parsed> {
 /// Parses the header at the start of `input`, which may end anywhere.
 ///
 /// # Errors
-/// As [`parse()`]. A prefix that merely ends too early is no error, as long as the file has more.
+/// As [`parse()`]. A prefix that merely ends too early is not an error, as long as the file has more.
 pub fn parse_prefix(input: &[u8], file_len: u64, limits: &Limits) -> Result<Parse> {
     let input = usize::try_from(file_len).ok().and_then(|len| input.get(..len)).unwrap_or(input);
     if input.len() < 4 && input.len() as u64 != file_len {

@@ -75,7 +75,7 @@ impl Stage for Delta {
         let size = self.from.size;
         let Some(len) = self.encoded_len(input.len()) else {
             return Err(Error::invalid(format!(
-                "delta: {} bytes are no whole elements of {size}",
+                "delta: {} bytes are not whole elements of {size}",
                 input.len()
             )));
         };

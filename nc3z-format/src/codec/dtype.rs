@@ -174,19 +174,19 @@ pub(super) fn for_elements(spec: StageSpec, ty: NcType, astype: bool) -> Result<
     let own = Dtype::for_type(ty);
     let dtype = match spec.get("dtype") {
         None | Some(Value::Null) => own,
-        Some(value) => value.as_str().and_then(Dtype::parse).ok_or_else(|| format!("{value} is no dtype"))?,
+        Some(value) => {
+            value.as_str().and_then(Dtype::parse).ok_or_else(|| format!("unknown dtype {value}"))?
+        }
     };
     if (dtype.kind, dtype.size) != (own.kind, own.size) {
         let (name, dtype, own) = (spec.id(), dtype.in_big_endian().name(), own.name());
-        return Err(format!(
-            "{name} with dtype {dtype}, but the elements are {own}; leave dtype out, and it fits"
-        ));
+        return Err(format!("{name} with dtype {dtype}, but the elements are {own}; leave dtype out"));
     }
     let to = match spec.get("astype") {
         _ if !astype => None,
         None | Some(Value::Null) => Some(own),
         Some(value) => {
-            Some(value.as_str().and_then(Dtype::parse).ok_or_else(|| format!("{value} is no dtype"))?)
+            Some(value.as_str().and_then(Dtype::parse).ok_or_else(|| format!("unknown dtype {value}"))?)
         }
     };
     let spec = spec.with("dtype", own.name());

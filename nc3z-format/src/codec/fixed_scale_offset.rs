@@ -80,7 +80,7 @@ impl Stage for FixedScaleOffset {
     fn encode(&self, input: &[u8], _: &mut Contexts, out: &mut Vec<u8>) -> Result<()> {
         let size = self.from.size;
         let Some(len) = self.encoded_len(input.len()) else {
-            let why = format!("fixedscaleoffset: {} bytes are no whole elements of {size}", input.len());
+            let why = format!("fixedscaleoffset: {} bytes are not whole elements of {size}", input.len());
             return Err(Error::invalid(why));
         };
         let begin = out.len();

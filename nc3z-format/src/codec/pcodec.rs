@@ -164,7 +164,7 @@ impl<T: Bits + Send + Sync + 'static> Stage for Pcodec<T> {
         let size = self.dtype.size;
         if !input.len().is_multiple_of(size) {
             return Err(Error::invalid(format!(
-                "pcodec: {} bytes are no whole numbers of {size}",
+                "pcodec: {} bytes are not whole numbers of {size}",
                 input.len()
             )));
         }

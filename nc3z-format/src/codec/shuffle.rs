@@ -45,7 +45,7 @@ pub(super) fn for_elements(spec: StageSpec, size: usize) -> Result<StageSpec, St
     let spec = spec.or_default("elementsize", size);
     match spec.get("elementsize").and_then(Value::as_u64) {
         Some(given) if given != size as u64 => Err(format!(
-            "{} with elementsize {given}, but the elements have {size} bytes; leave elementsize out, and it fits",
+            "{} with elementsize {given}, but the elements have {size} bytes; leave elementsize out",
             spec.id()
         )),
         _ => Ok(spec),

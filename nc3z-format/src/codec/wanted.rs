@@ -13,7 +13,7 @@ use std::fmt;
 
 /// The numeric codec, which is not in registries.
 const NUM_EXAMPLE: &str = r#"{"id":"nc3z.num"}"#;
-/// For messages about what is no chain at all.
+/// For messages about what is not a chain at all.
 const EXAMPLE: &str = r#"[{"id":"zstd","level":9}]"#;
 
 /// A requested chain: HDF5's notation, NumCodecs' JSON or Zarr's split of it. Keys that follow from the
@@ -36,8 +36,9 @@ impl WantedChain {
     /// As [`WantedChain::parse`].
     pub fn parse_with(text: &str, registry: &Registry) -> Result<Self> {
         let value: Value = if text.trim_start().starts_with(['[', '{', '"']) {
-            serde_json::from_str(text)
-                .map_err(|e| Error::invalid(format!("`{text}` is no JSON ({e}); a chain is {EXAMPLE}")))?
+            serde_json::from_str(text).map_err(|e| {
+                Error::invalid(format!("`{text}` is not valid JSON ({e}); a chain is {EXAMPLE}"))
+            })?
         } else {
             let filters = Hdf5Filter::parse_chain(text)?;
             let stages = filters.iter().map(|filter| filter.to_stage(registry).map(|stage| stage.to_value()));
@@ -66,7 +67,7 @@ impl WantedChain {
         let stages = stages.iter().map(|stage| complete(stage, ty, registry));
         let spec = ChainSpec(stages.collect::<Result<_>>()?);
         if spec.0.len() > 1 && spec.0.iter().any(|stage| stage.id() == NUM_ID) {
-            return Err(Error::invalid(format!("{spec}: {NUM_ID} stands alone in its chain")));
+            return Err(Error::invalid(format!("{spec}: {NUM_ID} must be alone in its chain")));
         }
         spec.rounding(registry)?;
         match registry.bind(spec.clone()).unsupported() {
@@ -135,7 +136,7 @@ fn complete(stage: &Value, ty: NcType, registry: &Registry) -> Result<StageSpec>
     });
     let Some((spec, kind, example)) = known else {
         let ids: Vec<_> = registry.ids().chain([NUM_ID]).collect();
-        return Err(Error::invalid(format!("no filter or codec {stage}; there are {}", ids.join(", "))));
+        return Err(Error::invalid(format!("unknown filter or codec {stage}; expected {}", ids.join(", "))));
     };
     let id = spec.id();
     let takes = |key: &str| kind.is_some_and(|kind| kind.takes(key));
@@ -196,14 +197,14 @@ mod tests {
     #[test]
     fn errors_say_what_there_is() {
         for (text, words) in [
-            ("[zstd", "is no JSON"),
-            ("zstd", "no number of a filter"),
+            ("[zstd", "is not valid JSON"),
+            ("zstd", "not a filter number"),
             (r#"{"id":"zstd","level":9}"#, "a chain is an array"),
             (
                 r#"[{"id":"zfpy"}]"#,
-                "there are shuffle, bitshuffle, zstd, zlib, gzip, lz4, lzma, bz2, blosc, lz4h5",
+                "expected shuffle, bitshuffle, zstd, zlib, gzip, lz4, lzma, bz2, blosc, lz4h5",
             ),
-            (r#"[{"level":3}]"#, "no filter or codec"),
+            (r#"[{"level":3}]"#, "unknown filter or codec"),
             (r#"[{"id":"zstd"}]"#, r#"an example is [{"id":"zstd","level":9}]"#),
             (r#"[{"id":"zlib","level":10}]"#, "out of range"),
             (r#"[{"id":"zlib","speed":10}]"#, r#"zlib has no key "speed""#),

@@ -310,7 +310,7 @@ pub fn unknown_time(variable: &Variable) -> Option<String> {
     let name = text(variable, b"calendar");
     match Calendar::new(name.as_deref()) {
         Some(calendar) => TimeUnit::parse(&units, calendar).err().map(|e| e.to_string()),
-        None => Some(format!("there is no calendar `{}`", name.unwrap_or_default())),
+        None => Some(format!("unknown calendar `{}`", name.unwrap_or_default())),
     }
 }
 

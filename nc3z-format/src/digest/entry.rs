@@ -108,7 +108,7 @@ impl Entry {
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let mut rest = Bytes { rest: bytes };
         if rest.take(VARIABLE.len() as u64)? != VARIABLE {
-            return Err(Error::invalid("an entry that is none of a variable"));
+            return Err(Error::invalid("an entry that is not of a variable"));
         }
         let name = rest.string()?;
         let ty = rest.ty()?;
@@ -135,7 +135,7 @@ impl Entry {
     pub fn decode_file(bytes: &[u8]) -> Result<Vec<Attribute>> {
         let mut rest = Bytes { rest: bytes };
         if rest.take(FILE.len() as u64)? != FILE {
-            return Err(Error::invalid("an entry that is none of a file"));
+            return Err(Error::invalid("an entry that is not of a file"));
         }
         for _ in 0..rest.number()? {
             rest.string()?;

@@ -26,7 +26,7 @@ impl FromStr for Root {
         let root = text.strip_prefix(PREFIX).and_then(|digits| super::record::hash_of(digits.as_bytes()));
         root.map(Root).ok_or_else(|| {
             Error::invalid(format!(
-                "`{}` is no root: {PREFIX} and 64 digits 0-9 a-f, as `nc3z hash --root` prints it",
+                "invalid root `{}`; expected {PREFIX} and 64 digits 0-9 a-f, as `nc3z hash --root` prints it",
                 text.escape_debug()
             ))
         })

@@ -61,7 +61,7 @@ impl Tree {
     /// Adds the root of the next `2^level` leaves.
     ///
     /// # Panics
-    /// The number of leaves so far is no multiple of `2^level`.
+    /// The number of leaves so far is not a multiple of `2^level`.
     pub fn push_subtree(&mut self, root: Hash, level: u32) {
         assert!(self.leaves.is_multiple_of(1 << level), "a subtree begins at a multiple of its leaves");
         let mut hash = root;

@@ -59,7 +59,7 @@ impl Packet {
     /// Reads the packet at `offset`; `bytes` may go on after it.
     ///
     /// # Errors
-    /// The bytes are no packet, or damaged, or in an impossible place.
+    /// The bytes are not a packet, or damaged, or in an impossible place.
     pub fn decode(bytes: &[u8], offset: u64) -> Result<Packet> {
         let packet = Self::decode_anywhere(bytes, offset)?;
         let place = packet.layout.packet_offset(packet.number);
@@ -73,7 +73,7 @@ impl Packet {
     /// [`ParityLayout::packet_offset`] of its number, and is found at `offset`.
     ///
     /// # Errors
-    /// The bytes are no packet, or damaged.
+    /// The bytes are not a packet, or damaged.
     pub fn decode_anywhere(bytes: &[u8], offset: u64) -> Result<Packet> {
         let mut c = ByteCursor::new(SECTION, offset, bytes);
         let marker = c.split("marker", 4)?;

@@ -28,7 +28,7 @@ impl Share {
     /// # Errors
     /// No percentage, or one out of range.
     pub fn parse(text: &str) -> Result<Self> {
-        let wrong = || Error::invalid(format!("`{text}` is no share such as 5% or 0.5%"));
+        let wrong = || Error::invalid(format!("invalid share `{text}`; expected one such as 5% or 0.5%"));
         let number = text.strip_suffix('%').unwrap_or(text);
         let (whole, part) = number.split_once('.').unwrap_or((number, ""));
         if number == text && whole == "0" && number.len() > 1 {

@@ -82,7 +82,7 @@ impl Quantizer {
     /// Rounds big-endian elements in place; `first` is the index of the first one in the variable's flattened array.
     ///
     /// # Panics
-    /// Bytes that are no multiple of the element size.
+    /// Bytes that are not a multiple of the element size.
     pub fn apply(&self, first: u64, bytes: &mut [u8]) {
         self.each(first, bytes, |_, _, _| Ok(())).expect("nothing is checked");
     }
@@ -93,7 +93,7 @@ impl Quantizer {
     /// An element that changed more than the mode allows, which would be an error of this code.
     ///
     /// # Panics
-    /// Bytes that are no multiple of the element size.
+    /// Bytes that are not a multiple of the element size.
     pub fn apply_proven(&self, first: u64, bytes: &mut [u8]) -> Result<Loss> {
         let mut loss = Loss::default();
         self.each(first, bytes, |index, old, new| {

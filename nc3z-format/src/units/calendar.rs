@@ -112,7 +112,7 @@ impl Calendar {
             return Err(format!("the year {year} is too far away"));
         }
         if year == 0 && !self.has_year_zero() {
-            return Err("there is no year 0 in this calendar".into());
+            return Err("this calendar has no year 0".into());
         }
         // Years before 1 without a year 0 between.
         let y = if year < 0 && !self.has_year_zero() { year + 1 } else { year };
@@ -123,7 +123,7 @@ impl Calendar {
         };
         let in_gap = self.switches() && (year, month) == (1582, 10) && (5..15).contains(&day);
         if !(1..=12).contains(&month) || day == 0 || day > self.month_len(y, month, gregorian) || in_gap {
-            return Err(format!("there is no {}", text()));
+            return Err(format!("no date {}", text()));
         }
         Ok(self.count(y, month, day, gregorian))
     }

@@ -41,7 +41,7 @@ pub enum UnitError {
         why: String,
     },
     /// Two units of different quantities.
-    #[error("`{from}` cannot be told in `{to}`: {why}")]
+    #[error("cannot convert `{from}` to `{to}`: {why}")]
     Different {
         /// The unit of the given numbers.
         from: String,
@@ -90,7 +90,7 @@ impl Conversion {
 impl Unit {
     const ONE: Unit = Unit { powers: [0; 7], factor: 1.0, offset: 0.0 };
 
-    /// Reads a unit that is no time since a date.
+    /// Reads a unit that is not a time since a date.
     ///
     /// ```
     /// use nc3z_format::units::Unit;
@@ -171,7 +171,7 @@ pub fn conversion(
         )));
     }
     let calendar = Calendar::new(from_calendar)
-        .ok_or_else(|| UnitError::unknown(from, format!("there is no calendar `{}`", name(from_calendar))))?;
+        .ok_or_else(|| UnitError::unknown(from, format!("unknown calendar `{}`", name(from_calendar))))?;
     Ok(TimeUnit::parse(from, calendar)?.to(&TimeUnit::parse(to, calendar)?))
 }
 

@@ -259,7 +259,8 @@ impl std::str::FromStr for Period {
 
     /// Reads `2000`, `2000-01`, `2000-01-02`, `2000-01-02T06`, `2000-01-02 06:30:15.5`; an underscore may take the place of `T`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no date such as 2000-01, 2000-01-02 or 2000-01-02T06:00");
+        let wrong =
+            || format!("invalid date `{text}`; expected one such as 2000-01, 2000-01-02 or 2000-01-02T06:00");
         let mut scan = Scan(text.trim());
         let found = scan.period().ok_or_else(wrong)?;
         let _ = scan.skip("Z") || scan.skip("z");
@@ -285,12 +286,12 @@ fn reference_date(scan: &mut Scan<'_>) -> Result<Date, String> {
         scan.skip("+");
     }
     let before = scan.0;
-    let mut date = Date { year: scan.number(8).ok_or("behind `since` stands no date")?, month: 1, day: 1 };
+    let mut date = Date { year: scan.number(8).ok_or("expected a date after `since`")?, month: 1, day: 1 };
     let digits = before.len() - scan.0.len();
     if scan.skip("-") {
-        date.month = small(scan.number(2).ok_or("the month is no number")?);
+        date.month = small(scan.number(2).ok_or("the month is not a number")?);
         if scan.skip("-") {
-            date.day = small(scan.number(2).ok_or("the day is no number")?);
+            date.day = small(scan.number(2).ok_or("the day is not a number")?);
         }
     } else {
         let n = date.year;
@@ -298,7 +299,12 @@ fn reference_date(scan: &mut Scan<'_>) -> Result<Date, String> {
             ..=4 => (n, 1, 1),
             6 => (n / 100, small(n % 100), 1),
             8 => (n / 10_000, small(n / 100 % 100), small(n % 100)),
-            _ => return Err(format!("`{}` is no date such as 2000-01-01 or 20000101", &before[..digits])),
+            _ => {
+                return Err(format!(
+                    "invalid date `{}`; expected one such as 2000-01-01 or 20000101",
+                    &before[..digits]
+                ));
+            }
         };
     }
     date.year = if negative { -date.year } else { date.year };
@@ -307,7 +313,8 @@ fn reference_date(scan: &mut Scan<'_>) -> Result<Date, String> {
 
 /// Microseconds of a time of day. Nothing is read where none is given.
 fn reference_clock(scan: &mut Scan<'_>, after_date: &str) -> Result<i64, String> {
-    let wrong = || format!("`{}` is no time of day such as 6, 06:00 or 0600", after_date.trim());
+    let wrong =
+        || format!("invalid time of day `{}`; expected one such as 6, 06:00 or 0600", after_date.trim());
     if scan.0.starts_with(['+', '-']) {
         // UDUNITS reads it as the hour, its authors mean a time zone.
         return Err(format!("`{}` has no time of day before it, such as 00:00", after_date.trim()));
@@ -315,10 +322,10 @@ fn reference_clock(scan: &mut Scan<'_>, after_date: &str) -> Result<i64, String>
     let before = scan.0;
     let Some(n) = scan.number(6) else { return Ok(0) };
     let (hour, minute, micro) = if scan.skip(":") {
-        let minute = scan.number(2).ok_or("the minutes are no number")?;
+        let minute = scan.number(2).ok_or("the minutes are not a number")?;
         let mut micro = 0;
         if scan.skip(":") {
-            micro = scan.number(2).ok_or("the seconds are no number")? * SECOND;
+            micro = scan.number(2).ok_or("the seconds are not a number")? * SECOND;
             if scan.skip(".") {
                 micro += scan.fraction();
             }
@@ -346,7 +353,7 @@ fn zone_offset(zone: &str) -> Result<i64, String> {
     if ["", "Z", "UTC", "GMT"].contains(&upper.as_str()) {
         return Ok(0);
     }
-    let refused = || format!("`{zone}` is no time zone such as Z, UTC, -6:00 or +05:45");
+    let refused = || format!("invalid time zone `{zone}`; expected one such as Z, UTC, -6:00 or +05:45");
     let named = ["UTC", "GMT"].into_iter().find_map(|name| upper.strip_prefix(name));
     let text = named.map_or(upper.as_str(), str::trim_start);
     let (sign, digits) = match text.split_at_checked(1) {

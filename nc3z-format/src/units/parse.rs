@@ -24,10 +24,10 @@ pub(super) fn parse(text: &str) -> Result<Unit, UnitError> {
     let mut parser = Parser { rest: text, depth: 0 };
     let unit = parser.shifted().map_err(whole)?;
     if !parser.rest.trim().is_empty() {
-        return Err(whole(format!("what should `{}` mean?", parser.rest.trim())));
+        return Err(whole(format!("unexpected `{}`", parser.rest.trim())));
     }
     if !(unit.factor.is_finite() && unit.factor != 0.0 && unit.offset.is_finite()) {
-        return Err(whole("its factor is no number".into()));
+        return Err(whole("its factor is not a number".into()));
     }
     Ok(unit)
 }
@@ -74,7 +74,7 @@ impl Parser<'_> {
         let after = rest.strip_prefix('@').or_else(|| word("from")).or_else(|| word("after"));
         if let Some(after) = after {
             self.rest = after.trim_start();
-            let origin = self.number().ok_or("behind `@` stands no number")?;
+            let origin = self.number().ok_or("expected a number after `@`")?;
             unit.offset += unit.factor * origin;
         }
         Ok(unit)
@@ -146,7 +146,7 @@ impl Parser<'_> {
         if id.is_empty() {
             return Err(match self.rest.chars().next() {
                 None => "it ends too early".into(),
-                Some(c) => format!("what should `{c}` mean?"),
+                Some(c) => format!("unexpected `{c}`"),
             });
         }
         let id = id.to_owned();
@@ -162,7 +162,7 @@ impl Parser<'_> {
             if let Some(definition) = table.definition(rest) {
                 let unit = self.defined(definition)?;
                 if rest.len() < id.len() && unit.offset != 0.0 {
-                    return Err(format!("a prefix before `{rest}`, whose zero is not nothing"));
+                    return Err(format!("a prefix before `{rest}`, with an offset"));
                 }
                 return Ok(Unit { factor: unit.factor * factor, ..unit });
             }
@@ -174,11 +174,11 @@ impl Parser<'_> {
                     table.symbol_prefix(rest)
                 }
             };
-            let Some((len, value)) = prefix else { return Err(format!("there is no unit `{id}`")) };
+            let Some((len, value)) = prefix else { return Err(format!("unknown unit `{id}`")) };
             factor *= value;
             rest = &rest[len..];
             if rest.is_empty() {
-                return Err(format!("`{id}` is a prefix, and no unit"));
+                return Err(format!("`{id}` is a prefix, not a unit"));
             }
         }
     }
@@ -295,7 +295,7 @@ fn is_shift(text: &str) -> bool {
 fn multiply(a: Unit, b: Unit) -> Parsed<Unit> {
     let is_number = |u: &Unit| u.powers == [0; 7];
     if (a.offset != 0.0 && is_number(&b)) || (b.offset != 0.0 && is_number(&a)) {
-        return Err("a number times a unit whose zero is not nothing".into());
+        return Err("a number times a unit with an offset".into());
     }
     combine(a, b, 1)
 }

@@ -32,7 +32,7 @@ impl TimeUnit {
     /// Reads `UNIT since DATE`.
     ///
     /// # Errors
-    /// A unit that is not known, a date that the calendar does not have, a time zone that is no offset.
+    /// A unit that is not known, a date that the calendar does not have, a time zone that is not an offset.
     pub fn parse(text: &str, calendar: Calendar) -> Result<Self, UnitError> {
         let text = clean(text);
         let unknown = |why: String| UnitError::unknown(text, why);
@@ -209,6 +209,6 @@ fn step(unit: &str, calendar: Calendar) -> Result<i64, String> {
         "month" | "months" => YEAR / 12,
         "year" | "years" => YEAR,
         "common_year" | "common_years" => 365 * DAY,
-        _ => return Err(format!("there is no unit of time `{unit}`")),
+        _ => return Err(format!("unknown unit of time `{unit}`")),
     })
 }

@@ -171,7 +171,7 @@ impl<W: Word> Chooser<'_, W> {
     /// Returns the best plans of the context coder.
     fn context_plans(&mut self, estimated: &[Estimated]) -> Result<Vec<Tried>> {
         let first = if self.effort == Effort::Max { FIRST } else { BEHIND };
-        // Plans by value are added, because their estimates are no reason to leave out the others.
+        // Plans by value are added, because their estimates are not a reason to leave out the others.
         let (by_value, by_integer): (Vec<Estimated>, Vec<Estimated>) =
             estimated.iter().cloned().partition(|s| s.1.axes.is_by_value());
         let mut plans = Self::shortlist(&by_integer, self.kept(), first);

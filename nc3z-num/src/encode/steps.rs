@@ -141,7 +141,7 @@ impl Gaps {
 
 /// Returns the step of which the sorted gaps are multiples, starting from a first guess: by least squares over
 /// increasingly wide gaps. Values may be thousands of steps from the minimum, too far for a guess, but most gaps
-/// are narrow. Returns `None` as soon as more than a few gaps are no multiples.
+/// are narrow. Returns `None` as soon as more than a few gaps are not multiples.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn step_of(gaps: &[f64], guess: f64, ulp: f64) -> Option<f64> {
     let (mut step, mut window) = (guess, 3.0 * guess);

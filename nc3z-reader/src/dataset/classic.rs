@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 fn variable(file: &ClassicFile, var: VarId) -> Result<&VarLayout> {
     let known = file.layout().variables.len();
-    let missing = || FormatError::invalid(format!("no variable {}, there are {known}", var.0)).into();
+    let missing = || FormatError::invalid(format!("no variable {}; there are {known}", var.0)).into();
     file.layout().variable(var).ok_or_else(missing)
 }
 

@@ -51,8 +51,7 @@ pub(super) fn tiling(var: VarId, v: &VarLayout) -> Result<Tiling> {
 /// Fills `out` with a whole piece.
 pub(super) fn fill(v: &VarLayout, piece: u64, out: &mut [u8], file: &dyn FileBytes) -> Result<()> {
     let first = piece.checked_mul(piece_elements(v));
-    let first =
-        first.ok_or_else(|| Error::from(FormatError::invalid(format!("there is no piece {piece}"))))?;
+    let first = first.ok_or_else(|| Error::from(FormatError::invalid(format!("no piece {piece}"))))?;
     read_elements(v, first, out, file)
 }
 

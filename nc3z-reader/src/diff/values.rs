@@ -234,7 +234,7 @@ fn are_equal(a: Number, b: Number) -> bool {
     }
 }
 
-/// The magnitude of the difference. `None` if one is no number.
+/// The magnitude of the difference. `None` if one is not a number.
 #[expect(clippy::cast_precision_loss, reason = "differences are shown as doubles")]
 fn distance(a: Number, b: Number) -> Option<f64> {
     let distance = match (a, b) {

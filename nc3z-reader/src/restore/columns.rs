@@ -66,7 +66,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Returns true if a record variable's slots are copied as pieces: they are long, or their tiles are no runs
+/// Returns true if a record variable's slots are copied as pieces: they are long, or their tiles are not runs
 /// of the array.
 pub(super) fn is_piece(arrays: &Arrays, slot: &Slot) -> bool {
     slot.slot_len >= LONG_SLOT || arrays.variable(slot.variable).linear_tile_len().is_none()

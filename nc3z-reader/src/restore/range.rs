@@ -63,7 +63,7 @@ impl Archive {
     /// No such array; bytes that it does not have; damage.
     pub fn read_array_bytes(&self, array: ArrayId, first: u64, out: &mut [u8]) -> Result<()> {
         let info = self.arrays().get(array);
-        let info = info.ok_or_else(|| FormatError::invalid(format!("there is no array {array}")))?;
+        let info = info.ok_or_else(|| FormatError::invalid(format!("no array {array}")))?;
         let left = info.total_bytes().saturating_sub(first);
         if out.len() as u64 > left {
             let missing = out.len() as u64 - left;

@@ -39,7 +39,7 @@ impl Stamp {
         if now.len != self.len {
             return Some(format!("its length was {}, is {}", self.len, now.len));
         }
-        (now.modified != self.modified).then(|| "its modification time is another".to_owned())
+        (now.modified != self.modified).then(|| "its modification time changed".to_owned())
     }
 
     /// Returns the error for a file at `path` that was written to since.

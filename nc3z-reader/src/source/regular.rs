@@ -17,7 +17,7 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// The name for messages of something that is no file, directory or link.
+/// The name for messages of something that is not a file, directory or link.
 pub fn special_name(kind: FileType) -> Option<&'static str> {
     #[cfg(unix)]
     {

@@ -71,7 +71,7 @@ pub(crate) fn expanded(source: &SharedSource) -> Result<(SharedSource, Option<Sh
     if source.read_into(0, &mut start).is_err() || !short::is_short(&start) {
         return Ok((Arc::clone(source), None));
     }
-    // Bytes after the longest possible short form are no part of it.
+    // Bytes after the longest possible short form are not part of it.
     let most = len.min(short::SHORT_LEN as u64);
     let stored = source.read_at(0, usize::try_from(most).expect("64 KiB"))?;
     let Expanded { bytes, missing, extra, directory_end, outside } = short::expand(&stored)?;

@@ -128,7 +128,7 @@ impl TileStore {
             check_reference(tile, &other, &|| self.describe_tile(key))?;
             let len = other.info.tile_len(key.tile)?;
             let mut decode = |out: &mut [u8]| self.decode_located(&other, nearby, worker, out);
-            // Filled tiles are in the cache too, but their values are no valid reference.
+            // Filled tiles are in the cache too, but their values are not a valid reference.
             if self.fills.is_none() {
                 return Ok((other.info.ty, self.cache.get(key, len, 0, true, decode)?));
             }
@@ -254,7 +254,7 @@ impl TileStore {
         Ok(bytes.slice(BLOCK_HEADER_LEN..))
     }
 
-    /// The decoded bytes of a block that is no tile, at any place.
+    /// The decoded bytes of a block that is not a tile, at any place.
     pub(crate) fn read_bytes_block(&self, at: &BlockPlace, array: ArrayId) -> Result<Vec<u8>> {
         let (nearby, place) = (Nearby::default(), || array.to_string());
         let bytes = self.read_block(at, &nearby, &place)?;

@@ -86,7 +86,7 @@ pub(crate) struct TileStore {
 impl TileStore {
     /// An array that has tiles.
     pub(crate) fn info(&self, array: ArrayId) -> Result<&ArrayInfo> {
-        let missing = || FormatError::invalid(format!("there is no {array}"));
+        let missing = || FormatError::invalid(format!("no {array}"));
         Ok(self.arrays.get(array).ok_or_else(missing)?)
     }
 

@@ -41,9 +41,7 @@ impl TreeFile {
         let begin =
             source.read_at(0, source.len().min(TREE_MAGIC.len() as u64 + 8).try_into().unwrap_or(0))?;
         if !begin.starts_with(TREE_MAGIC) {
-            return Err(
-                FormatError::invalid("the tree file is none: it does not begin with `nc3z tree 1`").into()
-            );
+            return Err(FormatError::invalid("not a tree file: it does not begin with `nc3z tree 1`").into());
         }
         let other =
             || FormatError::invalid("the tree file is of another dataset: it has other variables or lengths");
@@ -190,6 +188,6 @@ pub(crate) fn at_hand(source: SharedSource) -> Result<SharedSource> {
 /// Some hashes of the tree file.
 fn read(source: &SharedSource, offset: u64, len: u64) -> Result<Vec<Hash>> {
     let len =
-        usize::try_from(len).map_err(|_| FormatError::invalid("a tree file beyond what memory holds"))?;
+        usize::try_from(len).map_err(|_| FormatError::invalid("the tree file does not fit in memory"))?;
     Ok(hashes(&source.read_at(offset, len)?))
 }

@@ -142,7 +142,7 @@ fn blocks_inside_a_whole_block_are_its_payload() {
     let archive = salvage(&bytes).unwrap();
     assert!(archive.read_tile(ArrayId::variable(0), 1).unwrap() == [0; 10], "filled, not the inner block's");
     assert!(archive.filled().contains_key(&(ArrayId::variable(0), 1)));
-    // Once the outer one is no block any more, the inner one is: an author who forges checksums may forge data.
+    // Once the outer one is not a block any more, the inner one is: an author who forges checksums may forge data.
     bytes[usize::try_from(at).unwrap()] ^= 1;
     assert!(salvage(&bytes).unwrap().read_tile(ArrayId::variable(0), 1).unwrap() == [9; 10]);
 }

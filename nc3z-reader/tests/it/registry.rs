@@ -77,7 +77,7 @@ fn archived(registry: &Registry) -> (Vec<u8>, Vec<u8>) {
     }
     let mut chains = Wanted::default();
     let text = r#"[{"id":"shuffle"},{"id":"org.example.runs"}]"#;
-    assert!(WantedChain::parse(text).unwrap_err().to_string().contains("no filter or codec"));
+    assert!(WantedChain::parse(text).unwrap_err().to_string().contains("unknown filter or codec"));
     chains.push("v0", WantedChain::parse_with(text, registry).unwrap());
     let options = WriterOptions::default().with_chains(chains).with_registry(registry.clone());
     let archive = archive_bytes(&original, &options);

@@ -25,7 +25,7 @@ pub(super) fn check_name(what: &str, name: &str) -> Result<()> {
     } else {
         return Ok(());
     };
-    Err(Error::invalid(format!("`{}` is no name for {what}: {why}", name.escape_debug())))
+    Err(Error::invalid(format!("invalid name `{}` for {what}: {why}", name.escape_debug())))
 }
 
 /// Refuses types that the file's kind does not have.
@@ -82,7 +82,7 @@ fn find(list: &[Attribute], owner: Owner<'_>, name: &str) -> Result<usize> {
     list.iter().position(|a| a.name == name.as_bytes()).ok_or_else(|| {
         let known: Vec<_> = list.iter().take(20).map(Attribute::name_lossy).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        Error::invalid(format!("there is no {}; there are {known}", words(owner, name)))
+        Error::invalid(format!("no {}; there are {known}", words(owner, name)))
     })
 }
 

@@ -96,7 +96,7 @@ fn check_mode(file: &Metadata, path: &Path) -> Result<()> {
     if !file.permissions().readonly() {
         return Ok(());
     }
-    let why = "its mode lets nobody write; `chmod u+w` allows changes in place, and -o writes a new file";
+    let why = "it is read-only; `chmod u+w` allows changes in place, and -o writes a new file";
     Err(Error::io("open for writing", path, io::Error::new(io::ErrorKind::PermissionDenied, why)))
 }
 

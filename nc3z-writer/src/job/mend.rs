@@ -125,7 +125,7 @@ pub struct MendedInPlace {
 /// Writes a sound archive with the intact content of the archive at `input` to `output`. The input is never written.
 ///
 /// # Errors
-/// Nothing can be saved: the file is no archive, or its beginning and end are lost. The output exists or cannot be written. The
+/// Nothing can be saved: the file is not an archive, or its beginning and end are lost. The output exists or cannot be written. The
 /// monitor cancelled. Then there is no output.
 pub fn mend_file(
     input: &Path,

@@ -36,7 +36,7 @@ pub fn tag_version(path: &Path, name: &str, change: &TagChange, options: &Writer
     let refuse = |why: String| Err(ErrorKind::Option { option: "tag", why }.into());
     if !is_tag_name(name) {
         return refuse(format!(
-            "`{name}` is no name for a tag: letters, digits, `.`, `_` and `-`, at most 64, no digit first, not `latest`"
+            "invalid tag `{name}`; expected letters, digits, `.`, `_` and `-`, at most 64, no digit first, not `latest`"
         ));
     }
     let mut place = InPlace::open(path, &OpenOptions::default())?;
@@ -46,7 +46,7 @@ pub fn tag_version(path: &Path, name: &str, change: &TagChange, options: &Writer
     let number = match change {
         TagChange::Delete => {
             let Some(number) = tags.remove(name) else {
-                return refuse(format!("there is no tag `{name}`"));
+                return refuse(format!("no tag `{name}`"));
             };
             number
         }

@@ -44,7 +44,7 @@ pub fn add(path: &Path, share: Share, memory: u64, monitor: &dyn Monitor) -> Res
     let place = InPlace::open(path, &OpenOptions::default())?;
     if let Some(layout) = current(place.archive())? {
         let why = format!(
-            "it has parity of {} shards for each {} already; `nc3z parity remove` takes it away",
+            "it has parity of {} shards for each {} already; `nc3z parity remove` removes it",
             layout.shards.parity(),
             layout.shards.slots(0)
         );

@@ -103,7 +103,7 @@ fn check_sound(place: &InPlace, parity: Range<u64>, monitor: &dyn Monitor) -> Re
             "archive",
             finding.bytes.start,
             finding.structure.name(),
-            "sound, before the parity that could mend it is taken away (`nc3z repair`)",
+            "sound, before the parity that could repair it is removed (`nc3z repair`)",
             &finding.message,
         ))
         .into()),

@@ -100,7 +100,7 @@ impl Mounted {
     /// [`Mounted::is_over`] is true.
     ///
     /// # Errors
-    /// The system's error. It is no error if the mount is already gone.
+    /// The system's error. It is not an error if the mount is already gone.
     pub fn detach(&self) -> io::Result<()> {
         if self.is_over() {
             return Ok(());

@@ -76,7 +76,7 @@ impl Nodes {
             None => (0..TRIES)
                 .map(wanted)
                 .find(free)
-                .ok_or_else(|| io::Error::other("no number is free for the file"))?,
+                .ok_or_else(|| io::Error::other("no inode number is free for the file"))?,
         };
         let attr = attr.map(|attr| Attr { ino: number, ..attr });
         let node =

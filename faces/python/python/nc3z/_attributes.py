@@ -28,7 +28,7 @@ def _type_of(dtype: Any) -> str:
     wanted = np.dtype(dtype)
     name = "char" if wanted.kind in "SU" else _TYPES.get(wanted.newbyteorder("="))
     if name is None:
-        raise TypeError(f"{wanted} is no type of classic netCDF: those are {', '.join(map(str, _TYPES))}")
+        raise TypeError(f"{wanted} is not a type of classic netCDF: those are {', '.join(map(str, _TYPES))}")
     return name
 
 

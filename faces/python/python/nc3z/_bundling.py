@@ -69,7 +69,7 @@ def tree_of(root: str, output: str, *, archives: bool, offline: str) -> Files:
     file on tape is opened.
     """
     if offline not in ("refuse", "skip", "last"):
-        raise ValueError(f"offline {offline!r}; there are 'refuse', 'skip' and 'last'")
+        raise ValueError(f"unknown offline {offline!r}; expected 'refuse', 'skip' or 'last'")
     inside = os.path.join(os.path.abspath(output), "")
 
     def is_own(path: str) -> bool:

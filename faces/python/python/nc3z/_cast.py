@@ -33,7 +33,7 @@ def cast(value: Any, dtype: np.dtype[Any], name: str, fill: Array | None = None)
     if mask is not None and mask.any():
         if fill is None:
             raise ValueError(
-                f"{name}: masked values, and there is no _FillValue that could stand for them: "
+                f"{name}: masked values, but no _FillValue to write in their place: "
                 "set the attribute first, or give numbers (`values.filled(number)`)"
             )
         cleared = np.where(mask, np.zeros((), array.dtype), array)
@@ -103,7 +103,7 @@ def _refusal(value: Any, at: tuple[Any, ...], dtype: np.dtype[Any], name: str) -
             why = f"which ends at {np.finfo(dtype).max}"
     else:
         why = f"which holds whole numbers from {np.iinfo(dtype).min} to {np.iinfo(dtype).max}"
-    return RangeError(f"{name}: {value}{place} is no value of type {dtype}, {why}")
+    return RangeError(f"{name}: {value}{place} is not a value of type {dtype}, {why}")
 
 
 def _within(array: Array, dtype: np.dtype[Any]) -> Any:
@@ -172,7 +172,7 @@ def _number(item: Any, at: tuple[int, ...], dtype: np.dtype[Any], name: str) -> 
 
 
 def _refusal_beyond(item: int, dtype: np.dtype[Any], name: str) -> RangeError:
-    return RangeError(f"{name}: an integer of {item.bit_length()} bits is no value of type {dtype}")
+    return RangeError(f"{name}: an integer of {item.bit_length()} bits is not a value of type {dtype}")
 
 
 def attribute(value: Any, name: str) -> Array:

@@ -380,7 +380,7 @@ def coordinate_names(group: Group) -> set[str]:
 
 
 def data_variables(group: Group) -> list[str]:
-    """Returns the variables that are no coordinates, bounds, or otherwise named by others."""
+    """Returns the variables that are not coordinates, bounds, or otherwise named by others."""
     if group.schema.data is None:
         group.schema.data = _data_variables(group.schema.heads)
     return group.schema.data

@@ -168,7 +168,7 @@ class OIndex(_Indexer):
                 continue
             if not isinstance(item, (list, tuple, range)) and np.ndim(item) == 0:
                 if isinstance(item, (bool, np.bool_)):
-                    raise IndexError(f"dimension {dim}: a single truth value is no index")
+                    raise IndexError(f"dimension {dim}: a single truth value is not an index")
                 basic.append(int(_numbers(item, dim, length)))
                 continue
             numbers = _numbers(item, dim, length)

@@ -75,7 +75,7 @@ class Selected:
 def _integer(item: Any, name: str) -> int:
     """Returns an index. The item must be an integer: other numbers are not rounded."""
     if isinstance(item, bool | np.bool_) or getattr(item, "dtype", None) == bool:
-        raise IndexError(f"dimension {name}: a single truth value is no index")
+        raise IndexError(f"dimension {name}: a single truth value is not an index")
     try:
         return operator.index(item)
     except TypeError:

@@ -83,7 +83,7 @@ def _add(found: Found, path: str, base: str | None, variables: Sequence[str], op
         for match in matches:
             _add(found, match, base, variables, opening)
     else:
-        raise FileNotFoundError(f"{path}: there is no such file or directory, and no file that this pattern matches")
+        raise FileNotFoundError(f"{path}: no such file or directory, and no file matches this pattern")
 
 
 def _placed(shadow: _shadows.Shadow, base: str | None) -> dict[str, _shadows.Statistics]:
@@ -126,7 +126,7 @@ def _members(path: str, opening: Opening) -> list[str]:
 
 
 def _walk(folder: str) -> Iterator[tuple[str, set[str], list[str]]]:
-    """The directories of a tree: path, names of entries that are no directories, and sorted names of files."""
+    """The directories of a tree: path, names of entries that are not directories, and sorted names of files."""
     names, files, folders = set(), [], []
     try:
         with os.scandir(folder) as entries:

@@ -81,11 +81,11 @@ _DEFAULTS: ArchiveOptions = {
 def _complete(options: Mapping[str, Any]) -> dict[str, Any]:
     unknown = [name for name in options if name not in _DEFAULTS]
     if unknown:
-        raise TypeError(f"no option {unknown[0]!r}; there are {', '.join(_DEFAULTS)}")
+        raise TypeError(f"unknown option {unknown[0]!r}; expected one of {', '.join(_DEFAULTS)}")
     complete: dict[str, Any] = {**_DEFAULTS, **options}
     profile = complete.pop("profile")
     if profile not in (None, "zarr"):
-        raise ValueError(f"profile {profile!r}; there is 'zarr'")
+        raise ValueError(f"unknown profile {profile!r}; expected 'zarr'")
     if profile:
         given = {name: value for name, value in options.items() if value is not None}
         chains = {"*": _nc3z.zarr_chain, **given.pop("chains", {})}
@@ -293,7 +293,7 @@ def _present(source: str, path: str) -> Archived:
     # The file as stored: the source may be an aggregation.
     with open_dataset(path, as_stored=True) as there:
         if there.kind != "archive":
-            raise FileExistsError(f"`{path}` is there, and is no archive; `overwrite=True` replaces it")
+            raise FileExistsError(f"`{path}` is there, and is not an archive; `overwrite=True` replaces it")
         status = os.stat(source)
         header = there.header_bytes
         with open(source, "rb") as file:

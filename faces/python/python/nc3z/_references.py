@@ -28,7 +28,7 @@ def references(
 def arrays(refs: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Mapping[str, Any]]]:
     """Yields name, document and chunks of each array."""
     if refs.get("version") != 1 or "documents" not in refs:
-        raise ValueError("these are no references of `nc3z refs --format icechunk`, version 1")
+        raise ValueError("these are not references of `nc3z refs --format icechunk`, version 1")
     for name, chunks in refs["arrays"].items():
         yield name, refs["documents"][f"{name}/zarr.json"], chunks
 

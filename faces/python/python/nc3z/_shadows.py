@@ -52,7 +52,7 @@ class Condition:
         except ValueError:
             value = float("nan")
         if not parts or np.isnan(value):
-            raise ValueError(f"{text!r} is no condition; one is VARIABLE, then <, <=, >, >= or ==, then a number")
+            raise ValueError(f"{text!r} is not a condition; one is VARIABLE, then <, <=, >, >= or ==, then a number")
         return Condition(parts[1], parts[2], parts[3])
 
     def holds(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

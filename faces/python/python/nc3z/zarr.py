@@ -298,7 +298,7 @@ class Num(ArrayBytesCodec):
 
     def __post_init__(self) -> None:
         if self.level not in ("fast", "default", "max"):
-            raise ValueError(f'level {self.level!r}; there are "fast", "default" and "max"')
+            raise ValueError(f'unknown level {self.level!r}; expected "fast", "default" or "max"')
 
     @classmethod
     def from_dict(cls, data: Any) -> Self:
@@ -318,7 +318,7 @@ class Num(ArrayBytesCodec):
         """Raises an error for types that are not numbers of 8 to 64 bits."""
         native = np.dtype(dtype.to_native_dtype())
         if native.kind not in "iuf" or native.itemsize not in (1, 2, 4, 8) or native == np.dtype("f2"):
-            raise ValueError(f"nc3z.num has no elements of type {native}")
+            raise ValueError(f"nc3z.num does not encode elements of type {native}")
 
     def compute_encoded_size(self, input_byte_length: int, chunk_spec: ArraySpec) -> int:
         """Raises an error: the encoded size is not known in advance."""

@@ -200,7 +200,9 @@ impl Variable {
             };
         };
         if dtype.is_some() {
-            return Err(PyTypeError::new_err("give dtype or out: an output array has its own type"));
+            return Err(PyTypeError::new_err(
+                "give dtype or out, not both: an output array has its own type",
+            ));
         }
         let shape = out.cast::<PyUntypedArray>()?.shape().to_vec();
         if !shape.iter().map(|n| *n as u64).eq(selected.shape.iter().copied()) {
@@ -375,7 +377,7 @@ impl Variable {
     ) -> PyResult<Bound<'py, PyAny>> {
         if copy == Some(false) {
             return Err(PyValueError::new_err(
-                "a variable is read into a new array: copy=False cannot be had",
+                "copy=False is not possible: a variable is read into a new array",
             ));
         }
         let array = self.read_selected(py, &Selected::all(&self.shape))?;

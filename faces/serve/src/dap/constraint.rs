@@ -16,8 +16,8 @@ pub(crate) fn seen_rank(variable: &Variable) -> usize {
 /// Returns the projections of a query; those of all variables if it is empty.
 pub(crate) fn projections(dataset: &Dataset, query: &str) -> Answer<Vec<Projection>> {
     let decoded: Vec<u8> = percent_decode_str(query).collect();
-    let decoded =
-        String::from_utf8(decoded).map_err(|_| Failure::bad("the constraint expression is no UTF-8"))?;
+    let decoded = String::from_utf8(decoded)
+        .map_err(|_| Failure::bad("the constraint expression is not valid UTF-8"))?;
     let expression = decoded.trim();
     if let Some((_, selection)) = expression.split_once('&') {
         return Err(Failure::bad(format!(
@@ -52,30 +52,28 @@ fn projection(dataset: &Dataset, part: &str) -> Answer<Projection> {
     };
     let shown: String = name.chars().take(80).collect();
     if name.contains(['(', ')']) {
-        return Err(Failure::bad(format!("there are no functions here: `{shown}`")));
+        return Err(Failure::bad(format!("functions are not supported: `{shown}`")));
     }
     let header = dataset.header();
     let same = |(_, v): &(nc3z_format::classic::VarId, &nc3z_format::classic::Variable)| {
         v.name == name.as_bytes() || name_of(&v.name) == name
     };
     let found = header.variables().find(same);
-    let (id, _) = found.ok_or_else(|| Failure::bad(format!("there is no variable `{shown}`")))?;
+    let (id, _) = found.ok_or_else(|| Failure::bad(format!("no variable `{shown}`")))?;
     let variable = dataset.variable_at(id).expect("the id is one of the header's");
     let mut slab = variable.all();
     let rank = seen_rank(&variable);
     let ranges = brackets_of(brackets).ok_or_else(|| {
-        Failure::bad(format!(
-            "`{shown}` is followed by what is no [index], [first:last] or [first:stride:last]"
-        ))
+        Failure::bad(format!("expected [index], [first:last] or [first:stride:last] after `{shown}`"))
     })?;
     if !ranges.is_empty() && ranges.len() != rank {
-        return Err(Failure::bad(format!("`{shown}` has {rank} dimensions, and {} are given", ranges.len())));
+        return Err(Failure::bad(format!("`{shown}` has {rank} dimensions, but {} are given", ranges.len())));
     }
     for (dim, (first, stride, last)) in ranges.into_iter().enumerate() {
         let len = variable.shape()[dim];
         if last >= len || first > last || stride == 0 {
             return Err(Failure::bad(format!(
-                "[{first}:{stride}:{last}] is no part of dimension {dim} of `{shown}`, which has length {len}"
+                "[{first}:{stride}:{last}] is outside dimension {dim} of `{shown}`, which has length {len}"
             )));
         }
         slab.start[dim] = first;

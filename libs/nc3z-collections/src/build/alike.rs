@@ -93,7 +93,7 @@ pub(super) fn axis_of_each<'a>(
     Err(Error::misfit(
         &odd.file,
         format!(
-            "variable `{}`: `{}` has no axis `{key}` and no scalar coordinate that tells its place there; `{}` has the axis",
+            "variable `{}`: `{}` has no axis `{key}` and no scalar coordinate with its position there; `{}` has the axis",
             members[without].name, members[without].file, members[with].file
         ),
     ))

@@ -42,7 +42,7 @@ fn differ(group: &Group<'_>, values: &[u8], other: &Array, rules: &Rules) -> Res
     }
     let odd = if agree == 1 && group.members.len() > 2 { first } else { other };
     let what = format!(
-        "`{}` and `{}` have different values of `{}`, and nothing tells where each belongs",
+        "`{}` and `{}` have different values of `{}`, and no coordinate says where each belongs",
         first.file, other.file, first.name
     );
     Ok(Error::misfit(&odd.file, what))

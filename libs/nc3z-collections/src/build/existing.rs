@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// One entry for each file of an aggregation.
 pub(super) fn scan(dataset: &Dataset, name: &str) -> Result<Vec<Scanned>> {
     let refused = |what: &str| Error::refused(format!("`{name}` cannot be added to: {what}"));
-    let aggregation = as_aggregation(dataset).ok_or_else(|| refused("it is no aggregation"))?;
+    let aggregation = as_aggregation(dataset).ok_or_else(|| refused("it is not an aggregation"))?;
     let own = scan::scan(aggregation.fragments().own(), name, "")?;
     let mut files: BTreeMap<String, Scanned> = BTreeMap::new();
     // The aggregation's own coordinates and attributes.
@@ -25,10 +25,12 @@ pub(super) fn scan(dataset: &Dataset, name: &str) -> Result<Vec<Scanned>> {
         let Some(template) = presented.iter().find(|a| a.name == master.name) else { continue };
         for n in 0..master.partitions.len() {
             let partition = master.partitions.get(n)?;
-            let Data::Array(sub) = &partition.data else { return Err(refused("a part of it is no file")) };
-            let FileRef::Uri(uri) = &sub.file else { return Err(refused("a part of it lies in itself")) };
+            let Data::Array(sub) = &partition.data else { return Err(refused("a part of it is not a file")) };
+            let FileRef::Uri(uri) = &sub.file else {
+                return Err(refused("a part of it is stored in the aggregation itself"));
+            };
             if partition.part.is_some() || partition.dimensions.is_some() || !partition.reversed.is_empty() {
-                return Err(refused("its files do not lie in it as they are; aggregate them anew"));
+                return Err(refused("it does not hold its files unchanged; aggregate them again"));
             }
             let place = location(n, &master.cuts);
             let axes = template.axes.iter().zip(&place).map(|(axis, range)| slice(axis, range)).collect();

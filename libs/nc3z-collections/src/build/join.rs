@@ -249,13 +249,13 @@ fn place(group: &Group<'_>, n: usize, names: &[String], convention: Convention) 
         let (runs, others) =
             if axis.ascending { ("descending", "ascending") } else { ("ascending", "descending") };
         return Err(Error::unsayable(format!(
-            "variable `{}`: `{}` in `{}` is {runs}, in `{}` {others}. CF-1.13 cannot say that, and the convention NCA can",
+            "variable `{}`: `{}` in `{}` is {runs}, in `{}` {others}. CF-1.13 cannot express that, the convention NCA can",
             m.name, axis.name, m.file, group.members[other].file
         )));
     }
     if !nca && !ordered {
         return Err(Error::unsayable(format!(
-            "variable `{}`: `{}` has its dimensions in the order {stored:?}, others {names:?}. CF-1.13 cannot say that, and the convention NCA can",
+            "variable `{}`: `{}` has its dimensions in the order {stored:?}, others {names:?}. CF-1.13 cannot express that, the convention NCA can",
             m.name, m.file
         )));
     }

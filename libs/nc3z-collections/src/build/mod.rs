@@ -162,7 +162,7 @@ pub fn aggregate(
     choose::variables(&mut scanned, &rules.variables)?;
     choose::with_values(&mut scanned, &mut report)?;
     if scanned.is_empty() {
-        return Err(Error::refused("there is no file to aggregate"));
+        return Err(Error::refused("no file to aggregate"));
     }
     if let Some(name) = &rules.new_dimension {
         choose::new_dimension(&mut scanned, name)?;
@@ -309,8 +309,9 @@ fn uri(file: &Path, directory: &Path, absolute: bool) -> Result<String> {
     let (parent, name) = (path.parent().unwrap_or(Path::new("/")), path.file_name().unwrap_or_default());
     let path = parent.canonicalize().map_err(|e| Error::io(file, e))?.join(name);
     let text = |path: &Path| {
-        let text =
-            path.to_str().ok_or_else(|| Error::refused(format!("the name `{}` is no UTF-8", path.display())));
+        let text = path
+            .to_str()
+            .ok_or_else(|| Error::refused(format!("the name `{}` is not valid UTF-8", path.display())));
         text.map(to_uri)
     };
     if absolute {

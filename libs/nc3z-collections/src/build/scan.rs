@@ -27,7 +27,7 @@ pub(super) struct Scanned {
     pub(super) known: bool,
     pub(super) attributes: Vec<Attribute>,
     pub(super) arrays: Vec<Array>,
-    /// Arrays without dimensions that are no coordinates: grid mappings and numbers.
+    /// Arrays without dimensions that are not coordinates: grid mappings and numbers.
     pub(super) scalars: Vec<Scalar>,
     /// The scalars again, as arrays: in another file the variable may have dimensions.
     pub(super) points: Vec<Array>,

@@ -31,7 +31,7 @@ pub(super) fn read(text: &[u8], heads: Bytes, bundle_len: u64) -> Result<Entries
     // The names of packed members follow the heads. Bundles without packed members have none.
     let names = if found.lines.is_empty() { Bytes::new() } else { found.heads };
     if let Some(line) = found.lines.iter().find(|line| !found.entries.contains_key(&line.group)) {
-        return Err(format!("the group `{}` is no member", line.group));
+        return Err(format!("the group `{}` is not a member", line.group));
     }
     let mut packed = Packed::new(found.lines, names)?;
     let mut stamps =
@@ -89,8 +89,7 @@ impl Found {
             return Err(format!("it has more than {MAX_MEMBERS} members"));
         }
         let head = self.head(offset, length, &parts);
-        let head =
-            head.ok_or_else(|| format!("`{name}` does not lie in the bundle, or its head not in it"))?;
+        let head = head.ok_or_else(|| format!("`{name}` or its head exceeds the bundle"))?;
         if self
             .entries
             .insert(name.clone(), Entry { offset, length, crc32, head, stamp: Stamp::default() })
@@ -153,7 +152,7 @@ impl<'de> Visitor<'de> for List<'_> {
                 "modified" if self.0.modified.is_none() => self.0.modified = Some(from.next_value()?),
                 "modes" if self.0.modes.is_none() => self.0.modes = Some(from.next_value()?),
                 "version" | "members" | "packed" | "modified" | "modes" => {
-                    return Err(A::Error::custom(format!("`{key}` stands twice")));
+                    return Err(A::Error::custom(format!("`{key}` occurs twice")));
                 }
                 _ => drop(from.next_value::<IgnoredAny>()?),
             }

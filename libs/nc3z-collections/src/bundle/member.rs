@@ -43,7 +43,7 @@ impl Member {
                 whole: OnceLock::new(),
             }),
             None => {
-                Err(format!("{len} bytes from {offset} on do not lie in a bundle of {} bytes", source.len()))
+                Err(format!("{len} bytes from byte {offset} exceed the bundle of {} bytes", source.len()))
             }
         }
     }

@@ -318,9 +318,9 @@ fn in_directory(
         return Err(wrong("the member is encrypted".into()));
     }
     if file.compression() != CompressionMethod::Stored {
-        return Err(wrong("the member is compressed; a ZIP made by `zip -0` is read where it lies".into()));
+        return Err(wrong("the member is compressed; a ZIP made by `zip -0` is read in place".into()));
     }
-    let offset = file.data_start().ok_or_else(|| wrong("the member has no place".into()))?;
+    let offset = file.data_start().ok_or_else(|| wrong("the offset of the member is unknown".into()))?;
     let member = Member::new(source.clone(), offset, file.size(), Head::default()).map_err(wrong)?;
     let fields = file.extra_data_fields().filter_map(|field| match field {
         zip::extra_fields::ExtraField::ExtendedTimestamp(time) => time.mod_time(),

@@ -56,7 +56,10 @@ pub(super) fn write_aligned(
     let mut seen = std::collections::HashSet::new();
     for file in files {
         if super::inside("", &file.name).as_deref() != Some(&file.name) || file.name == index::NAME {
-            return Err(Error::refused(format!("`{}` is no name for a member of a bundle", file.name)));
+            return Err(Error::refused(format!(
+                "`{}` is not a valid name for a member of a bundle",
+                file.name
+            )));
         }
         if !seen.insert(&file.name) {
             return Err(Error::refused(format!("two members would be called `{}`", file.name)));

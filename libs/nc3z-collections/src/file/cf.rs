@@ -21,9 +21,8 @@ pub(super) fn read(own: &Dataset, variable: &Variable) -> Result<Read> {
     let mut helpers = Vec::new();
     let mut term = |keys: &[&str]| -> Result<Option<Variable>> {
         let Some(value) = keys.iter().find_map(|key| terms.get(*key)) else { return Ok(None) };
-        let found = own
-            .variable(value)
-            .map_err(|_| Error::malformed(&name, format!("there is no variable `{value}`")))?;
+        let found =
+            own.variable(value).map_err(|_| Error::malformed(&name, format!("no variable `{value}`")))?;
         helpers.push(found.id());
         Ok(Some(found))
     };

@@ -49,9 +49,10 @@ impl<'t> Described<'t> {
             }
             Err(e) => count.refusal().map_or_else(|| e.to_string(), |refused| refused.to_string()),
         };
-        let value = literal::parse(text).map_err(|what| format!("it is no JSON ({json}), and {what}"))?;
+        let value =
+            literal::parse(text).map_err(|what| format!("it is not valid JSON ({json}), and {what}"))?;
         let Value::Object(mut fields) = value else {
-            return Err("its array is described by no object".to_owned());
+            return Err("its array is not described by an object".to_owned());
         };
         let list = match fields.remove(PARTITIONS) {
             Some(Value::Array(list)) => Some(list),
@@ -70,7 +71,7 @@ impl<'t> Described<'t> {
         each: &mut dyn FnMut(usize, &Object) -> Result<(), String>,
     ) -> Result<(), String> {
         let mut each = |n: usize, partition: &Value| {
-            let object = partition.as_object().ok_or("it is no object".to_owned());
+            let object = partition.as_object().ok_or("it is not an object".to_owned());
             object.and_then(|object| each(n, object)).map_err(|what| format!("partition {n}: {what}"))
         };
         match &self.partitions {
@@ -121,7 +122,7 @@ impl<'de> Visitor<'de> for Array<'_, '_> {
             if key == PARTITIONS && count.is_none() {
                 (*count, *has_subarray) = from.next_value::<Counted>().map(|c| (Some(c.0), c.1))?;
             } else if key == PARTITIONS || fields.contains_key(&key) {
-                return Err(A::Error::custom(format!("the key {key:?} stands twice in an object")));
+                return Err(A::Error::custom(format!("the key {key:?} occurs twice in an object")));
             } else if KEYS.contains(&key.as_str()) {
                 let value = from.next_value_seed(self.count.value())?;
                 fields.insert(key, value);

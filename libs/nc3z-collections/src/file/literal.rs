@@ -17,7 +17,7 @@ pub(super) fn parse(text: &str) -> Result<Value, String> {
     let value = parser.value()?;
     parser.blanks();
     if parser.at < text.len() {
-        return Err("more stands behind its end".to_owned());
+        return Err("text follows its end".to_owned());
     }
     Ok(value)
 }
@@ -80,7 +80,7 @@ impl Parser<'_> {
             };
             // The examples have commas in place of colons.
             if !self.skip(b':') && !self.skip(b',') {
-                return Err(format!("behind `{key}` stands no colon"));
+                return Err(format!("expected a colon after `{key}`"));
             }
             self.keys += 1;
             if self.keys > MAX_KEYS {
@@ -88,7 +88,7 @@ impl Parser<'_> {
             }
             let value = self.value()?;
             if out.contains_key(&key) {
-                return Err(format!("the key `{key}` stands twice in an object"));
+                return Err(format!("the key `{key}` occurs twice in an object"));
             }
             out.insert(key, value);
             self.skip(b',');

@@ -145,7 +145,7 @@ fn master_of(
     let mut cuts = Vec::with_capacity(dimensions.len());
     for (n, dim) in dimensions.iter().enumerate() {
         let Some((_, d)) = header.dimension(dim.as_bytes()) else {
-            return Err(Error::malformed(&name, format!("there is no dimension `{dim}`")));
+            return Err(Error::malformed(&name, format!("no dimension `{dim}`")));
         };
         if dimensions[..n].contains(dim) {
             return Err(Error::malformed(&name, format!("the dimension `{dim}` is named twice")));

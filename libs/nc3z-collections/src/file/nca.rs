@@ -61,7 +61,9 @@ impl Described {
         let names = names.unwrap_or_default();
         let position = |name: &String| {
             let found = master.dimensions.iter().position(|d| d == name);
-            found.ok_or_else(|| format!("it is partitioned along `{name}`, which is none of its dimensions"))
+            found.ok_or_else(|| {
+                format!("it is partitioned along `{name}`, which is not one of its dimensions")
+            })
         };
         let pdimensions: Vec<usize> = names.iter().map(position).collect::<Result<_, _>>()?;
         if (1..pdimensions.len()).any(|n| pdimensions[..n].contains(&pdimensions[n])) {
@@ -112,7 +114,7 @@ impl Described {
                 let known = ranges[d][index[d]].get_or_insert_with(|| range.clone());
                 if known != range {
                     return Err(format!(
-                        "along `{}` it fills {range:?}, another one of the same row {known:?}",
+                        "it covers {range:?} of `{}`, but others of its row cover {known:?}",
                         master.dimensions[d]
                     ));
                 }
@@ -154,12 +156,12 @@ impl Described {
     fn index(&self, partition: &Object, matrix: &[usize]) -> Result<Vec<usize>, String> {
         let given = numbers(partition.get("index"), "index")?.unwrap_or_default();
         if given.len() != self.pdimensions.len() {
-            return Err(format!("its index {given:?} has not one number for each partitioned dimension"));
+            return Err(format!("its index {given:?} must have one number for each partitioned dimension"));
         }
         let mut out = vec![0; matrix.len()];
         for (d, i) in self.pdimensions.iter().zip(&given) {
             let i = usize::try_from(*i).ok().filter(|i| *i < matrix[*d]);
-            out[*d] = i.ok_or_else(|| format!("its index {given:?} does not lie in {:?}", self.pshape))?;
+            out[*d] = i.ok_or_else(|| format!("its index {given:?} is outside {:?}", self.pshape))?;
         }
         Ok(out)
     }
@@ -170,7 +172,7 @@ impl Described {
             return Ok(shape.iter().map(|len| 0..*len).collect());
         };
         let given = given.as_array().filter(|l| l.len() == shape.len());
-        let given = given.ok_or_else(|| format!("its location has not {} ranges", shape.len()))?;
+        let given = given.ok_or_else(|| format!("its location does not have {} ranges", shape.len()))?;
         let each = given.iter().zip(shape).map(|(pair, len)| {
             let pair = numbers(Some(pair), "location")?.unwrap_or_default();
             let [start, stop] = pair[..] else {
@@ -180,7 +182,7 @@ impl Described {
             let bounds = u64::try_from(start).ok().zip(stop.and_then(|s| u64::try_from(s).ok()));
             match bounds {
                 Some((start, stop)) if start < stop && stop <= *len => Ok(start..stop),
-                _ => Err(format!("its location {pair:?} does not lie in a dimension of {len}")),
+                _ => Err(format!("its location {pair:?} is outside a dimension of {len}")),
             }
         });
         each.collect()
@@ -282,11 +284,11 @@ fn strings(value: Option<&Value>, what: &str) -> Result<Option<Vec<String>>, Str
     let list = match value {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::Array(list)) => list,
-        Some(_) => return Err(format!("`{what}` is no list")),
+        Some(_) => return Err(format!("`{what}` is not a list")),
     };
     let each = list
         .iter()
-        .map(|v| v.as_str().map(str::to_owned).ok_or_else(|| format!("`{what}` is no list of names")));
+        .map(|v| v.as_str().map(str::to_owned).ok_or_else(|| format!("`{what}` is not a list of names")));
     each.collect::<Result<_, _>>().map(Some)
 }
 
@@ -294,8 +296,9 @@ fn numbers(value: Option<&Value>, what: &str) -> Result<Option<Vec<i64>>, String
     let list = match value {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::Array(list)) => list,
-        Some(_) => return Err(format!("`{what}` is no list")),
+        Some(_) => return Err(format!("`{what}` is not a list")),
     };
-    let each = list.iter().map(|v| v.as_i64().ok_or_else(|| format!("`{what}` is no list of whole numbers")));
+    let each =
+        list.iter().map(|v| v.as_i64().ok_or_else(|| format!("`{what}` is not a list of whole numbers")));
     each.collect::<Result<_, _>>().map(Some)
 }

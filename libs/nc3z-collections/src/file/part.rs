@@ -43,7 +43,7 @@ pub(super) fn range(numbers: &[i64]) -> Result<Indices, String> {
     };
     let first = u64::try_from(start).map_err(|_| "a range starts below 0")?;
     if step == 0 || stop < -1 || (step > 0 && stop < start) || (step < 0 && stop > start) {
-        return Err(format!("({start}, {stop}, {step}) is no range"));
+        return Err(format!("({start}, {stop}, {step}) is not a valid range"));
     }
     let count = stop.abs_diff(start).div_ceil(step.unsigned_abs());
     if count == 0 {

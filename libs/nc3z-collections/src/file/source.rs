@@ -111,7 +111,7 @@ impl Aggregation {
 
     fn slot(&self, var: VarId) -> nc3z_reader::Result<&Slot> {
         let missing =
-            || FormatError::invalid(format!("no variable {}, there are {}", var.0, self.slots.len())).into();
+            || FormatError::invalid(format!("no variable {}; there are {}", var.0, self.slots.len())).into();
         self.slots.get(var.index()).ok_or_else(missing)
     }
 }
@@ -291,7 +291,7 @@ impl ArraySource for Aggregation {
             || !(out.len() as u64).is_multiple_of(size)
         {
             let what = format!(
-                "bytes from {first} on, {} of them, are no elements of an array of {total} bytes",
+                "{} bytes from byte {first} are not whole elements of an array of {total} bytes",
                 out.len()
             );
             return Err(FormatError::invalid(what).into());
@@ -307,10 +307,7 @@ impl ArraySource for Aggregation {
     }
 
     fn read_bytes(&self, _: u64, _: &mut [u8]) -> nc3z_reader::Result<()> {
-        Err(FormatError::invalid(
-            "an aggregation is no file of its own: its arrays can be read, not its bytes",
-        )
-        .into())
+        Err(FormatError::invalid("an aggregation has no bytes of its own; read its arrays").into())
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {

@@ -148,7 +148,7 @@ impl Fragments {
     /// Opens a fragment. None where it does not exist and that is allowed.
     ///
     /// # Errors
-    /// The fragment does not exist, is in a directory that is not allowed, is no netCDF file, or has changed.
+    /// The fragment does not exist, is in a directory that is not allowed, is not a netCDF file, or has changed.
     pub fn open(&self, file: &FileRef, expected: Option<&str>) -> Result<Option<Dataset>> {
         let FileRef::Uri(uri) = file else { return Ok(Some(self.own.clone())) };
         if let Some(dataset) = self.cache.get(uri) {
@@ -171,7 +171,7 @@ impl Fragments {
         match refused {
             Refused::Absent(_) if self.options.missing == Missing::Fill => {
                 self.filled.fetch_add(1, Ordering::Relaxed);
-                self.note(format!("fragment `{uri}` is not there: missing values stand for it"));
+                self.note(format!("fragment `{uri}` does not exist: its values are missing"));
                 Ok(None)
             }
             Refused::Absent(e) | Refused::Other(e) => Err(e),

@@ -64,7 +64,10 @@ pub(super) fn resolve(uri: &str, base: Option<&Path>, outside: bool) -> Result<P
     let paths = names.iter().map(|name| base.join(name));
     let Some(found) = paths.into_iter().find_map(|path| path.canonicalize().ok()) else {
         let place = base.join(&names[0]);
-        return Err(Refused::Absent(Error::fragment(uri, format!("there is no file `{}`", place.display()))));
+        return Err(Refused::Absent(Error::fragment(
+            uri,
+            format!("file `{}` does not exist", place.display()),
+        )));
     };
     let home = if base.as_os_str().is_empty() { Path::new(".") } else { base };
     let home = home.canonicalize().map_err(|e| Refused::Other(Error::io(home, e)))?;
@@ -76,7 +79,7 @@ pub(super) fn resolve(uri: &str, base: Option<&Path>, outside: bool) -> Result<P
         )));
     }
     if !found.is_file() {
-        return Err(wrong("it is no file"));
+        return Err(wrong("it is not a file"));
     }
     Ok(found)
 }

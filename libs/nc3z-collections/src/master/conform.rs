@@ -85,7 +85,7 @@ impl Bound {
                     return Err(wrong(format!("its units are `{own}`, the aggregation says `{told}`")));
                 }
                 (None, Some(master)) if !same(master) => files.note(format!(
-                    "fragment `{file}`: the units of `{name}` are `{own}`; the aggregation gives none, and so they are taken for `{master}`"
+                    "fragment `{file}`: the units of `{name}` are `{own}`; the aggregation gives none, so `{master}` is assumed"
                 )),
                 _ => {}
             }
@@ -226,9 +226,7 @@ fn axes(
         return Err(format!("its shape is {shape:?}, and the part of it has {} dimensions", indices.len()));
     }
     if let Some((i, len)) = indices.iter().zip(shape).find(|(i, len)| !i.lies_in(**len)) {
-        return Err(format!(
-            "its shape is {shape:?}, and the part {i:?} does not lie in a dimension of {len}"
-        ));
+        return Err(format!("its shape is {shape:?}, and the part {i:?} is outside a dimension of {len}"));
     }
     let counts: Vec<u64> = indices.iter().map(Indices::count).collect();
     let masters: Vec<Option<usize>> = match &partition.dimensions {

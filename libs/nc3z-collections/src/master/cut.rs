@@ -44,7 +44,7 @@ pub fn cut(dimensions: &[String], shape: &[u64], placed: &[Placed]) -> Result<Ma
             && p.location.iter().zip(shape).all(|(r, len)| r.start < r.end && r.end <= *len);
         if !inside {
             return Err(Error::refused(format!(
-                "`{}` at {:?} does not lie in an array of {shape:?}",
+                "`{}` at {:?} is outside an array of {shape:?}",
                 p.name, p.location
             )));
         }

@@ -65,7 +65,7 @@ impl PartitionList for Vec<Partition> {
 
     fn get(&self, n: usize) -> Result<Cow<'_, Partition>> {
         let found = self.as_slice().get(n).map(Cow::Borrowed);
-        found.ok_or_else(|| Error::refused(format!("there is no partition {n}")))
+        found.ok_or_else(|| Error::refused(format!("no partition {n}")))
     }
 }
 

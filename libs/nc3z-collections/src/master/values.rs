@@ -143,7 +143,7 @@ fn put(value: Number, ty: NcType, out: &mut Vec<u8>) -> Result<(), String> {
 fn exact(value: Number, number: f64, ty: NcType) -> Result<f64, String> {
     match value {
         #[expect(clippy::cast_possible_truncation, reason = "integers of 64 bits are far below 2^127")]
-        Number::Whole(n) if number as i128 != n => Err(format!("{n} is no {ty}")),
+        Number::Whole(n) if number as i128 != n => Err(format!("{n} is not a value of type {ty}")),
         _ => Ok(number),
     }
 }
@@ -156,7 +156,7 @@ fn whole(value: Number, ty: NcType) -> Result<i128, String> {
     };
     let near = x.round();
     if !x.is_finite() || (x - near).abs() > 1e-9 * x.abs().max(1.0) || near.abs() > 1e30 {
-        return Err(format!("{x} is no {ty}"));
+        return Err(format!("{x} is not a value of type {ty}"));
     }
     #[expect(clippy::cast_possible_truncation, reason = "a whole number below 1e30")]
     Ok(near as i128)

@@ -66,8 +66,9 @@ fn prove(archive: &[u8], list: &Listing) -> Result<()> {
     let source = Arc::new(MemorySource::new(archive.to_vec()));
     let group = Arc::new(Group::open(source, &OpenOptions::default())?);
     for (number, listed) in list.members.iter().enumerate() {
-        let wrong =
-            || Error::refused(format!("`{}` does not come back from its group; this is a bug", listed.name));
+        let wrong = || {
+            Error::refused(format!("`{}` differs when read back from its group; this is a bug", listed.name))
+        };
         let member = group.member(number)?.ok_or_else(wrong)?;
         let bytes = member.read_at(0, usize::try_from(listed.len).unwrap_or(usize::MAX))?;
         if Sha256::digest(&bytes)[..] != listed.sha256 {

@@ -157,8 +157,7 @@ pub(super) fn decode(bytes: &[u8], most: u64) -> Result<Listing, String> {
             let number = u32::try_from(column).map_err(|_| format!("`{}` names column {column}", m.name))?;
             let step = c.signed("a place")?;
             let first = last.after(number, step);
-            let first =
-                first.ok_or_else(|| format!("an array of `{}` lies in front of its column", m.name))?;
+            let first = first.ok_or_else(|| format!("an array of `{}` begins before its column", m.name))?;
             m.places.push(Place { column: number, first });
         }
     }

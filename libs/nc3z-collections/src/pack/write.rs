@@ -103,7 +103,7 @@ pub fn append_packed(
     let bundle = Bundle::open(Arc::new(FileSource::open(path)?))?;
     if !bundle.is_indexed() || !bundle.is_packed() {
         return Err(Error::refused(
-            "it is no packed bundle with an index; files are added to what `nc3z bundle --pack` wrote",
+            "it is not a packed bundle with an index; files can be added to bundles of `nc3z bundle --pack`",
         ));
     }
     let source = bundle.source().clone();
@@ -213,7 +213,7 @@ impl Pack<'_> {
             let wrong = inside("", name).as_deref() != Some(name) || name.contains('\0');
             if wrong || name.starts_with(".nc3z/") || name == README || name.len() > usize::from(u16::MAX) - 8
             {
-                return Err(Error::refused(format!("`{name}` is no name for a member of a bundle")));
+                return Err(Error::refused(format!("`{name}` is not a valid name for a member of a bundle")));
             }
             if let Some(archive) = both(&names, name) {
                 let original = archive.trim_end_matches(".nc3z");

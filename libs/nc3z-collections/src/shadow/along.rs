@@ -71,8 +71,10 @@ pub fn along<E: From<Error>>(
             let dataset = described(head, &headers[*number], coordinates[found.member].clone())?;
             let id =
                 u32::try_from(found.variable).map_err(|_| wrong("a variable has a number beyond 2^32"))?;
-            let layout =
-                dataset.layout().variable(VarId(id)).ok_or_else(|| wrong("a variable has no place"))?;
+            let layout = dataset
+                .layout()
+                .variable(VarId(id))
+                .ok_or_else(|| wrong("a variable is missing in the layout"))?;
             let tiling = found.layout.bind(&layout.shape, layout.present).map_err(Error::from)?;
             if tiling.tile_count() != rows.len() as u64 {
                 return Err(wrong(format!(

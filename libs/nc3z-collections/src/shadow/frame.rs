@@ -107,7 +107,7 @@ impl Frame {
             )));
         }
         let here = |what: String| wrong(format!("byte {}: {what}", self.offset));
-        let end = find_frame_compressed_size(&packed).map_err(|_| here("this is no zstd frame".into()))?;
+        let end = find_frame_compressed_size(&packed).map_err(|_| here("this is not a zstd frame".into()))?;
         let (frame, filling) = packed.split_at(end.min(packed.len()));
         if filling.iter().any(|byte| *byte != 0) {
             return Err(here("bytes follow the zstd frame".into()));

@@ -172,8 +172,9 @@ impl FromStr for Condition {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong =
-            || format!("`{text}` is no condition; one is VARIABLE, then <, <=, >, >= or ==, then a number");
+        let wrong = || {
+            format!("`{text}` is not a condition; one is VARIABLE, then <, <=, >, >= or ==, then a number")
+        };
         let at = text.find(['<', '>', '=']).ok_or_else(wrong)?;
         let (variable, rest) = (text[..at].trim(), &text[at..]);
         let signs = [

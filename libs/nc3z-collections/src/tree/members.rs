@@ -23,7 +23,7 @@ pub struct Members {
 }
 
 /// Finds the files of a bundle: those named, and archives and classic files in directories, without the bundle itself (`output`).
-/// Offline files in directories are known by their names. A file whose name is no UTF-8 is a failure.
+/// Offline files in directories are known by their names. A file whose name is not valid UTF-8 is a failure.
 ///
 /// # Errors
 /// An input cannot be listed.

@@ -45,7 +45,7 @@ pub fn is_present(
     if let Some(known) = known_by_name(output, how)? {
         return Ok(known);
     }
-    let there = || format!("`{}` is there, and", output.display());
+    let there = || format!("`{}` exists, and", output.display());
     // By position: a file that shrinks gives an error and no signal.
     let archive = source::open(output, false)
         .and_then(|source| Archive::from_source(source, options))

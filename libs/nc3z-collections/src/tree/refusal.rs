@@ -7,10 +7,10 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum Refusal {
     /// A bundle has lost a member.
-    #[error("`{0}` is not there")]
+    #[error("`{0}` does not exist")]
     NoMember(String),
     /// A fragment of an aggregation does not exist.
-    #[error("fragment `{0}` is not there")]
+    #[error("fragment `{0}` does not exist")]
     NoFragment(String),
     /// Two members of a collection have the same original name.
     #[error("two members are `{0}`: a collection's root needs names that differ without .nc3z")]
@@ -64,7 +64,7 @@ pub enum Refusal {
     #[error("data from standard input have no name; name the output with -o")]
     NoName,
     /// The directory of an output does not exist.
-    #[error("there is no directory `{}`; --parents makes it", .0.display())]
+    #[error("directory `{}` does not exist; --parents creates it", .0.display())]
     NoParent(PathBuf),
     /// Other files are to be copied, and there is no directory for them.
     #[error("--others copy copies into another directory; name it with -o")]
@@ -73,7 +73,7 @@ pub enum Refusal {
     #[error("`{}` exists; replace it with --force", .0.display())]
     Exists(PathBuf),
     /// A file of the name exists that is not the source's archive.
-    #[error("`{}` is there, and {why}", .archive.display())]
+    #[error("`{}` exists, and {why}", .archive.display())]
     NotItsArchive {
         /// The file.
         archive: PathBuf,
@@ -81,7 +81,7 @@ pub enum Refusal {
         why: Mismatch,
     },
     /// A file of the name exists that is not the archive's original.
-    #[error("`{}` is there, and {why}", .file.display())]
+    #[error("`{}` exists, and {why}", .file.display())]
     NotItsOriginal {
         /// The file.
         file: PathBuf,
@@ -89,13 +89,13 @@ pub enum Refusal {
         why: RestoredMismatch,
     },
     /// No file fits a pattern.
-    #[error("no file fits the pattern `{0}`")]
+    #[error("no file matches the pattern `{0}`")]
     NoFile(String),
     /// The file is not a log.
-    #[error("`{}` is no log of `nc3z archive --log`: no line in it names a file and its state", .0.display())]
+    #[error("`{}` is not a log of `nc3z archive --log`: no line in it names a file and its state", .0.display())]
     NoLog(PathBuf),
     /// A name in a log is damaged.
-    #[error("`{}`: `{digits}` is no name", .log.display())]
+    #[error("`{}`: `{digits}` is not a file name", .log.display())]
     LoggedName {
         /// The log.
         log: PathBuf,
@@ -134,7 +134,7 @@ pub enum Refusal {
         file: PathBuf,
     },
     /// A catalogue lacks a column.
-    #[error("`{}` has no column `{column}`; there are {known}. --columns names those for path, size and checksum", .path.display())]
+    #[error("`{}` has no column `{column}`; its columns are {known}. --columns names those for path, size and checksum", .path.display())]
     NoColumn {
         /// The catalogue.
         path: PathBuf,
@@ -215,10 +215,10 @@ pub enum SourceKept {
 #[non_exhaustive]
 pub enum ManifestFault {
     /// There is none.
-    #[error("there is no manifest `{}`; `nc3z manifest` and `nc3z archive -r --manifest sha256` write one", .0.display())]
+    #[error("manifest `{}` does not exist; `nc3z manifest` and `nc3z archive -r --manifest sha256` write one", .0.display())]
     None(PathBuf),
     /// It is too large, or no file.
-    #[error("`{}` is no manifest: not a file of at most {most} bytes", .path.display())]
+    #[error("`{}` is not a manifest: expected a file of at most {most} bytes", .path.display())]
     NoFile {
         /// The path.
         path: PathBuf,
@@ -248,7 +248,7 @@ pub enum ManifestFault {
     #[error("a bag needs a directory of its own; name it with -o")]
     NoBagDirectory,
     /// The directory for a bag has another file.
-    #[error("`{}` holds `{}` and is no bag; a bag needs a directory of its own", .root.display(), .name.display())]
+    #[error("`{}` holds `{}` and is not a bag; a bag needs a directory of its own", .root.display(), .name.display())]
     NoBag {
         /// The directory.
         root: PathBuf,
@@ -259,16 +259,16 @@ pub enum ManifestFault {
     #[error("`{}` is not empty; choose another directory, or add to it with --force", .0.display())]
     FullBag(PathBuf),
     /// The name cannot be in a bag.
-    #[error("`{}` is no UTF-8, and cannot be named in a bag", .0.display())]
+    #[error("`{}` is not valid UTF-8 and cannot be listed in a bag", .0.display())]
     BagName(PathBuf),
     /// The name of an archive cannot be in a bag, so that it was not written.
-    #[error("its name is no UTF-8, and cannot be named in a bag; nothing was written")]
+    #[error("its name is not valid UTF-8 and cannot be listed in a bag; nothing was written")]
     ArchiveName,
-    /// An input is no directory.
-    #[error("`{}` is no directory; a manifest is of directories, or of the one at -o", .0.display())]
+    /// An input is not a directory.
+    #[error("`{}` is not a directory; name directories, or one with -o", .0.display())]
     InputFile(PathBuf),
-    /// The root is no directory.
-    #[error("`{}` is no directory; a manifest is of a directory", .0.display())]
+    /// The root is not a directory.
+    #[error("`{}` is not a directory; name the directory of the archives", .0.display())]
     NoDirectory(PathBuf),
     /// A listed file cannot be checked.
     #[error(transparent)]
@@ -314,7 +314,7 @@ pub enum NotThere {
     #[error("is a link that leads out of the directory")]
     LinkOut,
     /// It is a directory or a device.
-    #[error("is no file")]
+    #[error("is not a file")]
     NoFile,
     /// The system does not show it.
     #[error("{0}")]

@@ -27,7 +27,7 @@ pub struct RestoreOptions {
 pub enum Original {
     /// An archive.
     Archive(Archive),
-    /// A member of a bundle that is no archive.
+    /// A member of a bundle that is not an archive.
     Member(MemberFile),
 }
 
@@ -61,7 +61,7 @@ pub trait RestoreObserver<E>: Sync {
     /// Returns the monitor for a file of `bytes` bytes.
     fn monitor(&self, input: &Path, bytes: u64) -> Box<dyn Monitor + '_>;
 
-    /// Is called with each restored file. `restored` is none for a member that is no archive, whose recorded checksum was compared.
+    /// Is called with each restored file. `restored` is none for a member that is not an archive, whose recorded checksum was compared.
     fn restored(&self, job: &Job, original: &Original, restored: Option<&Restored>);
 
     /// Is called with each file that existed before.

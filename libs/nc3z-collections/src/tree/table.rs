@@ -41,7 +41,7 @@ impl<R: BufRead> TableReader<R> {
                     if self.bytes.len() >= ROW =>
                 {
                     let what = format!(
-                        "row {} is longer than {ROW} bytes: a quote is missing, or this is no table",
+                        "row {} is longer than {ROW} bytes: a quote is missing, or this is not a table",
                         self.rows + 1
                     );
                     return Err(io::Error::new(io::ErrorKind::InvalidData, what));

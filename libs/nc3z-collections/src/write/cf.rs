@@ -99,7 +99,7 @@ struct Ref<'a> {
 fn reference<'a>(array: &NewArray, p: &'a Partition) -> Result<Ref<'a>> {
     let cannot = |what: String| {
         Err(Error::unsayable(format!(
-            "variable `{}`: {what}; CF-1.13 cannot say that, and NCA can",
+            "variable `{}`: {what}; CF-1.13 cannot express that, NCA can",
             array.name
         )))
     };
@@ -110,10 +110,10 @@ fn reference<'a>(array: &NewArray, p: &'a Partition) -> Result<Ref<'a>> {
         )));
     };
     let FileRef::Uri(uri) = &sub.file else {
-        return cannot("a partition lies in the file of the aggregation".into());
+        return cannot("a partition is stored in the file of the aggregation".into());
     };
     if !p.reversed.is_empty() {
-        return cannot(format!("`{uri}` runs against the others along {}", p.reversed.join(", ")));
+        return cannot(format!("`{uri}` runs in the opposite direction along {}", p.reversed.join(", ")));
     }
     if p.part.is_some() {
         return cannot(format!("only a part of `{uri}` applies here, since edges of files are not aligned"));

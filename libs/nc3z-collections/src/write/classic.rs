@@ -93,7 +93,7 @@ impl NewFile {
                 Err(e) => last = Some(e),
             }
         }
-        Err(last.map_or_else(|| Error::refused("it is no classic file"), Into::into))
+        Err(last.map_or_else(|| Error::refused("it is not a classic file"), Into::into))
     }
 
     fn header(&self, version: Version) -> Header {

@@ -15,7 +15,7 @@ pub const LIBRARY_VARIABLE: &str = "NC3Z_UDF_LIBRARY";
 #[non_exhaustive]
 pub enum LibraryError {
     /// The named file does not exist.
-    #[error("there is no library `{}`", .0.display())]
+    #[error("library `{}` does not exist", .0.display())]
     Missing(PathBuf),
     /// The name cannot be made absolute.
     #[error("`{}`", path.display())]

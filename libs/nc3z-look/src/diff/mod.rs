@@ -175,7 +175,7 @@ fn write_values(
         let _ = write!(line, "; {} of these are equal in value", d.equal_in_value);
     }
     if d.only_one > 0 {
-        let _ = write!(line, "; {} of these one file does not hold, as it is incomplete", d.only_one);
+        let _ = write!(line, "; {} of these are missing in one file, which is incomplete", d.only_one);
     }
     if d.became_missing > 0 {
         let _ = write!(line, "; {} became missing", d.became_missing);

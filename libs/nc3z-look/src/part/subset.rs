@@ -172,7 +172,7 @@ fn spans_of(dataset: &Dataset, projections: &[Projection]) -> Result<BTreeMap<Di
             if *spans.entry(*dim).or_insert(span) != span {
                 let name = header.dimensions[dim.index()].name_lossy();
                 return Err(PartError::Refused(format!(
-                    "a file has one part of dimension `{name}`, and two are asked for"
+                    "a file has one part of dimension `{name}`, but two are requested"
                 )));
             }
         }

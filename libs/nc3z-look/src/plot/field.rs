@@ -112,7 +112,7 @@ impl Field {
         options: &Options,
     ) -> Result<Self> {
         if variable.ty() == NcType::Char {
-            return Err(Error::no_picture(variable, "is text, of which there is no picture"));
+            return Err(Error::no_picture(variable, "is text, which cannot be drawn"));
         }
         let counts = selection.counts();
         if counts.contains(&0) {

@@ -138,7 +138,7 @@ impl fmt::Display for Note {
                 write!(f, "{below} values are below the range (grey), {above} above it (magenta)")
             }
             Note::NotPositive { count } => {
-                write!(f, "{count} values are not positive: a logarithmic scale has no place for them")
+                write!(f, "{count} values are not positive: a logarithmic scale cannot show them")
             }
         }
     }
@@ -255,7 +255,7 @@ fn picture(dataset: &Dataset, variable: &Variable, field: Field, options: &Optio
             Picture::Map { x: y, y: x, values }
         }
         (Some(y), Some(x)) => Picture::Map { x, y, values: field.values },
-        _ => return Err(Error::no_picture(variable, "has one value there, which is no picture")),
+        _ => return Err(Error::no_picture(variable, "has one value there, which cannot be drawn")),
     })
 }
 

@@ -30,11 +30,9 @@ pub enum Error {
     #[error("the selection is empty, and would print as {0} empty rows")]
     EmptyRows(u64),
     /// NumPy has no such time.
-    #[error(
-        "{0} is a date of another calendar than NumPy's, or before it begins; another format has it as text"
-    )]
+    #[error("{0} is a date that NumPy's calendar does not have; other formats write it as text")]
     Calendar(String),
-    /// The value is no time.
-    #[error("{0} is no time that NumPy's format could hold; another format has it as text")]
+    /// The value is not a time.
+    #[error("NumPy's format cannot hold the time {0}; other formats write it as text")]
     NoTime(String),
 }

@@ -73,7 +73,7 @@ impl FromStr for DimArg {
         let step = if step.is_empty() {
             1
         } else {
-            step.parse().ok().filter(|s| *s != 0).ok_or_else(|| format!("`{step}` is no step"))?
+            step.parse().ok().filter(|s| *s != 0).ok_or_else(|| format!("`{step}` is not a valid step"))?
         };
         Ok(DimArg { name, range, step })
     }
@@ -132,7 +132,7 @@ impl FromStr for BoxArg {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = |why: &str| {
-            format!("`{text}` is no region: {why}; expected W,E,S,N in degrees, such as -30,30,40,60")
+            format!("invalid region `{text}`: {why}; expected W,E,S,N in degrees, such as -30,30,40,60")
         };
         let numbers: Result<Vec<f64>, _> = text.split(',').map(|part| part.trim().parse::<f64>()).collect();
         let Ok([west, east, south, north]) = numbers.as_deref() else {
@@ -144,7 +144,7 @@ impl FromStr for BoxArg {
             return Err(wrong("a number is too large"));
         }
         if south > north {
-            return Err(wrong("the south is north of the north"));
+            return Err(wrong("the southern edge is north of the northern edge"));
         }
         if !(-90.0..=90.0).contains(&south) || !(-90.0..=90.0).contains(&north) {
             return Err(wrong("latitudes go from -90 to 90"));

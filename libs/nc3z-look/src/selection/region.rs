@@ -118,7 +118,7 @@ fn of_cells(geography: &Geography, area: &BoxArg) -> Result<Region> {
             end.map(|(low, high)| (*d, vec![Segment { start: low, count: high - low + 1, stride: 1 }]))
         })
         .collect();
-    let ranges = ranges.ok_or_else(|| Error::wrong("the region is empty: no cell lies in it"))?;
+    let ranges = ranges.ok_or_else(|| Error::wrong("the region is empty: it contains no cell"))?;
     let coordinates = geography.variables();
     Ok(Region { ranges, cells: Some(Cells { dims: geography.dims().to_vec(), shape, outside, coordinates }) })
 }

@@ -99,10 +99,7 @@ impl Request {
             let header = dataset.header();
             let Some((id, dimension)) = header.dimension(arg.name.as_bytes()) else {
                 let names: Vec<_> = header.dimensions.iter().map(|d| text::name(&d.name)).collect();
-                return Err(Error::wrong(format!(
-                    "no such dimension `{name}`; there are {}",
-                    names.join(", ")
-                )));
+                return Err(Error::wrong(format!("no dimension `{name}`; there are {}", names.join(", "))));
             };
             let len = if dimension.is_record() { dataset.records() } else { dimension.len };
             let Found { segments, notes: found } = dimension::select(dataset, id, len, arg)?;

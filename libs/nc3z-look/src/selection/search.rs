@@ -73,7 +73,7 @@ impl Sorted {
         let coordinate = Coordinate::time_of(dataset, dim).ok_or_else(|| {
             let why = match Coordinate::own(dataset, dim) {
                 Some(_) => "its coordinate variable has no units such as `days since 2000-01-01` and a known calendar",
-                None => "no variable of times is over it",
+                None => "no time variable has this dimension",
             };
             Error::wrong(format!("dimension `{name}` has no dates: {why}; give indices, without a decimal point"))
         })?;
@@ -188,7 +188,7 @@ impl Sorted {
         let (first, last) = self.ends();
         let asked = asked(low, high);
         let nothing =
-            || Place::Nothing(format!("no value lies in {asked}; they go from {first:?} to {last:?}"));
+            || Place::Nothing(format!("no value is in {asked}; values go from {first:?} to {last:?}"));
         let above = |v: f64| low.is_none_or(|low| low <= v);
         let below = |v: f64| high.is_none_or(|high| v <= high);
         let position = |wanted: &dyn Fn(f64) -> bool| self.values.iter().position(|v| wanted(*v));
@@ -239,7 +239,7 @@ impl Sorted {
         let Some((first, _)) = first else {
             let (low, high) = self.ends();
             return Place::Nothing(format!(
-                "no longitude lies in {west:?} to {east:?}; they go from {low:?} to {high:?}"
+                "no longitude is in {west:?} to {east:?}; longitudes go from {low:?} to {high:?}"
             ));
         };
         let n = self.values.len();
@@ -299,7 +299,7 @@ impl Sorted {
         let nothing = || {
             let (first, last) = self.ends();
             Place::Nothing(format!(
-                "no time lies there; they go from {} to {}",
+                "no time is in this range; times go from {} to {}",
                 time.show(first),
                 time.show(last)
             ))

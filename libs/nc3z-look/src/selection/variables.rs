@@ -26,7 +26,7 @@ pub fn named_variables(lists: &[OsString], header: &Header) -> Result<Option<BTr
                 let (name, all) =
                     (text::name(name), header.variables.iter().map(|v| text::name(&v.name).into()));
                 let known = suggest(&name, all);
-                return Err(Error::Wrong(format!("no such variable `{name}`{known}{}", names::hint(header))));
+                return Err(Error::Wrong(format!("no variable `{name}`{known}{}", names::hint(header))));
             }
         };
     }

@@ -119,7 +119,7 @@ fn servers_that_cannot_be_read_say_why() {
     let error = ObjectSource::open(&missing, &options()).err().unwrap();
     let nc3z_reader::ErrorKind::Io { source, .. } = error.kind() else { panic!("{error}") };
     assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
-    assert_eq!(source.to_string(), "there is no such object (404)");
+    assert_eq!(source.to_string(), "object not found (404)");
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn an_answer_without_end_is_not_read_to_its_end() {
     let source = ObjectSource::open(&server.url, &options()).unwrap();
     let begin = Instant::now();
     let words = source.read_at(500_000, 1000).unwrap_err().with_causes();
-    assert!(words.contains("bytes 500000-500999: the server gave more than 1000 bytes"), "{words}");
+    assert!(words.contains("bytes 500000-500999: the server sent more than 1000 bytes"), "{words}");
     assert!(begin.elapsed() < Duration::from_secs(5));
     // Not much more than the buffers of both ends of the connection.
     assert!(server.sent() < 64 << 20, "{}", server.sent());

@@ -173,7 +173,7 @@ fn kept(files: &[Bundled], output: &Path, args: &BundleArgs) -> Result<Value> {
             Ok(json!({"bundle": name, "members": files.len(), "kept": true}))
         }
         Some(what) => bail!(
-            "`{name}` is there, and is not the bundle of these files: {what}. Move it away, or replace it and all others with --force"
+            "`{name}` exists, and is not the bundle of these files: {what}. Move it away, or replace it and all others with --force"
         ),
     }
 }

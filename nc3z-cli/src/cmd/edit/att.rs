@@ -75,6 +75,6 @@ pub(crate) fn rename(args: &RenameArgs) -> Result<Exit> {
 fn tell_missing(missing: Option<NoAttribute>) {
     if let Some(NoAttribute { owner, name }) = missing {
         let (owner, name) = (text::safe(owner.as_deref().unwrap_or_default()), text::safe(&name));
-        tell!("there is no attribute `{owner}:{name}`: nothing to delete");
+        tell!("no attribute `{owner}:{name}`: nothing to delete");
     }
 }

@@ -25,7 +25,7 @@ use std::path::Path;
 fn open(path: &Path, args: &EditArgs) -> Result<Edit> {
     crate::cmd::url::refuse(path)?;
     if !path.is_file() {
-        bail!("`{}` is no file", path.display());
+        bail!("`{}` is not a file", path.display());
     }
     let options =
         WriterOptions::default().with_registry(crate::registry::registry()).with_memory(args.effort.memory);

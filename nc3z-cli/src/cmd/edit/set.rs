@@ -23,7 +23,7 @@ pub(crate) fn set(args: &SetArgs) -> Result<Exit> {
         let name = alone(&dataset, &args.variable);
         let variable = dataset.variable(&name)?;
         if args.selection.region.is_some() {
-            bail!("--box selects cells, which may be no box of indices; give ranges of dimensions with -d");
+            bail!("--box may select cells that are not a box of indices; give ranges of dimensions with -d");
         }
         let selection = selection::of(&dataset, &variable, &args.selection)?;
         if args.plan {

@@ -89,7 +89,7 @@ fn verdict(counts: &Counts, args: &HashArgs) -> Exit {
             note!("nc3z: warning: {n} {}", if n == 1 { one } else { many });
         }
     };
-    warn(counts.malformed, "line is no digest", "lines are no digests");
+    warn(counts.malformed, "line is not a digest", "lines are not digests");
     warn(counts.unreadable, "listed file could not be checked", "listed files could not be checked");
     warn(counts.wrong, "computed digest did NOT match", "computed digests did NOT match");
     let nothing = counts.right + counts.wrong + counts.unreadable == 0;
@@ -119,7 +119,7 @@ fn read(list: &Path, args: &HashArgs, counts: &mut Counts) -> Result<Vec<Listed>
     };
     counts.malformed += malformed.len() as u64;
     for line in malformed.iter().filter(|_| args.strict && !args.status) {
-        note!("nc3z: warning: {name}: line {line} is no digest");
+        note!("nc3z: warning: {name}: line {line} is not a digest");
     }
     Ok(files)
 }

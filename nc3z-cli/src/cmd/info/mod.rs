@@ -242,7 +242,7 @@ fn archive_facts(archive: &Archive, costs: &Costs, fact: &mut dyn FnMut(&str, St
         fact("form", format!("short{whole}; blocks are those of the long form, which has {long}"));
     } else {
         let overhead = exact(stored - costs.payload.min(stored));
-        fact("overhead", format!("{overhead} of the archive are no payload"));
+        fact("overhead", format!("{overhead} of the archive is not payload"));
     }
     fact(
         "SHA-256",

@@ -90,7 +90,7 @@ fn check_mountpoint(mountpoint: &Path) -> Result<()> {
         );
     }
     if let Err(e) = mountpoint.metadata() {
-        bail!("there is no place to mount at, `{place}`: {e}; make a directory there");
+        bail!("cannot mount at `{place}`: {e}; create a directory there");
     }
     Ok(())
 }

@@ -67,7 +67,7 @@ impl Settings {
             (name, None) if PASSED_OVER.contains(&name) => {}
             // Options for systemd, and comments.
             (name, _) if name.starts_with("x-") || name == "comment" => {}
-            _ => bail!("-o {option} is no option; there are allow_other, cache=SIZE, log=FILE and ro"),
+            _ => bail!("unknown option -o {option}; expected allow_other, cache=SIZE, log=FILE or ro"),
         }
         Ok(())
     }

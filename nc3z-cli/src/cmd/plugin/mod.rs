@@ -35,7 +35,7 @@ fn place() -> Result<PathBuf> {
 /// Finds the library of the plug-in.
 fn library(named: Option<&Path>) -> Result<PathBuf> {
     find_library(named).map_err(|e| match e {
-        LibraryError::Missing(path) => anyhow!("there is no library `{}`", super::shown(&path)),
+        LibraryError::Missing(path) => anyhow!("library `{}` does not exist", super::shown(&path)),
         LibraryError::Path { path, source } => {
             anyhow::Error::from(source).context(format!("`{}`", super::shown(&path)))
         }
@@ -118,7 +118,7 @@ fn status(args: &PluginStatusArgs) -> Result<Exit> {
     }
     for (slot, library) in &slots {
         let missing =
-            if Path::new(library).exists() { "" } else { " (there is no such file: install it again)" };
+            if Path::new(library).exists() { "" } else { " (the file is missing: install it again)" };
         let library = crate::output::text::safe(library);
         writeln!(
             out,

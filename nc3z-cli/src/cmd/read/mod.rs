@@ -26,7 +26,7 @@ pub(crate) fn run(args: &ReadArgs) -> Result<Exit> {
         bail!("--coordinates is for text; CSV has them always, and other formats hold values alone");
     }
     if args.decode && args.format == FormatArg::Raw {
-        bail!("--decode has no place in --format raw, which is the bytes as they are stored");
+        bail!("--decode does not apply to --format raw, which writes the stored bytes");
     }
     super::places::check(args.output.as_deref(), args.place.parents)?;
     let open = || super::cite::open_verified(&args.file, &args.root, &args.open);
@@ -92,7 +92,7 @@ fn print_to(
     let decoding = decodes.then(|| Decoding::new(dataset.header(), variable.header()));
     let decoding = decoding.as_ref();
     if let Some(why) = unknown_time(variable.header()).filter(|_| decodes) {
-        note!("`{}` has numbers, no dates: {}", text::safe(&variable.name()), text::safe(&why));
+        note!("`{}` holds numbers, not dates: {}", text::safe(&variable.name()), text::safe(&why));
     }
     let mut sink: Box<dyn Sink + '_> = match args.format {
         FormatArg::Text if args.coordinates => {

@@ -64,7 +64,7 @@ fn request_of(args: &SubsetArgs) -> SubsetRequest {
 pub(super) fn arrangement(contents: &Contents, kind: Option<Version>) -> Result<Arrangement> {
     let Some(version) = kind else {
         let fitting = nc3z_look::part::arrangement(&contents.header, contents.records);
-        return fitting.context("the subset is no classic file");
+        return fitting.context("the subset is not a classic file");
     };
     let mut header = contents.header.clone();
     header.version = version;

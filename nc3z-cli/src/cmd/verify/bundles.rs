@@ -141,10 +141,13 @@ pub(super) fn plain_member(path: &Path, args: &VerifyArgs, progress: &Progress) 
             format!("its CRC-32 is {found:08x}, the bundle has {recorded:08x} on record")
         }
         MemberCheck::Plain { len, recorded: Some(_), found } => {
-            format!("no archive, {}, CRC-32 {found:08x} as recorded", text::size(len))
+            format!("not an archive, {}, CRC-32 {found:08x} as recorded", text::size(len))
         }
         MemberCheck::Plain { len, .. } => {
-            format!("no archive, {}, and a tar records no checksum: nothing was compared", text::size(len))
+            format!(
+                "not an archive, {}, and a tar records no checksum: nothing was compared",
+                text::size(len)
+            )
         }
         _ => return None,
     };

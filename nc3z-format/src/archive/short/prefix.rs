@@ -30,7 +30,7 @@ pub(super) struct Prefix {
 }
 
 impl Form {
-    /// The form, from the first ten bytes of a file. `None` if the file is no short form of major version 0
+    /// The form, from the first ten bytes of a file. `None` if the file is not a short form of major version 0
     /// that this build knows.
     pub(super) fn new(start: &[u8]) -> Option<Self> {
         match start.strip_prefix(&MAGIC)? {

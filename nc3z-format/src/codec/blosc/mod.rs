@@ -80,7 +80,7 @@ impl StageKind for BloscKind {
         let spec = match spec.get("typesize").map(Value::as_u64) {
             Some(Some(given)) if given != 0 && given != size as u64 => {
                 return Err(format!(
-                    "blosc with typesize {given}, but the elements have {size} bytes; leave typesize out, and it fits"
+                    "blosc with typesize {given}, but the elements have {size} bytes; leave typesize out"
                 ));
             }
             _ => spec.with("typesize", size),

@@ -132,7 +132,7 @@ impl Chain {
         }
     }
 
-    /// Decodes bytes that are no tile, a container or a list, into exactly `out`.
+    /// Decodes bytes that are not a tile, a container or a list, into exactly `out`.
     ///
     /// # Errors
     /// A chain that this build cannot run; the numeric codec, which has tiles only; a payload that decodes to
@@ -176,7 +176,7 @@ pub enum TileCoder<'a> {
 /// Appends the payload of a tile of big-endian elements to `out`.
 ///
 /// # Errors
-/// A chain that this build cannot run; bytes that are no multiple of the element size.
+/// A chain that this build cannot run; bytes that are not a multiple of the element size.
 #[cfg(feature = "encode")]
 pub fn encode_tile(
     coder: TileCoder<'_>,
@@ -263,7 +263,7 @@ fn lengths_are_known(specs: &[StageSpec], stages: &[Box<dyn Stage>]) -> Result<(
         };
         if !finds {
             return Err(format!(
-                "\"{}\" cannot stand behind a codec, since it does not say how long its content is; here a codec must be the last of its chain",
+                "\"{}\" cannot follow a codec that does not record the length of its content; here a codec must be the last of its chain",
                 spec.id()
             ));
         }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 pub(super) fn words(text: &str) -> Result<Vec<u32>> {
     let wrong = |why: &str| {
         Error::invalid(format!(
-            "`{text}` is no parameter of a filter: {why}; examples are 9, -17b, 23ub, 789f, 1.5d, -9L"
+            "invalid filter parameter `{text}`: {why}; examples are 9, -17b, 23ub, 789f, 1.5d, -9L"
         ))
     };
     let number_len = text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len();
@@ -15,7 +15,7 @@ pub(super) fn words(text: &str) -> Result<Vec<u32>> {
         return Err(wrong("it does not begin with a number"));
     }
     let whole = |least: i128, most: i128| {
-        let n: i128 = number.parse().map_err(|_| wrong("it is no integer"))?;
+        let n: i128 = number.parse().map_err(|_| wrong("it is not an integer"))?;
         if (least..=most).contains(&n) {
             Ok(n)
         } else {
@@ -47,11 +47,11 @@ pub(super) fn words(text: &str) -> Result<Vec<u32>> {
         }
         "ul" | "ull" => Ok(two(u64::try_from(whole(0, u64::MAX.into())?).expect("in range"))),
         "f" => {
-            let x: f32 = number.parse().map_err(|_| wrong("it is no number"))?;
+            let x: f32 = number.parse().map_err(|_| wrong("it is not a number"))?;
             Ok(vec![x.to_bits()])
         }
         "d" => {
-            let x: f64 = number.parse().map_err(|_| wrong("it is no number"))?;
+            let x: f64 = number.parse().map_err(|_| wrong("it is not a number"))?;
             Ok(two(x.to_bits()))
         }
         _ => Err(wrong("tags are b, s, f, d, L, U, UB, US, UL")),

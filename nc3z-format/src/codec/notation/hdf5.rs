@@ -81,8 +81,8 @@ fn source_of(id: u32) -> &'static str {
         32_013 | 32_017 | 32_018 | 32_024 | 32_026 | 32_028 | 32_033 => {
             "the Python package hdf5plugin has a plug-in for it, and the HDF Group's hdf5_plugins may"
         }
-        256..=511 | 32_768.. => "its number is from a private range: whoever wrote the data knows it",
-        _ => "the HDF Group's list of registered filters (RegisteredFilterPlugins) tells who maintains it",
+        256..=511 | 32_768.. => "its number is from a private range: ask the author of the data",
+        _ => "the HDF Group's list of registered filters (RegisteredFilterPlugins) names its maintainer",
     }
 }
 
@@ -99,7 +99,7 @@ pub(in crate::codec) fn missing_plugin(stage: &StageSpec) -> Option<String> {
         .as_u64()
         .and_then(|n| u32::try_from(n).ok())?;
     Some(format!(
-        "HDF5 filter {} is not built in, it takes a plug-in that is not loaded; {}",
+        "HDF5 filter {} is not built in and needs a plug-in that is not loaded; {}",
         named(id),
         source_of(id)
     ))
@@ -235,12 +235,12 @@ impl Hdf5Filter {
     /// # Errors
     /// HDF5 has no such filter; a key that its filter has no parameter for.
     pub fn from_stage(stage: &StageSpec) -> Result<Self> {
-        let no = |why: &str| Error::invalid(format!("{stage} cannot be said in HDF5's notation: {why}"));
+        let no = |why: &str| Error::invalid(format!("{stage} cannot be written in HDF5's notation: {why}"));
         let known = |key: &str| stage.get(key).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
-        let word = |key: &str| known(key).ok_or_else(|| no(&format!("\"{key}\" is no number of 32 bits")));
+        let word = |key: &str| known(key).ok_or_else(|| no(&format!("\"{key}\" is not a 32-bit number")));
         let level = |key: &str| {
             let level = stage.get(key).and_then(Value::as_i64).and_then(|n| i32::try_from(n).ok());
-            level.map(i32::cast_unsigned).ok_or_else(|| no(&format!("\"{key}\" is no level")))
+            level.map(i32::cast_unsigned).ok_or_else(|| no(&format!("\"{key}\" is not a level")))
         };
         Ok(match stage.id() {
             "zlib" => Self::new(number::DEFLATE, [word("level")?]),
@@ -253,7 +253,7 @@ impl Hdf5Filter {
             "zstd" => Self::new(number::ZSTD, [level("level")?]),
             "blosc" => {
                 if word("blocksize")? != 0 {
-                    return Err(no("HDF5's Blosc filter chooses \"blocksize\" itself; 0 can be said"));
+                    return Err(no("HDF5's Blosc filter chooses \"blocksize\" itself; write 0"));
                 }
                 let name = stage.get("cname").and_then(Value::as_str).unwrap_or_default();
                 let codec = BLOSC_CODECS.iter().position(|known| *known == name);
@@ -282,17 +282,14 @@ impl Hdf5Filter {
                         .map(|v| v.as_u64().and_then(|n| u32::try_from(n).ok()))
                         .collect::<Option<Vec<_>>>()
                 });
-                Self::new(
-                    word("filter")?,
-                    words.ok_or_else(|| no("\"cd_values\" are no numbers of 32 bits"))?,
-                )
+                Self::new(word("filter")?, words.ok_or_else(|| no("\"cd_values\" are not 32-bit numbers"))?)
             }
             "lz4" => {
                 return Err(no(
                     "this is NumCodecs' framing of LZ4; HDF5's filter 32004 has another, \"lz4h5\"",
                 ));
             }
-            "gzip" => return Err(no("HDF5's deflate makes zlib streams; \"zlib\" can be said")),
+            "gzip" => return Err(no("HDF5's deflate makes zlib streams; write \"zlib\"")),
             "delta" | "fixedscaleoffset" | "packbits" | "quantize" | "crc32" | "crc32c" | "adler32"
             | "lzma" | "pcodec" => {
                 return Err(no("no HDF5 filter is registered for this NumCodecs codec"));
@@ -311,7 +308,7 @@ impl std::str::FromStr for Hdf5Filter {
         let first = parts.next().unwrap_or_default();
         let id = first.parse().ok().filter(|id| *id > 0).ok_or_else(|| {
             Error::invalid(format!(
-                "`{first}` is no number of a filter; a chain is like 2|32015,9: shuffle, then zstd at level 9"
+                "`{first}` is not a filter number; a chain is like 2|32015,9: shuffle, then zstd at level 9"
             ))
         })?;
         let cd_values = parts.map(words).collect::<Result<Vec<_>>>()?.concat();
@@ -397,8 +394,8 @@ mod tests {
     #[test]
     fn wrong_numbers_and_parameters_are_named() {
         for (text, words) in [
-            ("shuffle", "no number of a filter"),
-            ("0", "no number of a filter"),
+            ("shuffle", "not a filter number"),
+            ("0", "not a filter number"),
             ("1", "a level"),
             ("1,10", "out of range"),
             ("2,4,4", "size of an element"),
@@ -411,7 +408,7 @@ mod tests {
             ("32001,0,0,0,0,5,1,9", "codec 0 to 5"),
             ("3,1", "it takes nothing"),
             ("32032,24", "1 to 23 bits"),
-            ("2|x", "no number of a filter"),
+            ("2|x", "not a filter number"),
         ] {
             let e = bound(text, NcType::Float).unwrap_err().to_string();
             assert!(e.contains(words), "{text}: {e}");

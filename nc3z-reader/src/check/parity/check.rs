@@ -90,8 +90,9 @@ impl ParityReport {
             return Ok(());
         }
         if let Some(why) = &self.refused {
-            let found =
-                format!("not sound all the same, beyond what the parity covers: {why}; nothing was changed");
+            let found = format!(
+                "the parity repairs its part, but the archive would still be damaged: {why}; nothing was changed"
+            );
             return Err(nc3z_format::Error::corrupt(
                 "archive",
                 None,
@@ -119,7 +120,7 @@ impl std::fmt::Display for ParityReport {
         if self.is_intact() {
             write!(f, "parity intact ({shards} shards, {packets} packets)")?;
         } else if let Some(why) = &self.refused {
-            write!(f, "damaged beyond what its parity covers: it would not be sound all the same ({why})")?;
+            write!(f, "damaged beyond what its parity covers ({why})")?;
         } else if self.is_mendable() {
             write!(
                 f,

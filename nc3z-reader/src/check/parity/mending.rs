@@ -244,7 +244,7 @@ impl Parity {
         let catalogue = Catalogue::with_mended(&*self.view, &self.layout, Cow::Borrowed(&self.packets));
         let (first, checks) = catalogue.checks(self.layout.packet_of(shard))?;
         *held = (first, checks.into());
-        find(&held).ok_or_else(|| nc3z_format::Error::invalid(format!("there is no shard {shard}")).into())
+        find(&held).ok_or_else(|| nc3z_format::Error::invalid(format!("no shard {shard}")).into())
     }
 
     fn is_whole(&self, shard: u64, bytes: &[u8]) -> Result<bool> {

@@ -36,7 +36,7 @@ pub(crate) struct EntryPoints {
     pub(crate) slots: CommitSlots,
     /// Says that a later generation than that trailer's is lost, where the slots name one, or cannot be read.
     pub(crate) lost: Option<Error>,
-    /// Why the last 128 bytes are no trailer, where they are none.
+    /// Why the last 128 bytes are not a trailer, where they are none.
     pub(crate) trailer_error: Option<Error>,
     /// The salt; unproven where neither superblock nor trailer is whole.
     pub(crate) salt: Salt,

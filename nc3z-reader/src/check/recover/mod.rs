@@ -359,7 +359,7 @@ fn counted(
         }
     }
     if inner.trailer.required & REQUIRED_LOSSY != 0 && !inner.metadata.extra.contains_key(LOSSY_KEY) {
-        let words = "values were rounded when the archive was made; what was done to which is lost with the metadata, but for what the header's attributes say";
+        let words = "values were rounded when the archive was made; which and how is lost with the metadata, except for attributes of the header";
         report.notes.push(words.to_owned());
     }
     read_chains(inner, chains, report);

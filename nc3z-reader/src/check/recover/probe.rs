@@ -32,7 +32,7 @@ impl<'a> Probe<'a> {
         Probe { lenient, salt, at: begin, end: end.min(lenient.len()), window: Vec::new(), window_at: begin }
     }
 
-    /// The next intact header at or after the current place. The bytes before it are no block.
+    /// The next intact header at or after the current place. The bytes before it are not a block.
     ///
     /// # Errors
     /// A cancelled monitor.

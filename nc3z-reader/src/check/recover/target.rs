@@ -118,7 +118,7 @@ impl Target {
         };
         let beyond: Vec<u32> = probed.counts.keys().copied().filter(|&g| g > generation).collect();
         report.uncommitted = beyond.iter().map(|g| probed.counts[g]).sum();
-        // An unfinished commit is no lost version. Without a trailer or a slot the two cannot be
+        // An unfinished commit is not a lost version. Without a trailer or a slot the two cannot be
         // distinguished.
         let is_known = by_slot.is_some() || (by_trailer.is_some() && points.superblock.is_ok());
         // Without its tags or its parity it is the same file.
@@ -139,7 +139,7 @@ impl Target {
         }
         if let (false, Some(last)) = (is_known, beyond.last()) {
             report.notes.push(format!(
-                "no whole trailer and no whole commit block ends generation {last}: its blocks were left out, and what is rebuilt is generation {generation}"
+                "generation {last} has neither an intact trailer nor an intact commit block: its blocks were left out, and generation {generation} was rebuilt"
             ));
         }
         let mut target =

@@ -89,7 +89,7 @@ fn no_block(source: &dyn ByteSource, salt: Salt, bytes: Range<u64>, generation: 
     };
     let words = match generation {
         Some(_) => format!("{} bytes hold no whole block: {why}", bytes.end - bytes.start),
-        None => format!("{} bytes of which nothing is known: {why}", bytes.end - bytes.start),
+        None => format!("{} bytes without a known structure: {why}", bytes.end - bytes.start),
     };
     let structure = if generation.is_some() { Structure::Block } else { Structure::Tail };
     Raw { structure, bytes, message: words, tiles: Vec::new() }

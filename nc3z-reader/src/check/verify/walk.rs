@@ -115,7 +115,7 @@ impl<'a> Walk<'a> {
         }
         if short.extra > 0 {
             let words = format!(
-                "{} bytes follow the end of the archive and are no part of it: it is whole, and a repair leaves them out",
+                "{} bytes after the end of the archive do not belong to it: the archive is whole, and a repair leaves them out",
                 short.extra
             );
             self.findings.push(Structure::ShortForm, end..short.stored_len, words);
@@ -158,7 +158,7 @@ impl<'a> Walk<'a> {
                 let (count, generation) = (tail.end - tail.start, trailer.generation);
                 let words = if Behind::new(&*self.source, trailer, &self.points.slots) == Behind::Torn {
                     format!(
-                        "{count} bytes follow the end of generation {generation} and are no part of it: a commit that did not finish, or foreign bytes. It is whole, and a repair leaves them out"
+                        "{count} bytes after the end of generation {generation} do not belong to it: a commit that did not finish, or foreign bytes. The archive is whole, and a repair leaves them out"
                     )
                 } else {
                     format!(

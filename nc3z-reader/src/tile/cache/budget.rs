@@ -10,11 +10,11 @@ const MOST: u64 = 1 << 30;
 /// The budget that the environment variable sets, if it is set.
 ///
 /// # Errors
-/// The value is no size.
+/// The value is not a size.
 pub fn budget_from_env() -> Result<Option<u64>, String> {
     let Some(value) = std::env::var_os(VARIABLE) else { return Ok(None) };
     let text = value.to_str().unwrap_or("?");
-    parse(text).map(Some).ok_or_else(|| format!("{VARIABLE}=`{text}` is no size such as 64MiB, 1GiB or 0"))
+    parse(text).map(Some).ok_or_else(|| format!("{VARIABLE}=`{text}` is not a size such as 64MiB, 1GiB or 0"))
 }
 
 /// An eighth of the memory that this process may use, at most 1 GiB.

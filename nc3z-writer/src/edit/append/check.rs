@@ -45,7 +45,7 @@ impl Edit {
                 if self.header.is_record(variable) {
                     return refuse(
                         "append",
-                        format!("variable `{name}` has records, and the new file does not have it"),
+                        format!("variable `{name}` has records, but the new file does not have it"),
                     );
                 }
                 continue;

@@ -49,7 +49,7 @@ impl Edit {
         let last = Run { from: 0, to: self.numrecs, count };
         let behind = Place::At(vec![last]);
         let found = Coordinate::find(self, dimension, columns);
-        // Of texts, those that are no times order nothing.
+        // Of texts, those that are not times order nothing.
         let found = match found {
             Some(found) if count > 0 && found.of_file(0, 1)? == [None] && found.is_words() => None,
             found => found,
@@ -268,7 +268,7 @@ impl Both {
                 return refuse(
                     "append",
                     format!(
-                        "the {whose}'s `{name}` has missing values or does not go one way, so that records cannot be replaced by it; `--allow-overlap` appends all"
+                        "the {whose}'s `{name}` has missing values or is not monotonic, so records cannot be matched by it; `--allow-overlap` appends all"
                     ),
                 );
             }
@@ -288,7 +288,7 @@ impl Both {
                     return refuse(
                         "append",
                         format!(
-                            "the archive has no record at {} to be replaced, and one at {} behind it: records cannot be put between others",
+                            "the archive has no record at {}, but has one at {} after it: records cannot be inserted between others",
                             shown(value),
                             shown(other)
                         ),

@@ -24,7 +24,7 @@ fn refuse<T>(what: impl Into<String>) -> Result<T> {
     Err(invalid(what).into())
 }
 
-/// Deletes an attribute: `VARIABLE:ATTRIBUTE`. Returns it if it does not exist, which is no error.
+/// Deletes an attribute: `VARIABLE:ATTRIBUTE`. Returns it if it does not exist, which is not an error.
 ///
 /// # Errors
 /// Words of another form; a variable that does not exist.
@@ -45,7 +45,7 @@ pub fn rename(edit: &mut Edit, old: &str, new: &str) -> Result<()> {
     let owners: Vec<Option<String>> =
         owners(edit).into_iter().filter(|owner| edit.attribute(owner.as_deref(), old).is_some()).collect();
     if owners.is_empty() {
-        return refuse(format!("there is no attribute `{old}`"));
+        return refuse(format!("no attribute `{old}`"));
     }
     owners.iter().try_for_each(|owner| edit.rename_attribute(owner.as_deref(), old, new))
 }
@@ -176,7 +176,7 @@ pub fn ncatted(edit: &mut Edit, words: &str) -> Result<Option<NoAttribute>> {
             ("p" | "prepend", Some(a)) => joined(values, &a.values),
             ("a" | "append" | "c" | "create" | "o" | "overwrite" | "p" | "prepend", _)
             | ("m" | "modify", Some(_)) => values.clone(),
-            (other, _) => return refuse(format!("`{other}` is no mode: a, c, d, m, n, o or p")),
+            (other, _) => return refuse(format!("unknown mode `{other}`; expected a, c, d, m, n, o or p")),
         };
         edit.set_attribute(owner, name, *ty, &new)?;
     }

@@ -56,7 +56,7 @@ fn integer<T: TryFrom<i128> + std::fmt::Display + Copy>(word: &str, ty: NcType, 
     };
     whole().and_then(|n| T::try_from(n).ok()).ok_or_else(|| {
         Error::invalid(format!(
-            "`{word}` is no value of type {ty}, which holds whole numbers from {} to {}",
+            "`{word}` is not a value of type {ty}, which holds whole numbers from {} to {}",
             range.0, range.1
         ))
     })
@@ -81,7 +81,7 @@ fn whole_double(word: &str) -> Option<i128> {
 /// such.
 fn double(word: &str, ty: NcType) -> Result<Option<f64>> {
     let value: f64 =
-        word.parse().map_err(|_| Error::invalid(format!("`{word}` is no value of type {ty}")))?;
+        word.parse().map_err(|_| Error::invalid(format!("`{word}` is not a value of type {ty}")))?;
     if value.is_infinite() && !word.to_ascii_lowercase().contains("inf") {
         return Err(Error::invalid(format!("`{word}` is too large for type {ty}")));
     }
@@ -103,7 +103,7 @@ fn check_exact(word: &str, ty: NcType, nearest: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "`{word}` is no value of type {ty}, whose nearest value is {nearest}; `{word}.0` is rounded to it"
+        "`{word}` is not a value of type {ty}, whose nearest value is {nearest}; `{word}.0` is rounded to it"
     )))
 }
 
@@ -156,7 +156,7 @@ pub fn cdl_number(word: &str) -> Option<(String, Option<NcType>, NcType)> {
 /// Parses a type and a value in the form of ncatted.
 ///
 /// # Errors
-/// Invalid: there is no such type, or it has no such value.
+/// Invalid: unknown type, or it has no such value.
 pub fn typed(ty: &str, value: &str) -> Result<(NcType, Vec<u8>)> {
     let ty = match ty {
         "f" | "float" => NcType::Float,
@@ -173,7 +173,7 @@ pub fn typed(ty: &str, value: &str) -> Result<(NcType, Vec<u8>)> {
         "sng" | "string" => return Err(Error::invalid("classic files have no strings; c is text")),
         other => {
             return Err(Error::invalid(format!(
-                "`{other}` is no type: f, d, l, i, s, c, b, ub, us, ul, ll or ull"
+                "unknown type `{other}`; expected f, d, l, i, s, c, b, ub, us, ul, ll or ull"
             )));
         }
     };

@@ -14,7 +14,7 @@ impl PartValues {
     /// elements.
     ///
     /// # Errors
-    /// Invalid: another number of words; a word that is no value of the variable's type.
+    /// Invalid: another number of words; a word that is not a value of the variable's type.
     pub fn of_words<'w>(
         variable: &Header,
         words: impl IntoIterator<Item = &'w str>,
@@ -31,7 +31,7 @@ impl PartValues {
         match count {
             1 => Ok(PartValues::One(bytes)),
             n if n == wanted => Ok(PartValues::All(bytes)),
-            n => Err(Error::invalid(format!("{n} values are given, and {wanted} are selected"))),
+            n => Err(Error::invalid(format!("{n} values are given, but {wanted} are selected"))),
         }
     }
 
@@ -44,7 +44,7 @@ impl PartValues {
         let wanted = usize::try_from(wanted).map_err(|_| Error::invalid("too much is selected"))?;
         if bytes.len() > wanted {
             let len = bytes.len();
-            return Err(Error::invalid(format!("the text has {len} bytes, and {wanted} are selected")));
+            return Err(Error::invalid(format!("the text has {len} bytes, but {wanted} are selected")));
         }
         bytes.resize(wanted, 0);
         Ok(PartValues::All(bytes))

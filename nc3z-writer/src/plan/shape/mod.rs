@@ -111,8 +111,8 @@ fn slow_restore(chunk: &[u64], v: &VarLayout, name: &str) -> Option<String> {
     let times = layer.div_ceil(RECORD_TILES_LEN);
     (times > 1).then(|| {
         format!(
-            "chunks of variable \"{name}\" are {along} long along its first dimension, which makes layers of {layer} bytes; \
-             a restore holds {RECORD_TILES_LEN}, and will decode each chunk about {times} times"
+            "a restore will decode each chunk of variable \"{name}\" about {times} times: chunks are {along} long along \
+             its first dimension, a layer of them has {layer} bytes, and the buffer holds {RECORD_TILES_LEN}"
         )
     })
 }

@@ -29,7 +29,7 @@ impl Wish {
 
 /// Returns the request for every variable, in id order. A request that names the variable takes precedence
 /// over one that does not. Chunk lengths take precedence over a kind of layout, and later requests over
-/// earlier ones. Also returns whether the file has nothing that any of the chunk lengths are for, where that is no error.
+/// earlier ones. Also returns whether the file has nothing that any of the chunk lengths are for, where that is not an error.
 pub(super) fn resolve(
     header: &Header,
     layout: &Layout,

@@ -106,7 +106,7 @@ impl Campaign {
     /// Returns the campaign that a list is a unit of, and the name of the unit.
     ///
     /// # Errors
-    /// The list is no unit of a plan.
+    /// The list is not a unit of a plan.
     pub fn of_unit(list: &Path) -> Result<(Self, String)> {
         let fault = || Error::from(Refusal::NoUnit(list.to_owned()));
         let name = list.file_stem().and_then(|name| name.to_str()).ok_or_else(fault)?.to_owned();
@@ -175,7 +175,7 @@ impl Campaign {
     }
 }
 
-/// A name as JSON: text, or hexadecimal digits where it is no text.
+/// A name as JSON: text, or hexadecimal digits where it is not text.
 fn name_json(path: &Path) -> Value {
     match path.to_str() {
         Some(text) => text.into(),

@@ -33,7 +33,7 @@ pub enum State {
     Failed,
     /// It failed, and will fail again as it is.
     Refused,
-    /// It is no classic file any more.
+    /// It is not a classic file any more.
     Other,
 }
 
@@ -247,7 +247,7 @@ impl Status {
                 failures.files = n;
             }
         }
-        // Files that succeeded later are no failures.
+        // Files that succeeded later are not failures.
         self.failures.retain(|_, failures| failures.files > 0);
         self.directories =
             directories.iter().map(|(name, n)| (name.clone(), by_directory[*n as usize])).collect();

@@ -20,7 +20,7 @@ pub struct Listed {
 #[error("{0}, not a list of digests")]
 pub struct NotAList(pub &'static str);
 
-/// Reads a list of digests. Returns its files, and the numbers of the lines that are no digests, from 1.
+/// Reads a list of digests. Returns its files, and the numbers of the lines that are not digests, from 1.
 ///
 /// # Errors
 /// The first bytes are those of another format, or of no text.
@@ -81,7 +81,7 @@ pub enum Checked {
 pub struct CheckPolicy {
     /// The archive of a missing file is checked instead, and the original of a missing archive.
     pub either: bool,
-    /// A missing file is no error.
+    /// A missing file is not an error.
     pub ignore_missing: bool,
 }
 

@@ -17,7 +17,7 @@ fn all_chains(ty: NcType) -> Vec<Chain> {
         all.push(wanted(ty, &[codec]));
         for filter in FILTERS.iter().filter(|f| !codec.contains("pcodec") || f.contains("shuffle")) {
             all.push(wanted(ty, &[filter, codec]));
-            // The output of a codec is no sequence of whole elements.
+            // The output of a codec is not a sequence of whole elements.
             if !filter.contains("delta") {
                 all.push(wanted(ty, &[codec, filter]));
             }

@@ -655,11 +655,11 @@ public final class Archive extends Dataset {
     private void readMetadata() throws IOException {
         metadata = metadata(sectionBytes(3));
         Object writer = metadata.get("writer");
-        need(!metadata.containsKey("writer") || writer instanceof String, "metadata: `writer` is no string");
+        need(!metadata.containsKey("writer") || writer instanceof String, "metadata: `writer` is not a string");
         if (metadata.containsKey("options")) {
             Map<String, Object> options = Json.object(metadata.get("options"));
-            need(options != null, "metadata: `options` is no object");
-            for (Object o : options.values()) need(o instanceof String, "metadata: an option that is no string");
+            need(options != null, "metadata: `options` is not an object");
+            for (Object o : options.values()) need(o instanceof String, "metadata: an option that is not a string");
         }
         if (metadata.containsKey("chains")) chains.addAll(Chain.table(metadata.get("chains"), "metadata: chains", 65536 - chains.size()));
         need(!chains.isEmpty() && chains.get(0).isEmpty(), "chain table: chain 0 is not []");
@@ -916,7 +916,7 @@ public final class Archive extends Dataset {
         try {
             Words dictionary = null;
             if (chain.dictionary >= 0) {
-                need(id >= 0 && id >>> 30 == 0, what + ": a dictionary of what is no variable");
+                need(id >= 0 && id >>> 30 == 0, what + ": a dictionary of what is not a variable");
                 dictionary = definition(id, chain.dictionary, form.type);
             }
             Words reference = null;

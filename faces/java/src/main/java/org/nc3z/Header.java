@@ -22,7 +22,7 @@ public final class Header {
             this.length = stored;
         }
 
-        /** The name; bytes that are no UTF-8 are read as ISO 8859-1. */
+        /** The name; bytes that are not valid UTF-8 are read as ISO 8859-1. */
         public String name() { return text(rawName); }
 
         /** The length; that of the record dimension is the number of records. */

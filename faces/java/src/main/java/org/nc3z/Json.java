@@ -8,7 +8,7 @@ import java.util.*;
 
 /**
  * JSON as archives hold it: objects are maps, arrays lists, strings Strings, integers Longs (or BigDecimals beyond 64 bits), other numbers
- * Doubles. A key that stands twice, a number beyond binary64, more levels or values than allowed are errors.
+ * Doubles. A key that occurs twice, a number beyond binary64, more levels or values than allowed are errors.
  */
 final class Json {
     private final String text, what;
@@ -102,7 +102,7 @@ final class Json {
                 blanks();
                 String key = string();
                 if (!next(':')) throw bad("`:` expected");
-                if (out.containsKey(key)) throw bad("the key " + text(key) + " stands twice");
+                if (out.containsKey(key)) throw bad("the key " + text(key) + " occurs twice");
                 out.put(key, value(level + 1));
             } while (next(','));
             if (!next('}')) throw bad("`}` expected");
@@ -189,7 +189,7 @@ final class Json {
         throw bad("a string without end");
     }
 
-    /** Halves of surrogate pairs are no characters. */
+    /** Halves of surrogate pairs are not characters. */
     private String whole(String s) throws Nc3zException {
         if (!StandardCharsets.UTF_8.newEncoder().canEncode(s)) throw bad("half of a surrogate pair");
         return s;

@@ -62,7 +62,7 @@ public final class Proof {
         Map<String, Object> proof = Json.object(Json.parse(text, "proof", 127, Long.MAX_VALUE));
         need(proof != null, "no JSON object");
         keys(proof, "format", "root", "entries", "path", "variables", "?file", "?about");
-        need(!proof.containsKey("about") || Json.object(proof.get("about")) != null, "`about` is no object");
+        need(!proof.containsKey("about") || Json.object(proof.get("about")) != null, "`about` is not an object");
         need("nc3z proof 1".equals(proof.get("format")), "format " + proof.get("format"));
         need(root.equals(proof.get("root")), "the proof is of the root " + proof.get("root"));
         Long entries = Json.integer(proof, "entries", 1, Long.MAX_VALUE);
@@ -387,7 +387,7 @@ public final class Proof {
         ByteBuffer out = ByteBuffer.allocate((int) elements * own.type.size()).order(ByteOrder.BIG_ENDIAN);
         for (int i = 0; i < elements; i++) {
             String[] row = rows[i + 1].split(",", -1);
-            need(row.length == rank + 1 && VALUE.matcher(row[0]).matches(), "a row that is no value of a slice");
+            need(row.length == rank + 1 && VALUE.matcher(row[0]).matches(), "a row that is not a value of a slice");
             long rest = i;
             for (int k = rank - 1; k >= 0; k--) {
                 need(row[k + 1].equals(String.valueOf(rest % own.shape[k])), "a row in another place");
