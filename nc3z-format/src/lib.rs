@@ -67,6 +67,7 @@ pub mod coordinates;
 pub mod damage;
 pub mod decode_value;
 pub mod digest;
+pub mod double_double;
 pub mod error;
 pub mod json;
 pub mod limits;

@@ -7,7 +7,7 @@ use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
 use crate::output::text;
 use anyhow::{Context, Result, bail};
-use nc3z_collections::shadow::{self, Exactly, Figures, Shadow};
+use nc3z_collections::shadow::{self, Exactly, Shadow, Summary};
 use nc3z_collections::tree::answers::{part_json, statistics_json, units};
 use nc3z_look::coordinate::Coordinate;
 use nc3z_look::selection::Segment;
@@ -51,7 +51,7 @@ pub(crate) fn stats(args: &StatsArgs) -> Result<Exit> {
             Some(file) => cells.insert(0, text::safe(file)),
             None => cells.push(row.summary.files.to_string()),
         }
-        cells.extend(numbers(&Figures::from(&row.summary)));
+        cells.extend(numbers(&row.summary));
         cells.push(text::safe(units(row)));
         table.push(cells);
     }
@@ -62,10 +62,10 @@ pub(crate) fn stats(args: &StatsArgs) -> Result<Exit> {
 
 const NUMBERS: [&str; 5] = ["values", "min", "max", "mean", "deviation"];
 
-fn numbers(s: &Figures) -> [String; 5] {
+fn numbers(s: &Summary) -> [String; 5] {
     let exactly = |x: Option<Exactly>| x.map_or_else(String::new, |x| x.to_string());
     let number = |x: Option<f64>| exactly(x.map(Exactly::from));
-    let (mean, deviation) = (s.mean.map(|m| m.0), s.deviation);
+    let (mean, deviation) = (s.mean().map(|m| m.0), s.deviation());
     [s.count.to_string(), exactly(s.min), exactly(s.max), number(mean), number(deviation)]
 }
 
@@ -92,7 +92,7 @@ fn along(args: &StatsArgs, shadow: &Shadow, dimension: &str) -> Result<Exit> {
                 let [from, to] = ends.map(Option::unwrap_or_default);
                 let mut cells = vec![text::safe(&series.file), text::safe(variable)];
                 cells.extend([first.to_string(), last.to_string(), from, to]);
-                cells.extend(numbers(&part.figures));
+                cells.extend(numbers(&part.summary));
                 table.push(cells);
             }
             Ok::<(), nc3z_collections::Error>(())

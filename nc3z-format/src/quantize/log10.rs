@@ -2,53 +2,24 @@
 //! differ in its last bit, and rounding depends on whole logarithms (`spec/quantize.md`): all machines must
 //! round the same values alike.
 
-/// A number as the sum of two, the second at most half a unit in the last place of the first: some 106 bits.
-#[derive(Clone, Copy)]
-struct Pair(f64, f64);
+use crate::double_double::DoubleDouble;
 
 /// 2 / ln 10.
-const TWO_OVER_LN_10: Pair = Pair(HIGH, LOW);
+const TWO_OVER_LN_10: DoubleDouble = DoubleDouble(HIGH, LOW);
 const HIGH: f64 = 0.868_588_963_806_503_6;
 const LOW: f64 = 2.196_639_300_433_53e-17;
 /// Terms of the series. Each reduces the remainder to at most a ninth.
 const TERMS: u32 = 36;
 
-impl Pair {
-    fn sum(a: f64, b: f64) -> Self {
-        let sum = a + b;
-        let of_b = sum - a;
-        Pair(sum, (a - (sum - of_b)) + (b - of_b))
-    }
-
-    fn plus(self, other: Self) -> Self {
-        let high = Pair::sum(self.0, other.0);
-        Pair::sum(high.0, high.1 + (self.1 + other.1))
-    }
-
-    fn times(self, other: Self) -> Self {
-        let product = self.0 * other.0;
-        let rest = self.0.mul_add(other.0, -product) + (self.0 * other.1 + self.1 * other.0);
-        Pair::sum(product, rest)
-    }
-
-    fn over(self, other: Self) -> Self {
-        let first = self.0 / other.0;
-        let rest = self.plus(other.times(Pair(-first, 0.0)));
-        let second = rest.0 / other.0;
-        let rest = rest.plus(other.times(Pair(-second, 0.0)));
-        Pair::sum(first, second).plus(Pair(rest.0 / other.0, 0.0))
-    }
-}
-
 /// For `significand` from 0.5 to 1.
 pub(super) fn nearest_log10(significand: f64) -> f64 {
     // ln s = 2 artanh z = 2 (z + z^3 / 3 + z^5 / 5 + ...), and |z| is at most a third.
-    let z = Pair(significand - 1.0, 0.0).over(Pair::sum(significand, 1.0));
+    let z = DoubleDouble(significand - 1.0, 0.0).over(DoubleDouble::sum(significand, 1.0));
     let square = z.times(z);
-    let mut series = Pair(0.0, 0.0);
+    let mut series = DoubleDouble(0.0, 0.0);
     for term in (0..TERMS).rev() {
         let divisor = f64::from(2 * term + 1);
-        series = series.times(square).plus(Pair(1.0, 0.0).over(Pair(divisor, 0.0)));
+        series = series.times(square).plus(DoubleDouble(1.0, 0.0).over(DoubleDouble(divisor, 0.0)));
     }
     series.times(z).times(TWO_OVER_LN_10).0
 }

@@ -3,7 +3,7 @@
 use super::answers::parsed;
 use super::columns::wrong;
 use super::described::described;
-use super::question::{Figures, Summary};
+use super::question::Summary;
 use super::read::Shadow;
 use crate::error::{Error, Result};
 use nc3z_format::classic::{DimId, VarId};
@@ -35,7 +35,7 @@ pub struct Part {
     /// The numbers of the tiles that have values at these indices. They have no others.
     pub tiles: Vec<u64>,
     /// The statistics of their values.
-    pub figures: Figures,
+    pub summary: Summary,
 }
 
 /// Calls a function for each file with a variable, with its statistics along a dimension in the smallest parts that no tile crosses. Only
@@ -88,9 +88,7 @@ pub fn along<E: From<Error>>(
             let mut parts = parts(&tiling, axis)?;
             for part in &mut parts {
                 let row = |tile: &u64| usize::try_from(*tile).ok().map(|tile| rows.start + tile);
-                let mut summary = Summary::default();
-                summary.add(part.tiles.iter().filter_map(row).map(|row| tiles.tile(&sums, row)));
-                part.figures = Figures::from(&summary);
+                part.summary.add(part.tiles.iter().filter_map(row).map(|row| tiles.tile(&sums, row)));
             }
             each(Series {
                 file: names[found.member].clone(),
@@ -140,7 +138,7 @@ fn parts(tiling: &Tiling, axis: usize) -> Result<Vec<Part>> {
                 part.indices.end = part.indices.end.max(range.end);
                 part.tiles.push(tile);
             }
-            None => parts.push(Part { indices: range, tiles: vec![tile], figures: Figures::default() }),
+            None => parts.push(Part { indices: range, tiles: vec![tile], summary: Summary::default() }),
         }
     }
     Ok(parts)

@@ -1,7 +1,7 @@
 //! The description of a file in a shadow.
 
-use super::exact::Pair;
 use bytes::Bytes;
+use nc3z_format::double_double::DoubleDouble;
 use nc3z_format::tile::TileLayout;
 
 /// The kind of a file.
@@ -131,9 +131,9 @@ pub struct Tile {
     /// The largest.
     pub max: Exactly,
     /// The sum of the finite values; infinite beyond the largest double.
-    pub sum: Pair,
+    pub sum: DoubleDouble,
     /// The sum of their squares; infinite beyond the largest double.
-    pub squares: Pair,
+    pub squares: DoubleDouble,
 }
 
 /// A number: the nearest double, and how much more it is. Only integers of 64 bits beyond 2^53 are not doubles. Numbers are

@@ -1,5 +1,5 @@
 //! A shadow: a small file that says what many files hold, and answers without them. It has the header of each file, its coordinates, and of
-//! each tile of each variable the place, the number of valid values, the least, the largest, the exact sum and the exact sum of squares.
+//! each tile of each variable the place, the number of valid values, the least, the largest, the sum and the sum of squares.
 //!
 //! Values are those that a user sees: unpacked, missing ones left out ([`nc3z_format::decode_value`]).
 
@@ -7,7 +7,6 @@ mod along;
 mod answers;
 mod columns;
 mod described;
-mod exact;
 mod frame;
 mod member;
 mod needs;
@@ -23,10 +22,9 @@ mod write;
 pub use along::{Part, Series, along};
 pub use answers::{Hit, Question, Row, Unknown, find, statistics};
 pub use described::described;
-pub use exact::{Exact, Pair};
 pub use member::{Exactly, Head, HeadKind, Known, Member, Range, Tile, Variable};
 pub use needs::{Asked, Need, need};
-pub use question::{Condition, Figures, Summary};
+pub use question::{Condition, Summary};
 pub use read::{Block, Occurrence, Shadow, Sums, Tiles};
 pub use recall::{Recall, RecalledFile, recall};
 pub use scan::{Location, scan};

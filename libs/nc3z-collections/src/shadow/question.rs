@@ -1,14 +1,13 @@
 //! What a shadow is asked: statistics of variables, and which files have values of a kind.
 
-use super::exact::Exact;
 use super::member::{Exactly, Tile};
 use super::read::Tiles;
+use nc3z_format::double_double::DoubleDouble;
 use std::fmt;
 use std::str::FromStr;
 
-/// The part of a sum that its pair leaves out: both doubles have 53 bits, and are rounded. Twice that, since these parts are summed up
-/// with roundings.
-const LEFT_OUT: f64 = f64::EPSILON * f64::EPSILON / 2.0;
+/// The largest error of a step of a sum, as a share of the absolute values of all summands: `2^-104`.
+const STEP_ERROR: f64 = f64::EPSILON * f64::EPSILON;
 
 /// Statistics of values of some tiles.
 #[derive(Debug, Clone, Default)]
@@ -23,12 +22,8 @@ pub struct Summary {
     pub min: Option<Exactly>,
     /// The largest.
     pub max: Option<Exactly>,
-    sum: Exact,
-    squares: Exact,
-    infinite_sum: bool,
-    infinite_squares: bool,
-    /// The largest error of the sum: an upper bound of the parts that the pairs of tiles do not contain.
-    lost: f64,
+    sum: DoubleDouble,
+    squares: DoubleDouble,
 }
 
 impl Summary {
@@ -49,11 +44,8 @@ impl Summary {
         self.count = self.count.saturating_add(other.count);
         self.infinite = self.infinite.saturating_add(other.infinite);
         (self.min, self.max) = (least(self.min, other.min), most(self.max, other.max));
-        self.sum.add_all(&other.sum);
-        self.squares.add_all(&other.squares);
-        self.infinite_sum |= other.infinite_sum;
-        self.infinite_squares |= other.infinite_squares;
-        self.lost += other.lost;
+        self.sum = self.sum.plus(other.sum);
+        self.squares = self.squares.plus(other.squares);
     }
 
     fn add_tile(&mut self, tile: &Tile) {
@@ -64,67 +56,37 @@ impl Summary {
         self.count = self.count.saturating_add(tile.count);
         self.min = Some(self.min.map_or(tile.min, |min| min.min(tile.min)));
         self.max = Some(self.max.map_or(tile.max, |max| max.max(tile.max)));
-        if tile.sum.0.is_finite() && tile.sum.1.is_finite() {
-            self.sum.add_pair(tile.sum);
-            self.lost += tile.sum.0.abs() * LEFT_OUT;
-        } else {
-            self.infinite_sum = true;
-        }
-        if tile.squares.0.is_finite() && tile.squares.1.is_finite() {
-            self.squares.add_pair(tile.squares);
-        } else {
-            self.infinite_squares = true;
-        }
+        self.sum = self.sum.plus(tile.sum);
+        self.squares = self.squares.plus(tile.squares);
     }
 
-    /// The mean, and how far it is at most from that of the exact sum of all values. None where the sum of a tile is beyond the
-    /// largest double.
+    /// Returns the mean, and its largest distance from the mean of the exact sum of all values. None where the sum is
+    /// beyond the largest double.
     pub fn mean(&self) -> Option<(f64, f64)> {
-        #[expect(clippy::cast_precision_loss, reason = "files have fewer than 2^53 values")]
-        let count = Some(self.count as f64).filter(|n| *n > 0.0 && !self.infinite_sum)?;
-        let mean = self.sum.nearest() / count;
-        // Two roundings of at most half a unit, the sum's and the division's, and what the pairs leave out.
-        Some((mean, mean.abs() * 1.25 * f64::EPSILON + self.lost / count + f64::MIN_POSITIVE))
+        let count = self.values()?;
+        let mean = self.sum.0 / count;
+        // The absolute values sum up to at most sqrt(count * squares) (Cauchy-Schwarz), and to count times the largest one.
+        let largest =
+            self.min.zip(self.max).map_or(0.0, |(min, max)| min.nearest.abs().max(max.nearest.abs()));
+        let lost = count * STEP_ERROR * (count * self.squares.0).sqrt().min(count * largest);
+        // Two roundings of at most half a unit, the sum's and the division's, and the steps of the sum: at most two for a value.
+        let bound = mean.abs() * 1.25 * f64::EPSILON + 2.0 * lost / count + f64::MIN_POSITIVE;
+        mean.is_finite().then_some((mean, bound))
     }
 
-    /// The standard deviation of the values; of the whole, not of a sample.
+    /// Returns the standard deviation of the values; of the whole, not of a sample.
     pub fn deviation(&self) -> Option<f64> {
-        let (mean, _) = self.mean().filter(|_| !self.infinite_squares)?;
-        #[expect(clippy::cast_precision_loss, reason = "files have fewer than 2^53 values")]
-        let count = self.count as f64;
-        // sum(x^2) - n*mean^2, without the cancellation: (S2 - m*S) with m*S by its parts.
-        let mut variance = self.squares.clone();
-        let sum = self.sum.pair();
-        for part in [sum.0, sum.1] {
-            let high = mean * part;
-            variance.add(-high);
-            variance.add(-mean.mul_add(part, -high));
-        }
-        Some((variance.nearest().max(0.0) / count).sqrt())
+        let count = self.values()?;
+        let mean = self.sum.over(count.into());
+        // sum(x^2) - mean * sum(x), both with twice the digits of a double, since the difference cancels most of them.
+        let variance = self.squares.plus(self.sum.times(DoubleDouble(-mean.0, -mean.1))).0;
+        variance.is_finite().then(|| (variance.max(0.0) / count).sqrt())
     }
-}
 
-/// The results of a [`Summary`], without the exact sums, which take two kilobytes.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Figures {
-    /// Valid, finite values.
-    pub count: u64,
-    /// Infinite values. Mean and deviation are those of the others.
-    pub infinite: u64,
-    /// The least value, which may be infinite.
-    pub min: Option<Exactly>,
-    /// The largest.
-    pub max: Option<Exactly>,
-    /// The mean, and how far it is at most from that of the exact sum of all values.
-    pub mean: Option<(f64, f64)>,
-    /// The standard deviation of the values; of the whole, not of a sample.
-    pub deviation: Option<f64>,
-}
-
-impl From<&Summary> for Figures {
-    fn from(s: &Summary) -> Self {
-        let (mean, deviation) = (s.mean(), s.deviation());
-        Figures { count: s.count, infinite: s.infinite, min: s.min, max: s.max, mean, deviation }
+    /// Returns the number of finite values, if there are any.
+    fn values(&self) -> Option<f64> {
+        #[expect(clippy::cast_precision_loss, reason = "files have fewer than 2^53 values")]
+        (self.count > 0).then_some(self.count as f64)
     }
 }
 
@@ -217,18 +179,16 @@ mod tests {
     use super::*;
 
     fn tile(values: &[f64]) -> Tile {
-        let (mut sum, mut squares) = (Exact::default(), Exact::default());
-        for x in values {
-            sum.add(*x);
-            squares.add_square(*x);
-        }
+        let total = |of: fn(DoubleDouble) -> DoubleDouble| {
+            values.iter().fold(DoubleDouble::default(), |sum, x| sum.plus(of((*x).into())))
+        };
         Tile {
             count: values.len() as u64,
             infinite: 0,
             min: values.iter().copied().fold(f64::INFINITY, f64::min).into(),
             max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max).into(),
-            sum: sum.pair(),
-            squares: squares.pair(),
+            sum: total(|x| x),
+            squares: total(|x| x.times(x)),
         }
     }
 
@@ -248,10 +208,17 @@ mod tests {
             parts.add_all(&part);
         }
         assert_eq!((parts.count, parts.min, parts.max, parts.mean()), (s.count, s.min, s.max, s.mean()));
-        // Far from 0, where the difference of the sums cancels.
-        let mut far = Summary::default();
-        far.add([tile(&[1e9, 1e9 + 1.0, 1e9 + 2.0])]);
-        assert!((far.deviation().unwrap() - (2.0_f64 / 3.0).sqrt()).abs() < 1e-7, "{:?}", far.deviation());
+        // Far from 0, where the difference of the sums cancels; the second mean is not a double.
+        for (values, variance) in
+            [([1e9, 1e9 + 1.0, 1e9 + 2.0], 2.0 / 3.0_f64), ([1e9, 1e9, 1e9 + 1.0], 2.0 / 9.0)]
+        {
+            let mut far = Summary::default();
+            far.add([tile(&values)]);
+            assert!((far.deviation().unwrap() - variance.sqrt()).abs() < 1e-9, "{:?}", far.deviation());
+        }
+        let mut long = Summary::default();
+        long.add([tile(&[1e308, 1e308]), tile(&[-1e308])]);
+        assert_eq!((long.mean(), long.deviation()), (None, None));
     }
 
     fn tiles(rows: &[(u64, u64, Exactly, Exactly)]) -> Tiles {

@@ -1,12 +1,12 @@
 //! Reads a shadow. Its parts are read when they are asked for.
 
 use super::columns::{doubles, names, numbers, signed, sizes, strings, wrong};
-use super::exact::Pair;
 use super::frame::{Entry, Frame, MAGIC, MAX_MEMBERS, directory};
 use super::member::{Exactly, Head, HeadKind, Known, Member, Range, Tile, Variable};
 use crate::error::Result;
 use bytes::Bytes;
 use nc3z_format::bytes::ByteCursor;
+use nc3z_format::double_double::DoubleDouble;
 use nc3z_format::tile::{Edge, TileLayout};
 use nc3z_reader::source::SharedSource;
 
@@ -416,7 +416,7 @@ impl Tiles {
 
     /// A tile by its row.
     pub fn tile(&self, sums: &Sums, row: usize) -> Tile {
-        let pair = |pair: &[Vec<f64>; 2]| Pair(pair[0][row], pair[1][row]);
+        let pair = |pair: &[Vec<f64>; 2]| DoubleDouble(pair[0][row], pair[1][row]);
         Tile {
             count: self.counts[row],
             infinite: self.infinite[row],

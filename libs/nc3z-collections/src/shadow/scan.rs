@@ -1,6 +1,5 @@
 //! Looks at a file: its header, its coordinates, and the values and places of each tile.
 
-use super::exact::Exact;
 use super::member::{Exactly, Head, HeadKind, Known, Member, Range, Tile, Variable};
 use crate::error::Result;
 use crate::file::as_aggregation;
@@ -9,6 +8,7 @@ use nc3z_format::NcType;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockHeader, IndexEntry, Role};
 use nc3z_format::classic::{VarId, encode};
 use nc3z_format::decode_value::{Decoding, Number, Shown, time_unit};
+use nc3z_format::double_double::DoubleDouble;
 use nc3z_format::units::WordTimes;
 use nc3z_reader::{Archive, Dataset, Digest};
 use std::collections::HashMap;
@@ -176,7 +176,6 @@ impl Places<'_> {
 /// Counts and sums of the values of a tile. Missing values are left out.
 fn values(decoding: &Decoding, bytes: &[u8]) -> Tile {
     let mut tile = Tile::default();
-    let (mut sum, mut squares) = (Exact::default(), Exact::default());
     let is_wide = matches!(decoding.shown(), Shown::AsStored(NcType::Int64 | NcType::UInt64));
     for item in bytes.chunks_exact(decoding.ty().size()) {
         let x = decoding.number(item);
@@ -199,9 +198,8 @@ fn values(decoding: &Decoding, bytes: &[u8]) -> Tile {
             continue;
         }
         tile.count += 1;
-        sum.add(x);
-        squares.add_square(x);
+        let x = DoubleDouble::from(x);
+        (tile.sum, tile.squares) = (tile.sum.plus(x), tile.squares.plus(x.times(x)));
     }
-    (tile.sum, tile.squares) = (sum.pair(), squares.pair());
     tile
 }

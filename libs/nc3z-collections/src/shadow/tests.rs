@@ -2,6 +2,7 @@
 
 use super::*;
 use bytes::Bytes;
+use nc3z_format::double_double::DoubleDouble;
 use nc3z_format::tile::{Edge, TileLayout};
 use nc3z_reader::source::{MemorySource, SharedSource};
 use proptest::prelude::*;
@@ -42,8 +43,8 @@ fn tile() -> impl Strategy<Value = Tile> {
         infinite,
         min: Exactly { nearest: x[0], more: more[0] },
         max: Exactly { nearest: x[1], more: more[1] },
-        sum: Pair(x[2], x[3]),
-        squares: Pair(x[4], x[5]),
+        sum: DoubleDouble(x[2], x[3]),
+        squares: DoubleDouble(x[4], x[5]),
     })
 }
 
@@ -129,8 +130,8 @@ fn small() -> Vec<Member> {
             infinite: 0,
             min: x.into(),
             max: (x + 1.0).into(),
-            sum: Pair(3.0 * x, 0.1),
-            squares: Pair(x, 0.0),
+            sum: DoubleDouble(3.0 * x, 0.1),
+            squares: DoubleDouble(x, 0.0),
         };
         vec![one, Tile::default()]
     };
@@ -254,16 +255,16 @@ fn a_million_small_files() {
         #[expect(clippy::cast_possible_truncation, reason = "floats of 32 bits are wanted")]
         let mut values: Vec<f64> = (0..40).map(|_| f64::from((low + span * random()) as f32)).collect();
         values.sort_by(f64::total_cmp);
-        let (mut sum, mut squares) = (Exact::default(), Exact::default());
-        values.iter().for_each(|x| sum.add(*x));
-        values.iter().for_each(|x| squares.add_square(*x));
+        let total = |of: fn(DoubleDouble) -> DoubleDouble| {
+            values.iter().fold(DoubleDouble::default(), |sum, x| sum.plus(of((*x).into())))
+        };
         Tile {
             count: 40,
             infinite: 0,
             min: values[0].into(),
             max: values[39].into(),
-            sum: sum.pair(),
-            squares: squares.pair(),
+            sum: total(|x| x),
+            squares: total(|x| x.times(x)),
         }
     };
     let files: u32 = std::env::var("NC3Z_FILES").ok().and_then(|n| n.parse().ok()).unwrap_or(1_000_000);
@@ -296,8 +297,8 @@ fn a_million_small_files() {
                     layout: TileLayout::linear(40),
                     // Bits that differ, so that repeating the files does not make them smaller.
                     tiles: Some(vec![Tile {
-                        sum: Pair(tile.sum.0 + f64::from(n), tile.sum.1),
-                        squares: Pair(tile.squares.0 + f64::from(n), tile.squares.1),
+                        sum: DoubleDouble(tile.sum.0 + f64::from(n), tile.sum.1),
+                        squares: DoubleDouble(tile.squares.0 + f64::from(n), tile.squares.1),
                         min: f64::from_bits(tile.min.nearest.to_bits() ^ u64::from(n) << 29).into(),
                         max: f64::from_bits(tile.max.nearest.to_bits() ^ u64::from(n) << 29).into(),
                         ..*tile

@@ -1,6 +1,6 @@
 //! Answers from shadows and aggregations as JSON.
 
-use crate::shadow::{Condition, Exactly, Figures, Hit, Part, RecalledFile, Row, Series};
+use crate::shadow::{Condition, Exactly, Hit, Part, RecalledFile, Row, Series, Summary};
 use crate::{Aggregation, MasterArray, Touched};
 use nc3z_look::text;
 use nc3z_reader::{Dataset, Variable};
@@ -13,7 +13,7 @@ pub fn units(row: &Row) -> &str {
 
 /// Returns the statistics of a variable.
 pub fn statistics_json(row: &Row) -> Value {
-    let mut found = figures_json(&Figures::from(&row.summary));
+    let mut found = summary_json(&row.summary);
     found["variable"] = text::safe(&row.variable).into();
     found["units"] = text::safe(units(row)).into();
     found["files"] = row.summary.files.into();
@@ -30,10 +30,11 @@ fn exactly(x: Exactly) -> Value {
     whole.unwrap_or_else(|| json!(x.nearest))
 }
 
-fn figures_json(s: &Figures) -> Value {
+fn summary_json(s: &Summary) -> Value {
+    let mean = s.mean();
     json!({
-        "count": s.count, "infinite": s.infinite, "min": s.min.map(exactly), "max": s.max.map(exactly), "mean": s.mean.map(|m| m.0),
-        "mean_error_bound": s.mean.map(|m| m.1), "standard_deviation": s.deviation,
+        "count": s.count, "infinite": s.infinite, "min": s.min.map(exactly), "max": s.max.map(exactly), "mean": mean.map(|m| m.0),
+        "mean_error_bound": mean.map(|m| m.1), "standard_deviation": s.deviation(),
     })
 }
 
@@ -44,7 +45,7 @@ pub fn part_json(
     part: &Part,
     [from, to]: &[Option<String>; 2],
 ) -> Value {
-    let mut found = figures_json(&part.figures);
+    let mut found = summary_json(&part.summary);
     found["file"] = text::safe(&series.file).into();
     found["variable"] = text::safe(variable).into();
     found["dimension"] = text::safe(dimension).into();
