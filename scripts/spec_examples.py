@@ -102,10 +102,12 @@ def listing(d, header):
     layouts(d)
     d.take(d.varint("bytes of the metadata"), "the metadata, JSON")
     for _ in range(d.varint("blocks")):
-        d.number(1, "kind 1, a container; bit 2: inside; bit 3: checksums that follow are left out")
+        d.number(1, "kind 1, a container; bit 2: inside")
         count = d.varint("members")
         columns = [[d.varint(what) for _ in range(count)] for what in
                    ("variable, less (the one before + 1)", "tile", "chain", "stored length")]
+        for _ in range(count):
+            d.number(4, "CRC-32 of the decoded tile")
         for length in columns[-1]:
             d.take(length, "a member's bytes")
 

@@ -930,9 +930,6 @@ def decode_tile(archive, data, step, length, variable, tile):
     need(length % SIZES[number] == 0, "nc3z.num: part of an element")
     tiles = archive.tiles[own]
     shape = tiles.array.shape if tiles.layout.kind == 0 else tiles.shape(tile_of_own)
-    if archive.older and tiles.layout.kind != 2:
-        # How long the first dimension was does not matter: what is so far away is in no tile.
-        shape = [1 << 64, *shape[1:]] if len(shape) else shape
     dictionary = None
     if "dict" in step:
         name = step["dict"]

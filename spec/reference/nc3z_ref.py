@@ -135,50 +135,19 @@ def unzstd(data, length, what, dictionary=False, before=None):
     return out
 
 
-def unpack_head(data, length, what):
-    """A packed head of `length` bytes (None: those that it says): one zstd frame, or one with its numbers apart (section 1)."""
-    if data[:4] != b"\xb1NCh":
-        size = frame_size(data, what)
-        need(size != zstandard.CONTENTSIZE_UNKNOWN and length in (None, size), f"{what}: frame without its content size, or of another one")
-        return unzstd(data, size, what, dictionary=True)
-    try:
-        import nc3z_num
-    except ImportError:
-        raise Refused(f"{what}: nc3z.num is not here") from None
-    data = Bytes(data[4:], what)
-    frame = data.take(data.varint())
-    size = frame_size(frame, what)
-    need(size != zstandard.CONTENTSIZE_UNKNOWN, f"{what}: frame without its content size")
-    text = Bytes(unzstd(frame, size, what, dictionary=True), what)
-    count = text.varint()
-    need(count <= 11, f"{what}: {count} types of numbers")
-    kinds = [(text.u8(), text.varint()) for _ in range(count)]
-    types = [number for number, _ in kinds]
-    need(all(1 <= number <= 11 for number in types) and types == sorted(set(types)), f"{what}: types of numbers")
-    count = text.varint()
-    need(count <= (1 << 20 if kinds else 0), f"{what}: {count} runs of numbers")
-    skips, which, elements = ([text.varint() for _ in range(count)] for _ in range(3))
-    need(all(kind < len(kinds) for kind in which), f"{what}: which numbers")
-    rest, lengths = Bytes(text.rest(), what), [0] * len(kinds)
-    for kind, n in zip(which, elements):
-        lengths[kind] += n
-    need(sum(n * nc3z_num.SIZES[number] for n, number in zip(lengths, types)) <= 1 << 24, f"{what}: too many numbers")
-    values = []
-    for (number, stored), n in zip(kinds, lengths):
-        try:
-            patterns = nc3z_num.decode(data.take(stored), n, number, nc3z_num.geometry_of([n]))
-        except (nc3z_num.Refused, nc3z_num.Unsupported) as error:
-            raise Corrupt(f"{what}: {error}") from error
-        width = nc3z_num.SIZES[number]
-        values.append((width, Bytes(b"".join(p.to_bytes(width, "big") for p in patterns), what)))
-    data.end()
-    out = bytearray()
-    for skip, kind, n in zip(skips, which, elements):
-        width, numbers = values[kind]
-        out += rest.take(skip) + numbers.take(n * width)
-    out += rest.rest()
-    need(length in (None, len(out)), f"{what}: of another length")
-    return bytes(out)
+def unpack(data, length, what):
+    """One frame of `length` bytes (None: those that it says), with a dictionary of the format or without (section 1)."""
+    size = frame_size(data, what)
+    need(size != zstandard.CONTENTSIZE_UNKNOWN and length in (None, size), f"{what}: frame without its content size, or of another one")
+    return unzstd(data, size, what, dictionary=True)
+
+
+def parse_older(payload, what):
+    """The older tile that a payload names first: its index entry, array, tile number and length; and the rest of the payload."""
+    head = Bytes(payload, what)
+    entry = parse_entry(head.take(24))
+    need(entry.kind in (STORED, PACKED), f"{what}: neither a block nor a member")
+    return entry, head.varint(), head.varint(), head.varint(), head.rest()
 
 
 def frame_size(data, what):
@@ -808,18 +777,17 @@ class Archive:
         need(crc32(raw) == s.crc, f"{what}: checksum")
         if s.encoding == 0:
             return raw
-        if s.kind == S_HEAD:
-            return unpack_head(raw, None, what)
-        before = None
-        if s.encoding == 3:         # the entry of an older section, and a frame that continues it
-            need(len(raw) >= 24, f"{what}: ends early")
-            older, raw = Section(*struct.unpack_from("<HHIQQ", raw)), raw[24:]
-            need(older.kind == s.kind and HEAD_AT <= older.offset and older.offset + older.length <= s.offset, f"{what}: what it continues")
-            older = self.decode_section(older, False)
-            before = zstandard.ZstdCompressionDict(older, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+        if s.encoding == 1:
+            return unpack(raw, None, what)
+        # the entry of an older section, and a frame that continues it
+        need(len(raw) >= 24, f"{what}: ends early")
+        older, raw = Section(*struct.unpack_from("<HHIQQ", raw)), raw[24:]
+        need(older.kind == s.kind and HEAD_AT <= older.offset and older.offset + older.length <= s.offset, f"{what}: what it continues")
+        older = self.decode_section(older, False)
+        before = zstandard.ZstdCompressionDict(older, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
         size = frame_size(raw, what)
         need(size != zstandard.CONTENTSIZE_UNKNOWN, f"{what}: frame without its content size")
-        return unzstd(raw, size, what, dictionary=before is None, before=before)
+        return unzstd(raw, size, what, before=before)
 
     def head_copy(self):
         stored, decoded = self.head_lengths
@@ -827,7 +795,7 @@ class Archive:
         need(crc32(raw) == self.head_crc, "head copy: checksum")
         if stored == decoded:
             return raw
-        return unpack_head(raw, decoded, "head copy")
+        return unpack(raw, decoded, "head copy")
 
     def _head(self):
         decoded = self.head_copy()
@@ -1117,10 +1085,7 @@ class Archive:
     def base(self, payload, id, tile, own):
         """The older tile that a tile is coded against, which its payload names first, and the rest of that."""
         what, coded = f"array {id:#x} tile {tile}, the older one", (id, tile)
-        head = Bytes(payload, what)
-        entry = parse_entry(head.take(24))
-        need(entry.kind in (STORED, PACKED), f"{what}: neither a block nor a member")
-        id, tile, length = head.varint(), head.varint(), head.varint()
+        entry, id, tile, length, rest = parse_older(payload, what)
         need(id <= GAP and not DEFINITIONS <= id < PADDING, f"{what}: array {id:#x}")
         need(length <= MAX_DECODED, f"{what}: {length} bytes")
         need(entry.offset < own, f"{what}: it does not stand before")
@@ -1141,7 +1106,7 @@ class Archive:
             need(length == block.decoded_length, f"{what}: {block.decoded_length} bytes, expected {length}")
             out = self.decode_block(block)
         self.older = None
-        return out, payload[head.pos:]
+        return out, rest
 
     @staticmethod
     def known(step, key, low, high, what):

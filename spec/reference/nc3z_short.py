@@ -4,11 +4,10 @@ Part of the reference reader, and like it written from the text alone.
 """
 
 import hashlib
-import json
 import struct
 import zlib
 
-from nc3z_bytes import shuffle, unshuffle
+from nc3z_bytes import shuffle
 
 PREFIX = 68
 LENGTH, CONTENT, ENTRIES = 64 << 10, 1 << 20, 1 << 14
@@ -17,7 +16,7 @@ DIRECTORY, WHOLE = b"\x00\x01", b"\x00\x02"    # major version and form
 GAP = 0xC0000000
 CONTAINERS, CONSTANTS = GAP + 1, GAP + 2
 TILE, CONTAINER, DEFINITION, LIST = range(4)
-INSIDE, FOLLOWING = 4, 8
+INSIDE = 4
 
 
 class Broken(Exception):
@@ -69,20 +68,8 @@ class Cursor:
         raise Broken("short form: a varint is too long")
 
 
-def plain_sizes(chains):
-    """By chain: the element size by which it shuffles and does nothing else, 1 where it is empty, None for all others."""
-    def size(chain):
-        if not chain:
-            return 1
-        if len(chain) == 1 and set(chain[0]) == {"id", "elementsize"} and chain[0]["id"] == "shuffle":
-            number = chain[0]["elementsize"]
-            return number if type(number) is int and 0 < number < 1 << 63 else None
-        return None
-    return [size(chain) for chain in chains]
-
-
-def members(c, has_check):
-    """The rows of a container's members: (variable, tile, chain, stored length, CRC of the decoded tile or None)."""
+def members(c):
+    """The rows of a container's members: (variable, tile, chain, stored length, CRC of the decoded tile)."""
     count = c.varint()
     need(count <= len(c.data) // 4, "more members than bytes")
     ids, following = [], 0
@@ -92,7 +79,7 @@ def members(c, has_check):
     tiles = [c.varint() for _ in range(count)]
     chains = [c.varint(16) for _ in range(count)]
     lengths = [c.varint(32) for _ in range(count)]
-    checks = [c.u32() if has_check(chain) else None for chain in chains]
+    checks = [c.u32() for _ in range(count)]
     return list(zip(ids, tiles, chains, lengths, checks))
 
 
@@ -176,13 +163,15 @@ def directory(content, classic):
     arrays = sorted(arrays.items())
     if not arrays:
         return out + varint(0)
-    out += varint(1) + bytes([CONTAINER | INSIDE | FOLLOWING]) + varint(len(arrays))
+    out += varint(1) + bytes([CONTAINER | INSIDE]) + varint(len(arrays))
     following = 0
     for id, _ in arrays:
         out += varint((id - following) % (1 << 32))
         following = id + 1
     out += bytes(2 * len(arrays))                                               # tile 0 by chain 0
-    return out + b"".join(varint(len(data)) for _, data in arrays) + b"".join(data for _, data in arrays)
+    out += b"".join(varint(len(data)) for _, data in arrays)
+    out += b"".join(struct.pack("<I", zlib.crc32(data)) for _, data in arrays)
+    return out + b"".join(data for _, data in arrays)
 
 
 def long_form(start, content, sha256):
@@ -198,10 +187,6 @@ def long_form(start, content, sha256):
 
     in_head = Cursor(head)
     header = in_head.take(in_head.varint())
-    try:
-        plain = plain_sizes(json.loads(in_head.take(in_head.varint())))
-    except (ValueError, TypeError, KeyError) as error:
-        raise Broken(f"short form: chain table: {error}") from error
     salt = hashlib.sha256(hashlib.sha256(header).digest() + struct.pack("<Q", original_length)).digest()[:4] + sha256[:4]
     long = Long(salt, required & 1)
     superblock = bytearray(MAGIC + struct.pack("<H", 0) + struct.pack("<H", 1) + bytes(4) + salt)
@@ -214,11 +199,11 @@ def long_form(start, content, sha256):
     containers = lists = 0
     for _ in range(c.varint()):
         code = c.take(1)[0]
-        need(code <= 7 or code == CONTAINER | INSIDE | FOLLOWING, f"a block of kind {code}")
-        kind, inside, following = code & 3, bool(code & INSIDE), bool(code & FOLLOWING)
+        need(code <= 7, f"a block of kind {code}")
+        kind, inside = code & 3, bool(code & INSIDE)
         rows = []
         if kind == CONTAINER:
-            rows = members(c, lambda chain: not following or chain >= len(plain) or plain[chain] is None)
+            rows = members(c)
             variable, tile = CONTAINERS, containers
             containers += 1
         elif kind == LIST:
@@ -243,8 +228,6 @@ def long_form(start, content, sha256):
         if kind == CONTAINER:
             position = len(directory)
             for number, place, member_chain, stored, check in rows:
-                if check is None:
-                    check = zlib.crc32(unshuffle(payload[position:position + stored], plain[member_chain]))
                 long.entry(number, place, 3, 0, member_chain, stored, offset, check, position)
                 position += stored
         elif kind == LIST:

@@ -9,7 +9,6 @@ mod constant_tiles;
 pub mod constants;
 mod container;
 mod head;
-mod head_numbers;
 mod head_parity;
 mod ids;
 mod index;

@@ -80,8 +80,7 @@ impl SectionKind {
 pub enum SectionEncoding {
     /// Unencoded.
     Raw = 0,
-    /// One zstd frame with its content size, with or without the format's dictionary. For a head also its
-    /// packed form with numbers apart.
+    /// One zstd frame with its content size, with or without the format's dictionary.
     Zstd = 1,
     /// Unencoded, with checksums of its own inside. Only for index pages, and for kinds with parity or
     /// checksums of their own.
@@ -178,11 +177,7 @@ impl SectionEntry {
         let name = self.kind.name();
         match self.encoding {
             SectionEncoding::Zstd => {
-                let unpacked = match self.kind {
-                    SectionKind::Head => super::head_numbers::unpack(stored, limit),
-                    _ => super::section_codec::unpack(stored, limit),
-                };
-                return unpacked.map_err(|e| e.within(name, self.offset));
+                return super::section_codec::unpack(stored, limit).map_err(|e| e.within(name, self.offset));
             }
             SectionEncoding::After => {
                 return Err(Error::corrupt(name, self.offset, "encoding", "0, 1 or 2", 3));

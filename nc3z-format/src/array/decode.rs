@@ -217,12 +217,7 @@ impl Located<'_> {
         out: &mut [u8],
         place: &dyn Fn() -> String,
     ) -> Result<()> {
-        let tiling = &self.info.tiling;
-        let geometry = match self.base_of {
-            Some(tile) => tiling.inner_geometry(tile)?,
-            None => tiling.geometry(self.key.tile)?,
-        };
-        let shape = TileShape { ty: self.info.ty, geometry };
+        let shape = TileShape { ty: self.info.ty, geometry: self.info.tiling.geometry(self.form_of)? };
         self.chain.decode_tile(payload, &shape, given, scratch, out).map_err(|e| e.within(&place(), 0))
     }
 }

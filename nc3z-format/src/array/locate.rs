@@ -107,8 +107,8 @@ pub struct Located<'a> {
     pub dictionary: Option<TileKey>,
     /// The tile that it is coded against.
     pub reference: Option<TileKey>,
-    /// The number of the array's tile that is coded against it, where it is such an older tile: it has that one's shape, but may be longer or shorter.
-    pub base_of: Option<u64>,
+    /// The number of the array's tile that has its form: its own, or that of the tile that is coded against it.
+    pub form_of: u64,
 }
 
 impl Located<'_> {
@@ -172,8 +172,7 @@ pub fn locate<'a>(
             return Err(Error::corrupt(place(), None, "chain", expected, chain));
         }
     };
-    let base_of = None;
-    Ok(Located { key, info, place: found, chain_number, chain, dictionary, reference, base_of })
+    Ok(Located { key, info, place: found, chain_number, chain, dictionary, reference, form_of: key.tile })
 }
 
 /// Checks that a tile may be coded against another: it has as many elements, and is itself coded against none.
@@ -225,7 +224,7 @@ pub fn locate_base<'a>(
         let expected = "one that is coded against none";
         return Err(Error::corrupt(place(), None, "older tile", expected, base.chain));
     }
-    Ok((Located { base_of: Some(tile.key.tile), ..base }, older))
+    Ok((Located { form_of: tile.key.tile, ..base }, older))
 }
 
 /// Finds the block of something that tiles of a variable share.
@@ -319,12 +318,12 @@ mod tests {
         let stored = |offset, chain| IndexEntry::Stored { offset, len: 9, chain, check: 7 };
         let key = TileKey::new(info.id, 2);
         let tile = locate(key, &stored(800, 1), false, &info, &chains, &place).unwrap();
-        assert!(tile.chain.needs().base && tile.base_of.is_none());
+        assert!(tile.chain.needs().base && tile.form_of == 2);
         let named = |entry, array, tile| OlderTile { entry, array, tile, decoded_len: 8 }.encode();
         let base =
             |entry: IndexEntry| locate_base(&tile, &named(entry, key.array, key.tile), &chains, &place);
         let (found, _) = base(stored(160, 0)).unwrap();
-        assert!(found.base_of == Some(2) && found.key == key && found.depends_on().count() == 0);
+        assert!(found.form_of == 2 && found.key == key && found.depends_on().count() == 0);
         let packed = |offset| IndexEntry::Shared { offset, start: 3, len: 9, chain: 0, check: 7 };
         // Of any array, and in containers.
         let of_any = |own: IndexEntry, entry: IndexEntry, array| {

@@ -78,7 +78,6 @@ pub const RULES: &[Rule] = &[
     Rule { name: "alternatives", without: "each tile by one plan", change: |p| p.alternatives.count = 0 },
     switch("argo-dictionary", "no second dictionary of heads (Argo, ERDDAP)"),
     switch("head-dictionary", "heads are packed without a dictionary"),
-    switch("numbers-apart", "long attributes stay in the head's frame"),
     switch("short-form", "small archives in the long form"),
     switch("short-whole", "no file is packed as a whole"),
     switch("mask-strides", "masks are not compared with the row or plane before"),

@@ -1,16 +1,12 @@
 //! The directory of the short form.
 
 use super::SECTION;
-use super::plain::PlainChains;
 use crate::archive::{ArrayId, BlockKind};
 use crate::bytes::{ByteCursor, put_varint};
 use crate::error::{Error, Result};
 
 /// Bit of a record's first byte: the payload is in the directory.
 const INSIDE: u8 = 4;
-/// Bit of the first byte of a container's record: checksums of tiles that can be computed from the members'
-/// bytes are omitted.
-const FOLLOWING: u8 = 8;
 
 /// The content of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,10 +73,7 @@ pub(super) fn container_start(members: &[MemberRow]) -> Vec<u8> {
 }
 
 impl Directory {
-    /// # Errors
-    /// A head that cannot be read.
-    pub(super) fn encode(&self) -> Result<Vec<u8>> {
-        let chains = PlainChains::of_head(&self.head)?;
+    pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.head.len() + self.metadata.len() + 1024);
         put_varint(&mut out, self.required.into());
         put_varint(&mut out, self.original_len);
@@ -89,8 +82,8 @@ impl Directory {
             out.extend(part);
         }
         put_varint(&mut out, self.blocks.len() as u64);
-        self.blocks.iter().for_each(|block| block.encode(&chains, &mut out));
-        Ok(out)
+        self.blocks.iter().for_each(|block| block.encode(&mut out));
+        out
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Result<Self> {
@@ -101,13 +94,12 @@ impl Directory {
         let head = c.split("head", len)?.to_vec();
         let len = c.varint_up_to("length of the metadata", bytes.len())?;
         let metadata = c.split("metadata", len)?.to_vec();
-        let chains = PlainChains::of_head(&head)?;
         let count = c.varint_up_to("number of blocks", c.left())?;
         let mut blocks = Vec::with_capacity(count);
         // Containers and lists are numbered in the order of their records.
         let (mut containers, mut lists) = (0, 0);
         for _ in 0..count {
-            blocks.push(Record::decode(&mut c, &chains, &mut containers, &mut lists)?);
+            blocks.push(Record::decode(&mut c, &mut containers, &mut lists)?);
         }
         c.finish()?;
         Ok(Directory { required, original_len, head, metadata, blocks })
@@ -115,14 +107,13 @@ impl Directory {
 }
 
 impl Record {
-    fn encode(&self, chains: &PlainChains, out: &mut Vec<u8>) {
+    fn encode(&self, out: &mut Vec<u8>) {
         let inside = matches!(self.payload, Payload::Inside(_));
-        let following = inside && self.kind == BlockKind::Container;
-        out.push(self.kind as u8 | if inside { INSIDE } else { 0 } | if following { FOLLOWING } else { 0 });
+        out.push(self.kind as u8 | if inside { INSIDE } else { 0 });
         match self.kind {
             BlockKind::Container => {
                 put_varint(out, self.members.len() as u64);
-                put_members(out, &self.members, |m| !(following && chains.is_plain(m.chain)));
+                put_members(out, &self.members);
             }
             BlockKind::Constants => {}
             _ => {
@@ -148,30 +139,22 @@ impl Record {
         }
     }
 
-    fn decode(
-        c: &mut ByteCursor<'_>,
-        chains: &PlainChains,
-        containers: &mut u64,
-        lists: &mut u64,
-    ) -> Result<Self> {
+    fn decode(c: &mut ByteCursor<'_>, containers: &mut u64, lists: &mut u64) -> Result<Self> {
         let at = c.offset();
         let code = c.u8("kind of block")?;
-        let kind = match code & !(INSIDE | FOLLOWING) {
+        let kind = match code & !INSIDE {
             0 => BlockKind::Tile,
             1 => BlockKind::Container,
             2 => BlockKind::Definition,
             3 => BlockKind::Constants,
-            _ => return Err(Error::corrupt(SECTION, at, "kind of block", "0 to 7, or 13", code)),
+            _ => return Err(Error::corrupt(SECTION, at, "kind of block", "0 to 7", code)),
         };
-        let (inside, following) = (code & INSIDE != 0, code & FOLLOWING != 0);
-        if following && !(inside && kind == BlockKind::Container) {
-            return Err(Error::corrupt(SECTION, at, "kind of block", "0 to 7, or 13", code));
-        }
+        let inside = code & INSIDE != 0;
         let mut members = Vec::new();
         let (array, tile) = match kind {
             BlockKind::Container => {
                 let count = c.varint_up_to("number of members", c.left() / 4)?;
-                members = read_members(c, count, |chain| !(following && chains.is_plain(chain)))?;
+                members = read_members(c, count)?;
                 *containers += 1;
                 (ArrayId::CONTAINERS, *containers - 1)
             }
@@ -202,11 +185,7 @@ impl Record {
                 }
                 _ => c.varint_up_to("payload length", c.left())?,
             };
-            let payload = c.split("payload", len)?;
-            if following {
-                chains.fill_in(&mut record.members, payload);
-            }
-            record.payload = Payload::Inside(payload.to_vec());
+            record.payload = Payload::Inside(c.split("payload", len)?.to_vec());
             return Ok(record);
         }
         record.chain = u16::try_from(c.varint("chain")?)
@@ -224,7 +203,7 @@ impl Record {
 
 /// Writes the members column by column: ids ascend by one and most tiles are 0, so both columns compress
 /// well.
-fn put_members(out: &mut Vec<u8>, members: &[MemberRow], has_check: impl Fn(&MemberRow) -> bool) {
+fn put_members(out: &mut Vec<u8>, members: &[MemberRow]) {
     let mut next = 0u32;
     for m in members {
         put_varint(out, m.array.0.wrapping_sub(next).into());
@@ -233,14 +212,10 @@ fn put_members(out: &mut Vec<u8>, members: &[MemberRow], has_check: impl Fn(&Mem
     members.iter().for_each(|m| put_varint(out, m.tile));
     members.iter().for_each(|m| put_varint(out, m.chain.into()));
     members.iter().for_each(|m| put_varint(out, m.len.into()));
-    members.iter().filter(|m| has_check(m)).for_each(|m| out.extend(m.check.to_le_bytes()));
+    members.iter().for_each(|m| out.extend(m.check.to_le_bytes()));
 }
 
-fn read_members(
-    c: &mut ByteCursor<'_>,
-    count: usize,
-    has_check: impl Fn(u16) -> bool,
-) -> Result<Vec<MemberRow>> {
+fn read_members(c: &mut ByteCursor<'_>, count: usize) -> Result<Vec<MemberRow>> {
     let mut members = Vec::with_capacity(count);
     let mut next = 0u32;
     for _ in 0..count {
@@ -258,7 +233,7 @@ fn read_members(
     for m in &mut members {
         m.len = narrow(c.varint("stored length")?, "stored length")?;
     }
-    for m in members.iter_mut().filter(|m| has_check(m.chain)) {
+    for m in &mut members {
         m.check = c.u32("CRC of a tile")?;
     }
     Ok(members)

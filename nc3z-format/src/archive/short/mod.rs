@@ -7,12 +7,10 @@
 //! The short form is either of them, compressed, after a prefix. [`expand`] returns the archive in the long
 //! form, on which reading, checking and repair work.
 //!
-//! Files, each using only those before it: `prefix`, `plain` and `directory` (which use each other), `whole`,
-//! `expand`, `shorten`.
+//! Files, each using only those before it: `prefix`, `directory`, `whole`, `expand`, `shorten`.
 
 mod directory;
 mod expand;
-mod plain;
 mod prefix;
 mod shorten;
 mod whole;

@@ -112,6 +112,22 @@ public final class Archive extends Dataset {
         int inline;
     }
 
+    /** The name of an older tile, with which a payload begins. */
+    static final class Older {
+        final Entry entry;
+        final int id;
+        final long tile, length;
+
+        Older(Bytes in) throws Nc3zException {
+            entry = new Entry(in.data, in.skip(24));
+            id = (int) in.varint(0xC0000000L);
+            tile = in.varint();
+            length = in.varint(MAX_DECODED);
+            need((entry.kind == Entry.STORED || entry.kind == Entry.PACKED) && id >>> 30 != 1,
+                "the older tile is of array 0x" + Integer.toHexString(id) + ", kind " + entry.kind);
+        }
+    }
+
     static final class Entry {
         static final int ABSENT = 0;
         static final int STORED = 1;
@@ -598,7 +614,6 @@ public final class Archive extends Dataset {
         need(Bytes.crc(raw) == s.crc, what + ": checksum");
         if (s.encoding == 0 || bare) return raw;
         int most = sectionLimit(s.kind);
-        if (s.kind == 1) return Packed.head(raw, what, most);
         if (s.encoding == 3) {
             need(raw.length >= 24, what + ": ends early");
             Section older = new Section(raw, 0);
@@ -614,7 +629,7 @@ public final class Archive extends Dataset {
         long stored = Bytes.i32(superblock, 32) & 0xFFFFFFFFL, length = Bytes.i32(superblock, 36) & 0xFFFFFFFFL;
         byte[] raw = aligned(SUPERBLOCK, stored, "head copy");
         need(Bytes.crc(raw) == Bytes.i32(superblock, 40), "head copy: checksum");
-        byte[] out = stored == length ? raw : Packed.head(raw, "head copy", sectionLimit(1));
+        byte[] out = stored == length ? raw : Packed.unpack(raw, 0, raw.length, null, "head copy", sectionLimit(1));
         need(out.length == length, "head copy: " + out.length + " bytes decoded, expected " + length);
         return out;
     }
@@ -867,10 +882,10 @@ public final class Archive extends Dataset {
             return new Tile(Arrays.copyOf(value, t.array.element), true);
         }
         need(length <= MAX_DECODED, what + ": " + length + " bytes");
-        if (e.kind == Entry.PACKED) return new Tile(member(e, t, tile, t.id, tile, length, false), false);
+        if (e.kind == Entry.PACKED) return new Tile(member(e, t, tile, t.id, tile, length), false);
         Block b = block(e, t.id, tile, 0, what);
         need(b.decoded == length, what + ": " + b.decoded + " bytes, expected " + length);
-        return new Tile(checked(decode(payload(b), e.chain, t, tile, t.id, tile, (int) length, b.offset, false), b.decodedCrc, what), false);
+        return new Tile(checked(decode(payload(b), e.chain, t, tile, t.id, tile, (int) length, b.offset), b.decodedCrc, what), false);
     }
 
     private byte[] fillValue(Tiles t) {
@@ -884,7 +899,7 @@ public final class Archive extends Dataset {
      * Undoes a chain. {@code t} and {@code tile} are what is being read, {@code id} and {@code number} what the payload is of: an older tile in
      * the second step of nc3z.base.
      */
-    private byte[] decode(byte[] data, int number, Tiles t, long tile, int id, long of, int length, long own, boolean older) throws IOException {
+    private byte[] decode(byte[] data, int number, Tiles t, long tile, int id, long of, int length, long own) throws IOException {
         String what = "array 0x" + Integer.toHexString(id) + " tile " + of;
         Chain chain = chain(number, what);
         byte[] before = null;
@@ -895,7 +910,7 @@ public final class Archive extends Dataset {
             from = in.at;
         }
         byte[] out;
-        if (chain.num) out = numbers(chain, data, from, data.length, t, tile, id, of, length, older, what);
+        if (chain.num) out = numbers(chain, data, from, data.length, t, tile, id, of, length, what);
         else out = chain.decode(data, from, data.length - from, length, what);
         if (before != null) {
             out = out == data ? out.clone() : out;
@@ -904,14 +919,9 @@ public final class Archive extends Dataset {
         return out;
     }
 
-    private byte[] numbers(Chain chain, byte[] data, int from, int to, Tiles t, long tile, int id, long of, int length, boolean older, String what) throws IOException {
+    private byte[] numbers(Chain chain, byte[] data, int from, int to, Tiles t, long tile, int id, long of, int length, String what) throws IOException {
         Form form = form(t, tile);
         need(length % form.type.size() == 0, what + ": part of an element");
-        long[] shape = form.shape.clone();
-        if (older && t.kind != 2 && shape.length > 0) {
-            // How long the first dimension was does not matter: what is so far away is in no tile.
-            shape[0] = Long.MAX_VALUE;
-        }
         int n = length / form.type.size();
         try {
             Words dictionary = null;
@@ -931,7 +941,7 @@ public final class Archive extends Dataset {
                 Words patterns = Words.fromBigEndian(v.type, read.constant ? repeated(read.bytes, n) : read.bytes);
                 reference = Num.convert(patterns, form.type);
             }
-            return Num.decode(data, from, to, form.type, n, Num.geometry(shape), dictionary, reference).bigEndian();
+            return Num.decode(data, from, to, form.type, n, Num.geometry(form.shape), dictionary, reference).bigEndian();
         } catch (Nc3zException e) {
             throw new Nc3zException(e.kind(), what + ": " + e.getMessage());
         }
@@ -1002,30 +1012,30 @@ public final class Archive extends Dataset {
         return out;
     }
 
-    private byte[] member(Entry e, Tiles t, long tile, int id, long of, long length, boolean older) throws IOException {
+    private byte[] member(Entry e, Tiles t, long tile, int id, long of, long length) throws IOException {
         String what = "array 0x" + Integer.toHexString(id) + " tile " + of;
         Container c = container(e.offset);
         long[] m = e.start > Integer.MAX_VALUE ? null : c.members.get((int) e.start);
         need(m != null && (int) m[0] == id && m[1] == of && m[2] == e.chain && m[3] == e.length, what + ": not where the index says in the container at " + e.offset);
         byte[] data = Arrays.copyOfRange(c.data, (int) e.start, (int) (e.start + e.length));
-        return checked(decode(data, e.chain, t, tile, id, of, (int) length, e.offset, older), e.check, what);
+        return checked(decode(data, e.chain, t, tile, id, of, (int) length, e.offset), e.check, what);
     }
 
     /** The older tile that a payload names first (spec/chains.md, section 3). */
     private byte[] base(Bytes in, Tiles t, long tile, long own) throws IOException {
-        Entry e = new Entry(in.data, in.skip(24));
-        int id = (int) in.varint(0xC0000000L);
-        long of = in.varint(), length = in.varint(MAX_DECODED);
-        need((e.kind == Entry.STORED || e.kind == Entry.PACKED) && id >>> 30 != 1, "the older tile is of array 0x" + Integer.toHexString(id) + ", kind " + e.kind);
+        Older named = new Older(in);
+        Entry e = named.entry;
+        int id = named.id;
+        long of = named.tile, length = named.length;
         need(e.offset < own, "the older tile at " + e.offset + " is not before " + own);
         String what = "array 0x" + Integer.toHexString(id) + " tile " + of + ", an older one";
         Chain chain = chain(e.chain, what);
         need(!chain.base && !chain.refers, what + ": coded against another itself");
         need(length % t.array.element == 0, what + ": part of an element");
-        if (e.kind == Entry.PACKED) return member(e, t, tile, id, of, length, true);
+        if (e.kind == Entry.PACKED) return member(e, t, tile, id, of, length);
         Block b = block(e, id, of, 0, what);
         need(b.decoded == length, what + ": " + b.decoded + " bytes, expected " + length);
-        return checked(decode(payload(b), e.chain, t, tile, id, of, (int) length, b.offset, true), b.decodedCrc, what);
+        return checked(decode(payload(b), e.chain, t, tile, id, of, (int) length, b.offset), b.decodedCrc, what);
     }
 
     // ------------------------------------------------------------ arrays

@@ -118,9 +118,6 @@ final class Chain {
 
     boolean isEmpty() { return objects.isEmpty(); }
 
-    /** The element size by which it shuffles and does nothing else, 1 where it is empty, and 0 for all other chains. */
-    long plainSize() { return objects.isEmpty() ? 1 : unknown == null && objects.size() == 1 && ids[0].equals("shuffle") ? sizes[0] : 0; }
-
     void needKnown(String what) throws Nc3zException {
         if (unknown != null) throw Nc3zException.unsupported(what + ": its chain " + Json.text(objects) + " is not known to this reader: " + unknown);
     }

@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Packed heads and sections (spec/archive.md, section 1): frames with the dictionaries of the format, and numbers apart. */
+/** Packed heads and sections (spec/archive.md, section 1): frames with the dictionaries of the format. */
 final class Packed {
     private static final Map<Long, Zstd.Dictionary> DICTIONARIES = new HashMap<>();
 
@@ -47,56 +47,5 @@ final class Packed {
             }
             return out;
         }
-    }
-
-    /** A packed head: one frame, or one with numbers apart. */
-    static byte[] head(byte[] data, String what, int most) throws Nc3zException {
-        if (!Bytes.starts(data, 0, 0xB1, 'N', 'C', 'h')) return unpack(data, 0, data.length, null, what, most);
-        Bytes in = new Bytes(data, 4, data.length, what);
-        int frame = in.count(Integer.MAX_VALUE), from = in.skip(frame);
-        Bytes text = new Bytes(unpack(data, from, in.at, null, what, most), what);
-        int kinds = text.count(11);
-        DataType[] types = new DataType[kinds];
-        int[] stored = new int[kinds];
-        for (int i = 0; i < kinds; i++) {
-            int code = text.u8();
-            need(code >= 1 && code <= 11 && (i == 0 || code > types[i - 1].code()), what + ": types of numbers apart");
-            types[i] = DataType.of(code);
-            stored[i] = text.count(Integer.MAX_VALUE);
-        }
-        int runs = text.count(kinds == 0 ? 0 : Math.min(1 << 20, text.left()));
-        int[][] columns = new int[3][runs];
-        for (int[] column : columns) {
-            for (int i = 0; i < runs; i++) column[i] = text.count(Integer.MAX_VALUE);
-        }
-        long[] elements = new long[kinds];
-        long bytes = 0;
-        for (int i = 0; i < runs; i++) {
-            need(columns[1][i] < kinds, what + ": a kind of numbers that does not exist");
-            elements[columns[1][i]] += columns[2][i];
-            bytes += (long) columns[2][i] * types[columns[1][i]].size();
-            need(bytes <= 1 << 24, what + ": too many numbers apart");
-        }
-        byte[][] values = new byte[kinds][];
-        for (int i = 0; i < kinds; i++) {
-            int at = in.skip(stored[i]), n = (int) elements[i];
-            values[i] = Num.decode(data, at, in.at, types[i], n, Num.geometry(new long[] {n}), null, null).bigEndian();
-        }
-        in.finish();
-        if (bytes + text.left() > most) throw limit(what + ": " + (bytes + text.left()) + " bytes decoded, at most " + most + " expected");
-        byte[] out = new byte[(int) bytes + text.left()];
-        int[] used = new int[kinds];
-        int at = 0;
-        for (int i = 0; i < runs; i++) {
-            int skip = columns[0][i];
-            System.arraycopy(text.data, text.skip(skip), out, at, skip);
-            at += skip;
-            int kind = columns[1][i], n = columns[2][i] * types[kind].size();
-            System.arraycopy(values[kind], used[kind], out, at, n);
-            used[kind] += n;
-            at += n;
-        }
-        System.arraycopy(text.data, text.at, out, at, text.left());
-        return out;
     }
 }

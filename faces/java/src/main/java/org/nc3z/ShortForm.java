@@ -60,7 +60,6 @@ final class ShortForm {
         byte[] head = in.take(in.varint(CONTENT)), metadata = in.take(in.varint(CONTENT));
         Bytes inHead = new Bytes(head, WHAT + ": head");
         byte[] header = inHead.take(inHead.varint(CONTENT));
-        List<Chain> chains = Chain.table(Json.parse(inHead.take(inHead.varint(CONTENT)), WHAT + ": chain table", 32, 1 << 20), WHAT + ": chain table", 65536);
         MessageDigest sha = Dataset.sha256();
         sha.update(Dataset.sha256().digest(header));
         sha.update(little(8).putLong(0, original).array());
@@ -83,14 +82,14 @@ final class ShortForm {
         for (int i = 0; i < blocks; i++) {
             int code = in.u8(), kind = code & 3;
             boolean inside = (code & 4) != 0;
-            need(code < 8 || code == 13, WHAT + ": a block of kind " + code);
+            need(code < 8, WHAT + ": a block of kind " + code);
             need(kind != 3 || inside, WHAT + ": a constants list outside");
             int variable = kind == 1 ? Archive.CONTAINERS : 0xC0000002;
             long tile = kind == 1 ? containers++ : kind == 3 ? lists++ : 0;
             List<long[]> members = new ArrayList<>();
             byte[] table = new byte[0];
             if (kind == 1) {
-                table = members(in, code == 13, chains, members);
+                table = members(in, members);
             } else if (kind != 3) {
                 variable = (int) in.varint(0xFFFFFFFFL);
                 tile = in.varint();
@@ -127,9 +126,7 @@ final class ShortForm {
                 long at = table.length;
                 for (long[] m : members) {
                     need(at + m[3] <= payload.length || !inside, WHAT + ": a member beyond its container");
-                    int crcOf = (int) m[4];
-                    if (m[5] == 1) crcOf = Bytes.crc(Bytes.unshuffle(payload, (int) at, (int) m[3], chains.get((int) m[2]).plainSize()));
-                    entry(m[0], m[1], 3, (int) m[2], (int) m[3], offset, crcOf, (int) at);
+                    entry(m[0], m[1], 3, (int) m[2], (int) m[3], offset, (int) m[4], (int) at);
                     at += m[3];
                 }
             } else if (kind == 3) {
@@ -187,22 +184,19 @@ final class ShortForm {
         to.write((int) n);
     }
 
-    /** Reads a container's columns: variable, tile, chain, stored length, checksum, whether that follows. Gives the member table with its length. */
-    private static byte[] members(Bytes in, boolean follow, List<Chain> chains, List<long[]> members) throws IOException {
+    /** Reads a container's columns: variable, tile, chain, stored length, checksum. Gives the member table with its length. */
+    private static byte[] members(Bytes in, List<long[]> members) throws IOException {
         int n = in.count(in.left() / 4);
         long following = 0;
         for (int i = 0; i < n; i++) {
             long id = following + in.varint(0xFFFFFFFFL) & 0xFFFFFFFFL;
-            members.add(new long[] {id, 0, 0, 0, 0, 0});
+            members.add(new long[] {id, 0, 0, 0, 0});
             following = id + 1;
         }
         for (int k = 1; k < 4; k++) {
             for (long[] m : members) m[k] = k == 1 ? in.varint() : in.varint(k == 2 ? 65535 : 0xFFFFFFFFL);
         }
-        for (long[] m : members) {
-            if (follow && m[2] < chains.size() && chains.get((int) m[2]).plainSize() > 0) m[5] = 1;
-            else m[4] = in.i32();
-        }
+        for (long[] m : members) m[4] = in.i32();
         ByteArrayOutputStream table = new ByteArrayOutputStream();
         varint(table, n);
         for (long[] m : members) {
@@ -291,17 +285,26 @@ final class ShortForm {
         }
         varint(made, some.isEmpty() ? 0 : 1);
         if (!some.isEmpty()) {
-            made.write(13);
+            made.write(5);
             varint(made, some.size());
+            ByteArrayOutputStream lengths = new ByteArrayOutputStream(), checks = new ByteArrayOutputStream(), bytes = new ByteArrayOutputStream();
             long following = 0;
             for (Place p : some) {
                 long id = p.id & 0xFFFFFFFFL;
                 varint(made, id - following & 0xFFFFFFFFL);
                 following = id + 1;
+                varint(lengths, p.bytes());
+                java.util.zip.CRC32 crc = new java.util.zip.CRC32();
+                p.runs(0, p.bytes(), (at, array, n) -> {
+                    bytes.write(file, (int) at, (int) n);
+                    crc.update(file, (int) at, (int) n);
+                });
+                checks.write(little(4).putInt(0, (int) crc.getValue()).array());
             }
             made.write(new byte[2 * some.size()]);
-            for (Place p : some) varint(made, p.bytes());
-            for (Place p : some) p.runs(0, p.bytes(), (at, array, n) -> made.write(file, (int) at, (int) n));
+            lengths.writeTo(made);
+            checks.writeTo(made);
+            bytes.writeTo(made);
         }
         return made.toByteArray();
     }

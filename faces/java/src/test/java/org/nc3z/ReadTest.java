@@ -46,7 +46,7 @@ public class ReadTest {
                 }
             }
         }
-        assertTrue(count + " archives", count >= 35);
+        assertTrue(count + " archives", count >= 33);
     }
 
     @Test
