@@ -9,6 +9,7 @@ import sys
 import unittest
 import warnings
 import zipfile
+from types import SimpleNamespace
 
 import numpy as np
 from common import ROOT, Case, nc3z
@@ -30,10 +31,14 @@ def files_of_the_specification():
     return {name: data for name, data in found.items() if not name.endswith(".pyc")}
 
 
-def decode(chain, payload, length):
-    """By the reference, as a tile of the gap."""
+def decode(chain, payload, length, older=None):
+    """By the reference, as a tile of the gap. `older`: the bytes of the tile that it is coded against."""
     archive = nc3z_ref.Archive.__new__(nc3z_ref.Archive)
     archive.chains = [chain]
+    if older is not None:
+        archive.older, archive.variable = None, {}
+        archive.tiles = {nc3z_ref.GAP: SimpleNamespace(layout=SimpleNamespace(kind=0), array=SimpleNamespace(shape=()))}
+        archive.base = lambda payload, *_: (older, nc3z_ref.parse_older(payload, "the older tile")[-1])
     return archive.decode(payload, 0, length, nc3z_ref.GAP, 0)
 
 
@@ -83,12 +88,13 @@ class Vectors(unittest.TestCase):
     def test_chains(self):
         for vector in vectors("chains"):
             with self.subTest(vector["what"]):
-                payload = bytes.fromhex(vector["payload"])
+                payload, older = bytes.fromhex(vector["payload"]), vector.get("older")
+                older = None if older is None else bytes.fromhex(older)
                 if "refused" not in vector:
-                    self.assertEqual(decode(vector["chain"], payload, vector["length"]).hex(), vector["decoded"])
+                    self.assertEqual(decode(vector["chain"], payload, vector["length"], older).hex(), vector["decoded"])
                     continue
                 with self.assertRaises(nc3z_ref.Refused) as caught:
-                    decode(vector["chain"], payload, vector["length"])
+                    decode(vector["chain"], payload, vector["length"], older)
                 self.assertEqual(isinstance(caught.exception, nc3z_ref.Corrupt), vector["refused"] == "corrupt", caught.exception)
 
     def test_a_plus_in_the_table_is_an_object_that_stands_behind_a_codec(self):

@@ -4,8 +4,9 @@
 #![cfg(feature = "codecs")]
 
 use nc3z_format::NcType;
-use nc3z_format::codec::{CodecScratch, Registry, WantedChain, chains_from_json};
+use nc3z_format::codec::{CodecScratch, Dependencies, Registry, TileShape, WantedChain, chains_from_json};
 use nc3z_format::limits::Limits;
+use nc3z_format::tile::Geometry;
 use serde_json::Value;
 
 const VECTORS: &str = include_str!("../../spec/vectors/filters.json");
@@ -84,7 +85,15 @@ fn chains_decode_as_the_specification_says() {
         let spec = chains_from_json(&json, &Limits::default()).unwrap().remove(0);
         let chain = registry.bind(spec);
         let mut out = vec![0; usize::try_from(vector["length"].as_u64().unwrap()).unwrap()];
-        let done = chain.decode_bytes(&unhex(vector["payload"].as_str().unwrap()), &mut scratch, &mut out);
+        let payload = unhex(vector["payload"].as_str().unwrap());
+        let done = match vector.get("older").map(|older| unhex(older.as_str().unwrap())) {
+            None => chain.decode_bytes(&payload, &mut scratch, &mut out),
+            Some(older) => {
+                let shape = TileShape { ty: NcType::Byte, geometry: Geometry::new(&[]) };
+                let given = Dependencies::default().with_base(Some(&older));
+                chain.decode_tile(&payload, &shape, &given, &mut scratch, &mut out)
+            }
+        };
         match vector.get("refused").and_then(Value::as_str) {
             None => {
                 done.unwrap_or_else(|e| panic!("{what}: {e}"));

@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use nc3z_num::{Dictionary, ElementType, Geometry, Scratch, Width, decode};
+use nc3z_num::{Dictionary, ElementType, Geometry, Scratch, Width, Word, convert, decode_against};
 use serde_json::Value;
 
 fn bytes(hex: &Value) -> Vec<u8> {
@@ -23,6 +23,24 @@ fn element_type(name: &str) -> ElementType {
     }
 }
 
+fn patterns<W: Word>(values: &Value) -> Vec<W> {
+    let values = values.as_array().unwrap().iter();
+    values.map(|v| W::from_u64(u64::from_str_radix(&v.as_str().unwrap()[2..], 16).unwrap())).collect()
+}
+
+/// The reference's patterns as patterns of type `ty`.
+fn reference<W: Word>(vector: &Value, ty: ElementType) -> Option<Vec<W>> {
+    let other = Some(&vector["reference"]).filter(|other| !other.is_null())?;
+    let (from, values) = (element_type(other["type"].as_str().unwrap()), &other["values"]);
+    let converted = match from.size() {
+        1 => convert::<u8, W>(&patterns(values), from, ty),
+        2 => convert::<u16, W>(&patterns(values), from, ty),
+        4 => convert::<u32, W>(&patterns(values), from, ty),
+        _ => convert::<u64, W>(&patterns(values), from, ty),
+    };
+    Some(converted.unwrap())
+}
+
 fn check<W: Width>(vector: &Value, ty: ElementType) {
     let name = vector["name"].as_str().unwrap();
     let distances: Vec<u64> =
@@ -32,17 +50,17 @@ fn check<W: Width>(vector: &Value, ty: ElementType) {
         Geometry { row: some(distances[0]), plane: some(distances[1]), volume: some(distances[2]) };
     let dictionary = Some(&vector["dictionary"]).filter(|d| !d.is_null());
     let dictionary = dictionary.map(|d| Dictionary::decode_definition(&bytes(d), ty).unwrap());
-    let values = vector["values"].as_array().unwrap().iter();
-    let values = values.map(|v| u64::from_str_radix(&v.as_str().unwrap()[2..], 16).unwrap());
-    let expected: Vec<W> = values.map(W::from_u64).collect();
-    let payload = bytes(&vector["payload"]);
+    let expected: Vec<W> = patterns(&vector["values"]);
+    let (payload, other) = (bytes(&vector["payload"]), reference(vector, ty));
     let mut scratch = Scratch::default();
     let mut out = vec![W::default(); expected.len()];
-    decode(&payload, ty, &geometry, dictionary.as_ref(), &mut scratch, &mut out).unwrap();
+    let mut decode = |payload: &[u8], out: &mut [W]| {
+        decode_against(payload, ty, &geometry, dictionary.as_ref(), other.as_deref(), &mut scratch, out)
+    };
+    decode(&payload, &mut out).unwrap();
     assert_eq!(out, expected, "{name}");
     for len in 0..payload.len() {
-        let cut = decode(&payload[..len], ty, &geometry, dictionary.as_ref(), &mut scratch, &mut out);
-        assert!(cut.is_err(), "{name}: the first {len} bytes");
+        assert!(decode(&payload[..len], &mut out).is_err(), "{name}: the first {len} bytes");
     }
 }
 

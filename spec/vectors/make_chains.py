@@ -101,11 +101,42 @@ def pco_files():
         yield f"pcodec: {what}", [step], payload, values.astype(big).tobytes()
 
 
+def differences(add):
+    """Section 3: tiles of the gap that are coded against an older one of `older`."""
+    base, shuffled = {"id": "nc3z.base"}, {"id": "shuffle", "elementsize": 4}
+
+    def named(older, kind=1, start=0):
+        """The older tile's index entry and its three numbers: tile 3 of the gap."""
+        return struct.pack("<BBHIQII", kind, 0, 0, len(older), 160, 7, start) + b"\x80\x80\x80\x80\x0c\x03" + bytes([len(older)])
+
+    def coded(new, older):
+        return bytes(a ^ b for a, b in zip(new, older.ljust(len(new), b"\0")))
+
+    def packed(data):
+        return zstandard.ZstdCompressor(level=3).compress(data)
+
+    other = TEXT[:20] + b"another" + TEXT[27:]
+    add("base: the difference as it is", [base], named(other) + coded(TEXT, other), TEXT, older=other)
+    add("base: the older tile is a member of a container", [base], named(other, 3, 9) + coded(TEXT, other), TEXT, older=other)
+    add("base: the difference in a frame", [base, ZSTD], named(other) + packed(coded(TEXT, other)), TEXT, older=other)
+    add("base: an older tile that is shorter counts as continued with zeros", [base, ZSTD], named(other[:30]) + packed(coded(TEXT, other[:30])), TEXT, older=other[:30])
+    longer = other + b" more"
+    add("base: of an older tile that is longer the beginning counts", [base, shuffled, ZSTD], named(longer) + packed(shuffle(coded(TEXT, longer), 4)), TEXT, older=longer)
+    add("base: the payload ends within the name of the older tile", [base], named(other)[:20], refused="corrupt", older=other)
+    add("base: what it names is constant", [base], named(other, 2) + coded(TEXT, other), refused="corrupt", older=other)
+    add("base: no key is known", [{"id": "nc3z.base", "of": 1}], named(other) + coded(TEXT, other), refused="unknown", older=other)
+    add("base: only first in a chain", [shuffled, base], named(other) + coded(TEXT, other), refused="unknown", older=other)
+    add("base: once in a chain", [base, base], named(other) + coded(TEXT, other), refused="unknown", older=other)
+    add("base: the difference by the numeric codec", [base, {"id": "nc3z.num"}], named(other) + b"\1\0\0" + coded(TEXT, other), TEXT, older=other)
+    add("base: no dictionary for the difference", [base, {"id": "nc3z.num", "dict": 0}], named(other) + b"\1\0\0" + coded(TEXT, other), refused="unknown", older=other)
+
+
 def vectors():
     found = []
 
-    def add(what, chain, payload, decoded=None, refused=None, length=len(TEXT)):
+    def add(what, chain, payload, decoded=None, refused=None, length=len(TEXT), older=None):
         result = {"refused": refused} if refused else {"decoded": decoded.hex()}
+        result = result if older is None else {"older": older.hex(), **result}
         found.append({"what": what, "chain": chain, "payload": payload.hex(), "length": length if refused else len(decoded), **result})
 
     for name, step, payload in behind_a_codec():
@@ -115,6 +146,7 @@ def vectors():
             add(f"{name} behind a codec finds the length of its content", [ZLIB, step], payload, TEXT)
     add("four codecs", [ZLIB] * 4, zlib.compress(zlib.compress(zlib.compress(zlib.compress(TEXT)))), TEXT)
     add("five codecs", [ZLIB] * 5, TEXT, refused="unknown")
+    differences(add)
 
     # delta
     single = {"id": "delta", "dtype": ">f4", "astype": ">f4"}

@@ -153,10 +153,13 @@ def planes(residuals, size):
 
 
 def vectors():
-    def add(name, proves, kind, geometry, values, made, dictionary=None):
-        values = [v & (1 << 8 * SIZES[kind]) - 1 for v in values]
+    def patterns(values, kind):
+        return [f"{v & (1 << 8 * SIZES[kind]) - 1:#x}" for v in values]
+
+    def add(name, proves, kind, geometry, values, made, dictionary=None, reference=None):
+        reference = reference and {"type": reference[0], "values": patterns(reference[1], reference[0])}
         found.append({"name": name, "proves": proves, "type": kind, "geometry": list(geometry), "dictionary": dictionary,
-                      "payload": made.hex(), "values": [f"{v:#x}" for v in values]})
+                      "reference": reference, "payload": made.hex(), "values": patterns(values, kind)})
 
     found, flat = [], (0, 0, 0)
     three = [1, -2, 300]
@@ -247,13 +250,48 @@ def vectors():
         bytes.fromhex(MIXED["mix-planes"]))
     add("mix-long", "mixed predictions of long integers: fields of more than 32 bits", "int64", flat,
         [(noise[i] << 45) ^ noise[i + 7] ^ (i % 2 == 0) << 63 for i in range(60)], bytes.fromhex(MIXED["mix-long"]))
+    references(add)
     return found
+
+
+def references(add):
+    """Section 10: pairs of types, domains, and what is held."""
+    flat = (0, 0, 0)
+    add("reference", "integers against those of a tile of the same type", "short", flat, [11, 20, 25], payload([words([1, 0, -5], 2)]),
+        reference=("short", [10, 20, 30]))
+    add("reference-neighbours", "neighbours are differenced before the reference is added", "short", flat, [11, 22, 34],
+        payload([words([1], 2), words([0, 1, 2], 2)], strides=1), reference=("short", [10, 20, 30]))
+    add("reference-planes", "residuals of planes are zigzagged where there is a reference, without strides too", "short", flat, [11, 20, 25],
+        payload([frame(bytes([2, 0, 9, 0, 0, 0]))], coder=2), reference=("short", [10, 20, 30]))
+    add("reference-widened", "a shorter integer is extended by its sign", "short", flat, [0, 5], payload([words([1, 0], 2)]), reference=("byte", [-1, 5]))
+    add("reference-without-sign", "one without a sign is extended by zeros", "int64", flat, [0xFFFF, 1], payload([words([0, -4], 8)]), reference=("ushort", [0xFFFF, 5]))
+    add("reference-cut", "of a longer integer the low bits count", "short", flat, [7, -1], payload([words([2, 0], 2)]), reference=("int64", [0x10005, -1]))
+    add("reference-float-of-integer", "the value of an integer as a float", "float", flat, [*floats([3.0], "float"), 0x4B800001],
+        payload([words([0, 1], 4)]), reference=("int64", [3, 1 << 24]))
+    doubles = floats([1.5, 1e300, float("nan"), 1e-320, -1e-320], "double")
+    add("reference-float-of-double", "rounding, overflow, not a number, and magnitudes that count as zero", "float", flat,
+        [*floats([1.5, float("inf")], "float"), 0x7FC00001, 0, 0x80000000], payload([words([0, 0, 1, 0, 0], 4)]), reference=("double", doubles))
+    add("reference-integer-of-double", "ties to even, the ends of the type, not a number", "ushort", flat, [2, 4, 1, 65535, 7],
+        payload([words([0, 0, 1, 0, 7], 2)]), reference=("double", floats([2.5, 3.5, -1.0, 1e9, float("nan")], "double")))
+    near = floats([1.5, 2.0, 2.75, -3.0], "float")
+    add("reference-trim", "trimmed floats: the reference's patterns are shifted and put in order", "float", flat, near,
+        payload([b"\x14", words([0, 0, 1, 0], 4)], domain=1), reference=("float", floats([1.5, 2.0, 2.5, -3.0], "float")))
+    step = varint(4) + struct.pack("<2d", 0.0, -100.0)
+    add("reference-scale-offset", "numbers of steps; one that is not a number is held", "double", flat, floats([0.07, 0.14, 0.28, 27.32], "double"),
+        payload([step, words([0, 1, 15, 2], 8)], domain=2), reference=("float", floats([0.07, 0.13, float("nan"), 27.3], "float")))
+    add("reference-rank", "ranks; a value that the table has not is held, and is 0 at the beginning", "byte", flat, [7, 9, 9, 7],
+        payload([bytes([0, 0, 0, 0])], domain=3), "020100000709", reference=("byte", [8, 9, 8, 7]))
+    add("reference-masked", "where the reference has the masked pattern, the integer before is held", "short", flat, [5, -1, 12, 9],
+        payload([words([-1], 2) + b"\0" + raw(b"\0\1\1\2"), words([0, 7, 0], 2)], mask=1), reference=("short", [5, -1, -1, 9]))
 
 
 def decoded(vector):
     kind, dictionary = TYPES[vector["type"]], vector["dictionary"]
     table = num.decode_dictionary(bytes.fromhex(dictionary), kind) if dictionary else None
-    return num.decode(bytes.fromhex(vector["payload"]), len(vector["values"]), kind, tuple(vector["geometry"]), table)
+    other = vector["reference"]
+    if other:
+        other = num.convert([int(v, 16) for v in other["values"]], num.Type(TYPES[other["type"]]), num.Type(kind))
+    return num.decode(bytes.fromhex(vector["payload"]), len(vector["values"]), kind, tuple(vector["geometry"]), table, other)
 
 
 def main():
