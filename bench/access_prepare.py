@@ -97,7 +97,7 @@ def main():
     add("classic, netcdf-reader", "netcdf-reader", "t.nc")
     for layout, tile in TILES.items():
         shape = ",".join(f"{d}={n}" for d, n in zip(("time", "lat", "lon"), tile))
-        cut = ["--layout", "linear"] if layout == "maps" else ["--chunk", shape]
+        cut = ["--layout", "linear"] if layout == "maps" else ["--tile", shape]
         for preset in ("fast", "default"):
             out = f"{preset}-{layout}.nc3z"
             subprocess.run([args.nc3z, "archive", "--force", "--preset", preset, *cut, at("t.nc"), "-o", at(out)], check=True)
@@ -106,7 +106,7 @@ def main():
     for preset in ("fast", "default"):
         out = f"{preset}-small.nc3z"
         shape = ",".join(f"{d}={n}" for d, n in zip(("time", "lat", "lon"), SMALL))
-        subprocess.run([args.nc3z, "archive", "--force", "--preset", preset, "--chunk", shape, at("t.nc"), "-o", at(out)], check=True)
+        subprocess.run([args.nc3z, "archive", "--force", "--preset", preset, "--tile", shape, at("t.nc"), "-o", at(out)], check=True)
         add(f"nc3z {preset}, small boxes", "nc3z", out)
     for layout, tile in TILES.items():
         for named, filters in (("deflate 5", "2|1,5"), ("zstd 9", "2|32015,9")):

@@ -111,7 +111,7 @@ def work(tree, nodes, cores):
     steps = [
         ("archive, with proof", [length * MEASURED["archive_seconds_per_gb"] / 1e9 for length in tree.original], original + stored),
         ("bundle", [length * MEASURED["bundle_seconds_per_stored_gb"] / 1e9 for length in tree.bundles], 2 * stored),
-        ("index", index_seconds(tree), stored),
+        ("catalog", index_seconds(tree), stored),
     ]
     return [(name, sum(seconds) / 3600, makespan(seconds, workers) / 3600, moved / rate / 3600, moved) for name, seconds, moved in steps]
 

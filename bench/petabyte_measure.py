@@ -115,7 +115,7 @@ def tree(program, folder, times, found):
         seconds = best(times, archive)
         stored = sum(p.stat().st_size for p in (here / "archives").iterdir())
         bundle = best(times, lambda: run(program, "bundle", "archives", "-o", "set.zip", "--force", "--threads", 1, cwd=here))
-        index = best(times, lambda: run(program, "index", "set.zip", "-o", "set.nc3x", "--force", "--threads", 1, cwd=here))
+        index = best(times, lambda: run(program, "catalog", "set.zip", "-o", "set.nc3x", "--force", "--threads", 1, cwd=here))
         shadow, many = here / "set.nc3x", here / "many.nc3x"
         tiles, times_there = tile_count(shadow), 200
         repeated(shadow, times_there, many)
@@ -136,8 +136,8 @@ def tiles_of_a_shadow(program, times, found):
         here = Path(here)
         values = (280 + rng.normal(0, 9, (60, 180, 360))).astype("f4")
         xr.Dataset({"tas": (("time", "lat", "lon"), values)}).to_netcdf(here / "a.nc", format="NETCDF3_64BIT", unlimited_dims=["time"])
-        run(program, "archive", "-q", "a.nc", "--chunk", "time=1,lat=18,lon=36", cwd=here)
-        run(program, "index", "a.nc.nc3z", "-o", "a.nc3x", cwd=here)
+        run(program, "archive", "-q", "a.nc", "--tile", "time=1,lat=18,lon=36", cwd=here)
+        run(program, "catalog", "a.nc.nc3z", "-o", "a.nc3x", cwd=here)
         shadow, many = here / "a.nc3x", here / "many.nc3x"
         tiles, times_there = tile_count(shadow), 100
         repeated(shadow, times_there, many)

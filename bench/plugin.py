@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads archives by netCDF-C's plug-in, and netCDF-4 files with deflate, by the same library in one process: whole variables, and small slices.
 
-    HOME=/tmp/home NC3Z_UDF_LIBRARY=target/release/libnc3z_netcdf_plugin.so target/release/nc3z plugin install
+    HOME=/tmp/home NC3Z_UDF_LIBRARY=target/release/libnc3z_netcdf_plugin.so target/release/nc3z netcdf-plugin install
     HOME=/tmp/home .venv/bin/python bench/plugin.py --nc3z target/release/nc3z FILE...
 
 The netCDF-4 file has the chunks that the library chooses, shuffle, and deflate at level 4. Opening is part of each whole read. Slices: one

@@ -115,7 +115,7 @@ def main():
         kind().make(args.folder, data)
     tool = os.environ.get("NC3Z", "nc3z")
     for name, *options in (
-        ("default.nc3z",), ("auto.nc3z", "--layout", "auto"), ("zarrprofile.nc3z", "--profile", "zarr", "--block-size", "1MiB"),
+        ("default.nc3z",), ("auto.nc3z", "--layout", "auto"), ("zarrprofile.nc3z", "--profile", "zarr", "--tile-size", "1MiB"),
     ):  # fmt: skip
         subprocess.run([tool, "archive", "--force", *options, args.folder / "tas.nc", "-o", args.folder / name], check=True,
                        capture_output=True)

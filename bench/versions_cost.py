@@ -86,7 +86,7 @@ def many(nc3z, count, work):
         d.createDimension("y", 256)
         d.createDimension("x", 256)
         d.createVariable("v", "f8", ("y", "x"))[:] = np.random.default_rng(3).standard_normal((256, 256))
-    subprocess.run([nc3z, "archive", "--force", "--chunk", "y=64,x=64", file, "-o", archive], check=True, capture_output=True)
+    subprocess.run([nc3z, "archive", "--force", "--tile", "y=64,x=64", file, "-o", archive], check=True, capture_output=True)
     size, last = archive.stat().st_size, []
     for n in range(count):
         command = [nc3z, "set", archive, "v", "-d", f"y,{n * 7 % 256}", "-d", f"x,{n * 13 % 256}", f"={n}.5", "--quick"]

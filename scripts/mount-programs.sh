@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Programs that take long to install read a mounted file as they read the original: R, Octave, GDAL, ncview (under Xvfb) and PyFerret. R, Octave and
-# Perl also read the archive by `nc3z run`. Each that is not here is installed (Debian, as root) or named. Ends with 77 where nothing can be mounted, 1 where a program saw a difference.
+# Perl also read the archive by `nc3z netcdf-plugin run`. Each that is not here is installed (Debian, as root) or named. Ends with 77 where nothing can be mounted, 1 where a program saw a difference.
 #     scripts/mount-programs.sh [NC3Z]
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -40,10 +40,10 @@ same() {
     local name=$1; shift
     compare "$name" "$(output "$original" "$@")" "$(output "$shown" "$@")"
 }
-# same_by_run NAME COMMAND...: for the original, and for the archive by `nc3z run`.
+# same_by_run NAME COMMAND...: for the original, and for the archive by `nc3z netcdf-plugin run`.
 same_by_run() {
     local name=$1; shift
-    compare "$name, by nc3z run" "$(output "$original" "$@")" "$(output "$work/archive/coads_climatology.nc.nc3z" "$nc3z" run -- "$@")"
+    compare "$name, by nc3z netcdf-plugin run" "$(output "$original" "$@")" "$(output "$work/archive/coads_climatology.nc.nc3z" "$nc3z" netcdf-plugin run -- "$@")"
 }
 if wanted Rscript r-base-core r-cran-ncdf4; then
     words='library(ncdf4); f <- nc_open("{}"); for (v in names(f$var)) { x <- ncvar_get(f, v); cat(v, dim(x), sum(x, na.rm=TRUE), x[1:9], "\n") }'

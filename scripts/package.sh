@@ -15,7 +15,7 @@ mkdir -p "$root/usr/bin" "$root/usr/share/man/man1" "$doc" "$root/usr/share/bash
 install -m 755 "$binary" "$root/usr/bin/nc3z"
 # Symbols and debugging information are not for users.
 if command -v strip >/dev/null; then strip "$root/usr/bin/nc3z"; else echo "note: strip is missing: the binary is packed as it is" >&2; fi
-# netCDF-C's plug-in, where it was built: `nc3z plugin install` finds it there.
+# netCDF-C's plug-in, where it was built: `nc3z netcdf-plugin install` finds it there.
 for folder in "$(dirname "$binary")" "$(dirname "$binary")/deps"; do
     if [ -e "$folder/libnc3z_netcdf_plugin.so" ]; then
         install -D -m 644 "$folder/libnc3z_netcdf_plugin.so" "$root/usr/lib/nc3z/libnc3z_netcdf_plugin.so"

@@ -21,23 +21,23 @@ REFERENCE = HERE.parent / "spec/reference/nc3z_ref.py"
 
 #: Options of `nc3z archive`, by the archive's name.
 OPTIONS = {
-    "beside.default": ["--block-size", "64KiB"],
+    "beside.default": ["--tile-size", "64KiB"],
     "beside.max": ["--preset", "max"],
     "components.default": [],
-    "numeric.chunked": ["--chunk", "t=3,y=10,x=16"],
+    "numeric.chunked": ["--tile", "t=3,y=10,x=16"],
     "numeric.default": [],
     "numeric.fast": ["--preset", "fast"],
     "numeric.later": [],
     "numeric.lossy": ["--quantize", "tenths=bitround:9"],
     "numeric.max": ["--preset", "max"],
     "numeric.rooted": ["--digest", "md5"],
-    "references.default": ["--block-size", "64KiB"],
+    "references.default": ["--tile-size", "64KiB"],
     "references.short": [],
-    "smooth.chunked": ["--chunk", "t=2,y=13,x=44"],
+    "smooth.chunked": ["--tile", "t=2,y=13,x=44"],
     "smooth.default": [],
     "smooth.max": ["--preset", "max"],
     "smooth.later": [],
-    "states.later": ["--block-size", "800"],
+    "states.later": ["--tile-size", "800"],
     "winds.default": [],
     "winds.max": ["--preset", "max"],
 }

@@ -56,9 +56,9 @@ def main():
         work = pathlib.Path(work)
         env = {k: v for k, v in os.environ.items() if not k.startswith("NCRCENV")} | {"HOME": str(work), "NC3Z": NC3Z, "NO_NET": "1"}
         plain, _ = run(source, work / "plain", env)
-        subprocess.run([NC3Z, "plugin", "install"], env=env, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([NC3Z, "netcdf-plugin", "install"], env=env, check=True, stdout=subprocess.DEVNULL)
         # By preload too, for the system's ncdump, which one of the tests starts.
-        found, archived = run(source, work / "archived", env | {"ARCHIVE": "1"}, NC3Z, "run", "--")
+        found, archived = run(source, work / "archived", env | {"ARCHIVE": "1"}, NC3Z, "netcdf-plugin", "run", "--")
     worse = sorted(name for name, verdict in plain.items() if verdict == "PASSED" and found.get(name) != "PASSED")
     for title, results in (("files", plain), ("archives", found)):
         failed = sorted(name for name, verdict in results.items() if verdict != "PASSED")

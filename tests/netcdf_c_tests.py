@@ -76,7 +76,7 @@ def main():
         script.write_text(f'#!/bin/sh\n{NC3Z} archive --quiet --force "$1" -o "$1.nc3z" && mv "$1.nc3z" "$1"\n')
         script.chmod(0o755)
         control = run(folder, "true", env)
-        subprocess.run([NC3Z, "plugin", "install"], env=env, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([NC3Z, "netcdf-plugin", "install"], env=env, check=True, stdout=subprocess.DEVNULL)
         over = run(folder, str(script), env)
         kinds = {path.name: path.read_bytes()[1:5] for path in folder.glob("nc_test_*.nc")}
     if len(kinds) < 3 or set(kinds.values()) != {b"NC3Z"}:

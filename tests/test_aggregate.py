@@ -207,10 +207,10 @@ class Made(Aggregation):
         with netCDF4.Dataset(self.dir / "part.nc") as d:
             self.near(d["tas"][:], truth(range(1, 5)))
             self.assertEqual(list(d["time"][:]), [1, 2, 3, 4])
-        report = json.loads(self.ok(nc3z("explain", "--json", agg, "tas", "-d", "time,3")).stdout)
+        report = json.loads(self.ok(nc3z("read", "--explain", "--json", agg, "tas", "-d", "time,3")).stdout)
         self.assertEqual(report["partitions"], {"total": 3, "touched": 1})
         self.assertEqual(report["first_fragments"][0]["file"], "r1.nc")
-        self.assertIn("fragments  1 of 3", nc3z("explain", agg, "tas", "-d", "time,3").stdout.decode())
+        self.assertIn("fragments  1 of 3", nc3z("read", "--explain", agg, "tas", "-d", "time,3").stdout.decode())
         self.assertIn("aggregation, CF-1.13", self.ok(nc3z("info", agg)).stdout.decode())
         csv = self.ok(nc3z("read", agg, "tas", "-d", "time,5", "-d", "lat,10.0", "-d", "lon,0.0", "--format", "csv", "--raw")).stdout.decode()
         self.assertEqual(csv.splitlines()[1].split(",")[:3], ["5.0", "10.0", "0.0"])

@@ -78,8 +78,8 @@ class Bombs(Case):
             self.measure(make.__name__, make(), commands, ".zip")
 
     def test_packed_members_of_much_header_and_many_arrays(self):
-        commands = {"list": ["list", "FILE"], "restore": ["restore", "-r", "FILE", "-o", "OUT"], "unbundle": ["unbundle", "FILE", "-o", "OUT"],
-                    "index": ["index", "FILE", "-o", "OUT"], "verify --deep": ["verify", "--deep", "FILE"]}
+        commands = {"list": ["list", "FILE"], "restore": ["restore", "-r", "FILE", "-o", "OUT"], "unbundle": ["bundle", "--extract", "FILE", "-o", "OUT"],
+                    "index": ["catalog", "FILE", "-o", "OUT"], "verify --deep": ["verify", "--deep", "FILE"]}
         for make, groups, members in forge_bombs.PACKED:
             (self.dir / "g.nc").write_bytes(make())
             self.ok(nc3z("archive", "-q", "-f", self.dir / "g.nc", "-o", self.dir / "g.nc3z"))
@@ -93,7 +93,7 @@ class Bombs(Case):
 
     def test_shadows_of_much_text(self):
         commands = {"list": ["list", "FILE"], "stats": ["stats", "FILE"], "find": ["find", "--where", "v > 1", "FILE"],
-                    "find --box": ["find", "--box", "0,0,9,9", "FILE"], "explain": ["explain", "FILE", "v"]}
+                    "find --box": ["find", "--box", "0,0,9,9", "FILE"], "explain": ["read", "--explain", "FILE", "v"]}
         for make in forge_bombs.SHADOWS:
             self.measure(make.__name__, make(), commands, ".nc3x")
 
@@ -177,10 +177,10 @@ class Bombs(Case):
 
     def test_files_that_nobody_may_write_are_not_replaced(self):
         self.ok(nc3z("archive", CLASSIC / "record_padding.nc", "-o", self.dir / "x.nc3z"))
-        self.ok(nc3z("att", self.dir / "x.nc3z", ":title=mended"))
+        self.ok(nc3z("attr", self.dir / "x.nc3z", ":title=mended"))
         (self.dir / "x.nc3z").chmod(0o444)
         before = (self.dir / "x.nc3z").read_bytes()
-        for args in (["gc", "--in-place"], ["recompress", "--drop-history"], ["att", ":title=again"], ["tag", "t"]):
+        for args in (["prune", "--in-place"], ["recompress", "--drop-history"], ["attr", ":title=again"], ["tag", "t"]):
             command, *more = args
             self.fails(nc3z(command, self.dir / "x.nc3z", *more), 1, "mode lets nobody write|Permission denied")
             self.assertEqual((self.dir / "x.nc3z").read_bytes(), before)
@@ -190,7 +190,7 @@ class Bombs(Case):
         data = bytearray((self.dir / "x.nc3z").read_bytes())
         data[60] ^= 1
         (self.dir / "x.nc3z").write_bytes(data)
-        for args in (["att", "x.nc3z", ":title=again"], ["commit", "x.nc3z", CLASSIC / "coads_climatology.cdf"], ["gc", "x.nc3z", "-o", "y.nc3z"],
+        for args in (["attr", "x.nc3z", ":title=again"], ["commit", "x.nc3z", CLASSIC / "coads_climatology.cdf"], ["prune", "x.nc3z", "-o", "y.nc3z"],
                      ["tag", "x.nc3z", "t"], ["info", "x.nc3z"]):
             self.fails(nc3z(*args, cwd=self.dir), 3)
         # The source is not an archive.

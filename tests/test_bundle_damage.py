@@ -63,8 +63,8 @@ class Damage(Case):
                            ("the last sector", zeroed)):
             cut.write_bytes(data)
             out = self.dir / "out"
-            for args in (["list", cut], ["restore", "-r", cut, "-o", out], ["unbundle", cut, "-o", out], ["verify", cut], ["verify", "--deep", cut],
-                         ["repair", cut, "-o", self.dir / "r.zip"], ["index", cut, "-o", self.dir / "r.nc3x"], ["read", f"{cut}!/m0.nc", "v"],
+            for args in (["list", cut], ["restore", "-r", cut, "-o", out], ["bundle", "--extract", cut, "-o", out], ["verify", cut], ["verify", "--deep", cut],
+                         ["repair", cut, "-o", self.dir / "r.zip"], ["catalog", cut, "-o", self.dir / "r.nc3x"], ["read", f"{cut}!/m0.nc", "v"],
                          ["restore", f"{cut}!/m0.nc", "-o", self.dir / "m0.nc"], ["bundle", self.dir / "more", "-o", cut, "--append"]):
                 with self.subTest(what, args=args[0]):
                     done = nc3z(*args)
@@ -111,7 +111,7 @@ class Damage(Case):
         for name, content in (("m0.nc", (tree / "m0.nc").read_bytes()), ("notes.txt", (tree / "notes.txt").read_bytes())):
             at = data.index(content) + len(content) - 5
             hurt.write_bytes(data[:at] + bytes([data[at] ^ 8]) + data[at + 1:])
-            for command in (["restore", "-r"], ["unbundle"]):
+            for command in (["restore", "-r"], ["bundle", "--extract"]):
                 out = self.dir / f"out{command[0]}{name}"
                 done = self.fails(nc3z(*command, hurt, "-o", out), 3, "CRC-32")
                 self.assertIn(f"{name}", done.stderr)
@@ -138,7 +138,7 @@ class Damage(Case):
     def test_a_recorded_digest_is_compared_by_restore_and_unbundle(self):
         """In this bundle the SHA-256 of a.nc is another one than that of its bytes; all checksums are right."""
         bundle = ROOT / "testdata/bundles/wrong_sha256.zip"
-        for number, command in enumerate((["restore", "-r"], ["unbundle"])):
+        for number, command in enumerate((["restore", "-r"], ["bundle", "--extract"])):
             out = self.dir / f"out{number}"
             self.fails(nc3z(*command, bundle, "-o", out), 3, "a.nc.*SHA-256")
             self.assertEqual(len([p for p in out.rglob("*") if p.is_file()]), 1)
@@ -155,7 +155,7 @@ class Damage(Case):
         self.ok(nc3z("bundle", tree, "-o", bundle))
         self.fails(nc3z("restore", "-r", bundle, "-f", "-o", self.dir / "out"), 1, "m0.nc.nc3z")
         self.assertFalse((self.dir / "out").exists())
-        self.ok(nc3z("unbundle", bundle, "-o", self.dir / "out"))
+        self.ok(nc3z("bundle", "--extract", bundle, "-o", self.dir / "out"))
 
     def test_a_file_that_changes_while_it_is_read_is_refused(self):
         """Or it comes out as one of its states, never as a mixture."""
@@ -246,7 +246,7 @@ class Damage(Case):
             self.ok(nc3z("bundle", tree, tree / "notes.txt", "-f", "-o", bundle, *options))
             if options:
                 self.ok(nc3z("bundle", more, "-o", bundle, "--append"))
-            for command in (["restore", "-r"], ["unbundle"]):
+            for command in (["restore", "-r"], ["bundle", "--extract"]):
                 out = self.dir / f"out{len(options)}{command[0]}"
                 self.ok(nc3z(*command, bundle, "-o", out))
                 found = [path for path in out.rglob("*") if path.is_file()]

@@ -90,7 +90,7 @@ class Members(Aggregation):
         bundle, data, shadow = self.bundled(archives=False), self.dir / "data", self.dir / "a.nc3x"
 
         def stats(*inputs, variable="tas"):
-            self.ok(nc3z("index", *inputs, "-f", "-o", shadow))
+            self.ok(nc3z("catalog", *inputs, "-f", "-o", shadow))
             row, = json.loads(self.ok(nc3z("stats", "--json", "--variable", variable, shadow)).stdout)
             return row
 

@@ -69,7 +69,7 @@ class Calls(Case):
             with self.subTest(name):
                 for preset in ("fast", "default"):
                     self.few_calls(source, "archive", "--threads", 1, "--preset", preset, "--force", source, "-o", archive)
-                self.few_calls(source, "archive", "--threads", 1, "--chunk", "t=5000",
+                self.few_calls(source, "archive", "--threads", 1, "--tile", "t=5000",
                                "--force", source, "-o", archive)
                 self.few_calls(source, "diff", "--threads", 1, source, archive)
                 self.few_calls(source, "hash", "--threads", 1, source)

@@ -157,7 +157,7 @@ class Campaign(Case):
         once = sorted(p.relative_to(self.dir / "once") for p in (self.dir / "once").rglob("*"))
         self.assertEqual(sorted(p.relative_to(self.dir / "out") for p in (self.dir / "out").rglob("*")), once)
         logs = [word for unit in self.units() for word in ("--from-log", f"camp/logs/{unit.stem}.jsonl")]
-        self.run_here("manifest", "out", *logs)
+        self.run_here("hash", "--manifest", "out", *logs)
         first = json.loads((self.dir / "camp/logs/00001.jsonl").read_text().splitlines()[0])
         plan = json.loads((self.dir / "camp/plan.json").read_text())
         self.assertEqual((first["plan"], first["unit"]), (plan["digest"], "00001"))

@@ -107,7 +107,7 @@ class Capi(Case):
 
     def test_versions_are_opened_by_number_and_tag(self):
         self.need("cc")
-        self.ok(nc3z("att", self.archive, ":title=second", "-m", "a title"))
+        self.ok(nc3z("attr", self.archive, ":title=second", "-m", "a title"))
         self.ok(nc3z("tag", self.archive, "good"))
         source = self.dir / "versions.c"
         source.write_text(r"""

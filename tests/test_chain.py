@@ -69,7 +69,7 @@ class Chains(Case):
             if any(s["id"] == "bitshuffle" for s in chain):
                 continue
             with self.subTest(chain=chain):
-                blocks = self.blocks(self.archive(path, "--block-size", "200000", "--chain", "v=" + json.dumps(chain)))
+                blocks = self.blocks(self.archive(path, "--tile-size", "200000", "--chain", "v=" + json.dumps(chain)))
                 self.assertEqual(len(blocks), 4)
                 at = 0
                 for payload, stored in blocks:

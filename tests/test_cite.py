@@ -43,19 +43,19 @@ class Roots(Case):
     def forms(self, path):
         """Names of the file in other forms."""
         self.dir.joinpath("m").mkdir(exist_ok=True)
-        for number, options in enumerate((["--preset", "fast"], [], ["--preset", "max"], ["--block-size", "4KiB"], ["--layout", "chunked", "--block-size", "8KiB"],
+        for number, options in enumerate((["--preset", "fast"], [], ["--preset", "max"], ["--tile-size", "4KiB"], ["--layout", "chunked", "--tile-size", "8KiB"],
                                           ["--digest", "none"])):
             if not NIGHT and path.stat().st_size > 1 << 20 and number in (2, 3):
                 continue
             archive = self.dir / "m" / f"{number}.nc3z"
             self.ok(nc3z("archive", "--force", *options, path, "-o", archive))
             yield archive
-        self.ok(nc3z("recompress", "--force", "--preset", "fast", "--block-size", "64KiB", self.dir / "m/1.nc3z", "-o", self.dir / "m/again.nc3z"))
+        self.ok(nc3z("recompress", "--force", "--preset", "fast", "--tile-size", "64KiB", self.dir / "m/1.nc3z", "-o", self.dir / "m/again.nc3z"))
         yield self.dir / "m/again.nc3z"
         edited = shutil.copy(self.dir / "m/0.nc3z", self.dir / "m/edited.nc3z")
         edited.chmod(0o644)
         # Files that are cut short, or have two record dimensions, are not edited.
-        if nc3z("att", edited, ":nc3z_cite_test=1").returncode == 0:
+        if nc3z("attr", edited, ":nc3z_cite_test=1").returncode == 0:
             self.assertNotEqual(root(edited), root(self.dir / "m/0.nc3z"))
             self.ok(nc3z("revert", edited, "1"))
             yield edited
@@ -102,7 +102,7 @@ class Roots(Case):
             self.assertEqual(root(f"{server.root}/v.nc3z"), expected)
             self.assertEqual(root(f"{server.root}/v.nc"), expected)
         # Edited: another root, which says that it was computed; reverted: the first again.
-        self.ok(nc3z("att", archive, "SST:units=K"))
+        self.ok(nc3z("attr", archive, "SST:units=K"))
         edited = nc3z("hash", "--root", archive)
         self.assertNotEqual(edited.stdout.decode().strip(), expected)
         self.assertIn("no root is stored", edited.stderr)
@@ -171,7 +171,7 @@ class Slices(Case):
     def both(self, path, proof=None, expected=None):
         """Returns True if the tool and the checker accept; they must agree."""
         proof = proof or f"{path}.proof"
-        ours = nc3z("check", path, proof, "--root", expected or self.root)
+        ours = nc3z("cite", "--check", path, proof, "--root", expected or self.root)
         self.assertIn(ours.returncode, (0, 1), ours.stderr)
         try:
             check_proof.check(Path(path).read_bytes(), Path(proof).read_bytes(), expected or self.root)
@@ -255,8 +255,8 @@ class Slices(Case):
 
     def test_mistakes_are_explained(self):
         self.fails(nc3z("cite", self.archive), 1, "name a variable")
-        self.fails(nc3z("check", self.archive, self.tree, "--root", self.root), 1, "proof")
-        wrong = nc3z("check", COADS, "--root", "nc3z1:00")
+        self.fails(nc3z("cite", "--check", self.archive, self.tree, "--root", self.root), 1, "proof")
+        wrong = nc3z("cite", "--check", COADS, "--root", "nc3z1:00")
         self.assertEqual(wrong.returncode, 2)
         self.assertIn("invalid root `nc3z1:00`", wrong.stderr)
         self.assertNotIn("invalid argument", wrong.stderr)
@@ -264,7 +264,7 @@ class Slices(Case):
         self.fails(nc3z("cite", self.archive, "SST,AIRT", "-o", self.dir / "s.csv"), 1, "one variable")
 
     def test_records(self):
-        self.ok(nc3z("att", self.archive, "SST:units=K", "-m", "Units mended", "--author", "A. Author"))
+        self.ok(nc3z("attr", self.archive, "SST:units=K", "-m", "Units mended", "--author", "A. Author"))
         for form in ("bibtex", "datacite", "ro-crate", "prov"):
             with self.subTest(form):
                 whole = self.ok(nc3z("cite", "--format", form, "--doi", "https://doi.org/10.5281/zenodo.1", "--year", "2026", "--title", "COADS", self.archive))

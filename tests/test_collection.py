@@ -102,7 +102,7 @@ class Collections(Case):
             self.assertLessEqual(each.count("archived"), 1, f"{name} was archived twice: {each}")
 
     def expect_manifest(self, *logs):
-        self.ok(nc3z("manifest", "out", *[a for log in logs for a in ("--from-log", log)], cwd=self.dir))
+        self.ok(nc3z("hash", "--manifest", "out", *[a for log in logs for a in ("--from-log", log)], cwd=self.dir))
         self.ok(nc3z("verify", "--no-fixity-log", "--manifest", "out", cwd=self.dir))
         listed = (self.dir / "out/SHA256SUMS").read_bytes().count(b"\n")
         self.assertEqual(listed, len(self.classic))

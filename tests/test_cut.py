@@ -15,11 +15,11 @@ from servers import serve
 
 # Cuts of archives of random histories, each by one command: by day, and at night.
 CUTS = int(os.environ.get("NC3Z_CUTS", 20_000 if NIGHT else 60))
-READING = [("info",), ("log",), ("dump", "-h"), ("dump",), ("hash",), ("layout",), ("list",), ("verify",), ("explain", None, "small"),
+READING = [("info",), ("log",), ("dump", "-h"), ("dump",), ("hash",), ("info", "--layout",), ("list",), ("verify",), ("read", "--explain", None, "small"),
            ("read", None, "small"), ("restore", None, "-o", "-"), ("subset", None, "-v", "small", "-o", "s.nc"), ("diff", None, "whole.nc3z"),
            ("restore", "--fill-lost", None, "-o", "-"), ("restore", "--fill-lost", None, "-o", "s.nc")]
-WRITING = [("recompress", None, "-o", "n.nc3z"), ("gc", None, "-o", "n.nc3z"), ("att", None, ":x=1"), ("rename", None, "-v", "small,tiny"), ("tag", None, "t"), ("revert", None, "1"), ("commit", None, "first.nc"),
-           ("set", None, "small", "=1"), ("parity", "add", None), ("recompress", "--drop-history", None), ("gc", "--in-place", None)]
+WRITING = [("recompress", None, "-o", "n.nc3z"), ("prune", None, "-o", "n.nc3z"), ("attr", None, ":x=1"), ("rename", None, "-v", "small,tiny"), ("tag", None, "t"), ("revert", None, "1"), ("commit", None, "first.nc"),
+           ("set", None, "small", "=1"), ("parity", "add", None), ("recompress", "--drop-history", None), ("prune", "--in-place", None)]
 
 
 class Cut(Case):
@@ -33,7 +33,7 @@ class Cut(Case):
         self.name = info["variables"][0]["name"]
         self.ends = []
         for number in (2, 3, 4):
-            self.ok(nc3z("att", self.whole, f":step={number}", "-m", f"step {number}"))
+            self.ok(nc3z("attr", self.whole, f":step={number}", "-m", f"step {number}"))
             self.ends.append(self.whole.stat().st_size)
         self.digests = {}
         for number in (1, 2, 3, 4):
@@ -158,11 +158,11 @@ class Cut(Case):
             if what == 0 and count > 2:
                 done = nc3z("revert", path, rng.randint(1, count - 1))
             elif what == 1:
-                done = nc3z("tag", "--force", path, "t")
+                done = nc3z("tag", "--move-tag", path, "t")
             elif what == 2:
                 done = nc3z("parity", "add", path)
             else:
-                done = nc3z("att", path, f":step={step}.{rng.random()}")
+                done = nc3z("attr", path, f":step={step}.{rng.random()}")
             if done.returncode == 0:
                 count = json.loads(self.ok(nc3z("log", "--json", path)).stdout)["versions"][0]["version"]
         return path.read_bytes(), ends
@@ -210,7 +210,7 @@ class Cut(Case):
                 if not self.is_rebuilt(done, args, sha256(CLASSIC / "numeric.nc")):
                     self.assertEqual(done.returncode, 3, args)
         for number in (2, 3):
-            self.ok(nc3z("att", piped, f":step={number}"))
+            self.ok(nc3z("attr", piped, f":step={number}"))
             data = piped.read_bytes()
             generations = [struct.unpack_from("<I", data, at)[0] for at in (112, 136)]
             self.assertEqual(sorted(generations), [number - 1, number])
@@ -227,7 +227,7 @@ class Cut(Case):
             number = 4
             while not stop.is_set():
                 number += 1
-                done = nc3z("att", archive, f":step={number}", f":more={'x' * (number % 7 * 300)}")
+                done = nc3z("attr", archive, f":step={number}", f":more={'x' * (number % 7 * 300)}")
                 if done.returncode:
                     failed.append(done.stderr)
 
@@ -276,7 +276,7 @@ class Cut(Case):
         for metadata, code, words in ((raw, 1, "number of a version"), (raw.replace(b"4294967295", b"18446744073709551615"), 3, "number of the version")):
             self.cut.write_bytes(forge.scalar_with(metadata))
             before = self.cut.read_bytes()
-            for args in (("att", None, ":z=1"), ("commit", None, "first.nc")):
+            for args in (("attr", None, ":z=1"), ("commit", None, "first.nc")):
                 done = nc3z(*self.words(args, self.cut))
                 self.assertIn(done.returncode, (1, code), done.stderr)
                 self.assertIn(words, done.stderr)

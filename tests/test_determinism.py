@@ -54,7 +54,7 @@ class Determinism(Case):
         for preset in PRESETS:
             for size in ("64KiB", "1MiB"):
                 with self.subTest(preset=preset, size=size):
-                    options = ("--preset", preset, "--block-size", size)
+                    options = ("--preset", preset, "--tile-size", size)
                     digests = {self.digest(path, *options, "--threads", t, "--memory", m) for t, m in ((1, "8MiB"), (4, "256MiB"))}
                     self.assertEqual(len(digests), 1)
 

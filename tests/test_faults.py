@@ -629,7 +629,7 @@ class CorruptArchives(Case):
         path = self.dir / "x.nc3z"
         for content in (b"", b"abc", b"# a text\n" * 100, bytes(4096), b"CDF\x01" + b"\xff" * 28, random.Random(SEED).randbytes(100_000)):
             for command in (("restore",), ("verify",), ("verify", "--deep"), ("recompress",), ("parity", "add"), ("parity", "remove"), ("info",),
-                            ("hash",), ("dump",), ("layout",), ("repair", "--in-place"), ("repair", "-o", self.dir / "y")):
+                            ("hash",), ("dump",), ("info", "--layout",), ("repair", "--in-place"), ("repair", "-o", self.dir / "y")):
                 with self.subTest(content=content[:8], command=command):
                     path.write_bytes(content)
                     self.fails(nc3z(*command, path), 1)

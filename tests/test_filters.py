@@ -331,7 +331,7 @@ class Filters(Case):
             return [line for line in text.splitlines() if line.startswith("\t\tv:_")]
 
         def ours(path, chain):
-            archive = self.archive(path, "--chain", f"v={chain}", "--layout", "chunked", "--chunk", "y=20,x=50")
+            archive = self.archive(path, "--chain", f"v={chain}", "--layout", "chunked", "--tile", "y=20,x=50")
             return special(self.ok(nc3z("dump", "-hs", archive)).stdout.decode())
 
         def theirs(path):
@@ -378,7 +378,7 @@ class Filters(Case):
             ("3|1,5", ['v:_Fletcher32 = "true" ;', "v:_DeflateLevel = 5 ;"]),
         ):
             with self.subTest(chain):
-                archive = self.archive(path, "--chain", f"v={chain}", "--layout", "chunked", "--chunk", "x=3000")
+                archive = self.archive(path, "--chain", f"v={chain}", "--layout", "chunked", "--tile", "x=3000")
                 text = self.ok(nc3z("dump", "-hs", archive)).stdout.decode()
                 special = [line.strip() for line in text.splitlines() if line.startswith("\t\tv:_")]
                 self.assertEqual(special[2:-2], lines)

@@ -30,7 +30,7 @@ class Find(Case):
 
     def index(self, *inputs):
         shadow = self.dir / "s.nc3x"
-        self.ok(nc3z("index", *(inputs or [self.dir / "data"]), "-o", shadow, "-f"))
+        self.ok(nc3z("catalog", *(inputs or [self.dir / "data"]), "-o", shadow, "-f"))
         return shadow
 
     def found(self, *words):
@@ -190,7 +190,7 @@ class Find(Case):
                 self.assertEqual(a["time"], b["time"])
                 self.assertEqual(b["time"] is None or b["time"][1] == "unknown", a["name"].rpartition("/")[2] in lost)
         self.ok(nc3z("list", shadow))
-        plan = json.loads(self.ok(nc3z("explain", "--json", shadow, "XTIME", "-d", "Time,2000-02-01T06")).stdout)
+        plan = json.loads(self.ok(nc3z("read", "--explain", "--json", shadow, "XTIME", "-d", "Time,2000-02-01T06")).stdout)
         self.assertEqual((plan["files"], plan["tiles"]["touched"]), (1, 1))
 
     def test_days_that_a_calendar_lacks(self):
@@ -288,7 +288,7 @@ class Find(Case):
         self.assertRegex(done.stdout.decode(), r"b\.nc +unknown: it changed after it was indexed")
         self.assertIn("2 files changed after the index was made", done.stderr)
         for command in ("stats", "list"):
-            self.assertRegex(self.ok(nc3z(command, shadow)).stderr, r"2 files changed after the index was made, such as .*a\.nc`; run `nc3z index` again")
+            self.assertRegex(self.ok(nc3z(command, shadow)).stderr, r"2 files changed after the index was made, such as .*a\.nc`; run `nc3z catalog` again")
         self.ok(nc3z("bundle", data, "-o", self.dir / "set.zip"))
         shadow = self.index(self.dir / "set.zip")
         self.assertEqual(self.found("--where", "tas > 300", shadow), (["b.nc"], {}))
@@ -331,7 +331,7 @@ class Find(Case):
         # netCDF4 converts limits to the type of the variable.
         archive = self.dir / "pk.nc.nc3z"
         self.ok(nc3z("archive", self.dir / "data/pk.nc", "-o", archive))
-        self.ok(nc3z("att", archive, "-a", "add_offset,kx,o,l,32768", "-a", "valid_range,kx,o,l,1,1000"))
+        self.ok(nc3z("attr", archive, "-a", "add_offset,kx,o,l,32768", "-a", "valid_range,kx,o,l,1,1000"))
         values = self.ok(nc3z("read", "--decode", archive, "kx")).stdout.decode().split()
         self.assertEqual([value.removesuffix(".0") for value in values], ["1", "101", "1000", "768", "_"])
 

@@ -52,8 +52,8 @@ class Reference(Case):
         for path in self.need(files, "classic files")[:: 1 if NIGHT else 3]:
             with self.subTest(path.name):
                 expected, own = self.same(path)
-                for options in (("--preset", "fast"), (), ("--preset", "max", "--block-size", "4KiB"), ("--block-size", "777"),
-                                ("--layout", "chunked", "--block-size", "4KiB")):
+                for options in (("--preset", "fast"), (), ("--preset", "max", "--tile-size", "4KiB"), ("--tile-size", "777"),
+                                ("--layout", "chunked", "--tile-size", "4KiB")):
                     archive = self.dir / "a.nc3z"
                     self.ok(nc3z("archive", "--force", *options, path, "-o", archive))
                     for threads in ("1", "2"):
@@ -67,7 +67,7 @@ class Reference(Case):
         """Many leaves, and windows that end inside them."""
         path = synthetic(self.dir / "s.nc", 21)
         expected, _ = self.same(path)
-        self.ok(nc3z("archive", "--block-size", "300000", path))
+        self.ok(nc3z("archive", "--tile-size", "300000", path))
         self.assertEqual(content(self.dir / "s.nc.nc3z"), expected)
 
     def test_interleaved_records_of_every_size(self):
@@ -154,7 +154,7 @@ class OnRecord(Case):
         second = self.digests(archive)["content"]
         self.assertEqual((first, second), (reference(source)[0], reference(other)[0]))
         self.assertEqual(self.digests(f"{archive}@1")["content"], first)
-        self.ok(nc3z("att", archive, ":history=edited"))
+        self.ok(nc3z("attr", archive, ":history=edited"))
         self.assertIsNone(self.digests(archive))
         row = hashed(archive)[0]
         self.assertTrue(row["computed"])

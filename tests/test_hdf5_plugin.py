@@ -188,7 +188,7 @@ print(json.dumps(told))
                 file.createDimension("y", 97)
                 file.createDimension("x", 130)
                 file.createVariable("v", kind, ("y", "x"), fill_value=False)[:] = (field if kind[0] == "f" else field - 200).astype(kind)
-            done = nc3z("archive", source, "--layout", "chunked", "--chunk", "y=40,x=50", "--edge", "pad")
+            done = nc3z("archive", source, "--layout", "chunked", "--tile", "y=40,x=50", "--edge", "pad")
             self.assertEqual(done.returncode, 0, done.stderr)
             info = json.loads(nc3z("info", "--json", f"{source}.nc3z").stdout)
             archived[kind] = info["variables"][0]["stored_bytes"]

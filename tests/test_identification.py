@@ -24,7 +24,7 @@ class Identification(Case):
         # Without an extension: they are identified by their first bytes.
         self.long, self.short, self.whole, self.other = (self.dir / name for name in ("long", "short", "whole", "other"))
         self.ok(nc3z("archive", CLASSIC / "etopo120.cdf", "-o", self.long))
-        self.ok(nc3z("archive", "--block-size", "1MiB", CLASSIC / "template.nc", "-o", self.short))
+        self.ok(nc3z("archive", "--tile-size", "1MiB", CLASSIC / "template.nc", "-o", self.short))
         self.ok(nc3z("archive", CLASSIC / "all_types_cdf2.nc", "-o", self.whole))
         self.assertEqual([path.read_bytes()[9] for path in (self.long, self.short, self.whole)], [0, 1, 2])
         self.other.write_bytes((CLASSIC / "etopo120.cdf").read_bytes())

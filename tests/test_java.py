@@ -84,7 +84,7 @@ class Restores(JavaCase):
 
     def test_archives_of_each_preset_and_layout(self):
         layouts = (("--preset", "fast"), (), ("--preset", "max"), ("--layout", "chunked", "--edge", "pad", "--parity", "5%"),
-                   ("--block-size", "4KiB", "--preset", "fast"), ("--profile", "zarr"))
+                   ("--tile-size", "4KiB", "--preset", "fast"), ("--profile", "zarr"))
         rng = random.Random(7)
         for path in self.files():
             for options in layouts if NIGHT else rng.sample(layouts, 2):
@@ -108,10 +108,10 @@ class Restores(JavaCase):
     def test_every_version_of_edited_archives(self):
         archive = self.dir / "v.nc3z"
         self.ok(nc3z("archive", CLASSIC / "coads_climatology.cdf" if NIGHT else CLASSIC / "numeric.nc", "-o", archive))
-        self.ok(nc3z("att", archive, ":title=one, again"))
-        self.ok(nc3z("commit", "--force", archive, CLASSIC / "winds.nc"))
+        self.ok(nc3z("attr", archive, ":title=one, again"))
+        self.ok(nc3z("commit", "--allow-unrelated", archive, CLASSIC / "winds.nc"))
         self.ok(nc3z("parity", "add", archive))
-        self.ok(nc3z("commit", "--force", archive, CLASSIC / "numeric.nc"))
+        self.ok(nc3z("commit", "--allow-unrelated", archive, CLASSIC / "numeric.nc"))
         self.ok(nc3z("revert", archive, "2"))
         for version in range(1, 6):
             original = self.dir / f"{version}.nc"
@@ -131,15 +131,15 @@ class Restores(JavaCase):
         for case in range(60 if NIGHT else 2):
             source = CLASSIC / rng.choice(sources if NIGHT else sources[:2])
             archive, out = self.dir / f"{case}.nc3z", self.dir / "out.nc"
-            layout = rng.choice([(), ("--preset", "fast"), ("--preset", "max"), ("--layout", "chunked", "--block-size", "4KiB"), ("--profile", "zarr"), ("--parity", "5%")])
+            layout = rng.choice([(), ("--preset", "fast"), ("--preset", "max"), ("--layout", "chunked", "--tile-size", "4KiB"), ("--profile", "zarr"), ("--parity", "5%")])
             self.ok(nc3z("archive", *layout, source, "-o", archive))
             header = nc3z("dump", "-h", source).stdout.decode()
             names = [line.split()[1].split("(")[0] for line in header.splitlines() if line.startswith("\t") and line.endswith(" ;") and ":" not in line and "=" not in line]
             count = 1
             for _ in range(rng.randint(3, 6) if NIGHT else 4):
                 name = rng.choice(names)
-                edit = rng.choice([("set", archive, name, f"={rng.randrange(100)}"), ("att", archive, f"{name}:note={rng.random()}"), ("append", "--allow-overlap", archive, source),
-                                   ("rename", archive, "-v", f"{name},{name}x"), ("revert", archive, str(rng.randint(1, count))), ("commit", "--force", archive, CLASSIC / "smooth.nc"),
+                edit = rng.choice([("set", archive, name, f"={rng.randrange(100)}"), ("attr", archive, f"{name}:note={rng.random()}"), ("append", "--allow-overlap", archive, source),
+                                   ("rename", archive, "-v", f"{name},{name}x"), ("revert", archive, str(rng.randint(1, count))), ("commit", "--allow-unrelated", archive, CLASSIC / "smooth.nc"),
                                    ("set", "--quick", archive, name, "=7")])
                 if nc3z(*edit).returncode == 0:
                     count += 1
@@ -155,7 +155,7 @@ class Damages(JavaCase):
     def test_a_lost_end_is_refused_unless_it_is_asked_for(self):
         archive = self.dir / "v.nc3z"
         self.ok(nc3z("archive", CLASSIC / "etopo120.cdf", "-o", archive))
-        self.ok(nc3z("att", archive, ":title=two"))
+        self.ok(nc3z("attr", archive, ":title=two"))
         data = archive.read_bytes()
         for cut in (1, 8, 200):
             archive.write_bytes(data[:-cut])
@@ -171,7 +171,7 @@ class Damages(JavaCase):
         rng, archive, bad, out = random.Random(41), self.dir / "v.nc3z", self.dir / "bad.nc3z", self.dir / "out"
         self.ok(nc3z("archive", CLASSIC / "etopo120.cdf", "-o", archive))
         lengths = [archive.stat().st_size]
-        for edit in (("att", archive, ":title=two"), ("att", archive, ":title=three"), ("set", archive, "ROSE", "=5", "--count", "9,9")):
+        for edit in (("attr", archive, ":title=two"), ("attr", archive, ":title=three"), ("set", archive, "ROSE", "=5", "--count", "9,9")):
             self.ok(nc3z(*edit))
             lengths.append(archive.stat().st_size)
         sound, verdicts = archive.read_bytes(), set()
@@ -204,7 +204,7 @@ class Damages(JavaCase):
 
     def test_mutations_are_refused_or_harmless(self):
         for path, options in ((CLASSIC / "numeric.nc", ()), (CLASSIC / "etopo120.cdf", ("--preset", "max")), (CLASSIC / "all_types_cdf5.nc", ()),
-                              (CLASSIC / "winds.nc", ("--layout", "chunked", "--block-size", "4KiB"))):
+                              (CLASSIC / "winds.nc", ("--layout", "chunked", "--tile-size", "4KiB"))):
             archive = self.dir / f"{path.name}.nc3z"
             self.ok(nc3z("archive", *options, path, "-o", archive))
             kind, counts = self.java.ask("mutate", archive, 25_000 if NIGHT else 60, 11)
@@ -247,7 +247,7 @@ class Hyperslabs(JavaCase):
     def test_hyperslabs_are_those_of_libnetcdf(self):
         import netCDF4
         rng = random.Random(13)
-        for name, options in (("all_types_cdf5.nc", ()), ("numeric.nc", ("--layout", "chunked", "--block-size", "4KiB")), ("etopo120.cdf", ("--preset", "max")),
+        for name, options in (("all_types_cdf5.nc", ()), ("numeric.nc", ("--layout", "chunked", "--tile-size", "4KiB")), ("etopo120.cdf", ("--preset", "max")),
                               ("esku_heat_budget.cdf", ()), ("record_padding.nc", ("--layout", "chunked"))):
             archive, out = self.dir / f"{name}.nc3z", self.dir / "out"
             self.ok(nc3z("archive", *options, CLASSIC / name, "-o", archive))
@@ -280,7 +280,7 @@ class Proofs(JavaCase):
             proof = self.dir / f"{name}.proof"
             code, text = self.java.ask("run", "check", slice_, proof, f"nc3z1:{root}")
             self.assertEqual(code, "0", text)
-            self.ok(nc3z("check", slice_, proof, "--root", f"nc3z1:{root}"))
+            self.ok(nc3z("cite", "--check", slice_, proof, "--root", f"nc3z1:{root}"))
             self.assertIn("proven: SST" if "SST" in variables else "proven: UWND", text)
             self.assertEqual(self.java.ask("run", "check", slice_, proof, f"nc3z1:{root[:-1]}x")[0], "3")
             for path in (slice_, proof):
@@ -290,7 +290,7 @@ class Proofs(JavaCase):
                     bad[rng.randrange(len(bad))] ^= 1 << rng.randrange(8)
                     path.write_bytes(bad)
                     ours = self.java.ask("run", "check", slice_, proof, f"nc3z1:{root}")[0]
-                    self.assertEqual(ours == "0", nc3z("check", slice_, proof, "--root", f"nc3z1:{root}").returncode == 0, bad)
+                    self.assertEqual(ours == "0", nc3z("cite", "--check", slice_, proof, "--root", f"nc3z1:{root}").returncode == 0, bad)
                 path.write_bytes(sound)
 
 
@@ -334,8 +334,8 @@ class Checks(JavaCase):
     def test_verify_finds_every_changed_byte(self):
         rng = random.Random(17)
         archive = self.dir / "v.nc3z"
-        self.ok(nc3z("archive", "--parity", "5%", "--layout", "chunked", "--block-size", "4KiB", CLASSIC / "numeric.nc", "-o", archive))
-        self.ok(nc3z("att", archive, ":title=two"))
+        self.ok(nc3z("archive", "--parity", "5%", "--layout", "chunked", "--tile-size", "4KiB", CLASSIC / "numeric.nc", "-o", archive))
+        self.ok(nc3z("attr", archive, ":title=two"))
         for path in (archive, ROOT / "testdata/archives/v0_1_0/all_types_cdf5.short.nc3z", ROOT / "testdata/archives/v0_1_0/record_padding.default.parity.nc3z"):
             code, text = self.java.ask("run", "verify", path)
             self.assertEqual(code, "0", text)
@@ -410,7 +410,7 @@ class NetcdfJava(JavaCase):
         archive = self.archive(path)
         self.assertIn("reads of 8 threads", self.cdm_check("threads", archive, path, 8))
         self.assertIn("enhanced", self.cdm_check("enhanced", archive, path))
-        self.ok(nc3z("att", archive, ":title=second"))
+        self.ok(nc3z("attr", archive, ":title=second"))
         self.assertIn("second", self.cdm_check("version", archive, 2))
         self.assertNotIn("second", self.cdm_check("version", archive, 1))
 

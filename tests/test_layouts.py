@@ -85,7 +85,7 @@ class Layouts(Case):
                     if both or turn % 2 == 0:
                         self.comes_back(path, "--preset", "fast", "--layout", layout, reference=size < 100_000)
                     if both or turn % 2 == 1:
-                        self.comes_back(path, "--preset", "fast", "--layout", layout, "--edge", "pad", "--block-size", "20KiB")
+                        self.comes_back(path, "--preset", "fast", "--layout", layout, "--edge", "pad", "--tile-size", "20KiB")
 
     def test_chunks_of_the_numeric_codec(self):
         """Every shape of tile that predictors see, decoded by the reference reader as well."""
@@ -96,12 +96,12 @@ class Layouts(Case):
                 if edge == "pad" and max(lengths) == 1000:
                     continue
                 chunks = [f"{d['name']}={n}" for d, n in zip(dims, lengths * len(dims))]
-                options = [word for chunk in chunks for word in ("--chunk", chunk)]
+                options = [word for chunk in chunks for word in ("--tile", chunk)]
                 with self.subTest(lengths=lengths, edge=edge):
                     self.comes_back(path, *options, "--edge", edge, reference=True)
 
     def test_chunks_by_dimension_and_by_variable(self):
-        archive = self.comes_back(COADS, "--chunk", "TIME=4,COADSY=30", "--chunk", "AIRT:COADSX=45", "--layout", "UWND=linear")
+        archive = self.comes_back(COADS, "--tile", "TIME=4,COADSY=30", "--tile", "AIRT:COADSX=45", "--layout", "UWND=linear")
         layouts = self.layouts(archive)
         self.assertEqual(layouts["SST"], {"kind": "chunked", "shape": [4, 30, 180], "edge": "clip"})
         self.assertEqual(layouts["AIRT"], {"kind": "chunked", "shape": [12, 90, 45], "edge": "clip"})
@@ -110,10 +110,10 @@ class Layouts(Case):
         text = self.ok(nc3z("info", archive)).stdout.decode()
         self.assertIn("4x30x180", text)
         self.ok(nc3z("verify", archive))
-        self.ok(nc3z("layout", archive))
+        self.ok(nc3z("info", "--layout", archive))
 
     def test_padding_repeats_what_is_before_it(self):
-        archive = self.comes_back(COADS, "--chunk", "SST:TIME=5,COADSY=40,COADSX=70", "--edge", "pad")
+        archive = self.comes_back(COADS, "--tile", "SST:TIME=5,COADSY=40,COADSX=70", "--edge", "pad")
         opened = nc3z_ref.Archive(archive.read_bytes())
         sst = [v.name for v in opened.header.vars].index(b"SST")
         self.assertEqual(self.layouts(archive)["SST"], {"kind": "chunked", "shape": [5, 40, 70], "edge": "pad"})
@@ -134,16 +134,16 @@ class Layouts(Case):
     def test_what_cannot_be_says_so(self):
         out = self.dir / "x.nc3z"
         for options, code, words in (
-            (["--chunk", "depth=3"], 1, r"dimension \"depth\".*TIME"),
-            (["--chunk", "AIRX:TIME=3"], 1, r"variable \"AIRX\".*AIRT"),
-            (["--chunk", "TIME=0"], 1, r"\"TIME\" has length 12.*chunks of 0"),
-            (["--chunk", "TIME=3,COADSX=x"], 2, r"COADSX.*`x`"),
-            (["--chunk", "TIME=1.5"], 2, r"TIME.*`1\.5`"),
-            (["--chunk", "TIME=-1"], 2, r"TIME.*`-1`"),
-            (["--chunk", "SST:TIME=100000,COADSY=100000,COADSX=1", "--edge", "pad"], 1, r"SST.*100000 of 12.*40000000000 bytes"),
+            (["--tile", "depth=3"], 1, r"dimension \"depth\".*TIME"),
+            (["--tile", "AIRX:TIME=3"], 1, r"variable \"AIRX\".*AIRT"),
+            (["--tile", "TIME=0"], 1, r"\"TIME\" has length 12.*chunks of 0"),
+            (["--tile", "TIME=3,COADSX=x"], 2, r"COADSX.*`x`"),
+            (["--tile", "TIME=1.5"], 2, r"TIME.*`1\.5`"),
+            (["--tile", "TIME=-1"], 2, r"TIME.*`-1`"),
+            (["--tile", "SST:TIME=100000,COADSY=100000,COADSX=1", "--edge", "pad"], 1, r"SST.*100000 of 12.*40000000000 bytes"),
             (["--layout", "cubes"], 2, r"cubes.*linear"),
             (["--layout", "nope=auto"], 1, r"variable \"nope\""),
-            (["--layout", "SST=map", "--chunk", "SST:TIME=1"], 1, r"SST.*map"),
+            (["--layout", "SST=map", "--tile", "SST:TIME=1"], 1, r"SST.*map"),
         ):
             with self.subTest(options=options):
                 done = nc3z("archive", *options, COADS, "-o", out)
@@ -195,17 +195,17 @@ class LargeLayers(Case):
     def test_fixed(self):
         days = 300 if NIGHT else 150                                         # layers of 366 MiB, and of 183 MiB
         path = cube(self.dir / "fixed.nc", days, 400, 800, record=False, steps=self.steps)
-        self.check(path, "--chunk", f"time={days},lat=40,lon=40", most=300 if NIGHT else 150)
+        self.check(path, "--tile", f"time={days},lat=40,lon=40", most=300 if NIGHT else 150)
 
     def test_records(self):
         days = 300 if NIGHT else 200                                         # layers of 206 and 69 MiB, and of 137 and 46 MiB
         path = cube(self.dir / "records.nc", days, 300, 600, others=(("uas", 200, 300), ("ps", 3, 5)), steps=self.steps)
-        self.check(path, "--chunk", f"tas:time={days},lat=40,lon=50", "--chunk", f"uas:time={days},lat_uas=10", "--chunk", "ps:lat_ps=2",
+        self.check(path, "--tile", f"tas:time={days},lat=40,lon=50", "--tile", f"uas:time={days},lat_uas=10", "--tile", "ps:lat_ps=2",
                    most=300 if NIGHT else 190)
 
     def test_warns_of_a_slow_restore(self):
         path = cube(self.dir / "records.nc", 100, 600, 600)
-        done = self.ok(nc3z("archive", "--preset", "fast", "--chunk", "time=100,lat=50,lon=50", path, "-o", self.dir / "x"))
+        done = self.ok(nc3z("archive", "--preset", "fast", "--tile", "time=100,lat=50,lon=50", path, "-o", self.dir / "x"))
         self.assertRegex(done.stderr, r"tas.*144000000 bytes.*about 3 times")
 
 

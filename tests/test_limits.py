@@ -22,7 +22,7 @@ CPU_SECONDS = 300
 
 COMMANDS = {
     "info": ["info", "ARCHIVE"],
-    "layout": ["layout", "ARCHIVE"],
+    "layout": ["info", "--layout", "ARCHIVE"],
     "verify": ["verify", "ARCHIVE"],
     "verify --deep": ["verify", "--deep", "ARCHIVE"],
     "hash": ["hash", "ARCHIVE"],

@@ -358,7 +358,7 @@ class Report(Case):
         self.ok(nc3z("archive", "-r", "--remove-source", source))
         shutil.copy(CLASSIC / "numeric.nc", source / "b/later.nc")
         (source / "four.nc").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(200))
-        done = self.ok(nc3z("report", "in", "-o", "report.html", cwd=self.dir))
+        done = self.ok(nc3z("list", "in", "--html", "report.html", cwd=self.dir))
         self.assertEqual(done.stderr, "")
         text = (self.dir / "report.html").read_text("utf-8")
         page = Page(text)
@@ -384,14 +384,14 @@ class Report(Case):
             name = title.split(": ")[0].rsplit("/", 1)[-1]
             if name in sizes and name.startswith("coads"):
                 self.assertAlmostEqual(float(width) * float(height) / (1100 * 560), sizes[name] / (stored + sizes["later.nc"]), delta=0.05)
-        self.fails(nc3z("report", "in", "-o", "report.html", cwd=self.dir), 1, "exists.*--force")
+        self.fails(nc3z("list", "in", "--html", "report.html", cwd=self.dir), 1, "exists.*--force")
 
     def test_what_cannot_be_read_stands_in_it(self):
         (self.dir / "in").mkdir()
         self.ok(nc3z("archive", CLASSIC / "smooth.nc", "-o", self.dir / "in/x.nc3z"))
         raw = (self.dir / "in/x.nc3z").read_bytes()
         (self.dir / "in/y.nc3z").write_bytes(raw[:-200])
-        done = self.fails(nc3z("report", "in", "-o", "r.html", cwd=self.dir), 3, "y.nc3z.*end of the archive is missing")
+        done = self.fails(nc3z("list", "in", "--html", "r.html", cwd=self.dir), 3, "y.nc3z.*end of the archive is missing")
         page = Page((self.dir / "r.html").read_text("utf-8"))
         self.assertIn("What cannot be read", " ".join(page.text))
         self.assertIn("the end of the archive is missing", " ".join(page.text))
@@ -399,12 +399,12 @@ class Report(Case):
 
     def test_nothing_at_all(self):
         (self.dir / "in").mkdir()
-        self.ok(nc3z("report", "in", "-o", "r.html", cwd=self.dir))
+        self.ok(nc3z("list", "in", "--html", "r.html", cwd=self.dir))
         self.assertEqual(Page((self.dir / "r.html").read_text("utf-8")).stack, [])
 
 
 class Shells(Case):
-    COMMANDS = ("archive", "restore", "verify", "find", "plot", "report", "manifest")
+    COMMANDS = ("archive", "restore", "verify", "find", "plot", "list", "hash")
 
     def test_bash_completes(self):
         script = self.ok(nc3z("completions", "bash")).stdout

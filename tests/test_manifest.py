@@ -161,7 +161,7 @@ class Verify(Tree):
         before = (self.dir / "out/SHA256SUMS").read_text()
         self.ok(self.run_here("recompress", "--dry-run", "--preset", "max", "out/a.nc.nc3z"))
         self.ok(self.run_here("recompress", "--recursive", "--preset", "max", "out", "-o", "elsewhere"))
-        self.ok(self.run_here("att", "out/a.nc.nc3z", ":edited=yes"))
+        self.ok(self.run_here("attr", "out/a.nc.nc3z", ":edited=yes"))
         done = self.run_here("recompress", "--drop-history", "out/a.nc.nc3z")
         self.ok(done)
         self.assertIn("it was not the file that the manifest", done.stderr)
@@ -182,8 +182,8 @@ class Verify(Tree):
         self.assertRegex(out, "^a.nc.nc3z: changed but sound: its metadata say that it was recompressed from the listed archive; SHA-256 is")
         self.assertRegex(out, "\nsub/b.nc.nc3z: changed but sound: .*\n.*3 files.*2 not as listed")
         # Grown since the list was made: by values, by parity.
-        self.ok(self.run_here("manifest", "out", "--force"))
-        for change in (("att", "out/sub/b.nc.nc3z", ":edited=yes"), ("parity", "add", "out/sub/b.nc.nc3z")):
+        self.ok(self.run_here("hash", "--manifest", "out", "--force"))
+        for change in (("attr", "out/sub/b.nc.nc3z", ":edited=yes"), ("parity", "add", "out/sub/b.nc.nc3z")):
             self.ok(self.run_here(*change))
             out = self.check("--manifest", "out", code=1)
             self.assertRegex(out, "^sub/b.nc.nc3z: changed but sound: it was appended to, and begins with the listed file; SHA-256 is")
@@ -230,7 +230,7 @@ class Verify(Tree):
 class Kept(Tree):
     """An entry stays until its file is archived anew: a rerun never lists the hash of damaged bytes in place of the listed one."""
 
-    RERUNS = (("manifest", "out"), ("archive", "-r", "--skip-existing", "--manifest", "sha256", "in", "-o", "out"))
+    RERUNS = (("hash", "--manifest", "out"), ("archive", "-r", "--skip-existing", "--manifest", "sha256", "in", "-o", "out"))
 
     def setUp(self):
         super().setUp()
@@ -248,19 +248,19 @@ class Kept(Tree):
     def test_damaged(self):
         self.damage("out/sub/b.nc.nc3z")
         words = "sub/b.nc.nc3z: changed: SHA-256 is .*the listed entry stays"
-        self.rerun(3, words, (*self.RERUNS, ("manifest", "--force", "out"), ("manifest", "out", "--from-log", "log")))
+        self.rerun(3, words, (*self.RERUNS, ("hash", "--manifest", "--force", "out"), ("hash", "--manifest", "out", "--from-log", "log")))
         self.check("--manifest", "out", code=3)
         # A file that is not an archive at all.
         (self.dir / "out/sub/b.nc.nc3z").write_bytes(b"")
-        self.rerun(3, words, (("manifest", "out"), ("manifest", "--force", "out")))
+        self.rerun(3, words, (("hash", "--manifest", "out"), ("hash", "--manifest", "--force", "out")))
         # Archived again, it is listed again.
         self.ok(self.run_here("archive", "-r", "--force", "--manifest", "sha256", "in", "-o", "out"))
         self.check("--manifest", "out")
 
     def test_changed_but_sound(self):
-        self.ok(self.run_here("att", "out/a.nc.nc3z", ":edited=yes"))
-        self.rerun(1, "a.nc.nc3z: changed.* sound.*the listed entry stays .*--force", (("manifest", "out"),))
-        self.ok(self.run_here("manifest", "--force", "out"))
+        self.ok(self.run_here("attr", "out/a.nc.nc3z", ":edited=yes"))
+        self.rerun(1, "a.nc.nc3z: changed.* sound.*the listed entry stays .*--force", (("hash", "--manifest", "out"),))
+        self.ok(self.run_here("hash", "--manifest", "--force", "out"))
         self.assertNotEqual((self.dir / "out/SHA256SUMS").read_text(), self.before)
         self.check("--manifest", "out")
 

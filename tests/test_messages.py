@@ -57,10 +57,10 @@ USES = [
     ("hash --check n.nc", 1, ["n.nc` is a classic netCDF file", "not a list of digests"]),
     ("hash --check text.txt", 1, ["no digest was checked"]),
     ("verify --manifest c.nc.nc3z", 1, ["is an nc3z archive, not a manifest", "nc3z verify c.nc.nc3z"]),
-    ("verify --manifest dir", 1, ["manifest `dir/SHA256SUMS` does not exist", "nc3z manifest"]),
+    ("verify --manifest dir", 1, ["manifest `dir/SHA256SUMS` does not exist", "nc3z hash --manifest"]),
     ("archive -r dir -o y --resume text.txt", 1, ["`text.txt` is not a log", "--log"]),
-    ("manifest n.nc", 1, ["`n.nc` is not a directory"]),
-    ("manifest dir --from-log text.txt", 1, ["`text.txt` is not a log"]),
+    ("hash --manifest n.nc", 1, ["`n.nc` is not a directory"]),
+    ("hash --manifest dir --from-log text.txt", 1, ["`text.txt` is not a log"]),
     # Standard input where it cannot be.
     ("repair - -o x", 1, ["-", "standard input", "name of a file"]),
     ("parity add -", 1, ["-", "standard input", "name of a file"]),
@@ -79,7 +79,7 @@ USES = [
     # Shares, sizes, numbers.
     ("parity add --share 50% c.nc.nc3z", 2, ["50%", "0.1% to 30%"]),
     ("archive --parity x n.nc", 2, ["'x'", "0.1% to 30%"]),
-    ("archive --block-size 7MB n.nc", 2, ["7MB", "KiB"]),
+    ("archive --tile-size 7MB n.nc", 2, ["7MB", "KiB"]),
     ("archive --shard 9/3 n.nc", 2, ["9/3", "2/5"]),
     ("archive --threads many n.nc", 2, ["many", "0 to 1024"]),
     ("archive --chain SST=[{\"id\":\"zst\"}] n.nc", 2, ["zst", "expected shuffle"]),
@@ -88,13 +88,13 @@ USES = [
     # Names that nothing has.
     ("read c.nc sst", 1, ["`c.nc`", "no variable \"sst\"", "did you mean `SST`?", "there are COADSX"]),
     ("read c.nc.nc3z SSS", 1, ["no variable \"SSS\"", "did you mean `SST`?"]),
-    ("explain c.nc.nc3z WSDP", 1, ["did you mean `WSPD`?"]),
+    ("read --explain c.nc.nc3z WSDP", 1, ["did you mean `WSPD`?"]),
     ("dump -v AIR c.nc", 1, ["no variable `AIR`", "did you mean `AIRT`?"]),
     ("subset c.nc -v UWIND -o q.nc", 1, ["no variable `UWIND`", "did you mean `UWND`?"]),
     ("diff -v SSS c.nc c.nc.nc3z", 2, ["neither has a variable \"SSS\"", "did you mean `SST`?"]),
-    ("att c.nc.nc3z sst:units=K", 1, ["sst", "did you mean `SST`?"]),
+    ("attr c.nc.nc3z sst:units=K", 1, ["sst", "did you mean `SST`?"]),
     ("archive --quantize sst=bitround:3 c.nc -o q", 1, ["no variable `sst`", "did you mean `SST`?"]),
-    ("archive --chunk tiem=3 c.nc -o q", 1, ["tiem", "there are COADSX"]),
+    ("archive --tile tiem=3 c.nc -o q", 1, ["tiem", "there are COADSX"]),
     ("read c.nc.nc3z@2 SST", 1, ["no version 2", "1"]),
     ("read c.nc.nc3z@good SST", 1, ["no tag `good`"]),
     ("tag c.nc.nc3z 7", 1, ["invalid tag `7`", "letters"]),
@@ -226,8 +226,8 @@ class Manners(Case):
         self.assertEqual(self.ok(self.run_here("restore", "-", "-o", "-", input=archive)).stdout, original)
         self.ok(self.run_here("restore", "-", "-o", "back.nc", input=archive))
         self.assertEqual((self.dir / "back.nc").read_bytes(), original)
-        for args in (("info", "-"), ("verify", "-"), ("verify", "--deep", "-"), ("test", "-"), ("layout", "-"), ("dump", "-"), ("hash", "-"),
-                     ("read", "-", "tenths"), ("explain", "-", "tenths"), ("find", "tenths", "-"), ("diff", "-", "a.nc"), ("log", "-")):
+        for args in (("info", "-"), ("verify", "-"), ("verify", "--deep", "-"), ("test", "-"), ("info", "--layout", "-"), ("dump", "-"), ("hash", "-"),
+                     ("read", "-", "tenths"), ("read", "--explain", "-", "tenths"), ("find", "tenths", "-"), ("diff", "-", "a.nc"), ("log", "-")):
             with self.subTest(args):
                 done = self.ok(self.run_here(*args, input=archive))
                 if args[0] in ("read", "dump", "diff"):
@@ -341,22 +341,22 @@ class Manners(Case):
         shutil.copy(self.dir / "in/0.nc", odd)
         for shard in ("1", "2"):
             self.ok(self.run_here("archive", "-r", "in", "-o", "out", "--shard", f"{shard}/2", "--log", f"log{shard}"))
-        done = self.ok(self.run_here("manifest", "out", "--from-log", "log1", "--from-log", "log2"))
+        done = self.ok(self.run_here("hash", "--manifest", "out", "--from-log", "log1", "--from-log", "log2"))
         self.assertIn("out/SHA256SUMS: 7 archives", done.stderr)
         self.ok(self.run_here("verify", "--no-fixity-log", "--manifest", "out"))
         checked = subprocess.run(["sha256sum", "-c", "--strict", "SHA256SUMS"], cwd=self.dir / "out", capture_output=True, check=False)
         self.assertEqual(checked.returncode, 0, checked.stderr)
         by_log = (self.dir / "out/SHA256SUMS").read_bytes()
-        self.ok(self.run_here("manifest", "--force", "out"))
+        self.ok(self.run_here("hash", "--manifest", "--force", "out"))
         self.assertEqual((self.dir / "out/SHA256SUMS").read_bytes(), by_log)
-        self.assertEqual(self.ok(self.run_here("manifest", "out", "-o", "-")).stdout, by_log)
+        self.assertEqual(self.ok(self.run_here("hash", "--manifest", "out", "-o", "-")).stdout, by_log)
         # One part alone is refused, and an archive that is gone is missed.
-        self.fails(self.run_here("manifest", "--force", "out", "--from-log", "log1"), 1, "no log of the part 2/2")
+        self.fails(self.run_here("hash", "--manifest", "--force", "out", "--from-log", "log1"), 1, "no log of the part 2/2")
         (self.dir / "out/3.nc.nc3z").unlink()
-        self.fails(self.run_here("manifest", "--force", "out", "--from-log", "log1", "--from-log", "log2"), 1, "3.nc.nc3z.*gone")
+        self.fails(self.run_here("hash", "--manifest", "--force", "out", "--from-log", "log1", "--from-log", "log2"), 1, "3.nc.nc3z.*gone")
         (self.dir / "in/bad.nc").write_bytes(b"CDF\x01" + b"\xff" * 60)
         self.fails(self.run_here("archive", "-r", "in", "-o", "out", "--skip-existing", "--log", "log3"), 4)
-        self.fails(self.run_here("manifest", "--force", "out", "--from-log", "log3"), 1, "bad.nc.*failed")
+        self.fails(self.run_here("hash", "--manifest", "--force", "out", "--from-log", "log3"), 1, "bad.nc.*failed")
         self.ok(self.run_here("verify", "--no-fixity-log", "--manifest", "out"))
 
 

@@ -62,33 +62,33 @@ class Ncrc(Plugin):
         rc = self.home / ".ncrc"
         rc.write_bytes(b"# mine\nHTTP.TIMEOUT=9\nNETCDF.UDF0.LIBRARY=/o.so\nNETCDF.UDF0.INIT=o_init")
         rc.chmod(0o600)
-        out = self.tool("plugin", "install").stdout.decode()
+        out = self.tool("netcdf-plugin", "install").stdout.decode()
         self.assertIn("4.10.1", out)
         first = rc.read_bytes()
         self.assertTrue(first.startswith(b"# mine\nHTTP.TIMEOUT=9\nNETCDF.UDF0.LIBRARY=/o.so\nNETCDF.UDF0.INIT=o_init\n"))
         self.assertIn(f"NETCDF.UDF9.LIBRARY={LIBRARY}\nNETCDF.UDF9.INIT=nc3z_udf9_init\n".encode() + b"NETCDF.UDF9.MAGIC=\x89NC3Z\n", first)
         self.assertEqual(rc.stat().st_mode & 0o777, 0o600)
-        self.assertIn(b"already installed", self.tool("plugin", "install").stdout)
+        self.assertIn(b"already installed", self.tool("netcdf-plugin", "install").stdout)
         self.assertEqual(rc.read_bytes(), first)
         # Another plug-in's slot is not taken.
-        self.assertIn("--slot", self.tool("plugin", "install", "--slot", "0", code=1).stderr)
-        self.tool("plugin", "install", "--slot", "2")
+        self.assertIn("--slot", self.tool("netcdf-plugin", "install", "--slot", "0", code=1).stderr)
+        self.tool("netcdf-plugin", "install", "--slot", "2")
         self.assertIn(b"NETCDF.UDF2.INIT=nc3z_udf2_init", rc.read_bytes())
         self.assertNotIn(b"UDF9", rc.read_bytes())
-        status = json.loads(self.tool("plugin", "status", "--json").stdout)
+        status = json.loads(self.tool("netcdf-plugin", "status", "--json").stdout)
         self.assertEqual([(s["slot"], s["exists"]) for s in status["installed"]], [(2, True)])
-        self.tool("plugin", "remove")
+        self.tool("netcdf-plugin", "remove")
         self.assertNotIn(b"nc3z", rc.read_bytes())
         self.assertIn(b"o_init", rc.read_bytes())
-        self.assertIn(b"not installed", self.tool("plugin", "remove").stdout)
-        self.tool("plugin", "install", "--slot", "10", code=2)
+        self.assertIn(b"not installed", self.tool("netcdf-plugin", "remove").stdout)
+        self.tool("netcdf-plugin", "install", "--slot", "10", code=2)
 
     def test_home_of_netcdf_and_links(self):
         elsewhere = self.dir / "elsewhere"
         elsewhere.mkdir()
         (self.dir / "kept").write_bytes(b"A=1\n")
         (elsewhere / ".ncrc").symlink_to(self.dir / "kept")
-        self.tool("plugin", "install", NCRCENV_HOME=str(elsewhere))
+        self.tool("netcdf-plugin", "install", NCRCENV_HOME=str(elsewhere))
         self.assertTrue((elsewhere / ".ncrc").is_symlink())
         self.assertIn(b"nc3z_udf9_init", (self.dir / "kept").read_bytes())
         self.assertFalse((self.home / ".ncrc").exists())
@@ -98,7 +98,7 @@ class Ncrc(Plugin):
         lonely = self.dir / "bin"
         lonely.mkdir()
         shutil.copy(NC3Z, lonely / "nc3z")
-        for command in (["plugin", "install"], ["run", "--", "true"]):
+        for command in (["netcdf-plugin", "install"], ["netcdf-plugin", "run", "--", "true"]):
             done = subprocess.run([lonely / "nc3z", *command], env=self.env, capture_output=True, text=True)
             self.assertEqual(done.returncode, 1)
             for place in ("bin/libnc3z_netcdf_plugin.so", "lib/libnc3z_netcdf_plugin.so", "lib/nc3z/libnc3z_netcdf_plugin.so", "NC3Z_UDF_LIBRARY"):
@@ -115,7 +115,7 @@ class Loaded(Plugin):
     def setUp(self):
         super().setUp()
         self.need_wheel()
-        self.tool("plugin", "install")
+        self.tool("netcdf-plugin", "install")
 
     def test_every_file_and_random_slices_are_equal(self):
         files, pairs = data_files(), []
@@ -142,10 +142,10 @@ class Loaded(Plugin):
         archive = self.archive(ROOT / "testdata/classic/record_padding.nc")
         code = "import netCDF4, sys; print(netCDF4.Dataset(sys.argv[1])['a'][1].tolist())"
         for slot in range(10):
-            self.tool("plugin", "install", "--slot", slot)
+            self.tool("netcdf-plugin", "install", "--slot", slot)
             done = self.python(code, archive)
             self.assertEqual((done.returncode, done.stdout), (0, "[21, 22, -32768, 24, 25]\n"), f"slot {slot}: {done.stderr}")
-        self.tool("plugin", "remove")
+        self.tool("netcdf-plugin", "remove")
         self.assertNotEqual(self.python(code, archive).returncode, 0)
 
     def test_xarray_reads_what_it_reads_of_the_original(self):
@@ -337,7 +337,7 @@ class Preloaded(Plugin):
             self.assertEqual(outs[0], outs[1], command)
 
     def run_preloaded(self, command):
-        return subprocess.run([NC3Z, "run", "--", *command], capture_output=True, env=self.env)
+        return subprocess.run([NC3Z, "netcdf-plugin", "run", "--", *command], capture_output=True, env=self.env)
 
     def test_programs_that_load_the_library_later(self):
         """As R, Octave and Perl do: the program knows nothing of netCDF, and its module is linked with it."""
@@ -405,9 +405,9 @@ class Preloaded(Plugin):
     def test_exit_codes_are_the_programs(self):
         for code, command in ((0, ["true"]), (7, ["sh", "-c", "exit 7"]), (127, ["no-such-program-at-all"]), (126, ["/"])):
             self.assertEqual(self.run_preloaded(command).returncode, code, command)
-        self.tool("run", code=2)
+        self.tool("netcdf-plugin", "run", code=2)
         # Other preloaded libraries stay.
-        out = subprocess.run([NC3Z, "run", "sh", "-c", "echo $LD_PRELOAD"], capture_output=True, text=True,
+        out = subprocess.run([NC3Z, "netcdf-plugin", "run", "sh", "-c", "echo $LD_PRELOAD"], capture_output=True, text=True,
                              env=dict(self.env, LD_PRELOAD="libm.so.6")).stdout
         self.assertEqual(out, f"{LIBRARY}:libm.so.6\n")
 
@@ -415,7 +415,7 @@ class Preloaded(Plugin):
         for name in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
             self.assertEqual(self.run_preloaded(["sh", "-c", f"kill -{int(name)} $$"]).returncode, -name)
         # The tool's own signal handling is not inherited: a program whose reader has gone ends as it does without the tool.
-        with subprocess.Popen([NC3Z, "run", "--", "yes"], stdout=subprocess.PIPE, env=self.env) as yes:
+        with subprocess.Popen([NC3Z, "netcdf-plugin", "run", "--", "yes"], stdout=subprocess.PIPE, env=self.env) as yes:
             yes.stdout.readline()
             yes.stdout.close()
             self.assertEqual(yes.wait(60), -signal.SIGPIPE)
@@ -423,11 +423,11 @@ class Preloaded(Plugin):
             read, write = os.pipe()
             os.close(read)
             with os.fdopen(write, "wb") as closed:
-                done = nc3z("plugin", command, env=self.env, stdout=closed)
+                done = nc3z("netcdf-plugin", command, env=self.env, stdout=closed)
             self.assertIn(done.returncode, (0, -signal.SIGPIPE, 128 + signal.SIGPIPE), command)
             self.assertEqual(done.stderr, "", command)
         with open("/dev/full", "wb") as full:
-            done = nc3z("plugin", "status", env=self.env, stdout=full)
+            done = nc3z("netcdf-plugin", "status", env=self.env, stdout=full)
         self.assertEqual(done.returncode, 1)
         self.assertIn("No space left", done.stderr)
 

@@ -14,7 +14,7 @@ class Outputs(Case):
         super().setUp()
         self.archive = self.dir / "a.nc.nc3z"
         self.ok(nc3z("archive", "--preset", "fast", CLASSIC / NAME, "-o", self.archive))
-        self.ok(nc3z("att", self.archive, ":title=edited"))
+        self.ok(nc3z("attr", self.archive, ":title=edited"))
         self.before = self.names()
 
     def commands(self):
@@ -26,14 +26,14 @@ class Outputs(Case):
             "aggregate": (("aggregate", a), b"CDF"),
             "bundle": (("bundle", a), b"PK"),
             "bundle --pack": (("bundle", "--pack", CLASSIC / NAME), b"PK"),
-            "index": (("index", a), b"nc3x"),
+            "index": (("catalog", a), b"nc3x"),
             "read": (("read", a, "TIME", "-d", "TIME,0"), b"366"),
-            "gc": (("gc", a), b"\x89NC3Z"),
+            "gc": (("prune", a), b"\x89NC3Z"),
             "refs": (("refs", self.zarr()), b"{"),
-            "report": (("report", self.dir), b"<!DOCTYPE html>"),
+            "report": (("list", self.dir, "--html"), b"<!DOCTYPE html>"),
             "repair": (("repair", a), None),
             "cite": (("cite", a, "TIME"), None),
-            "unbundle": (("unbundle", self.bundle()), None),
+            "unbundle": (("bundle", "--extract", self.bundle()), None),
             "hash --tree": (("hash", a, "--tree"), None),
             "bundle --target-size": (("bundle", a, "--target-size", "1MiB"), None),
         }
@@ -51,7 +51,7 @@ class Outputs(Case):
         return path
 
     def run_in(self, command, *more):
-        option = () if "--tree" in command else ("-o",)
+        option = () if command[-1] in ("--tree", "--html") else ("-o",)
         return nc3z(*command, *option, *more, cwd=self.dir)
 
     def test_links_to_devices_and_streams_are_not_replaced(self):
@@ -90,7 +90,7 @@ class Outputs(Case):
         for name in ("subset", "index", "report"):
             with self.subTest(command=name), open("/dev/full", "wb") as full:
                 command = self.commands()[name][0]
-                done = nc3z(*command, "-o", "-", stdout=full)
+                done = nc3z(*command, *(() if command[-1] == "--html" else ("-o",)), "-", stdout=full)
                 self.fails(done, words="write to standard output: No space left")
 
     def test_directories_are_made_on_request(self):
@@ -121,17 +121,17 @@ class Outputs(Case):
             "restore": ("restore", a),
             "restore -r": ("restore", "-r", tree),
             "recompress": ("recompress", a),
-            "manifest": ("manifest", tree),
+            "manifest": ("hash", "--manifest", tree),
             "repair bundle": ("repair", self.bundle()),
             "spec": ("spec",),
             "man": ("man",),
         }
-        logs = {"archive --log": ("archive", source, "--log"), "archive --shadow": ("archive", source, "--shadow"),
+        logs = {"archive --log": ("archive", source, "--log"), "archive --catalog": ("archive", source, "--catalog"),
                 "verify --fixity-log": ("verify", "--manifest", tree, "--fixity-log")}
         before = self.names()
         for url in ("s3://bucket/x.png", "s3:/bucket/x.png", "HTTPS://me:secret@host/d/x.png", "sftp://host/x.png", "file:///tmp/x.png"):
             for name, command in commands.items():
-                parents = () if name in ("manifest", "spec", "man") else ("--parents",)
+                parents = () if name in ("spec", "man") else ("--parents",)
                 with self.subTest(command=name, url=url):
                     done = self.fails(self.run_in(command, url, *parents), 1, "looks like a URL")
                     self.assertNotIn("secret", done.stderr)
@@ -145,7 +145,7 @@ class Outputs(Case):
         self.assertTrue((self.dir / "s3:/b/k.nc3z").exists())
 
     def test_no_file_is_named_by_a_dash(self):
-        for command in (("recompress", self.archive, "-o", "-"), ("commit", "-", self.archive), ("manifest", ".", "-o", "-"), ("unbundle", self.bundle(), "-o", "-")):
+        for command in (("recompress", self.archive, "-o", "-"), ("commit", "-", self.archive), ("hash", "--manifest", ".", "-o", "-"), ("bundle", "--extract", self.bundle(), "-o", "-")):
             with self.subTest(command=command[0]):
                 nc3z(*command, cwd=self.dir)
                 self.assertNotIn("-", self.names())

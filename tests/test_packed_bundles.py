@@ -135,7 +135,7 @@ class Packed(Aggregation):
         tree = self.tree(10)
         bundle = self.packed(tree)
         out = self.dir / "out"
-        self.ok(nc3z("unbundle", bundle, "-o", out))
+        self.ok(nc3z("bundle", "--extract", bundle, "-o", out))
         self.assertEqual(len(list(out.rglob("*.nc.nc3z"))), 10)
         back = self.dir / "back"
         self.ok(nc3z("restore", "-r", out, "-o", back))
@@ -394,7 +394,7 @@ class Packed(Aggregation):
         for part in ("1/3", "2/3", "3/3"):
             bundle = self.dir / f"part{part[0]}.zip"
             self.ok(nc3z("bundle", tree, "-o", bundle, "--shard", part))
-            self.ok(nc3z("unbundle", bundle, "-o", out))
+            self.ok(nc3z("bundle", "--extract", bundle, "-o", out))
             with zipfile.ZipFile(bundle) as inside:
                 names.append([n for n in inside.namelist() if n.endswith(".nc")])
             self.ok(nc3z("bundle", tree, "-o", self.dir / "set.zip", "--shard", part, "--target-size", f"{size + size // 2}B"))
@@ -419,19 +419,19 @@ class Packed(Aggregation):
         if stub.stat().st_blocks:
             self.skipTest("the file system has blocks for holes")
         refused = nc3z("bundle", tree, "-o", self.dir / "a.zip")
-        self.fails(refused, 1, "a_stub.nc.*--offline skip")
+        self.fails(refused, 1, "a_stub.nc.*--on-tape skip")
         self.assertFalse((self.dir / "a.zip").exists())
-        self.ok(nc3z("bundle", tree, "-o", self.dir / "b.zip", "--offline", "skip"))
-        self.ok(nc3z("bundle", tree, "-o", self.dir / "c.zip", "--offline", "last"))
+        self.ok(nc3z("bundle", tree, "-o", self.dir / "b.zip", "--on-tape", "skip"))
+        self.ok(nc3z("bundle", tree, "-o", self.dir / "c.zip", "--on-tape", "last"))
         for name, count in (("b.zip", 3), ("c.zip", 4)):
             with zipfile.ZipFile(self.dir / name) as inside:
                 self.assertEqual(len(inside.namelist()) - 1, count)
         with zipfile.ZipFile(self.dir / "c.zip") as inside:
             self.assertEqual(inside.namelist()[-2], "a_stub.nc")
         # A shadow reads all values: it would recall them, too.
-        refused = nc3z("index", tree, "-o", self.dir / "a.nc3x")
-        self.fails(refused, 1, "a_stub.nc.*--offline skip")
-        self.ok(nc3z("index", tree, "-o", self.dir / "b.nc3x", "--offline", "skip"))
+        refused = nc3z("catalog", tree, "-o", self.dir / "a.nc3x")
+        self.fails(refused, 1, "a_stub.nc.*--on-tape skip")
+        self.ok(nc3z("catalog", tree, "-o", self.dir / "b.nc3x", "--on-tape", "skip"))
         listed = self.ok(nc3z("list", self.dir / "b.nc3x")).stdout
         self.assertNotIn(b"a_stub", listed)
 
@@ -448,26 +448,26 @@ class Packed(Aggregation):
         out = self.dir / "out"
         for command in (
             ["archive", "-r", tree, "-o", out], ["archive", "-r", "--dry-run", tree, "-o", out], ["list", tree], ["hash", "-r", tree],
-            ["verify", "-r", tree], ["find", "title", tree], ["report", tree, "-o", self.dir / "r.html"], ["estimate", "-r", tree],
-            ["restore", "-r", tree, "-o", out], ["manifest", tree], ["parity", "info", "-r", tree],
+            ["verify", "-r", tree], ["find", "title", tree], ["list", tree, "--html", self.dir / "r.html"], ["estimate", "-r", tree],
+            ["restore", "-r", tree, "-o", out], ["hash", "--manifest", tree], ["parity", "info", "-r", tree],
             ["aggregate", tree, "-o", self.dir / "all.nc"], ["recompress", "-r", tree, "-o", out], ["bundle", tree, "-o", self.dir / "a.zip"],
         ):
             trace = self.dir / "trace"
             done = nc3z(*command)
-            self.fails(done, 1, "stub.nc.*--offline skip")
+            self.fails(done, 1, "stub.nc.*--on-tape skip")
             # Not even to look at their first bytes.
             if shutil.which("strace"):
                 subprocess.run(["strace", "-f", "-e", "trace=open,openat", "-o", trace, NC3Z, *command], capture_output=True)
                 self.assertNotIn("_stub.nc", trace.read_text(), command)
             self.assertFalse(out.exists(), command)
-        self.ok(nc3z("archive", "-r", tree, "-o", out, "--offline", "skip"))
+        self.ok(nc3z("archive", "-r", tree, "-o", out, "--on-tape", "skip"))
         self.assertEqual(len(list(out.rglob("*.nc.nc3z"))), 3)
-        listed = self.ok(nc3z("list", "--json", "--offline", "skip", tree)).stdout
+        listed = self.ok(nc3z("list", "--json", "--on-tape", "skip", tree)).stdout
         self.assertEqual(len(json.loads(listed)), 4)
-        lines = self.ok(nc3z("hash", "-r", "--offline", "skip", tree)).stdout
+        lines = self.ok(nc3z("hash", "-r", "--on-tape", "skip", tree)).stdout
         self.assertNotIn(b"stub", lines)
-        self.ok(nc3z("verify", "-r", "--offline", "skip", tree))
-        last = nc3z("archive", "-r", tree, "-o", self.dir / "last", "--offline", "last")
+        self.ok(nc3z("verify", "-r", "--on-tape", "skip", tree))
+        last = nc3z("archive", "-r", tree, "-o", self.dir / "last", "--on-tape", "last")
         self.assertIn("1 file without data on disk is read last", last.stderr)
 
     def test_what_is_left_out_is_counted_and_named(self):
@@ -479,8 +479,8 @@ class Packed(Aggregation):
         (tree / "latest.nc").symlink_to("p00000.nc")
         left = "5 passed over (1 netCDF-4 or HDF5, 1 compressed file, 1 empty file, 1 link inside the tree, 1 other file)"
         kinds = {"netCDF-4 or HDF5": 1, "compressed file": 1, "empty file": 1, "link inside the tree": 1, "other file": 1}
-        for number, command in enumerate((["bundle", "--pack"], ["bundle"], ["index"])):
-            out = self.dir / ("a.nc3x" if command == ["index"] else "a.zip")
+        for number, command in enumerate((["bundle", "--pack"], ["bundle"], ["catalog"])):
+            out = self.dir / ("a.nc3x" if command == ["catalog"] else "a.zip")
             done = self.ok(nc3z(*command, tree, "-f", "-o", out))
             self.assertIn(left, done.stderr)
             self.assertEqual("3 classic files are stored as they are, uncompressed" in done.stderr, command == ["bundle"])

@@ -374,9 +374,9 @@ class ReadThrough(Case):
             self.assertEqual((done.returncode, done.stdout == wanted), (0, True), f"byte {at}: {done.stderr}")
 
     def test_every_surface(self):
-        original, archive = self.archived("--parity", "10%", "--block-size", "64KiB")
+        original, archive = self.archived("--parity", "10%", "--tile-size", "64KiB")
         data = archive.read_bytes()
-        layout = json.loads(self.ok(nc3z("layout", "--json", archive)).stdout)
+        layout = json.loads(self.ok(nc3z("info", "--layout", "--json", archive)).stdout)
         first = len(data) // 5
         bad = data[:first] + bytes(2 * SECTOR) + data[first + 2 * SECTOR:]
         self.assertTrue(layout)
@@ -397,7 +397,7 @@ class ReadThrough(Case):
         self.assertTrue(archive.read_bytes() == bad)
 
     def test_beyond_its_parity_it_is_an_error_that_names_the_hyperslab(self):
-        original, archive = self.archived("--block-size", "64KiB")
+        original, archive = self.archived("--tile-size", "64KiB")
         data = archive.read_bytes()
         for parity in (False, True):
             if parity:
@@ -431,7 +431,7 @@ class ReadThrough(Case):
     def test_a_later_version_is_never_replaced_by_an_older_one(self):
         """Parity that covers the first version alone does not hide that the second one is damaged."""
         original, archive = self.archived("--parity", "10%")
-        self.ok(nc3z("att", "--no-parity", archive, ":title=second"))
+        self.ok(nc3z("attr", "--no-parity", archive, ":title=second"))
         data = archive.read_bytes()
         for what, bad in (("cut", data[:-50]), ("trailer", flip(data, len(data) - 100)), ("later", flip(data, len(data) - 400))):
             with self.subTest(what):

@@ -396,7 +396,7 @@ class Plugins(Case):
         self.assertRegex(done.stderr, "it keeps 3[0-9]{2} MiB of memory after a call")
         # 20 calls and more of 60 MiB each: several workers, one after another.
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        self.ok(nc3z("archive", path, "-o", self.dir / "a.nc3z", "--chain", "v=40009,60", "--layout", "chunked", "--chunk", "x=40000", "--threads", "1",
+        self.ok(nc3z("archive", path, "-o", self.dir / "a.nc3z", "--chain", "v=40009,60", "--layout", "chunked", "--tile", "x=40000", "--threads", "1",
                      "--plugin-path", d))
         most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         if most > before:
@@ -408,7 +408,7 @@ class Plugins(Case):
         path, archive = self.file(), self.dir / "a.nc3z"
         done = self.ok(nc3z("archive", path, "-o", archive, "--chain", "v=40001,85", "--plugin-path", d))
         self.assertIn("need", done.stderr)
-        for command in (("info",), ("verify",), ("layout",), ("dump", "-h"), ("read", "w", "--count", "3")):
+        for command in (("info",), ("verify",), ("info", "--layout",), ("dump", "-h"), ("read", "w", "--count", "3")):
             name, *rest = command
             self.ok(nc3z(name, archive, *rest))
         for command in (("restore", archive, "-o", self.dir / "no.nc"), ("read", archive, "v"), ("dump", archive)):

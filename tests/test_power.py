@@ -124,10 +124,10 @@ class Power(Case):
         archive = self.dir / "a.nc3z"
         self.ok(nc3z("archive", CLASSIC / "winds.nc", "-o", archive))
         # The short form is replaced by a new file; from then on commits append.
-        self.ok(nc3z("att", archive, ":history=first"))
+        self.ok(nc3z("attr", archive, ":history=first"))
         # The end of the archive moves by a few bytes from commit to commit, and so over the border of a sector.
         for n in range(6):
-            archive = Path(shutil.copy2(self.lost(archive, "att", None, f":history={'x' * (37 * n)}"), archive))
+            archive = Path(shutil.copy2(self.lost(archive, "attr", None, f":history={'x' * (37 * n)}"), archive))
         shutil.copy2(self.lost(archive, "tag", None, "good"), archive)
 
     def test_appending_to_a_bundle(self):
@@ -144,11 +144,11 @@ class Power(Case):
         """It has no commit slots, so that the first commit writes that of the first version first."""
         archive = self.dir / "a.nc3z"
         self.ok(nc3z("archive", CLASSIC / "winds.nc", "-o", archive))
-        self.ok(nc3z("att", archive, ":history=first"))
-        self.ok(nc3z("gc", "--keep", "2", archive, "-o", self.dir / "long.nc3z"))
+        self.ok(nc3z("attr", archive, ":history=first"))
+        self.ok(nc3z("prune", "--keep", "2", archive, "-o", self.dir / "long.nc3z"))
         archive.write_bytes(without_slots((self.dir / "long.nc3z").read_bytes()))
         for n in range(3):
-            shutil.copy2(self.lost(archive, "att", None, f":history={'y' * (170 * n + 1)}"), archive)
+            shutil.copy2(self.lost(archive, "attr", None, f":history={'y' * (170 * n + 1)}"), archive)
         # After success, an end that was cut off or damaged is refused, and the older version is never shown.
         data = archive.read_bytes()
         for cut in (1, 8, 100, 200, 500):

@@ -146,12 +146,12 @@ class Batch:
 
 class Reads(Case):
     def has_layouts(self):
-        return b"--chunk" in nc3z("archive", "--help").stdout
+        return b"--tile" in nc3z("archive", "--help").stdout
 
     def twins(self, np, netCDF4, rng, source):
         """The classic file, and archives of it with tiles of several sizes and layouts."""
         sizes = [int(rng.integers(1, 9)) * 8, int(rng.integers(64, 4096)), 1 << int(rng.integers(9, 16))]
-        options = [["--block-size", sizes[rng.integers(3)]], ["--block-size", sizes[rng.integers(3)], "--preset", "fast"]]
+        options = [["--tile-size", sizes[rng.integers(3)]], ["--tile-size", sizes[rng.integers(3)], "--preset", "fast"]]
         if self.has_layouts():
             edge = ["clip", "pad"][rng.integers(2)]
             chunked = ["--edge", edge]
@@ -160,9 +160,9 @@ class Reads(Case):
                     lengths = [f"{d}={int(rng.integers(1, min(max(n, 1), 9) + 2))}" for d, n in zip(v.dimensions, v.shape)
                                if rng.random() < 0.8]
                     if lengths:
-                        chunked += ["--chunk", f"{name}:{','.join(lengths)}"]
+                        chunked += ["--tile", f"{name}:{','.join(lengths)}"]
             options.append(chunked)
-            options.append(["--layout", ["auto", "chunked", "series", "map"][rng.integers(4)], "--block-size", 4096])
+            options.append(["--layout", ["auto", "chunked", "series", "map"][rng.integers(4)], "--tile-size", 4096])
         yield source
         for n, flags in enumerate(options):
             archive = self.dir / f"{source.stem}.{n}.nc3z"
@@ -235,7 +235,7 @@ class Reads(Case):
                         v[:] = np.frombuffer(rng.bytes(64 * np.dtype(kind).itemsize), kind)
             f.createVariable("text", "S1", ("c",), fill_value=False)[:] = np.array(list("abcde"), "S1")
         archive = self.dir / "c.nc3z"
-        self.ok(nc3z("archive", source, "-o", archive, "--block-size", 64))
+        self.ok(nc3z("archive", source, "-o", archive, "--tile-size", 64))
         batch, refused = Batch(), 0
         with netCDF4.Dataset(source) as f:
             f.set_auto_maskandscale(False)
@@ -279,7 +279,7 @@ class Reads(Case):
             source = self.dir / f"f{n}.nc"
             random_file(np, netCDF4, rng, source, file_format)
             archive = self.dir / f"f{n}.nc3z"
-            self.ok(nc3z("archive", source, "-o", archive, "--block-size", 128))
+            self.ok(nc3z("archive", source, "-o", archive, "--tile-size", 128))
             with netCDF4.Dataset(source) as f:
                 f.set_auto_maskandscale(False)
                 f.set_auto_chartostring(False)
@@ -366,15 +366,15 @@ class Reads(Case):
         if not source.exists():
             missing(self, "the ferret data sets are not installed")
         archive = self.dir / "coads.nc3z"
-        self.ok(nc3z("archive", source, "-o", archive, "--block-size", 64800))
-        plan = json.loads(self.ok(nc3z("explain", "--json", archive, "SST", "-d", "TIME,3,4")).stdout)
+        self.ok(nc3z("archive", source, "-o", archive, "--tile-size", 64800))
+        plan = json.loads(self.ok(nc3z("read", "--explain", "--json", archive, "SST", "-d", "TIME,3,4")).stdout)
         self.assertEqual((plan["bytes_wanted"], plan["bytes_to_decode"]), (2 * 64800, 2 * 64800))
         self.assertEqual(plan["tiles"], {"total": 12, "touched": 2, "whole": 2, "constant": 0, "references": 0})
         self.assertTrue(0 < plan["bytes_to_fetch"] < plan["bytes_wanted"])
         self.assertEqual([t["tile"] for t in plan["first_tiles"]], [3, 4])
-        text = self.ok(nc3z("explain", archive, "SST", "-d", "COADSX,5")).stdout.decode()
+        text = self.ok(nc3z("read", "--explain", archive, "SST", "-d", "COADSX,5")).stdout.decode()
         self.assertRegex(text, r"tiles +12 of 12")
-        plan = json.loads(self.ok(nc3z("explain", "--json", source, "SST", "-d", "TIME,3")).stdout)
+        plan = json.loads(self.ok(nc3z("read", "--explain", "--json", source, "SST", "-d", "TIME,3")).stdout)
         self.assertEqual((plan["bytes_to_fetch"], plan["bytes_to_decode"], plan["cache"]), (64800, 0, None))
 
     def test_closed_pipes_and_the_environment(self):

@@ -112,7 +112,7 @@ class Recipes(Case):
             self.assertEqual(code, 0, out)
         self.complete()
         logs = [a for i in range(1, 5) for a in ("--from-log", f"log.{i}.jsonl")]
-        done = self.ok(nc3z("manifest", "archives", *logs, cwd=self.dir))
+        done = self.ok(nc3z("hash", "--manifest", "archives", *logs, cwd=self.dir))
         self.assertIn(f"{FILES} archives", done.stderr)
 
     def test_snakemake(self):

@@ -85,16 +85,16 @@ class ProgramWrites(Case):
         values = b"".join(struct.pack(">h", i // 997 % 50) for i in range(count))
         path = self.dir / "many.nc"
         path.write_bytes(head + struct.pack(">I", len(head) + 4) + values)
-        self.check([path], "--block-size", "8")
+        self.check([path], "--tile-size", "8")
 
     def test_tiles_of_small_files(self):
         # Without this option, most small files are stored as a whole.
-        self.check(SMALL, "--block-size", "1MiB")
+        self.check(SMALL, "--tile-size", "1MiB")
 
     def test_small_tiles(self):
         big = [CLASSIC / "numeric.nc", CLASSIC / "etopo120.cdf"]
-        self.check(big, "--block-size", "16KiB")
-        self.check(big, "--block-size", "4KiB")
+        self.check(big, "--tile-size", "16KiB")
+        self.check(big, "--tile-size", "4KiB")
 
     def test_command(self):
         """The reference reader as a command, on an archive with the numeric codec and a dictionary."""
@@ -190,16 +190,16 @@ class ReferenceWrites(Case):
 
     def test_chunks(self):
         for edges in ("clipped", "padded"):
-            self.check(["etopo120.cdf", "numeric.nc"], *self.CHAINS, "--chunk", edges, "--tile", "4000")
-            self.check(["record_padding.nc", "all_types_cdf5.nc"], *self.CHAINS, "--chunk", edges, "--tile", "64")
+            self.check(["etopo120.cdf", "numeric.nc"], *self.CHAINS, "--tile", edges, "--tile", "4000")
+            self.check(["record_padding.nc", "all_types_cdf5.nc"], *self.CHAINS, "--tile", edges, "--tile", "64")
 
     def test_numeric(self):
         self.check(["etopo120.cdf", "numeric.nc", "all_types_cdf5.nc"], *self.NUM, "--tile", "9000")
 
     def test_numeric_in_chunks(self):
         for edges in ("clipped", "padded"):
-            self.check(["etopo120.cdf", "numeric.nc"], *self.NUM, "--chunk", edges, "--tile", "5000")
-            self.check(["record_padding.nc", "all_types_cdf5.nc"], *self.NUM, "--chunk", edges, "--tile", "99")
+            self.check(["etopo120.cdf", "numeric.nc"], *self.NUM, "--tile", edges, "--tile", "5000")
+            self.check(["record_padding.nc", "all_types_cdf5.nc"], *self.NUM, "--tile", edges, "--tile", "99")
 
 
 class Golden(Case):

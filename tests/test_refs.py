@@ -63,7 +63,7 @@ class Refs(Case):
             if path.name in ODD or path.stat().st_size > 6 << 20:
                 continue
             archive = self.dir / f"{path.name}.nc3z"
-            self.ok(nc3z("archive", "--preset", "fast", "--profile", "zarr", "--block-size", "64KiB", path, "-o", archive))
+            self.ok(nc3z("archive", "--preset", "fast", "--profile", "zarr", "--tile-size", "64KiB", path, "-o", archive))
             done = nc3z("refs", archive)
             if path.name == "overlapping.nc":
                 self.fails(done, words="another variable's")
@@ -94,7 +94,7 @@ class Refs(Case):
         for variable, chain in [*(("*", chain) for chain in everything), *(("whole", chain) for chain in whole)]:
             with self.subTest(chain=chain):
                 archive = self.dir / "a.nc3z"
-                self.ok(nc3z("archive", "--force", "--preset", "fast", "--profile", "zarr", "--block-size", "16KiB", "--chain",
+                self.ok(nc3z("archive", "--force", "--preset", "fast", "--profile", "zarr", "--tile-size", "16KiB", "--chain",
                              f"{variable}={chain}", path, "-o", archive))
                 refs = self.refs(archive)
                 self.compare(path, refs)
@@ -102,7 +102,7 @@ class Refs(Case):
 
     def test_documents_of_zarr_3(self):
         archive = self.dir / "a.nc3z"
-        self.ok(nc3z("archive", "--profile", "zarr", "--block-size", "64KiB", CLASSIC / "coads_climatology.cdf", "-o", archive))
+        self.ok(nc3z("archive", "--profile", "zarr", "--tile-size", "64KiB", CLASSIC / "coads_climatology.cdf", "-o", archive))
         told = json.loads(self.ok(nc3z("refs", "--format", "icechunk", archive)).stdout)
         self.assertEqual((told["version"], told["location"]), (1, str(archive)))
         self.assertEqual(told["checksum"], {"last_modified": int(archive.stat().st_mtime) + 1})
@@ -123,7 +123,7 @@ class Refs(Case):
         folder = self.dir / "set"
         folder.mkdir()
         archive = folder / "a.nc3z"
-        self.ok(nc3z("archive", "--profile", "zarr", "--block-size", "64KiB", path, "-o", archive))
+        self.ok(nc3z("archive", "--profile", "zarr", "--tile-size", "64KiB", path, "-o", archive))
         alone = self.refs(archive)
         self.ok(nc3z("bundle", folder, "-o", self.dir / "own.zip"))
         with zipfile.ZipFile(self.dir / "plain.zip", "w", zipfile.ZIP_STORED) as made:
@@ -157,7 +157,7 @@ class Refs(Case):
 
     def test_urls_and_outputs(self):
         archive = self.dir / "a.nc3z"
-        self.ok(nc3z("archive", "--profile", "zarr", "--block-size", "64KiB", CLASSIC / "coads_climatology.cdf", "-o", archive))
+        self.ok(nc3z("archive", "--profile", "zarr", "--tile-size", "64KiB", CLASSIC / "coads_climatology.cdf", "-o", archive))
         refs = self.refs(archive, "--url", "s3://bucket/a.nc3z")
         self.assertEqual({value[0] for value in refs.values() if isinstance(value, list)}, {"s3://bucket/a.nc3z"})
         self.ok(nc3z("refs", archive, "-o", self.dir / "a.json"))
@@ -169,8 +169,8 @@ class Refs(Case):
 
     def test_what_zarr_cannot_hold_is_named(self):
         for words, *options in [
-            ("`SST`: its tiles are not boxes.*profile zarr", "--block-size", "16KiB"),
-            ("`TIME`: its chunks are clipped", "--chunk", "TIME=5", "--chain", '*=[{"id":"zstd","level":3}]'),
+            ("`SST`: its tiles are not boxes.*profile zarr", "--tile-size", "16KiB"),
+            ("`TIME`: its chunks are clipped", "--tile", "TIME=5", "--chain", '*=[{"id":"zstd","level":3}]'),
             ('NumCodecs has no codec for .*"bitshuffle".*inside "blosc"', "--profile", "zarr", "--chain", 'SST=[{"id":"bitshuffle"},{"id":"zstd","level":3}]'),
         ]:
             archive = self.dir / "a.nc3z"

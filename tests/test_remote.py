@@ -41,8 +41,8 @@ class Remote(Case):
             ("read", "{}", "SST", "-d", "TIME,3", "--format", "raw"),
             ("dump", "-h", "{}"),
             ("dump", "-v", "TIME,COADSX", "{}"),
-            ("explain", "{}", "SST", "-d", "TIME,0"),
-            ("layout", "--json", "{}"),
+            ("read", "--explain", "{}", "SST", "-d", "TIME,0"),
+            ("info", "--layout", "--json", "{}"),
             ("info", "--json", "{}"),
         ]
         with serve(FILES) as server:
@@ -56,7 +56,7 @@ class Remote(Case):
     def test_what_is_not_there_is_said_in_a_sentence(self):
         with serve(FILES) as server:
             url = server.url("missing.nc")
-            for command in (("info", url), ("read", url, "t"), ("dump", url), ("subset", url, "-o", self.dir / "s.nc"), ("explain", url, "t"), ("hash", url),
+            for command in (("info", url), ("read", url, "t"), ("dump", url), ("subset", url, "-o", self.dir / "s.nc"), ("read", "--explain", url, "t"), ("hash", url),
                             ("verify", url), ("log", url), ("diff", url, url), ("refs", url), ("plot", url, "t", "-o", self.dir / "p.png"), ("find", "t", url)):
                 with self.subTest(command=command[0]):
                     done = nc3z(*command)

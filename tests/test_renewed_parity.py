@@ -39,7 +39,7 @@ class Renewed(Case):
         data = bytearray(edited.read_bytes())
         data[-1] ^= 1
         edited.write_bytes(data)
-        return [("att", "A", ":a=1"), ("set", "A", "SST", "-d", "TIME,0", "=1"), ("rename", "A", "-v", "SST,tos"), ("commit", "A", edited), ("revert", "A", "1"), ("tag", "A", "good")]
+        return [("attr", "A", ":a=1"), ("set", "A", "SST", "-d", "TIME,0", "=1"), ("rename", "A", "-v", "SST,tos"), ("commit", "A", edited), ("revert", "A", "1"), ("tag", "A", "good")]
 
     def run_edit(self, edit, *more):
         return self.ok(nc3z(*(self.archive if word == "A" else word for word in edit), *more))
@@ -63,9 +63,9 @@ class Renewed(Case):
         self.assertEqual(nc3z("verify", self.archive).returncode, 3)
         self.ok(nc3z("repair", "--in-place", self.archive))
         self.assertEqual(sha256(self.archive), digest)
-        self.ok(nc3z("gc", "--in-place", self.archive))
+        self.ok(nc3z("prune", "--in-place", self.archive))
         self.is_covered()
-        self.ok(nc3z("gc", "--in-place", "--no-parity", self.archive))
+        self.ok(nc3z("prune", "--in-place", "--no-parity", self.archive))
         self.assertFalse(self.info()["parity"])
 
     def test_parity_is_left_alone_where_that_is_wanted(self):
@@ -75,14 +75,14 @@ class Renewed(Case):
                 self.assertGreater(self.info()["stale_bytes"], 0)
         self.ok(nc3z("verify", self.archive))
         # The next edit covers all there is.
-        self.run_edit(("att", "A", ":b=1"))
+        self.run_edit(("attr", "A", ":b=1"))
         self.is_covered()
 
     def test_what_changes_nothing_changes_nothing(self):
         before = self.archive.read_bytes()
-        self.run_edit(("att", "A", "--delete", ":none"))
+        self.run_edit(("attr", "A", "--delete", ":none"))
         self.run_edit(("commit", "A", FILE))
-        self.assertIn("parity of 4% would be made anew", self.run_edit(("att", "A", ":a=1", "--dry-run")).stderr)
+        self.assertIn("parity of 4% would be made anew", self.run_edit(("attr", "A", ":a=1", "--dry-run")).stderr)
         self.fails(nc3z("commit", self.archive, CLASSIC / "lone_record_short.nc"), 1, "another data set")
         self.assertEqual(self.archive.read_bytes(), before)
 
@@ -99,22 +99,22 @@ class Renewed(Case):
         self.fails(nc3z("revert", self.archive, "1"), 3)
         self.assertEqual(self.archive.read_bytes(), damaged)
         self.ok(nc3z("repair", "--in-place", self.archive))
-        self.ok(nc3z("att", self.archive, ":a=1"))
+        self.ok(nc3z("attr", self.archive, ":a=1"))
 
     def test_killed_at_any_moment_the_archive_is_whole(self):
         twin, killed, runs = self.dir / "twin.nc3z", 0, kills(4)
         shutil.copy(self.archive, twin)
-        self.ok(nc3z("att", twin, ":a=1"))
+        self.ok(nc3z("attr", twin, ":a=1"))
         moments = Moments(5, 0.6)
         for _ in range(runs):
             shutil.copy(self.archive, twin)
-            killed += moments.kill(start("att", twin, ":a=1")) < 0
+            killed += moments.kill(start("attr", twin, ":a=1")) < 0
             versions = json.loads(self.ok(nc3z("log", "--json", twin)).stdout)["versions"]
             self.assertIn(len(versions), (1, 2))
             out = self.dir / "out.nc"
             self.ok(nc3z("restore", "--force", twin, "--version", "1", "-o", out))
             self.assertEqual(sha256(out), sha256(FILE))
-            self.ok(nc3z("att", twin, ":b=1"))
+            self.ok(nc3z("attr", twin, ":b=1"))
         tell_kills("att with parity", killed, runs)
 
     def test_the_cost_is_reported(self):
@@ -134,7 +134,7 @@ class Renewed(Case):
         for share in ("20%", "30%"):
             archive = self.dir / "b.nc3z"
             self.ok(nc3z("archive", "--force", "--preset", "fast", "--parity", share, CLASSIC / "etopo120.cdf", "-o", archive))
-            self.assertIn(f"parity of {share} made anew", self.ok(nc3z("att", archive, ":a=1")).stderr)
+            self.assertIn(f"parity of {share} made anew", self.ok(nc3z("attr", archive, ":a=1")).stderr)
 
     def test_a_fraction_is_no_percentage(self):
         for share in ("0.2", "0.05"):
@@ -205,7 +205,7 @@ class Foreign(Case):
                 done = self.ok(nc3z("repair", "--force", archive, "-o", saved))
                 self.assertRegex(done.stderr, f"the last {behind} bytes follow the end of the archive, and are left out")
                 self.ok(nc3z("verify", "--deep", saved))
-                self.ok(nc3z("att", archive, ":a=1"))
+                self.ok(nc3z("attr", archive, ":a=1"))
                 self.ok(nc3z("verify", "--deep", archive))
 
 

@@ -67,7 +67,7 @@ def setUpModule():
         ORIGINAL = None
         return
     ARCHIVE = SHARED / "a.nc3z"
-    subprocess.run([NC3Z, "archive", str(ORIGINAL), "-o", str(ARCHIVE), "--block-size", "64KiB"], check=True, capture_output=True)
+    subprocess.run([NC3Z, "archive", str(ORIGINAL), "-o", str(ARCHIVE), "--tile-size", "64KiB"], check=True, capture_output=True)
     GOOD = ARCHIVE.read_bytes()
 
 
@@ -172,7 +172,7 @@ class Repair(Case):
 
     def test_damage_of_structures_alone_costs_nothing(self):
         """Superblock, section table, trailer and all sections behind the blocks."""
-        layout = json.loads(nc3z("layout", "--json", ARCHIVE).stdout)
+        layout = json.loads(nc3z("info", "--layout", "--json", ARCHIVE).stdout)
         self.assertTrue(layout)
         for at in (20, 60, len(GOOD) - 100, len(GOOD) - 140, len(GOOD) - 600):
             content = bytearray(GOOD)

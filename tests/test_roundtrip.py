@@ -33,7 +33,7 @@ class RoundTrip(Case):
         for preset in PRESETS:
             self.there_and_back(files, preset)
         # Without this option, most small files are stored as a whole.
-        self.there_and_back(files, "default", "--block-size", "1MiB")
+        self.there_and_back(files, "default", "--tile-size", "1MiB")
 
     def test_ferret(self):
         in_testdata = {p.name for p in CLASSIC.glob("*")}

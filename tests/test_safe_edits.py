@@ -35,10 +35,10 @@ class Commits(Edited):
     def test_an_unrelated_file_is_refused(self):
         archive, other = self.archived(CLASSIC / "coads_climatology.cdf"), CLASSIC / "lone_record_short.nc"
         before = archive.read_bytes()
-        self.fails(nc3z("commit", archive, other), 1, "seems to be another data set.*--force")
+        self.fails(nc3z("commit", archive, other), 1, "seems to be another data set.*--allow-unrelated")
         self.fails(nc3z("commit", "--dry-run", archive, other), 1, "seems to be another data set")
         self.assertEqual(archive.read_bytes(), before)
-        self.ok(nc3z("commit", "--force", archive, other))
+        self.ok(nc3z("commit", "--allow-unrelated", archive, other))
         # A file that the archive held before belongs to it, and so does an older version.
         self.ok(nc3z("revert", archive, "1"))
         self.ok(nc3z("commit", archive, other))
@@ -57,10 +57,10 @@ class Commits(Edited):
 
     def test_dates(self):
         archive = self.archived(CLASSIC / "record_padding.nc")
-        self.ok(nc3z("att", archive, ":a=1", "--date", "now", "-m", "first\nand more"))
-        self.ok(nc3z("att", archive, ":a=2", env=self.env(NC3Z_DATE="now")))
-        self.ok(nc3z("att", archive, ":a=3", "--date", "yesterday", env=self.env(NC3Z_DATE="now")))
-        self.ok(nc3z("att", archive, ":a=4"))
+        self.ok(nc3z("attr", archive, ":a=1", "--date", "now", "-m", "first\nand more"))
+        self.ok(nc3z("attr", archive, ":a=2", env=self.env(NC3Z_DATE="now")))
+        self.ok(nc3z("attr", archive, ":a=3", "--date", "yesterday", env=self.env(NC3Z_DATE="now")))
+        self.ok(nc3z("attr", archive, ":a=4"))
         self.ok(nc3z("tag", archive, "good", "--version", "2"))
         dates = [v["time"] for v in self.log(archive)]
         self.assertEqual((dates[0], dates[1], dates[4]), (None, "yesterday", None))
@@ -74,9 +74,9 @@ class Commits(Edited):
         archive = self.archived(CLASSIC / "record_padding.nc")
         twin = shutil.copy2(archive, self.dir / "twin.nc3z")
         plain = {k: v for k, v in os.environ.items() if k not in ("NC3Z_AUTHOR", "NC3Z_DATE", "SOURCE_DATE_EPOCH")}
-        self.ok(nc3z("att", archive, ":a=1", env={**plain, "USER": "someone"}))
-        self.ok(nc3z("att", archive, ":a=2", "--no-author", env={**plain, "USER": "someone"}))
-        self.ok(nc3z("att", archive, ":a=3", "--author", "A. Nobody", env={**plain, "SOURCE_DATE_EPOCH": "86400"}))
+        self.ok(nc3z("attr", archive, ":a=1", env={**plain, "USER": "someone"}))
+        self.ok(nc3z("attr", archive, ":a=2", "--no-author", env={**plain, "USER": "someone"}))
+        self.ok(nc3z("attr", archive, ":a=3", "--author", "A. Nobody", env={**plain, "SOURCE_DATE_EPOCH": "86400"}))
         log = self.log(archive)
         self.assertEqual([v["author"] for v in log], ["A. Nobody", None, "someone", None])
         self.assertEqual((log[0]["time"], log[1]["time"], log[3]["time"]), ("1970-01-02T00:00:00Z", None, None))
@@ -86,8 +86,8 @@ class Commits(Edited):
         self.assertIn(f"2 {log[2]['time']} someone", self.ok(nc3z("log", "--oneline", archive)).stdout.decode())
         # The same edits give the same bytes with the option, whoever makes them and whenever.
         other = shutil.copy2(twin, self.dir / "other.nc3z")
-        self.ok(nc3z("att", twin, ":a=1", "--no-author", env={**plain, "USER": "a", "SOURCE_DATE_EPOCH": "1"}))
-        self.ok(nc3z("att", other, ":a=1", "--no-author", env={**plain, "USER": "b", "SOURCE_DATE_EPOCH": "2"}))
+        self.ok(nc3z("attr", twin, ":a=1", "--no-author", env={**plain, "USER": "a", "SOURCE_DATE_EPOCH": "1"}))
+        self.ok(nc3z("attr", other, ":a=1", "--no-author", env={**plain, "USER": "b", "SOURCE_DATE_EPOCH": "2"}))
         self.assertEqual(Path(twin).read_bytes(), Path(other).read_bytes())
 
     def env(self, **more):
@@ -117,18 +117,18 @@ class FillValues(Edited):
 
     def test_it_is_said(self):
         archive = self.archived(self.file([100, -32768, 5, -1], -32768))
-        done = self.ok(nc3z("att", archive, "-a", "_FillValue,tas,o,s,-1"))
+        done = self.ok(nc3z("attr", archive, "-a", "_FillValue,tas,o,s,-1"))
         self.assertIn("1 of 4 values of `tas` were missing and are data now; --replace-fill", done.stderr)
         self.assertIn("1 of 4 values of `tas` were data and are missing now", done.stderr)
         self.assertEqual(self.values(archive), ([100, -32768, 5, -1], -1))
         # A value that another attribute declares missing stays missing.
         archive = self.archived(self.file([1, -9, 3], -9, name="b.nc", missing_value=np.int16(-9)))
-        self.assertNotIn("data now", self.ok(nc3z("att", archive, "tas:_FillValue=-8")).stderr)
-        done = self.ok(nc3z("att", archive, "--delete", "tas:missing_value", "--delete", "tas:_FillValue"))
+        self.assertNotIn("data now", self.ok(nc3z("attr", archive, "tas:_FillValue=-8")).stderr)
+        done = self.ok(nc3z("attr", archive, "--delete", "tas:missing_value", "--delete", "tas:_FillValue"))
         self.assertNotIn("--replace-fill", done.stderr)
         # Nothing is said where no value is concerned.
         archive = self.archived(self.file([1, 2, 3], -9, name="c.nc"))
-        self.assertNotIn("values", self.ok(nc3z("att", archive, "tas:_FillValue=-8")).stderr)
+        self.assertNotIn("values", self.ok(nc3z("attr", archive, "tas:_FillValue=-8")).stderr)
 
     def test_values_are_replaced_as_ncatted_replaces_them(self):
         for kind, values, old, new, wanted in (
@@ -137,7 +137,7 @@ class FillValues(Edited):
                 ("f8", [1e20] * 5 + [0.0], 1e20, "-1", [-1.0] * 5 + [0.0])):
             with self.subTest(kind):
                 archive = self.archived(self.file(values, old, kind))
-                done = self.ok(nc3z("att", archive, f"tas:_FillValue={new}", "--replace-fill"))
+                done = self.ok(nc3z("attr", archive, f"tas:_FillValue={new}", "--replace-fill"))
                 self.assertNotIn("data now", done.stderr)
                 self.assertEqual(self.values(archive), (wanted, float(new)))
                 self.ok(nc3z("verify", "--deep", archive))
@@ -146,7 +146,7 @@ class FillValues(Edited):
         values = np.arange(300_000, dtype="i4")
         values[[0, 150_000, 299_999]] = -5
         archive = self.archived(self.file(values, -5, "i4"))
-        done = self.ok(nc3z("att", archive, "tas:_FillValue=-6", "--replace-fill"))
+        done = self.ok(nc3z("attr", archive, "tas:_FillValue=-6", "--replace-fill"))
         self.assertIn("3 values changed", done.stderr)
         values[[0, 150_000, 299_999]] = -6
         self.assertEqual(self.values(archive), (values.tolist(), -6))
@@ -182,29 +182,29 @@ class DryRuns(Edited):
     def test_gc_keeps_tags(self):
         archive = self.archived(CLASSIC / "record_padding.nc")
         for n in range(4):
-            self.ok(nc3z("att", archive, f":a={n}"))
+            self.ok(nc3z("attr", archive, f":a={n}"))
         self.ok(nc3z("tag", archive, "good", "--version", "2"))
         self.ok(nc3z("tag", archive, "bad", "--version", "3"))
         before = archive.read_bytes()
-        done = self.ok(nc3z("gc", "--in-place", "--dry-run", archive))
+        done = self.ok(nc3z("prune", "--in-place", "--dry-run", archive))
         self.assertIn("3 versions would be kept, 2 dropped (1, 4)", done.stderr)
-        done = self.ok(nc3z("gc", "--in-place", "--dry-run", "--drop-tagged", "--keep", "bad", archive))
+        done = self.ok(nc3z("prune", "--in-place", "--dry-run", "--drop-tagged", "--keep", "bad", archive))
         self.assertIn("2 versions would be kept, 3 dropped (1, 2, 4)", done.stderr)
         self.assertIn("tags that would go with dropped versions: good", done.stderr)
         self.assertEqual(archive.read_bytes(), before)
-        self.ok(nc3z("gc", "--in-place", archive))
+        self.ok(nc3z("prune", "--in-place", archive))
         self.assertEqual([v["version"] for v in self.log(archive)], [5, 3, 2])
-        self.ok(nc3z("gc", "--in-place", "--drop-tagged", archive))
+        self.ok(nc3z("prune", "--in-place", "--drop-tagged", archive))
         self.assertEqual([(v["version"], v["tags"]) for v in self.log(archive)], [(5, [])])
 
     def test_attributes_that_are_not_there(self):
         archive = self.archived(CLASSIC / "record_padding.nc")
         before = archive.read_bytes()
         for args in (("--delete", ":none"), ("-a", "none,global,d,,")):
-            done = self.ok(nc3z("att", archive, *args))
+            done = self.ok(nc3z("attr", archive, *args))
             self.assertIn("no attribute `:none`", done.stderr)
             self.assertEqual(archive.read_bytes(), before)
-        self.fails(nc3z("att", archive, "--delete", "nobody:none"), 1, "no variable `nobody`")
+        self.fails(nc3z("attr", archive, "--delete", "nobody:none"), 1, "no variable `nobody`")
 
 
 class Names(Edited):
@@ -236,8 +236,8 @@ class Names(Edited):
 
     def test_edits(self):
         archive = self.archived(self.file)
-        self.ok(nc3z("att", archive, r"a\:b:units=m", r"c\=d@e:k\:\=y=1:2=3", "-a", r"units,T\,P,o,c,K"))
-        self.fails(nc3z("att", archive, "a:b:units=m"), 1, "no variable `a`.*a backslash")
+        self.ok(nc3z("attr", archive, r"a\:b:units=m", r"c\=d@e:k\:\=y=1:2=3", "-a", r"units,T\,P,o,c,K"))
+        self.fails(nc3z("attr", archive, "a:b:units=m"), 1, "no variable `a`.*a backslash")
         self.ok(nc3z("rename", archive, "-v", r"T\,P,x\,y", "-d", r"lat\,lon,p\,q", "-a", r"c=d\@e@k:\=y,z"))
         self.ok(nc3z("set", archive, "x,y", "-d", r"p\,q,0", "=9"))
         out = self.dir / "out.nc"
@@ -246,12 +246,12 @@ class Names(Edited):
             self.assertEqual(list(d.dimensions), ["p,q"])
             self.assertEqual((d["a:b"].units, d["x,y"].units, d["x,y"][:].tolist()), ("m", "K", [9, 2, 3]))
             self.assertEqual({k: d["c=d@e"].getncattr(k) for k in d["c=d@e"].ncattrs()}, {"z": "1:2=3"})
-        self.ok(nc3z("att", archive, "--delete", r"a\:b:units"))
+        self.ok(nc3z("attr", archive, "--delete", r"a\:b:units"))
         self.assertEqual(nc3z("rename", archive, "-v", "x,y,z").returncode, 2)
 
     def test_errors_tell_the_rule(self):
         archive = self.archived(self.file)
-        for command in (("att", archive, "-a", "units,T,P,o,c,m"), ("read", archive, "T,P", "-d", "lat,lon,1"), ("aggregate", self.file, "-v", "T,P", "-o", self.dir / "z.nc")):
+        for command in (("attr", archive, "-a", "units,T,P,o,c,m"), ("read", archive, "T,P", "-d", "lat,lon,1"), ("aggregate", self.file, "-v", "T,P", "-o", self.dir / "z.nc")):
             with self.subTest(command=command[0]):
                 done = nc3z(*command)
                 self.assertEqual((done.returncode, "backslash" in done.stderr), (2 if command[0] == "read" else 1, True), done.stderr)
@@ -259,7 +259,7 @@ class Names(Edited):
     def test_a_name_alone_takes_the_backslash(self):
         archive, name = self.archived(self.file), r"T\,P"
         self.assertEqual(self.ok(nc3z("read", archive, name)).stdout, self.ok(nc3z("read", archive, "T,P")).stdout)
-        for command in (("explain", archive, name), ("plot", archive, name, "-o", self.dir / "p.png"), ("set", archive, name, "--plan", "=1")):
+        for command in (("read", "--explain", archive, name), ("plot", archive, name, "-o", self.dir / "p.png"), ("set", archive, name, "--plan", "=1")):
             with self.subTest(command=command[0]):
                 self.ok(nc3z(*command))
 
@@ -310,7 +310,7 @@ class Aggregations(Edited):
             return self.dir / name
 
         archive = self.archived(self.all(make("a.nc", 0), make("b.nc", 1)), "x.nc.nc3z")
-        self.ok(nc3z("att", archive, ":comment=mine"))
+        self.ok(nc3z("attr", archive, ":comment=mine"))
         third = make("c.nc", 2)
         self.fails(nc3z("append", archive, third), words="is an aggregation.*aggregate --append")
         done = self.ok(nc3z("aggregate", "--no-history", "--append", third, "-o", archive))

@@ -53,8 +53,8 @@ class Secrets(Case):
             archive, classic, bundle, none = url(f"{NAME}.nc3z"), url(NAME), url("all.zip"), url("none.nc")
             plain = url(f"{NAME}.nc3z", "")
             reading = [
-                ("index", classic, archive, "-o", "s.nc3x"),
-                ("index", bundle, "-o", "b.nc3x"),
+                ("catalog", classic, archive, "-o", "s.nc3x"),
+                ("catalog", bundle, "-o", "b.nc3x"),
                 ("list", "s.nc3x"),
                 ("list", "--json", "s.nc3x"),
                 ("find", "SST", "s.nc3x"),
@@ -66,9 +66,9 @@ class Secrets(Case):
                 ("find", "--json", "SST", classic),
                 ("info", archive),
                 ("info", "--json", archive),
-                ("layout", "--json", archive),
-                ("explain", archive, "SST", "-d", "TIME,0"),
-                ("explain", "--json", archive, "SST", "-d", "TIME,0"),
+                ("info", "--layout", "--json", archive),
+                ("read", "--explain", archive, "SST", "-d", "TIME,0"),
+                ("read", "--explain", "--json", archive, "SST", "-d", "TIME,0"),
                 ("read", archive, "SST", "-d", "TIME,0", "-d", "COADSX,0", "--format", "json"),
                 ("dump", "-h", archive),
                 ("hash", archive),

@@ -130,7 +130,7 @@ class Bytes(ServeCase):
     def test_versions(self):
         archive = self.archive(SMALL)
         first = SMALL.read_bytes()
-        self.ok(nc3z("att", archive, ":history=changed"))
+        self.ok(nc3z("attr", archive, ":history=changed"))
         self.ok(nc3z("tag", archive, "good"))
         restored = self.dir / "second.nc"
         self.ok(nc3z("restore", archive, "-o", restored))

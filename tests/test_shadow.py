@@ -66,12 +66,12 @@ class Shadows(Aggregation):
         want = {name: self.numbers(data, name) for name in ("tas", "pr")}
         inputs = [data, archives, self.dir / "set.zip", self.dir / "packed.zip"]
         for at in inputs:
-            self.ok(nc3z("index", at, "-o", shadow, "-f"))
-        self.ok(nc3z("index", archives, "-o", self.dir / "one.nc3x", "--threads", "1"))
-        self.ok(nc3z("index", archives, "-o", shadow, "-f"))
+            self.ok(nc3z("catalog", at, "-o", shadow, "-f"))
+        self.ok(nc3z("catalog", archives, "-o", self.dir / "one.nc3x", "--threads", "1"))
+        self.ok(nc3z("catalog", archives, "-o", shadow, "-f"))
         self.assertEqual(shadow.read_bytes(), (self.dir / "one.nc3x").read_bytes())
         (self.dir / "list").write_text("".join(f"{path}\n" for path in sorted(archives.iterdir())))
-        self.ok(nc3z("index", "--files-from", self.dir / "list", "-o", self.dir / "one.nc3x", "-f"))
+        self.ok(nc3z("catalog", "--files-from", self.dir / "list", "-o", self.dir / "one.nc3x", "-f"))
         self.assertEqual(shadow.read_bytes(), (self.dir / "one.nc3x").read_bytes())
         shutil.move(data, self.dir / "gone")
         shutil.rmtree(archives)
@@ -99,9 +99,9 @@ class Shadows(Aggregation):
                 time.units = "days since 2001-01-01"
                 time[:] = np.arange(28) + 28 * int(path.stem[1:])
         self.ok(nc3z("archive", "-r", data, "-o", self.dir / "linear"))
-        self.ok(nc3z("archive", "-r", data, "-o", chunked, "--chunk", "time=7,lat=5,lon=30"))
+        self.ok(nc3z("archive", "-r", data, "-o", chunked, "--tile", "time=7,lat=5,lon=30"))
         for at, parts in ((data, None), (self.dir / "linear", None), (chunked, {"time": 4, "lat": 4, "lon": 1})):
-            self.ok(nc3z("index", at, "-o", shadow, "-f"))
+            self.ok(nc3z("catalog", at, "-o", shadow, "-f"))
             for axis, dimension in enumerate(("time", "lat", "lon")):
                 rows = self.stats(shadow, "--variable", "tas", "--variable", "pr", "--along", dimension)
                 if parts:
@@ -131,7 +131,7 @@ class Shadows(Aggregation):
         self.ok(nc3z("bundle", data, "-o", self.dir / "packed.zip", "--pack"))
         found = []
         for at in (data, archives, self.dir / "packed.zip"):
-            self.ok(nc3z("index", at, "-o", self.dir / "s.nc3x", "-f"))
+            self.ok(nc3z("catalog", at, "-o", self.dir / "s.nc3x", "-f"))
             found.append(self.stats(self.dir / "s.nc3x"))
         self.assertEqual(found[0], found[1])
         self.assertEqual(found[0], found[2])
@@ -139,32 +139,32 @@ class Shadows(Aggregation):
     def test_archive_writes_the_shadow_that_index_writes(self):
         data, out = self.year(), self.dir / "out"
         made, later = self.dir / "made.nc3x", self.dir / "later.nc3x"
-        self.ok(nc3z("archive", "-r", data, "-o", out, "--shadow", made, "-q"))
-        self.ok(nc3z("index", out, "-o", later))
+        self.ok(nc3z("archive", "-r", data, "-o", out, "--catalog", made, "-q"))
+        self.ok(nc3z("catalog", out, "-o", later))
         self.assertEqual(made.read_bytes(), later.read_bytes())
         # An existing shadow is not replaced, and nothing is archived first.
         shutil.rmtree(out)
-        done = nc3z("archive", "-r", data, "-o", out, "--shadow", made)
+        done = nc3z("archive", "-r", data, "-o", out, "--catalog", made)
         self.assertEqual((done.returncode, out.exists()), (1, False), done.stderr)
         self.assertIn("exists", done.stderr)
-        self.ok(nc3z("archive", "-r", data, "-o", out, "--shadow", made, "--force", "-q"))
+        self.ok(nc3z("archive", "-r", data, "-o", out, "--catalog", made, "--force", "-q"))
         self.assertEqual(made.read_bytes(), later.read_bytes())
         # A file that fails is not in the shadow; the others are.
         (data / "bad.nc").write_bytes(b"CDF\x01" + bytes(9))
         shutil.rmtree(out)
-        done = nc3z("archive", "-r", data, "-o", out, "--shadow", made, "--force", "-q")
+        done = nc3z("archive", "-r", data, "-o", out, "--catalog", made, "--force", "-q")
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertEqual(made.read_bytes(), later.read_bytes())
         # A stream is not in any file, and a trial writes nothing.
-        piped = nc3z("archive", "-", "-o", self.dir / "x.nc3z", "--shadow", self.dir / "x.nc3x")
+        piped = nc3z("archive", "-", "-o", self.dir / "x.nc3z", "--catalog", self.dir / "x.nc3x")
         self.assertEqual(piped.returncode, 1)
-        self.ok(nc3z("archive", "-r", data / "m00.nc", "-o", self.dir / "x.nc3z", "--shadow", self.dir / "x.nc3x", "--dry-run"))
+        self.ok(nc3z("archive", "-r", data / "m00.nc", "-o", self.dir / "x.nc3z", "--catalog", self.dir / "x.nc3x", "--dry-run"))
         self.assertFalse((self.dir / "x.nc3x").exists())
 
     def test_files_are_found_by_their_values(self):
         data = self.year()
         shadow = self.dir / "s.nc3x"
-        self.ok(nc3z("index", data, "-o", shadow))
+        self.ok(nc3z("catalog", data, "-o", shadow))
         limit = 315.0
         wanted = []
         for path in sorted(data.glob("*.nc")):
@@ -186,7 +186,7 @@ class Shadows(Aggregation):
 
     def test_a_damaged_shadow_is_an_error(self):
         shadow = self.dir / "s.nc3x"
-        self.ok(nc3z("index", CLASSIC / "numeric.nc", "-o", shadow))
+        self.ok(nc3z("catalog", CLASSIC / "numeric.nc", "-o", shadow))
         data = shadow.read_bytes()
         for hurt in (data[:-1], data[:10], b"", data[:-20] + bytes([data[-20] ^ 1]) + data[-19:], b"CDF\1" + data):
             shadow.write_bytes(hurt)
@@ -197,7 +197,7 @@ class Shadows(Aggregation):
         archives, shadow = self.dir / "archives", self.dir / "a.nc3x"
         self.ok(nc3z("archive", "-r", data, "-o", archives))
         self.ok(nc3z("bundle", data, "-o", self.dir / "packed.zip", "--pack"))
-        self.ok(nc3z("index", archives, data, self.dir / "packed.zip", "-o", shadow))
+        self.ok(nc3z("catalog", archives, data, self.dir / "packed.zip", "-o", shadow))
         found = reference().read(shadow.read_bytes())
         self.assertEqual(len(found), 36)
         rows = {row["variable"]: row for row in self.stats(shadow)}
@@ -247,7 +247,7 @@ class Shadows(Aggregation):
         shadow = self.dir / "s.nc3x"
         for at, object in ((data, data / "m1.nc"), (archives, archives / "m1.nc.nc3z"), (self.dir / "set.zip", self.dir / "set.zip")):
             wanted = json.loads(self.ok(nc3z("list", "--json", at)).stdout)
-            self.ok(nc3z("index", at, "-o", shadow, "-f"))
+            self.ok(nc3z("catalog", at, "-o", shadow, "-f"))
             moved = self.dir / "moved"
             at.rename(moved)
             listed = json.loads(self.ok(nc3z("list", "--json", shadow)).stdout)
@@ -264,16 +264,16 @@ class Shadows(Aggregation):
             rows = json.loads(self.ok(nc3z("find", "--json", "--box", "0,10,0,10", shadow)).stdout)
             self.assertEqual([row["unknown"] for row in rows], [["place"]] * 4)
             # One day is in one file.
-            plan = json.loads(self.ok(nc3z("explain", "--json", "--all", shadow, "tas", "-d", "time,2001-02-05,2001-02-05")).stdout)
+            plan = json.loads(self.ok(nc3z("read", "--explain", "--json", "--all", shadow, "tas", "-d", "time,2001-02-05,2001-02-05")).stdout)
             self.assertEqual((plan["objects"], plan["files"], len(plan["files_left_out"])), (1, 1, 3))
             self.assertEqual(plan["first_ranges"][0]["object"], str(object))
             moved.rename(at)
             file = object if at.is_dir() else f"{object}!/m1.nc.nc3z"
-            alone = json.loads(self.ok(nc3z("explain", "--json", file, "tas", "-d", "time,2001-02-05,2001-02-05")).stdout)
+            alone = json.loads(self.ok(nc3z("read", "--explain", "--json", file, "tas", "-d", "time,2001-02-05,2001-02-05")).stdout)
             self.assertEqual(plan["bytes_to_fetch"], alone["bytes_to_fetch"])
-            member = json.loads(self.ok(nc3z("explain", "--json", f"{shadow}!/{file}", "tas")).stdout)
+            member = json.loads(self.ok(nc3z("read", "--explain", "--json", f"{shadow}!/{file}", "tas")).stdout)
             self.assertEqual(member["tiles"]["touched"], member["tiles"]["total"])
-            self.fails(nc3z("explain", f"{shadow}!/{file}", "nothing"), 1, "no variable")
+            self.fails(nc3z("read", "--explain", f"{shadow}!/{file}", "nothing"), 1, "no variable")
 
 
 if __name__ == "__main__":

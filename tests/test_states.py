@@ -22,43 +22,41 @@ class States(Case):
         raw[-20] ^= 1
         self.archive.write_bytes(raw)
 
-    def restored(self, *args):
-        return hashlib.sha256(self.ok(nc3z("restore", *args, self.archive, "-o", "-")).stdout).hexdigest()
+    def restored(self, name=None, *args):
+        return hashlib.sha256(self.ok(nc3z("restore", *args, name or self.archive, "-o", "-")).stdout).hexdigest()
 
     def test_each_can_be_asked_for(self):
         self.assertEqual(self.restored(), DIGESTS[2])
         for number, digest in DIGESTS.items():
-            self.assertEqual(self.restored("--generation", number), digest)
-            done = self.ok(nc3z("hash", "--only", "sha256", "--generation", number, self.archive))
+            at = f"{self.archive}@{number}"
+            self.assertEqual(self.restored(at), digest)
+            done = self.ok(nc3z("hash", "--only", "sha256", at))
             self.assertIn(digest.encode(), done.stdout)
             out = self.dir / f"{number}.nc"
-            self.ok(nc3z("restore", "--generation", number, self.archive, "-o", out))
+            self.ok(nc3z("restore", at, "-o", out))
             self.assertEqual(hashlib.sha256(out.read_bytes()).hexdigest(), digest)
-            of_archive = self.ok(nc3z("dump", "-n", "x", "--generation", number, self.archive)).stdout
+            of_archive = self.ok(nc3z("dump", "-n", "x", at)).stdout
             self.assertEqual(of_archive, self.ok(nc3z("dump", "-n", "x", out)).stdout)
-            info = json.loads(self.ok(nc3z("info", "--json", "--generation", number, self.archive)).stdout)
+            info = json.loads(self.ok(nc3z("info", "--json", at)).stdout)
             self.assertIn(digest, json.dumps(info))
-            raw = [self.ok(nc3z("read", *g, f, "levels", "--format", "raw")).stdout
-                   for g, f in ((("--generation", number), self.archive), ((), out))]
+            raw = [self.ok(nc3z("read", f, "levels", "--format", "raw")).stdout
+                   for f in (at, out)]
             self.assertEqual(*raw)
-            self.ok(nc3z("subset", "-v", "levels", "--generation", number, self.archive, "-o", self.dir / f"s{number}.nc"))
-            self.ok(nc3z("explain", "--generation", number, self.archive, "levels"))
-            self.ok(nc3z("layout", "--generation", number, self.archive))
+            self.ok(nc3z("subset", "-v", "levels", at, "-o", self.dir / f"s{number}.nc"))
+            self.ok(nc3z("read", "--explain", at, "levels"))
+            self.ok(nc3z("info", "--layout", at))
 
     def test_what_there_is_not(self):
-        self.fails(nc3z("restore", "--generation", 3, self.archive, "-o", "-"), 1, "no generation 3; the archive has 1")
-        for args in (("--generation", 0), ("--generation", 1, "--older"), ("--generation", 1, "--fill-lost")):
-            self.assertEqual(nc3z("restore", *args, self.archive, "-o", "-").returncode, 2)
-        for args in (("info",), ("dump",), ("hash",), ("layout",)):
-            for option in (("--older",), ("--generation", 1)):
-                self.fails(nc3z(*args, *option, CLASSIC / "numeric.nc"), 1, "not an archive")
+        self.fails(nc3z("restore", f"{self.archive}@3", "-o", "-"), 1, "no version 3")
+        for args in (("info",), ("dump",), ("hash",), ("info", "--layout",)):
+            self.fails(nc3z(*args, "--older", CLASSIC / "numeric.nc"), 1, "not an archive")
 
     def test_a_damaged_end_is_told_and_the_older_state_must_be_asked_for(self):
         self.damaged()
-        for args in (("restore", "-o", "-"), ("hash",), ("info",), ("dump",), ("layout",)):
+        for args in (("restore", "-o", "-"), ("hash",), ("info",), ("dump",), ("info", "--layout",)):
             self.fails(nc3z(args[0], self.archive, *args[1:]), 3, "the end of version 2 is damaged.*version 1 is whole")
-        self.assertEqual(self.restored("--older"), DIGESTS[1])
-        self.assertEqual(self.restored("--generation", 1), DIGESTS[1])
+        self.assertEqual(self.restored(None, "--older"), DIGESTS[1])
+        self.assertEqual(self.restored(f"{self.archive}@1"), DIGESTS[1])
         self.assertEqual(nc3z("verify", self.archive).returncode, 3)
         # The commit block has the data of the trailer: the second version is rebuilt, and has the recorded SHA-256.
         out = self.dir / "r.nc3z"
@@ -76,9 +74,10 @@ class States(Case):
     def test_layout_names_arrays_by_the_header_that_counts(self):
         """The second state has another variable in the place of a name: numbers of arrays are not places in its header."""
         for number, absent, there in ((1, "new", "series"), (2, "", "new")):
-            text = self.ok(nc3z("layout", "--json", "--generation", number, self.archive)).stdout
+            at = f"{self.archive}@{number}"
+            text = self.ok(nc3z("info", "--layout", "--json", at)).stdout
             rows = json.loads(text)
-            info = json.loads(self.ok(nc3z("info", "--json", "--generation", number, self.archive)).stdout)
+            info = json.loads(self.ok(nc3z("info", "--json", at)).stdout)
             known = {v["name"] for v in info["variables"]}
             named = {r["variable"] for r in rows["regions"] if r.get("variable")}
             named |= {m["variable"] for r in rows["regions"] for m in r.get("members", ()) if m["variable"]}
@@ -95,7 +94,7 @@ class Recovery(Case):
 
     def test_lost_structures_of_the_last_state(self):
         good = GOLDEN.read_bytes()
-        rows = json.loads(self.ok(nc3z("layout", "--json", GOLDEN)).stdout)["regions"]
+        rows = json.loads(self.ok(nc3z("info", "--layout", "--json", GOLDEN)).stdout)["regions"]
         first = min(r["offset"] for r in rows if r["kind"] == "trailer")
         later = [r for r in rows if r["offset"] > first and r["kind"] != "trailer"]
         self.assertGreater(len(later), 6)

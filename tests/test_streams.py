@@ -22,7 +22,7 @@ def setUpModule():
     unittest.addModuleCleanup(shutil.rmtree, SHARED, ignore_errors=True)
     PLAIN = synthetic(SHARED / "x.nc", 2)
     GOOD, BAD, FILLED = SHARED / "good.nc3z", SHARED / "bad.nc3z", SHARED / "lost.nc3z"
-    subprocess.run([NC3Z, "archive", "--block-size", "64KiB", PLAIN, "-o", GOOD], check=True, capture_output=True)
+    subprocess.run([NC3Z, "archive", "--tile-size", "64KiB", PLAIN, "-o", GOOD], check=True, capture_output=True)
     raw = bytearray(GOOD.read_bytes())
     raw[len(raw) // 2] ^= 1
     BAD.write_bytes(raw)
@@ -105,8 +105,8 @@ class ClosedOutput(Case):
 
     def test_results_that_nobody_wants(self):
         """A command that only prints ends without a message."""
-        for args in (("info", GOOD), ("layout", GOOD), ("layout", "--json", GOOD), ("read", GOOD, "smooth"), ("dump", GOOD), ("hash", GOOD),
-                     ("explain", GOOD, "smooth"), ("archive", PLAIN, "-o", "-"), ("--help",), ("--version",)):
+        for args in (("info", GOOD), ("info", "--layout", GOOD), ("info", "--layout", "--json", GOOD), ("read", GOOD, "smooth"), ("dump", GOOD), ("hash", GOOD),
+                     ("read", "--explain", GOOD, "smooth"), ("archive", PLAIN, "-o", "-"), ("--help",), ("--version",)):
             with self.subTest(args=[str(a) for a in args]):
                 self.assertEqual(closed(*args), (0, ""))
         for args in (("info", self.dir / "none"), ("read", GOOD, "nothing"), ("dump", self.dir / "none")):
@@ -269,10 +269,10 @@ class Special(Case):
         pipe = self.dir / "p.nc3z"
         os.mkfifo(pipe)
         commands = [("archive", pipe), ("archive", pipe, "-o", "-"), ("restore", pipe), ("restore", pipe, "-o", "-"), ("restore", "--fill-lost", pipe),
-                    ("verify", pipe), ("verify", GOOD, "--against", pipe), ("info", pipe), ("layout", pipe), ("hash", pipe), ("dump", pipe),
+                    ("verify", pipe), ("verify", GOOD, "--against", pipe), ("info", pipe), ("info", "--layout", pipe), ("hash", pipe), ("dump", pipe),
                     ("read", pipe, "v"), ("subset", pipe, "-o", self.dir / "s.nc"), ("recompress", pipe), ("repair", pipe, "-o", self.dir / "r"),
                     ("repair", "--in-place", pipe), ("parity", "add", pipe), ("parity", "remove", pipe), ("parity", "info", pipe),
-                    ("estimate", pipe), ("explain", pipe, "v"), ("verify", "--manifest", pipe)]
+                    ("estimate", pipe), ("read", "--explain", pipe, "v"), ("verify", "--manifest", pipe)]
         for args in commands:
             with self.subTest(args=[str(a) for a in args]):
                 try:

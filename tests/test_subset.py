@@ -228,7 +228,7 @@ class Made(Subset):
     def test_chunked_archives(self):
         path = self.make(records=50)
         names = {"tas", "time", "time_bnds", "lat", "lon", "height", "station", "areacella", "crs"}
-        for options in (["--layout", "series"], ["--chunk", "time=7,lat=4,lon=5"], ["--chunk", "time=7,lat=4,lon=5", "--edge", "pad"]):
+        for options in (["--layout", "series"], ["--tile", "time=7,lat=4,lon=5"], ["--tile", "time=7,lat=4,lon=5", "--edge", "pad"]):
             out = self.subset(self.archive(path, *options), "-v", "tas", "-d", "time,3,40,3", "-d", "lon,2,9")
             self.check(path, out, names, {"time": slice(3, 41, 3), "lon": slice(2, 10)})
 

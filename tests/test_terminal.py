@@ -102,7 +102,7 @@ class Terminal(Case):
 
     def test_damage(self):
         archive = f"{self.file}.nc3z"
-        self.clean("archive", "--block-size", "512", self.file)
+        self.clean("archive", "--tile-size", "512", self.file)
         raw = bytearray((self.dir / archive).read_bytes())
         for at in range(900, len(raw) - 200, len(raw) // 15):
             bad = bytearray(raw)

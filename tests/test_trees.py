@@ -206,14 +206,14 @@ class Against(Trees):
         self.tree(2)
         shutil.copy(CLASSIC / "coads_climatology.cdf", self.dir / "in/coads.nc")
         for number, chunk in enumerate(("TIME=1,COADSX=30", "SST:TIME=12")):
-            done = self.ok(nc3z("archive", "-r", "in", "-o", f"out{number}", "--chunk", chunk, cwd=self.dir))
-            self.assertIn("2 of 3 files have no variable with the dimensions of --chunk", done.stderr)
+            done = self.ok(nc3z("archive", "-r", "in", "-o", f"out{number}", "--tile", chunk, cwd=self.dir))
+            self.assertIn("2 of 3 files have no variable with the dimensions of --tile", done.stderr)
             layout = self.ok(nc3z("info", "--json", self.dir / f"out{number}/coads.nc.nc3z")).stdout
             self.assertIn(b"chunk", layout)
             self.all_exact(f"out{number}")
-        self.ok(nc3z("recompress", "-r", "out0", "-o", "again", "--chunk", "TIME=2", cwd=self.dir))
-        self.fails(nc3z("archive", "in/0/0.nc", "-o", "x.nc3z", "--chunk", "TIME=1", cwd=self.dir), 1, "no dimension .TIME.")
-        self.fails(nc3z("archive", "-r", "in", "-o", "out9", "--chunk", "TIME=0", cwd=self.dir), 1, "the least is 1")
+        self.ok(nc3z("recompress", "-r", "out0", "-o", "again", "--tile", "TIME=2", cwd=self.dir))
+        self.fails(nc3z("archive", "in/0/0.nc", "-o", "x.nc3z", "--tile", "TIME=1", cwd=self.dir), 1, "no dimension .TIME.")
+        self.fails(nc3z("archive", "-r", "in", "-o", "out9", "--tile", "TIME=0", cwd=self.dir), 1, "the least is 1")
 
 
 class Resuming(Trees):
@@ -464,7 +464,7 @@ class Sharing(Trees):
     def manifest(self, *logs, code=0, words=None):
         logs = [word for log in logs for word in ("--from-log", log)]
         (self.dir / "out/SHA256SUMS").unlink(missing_ok=True)
-        done = nc3z("manifest", "out", *logs, cwd=self.dir)
+        done = nc3z("hash", "--manifest", "out", *logs, cwd=self.dir)
         self.assertEqual(done.returncode, code, done.stderr)
         if words:
             self.assertRegex(done.stderr, words)
@@ -522,7 +522,7 @@ class Sharing(Trees):
         self.tree(3)
         with open(self.dir / "in/stub.nc", "wb") as f:
             f.truncate(1 << 20)
-        self.ok(nc3z("archive", "-r", "in", "-o", "out", "--log", "log", "--offline", "skip", cwd=self.dir))
+        self.ok(nc3z("archive", "-r", "in", "-o", "out", "--log", "log", "--on-tape", "skip", cwd=self.dir))
         lines = [json.loads(line) for line in (self.dir / "log").read_text().splitlines()]
         self.assertEqual([line["file"] for line in lines if line.get("state") == "offline"], ["in/stub.nc"])
         self.assertEqual(lines[-1]["counts"]["offline"], 1)

@@ -139,7 +139,7 @@ class Versions(Case):
             self.holds(n, file, archive)
         self.ok(nc3z("verify", "--deep", "--all-versions", archive))
         mended = self.dir / "mended.nc3z"
-        self.ok(nc3z("gc", archive, "-o", mended, "--keep", "3,5"))
+        self.ok(nc3z("prune", archive, "-o", mended, "--keep", "3,5"))
         for n in (3, 5, 6):
             self.holds(n, files[n - 1], mended)
         # The newest trailer is damaged: the newest version is rebuilt by its commit block.
@@ -181,8 +181,8 @@ class Versions(Case):
             same("dump", "-n", "x", None)
             same("read", None, "SST", "-d", "TIME,2")
             self.assertEqual(json.loads(self.ok(nc3z("info", "--json", named)).stdout)["version"], number)
-            self.assertEqual(json.loads(self.ok(nc3z("layout", "--json", named)).stdout)["kind"], "archive")
-            self.ok(nc3z("explain", named, "SST"))
+            self.assertEqual(json.loads(self.ok(nc3z("info", "--layout", "--json", named)).stdout)["kind"], "archive")
+            self.ok(nc3z("read", "--explain", named, "SST"))
             digests = [self.ok(nc3z("hash", x)).stdout.split()[0] for x in (named, file)]
             self.assertEqual(*digests)
             outputs = []
@@ -233,8 +233,8 @@ class Versions(Case):
         self.holds("good", FILES[2])
         self.holds("newest", FILES[-1])
         self.assertEqual([(v["version"], v["tags"]) for v in self.log() if v["tags"]], [(11, ["newest"]), (3, ["good"])])
-        self.fails(nc3z("tag", self.archive, "good", "--version", 4), 1, "names version 3 already.*--force")
-        self.ok(nc3z("tag", self.archive, "good", "--version", 4, "--force"))
+        self.fails(nc3z("tag", self.archive, "good", "--version", 4), 1, "names version 3 already.*--move-tag")
+        self.ok(nc3z("tag", self.archive, "good", "--version", 4, "--move-tag"))
         self.holds("good", FILES[3])
         self.ok(nc3z("tag", "--delete", self.archive, "good"))
         self.fails(nc3z("tag", "--delete", self.archive, "good"), 1, "no tag")

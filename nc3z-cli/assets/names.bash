@@ -24,9 +24,9 @@ _nc3z_with_names() {
         *)
             case $command in
                 # The word behind the file is a variable.
-                read | plot | set | explain) [[ $COMP_CWORD -eq 3 && $cur != -* ]] && names=$(_nc3z_names v) ;;
+                read | plot | set) [[ $COMP_CWORD -eq 3 && $cur != -* ]] && names=$(_nc3z_names v) ;;
                 # VARIABLE:ATTRIBUTE=VALUE.
-                att) [[ $COMP_CWORD -ge 3 && $cur != *[-:]* ]] && names=$(_nc3z_names v) behind=: ;;
+                attr) [[ $COMP_CWORD -ge 3 && $cur != *[-:]* ]] && names=$(_nc3z_names v) behind=: ;;
             esac
             ;;
     esac

@@ -17,7 +17,7 @@ end
 # Whether the next word is the one behind the file, and that is a variable.
 function __nc3z_is_variable
     set -l words (commandline -opc)
-    test (count $words) -eq 3; and contains -- $words[2] read plot set explain
+    test (count $words) -eq 3; and contains -- $words[2] read plot set
 end
 complete -c nc3z -n __nc3z_is_variable -f -a "(__nc3z_names v)"
 
@@ -32,6 +32,6 @@ end
 # Whether the next word is VARIABLE:ATTRIBUTE=VALUE.
 function __nc3z_is_attribute
     set -l words (commandline -opc)
-    test (count $words) -ge 3; and test $words[2] = att
+    test (count $words) -ge 3; and test $words[2] = attr
 end
 complete -c nc3z -n __nc3z_is_attribute -f -a "(__nc3z_names v | string replace -r '\$' ':')"

@@ -25,9 +25,9 @@ _nc3z() {
         *)
             case ${words[2]} in
                 # The word behind the file is a variable.
-                read | plot | set | explain) (( CURRENT == 4 )) && [[ $PREFIX != -* ]] && _nc3z_names v ;;
+                read | plot | set) (( CURRENT == 4 )) && [[ $PREFIX != -* ]] && _nc3z_names v ;;
                 # VARIABLE:ATTRIBUTE=VALUE.
-                att) (( CURRENT >= 4 )) && [[ $PREFIX != -* && $PREFIX != *:* ]] && options=(-S ':') && _nc3z_names v ;;
+                attr) (( CURRENT >= 4 )) && [[ $PREFIX != -* && $PREFIX != *:* ]] && options=(-S ':') && _nc3z_names v ;;
                 *) false ;;
             esac
             ;;

@@ -53,6 +53,11 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// Ends the run: the options do not go together, or one is missing.
+pub(crate) fn usage(words: &str) -> ! {
+    crate::args::command().error(clap::error::ErrorKind::ArgumentConflict, words).exit()
+}
+
 /// Returns the exit code of an error. A failure after a signal counts as interrupted.
 pub(crate) fn of_error(e: &anyhow::Error) -> Exit {
     if interrupted() {

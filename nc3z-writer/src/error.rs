@@ -78,7 +78,7 @@ pub enum ErrorKind {
     },
     /// The file to be committed has no variable of the archive.
     #[error(
-        "`{}` shares no variable with `{}`, neither by name, type and lengths nor by values: it seems to be another data set. Archive it separately, or commit it with `--force`",
+        "`{}` shares no variable with `{}`, neither by name, type and lengths nor by values: it seems to be another data set. Archive it separately, or commit it with `--allow-unrelated`",
         file.display(), archive.display()
     )]
     Unrelated {

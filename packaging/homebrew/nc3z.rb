@@ -21,6 +21,6 @@ class Nc3z < Formula
     system bin/"nc3z", "archive", pkgshare/"numeric.nc", "-o", "x.nc3z"
     system bin/"nc3z", "verify", "x.nc3z", "--against", pkgshare/"numeric.nc"
     ENV["NCRCENV_HOME"] = Dir.pwd
-    system bin/"nc3z", "plugin", "install"
+    system bin/"nc3z", "netcdf-plugin", "install"
   end
 end

@@ -107,8 +107,8 @@ def test_every_place_gives_the_same_dataset(year, tmp_path, monkeypatch):
     run("bundle", year, "-o", "plain.zip")
     run("bundle", "archives", "-o", "archives.zip")
     run("bundle", year, "-o", "packed.zip", "--pack")
-    run("index", "archives", "-o", "shadow.nc3x")
-    run("index", "packed.zip", "-o", "packed.nc3x")
+    run("catalog", "archives", "-o", "shadow.nc3x")
+    run("catalog", "packed.zip", "-o", "packed.nc3x")
     run("aggregate", "archives", "-o", "archives/all.nc", "--no-history")
     for place in ("archives", "plain.zip", "archives.zip", "packed.zip", "shadow.nc3x", "packed.nc3x"):
         check(nc3z.open_collection(place).dataset, wanted)

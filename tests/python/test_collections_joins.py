@@ -82,7 +82,7 @@ def test_types_are_joined_alike_in_every_place(tmp_path):
     run("archive", "-r", "data", "-o", "archives", cwd=tmp_path)
     run("bundle", "data", "-o", "plain.zip", cwd=tmp_path)
     run("bundle", "data", "-o", "packed.zip", "--pack", cwd=tmp_path)
-    run("index", "data", "-o", "data.nc3x", cwd=tmp_path)
+    run("catalog", "data", "-o", "data.nc3x", cwd=tmp_path)
     run("aggregate", "data", "-o", "data/all.nc", cwd=tmp_path)
     wanted = nested(paths)
     for place in ("data", "archives", "plain.zip", "packed.zip", "data.nc3x", "data/all.nc"):
@@ -249,7 +249,7 @@ def test_settings_have_the_same_names_for_files_and_collections(tmp_path, vocabu
     for n in range(2):
         write(tmp_path / "data" / f"{n}.nc", month(n), encoding=FILL)
     run("bundle", "data", "-o", "set.zip", "--pack", cwd=tmp_path)
-    run("index", "data/0.nc", "data/1.nc", "set.zip", "-o", "data.nc3x", cwd=tmp_path)
+    run("catalog", "data/0.nc", "data/1.nc", "set.zip", "-o", "data.nc3x", cwd=tmp_path)
     files = {f"bucket/p/{path.relative_to(tmp_path)}": path.read_bytes() for path in [*tmp_path.glob("data/*"), *tmp_path.glob("*.*")]}
     wanted = oracle(sorted((tmp_path / "data").glob("*.nc")))
     with serve(files) as server:
@@ -288,7 +288,7 @@ def test_headers_by_the_name_of_fsspec(tmp_path):
 def test_names_in_a_shadow_at_a_url_may_have_any_characters(tmp_path):
     (tmp_path / "data").mkdir()
     path = put(tmp_path / "data" / "a b#1%41.nc", np.ones((2, 2), "f4"))
-    run("index", "data", "-o", "sub.nc3x", cwd=tmp_path)
+    run("catalog", "data", "-o", "sub.nc3x", cwd=tmp_path)
     with serve({"x/data/a%20b%231%2541.nc": open(path, "rb").read(), "x/sub.nc3x": (tmp_path / "sub.nc3x").read_bytes()}) as server:
         assert nc3z.open_collection(server.url("x/sub.nc3x")).dataset.v.sum() == 4
 
@@ -299,7 +299,7 @@ def test_conditions_on_integers_of_64_bits_and_infinite_values_are_those_of_find
     put(tmp_path / "w.nc", whole, name="w")
     real = np.array([[np.inf, 1, -np.inf], [2, np.nan, 1e308]])
     put(tmp_path / "f.nc", real, name="f", n=9)
-    run("index", "w.nc", "f.nc", "-o", "s.nc3x", cwd=tmp_path)
+    run("catalog", "w.nc", "f.nc", "-o", "s.nc3x", cwd=tmp_path)
     texts = [str(n) for n in (2**53, 2**53 + 1, 2**53 + 2, -(2**53) - 1, 2**62, 2**62 + 1, 2**64, -(2**64))] + ["7", "7.5", "-5.5", "1e30", "-inf", "inf"]
     signs = {">": np.greater, ">=": np.greater_equal, "<": np.less, "<=": np.less_equal, "==": np.equal}
     for text in texts:

@@ -21,7 +21,7 @@ def archives(tmp_path):
         chunks = {"time": 2, "lat": 3, "lon": 5} if n % 2 else {"time": 1}
         (tmp_path / "archives").mkdir(exist_ok=True)
         nc3z.archive(path, tmp_path / "archives" / f"{n}.nc.nc3z", chunks=chunks)
-    run("index", "archives", "-o", "s.nc3x", cwd=tmp_path)
+    run("catalog", "archives", "-o", "s.nc3x", cwd=tmp_path)
     return tmp_path
 
 
@@ -76,7 +76,7 @@ def test_what_is_excluded_is_not_read(tmp_path):
         nc3z.archive(path)
     wanted = oracle(sorted(tmp_path.glob("*.nc"))).load()
     shadow = tmp_path / "s.nc3x"
-    run("index", *sorted(tmp_path.glob("*.nc3z")), "-o", shadow)
+    run("catalog", *sorted(tmp_path.glob("*.nc3z")), "-o", shadow)
     for n in range(3):
         lose(tmp_path / f"{n}.nc.nc3z")
     found = nc3z.open_collection(shadow, where="tas > 28", chunks={}).dataset
@@ -146,7 +146,7 @@ def test_excluded_files_are_dropped_without_being_opened(archives):
 
 def test_statistics_of_files_that_may_have_changed_are_not_used(archives):
     """A classic file has no digest: its time decides. An archive has one."""
-    run("index", "data", "-o", "plain.nc3x", cwd=archives)
+    run("catalog", "data", "-o", "plain.nc3x", cwd=archives)
     hot = month(2, np.linspace(-80, 80, 10))
     hot["tas"] = (hot["tas"][0], hot["tas"][1] + 500, hot["tas"][2])
     write(archives / "data" / "2.nc", hot, encoding=FILL)
@@ -186,7 +186,7 @@ def test_missing_and_infinite_values_and_packed_integers(tmp_path):
             f[:] = values
         raw.append(stored)
         numbers.append(values)
-    run("index", *sorted(tmp_path.glob("*.nc")), "-o", tmp_path / "s.nc3x")
+    run("catalog", *sorted(tmp_path.glob("*.nc")), "-o", tmp_path / "s.nc3x")
     stored, values = np.concatenate(raw), np.concatenate(numbers)
     unpacked = stored.astype("f4") * np.float32(0.1) + np.float32(20)
     for threshold in (-20.0, 3.3, 69.9, 70.0, 80.0):
@@ -208,7 +208,7 @@ def test_thresholds_beside_values(tmp_path):
     for n in range(3):
         ds = {"t": (("time", "y", "x"), values[2 * n : 2 * n + 2]), "time": ("time", [2.0 * n, 2.0 * n + 1])}
         nc3z.archive(write(tmp_path / f"{n}.nc", ds), chunks={"time": 1, "y": 2})
-    run("index", *sorted(tmp_path.glob("*.nc3z")), "-o", tmp_path / "s.nc3x")
+    run("catalog", *sorted(tmp_path.glob("*.nc3z")), "-o", tmp_path / "s.nc3x")
     edges = [values.min(), values.max(), *(values[n].max() for n in range(6))]
     near = [float(x) for edge in edges for x in (np.nextafter(edge, -np.inf), edge, np.nextafter(edge, np.float32(np.inf)))]
     near += [float(edge) * (1 + e) for edge in edges for e in (-1e-12, 1e-12)]
@@ -285,7 +285,7 @@ def test_groups_are_built_from_the_shadow_alone(archives, monkeypatch):
     xr.testing.assert_identical(collection.dataset.compute(), wanted)
     # A shadow of the originals, and of a packed bundle: nothing is opened either, and what is replaced is noticed.
     run("bundle", archives / "data", "-o", archives / "set.zip", "--pack")
-    run("index", archives / "data", archives / "set.zip", "-o", archives / "both.nc3x")
+    run("catalog", archives / "data", archives / "set.zip", "-o", archives / "both.nc3x")
     with monkeypatch.context() as patch:
         patch.setattr(Opening, "open", refuse)
         both = nc3z.open_collection(archives / "both.nc3x", where="tas > 1e9", drop=False, errors="raise")

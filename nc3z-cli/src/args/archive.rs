@@ -83,15 +83,18 @@ pub(crate) struct ArchiveArgs {
     /// Also put the specification of the format into the bag: text, dictionaries and a reference decoder.
     #[arg(long, requires = "manifest")]
     pub(crate) with_spec: bool,
-    /// Also write a shadow of the archives, as `nc3z index` does: `find`, `stats`, `list` and `explain` answer from it while
+    /// Also write a catalogue of the archives, as `nc3z catalog` does: `find`, `stats`, `list` and `read --explain` answer from it while
     /// the archives are on tape or far away. The archives are read once more for it.
-    #[arg(long, value_name = "SHADOW")]
-    pub(crate) shadow: Option<PathBuf>,
+    #[arg(long, value_name = "FILE")]
+    pub(crate) catalog: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) run: RunArgs,
-    /// Overwrite existing outputs; allow writing an archive to a terminal.
+    /// Overwrite existing outputs.
     #[arg(short, long)]
     pub(crate) force: bool,
+    /// Allow writing an archive to a terminal.
+    #[arg(long)]
+    pub(crate) to_terminal: bool,
     /// Create missing directories in the name given by -o.
     #[arg(long)]
     pub(crate) parents: bool,

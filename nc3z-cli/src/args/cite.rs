@@ -1,4 +1,4 @@
-//! Arguments of `cite` and `check`, and those of reading against a root.
+//! Arguments of `cite`, and those of reading against a root.
 
 use super::{OpenArgs, PlaceArgs, parse_threads};
 use crate::output::words::plain;
@@ -42,10 +42,11 @@ pub(crate) enum RecordArg {
 /// Arguments of `cite`.
 #[derive(Debug, Args)]
 pub(crate) struct CiteArgs {
-    /// An archive, a version of one (FILE@VERSION), a classic netCDF file, a member of a bundle, or a URL of one.
+    /// An archive, a version of one (FILE@VERSION), a classic netCDF file, a member of a bundle, or a URL of one. With
+    /// --check, the slice.
     pub(crate) file: PathBuf,
-    /// The variables of the slice, separated by commas; without any, only a record is written.
-    #[arg(requires = "output")]
+    /// The variables of the slice, separated by commas; without any, only a record is written. With --check, the proof
+    /// [default: SLICE.proof].
     pub(crate) variable: Option<OsString>,
     /// One dimension's range, ends included, as in `subset`; may be given for several dimensions.
     #[arg(short = 'd', long = "dim", value_name = "NAME,FIRST[,LAST[,STEP]]", allow_hyphen_values = true)]
@@ -85,6 +86,22 @@ pub(crate) struct CiteArgs {
     /// The year of its publication.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=9999))]
     pub(crate) year: Option<u16>,
+    /// Check that a slice is a part of the dataset with the root of --root. Only the slice and its proof are read.
+    #[arg(
+        long,
+        requires = "root",
+        conflicts_with_all = [
+            "dims", "no_coordinates", "output", "widen", "tree", "format", "doi", "url", "title", "creators", "publisher",
+            "year", "force", "parents", "threads", "older", "mmap", "as_stored", "outside", "fill_missing", "settings",
+        ]
+    )]
+    pub(crate) check: bool,
+    /// With --check: the root, copied from where the dataset is published.
+    #[arg(long, value_name = "nc3z1:HEX", value_parser = parse_root, requires = "check")]
+    pub(crate) root: Option<Root>,
+    /// With --check: machine-readable output.
+    #[arg(long, requires = "check")]
+    pub(crate) json: bool,
     /// Overwrite existing outputs.
     #[arg(short, long)]
     pub(crate) force: bool,
@@ -95,19 +112,4 @@ pub(crate) struct CiteArgs {
     pub(crate) threads: usize,
     #[command(flatten)]
     pub(crate) open: OpenArgs,
-}
-
-/// Arguments of `check`.
-#[derive(Debug, Args)]
-pub(crate) struct CheckArgs {
-    /// The slice.
-    pub(crate) slice: PathBuf,
-    /// Its proof [default: SLICE.proof].
-    pub(crate) proof: Option<PathBuf>,
-    /// The root, copied from where the dataset is published.
-    #[arg(long, value_name = "nc3z1:HEX", value_parser = parse_root)]
-    pub(crate) root: Root,
-    /// Machine-readable output.
-    #[arg(long)]
-    pub(crate) json: bool,
 }

@@ -1,8 +1,8 @@
-//! Arguments of `bundle`, `unbundle` and `list`.
+//! Arguments of `bundle` and `list`.
 
 use super::parity::parse_share;
 use super::tree::{OthersArg, parse_shard};
-use super::{FragmentArgs, OpenArgs, PlaceArgs, PresetArg, TellArgs, parse_size, parse_threads};
+use super::{FragmentArgs, PlaceArgs, PresetArg, RemoteArgs, TellArgs, parse_size, parse_threads};
 use clap::{Args, ValueEnum};
 use nc3z_collections::tree::walk::Shard;
 use nc3z_writer::Share;
@@ -22,23 +22,32 @@ pub(crate) enum OfflineArg {
 /// The option for files whose data are on tape.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct OfflineArgs {
-    /// What to do with files of more than 4 KiB without a block on disk, whose data are on tape: reading them would
-    /// recall them.
+    /// What to do with files whose data are on tape (longer than 4 KiB, no blocks on disk): reading them recalls them.
     #[arg(long, value_enum, default_value_t = OfflineArg::Refuse, value_name = "WHAT")]
-    pub(crate) offline: OfflineArg,
+    pub(crate) on_tape: OfflineArg,
 }
 
 /// Arguments of `bundle`.
 #[derive(Debug, Args)]
 pub(crate) struct BundleArgs {
     /// Directories, of which archives and classic files are taken; single files; or quoted patterns such as
-    /// 'data/**/*.nc'. Names in the bundle start at the first wildcard of a pattern.
+    /// 'data/**/*.nc'. Names in the bundle start at the first wildcard of a pattern. With --extract, one bundle: a ZIP,
+    /// packed or not, or a tar.
     #[arg(required_unless_present = "files_from")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// The bundle to write, a ZIP; `-` is standard output.
+    /// The bundle to write, a ZIP; `-` is standard output. With --extract, the directory to write to.
     #[arg(short, long)]
     pub(crate) output: PathBuf,
-    /// Overwrite an existing output.
+    /// Write each member of a bundle as an archive of its own; files that are not classic netCDF as they are.
+    #[arg(
+        long,
+        conflicts_with_all = [
+            "files_from", "target_size", "skip_existing", "shard", "on_tape", "others", "json", "with_spec", "pack", "append",
+            "preset", "parity",
+        ]
+    )]
+    pub(crate) extract: bool,
+    /// Overwrite existing outputs.
     #[arg(short, long)]
     pub(crate) force: bool,
     #[command(flatten)]
@@ -70,8 +79,8 @@ pub(crate) struct BundleArgs {
     /// Also put the specification of the format into the bundle, in nc3z-specification/.
     #[arg(long)]
     pub(crate) with_spec: bool,
-    /// Share what repeats across files of at most 1 MiB. Classic files are archived on the way; `restore -r` gives them back, `unbundle` an
-    /// archive of each.
+    /// Share what repeats across files of at most 1 MiB. Classic files are archived on the way; `restore -r` gives them back, `--extract`
+    /// an archive of each.
     #[arg(long)]
     pub(crate) pack: bool,
     /// Add files to a packed bundle that is there. Nothing in it is rewritten, and an interrupted run leaves it as it was.
@@ -86,34 +95,16 @@ pub(crate) struct BundleArgs {
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,
-}
-
-/// Arguments of `unbundle`.
-#[derive(Debug, Args)]
-pub(crate) struct UnbundleArgs {
-    /// The bundle: a ZIP, packed or not, or a tar.
-    pub(crate) bundle: PathBuf,
-    /// The directory to write to.
-    #[arg(short, long)]
-    pub(crate) output: PathBuf,
-    /// Overwrite existing files.
-    #[arg(short, long)]
-    pub(crate) force: bool,
-    #[command(flatten)]
-    pub(crate) place: PlaceArgs,
-    /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
-    pub(crate) threads: usize,
     #[command(flatten)]
     pub(crate) tell: TellArgs,
     #[command(flatten)]
-    pub(crate) open: OpenArgs,
+    pub(crate) remote: RemoteArgs,
 }
 
 /// Arguments of `list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Archives, classic files, bundles, aggregations, shadows; directories, with all files below them; quoted
+    /// Archives, classic files, bundles, aggregations, catalogues; directories, with all files below them; quoted
     /// patterns such as 'data/**/*.nc'.
     #[arg(required = true)]
     pub(crate) inputs: Vec<PathBuf>,
@@ -123,6 +114,16 @@ pub(crate) struct ListArgs {
     /// Print all columns at their full width also on a terminal. Pipes and files always get the full width.
     #[arg(long, conflicts_with = "json")]
     pub(crate) wide: bool,
+    /// Write a page about one directory instead: a map of sizes, the ratios, the largest variables, the unreadable files;
+    /// `-` is standard output. It is a single HTML file that loads nothing and runs no scripts.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "wide", "as_stored", "outside", "fill_missing"])]
+    pub(crate) html: Option<PathBuf>,
+    /// Overwrite an existing file of --html.
+    #[arg(short, long, requires = "html")]
+    pub(crate) force: bool,
+    /// Create missing directories in the name of the file of --html.
+    #[arg(long, requires = "html")]
+    pub(crate) parents: bool,
     #[command(flatten)]
     pub(crate) tape: OfflineArgs,
     /// Threads; 0 for one per core.

@@ -8,12 +8,11 @@ use super::PlotArgs;
 use super::ServeArgs;
 use super::later::Later;
 use super::{
-    AggregateArgs, AppendArgs, ArchiveArgs, AttArgs, BundleArgs, CheckArgs, CiteArgs, CollectionReportArgs,
-    CommitArgs, CompletionsArgs, DiffArgs, DumpArgs, EstimateArgs, ExplainArgs, FiltersArgs, FindArgs,
-    GcArgs, HashArgs, IndexArgs, InfoArgs, ListArgs, LogArgs, ManArgs, ManifestArgs, ParityCommand, PlanArgs,
-    PluginCommand, ReadArgs, RecompressArgs, ReconcileArgs, RefsArgs, RenameArgs, RepairArgs, ReportArgs,
-    RestoreArgs, RetireArgs, RevertArgs, RunCommandArgs, SetArgs, SpecArgs, StatsArgs, StatusArgs,
-    SubsetArgs, TagArgs, UnbundleArgs, VerifyArgs,
+    AggregateArgs, AppendArgs, ArchiveArgs, AttrArgs, BundleArgs, CatalogArgs, CiteArgs, CommitArgs,
+    CompletionsArgs, DiffArgs, DumpArgs, EstimateArgs, FiltersArgs, FindArgs, HashArgs, InfoArgs, ListArgs,
+    LogArgs, ManArgs, NetcdfPluginCommand, ParityCommand, PlanArgs, PruneArgs, ReadArgs, RecompressArgs,
+    ReconcileArgs, RefsArgs, RenameArgs, RepairArgs, RestoreArgs, RetireArgs, RevertArgs, SetArgs, SpecArgs,
+    StatsArgs, StatusArgs, SubsetArgs, TagArgs, VerifyArgs,
 };
 use clap::Subcommand;
 
@@ -26,7 +25,7 @@ pub(crate) enum Command {
   nc3z archive tas.nc -o /archive/         into another directory
   nc3z archive --recursive data/ -o out/   all files in data/, with the same directories in out/
   nc3z archive -r data/ -o out/ --force    all of them again; without --force, a second run continues
-  nc3z archive --chunk time=12,lat=90,lon=180 tas.nc     chunks for variables with these dimensions
+  nc3z archive --tile time=12,lat=90,lon=180 tas.nc     chunks for variables with these dimensions
   nc3z archive --layout auto tas.nc        maps and time series both fast to read, if that costs little
   cat tas.nc | nc3z archive - -o tas.nc3z  from a pipe (copied to disk first)
   nc3z archive tas.nc --chain 'tas=[{\"id\":\"shuffle\"},{\"id\":\"zstd\",\"level\":9}]'
@@ -48,13 +47,13 @@ The archive is read back and compared with the source, byte by byte, before succ
     #[command(after_help = "Examples:
   nc3z recompress --preset max tas.nc.nc3z            in place
   nc3z recompress --preset max --if-smaller -r data/  a tree, if archives become smaller
-  nc3z recompress --block-size 256KiB tas.nc.nc3z -o quick.nc3z
+  nc3z recompress --tile-size 256KiB tas.nc.nc3z -o quick.nc3z
 
 The original is rebuilt from the new archive and compared with that of the old one, byte by byte, before anything is replaced. The \
 new archive keeps mode and modification time, and its metadata name the old one (`nc3z info`). Chunked variables keep their chunks \
-unless --layout, --chunk or --profile is given. Other options of the old archive are not used again.")]
+unless --layout, --tile or --profile is given. Other options of the old archive are not used again.")]
     Recompress(Later<RecompressArgs>),
-    /// Compute digests of content and bytes, or check them.
+    /// Compute digests of content and bytes, check them, or write a manifest of archives.
     #[command(after_help = "Examples:
   nc3z hash tas.nc tas.nc.nc3z        prints the same content digest twice
   nc3z hash --variables tas.nc > tas.digests
@@ -62,30 +61,27 @@ unless --layout, --chunk or --profile is given. Other options of the old archive
   nc3z hash --check --either list     check archives with a list made before archiving
   nc3z hash --root tas.nc.nc3z        nc3z1:..., for publication; `cite` proves slices against it
   nc3z hash --tree tas.tree tas.nc    writes the file for verified reading (`read --root`)
+  nc3z hash --manifest out/           writes out/SHA256SUMS: all archives below out/
+  nc3z hash --manifest out/ --from-log 1.jsonl --from-log 2.jsonl   archives that two shards have written
 
 Digests are computed from the data, for which archives are decoded; --recorded shows the stored ones. The content digest covers \
 dimensions, attributes, variables and values. It is the same for the original, for any archive of it and for the restored file. \
-Exit codes of --check: 0 all match, 1 some do not, 3 corrupt archive.")]
+Exit codes of --check: 0 all match, 1 some do not, 3 corrupt archive. With --from-log, files that failed according to the logs, and \
+missing archives, are listed; the exit code is then 1.")]
     Hash(Later<HashArgs>),
-    /// Write a slice with a proof that it is a part of a dataset, or a record that cites one.
+    /// Write a slice with a proof that it is a part of a dataset, check one, or write a record that cites it.
     #[command(after_help = "Examples:
   nc3z cite tas.nc.nc3z tas -d time,0,11 -o slice.nc              slice.nc and slice.nc.proof
-  nc3z check slice.nc --root nc3z1:...                            check it without tas.nc
+  nc3z cite --check slice.nc --root nc3z1:...                     check it without tas.nc; slice.nc.proof is its proof
+  nc3z cite --check slice.npy other.proof --root nc3z1:...
   nc3z cite tas.nc.nc3z tas -d time,0 -o slice.csv --format bibtex
   nc3z cite --format datacite --doi 10.5281/zenodo.1 tas.nc.nc3z  a record of the dataset
 
 A slice has the attributes of the file, the named variables, and related variables. If a slice is scattered over an array, the \
 proof also contains the values around each of the slice's values, 4 KiB each and at most 64 MiB in total; --widen includes these \
-in the slice. docs/citing.md describes how to publish a root.")]
+in the slice. docs/citing.md describes how to publish a root. For --check take the root from where the dataset is published, not \
+from the proof. Exit codes of --check: 0 proven, 1 not proven.")]
     Cite(Later<CiteArgs>),
-    /// Check that a slice is a part of the dataset with a root.
-    #[command(after_help = "Examples:
-  nc3z check slice.nc --root nc3z1:...                 uses slice.nc.proof
-  nc3z check slice.npy other.proof --root nc3z1:...
-
-Only these two files are read. Take the root from where the dataset is published, not from the proof. Exit codes: 0 proven, 1 not \
-proven.")]
-    Check(Later<CheckArgs>),
     /// Estimate from samples, in seconds, what archiving would save: sizes and times for each preset,
     /// compared with gzip and netCDF-4.
     #[command(after_help = "Examples:
@@ -106,20 +102,20 @@ shuffle and deflate 1 or 5, without that format's own overhead. Times are measur
 
 Unchanged data are not stored again, even if they moved in the file. The new version is rebuilt and compared before it becomes \
 valid; a crash leaves the old state or the new one. The user's name and the date are stored, unless --no-author is given. A file that has none of the \
-archive's variables (by name, type and lengths, or by values) is refused without --force.
+archive's variables (by name, type and lengths, or by values) is refused without --allow-unrelated.
 Older versions: `nc3z log`, `nc3z restore --version`, and NAME@VERSION in every command that reads.")]
     Commit(Later<CommitArgs>),
     /// Set, append to or delete attributes, as a new version of an archive.
     #[command(after_help = "Examples:
-  nc3z att tas.nc.nc3z tas:units=K :title='Monthly means' -m 'units corrected'
-  nc3z att tas.nc.nc3z tas:_FillValue=-999 tas:valid_range=0,400 'tas:code=\"167\"'
-  nc3z att tas.nc.nc3z -a units,tas,o,c,K -a history,global,d,, -a comment,,c,c,none
-  nc3z att tas.nc.nc3z --delete tas:comment --delete :history
-  nc3z att tas.nc.nc3z 'a\\:b:units=m'               an attribute of the variable `a:b`
+  nc3z attr tas.nc.nc3z tas:units=K :title='Monthly means' -m 'units corrected'
+  nc3z attr tas.nc.nc3z tas:_FillValue=-999 tas:valid_range=0,400 'tas:code=\"167\"'
+  nc3z attr tas.nc.nc3z -a units,tas,o,c,K -a history,global,d,, -a comment,,c,c,none
+  nc3z attr tas.nc.nc3z --delete tas:comment --delete :history
+  nc3z attr tas.nc.nc3z 'a\\:b:units=m'               an attribute of the variable `a:b`
 
 A value is text, unless it consists only of numbers. Numbers without a suffix get the type of the existing attribute; for \
 _FillValue, missing_value and valid_* that of the variable; otherwise int or double. Earlier versions are unchanged.")]
-    Att(Later<AttArgs>),
+    Attr(Later<AttrArgs>),
     /// Overwrite values of a variable, as a new version of an archive.
     #[command(after_help = "Examples:
   nc3z set tas.nc.nc3z tas -d time,5 -d lat,45 -d lon,90 =1013.25    one value
@@ -150,12 +146,12 @@ change nothing. Without a record coordinate, records are appended with a warning
     Rename(Later<RenameArgs>),
     /// Drop versions: write the versions that are kept to a new archive.
     #[command(after_help = "Examples:
-  nc3z gc tas.nc.nc3z -o small.nc3z --keep 1            the original, tagged versions, the newest
-  nc3z gc tas.nc.nc3z --in-place --dry-run              only report what would be dropped
-  nc3z gc tas.nc.nc3z --in-place --drop-tagged          only the newest
+  nc3z prune tas.nc.nc3z -o small.nc3z --keep 1            the original, tagged versions, the newest
+  nc3z prune tas.nc.nc3z --in-place --dry-run              only report what would be dropped
+  nc3z prune tas.nc.nc3z --in-place --drop-tagged          only the newest
 
 Versions keep their numbers. Every version is rebuilt from the new archive and compared before the new archive gets its name.")]
-    Gc(Later<GcArgs>),
+    Prune(Later<PruneArgs>),
     /// Add a version that repeats an older one.
     #[command(after_help = "Examples:
   nc3z revert tas.nc.nc3z 3 -m 'the map was right'")]
@@ -183,18 +179,14 @@ Exit codes: 0 equal, 1 different, 2 not compared, 3 corrupt archive.")]
   nc3z tag tas.nc.nc3z first --version 1
   nc3z tag tas.nc.nc3z                     all tags")]
     Tag(Later<TagArgs>),
-    /// Show what a file is: dimensions, variables, sizes, ratio, chains, digests.
+    /// Show what a file is: dimensions, variables, sizes, ratio, chains, digests, the place of each byte.
     #[command(after_help = "Examples:
   nc3z info tas.nc.nc3z               dimensions, variables, and the stored size of each
   nc3z info --versions tas.nc.nc3z    also its versions
+  nc3z info --layout tas.nc.nc3z      where each byte is stored: sections, tiles, the original
   nc3z info --json a.nc b.nc.nc3z     several files, for programs")]
     Info(Later<InfoArgs>),
-    /// Show where each byte is stored.
-    #[command(after_help = "Examples:
-  nc3z layout tas.nc.nc3z             the sections of the archive, and the tiles of each variable
-  nc3z layout tas.nc                  the header and the variables of a classic file")]
-    Layout(Later<ReportArgs>),
-    /// Print a variable, or a part of it.
+    /// Print a variable, or a part of it, or the cost of reading it.
     #[command(after_help = "Examples:
   nc3z read tas.nc3z tas -d time,0 -d lat,30.0,60.0       the first map, between 30 and 60 degrees
   nc3z read tas.nc3z tas -d lat,52.5 -d lon,13.4 --format csv    the series of the nearest point
@@ -203,6 +195,7 @@ Exit codes: 0 equal, 1 different, 2 not compared, 3 corrupt archive.")]
   nc3z read tas.nc3z tas --box -10,30,35,60 --decode      a region: west, east, south, north; unpacked, missing values as _
   nc3z read tas.nc3z tas -d time,-12, -d lat,,,-1         the last twelve, latitudes backwards
   nc3z read tas.nc tas --start 0,0,0 --count 1,90,180 --format npy -o map.npy
+  nc3z read --explain tas.nc3z tas -d lat,52.5 -d lon,13.4       the cost of a time series; no values are read
   nc3z read s3://bucket/tas.nc.nc3z tas -d time,0 --storage-option region=eu-west-1
 
 With -d, integers are indices from 0 (negative: from the end), and numbers with a decimal point or an exponent are values of the \
@@ -212,11 +205,6 @@ an error.
 FILE may be the URL (https, s3, gs, az) of an archive or of a classic file: only the needed bytes are fetched.
 NC3Z_CACHE=SIZE sets the memory for decoded tiles (0: none) [default: 1/8 of memory, at most 1GiB].")]
     Read(Later<ReadArgs>),
-    /// Show how a read would be done: tiles touched, bytes to fetch and to decode, bytes requested.
-    #[command(after_help = "Examples:
-  nc3z explain tas.nc3z tas -d lat,52.5 -d lon,13.4       the cost of a time series
-  nc3z explain --json tas.nc3z tas -d time,0              the cost of a map, for programs")]
-    Explain(Later<ExplainArgs>),
     /// Check archives: every byte against its checksum; with --deep also the rebuilt original.
     #[command(visible_alias = "test")]
     #[command(after_help = "Examples:
@@ -271,18 +259,10 @@ decimal point are coordinate values; both ends are included.")]
   nc3z aggregate --skip-misfits -v tas data/ -o tas.nc    one variable; omits files that do not fit
   nc3z aggregate --new-dim member run*.nc -o ensemble.nc  runs along a dimension that no file has
 
-The result is read like any other file: `read`, `dump`, `info`, `subset`, `explain`. The coordinates of a file give its position, \
+The result is read like any other file: `read`, `dump`, `info`, `subset`. The coordinates of a file give its position, \
 along any number of dimensions. Each file keeps its packing and units; values are converted when they are read. Files that do not \
 fit are refused, and both are named: other calendars, units, cell methods, overlaps, a missing file.")]
     Aggregate(Later<AggregateArgs>),
-    /// Write the manifest of a tree of archives: SHA256SUMS, for `sha256sum -c` and `nc3z verify --manifest`.
-    #[command(after_help = "Examples:
-  nc3z manifest out/                                       all archives below out/
-  nc3z manifest out/ --from-log 1.jsonl --from-log 2.jsonl archives that two shards have written
-  nc3z verify --manifest out/                              check them against it
-
-With --from-log, files that failed according to the logs, and missing archives, are listed; the exit code is then 1.")]
-    Manifest(Later<ManifestArgs>),
     /// Plan a campaign: units of work for many runs, and a table of all files.
     #[command(after_help = "Examples:
   nc3z plan data/ -o camp/ --unit 200GB               units of at most 200 GB, in the order of the directories
@@ -319,34 +299,30 @@ A file is moved by one rename on its file system: at any moment it is in one of 
 
 No values are read. Exit codes: 0 the same files; 1 some are missing, extra or different; 3 an archive is corrupt.")]
     Reconcile(Later<ReconcileArgs>),
-    /// Put many files into one, a ZIP in which each can be read without unpacking.
+    /// Put many files into one, a ZIP in which each can be read without unpacking, or extract them.
     #[command(after_help = "Examples:
   nc3z bundle data/ -o set.zip
   nc3z bundle data/ -o set.zip --pack             files share what repeats across them
   nc3z bundle 2026-02/ -o set.zip --append        more files, in a packed bundle
   nc3z read set.zip!/2026-01.nc.nc3z tas -d time,0
+  nc3z bundle --extract set.zip -o out/           an archive of each member; `restore -r` writes the originals
   nc3z list set.zip
 
 Any unzip can extract a bundle that is not packed. Members of any uncompressed ZIP, and of a tar, are read by
 names of the same form.")]
     Bundle(Later<BundleArgs>),
-    /// Write each member of a bundle as an archive of its own.
-    #[command(after_help = "Examples:
-  nc3z unbundle set.zip -o out/
-  nc3z restore -r set.zip -o out/                 the original files
-
-What is not a classic file is written as it is.")]
-    Unbundle(Later<UnbundleArgs>),
-    /// List the files of a directory, a bundle or an aggregation: sizes, variables, dimensions, ranges of
-    /// coordinates.
+    /// List the files of a directory, a bundle or an aggregation: sizes, variables, dimensions, ranges of coordinates; or
+    /// write a page about a directory.
     #[command(after_help = "Examples:
   nc3z list data/
   nc3z list 'data/**/2026-*.nc'
   nc3z list set.zip
   nc3z list all.nc            an aggregation, and the state of each of its fragments
   nc3z list --json data/
+  nc3z list --html page.html /archive    a map of sizes, the ratios, the largest variables, the unreadable files
 
-Only the first and the last value of each coordinate variable are read, and no other data.")]
+Only the first and the last value of each coordinate variable are read, and no other data. Exit codes: 0 all files were read, 1 some \
+could not be read, 3 an archive is corrupt; the page of --html is written in any case.")]
     List(Later<ListArgs>),
     /// Show the originals of archives as files, which any program can read.
     #[cfg(feature = "mount")]
@@ -367,26 +343,17 @@ or to the file of --log. For fstab, systemd and archives that change meanwhile s
     #[cfg(feature = "serve")]
     #[command(after_help = super::serve::EXAMPLES)]
     Serve(Later<ServeArgs>),
-    /// Install the netCDF plug-in, with which programs open archives like any netCDF file.
+    /// Install the netCDF plug-in, with which programs open archives like any netCDF file, or run a program with it.
     #[command(subcommand)]
     #[command(after_help = "Examples:
-  nc3z plugin install
-  nc3z plugin status
-  nc3z plugin remove
+  nc3z netcdf-plugin install
+  nc3z netcdf-plugin status
+  nc3z netcdf-plugin remove
+  nc3z netcdf-plugin run -- ncdump -h tas.nc.nc3z
 
 Then netCDF4-python, xarray and all other programs with netCDF-C 4.10.1 or later open archives by name. For older programs use \
-`nc3z run`. For details see docs/netcdf-plugin.md.")]
-    Plugin(PluginCommand),
-    /// Run a program with the netCDF plug-in preloaded, so that it opens archives (Linux).
-    #[command(after_help = "Examples:
-  nc3z run -- ncdump -h tas.nc.nc3z
-  nc3z run -- ncks -v tas tas.nc.nc3z out.nc
-  nc3z run -- Rscript plot.R tas.nc.nc3z
-
-For programs that use netCDF-C 4.8.1 or later, also those that load it while they run: R, Octave, Perl, Python. GDAL and CDO refuse \
-archives by their first bytes: use `nc3z mount`. The exit code is that of the program; 127 if there is no such program, 126 if it \
-cannot be run.")]
-    Run(Later<RunCommandArgs>),
+`nc3z netcdf-plugin run`. For details see docs/netcdf-plugin.md.")]
+    NetcdfPlugin(NetcdfPluginCommand),
     /// Draw a variable: a map with a colour bar, a series or a profile, as PNG, SVG or PDF.
     #[cfg(feature = "plot")]
     #[command(after_help = "Examples:
@@ -399,14 +366,6 @@ cannot be run.")]
 Axes are in the units of the coordinates, packed values are unpacked, and missing values are left blank. With more than two \
 dimensions, the last two make the map; of the others the first index is used if none is given.")]
     Plot(Later<PlotArgs>),
-    /// Write a page about a collection: a map of sizes, the ratios, the largest variables, the unreadable
-    /// files.
-    #[command(after_help = "Examples:
-  nc3z report /archive -o report.html
-
-The page is a single HTML file that loads nothing and runs no scripts. Only headers and indices are read. Exit codes: 0 all files \
-were read, 1 some could not be read, 3 an archive is corrupt; the page is written in any case.")]
-    Report(Later<CollectionReportArgs>),
     /// Find variables, dimensions and attributes across archives and classic files, by name or by value.
     #[command(after_help = "Examples:
   nc3z find temperature data/             in names, standard names, titles and other texts
@@ -414,29 +373,30 @@ were read, 1 some could not be read, 3 an archive is corrupt; the page is writte
   nc3z find standard_name=air_temperature archive/ *.nc
   nc3z find units='*hPa*' -l data/        only the files
   nc3z find --json cell_methods='*max*' data/
-  nc3z find --where 'tas > 310' data.nc3x               by values, from a shadow (nc3z index)
-  nc3z find cell_methods='*max*' --where 'tas > 310' data.nc3x
+  nc3z find --where 'tas > 310' data.nc3x               by values, from a catalogue (nc3z catalog)
+  nc3z find cell_methods='*max*' --where 'tas > 310' data/     from the files themselves: all values are read
 
-Only headers are read. Exit codes: 0 found or unknown, 1 nothing found or a file that cannot be read, 3 corrupt archive.")]
+Only headers are read, unless --where, --box or --time is given. Exit codes: 0 found or unknown, 1 nothing found or a file that cannot be read, 3 corrupt archive.")]
     Find(Later<FindArgs>),
-    /// Write a shadow of many files: a small file with dimensions, attributes, and for each tile of each variable the
+    /// Write a catalogue of many files: a small file with dimensions, attributes, and for each tile of each variable the
     /// number of values, minimum, maximum, sum and sum of squares.
     #[command(after_help = "Examples:
-  nc3z index data/ -o data.nc3x
-  nc3z index set.zip -o set.nc3x
+  nc3z catalog data/ -o data.nc3x
+  nc3z catalog set.zip -o set.nc3x
   nc3z stats data.nc3x
   nc3z find --where 'tas > 310' data.nc3x
 
 Missing values are left out, and packed ones unpacked. The files are not needed afterwards.")]
-    Index(Later<IndexArgs>),
-    /// Tell count, minimum, maximum, mean and standard deviation of variables from a shadow alone.
+    Catalog(Later<CatalogArgs>),
+    /// Show count, minimum, maximum, mean and standard deviation of variables, from a catalogue or from the data.
     #[command(after_help = "Examples:
-  nc3z stats data.nc3x
+  nc3z stats data.nc3x                         from a catalogue (nc3z catalog): no file is opened
+  nc3z stats tas.nc.nc3z                       from the values
   nc3z stats data.nc3x --variable tas --each
   nc3z stats data.nc3x --variable tas --along time
   nc3z stats data.nc3x --json                  also the bound of the error of each mean
 
-For smaller parts than --along gives, values must be read: `nc3z explain data.nc3x tas -d time,5` reports which bytes.")]
+For smaller parts than --along gives, values must be read: `nc3z read --explain data.nc3x tas -d time,5` reports which bytes.")]
     Stats(Later<StatsArgs>),
     /// Write references into an archive, with which Zarr's readers read it directly.
     #[command(after_help = "Examples:

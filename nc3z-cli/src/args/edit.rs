@@ -1,4 +1,4 @@
-//! Arguments of `att`, `set`, `append`, `rename` and `gc`.
+//! Arguments of `attr`, `set`, `append`, `rename` and `prune`.
 
 use super::versions::{EffortArgs, NoteArgs, parse_version};
 use super::{PlaceArgs, SelectionArgs, parse_size, parse_threads};
@@ -20,10 +20,10 @@ pub(crate) struct EditArgs {
     pub(crate) quick: bool,
 }
 
-/// Arguments of `att`.
+/// Arguments of `attr`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("edits").required(true).multiple(true))]
-pub(crate) struct AttArgs {
+pub(crate) struct AttrArgs {
     /// The archive to change.
     pub(crate) archive: PathBuf,
     /// `VARIABLE:ATTRIBUTE=VALUE`, or `:ATTRIBUTE=VALUE` for a global attribute. A value is text, or numbers
@@ -123,10 +123,10 @@ pub(crate) struct RenameArgs {
     pub(crate) edit: EditArgs,
 }
 
-/// Arguments of `gc`.
+/// Arguments of `prune`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("target").required(true))]
-pub(crate) struct GcArgs {
+pub(crate) struct PruneArgs {
     /// The archive.
     pub(crate) archive: PathBuf,
     /// The new archive; `-` is standard output.

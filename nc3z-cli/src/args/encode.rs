@@ -18,20 +18,20 @@ pub(crate) struct EncodeArgs {
     pub(crate) preset: PresetArg,
     /// Store arrays for other readers: `zarr` stores them as Zarr 2 and 3 do, so that `nc3z refs` can refer
     /// to them: chunks of one shape, padded at the edges, all encoded with shuffle and zstd. --layout,
-    /// --chunk and --chain take precedence.
+    /// --tile and --chain take precedence.
     #[arg(long, value_enum, value_name = "READER")]
     pub(crate) profile: Option<ProfileArg>,
     /// Size of a tile before compression [default: 1MiB, 4MiB with --preset max; 256KiB for arrays of at
     /// least 16MiB if that hardly increases the size].
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
-    pub(crate) block_size: Option<u64>,
-    /// Chunk lengths by dimension, for all variables that have the named dimensions (`time=1,lat=90`) or for
+    pub(crate) tile_size: Option<u64>,
+    /// Lengths of tiles by dimension, for all variables that have the named dimensions (`time=1,lat=90`) or for
     /// one variable (`tas:time=1,lat=90`). Other dimensions are not divided. May be repeated: of several that
     /// apply to a variable, the last is used, but one that names the variable takes precedence. Of many files,
     /// those without such a variable are archived without it. A backslash makes `:`, `,` or `=` part of a name.
     #[arg(long, value_parser = str::parse::<ChunkRequest>, value_name = "[VAR:]DIM=LENGTH,...")]
-    pub(crate) chunk: Vec<ChunkRequest>,
-    /// Layout of tiles of variables without --chunk, for all (`auto`) or one (`tas=series`). linear: runs of
+    pub(crate) tile: Vec<ChunkRequest>,
+    /// Layout of tiles of variables without --tile, for all (`auto`) or one (`tas=series`). linear: runs of
     /// the array; auto: chunks, if they make maps and time series much faster to read; chunked: such chunks
     /// for all variables; series: long in time; map: whole maps. May be repeated [default: linear].
     #[arg(long, value_parser = parse_layout, value_name = "[VAR=]LAYOUT")]

@@ -15,19 +15,19 @@ pub(crate) struct FindArgs {
     /// distinguished.
     #[arg(required_unless_present_any = ["conditions", "area", "time"])]
     pub(crate) pattern: Option<String>,
-    /// Archives, classic files and shadows; directories, with all archives and classic files below them.
+    /// Archives, classic files and catalogues; directories, with all archives and classic files below them.
     #[arg(required_unless_present_any = ["conditions", "area", "time"])]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Find files by their values, such as 'tas > 310' (also <, <=, >= and ==, in the units of the variable). Then the
-    /// inputs are shadows, which `nc3z index` writes, and the pattern may be left out. If it is given several times, files
-    /// must meet all conditions, and the pattern if there is one.
+    /// Find files by their values, such as 'tas > 310' (also <, <=, >= and ==, in the units of the variable). The pattern
+    /// may then be left out. If it is given several times, files must meet all conditions, and the pattern if there is
+    /// one. A catalogue (`nc3z catalog`) has the answer; of other inputs, all values are read.
     #[arg(long = "where", value_name = "CONDITION")]
     pub(crate) conditions: Vec<Condition>,
-    /// Find the files of shadows that have coordinates in this region: west, east, south, north. A file whose place is not known
+    /// Find files that have coordinates in this region: west, east, south, north. A file whose place is not known
     /// is listed as unknown.
     #[arg(long = "box", value_name = "W,E,S,N", allow_hyphen_values = true)]
     pub(crate) area: Option<BoxArg>,
-    /// Find the files of shadows that have times in this period, or from the first to the last of two, such as
+    /// Find files that have times in this period, or from the first to the last of two, such as
     /// 2001-02,2001-04. A file whose times are not known is listed as unknown.
     #[arg(long, value_name = "FROM[,TO]", value_parser = periods)]
     pub(crate) time: Option<(Period, Period)>,

@@ -3,14 +3,14 @@
 /// The groups with their headings, in the order of the help. Each command is in one of them.
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Archive and restore", &["archive", "restore", "recompress", "estimate"]),
-    ("Look", &["info", "list", "read", "dump", "plot", "subset", "diff", "explain", "layout"]),
-    ("Edit and versions", &["commit", "att", "set", "append", "rename", "log", "tag", "revert", "gc"]),
-    ("Check and repair", &["verify", "repair", "parity", "hash", "manifest", "cite", "check"]),
-    ("Collections", &["bundle", "unbundle", "aggregate", "index", "find", "stats", "report", "refs"]),
+    ("Look", &["info", "list", "find", "stats", "read", "dump", "plot", "subset", "diff"]),
+    ("Edit and versions", &["attr", "set", "append", "rename", "commit", "log", "tag", "revert", "prune"]),
+    ("Check and repair", &["verify", "repair", "parity", "hash", "cite"]),
+    ("Collections", &["bundle", "aggregate", "catalog", "refs"]),
     ("Campaigns", &["plan", "status", "retire", "reconcile"]),
     (
         "Other programs and tools",
-        &["mount", "serve", "plugin", "run", "filters", "completions", "man", "spec", "help"],
+        &["mount", "serve", "netcdf-plugin", "filters", "completions", "man", "spec", "help"],
     ),
 ];
 

@@ -1,7 +1,7 @@
 //! Arguments of `hash`.
 
 use super::{OfflineArgs, OpenArgs, PlaceArgs, parse_threads};
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use std::path::PathBuf;
 
 /// The digest to compute.
@@ -15,8 +15,10 @@ pub(crate) enum OnlyArg {
 
 /// Arguments of `hash`.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("written").args(["tree", "manifest"]).multiple(true))]
 pub(crate) struct HashArgs {
-    /// Archives and classic netCDF files (or directories with --recursive); with --check, lists of digests, `-` is standard input.
+    /// Archives and classic netCDF files (or directories with --recursive). With --check, lists of digests; `-` is standard
+    /// input. With --manifest, the directory of the archives.
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Compute the digests in these lists again and compare; takes lists of sha256sum too.
@@ -30,8 +32,25 @@ pub(crate) struct HashArgs {
     /// all others.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "recorded", "only", "all_versions", "recursive"])]
     pub(crate) tree: Option<PathBuf>,
-    /// Overwrite an existing file of --tree.
-    #[arg(short, long, requires = "tree")]
+    /// Write the manifest of a directory: SHA256SUMS, which lists all archives below it, for `sha256sum -c` and `nc3z
+    /// verify --manifest`. Archives are added to an existing one, and its other entries stay.
+    #[arg(
+        long,
+        conflicts_with_all = [
+            "check", "root", "tree", "variables", "only", "recompute", "recorded", "all_versions", "recursive", "json",
+            "older", "mmap", "as_stored", "outside", "fill_missing", "settings",
+        ]
+    )]
+    pub(crate) manifest: bool,
+    /// With --manifest: list only the archives that these logs of `nc3z archive --log` list as done; all of them must
+    /// exist. May be given several times: each shard has its own log.
+    #[arg(long, value_name = "LOG", requires = "manifest")]
+    pub(crate) from_log: Vec<PathBuf>,
+    /// With --manifest: the file to write; `-` is standard output [default: SHA256SUMS in the directory].
+    #[arg(short, long, value_name = "FILE", requires = "manifest")]
+    pub(crate) output: Option<PathBuf>,
+    /// Overwrite an existing file of --tree; with --manifest, replace all entries.
+    #[arg(short, long, requires = "written")]
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) place: PlaceArgs,

@@ -7,12 +7,8 @@ use nc3z_reader::OpenOptions;
 /// Arguments of all commands that read an archive or a classic file.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct OpenArgs {
-    /// Read the state of an archive after this commit, instead of its last state; `info` and `verify` print
-    /// the number of commits.
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) generation: Option<u64>,
-    /// If the end of an archive is damaged, read its last state that is complete.
-    #[arg(long, conflicts_with = "generation")]
+    /// If the newest version of an archive is damaged, read the newest one that is intact.
+    #[arg(long)]
     pub(crate) older: bool,
     /// Read through a memory map. If another program shortens the file meanwhile, the process ends without a
     /// message (SIGBUS).
@@ -51,17 +47,9 @@ impl OpenArgs {
         OpenArgs { as_it_is: true, ..OpenArgs::default() }
     }
 
-    /// Returns whether another state than the last one is requested or allowed.
-    pub(crate) fn names_state(&self) -> bool {
-        self.generation.is_some() || self.older
-    }
-
     /// Returns the options for the library.
     pub(crate) fn options(&self) -> OpenOptions {
         // By position: a file that shrinks, or a disk that fails, gives an error and no signal.
-        crate::registry::open_options()
-            .with_mmap(self.mmap)
-            .with_older(self.older)
-            .with_generation(self.generation)
+        crate::registry::open_options().with_mmap(self.mmap).with_older(self.older)
     }
 }

@@ -22,7 +22,7 @@ pub(crate) enum FormatArg {
 /// Arguments of `read`.
 #[derive(Debug, Args)]
 pub(crate) struct ReadArgs {
-    /// An archive or a classic netCDF file.
+    /// An archive or a classic netCDF file; with --explain also a catalogue, or one of its files as `CATALOGUE!/FILE`.
     pub(crate) file: PathBuf,
     /// Name of the variable.
     pub(crate) variable: String,
@@ -42,6 +42,21 @@ pub(crate) struct ReadArgs {
     /// With CSV: print stored values.
     #[arg(long)]
     pub(crate) raw: bool,
+    /// Print no values, but how they would be read: tiles touched, bytes to fetch and to decode, bytes requested. Of a
+    /// catalogue, the objects and ranges of bytes in the order of recalling them; no file is opened.
+    #[arg(
+        long,
+        conflicts_with_all = [
+            "format", "coordinates", "decode", "raw", "output", "force", "parents", "threads", "root", "tree",
+        ]
+    )]
+    pub(crate) explain: bool,
+    /// With --explain: print all tiles and copies, not only the first few.
+    #[arg(long, requires = "explain")]
+    pub(crate) all: bool,
+    /// With --explain: machine-readable output. Values as JSON are printed by --format json.
+    #[arg(long, requires = "explain")]
+    pub(crate) json: bool,
     /// Output file; `-` is standard output (the default).
     #[arg(short, long)]
     pub(crate) output: Option<PathBuf>,

@@ -24,7 +24,7 @@ pub(crate) struct RecompressArgs {
     /// Do everything except the last step, and report what would be saved.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Replace an archive even if it has earlier generations or an incomplete commit at its end, which the
+    /// Replace an archive even if it has earlier versions or an incomplete commit at its end, which the
     /// new one does not keep.
     #[arg(long)]
     pub(crate) drop_history: bool,

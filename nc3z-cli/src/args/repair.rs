@@ -29,7 +29,7 @@ pub(crate) struct RepairArgs {
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
-    /// Also use blocks of a commit whose trailer is missing, for an archive of several generations whose end
+    /// Also use blocks of a commit whose trailer is missing, for an archive of several versions whose end
     /// was lost.
     #[arg(long)]
     pub(crate) uncommitted: bool,

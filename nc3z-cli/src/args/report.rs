@@ -1,4 +1,4 @@
-//! Arguments of commands that describe one file: `info`, `layout`.
+//! Arguments of `info`.
 
 use super::OpenArgs;
 use clap::{Args, ValueEnum};
@@ -22,6 +22,9 @@ pub(crate) struct InfoArgs {
     /// Also list the versions of an archive.
     #[arg(long)]
     pub(crate) versions: bool,
+    /// Show where each byte is stored: the sections and tiles of an archive, and the places of the original.
+    #[arg(long, conflicts_with_all = ["notation", "versions"])]
+    pub(crate) layout: bool,
 }
 
 /// The notation of chains in other programs.
@@ -31,16 +34,4 @@ pub(crate) enum NotationArg {
     Hdf5,
     /// NumCodecs' objects.
     Json,
-}
-
-/// Arguments of `layout`, and of `info` for each file.
-#[derive(Debug, Args)]
-pub(crate) struct ReportArgs {
-    /// An archive or a classic netCDF file.
-    pub(crate) file: PathBuf,
-    /// Machine-readable output.
-    #[arg(long)]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) open: OpenArgs,
 }

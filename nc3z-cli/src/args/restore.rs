@@ -30,9 +30,12 @@ pub(crate) struct RestoreArgs {
     /// Action for files of a tree that are not archives; they are counted in any case.
     #[arg(long, value_enum, value_name = "WHAT", requires = "recursive")]
     pub(crate) others: Option<OthersArg>,
-    /// Overwrite existing outputs; allow writing a netCDF file to a terminal.
+    /// Overwrite existing outputs.
     #[arg(short, long)]
     pub(crate) force: bool,
+    /// Allow writing a netCDF file to a terminal.
+    #[arg(long)]
+    pub(crate) to_terminal: bool,
     /// Keep files that exist already: `header` (a file with the archive's header, length and time), `digest`
     /// (its SHA-256 is the recorded one), or `name`. With --recursive, `header` is the default; --force
     /// restores all files again.
@@ -48,7 +51,7 @@ pub(crate) struct RestoreArgs {
     pub(crate) tell: TellArgs,
     /// Write fill values where the archive is damaged or has lost tiles, instead of failing. Lists them; exit
     /// code 3.
-    #[arg(long, conflicts_with = "generation")]
+    #[arg(long)]
     pub(crate) fill_lost: bool,
     #[command(flatten)]
     pub(crate) open: OpenArgs,

@@ -6,7 +6,7 @@ use nc3z_look::selection::{BoxArg, DimArg};
 /// The heading of these options in help texts.
 const HEADING: &str = "Selection (default: everything)";
 
-/// Selections of `read` and `explain`.
+/// The selection of `read` and `plot`.
 #[derive(Debug, Args)]
 pub(crate) struct SelectionArgs {
     /// First index along each dimension [default: 0, or the last if the stride is negative].

@@ -53,8 +53,8 @@ pub(crate) struct CommitArgs {
     /// The edited classic netCDF file.
     pub(crate) edited: PathBuf,
     /// Commit the file even if it has none of the archive's variables.
-    #[arg(short, long)]
-    pub(crate) force: bool,
+    #[arg(long)]
+    pub(crate) allow_unrelated: bool,
     #[command(flatten)]
     pub(crate) note: NoteArgs,
     #[command(flatten)]
@@ -102,13 +102,13 @@ pub(crate) struct TagArgs {
     #[arg(long, value_name = "VERSION", value_parser = parse_version, requires = "tag")]
     pub(crate) version: Option<VersionName>,
     /// Move a tag from another version.
-    #[arg(short, long, requires = "tag")]
-    pub(crate) force: bool,
+    #[arg(long, requires = "tag")]
+    pub(crate) move_tag: bool,
     /// Leave parity unchanged: it then does not cover the tag.
     #[arg(long, requires = "tag")]
     pub(crate) no_parity: bool,
     /// Delete the tag.
-    #[arg(short, long, requires = "tag", conflicts_with_all = ["version", "force"])]
+    #[arg(short, long, requires = "tag", conflicts_with_all = ["version", "move_tag"])]
     pub(crate) delete: bool,
 }
 

@@ -10,7 +10,7 @@ use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
 use crate::output::{chain, text};
 use anyhow::{Context, Result, bail};
-use nc3z_collections::shadow::described;
+use nc3z_collections::shadow::{Shadow, described};
 use nc3z_format::classic::Header;
 use nc3z_look::find::{Match, MatchedPart, Pattern, known_by, matches, signature, to_json};
 use serde_json::json;
@@ -64,8 +64,9 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
         },
     )?;
     for path in &shadows {
-        super::shadow::tell_changed(path, &super::shadow::open(path, &args.open)?)?;
-        of_shadow(path, args, &pattern, &mut |name, header, hits| {
+        let shadow = super::shadow::open(path, &args.open)?;
+        super::shadow::tell_changed(path, &shadow)?;
+        of_shadow(path, &shadow, &pattern, &mut |name, header, hits| {
             all += hits.len();
             if args.json {
                 rows.push(to_json(name, header, hits));
@@ -90,11 +91,10 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
 /// Searches the headers in a shadow, each once. `tell` gets the files with matches.
 pub(super) fn of_shadow(
     path: &Path,
-    args: &FindArgs,
+    shadow: &Shadow,
     pattern: &Pattern,
     tell: &mut dyn FnMut(&str, &Header, &[Match]) -> Result<()>,
 ) -> Result<()> {
-    let shadow = super::shadow::open(path, &args.open)?;
     let place = || format!("`{}`", super::url::shown(path));
     for block in shadow.blocks() {
         let (names, heads) = (block.names().with_context(place)?, block.heads().with_context(place)?);
@@ -105,7 +105,7 @@ pub(super) fn of_shadow(
                 Entry::Occupied(hits) => hits.into_mut(),
                 Entry::Vacant(vacant) => {
                     let bytes =
-                        headers.get(*number).context("the shadow does not have a header that it names")?;
+                        headers.get(*number).context("the catalogue does not have a header that it names")?;
                     let dataset = described(head, bytes, Vec::new()).with_context(place)?;
                     vacant.insert((dataset.header().clone(), matches(&dataset, pattern)))
                 }

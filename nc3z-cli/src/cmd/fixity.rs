@@ -22,10 +22,10 @@ pub(crate) fn run(args: &VerifyArgs, manifest: &Path) -> Result<Exit> {
     };
     super::places::check(args.fixity_log.as_deref(), true)?;
     let listing = Listing::open(manifest, root)?;
-    if args.tape.offline == OfflineArg::Skip {
-        bail!("--manifest checks all listed files: --offline skip is not for it");
+    if args.tape.on_tape == OfflineArg::Skip {
+        bail!("--manifest checks all listed files: --on-tape skip is not for it");
     }
-    if args.tape.offline == OfflineArg::Refuse {
+    if args.tape.on_tape == OfflineArg::Refuse {
         let files: Vec<PathBuf> =
             listing.entries.iter().map(|entry| listing.root.join(&entry.path)).collect();
         without_recalls(files, PathBuf::as_path, args.tape)?;

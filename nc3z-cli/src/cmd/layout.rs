@@ -1,9 +1,9 @@
-//! `nc3z layout`: shows where each byte is stored, in the archive and in the original. Rows are printed as
+//! `nc3z info --layout`: shows where each byte is stored, in the archive and in the original. Rows are printed as
 //! they are found.
 
 use super::Input;
+use super::info::OneFile;
 use super::read::printed;
-use crate::args::ReportArgs;
 use crate::exit::Exit;
 use crate::output::streams::Stdout;
 use crate::output::table::count;
@@ -21,7 +21,7 @@ use std::io::{BufWriter, Write};
 /// The length of the output buffer in bytes.
 const OUT_BUFFER: usize = 64 << 10;
 
-pub(crate) fn run(args: &ReportArgs) -> Result<Exit> {
+pub(super) fn run(args: &OneFile) -> Result<Exit> {
     let input = super::info::open(args)?;
     let file = text::safe(&super::url::shown(&args.file));
     let mut out = BufWriter::with_capacity(OUT_BUFFER, Stdout::results());

@@ -31,6 +31,9 @@ struct Entry {
 }
 
 pub(crate) fn run(args: &ListArgs) -> Result<Exit> {
+    if let Some(output) = &args.html {
+        return super::report::run(args, output);
+    }
     let entries = super::with_threads(args.threads, || {
         let mut entries = Vec::new();
         let mut files = Vec::new();

@@ -1,10 +1,10 @@
-//! `nc3z manifest`: writes the list of a tree's archives and their SHA-256, from the tree or from the logs of
+//! `nc3z hash --manifest`: writes the list of a tree's archives and their SHA-256, from the tree or from the logs of
 //! the runs that wrote it.
 
 use super::failures::Failures;
 use super::targets::{self, SUFFIX};
-use crate::args::ManifestArgs;
-use crate::exit::Exit;
+use crate::args::HashArgs;
+use crate::exit::{Exit, usage};
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use anyhow::{Result, bail};
@@ -17,13 +17,15 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-pub(crate) fn run(args: &ManifestArgs) -> Result<Exit> {
-    let root = &args.directory;
-    super::places::check(args.output.as_deref(), true)?;
+pub(super) fn run(args: &HashArgs) -> Result<Exit> {
+    let [root] = &args.files[..] else {
+        usage("--manifest writes the manifest of one directory");
+    };
+    super::places::check(args.output.as_deref(), args.place.parents)?;
     if !root.is_dir() {
         bail!("`{}` is not a directory; name the directory of the archives", root.display());
     }
-    let (archives, mut exit) = if args.from_log.is_empty() { below(root)? } else { logged(args)? };
+    let (archives, mut exit) = if args.from_log.is_empty() { below(root)? } else { logged(args, root)? };
     let archives = super::offline::without_recalls(archives, PathBuf::as_path, args.tape)?;
     let place = args.output.clone().unwrap_or_else(|| root.join(sums::NAME));
     let to_stdout = place.as_os_str() == "-";
@@ -68,7 +70,7 @@ pub(crate) fn run(args: &ManifestArgs) -> Result<Exit> {
 pub(super) fn tell_kept(kept: &[(PathBuf, Difference)]) -> Exit {
     let exits = kept.iter().map(|(path, difference)| {
         let (advice, exit) = match difference {
-            Difference::Sound { .. } => ("`nc3z manifest --force` lists it anew", Exit::Failed),
+            Difference::Sound { .. } => ("`nc3z hash --manifest --force` lists it anew", Exit::Failed),
             Difference::NotThere(_) => ("put it back, or delete its line", Exit::Failed),
             _ => (
                 "it is damaged or not an archive: repair it with `nc3z repair`, or archive it again",
@@ -89,8 +91,8 @@ fn below(root: &Path) -> Result<(Vec<PathBuf>, Exit)> {
 }
 
 /// Returns the archives that logs list as done. The others are reported.
-fn logged(args: &ManifestArgs) -> Result<(Vec<PathBuf>, Exit)> {
-    let (archives, others) = from_logs(&args.from_log, &args.directory)?;
+fn logged(args: &HashArgs, root: &Path) -> Result<(Vec<PathBuf>, Exit)> {
+    let (archives, others) = from_logs(&args.from_log, root)?;
     for (file, why) in &others {
         note!("nc3z: error: {}: {why}", crate::cmd::shown(file));
     }

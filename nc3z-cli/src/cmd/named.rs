@@ -76,8 +76,8 @@ impl Opens for FileName {
 
 /// Returns the options for opening it.
 fn options(named: &FileName, args: &OpenArgs) -> Result<OpenOptions> {
-    if named.version.is_some() && args.names_state() {
-        bail!("a version is named already; --generation and --older name another state");
+    if named.version.is_some() && args.older {
+        bail!("a version is named already; --older reads another one");
     }
     let options = args.options().with_version(named.version.clone());
     Ok(if args.as_it_is { options } else { crate::registry::mending(options, &named.file) })
@@ -89,8 +89,8 @@ fn is_archive(named: &FileName, source: &SharedSource, args: &OpenArgs) -> Resul
     if !found && named.version.is_some() {
         bail!("`{}` is not an archive: only archives have versions", url::shown(&named.file));
     }
-    if !found && args.names_state() {
-        bail!("it is not an archive and has one state only; --generation and --older are for archives");
+    if !found && args.older {
+        bail!("it is not an archive; only archives have versions, and --older is for them");
     }
     Ok(found)
 }

@@ -22,7 +22,7 @@ pub(super) fn without_recalls<T>(
     path_of: impl Fn(&T) -> &Path,
     args: OfflineArgs,
 ) -> Result<Vec<T>> {
-    let (files, offline) = sorted(files, path_of, args.offline.into())?;
+    let (files, offline) = sorted(files, path_of, args.on_tape.into())?;
     offline.iter().for_each(tell);
     Ok(files)
 }

@@ -1,4 +1,4 @@
-//! `nc3z report`: writes a page about a collection: sizes, ratios, the largest variables, unreadable files.
+//! `nc3z list --html`: writes a page about a collection: sizes, ratios, the largest variables, unreadable files.
 //! Reads only headers and indices.
 
 use super::failures::Failures;
@@ -6,8 +6,8 @@ use super::offline::without_recalls;
 use super::targets::{self, Job, Naming};
 use super::tree::FileKind;
 use super::{Input, in_order, open_input};
-use crate::args::{CollectionReportArgs, OpenArgs};
-use crate::exit::Exit;
+use crate::args::{ListArgs, OpenArgs};
+use crate::exit::{Exit, usage};
 use crate::output::target::{Content, Target};
 use crate::output::{chain, text};
 use anyhow::{Context, Result, bail};
@@ -16,15 +16,18 @@ use std::io::Write;
 use std::path::Path;
 
 /// Examines a directory and writes the page.
-pub(crate) fn run(args: &CollectionReportArgs) -> Result<Exit> {
-    if !args.directory.is_dir() {
-        bail!("`{}` is not a directory; name the directory of the archives", args.directory.display());
+pub(super) fn run(args: &ListArgs, output: &Path) -> Result<Exit> {
+    let [directory] = &args.inputs[..] else {
+        usage("--html writes a page about one directory");
+    };
+    if !directory.is_dir() {
+        bail!("`{}` is not a directory; --html writes a page about one directory", directory.display());
     }
-    super::places::check(Some(&args.output), args.place.parents)?;
-    let target = Target::create(&args.output, args.force, Content::Text)?;
+    super::places::check(Some(output), args.parents)?;
+    let target = Target::create(output, args.force, Content::Text)?;
     let keep = |p: &Path| Ok(p.to_owned());
     let naming = Naming { rename: &keep, wanted: &targets::is_netcdf };
-    let found = targets::pair(std::slice::from_ref(&args.directory), None, true, &naming)?;
+    let found = targets::pair(std::slice::from_ref(directory), None, true, &naming)?;
     let jobs = without_recalls(found.jobs, |job| &job.input, args.tape)?;
     let mut failures = Failures::new(&found.failures);
     let mut files = Vec::new();
@@ -44,12 +47,12 @@ pub(crate) fn run(args: &CollectionReportArgs) -> Result<Exit> {
     })?;
     // The page itself, which is being written, is one of them.
     let others = found.others.into_iter().filter(|o| o.kind != FileKind::Temporary).collect();
-    let name = crate::cmd::shown(&args.directory);
+    let name = crate::cmd::shown(directory);
     let collection = Collection { name, files, others };
     target
         .file()
         .write_all(collection.html().as_bytes())
-        .with_context(|| format!("write `{}`", args.output.display()))?;
+        .with_context(|| format!("write `{}`", output.display()))?;
     target.commit()?;
     Ok(failures.worst())
 }

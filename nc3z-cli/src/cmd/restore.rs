@@ -281,9 +281,9 @@ fn to_stdout(args: &RestoreArgs) -> Result<Exit> {
     // The number of filled bytes is known only at the end: with --fill-lost everything is decoded, even if
     // standard output is closed.
     let mut out = if args.fill_lost { Stdout::verdicts() } else { Stdout::results() };
-    if out.is_terminal() && !args.force {
+    if out.is_terminal() && !args.to_terminal {
         bail!(
-            "a netCDF file is not for a terminal; name a file with -o, send it through a pipe, or --force it"
+            "a netCDF file is not for a terminal; name a file with -o, send it through a pipe, or write it there with --to-terminal"
         );
     }
     let mut is_read = true;

@@ -1,12 +1,13 @@
-//! `nc3z index`, and `find --where`, which is answered from its result. No file but the shadow is opened then.
+//! `nc3z catalog`, and `find --where`, which is answered from a catalogue: no other file is opened then. Other inputs are
+//! described in memory first.
 
 use super::failures::Failures;
 use super::named::Opens as _;
 use super::offline::without_recalls;
 use super::tree::Other;
 use super::{targets, with_threads};
-use crate::args::{FindArgs, IndexArgs, OpenArgs};
-use crate::exit::Exit;
+use crate::args::{CatalogArgs, FindArgs, OfflineArgs, OpenArgs};
+use crate::exit::{Exit, usage};
 use crate::output::progress::Interrupt;
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table, count};
@@ -16,39 +17,43 @@ use anyhow::{Context, Result, bail};
 use nc3z_collections::shadow::{self, Area, Condition, Hit, Question, Shadow, Unknown};
 use nc3z_collections::tree::answers::hit_json;
 use nc3z_collections::tree::has_changed;
-use nc3z_collections::tree::index::{self, IndexInput};
+use nc3z_collections::tree::index::{self, IndexInput, Indexed};
 use nc3z_collections::tree::members::is_member;
 use nc3z_collections::tree::offline::is_offline;
 use nc3z_format::spelling::suggest;
 use nc3z_look::find::Pattern;
 use nc3z_reader::FileName;
+use nc3z_reader::source::MemorySource;
 use serde_json::json;
 use std::collections::{BTreeSet, HashSet};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Endings of names of bundles that have no data on disk.
 const BUNDLES: [&str; 2] = ["zip", "tar"];
 
-/// Writes the shadow of all files.
-pub(crate) fn index(args: &IndexArgs) -> Result<Exit> {
-    super::places::check(Some(&args.output), args.place.parents)?;
+/// The files that inputs name, with the failures and the other files of directories.
+struct Gathered {
+    inputs: Vec<IndexInput>,
+    others: Vec<nc3z_collections::tree::Other>,
+    /// The exit code of files that could not be found or read, and their number.
+    failed: (Exit, usize),
+}
+
+/// Returns the files that the inputs name; directories and bundles are entered.
+fn gather(paths: &[PathBuf], tape: OfflineArgs, open: &OpenArgs) -> Result<Gathered> {
     // Looking into an offline file would recall it: its name tells.
     let is_wanted =
         |path: &Path| is_member(path, &BUNDLES) || !is_offline(path) && super::unbundle::is_bundle(path);
-    let mut inputs = args.inputs.clone();
-    if let Some(list) = &args.files_from {
-        inputs.extend(targets::read_names(list, false)?);
-    }
-    let found = targets::list(&inputs, true, &is_wanted)?;
-    let worst = Failures::new(&found.failures).worst().max(super::tree::judge(&found.others, args.others));
-    let failed = found.failures.len();
+    let found = targets::list(paths, true, &is_wanted)?;
+    let failed = (Failures::new(&found.failures).worst(), found.failures.len());
     let mut inputs = Vec::new();
-    for path in without_recalls(found.files, PathBuf::as_path, args.tape)? {
-        // The shadow is for other users, too: the secrets used to open a file are not included.
+    for path in without_recalls(found.files, PathBuf::as_path, tape)? {
+        // A catalogue is for other users, too: the secrets used to open a file are not included.
         let name = super::url::shown(&path).into_owned();
         if super::unbundle::is_bundle(&path) {
-            inputs.extend(IndexInput::members(&name, &super::member::open(&path, &args.open)?));
+            inputs.extend(IndexInput::members(&name, &super::member::open(&path, open)?));
         } else {
             inputs.push(IndexInput::file(path, name));
         }
@@ -57,20 +62,64 @@ pub(crate) fn index(args: &IndexArgs) -> Result<Exit> {
         let others = Other::words(&found.others).map(|words| format!(": {words}")).unwrap_or_default();
         bail!("the inputs contain no archive and no classic file{others}");
     }
+    Ok(Gathered { inputs, others: found.others, failed })
+}
+
+/// Writes the catalogue of all files.
+pub(crate) fn write_catalog(args: &CatalogArgs) -> Result<Exit> {
+    super::places::check(Some(&args.output), args.place.parents)?;
     if args.json && super::stdin::is(&args.output) {
-        bail!("--json reports on standard output, where -o - writes the shadow; name a file with -o");
+        usage("--json reports on standard output, where -o - writes the catalogue; name a file with -o");
     }
-    let written = write(&inputs, (&args.output, args.force), args.threads, &args.open)?;
+    if !super::stdin::is(&args.output) {
+        check(&args.output, args.force)?;
+    }
+    let mut paths = args.inputs.clone();
+    if let Some(list) = &args.files_from {
+        paths.extend(targets::read_names(list, false)?);
+    }
+    let found = gather(&paths, args.tape, &args.open)?;
+    let worst = found.failed.0.max(super::tree::judge(&found.others, args.others));
+    let written = write(&found.inputs, (&args.output, args.force), args.threads, &args.open)?;
     if args.json {
         let report = json!({
-            "shadow": crate::cmd::shown(&args.output), "files": written.files, "bytes": written.original_len,
-            "passed_over": Other::to_json(&found.others), "failed": written.failed + failed,
+            "catalog": crate::cmd::shown(&args.output), "files": written.files, "bytes": written.original_len,
+            "passed_over": Other::to_json(&found.others), "failed": written.failed + found.failed.1,
         });
         writeln!(Stdout::results(), "{}", serde_json::to_string_pretty(&report)?)?;
     } else if let Some(words) = Other::words(&found.others) {
         note!("nc3z: {words}");
     }
     Ok(worst.max(written.exit))
+}
+
+/// Catalogues, each with its name for messages.
+pub(super) type Catalogues = Vec<(PathBuf, Shadow)>;
+
+/// Opens the catalogues among the inputs, and describes all other inputs in memory, for which their values are read.
+pub(super) fn of_inputs(
+    inputs: &[PathBuf],
+    tape: OfflineArgs,
+    threads: usize,
+    args: &OpenArgs,
+) -> Result<(Catalogues, Exit)> {
+    let (named, data): (Vec<_>, Vec<_>) = inputs.iter().cloned().partition(|path| is_shadow(path));
+    let mut all: Catalogues = Vec::new();
+    for path in named {
+        let shadow = open(&path, args)?;
+        all.push((path, shadow));
+    }
+    let Some(first) = data.first().cloned() else { return Ok((all, Exit::Done)) };
+    let found = gather(&data, tape, args)?;
+    let mut failures = Failures::default();
+    let mut bytes = Vec::new();
+    let Some(done) = describe(&found.inputs, &mut bytes, threads, args, &mut failures)? else {
+        return Err(nc3z_reader::Error::interrupted().into());
+    };
+    if done.files > 0 {
+        all.push((first, Shadow::open(Arc::new(MemorySource::new(bytes)))?));
+    }
+    Ok((all, found.failed.0.max(failures.worst())))
 }
 
 /// Checks that a shadow can be written to `output`, before the work that comes first.
@@ -102,13 +151,8 @@ struct Written {
 /// reported, and the others are still in the shadow.
 fn write(inputs: &[IndexInput], output: (&Path, bool), threads: usize, args: &OpenArgs) -> Result<Written> {
     let mut failures = Failures::default();
-    crate::heap::set_up(if inputs.len() > 1 { 1 } else { threads });
-    let open = |path: &Path| FileName::whole(path).open_dataset(args);
-    let mut failed = |path: &Path, e| failures.report(path, &e);
-    let members = crate::registry::open_options();
     let target = Target::create(output.0, output.1, Content::Binary)?;
-    let out = BufWriter::new(target.file());
-    let done = index::write(inputs, out, threads, &open, &members, &mut failed, &Interrupt)?;
+    let done = describe(inputs, BufWriter::new(target.file()), threads, args, &mut failures)?;
     let mut written = Written { exit: failures.worst(), failed: failures.count(), files: 0, original_len: 0 };
     let Some(done) = done else { return Ok(Written { exit: Exit::Interrupted, ..written }) };
     // A shadow of no file would only hide that none was read.
@@ -121,6 +165,21 @@ fn write(inputs: &[IndexInput], output: (&Path, bool), threads: usize, args: &Op
     let (name, all) = (crate::cmd::shown(output.0), text::size(done.original_len));
     note!("{} of {all} -> {name}  {stored}", count(done.files, "file"));
     Ok(written)
+}
+
+/// Writes the catalogue of files to `out`. None if the run was interrupted.
+fn describe(
+    inputs: &[IndexInput],
+    out: impl Write + Send,
+    threads: usize,
+    args: &OpenArgs,
+    failures: &mut Failures,
+) -> Result<Option<Indexed>> {
+    crate::heap::set_up(if inputs.len() > 1 { 1 } else { threads });
+    let open = |path: &Path| FileName::whole(path).open_dataset(args);
+    let mut failed = |path: &Path, e| failures.report(path, &e);
+    let members = crate::registry::open_options();
+    index::write(inputs, out, threads, &open, &members, &mut failed, &Interrupt)
 }
 
 /// Returns whether a file is a shadow; of a URL, whether its name says so.
@@ -150,7 +209,7 @@ pub(super) fn open(path: &Path, args: &OpenArgs) -> Result<Shadow> {
     Shadow::open(source).with_context(|| format!("`{}`", super::url::shown(path)))
 }
 
-/// Returns the pattern, if the first of the words is one, and the shadows.
+/// Returns the pattern, if the first of the words is one, and the inputs.
 fn pattern_of(args: &FindArgs) -> Result<(Option<Pattern>, Vec<PathBuf>)> {
     let Some(first) = args.pattern.as_deref() else { return Ok((None, args.inputs.clone())) };
     let path = Path::new(first);
@@ -161,7 +220,7 @@ fn pattern_of(args: &FindArgs) -> Result<(Option<Pattern>, Vec<PathBuf>)> {
     }
     if args.inputs.is_empty() {
         bail!(
-            "shadow `{0}` does not exist; if it is the pattern, name shadows after it: `nc3z find {0} --where CONDITION SHADOW`",
+            "`{0}` does not exist; if it is the pattern, name files or catalogues after it: `nc3z find {0} --where CONDITION FILE`",
             text::safe(first)
         );
     }
@@ -171,27 +230,26 @@ fn pattern_of(args: &FindArgs) -> Result<(Option<Pattern>, Vec<PathBuf>)> {
     Ok((Some(pattern), args.inputs.clone()))
 }
 
-/// Names the files whose values meet all conditions, as far as the shadow tells.
+/// Names the files whose values meet all conditions, as far as the catalogue tells.
 pub(crate) fn find(args: &FindArgs) -> Result<Exit> {
     let area =
         args.area.as_ref().map(|a| Area { west: a.west, east: a.east, south: a.south, north: a.north });
     let question = Question { conditions: args.conditions.clone(), area, periods: args.time };
     let conditions = &question.conditions;
-    let (pattern, shadows) = pattern_of(args)?;
+    let (pattern, inputs) = pattern_of(args)?;
     let mut out = Stdout::results();
     let (mut rows, mut hits) = (Vec::new(), 0);
     let mut unknown = Unknowns::default();
     let mut table = Table::new(&[("", Side::Left); 3]);
+    let (opened, worst) = of_inputs(&inputs, args.tape, args.threads, &args.open)?;
     with_threads(args.threads, || -> Result<()> {
-        let opened = shadows.iter().map(|path| Ok((path, open(path, &args.open)?)));
-        let opened = opened.collect::<Result<Vec<_>>>()?;
         check_variables(conditions, &opened)?;
         for (path, shadow) in &opened {
             let found = shadow::find(shadow, &question, &|name, head| has_changed(path, name, head))
                 .with_context(|| format!("`{}`", super::url::shown(path)))?;
             let mut named = HashSet::new();
             if let Some(pattern) = &pattern {
-                super::find::of_shadow(path, args, pattern, &mut |name, _, _| {
+                super::find::of_shadow(path, shadow, pattern, &mut |name, _, _| {
                     named.insert(name.to_owned());
                     Ok(())
                 })?;
@@ -229,10 +287,10 @@ pub(crate) fn find(args: &FindArgs) -> Result<Exit> {
     table.print(&mut out, "")?;
     out.flush()?;
     unknown.tell();
-    Ok(if hits == 0 { Exit::Failed } else { Exit::Done })
+    Ok(worst.max(if hits == 0 { Exit::Failed } else { Exit::Done }))
 }
 
-/// The numbers of files of which the shadow does not know whether they have what is asked for.
+/// The numbers of files of which the catalogue does not know whether they have what is asked for.
 #[derive(Default)]
 struct Unknowns([u64; 3]);
 
@@ -252,7 +310,7 @@ impl Unknowns {
                 Unknown::Time => note!("of {files} the time is unknown; they are listed, too"),
                 Unknown::Changed => {
                     note!(
-                        "{files} changed after the index was made, and are listed, too; run `nc3z index` again"
+                        "{files} changed after the catalogue was made, and are listed, too; run `nc3z catalog` again"
                     );
                 }
             }
@@ -261,7 +319,7 @@ impl Unknowns {
 }
 
 /// Refuses conditions on variables that no file has, or that have no numbers.
-fn check_variables(conditions: &[Condition], shadows: &[(&PathBuf, Shadow)]) -> Result<()> {
+fn check_variables(conditions: &[Condition], shadows: &[(PathBuf, Shadow)]) -> Result<()> {
     for condition in conditions {
         let name = condition.variable();
         let mut found = None;
@@ -303,7 +361,7 @@ pub(super) fn tell_changed(path: &Path, shadow: &Shadow) -> Result<()> {
     if let Some(first) = first {
         let files = count(n, "file");
         note!(
-            "{files} changed after the index was made, such as `{}`; run `nc3z index` again",
+            "{files} changed after the catalogue was made, such as `{}`; run `nc3z catalog` again",
             text::safe(&first)
         );
     }

@@ -1,8 +1,8 @@
-//! `nc3z stats`: statistics of variables from a shadow. No other file is opened.
+//! `nc3z stats`: statistics of variables, from a catalogue or from the values of files.
 
-use super::shadow::{open, suggestion, tell_changed};
-use crate::args::{OpenArgs, StatsArgs};
-use crate::exit::Exit;
+use super::shadow::{of_inputs, suggestion, tell_changed};
+use crate::args::StatsArgs;
+use crate::exit::{Exit, usage};
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
 use crate::output::text;
@@ -13,24 +13,35 @@ use nc3z_look::coordinate::Coordinate;
 use nc3z_look::selection::Segment;
 use serde_json::Value;
 use std::io::Write;
+use std::path::Path;
 
 pub(crate) fn stats(args: &StatsArgs) -> Result<Exit> {
-    let shadow = open(&args.shadow, &OpenArgs::default())?;
-    if let Some(dimension) = &args.along {
-        return along(args, &shadow, dimension);
+    if args.inputs.len() > 1 && args.inputs.iter().any(|path| super::shadow::is_shadow(path)) {
+        usage("a catalogue has statistics of its files: name it alone, or name files without catalogues");
     }
-    let all = shadow::statistics(&shadow, &args.variables, args.each)
-        .with_context(|| format!("`{}`", super::url::shown(&args.shadow)))?;
+    let (opened, worst) = of_inputs(&args.inputs, args.tape, args.threads, &args.open)?;
+    let Some((path, shadow)) = opened.first() else { return Ok(worst) };
+    let done = super::with_threads(args.threads, || match &args.along {
+        Some(dimension) => along(args, path, shadow, dimension),
+        None => whole(args, path, shadow),
+    })?;
+    Ok(done?.max(worst))
+}
+
+/// Prints the statistics of whole variables.
+fn whole(args: &StatsArgs, path: &Path, shadow: &Shadow) -> Result<Exit> {
+    let all = shadow::statistics(shadow, &args.variables, args.each)
+        .with_context(|| format!("`{}`", super::url::shown(path)))?;
     let missing = |name: &&String| !all.iter().any(|row| row.variable == **name);
     if let Some(missing) = args.variables.iter().find(missing) {
-        let known = suggestion(missing, std::iter::once(&shadow));
+        let known = suggestion(missing, std::iter::once(shadow));
         bail!(
             "no file of `{}` has values of a variable `{}`{known}",
-            args.shadow.display(),
+            super::url::shown(path),
             text::safe(missing)
         );
     }
-    tell_changed(&args.shadow, &shadow)?;
+    tell_changed(path, shadow)?;
     let mut out = Stdout::results();
     if args.json {
         let rows: Vec<Value> = all.iter().map(statistics_json).collect();
@@ -70,8 +81,8 @@ fn numbers(s: &Summary) -> [String; 5] {
 }
 
 /// Prints the statistics of variables along a dimension.
-fn along(args: &StatsArgs, shadow: &Shadow, dimension: &str) -> Result<Exit> {
-    tell_changed(&args.shadow, shadow)?;
+fn along(args: &StatsArgs, path: &Path, shadow: &Shadow, dimension: &str) -> Result<Exit> {
+    tell_changed(path, shadow)?;
     let mut out = Stdout::results();
     let mut rows = Vec::new();
     let right = |title| (title, Side::Right);
@@ -97,7 +108,7 @@ fn along(args: &StatsArgs, shadow: &Shadow, dimension: &str) -> Result<Exit> {
             }
             Ok::<(), nc3z_collections::Error>(())
         })
-        .with_context(|| format!("`{}`", super::url::shown(&args.shadow)))?;
+        .with_context(|| format!("`{}`", super::url::shown(path)))?;
     }
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;

@@ -1,13 +1,13 @@
-//! `nc3z unbundle`, and `nc3z restore` of bundles: write each member to a separate file.
+//! `nc3z bundle --extract`, and `nc3z restore` of bundles: write each member to a separate file.
 
 use super::failures::Failures;
 use super::member::{self, Damaged};
 use super::url;
-use crate::args::{OpenArgs, RestoreArgs, UnbundleArgs};
-use crate::exit::{Exit, of_error};
+use crate::args::{BundleArgs, OpenArgs, RestoreArgs};
+use crate::exit::{Exit, of_error, usage};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::table::count;
-use crate::output::{report_error, set_level, text, words};
+use crate::output::{report_error, text, words};
 use anyhow::{Context, Result, anyhow, bail};
 use nc3z_collections::Error;
 use nc3z_collections::bundle::{Bundle, MemberForm, extract};
@@ -19,12 +19,16 @@ use std::path::{Path, PathBuf};
 const LISTED: usize = 100;
 
 /// Writes the members as archives.
-pub(crate) fn run(args: &UnbundleArgs) -> Result<Exit> {
-    set_level(&args.tell);
+pub(super) fn run(args: &BundleArgs) -> Result<Exit> {
+    let [bundle] = &args.inputs[..] else {
+        usage("--extract takes one bundle");
+    };
+    let mut open = OpenArgs::default();
+    open.remote = args.remote.clone();
     super::places::check_file(Some(&args.output), args.place.parents)?;
     super::with_threads(args.threads, || {
         let how = How { force: args.force, form: MemberForm::Archives, fill_lost: false };
-        all(&args.bundle, &args.output, &args.open, how)
+        all(bundle, &args.output, &open, how)
     })?
 }
 

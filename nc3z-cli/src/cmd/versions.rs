@@ -26,7 +26,7 @@ const USER_VARIABLES: [&str; 3] = ["USER", "LOGNAME", "USERNAME"];
 pub(crate) fn commit(args: &CommitArgs) -> Result<Exit> {
     set_quiet(args.note.quiet);
     let note = note_of(&args.note);
-    let options = options(&args.effort).with_force(args.force);
+    let options = options(&args.effort).with_force(args.allow_unrelated);
     let len = std::fs::metadata(&args.edited).map_or(0, |m| m.len());
     let done = super::with_threads(args.effort.threads, || {
         // The file is hashed, compared and rebuilt.
@@ -222,7 +222,7 @@ pub(crate) fn tag(args: &TagArgs) -> Result<Exit> {
     let change = if args.delete {
         TagChange::Delete
     } else {
-        TagChange::Set { version: args.version.clone(), force: args.force }
+        TagChange::Set { version: args.version.clone(), force: args.move_tag }
     };
     let options = WriterOptions::default().with_parity_renewed(!args.no_parity);
     let number = tag_version(&args.archive, tag, &change, &options)

@@ -66,6 +66,10 @@ pub(crate) fn report_error(file: Option<&Path>, error: &anyhow::Error) {
 
 /// Ends the run with a usage error, or with the help. A usage error repeats words of the command line.
 pub(crate) fn exit_by(e: &clap::Error) -> ! {
+    if let Some(words) = crate::args::renamed::message(e) {
+        note!("{words}");
+        std::process::exit(2);
+    }
     let words = e.to_string();
     if e.use_stderr() && crate::cmd::url::hidden_in(&words) != words {
         note!("{}", words.trim_end());

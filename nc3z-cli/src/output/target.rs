@@ -14,7 +14,7 @@ use std::path::Path;
 pub(crate) enum Content {
     /// Readable on a terminal.
     Text,
-    /// Not written to a terminal, unless forced.
+    /// Not written to a terminal.
     Binary,
 }
 
@@ -28,14 +28,11 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// Creates the output. `-` is standard output. With `force`, an existing file is replaced, and binary data are
-    /// written to a terminal.
+    /// Creates the output. `-` is standard output. With `force`, an existing file is replaced.
     pub(crate) fn create(output: &Path, force: bool, content: Content) -> Result<Self> {
         if stdin::is(output) {
-            if content == Content::Binary && Stdout::results().is_terminal() && !force {
-                bail!(
-                    "this output is not for terminals; name a file with -o, send it through a pipe, or --force it"
-                );
+            if content == Content::Binary && Stdout::results().is_terminal() {
+                bail!("this output is not for terminals; name a file with -o, or send it through a pipe");
             }
             let spool = tempfile::tempfile().context("create a temporary file for standard output")?;
             return Ok(Target::Stream(spool));

@@ -151,7 +151,7 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
     if let Some(e) = by_writer {
         let words = match e.kind() {
             Write::Exists(_) => Some("choose another name with -o or replace it with --force"),
-            Write::TagInUse { .. } => Some("--force moves it"),
+            Write::TagInUse { .. } => Some("--move-tag moves it"),
             Write::History { .. } => Some("--drop-history drops that, -o keeps the old archive"),
             _ => None,
         };

@@ -97,11 +97,11 @@ fn pipes_carry_files_both_ways() {
 #[test]
 fn archive_does_not_depend_on_threads_or_memory() {
     let dir = Dir::with(&[("a.nc", &sample::noisy(300_000))]);
-    dir.nc3z(&["archive", "a.nc", "--block-size", "16KiB", "--threads", "1", "-o", "one"]).exits(0);
+    dir.nc3z(&["archive", "a.nc", "--tile-size", "16KiB", "--threads", "1", "-o", "one"]).exits(0);
     dir.nc3z(&[
         "archive",
         "a.nc",
-        "--block-size",
+        "--tile-size",
         "16KiB",
         "--threads",
         "4",

@@ -7,7 +7,7 @@ use crate::sample;
 fn archives_have_the_digest_of_their_original() {
     let dir = Dir::with(&[("a.nc", &sample::small())]);
     dir.nc3z(&["archive", "a.nc"]).exits(0);
-    dir.nc3z(&["archive", "a.nc", "--preset", "max", "--block-size", "8", "-o", "b.nc3z"]).exits(0);
+    dir.nc3z(&["archive", "a.nc", "--preset", "max", "--tile-size", "8", "-o", "b.nc3z"]).exits(0);
     let rows = dir.nc3z(&["hash", "--variables", "--json", "a.nc", "a.nc.nc3z", "b.nc3z"]).exits(0).json();
     for archive in [&rows[1], &rows[2]] {
         for key in ["content", "sha256", "variables", "original_bytes"] {

@@ -35,11 +35,11 @@ fn usage_errors_exit_with_2() {
         &["frobnicate"],
         &["archive"],
         &["archive", "--no-such-flag", "a.nc"],
-        &["archive", "--block-size", "0", "a.nc"],
-        &["archive", "--block-size", "1MB", "a.nc"],
+        &["archive", "--tile-size", "0", "a.nc"],
+        &["archive", "--tile-size", "1MB", "a.nc"],
         &["archive", "--no-verify", "--remove-source", "a.nc"],
         &["info"],
-        &["layout", "a.nc", "b.nc"],
+        &["info", "--layout", "a.nc", "b.nc"],
     ];
     for args in wrong {
         let ran = dir.nc3z(args).exits(2);

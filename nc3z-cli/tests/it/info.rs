@@ -21,7 +21,7 @@ fn classic_file_is_described_as_recorded() {
 #[test]
 fn archive_says_what_its_original_is_and_what_it_costs() {
     let dir = Dir::with(&[("a.nc", &sample::noisy(100_000))]);
-    dir.nc3z(&["archive", "a.nc", "--block-size", "32KiB"]).exits(0);
+    dir.nc3z(&["archive", "a.nc", "--tile-size", "32KiB"]).exits(0);
     let info = dir.nc3z(&["info", "--json", "a.nc.nc3z"]).exits(0).json();
     let archive_len = dir.read("a.nc.nc3z").len();
     assert_eq!(info["kind"], json!("archive"));
@@ -52,7 +52,7 @@ fn packed_tiles_are_charged_their_share() {
     let dir = Dir::with(&[("a.nc", &sample::small())]);
     dir.nc3z(&["archive", "a.nc"]).exits(0);
     let info = dir.nc3z(&["info", "--json", "a.nc.nc3z"]).exits(0).json();
-    let layout = dir.nc3z(&["layout", "--json", "a.nc.nc3z"]).exits(0).json();
+    let layout = dir.nc3z(&["info", "--layout", "--json", "a.nc.nc3z"]).exits(0).json();
     let blocks = layout["regions"].as_array().unwrap().iter().filter(|r| r["block"] == json!("container"));
     let containers: u64 = blocks.map(|b| b["stored_length"].as_u64().unwrap()).sum();
     let payload = info["payload_bytes"].as_u64().unwrap();
@@ -97,7 +97,12 @@ fn text_of_an_archive_has_its_facts() {
 fn names_cannot_steer_the_terminal() {
     let dir = Dir::with(&[("a.nc", &sample::named(b"ta\x1b[31ms\n"))]);
     dir.nc3z(&["archive", "a.nc"]).exits(0);
-    for args in [["info", "a.nc"], ["info", "a.nc.nc3z"], ["layout", "a.nc"], ["layout", "a.nc.nc3z"]] {
+    for args in [
+        ["info", "a.nc"],
+        ["info", "a.nc.nc3z"],
+        ["info", "--layout", "a.nc"],
+        ["info", "--layout", "a.nc.nc3z"],
+    ] {
         let ran = dir.nc3z(&args).exits(0);
         assert!(!ran.out.contains(&0x1b) && ran.text().contains("ta\\u{1b}[31ms\\u{a}"), "{args:?}");
     }
@@ -140,7 +145,7 @@ fn errors_name_the_file_once() {
         (["info", "greeting"], 1),
         (["info", "none"], 1),
         (["info", "bad.nc3z"], 3),
-        (["layout", "bad.nc3z"], 3),
+        (["info", "--layout", "bad.nc3z"], 3),
     ] {
         let ran = dir.nc3z(&args);
         // The text after the semicolon is the advice, which repeats the name.
@@ -157,7 +162,7 @@ fn damage_is_reported_or_harmless_but_never_a_panic() {
     dir.nc3z(&["archive", "a.nc"]).exits(0);
     let check = |bytes: &[u8], what: String| {
         dir.write("bad", bytes);
-        for args in [["info", "bad"], ["layout", "bad"]] {
+        for args in [["info", "bad"], ["info", "--layout", "bad"]] {
             let ran = dir.nc3z(&args);
             assert!(matches!(ran.code, Some(0 | 1 | 3)), "{what}: {ran:?}");
             assert_eq!(ran.code == Some(0), ran.err.is_empty(), "{what}: {ran:?}");

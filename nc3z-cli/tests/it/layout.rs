@@ -1,4 +1,4 @@
-//! `nc3z layout`: every byte has a row, and damage too.
+//! `nc3z info --layout`: every byte has a row, and damage too.
 
 use crate::run::{Dir, assert_snapshot, keys};
 use crate::sample;
@@ -8,7 +8,7 @@ use std::process::Stdio;
 /// Makes a directory with `a.nc3z`, in tiles of 20000 bytes: enough for several index pages.
 fn archived() -> Dir {
     let dir = Dir::with(&[("a.nc", &sample::noisy(800_000))]);
-    dir.nc3z(&["archive", "a.nc", "--block-size", "20000", "-o", "a.nc3z"]).exits(0);
+    dir.nc3z(&["archive", "a.nc", "--tile-size", "20000", "-o", "a.nc3z"]).exits(0);
     dir
 }
 
@@ -37,8 +37,8 @@ fn of_kind<'a>(regions: &'a [Value], kind: &str) -> Vec<&'a Value> {
 #[test]
 fn classic_file_is_laid_out_as_recorded() {
     let dir = Dir::with(&[("a.nc", &sample::small())]);
-    assert_snapshot("layout-classic.txt", &dir.nc3z(&["layout", "a.nc"]).exits(0).text());
-    let ran = dir.nc3z(&["layout", "--json", "a.nc"]).exits(0);
+    assert_snapshot("layout-classic.txt", &dir.nc3z(&["info", "--layout", "a.nc"]).exits(0).text());
+    let ran = dir.nc3z(&["info", "--layout", "--json", "a.nc"]).exits(0);
     assert_snapshot("layout-classic.json", &ran.text());
     let layout = ran.json();
     let segments = layout["original"]["segments"].as_array().unwrap();
@@ -49,7 +49,7 @@ fn classic_file_is_laid_out_as_recorded() {
 #[test]
 fn every_byte_of_an_archive_has_a_row() {
     let dir = archived();
-    let layout = dir.nc3z(&["layout", "--json", "a.nc3z"]).exits(0).json();
+    let layout = dir.nc3z(&["info", "--layout", "--json", "a.nc3z"]).exits(0).json();
     let regions = regions(&layout);
     let kinds = ["superblock", "head copy", "section table", "trailer"];
     assert!(kinds.iter().all(|kind| of_kind(&regions, kind).len() == 1));
@@ -67,26 +67,26 @@ fn every_byte_of_an_archive_has_a_row() {
     let facts: Vec<_> =
         pages.iter().map(|p| (&p["variable"], number(p, "level"), number(p, "count"))).collect();
     assert_eq!(facts, [(&json!("noise"), 0, 40), (&json!("zero"), 0, 40)]);
-    let text = dir.nc3z(&["layout", "a.nc3z"]).exits(0).text();
+    let text = dir.nc3z(&["info", "--layout", "a.nc3z"]).exits(0).text();
     for words in
         ["superblock", "tile 39 of noise", "index page of zero", "section: metadata", "in all", "original, "]
     {
         assert!(text.contains(words), "no `{words}` in:\n{text}");
     }
-    assert_eq!(dir.nc3z(&["layout", "--mmap", "a.nc3z"]).exits(0).text(), text);
+    assert_eq!(dir.nc3z(&["info", "--layout", "--mmap", "a.nc3z"]).exits(0).text(), text);
 }
 
 #[test]
 fn members_of_a_container_are_listed() {
     let dir = Dir::with(&[("a.nc", &sample::small())]);
     dir.nc3z(&["archive", "a.nc", "-o", "a.nc3z"]).exits(0);
-    let regions = regions(&dir.nc3z(&["layout", "--json", "a.nc3z"]).exits(0).json());
+    let regions = regions(&dir.nc3z(&["info", "--layout", "--json", "a.nc3z"]).exits(0).json());
     let members: Vec<&Value> =
         regions.iter().flat_map(|r| r["members"].as_array().into_iter().flatten()).collect();
     let tas = members.iter().find(|m| m["variable"] == json!("tas") && m["array"] == json!("variable"));
     assert_eq!(tas.map(|m| number(m, "tile")), Some(0));
     assert!(members.iter().all(|m| number(m, "start") > 4));
-    let text = dir.nc3z(&["layout", "a.nc3z"]).exits(0).text();
+    let text = dir.nc3z(&["info", "--layout", "a.nc3z"]).exits(0).text();
     assert!(text.contains("  tile 0 of tas, "), "{text}");
 }
 
@@ -95,8 +95,8 @@ fn keys_of_the_json_are_stable() {
     let dir = archived();
     dir.write("b.nc", &sample::small());
     dir.nc3z(&["archive", "b.nc", "-o", "b.nc3z"]).exits(0);
-    let mut layout = dir.nc3z(&["layout", "--json", "a.nc3z"]).exits(0).json();
-    let small = dir.nc3z(&["layout", "--json", "b.nc3z"]).exits(0).json();
+    let mut layout = dir.nc3z(&["info", "--layout", "--json", "a.nc3z"]).exits(0).json();
+    let small = dir.nc3z(&["info", "--layout", "--json", "b.nc3z"]).exits(0).json();
     layout["original"] = small["original"].clone();
     layout["regions"].as_array_mut().unwrap().extend(small["regions"].as_array().unwrap().clone());
     let keys = keys(&layout).lines().filter(|l| !l.starts_with(".chains[]")).collect::<Vec<_>>().join("\n");
@@ -106,12 +106,12 @@ fn keys_of_the_json_are_stable() {
 #[test]
 fn damaged_block_is_unknown_and_the_walk_goes_on() {
     let dir = archived();
-    let sound = regions(&dir.nc3z(&["layout", "--json", "a.nc3z"]).exits(0).json());
+    let sound = regions(&dir.nc3z(&["info", "--layout", "--json", "a.nc3z"]).exits(0).json());
     let third = of_kind(&sound, "block")[2].clone();
     let mut bytes = dir.read("a.nc3z");
     bytes[usize::try_from(number(&third, "offset")).unwrap() + 9] ^= 1;
     dir.write("bad.nc3z", &bytes);
-    let found = regions(&dir.nc3z(&["layout", "--json", "bad.nc3z"]).exits(0).json());
+    let found = regions(&dir.nc3z(&["info", "--layout", "--json", "bad.nc3z"]).exits(0).json());
     let [unknown] = of_kind(&found, "unknown")[..] else { panic!("one block was damaged") };
     assert_eq!(unknown["offset"], third["offset"]);
     assert_eq!(found.len(), sound.len());
@@ -124,7 +124,7 @@ fn bytes_behind_the_trailer_are_a_torn_tail() {
     let len = bytes.len() as u64;
     bytes.extend([0xB1; 100]);
     dir.write("torn.nc3z", &bytes);
-    let found = regions(&dir.nc3z(&["layout", "--json", "torn.nc3z"]).exits(0).json());
+    let found = regions(&dir.nc3z(&["info", "--layout", "--json", "torn.nc3z"]).exits(0).json());
     let [tail] = of_kind(&found, "torn tail")[..] else { panic!("one tail") };
     assert_eq!((number(tail, "offset"), number(tail, "length")), (len, 100));
 }
@@ -132,9 +132,10 @@ fn bytes_behind_the_trailer_are_a_torn_tail() {
 #[test]
 fn closed_pipe_is_no_error() {
     let dir = Dir::with(&[("many.nc", &sample::many(20_000))]);
-    for command in ["layout", "info"] {
+    for options in [&[][..], &["--layout"]] {
         for json in [false, true] {
-            let args = if json { vec![command, "--json", "many.nc"] } else { vec![command, "many.nc"] };
+            let json = if json { &["--json", "many.nc"][..] } else { &["many.nc"] };
+            let args = [&["info"][..], options, json].concat();
             let mut child = dir.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
             drop(child.stdout.take());
             let ended = child.wait_with_output().unwrap();
@@ -163,7 +164,7 @@ fn test_data_is_archived_described_and_laid_out() {
             continue;
         }
         dir.nc3z(&["archive", name, "-o", "a.nc3z"]).exits(0);
-        let layout = dir.nc3z(&["layout", "--json", "a.nc3z"]).exits(0).json();
+        let layout = dir.nc3z(&["info", "--layout", "--json", "a.nc3z"]).exits(0).json();
         assert!(of_kind(&regions(&layout), "unknown").is_empty(), "{name}");
         let mut at = 0;
         for segment in layout["original"]["segments"].as_array().unwrap() {
@@ -171,7 +172,7 @@ fn test_data_is_archived_described_and_laid_out() {
             at += number(segment, "length");
         }
         assert_eq!(at, bytes.len() as u64, "{name}");
-        let classic = dir.nc3z(&["layout", "--json", name]).exits(0).json();
+        let classic = dir.nc3z(&["info", "--layout", "--json", name]).exits(0).json();
         assert_eq!(classic["original"], layout["original"], "{name}");
         let info = dir.nc3z(&["info", "--json", "a.nc3z"]).exits(0).json();
         let expected = info["payload_bytes"].as_u64().unwrap() + info["overhead_bytes"].as_u64().unwrap();
@@ -184,7 +185,7 @@ fn test_data_is_archived_described_and_laid_out() {
             assert_eq!(of_classic[key], info[key], "{name}: {key}");
         }
         dir.nc3z(&["info", "a.nc3z"]).exits(0);
-        dir.nc3z(&["layout", "a.nc3z"]).exits(0);
+        dir.nc3z(&["info", "--layout", "a.nc3z"]).exits(0);
         assert_eq!(dir.nc3z(&["restore", "a.nc3z", "-o", "-"]).exits(0).out, bytes, "{name}");
     }
 }

@@ -1,4 +1,4 @@
-//! `nc3z read` and `nc3z explain`: their output and their errors.
+//! `nc3z read` and `nc3z read --explain`: their output and their errors.
 
 use crate::run::Dir;
 use crate::sample;
@@ -7,7 +7,7 @@ use serde_json::json;
 /// The small sample, `x(x) = 1..4`, `flag(time) = 0..2`, `tas(time, x) = 270 + time + x / 4`, and its archive.
 fn both() -> Dir {
     let dir = Dir::with(&[("a.nc", &sample::small())]);
-    dir.nc3z(&["archive", "a.nc", "--block-size", "16"]).exits(0);
+    dir.nc3z(&["archive", "a.nc", "--tile-size", "16"]).exits(0);
     dir
 }
 
@@ -87,8 +87,8 @@ fn what_lies_outside_is_refused_by_name() {
             (&["tas", "-d", "x,1", "--start", "0,0"], 2, "cannot be used with"),
         ];
         for (args, code, words) in refused {
-            for command in ["read", "explain"] {
-                let ran = dir.nc3z(&[&[command, file], args].concat()).exits(code).says(words);
+            for command in [&["read", file][..], &["read", "--explain", file]] {
+                let ran = dir.nc3z(&[command, args].concat()).exits(code).says(words);
                 assert!(ran.out.is_empty());
             }
         }
@@ -98,7 +98,8 @@ fn what_lies_outside_is_refused_by_name() {
 #[test]
 fn plan_tells_tiles_and_bytes() {
     let dir = both();
-    let text = dir.nc3z(&["explain", "a.nc.nc3z", "tas", "-d", "x,1,2", "-d", "time,1,2"]).exits(0).text();
+    let text =
+        dir.nc3z(&["read", "--explain", "a.nc.nc3z", "tas", "-d", "x,1,2", "-d", "time,1,2"]).exits(0).text();
     for words in [
         "variable   float tas(time=3, x=4)",
         "selection  [1 x2, 1 x2]",
@@ -111,11 +112,11 @@ fn plan_tells_tiles_and_bytes() {
     ] {
         assert!(text.contains(words), "no `{words}` in:\n{text}");
     }
-    let found = dir.nc3z(&["explain", "--json", "a.nc.nc3z", "tas", "-d", "x,3,0"]).exits(0).json();
+    let found = dir.nc3z(&["read", "--explain", "--json", "a.nc.nc3z", "tas", "-d", "x,3,0"]).exits(0).json();
     assert_eq!(found["tiles"], json!({"total": 3, "touched": 3, "whole": 0, "constant": 0, "references": 0}));
     assert_eq!((&found["bytes_wanted"], &found["runs"]), (&json!(24), &json!(6)));
     assert_eq!(found["hyperslabs"].as_array().map(Vec::len), Some(2));
-    let classic = dir.nc3z(&["explain", "--json", "a.nc", "tas", "-d", "time,0"]).exits(0).json();
+    let classic = dir.nc3z(&["read", "--explain", "--json", "a.nc", "tas", "-d", "time,0"]).exits(0).json();
     assert_eq!((&classic["bytes_to_fetch"], &classic["bytes_to_decode"]), (&json!(16), &json!(0)));
     assert_eq!(classic["archived"], json!(false));
 }
@@ -123,7 +124,7 @@ fn plan_tells_tiles_and_bytes() {
 #[test]
 fn damage_elsewhere_does_not_matter() {
     let dir = Dir::with(&[("a.nc", &sample::noisy(40_000))]);
-    dir.nc3z(&["archive", "a.nc", "--block-size", "10000"]).exits(0);
+    dir.nc3z(&["archive", "a.nc", "--tile-size", "10000"]).exits(0);
     let mut bytes = dir.read("a.nc.nc3z");
     let noise = sample::noise(40_000);
     let at = bytes.windows(16).position(|w| w == &noise[25_000..25_016]).expect("noise is stored as it is");
@@ -134,16 +135,16 @@ fn damage_elsewhere_does_not_matter() {
         .exits(0);
     assert_eq!(whole.out, noise[..20_000]);
     dir.nc3z(&["read", "bad.nc3z", "noise", "--start", "25000", "--count", "1"]).exits(3).says("noise");
-    dir.nc3z(&["explain", "bad.nc3z", "noise"]).exits(0);
+    dir.nc3z(&["read", "--explain", "bad.nc3z", "noise"]).exits(0);
 }
 
 #[test]
 fn names_cannot_steer_the_terminal() {
     let dir = Dir::with(&[("a.nc", &sample::named(b"ta\x1b[31ms"))]);
-    for args in [["read", "a.nc", "nope"], ["explain", "a.nc", "nope"]] {
+    for args in [["read", "a.nc", "nope"], ["read", "--explain", "a.nc", "nope"]] {
         let ran = dir.nc3z(&args).exits(1);
         assert!(!ran.err.contains('\x1b'), "{}", ran.err);
     }
-    let ran = dir.nc3z(&["explain", "a.nc", "ta\x1b[31ms"]).exits(0);
+    let ran = dir.nc3z(&["read", "--explain", "a.nc", "ta\x1b[31ms"]).exits(0);
     assert!(!ran.out.contains(&0x1b));
 }

@@ -209,7 +209,7 @@ impl Unsealed {
 /// No version number is left.
 pub(crate) fn version_number(number: u64) -> Result<u32> {
     u32::try_from(number).map_err(|_| {
-        let what = "number of a version (`nc3z gc -o` keeps numbers; archive the newest version anew)";
+        let what = "number of a version (`nc3z prune -o` keeps numbers; archive the newest version anew)";
         FormatError::limit("metadata", None, what, VERSIONS_MOST, number).into()
     })
 }

@@ -136,7 +136,7 @@ def make_part(part: Part) -> Bundle | str:
             # Names in the shadow of a bundle start at the shadow's directory.
             inputs = [str(bundle)] if bundle else [os.path.relpath(os.path.join(part.root, name), part.output) for name in names]
             options = () if bundle else part.options
-            failure = _run(part, ["index", *inputs, "-o", shadow, "-f", "--threads", "1", *options], part.output, None)
+            failure = _run(part, ["catalog", *inputs, "-o", shadow, "-f", "--threads", "1", *options], part.output, None)
         if failure:
             return failure
         temporary = f"{made}.tmp"
@@ -209,7 +209,7 @@ def bundle_tree(
     on_result
         Called on this thread with each result, or with the message that says why a bundle was not made.
     """
-    options = ["--offline", offline, *(["--pack", "--preset", preset] if pack else [])]
+    options = ["--on-tape", offline, *(["--pack", "--preset", preset] if pack else [])]
     return _tree(root, output, client, target_nbytes, 1 << 60, True, shadows, options, program, offline, on_result)
 
 
@@ -227,7 +227,7 @@ def index_tree(
 
     Names in the shadows are relative to ``output``. For the parameters see :func:`bundle_tree`.
     """
-    return _tree(root, output, client, 1 << 62, batch_size, False, True, ["--offline", offline], program, offline, on_result)
+    return _tree(root, output, client, 1 << 62, batch_size, False, True, ["--on-tape", offline], program, offline, on_result)
 
 
 def _tree(

@@ -135,7 +135,7 @@ def open_collection(
     ----------
     source
         A directory, with all archives, classic files and bundles below it; a pattern such as ``"data/**/tas_*.nc"``; a bundle; a shadow
-        (``nc3z index``); an aggregation; a single file; a URL of one of the last five; or a list of these.
+        (``nc3z catalog``); an aggregation; a single file; a URL of one of the last five; or a list of these.
     where
         Conditions such as ``"tas > 310"``. Data variables with the dimensions of ``tas`` are then missing where it is not met, as by
         ``Dataset.where``. Files and tiles whose minimum and maximum in the shadow exclude such values are not read.
@@ -302,7 +302,7 @@ def _look(found: Found, opening: Any, schemas: Schemas, left_out: dict[str, str]
                 statistics.describes(path) and statistics.describes_opened(dataset.sha256, dataset.original_nbytes)
             ):
                 del found.statistics[path]
-                found.notes.append(f"{shown(path)}: its statistics are not used, because it may have changed since; run `nc3z index` again")
+                found.notes.append(f"{shown(path)}: its statistics are not used, because it may have changed since; run `nc3z catalog` again")
             coordinates = {n: shared(np.asarray(dataset[stored][...])) for n, stored in schema.coordinates}
             dimensions = dataset.dimensions
             sizes = {short: dimensions[stored].size for stored, short in schema.used}

@@ -1,4 +1,4 @@
-"""Reads shadows (``nc3z index``), and finds the tiles whose values can meet a condition."""
+"""Reads shadows (``nc3z catalog``), and finds the tiles whose values can meet a condition."""
 
 from __future__ import annotations
 

@@ -248,8 +248,7 @@ impl Bundle {
     /// As [`Bundle::member`]; the member is packed.
     pub fn offset(&self, name: &str) -> Result<Option<u64>> {
         if self.groups.packed.find(name).is_some() {
-            let what =
-                "it is packed: its bytes are not in the bundle as they are; `nc3z unbundle` writes them";
+            let what = "it is packed: its bytes are not in the bundle as they are; `nc3z bundle --extract` writes them";
             return Err(Error::fragment(name, what));
         }
         Ok(self.find(name, &self.source)?.map(|member| member.offset()))

@@ -102,7 +102,7 @@ impl Frame {
         let found = crc32fast::hash(&packed);
         if found != self.crc {
             return Err(wrong(format!(
-                "byte {}: the CRC-32 is {found:08x}, and {:08x} is on record: it is damaged; run `nc3z index` again",
+                "byte {}: the CRC-32 is {found:08x}, and {:08x} is on record: it is damaged; run `nc3z catalog` again",
                 self.offset, self.crc
             )));
         }
@@ -182,7 +182,7 @@ pub(super) fn directory(source: &SharedSource) -> Result<Vec<Entry>> {
     let len = source.len();
     let begin = source.read_at(0, usize::try_from(len.min(8)).unwrap_or(0))?;
     if !begin.starts_with(MAGIC) {
-        return Err(wrong("it does not begin as one; `nc3z index` writes shadows"));
+        return Err(wrong("it does not begin as one; `nc3z catalog` writes shadows"));
     }
     let at = len.checked_sub(END_LEN).filter(|at| *at >= 8).ok_or_else(|| wrong("it ends early"))?;
     let end = source.read_at(at, 40)?;

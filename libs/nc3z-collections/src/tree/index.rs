@@ -129,7 +129,7 @@ fn unchanged(
     stamp: Option<Stamp>,
 ) -> crate::tree::Result<Member> {
     if Stamp::new(path) != stamp {
-        let what = "the file changed while it was read; run `nc3z index` again when it is complete";
+        let what = "the file changed while it was read; run `nc3z catalog` again when it is complete";
         return Err(ErrorKind::Aggregate(crate::Error::Refused(what.to_owned())).into());
     }
     found

@@ -22,7 +22,7 @@ pub enum Refusal {
     #[error("`{}` is a directory; --recursive goes into it", .0.display())]
     Directory(PathBuf),
     /// Files have no data on disk, and may not be recalled.
-    #[error("{count} of the inputs {have} no data on disk, such as `{first}`: reading them recalls them from tape. Recall them first, or use --offline skip or --offline last", have = if *.count == 1 { "has" } else { "have" }, first = .first.display())]
+    #[error("{count} of the inputs {have} no data on disk, such as `{first}`: reading them recalls them from tape. Recall them first, or use --on-tape skip or --on-tape last", have = if *.count == 1 { "has" } else { "have" }, first = .first.display())]
     Offline {
         /// The number of these files.
         count: usize,
@@ -215,7 +215,7 @@ pub enum SourceKept {
 #[non_exhaustive]
 pub enum ManifestFault {
     /// There is none.
-    #[error("manifest `{}` does not exist; `nc3z manifest` and `nc3z archive -r --manifest sha256` write one", .0.display())]
+    #[error("hash --manifest `{}` does not exist; `nc3z hash --manifest` and `nc3z archive -r --manifest sha256` write one", .0.display())]
     None(PathBuf),
     /// It is too large, or no file.
     #[error("`{}` is not a manifest: expected a file of at most {most} bytes", .path.display())]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const MAGIC: &[u8] = b"\x89NC3Z";
 /// The slots of user-defined formats.
 const SLOTS: std::ops::Range<u8> = 0..10;
-const TITLE: &[u8] = b"# nc3z: archives of classic netCDF files (nc3z plugin install)";
+const TITLE: &[u8] = b"# nc3z: archives of classic netCDF files (nc3z netcdf-plugin install)";
 
 /// A reason why the file is not read or changed.
 #[derive(Debug, thiserror::Error)]

@@ -38,14 +38,14 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
         );
     }
     places::check(args.output.as_deref(), args.parents)?;
-    [&args.run.log, &args.shadow].into_iter().try_for_each(|file| places::check(file.as_deref(), true))?;
+    [&args.run.log, &args.catalog].into_iter().try_for_each(|file| places::check(file.as_deref(), true))?;
     if args.inputs.iter().any(|i| i.as_os_str() == "-") || args.output.as_deref() == Some(Path::new("-")) {
-        if args.shadow.is_some() {
-            bail!("--shadow reads the archives again: give files, not `-`");
+        if args.catalog.is_some() {
+            bail!("--catalog reads the archives again: give files, not `-`");
         }
         return super::with_threads(args.threads, || piped::run(args, &writer))?;
     }
-    if let Some(shadow) = args.shadow.as_ref().filter(|_| !args.run.dry_run) {
+    if let Some(shadow) = args.catalog.as_ref().filter(|_| !args.run.dry_run) {
         super::shadow::check(shadow, args.force)?;
     }
     let manifests = manifests(args)?;
@@ -88,14 +88,14 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
     // After a signal that follows the last file, only the manifest is missing.
     let not_tried = report.summary.not_tried > 0;
     let is_late = not_tried && args.run.stop_after.is_some();
-    if is_late || (interrupted() && (not_tried || manifests.is_some() || args.shadow.is_some())) {
+    if is_late || (interrupted() && (not_tried || manifests.is_some() || args.catalog.is_some())) {
         worst = Exit::Interrupted;
     } else if !not_tried {
         if let Some(manifests) = manifests {
             worst = worst.max(write(&manifests, &report, args)?);
         }
         let archives = report.archives();
-        if let Some(shadow) = args.shadow.as_ref().filter(|_| !archives.is_empty()) {
+        if let Some(shadow) = args.catalog.as_ref().filter(|_| !archives.is_empty()) {
             worst = worst.max(super::shadow::of_archives(archives, (shadow, args.force), args.threads)?);
         }
     }
@@ -177,7 +177,7 @@ fn options_of(args: &ArchiveArgs, writer: WriterOptions, unit: Option<(Campaign,
         stop_after: args.run.stop_after,
         max_rate: args.run.max_rate,
         pause,
-        offline: args.run.tape.offline.into(),
+        offline: args.run.tape.on_tape.into(),
         utf8_names: args.manifest == Some(ManifestArg::Bagit),
         copy_others: args.run.others == Some(OthersOfTreeArg::Copy),
         dry_run: args.run.dry_run,

@@ -46,7 +46,7 @@ pub(in crate::cmd) fn encode_options(args: &EncodeArgs) -> WriterOptions {
         }
     }
     options = options.with_chains(chains).with_registry(registry);
-    if let Some(len) = args.block_size {
+    if let Some(len) = args.tile_size {
         options = options.with_tile_len(len);
     }
     for layout in &args.layout {
@@ -55,7 +55,7 @@ pub(in crate::cmd) fn encode_options(args: &EncodeArgs) -> WriterOptions {
             None => options.with_layout(layout.choice),
         };
     }
-    options = args.chunk.iter().cloned().fold(options, WriterOptions::with_chunks);
+    options = args.tile.iter().cloned().fold(options, WriterOptions::with_chunks);
     options.with_edge(match args.edge {
         EdgeArg::Clip if zarr => Edge::Padded,
         EdgeArg::Clip => Edge::Clipped,

@@ -28,8 +28,10 @@ pub(super) fn run(args: &ArchiveArgs, options: &WriterOptions) -> Result<Exit> {
     } else {
         open_regular(input).with_context(|| format!("open `{}`", input.display()))?
     };
-    if output.as_os_str() == "-" && Stdout::results().is_terminal() && !args.force {
-        bail!("an archive is not for a terminal; name a file with -o, send it through a pipe, or --force it");
+    if output.as_os_str() == "-" && Stdout::results().is_terminal() && !args.to_terminal {
+        bail!(
+            "an archive is not for a terminal; name a file with -o, send it through a pipe, or write it there with --to-terminal"
+        );
     }
     let progress = Progress::with_passes(source.metadata().map_or(0, |m| m.len()), 2, "archive".to_owned());
     let name = if from_stdin { Path::new("standard input") } else { input };

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) struct Told<'a> {
     args: &'a ArchiveArgs,
     progress: OnceLock<Progress>,
-    /// The number of archived files, and of those that have nothing that `--chunk` is for.
+    /// The number of archived files, and of those that have nothing that `--tile` is for.
     archived: (AtomicU64, AtomicU64),
 }
 
@@ -26,13 +26,13 @@ impl<'a> Told<'a> {
         Told { args, progress: OnceLock::new(), archived: Default::default() }
     }
 
-    /// Notes how many files have nothing that `--chunk` is for.
+    /// Notes how many files have nothing that `--tile` is for.
     pub(super) fn end(&self) {
         let [all, without] = [&self.archived.0, &self.archived.1].map(|n| n.load(Ordering::Relaxed));
         if without > 0 {
             let all = count(all, "file");
             note!(
-                "nc3z: note: {without} of {all} have no variable with the dimensions of --chunk, which had no effect on them"
+                "nc3z: note: {without} of {all} have no variable with the dimensions of --tile, which had no effect on them"
             );
         }
     }

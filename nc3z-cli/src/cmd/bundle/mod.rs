@@ -1,15 +1,15 @@
-//! `nc3z bundle`: puts many files into one, in which each can be read directly.
+//! `nc3z bundle`: puts many files into one, in which each can be read directly, or extracts them.
 
 mod inputs;
 
 use super::tree::Other;
 use crate::args::BundleArgs;
-use crate::exit::Exit;
+use crate::exit::{Exit, usage};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
 use crate::output::table::count;
 use crate::output::target::{Content, Target};
-use crate::output::text;
+use crate::output::{set_level, text};
 use anyhow::{Context, Result, bail};
 use inputs::Inputs;
 use nc3z_collections::Error;
@@ -27,6 +27,13 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 pub(crate) fn run(args: &BundleArgs) -> Result<Exit> {
+    set_level(&args.tell);
+    if args.extract {
+        return super::unbundle::run(args);
+    }
+    if !args.remote.settings.is_empty() {
+        usage("--storage-option is for --extract: a bundle is made of files");
+    }
     if !args.pack && !args.append && (args.preset.is_some() || args.parity.is_some()) {
         bail!("--preset and --parity are for bundles that are made with --pack: others copy what there is");
     }
@@ -120,7 +127,7 @@ fn write_one(mut files: Vec<Bundled>, output: &Path, args: &BundleArgs) -> Resul
     if args.append {
         let done = append(&files, args, &tell)?;
         drop(progress);
-        note!("{} -> {name}  {}", packed_words(&done), text::size(done.len));
+        tell!("{} -> {name}  {}", packed_words(&done), text::size(done.len));
         return Ok(packed_json(&name, &done));
     }
     let target = Target::create(output, args.force, Content::Binary)?;
@@ -129,14 +136,14 @@ fn write_one(mut files: Vec<Bundled>, output: &Path, args: &BundleArgs) -> Resul
         let done = write_packed(&files, &mut out, output, &options(args), &tell)?;
         drop(progress);
         target.commit()?;
-        note!("{} -> {name}  {}", packed_words(&done), text::size(done.len));
+        tell!("{} -> {name}  {}", packed_words(&done), text::size(done.len));
         return Ok(packed_json(&name, &done));
     }
     let classic = write_bundle(&files, &mut out, &tell)?;
     let len = out.metadata().context("write the bundle")?.len();
     drop(progress);
     target.commit()?;
-    note!("{} -> {name}  {}", count(files.len() as u64, "file"), text::size(len));
+    tell!("{} -> {name}  {}", count(files.len() as u64, "file"), text::size(len));
     if classic > 0 {
         note!("nc3z: note: {} as they are, uncompressed; --pack compresses them", stored_words(classic));
     }
@@ -169,7 +176,7 @@ fn kept(files: &[Bundled], output: &Path, args: &BundleArgs) -> Result<Value> {
     });
     match differs.map_err(super::unbundle::of_aggregate).with_context(place)? {
         None => {
-            note!("{name}: kept, with {}", count(files.len() as u64, "file"));
+            tell!("{name}: kept, with {}", count(files.len() as u64, "file"));
             Ok(json!({"bundle": name, "members": files.len(), "kept": true}))
         }
         Some(what) => bail!(

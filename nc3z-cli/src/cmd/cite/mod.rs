@@ -1,13 +1,13 @@
-//! `nc3z cite`: writes a slice with its proof, and records that cite it. `nc3z check`: checks the proof
-//! without the dataset.
+//! `nc3z cite`: writes a slice with its proof, and records that cite it. `nc3z cite --check`: checks the
+//! proof without the dataset.
 
 mod slice;
 
 use super::named::{self, Opens as _};
 use super::subset::history;
 use super::{places, shown};
-use crate::args::{CheckArgs, CiteArgs, OpenArgs, RecordArg, RootArgs};
-use crate::exit::Exit;
+use crate::args::{CiteArgs, OpenArgs, RecordArg, RootArgs};
+use crate::exit::{Exit, usage};
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::text;
@@ -24,6 +24,12 @@ use std::sync::Arc;
 
 /// Writes a slice, its proof, and a record.
 pub(crate) fn run(args: &CiteArgs) -> Result<Exit> {
+    if let Some(root) = args.root.as_ref().filter(|_| args.check) {
+        return check(args, root);
+    }
+    if args.variable.is_some() && args.output.is_none() {
+        usage("a slice needs a file to write: name it with --output, such as -o slice.nc");
+    }
     if args.variable.is_none() && args.format.is_none() {
         bail!("nothing to write: name a variable and --output, or a record by --format");
     }
@@ -167,19 +173,20 @@ fn proof_path(slice: &Path) -> PathBuf {
     path.into()
 }
 
-pub(crate) fn check(args: &CheckArgs) -> Result<Exit> {
-    let path = args.proof.clone().unwrap_or_else(|| proof_path(&args.slice));
+/// Checks a slice against its proof and a root.
+fn check(args: &CiteArgs, root: &Root) -> Result<Exit> {
+    let path = args.variable.as_ref().map_or_else(|| proof_path(&args.file), PathBuf::from);
     let read = |path: &Path| std::fs::read(path).with_context(|| format!("read `{}`", path.display()));
-    let (bytes, proof) = (read(&args.slice)?, read(&path)?);
+    let (bytes, proof) = (read(&args.file)?, read(&path)?);
     let proof = super::in_file(&path, Proof::from_json(&proof).map_err(Into::into))?;
-    let proven = Slice::parse(&bytes).and_then(|slice| check_slice(&slice, &proof, &args.root));
-    let proven = super::in_file(&args.slice, proven.map_err(Into::into))?;
+    let proven = Slice::parse(&bytes).and_then(|slice| check_slice(&slice, &proof, root));
+    let proven = super::in_file(&args.file, proven.map_err(Into::into))?;
     let mut out = Stdout::verdicts();
     if args.json {
-        let report = proven.to_json(&shown(&args.slice), proof.about);
+        let report = proven.to_json(&shown(&args.file), proof.about);
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
     } else {
-        writeln!(out, "{}: proven, a part of {}", shown(&args.slice), proven.root)?;
+        writeln!(out, "{}: proven, a part of {}", shown(&args.file), proven.root)?;
         for variable in &proven.variables {
             writeln!(out, "  {}", text::safe(&variable.to_string()))?;
         }

@@ -1,15 +1,15 @@
-//! Commands that edit the content of an archive, as a new version: `att`, `rename`, `set`, `append`; and
-//! `gc`, which drops versions.
+//! Commands that edit the content of an archive, as a new version: `attr`, `rename`, `set`, `append`;
+//! and `prune`, which drops versions.
 
 mod append;
-mod att;
-mod gc;
+mod attr;
 mod plan;
+mod prune;
 mod set;
 
 pub(crate) use append::append;
-pub(crate) use att::{att, rename};
-pub(crate) use gc::gc;
+pub(crate) use attr::{attr, rename};
+pub(crate) use prune::prune;
 pub(crate) use set::set;
 
 use crate::args::EditArgs;

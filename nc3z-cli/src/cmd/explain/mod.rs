@@ -1,9 +1,9 @@
-//! `nc3z explain`: shows the plan of a read, and its cost.
+//! `nc3z read --explain`: shows the plan of a read, and its cost.
 
 mod fragments;
 mod shadow;
 
-use crate::args::ExplainArgs;
+use crate::args::ReadArgs;
 use crate::cmd::named::{self, Opens as _};
 use crate::exit::Exit;
 use crate::output::streams::Stdout;
@@ -14,7 +14,7 @@ use nc3z_look::explain::PlannedRead;
 use std::io::{BufWriter, Write};
 
 /// Plans a read, and prints its cost.
-pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
+pub(super) fn run(args: &ReadArgs) -> Result<Exit> {
     if let Some((shadow, member)) = super::shadow::named(&args.file) {
         return shadow::explain(args, &shadow, member.as_deref());
     }

@@ -1,6 +1,6 @@
 //! What a read needs of many files, from their shadow: objects and ranges of bytes, in the order of recalling them.
 
-use crate::args::ExplainArgs;
+use crate::args::ReadArgs;
 use crate::exit::Exit;
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table, count};
@@ -17,7 +17,7 @@ use std::path::Path;
 const SHOWN: usize = 16;
 
 /// Plans the read for the files of a shadow, or for one of them.
-pub(super) fn explain(args: &ExplainArgs, path: &Path, member: Option<&str>) -> Result<Exit> {
+pub(super) fn explain(args: &ReadArgs, path: &Path, member: Option<&str>) -> Result<Exit> {
     let shadow = crate::cmd::shadow::open(path, &args.open)?;
     let select = |dataset: &Dataset, variable: &Variable| -> Result<Vec<Hyperslab>> {
         let selection = crate::cmd::read::selection_of(dataset, variable, &args.selection)?;
@@ -28,10 +28,10 @@ pub(super) fn explain(args: &ExplainArgs, path: &Path, member: Option<&str>) -> 
         let names: Vec<String> =
             shadow.blocks().map(|block| block.names()).collect::<Result<Vec<_>, _>>()?.concat();
         if let Some(name) = member.filter(|name| !names.iter().any(|known| known == name)) {
-            bail!("the shadow has no file `{}`; `nc3z list` lists its files", text::safe(name));
+            bail!("the catalogue has no file `{}`; `nc3z list` lists its files", text::safe(name));
         }
         let place = member.map_or_else(
-            || "no file of the shadow has a".to_owned(),
+            || "no file of the catalogue has a".to_owned(),
             |name| format!("`{}` has no", text::safe(name)),
         );
         bail!("{place} variable `{}`", text::safe(&args.variable));
@@ -45,7 +45,7 @@ pub(super) fn explain(args: &ExplainArgs, path: &Path, member: Option<&str>) -> 
 }
 
 fn print(
-    args: &ExplainArgs,
+    args: &ReadArgs,
     objects: &[(String, Vec<RecalledFile>)],
     left_out: &[(String, anyhow::Error)],
 ) -> Result<()> {

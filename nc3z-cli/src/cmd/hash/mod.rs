@@ -1,4 +1,4 @@
-//! `nc3z hash`: digests of archives and classic files, and `--check` of lists of digests.
+//! `nc3z hash`: digests of archives and classic files, `--check` of lists of digests, and manifests.
 
 mod check;
 mod root;
@@ -21,6 +21,9 @@ use std::path::{Path, PathBuf};
 
 /// Prints digests, or checks them.
 pub(crate) fn run(args: &HashArgs) -> Result<Exit> {
+    if args.manifest {
+        return super::manifest::run(args);
+    }
     if args.check {
         return check::run(args);
     }

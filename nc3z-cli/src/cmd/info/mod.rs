@@ -6,7 +6,7 @@ mod notation;
 use super::read::printed;
 use super::versions::write_versions;
 use super::{Input, in_file};
-use crate::args::{InfoArgs, NotationArg, ReportArgs};
+use crate::args::{InfoArgs, NotationArg, OpenArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::streams::{Stdout, is_reader_gone};
 use crate::output::table::{Side, Table, count};
@@ -23,20 +23,31 @@ use nc3z_look::versions::versions_json;
 use nc3z_reader::{Archive, Digest};
 use serde_json::{Value, json};
 use std::io::{BufWriter, Write};
+use std::path::PathBuf;
 
 /// The length of the output buffer in bytes.
 const OUT_BUFFER: usize = 64 << 10;
 
+/// One of the files to report on.
+pub(super) struct OneFile {
+    pub(super) file: PathBuf,
+    pub(super) json: bool,
+    open: OpenArgs,
+}
+
 /// Reports on all files. If one cannot be read, the others are still reported.
 pub(crate) fn run(args: &InfoArgs) -> Result<Exit> {
-    let each = args.files.iter().map(|file| ReportArgs {
+    let each = args.files.iter().map(|file| OneFile {
         file: file.clone(),
         json: args.json,
         open: args.open.clone(),
     });
-    let each: Vec<ReportArgs> = each.collect();
+    let each: Vec<OneFile> = each.collect();
+    let report = |one: &OneFile| {
+        if args.layout { super::layout::run(one) } else { report(one, args.versions, args.notation) }
+    };
     if let [one] = &each[..] {
-        return report(one, args.versions, args.notation);
+        return report(one);
     }
     let mut worst = Exit::Done;
     let line = |words: &str| writeln!(Stdout::results(), "{words}");
@@ -47,7 +58,7 @@ pub(crate) fn run(args: &InfoArgs) -> Result<Exit> {
             (0, false) => {}
             (_, false) => line("")?,
         }
-        if let Err(e) = report(one, args.versions, args.notation) {
+        if let Err(e) = report(one) {
             if is_reader_gone(&e) {
                 return Err(e);
             }
@@ -65,7 +76,7 @@ pub(crate) fn run(args: &InfoArgs) -> Result<Exit> {
     Ok(worst)
 }
 
-fn report(args: &ReportArgs, versions: bool, notation: Option<NotationArg>) -> Result<Exit> {
+fn report(args: &OneFile, versions: bool, notation: Option<NotationArg>) -> Result<Exit> {
     let input = open(args)?;
     let header = match &input {
         Input::Archive(archive) => archive.header(),
@@ -101,7 +112,7 @@ fn report(args: &ReportArgs, versions: bool, notation: Option<NotationArg>) -> R
 }
 
 /// Reports on a file that is an aggregation.
-fn report_aggregation(args: &ReportArgs, input: Input) -> Result<Exit> {
+fn report_aggregation(args: &OneFile, input: Input) -> Result<Exit> {
     let dataset = input.into_dataset();
     let dataset = in_file(&args.file, super::aggregated::present(dataset, &args.file, &args.open))?;
     let found = nc3z_collections::as_aggregation(&dataset)
@@ -113,7 +124,7 @@ fn report_aggregation(args: &ReportArgs, input: Input) -> Result<Exit> {
 }
 
 /// Opens the file of a report; errors name it.
-pub(super) fn open(args: &ReportArgs) -> Result<Input> {
+pub(super) fn open(args: &OneFile) -> Result<Input> {
     in_file(&args.file, super::open_input(&args.file, &args.open))
 }
 

@@ -22,6 +22,9 @@ const OUT_BUFFER: usize = 256 << 10;
 
 /// Reads the selection and writes it.
 pub(crate) fn run(args: &ReadArgs) -> Result<Exit> {
+    if args.explain {
+        return super::explain::run(args);
+    }
     if args.coordinates && !matches!(args.format, FormatArg::Text | FormatArg::Csv) {
         bail!("--coordinates is for text; CSV has them always, and other formats hold values alone");
     }

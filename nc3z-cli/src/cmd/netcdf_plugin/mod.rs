@@ -1,8 +1,8 @@
-//! `nc3z plugin`: adds the netCDF plug-in to `.ncrc`.
+//! `nc3z netcdf-plugin`: adds the netCDF plug-in to `.ncrc`.
 
-pub(crate) mod run;
+mod run;
 
-use crate::args::{PluginCommand, PluginInstallArgs, PluginStatusArgs};
+use crate::args::{NetcdfPluginCommand, PluginInstallArgs, PluginStatusArgs};
 use crate::exit::Exit;
 use crate::output::streams::Stdout;
 use anyhow::{Context, Result, anyhow, bail};
@@ -16,15 +16,16 @@ use std::path::{Path, PathBuf};
 /// The versions of netCDF-C that read the file with the plug-in.
 const VERSIONS: [&str; 3] = [
     "netCDF-C 4.10.1 and later load it from .ncrc",
-    "netCDF-C 4.10.0 loads it from slots 0 to 2 only (`nc3z plugin install --slot 2`)",
-    "netCDF-C 4.8.1 to 4.9.3 do not read .ncrc for it: `nc3z run -- COMMAND` (Linux)",
+    "netCDF-C 4.10.0 loads it from slots 0 to 2 only (`nc3z netcdf-plugin install --slot 2`)",
+    "netCDF-C 4.8.1 to 4.9.3 do not read .ncrc for it: `nc3z netcdf-plugin run -- COMMAND` (Linux)",
 ];
 
-pub(crate) fn run(command: &PluginCommand) -> Result<Exit> {
+pub(crate) fn run(command: &NetcdfPluginCommand) -> Result<Exit> {
     match command {
-        PluginCommand::Install(args) => install(args),
-        PluginCommand::Status(args) => status(args),
-        PluginCommand::Remove => remove(),
+        NetcdfPluginCommand::Install(args) => install(args),
+        NetcdfPluginCommand::Status(args) => status(args),
+        NetcdfPluginCommand::Remove => remove(),
+        NetcdfPluginCommand::Run(args) => run::run(args),
     }
 }
 

@@ -1,7 +1,7 @@
-//! `nc3z att` and `nc3z rename`.
+//! `nc3z attr` and `nc3z rename`.
 
 use super::{commit, open};
-use crate::args::{AttArgs, RenameArgs};
+use crate::args::{AttrArgs, RenameArgs};
 use crate::exit::Exit;
 use crate::names::unescape;
 use crate::output::table::count;
@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use nc3z_writer::edit::Edit;
 use nc3z_writer::edit::words::attributes::{self, NoAttribute};
 
-pub(crate) fn att(args: &AttArgs) -> Result<Exit> {
+pub(crate) fn attr(args: &AttrArgs) -> Result<Exit> {
     let mut edit = open(&args.archive, &args.edit)?;
     let mut edits = || -> Result<()> {
         for name in &args.delete {
@@ -30,7 +30,7 @@ pub(crate) fn att(args: &AttArgs) -> Result<Exit> {
 }
 
 /// Reports values that another `_FillValue` makes data or missing, or replaces them.
-fn tell_fill_changes(edit: &mut Edit, args: &AttArgs) -> Result<()> {
+fn tell_fill_changes(edit: &mut Edit, args: &AttrArgs) -> Result<()> {
     let archive = crate::cmd::shown(&args.archive);
     for change in edit.fill_changes()? {
         let (name, all) = (text::safe(&change.variable), change.elements);

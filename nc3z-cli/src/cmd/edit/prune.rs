@@ -1,6 +1,6 @@
-//! `nc3z gc`.
+//! `nc3z prune`.
 
-use crate::args::GcArgs;
+use crate::args::PruneArgs;
 use crate::cmd::parity::carried;
 use crate::cmd::{places, stdin, with_threads};
 use crate::exit::Exit;
@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use nc3z_writer::{Keep, WriterOptions, collect_file};
 use std::fs::File;
 
-pub(crate) fn gc(args: &GcArgs) -> Result<Exit> {
+pub(crate) fn prune(args: &PruneArgs) -> Result<Exit> {
     let path = &args.archive;
     places::check(args.output.as_deref(), args.place.parents)?;
     let mut output = args.output.clone();

@@ -1,4 +1,4 @@
-//! `nc3z run`: runs a program with the netCDF plug-in preloaded.
+//! `nc3z netcdf-plugin run`: runs a program with the netCDF plug-in preloaded.
 
 use crate::args::RunCommandArgs;
 use crate::exit::Exit;
@@ -6,7 +6,7 @@ use anyhow::Result;
 
 /// Replaces this process by the program, whose exit code becomes ours.
 #[cfg(unix)]
-pub(crate) fn run(args: &RunCommandArgs) -> Result<Exit> {
+pub(super) fn run(args: &RunCommandArgs) -> Result<Exit> {
     use std::ffi::OsString;
     use std::io::ErrorKind;
     use std::os::unix::process::CommandExt;
@@ -39,12 +39,12 @@ pub(crate) fn run(args: &RunCommandArgs) -> Result<Exit> {
 
 /// Other systems do not support preloading.
 #[cfg(not(unix))]
-pub(crate) fn run(_: &RunCommandArgs) -> Result<Exit> {
+pub(super) fn run(_: &RunCommandArgs) -> Result<Exit> {
     refuse()
 }
 
 fn refuse() -> Result<Exit> {
     anyhow::bail!(
-        "`nc3z run` preloads a library, which works on Linux only; `nc3z plugin install` serves netCDF-C 4.10.1 and later"
+        "`nc3z netcdf-plugin run` preloads a library, which works on Linux only; `nc3z netcdf-plugin install` serves netCDF-C 4.10.1 and later"
     )
 }
