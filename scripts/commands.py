@@ -16,7 +16,7 @@ PAGE = ROOT / "docs/commands.md"
 INTRODUCTION = """\
 # Commands
 
-The commands of `nc3z`, by purpose, with the examples of their help. `nc3z help COMMAND` prints all options of a command.
+The commands of `nc3z`, by purpose, with the examples of their help. `nc3z COMMAND --help-all` prints all options of a command.
 `scripts/commands.py` writes this page from the help.
 """
 # The largest number of columns of the help (`max_term_width` in nc3z-cli/src/args/mod.rs).
@@ -24,7 +24,7 @@ WIDTH = 100
 
 
 def help_of(*command):
-    done = subprocess.run([os.environ["NC3Z"], "help", *command], capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": str(WIDTH)})
+    done = subprocess.run([os.environ["NC3Z"], *command, "--help-all"], capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": str(WIDTH)})
     return done.stdout
 
 

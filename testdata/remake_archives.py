@@ -77,7 +77,7 @@ def remake(old, new, name, folder):
         if tag:
             run(new, "tag", "--version", number, made, tag)
     if name in LONG:
-        run(new, "gc", "--force", made, "-o", f"{made}.long")
+        run(new, "prune", "--force", made, "-o", f"{made}.long")
         Path(f"{made}.long").rename(made)
     if name not in LOSSY:
         for number, _, _ in versions(old, archive):

@@ -286,9 +286,9 @@ class Find(Case):
         self.assertEqual(self.found("--where", "tas < 5", shadow)[0], ["c.nc"])
         done = self.ok(nc3z("find", "--where", "tas > 300", shadow))
         self.assertRegex(done.stdout.decode(), r"b\.nc +unknown: it changed after it was indexed")
-        self.assertIn("2 files changed after the index was made", done.stderr)
+        self.assertIn("2 files changed after the catalogue was made", done.stderr)
         for command in ("stats", "list"):
-            self.assertRegex(self.ok(nc3z(command, shadow)).stderr, r"2 files changed after the index was made, such as .*a\.nc`; run `nc3z catalog` again")
+            self.assertRegex(self.ok(nc3z(command, shadow)).stderr, r"2 files changed after the catalogue was made, such as .*a\.nc`; run `nc3z catalog` again")
         self.ok(nc3z("bundle", data, "-o", self.dir / "set.zip"))
         shadow = self.index(self.dir / "set.zip")
         self.assertEqual(self.found("--where", "tas > 300", shadow), (["b.nc"], {}))

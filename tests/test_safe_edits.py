@@ -170,7 +170,7 @@ class DryRuns(Edited):
             file = CLASSIC / name
             archive = self.archived(file)
             variable = json.loads(self.ok(nc3z("info", "--json", archive)).stdout)["variables"][-1]["name"]
-            self.rehearsed(archive, "att", ":a=1")
+            self.rehearsed(archive, "attr", ":a=1")
             self.rehearsed(archive, "rename", "-v", f"{variable},other")
             self.rehearsed(archive, "set", "other", "=1")
             self.rehearsed(archive, "commit", file)

@@ -19,9 +19,15 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let words: Vec<OsString> = habits(std::env::args_os()).collect();
-    let matches = args::command_for(&words).try_get_matches_from(words);
-    let matches = matches.unwrap_or_else(|e| output::exit_by(&e));
+    let mut words: Vec<OsString> = habits(std::env::args_os()).collect();
+    let is_all = args::help::take_all(&mut words);
+    let matches = args::command_for(&words).try_get_matches_from(&words).unwrap_or_else(|e| {
+        if e.kind() == clap::error::ErrorKind::DisplayHelp {
+            args::help::print(&words, is_all);
+            std::process::exit(0);
+        }
+        output::exit_by(&e)
+    });
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
     output::set_color(cli.color);
     if matches!(cli.command, Command::FilterWorker) {

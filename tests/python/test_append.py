@@ -34,7 +34,7 @@ def test_records_are_appended_once(archive, tmp_path):
         assert edit.append(more) == nc3z.Appended(appended=0, replaced=0, known=2)
         assert edit.commit(time="now").version == 2
     assert nc3z.open(archive)["time"][:].tolist() == [0, 1, 2, 3, 4]
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", nc3z.log(archive)[0].time)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", nc3z.versions(archive)[0].time)
     before = archive.read_bytes()
     with nc3z.open(archive, "r+") as edit:
         assert edit.append(more).known == 2

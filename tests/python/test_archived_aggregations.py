@@ -43,8 +43,8 @@ def test_its_versions(folder, archived, expected):  # noqa: F811
         ds.title = "second"
     nc3z.commit(archived, folder / "agg.nc", message="a title")
     nc3z.tag(archived, "first", 1)
-    assert [(v.number, v.message) for v in nc3z.log(archived)] == [(2, "a title"), (1, None)]
-    assert [v.number for v in nc3z.log(archived, 1)] == [1]
+    assert [(v.number, v.message) for v in nc3z.versions(archived)] == [(2, "a title"), (1, None)]
+    assert [v.number for v in nc3z.versions(archived, 1)] == [1]
     with nc3z.open(archived) as ds:
         assert (ds.kind, ds.version, ds.title, ds.tags) == ("aggregation", 2, "second", {"first": 1})
         np.testing.assert_allclose(ds["tas"][...], expected, rtol=0, atol=1e-9)

@@ -367,15 +367,15 @@ def test_files_on_tape_are_not_opened_unless_asked_for(tree, tmp_path):
         file.truncate(10 << 20)
     with open(tree / "tape.dat", "wb") as file:
         file.truncate(10 << 20)
-    with pytest.raises(OSError, match=r"1 file has no data on disk, such as .*tape.nc; offline='skip'"):
+    with pytest.raises(OSError, match=r"1 file has no data on disk, such as .*tape.nc; on_tape='skip'"):
         archive_tree(tree, tmp_path / "out")
     assert not (tmp_path / "out").exists()
-    done = archive_tree(tree, tmp_path / "out", offline="skip")
+    done = archive_tree(tree, tmp_path / "out", on_tape="skip")
     assert done.others[str(tree / "tape.nc")] == "file on tape" and len(done.archived) == 1 and len(done.failed) == 1
-    last = archive_tree(tree, tmp_path / "out", offline="last")
+    last = archive_tree(tree, tmp_path / "out", on_tape="last")
     assert "CorruptError" in last.failed[str(tree / "tape.nc")] or "UnsupportedError" in last.failed[str(tree / "tape.nc")]
     with pytest.raises(ValueError, match="offline"):
-        archive_tree(tree, tmp_path / "out", offline="recall")
+        archive_tree(tree, tmp_path / "out", on_tape="recall")
 
 
 def test_an_attribute_is_one_text(tmp_path):

@@ -295,7 +295,7 @@ def test_groups_are_built_from_the_shadow_alone(archives, monkeypatch):
 def test_a_shadow_beside_other_sources_and_another_place(archives, monkeypatch, tmp_path):
     wanted = oracle(sorted((archives / "data").glob("*.nc"))).load()
     wanted = wanted.where(wanted.tas > 300)
-    found = nc3z.open_collection(archives / "archives", shadow=archives / "s.nc3x", where="tas > 300", drop=True)
+    found = nc3z.open_collection(archives / "archives", catalog=archives / "s.nc3x", where="tas > 300", drop=True)
     assert found.left_out
     (archives / "moved").mkdir()
     shutil.move(archives / "archives", archives / "moved" / "archives")

@@ -13,7 +13,7 @@ from distributed import Client, LocalCluster
 from test_collections import FILL, TOOL, month, oracle, run, tool, write
 
 import nc3z
-from nc3z.dask import bundle_tree, index_tree
+from nc3z.dask import bundle_tree, catalog_tree
 
 pytestmark = tool
 
@@ -60,12 +60,12 @@ def test_bundles_with_shadows(tree, tmp_path, by):
 
 def test_shadows_alone(tree, tmp_path):
     out = tmp_path / "shadows"
-    done = index_tree(tree, out, batch_size=4, program=TOOL)
+    done = catalog_tree(tree, out, batch_size=4, program=TOOL)
     assert not done.failed and [b.files for b in done.done] == [3, 3, 3] and all(b.path is None for b in done.done)
     found = nc3z.open_collection(f"{out}/*.nc3x", where="tas < 270").dataset
     wanted = originals(tree)
     xr.testing.assert_identical(found.compute(), wanted.where(wanted.tas < 270))
-    assert all(b.skipped for b in index_tree(tree, out, batch_size=4, program=TOOL).done)
+    assert all(b.skipped for b in catalog_tree(tree, out, batch_size=4, program=TOOL).done)
 
 
 def test_files_on_tape_and_other_files(tree, tmp_path):
@@ -73,10 +73,10 @@ def test_files_on_tape_and_other_files(tree, tmp_path):
         file.truncate(10 << 20)
     (tree / "notes.txt").write_text("text")
     os.symlink("2001/0.nc", tree / "latest.nc")
-    for make in (bundle_tree, index_tree):
-        with pytest.raises(OSError, match="tape.nc; offline='skip'"):
+    for make in (bundle_tree, catalog_tree):
+        with pytest.raises(OSError, match="tape.nc; on_tape='skip'"):
             make(tree, tmp_path / "out", program=TOOL)
-        done = make(tree, tmp_path / make.__name__, offline="skip", program=TOOL)
+        done = make(tree, tmp_path / make.__name__, on_tape="skip", program=TOOL)
         assert not done.failed and sum(b.files for b in done.done) == 9
         others = {os.path.relpath(path, tree): kind for path, kind in done.others.items()}
         assert others == {"tape.nc": "file on tape", "notes.txt": "other file", "latest.nc": "link inside the tree"}
@@ -87,14 +87,14 @@ def test_failures_are_reported_for_each_bundle(tree, tmp_path):
         bundle_tree(tree, tmp_path / "out", program="no-such-program")
     path = tree / "2002" / "5.nc"
     path.write_bytes(path.read_bytes()[:90])
-    done = index_tree(tree, tmp_path / "out", batch_size=3, program=TOOL)
+    done = catalog_tree(tree, tmp_path / "out", batch_size=3, program=TOOL)
     assert [b.files for b in done.done] == [3, 3]
     ((name, words),) = done.failed.items()
     assert name.endswith("00001.nc3x") and "5.nc" in words
     assert not (tmp_path / "out" / "00001.list").exists()
     path.unlink()
     write(path, month(5), encoding=FILL)
-    again = index_tree(tree, tmp_path / "out", batch_size=3, program=TOOL)
+    again = catalog_tree(tree, tmp_path / "out", batch_size=3, program=TOOL)
     assert not again.failed and [b.skipped for b in again.done] == [True, False, True]
 
 

@@ -115,7 +115,7 @@ def test_attributes_names_dimensions_and_new_variables(pair, tmp_path):
         del edit["flag"]
         edit.commit("one less")
     assert "flag" not in nc3z.open(archive) and "flag" in nc3z.open(archive, version=2)
-    assert [v.message for v in nc3z.log(archive)][:2] == ["one less", "words"]
+    assert [v.message for v in nc3z.versions(archive)][:2] == ["one less", "words"]
 
 
 def test_records_grow(pair, tmp_path):

@@ -60,7 +60,7 @@ def test_each_version_is_what_was_committed(edited):
 def test_the_log_tells_of_them(edited):
     archive, versions = edited
     nc3z.tag(archive, "first", 1)
-    found = nc3z.log(archive)
+    found = nc3z.versions(archive)
     assert [v.number for v in found] == [3, 2, 1]
     assert [v.message for v in found] == ["edit 3", "edit 2", None] and found[0].author == "A. Nobody"
     assert [v.tags for v in found] == [(), (), ("first",)]
@@ -68,8 +68,8 @@ def test_the_log_tells_of_them(edited):
     import hashlib
 
     assert [v.sha256 for v in reversed(found)] == [hashlib.sha256(v).hexdigest() for v in versions]
-    assert [v.number for v in nc3z.log(archive, 2)] == [2, 1] and len(nc3z.log(archive, limit=1)) == 1
-    assert nc3z.log(CLASSIC / NAME) == () and pickle.loads(pickle.dumps(found)) == found
+    assert [v.number for v in nc3z.versions(archive, 2)] == [2, 1] and len(nc3z.versions(archive, limit=1)) == 1
+    assert nc3z.versions(CLASSIC / NAME) == () and pickle.loads(pickle.dumps(found)) == found
 
 
 def test_committing_nothing_new_and_nothing_at_all(edited, tmp_path):

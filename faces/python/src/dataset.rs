@@ -172,7 +172,7 @@ impl Dataset {
         Ok(dict)
     }
 
-    /// At most `most` versions up to the open one, newest first: for `nc3z.log`.
+    /// At most `most` versions up to the open one, newest first: for `nc3z.versions`.
     #[pyo3(signature = (most, /))]
     fn _log<'py>(&self, py: Python<'py>, most: u64) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let dataset = self.handle.dataset()?;

@@ -10,44 +10,47 @@ use clap::{Args, CommandFactory, ValueEnum};
 use nc3z_format::codec::{Registry, WantedChain};
 use nc3z_writer::ChunkRequest;
 
+/// The heading of these options in help texts.
+const HEADING: &str = "Tiles and encoding";
+
 /// Options for encoding an archive.
 #[derive(Debug, Args)]
 pub(crate) struct EncodeArgs {
     /// Balance between size and time.
-    #[arg(long, value_enum, default_value_t = PresetArg::Default)]
+    #[arg(help_heading = HEADING, long, value_enum, default_value_t = PresetArg::Default)]
     pub(crate) preset: PresetArg,
     /// Store arrays for other readers: `zarr` stores them as Zarr 2 and 3 do, so that `nc3z refs` can refer
     /// to them: chunks of one shape, padded at the edges, all encoded with shuffle and zstd. --layout,
     /// --tile and --chain take precedence.
-    #[arg(long, value_enum, value_name = "READER")]
+    #[arg(help_heading = HEADING, long, value_enum, value_name = "READER")]
     pub(crate) profile: Option<ProfileArg>,
     /// Size of a tile before compression [default: 1MiB, 4MiB with --preset max; 256KiB for arrays of at
     /// least 16MiB if that hardly increases the size].
-    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    #[arg(help_heading = HEADING, long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) tile_size: Option<u64>,
     /// Lengths of tiles by dimension, for all variables that have the named dimensions (`time=1,lat=90`) or for
     /// one variable (`tas:time=1,lat=90`). Other dimensions are not divided. May be repeated: of several that
     /// apply to a variable, the last is used, but one that names the variable takes precedence. Of many files,
     /// those without such a variable are archived without it. A backslash makes `:`, `,` or `=` part of a name.
-    #[arg(long, value_parser = str::parse::<ChunkRequest>, value_name = "[VAR:]DIM=LENGTH,...")]
+    #[arg(help_heading = HEADING, long, value_parser = str::parse::<ChunkRequest>, value_name = "[VAR:]DIM=LENGTH,...")]
     pub(crate) tile: Vec<ChunkRequest>,
     /// Layout of tiles of variables without --tile, for all (`auto`) or one (`tas=series`). linear: runs of
     /// the array; auto: chunks, if they make maps and time series much faster to read; chunked: such chunks
     /// for all variables; series: long in time; map: whole maps. May be repeated [default: linear].
-    #[arg(long, value_parser = parse_layout, value_name = "[VAR=]LAYOUT")]
+    #[arg(help_heading = HEADING, long, value_parser = parse_layout, value_name = "[VAR=]LAYOUT")]
     pub(crate) layout: Vec<LayoutArg>,
     /// Content of chunks at the upper edges: only elements of the array, or the full chunk shape, as in Zarr
     /// and HDF5, padded with the variable's fill value.
-    #[arg(long, value_enum, default_value_t = EdgeArg::Clip)]
+    #[arg(help_heading = HEADING, long, value_enum, default_value_t = EdgeArg::Clip)]
     pub(crate) edge: EdgeArg,
     /// Encode a variable's tiles by this chain, instead of one chosen automatically: VAR=CHAIN, or *=CHAIN
     /// for all other variables. A chain is given as in HDF5 (`2|32015,9`, as for nccopy), as NumCodecs' JSON,
     /// or as Zarr's {"filters":[...],"compressor":{...}}; `nc3z filters` lists the available filters and
     /// codecs. A filter that rounds makes the archive LOSSY.
-    #[arg(long = "chain", value_parser = parse_chain, value_name = "VAR=CHAIN")]
+    #[arg(help_heading = HEADING, long = "chain", value_parser = parse_chain, value_name = "VAR=CHAIN")]
     pub(crate) chains: Vec<ChainRule>,
     /// Memory for buffers. It does not affect the archive.
-    #[arg(long, value_parser = parse_size, default_value = "256MiB", value_name = "SIZE")]
+    #[arg(help_heading = HEADING, long, value_parser = parse_size, default_value = "256MiB", value_name = "SIZE")]
     pub(crate) memory: u64,
 }
 

@@ -14,8 +14,8 @@ mod encode;
 mod estimate;
 mod filters;
 mod find;
-mod groups;
 mod hash;
+pub(crate) mod help;
 mod later;
 mod layout;
 #[cfg(feature = "mount")]
@@ -120,11 +120,11 @@ pub(crate) struct Cli {
 
 /// The note on the options of all commands, which the main help describes once.
 const SHARED_OPTIONS: &str =
-    "Options of all commands (--color, --plugins, --plugin-path) are described by `nc3z --help`.";
+    "Options of all commands (--color, --plugins, --plugin-path) are described by `nc3z --help-all`.";
 
 /// Returns the command line. Commands accept the options of all commands, but do not list them in their help.
 pub(crate) fn command() -> clap::Command {
-    groups::grouped(with_shared(Cli::command(), |_| true))
+    help::grouped(with_shared(Cli::command(), |_| true), true)
 }
 
 /// Returns the command line for these words. Only the help of the named command is prepared: preparing all
@@ -135,7 +135,7 @@ pub(crate) fn command_for(words: &[OsString]) -> clap::Command {
         is_there(command.get_name()) || command.get_all_aliases().any(is_there)
     });
     let is_help = words.len() <= 1 || ["-h", "--help", "help"].into_iter().any(is_there);
-    if is_help { groups::grouped(command) } else { command }
+    if is_help { help::grouped(command, false) } else { command }
 }
 
 fn with_shared(command: clap::Command, is_wanted: impl Fn(&clap::Command) -> bool) -> clap::Command {

@@ -38,52 +38,55 @@ pub(crate) enum SkipArg {
     Name,
 }
 
+/// The heading of these options in help texts.
+const HEADING: &str = "Long runs";
+
 /// The selection of files, and the options for reporting and resuming a long run.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// Read names of further inputs from a file, one in each line; `-` is standard input. With -o, relative
     /// names are kept in the output directory.
-    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = HEADING, long, value_name = "FILE")]
     pub(crate) files_from: Option<PathBuf>,
     /// Names in --files-from end with a zero byte instead of a line break, as `find -print0` writes them.
-    #[arg(short = '0', long = "null", requires = "files_from")]
+    #[arg(help_heading = HEADING, short = '0', long = "null", requires = "files_from")]
     pub(crate) null: bool,
     /// Archive the files of a unit of `nc3z plan`, such as camp/units/00001.list, with their names in the trees,
     /// and append to the log of the unit in camp/logs. Exit code 4: only files failed that will never be
     /// archived as they are.
-    #[arg(long, value_name = "LIST", conflicts_with_all = ["files_from", "log", "shard", "inputs"])]
+    #[arg(help_heading = HEADING, long, value_name = "LIST", conflicts_with_all = ["files_from", "log", "shard", "inputs"])]
     pub(crate) unit: Option<PathBuf>,
     /// Process only part I (from 1) of N, by a hash of each file's relative name, so that N runs share the
     /// work.
-    #[arg(long, value_parser = parse_shard, value_name = "I/N")]
+    #[arg(help_heading = HEADING, long, value_parser = parse_shard, value_name = "I/N")]
     pub(crate) shard: Option<Shard>,
     /// Skip files whose archive already exists: `header` (a complete archive with this file's header and
     /// length, and the file is not newer), `digest` (the stored SHA-256 is the source's), or `name`. With
     /// --recursive or --files-from, `header` is the default; --force archives all files again.
-    #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "header", value_name = "HOW")]
+    #[arg(help_heading = HEADING, long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "header", value_name = "HOW")]
     pub(crate) skip_existing: Option<SkipArg>,
     /// Append a line of JSON for each file when it is done.
-    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = HEADING, long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
     /// Skip files that a log lists as done and whose archive exists; others are archived again.
-    #[arg(long, value_name = "LOG")]
+    #[arg(help_heading = HEADING, long, value_name = "LOG")]
     pub(crate) resume: Option<PathBuf>,
     /// Start no more files after N of them have failed.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(help_heading = HEADING, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_errors: Option<u64>,
     /// Begin no more files after this time, such as 3h or 30m; the exit code is then 130, as after a signal.
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(help_heading = HEADING, long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) stop_after: Option<Duration>,
     /// Begin files of at most this many bytes in a second, on average, such as 200MB.
-    #[arg(long, value_name = "SIZE", value_parser = parse_unit)]
+    #[arg(help_heading = HEADING, long, value_name = "SIZE", value_parser = parse_unit)]
     pub(crate) max_rate: Option<u64>,
     #[command(flatten)]
     pub(crate) tape: OfflineArgs,
     /// Only report what would be done.
-    #[arg(long)]
+    #[arg(help_heading = HEADING, long)]
     pub(crate) dry_run: bool,
     /// Action for files of a tree that are not classic netCDF; they are counted in any case.
-    #[arg(long, value_enum, value_name = "WHAT", requires = "recursive")]
+    #[arg(help_heading = HEADING, long, value_enum, value_name = "WHAT", requires = "recursive")]
     pub(crate) others: Option<OthersOfTreeArg>,
 }
 

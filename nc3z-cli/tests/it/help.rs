@@ -5,18 +5,25 @@ use crate::run::{Dir, assert_snapshot};
 #[test]
 fn help_is_as_recorded() {
     let dir = Dir::new();
-    let main = dir.nc3z(&["--help"]).exits(0);
-    assert_snapshot("help.txt", &main.text());
-    let commands = commands(&main.text());
+    let main = dir.nc3z(&["--help"]).exits(0).text();
+    assert_snapshot("help.txt", &main);
+    assert_eq!(dir.nc3z(&["help"]).exits(0).text(), main);
+    let all = dir.nc3z(&["--help-all"]).exits(0).text();
+    let commands = commands(&all);
     assert!(commands.len() > 30, "{commands:?}");
     for command in commands {
-        let ran = dir.nc3z(&[&command, "--help"]).exits(0);
-        assert_snapshot(&format!("help-{command}.txt"), &ran.text());
-        assert_eq!(ran.err, "");
+        let brief = dir.nc3z(&[&command, "--help"]).exits(0);
+        assert_eq!(brief.err, "");
+        assert_eq!(dir.nc3z(&["help", &command]).exits(0).text(), brief.text());
+        let all = dir.nc3z(&[&command, "--help-all"]).exits(0).text();
+        assert!(
+            brief.text().contains(&format!("nc3z {command} --help-all")) && all.contains("--color"),
+            "{all}"
+        );
     }
 }
 
-/// Returns the commands that the main help lists, each at the start of its own line.
+/// Returns the commands in the help, each at the start of its own line.
 fn commands(help: &str) -> Vec<String> {
     let list = help.lines().skip_while(|l| *l != "Archive and restore:");
     list.take_while(|l| *l != "Options:")
@@ -25,6 +32,20 @@ fn commands(help: &str) -> Vec<String> {
         .filter(|name| *name != "help")
         .map(str::to_owned)
         .collect()
+}
+
+#[test]
+fn former_names_are_usage_errors_that_say_the_new_ones() {
+    let dir = Dir::new();
+    for (old, new) in [
+        (&["layout", "a.nc"][..], "nc3z info --layout"),
+        (&["gc", "a.nc3z", "--in-place"], "nc3z prune"),
+        (&["help", "manifest"], "nc3z hash --manifest"),
+        (&["archive", "--block-size", "1MiB", "a.nc"], "--tile-size"),
+        (&["restore", "--generation=1", "a.nc3z"], "NAME@VERSION"),
+    ] {
+        dir.nc3z(old).exits(2).says(&format!("is now `{new}`"));
+    }
 }
 
 #[test]
@@ -39,7 +60,7 @@ fn usage_errors_exit_with_2() {
         &["archive", "--tile-size", "1MB", "a.nc"],
         &["archive", "--no-verify", "--remove-source", "a.nc"],
         &["info"],
-        &["info", "--layout", "a.nc", "b.nc"],
+        &["info", "--layout", "--versions", "a.nc"],
     ];
     for args in wrong {
         let ran = dir.nc3z(args).exits(2);

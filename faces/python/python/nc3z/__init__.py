@@ -61,7 +61,7 @@ if _typing.TYPE_CHECKING:
     from nc3z._operations import Path as Path
     from nc3z._operations import Progress as Progress
     from nc3z._plans import Plan
-    from nc3z._versions import Committed, Version, commit, delete_tag, log, tag
+    from nc3z._versions import Committed, Version, commit, delete_tag, tag, versions
 
 _COLLECTION = "Collection open_collection"
 _CORE = (
@@ -74,7 +74,7 @@ _OPERATIONS = (
     "archive archive_bytes archive_many estimate info restore verify"
 )
 _PLANS = "Plan"
-_VERSIONS = "Committed Version commit delete_tag log tag"
+_VERSIONS = "Committed Version commit delete_tag tag versions"
 _PLACES = {
     name: module
     for module, names in (
@@ -128,7 +128,6 @@ __all__ = [
     "estimate",
     "get_threads",
     "info",
-    "log",
     "open",
     "open_collection",
     "restore",
@@ -136,6 +135,7 @@ __all__ = [
     "set_threads",
     "tag",
     "verify",
+    "versions",
 ]
 
 

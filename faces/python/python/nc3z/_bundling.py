@@ -17,14 +17,14 @@ class Bundle:
     """A part of a tree."""
 
     path: str | None
-    """The bundle; None if only a shadow was made."""
-    shadow: str | None
-    """The shadow of its files."""
+    """The bundle; None if only a catalogue was made."""
+    catalog: str | None
+    """The catalogue of its files."""
     files: int
     original_nbytes: int
     """The size of the files that were put into it, in bytes."""
     stored_nbytes: int
-    """The size of the bundle and the shadow in bytes."""
+    """The size of the bundle and the catalogue in bytes."""
     skipped: bool = False
     """True if it was there, made from the same files."""
 
@@ -50,7 +50,7 @@ class Part:
     #: Path relative to the root, size in bytes, and time in nanoseconds.
     files: tuple[tuple[str, int, int], ...]
     bundles: bool
-    shadows: bool
+    catalogs: bool
     options: tuple[str, ...]
     program: str
 
@@ -64,27 +64,27 @@ class Files:
     others: dict[str, str]
 
 
-def tree_of(root: str, output: str, *, archives: bool, offline: str) -> Files:
+def tree_of(root: str, output: str, *, archives: bool, on_tape: str) -> Files:
     """Finds the classic files of a tree, with ``archives`` archives, too; without those of the output. No link is followed, and no
     file on tape is opened.
     """
-    if offline not in ("refuse", "skip", "last"):
-        raise ValueError(f"unknown offline {offline!r}; expected 'refuse', 'skip' or 'last'")
+    if on_tape not in ("refuse", "skip", "last"):
+        raise ValueError(f"unknown on_tape {on_tape!r}; expected 'refuse', 'skip' or 'last'")
     inside = os.path.join(os.path.abspath(output), "")
 
     def is_own(path: str) -> bool:
         return os.path.abspath(path).startswith(inside)
 
     files, stubs, others, failed = _nc3z.files_of_tree(root, archives)
-    on_tape = dict.fromkeys(path for path in stubs if not is_own(path))
-    if on_tape and offline == "refuse":
-        count = f"{len(on_tape)} {'file has' if len(on_tape) == 1 else 'files have'}"
-        raise OSError(f"{count} no data on disk, such as {next(iter(on_tape))}; offline='skip' leaves such files out, 'last' reads them last")
-    found = Files([p for p in files if p not in on_tape and not is_own(p)], dict(failed), {p: kind for p, kind in others if not is_own(p)})
-    if offline == "skip":
-        found.others.update(dict.fromkeys(on_tape, "file on tape"))
+    stubs_on_tape = dict.fromkeys(path for path in stubs if not is_own(path))
+    if stubs_on_tape and on_tape == "refuse":
+        count = f"{len(stubs_on_tape)} {'file has' if len(stubs_on_tape) == 1 else 'files have'}"
+        raise OSError(f"{count} no data on disk, such as {next(iter(stubs_on_tape))}; on_tape='skip' leaves such files out, 'last' reads them last")
+    found = Files([p for p in files if p not in stubs_on_tape and not is_own(p)], dict(failed), {p: kind for p, kind in others if not is_own(p)})
+    if on_tape == "skip":
+        found.others.update(dict.fromkeys(stubs_on_tape, "file on tape"))
     else:
-        found.files += on_tape
+        found.files += stubs_on_tape
     return found
 
 
@@ -115,7 +115,7 @@ def _parts(files: Iterator[tuple[str, int, int]], nbytes: int, count: int) -> It
 def make_part(part: Part) -> Bundle | str:
     """One task: the bundle and the shadow of a part, or the message that says why they were not made."""
     bundle = f"{part.name}.zip" if part.bundles else None
-    shadow = f"{part.name}.nc3x" if part.shadows else None
+    shadow = f"{part.name}.nc3x" if part.catalogs else None
     made = os.path.join(part.output, f"{part.name}.list")
     wanted = [os.path.join(part.output, name) for name in (bundle, shadow) if name]
     listed = "".join(f"{size} {time} {path}\n" for path, size, time in part.files)
@@ -181,9 +181,9 @@ def bundle_tree(
     client: Any = None,
     target_nbytes: int = 50 << 30,
     pack: bool = True,
-    shadows: bool = True,
+    catalogs: bool = True,
     preset: Literal["fast", "default", "max"] = "default",
-    offline: Literal["refuse", "skip", "last"] = "refuse",
+    on_tape: Literal["refuse", "skip", "last"] = "refuse",
     program: str = "nc3z",
     on_result: Callable[[Bundle | str], object] | None = None,
 ) -> Bundles:
@@ -200,26 +200,26 @@ def bundle_tree(
         A ``distributed.Client``. Without one, Dask's current scheduler is used.
     target_nbytes
         The most bytes of the files of a bundle. It ends earlier where the directory changes, if that is in its second half.
-    pack, preset, offline
+    pack, preset, on_tape
         As for ``nc3z bundle``.
-    shadows
-        Whether shadows are made. All values are then read once.
+    catalogs
+        Whether catalogues are made. All values are then read once.
     program
         The program ``nc3z``, which must be on all workers.
     on_result
         Called on this thread with each result, or with the message that says why a bundle was not made.
     """
-    options = ["--on-tape", offline, *(["--pack", "--preset", preset] if pack else [])]
-    return _tree(root, output, client, target_nbytes, 1 << 60, True, shadows, options, program, offline, on_result)
+    options = ["--on-tape", on_tape, *(["--pack", "--preset", preset] if pack else [])]
+    return _tree(root, output, client, target_nbytes, 1 << 60, True, catalogs, options, program, on_tape, on_result)
 
 
-def index_tree(
+def catalog_tree(
     root: str | os.PathLike[str],
     output: str | os.PathLike[str],
     *,
     client: Any = None,
     batch_size: int = 1000,
-    offline: Literal["refuse", "skip", "last"] = "refuse",
+    on_tape: Literal["refuse", "skip", "last"] = "refuse",
     program: str = "nc3z",
     on_result: Callable[[Bundle | str], object] | None = None,
 ) -> Bundles:
@@ -227,7 +227,7 @@ def index_tree(
 
     Names in the shadows are relative to ``output``. For the parameters see :func:`bundle_tree`.
     """
-    return _tree(root, output, client, 1 << 62, batch_size, False, True, ["--on-tape", offline], program, offline, on_result)
+    return _tree(root, output, client, 1 << 62, batch_size, False, True, ["--on-tape", on_tape], program, on_tape, on_result)
 
 
 def _tree(
@@ -237,20 +237,20 @@ def _tree(
     nbytes: int,
     count: int,
     bundles: bool,
-    shadows: bool,
+    catalogs: bool,
     options: Sequence[str],
     program: str,
-    offline: str,
+    on_tape: str,
     on_result: Callable[[Bundle | str], object] | None,
 ) -> Bundles:
     from nc3z.dask import run_tasks
 
     _nc3z.refuse_url(os.fspath(output))
     root, output, program = os.path.abspath(root), os.path.abspath(output), _found(program)
-    found = tree_of(root, output, archives=True, offline=offline)
+    found = tree_of(root, output, archives=True, on_tape=on_tape)
     os.makedirs(output, exist_ok=True)
     parts = [
-        Part(f"{n:05}", root, output, files, bundles, shadows, tuple(options), program)
+        Part(f"{n:05}", root, output, files, bundles, catalogs, tuple(options), program)
         for n, files in enumerate(_parts(_stated(found.files, root), nbytes, count))
     ]
     done: dict[str, Bundle] = {}

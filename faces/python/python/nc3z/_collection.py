@@ -113,7 +113,7 @@ def open_collection(
     *,
     where: str | Iterable[str] = (),
     drop: bool = False,
-    shadow: Path | None = None,
+    catalog: Path | None = None,
     base: str | None = None,
     concat_dim: str | None = None,
     compat: Literal["equals", "override"] = "equals",
@@ -134,17 +134,17 @@ def open_collection(
     Parameters
     ----------
     source
-        A directory, with all archives, classic files and bundles below it; a pattern such as ``"data/**/tas_*.nc"``; a bundle; a shadow
+        A directory, with all archives, classic files and bundles below it; a pattern such as ``"data/**/tas_*.nc"``; a bundle; a catalogue
         (``nc3z catalog``); an aggregation; a single file; a URL of one of the last five; or a list of these.
     where
         Conditions such as ``"tas > 310"``. Data variables with the dimensions of ``tas`` are then missing where it is not met, as by
-        ``Dataset.where``. Files and tiles whose minimum and maximum in the shadow exclude such values are not read.
+        ``Dataset.where``. Files and tiles whose minimum and maximum in the catalogue exclude such values are not read.
     drop
         With ``where``: leave out files whose statistics exclude such values, without opening them. Dimensions are then shorter.
-    shadow
-        The shadow of the files, if ``source`` is not one.
+    catalog
+        The catalogue of the files, if ``source`` is not one.
     base
-        The directory or URL where relative names of a shadow start; by default the current directory, or that of the shadow.
+        The directory or URL where relative names of a catalogue start; by default the current directory, or that of the catalogue.
     concat_dim
         A dimension without coordinates, along which files are joined in the order given. If no file has it, it is new: each file is one
         element of it, and data variables get it as their first dimension, as by ``xarray.open_mfdataset(combine="nested")``. A file
@@ -196,7 +196,7 @@ def open_collection(
     conditions = tuple(Condition.parse(text) for text in ([where] if isinstance(where, str) else where))
     opening = Opening.of(storage_options, fill_lost, outside, fill_missing)
     forget_bundles()
-    found = _members.find(source, shadow=shadow, base=base, variables=[condition.variable for condition in conditions], opening=opening)
+    found = _members.find(source, shadow=catalog, base=base, variables=[condition.variable for condition in conditions], opening=opening)
     left_out = _without(found, conditions) if drop else {}
     if not found.paths:
         raise FileNotFoundError(f"{source!r}: no file is left, because the statistics of all exclude {' and '.join(map(str, conditions))}")

@@ -85,7 +85,7 @@ def commit(
     return Committed(**_nc3z.commit(os.fspath(archive), os.fspath(edited), note, force, dry_run, parity, progress, cancel))
 
 
-def log(
+def versions(
     archive: Source,
     version: int | str | None = None,
     *,
@@ -94,7 +94,7 @@ def log(
 ) -> tuple[Version, ...]:
     """The versions of an archive up to ``version`` (the newest by default), newest first, at most ``limit``.
 
-    >>> [(v.number, v.message) for v in nc3z.log("coads_climatology.nc3z")]
+    >>> [(v.number, v.message) for v in nc3z.versions("coads_climatology.nc3z")]
     [(1, None)]
     """
     with open_dataset(archive, version=version, storage_options=storage_options) as ds:

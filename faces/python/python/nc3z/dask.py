@@ -1,6 +1,6 @@
 """Archives a tree of classic files with Dask: one task for a batch of files, with results of some hundred bytes each.
 
-:func:`bundle_tree` makes bundles of a tree with their shadows, :func:`index_tree` shadows alone.
+:func:`bundle_tree` makes bundles of a tree with their shadows, :func:`catalog_tree` shadows alone.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from nc3z import _nc3z
-from nc3z._bundling import Bundle, Bundles, bundle_tree, index_tree, tree_of
+from nc3z._bundling import Bundle, Bundles, bundle_tree, catalog_tree, tree_of
 from nc3z._operations import Archived, archive_many
 
 if TYPE_CHECKING:
     from nc3z._operations import ArchiveOptions
 
-__all__ = ["Bundle", "Bundles", "Outcome", "Tree", "archive_batch", "archive_tree", "bundle_tree", "index_tree"]
+__all__ = ["Bundle", "Bundles", "Outcome", "Tree", "archive_batch", "archive_tree", "bundle_tree", "catalog_tree"]
 
 #: The source, the archive, and the result or the message of the exception.
 Outcome = tuple[str, str, "Archived | str"]
@@ -68,7 +68,7 @@ def archive_tree(
     *,
     client: Any = None,
     batch_size: int = 32,
-    offline: Literal["refuse", "skip", "last"] = "refuse",
+    on_tape: Literal["refuse", "skip", "last"] = "refuse",
     on_result: Callable[[Archived | str], object] | None = None,
     **options: Unpack[ArchiveOptions],
 ) -> Tree:
@@ -86,7 +86,7 @@ def archive_tree(
         A ``distributed.Client``. Without one, Dask's current scheduler is used.
     batch_size
         The number of files of a task. Schedulers are slow with millions of tasks.
-    offline
+    on_tape
         The treatment of files whose data are on tape, as for ``nc3z archive``: ``"refuse"`` raises an error before anything is
         read, ``"skip"`` leaves them out, ``"last"`` archives them after all others. They are not read to find out their kind.
     on_result
@@ -97,13 +97,13 @@ def archive_tree(
     Raises
     ------
     OSError
-        Files are on tape, and ``offline`` is ``"refuse"``.
+        Files are on tape, and ``on_tape`` is ``"refuse"``.
     """
     if "skip_existing" in options:
         raise TypeError("archive_tree() got an unexpected keyword argument 'skip_existing': existing archives of the same source are always kept")
     root, output = os.fspath(root), os.fspath(output)
     _nc3z.refuse_url(output)
-    found = tree_of(root, output, archives=False, offline=offline)
+    found = tree_of(root, output, archives=False, on_tape=on_tape)
     jobs = [(path, os.path.join(output, os.path.relpath(path, root) + ".nc3z")) for path in found.files]
     batches = [jobs[at : at + batch_size] for at in range(0, len(jobs), batch_size)]
     archived: list[Archived] = []
