@@ -46,7 +46,7 @@ gzip -9n "$root"/usr/share/man/man1/*.1
 cp packaging/identification/nc3z.xml "$root/usr/share/mime/packages/"
 # file(1) takes it by `-m`, or from /etc/magic, which belongs to the administrator of the machine.
 install -D -m 644 spec/magic "$root/usr/share/nc3z/magic"
-cp README.md LICENSE-MIT LICENSE-APACHE libs/nc3z-look/assets/DejaVuSans-LICENCE.txt "$doc/"
+cp README.md LICENSE-MIT LICENSE-APACHE libs/nc3z-plot/assets/DejaVuSans-LICENCE.txt "$doc/"
 cp LICENSE-MIT "$doc/copyright"
 gzip -9nc CHANGELOG.md > "$doc/changelog.gz"
 tar -C "$root" --sort=name --owner=0 --group=0 --mtime=@0 -czf "$out/nc3z-$version-$machine.tar.gz" usr

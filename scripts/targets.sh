@@ -57,7 +57,7 @@ if toolchain "$small" std,panic_unwind,proc_macro,test && links_32_bits; then
             cargo test -p nc3z-num --lib --target "$small" "${other[@]}" "${build_std[@]}" -- tests::every_short tests::large_fields tests::quantised tests::exceptions means reference_tests scale_offset:: sums:: mask:: planes::
             ;;
         --test)
-            libraries=(-p nc3z-num -p nc3z-format -p nc3z-reader -p nc3z-writer -p nc3z-staged -p nc3z-collections -p nc3z-look -p nc3z-zarr -p nc3z-cite -p nc3z -p nc3z-filters)
+            libraries=(-p nc3z-num -p nc3z-format -p nc3z-reader -p nc3z-writer -p nc3z-staged -p nc3z-collections -p nc3z-look -p nc3z-plot -p nc3z-zarr -p nc3z-cite -p nc3z -p nc3z-filters)
             echo "$small: tests of ${libraries[*]}"
             cargo test "${libraries[@]}" --tests --target "$small" "${other[@]}" "${build_std[@]}"
             ;;

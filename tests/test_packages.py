@@ -62,7 +62,7 @@ class Packages(Case):
         self.assertEqual(done.returncode, 0, done.stdout)
 
     # Files that crates hold in addition to their code.
-    NEEDED = {"nc3z-look": {"assets/DejaVuSans-LICENCE.txt"}, "nc3z-collections": {"spec/archive.md", "spec/dictionary/head.dict"}}
+    NEEDED = {"nc3z-plot": {"assets/DejaVuSans-LICENCE.txt"}, "nc3z-collections": {"spec/archive.md", "spec/dictionary/head.dict"}}
 
     def test_crates_can_be_packed(self):
         """All of them, as for publishing, without building them again."""

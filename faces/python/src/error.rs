@@ -34,10 +34,10 @@ impl From<nc3z_format::Error> for Failure {
     }
 }
 
-impl From<nc3z_look::plot::Error> for Failure {
-    fn from(e: nc3z_look::plot::Error) -> Self {
+impl From<nc3z_plot::Error> for Failure {
+    fn from(e: nc3z_plot::Error) -> Self {
         match e {
-            nc3z_look::plot::Error::Read(e) => Failure::Read(e),
+            nc3z_plot::Error::Read(e) => Failure::Read(e),
             other => Failure::Unfit(other.to_string()),
         }
     }

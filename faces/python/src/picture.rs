@@ -1,6 +1,6 @@
 //! The arguments of `Variable.picture`.
 
-use nc3z_look::plot::{Colours, Options, PictureFormat};
+use nc3z_plot::{Colours, Options, PictureFormat};
 use pyo3::PyResult;
 use pyo3::exceptions::PyValueError;
 

@@ -230,7 +230,7 @@ impl Coordinate {
 
 /// Makes longitudes monotonic where one step crosses the end of their range: 350, 355, 0, 5 become -10, -5, 0, 5, and 170, -170
 /// become 170, 190.
-pub(crate) fn unwrap(values: &mut [f64]) {
+pub fn unwrap(values: &mut [f64]) {
     unwrap_rising(values);
     values.reverse();
     unwrap_rising(values);

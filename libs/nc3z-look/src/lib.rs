@@ -5,23 +5,7 @@
 //! [`geography`] find dates, latitudes and longitudes. [`values`] reads numbers as they are shown. [`part`]
 //! makes files of parts. [`mod@print`] prints values, [`diff`] differences, and [`place`] the places of tiles.
 //! [`dump`] reads what a dump shows, and [`find`] searches names and attributes. [`info`] describes a file, [`versions`] its
-//! versions, [`layout`] the place of each byte, and [`explain`] the plan of a read. `plot` (feature of that name) draws a
-//! variable as a map or a series.
-//!
-//! ```
-//! # #[cfg(feature = "plot")] {
-//! use nc3z_look::plot::{PictureFormat, Options, draw};
-//! use nc3z_look::selection::Selection;
-//! use nc3z_reader::{Dataset, OpenOptions};
-//!
-//! let dataset = Dataset::open("../../testdata/classic/etopo120.cdf", &OpenOptions::default())?;
-//! let relief = dataset.variable("ROSE")?;
-//! let options = Options { file: "etopo120.cdf".to_owned(), ..Options::default() };
-//! let drawn = draw(&dataset, &relief, &Selection::all(&relief), PictureFormat::Svg, &options)?;
-//! assert!(drawn.bytes.starts_with(b"<svg") && drawn.notes.is_empty());
-//! # }
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+//! versions, [`layout`] the place of each byte, and [`explain`] the plan of a read.
 
 pub mod coordinate;
 pub mod cost;
@@ -35,8 +19,6 @@ pub mod json;
 pub mod layout;
 pub mod part;
 pub mod place;
-#[cfg(feature = "plot")]
-pub mod plot;
 pub mod print;
 pub mod selection;
 pub mod text;

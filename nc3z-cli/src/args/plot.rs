@@ -2,7 +2,7 @@
 
 use super::{OpenArgs, PlaceArgs, SelectionArgs, parse_threads};
 use clap::Args;
-use nc3z_look::plot::{Colours, Options};
+use nc3z_plot::{Colours, Options};
 use std::path::PathBuf;
 
 /// Arguments of `plot`.

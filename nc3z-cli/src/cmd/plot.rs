@@ -7,7 +7,7 @@ use crate::output::target::{Content, Target};
 use crate::output::text;
 use anyhow::{Context, Result, bail};
 use nc3z_format::NcType;
-use nc3z_look::plot::{Error, Note, Options, PictureFormat, draw};
+use nc3z_plot::{Error, Note, Options, PictureFormat, draw};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

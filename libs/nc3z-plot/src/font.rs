@@ -1,12 +1,12 @@
 //! The font of pictures: the width of text, and its outlines.
 
-use super::{Error, Result};
+use crate::{Error, Result};
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 use zeno::{Command, PathBuilder as _};
 
 /// Latin, Greek and symbols of DejaVu Sans. SVG names this font first, followed by the viewer's own
 /// sans-serif.
-const FONT: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
+const FONT: &[u8] = include_bytes!("../assets/DejaVuSans-subset.ttf");
 
 pub(super) struct Font(Face<'static>);
 

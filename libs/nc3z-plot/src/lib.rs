@@ -1,4 +1,17 @@
 //! Draws a quick look at a variable, as a map or a series, in the units of its coordinates.
+//!
+//! ```
+//! use nc3z_plot::{PictureFormat, Options, draw};
+//! use nc3z_look::selection::Selection;
+//! use nc3z_reader::{Dataset, OpenOptions};
+//!
+//! let dataset = Dataset::open("../../testdata/classic/etopo120.cdf", &OpenOptions::default())?;
+//! let relief = dataset.variable("ROSE")?;
+//! let options = Options { file: "etopo120.cdf".to_owned(), ..Options::default() };
+//! let drawn = draw(&dataset, &relief, &Selection::all(&relief), PictureFormat::Svg, &options)?;
+//! assert!(drawn.bytes.starts_with(b"<svg") && drawn.notes.is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod along;
 mod axis;
@@ -24,11 +37,11 @@ mod ticks;
 pub use colour::Colours;
 pub use error::{Error, Result};
 
-use crate::selection::Selection;
-use crate::text;
 use along::Along;
 use axis::{Axis, Role};
 use field::Field;
+use nc3z_look::selection::Selection;
+use nc3z_look::text;
 use nc3z_reader::{Dataset, Variable};
 use std::fmt;
 

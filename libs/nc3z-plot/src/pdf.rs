@@ -1,11 +1,11 @@
 //! Writes a scene as PDF (ISO 32000-1): a page of the picture's size. Text is drawn by its outlines, so that no font is needed. The file
 //! has neither dates nor identifiers: the same picture gives the same bytes.
 
-use super::draw::INK;
-use super::font::Font;
-use super::pixels::{pixels_of, place};
-use super::scene::{Group, Point, Raster, Rect, Rgb, Scene, Shape};
-use super::{Error, Result};
+use crate::draw::INK;
+use crate::font::Font;
+use crate::pixels::{pixels_of, place};
+use crate::scene::{Group, Point, Raster, Rect, Rgb, Scene, Shape};
+use crate::{Error, Result};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use std::fmt::Write as _;

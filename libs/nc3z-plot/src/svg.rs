@@ -1,7 +1,7 @@
 //! Writes a scene as SVG. Groups have the class of their content. Nothing is drawn outside of the picture.
 
-use super::scene::{Anchor, Group, Point, Raster, Rgb, Scene, Shape};
-use super::{Result, image};
+use crate::scene::{Anchor, Group, Point, Raster, Rgb, Scene, Shape};
+use crate::{Result, image};
 use base64::Engine as _;
 use std::fmt::{self, Write as _};
 

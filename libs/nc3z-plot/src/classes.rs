@@ -1,6 +1,6 @@
 //! Variables whose values are classes: `flag_values` and `flag_meanings` of the CF conventions (section 3.5).
 
-use super::whole_attribute;
+use crate::whole_attribute;
 use nc3z_format::decode_value::{Number, numbers};
 use nc3z_reader::Variable;
 

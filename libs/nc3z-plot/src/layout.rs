@@ -1,11 +1,11 @@
 //! Computes the positions of the parts of a picture: the frame, and the margins for its text.
 
-use super::axis::Axis;
-use super::colour::Scale;
-use super::font::Font;
-use super::scene::Rect;
-use super::ticks::{Tick, logarithmic, numbered, round_numbers};
-use super::{Options, Picture};
+use crate::axis::Axis;
+use crate::colour::Scale;
+use crate::font::Font;
+use crate::scene::Rect;
+use crate::ticks::{Tick, logarithmic, numbered, round_numbers};
+use crate::{Options, Picture};
 
 /// Sizes in pixels, for a picture of 1000 pixels.
 const TITLE: f64 = 18.0;

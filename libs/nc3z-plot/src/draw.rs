@@ -1,12 +1,12 @@
 //! Draws the picture: frame, axes, colour bar, text, and the content of the frame.
 
-use super::axis::{Axis, Role};
-use super::colour::{ABOVE, BELOW, Colours, Scale};
-use super::font::Font;
-use super::layout::{BAR_END, BAR_START, Layout, Ruler};
-use super::scene::{Anchor, Group, Point, Raster, Rect, Rgb, Scene, Shape};
-use super::{Options, Picture, PictureFormat, Result, Words, coast, pdf, pixels, svg};
-use crate::text;
+use crate::axis::{Axis, Role};
+use crate::colour::{ABOVE, BELOW, Colours, Scale};
+use crate::font::Font;
+use crate::layout::{BAR_END, BAR_START, Layout, Ruler};
+use crate::scene::{Anchor, Group, Point, Raster, Rect, Rgb, Scene, Shape};
+use crate::{Options, Picture, PictureFormat, Result, Words, coast, pdf, pixels, svg};
+use nc3z_look::text;
 
 pub(super) const INK: Rgb = [40, 40, 40];
 const LINE: Rgb = [0x1f, 0x5f, 0xa8];

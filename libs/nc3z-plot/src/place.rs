@@ -2,14 +2,14 @@
 //! cell of two dimensions) and unstructured cells (one value for each cell of one dimension). Their cells are
 //! drawn at their positions on a regular raster of degrees.
 
-use super::axis::{self, Axis, Role};
-use super::field::Dim;
-use super::{Result, attribute, units};
-use crate::coordinate::Coordinate;
-use crate::geography::Geography;
-use crate::selection::Segment;
-use crate::text;
+use crate::axis::{self, Axis, Role};
+use crate::field::Dim;
+use crate::{Result, attribute, units};
 use nc3z_format::classic::DimId;
+use nc3z_look::coordinate::Coordinate;
+use nc3z_look::geography::Geography;
+use nc3z_look::selection::Segment;
+use nc3z_look::text;
 use nc3z_reader::{Dataset, Variable};
 
 /// The number of cells of the raster along its longer side.

@@ -1,7 +1,7 @@
 //! Converts values to colours.
 
-use super::scene::Rgb;
-use super::tables::{CIVIDIS, CLASSES, COOLWARM, INFERNO, MAGMA, PLASMA, VIRIDIS};
+use crate::scene::Rgb;
+use crate::tables::{CIVIDIS, CLASSES, COOLWARM, INFERNO, MAGMA, PLASMA, VIRIDIS};
 
 /// A map of colours for values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Colours {
     /// Returns the map with this name.
     ///
     /// ```
-    /// use nc3z_look::plot::Colours;
+    /// use nc3z_plot::Colours;
     /// assert!(Colours::named("magma_r").is_some() && Colours::named("rainbow").is_none());
     /// ```
     pub fn named(name: &str) -> Option<Self> {

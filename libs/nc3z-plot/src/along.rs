@@ -1,13 +1,13 @@
 //! Variables along the axes of a picture that are not the coordinates of its dimensions: those that the user names, and the heights,
 //! depths or pressures of a profile.
 
-use super::axis::{Axis, Role, is_vertical_by_attributes, names_depth, role};
-use super::field::{Dim, Field};
-use super::{Error, Picture, Result, transposed};
-use crate::coordinate::Coordinate;
-use crate::text;
+use crate::axis::{Axis, Role, is_vertical_by_attributes, names_depth, role};
+use crate::field::{Dim, Field};
+use crate::{Error, Picture, Result, transposed};
 use nc3z_format::NcType;
 use nc3z_format::decode_value;
+use nc3z_look::coordinate::Coordinate;
+use nc3z_look::text;
 use nc3z_reader::{Dataset, Variable};
 
 /// A variable that is drawn, and what was read of it.

@@ -1,7 +1,7 @@
 //! Writes PNG. The crate for PNG would bring a second implementation of deflate into the tool. Pictures need
 //! only this part of the format (ISO/IEC 15948).
 
-use super::{Error, Result};
+use crate::{Error, Result};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use std::io::Write;

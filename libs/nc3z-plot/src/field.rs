@@ -1,16 +1,16 @@
 //! The values of a picture: at most as many as it can show, unpacked, with NaN where one is missing.
 
-use super::dates::Dates;
-use super::place::Place;
-use super::shown::Shown;
-use super::ticks::number;
-use super::{Error, Note, Options, Result};
-use crate::coordinate::Coordinate;
-use crate::selection::{Segment, Selection};
-use crate::text;
+use crate::dates::Dates;
+use crate::place::Place;
+use crate::shown::Shown;
+use crate::ticks::number;
+use crate::{Error, Note, Options, Result};
 use nc3z_format::NcType;
 use nc3z_format::classic::DimId;
 use nc3z_format::decode_value::Decoding;
+use nc3z_look::coordinate::Coordinate;
+use nc3z_look::selection::{Segment, Selection};
+use nc3z_look::text;
 use nc3z_reader::{Dataset, Variable};
 
 /// The maximal number of values that are read along an axis of a map.
@@ -220,7 +220,7 @@ fn coordinate(dataset: &Dataset, id: DimId, at: u64) -> Result<Option<String>> {
 /// Returns the values of a selection, slowest dimension first, with NaN for values that are missing or not
 /// finite.
 fn read(variable: &Variable, decoding: &Decoding, selection: &Selection) -> Result<Vec<f64>> {
-    let mut values = crate::values::read(variable, decoding, selection)?;
+    let mut values = nc3z_look::values::read(variable, decoding, selection)?;
     values.iter_mut().filter(|v| v.is_infinite()).for_each(|v| *v = f64::NAN);
     Ok(values)
 }

@@ -1,6 +1,6 @@
 //! Errors of drawing a picture.
 
-use crate::text;
+use nc3z_look::text;
 use nc3z_reader::Variable;
 use std::fmt::Display;
 

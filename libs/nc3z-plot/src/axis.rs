@@ -1,15 +1,15 @@
 //! Axes: the values of a coordinate, the cells around them, and the positions of ticks.
 
-use super::Result;
-use super::dates::Dates;
-use super::field::Dim;
-use super::ticks::{Tick, numbered, round_numbers};
-use super::{attribute, units};
-use crate::coordinate::{Coordinate, unwrap};
-use crate::text;
+use crate::Result;
+use crate::dates::Dates;
+use crate::field::Dim;
+use crate::ticks::{Tick, numbered, round_numbers};
+use crate::{attribute, units};
 use nc3z_format::coordinates::{Direction, direction, is_radians, vertical};
 use nc3z_format::decode_value::Decoding;
 use nc3z_format::units::Unit;
+use nc3z_look::coordinate::{Coordinate, unwrap};
+use nc3z_look::text;
 use nc3z_reader::{Dataset, Variable};
 
 /// The direction of an axis in space.

@@ -1,6 +1,6 @@
 //! Ticks of time axes: at whole years, months, days, hours, minutes or seconds of the axis's calendar.
 
-use super::ticks::Tick;
+use crate::ticks::Tick;
 use nc3z_format::units::{Calendar, TimeUnit};
 
 const DAY: f64 = 86_400.0;

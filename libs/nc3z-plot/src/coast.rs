@@ -1,8 +1,8 @@
 //! Coastlines: those of Natural Earth's map of 1:50 million, simplified by `scripts/coastline.py`, which
 //! describes the content of the file.
 
-use super::scene::Point;
-use crate::geography::COASTLINE as BYTES;
+use crate::scene::Point;
+use nc3z_look::geography::COASTLINE as BYTES;
 use std::sync::OnceLock;
 
 /// The number of steps in a degree: positions are stored as steps.

@@ -1,9 +1,9 @@
 //! Draws a scene as pixels. Lines and text are anti-aliased. Nothing is drawn outside a group's rectangle.
 
-use super::font::Font;
-use super::scene::{Anchor, Group, Point, Rect, Rgb, Scene, Shape};
-use super::svg::BASELINE;
-use super::{Result, image};
+use crate::font::Font;
+use crate::scene::{Anchor, Group, Point, Rect, Rgb, Scene, Shape};
+use crate::svg::BASELINE;
+use crate::{Result, image};
 use zeno::{Cap, Command, Join, Mask, PathBuilder as _, Stroke};
 
 /// Positions farther from the picture than this are moved to this distance, which the rasteriser's numbers
