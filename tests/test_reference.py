@@ -190,16 +190,16 @@ class ReferenceWrites(Case):
 
     def test_chunks(self):
         for edges in ("clipped", "padded"):
-            self.check(["etopo120.cdf", "numeric.nc"], *self.CHAINS, "--tile", edges, "--tile", "4000")
-            self.check(["record_padding.nc", "all_types_cdf5.nc"], *self.CHAINS, "--tile", edges, "--tile", "64")
+            self.check(["etopo120.cdf", "numeric.nc"], *self.CHAINS, "--chunk", edges, "--tile", "4000")
+            self.check(["record_padding.nc", "all_types_cdf5.nc"], *self.CHAINS, "--chunk", edges, "--tile", "64")
 
     def test_numeric(self):
         self.check(["etopo120.cdf", "numeric.nc", "all_types_cdf5.nc"], *self.NUM, "--tile", "9000")
 
     def test_numeric_in_chunks(self):
         for edges in ("clipped", "padded"):
-            self.check(["etopo120.cdf", "numeric.nc"], *self.NUM, "--tile", edges, "--tile", "5000")
-            self.check(["record_padding.nc", "all_types_cdf5.nc"], *self.NUM, "--tile", edges, "--tile", "99")
+            self.check(["etopo120.cdf", "numeric.nc"], *self.NUM, "--chunk", edges, "--tile", "5000")
+            self.check(["record_padding.nc", "all_types_cdf5.nc"], *self.NUM, "--chunk", edges, "--tile", "99")
 
 
 class Golden(Case):

@@ -3,7 +3,7 @@
 
 It compresses badly and holds the file in memory. It shares the classic half (section 2 of the text) with nc3z_ref.py.
 
-    make_test_archive.py CLASSIC -o ARCHIVE [--chain JSON]... [--tile BYTES] [--tile clipped|padded] [--no-pack]
+    make_test_archive.py CLASSIC -o ARCHIVE [--chain JSON]... [--tile BYTES] [--chunk clipped|padded] [--no-pack]
                          [--no-constants] [--late-chains] [--head raw|zstd|dictionary] [--digest 0|1|2] [--torn BYTES]
     make_test_archive.py CLASSIC -o ARCHIVE --whole
 """
@@ -292,7 +292,7 @@ def arguments():
     parser.add_argument("-o", "--output", required=True)
     parser.add_argument("--chain", action="append", type=json.loads, default=[], help="JSON of a chain besides []")
     parser.add_argument("--tile", type=int, default=65536, help="bytes of a tile")
-    parser.add_argument("--tile", choices=["clipped", "padded"])
+    parser.add_argument("--chunk", choices=["clipped", "padded"])
     parser.add_argument("--no-pack", action="store_true")
     parser.add_argument("--no-constants", action="store_true")
     parser.add_argument("--late-chains", action="store_true", help="chains in the metadata, not in the head")
