@@ -16,6 +16,7 @@ CHAPTERS = ["archive", "chains", "num", "pco", "classic", "examples", "conforman
 MARK = "## Chapters\n"
 FILES = {
     "dictionary/": "the zstd dictionaries of heads and sections, and the programs that made them (`archive.md`, *Dictionary*)",
+    "editions/": "what an archive of an edition may hold, as data (`compatibility.md`, section 3)",
     "reference/": "a decoder in plain Python, which restores, probes, digests, mends and checks proofs by this text; `nc3z_ref.py restore ARCHIVE -o FILE`",
     "vectors/": "encoded bytes and their decoded form, for `num.md`, `chains.md`, `quantize.md` and `digest.md`; `vectors/README.md` describes them",
     "magic": "an entry for file(1)",

@@ -572,9 +572,20 @@ def unique(pairs):
     return dict(pairs)
 
 
+def finite(text):
+    """A number of JSON with a point or an exponent; `NaN` and the like, which Python takes, are none."""
+    value = float(text)
+    need(abs(value) < float("inf"), f"JSON: a number that binary64 has not: {text[:40]}")
+    return value
+
+
+def parse_json(data):
+    return json.loads(data, object_pairs_hook=unique, parse_float=finite, parse_constant=finite)
+
+
 def parse_chains(data):
     try:
-        chains = json.loads(data, object_pairs_hook=unique)
+        chains = parse_json(data)
     except ValueError as error:
         raise Corrupt(f"chain table: {error}") from error
     need(isinstance(chains, list) and all(isinstance(c, list) for c in chains), "chain table: not an array of arrays")
@@ -882,7 +893,7 @@ class Archive:
 
     def _metadata(self):
         try:
-            self.metadata = json.loads(self.section_bytes(S_METADATA), object_pairs_hook=unique)
+            self.metadata = parse_json(self.section_bytes(S_METADATA))
         except ValueError as error:
             raise Corrupt(f"metadata: {error}") from error
         need(isinstance(self.metadata, dict), "metadata: not an object")

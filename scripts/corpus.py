@@ -1,0 +1,377 @@
+#!/usr/bin/env python3
+"""Makes the files of testdata/conformance: archives that decoders must read, may refuse, or must refuse (spec/conformance.md).
+
+    corpus.py MAKE      all files again, by the tool in NC3Z and by tests/forge.py; digests of originals come from what was archived
+    corpus.py TAR FILE  a reproducible tar of the folder
+
+Each file has a number and a name that says what is odd about it. `corpus.json` says what a decoder answers, and which rules of
+spec/conformance.md the file is for.
+"""
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CORPUS = ROOT / "testdata/conformance"
+CLASSIC, GOLDEN = ROOT / "testdata/classic", ROOT / "testdata/archives/v0_1_0"
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "spec/reference")]
+READ, MAY, MUST = "must-read", "may-refuse", "must-refuse"
+
+
+def run(*command):
+    done = subprocess.run([str(part) for part in command], capture_output=True, check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}: {done.stderr.decode()}")
+    return done.stdout
+
+
+class Corpus:
+    """The files so far, and what is known of each."""
+
+    def __init__(self, folder):
+        self.folder, self.rows, self.count = folder, [], {READ: 0, MAY: 100, MUST: 200}
+
+    def add(self, kind, name, about, data, *rules, original=None, verify=None, reads=(), edition="core-1"):
+        """`original`: the bytes that restoring gives, None where it is refused. `reads`: variables and their values as they are stored,
+        None for those that are refused. `verify`: whether a checker finds the archive sound; None where either answer is right."""
+        self.count[kind] += 1
+        path = f"{kind}/{self.count[kind]:03d}-{name}.nc3z"
+        (self.folder / kind).mkdir(exist_ok=True)
+        (self.folder / path).write_bytes(data)
+        digest = lambda data: None if data is None else hashlib.sha256(data).hexdigest()  # noqa: E731
+        self.rows.append({"file": path, "sha256": digest(data), "about": about, "rules": list(rules), "edition": edition, "restore": digest(original),
+                          "read": {name: digest(values) for name, values in reads}, "verify": verify})
+
+
+def by_the_tool(corpus, tool, work):
+    """Every path of the writer: presets, layouts, edits, versions, parity."""
+    def archive(name, *options):
+        out = work / "a.nc3z"
+        run(tool, "archive", "--force", *options, CLASSIC / name, "-o", out)
+        return out
+
+    def add(name, about, source, *options, rules=(), variable=None, kind=READ, edition="core-1"):
+        made = archive(source, *options)
+        reads = [(variable, run(tool, "read", CLASSIC / source, variable, "--format", "raw"))] if variable else []
+        corpus.add(kind, name, about, made.read_bytes(), *rules, original=(CLASSIC / source).read_bytes(), verify=True, reads=reads, edition=edition)
+
+    add("file-as-a-whole", "short form 2: the classic file in one frame", "all_types_cdf2.nc", variable="f_short")
+    add("dictionary-of-templates", "short form whose frame needs dictionary 50018", "template.nc")
+    add("short-listing", "short form 1: a container inside, blocks behind the listing", "smooth.nc")
+    add("empty-file", "no dimensions, no variables", "empty_cdf1.nc")
+    add("no-records", "a record dimension without records", "no_records.nc")
+    add("lone-record-byte", "one record variable of bytes: records are not padded", "lone_record_byte.nc")
+    add("lone-record-ushort", "the same in CDF-5", "lone_record_ushort_cdf5.nc")
+    add("two-unlimited", "two dimensions of length 0", "two_unlimited.nc", rules=("S21",))
+    add("truncated-in-element", "a file that ends within an element", "truncated_in_element.nc")
+    add("truncated-fixed", "a file that ends before its fixed variable does", "truncated_fixed.nc")
+    add("numrecs-beyond-end", "more records in the header than in the file", "numrecs_beyond_end.nc")
+    add("streaming", "a streaming record count", "streaming.nc")
+    add("streaming-partial", "the same, and a record that is not whole", "streaming_partial.nc", "--preset", "max")
+    add("overlapping", "variables that share bytes: aliased", "overlapping.nc", variable="second")
+    add("fixed-reverse-order", "begins that descend", "fixed_reverse_order.nc")
+    add("vsize-lies", "vsize and begin as no library writes them", "vsize_lies.nc", rules=("S15",))
+    add("trailing-bytes", "bytes behind the last variable", "trailing_bytes.nc")
+    add("gap-and-odd-padding", "a gap behind the header, padding that is not zero", "gap_after_header_odd_padding.nc")
+    for preset in ("fast", "default", "max"):
+        add(f"numeric-{preset}", f"fields of all numeric types, preset {preset}", "numeric.nc", "--preset", preset, variable="tenths")
+    add("mixed-predictions", "residuals of the coder mix", "winds.nc", "--preset", "max", variable="v")
+    add("by-value", "floats predicted by their values", "winds.nc", variable="u")
+    add("references", "tiles against those of another variable", "references.nc", "--block-size", "64KiB", variable="adjusted")
+    add("exceptions-marked", "exceptions as marks", "beside.nc", "--block-size", "64KiB")
+    add("without-neighbours", "differences along planes and rows alone", "components.nc")
+    add("chunks-clipped", "chunks, clipped at the edges", "smooth.nc", "--chunk", "t=2,y=13,x=44", rules=("F3",), variable="masked")
+    add("chunks-padded", "chunks, padded at the edges", "record_padding.nc", "--layout", "chunked", "--edge", "pad", "--block-size", "64")
+    add("profile-zarr", "what Zarr reads without copying", "etopo120.cdf", "--profile", "zarr", "--preset", "fast", edition="extended")
+    add("pages-of-an-index", "more than 32 tiles: a tree of pages", "etopo120.cdf", "--block-size", "256", "--preset", "fast", rules=("F8",))
+    add("parity", "a parity region", "record_padding.nc", "--parity", "5%", "--block-size", "64", rules=("F12",))
+    add("parity-of-the-head", "a head of 12 KB, more than a sixteenth of the archive", "outlines.nc", "--block-size", "64")
+    add("long-form", "a small archive in the long form, without slots", "all_types_cdf5.nc", "--block-size", "64", "--layout", "linear")
+
+    # Later generations.
+    def edited(name, about, *steps, rules=(), source="all_types_cdf2.nc", options=()):
+        made = archive(source, *options)
+        for step in steps:
+            step(made)
+        original = run(tool, "restore", made, "-o", "-")
+        corpus.add(READ, name, about, made.read_bytes(), *rules, original=original, verify=True)
+
+    def att(text):
+        return lambda made: run(tool, "att", made, text)
+
+    def commit(source):
+        return lambda made: run(tool, "commit", "--force", made, CLASSIC / source)
+
+    edited("later-head", "an attribute was changed: a later head", att(":title=another"), rules=("S17",))
+    edited("later-head-twice", "three versions, each with its head", att(":title=another"), att(":history=twice"))
+    edited("another-file", "the second version is another file", commit("record_padding.nc"))
+    edited("version-of-old-tiles", "revert: a generation that holds again what an older one held", att(":title=another"), lambda made: run(tool, "revert", made, "1"))
+    edited("tags", "two tags", lambda made: run(tool, "tag", made, "first"), att(":title=another"), lambda made: run(tool, "tag", made, "second.1"), rules=("F10", "F11"))
+    edited("parity-between", "parity of the first version, which a second one made stale", lambda made: run(tool, "parity", "add", made), att(":title=another"))
+    for name in ("numeric.later", "smooth.later", "states.later"):
+        golden = GOLDEN / f"{name}.nc3z"
+        corpus.add(READ, name.replace(".", "-"), "versions by commits: tiles against older ones, sections that continue older ones", golden.read_bytes(),
+                   original=run(tool, "restore", golden, "-o", "-"), verify=True)
+    golden = GOLDEN / "numeric.lossy.nc3z"
+    corpus.add(READ, "values-rounded", "required bit 0: values are lossy", golden.read_bytes(), "S16", original=run(tool, "restore", golden, "-o", "-"), verify=True)
+    golden = GOLDEN / "all_types_cdf5.skipped.nc3z"
+    corpus.add(READ, "optional-section", "an optional section and metadata keys that readers skip", golden.read_bytes(), "R3",
+               original=(CLASSIC / "all_types_cdf5.nc").read_bytes(), verify=True)
+    golden = GOLDEN / "record_padding.stale.nc3z"
+    corpus.add(READ, "digest-stale", "digest state 2: nothing is compared", golden.read_bytes(), original=(CLASSIC / "record_padding.nc").read_bytes(), verify=True)
+
+    # Edition *extended*: chains that users ask for.
+    for name in ("etopo120.bitshuffle-lz4", "etopo120.blosc-crc32c", "etopo120.hdf5-filters", "etopo120.late-chains", "numeric.pcodec", "record_padding.bitshuffle-gzip"):
+        golden = GOLDEN / f"{name}.nc3z"
+        source = next(CLASSIC.glob(name.split(".")[0] + ".*"))
+        corpus.add(MAY, name.replace(".", "-"), "chains of the extended edition: a core reader refuses their tiles", golden.read_bytes(), "R4",
+                   original=source.read_bytes(), verify=True, edition="extended")
+    # Lost tiles: restoring is refused, other tiles can be read.
+    golden = GOLDEN / "references.lost.nc3z"
+    corpus.add(MUST, "lost-tiles", "required bit 1: tiles are lost, and no fill values without a request", golden.read_bytes(), "R5", verify=None)
+    return archive
+
+
+def signed(data, at, fields, check, salt=None):
+    """`data` with other bytes at `at` + offset, and the structure's checksum at `check` made anew: of the superblock without `salt`, else of
+    the trailer."""
+    from nc3z_ref import crc32, salted_crc
+
+    out = bytearray(data)
+    for offset, new in fields.items():
+        out[at + offset:at + offset + len(new)] = new
+    crc = crc32(bytes(out[:44] + out[48:112])) if salt is None else salted_crc(salt, at, bytes(out[at:at + check]))
+    out[at + check:at + check + 4] = struct.pack("<I", crc)
+    return bytes(out)
+
+
+def flipped(data, at):
+    out = bytearray(data)
+    out[at] ^= 4
+    return bytes(out)
+
+
+def damaged(corpus, archive, tool):
+    """Each structure of an archive of two generations damaged, one at a time."""
+    from common import without_slots
+
+    made = archive("all_types_cdf2.nc")
+    run(tool, "att", made, ":title=another")
+    data, original = made.read_bytes(), run(tool, "restore", made, "-o", "-")
+    rows = json.loads(run(tool, "layout", "--json", made))
+    del rows
+
+    def must(name, about, bad, *rules):
+        corpus.add(MUST, name, about, bad, *rules, verify=False)
+        corpus.rows[-1]["undamaged"] = hashlib.sha256(original).hexdigest()
+
+    end = len(data) - 128
+    salt = data[16:24]
+    table_at, table_length = struct.unpack_from("<QI", data, end + 24)
+    sections = [struct.unpack_from("<HHIQQ", data, table_at + 24 * i) for i in range(table_length // 24)]
+    place = {kind: at for kind, _, _, at, _ in sections}
+    previous = struct.unpack_from("<Q", data, end + 56)[0]
+    begin = struct.unpack_from("<Q", data, previous + 40)[0]
+    must("magic", "one bit of the magic is another", flipped(data, 0))
+    must("major-version", "superblock: major version 9", signed(data, 0, {8: b"\x09\0"}, 44), "R2")
+    must("reserved-of-the-superblock", "superblock: a reserved byte is not zero", signed(data, 0, {12: b"\1"}, 44), "R3")
+    must("checksum-of-the-superblock", "one bit of the original's length", flipped(data, 24), "R1")
+    must("text-of-the-superblock", "one bit of the text, which readers ignore, but its checksum covers", flipped(data, 50), "R1")
+    must("head", "one bit of the head copy, which is the head section", flipped(data, 170), "R1")
+    must("block-header", "one bit of a block's header", flipped(data, begin + 9), "R1")
+    must("payload", "one bit of a payload", flipped(data, begin + 60), "R1")
+    must("variable-table", "one bit of the variable table", flipped(data, place[2] + 5), "R1")
+    must("metadata", "one bit of the metadata", flipped(data, place[3] + 5), "R1")
+    must("section-table", "one bit of the section table", flipped(data, table_at + 8), "R1")
+    must("trailer", "one bit of the last trailer: the version that the slot names is lost", flipped(data, end + 8), "R1", "R6")
+    must("end-marker", "one bit of the last four bytes", flipped(data, len(data) - 1), "R6")
+    must("cut-by-a-byte", "the last byte is missing", data[:-1], "R6")
+    must("cut-to-the-first-version", "the second version is missing, its slot is not", data[:previous + 128], "R6")
+    must("cut-within-the-head", "nothing but the beginning", data[:200], "R7")
+    must("both-slots-damaged", "no slot is whole: the newest version is not known", flipped(flipped(data, 112), 136), "R6")
+    must("slot-and-tail", "a damaged slot, and bytes behind the trailer that the other one names",
+         flipped(data[:previous + 128], 112 + 24 * (struct.unpack_from("<I", data, end + 4)[0] % 2)) + b"\1" * 64, "R6")
+    must("required-feature", "the trailer requires what nobody knows", signed(without_slots(bytearray(data)), end, {16: b"\x20\0\0\0"}, 120, salt), "R2")
+    must("reserved-of-the-trailer", "trailer: a reserved byte is not zero", signed(without_slots(bytearray(data)), end, {116: b"\1"}, 120, salt), "R3")
+    must("generation-of-the-trailer", "the trailer has the generation of the one before", signed(data, end, {4: b"\1"}, 120, salt), "R6")
+    corpus.add(READ, "torn-tail", "bytes of a commit that did not finish", data + b"\xb1NCb" + bytes(40), "S16", original=original, verify=None)
+    corpus.add(READ, "slots-are-empty", "written forward only, as to a pipe: one generation, no slots", without_slots(bytearray(archive("etopo120.cdf", "--block-size", "8KiB", "--preset", "fast").read_bytes())),
+               original=(CLASSIC / "etopo120.cdf").read_bytes(), verify=True)
+
+    short = archive("all_types_cdf2.nc").read_bytes()
+    original = (CLASSIC / "all_types_cdf2.nc").read_bytes()
+    must("short-checksum", "short form: one bit of its content", flipped(short, 80), "R1")
+    must("short-form-3", "short form: a form that nobody knows", short[:9] + b"\3" + short[10:], "R2")
+    must("short-cut", "short form: the last byte is missing", short[:-1], "R1")
+    pages = archive("etopo120.cdf", "--block-size", "1KiB", "--preset", "fast").read_bytes()
+    end = len(pages) - 128
+    table_at, table_length = struct.unpack_from("<QI", pages, end + 24)
+    page = [at for kind, _, _, at, _ in (struct.unpack_from("<HHIQQ", pages, table_at + 24 * i) for i in range(table_length // 24)) if kind == 4][0]
+    original = (CLASSIC / "etopo120.cdf").read_bytes()
+    must("index-page", "one bit of an index page", flipped(pages, page + 40), "R1")
+
+
+def forged(corpus):
+    """Archives put together by hand: each settled question, and limits."""
+    import zlib
+
+    import zstandard
+    from forge import Forge, be, constant, header, one_scalar, scalar_with, zstd
+    from make_test_archive import varint
+    from nc3z_ref import MAGIC, crc32
+    from test_settled import CASES, GOOD, SCALAR, block, scalar, window
+
+    whole = SCALAR + b"\7"
+    rules = {"a member in a container": (), "bytes behind the last member": ("S1",), "an entry for what the directory has not": ("S2",), "a window of 128 MiB": ("L16",),
+             "a salt of another header": ("S23",), "a salt of another content": ("S23",), "a constants list that disagrees": ("S3",), "an entry of kind 0": ("S4",),
+             "required bit 1 with nothing lost": ("S5",), "a fresh archive of generation 5": ("S6",), "optional bit 0 without parity": ("S7",),
+             "an unknown chain that nothing uses": ("S9",), "a malformed chain table": ("S8",), "a filter without id": ("S8",), "a key twice in a chain": ("S10",),
+             "a key twice in the metadata": ("S10",), "empty metadata": ("S18",), "a tile length above 2^63 - 1": ("F3",), "a tile length of 2^63 - 1": ("F3", "S13"),
+             "bytes behind the header": ("S14",), "a type of CDF-5 in CDF-1": ("S15",), "an optional section with a wrong checksum": ("S19",),
+             "an optional section with its own checksums": ("S19",), "an optional section of encoding 3": ("S19",)}
+    for question, data, restored, verified in CASES:
+        name = question.replace(" - ", "-").replace(" ", "-").replace("^", "").replace(",", "")
+        if restored == GOOD:
+            corpus.add(READ, name, question, data, *rules[question], original=whole, verify=None if verified == GOOD else False)
+        else:
+            corpus.add(MUST, name, question, data, *rules[question], verify=None if verified == GOOD else False)
+
+    def must(name, about, data, *rules):
+        corpus.add(MUST, name, about, data, *rules, verify=False)
+        corpus.rows[-1]["undamaged"] = hashlib.sha256(whole).hexdigest()
+
+    def may(name, about, data, *rules, original=whole):
+        corpus.add(MAY, name, about, data, *rules, original=original, edition="extended")
+
+    ZSTD = b'[[],[{"id":"zstd","level":1}]]'
+    must("section-kind", "an unknown section kind below 0x8000", scalar({"more": [(7, 0, crc32(b"12345678"), b"12345678")]}), "R2")
+    must("decoded-checksum", "a tile whose decoded bytes have another checksum", block(zstd(b"\7"), ZSTD, b"\x08"), "R1")
+    must("decoded-too-short", "a frame of one byte for a tile of one byte, and a byte behind it", block(zstd(b"\7") + b"\0", ZSTD), "R7")
+    must("frame-too-long", "a frame of two bytes for a tile of one", block(zstd(b"\7\7"), ZSTD), "R7")
+
+    def lengths(decoded, stored):
+        """A block whose header claims these lengths, with right checksums of the header."""
+        def body(forge):
+            import struct as s
+
+            from nc3z_ref import BLOCK_MARKER, STORED, salted_crc
+            payload = zstd(b"\7")
+            at = forge.align()
+            raw = BLOCK_MARKER + s.pack("<IIBBHQIIII", 1, 0, 0, 0, 1, 0, decoded or 1, stored or len(payload), crc32(s.pack("<IQ", 0, 0) + payload), crc32(b"\7"))
+            check = salted_crc(forge.salt, at, raw)
+            forge.out += raw + s.pack("<I", check) + payload
+            return s.pack("<BBHIQII", STORED, 0, 1, stored or len(payload), at, check, 0)
+        return scalar(body=body, chains=ZSTD)
+    must("tile-of-more-than-a-gib", "a block that claims 2^30 + 1 decoded bytes", lengths((1 << 30) + 1, 0), "F1")
+    must("block-of-more-than-a-gib", "a block that claims 1,074,790,401 stored bytes", lengths(0, 1074790401), "F2")
+    inner = zlib.compress(b"\7", 0)
+    bare = inner[:2] + b"\0\0\0\xff\xff" * 14000 + inner[2:]
+    assert zlib.decompress(bare) == b"\7"
+    must("between-two-codecs", "70,011 bytes between two codecs of a tile of one byte", block(zlib.compress(bare, 9), b'[[],[{"id":"zlib","level":9},{"id":"zlib","level":9}]]'), "F4")
+
+    def container(forge):
+        entries = forge.container(0, [(0, 0, 0, b"\7", crc32(b"\7"))], 1, zstd, bytes((8 << 20) - 4))
+        return entries[0]
+    must("container-of-more-than-8-mib", "a container of 8 MiB and some bytes", scalar(body=container, chains=ZSTD), "F5")
+
+    def table(entries):
+        def body(forge):
+            values = struct.pack(f"<{entries}H", *(i & 0xFFFF for i in range(entries)))
+            payload = b"\1\0\x10" + zstandard.ZstdCompressor(level=3, write_checksum=False).compress(values)
+            data = varint(entries) + payload
+            at, check = forge.block(0x40000000, 2, 0, 0, len(data), crc32(data), data)
+            definition = struct.pack("<BBHIQII", 1, 0, 0, len(data), at, check, 0)
+            tile = b"\1\x0c\0\7"
+            at, check = forge.block(0, 0, 1, 0, 1, crc32(b"\7"), tile)
+            return struct.pack("<BBHIQII", 1, 0, 1, len(tile), at, check, 0) + definition
+        return scalar(body=body, chains=b'[[],[{"id":"nc3z.num","dict":0}]]', rows=[(0, 1, 0), (0x40000000, 1, 0)])
+    must("value-table-of-65537", "a value table with 65,537 entries", table(65537), "F6")
+    must("row-of-33-tiles", "33 tiles without a tree", scalar(rows=[(0, 33, 0)], entry=constant(b"\7") * 33), "F8")
+
+    def short(form, content):
+        packed = zstd(content, 19)
+        begin = MAGIC + struct.pack("<BBHI", 0, form, 1, len(packed))
+        rest = b"netCDF in nc3z\r\n" + hashlib.sha256(whole).digest() + packed
+        return begin + struct.pack("<I", crc32(begin + rest)) + rest
+    must("short-of-more-than-a-mib", "short form: a content of 1,048,577 bytes and more", short(2, varint(0) + varint(2) + b"{}" + SCALAR + bytes(1 << 20)), "F9")
+    head = varint(len(SCALAR)) + SCALAR + varint(4) + b"[[]]" + b"\0\1\1"
+    rows = varint(0) + varint(0) + varint(33) + b"\1\7"
+    must("short-of-33-tiles", "short form: 33 constant tiles of an array", short(1, varint(0) + varint(len(whole)) + varint(len(head)) + head + varint(2) + b"{}" + varint(1) + b"\7" + varint(len(rows)) + rows), "F9")
+    must("not-a-number", "a number of JSON beyond binary64", scalar_with(b'{"a":1e999}'), "S11")
+    may("window-of-256-mib", "a frame whose window is 256 MiB", block(window(28), ZSTD), "L16")
+    may("metadata-of-33-levels", "arrays in 33 arrays", scalar_with(b'{"a":' + b"[" * 33 + b"]" * 33 + b"}"), "L18")
+    may("chain-of-33-objects", "33 shuffles", block(b"\7", b'[[],[' + b",".join([b'{"id":"shuffle","elementsize":1}'] * 33) + b"]]"), "L11")
+    may("five-codecs", "a chain of five codecs is unknown", block(b"\7", b'[[],[' + b",".join([b'{"id":"zlib","level":1}'] * 5) + b"]]"), "L12")
+
+    def named(length, dims=0):
+        def text(begin):
+            rank = be(dims, *[0] * dims)
+            return b"CDF\x01" + be(0) + (be(10, 1, 1) + b"x\0\0\0" + be(1) if dims else be(0, 0)) + be(0, 0) + be(11, 1, length) + b"v" * length + bytes(-length % 4) + rank + be(0, 0, 1, 4, begin)
+        made = text(len(text(0)))
+        return Forge(made, len(made) + 1, layouts=b"\0\1\1").seal([(0, 1, 0)], constant(b"\7")).bytes(), made + b"\7"
+    data, original = named((1 << 20) + 1)
+    may("name-of-more-than-a-mib", "a variable whose name has 1,048,577 bytes", data, "L3", original=original)
+    data, original = named(1, 65537)
+    may("variable-of-65537-dimensions", "a variable of 65,537 dimensions", data, "L4", original=original)
+    del one_scalar, header, GOOD
+
+
+#: Rules that no file shows, and why.
+WITHOUT = {
+    "R8": "what a reader need not do", "F7": "takes 2^30 arrays, or a later head of a forged generation", "F11": "the text of a version is not read to restore it", "F12": "seen by a mender alone",
+    "S12": "shown by vectors of chains", "S17": "about rebuilding", "S20": "shown by tests of hostile files, which take more memory",
+    "S22": "a rule of the writer",
+    **{f"L{n}": "takes a file of many megabytes, or memory in proportion: tests/test_limits.py and tests/test_bombs.py make them" for n in (1, 2, 5, 6, 7, 8, 9, 10, 13, 14, 15, 17, 19, 20, 21)},
+    **{f"W{n}": "of writers: scripts/acceptance.py tests them" for n in range(1, 6)},
+}
+
+
+def make():
+    tool = Path(os.environ["NC3Z"]).resolve()
+    if CORPUS.exists():
+        for kind in (READ, MAY, MUST):
+            shutil.rmtree(CORPUS / kind, ignore_errors=True)
+    CORPUS.mkdir(parents=True, exist_ok=True)
+    corpus = Corpus(CORPUS)
+    with tempfile.TemporaryDirectory() as folder:
+        archive = by_the_tool(corpus, tool, Path(folder))
+        damaged(corpus, archive, tool)
+    forged(corpus)
+    rows = sorted(corpus.rows, key=lambda row: row["file"])
+    text = json.dumps({"format": "nc3z", "without": WITHOUT, "files": []}, indent=1)
+    text = text.replace('"files": []', '"files": [\n' + ",\n".join("  " + json.dumps(row) for row in rows) + "\n ]")
+    (CORPUS / "corpus.json").write_text(text + "\n")
+    print(f"{len(rows)} files, {sum((CORPUS / row['file']).stat().st_size for row in rows)} bytes")
+
+
+def tar(path):
+    """The same bytes for the same files, whatever the machine and the time."""
+    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as out:
+        for file in sorted(p for p in CORPUS.rglob("*") if p.is_file() and "__pycache__" not in p.parts):
+            info = tarfile.TarInfo(f"nc3z-test-files-1.0/{file.relative_to(CORPUS).as_posix()}")
+            data = file.read_bytes()
+            info.size, info.mode = len(data), 0o644
+            out.addfile(info, io.BytesIO(data))
+    print(f"{path}: SHA-256 {hashlib.sha256(Path(path).read_bytes()).hexdigest()}")
+
+
+def main():
+    if sys.argv[1:] == ["MAKE"]:
+        make()
+    elif len(sys.argv) == 3 and sys.argv[1] == "TAR":
+        tar(sys.argv[2])
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()
