@@ -1,7 +1,7 @@
 //! Chains as a user writes them.
 
 use nc3z_format::NcType;
-use nc3z_format::codec::{ChainSpec, CodecScratch, Registry, WantedChain};
+use nc3z_format::codec::{ChainRequest, ChainSpec, CodecScratch, Registry};
 
 /// Upper limit of the input, in bytes: the slowest level must end in time.
 const CONTENT: usize = 96;
@@ -13,7 +13,7 @@ pub fn chain_text(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(text) else { return };
     let ty = NcType::ALL[usize::from(ty) % NcType::ALL.len()];
     let registry = Registry::default();
-    let Ok(wanted) = WantedChain::parse(text) else { return };
+    let Ok(wanted) = ChainRequest::parse(text) else { return };
     let Ok(chain) = wanted.bind(ty, &registry) else { return };
     reread(&chain, ty, &registry);
     roundtrip(&chain, data, ty, &registry);
@@ -22,7 +22,7 @@ pub fn chain_text(data: &[u8]) {
 /// Checks that the printed text of a chain parses to a chain with the same text.
 fn reread(chain: &ChainSpec, ty: NcType, registry: &Registry) {
     let bind = |text: &str| {
-        WantedChain::parse(text)
+        ChainRequest::parse(text)
             .and_then(|wanted| wanted.bind(ty, registry))
             .unwrap_or_else(|e| panic!("{text}, printed of {chain}: {e}"))
     };

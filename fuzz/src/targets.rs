@@ -13,7 +13,7 @@ pub use short_form::short_form;
 use nc3z_format::archive::Salt;
 use nc3z_format::classic::{Layout, encode, parse};
 use nc3z_format::codec::{
-    ChainSpec, CodecScratch, Dependencies, Lzma, Registry, StageSpec, TileCoder, TileShape, WantedChain,
+    ChainRequest, ChainSpec, CodecScratch, Dependencies, Lzma, Registry, StageSpec, TileCoder, TileShape,
     decode_dictionary, encode_tile,
 };
 use nc3z_format::num::{Coder, DeltaAxes, EncodePlan, TransformPlan};
@@ -102,7 +102,7 @@ pub fn chain_of(which: u8, ty: NcType, row: u8) -> Vec<StageSpec> {
     let bits = StageSpec::bitshuffle(size, usize::from(row & 3) * 8);
     let named = |text: &str| {
         let registry = Registry::default();
-        WantedChain::parse(text)
+        ChainRequest::parse(text)
             .and_then(|wanted| wanted.bind(ty, &registry))
             .map_or_else(|_| vec![], |chain| chain.0)
     };
@@ -421,7 +421,7 @@ fn open_versions(bytes: &[u8]) {
     drop(edit);
     let after = Archive::open(&path).expect("what was committed opens");
     assert_eq!(after.version().expect("it has been written").number, done.version);
-    if digest && !done.is_known() {
+    if digest && !done.is_unchanged() {
         assert!(restored(&after).is_some(), "what was proven restores");
     }
     if let (Some(before), Some(&number)) = (before, known.first()) {

@@ -7,7 +7,7 @@
 use crate::NcType;
 use crate::classic::{DimId, Header, VarId, Variable};
 use crate::decode_value::{text, time_unit};
-use crate::units::{TimeUnit, Unit, WordTimes};
+use crate::units::{TextTimes, TimeUnit, Unit};
 
 /// The direction of an angle on the globe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -225,7 +225,7 @@ pub enum Times {
     /// As numbers.
     Numbers(TimeUnit),
     /// As text, such as WRF's `Times`.
-    Words(WordTimes),
+    Words(TextTimes),
 }
 
 /// Returns true if a variable of times since a date is marked as the time of the data: by its standard name or its axis, by a
@@ -243,7 +243,7 @@ pub fn is_marked_as_time(header: &Header, v: &Variable) -> bool {
 pub fn times(header: &Header) -> Vec<(VarId, Times)> {
     let (mut marked, mut others) = (Vec::new(), Vec::new());
     for (id, v) in header.variables() {
-        if let Some(words) = WordTimes::new(header, v) {
+        if let Some(words) = TextTimes::new(header, v) {
             marked.push((id, Times::Words(words)));
         } else if let Some(unit) = time_unit(v).filter(|_| v.ty != NcType::Char) {
             let times = (id, Times::Numbers(unit));

@@ -5,7 +5,7 @@
 #![cfg(feature = "codecs")]
 
 use nc3z_format::NcType;
-use nc3z_format::codec::{Chain, CodecScratch, Dependencies, Registry, TileShape, WantedChain};
+use nc3z_format::codec::{Chain, ChainRequest, CodecScratch, Dependencies, Registry, TileShape};
 use nc3z_format::tile::Geometry;
 use peak_alloc::PeakAlloc;
 
@@ -91,7 +91,7 @@ fn no_decoder_asks_for_more_than_the_declared_tile() {
     let mut out = vec![0; TILE];
     for ty in [NcType::Short, NcType::Float, NcType::Double] {
         for text in CHAINS {
-            let spec = match WantedChain::parse(text).and_then(|wanted| wanted.bind(ty, &registry)) {
+            let spec = match ChainRequest::parse(text).and_then(|wanted| wanted.bind(ty, &registry)) {
                 Ok(spec) => spec,
                 Err(e) => panic!("{text}, {ty:?}: {e}"),
             };

@@ -4,7 +4,7 @@
 #![cfg(feature = "codecs")]
 
 use nc3z_format::NcType;
-use nc3z_format::codec::{CodecScratch, Dependencies, Registry, TileShape, WantedChain, chains_from_json};
+use nc3z_format::codec::{CodecScratch, Dependencies, Registry, TileShape, ChainRequest, chains_from_json};
 use nc3z_format::limits::Limits;
 use nc3z_format::tile::Geometry;
 use serde_json::Value;
@@ -52,7 +52,7 @@ fn chunks_of_others_are_decoded_and_ours_come_back() {
         for text in
             [vector["chain"].as_str(), vector.get("stored").and_then(Value::as_str)].into_iter().flatten()
         {
-            let chain = registry.bind(WantedChain::parse(text).unwrap().bind(ty, &registry).unwrap());
+            let chain = registry.bind(ChainRequest::parse(text).unwrap().bind(ty, &registry).unwrap());
             let mut out = vec![0; expected.len()];
             chain.decode_bytes(&payload, &mut scratch, &mut out).unwrap_or_else(|e| panic!("{vector}: {e}"));
             assert_eq!(out, expected, "{vector}");

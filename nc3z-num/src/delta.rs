@@ -4,7 +4,7 @@
 
 use crate::error::{Result, bad};
 use crate::geometry::{DeltaAxes, Geometry};
-use crate::sums;
+use crate::running_sums;
 use crate::word::Word;
 use multiversion::multiversion;
 
@@ -50,17 +50,17 @@ fn neighbours<W: Word>(grid: &mut [W], base: W, masked: Option<Masked<'_>>, agai
     if let Some(masked) = masked {
         let Masked { valid, pairs } = masked;
         return match again {
-            0 => sums::of_valid::<W, 0>(grid, valid, pairs, base),
-            1 => sums::of_valid::<W, 1>(grid, valid, pairs, base),
-            2 => sums::of_valid::<W, 2>(grid, valid, pairs, base),
-            _ => sums::of_valid::<W, 3>(grid, valid, pairs, base),
+            0 => running_sums::of_valid::<W, 0>(grid, valid, pairs, base),
+            1 => running_sums::of_valid::<W, 1>(grid, valid, pairs, base),
+            2 => running_sums::of_valid::<W, 2>(grid, valid, pairs, base),
+            _ => running_sums::of_valid::<W, 3>(grid, valid, pairs, base),
         };
     }
     match again {
-        0 => sums::plain::<W, 1>(grid, base),
-        1 => sums::plain::<W, 2>(grid, base),
-        2 => sums::plain::<W, 3>(grid, base),
-        _ => sums::plain::<W, 4>(grid, base),
+        0 => running_sums::plain::<W, 1>(grid, base),
+        1 => running_sums::plain::<W, 2>(grid, base),
+        2 => running_sums::plain::<W, 3>(grid, base),
+        _ => running_sums::plain::<W, 4>(grid, base),
     }
 }
 

@@ -55,9 +55,9 @@ mod mix;
 mod payload;
 mod planes;
 mod reference;
+mod running_sums;
 mod scale_offset;
 mod scratch;
-mod sums;
 #[doc(hidden)]
 pub mod switch;
 mod transform;

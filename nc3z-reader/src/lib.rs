@@ -64,7 +64,6 @@
 //! * `ndarray`: reads into arrays of that crate.
 
 mod archive;
-mod behind;
 mod check;
 mod classic;
 mod dataset;
@@ -83,12 +82,13 @@ mod options;
 mod parallel;
 #[cfg(feature = "parallel")]
 mod per_process;
-mod place;
 pub mod platform;
 mod restore;
 mod sections;
 pub mod source;
+mod tail;
 mod tile;
+mod tile_location;
 mod trailers;
 mod verified;
 mod versions;
@@ -108,10 +108,10 @@ pub use options::OpenOptions;
 pub use parallel::{PoolEntry, enter_pool_by};
 #[cfg(feature = "parallel")]
 pub use per_process::PerProcess;
-pub use place::{Slab, TilePlace};
 #[cfg(feature = "fs")]
 pub use restore::OriginalDifference;
-pub use restore::{Digests, OriginalSource, RestoreStream, Restored, Wanted};
+pub use restore::{DigestRequest, Digests, OriginalSource, RestoreStream, Restored};
 pub use tile::{Fill, cache};
+pub use tile_location::{Slab, TileLocation};
 pub use verified::TreeFile;
 pub use versions::{Version, VersionName};

@@ -2,10 +2,10 @@
 //! name a later generation than that trailer's, the later one is lost. An older one is then read only on
 //! request. `spec/archive.md`, section 7.
 
-use crate::behind::Behind;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sections::read_part;
 use crate::source::ByteSource;
+use crate::tail::TailState;
 use crate::trailers::{check_trailer, last_trailer_between};
 use crate::versions::version_at;
 use nc3z_format::archive::constants::{HEAD_OFFSET, SLOTS_AT};
@@ -83,7 +83,7 @@ pub(crate) fn lost(
 fn unknown(source: &dyn ByteSource, slots: &CommitSlots, last: &Trailer) -> Option<Error> {
     // While a commit runs, its beginning is not a sign of a loss.
     let is_torn = slots.has_damage()
-        && Behind::new(source, last, slots) == Behind::Torn
+        && TailState::new(source, last, slots) == TailState::Torn
         && source.current_len() <= source.len();
     let (generation, behind) = (last.generation, source.len().saturating_sub(last.archive_len));
     is_torn.then(|| ErrorKind::NewestUnknown { generation, behind }.into())

@@ -1,7 +1,6 @@
 //! Opening: superblock, trailer, sections; O(sections), never O(blocks).
 
 use crate::archive::{Archive, Inner};
-use crate::behind::Behind;
 use crate::check::parity::MendingSource;
 use crate::error::Result;
 use crate::newest::Newest;
@@ -11,6 +10,7 @@ use crate::sections::{
 };
 use crate::source::short::{ShortFacts, expanded};
 use crate::source::{ByteSource, EndsSource, SharedSource};
+use crate::tail::TailState;
 use crate::tile::cache::{Share, TileCache};
 use crate::tile::{Blocks, Fills, Index, TileStore, Work};
 use crate::trailers::find_generation;
@@ -131,7 +131,7 @@ impl Parts {
             options.generation.is_some() || matches!(options.version, Some(VersionName::Number(_)));
         if !options.older && !by_number {
             lost.take().map_or(Ok(()), Err)?;
-            Behind::new(source, &last.1, &superblock.slots).check(&last.1)?;
+            TailState::new(source, &last.1, &superblock.slots).check(&last.1)?;
         }
         let last_end = last.1.archive_len;
         let found = match (options.generation, &options.version) {

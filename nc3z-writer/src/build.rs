@@ -6,7 +6,7 @@ use crate::executor::write_tiles;
 use crate::generation::{GenerationWriter, Medium, Memory, Unsealed, shorten, shorten_whole};
 use crate::options::{Preset, Share, WriterOptions};
 use crate::plan::{Partition, Plans, longest_whole, quicker_presets};
-use crate::sums::{Sums, hash};
+use crate::source_digests::{SourceDigests, hash};
 use nc3z_format::archive::constants::REQUIRED_LOSSY;
 use nc3z_format::archive::{Head, Metadata, Salt};
 use nc3z_format::quantize::LossRecord;
@@ -59,7 +59,7 @@ impl Build<'_> {
         // The salt depends on the whole content, so the source is read once before anything is written, while
         // the arrays are planned.
         let (sums, prepared) = rayon::join(
-            || Sums::new(self.classic, self.options, self.monitor),
+            || SourceDigests::new(self.classic, self.options, self.monitor),
             || Prepared::new(self.classic, partition.clone(), self.options, self.monitor),
         );
         let sums = sums.map_err(|e| self.or_changed(e))?;
@@ -95,7 +95,7 @@ impl Build<'_> {
         &self,
         prepared: Prepared<'_>,
         salt: Salt,
-        sums: &Sums,
+        sums: &SourceDigests,
         medium: &Medium<'_>,
         monitor: &dyn Monitor,
     ) -> Result<Written> {
@@ -114,7 +114,7 @@ impl Build<'_> {
         preset: Preset,
         written: Written,
         partition: &Partition,
-        (salt, sums): (Salt, &Sums),
+        (salt, sums): (Salt, &SourceDigests),
         medium: &Medium<'_>,
     ) -> Result<(Written, u64)> {
         let options = WriterOptions { planned_by: Some(preset), ..self.options.clone() };
@@ -167,7 +167,7 @@ impl Build<'_> {
     }
 
     /// Restores the original from the archive and compares it with the source.
-    fn prove(&self, archive: &Archive, expected: &Sums) -> Result<()> {
+    fn prove(&self, archive: &Archive, expected: &SourceDigests) -> Result<()> {
         if expected.are_of(archive, self.monitor)? {
             return Ok(());
         }
@@ -234,7 +234,7 @@ impl<'a> Prepared<'a> {
         path: &Path,
         salt: Salt,
         lossy: Option<&LossRecord>,
-        sums: &Sums,
+        sums: &SourceDigests,
         monitor: &dyn Monitor,
     ) -> Result<Unsealed> {
         let Prepared { classic, options, plans, head } = self;

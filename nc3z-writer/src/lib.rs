@@ -20,12 +20,12 @@ mod layout;
 mod leftovers;
 mod options;
 pub mod parity;
+mod per_variable;
 mod plan;
 mod platform;
 mod scratch;
-mod sums;
+mod source_digests;
 mod tiles;
-mod wanted;
 
 pub use atomic::{AtomicFile, Attributes, commit_all, is_same_file, refuse_url, remove_temporary_files};
 pub use classic::{ClassicValues, Sink, write_classic};
@@ -52,7 +52,7 @@ pub use job::tag::{TagChange, tag_version};
 pub use layout::{ChunkError, ChunkRequest, TileChoice};
 pub use leftovers::{TEMPORARY_SUFFIX, is_temporary_name, remove_leftovers};
 pub use options::*;
+pub use per_variable::PerVariable;
 #[cfg(feature = "ablation")]
 #[doc(hidden)]
 pub use plan::ablation;
-pub use wanted::Wanted;

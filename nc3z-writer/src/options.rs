@@ -1,8 +1,8 @@
 //! Options that a caller may set, and their defaults.
 
 use crate::layout::{ChunkRequest, LayoutOptions, TileChoice};
-use crate::wanted::Wanted;
-use nc3z_format::codec::{Registry, WantedChain};
+use crate::per_variable::PerVariable;
+use nc3z_format::codec::{ChainRequest, Registry};
 pub use nc3z_format::parity::Share;
 use nc3z_format::quantize::Quantize;
 use nc3z_format::tile::Edge;
@@ -94,9 +94,9 @@ pub struct WriterOptions {
     pub(crate) extra: BTreeMap<String, Value>,
     /// Required features that come with the content.
     pub(crate) required: u32,
-    pub(crate) chains: Wanted<WantedChain>,
+    pub(crate) chains: PerVariable<ChainRequest>,
     pub(crate) registry: Registry,
-    pub(crate) quantize: Wanted<Quantize>,
+    pub(crate) quantize: PerVariable<Quantize>,
     /// Names of the variables that this job rounds; their chains record it too.
     pub(crate) rounded: Option<BTreeSet<Vec<u8>>>,
     /// The preset for planning arrays and packing containers, if it is not the archive's own.
@@ -121,9 +121,9 @@ impl Default for WriterOptions {
             layouts: LayoutOptions::default(),
             extra: BTreeMap::new(),
             required: 0,
-            chains: Wanted::default(),
+            chains: PerVariable::default(),
             registry: Registry::default(),
-            quantize: Wanted::default(),
+            quantize: PerVariable::default(),
             rounded: None,
             planned_by: None,
             record_content: true,
@@ -264,7 +264,7 @@ impl WriterOptions {
     /// Sets chains for variables, instead of chosen ones. A chain may begin with a filter that rounds. It
     /// rounds as [`WriterOptions::with_quantize`] does: the result is checked, measured and declared.
     #[must_use]
-    pub fn with_chains(mut self, chains: Wanted<WantedChain>) -> Self {
+    pub fn with_chains(mut self, chains: PerVariable<ChainRequest>) -> Self {
         self.chains = chains;
         self
     }
@@ -284,7 +284,7 @@ impl WriterOptions {
 
     /// Sets the variables to round. The archive then has other values than the source, and declares it.
     #[must_use]
-    pub fn with_quantize(mut self, quantize: Wanted<Quantize>) -> Self {
+    pub fn with_quantize(mut self, quantize: PerVariable<Quantize>) -> Self {
         self.quantize = quantize;
         self
     }

@@ -75,7 +75,7 @@ impl Committed {
     fn new(done: &nc3z_writer::Committed) -> Self {
         Committed {
             version: done.version,
-            is_new: !done.is_known(),
+            is_new: !done.is_unchanged(),
             new_tiles: done.new_tiles,
             kept_tiles: done.kept_tiles,
             len_before: done.stored_len.0,

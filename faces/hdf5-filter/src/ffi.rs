@@ -7,7 +7,7 @@
 #![expect(unsafe_code, reason = "a library that C programs load and call")]
 
 use crate::codec::{decode, encode};
-use crate::parameters::{FILTER_ID, NAME, Parameters, Wanted};
+use crate::parameters::{FILTER_ID, NAME, Parameters, RequestedParameters};
 use nc3z_num::ElementType;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -307,7 +307,7 @@ impl Hdf5 {
             return None;
         }
         // HDF5 returns their number, and fills in as many as fit.
-        let Wanted { effort, checksum } = Parameters::wanted(values.get(..count)?)?;
+        let RequestedParameters { effort, checksum } = Parameters::wanted(values.get(..count)?)?;
         let words = Parameters { effort, checksum, ty, big_endian, shape }.to_words()?;
         // SAFETY: the number of parameters is passed with them.
         let done = unsafe { (self.modify)(list, ID, flags, words.len(), words.as_ptr()) };
@@ -366,8 +366,8 @@ fn netcdf_functions(handle: *mut c_void) -> Option<NetCdf> {
 impl NetCdf {
     /// Returns the parameters for chunks of a variable. `None` if they do not contain numbers, or the ids
     /// belong to another library.
-    fn parameters(&self, file: c_int, variable: c_int, wanted: Wanted) -> Option<Parameters> {
-        let Wanted { effort, checksum } = wanted;
+    fn parameters(&self, file: c_int, variable: c_int, wanted: RequestedParameters) -> Option<Parameters> {
+        let RequestedParameters { effort, checksum } = wanted;
         let inquire = |function: Inquire| {
             let mut found: c_int = 0;
             // SAFETY: two ids, and a pointer for the answer.

@@ -13,4 +13,4 @@ mod ffi;
 mod parameters;
 
 pub use codec::{decode, encode};
-pub use parameters::{FILTER_ID, NAME, Parameters, Wanted};
+pub use parameters::{FILTER_ID, NAME, Parameters, RequestedParameters};

@@ -18,7 +18,7 @@ const LEVELS: [&str; 3] = ["fast", "default", "max"];
 
 /// The words that a user may set: effort, and whether chunks have a checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted {
+pub struct RequestedParameters {
     /// See [`Parameters::effort`].
     pub effort: u32,
     /// See [`Parameters::checksum`].
@@ -57,12 +57,13 @@ const TYPES: [(u32, ElementType, &str); 10] = [
 impl Parameters {
     /// Parses a user's words: none, the effort, the effort and 0 or 1 for the checksum, or all words of a
     /// dataset that is copied. `None` for all others.
-    pub fn wanted(words: &[u32]) -> Option<Wanted> {
+    pub fn wanted(words: &[u32]) -> Option<RequestedParameters> {
         match *words {
-            [] => Some(Wanted { effort: 1, checksum: true }),
-            [effort @ ..=2] => Some(Wanted { effort, checksum: true }),
-            [effort @ ..=2, checksum @ ..=1] => Some(Wanted { effort, checksum: checksum == 1 }),
-            _ => Self::from_words(words).map(|all| Wanted { effort: all.effort, checksum: all.checksum }),
+            [] => Some(RequestedParameters { effort: 1, checksum: true }),
+            [effort @ ..=2] => Some(RequestedParameters { effort, checksum: true }),
+            [effort @ ..=2, checksum @ ..=1] => Some(RequestedParameters { effort, checksum: checksum == 1 }),
+            _ => Self::from_words(words)
+                .map(|all| RequestedParameters { effort: all.effort, checksum: all.checksum }),
         }
     }
 
@@ -168,7 +169,7 @@ mod tests {
 
     #[test]
     fn words_of_a_user_are_taken_or_refused_never_changed() {
-        let wanted = |effort, checksum| Some(Wanted { effort, checksum });
+        let wanted = |effort, checksum| Some(RequestedParameters { effort, checksum });
         for (words, expected) in [
             (&[][..], wanted(1, true)),
             (&[0], wanted(0, true)),

@@ -7,7 +7,7 @@ use crate::handle::mending;
 use crate::source::{self, BufferSource, Origin, Settings};
 use crate::work::{self, Cancel};
 use nc3z_format::bytes::hex;
-use nc3z_format::codec::WantedChain;
+use nc3z_format::codec::ChainRequest;
 use nc3z_format::quantize::Quantize;
 use nc3z_format::tile::Edge;
 use nc3z_reader::platform::takes_stream;
@@ -15,7 +15,7 @@ use nc3z_reader::source::{ByteSource, SharedSource};
 use nc3z_reader::{Archive, ClassicFile, OpenOptions, verify};
 use nc3z_remote::ForwardSource;
 use nc3z_writer::{
-    Archived, AtomicFile, ChunkRequest, Preset, Share, TileChoice, Wanted, WriterOptions, archive_file,
+    Archived, AtomicFile, ChunkRequest, PerVariable, Preset, Share, TileChoice, WriterOptions, archive_file,
     archive_source, archive_to_vec,
 };
 use pyo3::exceptions::{PyFileExistsError, PyValueError};
@@ -68,13 +68,13 @@ impl Options {
         if let Some(chunks) = self.chunks {
             options = options.with_chunks(ChunkRequest::new(chunks));
         }
-        let mut rounded = Wanted::default();
+        let mut rounded = PerVariable::default();
         for (name, how) in self.quantize.into_iter().flatten() {
             rounded.push(name, how.parse::<Quantize>()?);
         }
-        let mut chains = Wanted::default();
+        let mut chains = PerVariable::default();
         for (name, chain) in self.chains.into_iter().flatten() {
-            chains.push(name, WantedChain::parse(&chain)?);
+            chains.push(name, ChainRequest::parse(&chain)?);
         }
         Ok(options.with_quantize(rounded).with_chains(chains))
     }

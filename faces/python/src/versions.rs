@@ -56,7 +56,7 @@ pub(crate) fn committed<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("version", done.version)?;
-    dict.set_item("is_new", !done.is_known())?;
+    dict.set_item("is_new", !done.is_unchanged())?;
     dict.set_item("sha256", digest.then(|| hex(&done.sha256)))?;
     dict.set_item("new_tiles", done.new_tiles)?;
     dict.set_item("kept_tiles", done.kept_tiles)?;

@@ -3,7 +3,7 @@
 use crate::failure::Answer;
 use crate::files::{OpenFile, conditions};
 use crate::pieces::{PIECE_LEN, Pieces};
-use crate::ranges::{Wanted, wanted};
+use crate::ranges::{RequestedRanges, wanted};
 use crate::reply::Reply;
 use crate::request::Request;
 use bytes::Bytes;
@@ -62,19 +62,19 @@ pub(crate) fn answer(file: OpenFile, request: &Request) -> Answer<Reply> {
     let file = Arc::new(file);
     let mut range_words = None;
     let (status, kind, parts) = match wanted(header.as_deref(), len) {
-        Wanted::Refused => {
+        RequestedRanges::Refused => {
             let message = format!("the range is outside the file of {len} bytes\n");
             let reply = Reply::text(StatusCode::RANGE_NOT_SATISFIABLE, message);
             let reply = reply.with_text(CONTENT_RANGE, &format!("bytes */{len}"));
             return Ok(file.validated(reply, &etag).with_ranges(true));
         }
-        Wanted::All => (StatusCode::OK, kind.to_owned(), VecDeque::from([Part::Range(0..len)])),
-        Wanted::Ranges(ranges) if ranges.len() == 1 => {
+        RequestedRanges::All => (StatusCode::OK, kind.to_owned(), VecDeque::from([Part::Range(0..len)])),
+        RequestedRanges::Ranges(ranges) if ranges.len() == 1 => {
             let range = ranges[0].clone();
             range_words = Some(words(&range, len));
             (StatusCode::PARTIAL_CONTENT, kind.to_owned(), VecDeque::from([Part::Range(range)]))
         }
-        Wanted::Ranges(ranges) => {
+        RequestedRanges::Ranges(ranges) => {
             let kind_of_all = format!("multipart/byteranges; boundary={BOUNDARY}");
             (StatusCode::PARTIAL_CONTENT, kind_of_all, multipart(ranges, len, kind))
         }

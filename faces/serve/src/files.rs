@@ -13,7 +13,7 @@ use hyper::header::{
 use nc3z_format::bytes::hex;
 use nc3z_mount::view::{Handle, State};
 use nc3z_mount::{Attr, View};
-use nc3z_reader::{Archive, Dataset, Digest, Wanted as WantedDigests};
+use nc3z_reader::{Archive, Dataset, Digest, DigestRequest};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::ops::Range;
@@ -53,7 +53,7 @@ impl Files {
         if let Some(digest) = digests.get(&state.id) {
             return *digest;
         }
-        let found = archive.digests(WantedDigests { content: false, sha256: true, tree: false }, &());
+        let found = archive.digests(DigestRequest { content: false, sha256: true, tree: false }, &());
         let digest = found.ok().and_then(|found| found.sha256).unwrap_or(state.id);
         if digests.len() >= DIGESTS {
             digests.clear();

@@ -8,7 +8,7 @@ const RANGES: usize = 64;
 
 /// The bytes that a request selects.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum RequestedRanges {
     All,
     /// The ranges. None is empty, none exceeds the end, and there is at least one.
     Ranges(Vec<Range<u64>>),
@@ -17,28 +17,28 @@ pub(crate) enum Wanted {
 }
 
 /// Parses the header `Range` for a file of `len` bytes.
-pub(crate) fn wanted(header: Option<&str>, len: u64) -> Wanted {
+pub(crate) fn wanted(header: Option<&str>, len: u64) -> RequestedRanges {
     let Some((unit, set)) = header.and_then(|header| header.split_once('=')) else {
         // Without a unit it is invalid. Another unit is ignored.
-        return if header.is_some() { Wanted::Refused } else { Wanted::All };
+        return if header.is_some() { RequestedRanges::Refused } else { RequestedRanges::All };
     };
     if !unit.trim().eq_ignore_ascii_case("bytes") {
-        return Wanted::All;
+        return RequestedRanges::All;
     }
     let mut ranges = Vec::new();
     for spec in set.split(',').map(|spec| spec.trim_matches([' ', '\t'])).filter(|spec| !spec.is_empty()) {
-        let Some(range) = range(spec, len) else { return Wanted::Refused };
+        let Some(range) = range(spec, len) else { return RequestedRanges::Refused };
         if ranges.len() == RANGES {
-            return Wanted::Refused;
+            return RequestedRanges::Refused;
         }
         ranges.extend(Some(range).filter(|range| !range.is_empty()));
     }
     // A short request must not select more bytes than the file has.
     let bytes = ranges.iter().try_fold(0_u64, |sum, range| sum.checked_add(range.end - range.start));
     if ranges.is_empty() || bytes.is_none_or(|bytes| bytes > len) {
-        Wanted::Refused
+        RequestedRanges::Refused
     } else {
-        Wanted::Ranges(ranges)
+        RequestedRanges::Ranges(ranges)
     }
 }
 
@@ -153,13 +153,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn some(ranges: &[(u64, u64)]) -> Wanted {
-        Wanted::Ranges(ranges.iter().map(|(from, to)| *from..*to).collect())
+    fn some(ranges: &[(u64, u64)]) -> RequestedRanges {
+        RequestedRanges::Ranges(ranges.iter().map(|(from, to)| *from..*to).collect())
     }
 
     #[test]
     fn ranges_are_those_of_the_standard() {
-        assert_eq!(wanted(None, 10), Wanted::All);
+        assert_eq!(wanted(None, 10), RequestedRanges::All);
         for (header, expected) in [
             ("bytes=0-3", some(&[(0, 4)])),
             ("bytes=4-", some(&[(4, 10)])),
@@ -169,7 +169,7 @@ mod tests {
             ("BYTES = 0-0 , 3-4,, -1", some(&[(0, 1), (3, 5), (9, 10)])),
             ("bytes=0-1,50-60", some(&[(0, 2)])),
             ("bytes=0-99999999999999999999999", some(&[(0, 10)])),
-            ("lines=1-2", Wanted::All),
+            ("lines=1-2", RequestedRanges::All),
         ] {
             assert_eq!(wanted(Some(header), 10), expected, "{header}");
         }
@@ -185,23 +185,23 @@ mod tests {
             "bytes=0-9,0-9",
             "bytes=+1-2",
         ] {
-            assert_eq!(wanted(Some(bad), 10), Wanted::Refused, "{bad}");
+            assert_eq!(wanted(Some(bad), 10), RequestedRanges::Refused, "{bad}");
         }
-        assert_eq!(wanted(Some("bytes=0-"), 0), Wanted::Refused);
+        assert_eq!(wanted(Some("bytes=0-"), 0), RequestedRanges::Refused);
     }
 
     proptest! {
         #[test]
         fn no_header_gives_bytes_that_are_not_there(set in "[-0-9, a]{0,40}", len in 0_u64..100) {
             match wanted(Some(&format!("bytes={set}")), len) {
-                Wanted::Ranges(ranges) => {
+                RequestedRanges::Ranges(ranges) => {
                     prop_assert!(!ranges.is_empty());
                     for range in ranges {
                         prop_assert!(range.start < range.end && range.end <= len);
                     }
                 }
-                Wanted::Refused => {}
-                Wanted::All => prop_assert!(false),
+                RequestedRanges::Refused => {}
+                RequestedRanges::All => prop_assert!(false),
             }
         }
     }

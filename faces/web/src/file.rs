@@ -1,7 +1,7 @@
 //! An open file, and attempts at operations on it.
 
 use crate::describe::describe;
-use crate::held::{Held, MOST_LEN};
+use crate::provided::{MOST_LEN, ProvidedBytes};
 use bytes::Bytes;
 use nc3z_format::Hyperslab;
 use nc3z_look::part::{Csv, Doubles, PartError, Projection, Subset, pieces_of};
@@ -55,7 +55,7 @@ enum Making {
 
 /// A file that is read by ranges, which the caller fetches.
 pub struct File {
-    held: Arc<Held>,
+    held: Arc<ProvidedBytes>,
     options: OpenOptions,
     dataset: Option<Dataset>,
     making: Option<Making>,
@@ -67,7 +67,7 @@ impl File {
     /// Makes a file of this length, without any bytes yet.
     pub fn new(len: u64) -> Self {
         let options = OpenOptions::default().with_cache(TileCache::new(CACHE_LEN));
-        File { held: Arc::new(Held::new(len)), options, dataset: None, making: None, lacking: false }
+        File { held: Arc::new(ProvidedBytes::new(len)), options, dataset: None, making: None, lacking: false }
     }
 
     /// Takes bytes of the file from `offset` on.

@@ -11,7 +11,7 @@
 mod describe;
 mod exports;
 mod file;
-mod held;
+mod provided;
 mod request;
 
 pub use file::{File, Form, Outcome};

@@ -117,10 +117,10 @@ fn named(stage: Value, ty: NcType) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nc3z_format::codec::{Registry, WantedChain};
+    use nc3z_format::codec::{ChainRequest, Registry};
 
     fn codecs(text: &str, ty: NcType) -> Result<Codecs> {
-        let chain = WantedChain::parse(text).unwrap().bind(ty, &Registry::default()).unwrap();
+        let chain = ChainRequest::parse(text).unwrap().bind(ty, &Registry::default()).unwrap();
         Codecs::new(&chain, ty, &[3, 4])
     }
 

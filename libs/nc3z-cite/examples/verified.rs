@@ -9,7 +9,7 @@ use nc3z_format::Hyperslab;
 use nc3z_format::digest::Root;
 use nc3z_reader::cache::TileCache;
 use nc3z_reader::source::{ByteSource, MemorySource, Reach, SharedSource};
-use nc3z_reader::{Dataset, OpenOptions, Wanted, source};
+use nc3z_reader::{Dataset, DigestRequest, OpenOptions, source};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -113,7 +113,7 @@ fn main() -> Done<()> {
     };
     let (bytes, times): (u64, usize) = (bytes.parse()?, times.parse()?);
     let dataset = Dataset::open(file, &OpenOptions::default())?;
-    let digests = dataset.digests(Wanted { content: true, sha256: false, tree: true }, &())?;
+    let digests = dataset.digests(DigestRequest { content: true, sha256: false, tree: true }, &())?;
     let (root, tree) = (digests.root().expect("wanted"), digests.tree.expect("wanted"));
     let place = Place { file: Path::new(file), tree, root, slow };
     let own = dataset.variable(variable)?;

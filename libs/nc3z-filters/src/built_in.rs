@@ -1,7 +1,7 @@
 //! The filters and codecs that need no plug-in.
 
 use nc3z_format::NcType;
-use nc3z_format::codec::{Registry, WantedChain, hdf5_filter_name};
+use nc3z_format::codec::{ChainRequest, Registry, hdf5_filter_name};
 use serde_json::{Value, json};
 
 /// A built-in filter or codec.
@@ -32,7 +32,7 @@ pub fn built_in() -> Vec<BuiltIn> {
     let kinds = registry.ids().filter_map(|id| registry.get(id));
     let mut all: Vec<_> = kinds
         .map(|kind| {
-            let chain = WantedChain::parse(&format!("[{}]", kind.example()));
+            let chain = ChainRequest::parse(&format!("[{}]", kind.example()));
             let bound = chain.as_ref().ok().and_then(|chain| chain.bind(NcType::Float, &registry).ok());
             BuiltIn {
                 id: kind.id().to_owned(),

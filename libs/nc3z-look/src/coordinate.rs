@@ -6,7 +6,7 @@ use crate::text;
 use nc3z_format::classic::DimId;
 use nc3z_format::coordinates::{Direction, Times, direction, is_marked_as_time, is_radians, times};
 use nc3z_format::decode_value::{self, Decoding, Shown, Value, digits, float_digits};
-use nc3z_format::units::{TimeUnit, WordTimes};
+use nc3z_format::units::{TextTimes, TimeUnit};
 use nc3z_format::{Hyperslab, NcType};
 use nc3z_reader::{Dataset, Result, Variable};
 
@@ -17,7 +17,7 @@ pub struct Coordinate {
     decoding: Decoding,
     time: Option<TimeUnit>,
     /// The times, if they are stored as text.
-    text: Option<WordTimes>,
+    text: Option<TextTimes>,
 }
 
 impl Coordinate {
@@ -78,7 +78,7 @@ impl Coordinate {
 
     fn of_text(dataset: &Dataset, dim: DimId) -> Option<Self> {
         let header = dataset.header();
-        let times = |v: &Variable| WordTimes::along(header, v.header(), dim);
+        let times = |v: &Variable| TextTimes::along(header, v.header(), dim);
         let (variable, times) = dataset.variables().find_map(|v| Some((v.clone(), times(&v)?)))?;
         let decoding = Decoding::new(header, variable.header());
         Some(Coordinate { variable, decoding, time: Some(times.unit()), text: Some(times) })

@@ -1,7 +1,7 @@
 //! Descriptions of tiles, for people and for programs.
 
 use crate::text;
-use nc3z_reader::{Archive, Slab, TilePlace};
+use nc3z_reader::{Archive, Slab, TileLocation};
 use serde_json::{Value, json};
 
 /// The maximal number of boxes that are printed for people.
@@ -9,7 +9,7 @@ const SLABS: usize = 4;
 
 /// Formats `tas[time=3..4, lat=0..89] (tile 17), bytes 1024 to 2048 of the original`. If there is an archive,
 /// also the coordinates.
-pub fn words(place: &TilePlace, archive: Option<&Archive>) -> String {
+pub fn words(place: &TileLocation, archive: Option<&Archive>) -> String {
     let name = name(place);
     let boxes = place.slabs.iter().take(SLABS).map(|slab| name.clone() + &slab_words(place, slab));
     let mut what: Vec<String> = boxes.collect();
@@ -38,7 +38,7 @@ pub fn words(place: &TilePlace, archive: Option<&Archive>) -> String {
 }
 
 /// Formats `[time=3..4, lat=0..89]`, the last index included.
-fn slab_words(place: &TilePlace, slab: &Slab) -> String {
+fn slab_words(place: &TileLocation, slab: &Slab) -> String {
     if slab.start.is_empty() {
         return String::new();
     }
@@ -51,7 +51,7 @@ fn slab_words(place: &TilePlace, slab: &Slab) -> String {
 }
 
 /// Returns the variable's name, or a description of data that belong to a variable.
-fn name(place: &TilePlace) -> String {
+fn name(place: &TileLocation) -> String {
     use nc3z_format::archive::Role;
     let variable = place.variable.as_ref().map(|v| text::name(v));
     match (place.array.role(), variable) {
@@ -63,7 +63,7 @@ fn name(place: &TilePlace) -> String {
 }
 
 /// Returns the values of coordinate variables at the corners of the first box.
-fn coordinates(place: &TilePlace, archive: &Archive) -> Vec<(String, String)> {
+fn coordinates(place: &TileLocation, archive: &Archive) -> Vec<(String, String)> {
     let Some(slab) = place.slabs.first() else { return Vec::new() };
     // The span of all boxes, which are neighbours.
     let span = |i: usize| {
@@ -80,7 +80,7 @@ fn coordinates(place: &TilePlace, archive: &Archive) -> Vec<(String, String)> {
 }
 
 /// Returns the description as JSON.
-pub fn to_json(place: &TilePlace, archive: Option<&Archive>) -> Value {
+pub fn to_json(place: &TileLocation, archive: Option<&Archive>) -> Value {
     let slabs: Vec<Value> = place.slabs.iter().map(|s| json!({"start": s.start, "count": s.count})).collect();
     let dimensions: Vec<String> = place.dimensions.iter().map(|d| text::name(d)).collect();
     let coordinates = archive.map(|a| coordinates(place, a)).unwrap_or_default();

@@ -7,7 +7,7 @@ use crate::names::{split_once, unescape};
 use crate::output::words::plain;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, ValueEnum};
-use nc3z_format::codec::{Registry, WantedChain};
+use nc3z_format::codec::{ChainRequest, Registry};
 use nc3z_writer::ChunkRequest;
 
 /// The heading of these options in help texts.
@@ -80,8 +80,8 @@ pub(crate) struct ChainRule {
 
 impl ChainRule {
     /// Returns the chain. An invalid one is a usage error, which ends the program.
-    pub(crate) fn chain(&self, registry: &Registry) -> WantedChain {
-        WantedChain::parse_with(&self.text, registry).unwrap_or_else(|e| {
+    pub(crate) fn chain(&self, registry: &Registry) -> ChainRequest {
+        ChainRequest::parse_with(&self.text, registry).unwrap_or_else(|e| {
             let rule = format!(
                 "invalid value '{}={}' for '--chain <VAR=CHAIN>': {}",
                 self.variable,
@@ -96,7 +96,7 @@ impl ChainRule {
 impl ChainRule {
     /// Returns whether the chain needs a plug-in.
     pub(crate) fn needs_plugin(&self) -> bool {
-        WantedChain::parse(&self.text).is_err()
+        ChainRequest::parse(&self.text).is_err()
     }
 }
 

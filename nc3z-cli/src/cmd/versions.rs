@@ -79,7 +79,7 @@ pub(super) fn note_of(args: &NoteArgs) -> CommitNote {
 /// Reports what a commit did, or for a dry run, what it would do.
 pub(super) fn tell(path: &Path, done: &Committed, dry_run: bool) {
     let name = crate::cmd::shown(path);
-    if dry_run && !done.is_known() {
+    if dry_run && !done.is_unchanged() {
         let added = text::size(done.stored_len.1 - done.stored_len.0);
         tell!(
             "{name}: would become version {}, {added} added ({} tiles new, {} kept); nothing was changed",
@@ -92,7 +92,7 @@ pub(super) fn tell(path: &Path, done: &Committed, dry_run: bool) {
         }
         return;
     }
-    if done.is_known() {
+    if done.is_unchanged() {
         tell!("{name}: the file is version {} already; nothing was added", done.version);
         return;
     }

@@ -13,6 +13,7 @@ mod blosc;
 #[cfg(feature = "bz2")]
 mod bz2;
 mod chain;
+mod chain_request;
 mod checksum;
 mod delta;
 mod dtype;
@@ -37,7 +38,6 @@ mod scratch;
 mod shuffle;
 mod spec;
 mod stage;
-mod wanted;
 #[cfg(feature = "zlib")]
 mod zlib;
 mod zstd;
@@ -45,6 +45,7 @@ mod zstd;
 pub use chain::Chain;
 #[cfg(feature = "encode")]
 pub use chain::{TileCoder, encode_tile};
+pub use chain_request::ChainRequest;
 pub use lzma::{Lzma, lzma2_len};
 #[cfg(all(feature = "lzma", feature = "encode"))]
 pub use lzma::{encode_lzma, lzma_shares};
@@ -59,7 +60,6 @@ pub use scratch::CodecScratch;
 pub use shuffle::{shuffle, unshuffle};
 pub use spec::{ChainSpec, StageSpec, chains_from_json, chains_to_json};
 pub use stage::{Contexts, Stage, StageKind};
-pub use wanted::WantedChain;
 #[cfg(feature = "zstd")]
 pub use zstd::zstd_len_within;
 pub use zstd::{

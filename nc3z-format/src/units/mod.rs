@@ -8,15 +8,15 @@ mod calendar;
 mod moment;
 mod parse;
 mod table;
+mod text_times;
 mod time;
 mod utc;
-mod words;
 
 pub use calendar::{Calendar, Date};
 pub use moment::{Moment, Period, Span};
+pub use text_times::TextTimes;
 pub use time::TimeUnit;
 pub use utc::utc;
-pub use words::WordTimes;
 
 /// Exponents of metre, kilogram, second, ampere, kelvin, mole, candela.
 type Powers = [i16; 7];

@@ -8,4 +8,4 @@ pub(crate) mod expand;
 pub(crate) mod fields;
 pub(crate) mod mix;
 pub(crate) mod planes;
-pub(crate) mod sums;
+pub(crate) mod running_sums;

@@ -1,6 +1,6 @@
 //! Classic files as array sources. Nothing is decoded or cached; elements are copied directly from a map.
 
-use super::lent;
+use super::mapped_read;
 use super::pieces::{self, FileBytes};
 use super::source::ArraySource;
 use crate::classic::ClassicFile;
@@ -55,8 +55,8 @@ impl ArraySource for ClassicFile {
         pieces::view(variable(self, var)?, tile, self)
     }
 
-    fn lent(&self, var: VarId) -> Option<Bytes> {
-        let (begin, len) = lent::extent(variable(self, var).ok()?)?;
+    fn mapped_bytes(&self, var: VarId) -> Option<Bytes> {
+        let (begin, len) = mapped_read::extent(variable(self, var).ok()?)?;
         self.source().lends().then(|| self.source().read_at(begin, len).ok())?
     }
 

@@ -1,15 +1,15 @@
 //! A common interface to archives and classic files: named variables, read by hyperslabs.
 
 mod archive;
-mod at_hand;
 mod bytes;
+mod cached_read;
 mod classic;
 mod conversion;
 pub mod convert;
-mod direct;
-mod lent;
+mod mapped_read;
 mod pieces;
 mod read;
+mod slab_source_read;
 mod source;
 mod tiles;
 mod typed;
@@ -27,7 +27,7 @@ use crate::open::with_ends;
 use crate::options::OpenOptions;
 use crate::parallel;
 use crate::source::SharedSource;
-use crate::verified::at_hand;
+use crate::verified::in_memory_if_short;
 use nc3z_format::classic::{Attribute, Dimension, Header, Layout, VarId};
 use std::sync::Arc;
 
@@ -62,9 +62,9 @@ impl Dataset {
             };
             // Both take a round trip where they are remote.
             let (dataset, tree) = if tree.reach().fetches_ahead() {
-                parallel::alongside(open, || at_hand(tree))
+                parallel::alongside(open, || in_memory_if_short(tree))
             } else {
-                (open(), at_hand(tree))
+                (open(), in_memory_if_short(tree))
             };
             return dataset?.verified(root, Some(tree?), &());
         }

@@ -50,7 +50,7 @@ pub(super) fn read(
     slab: &Hyperslab,
     dest: &mut dyn Destination,
 ) -> Result<()> {
-    if let Some(done) = super::lent::read(source, var, slab, dest) {
+    if let Some(done) = super::mapped_read::read(source, var, slab, dest) {
         return done;
     }
     let tiling = source.tiling(var)?;
@@ -65,9 +65,9 @@ pub(super) fn read(
     }
     if source.reads_slabs(var) {
         // The source reads parts of it in parallel.
-        return parallel::in_pool(|| super::direct::read(source, var, slab, dest));
+        return parallel::in_pool(|| super::slab_source_read::read(source, var, slab, dest));
     }
-    if source.as_archive().is_some_and(|archive| super::at_hand::read(archive, var, &plan, dest)) {
+    if source.as_archive().is_some_and(|archive| super::cached_read::read(archive, var, &plan, dest)) {
         return Ok(());
     }
     let size = source.layout().variables[var.index()].element_size();

@@ -43,7 +43,7 @@ pub trait ArraySource: Send + Sync {
 
     /// The bytes of the classic file from the variable's first element to its last present one, if they are
     /// in memory and can be lent without a copy. They are then converted in place, without tiles.
-    fn lent(&self, _var: VarId) -> Option<Bytes> {
+    fn mapped_bytes(&self, _var: VarId) -> Option<Bytes> {
         None
     }
 

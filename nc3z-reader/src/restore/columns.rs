@@ -1,6 +1,6 @@
 //! The record region by columns: short slots and paddings of many records are copied by strides.
 
-use super::held::Held;
+use super::retained_tiles::RetainedTiles;
 use crate::parallel;
 use nc3z_format::array::TileKey;
 use nc3z_format::array_table::{ArrayInfo, Arrays};
@@ -41,7 +41,7 @@ impl<'a> Columns<'a> {
     }
 
     /// Copies the slots and paddings into `out`, which is the part. All tiles are held.
-    pub(super) fn copy(&self, held: &Held, out: &mut [u8]) {
+    pub(super) fn copy(&self, held: &RetainedTiles, out: &mut [u8]) {
         let Columns { records, all, range: Range { start: begin, .. } } = self;
         // Each thread copies some whole records of all columns, so that outputs are disjoint.
         let lead = (records.stride - (begin - records.begin) % records.stride) % records.stride;
@@ -97,7 +97,7 @@ fn short_columns<'a>(arrays: &'a Arrays, records: &Records) -> Vec<ShortColumn<'
 
 impl ShortColumn<'_> {
     /// Copies this column into a part of the record region that begins at `begin` of the file.
-    fn copy(&self, held: &Held, records: &Records, begin: u64, out: &mut [u8]) {
+    fn copy(&self, held: &RetainedTiles, records: &Records, begin: u64, out: &mut [u8]) {
         let tile_len = self.info.linear_tile_len().expect("is_piece: columns have linear tiles");
         let total = self.info.total_bytes();
         let stride = records.stride;

@@ -9,16 +9,16 @@ mod compare;
 mod digest;
 #[cfg(feature = "fs")]
 mod file;
-mod held;
 mod original;
 mod part;
 mod range;
+mod retained_tiles;
 mod stream;
 mod window;
 
 #[cfg(feature = "fs")]
 pub use compare::OriginalDifference;
-pub use digest::{Digests, Wanted};
+pub use digest::{DigestRequest, Digests};
 pub use original::OriginalSource;
 pub use stream::RestoreStream;
 
@@ -89,7 +89,7 @@ impl Archive {
         let has_content = recorded.content.is_some() || !recorded.variables.is_empty();
         let has_filled = !self.filled().is_empty();
         let mut content = (has_content && !has_filled)
-            .then(|| Stream::new(self.layout(), Wanted { content: true, sha256: false, tree: false }))
+            .then(|| Stream::new(self.layout(), DigestRequest { content: true, sha256: false, tree: false }))
             .transpose()?;
         let mut md5 = recorded.md5.filter(|_| !has_filled).map(|_| Md5::new());
         let restored = self.digest_windows(monitor, &mut |at, bytes| {
@@ -118,7 +118,7 @@ impl Archive {
         recorded: &DigestRecord,
         monitor: &dyn Monitor,
     ) -> Result<()> {
-        let wanted = Wanted { content: true, sha256: false, tree: false };
+        let wanted = DigestRequest { content: true, sha256: false, tree: false };
         let found = digest::finish(stream, self.header(), self.layout(), &self.original(), wanted, monitor)?;
         let variables = self.header().variables.iter().zip(recorded.variables.iter().zip(&found.variables));
         for (variable, (expected, found)) in variables {

@@ -8,7 +8,7 @@
 
 use super::ahead::Ahead;
 use super::chunks::{Chunks, is_chunked};
-use super::held::Held;
+use super::retained_tiles::RetainedTiles;
 use super::window;
 use crate::archive::Archive;
 use crate::error::{Error, Result};
@@ -39,7 +39,7 @@ const WINDOW_LEN: u64 = 2 << 20;
 pub struct RestoreStream {
     archive: Archive,
     /// Decoded tiles that later windows need again.
-    held: Held,
+    held: RetainedTiles,
     /// The way in which chunked arrays are restored, decided with the first window.
     chunks: Option<Chunks>,
     /// Stored bytes fetched for later windows.
@@ -58,7 +58,7 @@ impl Archive {
     pub(crate) fn restore_stream_from(&self, at: u64) -> RestoreStream {
         RestoreStream {
             archive: self.clone(),
-            held: Held::default(),
+            held: RetainedTiles::default(),
             chunks: None,
             ahead: Ahead::default(),
             at,

@@ -5,8 +5,8 @@
 
 use super::chunks::Chunks;
 use super::columns::{Columns, is_piece};
-use super::held::{Held, InPlace};
 use super::part::Part;
+use super::retained_tiles::{InPlace, RetainedTiles};
 use crate::archive::Archive;
 use crate::error::Result;
 use crate::parallel;
@@ -28,7 +28,7 @@ const LONG_PIECE: usize = 16 << 10;
 pub(super) fn fill(
     archive: &Archive,
     chunks: &mut Chunks,
-    held: &mut Held,
+    held: &mut RetainedTiles,
     nearby: &Nearby,
     begin: u64,
     window: &mut [u8],
@@ -165,7 +165,7 @@ impl Part<'_> {
     fn add_tiles<'p>(
         &'p mut self,
         chunks: &Chunks,
-        held: &Held,
+        held: &RetainedTiles,
         in_place: &mut Vec<InPlace<'p>>,
         needed: &mut Vec<TileKey>,
     ) -> Result<()> {
@@ -218,7 +218,7 @@ impl Part<'_> {
     }
 
     /// Copies the bytes of tiles that are held.
-    fn copy(self, chunks: &Chunks, held: &Held) -> Result<()> {
+    fn copy(self, chunks: &Chunks, held: &RetainedTiles) -> Result<()> {
         if self.more.is_empty() {
             return copy_run(self.info, chunks, held, self.first, self.out);
         }
@@ -236,7 +236,13 @@ impl Part<'_> {
 
 /// Copies the bytes of a run of an array that are in tiles which are held. All others have been decoded in their
 /// place.
-fn copy_run(info: &ArrayInfo, chunks: &Chunks, held: &Held, first: u64, out: &mut [u8]) -> Result<()> {
+fn copy_run(
+    info: &ArrayInfo,
+    chunks: &Chunks,
+    held: &RetainedTiles,
+    first: u64,
+    out: &mut [u8],
+) -> Result<()> {
     let Some(tiling) = chunks.tiling(info.id) else {
         for piece in pieces(info, first, out.len()) {
             let Piece { tile, from, to, len } = piece?;

@@ -43,8 +43,8 @@ pub(crate) use worker::Worker;
 
 use crate::check::parity::MendingSource;
 use crate::error::{Error, Result};
-use crate::place;
 use crate::source::{Nearby, SharedSource};
+use crate::tile_location;
 use bytes::Bytes;
 use cache::Share;
 use group::by_container;
@@ -197,7 +197,7 @@ impl TileStore {
 
     /// A tile in messages, with the hyperslab that it holds.
     pub(crate) fn describe_tile(&self, key: TileKey) -> String {
-        let slab = place::slab_words(&self.header, &self.arrays, key);
+        let slab = tile_location::slab_words(&self.header, &self.arrays, key);
         format!("{}, tile {}{slab}", self.describe(key.array), key.tile)
     }
 }

@@ -15,7 +15,7 @@ use crate::dataset::{ArraySource, Dataset};
 use crate::error::{Error, ErrorKind, Result};
 use crate::monitor::Monitor;
 use crate::parallel;
-use crate::restore::Wanted;
+use crate::restore::DigestRequest;
 use crate::source::{MemorySource, SharedSource};
 use bytes::Bytes;
 use nc3z_format::Error as FormatError;
@@ -28,7 +28,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 pub use tree_file::TreeFile;
-pub(crate) use tree_file::at_hand;
+pub(crate) use tree_file::in_memory_if_short;
 
 /// Bytes of nodes that are read and checked at a time. Nodes that the output contains only in part are in
 /// memory meanwhile.
@@ -45,9 +45,9 @@ impl Dataset {
     /// variables are checked now.
     ///
     /// ```
-    /// use nc3z_reader::{Dataset, Wanted};
+    /// use nc3z_reader::{Dataset, DigestRequest};
     /// let open = || Dataset::open("../testdata/classic/record_padding.nc", &Default::default());
-    /// let wanted = Wanted { content: true, ..Wanted::default() };
+    /// let wanted = DigestRequest { content: true, ..DigestRequest::default() };
     /// let root = open()?.digests(wanted, &())?.root().unwrap();
     /// let dataset = open()?.verified(&root, None, &())?;
     /// let a = dataset.variable("a")?;
@@ -62,7 +62,7 @@ impl Dataset {
         let tree = if let Some(tree) = tree {
             tree
         } else {
-            let wanted = Wanted { content: true, sha256: false, tree: true };
+            let wanted = DigestRequest { content: true, sha256: false, tree: true };
             let tree = self.digests(wanted, monitor)?.tree;
             Arc::new(MemorySource::new(tree.expect("the tree was wanted")))
         };
@@ -76,7 +76,7 @@ impl Dataset {
     ///
     /// # Errors
     /// The errors of these; a dataset that is neither an archive nor a classic file.
-    pub fn digests(&self, wanted: Wanted, monitor: &dyn Monitor) -> Result<crate::Digests> {
+    pub fn digests(&self, wanted: DigestRequest, monitor: &dyn Monitor) -> Result<crate::Digests> {
         match (self.archive(), self.classic()) {
             (Some(archive), _) => archive.digests(wanted, monitor),
             (None, Some(classic)) => ClassicFile::digests(classic, wanted, monitor),

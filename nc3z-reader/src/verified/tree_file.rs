@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Length of a hash in bytes.
 const HASH_LEN: u64 = 32;
 /// A tree file of at most this many bytes is read as a whole: the tree of 2 GiB of values has 1 MiB.
-const AT_HAND: usize = 1 << 20;
+const SHORT_TREE_FILE: usize = 1 << 20;
 /// Largest number of pages in memory: 64 MiB of nodes, which cover at least 4 TiB of values.
 const MOST_PAGES: usize = 4096;
 
@@ -37,7 +37,7 @@ impl TreeFile {
     /// No tree file, or one of a dataset with other variables or lengths.
     pub fn open(source: SharedSource, header: &Header, layout: &Layout) -> Result<Self> {
         let (places, len) = TreePlace::all(layout);
-        let source = at_hand(source)?;
+        let source = in_memory_if_short(source)?;
         let begin =
             source.read_at(0, source.len().min(TREE_MAGIC.len() as u64 + 8).try_into().unwrap_or(0))?;
         if !begin.starts_with(TREE_MAGIC) {
@@ -178,9 +178,9 @@ impl TreeFile {
 }
 
 /// Reads a short tree file as a whole: a remote one costs a single round trip.
-pub(crate) fn at_hand(source: SharedSource) -> Result<SharedSource> {
+pub(crate) fn in_memory_if_short(source: SharedSource) -> Result<SharedSource> {
     match usize::try_from(source.len()) {
-        Ok(len) if len <= AT_HAND => Ok(Arc::new(MemorySource::new(source.read_at(0, len)?))),
+        Ok(len) if len <= SHORT_TREE_FILE => Ok(Arc::new(MemorySource::new(source.read_at(0, len)?))),
         _ => Ok(source),
     }
 }

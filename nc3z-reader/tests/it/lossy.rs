@@ -10,7 +10,7 @@ use nc3z_reader::recover::{RecoverOptions, Recovered};
 use nc3z_reader::source::{MemorySource, SharedSource};
 use nc3z_reader::verify::quick;
 use nc3z_reader::{Archive, OpenOptions};
-use nc3z_writer::{RepairOptions, ReplacePolicy, Wanted, WriterOptions, recompress_file, repair_file};
+use nc3z_writer::{PerVariable, RepairOptions, ReplacePolicy, WriterOptions, recompress_file, repair_file};
 use std::sync::Arc;
 
 /// An archive with two heads, blocks of tiles, a container and a constants list; of rounded values or not.
@@ -26,7 +26,7 @@ fn archive(rounded: bool) -> Vec<u8> {
     original[len - 9_000..].fill(0);
     let mut options = WriterOptions::default().with_tile_len(9_000);
     if rounded {
-        let mut wanted = Wanted::default();
+        let mut wanted = PerVariable::default();
         wanted.push("*", "bitround:7".parse().unwrap());
         options = options.with_quantize(wanted);
     }

@@ -4,11 +4,11 @@ use crate::classic::{Model, Var};
 use crate::support::archive_bytes;
 use nc3z_format::archive::ArrayId;
 use nc3z_format::classic::Version;
-use nc3z_format::codec::{Contexts, Registry, Stage, StageKind, StageSpec, WantedChain};
+use nc3z_format::codec::{ChainRequest, Contexts, Registry, Stage, StageKind, StageSpec};
 use nc3z_format::{Error, NcType, Result};
 use nc3z_reader::source::{MemorySource, SharedSource};
 use nc3z_reader::{Archive, OpenOptions, verify};
-use nc3z_writer::{Wanted, WriterOptions};
+use nc3z_writer::{PerVariable, WriterOptions};
 use std::sync::Arc;
 
 /// Runs of equal bytes: a count from 1 to `most`, then the byte.
@@ -75,10 +75,10 @@ fn archived(registry: &Registry) -> (Vec<u8>, Vec<u8>) {
     for (i, byte) in original[begin..begin + 20_000 * 4].iter_mut().enumerate() {
         *byte = u8::try_from(i / 1000 % 7).unwrap();
     }
-    let mut chains = Wanted::default();
+    let mut chains = PerVariable::default();
     let text = r#"[{"id":"shuffle"},{"id":"org.example.runs"}]"#;
-    assert!(WantedChain::parse(text).unwrap_err().to_string().contains("unknown filter or codec"));
-    chains.push("v0", WantedChain::parse_with(text, registry).unwrap());
+    assert!(ChainRequest::parse(text).unwrap_err().to_string().contains("unknown filter or codec"));
+    chains.push("v0", ChainRequest::parse_with(text, registry).unwrap());
     let options = WriterOptions::default().with_chains(chains).with_registry(registry.clone());
     let archive = archive_bytes(&original, &options);
     (original, archive)

@@ -4,11 +4,11 @@ use crate::support::archive_bytes;
 use nc3z_format::Hyperslab;
 use nc3z_format::digest::Root;
 use nc3z_reader::source::{MemorySource, SharedSource};
-use nc3z_reader::{Archive, Dataset, ErrorKind, OpenOptions, Wanted};
+use nc3z_reader::{Archive, Dataset, DigestRequest, ErrorKind, OpenOptions};
 use nc3z_writer::{ChunkRequest, WriterOptions};
 use std::sync::Arc;
 
-const ROOTED: Wanted = Wanted { content: true, sha256: false, tree: true };
+const ROOTED: DigestRequest = DigestRequest { content: true, sha256: false, tree: true };
 
 fn memory(bytes: &[u8]) -> SharedSource {
     Arc::new(MemorySource::new(bytes.to_vec()))

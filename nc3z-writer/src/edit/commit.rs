@@ -50,7 +50,7 @@ fn commit_what_changed(edit: &mut Edit, note: &CommitNote, monitor: &dyn Monitor
     }
     // An archive in the short form keeps it if nothing changes.
     let done = commit_to(edit, note, true, &())?;
-    if done.is_known() { Ok(done) } else { commit_to(edit, note, false, monitor) }
+    if done.is_unchanged() { Ok(done) } else { commit_to(edit, note, false, monitor) }
 }
 
 /// Commits to the archive, or, in a dry run, to a temporary file.

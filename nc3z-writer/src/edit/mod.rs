@@ -27,11 +27,11 @@ mod commit;
 mod file;
 mod fill;
 mod header;
+pub mod parse;
 mod part;
 mod picks;
 mod preview;
 mod values;
-pub mod words;
 
 pub use append::{AppendPolicy, Appended, Overlap};
 pub use fill::FillChange;
@@ -469,7 +469,7 @@ impl Edit {
         if self.options.dry_run {
             return Ok(done);
         }
-        if !done.is_known() {
+        if !done.is_unchanged() {
             self.place.reload()?;
         }
         (self.header, self.numrecs, self.variables) = begin(self.place.archive());

@@ -9,7 +9,7 @@ use crate::generation::{GenerationWriter, InPlace, Medium, Unsealed, version_num
 use crate::options::WriterOptions;
 use crate::parity::{Renewal, Renewed};
 use crate::plan::Dropped;
-use crate::sums::{Sums, hash};
+use crate::source_digests::{SourceDigests, hash};
 use nc3z_format::archive::constants::REQUIRED_LOST;
 use nc3z_format::archive::version::MESSAGE_LEN;
 use nc3z_format::archive::{DigestState, Metadata, TileLayoutSpec, VersionRecord};
@@ -51,7 +51,7 @@ pub struct Committed {
 
 impl Committed {
     /// True if the file is already the newest version and the archive is unchanged.
-    pub fn is_known(&self) -> bool {
+    pub fn is_unchanged(&self) -> bool {
         self.stored_len.0 == self.stored_len.1
     }
 }
@@ -82,17 +82,17 @@ pub fn commit_file(
     }
     let source = nc3z_reader::source::open(edited, false)?;
     let classic = ClassicFile::from_source(source, &Limits::default()).map_err(ErrorKind::Source)?;
-    let sums = Sums::new(&classic, options, monitor)?;
+    let sums = SourceDigests::new(&classic, options, monitor)?;
     let sha256 = sums.sha256;
     let last = archive.version()?;
-    let is_known = match archive.digest() {
+    let is_unchanged = match archive.digest() {
         nc3z_reader::Digest::Sha256(recorded) => recorded == sha256,
         // The digest is not recorded after an edit that skipped it to save time.
         nc3z_reader::Digest::Stale | nc3z_reader::Digest::None => {
             archive.original_len() == classic.source().len() && hash(&archive.original(), monitor)? == sha256
         }
     };
-    if is_known {
+    if is_unchanged {
         let (version, generation) = (last.number, archive.trailer().generation);
         let stored_len = (place.end(), place.end());
         place.check()?;
@@ -119,7 +119,7 @@ pub fn commit_file(
 fn commit_to(
     place: &InPlace,
     classic: &ClassicFile,
-    sums: &Sums,
+    sums: &SourceDigests,
     (edited, note): (&Path, &CommitNote),
     options: &WriterOptions,
     monitor: &dyn Monitor,
@@ -167,7 +167,7 @@ fn check_related(
 pub(crate) fn commit_state(
     place: &InPlace,
     classic: &ClassicFile,
-    sums: &Sums,
+    sums: &SourceDigests,
     metadata: &Metadata,
     name: &Path,
     options: &WriterOptions,
@@ -274,7 +274,7 @@ fn prove(
     place: &InPlace,
     medium: &Medium<'_>,
     unsealed: &Unsealed,
-    sums: &Sums,
+    sums: &SourceDigests,
     edited: &Path,
     monitor: &dyn Monitor,
 ) -> Result<()> {

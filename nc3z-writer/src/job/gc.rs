@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::executor::copy_tiles;
 use crate::generation::InPlace;
 use crate::options::{Share, WriterOptions};
-use crate::sums::{Sums, hash};
+use crate::source_digests::{SourceDigests, hash};
 use nc3z_format::Error as FormatError;
 use nc3z_format::Limits;
 use nc3z_format::archive::constants::REQUIRED_LOST;
@@ -197,7 +197,7 @@ pub(super) fn next(
         commit_state(
             place,
             &classic,
-            &Sums::of_sha256(sha256),
+            &SourceDigests::of_sha256(sha256),
             &metadata,
             target.target(),
             options,

@@ -10,7 +10,7 @@ use crate::error::{ErrorKind, Result};
 use crate::job::archive::check_unchanged;
 use crate::options::{ParityChoice, Share, WriterOptions};
 use crate::plan::Partition;
-use crate::sums::hash;
+use crate::source_digests::hash;
 use nc3z_format::Error as FormatError;
 use nc3z_format::Limits;
 use nc3z_format::archive::constants::{REQUIRED_LOSSY, REQUIRED_LOST};

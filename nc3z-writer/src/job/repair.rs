@@ -18,7 +18,7 @@ use nc3z_format::bytes::hex;
 use nc3z_format::{Error as FormatError, Limits};
 use nc3z_reader::recover::{RecoverOptions, Recovered};
 use nc3z_reader::source::{FileSource, SharedSource};
-use nc3z_reader::{Archive, Digest, Fill, Monitor, OpenOptions, Slab, TilePlace};
+use nc3z_reader::{Archive, Digest, Fill, Monitor, OpenOptions, Slab, TileLocation};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -69,7 +69,7 @@ pub enum RepairedDigest {
 #[derive(Debug, Clone)]
 pub struct LostTiles {
     /// Their position.
-    pub place: TilePlace,
+    pub place: TileLocation,
     /// The reason why the first of them was lost.
     pub message: String,
 }
@@ -301,7 +301,7 @@ fn listed(runs: &[LostTiles]) -> impl Iterator<Item = &LostTiles> {
     })
 }
 
-fn lost_json(place: &TilePlace) -> Value {
+fn lost_json(place: &TileLocation) -> Value {
     // Not every JSON reader reads numbers above 2^53 exactly.
     let wide = |n: u64| if n > 1 << 53 { Value::from(format!("{n:#x}")) } else { Value::from(n) };
     let list = |numbers: &[u64]| numbers.iter().map(|&n| wide(n)).collect::<Value>();

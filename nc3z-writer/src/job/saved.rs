@@ -14,7 +14,7 @@ use crate::atomic::AtomicFile;
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::{InPlace, Medium, slots};
 use crate::options::WriterOptions;
-use crate::sums::hash;
+use crate::source_digests::hash;
 use nc3z_format::archive::constants::REQUIRED_LOST;
 use nc3z_format::archive::version::put_tags;
 use nc3z_format::archive::{SUPERBLOCK_LEN, SectionKind};

@@ -72,8 +72,8 @@ pub(crate) fn plan_array(
         }
     }
     // Estimates can be wrong, and a quicker preset must not give a smaller archive.
-    let is_known = |way: &TileChain| way.num.as_ref().is_some_and(|p| p.is_same_way(&quick));
-    if !tiles.iter().any(is_known) && (table || quick.dictionary().is_none()) {
+    let is_quick = |way: &TileChain| way.num.as_ref().is_some_and(|p| p.is_same_way(&quick));
+    if !tiles.iter().any(is_quick) && (table || quick.dictionary().is_none()) {
         ways.insert(0, TileChain::numeric(quick, registry));
     }
     ways.truncate(1);

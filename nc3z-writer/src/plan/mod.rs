@@ -19,19 +19,19 @@ mod array_plan;
 mod chains;
 mod container;
 mod cost;
-mod finer;
 mod numeric;
 mod older;
 mod policy;
 mod probe;
 mod reference;
 mod repeats;
-mod rivals;
 mod shape;
 mod shared;
 mod short;
 mod subject;
 mod text;
+mod tile_refinement;
+mod whole_file_candidates;
 
 use crate::encode::{MadeTile, in_variable, make_tile};
 use crate::error::Result;
@@ -43,8 +43,6 @@ pub(crate) use array_plan::{ArrayPlan, Fallback, Made};
 pub(crate) use chains::{ChainTable, TileChain};
 pub(crate) use container::{OpenContainer, pack_container, pack_own};
 pub(crate) use cost::Stored;
-pub(crate) use finer::finer_array;
-use finer::finer_tiles;
 use nc3z_format::archive::{ArrayId, TileLayoutSpec};
 use nc3z_format::array_table::{ArrayInfo, Arrays};
 use nc3z_format::codec::{ChainSpec, CodecScratch};
@@ -55,12 +53,14 @@ pub(crate) use older::{
 pub(crate) use policy::{Policy, SamplePolicy};
 use rayon::prelude::*;
 use repeats::{Repeat, repeats};
-pub(crate) use rivals::{WHOLE, longest_whole, quicker_presets, short_limit};
 pub(crate) use shape::Partition;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use subject::requested_chain;
 pub(crate) use subject::{Subject, fill_values, read_apart, whole_len};
+pub(crate) use tile_refinement::refine_array;
+use tile_refinement::refine_tiles;
+pub(crate) use whole_file_candidates::{WHOLE, longest_whole, quicker_presets, short_limit};
 
 /// The plans of all arrays that have tiles, and the chain table that the plans refer to.
 pub(crate) struct Plans {
@@ -146,7 +146,7 @@ impl Plans {
             };
             by_array.insert(id, plan);
         }
-        let finer = finer_tiles(classic, &arrays, &by_array, options, monitor)?;
+        let finer = refine_tiles(classic, &arrays, &by_array, options, monitor)?;
         if !finer.is_empty() {
             for (&var, &len) in &finer {
                 partition.variables[var.index()] = TileLayoutSpec::Linear(len);

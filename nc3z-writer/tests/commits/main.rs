@@ -247,7 +247,7 @@ fn a_state_that_is_the_one_before_adds_nothing_and_an_older_one_next_to_nothing(
     made.commit(&second());
     let before = made.bytes().len();
     let done = made.commit(&second());
-    assert_eq!((done.is_known(), done.version, done.generation), (true, 2, 2));
+    assert_eq!((done.is_unchanged(), done.version, done.generation), (true, 2, 2));
     assert_eq!(made.bytes().len(), before);
     // Back to the first state, of which all tiles are known.
     let done = made.commit(&first());
@@ -304,7 +304,7 @@ fn any_of_many_versions_is_found_by_number_and_tag() {
     let made = Made::new(&numbered(1), &options());
     for n in 2..=MANY {
         let done = made.commit(&numbered(u32::try_from(n).unwrap()));
-        assert_eq!((done.version, done.is_known()), (n, false));
+        assert_eq!((done.version, done.is_unchanged()), (n, false));
         // From the thirteenth on, each file is equal to an earlier one.
         assert!(n < 13 || done.new_tiles == 0, "{n}");
         if n == 20 {

@@ -1,7 +1,7 @@
 //! Events of a view for its operator.
 
 use nc3z_reader::parity::Mended;
-use nc3z_reader::{Archive, Error, TilePlace};
+use nc3z_reader::{Archive, Error, TileLocation};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub enum Event<'e> {
         /// The archive.
         archive: &'e Archive,
         /// The hyperslab of the tile.
-        place: &'e TilePlace,
+        place: &'e TileLocation,
         /// The reason.
         error: &'e Error,
     },

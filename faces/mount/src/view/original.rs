@@ -18,11 +18,11 @@ pub(crate) struct Original {
     /// The name of the archive in messages.
     pub(crate) path: PathBuf,
     pub(crate) facts: Facts,
-    told: Mutex<Told>,
+    told: Mutex<ReportedErrors>,
 }
 
 #[derive(Default)]
-struct Told {
+struct ReportedErrors {
     tiles: HashSet<(ArrayId, u64)>,
     /// Other errors, by their messages.
     errors: HashSet<String>,

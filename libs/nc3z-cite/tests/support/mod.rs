@@ -5,7 +5,7 @@ use nc3z_format::Hyperslab;
 use nc3z_format::NcType;
 use nc3z_format::classic::{Attribute, DimId, Dimension, Header, NumRecs, VarId, Variable, Version, arrange};
 use nc3z_reader::source::MemorySource;
-use nc3z_reader::{Dataset, OpenOptions, TreeFile, Wanted};
+use nc3z_reader::{Dataset, DigestRequest, OpenOptions, TreeFile};
 use std::sync::Arc;
 
 /// A generator of numbers that are the same in every run.
@@ -96,7 +96,7 @@ pub fn open(bytes: &[u8]) -> Dataset {
 }
 
 pub fn tree_of(dataset: &Dataset) -> TreeFile {
-    let wanted = Wanted { content: true, sha256: false, tree: true };
+    let wanted = DigestRequest { content: true, sha256: false, tree: true };
     let tree = dataset.digests(wanted, &()).unwrap().tree.unwrap();
     TreeFile::open(Arc::new(MemorySource::new(tree)), dataset.header(), dataset.layout()).unwrap()
 }

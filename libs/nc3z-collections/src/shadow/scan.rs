@@ -9,7 +9,7 @@ use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockHeader, IndexEntry, R
 use nc3z_format::classic::{VarId, encode};
 use nc3z_format::decode_value::{Decoding, Number, Shown, time_unit};
 use nc3z_format::double_double::DoubleDouble;
-use nc3z_format::units::WordTimes;
+use nc3z_format::units::TextTimes;
 use nc3z_reader::{Archive, Dataset, Digest};
 use std::collections::HashMap;
 
@@ -93,7 +93,7 @@ fn header(dataset: &Dataset) -> Result<Bytes> {
 /// The values of a coordinate: of a dimension with its name, of times along one dimension or none, also as text.
 fn known(dataset: &Dataset, variable: &nc3z_reader::Variable) -> Result<Option<Known>> {
     let head = variable.header();
-    let words = WordTimes::new(dataset.header(), head);
+    let words = TextTimes::new(dataset.header(), head);
     let is_number = head.dimensions.len() <= 1 && variable.ty() != NcType::Char;
     let is_coordinate = || variable.dimensions().any(|d| d.name == head.name) || time_unit(head).is_some();
     if words.is_none() && !(is_number && is_coordinate()) {

@@ -2,7 +2,7 @@
 
 use crate::text;
 use nc3z_format::bytes::hex;
-use nc3z_reader::{Archive, Wanted};
+use nc3z_reader::{Archive, DigestRequest};
 use serde_json::{Value, json};
 
 /// The maximal length of an original in bytes for which content digests are computed: archives of small files
@@ -15,7 +15,7 @@ pub(super) fn json(archive: &Archive) -> Value {
     let record = archive.recorded_digests();
     let (mut content, mut variables, mut source) = (record.content, record.variables, "recorded");
     if content.is_none() && archive.original_len() <= COMPUTED {
-        let wanted = Wanted { content: true, sha256: false, tree: false };
+        let wanted = DigestRequest { content: true, sha256: false, tree: false };
         // Damage is reported by commands that read the values.
         if let Ok(digests) = archive.digests(wanted, &()) {
             (content, variables, source) = (digests.content, digests.variables, "computed");

@@ -2,13 +2,13 @@
 
 use crate::args::{ArchiveArgs, DigestArg, EdgeArg, EncodeArgs, PresetArg, ProfileArg};
 use crate::output::text;
-use nc3z_format::codec::WantedChain;
+use nc3z_format::codec::ChainRequest;
 use nc3z_format::tile::Edge;
-use nc3z_writer::{Preset, TileChoice, Wanted, WriterOptions};
+use nc3z_writer::{PerVariable, Preset, TileChoice, WriterOptions};
 
 /// Returns the options of `nc3z archive`.
 pub(super) fn options(args: &ArchiveArgs) -> WriterOptions {
-    let mut quantize = Wanted::default();
+    let mut quantize = PerVariable::default();
     args.quantize.iter().for_each(|(name, mode)| quantize.push(name, *mode));
     let options = encode_options(&args.encode);
     let options = options.with_quantize(quantize).with_verify(!args.no_verify).with_force(args.force);
@@ -28,12 +28,12 @@ pub(in crate::cmd) fn encode_options(args: &EncodeArgs) -> WriterOptions {
         PresetArg::Max => Preset::Max,
     };
     let registry = crate::registry::registry();
-    let mut chains = Wanted::default();
+    let mut chains = PerVariable::default();
     let mut options = WriterOptions::default().with_preset(preset).with_memory(args.memory);
     let zarr = args.profile == Some(ProfileArg::Zarr);
     if zarr {
         options = options.with_layout(TileChoice::Chunked);
-        let chain = WantedChain::parse(nc3z_zarr::PROFILE_CHAIN).expect("a test parses it");
+        let chain = ChainRequest::parse(nc3z_zarr::PROFILE_CHAIN).expect("a test parses it");
         chains.push("*", chain);
     }
     for rule in &args.chains {

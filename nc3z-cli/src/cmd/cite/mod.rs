@@ -16,7 +16,7 @@ use nc3z_cite::{Format, Proof, Slice, SliceForm, Statements, check as check_slic
 use nc3z_collections::is_aggregation;
 use nc3z_format::digest::Root;
 use nc3z_reader::source::{MemorySource, SharedSource};
-use nc3z_reader::{Dataset, FileName, TreeFile, Wanted};
+use nc3z_reader::{Dataset, DigestRequest, FileName, TreeFile};
 use nc3z_writer::AtomicFile;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -95,7 +95,7 @@ fn open(file: &Path, args: &OpenArgs) -> Result<Dataset> {
 
 /// Returns the recorded root, or computes it.
 fn root_of(dataset: &Dataset, file: &Path) -> Result<Root> {
-    let wanted = Wanted { content: true, sha256: false, tree: false };
+    let wanted = DigestRequest { content: true, sha256: false, tree: false };
     let recorded = dataset.archive().and_then(|archive| archive.digests_on_record(wanted, false));
     let digests = if let Some(digests) = recorded {
         digests
@@ -115,7 +115,7 @@ fn tree_source(dataset: &Dataset, file: &Path, tree: Option<&Path>, args: &OpenA
     }
     note!("nc3z: note: {}: without --tree all of it is read to compute its tree", shown(file));
     let progress = Progress::new(dataset.original_len(), "hash".to_owned());
-    let tree = dataset.digests(Wanted { content: true, sha256: false, tree: true }, &progress)?.tree;
+    let tree = dataset.digests(DigestRequest { content: true, sha256: false, tree: true }, &progress)?.tree;
     Ok(Arc::new(MemorySource::new(tree.context("the tree was wanted")?)))
 }
 

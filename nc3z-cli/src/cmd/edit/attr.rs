@@ -8,7 +8,7 @@ use crate::output::table::count;
 use crate::output::text;
 use anyhow::{Context, Result};
 use nc3z_writer::edit::Edit;
-use nc3z_writer::edit::words::attributes::{self, NoAttribute};
+use nc3z_writer::edit::parse::attributes::{self, NoAttribute};
 
 pub(crate) fn attr(args: &AttrArgs) -> Result<Exit> {
     let mut edit = open(&args.archive, &args.edit)?;

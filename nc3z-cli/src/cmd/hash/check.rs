@@ -9,7 +9,7 @@ use crate::output::streams::Stdout;
 use crate::output::{chain, report_error, text};
 use anyhow::{Context, Result, bail};
 use nc3z_collections::tree::hash::{CheckPolicy, Checked, Listed, check, read_list};
-use nc3z_reader::{Dataset, Digests, Wanted};
+use nc3z_reader::{Dataset, DigestRequest, Digests};
 use serde_json::json;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -128,7 +128,7 @@ fn check_one(listed: &Listed, args: &HashArgs, progress: &Progress) -> Result<Ch
     if interrupted() {
         return Err(nc3z_reader::Error::interrupted().into());
     }
-    let digests = |file: &Path, wanted: Wanted| -> Result<(Dataset, Digests)> {
+    let digests = |file: &Path, wanted: DigestRequest| -> Result<(Dataset, Digests)> {
         let dataset = open_input(file, &args.open)?.into_dataset();
         progress.extend(dataset.original_len());
         let digests = dataset.digests(wanted, progress)?;

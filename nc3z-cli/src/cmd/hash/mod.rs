@@ -14,7 +14,7 @@ use crate::output::streams::{self, Stdout};
 use crate::output::{chain, report_error, text};
 use anyhow::{Context, Result, bail};
 use nc3z_collections::tree::hash::FileDigests;
-use nc3z_reader::{Digest, Wanted};
+use nc3z_reader::{Digest, DigestRequest};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -104,7 +104,7 @@ fn hash(path: &Path, args: &HashArgs, progress: &Progress) -> Result<FileDigests
         return FileDigests::recorded(&dataset)
             .context("a classic netCDF file has no digest on record; without --recorded it is computed");
     }
-    let wanted = Wanted {
+    let wanted = DigestRequest {
         content: args.only != Some(OnlyArg::Sha256),
         sha256: args.only != Some(OnlyArg::Content),
         tree: false,

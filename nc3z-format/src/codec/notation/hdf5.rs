@@ -338,10 +338,10 @@ impl ChainSpec {
 mod tests {
     use super::*;
     use crate::NcType;
-    use crate::codec::WantedChain;
+    use crate::codec::ChainRequest;
 
     fn bound(text: &str, ty: NcType) -> Result<ChainSpec> {
-        WantedChain::parse(text)?.bind(ty, &Registry::default())
+        ChainRequest::parse(text)?.bind(ty, &Registry::default())
     }
 
     #[test]

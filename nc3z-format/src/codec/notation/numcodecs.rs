@@ -114,10 +114,10 @@ pub fn zarr_v2(mut stages: Vec<Value>) -> Value {
 mod tests {
     use super::*;
     use crate::NcType;
-    use crate::codec::{Registry, WantedChain};
+    use crate::codec::{ChainRequest, Registry};
 
     fn bound(text: &str, ty: NcType) -> ChainSpec {
-        WantedChain::parse(text).unwrap().bind(ty, &Registry::default()).unwrap()
+        ChainRequest::parse(text).unwrap().bind(ty, &Registry::default()).unwrap()
     }
 
     #[test]
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(bound(&told.to_string(), NcType::Int), chain);
         assert_eq!(bound(r#"{"filters":null,"compressor":null}"#, NcType::Int), ChainSpec::default());
         assert_eq!(ChainSpec::default().to_zarr_v2().unwrap(), json!({"filters": null, "compressor": null}));
-        assert!(WantedChain::parse(r#"{"filters":[],"other":1}"#).is_err());
+        assert!(ChainRequest::parse(r#"{"filters":[],"other":1}"#).is_err());
     }
 
     #[test]

@@ -16,7 +16,6 @@ pub(crate) use probe::Probe;
 pub use stored::{StoredContainer, StoredTile};
 
 use crate::archive::{Archive, Inner};
-use crate::behind::Behind;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::open::{Parts, check_table, mended};
@@ -24,6 +23,7 @@ use crate::options::OpenOptions;
 use crate::sections::{read_later_head, read_section, read_sections};
 use crate::source::lenient::Lenient;
 use crate::source::{ByteSource, Nearby, SharedSource};
+use crate::tail::TailState;
 use crate::tile::{ProbedBlock, RecoveredIndex, Worker};
 use nc3z_format::archive::constants::{HEAD_OFFSET, REQUIRED_LATER_HEAD, REQUIRED_LOSSY};
 use nc3z_format::archive::{
@@ -165,7 +165,7 @@ fn skeleton(
         trailer.check_features()?;
         if points.missing == 0
             && points.lost.is_none()
-            && let Err(e) = Behind::new(&*points.source, trailer, &points.slots).check(trailer)
+            && let Err(e) = TailState::new(&*points.source, trailer, &points.slots).check(trailer)
         {
             report.is_older = true;
             report.notes.push(e.with_causes());

@@ -1,8 +1,8 @@
 //! The report of a check.
 
 use crate::check::parity::ParityReport;
-use crate::place::TilePlace;
 use crate::restore::Restored;
+use crate::tile_location::TileLocation;
 use nc3z_format::archive::{ArrayId, SectionKind};
 use std::ops::Range;
 
@@ -72,7 +72,7 @@ pub struct Finding {
     /// A message about the error.
     pub message: String,
     /// The affected parts of the user's data.
-    pub places: Vec<TilePlace>,
+    pub places: Vec<TileLocation>,
 }
 
 /// Tiles of one array that a deep check could not decode.
@@ -80,7 +80,7 @@ pub struct Finding {
 #[non_exhaustive]
 pub struct Undecoded {
     /// From the first of them to the last.
-    pub place: TilePlace,
+    pub place: TileLocation,
     /// The number of tiles.
     pub tiles: u64,
     /// The reason for the first: the filter or codec that this build does not have.
@@ -113,7 +113,7 @@ pub struct Report {
     /// Findings beyond those listed.
     pub more: u64,
     /// Tiles that were lost before the archive was repaired: recorded, so no finding.
-    pub lost: Vec<TilePlace>,
+    pub lost: Vec<TileLocation>,
     /// The archive's parity, if it has a usable one: the damage of the parity and of the archive, and whether
     /// it can be repaired. For a sound archive, only the parity itself was checked.
     pub parity: Option<ParityReport>,

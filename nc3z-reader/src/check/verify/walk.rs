@@ -3,7 +3,6 @@
 
 use super::blocks::Expected;
 use super::report::{Findings, Report, Structure};
-use crate::behind::Behind;
 use crate::check::recover::EntryPoints;
 use crate::error::Result;
 use crate::monitor::Monitor;
@@ -12,6 +11,7 @@ use crate::options::OpenOptions;
 use crate::sections::read_sections;
 use crate::source::lenient::Lenient;
 use crate::source::{ByteSource, SharedSource};
+use crate::tail::TailState;
 use nc3z_format::archive::constants::{HEAD_OFFSET, REQUIRED_LOSSY};
 use nc3z_format::archive::{
     BLOCK_HEADER_LEN, SUPERBLOCK_LEN, SectionEntry, SectionKind, TRAILER_LEN, Trailer, align8,
@@ -156,7 +156,7 @@ impl<'a> Walk<'a> {
             Some((_, trailer)) => {
                 let tail = trailer.archive_len..len;
                 let (count, generation) = (tail.end - tail.start, trailer.generation);
-                let words = if Behind::new(&*self.source, trailer, &self.points.slots) == Behind::Torn {
+                let words = if TailState::new(&*self.source, trailer, &self.points.slots) == TailState::Torn {
                     format!(
                         "{count} bytes after the end of generation {generation} do not belong to it: a commit that did not finish, or foreign bytes. The archive is whole, and a repair leaves them out"
                     )

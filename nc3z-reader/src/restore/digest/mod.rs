@@ -19,7 +19,7 @@ const WINDOW_LEN: u64 = 8 << 20;
 
 /// Selects the digests to compute.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct DigestRequest {
     /// The content digests of the file and of each variable.
     pub content: bool,
     /// SHA-256 of the classic file's bytes.
@@ -57,7 +57,7 @@ impl Archive {
     /// # Errors
     /// Damage; a SHA-256 that differs from the recorded one; a cancelled monitor; variables that overlap so
     /// often that reading them would not end (a limit).
-    pub fn digests(&self, wanted: Wanted, monitor: &dyn Monitor) -> Result<Digests> {
+    pub fn digests(&self, wanted: DigestRequest, monitor: &dyn Monitor) -> Result<Digests> {
         let mut stream = Stream::new(self.layout(), wanted)?;
         self.restore_into(monitor, &mut |at, bytes: &[u8]| {
             stream.feed(at, bytes);
@@ -75,7 +75,7 @@ impl Archive {
 impl Archive {
     /// The recorded digests, if all wanted ones are recorded. Nothing is decoded. `variables` requests the
     /// digests of the variables too.
-    pub fn digests_on_record(&self, wanted: Wanted, variables: bool) -> Option<Digests> {
+    pub fn digests_on_record(&self, wanted: DigestRequest, variables: bool) -> Option<Digests> {
         let crate::Digest::Sha256(sha256) = self.digest() else { return None };
         let record = self.recorded_digests();
         let has_variables = record.variables.len() == self.header().variables.len();
@@ -97,7 +97,7 @@ impl ClassicFile {
     ///
     /// # Errors
     /// As [`Archive::digests`].
-    pub fn digests(&self, wanted: Wanted, monitor: &dyn Monitor) -> Result<Digests> {
+    pub fn digests(&self, wanted: DigestRequest, monitor: &dyn Monitor) -> Result<Digests> {
         self.digests_with(wanted, &mut |_| (), monitor)
     }
 
@@ -107,7 +107,7 @@ impl ClassicFile {
     /// As [`Archive::digests`].
     pub fn digests_with(
         &self,
-        wanted: Wanted,
+        wanted: DigestRequest,
         seen: &mut (dyn FnMut(&[u8]) + Send),
         monitor: &dyn Monitor,
     ) -> Result<Digests> {
@@ -147,7 +147,7 @@ pub(super) fn finish(
     header: &Header,
     layout: &Layout,
     source: &dyn ByteSource,
-    wanted: Wanted,
+    wanted: DigestRequest,
     monitor: &dyn Monitor,
 ) -> Result<Digests> {
     let (sha256, mut trees) = stream.finish();

@@ -1,7 +1,7 @@
 //! Hashes the bytes of a file in order: the values of each owned variable into its tree, all bytes into one
 //! SHA-256.
 
-use super::Wanted;
+use super::DigestRequest;
 use crate::error::Result;
 use crate::parallel;
 use nc3z_format::classic::{Layout, Records, SegmentKind, Slot, VarId};
@@ -73,7 +73,7 @@ enum Bytes<'w> {
 }
 
 impl<'a> Stream<'a> {
-    pub(in crate::restore) fn new(layout: &'a Layout, wanted: Wanted) -> Result<Self> {
+    pub(in crate::restore) fn new(layout: &'a Layout, wanted: DigestRequest) -> Result<Self> {
         let count = layout.variables.len();
         let content = || Content {
             roots: vec![Tree::default().root(); count],

@@ -16,8 +16,8 @@
 //! println!("{} hits", cache.stats().hits);
 //! ```
 
-mod at_hand;
 mod budget;
+mod hot_tiles;
 mod share;
 mod stats;
 
@@ -25,8 +25,8 @@ pub use budget::{budget_from_env, default_budget};
 pub(crate) use share::{PIECE_LEN, Share};
 pub use stats::CacheStats;
 
-use at_hand::AtHand;
 use bytes::Bytes;
+use hot_tiles::HotTiles;
 use nc3z_format::array::TileKey;
 use quick_cache::sync::{Cache, GuardResult};
 use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter};
@@ -34,7 +34,7 @@ use stats::Counters;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Bytes of an entry besides its tile, including its entry in [`at_hand`].
+/// Bytes of an entry besides its tile, including its entry in [`hot_tiles`].
 const ENTRY_LEN: u64 = 256;
 /// Budget of a shard in bytes. Each shard has its own lock, and holds no tile larger than itself.
 const SHARD_BUDGET: u64 = 64 << 20;
@@ -60,13 +60,13 @@ impl Weighter<Key, Bytes> for ByLength {
 #[derive(Clone)]
 struct Evictions {
     counters: Arc<Counters>,
-    at_hand: Arc<AtHand>,
+    hot_tiles: Arc<HotTiles>,
 }
 
 #[derive(Default)]
 struct Evicted {
     tiles: Vec<(Key, Bytes)>,
-    at_hand: Option<Arc<AtHand>>,
+    hot_tiles: Option<Arc<HotTiles>>,
 }
 
 impl Lifecycle<Key, Bytes> for Evictions {
@@ -75,14 +75,14 @@ impl Lifecycle<Key, Bytes> for Evictions {
     fn on_evict(&self, evicted: &mut Evicted, key: Key, tile: Bytes) {
         self.counters.evictions.fetch_add(1, Ordering::Relaxed);
         evicted.tiles.push((key, tile));
-        evicted.at_hand.get_or_insert_with(|| Arc::clone(&self.at_hand));
+        evicted.hot_tiles.get_or_insert_with(|| Arc::clone(&self.hot_tiles));
     }
 }
 
 impl Drop for Evicted {
     fn drop(&mut self) {
-        if let Some(at_hand) = &self.at_hand {
-            self.tiles.iter().for_each(|(key, _)| at_hand.forget(key));
+        if let Some(hot_tiles) = &self.hot_tiles {
+            self.tiles.iter().for_each(|(key, _)| hot_tiles.forget(key));
         }
     }
 }
@@ -98,7 +98,7 @@ struct Shared {
     budget: AtomicU64,
     counters: Arc<Counters>,
     /// The tiles that are read in small pieces.
-    at_hand: Arc<AtHand>,
+    hot_tiles: Arc<HotTiles>,
 }
 
 impl TileCache {
@@ -112,7 +112,7 @@ impl TileCache {
 
     /// Makes a separate cache of `budget` bytes. 0 caches nothing.
     pub fn new(budget: u64) -> Self {
-        let (counters, at_hand) = (Arc::new(Counters::default()), Arc::new(AtHand::default()));
+        let (counters, hot_tiles) = (Arc::new(Counters::default()), Arc::new(HotTiles::default()));
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
         // A cache that begins without a budget may get one later.
         let shards = if budget == 0 { cores } else { budget / SHARD_BUDGET };
@@ -129,9 +129,9 @@ impl TileCache {
             options,
             ByLength,
             DefaultHashBuilder::default(),
-            Evictions { counters: Arc::clone(&counters), at_hand: Arc::clone(&at_hand) },
+            Evictions { counters: Arc::clone(&counters), hot_tiles: Arc::clone(&hot_tiles) },
         );
-        TileCache(Arc::new(Shared { tiles, budget: AtomicU64::new(budget), counters, at_hand }))
+        TileCache(Arc::new(Shared { tiles, budget: AtomicU64::new(budget), counters, hot_tiles }))
     }
 
     /// Bytes that the cache may hold.
@@ -152,7 +152,7 @@ impl TileCache {
     /// Drops every tile.
     pub fn clear(&self) {
         self.0.tiles.clear();
-        self.0.at_hand.clear();
+        self.0.hot_tiles.clear();
     }
 
     /// The counts since the cache was made.

@@ -1,6 +1,6 @@
 //! One open archive's part of a cache.
 
-use super::at_hand::Tray;
+use super::hot_tiles::HotTileView;
 use super::{GuardResult, Key, TileCache};
 use crate::error::Result;
 use bytes::Bytes;
@@ -45,9 +45,9 @@ impl Share {
 
     /// The tiles that were recently read in small pieces. The caller reports the bytes that it copies to
     /// [`Share::count`].
-    pub(crate) fn at_hand(&self) -> Tray<'_> {
+    pub(crate) fn hot_tiles(&self) -> HotTileView<'_> {
         let shared = &*self.cache.0;
-        shared.at_hand.of(self.archive, shared.counters.evictions())
+        shared.hot_tiles.of(self.archive, shared.counters.evictions())
     }
 
     /// Counts `tiles` tiles that were found decoded, and `copied` bytes copied from them.
@@ -63,7 +63,7 @@ impl Share {
         let bytes = shared.tiles.get(key)?;
         self.count(1, wanted);
         if (1..=PIECE_LEN).contains(&wanted) {
-            shared.at_hand.note(*key, &bytes, evictions, || shared.tiles.peek(key));
+            shared.hot_tiles.note(*key, &bytes, evictions, || shared.tiles.peek(key));
         }
         Some(bytes)
     }
@@ -142,7 +142,7 @@ impl Drop for Share {
     fn drop(&mut self) {
         if self.used.load(Ordering::Relaxed) {
             self.cache.0.tiles.retain(|key, _| key.archive != self.archive);
-            self.cache.0.at_hand.forget_archive(self.archive);
+            self.cache.0.hot_tiles.forget_archive(self.archive);
         }
     }
 }

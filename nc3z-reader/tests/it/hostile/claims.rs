@@ -71,7 +71,7 @@ fn tiles_of_a_gibibyte_for_each_of_many_record_variables_are_refused() {
             .unwrap();
     let error = archive.check_original(&()).unwrap_err();
     assert!(error.to_string().contains("decoded tiles of one window"), "{error}");
-    let wanted = nc3z_reader::Wanted { content: true, sha256: false, tree: false };
+    let wanted = nc3z_reader::DigestRequest { content: true, sha256: false, tree: false };
     assert!(archive.digests(wanted, &()).unwrap_err().to_string().contains("decoded tiles of one window"));
 }
 
@@ -106,7 +106,7 @@ fn variables_that_overlap_without_end_have_no_digest() {
     let archive =
         nc3z_reader::Archive::from_source(std::sync::Arc::new(source), &nc3z_reader::OpenOptions::default())
             .unwrap();
-    let wanted = nc3z_reader::Wanted { content: true, sha256: true, tree: false };
+    let wanted = nc3z_reader::DigestRequest { content: true, sha256: true, tree: false };
     let error = archive.digests(wanted, &()).unwrap_err();
     assert!(error.to_string().contains("overlap"), "{error}");
 }

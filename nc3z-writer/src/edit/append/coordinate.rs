@@ -8,7 +8,7 @@ use crate::error::Result;
 use nc3z_format::NcType;
 use nc3z_format::classic::{DimId, Variable as HeaderVariable};
 use nc3z_format::decode_value::Number;
-use nc3z_format::units::{TimeUnit, WordTimes};
+use nc3z_format::units::{TextTimes, TimeUnit};
 use std::cmp::Ordering;
 
 /// The direction of a record coordinate.
@@ -41,7 +41,7 @@ pub(super) struct Coordinate<'a> {
     units: Option<String>,
     time: Option<TimeUnit>,
     /// The times, if they are stored as text.
-    words: Option<WordTimes>,
+    words: Option<TextTimes>,
 }
 
 impl<'a> Coordinate<'a> {
@@ -77,7 +77,7 @@ impl<'a> Coordinate<'a> {
         let header = &edit.header;
         let dim = header.dimensions.iter().position(|d| d.name == dimension.as_bytes())?;
         let dim = DimId(u32::try_from(dim).ok()?);
-        let words = WordTimes::along(header, &header.variables[column.at], dim)?;
+        let words = TextTimes::along(header, &header.variables[column.at], dim)?;
         let time = Some(words.unit());
         Some(Coordinate { column, ty: NcType::Char, fill: Vec::new(), units: None, time, words: Some(words) })
     }

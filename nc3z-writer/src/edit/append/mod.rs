@@ -3,7 +3,7 @@
 mod check;
 mod column;
 mod coordinate;
-mod place;
+mod position;
 mod rebase;
 mod units;
 
@@ -12,7 +12,7 @@ use crate::error::{ErrorKind, Result};
 use column::Column;
 use nc3z_format::classic::Dimension;
 use nc3z_reader::{Dataset, Monitor};
-use place::{Place, Run};
+use position::{Position, Run};
 
 /// The treatment of records whose record coordinate does not continue the archive's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -77,11 +77,12 @@ impl Edit {
         let Some(count) = columns.first().map(|column| column.new.shape()[0]) else {
             return refuse("append", format!("no variable has the record dimension `{name}`"));
         };
-        let (runs, unordered) = match self.place_records(&name, &columns, count, policy.overlap, monitor)? {
-            Place::Known => return Ok(Appended { known: count, ..Appended::default() }),
-            Place::At(runs) => (runs, false),
-            Place::Unordered(run) => (vec![run], policy.overlap != Overlap::Allow),
-        };
+        let (runs, unordered) =
+            match self.position_records(&name, &columns, count, policy.overlap, monitor)? {
+                Position::Known => return Ok(Appended { known: count, ..Appended::default() }),
+                Position::At(runs) => (runs, false),
+                Position::Unordered(run) => (vec![run], policy.overlap != Overlap::Allow),
+            };
         // Times that cannot be rebased must be found before anything is staged.
         for column in columns.iter().filter(|column| column.rebase.is_some()) {
             let step = column.step().max(1);

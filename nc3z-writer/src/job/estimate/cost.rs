@@ -6,7 +6,9 @@ use crate::encode::{Form, encode_tile};
 use crate::error::Result;
 use crate::job::archive::archive_to_vec;
 use crate::options::{CONTAINER_LEN, PACK_LEN, Preset, WriterOptions};
-use crate::plan::{ChainTable, Policy, Subject, fill_values, finer_array, plan_array, read_apart, whole_len};
+use crate::plan::{
+    ChainTable, Policy, Subject, fill_values, plan_array, read_apart, refine_array, whole_len,
+};
 use crate::scratch::with_scratch;
 use crate::tiles::{RawTile, read_samples};
 use nc3z_format::archive::constants::{BLOCK_HEADER_LEN, SUPERBLOCK_LEN, TRAILER_LEN};
@@ -95,7 +97,7 @@ pub(super) fn array_cost(
     table.assign(&mut plan);
     // Pieces shorter than tiles already measure the cost of shorter tiles.
     let whole = pieces.iter().any(|piece| Some(piece.len as u64) == info.linear_tile_len());
-    let finer = if whole { finer_array(classic, info, &plan, options, monitor)? } else { None };
+    let finer = if whole { refine_array(classic, info, &plan, options, monitor)? } else { None };
     let info = finer.as_ref().unwrap_or(info);
     let tile_len = info.linear_tile_len().and_then(|len| usize::try_from(len).ok()).unwrap_or(usize::MAX);
     let mut cost = ArrayCost {

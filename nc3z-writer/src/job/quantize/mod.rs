@@ -46,8 +46,10 @@ pub(crate) fn quantize(
     let header = rewritten(&original, &choice.variables)?;
     let original = Arc::new(original);
     let source = QuantizedSource::new(Arc::clone(&original), &header, &choice.variables)?;
-    let (sha256, losses) =
-        rayon::join(|| crate::sums::hash(&**original.source(), monitor), || measure(&source, monitor));
+    let (sha256, losses) = rayon::join(
+        || crate::source_digests::hash(&**original.source(), monitor),
+        || measure(&source, monitor),
+    );
     let (sha256, losses) = (sha256?, losses?);
     let variables = choice.variables.iter().zip(losses).map(|(chosen, loss)| VariableLoss {
         name: original.header().variables[chosen.variable.index()].name_lossy().into_owned(),

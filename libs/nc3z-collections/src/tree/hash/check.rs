@@ -2,7 +2,7 @@
 
 use super::{Line, Subject, other_name, parse};
 use nc3z_format::classic::sniff;
-use nc3z_reader::{Dataset, Digests, Wanted};
+use nc3z_reader::{Dataset, DigestRequest, Digests};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -93,7 +93,7 @@ pub struct CheckPolicy {
 pub fn check<E>(
     listed: &Listed,
     policy: CheckPolicy,
-    digests: &dyn Fn(&Path, Wanted) -> Result<(Dataset, Digests), E>,
+    digests: &dyn Fn(&Path, DigestRequest) -> Result<(Dataset, Digests), E>,
     sha256: &dyn Fn(&Path) -> Result<[u8; 32], E>,
 ) -> Result<Checked, E> {
     let mut file = &listed.file;
@@ -112,7 +112,7 @@ pub fn check<E>(
     let has = |subject: &dyn Fn(&Subject) -> bool| listed.lines.iter().any(|l| subject(&l.subject));
     // Under another name it is the classic file for which the digest was made.
     let as_it_stands = has(&|s| *s == Subject::File) && instead.is_none();
-    let wanted = Wanted {
+    let wanted = DigestRequest {
         tree: false,
         content: has(&|s| matches!(s, Subject::Content | Subject::Variable(_))),
         sha256: has(&|s| *s == Subject::Original || (*s == Subject::File && instead.is_some())),

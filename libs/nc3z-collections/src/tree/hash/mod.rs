@@ -11,7 +11,7 @@ pub use root::{RootPart, Rooted, Rooting};
 
 use nc3z_format::bytes::hex;
 use nc3z_look::text;
-use nc3z_reader::{Dataset, Digest, Digests, Monitor, Result, Wanted};
+use nc3z_reader::{Dataset, Digest, DigestRequest, Digests, Monitor, Result};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -39,7 +39,7 @@ impl FileDigests {
     }
 
     /// Returns the wanted digests as the archive stores them. None if one of them has to be computed.
-    pub fn on_record(dataset: &Dataset, wanted: Wanted, variables: bool) -> Option<Self> {
+    pub fn on_record(dataset: &Dataset, wanted: DigestRequest, variables: bool) -> Option<Self> {
         let digests = dataset.archive()?.digests_on_record(wanted, variables)?;
         Some(Self::with(dataset, digests, variables, false))
     }
@@ -50,7 +50,7 @@ impl FileDigests {
     /// Damage; a SHA-256 that differs from the recorded one; a cancelled monitor.
     pub fn compute(
         dataset: &Dataset,
-        wanted: Wanted,
+        wanted: DigestRequest,
         variables: bool,
         monitor: &dyn Monitor,
     ) -> Result<Self> {

@@ -8,7 +8,7 @@ use crate::{Aggregation, FileRef};
 use nc3z_format::bytes::hex;
 use nc3z_format::digest::{Hash, Root, collection_root};
 use nc3z_look::text;
-use nc3z_reader::{Dataset, Digests, Monitor, OpenOptions, Wanted};
+use nc3z_reader::{Dataset, DigestRequest, Digests, Monitor, OpenOptions};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -111,7 +111,7 @@ impl Rooting<'_> {
         if self.monitor.is_cancelled() {
             return Err(nc3z_reader::Error::interrupted().into());
         }
-        let wanted = Wanted { content: true, sha256: false, tree: self.tree };
+        let wanted = DigestRequest { content: true, sha256: false, tree: self.tree };
         let archive = dataset.archive();
         let recorded = archive.filter(|_| !self.recompute);
         let recorded = recorded.and_then(|archive| archive.digests_on_record(wanted, self.variables));

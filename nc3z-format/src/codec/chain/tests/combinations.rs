@@ -5,7 +5,7 @@ use super::*;
 pub(crate) fn wanted(ty: NcType, stages: &[&str]) -> Chain {
     let registry = Registry::default();
     let text = format!("[{}]", stages.join(","));
-    registry.bind(crate::codec::WantedChain::parse(&text).unwrap().bind(ty, &registry).unwrap())
+    registry.bind(crate::codec::ChainRequest::parse(&text).unwrap().bind(ty, &registry).unwrap())
 }
 
 /// Chains of every filter and every codec, for elements of a type; and some of several.

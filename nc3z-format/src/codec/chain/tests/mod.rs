@@ -123,7 +123,7 @@ fn only_what_finds_its_length_stands_behind_a_codec() {
         (vec![CODECS[0]; 5], false),
     ] {
         let text = format!("[{}]", stages.join(","));
-        assert_eq!(crate::codec::WantedChain::parse(&text).is_ok(), is_allowed, "{text}");
+        assert_eq!(crate::codec::ChainRequest::parse(&text).is_ok(), is_allowed, "{text}");
     }
     // A stored one is bound all the same, and its use an error both ways.
     let packbits = StageSpec::new::<&str>("packbits", []);

@@ -6,7 +6,7 @@ use crate::plan::WHOLE;
 use md5::Md5;
 use nc3z_format::digest::DigestRecord;
 use nc3z_reader::source::ByteSource;
-use nc3z_reader::{Archive, ClassicFile, Monitor, Wanted};
+use nc3z_reader::{Archive, ClassicFile, DigestRequest, Monitor};
 use sha2::digest::Output;
 use sha2::{Digest, Sha256};
 use twox_hash::XxHash3_128;
@@ -15,7 +15,7 @@ use twox_hash::XxHash3_128;
 const HASH_LEN: usize = 1 << 20;
 
 /// Digests of a source: the SHA-256 that every archive has, and those recorded in its metadata.
-pub(crate) struct Sums {
+pub(crate) struct SourceDigests {
     pub(crate) sha256: [u8; 32],
     pub(crate) record: DigestRecord,
     /// XXH3 of the same bytes, for the comparison after writing. It takes 1/15 of the time of another
@@ -32,7 +32,7 @@ impl Monitor for Silent<'_> {
     }
 }
 
-impl Sums {
+impl SourceDigests {
     /// Reads the source once, and once more for an MD5.
     pub(crate) fn new(classic: &ClassicFile, options: &WriterOptions, monitor: &dyn Monitor) -> Result<Self> {
         let source = &**classic.source();
@@ -43,20 +43,20 @@ impl Sums {
         // Variables that overlap others would each be read once more.
         let is_read_once = classic.layout().variables.iter().all(|v| v.owned || v.present == 0);
         if !options.record_content || source.len() <= WHOLE || !is_read_once {
-            return Ok(Sums { sha256: hash(source, monitor)?, record, quick: None });
+            return Ok(SourceDigests { sha256: hash(source, monitor)?, record, quick: None });
         }
-        let wanted = Wanted { content: true, sha256: true, tree: false };
+        let wanted = DigestRequest { content: true, sha256: true, tree: false };
         let mut quick = XxHash3_128::new();
         let digests = classic.digests_with(wanted, &mut |bytes| quick.write(bytes), &Silent(monitor))?;
         record.content = digests.content;
         record.variables = digests.variables;
         let sha256 = digests.sha256.expect("it was wanted");
-        Ok(Sums { sha256, record, quick: Some(quick.finish_128()) })
+        Ok(SourceDigests { sha256, record, quick: Some(quick.finish_128()) })
     }
 
-    /// Sums of which only the SHA-256 is known.
+    /// SourceDigests of which only the SHA-256 is known.
     pub(crate) fn of_sha256(sha256: [u8; 32]) -> Self {
-        Sums { sha256, record: DigestRecord::default(), quick: None }
+        SourceDigests { sha256, record: DigestRecord::default(), quick: None }
     }
 
     /// True if the archive restores the bytes that were hashed. Compares 128-bit XXH3 if the source has one,

@@ -5,18 +5,18 @@ use nc3z_format::classic::Header;
 
 /// Rules in the order of the requests: a name, or `*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted<T>(Vec<(String, T)>);
+pub struct PerVariable<T>(Vec<(String, T)>);
 
-impl<T> Default for Wanted<T> {
+impl<T> Default for PerVariable<T> {
     fn default() -> Self {
-        Wanted(Vec::new())
+        PerVariable(Vec::new())
     }
 }
 
 /// The name that means every variable.
 const ALL: &str = "*";
 
-impl<T> Wanted<T> {
+impl<T> PerVariable<T> {
     /// Adds a rule; a later one replaces an earlier one for the same name.
     pub fn push(&mut self, name: impl Into<String>, what: T) {
         let name = name.into();
@@ -63,11 +63,11 @@ mod tests {
 
     #[test]
     fn a_name_goes_before_the_star_and_the_last_word_counts() {
-        let mut wanted = Wanted::default();
+        let mut wanted = PerVariable::default();
         wanted.push("*", 1);
         wanted.push("t", 2);
         wanted.push("t", 3);
         assert_eq!((wanted.of(b"t"), wanted.of(b"u"), wanted.named(b"u")), (Some(&3), Some(&1), None));
-        assert_eq!(Wanted::<u8>::default().of(b"t"), None);
+        assert_eq!(PerVariable::<u8>::default().of(b"t"), None);
     }
 }

@@ -29,7 +29,7 @@ pub struct Slab {
 /// The place of a run of tiles of one array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct TilePlace {
+pub struct TileLocation {
     /// The array of the tiles.
     pub array: ArrayId,
     /// The variable's name, where it is a variable, its padding or its definitions.
@@ -50,7 +50,7 @@ pub struct TilePlace {
 
 impl Archive {
     /// The place of tiles of an array. Tiles that the array does not have are omitted.
-    pub fn place(&self, array: ArrayId, tiles: Range<u64>) -> TilePlace {
+    pub fn place(&self, array: ArrayId, tiles: Range<u64>) -> TileLocation {
         let (mut place, bytes) = of_tiles(self.header(), self.arrays(), array, tiles);
         place.original = bytes.and_then(|bytes| {
             let (begin, _) = self.arrays().byte_run(self.layout(), array, bytes.start)?;
@@ -106,9 +106,9 @@ fn of_tiles(
     arrays: &Arrays,
     array: ArrayId,
     tiles: Range<u64>,
-) -> (TilePlace, Option<Range<u64>>) {
+) -> (TileLocation, Option<Range<u64>>) {
     let variable = arrays.variable_of(array).map(|v| &header.variables[v.index()]);
-    let mut place = TilePlace {
+    let mut place = TileLocation {
         array,
         variable: variable.map(|v| v.name.clone()),
         tiles: tiles.clone(),
@@ -157,7 +157,13 @@ pub(crate) fn slab_words(header: &Header, arrays: &Arrays, key: TileKey) -> Stri
 }
 
 /// Linear tiles follow each other: one run of elements. Returns its bytes in the flattened array.
-fn linear(info: &ArrayInfo, first: u64, end: u64, flat: bool, place: &mut TilePlace) -> Option<Range<u64>> {
+fn linear(
+    info: &ArrayInfo,
+    first: u64,
+    end: u64,
+    flat: bool,
+    place: &mut TileLocation,
+) -> Option<Range<u64>> {
     let (begin, _) = info.tile_bytes(first).ok()?;
     let (last, len) = info.tile_bytes(end - 1).ok()?;
     let stop = last + len as u64;
@@ -173,7 +179,13 @@ fn linear(info: &ArrayInfo, first: u64, end: u64, flat: bool, place: &mut TilePl
 }
 
 /// Chunks are boxes. Returns the span of their bytes in the flattened array.
-fn chunked(info: &ArrayInfo, first: u64, end: u64, flat: bool, place: &mut TilePlace) -> Option<Range<u64>> {
+fn chunked(
+    info: &ArrayInfo,
+    first: u64,
+    end: u64,
+    flat: bool,
+    place: &mut TileLocation,
+) -> Option<Range<u64>> {
     let shape = info.tiling.shape();
     let size = info.ty.size() as u64;
     let mut span: Option<Range<u64>> = None;

@@ -26,7 +26,7 @@ const TILE_OVERHEAD: u64 = BLOCK_HEADER_LEN as u64 + 24 + 4;
 const LEAST_SLOT: u64 = 4 << 10;
 
 /// Returns the variables whose linear tiles become shorter, and the new tile length in elements.
-pub(super) fn finer_tiles(
+pub(super) fn refine_tiles(
     classic: &ClassicFile,
     arrays: &Arrays,
     plans: &BTreeMap<ArrayId, ArrayPlan>,
@@ -42,7 +42,7 @@ pub(super) fn finer_tiles(
         .filter_map(|(&id, plan)| Some((arrays.variable_of(id)?, arrays.get(id)?, plan)))
         .collect();
     let finer = candidates.into_par_iter().map(|(var, info, plan)| {
-        let finer = finer_array(classic, info, plan, options, monitor)?;
+        let finer = refine_array(classic, info, plan, options, monitor)?;
         Ok(finer.as_ref().and_then(linear_len).map(|len| (var, len)))
     });
     Ok(finer.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
@@ -63,7 +63,7 @@ fn linear_len(info: &ArrayInfo) -> Option<u64> {
 
 /// Returns the array in shorter tiles, if it is long and a sample of its tiles takes hardly more bytes after
 /// it is cut.
-pub(crate) fn finer_array(
+pub(crate) fn refine_array(
     classic: &ClassicFile,
     info: &ArrayInfo,
     plan: &ArrayPlan,

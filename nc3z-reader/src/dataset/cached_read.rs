@@ -20,16 +20,16 @@ pub(super) fn read(archive: &Archive, var: VarId, plan: &Plan, dest: &mut dyn De
     }
     let (size, array) = (layout.element_size(), archive.arrays().variable(var).id);
     let share = &archive.inner.store.cache;
-    let (mut tray, mut tiles) = (None, 0);
+    let (mut hot_tiles, mut tiles) = (None, 0);
     for tile in plan.tiles() {
         if tile.elements.saturating_mul(size) > PIECE_LEN {
             return false;
         }
         if tiles % AT_ONCE == 0 {
-            tray = None;
+            hot_tiles = None;
         }
-        let tray = tray.get_or_insert_with(|| share.at_hand());
-        let Some(bytes) = tray.tile(TileKey::new(array, tile.tile)) else { return false };
+        let hot_tiles = hot_tiles.get_or_insert_with(|| share.hot_tiles());
+        let Some(bytes) = hot_tiles.tile(TileKey::new(array, tile.tile)) else { return false };
         let done = match tile.single() {
             Some((src, dst)) => dest.put_one(src, bytes, dst),
             None => put(dest, tile, bytes),
@@ -39,7 +39,7 @@ pub(super) fn read(archive: &Archive, var: VarId, plan: &Plan, dest: &mut dyn De
         }
         tiles += 1;
     }
-    drop(tray);
+    drop(hot_tiles);
     share.count(tiles as u64, plan.elements().saturating_mul(size));
     true
 }

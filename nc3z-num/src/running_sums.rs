@@ -4,7 +4,7 @@ use crate::word::Word;
 use multiversion::{multiversion, target::match_target};
 #[cfg(target_arch = "x86_64")]
 use {
-    crate::avx2::sums::{w16, w32, w64},
+    crate::avx2::running_sums::{w16, w32, w64},
     crate::word::{ByWidth, low16},
 };
 

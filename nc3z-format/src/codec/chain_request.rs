@@ -19,9 +19,9 @@ const EXAMPLE: &str = r#"[{"id":"zstd","level":9}]"#;
 /// A requested chain: HDF5's notation, NumCodecs' JSON or Zarr's split of it. Keys that follow from the
 /// variable's type, such as `elementsize`, may be omitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WantedChain(Value);
+pub struct ChainRequest(Value);
 
-impl WantedChain {
+impl ChainRequest {
     /// Reads `[{"id":…},…]`, `{"filters":[…],"compressor":{…}}`, or `2|32015,9`.
     ///
     /// # Errors
@@ -30,10 +30,10 @@ impl WantedChain {
         Self::parse_with(text, &Registry::default())
     }
 
-    /// As [`WantedChain::parse`], with other filters and codecs than this build's.
+    /// As [`ChainRequest::parse`], with other filters and codecs than this build's.
     ///
     /// # Errors
-    /// As [`WantedChain::parse`].
+    /// As [`ChainRequest::parse`].
     pub fn parse_with(text: &str, registry: &Registry) -> Result<Self> {
         let value: Value = if text.trim_start().starts_with(['[', '{', '"']) {
             serde_json::from_str(text).map_err(|e| {
@@ -44,7 +44,7 @@ impl WantedChain {
             let stages = filters.iter().map(|filter| filter.to_stage(registry).map(|stage| stage.to_value()));
             stages.collect::<Result<_>>()?
         };
-        let wanted = WantedChain(value);
+        let wanted = ChainRequest(value);
         // The elements are not known yet: the chain must fit some.
         let types = NcType::ALL.map(|ty| wanted.bind(ty, registry));
         if types.iter().all(Result::is_err) {
@@ -77,11 +77,11 @@ impl WantedChain {
     }
 }
 
-impl WantedChain {
+impl ChainRequest {
     /// The rounding of a type's values by this chain, if it rounds.
     ///
     /// # Errors
-    /// As [`WantedChain::bind`]; two filters that round.
+    /// As [`ChainRequest::bind`]; two filters that round.
     pub fn rounding(&self, ty: NcType, registry: &Registry) -> Result<Option<Quantize>> {
         self.bind(ty, registry)?.rounding(registry)
     }
@@ -96,7 +96,7 @@ impl WantedChain {
             })
         };
         match stages_of(&self.0) {
-            Some(stages) => WantedChain(stages.into_iter().filter(|stage| !rounds(stage)).collect()),
+            Some(stages) => ChainRequest(stages.into_iter().filter(|stage| !rounds(stage)).collect()),
             None => self.clone(),
         }
     }
@@ -151,7 +151,7 @@ fn complete(stage: &Value, ty: NcType, registry: &Registry) -> Result<StageSpec>
     }
 }
 
-impl fmt::Display for WantedChain {
+impl fmt::Display for ChainRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -163,16 +163,16 @@ mod tests {
     use super::*;
 
     fn error(text: &str) -> String {
-        WantedChain::parse(text).unwrap_err().to_string()
+        ChainRequest::parse(text).unwrap_err().to_string()
     }
 
     #[test]
     fn a_chain_is_bound_to_the_element_size() {
-        let wanted = WantedChain::parse(r#"[{"id":"shuffle"},{"id":"zlib","level":5}]"#).unwrap();
+        let wanted = ChainRequest::parse(r#"[{"id":"shuffle"},{"id":"zlib","level":5}]"#).unwrap();
         let registry = Registry::default();
         let chain = wanted.bind(NcType::Double, &registry).unwrap();
         assert_eq!(chain.0, [StageSpec::shuffle(8), StageSpec::zlib(5)]);
-        let fixed = WantedChain::parse(r#"[{"id":"bitshuffle","elementsize":4}]"#).unwrap();
+        let fixed = ChainRequest::parse(r#"[{"id":"bitshuffle","elementsize":4}]"#).unwrap();
         assert_eq!(fixed.bind(NcType::Int, &registry).unwrap().0, [StageSpec::bitshuffle(4, 0)]);
         assert!(
             fixed
@@ -182,11 +182,11 @@ mod tests {
                 .contains("the elements have 2 bytes")
         );
         assert_eq!(
-            WantedChain::parse("[]").unwrap().bind(NcType::Int, &registry).unwrap(),
+            ChainRequest::parse("[]").unwrap().bind(NcType::Int, &registry).unwrap(),
             ChainSpec::default()
         );
         assert!(
-            WantedChain::parse(r#"[{"id":"nc3z.num"}]"#)
+            ChainRequest::parse(r#"[{"id":"nc3z.num"}]"#)
                 .unwrap()
                 .bind(NcType::Int, &registry)
                 .unwrap()

@@ -24,7 +24,7 @@ const COUNTED: u64 = 2;
 const SHARDS: usize = 16;
 
 #[derive(Default)]
-pub(super) struct AtHand {
+pub(super) struct HotTiles {
     shards: [Shard; SHARDS],
 }
 
@@ -60,13 +60,13 @@ fn reads(evictions: u64, count: u64) -> u64 {
 
 /// The tiles of an archive, which stay while this value exists. Its user copies little, and calls nothing
 /// that takes a lock of the cache.
-pub(crate) struct Tray<'h> {
+pub(crate) struct HotTileView<'h> {
     tiles: RwLockReadGuard<'h, Tiles>,
     archive: u64,
     enough: u64,
 }
 
-impl Tray<'_> {
+impl HotTileView<'_> {
     /// The bytes of a tile.
     #[inline]
     pub(crate) fn tile(&self, tile: nc3z_format::array::TileKey) -> Option<&Bytes> {
@@ -75,14 +75,14 @@ impl Tray<'_> {
     }
 }
 
-impl AtHand {
+impl HotTiles {
     fn shard(&self, archive: u64) -> &Shard {
         &self.shards[usize::try_from(archive % SHARDS as u64).expect("less than SHARDS")]
     }
 
     /// The tiles of an archive, where the cache has evicted `evictions` tiles.
-    pub(super) fn of(&self, archive: u64, evictions: u64) -> Tray<'_> {
-        Tray { tiles: self.shard(archive).read(), archive, enough: reads(evictions, COUNTED) }
+    pub(super) fn of(&self, archive: u64, evictions: u64) -> HotTileView<'_> {
+        HotTileView { tiles: self.shard(archive).read(), archive, enough: reads(evictions, COUNTED) }
     }
 
     /// Records that a tile was read in the cache after `evictions` evictions. `current` returns the bytes
@@ -163,7 +163,7 @@ mod tests {
 
     /// Checks invariant 1 while no thread reads.
     fn check(cache: &TileCache) {
-        for (key, bytes) in cache.0.at_hand.all() {
+        for (key, bytes) in cache.0.hot_tiles.all() {
             let kept = cache.0.tiles.peek(&key).expect("a tile at hand is in the cache");
             assert_eq!(kept.as_ptr(), bytes.as_ptr(), "and takes no memory of its own");
         }
@@ -173,29 +173,29 @@ mod tests {
     fn a_tile_is_at_hand_once_reading_it_changes_nothing_and_until_something_is_evicted() {
         let cache = TileCache::new(3 * 1256);
         let share = Share::new(cache.clone());
-        let is_at_hand = |tile| share.at_hand().tile(key(tile)).is_some();
+        let is_hot = |tile| share.hot_tiles().tile(key(tile)).is_some();
         for before in 0..3 {
-            assert!(!is_at_hand(7), "after {before} reads");
+            assert!(!is_hot(7), "after {before} reads");
             read(&share, 7);
         }
-        assert!(is_at_hand(7) && !is_at_hand(8));
-        assert_eq!(share.at_hand().tile(key(7)).unwrap()[..], [7; 1000]);
-        assert!(Share::new(cache.clone()).at_hand().tile(key(7)).is_none(), "another archive's");
+        assert!(is_hot(7) && !is_hot(8));
+        assert_eq!(share.hot_tiles().tile(key(7)).unwrap()[..], [7; 1000]);
+        assert!(Share::new(cache.clone()).hot_tiles().tile(key(7)).is_none(), "another archive's");
         (20..30).for_each(|tile| read(&share, tile));
-        assert!(cache.stats().evictions > 0 && !is_at_hand(7));
+        assert!(cache.stats().evictions > 0 && !is_hot(7));
         check(&cache);
         (0..3).for_each(|_| read(&share, 7));
-        assert!(is_at_hand(7));
+        assert!(is_hot(7));
         cache.clear();
-        assert!(!is_at_hand(7) && cache.0.at_hand.all().is_empty());
+        assert!(!is_hot(7) && cache.0.hot_tiles.all().is_empty());
         (0..3).for_each(|_| read(&share, 7));
         cache.set_budget(1);
-        assert!(!is_at_hand(7) && cache.0.at_hand.all().is_empty());
+        assert!(!is_hot(7) && cache.0.hot_tiles.all().is_empty());
         cache.set_budget(1 << 20);
         (0..3).for_each(|_| read(&share, 7));
-        assert!(is_at_hand(7));
+        assert!(is_hot(7));
         drop(share);
-        assert!(cache.0.at_hand.all().is_empty());
+        assert!(cache.0.hot_tiles.all().is_empty());
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
             for _ in 0..4 {
                 share.get(key(1), 5000, wanted, true, |_| Ok(())).unwrap();
             }
-            assert!(share.at_hand().tile(key(1)).is_none(), "{wanted}");
+            assert!(share.hot_tiles().tile(key(1)).is_none(), "{wanted}");
         }
     }
 
@@ -221,7 +221,7 @@ mod tests {
                         for n in 0..1000_u64 {
                             let tile = if n % 7 == t { n * 31 % 50 } else { n % 3 };
                             read(share, tile);
-                            if let Some(bytes) = share.at_hand().tile(key(tile)) {
+                            if let Some(bytes) = share.hot_tiles().tile(key(tile)) {
                                 assert_eq!(u64::from(bytes[0]), tile);
                             }
                             match (t, n % 200) {
@@ -236,6 +236,6 @@ mod tests {
             check(&cache);
             assert!(cache.stats().evictions > 0, "round {round}");
         }
-        assert!(cache.0.at_hand.all().is_empty() && cache.stats().entries == 0);
+        assert!(cache.0.hot_tiles.all().is_empty() && cache.stats().entries == 0);
     }
 }

@@ -169,7 +169,7 @@ pub(super) fn read(
     slab: &Hyperslab,
     dest: &mut dyn Destination,
 ) -> Option<Result<()>> {
-    let bytes = source.lent(var)?;
+    let bytes = source.mapped_bytes(var)?;
     let v = source.layout().variables.get(var.index())?;
     let walk = Walk::new(v, bytes.len(), slab)?;
     let len = dest.len();

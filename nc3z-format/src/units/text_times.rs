@@ -9,12 +9,12 @@ const LENGTHS: std::ops::RangeInclusive<u64> = 4..=256;
 
 /// The times of a variable of text. As numbers they are days since 1970, in the calendar of the file.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct WordTimes {
+pub struct TextTimes {
     unit: TimeUnit,
     len: u64,
 }
 
-impl WordTimes {
+impl TextTimes {
     /// Returns the times of a variable, if it has a name of times (`Times`, `xtime`, that of its dimension) and one row of
     /// characters for each index of one dimension, or one row.
     pub fn new(header: &Header, variable: &Variable) -> Option<Self> {
@@ -27,12 +27,12 @@ impl WordTimes {
         let is_named = [&b"Times"[..], b"xtime"].contains(&name) || along == Some(name);
         let len = header.dimensions.get(row.index()).filter(|row| !row.is_record())?.len;
         let fits = variable.ty == NcType::Char && is_named && LENGTHS.contains(&len);
-        fits.then(|| WordTimes { unit: TimeUnit::days(calendar_of(header)), len })
+        fits.then(|| TextTimes { unit: TimeUnit::days(calendar_of(header)), len })
     }
 
-    /// Like [`WordTimes::new`], of a variable with a row for each index of `dim`.
+    /// Like [`TextTimes::new`], of a variable with a row for each index of `dim`.
     pub fn along(header: &Header, variable: &Variable, dim: DimId) -> Option<Self> {
-        WordTimes::new(header, variable)
+        TextTimes::new(header, variable)
             .filter(|_| variable.dimensions.len() == 2 && variable.dimensions[0] == dim)
     }
 

@@ -20,7 +20,7 @@ pub(super) struct Run {
 
 /// The positions of a new file's records.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Position {
     /// The archive already has them with the same values.
     Known,
     At(Vec<Run>),
@@ -38,16 +38,16 @@ struct Both {
 impl Edit {
     /// Returns the positions of `count` new records, by the record coordinate; after all others if there is no
     /// coordinate.
-    pub(super) fn place_records(
+    pub(super) fn position_records(
         &mut self,
         dimension: &str,
         columns: &[Column],
         count: u64,
         overlap: Overlap,
         monitor: &dyn Monitor,
-    ) -> Result<Place> {
+    ) -> Result<Position> {
         let last = Run { from: 0, to: self.numrecs, count };
-        let behind = Place::At(vec![last]);
+        let behind = Position::At(vec![last]);
         let found = Coordinate::find(self, dimension, columns);
         // Of texts, those that are not times order nothing.
         let found = match found {
@@ -56,7 +56,7 @@ impl Edit {
         };
         let Some(coordinate) = found else {
             let known = overlap != Overlap::Allow && self.ends_with(columns, count, monitor)?;
-            return Ok(if known { Place::Known } else { Place::Unordered(last) });
+            return Ok(if known { Position::Known } else { Position::Unordered(last) });
         };
         if overlap == Overlap::Allow || self.continues(&coordinate, count)? {
             return Ok(behind);
@@ -64,7 +64,7 @@ impl Edit {
         let both = self.load(&coordinate, count)?;
         if let Some(first) = both.equal_run() {
             match self.first_difference(columns, first, count, monitor)? {
-                None => return Ok(Place::Known),
+                None => return Ok(Position::Known),
                 Some(name) if overlap == Overlap::Refuse => {
                     let (from, to) = (both.old[first], both.old[first + both.new.len() - 1]);
                     let shown = |n: Option<Number>| n.map_or_else(String::new, |n| coordinate.show(n));
@@ -84,7 +84,7 @@ impl Edit {
         if overlap == Overlap::Refuse {
             return both.refuse(&coordinate);
         }
-        both.over(&coordinate).map(Place::At)
+        both.over(&coordinate).map(Position::At)
     }
 
     /// True if the archive's last records have the values of the new ones, in all variables.

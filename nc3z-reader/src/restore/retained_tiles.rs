@@ -19,7 +19,7 @@ const BATCH_TILES: usize = 1 << 16;
 
 enum Job<'w> {
     /// Into memory of its own, where it is held.
-    Held(TileKey, Vec<u8>),
+    RetainedTiles(TileKey, Vec<u8>),
     /// Into its place in the window.
     InPlace(TileKey, &'w mut [u8]),
 }
@@ -27,24 +27,24 @@ enum Job<'w> {
 impl Job<'_> {
     fn key(&self) -> TileKey {
         match self {
-            Job::Held(key, _) | Job::InPlace(key, _) => *key,
+            Job::RetainedTiles(key, _) | Job::InPlace(key, _) => *key,
         }
     }
 }
 
 /// Tiles that reach beyond the window they were first needed for.
 #[derive(Default)]
-pub(super) struct Held {
+pub(super) struct RetainedTiles {
     tiles: HashMap<TileKey, Vec<u8>>,
     /// Memory of tiles let go, for the next ones.
     spare: Vec<Vec<u8>>,
 }
 
-impl Held {
+impl RetainedTiles {
     /// A decoded tile that is held.
     ///
     /// # Panics
-    /// If it is not held: [`Held::decode`] must be called first.
+    /// If it is not held: [`RetainedTiles::decode`] must be called first.
     pub(super) fn get(&self, key: TileKey) -> &[u8] {
         &self.tiles[&key]
     }
@@ -66,7 +66,7 @@ impl Held {
         needed.dedup();
         self.check_room(store, &needed)?;
         let spare = std::mem::take(&mut self.spare).into_iter().chain(std::iter::repeat_with(Vec::new));
-        let jobs = needed.into_iter().zip(spare).map(|(key, room)| Job::Held(key, room));
+        let jobs = needed.into_iter().zip(spare).map(|(key, room)| Job::RetainedTiles(key, room));
         let mut jobs = jobs.chain(in_place.into_iter().map(|(key, out)| Job::InPlace(key, out)));
         loop {
             let batch: Vec<Job<'_>> = jobs.by_ref().take(BATCH_TILES).collect();
@@ -80,7 +80,7 @@ impl Held {
     fn decode_batch(&mut self, store: &TileStore, nearby: &Nearby, jobs: Vec<Job<'_>>) -> Result<()> {
         let decoded = store.in_parallel(jobs, Job::key, nearby, |job, worker| match job {
             Job::InPlace(key, out) => store.decode(key, nearby, worker, out).map(|()| None),
-            Job::Held(key, mut room) => {
+            Job::RetainedTiles(key, mut room) => {
                 room.resize(store.info(key.array)?.tile_len(key.tile)?, 0);
                 store.decode(key, nearby, worker, &mut room)?;
                 Ok(Some((key, room)))

@@ -33,14 +33,14 @@ struct State {
 }
 
 /// The bytes that were provided so far.
-pub(crate) struct Held {
+pub(crate) struct ProvidedBytes {
     len: u64,
     state: Mutex<State>,
 }
 
-impl Held {
+impl ProvidedBytes {
     pub(crate) fn new(len: u64) -> Self {
-        Held { len, state: Mutex::default() }
+        ProvidedBytes { len, state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -132,7 +132,7 @@ impl State {
     }
 }
 
-impl ByteSource for Held {
+impl ByteSource for ProvidedBytes {
     fn len(&self) -> u64 {
         self.len
     }
@@ -179,13 +179,13 @@ impl ByteSource for Held {
 mod tests {
     use super::*;
 
-    fn given(held: &Held, offset: u64, bytes: &[u8]) {
+    fn given(held: &ProvidedBytes, offset: u64, bytes: &[u8]) {
         held.provide(offset, &Bytes::copy_from_slice(bytes));
     }
 
     #[test]
     fn what_is_missing_is_told_once_and_only_what_is_missing() {
-        let held = Held::new(100);
+        let held = ProvidedBytes::new(100);
         given(&held, 10, &[1; 10]);
         given(&held, 30, &[2; 10]);
         held.begin_attempt();
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn pieces_join_and_overlaps_keep_the_first() {
-        let held = Held::new(100);
+        let held = ProvidedBytes::new(100);
         given(&held, 10, &[1; 10]);
         given(&held, 15, &[2; 10]);
         given(&held, 0, &[3; 50]);
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn only_what_no_operation_uses_any_more_goes() {
-        let held = Held::new(4 * KEPT_LEN);
+        let held = ProvidedBytes::new(4 * KEPT_LEN);
         let half = Bytes::from(vec![0; usize::try_from(KEPT_LEN / 2 + 1).unwrap()]);
         held.begin_operation();
         held.provide(0, &half);

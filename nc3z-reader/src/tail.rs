@@ -14,7 +14,7 @@ const PACKET_STEP: usize = 64;
 
 /// The content after the last intact trailer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Behind {
+pub(crate) enum TailState {
     /// Nothing.
     Nothing,
     /// Parity of the same file.
@@ -25,24 +25,24 @@ pub(crate) enum Behind {
     Committed,
 }
 
-impl Behind {
+impl TailState {
     /// Examines the bytes after this trailer, the last intact one of an archive with these slots.
     pub(crate) fn new(source: &dyn ByteSource, trailer: &Trailer, slots: &CommitSlots) -> Self {
         let (end, len) = (trailer.archive_len, source.len());
         if end >= len {
-            return Behind::Nothing;
+            return TailState::Nothing;
         }
         if has_parity(source, end, &trailer.salt) {
-            return Behind::Parity;
+            return TailState::Parity;
         }
         // A commit whose slot was never on disk was not acknowledged, also where its trailer is partly there.
         let may_be_committed = !slots.end_with(trailer) && ends_like_a_trailer(source, &trailer.salt);
-        if may_be_committed { Behind::Committed } else { Behind::Torn }
+        if may_be_committed { TailState::Committed } else { TailState::Torn }
     }
 
     /// The error for a reader that did not request the older generation.
     pub(crate) fn check(self, trailer: &Trailer) -> Result<(), Error> {
-        if self != Behind::Committed {
+        if self != TailState::Committed {
             return Ok(());
         }
         Err(ErrorKind::OlderState { generation: trailer.generation }.into())
