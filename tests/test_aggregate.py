@@ -259,7 +259,7 @@ class Made(Aggregation):
             ("a.nc.*b.nc.*overlap along .time.: 2001-01-01 to 2001-01-03 and 2001-01-03 to 2001-01-05", {"first": 2}),
             ("calendars are noleap and standard", {"calendar": "noleap"}),
             ("calendars are julian and standard", {"calendar": "julian"}),
-            ("b.nc.*a.nc.*cannot be told", {"units": "m"}),
+            ("b.nc.*a.nc.*cannot convert", {"units": "m"}),
             ("unit .Kelvin_x. is not understood", {"units": "Kelvin_x"}),
             ("cell_methods none in .*a.nc. and .time: mean. in .*b.nc", {"attributes": {"cell_methods": "time: mean"}}),
             ("interleave.*30.000001", {"lat": (-30.0, -10.0, 10.0, 30.000001)}),
@@ -414,7 +414,7 @@ class Safe(Aggregation):
             ("no variable .nope.", {"terms": "map: nope uris: u identifiers: k"}),
             ("neither .uris.", {"terms": "map: m identifiers: k uri: u"}),
             ("pr", {"ids": "pr"}),
-            ("cannot be told", {"units": "kg"}),
+            ("cannot convert", {"units": "kg"}),
             ("refers to itself", {"uris": ["hand.nc"], "sizes": [3]}),
             ("fragment of size 0|fragment of size -1", {"sizes": [3, -1, 2], "length": 4}),
         ):

@@ -213,7 +213,7 @@ class Misfits(Joined):
         cut.write_bytes(good[0].read_bytes()[:60])
         bad = {
             "text.nc": "text.nc", "cut.nc": "cut.nc", "none.nc": "none.nc",
-            self.make("units.nc", 20, 3, units="m").name: "cannot be told",
+            self.make("units.nc", 20, 3, units="m").name: "cannot convert",
             self.make("calendar.nc", 20, 3, calendar="noleap").name: "calendars are noleap and standard|calendars are standard and noleap",
             self.make("methods.nc", 20, 3, attributes={"cell_methods": "time: mean"}).name: "cell_methods",
             self.make("lat.nc", 20, 3, lat=(-30.0, -10.0, 10.0, 30.000001)).name: "interleave",

@@ -132,7 +132,7 @@ class Cases(Aggregation):
         self.fails(nc3z("read", path, "tas"), words="gone.nc.*does not exist")
         # Missing values in its place are requested, and noted.
         done = self.ok(nc3z("read", path, "tas", "-d", "lat,0", "-d", "lon,0", "--fill-missing", "--format", "csv"))
-        self.assertRegex(done.stderr, "note: fragment .gone.nc. is not there: missing values stand for it")
+        self.assertRegex(done.stderr, "note: fragment .gone.nc. does not exist: its values are missing")
 
     def test_a_map_that_says_more_than_the_fragment_has(self):
         """cfdm gives nine of ten values and says nothing."""

@@ -145,7 +145,7 @@ class Append(Case):
         self.refused(archive, make(b, [1.5, 9]), "no record at 1.5 days.* one at 2 days", "--replace-overlap")
         self.ok(nc3z("append", archive, make(b, [4, 5], values=1), "--allow-overlap"))
         self.assertEqual(self.read(archive), [0, 1, 2, 3, 4, 5, 4, 5])
-        self.refused(archive, make(b, [4, 6]), "archive's `time` .* does not go one way", "--replace-overlap")
+        self.refused(archive, make(b, [4, 6]), "archive's `time` .* is not monotonic", "--replace-overlap")
         self.assertEqual(nc3z("append", archive, b, "--replace-overlap", "--allow-overlap").returncode, 2)
 
     def test_downwards_is_a_direction_too(self):

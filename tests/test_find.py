@@ -216,7 +216,7 @@ class Find(Case):
         done = self.ok(nc3z("read", path, "time", "-d", "time,1950-01-01,1950-12-31"))
         self.assertEqual(len(done.stdout.split()), 12)
         self.assertIn("no date 1950-12-31 in its calendar; the day before is the last", done.stderr)
-        self.fails(nc3z("read", path, "time", "-d", "time,1950-12-31"), 1, "no 1950-12-31 in its calendar")
+        self.fails(nc3z("read", path, "time", "-d", "time,1950-12-31"), 1, "no date 1950-12-31 in its calendar")
 
     def test_values_at_the_ends_of_their_types(self):
         inf, odd = np.inf, 2**53 + 1

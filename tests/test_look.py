@@ -114,7 +114,7 @@ class Find(Case):
     def test_what_cannot_be_read_is_told(self):
         (self.dir / "bad.nc").write_bytes(b"CDF\x01" + b"\xff" * 60)
         self.fails(nc3z("find", "tas", ".", cwd=self.dir), 1, "bad.nc")
-        self.fails(nc3z("find", "", ".", cwd=self.dir), 1, "nothing to look for")
+        self.fails(nc3z("find", "", ".", cwd=self.dir), 1, "the pattern is empty")
 
 
 class Coordinates(Case):

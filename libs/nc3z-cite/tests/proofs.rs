@@ -359,7 +359,7 @@ fn branches_of_other_shapes_are_refused() {
             });
             let refused = check(&plain(&shape), &forged, tree.root()).unwrap_err().to_string();
             let own = digest != entry.digest;
-            let expected = if own { "leads to the root" } else { "the values are not those of" };
+            let expected = if own { "have the root" } else { "the values are not those of" };
             assert!(refused.contains(expected), "{shape:?}: {refused}");
         }
     }
