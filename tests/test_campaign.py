@@ -213,7 +213,7 @@ class Campaign(Case):
 
 
 class Retire(Case):
-    """Originals are moved after archive and original were read again, deleted after another time, and put back."""
+    """Originals are moved after archive and original were compared, are deleted later, and can be put back."""
 
     def setUp(self):
         super().setUp()

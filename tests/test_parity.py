@@ -150,7 +150,7 @@ class GroupsOfPackets(Case):
         self.assertTrue(without_slots(nc3z_parity.Checked(bytes(bad)).mend()) == without_slots(good))
         self.ok(nc3z("repair", "--in-place", path))
         self.assertTrue(without_slots(path.read_bytes()) == without_slots(good))
-        # Two of one group of packets: their checksums cannot be had back.
+        # Two of one group of packets: their checksums cannot be recovered.
         bad[packets[702] + 70] ^= 0x20
         path.write_bytes(bad)
         self.assertNotIn(b"repairable", nc3z("verify", path).stdout)

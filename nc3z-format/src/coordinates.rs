@@ -101,7 +101,7 @@ fn is_other(units: &str) -> bool {
     other || is_directed || TimeUnit::is_time(units)
 }
 
-/// What attributes say of the direction of a variable.
+/// The direction of a variable by its attributes.
 enum Said {
     Is(Direction),
     None,
@@ -219,7 +219,7 @@ pub fn vertical(v: &Variable) -> Option<Vertical> {
     is_vertical.then_some(Vertical { downwards })
 }
 
-/// How a variable has times.
+/// The form in which a variable has times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Times {
     /// As numbers.

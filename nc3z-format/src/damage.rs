@@ -1,4 +1,4 @@
-//! The meaning of a defect for the whole file: the cases for which messages to people have words of their own.
+//! What a defect means for the whole file, in the cases that have their own message.
 
 use crate::error::{Error, ErrorKind, Location};
 

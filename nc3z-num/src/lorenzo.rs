@@ -52,7 +52,7 @@ float!(u64, f64, (123..1923), 53, double);
 
 #[derive(Debug, Default)]
 pub(crate) struct Buffers<V> {
-    /// The elements.
+    /// The elements of the tile.
     pub(crate) values: Vec<V>,
     /// The steps to each element from the one before it in its block; 0 unless both are valid.
     pub(crate) steps: Vec<V>,

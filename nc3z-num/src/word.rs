@@ -63,7 +63,7 @@ pub trait Word: Copy + Default + Eq + Ord + Hash + Send + Sync + Debug + 'static
     fn sar(self, n: u32) -> Self;
     /// 0 for 0, all ones for 0xFF.
     fn widen_mask(byte: u8) -> Self;
-    /// The low byte.
+    /// Returns the low byte.
     fn low(self) -> u8;
     /// The low 32 bits.
     fn low32(self) -> u32;

@@ -9,7 +9,7 @@ pub struct ZstdFrame {
     pub content_size: Option<u64>,
     /// The dictionary it needs.
     pub dictionary: Option<u32>,
-    /// The descriptor byte.
+    /// The descriptor byte of the frame.
     pub descriptor: u8,
 }
 

@@ -83,7 +83,7 @@ impl Archive {
         Archive { inner: Arc::clone(&self.inner), nearby }
     }
 
-    /// The classic header.
+    /// Returns the classic header.
     pub fn header(&self) -> &Header {
         &self.inner.store.header
     }
@@ -138,12 +138,12 @@ impl Archive {
         self.inner.trailer_offset
     }
 
-    /// The section table.
+    /// Returns the section table.
     pub fn sections(&self) -> &SectionTable {
         &self.inner.sections
     }
 
-    /// The superblock.
+    /// Returns the superblock.
     pub fn superblock(&self) -> &Superblock {
         &self.inner.superblock
     }
@@ -382,11 +382,11 @@ pub(crate) fn check_len(info: &ArrayInfo, tile: u64, out: &[u8]) -> Result<()> {
 pub struct BaseTile {
     /// The array of the tile.
     pub array: ArrayId,
-    /// Its number.
+    /// The number of the tile.
     pub tile: u64,
     /// The place of its bytes: a block, or a member of a container.
     pub entry: IndexEntry,
-    /// The decoded bytes.
+    /// The decoded bytes of the tile.
     pub bytes: Bytes,
 }
 

@@ -85,7 +85,7 @@ impl ClassicFile {
     }
 
     fn parsed(source: SharedSource, header: Header, header_len: u64, prefix: &[u8]) -> Result<Self> {
-        let end = usize::try_from(header_len).expect("the header lies in the prefix");
+        let end = usize::try_from(header_len).expect("the header is inside the prefix");
         let layout = Layout::new(&header, header_len, source.len())?;
         Ok(ClassicFile { source, header, header_bytes: prefix[..end].to_vec(), layout, arrays: None })
     }
@@ -97,7 +97,7 @@ impl ClassicFile {
         self
     }
 
-    /// The parsed header.
+    /// Returns the parsed header.
     pub fn header(&self) -> &Header {
         &self.header
     }

@@ -32,7 +32,7 @@ pub enum ErrorKind {
     /// The file was written to since it was opened. What was read may be a mixture.
     #[error("`{}` changed while it was read ({what}); read it again when nothing writes to it", path.display())]
     Changed {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The evidence of the change.
         what: String,
@@ -64,7 +64,7 @@ pub enum ErrorKind {
     NewestLost {
         /// The version in that generation.
         version: u32,
-        /// The generation.
+        /// The number of the generation.
         generation: u32,
         /// Length of the archive including the generation.
         archive_len: u64,
@@ -122,7 +122,7 @@ pub enum ErrorKind {
         elements: std::ops::Range<u64>,
         /// The tiles that contain them.
         tiles: Vec<u64>,
-        /// The root.
+        /// The root that was expected.
         root: String,
     },
     /// A header or a tree file that does not belong to the given root.

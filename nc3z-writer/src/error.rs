@@ -36,7 +36,7 @@ pub enum ErrorKind {
     /// The source changed since work began.
     #[error("`{}` changed while it was read ({what}); nothing was written", path.display())]
     SourceChanged {
-        /// The source.
+        /// The path of the source.
         path: PathBuf,
         /// The evidence of the change.
         what: String,
@@ -44,7 +44,7 @@ pub enum ErrorKind {
     /// The rebuilt bytes differ from the source.
     #[error("the archive of `{}` does not rebuild it: first difference at byte {offset}; nothing was written", path.display())]
     Proof {
-        /// The source.
+        /// The path of the source.
         path: PathBuf,
         /// Offset of the first byte that differs.
         offset: u64,
@@ -55,7 +55,7 @@ pub enum ErrorKind {
     /// The new archive would not contain everything that the old one has.
     #[error("`{}` has {what}, which a new archive does not keep", path.display())]
     History {
-        /// The old archive.
+        /// The path of the old archive.
         path: PathBuf,
         /// The part that would be lost.
         what: String,
@@ -71,7 +71,7 @@ pub enum ErrorKind {
     /// The archive's parity does not allow the operation.
     #[error("`{}`: {why}", path.display())]
     Parity {
-        /// The archive.
+        /// The path of the archive.
         path: PathBuf,
         /// The reason, and what to do.
         why: String,
@@ -82,15 +82,15 @@ pub enum ErrorKind {
         file.display(), archive.display()
     )]
     Unrelated {
-        /// The archive.
+        /// The path of the archive.
         archive: PathBuf,
-        /// The file.
+        /// The path of the file.
         file: PathBuf,
     },
     /// The tag is already in use for another version.
     #[error("the tag `{tag}` names version {version} already")]
     TagInUse {
-        /// The tag.
+        /// The name of the tag.
         tag: String,
         /// The version that has the tag.
         version: u64,

@@ -301,7 +301,7 @@ impl WriterOptions {
 
     /// True if no tiles and no chains are requested. Requested ones must be in the archive.
     pub(crate) fn leaves_layout_open(&self) -> bool {
-        // What is done about chunks that fit no variable is not a request.
+        // The rule for chunks that fit no variable is not a request for chunks.
         let open =
             LayoutOptions { optional_chunks: self.layouts.optional_chunks, ..LayoutOptions::default() };
         self.tile_len.is_none()

@@ -10,9 +10,9 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Attribute {
-    /// Its name.
+    /// The name of the attribute.
     pub name: String,
-    /// Its values.
+    /// The values of the attribute.
     pub values: Values,
 }
 

@@ -40,7 +40,7 @@ pub(crate) fn open_archive(path: &Path, options: &OpenOptions) -> Result<Archive
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Dimension {
-    /// Its name.
+    /// The name of the dimension.
     pub name: String,
     /// Its length; for the record dimension, the number of records.
     pub len: u64,

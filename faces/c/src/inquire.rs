@@ -34,7 +34,7 @@ pub struct nc3z_info {
     pub original_len: u64,
     /// Bytes of the file that was opened.
     pub stored_len: u64,
-    /// The version.
+    /// The version of the file.
     pub version: u64,
 }
 

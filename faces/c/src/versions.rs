@@ -15,7 +15,7 @@ use std::ffi::c_char;
 pub struct nc3z_version_info {
     /// `sizeof(nc3z_version_info)`.
     pub size: usize,
-    /// Its number.
+    /// The number of the version.
     pub number: u64,
     /// Bytes of its classic file.
     pub original_len: u64,

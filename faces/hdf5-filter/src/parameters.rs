@@ -117,7 +117,7 @@ impl Parameters {
         Some(Parameters { effort, checksum, ty, big_endian: order == ">", shape })
     }
 
-    /// The JSON object.
+    /// Returns the JSON object.
     pub fn to_json(&self) -> String {
         let (.., name) =
             TYPES.into_iter().find(|(_, ty, _)| *ty == self.ty).expect("every type is in the table");

@@ -30,7 +30,7 @@ pub(crate) struct Dataset {
 #[pyclass(frozen, eq, hash, module = "nc3z", name = "Dimension")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Dimension {
-    /// Its name.
+    /// The name of the dimension.
     #[pyo3(get)]
     name: String,
     /// Its length; the number of records where it is unlimited.
@@ -394,7 +394,7 @@ impl Dataset {
         self.variables(py)?.call_method0("keys")
     }
 
-    /// The variables.
+    /// Returns the variables.
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.variables(py)?.call_method0("values")
     }

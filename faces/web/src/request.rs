@@ -26,7 +26,7 @@ pub enum Status {
 pub struct Reply {
     /// The meaning of the bytes.
     pub status: Status,
-    /// The bytes.
+    /// The bytes of the reply.
     pub bytes: Vec<u8>,
 }
 

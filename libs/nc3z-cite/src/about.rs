@@ -24,7 +24,7 @@ pub struct Statements {
     pub source: String,
     /// The program and its version.
     pub tool: String,
-    /// The command.
+    /// The command of the citation.
     pub command: String,
 }
 

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Proven {
-    /// The root.
+    /// The root of the dataset.
     pub root: Root,
     /// True where the slice has the attributes of the file.
     pub has_file: bool,

@@ -22,9 +22,9 @@ pub enum Format {
 /// The identity of a version of an archive.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VersionIdentity {
-    /// Its number.
+    /// The number of the version.
     pub number: u64,
-    /// Its message.
+    /// The message of the version.
     pub message: Option<String>,
     /// The author of the commit.
     pub author: Option<String>,
@@ -43,7 +43,7 @@ pub struct Citation {
     pub publisher: Option<String>,
     /// The year of its publication, as four digits.
     pub year: Option<String>,
-    /// Its root.
+    /// The root of the citation.
     pub root: Root,
     /// The file or URL that was read.
     pub source: String,
@@ -57,7 +57,7 @@ pub struct Citation {
     pub slice: Option<(String, Vec<String>)>,
     /// The program and its version.
     pub tool: String,
-    /// The command.
+    /// The command of the citation.
     pub command: String,
 }
 

@@ -21,15 +21,15 @@ pub struct Slice<'s> {
 /// A variable of a slice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SliceVariable<'s> {
-    /// Its name.
+    /// The name of the variable.
     pub name: Option<Vec<u8>>,
     /// Type of the values.
     pub ty: NcType,
-    /// Its lengths.
+    /// The lengths of the variable.
     pub shape: Vec<u64>,
     /// Its dimensions, slowest first.
     pub dimensions: Option<Vec<SliceDimension>>,
-    /// Its attributes.
+    /// The attributes of the variable.
     pub attributes: Option<Vec<Attribute>>,
     /// The values, big-endian, row-major.
     pub values: Cow<'s, [u8]>,
@@ -38,7 +38,7 @@ pub struct SliceVariable<'s> {
 /// A dimension of a variable of a slice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SliceDimension {
-    /// Its name.
+    /// The name of the dimension.
     pub name: Vec<u8>,
     /// True for the record dimension, if the format marks it.
     pub is_record: Option<bool>,

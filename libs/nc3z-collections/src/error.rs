@@ -46,7 +46,7 @@ pub enum Error {
     /// The bundle has no such member.
     #[error("`{bundle}` has no member `{name}`; it has {known}")]
     NoMember {
-        /// The bundle.
+        /// The name of the bundle.
         bundle: String,
         /// The name that was searched.
         name: String,
@@ -76,7 +76,7 @@ pub enum Error {
     /// A directory cannot be created.
     #[error("create `{}`", path.display())]
     Create {
-        /// The directory.
+        /// The path of the directory.
         path: PathBuf,
         /// The system's error.
         #[source]
@@ -85,7 +85,7 @@ pub enum Error {
     /// An error of the operating system.
     #[error("`{}`: {source}", path.display())]
     Io {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The system's error.
         #[source]

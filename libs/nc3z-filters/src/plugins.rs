@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The filter that a library exports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filter {
-    /// Its registered number.
+    /// The registered number of the filter.
     pub id: u32,
     /// Its name, as the library reports it.
     pub name: String,
@@ -49,7 +49,7 @@ pub struct Exports {
 /// A file of a plug-in directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Library {
-    /// Its path.
+    /// The path of the library.
     pub path: PathBuf,
     /// Its exports, or the reason why they are not known.
     pub exports: Result<Exports, String>,
@@ -79,7 +79,7 @@ pub struct Row {
     pub codec: Option<(String, PathBuf)>,
     /// True if the codec is one of a library's defaults.
     pub is_default: bool,
-    /// The possible use.
+    /// The possible use of the row.
     pub usable: Use,
 }
 

@@ -128,9 +128,9 @@ fn container(archive: &Archive, source: &SharedSource, offset: u64) -> Result<(u
 
 /// A read before it is carried out.
 pub struct PlannedRead<'a> {
-    /// The file.
+    /// The file of the read.
     pub dataset: &'a Dataset,
-    /// The variable.
+    /// The variable of the read.
     pub variable: &'a Variable,
     /// The part that is read.
     pub selection: &'a Selection,

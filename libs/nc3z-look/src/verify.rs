@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 /// The number of findings of one archive for which coordinates are read from the archive.
 pub const WITH_COORDINATES: usize = 100;
-/// What helps an archive without parity.
+/// The advice for archives without parity.
 pub const PARITY_SUGGESTION: &str = "`nc3z parity add` lets an archive outlive lost sectors";
 
 /// Returns whether values were rounded when the archive was made.

@@ -10,7 +10,7 @@ use nc3z_look::coordinate::Coordinate;
 use nc3z_look::text;
 use nc3z_reader::{Dataset, Variable};
 
-/// A variable that is drawn, and what was read of it.
+/// A variable that is drawn, and its values.
 pub(super) struct Along<'a> {
     pub(super) dataset: &'a Dataset,
     pub(super) variable: &'a Variable,

@@ -347,7 +347,7 @@ pub(super) fn suggestion<'s>(name: &str, shadows: impl Iterator<Item = &'s Shado
     suggest(name, names.into_iter().map(|name| text::safe(name).into()))
 }
 
-/// Tells which files changed after they were indexed.
+/// Reports which files changed after they were indexed.
 pub(super) fn tell_changed(path: &Path, shadow: &Shadow) -> Result<()> {
     let (mut n, mut first) = (0, None);
     for block in shadow.blocks() {

@@ -20,7 +20,7 @@ pub(crate) struct Found {
     pub(crate) jobs: Vec<Job>,
     pub(crate) failures: Vec<(PathBuf, anyhow::Error)>,
     pub(crate) others: Vec<nc3z_collections::tree::Other>,
-    /// Whether any input was a directory, so that the run ends with a summary.
+    /// True if an input was a directory, so that the run ends with a summary.
     pub(crate) is_tree: bool,
 }
 

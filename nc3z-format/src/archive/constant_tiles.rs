@@ -60,7 +60,7 @@ impl ConstantsBuilder {
         self.out.is_empty() && self.open.is_none()
     }
 
-    /// The decoded list.
+    /// Returns the decoded list.
     pub fn finish(mut self) -> Vec<u8> {
         self.close();
         self.out

@@ -62,11 +62,11 @@ impl ContainerBuilder {
 /// One member of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Member {
-    /// Whose tile.
+    /// The id of the array that has the tile.
     pub array: ArrayId,
     /// Which tile.
     pub tile: u64,
-    /// Its chain.
+    /// The chain of the member.
     pub chain: u16,
     /// Where its stored bytes start in the decoded container.
     pub start: u32,

@@ -115,7 +115,7 @@ fn start(header: &[u8], chains: &[ChainSpec]) -> Vec<u8> {
 }
 
 impl Head {
-    /// The decoded form.
+    /// Returns the decoded form.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = start(&self.header, &self.chains);
         put_layouts(&mut out, &self.layouts, &self.padding_tile_lens, self.gap_tile_len);
@@ -169,7 +169,7 @@ impl HeadParts {
         Ok(HeadParts { header, chains, rest: c.rest().to_vec(), rest_at })
     }
 
-    /// The chain table.
+    /// Returns the chain table.
     pub fn chains(&self) -> &[ChainSpec] {
         &self.chains
     }

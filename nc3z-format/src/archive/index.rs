@@ -19,7 +19,7 @@ pub enum IndexEntry {
         offset: u64,
         /// Bytes of the payload.
         len: u32,
-        /// Its chain.
+        /// The chain of the tile.
         chain: u16,
         /// The block's header CRC.
         check: u32,
@@ -37,7 +37,7 @@ pub enum IndexEntry {
         start: u32,
         /// Their number.
         len: u32,
-        /// Its own chain.
+        /// The own chain of the tile.
         chain: u16,
         /// CRC-32 of the decoded tile.
         check: u32,
@@ -47,7 +47,7 @@ pub enum IndexEntry {
 }
 
 impl IndexEntry {
-    /// The 24 bytes.
+    /// Returns the 24 bytes.
     pub fn encode(&self) -> [u8; ENTRY_LEN] {
         let (kind, chain, len, place, check, start) = match *self {
             IndexEntry::Absent => (0u8, 0, 0, [0; 8], 0, 0),

@@ -34,7 +34,7 @@ pub struct LaterHead {
 }
 
 impl LaterHead {
-    /// The decoded form.
+    /// Returns the decoded form.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.header.len() + 256);
         put_varint(&mut out, self.original_len);

@@ -210,7 +210,7 @@ impl SectionEntry {
         Ok(())
     }
 
-    /// The 24 bytes.
+    /// Returns the 24 bytes.
     fn encode(&self) -> [u8; SECTION_ENTRY_LEN] {
         let mut out = [0; SECTION_ENTRY_LEN];
         out[0..2].copy_from_slice(&self.kind.code().to_le_bytes());
@@ -259,7 +259,7 @@ impl SectionTable {
         SectionTable(entries)
     }
 
-    /// The sections.
+    /// Returns the sections.
     pub fn entries(&self) -> &[SectionEntry] {
         &self.0
     }
@@ -275,7 +275,7 @@ impl SectionTable {
             .ok_or_else(|| Error::corrupt(SECTION, None, "sections", kind.name(), "none of that kind"))
     }
 
-    /// The stored bytes.
+    /// Returns the stored bytes.
     pub fn encode(&self) -> Vec<u8> {
         self.0.iter().flat_map(SectionEntry::encode).collect()
     }

@@ -14,7 +14,7 @@ const CRC_AT: usize = SLOT_LEN - 4;
 /// A commit slot, with facts about one generation. Layout: `spec/archive.md`, "Commit slots".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommitSlot {
-    /// The generation.
+    /// The generation of the commit slot.
     pub generation: u32,
     /// CRC of its trailer.
     pub trailer_crc: u32,

@@ -29,7 +29,7 @@ const SECTION: &str = "superblock";
 const CRC_AT: usize = 44;
 
 impl Superblock {
-    /// The 160 bytes.
+    /// Returns the 160 bytes.
     pub fn encode(&self) -> [u8; SUPERBLOCK_LEN] {
         let mut out = [0; SUPERBLOCK_LEN];
         out[0..8].copy_from_slice(&MAGIC);

@@ -34,9 +34,9 @@ pub struct Trailer {
     pub optional: u32,
     /// Where the section table is.
     pub sections_offset: u64,
-    /// Its bytes.
+    /// The length of the section table in bytes.
     pub sections_len: u32,
-    /// Its salted CRC.
+    /// The salted CRC of the section table.
     pub sections_crc: u32,
     /// First block of this generation.
     pub blocks_begin: u64,

@@ -12,7 +12,7 @@ const SECTION: &str = "variable table";
 /// One array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
-    /// Its id.
+    /// The id of the array of the row.
     pub array: ArrayId,
     /// Its tiles, at least one.
     pub tile_count: u64,
@@ -36,7 +36,7 @@ impl VariableTable {
         VariableTable { rows, starts, entries }
     }
 
-    /// The rows.
+    /// Returns the rows.
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// A block whose header and payload checksums hold.
 #[derive(Debug, Clone)]
 pub struct Block<'b> {
-    /// Its header.
+    /// The header of the block.
     pub header: BlockHeader,
     /// The output of the chain.
     pub payload: &'b [u8],

@@ -11,7 +11,7 @@ use std::ops::Range;
 pub struct TileKey {
     /// The array of the tile, or [`ArrayId::definitions`] for data that tiles of a variable share.
     pub array: ArrayId,
-    /// Its number.
+    /// The number of the tile.
     pub tile: u64,
 }
 
@@ -83,7 +83,7 @@ pub struct MemberPlace {
     pub container: u64,
     /// The start of the member in the decoded container.
     pub start: u32,
-    /// Its bytes.
+    /// The length of the member in bytes.
     pub len: u32,
     /// CRC-32 of the decoded tile; not known where the index was recovered by probing.
     pub decoded_crc: Option<u32>,
@@ -93,15 +93,15 @@ pub struct MemberPlace {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Located<'a> {
-    /// The tile.
+    /// The tile of the tile.
     pub key: TileKey,
-    /// Its array.
+    /// The array of the tile.
     pub info: &'a ArrayInfo,
     /// The place of its bytes.
     pub place: Place,
     /// The number of the chain that made them.
     pub chain_number: u16,
-    /// That chain.
+    /// The chain of the tile.
     pub chain: &'a Chain,
     /// The dictionary that decoding needs.
     pub dictionary: Option<TileKey>,

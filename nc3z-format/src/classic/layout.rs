@@ -62,7 +62,7 @@ pub struct Run {
 /// One record variable's place in a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
-    /// The variable.
+    /// The number of the variable.
     pub variable: VarId,
     /// Bytes from the start of the record.
     pub offset_in_record: u64,
@@ -176,7 +176,7 @@ pub struct Layout {
     pub variables: Vec<VarLayout>,
     /// The records, if they are regular.
     pub records: Option<Records>,
-    /// The gap residue.
+    /// The gap residue of the layout.
     pub gaps: Gaps,
     /// Unusual properties of the file.
     pub warnings: Vec<Warning>,

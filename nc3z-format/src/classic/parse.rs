@@ -21,7 +21,7 @@ use crate::types::NcType;
 /// A parsed header and its length in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parsed {
-    /// The header.
+    /// The header of the file.
     pub header: Header,
     /// Bytes of the header, padding included: the file's bytes `[0, header_len)`.
     pub header_len: u64,

@@ -10,7 +10,7 @@ use super::header::{DimId, Header, VarId};
 pub enum Warning {
     /// The file ends before the variable's last element.
     Short {
-        /// The variable.
+        /// The number of the variable.
         variable: VarId,
         /// Whole elements in the file.
         present: u64,
@@ -19,7 +19,7 @@ pub enum Warning {
     },
     /// The variable has elements, and begins at or beyond the end of the file.
     BeginsPastEnd {
-        /// The variable.
+        /// The number of the variable.
         variable: VarId,
         /// The offset in its header entry.
         begin: u64,
@@ -31,7 +31,7 @@ pub enum Warning {
     },
     /// A fixed variable's bytes belong to the header or to an earlier variable as well.
     Overlap {
-        /// The variable.
+        /// The number of the variable.
         variable: VarId,
     },
     /// The record variables do not tile a record, or records meet the header or a fixed variable.
@@ -50,9 +50,9 @@ pub enum Warning {
     },
     /// The `vsize` field differs from the canonical one.
     Vsize {
-        /// The variable.
+        /// The number of the variable.
         variable: VarId,
-        /// The field.
+        /// The value of the field.
         found: u64,
         /// The value that the specification requires.
         canonical: u64,
@@ -61,14 +61,14 @@ pub enum Warning {
     SeveralRecordDimensions,
     /// A dimension of length 0 is not a variable's first; it counts as the number of records.
     InnerRecordDimension {
-        /// The variable.
+        /// The number of the variable.
         variable: VarId,
     },
     /// A dimension longer than the version's signed length field allows.
     LongDimension {
-        /// The dimension.
+        /// The number of the dimension.
         dimension: DimId,
-        /// Its length.
+        /// The length of the dimension.
         len: u64,
     },
 }

@@ -13,9 +13,9 @@ const WHAT: &str = "payload";
 pub struct OlderTile {
     /// Where its bytes are: a block, or a member of a container.
     pub entry: IndexEntry,
-    /// Whose tile.
+    /// The id of the array that has the tile.
     pub array: ArrayId,
-    /// Its number.
+    /// The number of the older tile.
     pub tile: u64,
     /// Bytes that it decodes to.
     pub decoded_len: u32,

@@ -76,7 +76,7 @@ impl StageSpec {
         self
     }
 
-    /// The id.
+    /// Returns the id.
     pub fn id(&self) -> &str {
         self.0.get(ID).and_then(Value::as_str).expect("every constructor puts or checks an id")
     }
@@ -127,7 +127,7 @@ impl StageSpec {
         self
     }
 
-    /// The JSON object.
+    /// Returns the JSON object.
     pub fn to_value(&self) -> Value {
         Value::Object(self.0.clone())
     }
@@ -159,7 +159,7 @@ impl fmt::Display for StageSpec {
 pub struct ChainSpec(pub Vec<StageSpec>);
 
 impl ChainSpec {
-    /// The JSON array.
+    /// Returns the JSON array.
     pub fn to_value(&self) -> Value {
         self.0.iter().map(StageSpec::to_value).collect()
     }

@@ -39,7 +39,7 @@ impl Number {
         Number::for_type(unsigned_twin(ty), bytes)
     }
 
-    /// The nearest double.
+    /// The double that is nearest to the number.
     #[expect(clippy::cast_precision_loss, reason = "a double is what is asked for")]
     pub fn real(self) -> f64 {
         match self {

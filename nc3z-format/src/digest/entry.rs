@@ -18,7 +18,7 @@ const MAX_RANK: u64 = 1024;
 pub struct EntryDimension {
     /// Its place in the header.
     pub number: u64,
-    /// Its name.
+    /// The name of the dimension.
     pub name: Vec<u8>,
     /// True for the record dimension.
     pub is_record: bool,

@@ -88,7 +88,7 @@ pub(super) struct LinearTiles<'p> {
 /// The positions of one tile.
 struct Cut {
     tile: u64,
-    /// Its first element.
+    /// The first element of the cut.
     origin: u64,
     /// Its elements, if all are present.
     len: u64,

@@ -11,9 +11,9 @@ pub(super) trait Real: Copy + PartialEq {
     fn bits(self) -> u64;
     /// The number of these bits.
     fn of_bits(bits: u64) -> Self;
-    /// The same value.
+    /// Returns the value as a double.
     fn wide(self) -> f64;
-    /// The nearest number.
+    /// Returns the number that is nearest to `x`.
     fn nearest(x: f64) -> Self;
 
     /// Neither zero nor NaN nor an infinity.

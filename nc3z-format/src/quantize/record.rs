@@ -12,7 +12,7 @@ pub struct LossRecord {
     pub source_len: u64,
     /// SHA-256 of that file, in hexadecimal.
     pub source_sha256: String,
-    /// The quantized variables.
+    /// The quantized variables of the record.
     pub variables: Vec<VariableLoss>,
 }
 

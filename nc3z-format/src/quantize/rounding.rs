@@ -32,7 +32,7 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// Both together.
+    /// Combines the two results.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         Loss {
@@ -64,7 +64,7 @@ impl Quantizer {
         Ok(Quantizer { mode, ty, fills: fills.collect(), drop, grid, proven_drop: drop })
     }
 
-    /// The mode.
+    /// Returns the mode.
     pub fn mode(&self) -> &Quantize {
         &self.mode
     }

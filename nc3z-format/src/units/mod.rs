@@ -37,7 +37,7 @@ pub enum UnitError {
     Unknown {
         /// The unit's text.
         text: String,
-        /// The reason.
+        /// The reason, for the message.
         why: String,
     },
     /// Two units of different quantities.
@@ -47,7 +47,7 @@ pub enum UnitError {
         from: String,
         /// The unit wanted.
         to: String,
-        /// The reason.
+        /// The reason, for the message.
         why: String,
     },
 }

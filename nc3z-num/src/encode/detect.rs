@@ -155,7 +155,7 @@ impl<'a, W: Word> Values<'a, W> {
 /// The least number of values in 64 that a useful scale-offset reproduces.
 const LEAST: usize = 43;
 
-/// Returns the least number of `len` values that is at least `least` in 64.
+/// Returns `least` / 64 of `len`, rounded up.
 fn of_64(len: usize, least: usize) -> usize {
     (len * least).div_ceil(64)
 }

@@ -45,7 +45,7 @@ pub(super) fn read(archive: &Archive, var: VarId, plan: &Plan, dest: &mut dyn De
 }
 
 /// Copies all elements that the plan selects from a tile.
-#[expect(clippy::needless_pass_by_value, reason = "a plan that the loop lends to nobody stays in registers")]
+#[expect(clippy::needless_pass_by_value, reason = "a plan that no other function borrows stays in registers")]
 #[inline(never)]
 fn put(dest: &mut dyn Destination, tile: TilePlan<'_>, bytes: &[u8]) -> bool {
     matches!(dest.put(&tile, 0, bytes), Ok(None))

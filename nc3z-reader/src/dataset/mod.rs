@@ -105,7 +105,7 @@ impl Dataset {
         self.classic().map_or(Ok(()), |classic| classic.source().check_unchanged())
     }
 
-    /// The parsed header.
+    /// Returns the parsed header.
     pub fn header(&self) -> &Header {
         self.source.header()
     }

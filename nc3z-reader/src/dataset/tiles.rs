@@ -11,7 +11,7 @@ use std::ops::Range;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tile {
-    /// Its number.
+    /// The number of the tile.
     pub number: u64,
     /// The part of the variable that it holds.
     pub extent: TileExtent,

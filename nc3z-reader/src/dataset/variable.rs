@@ -65,7 +65,7 @@ impl Variable {
         self.header().name_lossy()
     }
 
-    /// The external type.
+    /// Returns the external type.
     pub fn ty(&self) -> NcType {
         self.header().ty
     }

@@ -72,7 +72,7 @@ pub struct DimensionDiff {
 /// An attribute that differs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AttributeDiff {
-    /// Its name.
+    /// The name of the attribute.
     pub name: Vec<u8>,
     /// Type and values.
     pub change: Change<Attribute>,
@@ -81,7 +81,7 @@ pub struct AttributeDiff {
 /// Type, dimensions and lengths of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VariableShape {
-    /// Its type.
+    /// The type of the variable.
     pub ty: NcType,
     /// Names of its dimensions.
     pub dimensions: Vec<Vec<u8>>,

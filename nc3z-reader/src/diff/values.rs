@@ -23,7 +23,7 @@ pub struct Extreme {
     pub index: Vec<u64>,
     /// The element before, big-endian.
     pub before: Vec<u8>,
-    /// The element after.
+    /// The element of the second file.
     pub after: Vec<u8>,
 }
 

@@ -131,7 +131,7 @@ impl ShortColumn<'_> {
                     // Constant lengths compile to one move; whole slots of one tile follow each other.
                     (2, 2) | (4, 4) | (8, 8) | (1, 1) => {
                         let whole = (bytes.len() - from) / n;
-                        let stride = usize::try_from(stride).expect("several records lie in a window");
+                        let stride = usize::try_from(stride).expect("several records are in a window");
                         let fit = (out.len() - to - n) / stride + 1;
                         let count = whole.min(fit);
                         copy_strided(n, &bytes[from..from + count * n], stride, &mut out[to..]);

@@ -43,7 +43,7 @@ impl OriginalSource {
         OriginalSource { archive, stream: Mutex::new(Stream::default()) }
     }
 
-    /// The archive.
+    /// Returns the archive.
     pub fn archive(&self) -> &Archive {
         &self.archive
     }

@@ -36,7 +36,7 @@ impl Job<'_> {
 #[derive(Default)]
 pub(super) struct RetainedTiles {
     tiles: HashMap<TileKey, Vec<u8>>,
-    /// Memory of tiles let go, for the next ones.
+    /// Buffers of released tiles, reused for the next tiles.
     spare: Vec<Vec<u8>>,
 }
 

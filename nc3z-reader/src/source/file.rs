@@ -80,7 +80,7 @@ impl FileSource {
         Ok(FileSource { file, path: path.to_owned(), stamp: Stamp::new(&meta) })
     }
 
-    /// The open file.
+    /// Returns the open file.
     pub fn file(&self) -> &File {
         &self.file
     }

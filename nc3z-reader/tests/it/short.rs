@@ -28,7 +28,7 @@ fn made() -> (Vec<u8>, Vec<u8>) {
         Var::record(NcType::Short, &[3]),
         Var::record(NcType::Byte, &[2]),
     ];
-    // A head that would be too dear twice.
+    // A head that is too long to be stored twice.
     vars.extend((0..30).map(|n| Var::fixed(NcType::Int, &[2 + n])));
     let mut original = Model { fill: 3, tail: 9, ..Model::new(Version::Cdf2, 40, vars) }.build().bytes;
     let records = original.len() - 300;

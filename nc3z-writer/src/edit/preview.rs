@@ -8,7 +8,7 @@ use std::fmt;
 /// The plan of an operation on one variable, as instructions.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The instructions.
+    /// The instructions of the plan.
     pub text: String,
     /// A drawing of the grid of tiles: `p` for a tile that is touched in part, `w` for one that is touched
     /// whole. The grid of linear tiles has one axis.

@@ -182,7 +182,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         let (kind, array) = (BlockKind::Chain, ArrayId::CHAINS);
         let (tile, decoded_crc) = (number.into(), crc32fast::hash(&json));
         self.block(Content { kind, array, tile, chain: 0, decoded_len, decoded_crc }, &json)?;
-        let added = self.added.as_mut().expect("the chains of a fresh archive stand in its head copy");
+        let added = self.added.as_mut().expect("the chains of a new archive are in its head copy");
         added.chains.push(chain.clone());
         self.chains.push(Registry::default().bind(chain));
         Ok(number)

@@ -35,7 +35,7 @@ pub struct CommitNote {
 pub struct Committed {
     /// Number of the version. If the file is already the newest version, the number of that version.
     pub version: u64,
-    /// Its generation.
+    /// The generation of the commit.
     pub generation: u32,
     /// Tiles stored in it.
     pub new_tiles: u64,

@@ -106,7 +106,7 @@ impl Mended {
 pub struct MendError {
     /// The step that failed.
     pub step: MendStep,
-    /// The reason.
+    /// The error that caused it.
     pub source: Error,
 }
 

@@ -16,7 +16,7 @@ use std::path::Path;
 pub enum TagChange {
     /// The tag names this version, by default the newest.
     Set {
-        /// The version.
+        /// The version that the tag names.
         version: Option<VersionName>,
         /// Allows a tag of another version to be moved.
         force: bool,

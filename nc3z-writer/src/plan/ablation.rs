@@ -8,7 +8,7 @@ use std::sync::Mutex;
 /// A rule that can be switched off.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
-    /// Its name.
+    /// The name of the rule.
     pub name: &'static str,
     /// The effect of switching the rule off.
     pub without: &'static str,

@@ -20,7 +20,7 @@ const SHORT: usize = 32 << 10;
 /// some hundred bytes.
 const LOOKED_AT: u64 = 64 << 10;
 
-/// Returns the presets by which a source of `len` bytes is archived besides its own.
+/// Returns the other presets that are tried for a source of `len` bytes.
 pub(crate) fn quicker_presets(preset: Preset, len: u64) -> &'static [Preset] {
     let most = if preset == Preset::Max { ALL_WAYS_MAX } else { ALL_WAYS };
     if len <= most { preset.quicker() } else { &[] }

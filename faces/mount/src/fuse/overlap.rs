@@ -1,4 +1,4 @@
-//! Refuses mount points that hide the source, or are seen inside it: the server would wait for its own answers.
+//! Refuses mount points that hide the source or are inside it: the server would wait for its own answers.
 
 use std::io;
 use std::path::{Path, PathBuf};

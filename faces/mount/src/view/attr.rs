@@ -20,9 +20,9 @@ pub enum NodeKind {
 /// Attributes of a file of the view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attr {
-    /// Its number.
+    /// The number of the node.
     pub ino: u64,
-    /// Its kind.
+    /// The kind of the node.
     pub kind: NodeKind,
     /// Length in bytes.
     pub size: u64,

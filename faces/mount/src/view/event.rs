@@ -18,7 +18,7 @@ pub enum Event<'e> {
         archive: &'e Archive,
         /// The hyperslab of the tile.
         place: &'e TileLocation,
-        /// The reason.
+        /// The error that caused it.
         error: &'e Error,
     },
     /// More tiles of the original are damaged. They are not reported.
@@ -30,14 +30,14 @@ pub enum Event<'e> {
     Unread {
         /// The archive's path.
         path: &'e Path,
-        /// The reason.
+        /// The error that caused it.
         error: &'e Error,
     },
     /// An archive cannot be opened. Reported once for each state of the file.
     Unopened {
         /// The archive's path.
         path: &'e Path,
-        /// The reason.
+        /// The error that caused it.
         error: &'e io::Error,
     },
     /// A damaged archive is read by means of its parity. Reported once each time it is opened.

@@ -57,11 +57,11 @@ use tree::{BundleTree, Content, DirectoryTree, Item, SingleTree, Tree};
 /// A name in a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The name.
+    /// The name of the entry.
     pub name: OsString,
-    /// Its kind.
+    /// The kind of the entry.
     pub kind: NodeKind,
-    /// Its number.
+    /// The number of the entry.
     pub ino: u64,
 }
 

@@ -14,7 +14,7 @@ pub const ROOT: u64 = 1;
 /// 2^-40.
 const TRIES: u32 = 64;
 
-/// The file of a number. Paths are those of the source, relative to its root.
+/// The file of an inode number. Paths are relative to the root of the source.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Place {
     /// A directory of the source.

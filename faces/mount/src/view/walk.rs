@@ -21,7 +21,7 @@ const LINKS: usize = 40;
 pub struct StoredSize {
     /// The name in the source: an archive has its own name.
     pub name: OsString,
-    /// Its kind.
+    /// The kind of the node.
     pub kind: NodeKind,
     /// The length of the file, or of all files below the directory.
     pub bytes: u64,

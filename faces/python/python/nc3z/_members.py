@@ -27,7 +27,7 @@ class Found:
     #: The paths as they were named or found: a file that was named twice is there twice.
     mentions: list[str] = field(default_factory=list)
     statistics: dict[str, _shadows.Statistics] = field(default_factory=dict)
-    #: True for files that were found by looking for them. Those that are no netCDF files are then left out.
+    #: True for files that were found by a search. Those that are not netCDF files are left out.
     searched: bool = False
     notes: list[str] = field(default_factory=list)
 

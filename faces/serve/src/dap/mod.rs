@@ -34,7 +34,7 @@ pub(crate) struct Asked {
     pub(crate) name: String,
     pub(crate) dataset: Dataset,
     pub(crate) projections: Vec<Projection>,
-    /// What DAP2 cannot express, with the reasons.
+    /// The variables and attributes that DAP2 cannot express, with the reasons.
     pub(crate) left_out: Vec<String>,
 }
 

@@ -93,7 +93,7 @@ impl Default for Rules {
 /// A file to join.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Input {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
     /// True where the file was found in a directory or by a pattern. An aggregation that was found so is left
     /// out.
@@ -118,7 +118,7 @@ pub struct Report {
 /// An aggregated variable of a [`Report`].
 #[derive(Debug, Clone)]
 pub struct Joined {
-    /// Its name.
+    /// The name of the variable.
     pub name: String,
     /// Names of its dimensions.
     pub dimensions: Vec<String>,

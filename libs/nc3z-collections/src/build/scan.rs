@@ -53,7 +53,7 @@ pub(super) struct Array {
     pub(super) raw: Option<NcType>,
     pub(super) fill: Vec<u8>,
     pub(super) attributes: Vec<Attribute>,
-    /// The stored shape.
+    /// The stored shape of the array.
     pub(super) shape: Vec<u64>,
     pub(super) axes: Vec<Axis>,
     pub(super) scalars: Vec<Axis>,

@@ -33,7 +33,7 @@ const SHORT_LEN: u64 = 1 << 20;
 pub struct Bundled {
     /// Its name in the bundle.
     pub name: String,
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
 }
 

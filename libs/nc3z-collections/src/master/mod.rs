@@ -113,9 +113,9 @@ pub enum Data {
 /// An array in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubArray {
-    /// The file.
+    /// The file of the sub-array.
     pub file: FileRef,
-    /// The variable.
+    /// The variable of the sub-array.
     pub variable: String,
     /// Its shape, if the aggregation gives it.
     pub shape: Option<Vec<u64>>,

@@ -19,9 +19,9 @@ pub struct Series {
     pub file: String,
     /// The file as the shadow describes it: header and coordinates.
     pub dataset: Dataset,
-    /// The variable.
+    /// The number of the variable.
     pub variable: VarId,
-    /// The dimension.
+    /// The number of the dimension.
     pub dimension: DimId,
     /// The parts, in the order of their indices.
     pub parts: Vec<Part>,
@@ -30,7 +30,7 @@ pub struct Series {
 /// Consecutive indices of a dimension whose statistics are known.
 #[derive(Debug, Clone)]
 pub struct Part {
-    /// The indices.
+    /// The indices of the part.
     pub indices: Range<u64>,
     /// The numbers of the tiles that have values at these indices. They have no others.
     pub tiles: Vec<u64>,

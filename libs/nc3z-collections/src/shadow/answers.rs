@@ -23,7 +23,7 @@ pub struct Row {
     pub variable: String,
     /// Its units; None where files have several.
     pub units: Option<String>,
-    /// Its values.
+    /// The values of the row.
     pub summary: Summary,
 }
 

@@ -127,7 +127,7 @@ fn copy(bytes: &[u8], out: &mut [u8]) -> Result<(), Error> {
 /// # Errors
 /// A damaged header.
 pub fn described(head: &Head, header: &Bytes, coordinates: Vec<Known>) -> Result<Dataset> {
-    // An aggregation is no file, and has no length of its own.
+    // An aggregation is not a file and has no length of its own.
     let len = if head.kind == HeadKind::Other { u64::MAX } else { head.len };
     let limits = Limits::default();
     if let Parse::Incomplete { .. } = parse_prefix(header, len, &limits)? {

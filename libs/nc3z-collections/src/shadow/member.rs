@@ -42,7 +42,7 @@ impl HeadKind {
 /// The kind, the length and the place of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Head {
-    /// Its kind.
+    /// The kind of the head.
     pub kind: HeadKind,
     /// Bytes of the classic file.
     pub len: u64,
@@ -80,7 +80,7 @@ pub struct Known {
     pub whole: bool,
     /// Bytes of a value.
     pub size: usize,
-    /// The values.
+    /// The values of the coordinate.
     pub bytes: Bytes,
 }
 
@@ -99,7 +99,7 @@ impl Known {
 /// A variable.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variable {
-    /// Its name.
+    /// The name of the variable.
     pub name: String,
     /// Its division into tiles.
     pub layout: TileLayout,
@@ -113,7 +113,7 @@ pub struct Variable {
 /// A range of bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Range {
-    /// Its first byte.
+    /// The offset of the first byte.
     pub offset: u64,
     /// The number of bytes.
     pub len: u64,
@@ -140,7 +140,7 @@ pub struct Tile {
 /// compared as their fields are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd)]
 pub struct Exactly {
-    /// The nearest double.
+    /// The double that is nearest to the number.
     pub nearest: f64,
     /// The number less the double.
     pub more: i64,
@@ -159,7 +159,7 @@ impl Exactly {
         if other > self { other } else { self }
     }
 
-    /// The whole number that is no double.
+    /// The whole number that a double cannot hold.
     pub fn whole(self) -> Option<i128> {
         #[expect(clippy::cast_possible_truncation, reason = "beyond 2^53 doubles are whole")]
         (self.more != 0).then(|| (self.nearest as i128).saturating_add(self.more.into()))

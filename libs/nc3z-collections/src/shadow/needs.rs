@@ -32,7 +32,7 @@ impl Need {
 /// A variable as the shadow has it.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
-    /// The file.
+    /// The file of the request.
     pub head: &'a Head,
     /// The file as the shadow describes it.
     pub dataset: &'a Dataset,

@@ -78,7 +78,7 @@ impl Shadow {
     /// Opens a shadow. Only the directory of its parts is read.
     ///
     /// # Errors
-    /// It is no shadow; damage.
+    /// The file is not a shadow, or it is damaged.
     pub fn open(source: SharedSource) -> Result<Self> {
         let entries = directory(&source)?;
         Ok(Shadow { source, entries })

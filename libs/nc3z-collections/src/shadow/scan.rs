@@ -79,7 +79,7 @@ pub fn scan(name: &str, dataset: &Dataset, at: Location) -> Result<Member> {
     Ok(Member { name: name.to_owned(), head, header: header(dataset)?, coordinates, variables })
 }
 
-/// The header's bytes as they are, or of what is no file, in canonical form.
+/// The header's bytes as stored; for inputs that are not files, in canonical form.
 fn header(dataset: &Dataset) -> Result<Bytes> {
     if let Some(archive) = dataset.archive() {
         return Ok(Bytes::copy_from_slice(archive.header_bytes()));

@@ -15,17 +15,17 @@ use std::ops::Range;
 /// A region, in degrees. It wraps around where `east` is less than `west`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Area {
-    /// The western end.
+    /// The western end of the region.
     pub west: f64,
-    /// The eastern end.
+    /// The eastern end of the region.
     pub east: f64,
-    /// The southern end.
+    /// The southern end of the region.
     pub south: f64,
-    /// The northern end.
+    /// The northern end of the region.
     pub north: f64,
 }
 
-/// Whether a file has values in a region or a period.
+/// Returns whether a file has values in a region or a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fit {
     /// No coordinate tells.

@@ -41,7 +41,7 @@ pub enum ErrorKind {
     Pattern {
         /// The pattern.
         pattern: String,
-        /// The reason.
+        /// The error that caused it.
         source: crate::tree::patterns::PatternError,
     },
     /// The request cannot be carried out.
@@ -75,7 +75,7 @@ impl Error {
         }
     }
 
-    /// Returns the text of the error and of its causes, none of them twice.
+    /// Returns the text of the error and of its causes, each once.
     pub fn with_causes(&self) -> String {
         let mut out = self.to_string();
         let mut cause = std::error::Error::source(self);

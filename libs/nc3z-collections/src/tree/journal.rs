@@ -218,7 +218,7 @@ fn needs_hex(path: &Path) -> bool {
 pub struct Logged {
     /// Its archive's name.
     pub archive: PathBuf,
-    /// Its result.
+    /// The result of the file.
     pub result: Outcome,
 }
 
@@ -409,7 +409,7 @@ pub fn gaps(logs: &[(PathBuf, Log)]) -> Vec<(PathBuf, String)> {
         }
         for run in &log.runs {
             let key = (&run.work, run.shard);
-            // The logs of older versions do not say what they are of.
+            // The logs of older versions do not name their run.
             if run.planned.is_none() {
                 gaps.extend(run.gap().map(|gap| (path.clone(), gap)));
                 continue;

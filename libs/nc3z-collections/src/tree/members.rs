@@ -56,7 +56,7 @@ pub fn members(inputs: Vec<Named>, output: &Path) -> Result<Members> {
             }
         }
     }
-    // What is named by itself is not left out.
+    // Files that are named explicitly are not left out.
     all.others.retain(|other| !named.contains(&other.path));
     Ok(all)
 }

@@ -94,11 +94,11 @@ impl fmt::Display for FileKind {
 /// A file that was skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Other {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
     /// Its name in the tree.
     pub name: PathBuf,
-    /// Its kind.
+    /// The kind of the file.
     pub kind: FileKind,
 }
 

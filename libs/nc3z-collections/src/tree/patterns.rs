@@ -16,7 +16,7 @@ const OPTIONS: MatchOptions =
 /// A file that was named, or that matches a pattern.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Named {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
     /// The directory before the first wildcard, for files that were found by a pattern.
     pub root: Option<PathBuf>,

@@ -139,7 +139,7 @@ fn directories<'a>(
     pairs.take_while(fits).map(|(_, input)| input)
 }
 
-/// Makes a directory that nobody may enter whom the mode excludes, at any moment.
+/// Makes a directory whose mode excludes other users from the first moment.
 fn make(directory: &Path, mode: Option<u32>) -> crate::tree::Result<()> {
     let made = create(directory, mode);
     match made {

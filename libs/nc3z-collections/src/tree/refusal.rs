@@ -75,7 +75,7 @@ pub enum Refusal {
     /// A file of the name exists that is not the source's archive.
     #[error("`{}` exists, and {why}", .archive.display())]
     NotItsArchive {
-        /// The file.
+        /// The path of the file.
         archive: PathBuf,
         /// The difference.
         why: Mismatch,
@@ -83,7 +83,7 @@ pub enum Refusal {
     /// A file of the name exists that is not the archive's original.
     #[error("`{}` exists, and {why}", .file.display())]
     NotItsOriginal {
-        /// The file.
+        /// The path of the file.
         file: PathBuf,
         /// The difference.
         why: RestoredMismatch,
@@ -97,7 +97,7 @@ pub enum Refusal {
     /// A name in a log is damaged.
     #[error("`{}`: `{digits}` is not a file name", .log.display())]
     LoggedName {
-        /// The log.
+        /// The path of the log.
         log: PathBuf,
         /// The name in hexadecimal digits.
         digits: String,
@@ -114,7 +114,7 @@ pub enum Refusal {
     /// A row of a table is wrong.
     #[error("`{}`, row {row}: expected path, size, mtime, kind and unit", .path.display())]
     Table {
-        /// The table.
+        /// The path of the table.
         path: PathBuf,
         /// The row, from 1, which has the names of the columns.
         row: u64,
@@ -128,17 +128,17 @@ pub enum Refusal {
     /// Archive and file differ.
     #[error("`{}` does not hold the bytes of `{}`; the file stays where it is", .archive.display(), .file.display())]
     NotEqual {
-        /// The archive.
+        /// The path of the archive.
         archive: PathBuf,
-        /// The file.
+        /// The path of the file.
         file: PathBuf,
     },
     /// A catalogue lacks a column.
     #[error("`{}` has no column `{column}`; its columns are {known}. --columns names those for path, size and checksum", .path.display())]
     NoColumn {
-        /// The catalogue.
+        /// The path of the catalogue.
         path: PathBuf,
-        /// The column.
+        /// The name of the column.
         column: String,
         /// The names of the columns.
         known: String,
@@ -220,7 +220,7 @@ pub enum ManifestFault {
     /// It is too large, or no file.
     #[error("`{}` is not a manifest: expected a file of at most {most} bytes", .path.display())]
     NoFile {
-        /// The path.
+        /// The path that was looked for.
         path: PathBuf,
         /// The limit for its length.
         most: u64,
@@ -231,7 +231,7 @@ pub enum ManifestFault {
     /// A line of a list is wrong.
     #[error("`{}`, line {line}: expected a SHA-256, two blanks and a name", .path.display())]
     Line {
-        /// The manifest.
+        /// The path of the manifest.
         path: PathBuf,
         /// The line, from 1.
         line: u64,
@@ -239,7 +239,7 @@ pub enum ManifestFault {
     /// An entry of a bag is wrong.
     #[error("`{}`, entry {entry}: expected a SHA-256, a blank and a name", .path.display())]
     Entry {
-        /// The manifest.
+        /// The path of the manifest.
         path: PathBuf,
         /// The entry, from 1.
         entry: u64,
@@ -250,9 +250,9 @@ pub enum ManifestFault {
     /// The directory for a bag has another file.
     #[error("`{}` holds `{}` and is not a bag; a bag needs a directory of its own", .root.display(), .name.display())]
     NoBag {
-        /// The directory.
+        /// The path of the directory.
         root: PathBuf,
-        /// The file.
+        /// The path of the file.
         name: PathBuf,
     },
     /// The bag has files.

@@ -33,7 +33,7 @@ pub enum Original {
 
 /// The file of an input, which must not be the output.
 pub struct Like {
-    /// The file.
+    /// The file of the model.
     pub file: Metadata,
     /// Mode and time of the restored file.
     pub attributes: Attributes,

@@ -29,7 +29,7 @@ const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/specification.lz
 pub struct File {
     /// Its name in the directory, with `/`.
     pub name: String,
-    /// Its content.
+    /// The content of the file.
     pub bytes: Vec<u8>,
 }
 

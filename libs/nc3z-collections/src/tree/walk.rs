@@ -30,9 +30,9 @@ pub struct Shard {
 /// A file of a tree that the user should know of, because its content is not in the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// Its kind.
+    /// The kind of the file.
     pub what: Skipped,
 }
 
@@ -205,7 +205,7 @@ pub fn names_in(bytes: &[u8], null: bool) -> Vec<PathBuf> {
     bytes.split(|&b| b == end).filter(|name| !name.is_empty()).map(path_of).collect()
 }
 
-/// What [`visit`] finds in a tree.
+/// The files that [`visit`] finds in a tree.
 pub enum Visited {
     /// A file that takes part, and its name in the tree.
     File(PathBuf, PathBuf),

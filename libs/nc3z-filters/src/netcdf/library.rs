@@ -20,7 +20,7 @@ pub enum LibraryError {
     /// The name cannot be made absolute.
     #[error("`{}`", path.display())]
     Path {
-        /// The named file.
+        /// The path of the named file.
         path: PathBuf,
         /// The system's error.
         source: io::Error,

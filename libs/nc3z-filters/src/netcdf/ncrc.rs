@@ -17,7 +17,7 @@ pub enum NcrcError {
     /// The file cannot be read.
     #[error("read `{}`", path.display())]
     Read {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
@@ -25,7 +25,7 @@ pub enum NcrcError {
     /// The file cannot be written.
     #[error("write `{}`", path.display())]
     Write {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The system's error.
         source: io::Error,

@@ -31,7 +31,7 @@ pub enum Place {
     Block(BlockHeader),
     /// A page of an array's index.
     Page {
-        /// The array.
+        /// The id of the array.
         array: ArrayId,
         /// The level, 0 for the pages that have entries of tiles.
         level: u16,
@@ -44,17 +44,17 @@ pub enum Place {
     Section {
         /// The name of its kind.
         name: &'static str,
-        /// Its encoding.
+        /// The encoding of the section.
         encoding: SectionEncoding,
     },
     /// The table of the sections of a generation.
     SectionTable {
-        /// The generation.
+        /// The number of the generation.
         generation: u32,
     },
     /// The trailer of a generation.
     Trailer {
-        /// The generation.
+        /// The number of the generation.
         generation: u32,
     },
     /// Bytes that are none of these.
@@ -66,13 +66,13 @@ pub enum Place {
 /// A run of bytes. Together with the alignment after each, regions cover the archive without gaps.
 #[derive(Debug, Clone)]
 pub struct Region {
-    /// The first byte.
+    /// The offset of the first byte.
     pub offset: u64,
     /// The number of bytes.
     pub len: u64,
     /// The number of bytes from its end to the next region.
     pub align: u64,
-    /// The content.
+    /// The content of the region.
     pub place: Place,
 }
 

@@ -26,7 +26,7 @@ pub const PIECE_LEN: u64 = 1 << 20;
 /// A variable and the requested part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Projection {
-    /// The variable.
+    /// The number of the variable.
     pub variable: VarId,
     /// The selection along all dimensions of the variable, including the last one of text.
     pub slab: Hyperslab,

@@ -117,13 +117,13 @@ impl FromStr for Bound {
 /// meridian where longitudes wrap.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BoxArg {
-    /// The western end.
+    /// The western end of the region.
     pub west: f64,
-    /// The eastern end.
+    /// The eastern end of the region.
     pub east: f64,
-    /// The southern end.
+    /// The southern end of the region.
     pub south: f64,
-    /// The northern end.
+    /// The northern end of the region.
     pub north: f64,
 }
 

@@ -28,7 +28,7 @@ use told::Told;
 /// Archives all inputs. If one fails, the others are still archived.
 pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
     set_level(&args.tell);
-    // What fits some files of many need not fit all.
+    // Chunk lengths that fit some files of many need not fit all.
     let many = is_run(args) || args.inputs.len() > 1;
     let writer = options::options(args).with_optional_chunks(many);
     if let Some(url) = args.inputs.iter().find(|i| url::of(i).is_some()) {

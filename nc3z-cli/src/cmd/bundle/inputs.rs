@@ -11,7 +11,7 @@ use nc3z_collections::tree::members::members;
 use nc3z_collections::tree::patterns::Named;
 use std::path::PathBuf;
 
-/// The files of a bundle, and what is left out.
+/// The files of a bundle, and those that are left out.
 pub(super) struct Inputs {
     /// All files in the order in which they were named or listed, each once, without the output.
     pub(super) files: Vec<Bundled>,

@@ -10,9 +10,9 @@ use std::fmt;
 /// A filter as HDF5 notes it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Hdf5Filter {
-    /// The registered number.
+    /// The registered number of the filter.
     pub id: u32,
-    /// The parameters.
+    /// The parameters of the filter.
     pub cd_values: Vec<u32>,
 }
 

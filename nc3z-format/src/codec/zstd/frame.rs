@@ -78,7 +78,7 @@ impl ZstdDictionary {
         Self { id, bytes, level, prepared: Prepared::new() }
     }
 
-    /// The dictionary itself.
+    /// Returns the bytes of the dictionary.
     #[must_use]
     pub const fn bytes(&self) -> &'static [u8] {
         self.bytes

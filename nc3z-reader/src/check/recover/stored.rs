@@ -23,7 +23,7 @@ pub enum StoredTile {
     },
     /// A member of a shared container.
     Shared {
-        /// Its chain.
+        /// The chain of the tile.
         chain: u16,
         /// The output of the chain.
         bytes: Vec<u8>,
@@ -32,7 +32,7 @@ pub enum StoredTile {
     },
     /// A block of its own.
     Block {
-        /// Its chain.
+        /// The chain of the block.
         chain: u16,
         /// The output of the chain.
         payload: Bytes,
@@ -47,7 +47,7 @@ pub enum StoredTile {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StoredContainer {
-    /// Its chain.
+    /// The chain of the container.
     pub chain: u16,
     /// The output of the chain.
     pub payload: Bytes,
@@ -55,7 +55,7 @@ pub struct StoredContainer {
     pub decoded_len: u32,
     /// CRC-32 of the decoded bytes.
     pub decoded_crc: u32,
-    /// Its members.
+    /// The members of the container.
     pub members: Vec<Member>,
 }
 

@@ -173,7 +173,7 @@ fn check_group(
     group.iter().flat_map(check).collect()
 }
 
-/// One block, however large, in pieces.
+/// Checks one block in pieces, whatever its length.
 fn check_block(source: &dyn ByteSource, found: &ProbedBlock, next: u64, buffer: &mut Vec<u8>) -> Vec<Raw> {
     let mut crc = crc32fast::Hasher::new();
     crc.update(&found.header.array.0.to_le_bytes());

@@ -23,7 +23,7 @@ pub struct Examination {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Examined {
-    /// The findings.
+    /// The findings of the archive.
     pub report: Report,
     /// The archive, if it opens.
     pub archive: Option<Archive>,

@@ -70,7 +70,7 @@ fn hash(
     let mut at = 0;
     while at < total {
         let (offset, run) =
-            byte_run(layout, ArrayId::variable(id.0), at).expect("what is present lies in the file");
+            byte_run(layout, ArrayId::variable(id.0), at).expect("the present part is inside the file");
         let run = run.min(PIECE_LEN).min(total - at);
         let ahead = if run < SHORT_RUN && v.stride < SHORT_RUN { WINDOW_LEN } else { run };
         if window.fill(offset, run, ahead)? && monitor.is_cancelled() {

@@ -12,7 +12,7 @@ use nc3z_format::{Error as FormatError, NcType};
 pub struct NoAttribute {
     /// The variable. None for the file.
     pub owner: Option<String>,
-    /// The name.
+    /// The name of the attribute.
     pub name: String,
 }
 

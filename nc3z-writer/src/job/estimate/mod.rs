@@ -47,7 +47,7 @@ pub struct Estimate {
 /// The estimate for one preset.
 #[derive(Debug, Clone)]
 pub struct PresetEstimate {
-    /// The preset.
+    /// The preset of the estimate.
     pub preset: Preset,
     /// Bytes of the archive.
     pub stored_len: u64,
@@ -71,7 +71,7 @@ pub struct PeerEstimate {
 /// The estimate for one variable.
 #[derive(Debug, Clone)]
 pub struct VariableEstimate {
-    /// The variable.
+    /// The number of the variable.
     pub id: VarId,
     /// Bytes of the variable in the file.
     pub original_len: u64,

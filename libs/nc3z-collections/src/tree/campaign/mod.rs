@@ -49,7 +49,7 @@ pub struct Row {
     pub size: u64,
     /// Its modification time, in UTC.
     pub mtime: String,
-    /// Its kind.
+    /// The kind of the row.
     pub kind: String,
     /// Its unit, from 1; none for a file that is not archived.
     pub unit: Option<u32>,
@@ -71,7 +71,7 @@ impl Row {
 /// A plan that was written.
 #[derive(Debug, Clone)]
 pub struct Campaign {
-    /// Its directory.
+    /// The path of its directory.
     pub directory: PathBuf,
     /// The directories that were planned.
     pub roots: Vec<PathBuf>,

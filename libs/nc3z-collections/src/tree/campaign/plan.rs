@@ -32,7 +32,7 @@ const LISTED: usize = 20;
 
 /// The files of a campaign.
 pub struct Inputs<'a> {
-    /// The trees.
+    /// The directories of the originals.
     pub roots: &'a [PathBuf],
     /// A list of files in the order in which they are recalled; with it, the trees are not walked.
     pub listed: Option<Vec<PathBuf>>,
@@ -54,7 +54,7 @@ impl Amount {
     }
 }
 
-/// What was planned.
+/// The files and units of the plan.
 #[derive(Debug, Default)]
 pub struct Planned {
     /// The files that are archived.
@@ -285,7 +285,7 @@ fn link_of(_: &Metadata) -> Option<(u64, u64)> {
     None
 }
 
-/// What an earlier plan says of a file.
+/// The entry of a file in an earlier plan.
 enum Seen {
     New,
     Changed,

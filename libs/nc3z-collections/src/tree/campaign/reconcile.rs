@@ -52,7 +52,7 @@ impl Columns {
 pub struct Reconciling<'a> {
     /// The catalogue, as CSV with a first line of names.
     pub catalogue: &'a Path,
-    /// Its columns.
+    /// The columns of the catalogue.
     pub columns: &'a Columns,
     /// The directory that is the beginning of its paths, and that the archives' names do not have.
     pub root: Option<&'a Path>,

@@ -32,9 +32,9 @@ const FILES: &str = "files";
 pub struct Retired {
     /// Its name in the trees.
     pub name: PathBuf,
-    /// Its former path.
+    /// The path that it had.
     pub original: PathBuf,
-    /// Its archive.
+    /// The path of its archive.
     pub archive: PathBuf,
     /// Its length in bytes.
     pub size: u64,
@@ -50,7 +50,7 @@ pub struct Trash {
     files: BTreeMap<PathBuf, Retired>,
 }
 
-/// What to do with each file, and its result.
+/// The action for each file, and its result.
 pub trait Watch {
     /// Receives the progress.
     fn monitor(&self) -> &dyn Monitor;
@@ -252,7 +252,7 @@ fn read_line(value: &Value) -> Option<(String, Retired)> {
     inside.then_some((value["state"].as_str()?.to_owned(), file))
 }
 
-/// Reads archive and file, and compares all bytes. Returns the metadata of the file, which nobody else may write to.
+/// Reads archive and file, and compares all bytes. Returns the metadata of the file, to which no other process may write.
 fn equal(archive: &Path, file: &Path, options: &OpenOptions, monitor: &dyn Monitor) -> Result<Metadata> {
     removal::prepare(file);
     let opened = open_regular(file).with_context(|| format!("open `{}`", file.display()))?;

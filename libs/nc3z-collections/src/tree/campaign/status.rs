@@ -75,7 +75,7 @@ pub struct Failures {
     pub first: Vec<(PathBuf, String)>,
 }
 
-/// What was archived within an hour.
+/// The files and bytes that were archived within an hour.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hour {
     /// The number of files.
@@ -89,7 +89,7 @@ pub struct Hour {
 /// The state of a campaign.
 #[derive(Debug, Default)]
 pub struct Status {
-    /// The campaign.
+    /// The name of the campaign.
     pub name: String,
     /// The SHA-256 of the table of all files.
     pub digest: String,
@@ -103,7 +103,7 @@ pub struct Status {
     pub failures: BTreeMap<&'static str, Failures>,
     /// The files by directory: all, and those that are not done.
     pub directories: BTreeMap<PathBuf, (Amount, Amount)>,
-    /// What was archived in each hour, by its date as in `2026-11-27T18`.
+    /// The archived files and bytes of each hour, by its date as in `2026-11-27T18`.
     pub hours: BTreeMap<String, Hour>,
     /// Logs that do not account for all files of their runs, with the reasons.
     pub gaps: Vec<(PathBuf, String)>,
@@ -113,7 +113,7 @@ pub struct Status {
     pub stored: u64,
 }
 
-/// What is known of a file of the plan.
+/// The state of a file of the plan.
 struct File {
     size: u64,
     directory: u32,

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 /// All lines for one file, in the list's order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// The file.
+    /// The path of the file.
     pub file: PathBuf,
-    /// Its lines.
+    /// The lines of the list.
     pub lines: Vec<Line>,
 }
 

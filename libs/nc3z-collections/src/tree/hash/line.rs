@@ -22,9 +22,9 @@ pub enum Subject {
 pub struct Line {
     /// The subject of the digest.
     pub subject: Subject,
-    /// The file.
+    /// The path of the file.
     pub file: PathBuf,
-    /// The digest.
+    /// The digest of the line.
     pub digest: [u8; 32],
 }
 

@@ -18,7 +18,7 @@ pub type RootPart = (String, Hash);
 /// A root, and its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rooted {
-    /// The root.
+    /// The root of the file.
     pub root: Root,
     /// The variables with their digests, or the members with their roots. Names are safe to show.
     pub parts: Vec<RootPart>,

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 pub struct CoordinateRange {
     /// The name of the variable, safe to show.
     pub name: String,
-    /// Its units.
+    /// The units of the coordinate.
     pub units: Option<String>,
     /// The first value as printed: a float has the digits of a float.
     pub first: String,

@@ -19,9 +19,9 @@ const LOGGED: usize = 1000;
 /// A manifest or a bag, and the directory with its files.
 #[derive(Debug)]
 pub struct Listing {
-    /// The manifest.
+    /// The path of the manifest.
     pub manifest: PathBuf,
-    /// The directory.
+    /// The path of the directory.
     pub root: PathBuf,
     /// True if it is a bag.
     pub is_bag: bool,

@@ -13,7 +13,7 @@ const SIGNATURES: [&str; 3] = ["sig", "asc", "minisig"];
 
 /// An archive that was replaced.
 pub struct Replaced {
-    /// The archive.
+    /// The path of the archive.
     pub path: PathBuf,
     /// The SHA-256 of the former archive.
     pub before: [u8; 32],
@@ -25,26 +25,26 @@ pub struct Replaced {
 pub enum Notice {
     /// A line lists something else than the archive that was replaced; it stays.
     OtherLine {
-        /// The archive.
+        /// The path of the archive.
         archive: PathBuf,
         /// The directory of the manifest.
         directory: PathBuf,
     },
     /// A manifest lists archives anew.
     Relisted {
-        /// The manifest.
+        /// The path of the manifest.
         manifest: PathBuf,
         /// The number of archives.
         archives: u64,
     },
     /// The manifest changed, and its signature did not.
     Signed {
-        /// The signature.
+        /// The path of the signature.
         signature: PathBuf,
     },
     /// A manifest cannot be read, and stays as it is.
     Unreadable {
-        /// The reason.
+        /// The error that caused it.
         error: crate::tree::Error,
     },
 }

@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 pub struct File {
     /// Its name relative to the directory.
     pub name: String,
-    /// Its length.
+    /// The length of the file.
     pub bytes: u64,
-    /// Its kind.
+    /// The kind of the file.
     pub state: State,
 }
 

@@ -1,4 +1,4 @@
-//! The limits of a run: it pauses while a file exists, reads at most so many bytes in a second, and begins no file after a time.
+//! The limits of a run: a file that pauses it while it exists, a rate in bytes a second, and a time after which it begins no file.
 
 use super::{Options, Work};
 use std::sync::atomic::{AtomicU64, Ordering};

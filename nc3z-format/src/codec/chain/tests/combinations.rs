@@ -8,7 +8,7 @@ pub(crate) fn wanted(ty: NcType, stages: &[&str]) -> Chain {
     registry.bind(crate::codec::ChainRequest::parse(&text).unwrap().bind(ty, &registry).unwrap())
 }
 
-/// Chains of every filter and every codec, for elements of a type; and some of several.
+/// Returns chains of each filter and each codec for elements of a type, and chains of several of them.
 fn all_chains(ty: NcType) -> Vec<Chain> {
     // `pcodec` is for whole numbers of several bytes, and finds its numbers only in their own order.
     let fits = |codec: &&&str| !codec.contains("pcodec") || ty.size() > 1;
