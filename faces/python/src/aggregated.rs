@@ -12,12 +12,12 @@ use std::sync::Arc;
 /// The place where the fragments of an aggregation are searched, and the settings for reading from a server.
 #[derive(Clone)]
 pub(crate) struct Place {
-    place: nc3z_collections::Place,
+    place: nc3z_collections::FragmentBase,
     settings: Settings,
 }
 
-impl From<nc3z_collections::Place> for Place {
-    fn from(place: nc3z_collections::Place) -> Self {
+impl From<nc3z_collections::FragmentBase> for Place {
+    fn from(place: nc3z_collections::FragmentBase) -> Self {
         Place { place, settings: Settings::default() }
     }
 }
@@ -25,17 +25,17 @@ impl From<nc3z_collections::Place> for Place {
 impl Place {
     /// Memory, which has no directory.
     pub(crate) fn memory() -> Self {
-        nc3z_collections::Place::Memory.into()
+        nc3z_collections::FragmentBase::Memory.into()
     }
 
     /// The object at a URL.
     pub(crate) fn server(url: String, settings: Settings) -> Self {
-        Place { place: nc3z_collections::Place::Server(url), settings }
+        Place { place: nc3z_collections::FragmentBase::Server(url), settings }
     }
 
     /// Returns true for a member of a bundle.
     pub(crate) fn is_bundle(&self) -> bool {
-        matches!(self.place, nc3z_collections::Place::Bundle(..))
+        matches!(self.place, nc3z_collections::FragmentBase::Bundle(..))
     }
 
     /// Returns the offset of the file in its bundle, or 0.
@@ -112,22 +112,22 @@ pub(crate) fn member_of(name: &str) -> Option<(&str, &str)> {
 
 /// Opens a member of the bundle with these bytes.
 pub(crate) fn open_member(bundle: SharedSource, name: &str) -> Result<(SharedSource, Place)> {
-    with_place(nc3z_collections::Place::open_member(bundle, "the bundle", name))
+    with_place(nc3z_collections::FragmentBase::open_member(bundle, "the bundle", name))
 }
 
 /// Opens a member of an open bundle. Messages call the bundle `shown`.
 pub(crate) fn open_member_of(bundle: &Arc<Bundle>, shown: &str, name: &str) -> Result<(SharedSource, Place)> {
-    with_place(nc3z_collections::Place::member_of(bundle, shown, name))
+    with_place(nc3z_collections::FragmentBase::member_of(bundle, shown, name))
 }
 
 /// Opens a file on disk, or a member of a bundle, by name.
 pub(crate) fn open_path(path: &Path, mmap: bool) -> Result<(SharedSource, Place)> {
-    with_place(nc3z_collections::Place::open(path, mmap))
+    with_place(nc3z_collections::FragmentBase::open(path, mmap))
 }
 
 /// A member that does not exist is a file that is not found.
 fn with_place(
-    opened: nc3z_collections::Result<(SharedSource, nc3z_collections::Place)>,
+    opened: nc3z_collections::Result<(SharedSource, nc3z_collections::FragmentBase)>,
 ) -> Result<(SharedSource, Place)> {
     match opened {
         Ok((source, place)) => Ok((source, place.into())),

@@ -12,16 +12,16 @@
 
 mod beside;
 mod error;
+mod fragment_base;
 mod fragments;
 mod master;
-mod place;
 
 pub use beside::{OpenUrl, Urls};
 pub use error::{Error, Result};
+pub use fragment_base::FragmentBase;
 pub use fragments::{Fragments, Gathering, Missing, Notes, OpenFragment, Options, names_of};
 pub use master::cut::{Placed, cut};
 pub use master::{Data, FileRef, Indices, MasterArray, Partition, PartitionList, SubArray, Touched, UnitsOf};
-pub use place::Place;
 mod file;
 pub use file::{Aggregation, Convention, as_aggregation, has_aggregations, is_aggregation, open, wrap};
 mod write;

@@ -1,6 +1,6 @@
 //! The report of a check as JSON.
 
-use crate::{place, text};
+use crate::{text, tile_location};
 use nc3z_format::archive::constants::REQUIRED_LOSSY;
 use nc3z_format::bytes::hex;
 use nc3z_format::parity::ParityLayout;
@@ -28,12 +28,12 @@ pub fn report_json(name: &str, report: &Report, archive: Option<&Archive>) -> Va
         .map(|(i, f)| finding_json(f, archive.filter(|_| i < WITH_COORDINATES)))
         .collect();
     let digest = report.restored.as_ref().map(|r| hex(&r.sha256));
-    let lost: Vec<Value> = report.lost.iter().map(|p| place::to_json(p, None)).collect();
+    let lost: Vec<Value> = report.lost.iter().map(|p| tile_location::to_json(p, None)).collect();
     let not_decoded: Vec<Value> = report
         .not_decoded
         .iter()
         .map(
-            |u| json!({"place": place::to_json(&u.place, None), "tiles": u.tiles, "why": text::safe(&u.why)}),
+            |u| json!({"place": tile_location::to_json(&u.place, None), "tiles": u.tiles, "why": text::safe(&u.why)}),
         )
         .collect();
     json!({
@@ -48,7 +48,7 @@ pub fn report_json(name: &str, report: &Report, archive: Option<&Archive>) -> Va
 }
 
 fn finding_json(finding: &Finding, archive: Option<&Archive>) -> Value {
-    let places: Vec<Value> = finding.places.iter().map(|p| place::to_json(p, archive)).collect();
+    let places: Vec<Value> = finding.places.iter().map(|p| tile_location::to_json(p, archive)).collect();
     json!({
         "structure": finding.structure.name(), "begin": finding.bytes.start, "end": finding.bytes.end,
         "message": text::safe(&finding.message), "variable": places.first().map(|p| p["variable"].clone()), "places": places,

@@ -1,7 +1,7 @@
 //! The values of a picture: at most as many as it can show, unpacked, with NaN where one is missing.
 
 use crate::dates::Dates;
-use crate::place::Place;
+use crate::cell_positions::CellPositions;
 use crate::shown::Shown;
 use crate::ticks::number;
 use crate::{Error, Note, Options, Result};
@@ -96,7 +96,7 @@ pub(super) struct Field {
     /// The indices of each dimension.
     pub(super) all: Vec<(DimId, Vec<Segment>)>,
     /// The positions of the cells, if variables over these dimensions contain them.
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<CellPositions>,
     pub(super) values: Vec<f64>,
     /// The fixed indices of the other dimensions, as text.
     pub(super) fixed: Vec<String>,
@@ -123,7 +123,7 @@ impl Field {
         // index is drawn.
         let ids: Vec<DimId> = long.iter().map(|&d| variable.header().dimensions[d]).collect();
         let has_axes = options.x.is_some() || options.y.is_some();
-        let place = if has_axes { None } else { Place::new(dataset, variable, &ids) };
+        let place = if has_axes { None } else { CellPositions::new(dataset, variable, &ids) };
         let kept = &long[long.len().saturating_sub(place.as_ref().map_or(2, |p| p.rank))..];
         let room = if kept.len() == 2 { MAP } else { SERIES };
         let (mut fixed, mut notes, mut dims, mut each) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());

@@ -15,6 +15,7 @@
 
 mod along;
 mod axis;
+mod cell_positions;
 mod classes;
 mod coast;
 mod colour;
@@ -27,7 +28,6 @@ mod image;
 mod layout;
 mod pdf;
 mod pixels;
-mod place;
 mod scene;
 mod shown;
 mod svg;

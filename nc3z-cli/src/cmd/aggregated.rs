@@ -3,7 +3,7 @@
 use super::{member, url};
 use crate::args::{FragmentArgs, OpenArgs, RemoteArgs};
 use anyhow::Result;
-use nc3z_collections::{Missing, Notes, Options, Place, is_aggregation};
+use nc3z_collections::{FragmentBase, Missing, Notes, Options, is_aggregation};
 use nc3z_reader::Dataset;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -18,9 +18,9 @@ pub(crate) fn present(dataset: Dataset, path: &Path, args: &OpenArgs) -> Result<
     }
     // Its fragments are in its bundle, on its server, or in its directory.
     let place = match (member::of(path), url::of(path)) {
-        (Some((bundle, name)), _) => Place::Bundle(member::open(&bundle, args)?, name),
-        (None, Some(url)) => Place::Server(url.to_owned()),
-        (None, None) => Place::Disk(path.to_owned()),
+        (Some((bundle, name)), _) => FragmentBase::Bundle(member::open(&bundle, args)?, name),
+        (None, Some(url)) => FragmentBase::Server(url.to_owned()),
+        (None, None) => FragmentBase::Disk(path.to_owned()),
     };
     let remote = RemoteArgs { settings: args.remote.settings.clone() };
     let open = move |url: &str| url::open(url, &remote).map_err(|e| crate::output::chain(&e));

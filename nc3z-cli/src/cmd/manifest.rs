@@ -12,7 +12,7 @@ use nc3z_collections::tree::manifest::compare::Difference;
 use nc3z_collections::tree::manifest::entries::Listed;
 use nc3z_collections::tree::manifest::from_log::from_logs;
 use nc3z_collections::tree::manifest::output::hash_all;
-use nc3z_collections::tree::manifest::{Entry, sums};
+use nc3z_collections::tree::manifest::{Entry, sha256sums};
 use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -27,9 +27,9 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
     }
     let (archives, mut exit) = if args.from_log.is_empty() { below(root)? } else { logged(args, root)? };
     let archives = super::offline::without_recalls(archives, PathBuf::as_path, args.tape)?;
-    let place = args.output.clone().unwrap_or_else(|| root.join(sums::NAME));
+    let place = args.output.clone().unwrap_or_else(|| root.join(sha256sums::NAME));
     let to_stdout = place.as_os_str() == "-";
-    let mut entries = match sums::of_file(&place) {
+    let mut entries = match sha256sums::of_file(&place) {
         _ if to_stdout => BTreeMap::new(),
         // A file that is not a manifest is overwritten.
         Err(_) if args.force => BTreeMap::new(),
@@ -53,9 +53,9 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
     drop(progress);
     exit = exit.max(tell_kept(&kept));
     if to_stdout {
-        Stdout::results().write_all(&sums::encode(&entries))?;
+        Stdout::results().write_all(&sha256sums::encode(&entries))?;
     } else {
-        nc3z_collections::tree::manifest::replace(&place, &sums::encode(&entries))?;
+        nc3z_collections::tree::manifest::replace(&place, &sha256sums::encode(&entries))?;
         let before = if known > 0 { format!("; {known} were listed before") } else { String::new() };
         note!("nc3z: {}: {listed} archives{before}", crate::cmd::shown(&place));
     }

@@ -1,22 +1,22 @@
-//! The directories of this run's outputs ([`nc3z_collections::tree::places`]), with a note of each file that was removed from them.
+//! The directories of this run's outputs ([`nc3z_collections::tree::output_dirs`]), with a note of each file that was removed from them.
 
 use super::named::{self, Opens as _};
 use anyhow::{Result, bail};
-use nc3z_collections::tree::places::{self, Places};
+use nc3z_collections::tree::output_dirs::{self, OutputDirs};
 use nc3z_writer::{AtomicFile, is_same_file};
 use std::path::{Path, PathBuf};
 
-static PLACES: Places = Places::new();
+static PLACES: OutputDirs = OutputDirs::new();
 
 /// The directories of this run.
-pub(crate) fn all() -> &'static Places {
+pub(crate) fn all() -> &'static OutputDirs {
     &PLACES
 }
 
 /// Refuses an output that the user has named, in a directory that does not exist, unless `parents` is set. Every
 /// command that writes files calls this before its work.
 pub(crate) fn check(output: Option<&Path>, parents: bool) -> Result<()> {
-    Ok(places::check(output, parents)?)
+    Ok(output_dirs::check(output, parents)?)
 }
 
 /// As [`check`], and also refuses standard output: the command writes to a file only.
@@ -66,7 +66,7 @@ pub(crate) fn output_of(file: &Path, output: &Path, force: bool) -> Result<Atomi
 
 /// Removes the temporary files that killed runs left anywhere in a tree.
 pub(crate) fn clean(root: &Path) {
-    print(&places::clean(root));
+    print(&output_dirs::clean(root));
 }
 
 /// Removes the directories that this run created and wrote nothing to.

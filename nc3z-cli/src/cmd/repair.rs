@@ -10,7 +10,7 @@ use crate::output::words::without_advice;
 use crate::output::{report_error, text};
 use anyhow::{Error, Result, anyhow, bail};
 use nc3z_collections::tree::repair::to_json;
-use nc3z_look::place;
+use nc3z_look::tile_location;
 use nc3z_reader::Monitor;
 use nc3z_reader::parity::{ParityReport, RepairedShards};
 use nc3z_reader::verify::Finding;
@@ -28,9 +28,9 @@ const LISTED: usize = 100;
 const MOST_FINDINGS: usize = 4;
 
 /// Prints notes and shows the progress.
-struct Told<'a>(&'a RepairArgs);
+struct ConsoleObserver<'a>(&'a RepairArgs);
 
-impl MendObserver for Told<'_> {
+impl MendObserver for ConsoleObserver<'_> {
     fn monitor(&self, _: MendStep, bytes: u64) -> Box<dyn Monitor + '_> {
         Box::new(Progress::new(bytes, crate::cmd::shown(&self.0.archive)))
     }
@@ -77,8 +77,9 @@ pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
         limits: nc3z_format::Limits::of_command(),
         registry: crate::registry::registry(),
     };
-    let mended =
-        super::with_threads(args.threads, || mend_file(&args.archive, output, &options, &Told(args)))?;
+    let mended = super::with_threads(args.threads, || {
+        mend_file(&args.archive, output, &options, &ConsoleObserver(args))
+    })?;
     match mended {
         Ok(mended) => {
             say(args, output, &mended)?;
@@ -98,7 +99,7 @@ pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
 
 /// Repairs an archive in place, or leaves it unchanged.
 fn in_place(args: &RepairArgs) -> Result<Exit> {
-    match super::with_threads(args.threads, || mend_in_place(&args.archive, &Told(args)))? {
+    match super::with_threads(args.threads, || mend_in_place(&args.archive, &ConsoleObserver(args)))? {
         Ok(Some(mended)) => {
             say(args, &args.archive, &Mended::Parity { report: mended.report, done: mended.done })?;
             Ok(judge(args, &mended.left?))
@@ -195,13 +196,9 @@ fn by_versions(saved: &SavedVersions, choice: ParityChoice) -> Lines {
 
 fn by_blocks(repaired: &Repaired) -> Lines {
     let mut before: Vec<String> = repaired.notes.iter().map(|note| text::safe(note)).collect();
-    before.extend(
-        repaired
-            .lost
-            .iter()
-            .take(LISTED)
-            .map(|run| format!("lost: {}: {}", place::words(&run.place, None), text::safe(&run.message))),
-    );
+    before.extend(repaired.lost.iter().take(LISTED).map(|run| {
+        format!("lost: {}: {}", tile_location::words(&run.place, None), text::safe(&run.message))
+    }));
     if repaired.lost.len() > LISTED {
         before.push(format!("lost: and {} more", repaired.lost.len() - LISTED));
     }

@@ -20,7 +20,7 @@ use nc3z_collections::tree::restore::{
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::constants;
 use nc3z_format::damage::LOST;
-use nc3z_look::place::words;
+use nc3z_look::tile_location::words;
 use nc3z_look::verify::is_lossy;
 use nc3z_reader::{Archive, Error, FileName, Monitor, Restored, source};
 use std::io::Write as _;
@@ -81,12 +81,12 @@ fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
         force: args.force,
         skip_existing: tree::evidence(args.skip_existing, is_run, args.force),
     };
-    let told = Told { args, failures: Mutex::new(Failures::new(&found.failures)) };
+    let console = ConsoleObserver { args, failures: Mutex::new(Failures::new(&found.failures)) };
     let mut summary = super::with_threads(args.threads, || {
-        restore_jobs(&found.jobs, &found.others, &options, places::all(), &told)
+        restore_jobs(&found.jobs, &found.others, &options, places::all(), &console)
     })?;
-    restore_links(&found.others, &options, places::all(), &told, &mut summary);
-    let failures = told.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
+    restore_links(&found.others, &options, places::all(), &console, &mut summary);
+    let failures = console.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
     let others = tree::judge(&found.others, args.others);
     if found.is_tree {
         summary.failed = failures.count() as u64;
@@ -99,18 +99,18 @@ fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
 }
 
 /// Opens the archives of a run, prints each result, and collects the failures.
-struct Told<'a> {
+struct ConsoleObserver<'a> {
     args: &'a RestoreArgs,
     failures: Mutex<Failures>,
 }
 
-impl Told<'_> {
+impl ConsoleObserver<'_> {
     fn failures(&self) -> MutexGuard<'_, Failures> {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl RestoreObserver<anyhow::Error> for Told<'_> {
+impl RestoreObserver<anyhow::Error> for ConsoleObserver<'_> {
     fn open(&self, input: &Path) -> Result<(Original, Option<Like>)> {
         if let Some(member) = member_file(input, self.args)? {
             return Ok((Original::Member(member), None));

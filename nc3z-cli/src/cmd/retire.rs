@@ -20,13 +20,13 @@ use std::path::{Path, PathBuf};
 /// The number of files of each result that are listed for people.
 const LISTED: usize = 20;
 
-struct Told {
+struct ConsoleObserver {
     verb: &'static str,
     done: Cell<(u64, u64)>,
     worst: Cell<Exit>,
 }
 
-impl Watch for Told {
+impl Watch for ConsoleObserver {
     fn monitor(&self) -> &dyn Monitor {
         &Interrupt
     }
@@ -54,17 +54,17 @@ pub(crate) fn retire(args: &RetireArgs) -> Result<Exit> {
         () if args.purge => "would be deleted",
         () => "moved into the trash",
     };
-    let told = Told { verb, done: Cell::new((0, 0)), worst: Cell::new(Exit::Done) };
+    let console = ConsoleObserver { verb, done: Cell::new((0, 0)), worst: Cell::new(Exit::Done) };
     let open = crate::registry::open_options();
     let mut trash = Trash::open(&args.trash, !args.purge && !args.undo)?;
     match &args.paths[..] {
-        names if args.undo => trash.undo(names, &told),
-        [] if args.purge => trash.purge(args.after, args.yes, &open, &told),
-        [data, archives] if !args.purge => trash.retire(data, archives, &open, &told)?,
+        names if args.undo => trash.undo(names, &console),
+        [] if args.purge => trash.purge(args.after, args.yes, &open, &console),
+        [data, archives] if !args.purge => trash.retire(data, archives, &open, &console)?,
         _ if args.purge => bail!("--purge takes no files: it deletes from the trash what is old enough"),
         _ => bail!("name the directory of the originals and that of their archives"),
     }
-    let (files, bytes) = told.done.get();
+    let (files, bytes) = console.done.get();
     let left = trash.files().count() as u64;
     let hint = if args.purge && !args.yes && files > 0 { "; --yes deletes them" } else { "" };
     note!(
@@ -73,7 +73,7 @@ pub(crate) fn retire(args: &RetireArgs) -> Result<Exit> {
         text::size(bytes),
         count(left, "file")
     );
-    Ok(if crate::output::progress::interrupted() { Exit::Interrupted } else { told.worst.get() })
+    Ok(if crate::output::progress::interrupted() { Exit::Interrupted } else { console.worst.get() })
 }
 
 /// Compares a catalogue with archives.

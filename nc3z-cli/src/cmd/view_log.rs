@@ -55,7 +55,7 @@ impl Log {
         let name = |path: &Path| format!("`{}`", text::safe(&path.to_string_lossy()));
         let line = match event {
             Event::Damaged { path, archive, place, error } => {
-                let (path, place) = (name(path), nc3z_look::place::words(place, Some(archive)));
+                let (path, place) = (name(path), nc3z_look::tile_location::words(place, Some(archive)));
                 format!("{path}: reading {place} is an error: {}", text::safe(&words::of_reader(error)))
             }
             Event::MoreDamage { path } => {

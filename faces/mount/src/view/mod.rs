@@ -43,7 +43,7 @@ use names::{VERSIONS, archive_of, is_dot_name, is_name, link_target, original_of
 use nc3z_collections::bundle::Bundle;
 use nc3z_reader::source::{FileSource, SharedSource};
 use nc3z_reader::{Archive, OpenOptions};
-use nodes::{Nodes, Place};
+use nodes::{NodeTarget, Nodes};
 use open_archives::Originals;
 use original::Original;
 use std::collections::HashSet;
@@ -106,7 +106,7 @@ impl View {
             dot_names: dot_names || is_archive,
             hidden: Mutex::default(),
         };
-        view.nodes.set_root(Place::Directory(PathBuf::new()), None);
+        view.nodes.set_root(NodeTarget::Directory(PathBuf::new()), None);
         if is_file {
             view.pin()?;
         }
@@ -120,7 +120,7 @@ impl View {
         let original = self.originals.open(&*self.tree, &path, None, &self.log)?;
         let attr = attr_of(&self.tree.stat_target(&path)?, &original.facts, None);
         let content = original.facts.content;
-        self.nodes.set_root(Place::Original { archive: path, version: None, content }, Some(attr));
+        self.nodes.set_root(NodeTarget::Original { archive: path, version: None, content }, Some(attr));
         self.pinned = Some(original);
         Ok(())
     }
@@ -141,24 +141,24 @@ impl View {
         }
         let (place, _) = self.nodes.find(parent)?;
         match &*place {
-            Place::Directory(path) => self.lookup_in_directory(path, name),
-            Place::AllVersions(path) => {
+            NodeTarget::Directory(path) => self.lookup_in_directory(path, name),
+            NodeTarget::AllVersions(path) => {
                 let archive = path.join(archive_of(name));
-                self.virtual_directory(Place::Versions(archive.clone()), &archive)
+                self.virtual_directory(NodeTarget::Versions(archive.clone()), &archive)
             }
-            Place::Versions(archive) => self.lookup_version(archive, name),
+            NodeTarget::Versions(archive) => self.lookup_version(archive, name),
             _ => Err(io::ErrorKind::NotADirectory.into()),
         }
     }
 
     fn lookup_in_directory(&self, directory: &Path, name: &OsStr) -> io::Result<Attr> {
         if name == VERSIONS && !self.dot_names {
-            return self.virtual_directory(Place::AllVersions(directory.to_owned()), directory);
+            return self.virtual_directory(NodeTarget::AllVersions(directory.to_owned()), directory);
         }
         let path = directory.join(name);
         let is_archive = original_of(name).is_some() && self.is_archive(&path);
         if is_archive && self.archives {
-            return self.enter(Place::Plain(path.clone()), &self.tree.stat_target(&path)?);
+            return self.enter(NodeTarget::Plain(path.clone()), &self.tree.stat_target(&path)?);
         }
         let found = if is_archive {
             // The archive is visible only by the name of its original.
@@ -175,7 +175,7 @@ impl View {
                     return self.enter_original(&archive, None);
                 }
                 if name == VERSIONS {
-                    return self.virtual_directory(Place::AllVersions(directory.to_owned()), directory);
+                    return self.virtual_directory(NodeTarget::AllVersions(directory.to_owned()), directory);
                 }
                 Err(e)
             }
@@ -203,7 +203,7 @@ impl View {
         let stat = self.tree.stat_target(archive)?;
         let attr = tag_attr(&stat, version);
         let wanted = tag_number(&stat, &tag);
-        let place = Place::Tag { archive: archive.to_owned(), tag, version };
+        let place = NodeTarget::Tag { archive: archive.to_owned(), tag, version };
         let ino = self.nodes.enter(place, |n| wanted.wrapping_add(u64::from(n)), 1, None)?;
         Ok(Attr { ino, ..attr })
     }
@@ -216,13 +216,13 @@ impl View {
         Ok((versions.iter().map(|version| version.record.number).collect(), tags.into_iter().collect()))
     }
 
-    fn enter(&self, place: Place, stat: &Stat) -> io::Result<Attr> {
+    fn enter(&self, place: NodeTarget, stat: &Stat) -> io::Result<Attr> {
         let wanted = |n: u32| stat.file.wrapping_add(u64::from(n));
         Ok(stat.attr(self.nodes.enter(place, wanted, 1, None)?))
     }
 
     /// Makes a directory that the source does not have, next to one of its files.
-    fn virtual_directory(&self, place: Place, beside: &Path) -> io::Result<Attr> {
+    fn virtual_directory(&self, place: NodeTarget, beside: &Path) -> io::Result<Attr> {
         let stat = self.tree.stat_target(beside)?;
         let wanted = virtual_number(&stat);
         let ino = self.nodes.enter(place, |n| wanted.wrapping_add(u64::from(n)), 1, None)?;
@@ -231,7 +231,7 @@ impl View {
 
     fn enter_original(&self, archive: &Path, version: Option<u64>) -> io::Result<Attr> {
         let (stat, facts) = self.originals.facts(&*self.tree, archive, version, &self.log)?;
-        let place = Place::Original { archive: archive.to_owned(), version, content: facts.content };
+        let place = NodeTarget::Original { archive: archive.to_owned(), version, content: facts.content };
         let attr = attr_of(&stat, &facts, version);
         let wanted = |n: u32| original_number(stat.file, version, &facts, n);
         let ino = self.nodes.enter(place, wanted, 1, Some(attr))?;
@@ -253,16 +253,16 @@ impl View {
             return Ok(attr);
         }
         match &*place {
-            Place::Directory(path) | Place::Plain(path) | Place::Link(path) => {
+            NodeTarget::Directory(path) | NodeTarget::Plain(path) | NodeTarget::Link(path) => {
                 Ok(self.tree.stat(path)?.attr(ino))
             }
-            Place::AllVersions(path) | Place::Versions(path) => {
+            NodeTarget::AllVersions(path) | NodeTarget::Versions(path) => {
                 Ok(directory_attr(&self.tree.stat_target(path)?, ino))
             }
-            Place::Tag { archive, version, .. } => {
+            NodeTarget::Tag { archive, version, .. } => {
                 Ok(Attr { ino, ..tag_attr(&self.tree.stat_target(archive)?, *version) })
             }
-            Place::Original { .. } => Err(io::ErrorKind::StaleNetworkFileHandle.into()),
+            NodeTarget::Original { .. } => Err(io::ErrorKind::StaleNetworkFileHandle.into()),
         }
     }
 
@@ -273,9 +273,9 @@ impl View {
     pub fn list(&self, ino: u64) -> io::Result<Vec<Entry>> {
         let (place, _) = self.nodes.find(ino)?;
         let mut entries = match &*place {
-            Place::Directory(path) => self.list_directory(path)?,
-            Place::AllVersions(path) => self.list_archives(path)?,
-            Place::Versions(archive) => self.list_versions(archive)?,
+            NodeTarget::Directory(path) => self.list_directory(path)?,
+            NodeTarget::AllVersions(path) => self.list_archives(path)?,
+            NodeTarget::Versions(archive) => self.list_versions(archive)?,
             _ => return Err(io::ErrorKind::NotADirectory.into()),
         };
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
@@ -364,8 +364,8 @@ impl View {
     pub fn link(&self, ino: u64) -> io::Result<PathBuf> {
         let (place, _) = self.nodes.find(ino)?;
         match &*place {
-            Place::Link(path) => Ok(link_target(self.tree.link(path)?)),
-            Place::Tag { version, .. } => Ok(version.to_string().into()),
+            NodeTarget::Link(path) => Ok(link_target(self.tree.link(path)?)),
+            NodeTarget::Tag { version, .. } => Ok(version.to_string().into()),
             _ => Err(io::ErrorKind::InvalidInput.into()),
         }
     }
@@ -377,7 +377,7 @@ impl View {
     pub fn open(&self, ino: u64) -> io::Result<Handle> {
         let (place, _) = self.nodes.find(ino)?;
         match &*place {
-            Place::Original { archive, version, content } => {
+            NodeTarget::Original { archive, version, content } => {
                 if let Some(pinned) = self.pinned.as_ref().filter(|_| ino == ROOT) {
                     return Ok(Handle::original(Arc::clone(pinned)));
                 }
@@ -387,14 +387,14 @@ impl View {
                 }
                 Ok(Handle::original(original))
             }
-            Place::Plain(path) => match self.tree.open(path)? {
+            NodeTarget::Plain(path) => match self.tree.open(path)? {
                 Content::File(file) => Ok(Handle::file(file)),
                 Content::Source(source) => Ok(Handle::member(source, self.tree.stat(path)?.signature())),
             },
-            Place::Directory(_) | Place::AllVersions(_) | Place::Versions(_) => {
+            NodeTarget::Directory(_) | NodeTarget::AllVersions(_) | NodeTarget::Versions(_) => {
                 Err(io::ErrorKind::IsADirectory.into())
             }
-            Place::Link(_) | Place::Tag { .. } => Err(io::ErrorKind::InvalidInput.into()),
+            NodeTarget::Link(_) | NodeTarget::Tag { .. } => Err(io::ErrorKind::InvalidInput.into()),
         }
     }
 
@@ -406,7 +406,7 @@ impl View {
     pub fn archive_path(&self, ino: u64) -> io::Result<Option<PathBuf>> {
         let (place, _) = self.nodes.find(ino)?;
         match &*place {
-            Place::Original { archive, .. } => Ok(Some(self.tree.place(archive))),
+            NodeTarget::Original { archive, .. } => Ok(Some(self.tree.place(archive))),
             _ => Ok(None),
         }
     }
@@ -435,11 +435,11 @@ fn tree_of(source: &Path, confined: bool) -> io::Result<(Box<dyn Tree>, bool)> {
     Ok((Box::new(SingleTree::new(source)?), true))
 }
 
-fn place_of(kind: NodeKind, path: PathBuf) -> Place {
+fn place_of(kind: NodeKind, path: PathBuf) -> NodeTarget {
     match kind {
-        NodeKind::Directory => Place::Directory(path),
-        NodeKind::File => Place::Plain(path),
-        NodeKind::Link => Place::Link(path),
+        NodeKind::Directory => NodeTarget::Directory(path),
+        NodeKind::File => NodeTarget::Plain(path),
+        NodeKind::Link => NodeTarget::Link(path),
     }
 }
 

@@ -16,7 +16,7 @@ const TRIES: u32 = 64;
 
 /// The file of an inode number. Paths are relative to the root of the source.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Place {
+pub(crate) enum NodeTarget {
     /// A directory of the source.
     Directory(PathBuf),
     /// A file that is shown unchanged.
@@ -34,7 +34,7 @@ pub(crate) enum Place {
 }
 
 struct Node {
-    place: Arc<Place>,
+    place: Arc<NodeTarget>,
     /// Attributes of an original, kept so that its archive need not be opened again.
     attr: Option<Attr>,
     /// The number of lookups that the kernel has not forgotten yet.
@@ -42,17 +42,17 @@ struct Node {
 }
 
 #[derive(Default)]
-struct Known {
+struct NodeTable {
     nodes: HashMap<u64, Node>,
-    numbers: HashMap<Arc<Place>, u64>,
+    numbers: HashMap<Arc<NodeTarget>, u64>,
 }
 
 /// The numbers in use.
 #[derive(Default)]
-pub(crate) struct Nodes(Mutex<Known>);
+pub(crate) struct Nodes(Mutex<NodeTable>);
 
 impl Nodes {
-    fn known(&self) -> std::sync::MutexGuard<'_, Known> {
+    fn known(&self) -> std::sync::MutexGuard<'_, NodeTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -60,7 +60,7 @@ impl Nodes {
     /// its number of lookups. `attr` is stored with the number.
     pub(crate) fn enter(
         &self,
-        place: Place,
+        place: NodeTarget,
         wanted: impl Fn(u32) -> u64,
         told: u64,
         attr: Option<Attr>,
@@ -89,7 +89,7 @@ impl Nodes {
     }
 
     /// Sets the place of the root.
-    pub(crate) fn set_root(&self, place: Place, attr: Option<Attr>) {
+    pub(crate) fn set_root(&self, place: NodeTarget, attr: Option<Attr>) {
         let mut known = self.known();
         let place = Arc::new(place);
         known.numbers.insert(Arc::clone(&place), ROOT);
@@ -97,12 +97,12 @@ impl Nodes {
     }
 
     /// Returns the number of a place, or the number that it would get first.
-    pub(crate) fn number_of(&self, place: &Place, wanted: u64) -> u64 {
+    pub(crate) fn number_of(&self, place: &NodeTarget, wanted: u64) -> u64 {
         self.known().numbers.get(place).copied().unwrap_or(wanted)
     }
 
     /// Returns the place of a number, and its stored attributes.
-    pub(crate) fn find(&self, number: u64) -> io::Result<(Arc<Place>, Option<Attr>)> {
+    pub(crate) fn find(&self, number: u64) -> io::Result<(Arc<NodeTarget>, Option<Attr>)> {
         let known = self.known();
         let node = known.nodes.get(&number);
         let node = node.ok_or_else(|| io::Error::from(io::ErrorKind::StaleNetworkFileHandle))?;
@@ -135,8 +135,8 @@ impl Nodes {
 mod tests {
     use super::*;
 
-    fn plain(name: &str) -> Place {
-        Place::Plain(name.into())
+    fn plain(name: &str) -> NodeTarget {
+        NodeTarget::Plain(name.into())
     }
 
     #[test]
@@ -155,10 +155,10 @@ mod tests {
     #[test]
     fn the_root_and_what_the_kernel_reserves_are_never_given() {
         let nodes = Nodes::default();
-        nodes.set_root(Place::Directory("".into()), None);
+        nodes.set_root(NodeTarget::Directory("".into()), None);
         let wanted = |n| [0, ROOT, u64::MAX, 7][n as usize];
         assert_eq!(nodes.enter(plain("a"), wanted, 1, None).unwrap(), 7);
         nodes.forget(ROOT, 5);
-        assert_eq!(*nodes.find(ROOT).unwrap().0, Place::Directory("".into()));
+        assert_eq!(*nodes.find(ROOT).unwrap().0, NodeTarget::Directory("".into()));
     }
 }

@@ -24,7 +24,7 @@ const FACTS: usize = 200_000;
 
 type Key = (PathBuf, Option<u64>);
 
-struct Held {
+struct OpenOriginal {
     original: Arc<Original>,
     signature: Signature,
     used: Instant,
@@ -32,7 +32,7 @@ struct Held {
 
 #[derive(Default)]
 struct Tables {
-    held: HashMap<Key, Held>,
+    held: HashMap<Key, OpenOriginal>,
     facts: HashMap<Key, (Signature, Facts)>,
     /// Archives that could not be opened. Each is reported once.
     failed: HashMap<Key, Signature>,
@@ -109,7 +109,7 @@ impl Originals {
         tables.facts.insert(key.clone(), (signature, original.facts));
         let replaced = tables
             .held
-            .insert(key, Held { original: Arc::clone(&original), signature, used: Instant::now() });
+            .insert(key, OpenOriginal { original: Arc::clone(&original), signature, used: Instant::now() });
         let oldest = (tables.held.len() > HELD)
             .then(|| tables.held.iter().min_by_key(|(_, held)| held.used).map(|(key, _)| key.clone()))
             .flatten();
@@ -145,9 +145,11 @@ impl Originals {
     pub(crate) fn close_idle(&self) {
         let now = Instant::now();
         let mut tables = self.tables();
-        let idle =
-            |held: &Held| Arc::strong_count(&held.original) == 1 && now.duration_since(held.used) > IDLE;
-        let idle: Vec<Held> = tables.held.extract_if(|_, held| idle(held)).map(|(_, held)| held).collect();
+        let idle = |held: &OpenOriginal| {
+            Arc::strong_count(&held.original) == 1 && now.duration_since(held.used) > IDLE
+        };
+        let idle: Vec<OpenOriginal> =
+            tables.held.extract_if(|_, held| idle(held)).map(|(_, held)| held).collect();
         drop(tables);
         drop(idle);
     }

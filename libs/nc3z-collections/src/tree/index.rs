@@ -172,7 +172,7 @@ fn of_member(
     let (offset, stored, packed) = at.ok_or_else(missing)?;
     let dataset = Dataset::from_source(source, options)?;
     // The fragments of an aggregation are other members; those at URLs are not fetched.
-    let place = crate::Place::Bundle(Arc::clone(bundle), member.to_owned());
+    let place = crate::FragmentBase::Bundle(Arc::clone(bundle), member.to_owned());
     let refuse = |url: &str| Err(format!("`{url}` is not fetched for a shadow of a bundle"));
     let mut fragments = crate::Options::default();
     fragments.open = options.clone();

@@ -1,7 +1,7 @@
 //! The result of a repair as JSON.
 
 use nc3z_format::bytes::hex;
-use nc3z_look::{place, text};
+use nc3z_look::{text, tile_location};
 use nc3z_reader::parity::{ParityReport, RepairedShards};
 use nc3z_writer::{LostTiles, Mended, ParityChoice, Repaired, RepairedDigest, SavedVersions};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ fn by_blocks(repaired: &Repaired) -> Value {
         RepairedDigest::Lost => "lost",
     };
     let lost = |run: &LostTiles| {
-        let mut value = place::to_json(&run.place, None);
+        let mut value = tile_location::to_json(&run.place, None);
         value["message"] = text::safe(&run.message).into();
         value
     };

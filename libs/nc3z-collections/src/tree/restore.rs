@@ -2,7 +2,7 @@
 
 use crate::bundle::MemberFile;
 use crate::tree::links::{self, Made};
-use crate::tree::places::Places;
+use crate::tree::output_dirs::OutputDirs;
 use crate::tree::present::{Evidence, is_restored};
 use crate::tree::refusal::Refusal;
 use crate::tree::walk::{Job, restored_name};
@@ -89,7 +89,7 @@ pub fn restore_jobs<E: From<Error>>(
     jobs: &[Job],
     others: &[Other],
     options: &RestoreOptions,
-    places: &Places,
+    places: &OutputDirs,
     observer: &dyn RestoreObserver<E>,
 ) -> Summary {
     let mut summary = Summary::new("restored", others);
@@ -115,7 +115,7 @@ pub fn restore_jobs<E: From<Error>>(
 pub fn restore_links<E: From<Error>>(
     others: &[Other],
     options: &RestoreOptions,
-    places: &Places,
+    places: &OutputDirs,
     observer: &dyn RestoreObserver<E>,
     summary: &mut Summary,
 ) {
@@ -152,7 +152,7 @@ enum Done {
 fn restore_one<E: From<Error>>(
     job: &Job,
     options: &RestoreOptions,
-    places: &Places,
+    places: &OutputDirs,
     observer: &dyn RestoreObserver<E>,
 ) -> Result<Done, E> {
     observer.removed(&places.prepare_like(&job.output, Some((&job.input, &job.name)))?);
@@ -235,7 +235,7 @@ mod tests {
         let naming = Naming { rename: &restored_name, wanted: &wanted };
         let found = pair(&[tree], Some(&output), true, &naming).unwrap();
         let options = RestoreOptions { output: Some(output.clone()), ..RestoreOptions::default() };
-        let (places, seen) = (Places::new(), Seen::default());
+        let (places, seen) = (OutputDirs::new(), Seen::default());
         let mut summary = restore_jobs(&found.jobs, &found.others, &options, &places, &seen);
         restore_links(&found.others, &options, &places, &seen, &mut summary);
         assert_eq!(

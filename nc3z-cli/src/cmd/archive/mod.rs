@@ -1,8 +1,8 @@
 //! `nc3z archive`.
 
+mod console;
 mod options;
 mod piped;
-mod told;
 
 pub(super) use options::encode_options;
 
@@ -16,6 +16,7 @@ use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted};
 use crate::output::{set_level, text};
 use anyhow::{Result, bail};
+use console::ConsoleObserver;
 use nc3z_collections::tree::campaign::Campaign;
 use nc3z_collections::tree::manifest::output::{ManifestKind, Manifests, directory};
 use nc3z_collections::tree::run::{Ending, Report};
@@ -23,7 +24,6 @@ use nc3z_collections::tree::specification;
 use nc3z_collections::tree::{Inputs, Options};
 use nc3z_writer::WriterOptions;
 use std::path::Path;
-use told::Told;
 
 /// Archives all inputs. If one fails, the others are still archived.
 pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
@@ -60,9 +60,10 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
         (None, None) => Ok(Vec::new()),
     };
     let inputs = Inputs { paths: &args.inputs, listed: Some(&listed) };
-    let told = Told::new(args);
-    let report = nc3z_collections::tree::run(&inputs, &options_of(args, writer, unit), places::all(), &told)?;
-    told.end();
+    let console = ConsoleObserver::new(args);
+    let report =
+        nc3z_collections::tree::run(&inputs, &options_of(args, writer, unit), places::all(), &console)?;
+    console.end();
     if args.run.dry_run {
         tree::tell(&report.summary);
         return Ok(exit_of(report.ending));

@@ -1,6 +1,6 @@
 //! Archives from standard input, to standard output, or both.
 
-use super::told::report;
+use super::console::report;
 use crate::args::ArchiveArgs;
 use crate::exit::Exit;
 use crate::output::progress::{Progress, while_blocked};

@@ -4,8 +4,8 @@ use crate::output::table::count;
 use crate::output::text;
 use anyhow::Result;
 use nc3z_look::explain::{indices, tile_runs};
-use nc3z_look::place::words;
 use nc3z_look::selection::Selection;
+use nc3z_look::tile_location::words;
 use nc3z_reader::{Archive, Variable};
 use std::io::Write;
 

@@ -19,7 +19,7 @@ use crate::output::table::count;
 use crate::output::{chain, report_error, set_level, tells, text};
 use crate::registry::open_options;
 use anyhow::{Context, Result, bail};
-use nc3z_look::place;
+use nc3z_look::tile_location;
 use nc3z_look::verify::{
     PARITY_SUGGESTION, WITH_COORDINATES, is_lossy, older_json, parity_json, report_json,
 };
@@ -306,7 +306,7 @@ fn lines(name: &str, report: &Report, archive: Option<&Archive>) -> Vec<String> 
         let message = text::safe(&finding.message);
         lines.push(format!("{name}: {}{place}: {message}", finding.structure.name()));
         for place in finding.places.iter().take(PLACES) {
-            lines.push(format!("{name}:   {}", place::words(place, archive)));
+            lines.push(format!("{name}:   {}", tile_location::words(place, archive)));
         }
         if finding.places.len() > PLACES {
             lines.push(format!("{name}:   and {} more places", finding.places.len() - PLACES));
@@ -316,10 +316,10 @@ fn lines(name: &str, report: &Report, archive: Option<&Archive>) -> Vec<String> 
         lines.push(format!("{name}: and {} more findings", report.more));
     }
     for place in &report.lost {
-        lines.push(format!("{name}: lost before it was repaired: {}", place::words(place, archive)));
+        lines.push(format!("{name}: lost before it was repaired: {}", tile_location::words(place, archive)));
     }
     for undecoded in &report.not_decoded {
-        let place = place::words(&undecoded.place, None);
+        let place = tile_location::words(&undecoded.place, None);
         let (tiles, why) = (count(undecoded.tiles, "tile"), text::safe(&undecoded.why));
         lines.push(format!("{name}: NOT CHECKED: {tiles} of {place}: {why}"));
     }

@@ -9,7 +9,7 @@
 
 use crate::tree::error::Context as _;
 use crate::tree::manifest::fixity::{append, date};
-use crate::tree::places::Places;
+use crate::tree::output_dirs::OutputDirs;
 use crate::tree::refusal::{Refusal, SourceKept};
 use crate::tree::walk::{Visited, restored_name, visit};
 use crate::tree::{Error, Result, removal};
@@ -119,7 +119,7 @@ impl Trash {
         if device(&look(data)?) != device(&look(&self.directory)?) {
             return Err(Refusal::OtherDevice(self.directory.clone()).into());
         }
-        let places = Places::new();
+        let places = OutputDirs::new();
         let wanted = |path: &Path| path.extension().is_some_and(|e| e == "nc3z");
         visit(archives, &wanted, &mut |visited| {
             if watch.monitor().is_cancelled() {
@@ -151,7 +151,7 @@ impl Trash {
         name: PathBuf,
         archive: PathBuf,
         open: &OpenOptions,
-        places: &Places,
+        places: &OutputDirs,
         watch: &dyn Watch,
     ) -> Result<Option<Retired>> {
         let target = self.directory.join(FILES).join(&name);
@@ -214,7 +214,7 @@ impl Trash {
             let moved = if file.original.symlink_metadata().is_ok() {
                 Err(Refusal::Exists(file.original.clone()).into())
             } else {
-                Places::new()
+                OutputDirs::new()
                     .prepare(&file.original)
                     .and_then(|_| rename(&place, &file.original))
                     .and_then(|()| self.log("undone", &file))

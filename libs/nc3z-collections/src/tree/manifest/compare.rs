@@ -1,7 +1,7 @@
 //! Compares the files of a tree with its manifest.
 
 use super::changed::{Change, explain};
-use super::{Entry, bag, fixity, inside, read, sums, unlisted};
+use super::{Entry, bag, fixity, inside, read, sha256sums, unlisted};
 use crate::tree::refusal::NotThere;
 use crate::tree::{Error, Result, sha256_of_file};
 use nc3z_format::bytes::hex;
@@ -111,7 +111,7 @@ impl Listing {
     pub fn open(path: &Path, root: Option<PathBuf>) -> Result<Self> {
         let manifest = match path {
             p if p.join(bag::DECLARATION).is_file() => p.join(bag::MANIFEST),
-            p if p.is_dir() => p.join(sums::NAME),
+            p if p.is_dir() => p.join(sha256sums::NAME),
             p => p.to_owned(),
         };
         let own =
@@ -119,7 +119,8 @@ impl Listing {
         let is_bag =
             own.join(bag::DECLARATION).is_file() && manifest.file_name().is_some_and(|n| n == bag::MANIFEST);
         let bytes = read(&manifest)?;
-        let entries = if is_bag { bag::decode(&bytes, &manifest)? } else { sums::decode(&bytes, &manifest)? };
+        let entries =
+            if is_bag { bag::decode(&bytes, &manifest)? } else { sha256sums::decode(&bytes, &manifest)? };
         let sha256 = sha2::Sha256::digest(&bytes).into();
         Ok(Listing { root: root.unwrap_or(own), manifest, is_bag, entries, sha256 })
     }

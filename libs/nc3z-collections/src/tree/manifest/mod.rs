@@ -9,7 +9,7 @@ pub mod fixity;
 pub mod from_log;
 pub mod output;
 pub mod relist;
-pub mod sums;
+pub mod sha256sums;
 
 use crate::tree::Result;
 use crate::tree::error::Context as _;
@@ -51,7 +51,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 /// Reads a manifest or a tag file.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
     let name = path.display();
-    if path.parent().is_some_and(Path::is_dir) && !path.exists() && path.ends_with(sums::NAME) {
+    if path.parent().is_some_and(Path::is_dir) && !path.exists() && path.ends_with(sha256sums::NAME) {
         return Err(ManifestFault::None(path.to_owned()).into());
     }
     let meta = std::fs::metadata(path).with_context(|| format!("open `{name}`"))?;

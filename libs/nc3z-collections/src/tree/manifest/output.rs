@@ -2,7 +2,7 @@
 
 use super::compare::Difference;
 use super::entries::Listed;
-use super::{Entry, bag, sums};
+use super::{Entry, bag, sha256sums};
 use crate::tree::error::Context as _;
 use crate::tree::refusal::{ManifestFault, NotThere};
 use crate::tree::walk::Job;
@@ -60,7 +60,7 @@ impl Manifests {
                 return Err(ManifestFault::NoDirectory(root.clone()).into());
             }
             match self.kind {
-                ManifestKind::Sums => sums::existing(root).map(|_| ())?,
+                ManifestKind::Sums => sha256sums::existing(root).map(|_| ())?,
                 ManifestKind::Bag => bag::check_root(root, force)?,
             }
         }
@@ -95,10 +95,10 @@ impl Manifests {
         }
         let mut kept = Vec::new();
         for (root, entries) in self.sums(archives, threads, monitor)? {
-            let mut all = sums::existing(root)?;
+            let mut all = sha256sums::existing(root)?;
             let changed = listed(root).add(&mut all, entries)?;
             kept.extend(changed.into_iter().map(|(name, difference)| (root.join(name), difference)));
-            super::replace(&root.join(sums::NAME), &sums::encode(&all))?;
+            super::replace(&root.join(sha256sums::NAME), &sha256sums::encode(&all))?;
         }
         Ok(kept)
     }

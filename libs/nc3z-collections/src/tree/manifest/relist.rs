@@ -1,6 +1,6 @@
 //! Updates manifests after archives were replaced by others with the same content.
 
-use super::{Entry, bag, sums};
+use super::{Entry, bag, sha256sums};
 use crate::tree::error::Context as _;
 use crate::tree::{Result, sha256_of_file};
 use nc3z_reader::Monitor;
@@ -94,7 +94,9 @@ struct Manifest {
 pub fn may_be_listed(archive: &Path) -> bool {
     let path = archive.canonicalize();
     path.is_ok_and(|path| {
-        path.ancestors().skip(1).any(|d| d.join(sums::NAME).is_file() || d.join(bag::MANIFEST).is_file())
+        path.ancestors()
+            .skip(1)
+            .any(|d| d.join(sha256sums::NAME).is_file() || d.join(bag::MANIFEST).is_file())
     })
 }
 
@@ -129,11 +131,11 @@ pub fn relist(replaced: &[Replaced], monitor: &dyn Monitor, notify: &mut dyn FnM
     }
     for (directory, manifest) in manifests {
         let Some(Manifest { is_bag, anew, .. }) = manifest.filter(|m| !m.anew.is_empty()) else { continue };
-        let path = directory.join(if is_bag { bag::MANIFEST } else { sums::NAME });
+        let path = directory.join(if is_bag { bag::MANIFEST } else { sha256sums::NAME });
         if is_bag {
             bag::update(&directory, &anew)?;
         } else {
-            sums::update(&directory, &anew)?;
+            sha256sums::update(&directory, &anew)?;
         }
         notify(&Notice::Relisted { manifest: path.clone(), archives: anew.len() as u64 });
         for suffix in SIGNATURES {
@@ -151,12 +153,13 @@ pub fn relist(replaced: &[Replaced], monitor: &dyn Monitor, notify: &mut dyn FnM
 /// Reads the manifest of a directory, if it has one that can be read.
 fn load(directory: &Path, notify: &mut dyn FnMut(&Notice)) -> Option<Manifest> {
     let is_bag = directory.join(bag::DECLARATION).is_file();
-    let path = directory.join(if is_bag { bag::MANIFEST } else { sums::NAME });
+    let path = directory.join(if is_bag { bag::MANIFEST } else { sha256sums::NAME });
     if !path.is_file() {
         return None;
     }
-    let entries = super::read(&path)
-        .and_then(|bytes| if is_bag { bag::decode(&bytes, &path) } else { sums::decode(&bytes, &path) });
+    let entries = super::read(&path).and_then(|bytes| {
+        if is_bag { bag::decode(&bytes, &path) } else { sha256sums::decode(&bytes, &path) }
+    });
     match entries {
         Ok(entries) => {
             let listed = entries.into_iter().map(|e| (e.path, e.sha256)).collect();

@@ -53,7 +53,7 @@ fn worst(row: &[f64], side: f64) -> f64 {
     (side * largest / (sum * sum)).max(sum * sum / (side * smallest))
 }
 
-/// Places a row along the shorter side, and returns the remaining rectangle.
+/// OutputDirs a row along the shorter side, and returns the remaining rectangle.
 fn lay(row: &[f64], room: Rect, out: &mut Vec<Rect>) -> Rect {
     let sum: f64 = row.iter().sum();
     let Rect { mut x, mut y, width, height } = room;

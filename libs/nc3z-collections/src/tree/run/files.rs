@@ -5,8 +5,8 @@ use super::observer::Silent;
 use super::{Ending, Event, Observer, Options, Outcome, Report, logs, with_threads};
 use crate::tree::code::Code;
 use crate::tree::journal::{self, Journal};
-use crate::tree::places::Places;
-use crate::tree::waiting::{Held, Waiting};
+use crate::tree::output_dirs::OutputDirs;
+use crate::tree::sync_batch::{PendingArchive, SyncBatch};
 use crate::tree::walk::{Found, Job};
 use crate::tree::{Error, ErrorKind, Other, Result, Summary, present, removal};
 use nc3z_format::bytes::hex;
@@ -22,14 +22,14 @@ use std::time::Instant;
 enum Step<'j> {
     Done(Outcome),
     /// Its archive is complete, but not yet on disk.
-    Held(Box<Held<'j>>),
+    PendingArchive(Box<PendingArchive<'j>>),
 }
 
 /// The state that all files of a run share.
 pub(super) struct Work<'a> {
     pub(super) options: &'a Options,
     writer: WriterOptions,
-    places: Option<&'a Places>,
+    places: Option<&'a OutputDirs>,
     pub(super) observer: &'a dyn Observer,
     journal: Option<Journal>,
     /// The names of files that an earlier run has finished.
@@ -43,7 +43,7 @@ impl<'a> Work<'a> {
         options: &'a Options,
         inputs: &[PathBuf],
         planned: usize,
-        places: Option<&'a Places>,
+        places: Option<&'a OutputDirs>,
         observer: &'a dyn Observer,
     ) -> Result<Self> {
         let (journal, done_before) = logs(options, inputs, planned)?;
@@ -65,7 +65,7 @@ impl<'a> Work<'a> {
                 self.wait_for_turn(bytes, &mut || ());
                 match self.begin(job, &self.writer) {
                     Step::Done(outcome) => vec![(job.input.clone(), outcome)],
-                    Step::Held(held) => self.publish(vec![*held]),
+                    Step::PendingArchive(held) => self.publish(vec![*held]),
                 }
             }),
             [] => Ok(Vec::new()),
@@ -86,7 +86,7 @@ impl<'a> Work<'a> {
             None => self.writer.clone(),
         };
         let next = AtomicUsize::new(0);
-        let waiting = Waiting::default();
+        let waiting = SyncBatch::default();
         let work = || {
             with_threads(each, || {
                 let mut outcomes = Vec::new();
@@ -101,7 +101,7 @@ impl<'a> Work<'a> {
                     match step {
                         Step::Done(outcome) => outcomes.push((job.input.clone(), outcome)),
                         // The thread that completes a batch waits for the disk, and the others continue.
-                        Step::Held(held) => outcomes.extend(self.publish(waiting.add(*held))),
+                        Step::PendingArchive(held) => outcomes.extend(self.publish(waiting.add(*held))),
                     }
                 }
                 outcomes
@@ -132,14 +132,16 @@ impl<'a> Work<'a> {
         }
         let begin = Instant::now();
         match self.try_one(job, writer) {
-            Ok(Some((prepared, before))) => Step::Held(Box::new(Held { job, prepared, before, begin })),
+            Ok(Some((prepared, before))) => {
+                Step::PendingArchive(Box::new(PendingArchive { job, prepared, before, begin }))
+            }
             Ok(None) => Step::Done(self.conclude(job, begin, Ok(None))),
             Err(e) => Step::Done(self.conclude(job, begin, Err(e))),
         }
     }
 
     /// Gives archives their names, and reports and logs the results.
-    fn publish(&self, held: Vec<Held<'_>>) -> Vec<(PathBuf, Outcome)> {
+    fn publish(&self, held: Vec<PendingArchive<'_>>) -> Vec<(PathBuf, Outcome)> {
         let (rest, prepared): (Vec<_>, Vec<_>) =
             held.into_iter().map(|h| ((h.job, h.before, h.begin), h.prepared)).unzip();
         let published = publish(prepared).into_iter().zip(rest);

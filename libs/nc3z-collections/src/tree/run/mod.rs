@@ -16,7 +16,7 @@ use crate::tree::error::Context as _;
 use crate::tree::journal::{self, About, Journal};
 use crate::tree::manifest::output::nameable;
 use crate::tree::offline::{self, Offline};
-use crate::tree::places::Places;
+use crate::tree::output_dirs::OutputDirs;
 use crate::tree::present::Evidence;
 use crate::tree::refusal::{ManifestFault, Refusal};
 use crate::tree::walk::{self, Found, Job, Naming, Shard};
@@ -164,7 +164,7 @@ impl Report {
 pub fn run(
     inputs: &Inputs<'_>,
     options: &Options,
-    places: &Places,
+    places: &OutputDirs,
     observer: &dyn Observer,
 ) -> Result<Report> {
     let (found, skipped) = find(inputs, options, observer)?;
@@ -224,7 +224,7 @@ pub fn run(
 pub fn run_jobs(
     jobs: &[Job],
     options: &Options,
-    places: Option<&Places>,
+    places: Option<&OutputDirs>,
     observer: &dyn Observer,
 ) -> Result<Vec<(PathBuf, Outcome)>> {
     let inputs: Vec<PathBuf> = jobs.iter().map(|job| job.input.clone()).collect();

@@ -15,7 +15,7 @@ const BYTES: u64 = 32 << 20;
 const TIME: Duration = Duration::from_millis(500);
 
 /// A complete archive that is not yet on disk under its name.
-pub(crate) struct Held<'j> {
+pub(crate) struct PendingArchive<'j> {
     /// The source and the archive's name.
     pub(crate) job: &'j Job,
     pub(crate) prepared: Prepared,
@@ -26,18 +26,18 @@ pub(crate) struct Held<'j> {
 }
 
 #[derive(Default)]
-pub(crate) struct Waiting<'j>(Mutex<Batch<'j>>);
+pub(crate) struct SyncBatch<'j>(Mutex<Batch<'j>>);
 
 #[derive(Default)]
 struct Batch<'j> {
-    held: Vec<Held<'j>>,
+    held: Vec<PendingArchive<'j>>,
     bytes: u64,
     since: Option<Instant>,
 }
 
-impl<'j> Waiting<'j> {
+impl<'j> SyncBatch<'j> {
     /// Adds an archive. Returns all waiting ones if they are enough, otherwise none.
-    pub(crate) fn add(&self, held: Held<'j>) -> Vec<Held<'j>> {
+    pub(crate) fn add(&self, held: PendingArchive<'j>) -> Vec<PendingArchive<'j>> {
         let mut batch = self.0.lock().expect("nothing panics while it is locked");
         batch.bytes += held.prepared.done().stored_len;
         batch.held.push(held);
@@ -46,7 +46,7 @@ impl<'j> Waiting<'j> {
         if enough { std::mem::take(&mut *batch).held } else { Vec::new() }
     }
 
-    pub(crate) fn rest(&self) -> Vec<Held<'j>> {
+    pub(crate) fn rest(&self) -> Vec<PendingArchive<'j>> {
         std::mem::take(&mut *self.0.lock().expect("nothing panics while it is locked")).held
     }
 }

@@ -23,13 +23,13 @@ const FEW: f64 = 200.0;
 const DOT: f64 = 1.0 / 70.0;
 
 /// The positions of a variable's cells.
-pub(super) struct Place {
+pub(super) struct CellPositions {
     geography: Geography,
     /// The number of dimensions: one or two.
     pub(super) rank: usize,
 }
 
-impl Place {
+impl CellPositions {
     /// Finds longitude and latitude over the last of these dimensions, or the last two, if these have no
     /// coordinates of their own.
     pub(super) fn new(dataset: &Dataset, variable: &Variable, long: &[DimId]) -> Option<Self> {
@@ -40,7 +40,7 @@ impl Place {
             return None;
         }
         let geography = Geography::at_end(dataset, variable, long)?;
-        Some(Place { rank: geography.dims().len(), geography })
+        Some(CellPositions { rank: geography.dims().len(), geography })
     }
 
     /// Returns the raster, and its two axes.

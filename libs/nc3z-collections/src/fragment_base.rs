@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// The place of a file.
 #[derive(Clone)]
-pub enum Place {
+pub enum FragmentBase {
     /// Memory, without other files.
     Memory,
     /// The file with this path; others are in its directory.
@@ -23,16 +23,16 @@ pub enum Place {
     Server(String),
 }
 
-impl Place {
+impl FragmentBase {
     /// Opens a file on disk, or a member of a bundle (`set.zip!/a.nc`), by name. `mmap` is true for reading through a memory map.
     ///
     /// # Errors
     /// There is no such file or member, or it cannot be read.
     pub fn open(path: &Path, mmap: bool) -> Result<(SharedSource, Self)> {
         let Some((bundle, member)) = split_member(path) else {
-            return Ok((source::open(path, mmap)?, Place::Disk(path.to_owned())));
+            return Ok((source::open(path, mmap)?, FragmentBase::Disk(path.to_owned())));
         };
-        Place::open_member(source::open(&bundle, mmap)?, &bundle.to_string_lossy(), &member)
+        FragmentBase::open_member(source::open(&bundle, mmap)?, &bundle.to_string_lossy(), &member)
     }
 
     /// Opens a member of the bundle with these bytes. `shown` is the bundle's name for messages.
@@ -40,7 +40,7 @@ impl Place {
     /// # Errors
     /// It is not a bundle, or has no such member.
     pub fn open_member(bundle: SharedSource, shown: &str, member: &str) -> Result<(SharedSource, Self)> {
-        Place::member_of(&Arc::new(Bundle::open(bundle)?), shown, member)
+        FragmentBase::member_of(&Arc::new(Bundle::open(bundle)?), shown, member)
     }
 
     /// Opens a member of an open bundle. `shown` is the bundle's name for messages.
@@ -49,7 +49,7 @@ impl Place {
     /// There is no such member, or it cannot be read.
     pub fn member_of(bundle: &Arc<Bundle>, shown: &str, member: &str) -> Result<(SharedSource, Self)> {
         let source = bundle.require(member, shown)?;
-        Ok((source, Place::Bundle(Arc::clone(bundle), member.to_owned())))
+        Ok((source, FragmentBase::Bundle(Arc::clone(bundle), member.to_owned())))
     }
 
     /// Returns the bytes of a bundle's member as they are in the bundle, without copies in its index. None for other files.
@@ -57,7 +57,7 @@ impl Place {
     /// # Errors
     /// The member cannot be read.
     pub fn as_stored(&self) -> Result<Option<SharedSource>> {
-        let Place::Bundle(bundle, member) = self else { return Ok(None) };
+        let FragmentBase::Bundle(bundle, member) = self else { return Ok(None) };
         bundle.member_as_stored(member)
     }
 
@@ -66,7 +66,7 @@ impl Place {
     /// # Errors
     /// It is packed, or the bundle has changed.
     pub fn offset(&self) -> Result<u64> {
-        let Place::Bundle(bundle, member) = self else { return Ok(0) };
+        let FragmentBase::Bundle(bundle, member) = self else { return Ok(0) };
         let offset = bundle.offset(member)?;
         offset.ok_or_else(|| Error::refused(format!("the bundle has lost `{member}`")))
     }
@@ -90,10 +90,12 @@ impl Place {
             Arc::new(Urls::beside(address, options.outside, open))
         };
         let (opener, base): (Arc<dyn OpenFragment>, _) = match self {
-            Place::Memory => (urls(None), None),
-            Place::Disk(path) => (urls(None), path.parent()),
-            Place::Bundle(bundle, member) => (Arc::new(Members::beside(Arc::clone(bundle), member)), None),
-            Place::Server(url) => (urls(Some(url)), None),
+            FragmentBase::Memory => (urls(None), None),
+            FragmentBase::Disk(path) => (urls(None), path.parent()),
+            FragmentBase::Bundle(bundle, member) => {
+                (Arc::new(Members::beside(Arc::clone(bundle), member)), None)
+            }
+            FragmentBase::Server(url) => (urls(Some(url)), None),
         };
         options.opener = Some(opener);
         wrap(dataset, name, base, &options)
@@ -115,12 +117,12 @@ mod tests {
         write_bundle(&[file("winds.nc"), file("smooth.nc")], &mut out, &|_| true).unwrap();
         let bytes = std::fs::read(classic.join("winds.nc")).unwrap();
         let member = |name: &str| PathBuf::from(format!("{}!/{name}", zip.display()));
-        let (source, place) = Place::open(&member("winds.nc"), false).unwrap();
+        let (source, place) = FragmentBase::open(&member("winds.nc"), false).unwrap();
         assert_eq!(source.len(), bytes.len() as u64);
         assert!(place.offset().unwrap() > 0 && place.as_stored().unwrap().is_some());
-        let (source, place) = Place::open(&classic.join("winds.nc"), false).unwrap();
+        let (source, place) = FragmentBase::open(&classic.join("winds.nc"), false).unwrap();
         assert_eq!((source.len(), place.offset().unwrap()), (bytes.len() as u64, 0));
-        let missing = Place::open(&member("none.nc"), false).err().unwrap();
+        let missing = FragmentBase::open(&member("none.nc"), false).err().unwrap();
         assert!(
             missing.to_string().ends_with("no member `none.nc`; there are winds.nc, smooth.nc"),
             "{missing}"

@@ -14,16 +14,16 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Prints each result, and shows the progress of a run.
-pub(super) struct Told<'a> {
+pub(super) struct ConsoleObserver<'a> {
     args: &'a ArchiveArgs,
     progress: OnceLock<Progress>,
     /// The number of archived files, and of those that have nothing that `--tile` is for.
     archived: (AtomicU64, AtomicU64),
 }
 
-impl<'a> Told<'a> {
+impl<'a> ConsoleObserver<'a> {
     pub(super) fn new(args: &'a ArchiveArgs) -> Self {
-        Told { args, progress: OnceLock::new(), archived: Default::default() }
+        ConsoleObserver { args, progress: OnceLock::new(), archived: Default::default() }
     }
 
     /// Notes how many files have nothing that `--tile` is for.
@@ -38,7 +38,7 @@ impl<'a> Told<'a> {
     }
 }
 
-impl Observer for Told<'_> {
+impl Observer for ConsoleObserver<'_> {
     fn monitor(&self) -> &dyn Monitor {
         self.progress.get().map_or(&Interrupt, |progress| progress)
     }

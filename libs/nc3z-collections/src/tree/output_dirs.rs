@@ -11,7 +11,7 @@ use walkdir::WalkDir;
 
 /// The directories that a run has made or looked through.
 #[derive(Debug)]
-pub struct Places(Mutex<State>);
+pub struct OutputDirs(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
@@ -39,16 +39,16 @@ pub fn clean(root: &Path) -> Vec<PathBuf> {
     directories.flat_map(|directory| remove_leftovers(directory.path())).collect()
 }
 
-impl Default for Places {
+impl Default for OutputDirs {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Places {
+impl OutputDirs {
     /// Of a run that has made nothing yet.
     pub const fn new() -> Self {
-        Places(Mutex::new(State { seen: None, made: Vec::new() }))
+        OutputDirs(Mutex::new(State { seen: None, made: Vec::new() }))
     }
 
     /// Makes the directory that an output goes into, and removes temporary files that killed runs left in it. Returns their names.
