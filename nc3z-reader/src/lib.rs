@@ -110,7 +110,7 @@ pub use parallel::{PoolEntry, enter_pool_by};
 pub use per_process::PerProcess;
 #[cfg(feature = "fs")]
 pub use restore::OriginalDifference;
-pub use restore::{DigestRequest, Digests, OriginalSource, RestoreStream, Restored};
+pub use restore::{DigestRequest, Digests, OriginalSource, RestoreReport, RestoreStream};
 pub use tile::{Fill, cache};
 pub use tile_location::{Slab, TileLocation};
 pub use verified::TreeFile;

@@ -32,10 +32,10 @@ pub use classic::{ClassicValues, Sink, write_classic};
 pub use error::{Error, ErrorKind, Result};
 pub use generation::lock as lock_file;
 pub use job::archive::{
-    Archived, Prepared, archive_file, archive_open_file, archive_source, archive_to, archive_to_vec,
+    ArchiveReport, Prepared, archive_file, archive_open_file, archive_source, archive_to, archive_to_vec,
     check_unchanged, prepare_file, publish,
 };
-pub use job::commit::{CommitNote, Committed, commit_file};
+pub use job::commit::{CommitNote, CommitReport, commit_file};
 pub use job::estimate::{
     DEFAULT_SAMPLE_LEN, Estimate, PeerEstimate, PresetEstimate, VariableEstimate, estimate,
 };

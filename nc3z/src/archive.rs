@@ -7,7 +7,7 @@ use std::path::Path;
 /// The result of [`archive`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Archived {
+pub struct ArchiveReport {
     /// Bytes of the classic file.
     pub original_len: u64,
     /// Bytes of the archive.
@@ -26,7 +26,7 @@ pub struct Archived {
 ///
 /// # Errors
 /// `source` is not a classic netCDF file, or it changed during the work. `target` exists or cannot be written.
-pub fn archive(source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<Archived> {
+pub fn archive(source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<ArchiveReport> {
     archive_with(source, target, &ArchiveOptions::default())
 }
 
@@ -48,11 +48,11 @@ pub fn archive_with(
     source: impl AsRef<Path>,
     target: impl AsRef<Path>,
     options: &ArchiveOptions,
-) -> Result<Archived> {
+) -> Result<ArchiveReport> {
     let source = source.as_ref();
     let done =
         nc3z_writer::archive_file(source, target.as_ref(), &options.writer, options.monitor()).at(source)?;
-    Ok(Archived {
+    Ok(ArchiveReport {
         original_len: done.original_len,
         stored_len: done.stored_len,
         parity_len: done.parity_len,

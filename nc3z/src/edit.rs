@@ -56,7 +56,7 @@ impl From<&str> for CommitNote {
 /// The result of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Committed {
+pub struct CommitReport {
     /// The number of the version.
     pub version: u64,
     /// False if the file is already the newest version. Then the archive is unchanged.
@@ -71,9 +71,9 @@ pub struct Committed {
     pub len_after: u64,
 }
 
-impl Committed {
-    fn new(done: &nc3z_writer::Committed) -> Self {
-        Committed {
+impl CommitReport {
+    fn new(done: &nc3z_writer::CommitReport) -> Self {
+        CommitReport {
             version: done.version,
             is_new: !done.is_unchanged(),
             new_tiles: done.new_tiles,
@@ -101,7 +101,7 @@ pub fn commit(
     archive: impl AsRef<Path>,
     file: impl AsRef<Path>,
     note: impl Into<CommitNote>,
-) -> Result<Committed> {
+) -> Result<CommitReport> {
     commit_with(archive, file, note, &EditOptions::default())
 }
 
@@ -114,10 +114,10 @@ pub fn commit_with(
     file: impl AsRef<Path>,
     note: impl Into<CommitNote>,
     options: &EditOptions,
-) -> Result<Committed> {
+) -> Result<CommitReport> {
     let (archive, note) = (archive.as_ref(), note.into().into_writer());
     let done = nc3z_writer::commit_file(archive, file.as_ref(), &note, &options.writer, options.monitor());
-    Ok(Committed::new(&done.at(archive)?))
+    Ok(CommitReport::new(&done.at(archive)?))
 }
 
 /// An archive that is edited without extracting its file. Changes are staged; [`Edit::commit`] adds them to the archive as
@@ -318,9 +318,9 @@ impl Edit {
     /// # Errors
     /// The system refuses an operation, or the archive was replaced. Then the archive is unchanged, and the changes stay
     /// staged.
-    pub fn commit(&mut self, note: impl Into<CommitNote>) -> Result<Committed> {
+    pub fn commit(&mut self, note: impl Into<CommitNote>) -> Result<CommitReport> {
         let done = self.inner.commit(&note.into().into_writer(), self.options.monitor()).at(&self.path)?;
-        Ok(Committed::new(&done))
+        Ok(CommitReport::new(&done))
     }
 }
 

@@ -65,10 +65,10 @@ mod restore;
 mod verify;
 mod version;
 
-pub use archive::{Archived, archive, archive_with};
+pub use archive::{ArchiveReport, archive, archive_with};
 pub use attribute::{Attribute, Values};
 pub use dataset::{Dataset, Dimension, Variable, open, open_with};
-pub use edit::{CommitNote, Committed, Edit, commit, commit_with};
+pub use edit::{CommitNote, CommitReport, Edit, commit, commit_with};
 pub use element::Element;
 pub use error::{Error, ErrorKind, Result};
 pub use hyperslab::{Hyperslab, Span};
@@ -76,7 +76,7 @@ pub use nc3z_format::NcType;
 pub use nc3z_reader::Monitor;
 pub use nc3z_writer::Preset;
 pub use options::{ArchiveOptions, EditOptions, OpenOptions, RestoreOptions, VerifyOptions};
-pub use restore::{Restored, restore, restore_with};
+pub use restore::{RestoreReport, restore, restore_with};
 pub use verify::{Finding, VerifyReport, verify, verify_with};
 pub use version::{
     Version, VersionName, delete_tag, delete_tag_with, tag, tag_with, versions, versions_with,

@@ -9,7 +9,7 @@ use std::path::Path;
 /// The result of [`restore`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Restored {
+pub struct RestoreReport {
     /// Bytes of the restored file.
     pub len: u64,
     /// SHA-256 of the restored file.
@@ -23,7 +23,7 @@ pub struct Restored {
 ///
 /// # Errors
 /// `source` is not an archive, or it is damaged. `target` exists or cannot be written.
-pub fn restore(source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<Restored> {
+pub fn restore(source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<RestoreReport> {
     restore_with(source, target, &RestoreOptions::default())
 }
 
@@ -35,12 +35,12 @@ pub fn restore_with(
     source: impl AsRef<Path>,
     target: impl AsRef<Path>,
     options: &RestoreOptions,
-) -> Result<Restored> {
+) -> Result<RestoreReport> {
     let source = source.as_ref();
     write(source, target.as_ref(), options).at(source)
 }
 
-fn write(source: &Path, target: &Path, options: &RestoreOptions) -> Result<Restored> {
+fn write(source: &Path, target: &Path, options: &RestoreOptions) -> Result<RestoreReport> {
     let monitor = options.monitor();
     let archive = open_archive(source, &options.open)?;
     let like = std::fs::metadata(source).map_err(|e| nc3z_writer::Error::io("open", source, e))?;
@@ -48,5 +48,5 @@ fn write(source: &Path, target: &Path, options: &RestoreOptions) -> Result<Resto
         return Err(Error::invalid(format!("archive and target are the same file `{}`", target.display())));
     }
     let restored = restore_file(&archive, Some((&like).into()), target, options.force, monitor)?;
-    Ok(Restored { len: restored.len, sha256: restored.sha256, matches_record: restored.matches_record })
+    Ok(RestoreReport { len: restored.len, sha256: restored.sha256, matches_record: restored.matches_record })
 }

@@ -7,14 +7,14 @@ use nc3z_collections::tree::run::{Event, Observer};
 use nc3z_collections::tree::walk::Job;
 use nc3z_collections::tree::{Error, ErrorKind};
 use nc3z_reader::Monitor;
-use nc3z_writer::{Archived, WriterOptions};
+use nc3z_writer::{ArchiveReport, WriterOptions};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::mpsc::Sender;
 
 /// The number of a file, and its result.
-type Done = (usize, Result<Archived, Failure>);
+type Done = (usize, Result<ArchiveReport, Failure>);
 
 /// Sends results to the calling thread.
 struct Results<'a> {
@@ -23,7 +23,7 @@ struct Results<'a> {
 }
 
 impl Results<'_> {
-    fn send(&self, number: usize, done: Result<Archived, Failure>) {
+    fn send(&self, number: usize, done: Result<ArchiveReport, Failure>) {
         // It is lost after the calling thread has raised an exception.
         let _ = self.results.lock().expect("no panic while it is locked").send((number, done));
     }

@@ -15,8 +15,8 @@ use nc3z_reader::source::{ByteSource, SharedSource};
 use nc3z_reader::{Archive, ClassicFile, OpenOptions, verify};
 use nc3z_remote::ForwardSource;
 use nc3z_writer::{
-    Archived, AtomicFile, ChunkRequest, PerVariable, Preset, Share, TileChoice, WriterOptions, archive_file,
-    archive_source, archive_to_vec,
+    ArchiveReport, AtomicFile, ChunkRequest, PerVariable, Preset, Share, TileChoice, WriterOptions,
+    archive_file, archive_source, archive_to_vec,
 };
 use pyo3::exceptions::{PyFileExistsError, PyValueError};
 use pyo3::prelude::*;
@@ -89,7 +89,7 @@ fn layout(name: &str) -> PyResult<TileChoice> {
         .ok_or_else(|| PyValueError::new_err(format!("unknown layout {name:?}; expected {}", known())))
 }
 
-pub(crate) fn archived<'py>(py: Python<'py>, done: &Archived) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn archived<'py>(py: Python<'py>, done: &ArchiveReport) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("original_nbytes", done.original_len)?;
     dict.set_item("stored_nbytes", done.stored_len)?;

@@ -6,7 +6,7 @@ use crate::work::{self, Cancel};
 use nc3z_format::archive::DigestState;
 use nc3z_format::bytes::hex;
 use nc3z_reader::{Archive, Version};
-use nc3z_writer::{CommitNote, Committed, TagChange, WriterOptions, commit_file, tag_version};
+use nc3z_writer::{CommitNote, CommitReport, TagChange, WriterOptions, commit_file, tag_version};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
@@ -51,7 +51,7 @@ impl From<Note> for CommitNote {
 /// The result of a commit.
 pub(crate) fn committed<'py>(
     py: Python<'py>,
-    done: &Committed,
+    done: &CommitReport,
     digest: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);

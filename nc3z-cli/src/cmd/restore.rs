@@ -22,7 +22,7 @@ use nc3z_format::archive::constants;
 use nc3z_format::damage::LOST;
 use nc3z_look::tile_location::words;
 use nc3z_look::verify::is_lossy;
-use nc3z_reader::{Archive, Error, FileName, Monitor, Restored, source};
+use nc3z_reader::{Archive, Error, FileName, Monitor, RestoreReport, source};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -135,7 +135,7 @@ impl RestoreObserver<anyhow::Error> for ConsoleObserver<'_> {
         Box::new(Progress::new(bytes, text::safe(&url::shown(input))))
     }
 
-    fn restored(&self, job: &Job, original: &Original, restored: Option<&Restored>) {
+    fn restored(&self, job: &Job, original: &Original, restored: Option<&RestoreReport>) {
         let (from, to) = (text::safe(&url::shown(&job.input)), crate::cmd::shown(&job.output));
         let (archive, restored) = match (original, restored) {
             (Original::Archive(archive), Some(restored)) => (archive, restored),

@@ -11,7 +11,9 @@ use anyhow::{Context, Result, bail};
 use nc3z_format::archive::DigestState;
 use nc3z_look::versions::{tags_of, version_json};
 use nc3z_reader::{Archive, FileName, Version};
-use nc3z_writer::{CommitNote, Committed, TagChange, WriterOptions, commit_file, revert_file, tag_version};
+use nc3z_writer::{
+    CommitNote, CommitReport, TagChange, WriterOptions, commit_file, revert_file, tag_version,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
@@ -77,7 +79,7 @@ pub(super) fn note_of(args: &NoteArgs) -> CommitNote {
 }
 
 /// Reports what a commit did, or for a dry run, what it would do.
-pub(super) fn tell(path: &Path, done: &Committed, dry_run: bool) {
+pub(super) fn tell(path: &Path, done: &CommitReport, dry_run: bool) {
     let name = crate::cmd::shown(path);
     if dry_run && !done.is_unchanged() {
         let added = text::size(done.stored_len.1 - done.stored_len.0);

@@ -1,6 +1,6 @@
 //! The original written to a file: sparse where it is zero.
 
-use super::Restored;
+use super::RestoreReport;
 use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
@@ -18,7 +18,7 @@ impl Archive {
     /// # Errors
     /// Damage, a digest that differs from the one recorded, what the system refuses, a cancelled monitor. The file's content is then
     /// of no use.
-    pub fn restore_to_file(&self, file: &File, path: &Path, monitor: &dyn Monitor) -> Result<Restored> {
+    pub fn restore_to_file(&self, file: &File, path: &Path, monitor: &dyn Monitor) -> Result<RestoreReport> {
         let io = |e| Error::io("write", Some(path), e);
         let restored =
             self.digest_windows(monitor, &mut |at, bytes| write_sparse(file, at, bytes).map_err(io))?;

@@ -38,7 +38,7 @@ use std::path::Path;
 /// The facts that a restore has checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Restored {
+pub struct RestoreReport {
     /// Bytes of the original.
     pub len: u64,
     /// SHA-256 of the rebuilt bytes.
@@ -53,7 +53,11 @@ impl Archive {
     /// # Errors
     /// Damage, a digest that differs from the recorded one, an error of the stream, a cancelled monitor. The
     /// bytes written so far are then of no use.
-    pub fn restore_to_stream(&self, out: &mut (dyn Write + Send), monitor: &dyn Monitor) -> Result<Restored> {
+    pub fn restore_to_stream(
+        &self,
+        out: &mut (dyn Write + Send),
+        monitor: &dyn Monitor,
+    ) -> Result<RestoreReport> {
         self.restore_to_named(out, None, monitor)
     }
 
@@ -61,7 +65,7 @@ impl Archive {
     ///
     /// # Errors
     /// As [`Archive::restore_to_stream`]; errors of the device name it.
-    pub fn restore_to_device(&self, device: &Path, monitor: &dyn Monitor) -> Result<Restored> {
+    pub fn restore_to_device(&self, device: &Path, monitor: &dyn Monitor) -> Result<RestoreReport> {
         let opened = File::options().write(true).open(device);
         let mut opened = opened.map_err(|e| Error::io("open", Some(device), e))?;
         self.restore_to_named(&mut opened, Some(device), monitor)
@@ -72,7 +76,7 @@ impl Archive {
         out: &mut (dyn Write + Send),
         name: Option<&Path>,
         monitor: &dyn Monitor,
-    ) -> Result<Restored> {
+    ) -> Result<RestoreReport> {
         let io = |e| Error::io("write to", name, e);
         let restored = self.digest_windows(monitor, &mut |_, bytes| out.write_all(bytes).map_err(io))?;
         out.flush().map_err(io)?;
@@ -84,7 +88,7 @@ impl Archive {
     ///
     /// # Errors
     /// As [`Archive::restore_to_stream`].
-    pub fn check_original(&self, monitor: &dyn Monitor) -> Result<Restored> {
+    pub fn check_original(&self, monitor: &dyn Monitor) -> Result<RestoreReport> {
         let recorded = self.recorded_digests();
         let has_content = recorded.content.is_some() || !recorded.variables.is_empty();
         let has_filled = !self.filled().is_empty();
@@ -143,7 +147,7 @@ impl Archive {
         &self,
         monitor: &dyn Monitor,
         sink: &mut (dyn FnMut(u64, &[u8]) -> Result<()> + Send),
-    ) -> Result<Restored> {
+    ) -> Result<RestoreReport> {
         let mut sha = Sha256::new();
         let mut len = 0;
         self.restore_into(monitor, &mut |at, bytes: &[u8]| {
@@ -151,10 +155,10 @@ impl Archive {
             len += bytes.len() as u64;
             sink(at, bytes)
         })?;
-        Ok(Restored { len, sha256: sha.finalize().into(), matches_record: false })
+        Ok(RestoreReport { len, sha256: sha.finalize().into(), matches_record: false })
     }
 
-    fn check_digest(&self, mut restored: Restored) -> Result<Restored> {
+    fn check_digest(&self, mut restored: RestoreReport) -> Result<RestoreReport> {
         if !self.filled().is_empty() {
             // The file is not the original, and the archive does not say it is.
             return Ok(restored);

@@ -5,7 +5,7 @@ use super::cells::Fate;
 use super::file::EditedFile;
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::{InPlace, Medium, Unsealed};
-use crate::job::commit::{CommitNote, Committed, next_number};
+use crate::job::commit::{CommitNote, CommitReport, next_number};
 use crate::job::state::{Content, Match, State, Tiles};
 use crate::parity::Renewal;
 use nc3z_format::Limits;
@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-pub(super) fn commit(edit: &mut Edit, note: &CommitNote, monitor: &dyn Monitor) -> Result<Committed> {
+pub(super) fn commit(edit: &mut Edit, note: &CommitNote, monitor: &dyn Monitor) -> Result<CommitReport> {
     if !edit.touched {
         edit.place.check()?;
         return known(edit.place.archive(), edit.place.end());
@@ -27,13 +27,13 @@ pub(super) fn commit(edit: &mut Edit, note: &CommitNote, monitor: &dyn Monitor) 
     let renewal = Renewal::begin(&mut edit.place, &edit.options, monitor)?;
     let done = commit_what_changed(edit, note, monitor);
     let (done, parity) = renewal.end(&mut edit.place, &edit.options, monitor, done)?;
-    Ok(Committed { parity, ..done })
+    Ok(CommitReport { parity, ..done })
 }
 
 /// Returns the newest version, if there is nothing to commit.
-fn known(archive: &Archive, end: u64) -> Result<Committed> {
+fn known(archive: &Archive, end: u64) -> Result<CommitReport> {
     let sha256 = if let nc3z_reader::Digest::Sha256(sha256) = archive.digest() { sha256 } else { [0; 32] };
-    Ok(Committed {
+    Ok(CommitReport {
         version: archive.version()?.number,
         generation: archive.trailer().generation,
         new_tiles: 0,
@@ -44,7 +44,7 @@ fn known(archive: &Archive, end: u64) -> Result<Committed> {
     })
 }
 
-fn commit_what_changed(edit: &mut Edit, note: &CommitNote, monitor: &dyn Monitor) -> Result<Committed> {
+fn commit_what_changed(edit: &mut Edit, note: &CommitNote, monitor: &dyn Monitor) -> Result<CommitReport> {
     if edit.options.dry_run || !edit.place.archive().is_short() {
         return commit_to(edit, note, edit.options.dry_run, monitor);
     }
@@ -54,7 +54,12 @@ fn commit_what_changed(edit: &mut Edit, note: &CommitNote, monitor: &dyn Monitor
 }
 
 /// Commits to the archive, or, in a dry run, to a temporary file.
-fn commit_to(edit: &mut Edit, note: &CommitNote, dry_run: bool, monitor: &dyn Monitor) -> Result<Committed> {
+fn commit_to(
+    edit: &mut Edit,
+    note: &CommitNote,
+    dry_run: bool,
+    monitor: &dyn Monitor,
+) -> Result<CommitReport> {
     for at in 0..edit.variables.len() {
         let variable = &edit.variables[at];
         let archive = edit.place.archive();
@@ -118,7 +123,7 @@ fn commit_to(edit: &mut Edit, note: &CommitNote, dry_run: bool, monitor: &dyn Mo
         Ok(unsealed)
     })?;
     let (new_tiles, kept_tiles) = counts;
-    Ok(Committed {
+    Ok(CommitReport {
         version: record.number,
         generation,
         new_tiles,

@@ -42,7 +42,7 @@ pub use preview::Plan;
 
 use crate::error::{ErrorKind, Result};
 use crate::generation::InPlace;
-use crate::job::commit::{CommitNote, Committed, is_outgrown};
+use crate::job::commit::{CommitNote, CommitReport, is_outgrown};
 use crate::options::WriterOptions;
 use crate::plan::Partition;
 use base::SpillFile;
@@ -463,7 +463,7 @@ impl Edit {
     /// # Errors
     /// An edit does not fit the kind of file. The note is too long. The check of the new version failed. The
     /// system refuses an operation. Then the archive is unchanged, and the edits are still staged.
-    pub fn commit(&mut self, note: &CommitNote, monitor: &dyn Monitor) -> Result<Committed> {
+    pub fn commit(&mut self, note: &CommitNote, monitor: &dyn Monitor) -> Result<CommitReport> {
         note.check()?;
         let done = commit::commit(self, note, monitor)?;
         if self.options.dry_run {

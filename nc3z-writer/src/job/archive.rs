@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// The result of archiving.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Archived {
+pub struct ArchiveReport {
     /// Bytes of the classic file; if values were rounded, of the quantized file.
     pub original_len: u64,
     /// Bytes of the archive.
@@ -54,7 +54,7 @@ pub fn archive_file(
     output: &Path,
     options: &WriterOptions,
     monitor: &dyn Monitor,
-) -> Result<Archived> {
+) -> Result<ArchiveReport> {
     publish(vec![prepare_file(input, output, options, monitor)?]).remove(0)
 }
 
@@ -63,12 +63,12 @@ pub fn archive_file(
 pub struct Prepared {
     target: AtomicFile,
     like: Option<FileMetadata>,
-    done: Archived,
+    done: ArchiveReport,
 }
 
 impl Prepared {
     /// Returns the result so far. The archive may not be on disk yet.
-    pub fn done(&self) -> &Archived {
+    pub fn done(&self) -> &ArchiveReport {
         &self.done
     }
 }
@@ -90,7 +90,7 @@ pub fn prepare_file(
 
 /// Syncs archives and renames them, with few waits for the disk ([`commit_all`]). The results are in the
 /// order of the archives.
-pub fn publish(prepared: Vec<Prepared>) -> Vec<Result<Archived>> {
+pub fn publish(prepared: Vec<Prepared>) -> Vec<Result<ArchiveReport>> {
     let (files, done): (Vec<_>, Vec<_>) = prepared.into_iter().map(|p| ((p.target, p.like), p.done)).unzip();
     commit_all(files).into_iter().zip(done).map(|(committed, done)| committed.map(|()| done)).collect()
 }
@@ -106,7 +106,7 @@ pub fn archive_open_file(
     output: &Path,
     options: &WriterOptions,
     monitor: &dyn Monitor,
-) -> Result<Archived> {
+) -> Result<ArchiveReport> {
     publish(vec![archive_opened(file, input, output, false, options, monitor)?]).remove(0)
 }
 
@@ -149,7 +149,7 @@ pub fn archive_to_vec(
     source: SharedSource,
     options: &WriterOptions,
     monitor: &dyn Monitor,
-) -> Result<(Vec<u8>, Archived)> {
+) -> Result<(Vec<u8>, ArchiveReport)> {
     let subject = Subject::new(source, options, monitor)?;
     let memory = Memory::default();
     let name = Path::new("source");
@@ -168,7 +168,7 @@ pub fn archive_source(
     output: &Path,
     options: &WriterOptions,
     monitor: &dyn Monitor,
-) -> Result<Archived> {
+) -> Result<ArchiveReport> {
     let subject = Subject::new(source, options, monitor)?;
     let target = AtomicFile::create_with_mode(output, options.force, 0o666)?;
     let done = subject.archive(&target.medium(), Path::new("source"), options, &|| Ok(true), monitor)?;
@@ -186,7 +186,7 @@ pub fn archive_to(
     out: &mut dyn Write,
     options: &WriterOptions,
     monitor: &dyn Monitor,
-) -> Result<Archived> {
+) -> Result<ArchiveReport> {
     let (bytes, done) = archive_to_vec(source, options, monitor)?;
     let written = out.write_all(&bytes).and_then(|()| out.flush());
     written.map_err(|e| Error::io("write", Path::new("the archive"), e))?;
@@ -222,7 +222,7 @@ impl Subject {
         options: &WriterOptions,
         unchanged: &dyn Fn() -> Result<bool>,
         monitor: &dyn Monitor,
-    ) -> Result<Archived> {
+    ) -> Result<ArchiveReport> {
         let Subject { classic, mut warnings, lossy } = self;
         let rounded = lossy.iter().flat_map(|record| &record.variables);
         let rounded = Some(rounded.map(|variable| variable.name.clone().into_bytes()).collect());
@@ -244,7 +244,16 @@ impl Subject {
         let original_len = classic.source().len();
         let without_chunks = partition.without_chunks;
         let proven = options.verify;
-        Ok(Archived { original_len, stored_len, parity_len, sha256, proven, warnings, without_chunks, lossy })
+        Ok(ArchiveReport {
+            original_len,
+            stored_len,
+            parity_len,
+            sha256,
+            proven,
+            warnings,
+            without_chunks,
+            lossy,
+        })
     }
 }
 

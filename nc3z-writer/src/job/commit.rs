@@ -32,7 +32,7 @@ pub struct CommitNote {
 
 /// The result of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Committed {
+pub struct CommitReport {
     /// Number of the version. If the file is already the newest version, the number of that version.
     pub version: u64,
     /// The generation of the commit.
@@ -49,7 +49,7 @@ pub struct Committed {
     pub parity: Option<Renewed>,
 }
 
-impl Committed {
+impl CommitReport {
     /// True if the file is already the newest version and the archive is unchanged.
     pub fn is_unchanged(&self) -> bool {
         self.stored_len.0 == self.stored_len.1
@@ -70,7 +70,7 @@ pub fn commit_file(
     note: &CommitNote,
     options: &WriterOptions,
     monitor: &dyn Monitor,
-) -> Result<Committed> {
+) -> Result<CommitReport> {
     note.check()?;
     let mut place = InPlace::open_as_it_is(path, &options.open_options())?;
     // If no version number is left, the file need not be read.
@@ -96,7 +96,7 @@ pub fn commit_file(
         let (version, generation) = (last.number, archive.trailer().generation);
         let stored_len = (place.end(), place.end());
         place.check()?;
-        return Ok(Committed {
+        return Ok(CommitReport {
             version,
             generation,
             new_tiles: 0,
@@ -112,7 +112,7 @@ pub fn commit_file(
     let renewal = Renewal::begin(&mut place, options, monitor)?;
     let done = commit_to(&place, &classic, &sums, (edited, note), options, monitor);
     let (done, parity) = renewal.end(&mut place, options, monitor, done)?;
-    Ok(Committed { parity, ..done })
+    Ok(CommitReport { parity, ..done })
 }
 
 /// Commits a file to the archive or, in a dry run, to a temporary file.
@@ -123,7 +123,7 @@ fn commit_to(
     (edited, note): (&Path, &CommitNote),
     options: &WriterOptions,
     monitor: &dyn Monitor,
-) -> Result<Committed> {
+) -> Result<CommitReport> {
     let other = if options.dry_run { Some(place.rehearsal()?) } else { place.longer()? };
     let place = other.as_ref().unwrap_or(place);
     let (before, archive) = (place.end(), place.archive());
@@ -136,7 +136,7 @@ fn commit_to(
         commit_state(place, classic, sums, &metadata, edited, options, monitor)?;
     let stored_len = (before, after);
     let sha256 = sums.sha256;
-    Ok(Committed { version, generation, new_tiles, kept_tiles, stored_len, sha256, parity: None })
+    Ok(CommitReport { version, generation, new_tiles, kept_tiles, stored_len, sha256, parity: None })
 }
 
 /// Refuses a file that seems to belong to another data set: none of its variables is in the archive, neither

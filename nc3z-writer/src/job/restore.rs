@@ -3,7 +3,7 @@
 use crate::atomic::{AtomicFile, Attributes};
 use crate::error::Result;
 use nc3z_reader::platform::takes_stream;
-use nc3z_reader::{Archive, Monitor, Restored};
+use nc3z_reader::{Archive, Monitor, RestoreReport};
 use std::path::Path;
 
 /// Writes the original of an archive to `output`, completely or not at all. An existing file is replaced if `force` is true. Mode and
@@ -18,7 +18,7 @@ pub fn restore_file(
     output: &Path,
     force: bool,
     monitor: &dyn Monitor,
-) -> Result<Restored> {
+) -> Result<RestoreReport> {
     if takes_stream(output) {
         return Ok(archive.restore_to_device(output, monitor)?);
     }

@@ -1,6 +1,6 @@
 //! Adds a version that repeats an older one.
 
-use super::commit::{CommitNote, Committed, commit_file};
+use super::commit::{CommitNote, CommitReport, commit_file};
 use crate::atomic::AtomicFile;
 use crate::error::Result;
 use crate::options::WriterOptions;
@@ -18,7 +18,7 @@ pub fn revert_file(
     mut note: CommitNote,
     options: &WriterOptions,
     monitor: &dyn Monitor,
-) -> Result<Committed> {
+) -> Result<CommitReport> {
     let version = old.version()?.number;
     note.message.get_or_insert_with(|| format!("version {version} again"));
     // An older version always belongs to the archive, even if it differs much from the newest.

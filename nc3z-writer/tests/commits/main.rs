@@ -14,7 +14,7 @@ use nc3z_reader::source::MemorySource;
 use nc3z_reader::verify::{deep, quick};
 use nc3z_reader::{Archive, OpenOptions, VersionName};
 use nc3z_writer::{
-    CommitNote, Committed, Keep, RepairOptions, TagChange, WriterOptions, archive_file, collect_file,
+    CommitNote, CommitReport, Keep, RepairOptions, TagChange, WriterOptions, archive_file, collect_file,
     commit_file, repair_file, tag_version,
 };
 use std::path::PathBuf;
@@ -131,7 +131,7 @@ impl Made {
         Made { directory, path }
     }
 
-    fn commit(&self, file: &File) -> Committed {
+    fn commit(&self, file: &File) -> CommitReport {
         let edited = self.directory.path().join("edited.nc");
         std::fs::write(&edited, file.bytes()).unwrap();
         let done = commit_file(&self.path, &edited, &CommitNote::default(), &options(), &()).unwrap();

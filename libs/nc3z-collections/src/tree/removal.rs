@@ -10,7 +10,7 @@ use crate::tree::Result;
 use crate::tree::error::Context as _;
 use crate::tree::refusal::SourceKept;
 use nc3z_reader::platform;
-use nc3z_writer::Archived;
+use nc3z_writer::ArchiveReport;
 use sha2::{Digest, Sha256};
 use std::fs::{File, Metadata};
 use std::io::Read;
@@ -30,7 +30,7 @@ pub fn prepare(input: &Path) {
 
 /// Deletes the source, if its name still refers to the file that was archived, with the bytes that the
 /// archive contains, and no other process can write to it.
-pub fn remove(input: &Path, before: Option<&Metadata>, done: &Archived) -> Result<()> {
+pub fn remove(input: &Path, before: Option<&Metadata>, done: &ArchiveReport) -> Result<()> {
     let file =
         nc3z_reader::source::open_regular(input).with_context(|| format!("open `{}`", input.display()))?;
     let look = || file.metadata().with_context(|| format!("look at `{}`", input.display()));

@@ -7,7 +7,7 @@ use crate::tree::present::{Evidence, is_restored};
 use crate::tree::refusal::Refusal;
 use crate::tree::walk::{Job, restored_name};
 use crate::tree::{Error, FileKind, Other, Result, Summary};
-use nc3z_reader::{Archive, Monitor, Restored};
+use nc3z_reader::{Archive, Monitor, RestoreReport};
 use nc3z_writer::{Attributes, is_same_file, restore_file};
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ pub trait RestoreObserver<E>: Sync {
     fn monitor(&self, input: &Path, bytes: u64) -> Box<dyn Monitor + '_>;
 
     /// Is called with each restored file. `restored` is none for a member that is not an archive, whose recorded checksum was compared.
-    fn restored(&self, job: &Job, original: &Original, restored: Option<&Restored>);
+    fn restored(&self, job: &Job, original: &Original, restored: Option<&RestoreReport>);
 
     /// Is called with each file that existed before.
     fn present(&self, job: &Job) {
@@ -208,7 +208,7 @@ mod tests {
             Box::new(())
         }
 
-        fn restored(&self, job: &Job, _: &Original, restored: Option<&Restored>) {
+        fn restored(&self, job: &Job, _: &Original, restored: Option<&RestoreReport>) {
             assert!(restored.unwrap().matches_record);
             self.restored.lock().unwrap().push(job.output.clone());
         }

@@ -8,7 +8,7 @@ use crate::output::{chain, report_error, tells_more, text};
 use nc3z_collections::tree::run::{Event, Observer};
 use nc3z_collections::tree::walk::Job;
 use nc3z_reader::Monitor;
-use nc3z_writer::Archived;
+use nc3z_writer::ArchiveReport;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -91,7 +91,7 @@ impl Observer for ConsoleObserver<'_> {
 }
 
 /// Prints the result for a file.
-pub(super) fn report(input: &Path, output: &Path, done: &Archived) {
+pub(super) fn report(input: &Path, output: &Path, done: &ArchiveReport) {
     for warning in &done.warnings {
         note!("nc3z: warning: {}: {}", crate::cmd::shown(input), text::safe(warning));
     }

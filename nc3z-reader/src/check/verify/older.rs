@@ -4,12 +4,12 @@ use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::options::OpenOptions;
-use crate::restore::Restored;
+use crate::restore::RestoreReport;
 use crate::source::SharedSource;
 use crate::versions::VersionName;
 
 /// The number of a version, and the result of rebuilding it.
-pub type OlderVersion = (u64, Result<Restored>);
+pub type OlderVersion = (u64, Result<RestoreReport>);
 
 /// Rebuilds all versions but the newest, and compares their digests, newest first. The progress in `monitor` counts the originals' bytes.
 ///

@@ -1,7 +1,7 @@
 //! The report of a check.
 
 use crate::check::parity::ParityReport;
-use crate::restore::Restored;
+use crate::restore::RestoreReport;
 use crate::tile_location::TileLocation;
 use nc3z_format::archive::{ArrayId, SectionKind};
 use std::ops::Range;
@@ -118,7 +118,7 @@ pub struct Report {
     /// it can be repaired. For a sound archive, only the parity itself was checked.
     pub parity: Option<ParityReport>,
     /// The rebuilt original, for a deep check of an archive where every tile was sound.
-    pub restored: Option<Restored>,
+    pub restored: Option<RestoreReport>,
 }
 
 impl Report {

@@ -10,7 +10,7 @@ use crate::tree::sync_batch::{PendingArchive, SyncBatch};
 use crate::tree::walk::{Found, Job};
 use crate::tree::{Error, ErrorKind, Other, Result, Summary, present, removal};
 use nc3z_format::bytes::hex;
-use nc3z_writer::{Archived, Prepared, WriterOptions, prepare_file, publish};
+use nc3z_writer::{ArchiveReport, Prepared, WriterOptions, prepare_file, publish};
 use serde_json::json;
 use std::collections::HashSet;
 use std::fs::Metadata;
@@ -146,7 +146,7 @@ impl<'a> Work<'a> {
             held.into_iter().map(|h| ((h.job, h.before, h.begin), h.prepared)).unzip();
         let published = publish(prepared).into_iter().zip(rest);
         let conclude = |(done, (job, before, begin)): (
-            nc3z_writer::Result<Archived>,
+            nc3z_writer::Result<ArchiveReport>,
             (&Job, Option<Metadata>, Instant),
         )| {
             let done = done.map_err(Error::from).and_then(|done| {
@@ -162,7 +162,7 @@ impl<'a> Work<'a> {
     }
 
     /// Reports and logs the result for a file. `None` means that its archive already existed.
-    fn conclude(&self, job: &Job, begin: Instant, done: Result<Option<Archived>>) -> Outcome {
+    fn conclude(&self, job: &Job, begin: Instant, done: Result<Option<ArchiveReport>>) -> Outcome {
         let done = match done {
             Err(e) if self.came_meanwhile(job, &e) => Ok(None),
             done => done,

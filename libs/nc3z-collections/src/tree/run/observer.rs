@@ -4,7 +4,7 @@ use crate::tree::Error;
 use crate::tree::offline::OfflineFiles;
 use crate::tree::walk::{Job, Notice};
 use nc3z_reader::Monitor;
-use nc3z_writer::Archived;
+use nc3z_writer::ArchiveReport;
 use std::path::Path;
 
 /// A report of a run, from any of its threads.
@@ -18,7 +18,7 @@ pub enum Event<'a> {
     /// A temporary file of a run that was killed was removed.
     Removed(&'a Path),
     /// A file was archived.
-    Archived(&'a Job, &'a Archived),
+    Archived(&'a Job, &'a ArchiveReport),
     /// The archive of a file already existed.
     Present(&'a Job),
     /// The work on a file is over, except for waiting for the disk.
