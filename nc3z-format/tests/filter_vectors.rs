@@ -4,7 +4,7 @@
 #![cfg(feature = "codecs")]
 
 use nc3z_format::NcType;
-use nc3z_format::codec::{CodecScratch, Dependencies, Registry, TileShape, ChainRequest, chains_from_json};
+use nc3z_format::codec::{ChainRequest, CodecScratch, Dependencies, Registry, TileShape, chains_from_json};
 use nc3z_format::limits::Limits;
 use nc3z_format::tile::Geometry;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! The values of a picture: at most as many as it can show, unpacked, with NaN where one is missing.
 
-use crate::dates::Dates;
 use crate::cell_positions::CellPositions;
+use crate::dates::Dates;
 use crate::shown::Shown;
 use crate::ticks::number;
 use crate::{Error, Note, Options, Result};
