@@ -168,7 +168,7 @@ const SECONDARY: [&str; 43] = [
 /// own.
 pub(crate) fn take_all(words: &mut [OsString]) -> bool {
     let run = words.iter().position(|word| word == "run").map_or(words.len(), |at| at + 2);
-    let end = words.iter().position(|word| word == "--").unwrap_or(words.len()).min(run);
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len()).min(run).min(words.len());
     let mut is_all = false;
     for word in words[..end].iter_mut().filter(|word| **word == "--help-all") {
         *word = "--help".into();
