@@ -180,6 +180,23 @@ class Rules(Aggregation):
         agg = self.joined(self.two(tunits="hours since 2001-01-01", times=[72, 96, 120]))
         self.assertEqual(list(self.values(agg, "time")), list(range(6)))
 
+    def test_float_times_with_two_reference_dates_are_exact(self):
+        """A float of days since 1850 is off by minutes."""
+        files = []
+        for n, (units, times) in enumerate((("days since 1850-01-01", [55152, 55153]), ("hours since 2001-01-03", [1, 2]))):
+            path = self.make(f"f{n}.nc", 0, 2, tunits="days since 1850-01-01", times=[0, 1])
+            with netCDF4.Dataset(path, "r+") as d:
+                d.renameVariable("time", "unused")
+            with netCDF4.Dataset(path, "a") as d:
+                t = d.createVariable("time", "f4", ("time",))
+                t.units, t.standard_name = units, "time"
+                t[:] = times
+                d["unused"].delncattr("standard_name")
+                d["unused"].delncattr("units")
+            files.append(path)
+        found = self.values(self.aggregate(*files, options=("-f",)), "time")
+        np.testing.assert_allclose(found, [55152, 55153, 55154 + 1 / 24, 55154 + 2 / 24], rtol=1e-15)
+
     def test_cell_methods_differ(self):
         files = [self.make(f"{n}.nc", 3 * i, 3, attributes={"cell_methods": m}) for i, (n, m) in enumerate((("a", "time: mean"), ("b", "time: maximum")))]
         self.refused(*files, words="`time: mean` in .*a.nc. and `time: maximum` in .*b.nc")

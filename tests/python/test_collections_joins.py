@@ -175,6 +175,24 @@ def test_times_of_any_century_are_joined(tmp_path, years, coder):
         xr.testing.assert_identical(found, wanted)
 
 
+def test_times_that_count_from_the_year_one_and_from_a_later_date(tmp_path):
+    paths = [put(tmp_path / "0.nc", np.zeros((2, 1), "f4"), units="days since 0001-01-01", dates=[730850, 730851]),
+             put(tmp_path / "1.nc", np.ones((2, 1), "f4"), units="hours since 2002-01-03", dates=[1, 2])]
+    found = nc3z.open_collection(tmp_path).dataset
+    xr.testing.assert_identical(found.load(), nested(paths))
+    assert found.time.encoding["units"] == "days since 0001-01-01"
+
+
+def test_bounds_of_a_climatology_have_the_unit_of_its_times(tmp_path):
+    for n, year in enumerate((2001, 2002)):
+        variables = {"v": (("time", "x"), np.full((1, 2), n, "f4")), "time": ("time", [15.0]), "bounds": (("time", "nv"), [[0.0, 31.0]])}
+        ds = xr.Dataset(variables)
+        ds.time.attrs = {"units": f"days since {year}-01-01", "climatology": "bounds"}
+        ds.to_netcdf(tmp_path / f"{n}.nc", format="NETCDF3_64BIT", engine="netcdf4", unlimited_dims=["time"])
+    found = nc3z.open_collection(tmp_path).dataset
+    assert [str(t)[:10] for t in found.bounds.values.ravel()] == ["2001-01-01", "2001-02-01", "2002-01-01", "2002-02-01"]
+
+
 def test_consecutive_days_on_both_sides_of_the_last_date_of_numpy(tmp_path):
     for n, day in enumerate(("2262-04-10", "2262-04-12")):
         put(tmp_path / f"{n}.nc", np.zeros((2, 1), "f4"), units=f"days since {day}", dates=[0, 1])

@@ -1,5 +1,6 @@
 //! Attributes and names as Python values, in the form of netCDF4-python.
 
+use nc3z_collections::collection::c_names;
 use nc3z_format::NcType;
 use nc3z_format::classic::Attribute;
 use nc3z_reader::convert::Element;
@@ -17,6 +18,15 @@ pub(crate) fn dict<'py>(py: Python<'py>, attributes: &[Attribute]) -> PyResult<B
         }
     }
     Ok(dict)
+}
+
+/// Like [`dict`], with names that end at a NUL, as in the C library; unchanged where two would become equal.
+pub(crate) fn c_dict<'py>(py: Python<'py>, attributes: &[Attribute]) -> PyResult<Bound<'py, PyDict>> {
+    let stored = dict(py, attributes)?;
+    let names = c_names(stored.keys().iter().map(|name| name.extract()).collect::<PyResult<_>>()?);
+    let named = PyDict::new(py);
+    names.iter().zip(stored.values()).try_for_each(|(name, value)| named.set_item(name, value))?;
+    Ok(named)
 }
 
 /// Returns text as `str`, a single number as a NumPy scalar, several as an array. The `_FillValue` of text

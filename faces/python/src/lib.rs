@@ -9,6 +9,7 @@ mod aggregated;
 mod attributes;
 mod bundle;
 mod chunks;
+mod collection;
 mod dataset;
 mod decode;
 mod edit;
@@ -23,7 +24,6 @@ mod points;
 mod process;
 mod shadow;
 mod source;
-mod times;
 mod tree;
 mod variable;
 mod versions;
@@ -36,6 +36,8 @@ use pyo3::prelude::*;
 mod _nc3z {
     #[pymodule_export]
     use crate::bundle::Bundle;
+    #[pymodule_export]
+    use crate::collection::{Form, Head};
     #[pymodule_export]
     use crate::dataset::{Dataset, Dimension, open};
     #[pymodule_export]
@@ -50,8 +52,6 @@ mod _nc3z {
     use crate::process::{cache_stats, get_threads, set_cache, set_threads, shown};
     #[pymodule_export]
     use crate::shadow::Shadow;
-    #[pymodule_export]
-    use crate::times::microseconds;
     #[pymodule_export]
     use crate::tree::files_of_tree;
     #[pymodule_export]

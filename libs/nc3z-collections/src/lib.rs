@@ -3,6 +3,7 @@
 //! * [`MasterArray`]: one array made of partitions, each a reference to a part of an array in another file,
 //!   and how it is read.
 //! * [`open`]: aggregation files (CF-1.13, CFA-0.6.2, CFA-0.4, NCA-0.1) as a [`nc3z_reader::Dataset`] like any other.
+//! * [`collection`]: many files as the datasets that they are parts of.
 //! * [`tree`]: runs over trees of files, their logs, manifests and campaigns.
 
 #![cfg_attr(
@@ -28,6 +29,7 @@ mod write;
 pub use write::{NewAggregation, NewArray, NewFile, NewVariable, attribute, text_attribute};
 pub mod build;
 pub mod bundle;
+pub mod collection;
 pub mod pack;
 pub mod shadow;
 pub mod tree;

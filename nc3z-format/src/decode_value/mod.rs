@@ -121,13 +121,19 @@ impl Decoding {
     /// ```
     pub fn new(header: &Header, variable: &Variable) -> Self {
         let mut decoding = Decoding::without_bounds(variable);
-        if decoding.time.is_none() && text(variable, b"units").is_none() {
-            let names_it = |v: &&Variable| {
-                let of = |name: &[u8]| text(v, name).is_some_and(|t| t.as_bytes() == variable.name);
-                of(b"bounds") || of(b"climatology")
-            };
-            decoding.time = header.variables.iter().find(names_it).and_then(time_unit);
+        if let Some(v) = decoding.time.is_none().then(|| named_by(header, variable)).flatten() {
+            decoding.time = time_unit(v);
         }
+        decoding
+    }
+
+    /// The decoding by which xarray reads a variable: missing are only the values that `_FillValue` and `missing_value` name.
+    pub fn declared(header: &Header, variable: &Variable) -> Self {
+        let mut decoding = Decoding::new(header, variable);
+        decoding.missing = Missing::declared(variable, decoding.read_as);
+        let named = [&b"_FillValue"[..], b"missing_value"];
+        decoding.has_missing =
+            variable.ty != NcType::Char && named.iter().any(|n| variable.attribute(n).is_some());
         decoding
     }
 
@@ -157,6 +163,11 @@ impl Decoding {
     /// The time unit, for a variable that is a time since a date.
     pub fn time(&self) -> Option<&TimeUnit> {
         self.time.as_ref()
+    }
+
+    /// Returns true if an attribute names missing values or limits of valid ones.
+    pub fn has_missing(&self) -> bool {
+        self.has_missing
     }
 
     /// Returns true if `scale_factor` or `add_offset` change the stored values.
@@ -295,6 +306,27 @@ pub fn text(variable: &Variable, name: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(&attribute.values);
     let text = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());
     (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The variable that names one without units as its bounds.
+fn named_by<'h>(header: &'h Header, variable: &Variable) -> Option<&'h Variable> {
+    if text(variable, b"units").is_some() {
+        return None;
+    }
+    header.variables.iter().find(|v| {
+        let of = |name: &[u8]| text(v, name).is_some_and(|t| t.as_bytes() == variable.name);
+        of(b"bounds") || of(b"climatology")
+    })
+}
+
+/// The texts of unit and calendar of a time since a date, also of those that are not understood. Bounds have those of the variable
+/// that names them.
+pub fn unit_of(header: &Header, variable: &Variable) -> Option<(String, Option<String>)> {
+    let of = |v: &Variable| {
+        let units = text(v, b"units").filter(|u| TimeUnit::is_time(u))?;
+        Some((units, text(v, b"calendar")))
+    };
+    of(named_by(header, variable).unwrap_or(variable)).filter(|_| variable.ty != NcType::Char)
 }
 
 /// The unit of a time since a date. `None` for other units, and if unit or calendar is not known.

@@ -21,6 +21,16 @@ pub(super) struct Missing {
 impl Missing {
     /// The conditions of a variable. `unpacked` is the type of its unpacked values, if it is packed.
     pub(super) fn new(v: &Variable, read_as: NcType, unpacked: Option<NcType>) -> Self {
+        let mut found = Missing::declared(v, read_as);
+        if v.ty == NcType::Char {
+            return found;
+        }
+        found.add_others(v, read_as, unpacked);
+        found
+    }
+
+    /// The conditions by `_FillValue` and `missing_value` alone.
+    pub(super) fn declared(v: &Variable, read_as: NcType) -> Self {
         let mut found = Missing { equal: Vec::new(), stored: (None, None), unpacked: (None, None) };
         if v.ty == NcType::Char {
             return found;
@@ -34,6 +44,11 @@ impl Missing {
         for name in [&b"_FillValue"[..], b"missing_value"] {
             found.equal.extend(v.attribute(name).map(as_stored).unwrap_or_default());
         }
+        found
+    }
+
+    /// Adds the default fill value and the limits of valid values.
+    fn add_others(&mut self, v: &Variable, read_as: NcType, unpacked: Option<NcType>) {
         let range = v.attribute(b"valid_range").filter(|a| a.count() == 2 && a.ty != NcType::Char);
         let of = |name: &[u8]| v.attribute(name).filter(|a| a.count() == 1 && a.ty != NcType::Char);
         let ends = if let Some(a) = range {
@@ -52,21 +67,20 @@ impl Missing {
         // Such limits of integers may include the default fill value.
         let has_limits = [ends.0, ends.1].into_iter().flatten().any(|(ty, _)| is_wide(ty) && !is_real(ty));
         if v.attribute(b"_FillValue").is_none() && v.ty.size() > 1 && !has_limits {
-            found.equal.push(Number::for_type(read_as, v.ty.default_fill()));
+            self.equal.push(Number::for_type(read_as, v.ty.default_fill()));
         }
         let mut end = |end: Option<(NcType, &[u8])>, low: bool| {
             let Some((ty, item)) = end else { return };
             if is_wide(ty) {
                 let x = Some(Number::for_type(ty, item).real());
-                if low { found.unpacked.0 = x } else { found.unpacked.1 = x }
+                if low { self.unpacked.0 = x } else { self.unpacked.1 = x }
             } else {
                 let x = Some(limit(item, ty, v, read_as));
-                if low { found.stored.0 = x } else { found.stored.1 = x }
+                if low { self.stored.0 = x } else { self.stored.1 = x }
             }
         };
         end(ends.0, true);
         end(ends.1, false);
-        found
     }
 
     /// Returns true if a stored value is missing.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -13,10 +14,9 @@ import xarray as xr
 from xarray.backends import BackendArray
 from xarray.core import dtypes, indexing
 
-from nc3z._cast import cast
-from nc3z._errors import RangeError
 from nc3z._fragments import Index, Joined, Piece, tiles
-from nc3z._nc3z import shown
+from nc3z._groups import conformed
+from nc3z._nc3z import Form, Head, shown
 from nc3z._shadows import Condition, Statistics
 
 #: Requests to a server at a time.
@@ -71,47 +71,40 @@ class _Lazy(BackendArray):
         raise NotImplementedError
 
 
-def fitted(values: Any, dtype: np.dtype[Any], name: str, path: str) -> Any:
-    """Returns values of one file in the type of all of them. A value that the type does not have is an error."""
-    values = np.asarray(values)
-    if values.dtype == dtype:
-        return values
-    what = f"{shown(path)}: variable {name}"
-    if "O" in (values.dtype.kind, dtype.kind) and "M" in (values.dtype.kind, dtype.kind):
-        raise ValueError(f"{what}: some times are dates of NumPy, others are not; decode_times=xarray.coders.CFDatetimeCoder(use_cftime=True) reads all")
-    if values.dtype.kind in "mM":
-        made = values.astype(dtype)
-        if not np.array_equal(made.astype(values.dtype), values, equal_nan=True):
-            raise RangeError(f"{what}: a time is not in the range of {dtype}, which the times of other files have")
-        return made
-    return cast(values, dtype, what) if values.dtype.kind in "iu" and dtype.kind == "f" else values
-
-
 class JoinedArray(_Lazy):
-    """A variable of many files. If the files store it in different ways, ``decoders`` has a function for each file."""
+    """A variable of many files. If the files store it in different ways, values are converted to ``form``."""
 
-    __slots__ = ("decoders", "dtype", "joined", "shape")
+    __slots__ = ("dtype", "form", "joined", "shape")
 
-    def __init__(self, joined: Joined, dtype: np.dtype[Any], decoders: tuple[Decoder, ...] | None = None) -> None:
-        self.joined, self.shape, self.dtype, self.decoders = joined, joined.shape, dtype, decoders
+    def __init__(self, joined: Joined, form: Form | None = None) -> None:
+        self.joined, self.shape, self.form = joined, joined.shape, form
+        self.dtype = joined.dtype if form is None else form.dtype
 
     def read(self, key: tuple[Any, ...]) -> Any:
         """Reads an outer selection."""
         indices, dropped = outer(key, self.shape)
-        out = np.empty([len(chosen) for chosen in indices], self.dtype)
+        shape = [len(chosen) for chosen in indices]
+        # Short text ends with zeros.
+        out = np.zeros(shape, self.dtype) if self.dtype.kind == "S" else np.empty(shape, self.dtype)
         _each(lambda piece: self._put(piece, out), list(self.joined.pieces(indices)), self.joined)
         return out[dropped]
 
     def _put(self, piece: Piece, out: npt.NDArray[Any]) -> None:
         variable = self.joined.files.dataset(piece.file)[self.joined.name]
-        own = self.joined.own(piece.key)
-        if self.decoders is not None:
-            values = self.decoders[piece.file](variable[own if variable.ndim == len(own) else (*own, slice(None))])
-            out[piece.place] = fitted(values, self.dtype, self.joined.name, self.joined.files.paths[piece.file])
+        if self.form is not None:
+            what = f"{shown(self.joined.files.paths[piece.file])}: variable {self.joined.name}"
+            out[piece.place] = conformed(self.form, Head.of(variable), np.asarray(variable[self.joined.own(piece.key)]), what)
             return
         # Also without dimensions a view, not a number.
         place: Any = (*piece.place, ...)
         view = out[place]
+        if self.dtype.kind == "S" and variable.ndim and variable.shape[-1] < self.shape[-1]:
+            inside = piece.local[-1] < variable.shape[-1]
+            piece = replace(piece, local=(*piece.local[:-1], piece.local[-1][inside]))
+            if inside.any():
+                view[..., inside] = variable[self.joined.own(piece.key)]
+            return
+        own = self.joined.own(piece.key)
         is_one = not self.joined.stacked or len(view) == 1
         if self.joined.stacked:
             view = view[0, ...]
@@ -122,30 +115,8 @@ class JoinedArray(_Lazy):
 
     def __dask_tokenize__(self) -> tuple[object, ...]:
         j = self.joined
-        return ("nc3z-collection", j.name, j.files.paths, j.files.tokens, j.table.tobytes(), j.shape, j.stacked, self.decoders)
-
-
-class Decoder:
-    """Decodes the values of one file by its own attributes, as xarray does."""
-
-    __slots__ = ("attributes", "name", "options")
-
-    def __init__(self, name: str, attributes: tuple[tuple[str, Any], ...], options: tuple[tuple[str, Any], ...]) -> None:
-        self.name, self.attributes, self.options = name, attributes, options
-
-    def variable(self, values: Any) -> xr.Variable:
-        """Returns values as a decoded variable."""
-        raw = xr.Variable([f"dim_{n}" for n in range(np.ndim(values))], values, dict(self.attributes))
-        return xr.conventions.decode_cf_variable(self.name, raw, **dict(self.options))
-
-    def __call__(self, values: Any) -> Any:
-        return self.variable(values).values
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Decoder, (self.name, self.attributes, self.options)
-
-    def __dask_tokenize__(self) -> tuple[object, ...]:
-        return (self.name, repr(self.attributes), repr(self.options))
+        form = None if self.form is None else repr(self.form.__reduce__())
+        return ("nc3z-collection", j.name, j.files.paths, j.files.tokens, j.table.tobytes(), j.shape, j.stacked, form)
 
 
 class Question:
@@ -217,12 +188,14 @@ class WhereArray(_Lazy):
             if not found.any():
                 return out[dropped]
         found = np.broadcast_to(found, out.shape)
-        for piece in self.joined.pieces(indices):
+        # The joined array of text has one dimension more, of the characters.
+        more = [np.arange(length) for length in self.joined.shape[len(indices) :]]
+        for whole_piece in self.joined.pieces([*indices, *more]):
+            piece = replace(whole_piece, **{n: getattr(whole_piece, n)[: len(indices)] for n in ("local", "place", "extent")})
             part = found[piece.place]
             if not part.any():
                 continue
             variable = self.joined.files.dataset(piece.file)[self.joined.name]
-            # A tile of text has one dimension more, of the characters.
             tile = self.joined.box(variable.chunk_shape(1))[: len(self.shape)]
             whole = bool(part.all()) or not all(t > 0 for t in tile)
             parts = [piece] if whole else [p for _, p in tiles(piece, tile)]

@@ -16,15 +16,15 @@ from xarray.backends.store import StoreBackendEntrypoint
 from xarray.core import indexing
 from xarray.core.utils import FrozenDict
 
-from nc3z._arrays import CHUNK_NBYTES, Decoder, JoinedArray, Question, WhereArray, fitted, preferred_chunks
+from nc3z._arrays import CHUNK_NBYTES, JoinedArray, Question, WhereArray, preferred_chunks
 from nc3z._fragments import LOCAL, REMOTE, Files, Joined, Opening
-from nc3z._groups import Array, Group, Head, coordinate_names, data_variables, is_time
+from nc3z._groups import Array, Group, comparable, conformed, coordinate_names, data_variables
+from nc3z._nc3z import Form, Head, shown
 from nc3z._shadows import Condition, Statistics
 from nc3z.xarray import with_c_names
 
 #: The most bytes of a variable that is repeated for each file along the joined dimension.
 _REPEATED = 64 << 20
-_PACKING = {"scale_factor", "add_offset"}
 
 
 @dataclass(slots=True)
@@ -48,30 +48,28 @@ class _Part:
 
     def __init__(self, group: Group, plan: Plan, options: dict[str, Any]) -> None:
         self.group, self.plan = group, plan
-        self.options = tuple(options.items())
+        self.options = options
+        #: Units, calendar and type in the first file of times that are joined as microseconds.
+        self.times: dict[str, dict[str, Any]] = {}
         self.files = Files(tuple(f.path for f in group.files), tuple(f.token for f in group.files), plan.opening)
         self.table = group.table()
         self.joined: dict[str, Joined] = {}
         #: Coordinates, which do not get the dimension along which files are stacked.
         self.shared = {n for n, head in group.schema.heads.items() if head.dimensions == (n,)} | coordinate_names(group)
-        schemas = {id(f.schema): f.schema for f in group.files}
-        self.is_uniform = {
-            name: len({schema.heads[name].storage() for schema in schemas.values()}) == 1 for name in group.schema.heads
-        }
-        for name, head in group.schema.heads.items():
-            if head.dtype.kind == "S" and head.dimensions and len(self.widths(name)) > 1:
-                self.is_uniform[name] = False
-        #: Decoded times that files store in different ways, for each part along their dimension.
-        self.times = {
-            name: self.decoded(name)
-            for name in group.schema.times()
-            if options["decode_times"] is not False and not self.is_uniform[name] and self.has_values(name)
-        }
-        if any(len({v.dtype.kind for v in parts}) > 1 for parts in self.times.values()):
-            # NumPy's dates hold those of some files only. All become dates of cftime, as in a single file with such times.
-            coder: Any = xr.coders.CFDatetimeCoder(use_cftime=True) if hasattr(xr, "coders") else True
-            self.options = tuple({**options, "decode_times": coder, "use_cftime": True if coder is True else None}.items())
-            self.times = {name: self.decoded(name) for name in self.times}
+        self.schemas = list({id(f.schema): f.schema for f in group.files}.values())
+        self._forms: dict[str, Form | None] = {}
+
+    def form(self, name: str) -> Form | None:
+        """Returns the form in which a variable is read; None if all files store it in the same way."""
+        if name not in self._forms:
+            heads = [schema.heads[name] for schema in self.schemas]
+            try:
+                form = self._forms[name] = Form.joined(heads)
+            except ValueError as e:
+                raise ValueError(f"variable {name} of {self.files.paths[0]} and other files: {e}") from None
+            if form is not None and not form.is_time and self.options["mask_and_scale"] is False and any(head.is_coded for head in heads):
+                raise ValueError(f"the files store {name} in different ways; mask_and_scale=False would mix their numbers, so drop {name} or open fewer files")
+        return self._forms[name]
 
     def has_values(self, name: str) -> bool:
         """Returns whether the values of a coordinate variable are known."""
@@ -82,18 +80,6 @@ class _Part:
         numbers = self.group.positions.get(name, [0])
         by_place = {number: n for n, number in reversed(list(enumerate(numbers)))}
         return [by_place[place] for place in sorted(by_place)]
-
-    def decoded(self, name: str) -> list[xr.Variable]:
-        """Returns the decoded parts of a coordinate variable."""
-        return [self.decoder(n, name).variable(self.group.files[n].coordinates[name]) for n in self.along(name)]
-
-    def check(self, name: str) -> None:
-        """Refuses to mix values that only decoding makes comparable."""
-        options, head = dict(self.options), self.group.schema.heads[name]
-        option = "decode_times" if is_time(head.decoding) else "mask_and_scale"
-        packings = {file.schema.heads[name].packing() for file in self.group.files}
-        if options[option] is False and head.dtype.kind != "S" and len(packings) > 1:
-            raise ValueError(f"the files store {name} in different ways; {option}=False would mix their numbers, so drop {name} or open fewer files")
 
     def widths(self, name: str) -> set[int]:
         """Returns the lengths of the last dimension of a variable in all files."""
@@ -112,6 +98,8 @@ class _Part:
         ends = tuple(self.ends(d) for d in dimensions)
         first = self.group.files[0].sizes
         shape = tuple(first[d] if e is None else int(e[-1]) for d, e in zip(dimensions, ends, strict=True))
+        if head.is_text and shape and ends[-1] is None:
+            shape = (*shape[:-1], max(self.widths(head.name)))
         axes = list(self.group.positions)
         # Along joined dimensions that the variable does not have, it is that of the first file.
         table = self.table[tuple(slice(None) if d in dimensions else 0 for d in axes)]
@@ -126,25 +114,6 @@ class _Part:
             return head.dimensions
         return (self.group.stacked, *head.dimensions)
 
-    def decoder(self, number: int, name: str) -> Decoder:
-        head = self.group.files[number].schema.heads[name]
-        return Decoder(name, tuple(head.decoding.items()), self.options)
-
-    def decoders(self, name: str) -> tuple[Decoder, ...]:
-        known: dict[Any, Decoder] = {}
-        heads = [file.schema.heads[name] for file in self.group.files]
-        return tuple(known.setdefault(head.storage(), self.decoder(n, name)) for n, head in enumerate(heads))
-
-    def samples(self, name: str) -> list[xr.Variable]:
-        """Returns a decoded element for each way in which files store a variable."""
-        known: dict[Any, xr.Variable] = {}
-        for number, file in enumerate(self.group.files):
-            head = file.schema.heads[name]
-            if head.storage() not in known:
-                zeros = np.zeros((1,) * len(head.dimensions), head.dtype)
-                known[head.storage()] = self.decoder(number, name).variable(zeros)
-        return list(known.values())
-
     def variable(self, name: str) -> xr.Variable:
         head = self.group.schema.heads[name]
         if head.dimensions == (name,) and self.has_values(name):
@@ -155,64 +124,62 @@ class _Part:
             values = self.distinct(head)
             if values is not None:
                 return values
-        first = self.files.dataset(0)[head.stored]
-        if self.is_uniform[name] or not is_joined:
-            joined = self.joined[name] = self.arrangement(head, dimensions)
-            return self.lazy(head, dimensions, JoinedArray(joined, head.dtype), joined.box(first.chunk_shape(CHUNK_NBYTES)))
-        self.check(name)
-        decoders = self.decoders(name)
-        samples = self.samples(name)
-        # Decoding may join the characters of the last dimension.
-        dimensions = dimensions[: len(dimensions) - len(head.dimensions) + samples[0].ndim]
-        ndim = len(dimensions)
-        joined = self.joined[name] = self.arrangement(head, dimensions)
-        chosen: Any = np.result_type(*(sample.dtype for sample in samples))
-        if chosen.kind in "SU":
-            chosen = np.dtype((chosen.type, max(self.widths(name))))
-        variable = self.lazy(head, dimensions, JoinedArray(joined, chosen, decoders), joined.box(first.chunk_shape(CHUNK_NBYTES))[:ndim])
-        encoding = {"preferred_chunks": variable.encoding["preferred_chunks"]} if ndim else {}
-        return variable._replace(attrs=samples[0].attrs, encoding={**_encoding(samples), **encoding})
+        array = JoinedArray(self.arrangement(head, dimensions), self.form(name) if is_joined else None)
+        self.joined[name] = array.joined
+        encoding: dict[str, Any] = {"original_shape": array.shape}
+        if dimensions:
+            chunk = array.joined.box(self.files.dataset(0)[head.stored].chunk_shape(CHUNK_NBYTES))
+            encoding["preferred_chunks"] = dict(zip(dimensions, preferred_chunks(array.joined, chunk), strict=True))
+        return self.raw(head, dimensions, indexing.LazilyIndexedArray(array), array.form, encoding)
 
     def compared(self, variable: xr.Variable, name: str) -> xr.Variable:
-        """Returns a variable as it is decoded by xarray, for a comparison with that of other files."""
+        """Returns a variable for a comparison with that of other files, which may store it in another way."""
         head = self.group.schema.heads[name]
-        is_stored = self.is_uniform[name] or not any(d in self.group.positions for d in variable.dims)
-        if not is_stored or head.dtype.kind == "S" or prod(variable.shape) * variable.dtype.itemsize > _REPEATED:
+        is_stored = self.form(name) is None or not any(d in self.group.positions for d in variable.dims)
+        if not is_stored or head.is_text or prod(variable.shape) * variable.dtype.itemsize > _REPEATED:
             return variable
-        return xr.Variable(variable.dims, self.decoder(0, name)(variable[...].values))
+        try:
+            return xr.Variable(variable.dims, comparable(head, variable[...].values))
+        except ValueError:
+            # Units of times without a length.
+            return variable
 
-    def lazy(self, head: Head, dimensions: Sequence[str], array: JoinedArray, chunk: Sequence[int]) -> xr.Variable:
-        encoding: dict[str, Any] = {"dtype": head.dtype, "original_shape": array.shape}
-        attributes = dict(head.attributes)
+    def raw(self, head: Head, dimensions: Sequence[str], values: Any, form: Form | None, encoding: dict[str, Any]) -> xr.Variable:
+        """Returns a variable that xarray decodes: values of one form, and the attributes of the first file."""
+        attributes = head.attributes if form is None else form.attributes(head)
+        encoding["dtype"] = head.dtype if form is None else form.dtype
         if "least_significant_digit" in attributes:
             encoding["least_significant_digit"] = attributes.pop("least_significant_digit")
-        if dimensions:
-            encoding["preferred_chunks"] = dict(zip(dimensions, preferred_chunks(array.joined, chunk), strict=True))
-        return xr.Variable(dimensions, indexing.LazilyIndexedArray(array), attributes, encoding)
+        if form is not None and form.is_time:
+            units, calendar = head.since or ("", None)
+            own = {"units": units, "calendar": calendar, "dtype": head.dtype}
+            self.times[head.name] = {key: value for key, value in own.items() if value is not None}
+        return xr.Variable(dimensions, values, attributes, encoding)
+
+    def stored(self, name: str, number: int, values: Array) -> Array:
+        """Returns values of a file in the form of all files."""
+        form, file = self.form(name), self.group.files[number]
+        if values.dtype.kind == "S" and values.ndim:
+            # Short text ends with zeros.
+            padded = np.zeros((*values.shape[:-1], max(self.widths(name))), values.dtype)
+            padded[..., : values.shape[-1]] = values
+            return padded
+        if form is None:
+            return values
+        return conformed(form, file.schema.heads[name], values, f"{shown(file.path)}: variable {name}").astype(form.dtype)
 
     def coordinate(self, head: Head) -> xr.Variable:
         """A coordinate variable, whose values were read when the files were compared."""
-        name, chosen = head.name, self.along(head.name)
-        if self.is_uniform[name]:
-            values = np.concatenate([self.group.files[n].coordinates[name] for n in chosen])
-            return xr.Variable((name,), values, dict(head.attributes), {"dtype": head.dtype, "original_shape": values.shape})
-        self.check(name)
-        decoded = self.times.get(name) or self.decoded(name)
-        found = self.concatenated(name, chosen, [v.values for v in decoded])
-        return xr.Variable((name,), found, decoded[0].attrs, _encoding(decoded))
-
-    def concatenated(self, name: str, files: Sequence[int], values: Sequence[Array]) -> Array:
-        """Joins decoded values of files in the type of all."""
-        dtype: np.dtype[Any] = np.result_type(*{v.dtype for v in values})
-        return np.concatenate([fitted(v, dtype, name, self.files.paths[n]) for n, v in zip(files, values, strict=True)])
+        name = head.name
+        values = np.concatenate([self.stored(name, n, self.group.files[n].coordinates[name]) for n in self.along(name)])
+        return self.raw(head, (name,), values, self.form(name), {"original_shape": values.shape})
 
     def distinct(self, head: Head) -> xr.Variable | None:
         """Compares a variable that is not joined. If files have different values, it gets the joined dimension."""
-        decoders = None if self.is_uniform[head.name] else self.decoders(head.name)
 
         def read(number: int) -> Array:
             values = self.files.dataset(number)[self.group.files[number].schema.heads[head.name].stored][...]
-            return values if decoders is None else np.asarray(decoders[number](values))
+            return self.stored(head.name, number, np.asarray(values))
 
         first = read(0)
         values = [first]
@@ -226,42 +193,21 @@ class _Part:
         if not differs:
             return None
         names = f"{self.files.paths[0]} and {self.files.paths[differs]}"
-        if len(self.group.positions) != 1 or (decoders is not None and head.dtype.kind == "S"):
+        if len(self.group.positions) != 1:
             raise ValueError(f"variable {head.name} differs between {names}; compat='override' takes that of the first file")
         ((dimension, _),) = self.group.positions.items()
         order = self.table.reshape(-1).tolist()
         lengths = [self.group.files[n].sizes[dimension] for n in order]
         if sum(lengths) * first.nbytes > _REPEATED or any(v.shape != first.shape for v in values):
             raise ValueError(f"variable {head.name} differs between {names}; compat='override' takes that of the first file")
-        repeated = self.concatenated(
-            head.name, order, [np.broadcast_to(values[n], (length, *first.shape)) for n, length in zip(order, lengths, strict=True)]
-        )
-        if decoders is None:
-            return xr.Variable((dimension, *head.dimensions), repeated, dict(head.attributes), {"dtype": head.dtype})
-        self.check(head.name)
-        samples = self.samples(head.name)
-        return xr.Variable((dimension, *head.dimensions), repeated, samples[0].attrs, _encoding(samples))
+        repeated = np.concatenate([np.broadcast_to(values[n], (length, *first.shape)) for n, length in zip(order, lengths, strict=True)])
+        return self.raw(head, (dimension, *head.dimensions), repeated, self.form(head.name), {})
 
 
 def _alike(a: Array, b: Array) -> bool:
     if a.shape != b.shape or a.dtype.kind == "S" != b.dtype.kind:
         return False
     return (a.dtype == b.dtype and a.tobytes() == b.tobytes()) or bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fmM" and b.dtype.kind in "fmM"))
-
-
-def _encoding(decoded: Sequence[xr.Variable]) -> dict[str, Any]:
-    """Returns the encoding of the first file, without its type if that type does not have the values of other files."""
-    encoding = dict(decoded[0].encoding)
-    stored = np.dtype(encoding.get("dtype", decoded[0].dtype))
-    if stored.kind not in "iuf" or decoded[0].dtype.kind not in "iuf" or not _PACKING.isdisjoint(encoding):
-        return encoding
-    for v in decoded:
-        packed = not _PACKING.isdisjoint(v.encoding)
-        own = v.dtype if packed else np.dtype(v.encoding.get("dtype", v.dtype))
-        # Unpacked numbers are rounded to floating-point numbers in any case.
-        if not (packed and stored.kind == "f") and not np.can_cast(own, stored, "safe"):
-            encoding.pop("dtype", None)
-    return encoding
 
 
 class _Store(AbstractDataStore):
@@ -352,6 +298,10 @@ class Engine(BackendEntrypoint):
         dropped = [drop_variables] if isinstance(drop_variables, str) else list(drop_variables or ())
         store = _Store(plan, options, dropped)
         dataset: xr.Dataset = StoreBackendEntrypoint().open_dataset(store, decode_coords=decode_coords, **options)
+        for name, own in [item for part in store.parts for item in part.times.items()]:
+            # Times are written in the unit of the first file.
+            if dataset.variables[name].dtype.kind in "MO":
+                dataset.variables[name].encoding.update(own)
         questions = tuple(q for condition in plan.conditions for q in _questions(store, condition))
         return _masked(dataset, store, questions) if questions else dataset
 
@@ -361,8 +311,8 @@ def _questions(store: _Store, condition: Condition) -> list[Question]:
         head = part.group.schema.heads.get(condition.variable)
         if head is None:
             continue
-        if head.dtype.kind == "S" or is_time(head.decoding):
-            raise ValueError(f"{condition}: {head.name} has {'text' if head.dtype.kind == 'S' else 'times'}; select it with `sel`")
+        if head.is_text or head.since:
+            raise ValueError(f"{condition}: {head.name} has {'text' if head.is_text else 'times'}; select it with `sel`")
         statistics = tuple(store.plan.statistics.get(path) for path in part.files.paths)
         dimensions = part.dimensions(head)
         return [Question(condition, part.arrangement(head, dimensions), dimensions, statistics)]
@@ -390,7 +340,7 @@ def same_coordinates(a: Group, b: Group, whole: Any) -> bool:
     if mine & set(others) or theirs & set(heads):
         return False
     shared = set(heads) & set(others)
-    if any(heads[name].meaning() != others[name].meaning() for name in shared):
+    if any(heads[name].meaning != others[name].meaning for name in shared):
         return False
     # One has all dimensions of the other: files that share no more than the time are not parts of one dataset.
     all_dimensions = [set(group.files[0].sizes) - group.schema.characters for group in (a, b)]

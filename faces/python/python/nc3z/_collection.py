@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
-import re
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nc3z._errors import Error, UnsupportedError
-from nc3z._nc3z import microseconds, shown
+from nc3z._nc3z import shown
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from nc3z._building import Plan
-    from nc3z._groups import Array, File, Group, Head, Schemas
+    from nc3z._groups import Array, File, Group, Schemas
     from nc3z._members import Found
     from nc3z._shadows import Condition
 
@@ -211,9 +210,9 @@ def open_collection(
         left_out.update(empty)
         by_key[key] = [file for file in part if file.path not in empty]
     if concat_dim is not None and not any(concat_dim in file.sizes for file in files):
-        groups = [group for part in by_key.values() for group in stack(part, concat_dim, _decoded)]
+        groups = [group for part in by_key.values() for group in stack(part, concat_dim)]
     else:
-        groups = [group for part in by_key.values() for group in arrange(part, concat_dim, _decoded)]
+        groups = [group for part in by_key.values() for group in arrange(part, concat_dim)]
     for group in groups:
         _sort(group)
     known = {name for schema in {id(g.schema): g.schema for g in groups}.values() for name in schema.heads}
@@ -322,24 +321,6 @@ def _look(found: Found, opening: Any, schemas: Schemas, left_out: dict[str, str]
     return files
 
 
-def _decoded(head: Head, values: Array) -> Array:
-    """Returns the coordinates of a file as numbers that can be compared with those of files that store them in another way. Times become
-    microseconds since a date of their calendar, in any century.
-    """
-    from nc3z._arrays import Decoder
-    from nc3z._groups import is_time
-
-    if not head.decoding.keys().isdisjoint(("scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned")):
-        values = np.asarray(Decoder(head.name, tuple(head.decoding.items()), (("decode_times", False),))(values))
-    whole = values.dtype.kind in "iu"
-    if not is_time(head.decoding):
-        return values.astype("f8") if values.dtype.kind == "f" or (whole and values.dtype.itemsize < 8) else values
-    units, calendar = str(head.decoding["units"]), str(head.decoding.get("calendar", "standard")).lower()
-    if re.match(r"\s*(months?|years?)\b", units) and calendar != "360_day":
-        raise ValueError(f"{head.name}: {units} have no fixed length")
-    return microseconds(values.astype("i8" if whole and values.dtype != "u8" else "f8"), units, calendar)
-
-
 def _sort(group: Group) -> None:
     """Sorts files by their place, so that the first file is the first one along all dimensions."""
     places = list(zip(*group.positions.values(), strict=True)) if group.positions else [()] * len(group.files)
@@ -350,6 +331,8 @@ def _sort(group: Group) -> None:
 
 def _whole(group: Group, dimension: str) -> Array:
     """Returns the coordinates of a group, decoded; numbers if there are none."""
+    from nc3z._groups import places
+
     head = group.schema.heads.get(dimension)
     numbers = group.positions.get(dimension, [0] * len(group.files))
     first = {number: file for number, file in reversed(list(zip(numbers, group.files, strict=True)))}
@@ -357,8 +340,8 @@ def _whole(group: Group, dimension: str) -> Array:
     if head is None or any(dimension not in file.coordinates for file in parts):
         return np.arange(sum(file.sizes[dimension] for file in parts))
     try:
-        return np.concatenate([_decoded(file.schema.heads[dimension], file.coordinates[dimension]) for file in parts])
-    except (ValueError, TypeError, KeyError, OverflowError):
+        return np.concatenate([places(file.schema.heads[dimension], file.coordinates[dimension]) for file in parts])
+    except ValueError:
         # Equal to nothing.
         return np.array([np.nan])
 

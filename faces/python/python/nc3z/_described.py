@@ -45,7 +45,7 @@ class Described:
         for short, h in schema.heads.items():
             if h.dimensions == (short,):
                 stored = statistics.coordinates.get(positions[h.stored], b"")
-                if h.dtype.kind == "S" or len(stored) != sizes[short] * h.dtype.itemsize:
+                if h.is_text or len(stored) != sizes[short] * h.dtype.itemsize:
                     return None
                 coordinates[short] = self._known(np.frombuffer(stored, h.dtype.newbyteorder(">")).astype(h.dtype))
         return File(path, name, schema, token, sizes, coordinates)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -14,58 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from nc3z._core import Dataset
+from nc3z._nc3z import Form, Head
 
 Array = npt.NDArray[Any]
-#: Attributes that decide whether variables of one name have the same meaning. Units of times may differ, calendars may not.
+#: Attributes that keep variables of one name apart.
 _MEANING = ("units", "standard_name", "cell_methods", "positive")
 #: Medians of the distances of coordinates that differ by more belong to different series, such as daily and monthly means.
 _SPACING = 1.5
-
-
-def is_time(attributes: Mapping[str, Any]) -> bool:
-    """Returns whether units are those of a time since a date."""
-    return " since " in str(attributes.get("units", ""))
-
-
-def _hashable(value: Any) -> Any:
-    array = np.asarray(value)
-    return (array.dtype.str, array.shape, array.tobytes()) if array.dtype != object else repr(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """A variable's header."""
-
-    name: str
-    #: The name in the file. ``name`` ends at a NUL, as in the C library; so do the names of dimensions and attributes.
-    stored: str
-    dtype: np.dtype[Any]
-    dimensions: tuple[str, ...]
-    attributes: dict[str, Any]
-    #: The attributes for decoding: bounds of a time have the units of the time.
-    decoding: dict[str, Any]
-
-    def meaning(self) -> Any:
-        """Returns a value that is equal for variables that can be joined."""
-        kept = tuple((name, _hashable(self.decoding[name])) for name in _MEANING if name in self.decoding)
-        if is_time(self.decoding):
-            calendar = str(self.decoding.get("calendar", "standard")).lower()
-            kept = (("time", "standard" if calendar == "gregorian" else calendar),)
-        is_text = self.dtype.kind == "S"
-        # The last dimension of text, of its characters, may have another name and length in each file.
-        return self.name, self.dimensions[: -1 if is_text else None], is_text, kept
-
-    def packing(self) -> Any:
-        """Returns a value that is equal for variables whose stored numbers have the same meaning."""
-        names = ("units", "calendar", "scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned", "dtype", "_Encoding")
-        found = {name: _hashable(self.decoding[name]) for name in names if name in self.decoding}
-        if not is_time(self.decoding):
-            found.pop("units", None)
-        return tuple(found.items())
-
-    def storage(self) -> Any:
-        """Returns a value that is equal for variables whose values are stored in the same way: also of the same type."""
-        return self.dtype.str, self.packing()
 
 
 @dataclass(slots=True)
@@ -86,30 +41,19 @@ class Schema:
 
     def times(self) -> set[str]:
         """Returns the dimensions whose coordinates are times."""
-        return {n for n, head in self.heads.items() if head.dimensions == (n,) and is_time(head.decoding)}
+        return {n for n, head in self.heads.items() if head.dimensions == (n,) and head.since}
 
     @staticmethod
     def of(dataset: Dataset) -> Schema:
-        from nc3z.xarray import c_names, with_c_names
+        from nc3z.xarray import c_names
 
-        names, dims = c_names(dataset), c_names(dataset.dimensions)
-        attributes = {names[stored]: with_c_names(variable.attrs) for stored, variable in dataset.items()}
-        decoding = {name: dict(found) for name, found in attributes.items()}
-        for found in attributes.values():
-            bounds = found.get("bounds")
-            if is_time(found) and bounds in decoding:
-                decoding[bounds].setdefault("units", found["units"])
-                if "calendar" in found:
-                    decoding[bounds].setdefault("calendar", found["calendar"])
-        heads = {
-            name: Head(name, stored, v.dtype, tuple(dims[d] for d in v.dimensions), attributes[name], decoding[name])
-            for (stored, v), name in zip(dataset.items(), names.values(), strict=True)
-        }
+        dims = c_names(dataset.dimensions)
+        heads = {head.name: head for head in Head.all(dataset)}
         unlimited = tuple(dims[name] for name, d in dataset.dimensions.items() if d.isunlimited())
-        texts = {h.dimensions[-1] for h in heads.values() if h.dtype.kind == "S" and h.dimensions}
-        others = {d for h in heads.values() for d in (h.dimensions[:-1] if h.dtype.kind == "S" else h.dimensions)}
+        texts = {h.dimensions[-1] for h in heads.values() if h.is_text and h.dimensions}
+        others = {d for h in heads.values() for d in (h.dimensions[:-1] if h.is_text else h.dimensions)}
         schema = Schema(heads, unlimited, frozenset(texts - others))
-        schema.key = frozenset(head.meaning() for head in heads.values())
+        schema.key = frozenset(head.meaning for head in heads.values())
         used = {d for head in heads.values() for d in head.dimensions}
         schema.used = tuple((stored, short) for stored, short in dims.items() if short in used)
         schema.coordinates = tuple((name, head.stored) for name, head in heads.items() if head.dimensions == (name,))
@@ -172,10 +116,32 @@ class Group:
         return found
 
 
+def conformed(form: Form, head: Head, values: Array, what: str) -> Array:
+    """Returns stored values of a file in a form. An error begins with `what`."""
+    stored = np.ascontiguousarray(values, values.dtype.newbyteorder(">"))
+    return np.frombuffer(form.conform(head, stored.tobytes(), what), form.dtype.newbyteorder(">")).reshape(values.shape)
+
+
+def comparable(head: Head, values: Array) -> Array:
+    """Returns values of a file as numbers that can be compared with those of files that store them in another way."""
+    if head.is_text:
+        return values
+    form = Form.comparable(head)
+    return conformed(form, head, values, head.name).astype(form.dtype)
+
+
+def places(head: Head, values: Array) -> Array:
+    """Returns coordinates as numbers by which files are ordered."""
+    found = comparable(head, values)
+    if head.since and (found == np.iinfo(np.int64).min).any():
+        raise ValueError(f"{head.name}: a time is missing")
+    return found
+
+
 class Line:
     """The coordinates of the files of a group along one dimension."""
 
-    def __init__(self, files: Sequence[File], dimension: str, decode: Callable[[Head, Array], Array]) -> None:
+    def __init__(self, files: Sequence[File], dimension: str) -> None:
         heads = [file.schema.heads.get(dimension) for file in files]
         self.has_values = all(dimension in file.coordinates for file in files)
         # False if their order is not known, as of months since a date.
@@ -184,17 +150,17 @@ class Line:
         self.numbers: list[int] = []
         known: dict[Any, int] = {}
         # Files with equal headers share them: a million files may have one.
-        storages = {head.storage() for head in {id(h): h for h in heads if h is not None}.values()}
+        storages = {head.storage for head in {id(h): h for h in heads if h is not None}.values()}
         for file, head in zip(files, heads, strict=True):
             if self.has_values and head is not None:
                 values = file.coordinates[dimension]
                 key: Any = None
                 if len(storages) > 1:
                     try:
-                        values = decode(head, values)
-                    except (ValueError, TypeError, KeyError, OverflowError):
+                        values = places(head, values)
+                    except ValueError:
                         self.is_comparable = False
-                        key = (head.storage(), values.tobytes())
+                        key = (head.storage, values.tobytes())
                 if key is None:
                     key = (values.dtype.str, values.tobytes())
             else:
@@ -254,10 +220,10 @@ def _parts(files: Sequence[File], labels: Sequence[Any]) -> list[list[File]]:
     return list(parts.values())
 
 
-def stack(files: list[File], dimension: str, decode: Callable[[Head, Array], Array]) -> list[Group]:
+def stack(files: list[File], dimension: str) -> list[Group]:
     """Joins files with the same variables along a dimension that they do not have. Files with different coordinates are different groups."""
     characters = files[0].schema.characters
-    lines = [Line(files, d, decode) for d in files[0].sizes if d not in characters]
+    lines = [Line(files, d) for d in files[0].sizes if d not in characters]
     labels = list(zip(*(line.numbers for line in lines), strict=True)) if lines else [()] * len(files)
     groups = []
     for part in _parts(files, labels):
@@ -267,7 +233,7 @@ def stack(files: list[File], dimension: str, decode: Callable[[Head, Array], Arr
     return groups
 
 
-def arrange(files: list[File], concat_dim: str | None, decode: Callable[[Head, Array], Array]) -> list[Group]:
+def arrange(files: list[File], concat_dim: str | None) -> list[Group]:
     """Divides files with the same variables into groups.
 
     Files that follow one another along any dimensions, without overlap or hole, are one group. If they do not, they are divided by
@@ -277,7 +243,7 @@ def arrange(files: list[File], concat_dim: str | None, decode: Callable[[Head, A
         return [Group(files)]
     schema = files[0].schema
     dimensions = [d for d in files[0].sizes if d not in schema.characters]
-    lines = {d: Line(files, d, decode) for d in dimensions}
+    lines = {d: Line(files, d) for d in dimensions}
     if concat_dim in lines and not lines[concat_dim].has_values:
         line = lines[concat_dim]
         line.vectors, line.numbers = [np.arange(1)] * len(files), list(range(len(files)))
@@ -293,7 +259,7 @@ def arrange(files: list[File], concat_dim: str | None, decode: Callable[[Head, A
             return [Group(files, positions)]
     for labels in _labels(files, lines, bad, varying):
         if len(set(labels)) > 1:
-            return [group for part in _parts(files, labels) for group in arrange(part, concat_dim, decode)]
+            return [group for part in _parts(files, labels) for group in arrange(part, concat_dim)]
     raise AssertionError("each file is a part of its own")
 
 
@@ -315,19 +281,23 @@ def difference(a: Group, b: Group) -> str:
     first, second = a.files[0].name, b.files[0].name
     for name, head in heads.items():
         other = others.get(name)
-        if other is None or head.meaning() == other.meaning():
+        if other is None or head.meaning == other.meaning:
             continue
         if head.dimensions != other.dimensions:
             return f"{name} has the dimensions {head.dimensions} in {first} and {other.dimensions} in {second}"
         for attribute in ("calendar", *_MEANING):
-            values = [h.decoding.get(attribute) for h in (head, other)]
-            if values[0] != values[1] and not (attribute == "units" and is_time(head.decoding) and is_time(other.decoding)):
+            values = [_said(h, attribute) for h in (head, other)]
+            if values[0] != values[1] and not (attribute == "units" and head.since and other.since):
                 return f"the {attribute} of {name} is {values[0]!r} in {first} and {values[1]!r} in {second}"
         return f"{name} is text in one of {first} and {second}"
     for mine, theirs, file in ((heads, others, first), (others, heads, second)):
         if more := [name for name in mine if name not in theirs]:
             return f"{file} has the variable {more[0]}, and other files do not"
     return f"the coordinates of {first} and {second} differ, overlap or leave a hole"
+
+
+def _said(head: Head, attribute: str) -> str | None:
+    return head.words(attribute) if attribute != "calendar" else head.since[1] if head.since else None
 
 
 def without_records(files: Sequence[File]) -> dict[str, str]:

@@ -13,8 +13,8 @@ use nc3z_format::decode_value::Decoding;
 use nc3z_look::cost::Costs;
 use nc3z_look::selection::Selection;
 use nc3z_plot as plot;
-use nc3z_reader::Variable as ReaderVariable;
 use nc3z_reader::convert::Element;
+use nc3z_reader::{Dataset as ReaderDataset, Variable as ReaderVariable};
 use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -59,20 +59,32 @@ impl Variable {
         variable.ok_or_else(|| PyValueError::new_err("the file has changed: the variable is no longer there"))
     }
 
+    /// The open file and the variable in it.
+    pub(crate) fn opened(
+        &self,
+    ) -> PyResult<(Arc<impl std::ops::Deref<Target = ReaderDataset>>, ReaderVariable)> {
+        Ok((self.handle.dataset()?, self.reader()?))
+    }
+
     fn type_name(&self) -> &'static str {
-        match self.ty {
-            NcType::Byte => "int8",
-            NcType::Char => "S1",
-            NcType::Short => "int16",
-            NcType::Int => "int32",
-            NcType::Float => "float32",
-            NcType::Double => "float64",
-            NcType::UByte => "uint8",
-            NcType::UShort => "uint16",
-            NcType::UInt => "uint32",
-            NcType::Int64 => "int64",
-            NcType::UInt64 => "uint64",
-        }
+        type_name(self.ty)
+    }
+}
+
+/// Returns NumPy's name of a type.
+pub(crate) fn type_name(ty: NcType) -> &'static str {
+    match ty {
+        NcType::Byte => "int8",
+        NcType::Char => "S1",
+        NcType::Short => "int16",
+        NcType::Int => "int32",
+        NcType::Float => "float32",
+        NcType::Double => "float64",
+        NcType::UByte => "uint8",
+        NcType::UShort => "uint16",
+        NcType::UInt => "uint32",
+        NcType::Int64 => "int64",
+        NcType::UInt64 => "uint64",
     }
 }
 

@@ -364,9 +364,12 @@ fn assemble(
     let same = |ty: NcType, of: &dyn Fn(&Coordinate) -> Option<NcType>| {
         coordinates.iter().all(|c| of(c) == Some(ty))
     };
+    let units = first.attribute("units");
+    let converted = coordinates.iter().any(|c| c.attribute("units") != units);
     let fit = |values: &[f64], ty: NcType| {
         let mut bytes = Vec::new();
-        values.iter().all(|x| put_double(*x, ty, &mut bytes).is_ok())
+        // Converted values would be rounded to floats.
+        !(converted && ty == NcType::Float) && values.iter().all(|x| put_double(*x, ty, &mut bytes).is_ok())
     };
     let ty = match first.ty {
         ty if same(ty, &|c| Some(c.ty)) && fit(&values, ty) => ty,

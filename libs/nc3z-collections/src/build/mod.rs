@@ -22,6 +22,7 @@ mod stored;
 
 pub use axis::Tolerance;
 pub use identity::Identity;
+pub(crate) use stored::promote;
 
 use crate::error::{Error, Result};
 use crate::file::{Convention, as_aggregation};

@@ -6,6 +6,7 @@ use crate::master::values::text;
 use crate::write::attribute;
 use nc3z_format::NcType;
 use nc3z_format::classic::Attribute;
+use nc3z_format::units::TimeUnit;
 
 /// Attributes that belong to the stored form of one file's values.
 pub(super) const STORED: [&str; 10] = [
@@ -28,7 +29,9 @@ pub(super) fn stored_form(group: &Group<'_>, report: &mut Report) -> (NcType, Ve
     let mut ty = members.iter().fold(first.ty, |ty, m| promote(ty, m.ty));
     let units = own_text(first, "units");
     let converted = members.iter().any(|m| own_text(m, "units") != units);
-    if converted && !ty.is_float() && ty != NcType::Char {
+    // A float does not hold the days of a century to the minute.
+    let is_time = units.as_deref().is_some_and(TimeUnit::is_time);
+    if converted && (is_time || !ty.is_float()) && ty != NcType::Char {
         ty = NcType::Double;
     }
     let lists: Vec<&[Attribute]> = members.iter().map(|m| &m.attributes[..]).collect();
@@ -70,7 +73,7 @@ pub(super) fn stored_form(group: &Group<'_>, report: &mut Report) -> (NcType, Ve
 
 /// The smallest type that holds the values of both, as NumPy's `result_type`. A double beside an integer of 64 bits does not hold all
 /// of its values; reading refuses the others.
-fn promote(a: NcType, b: NcType) -> NcType {
+pub(crate) fn promote(a: NcType, b: NcType) -> NcType {
     match (a.is_float(), b.is_float()) {
         _ if a == b => a,
         (false, false) => of_integers(a, b),

@@ -4,8 +4,8 @@
 use crate::error::{Error, Result};
 use nc3z_format::NcType;
 use nc3z_format::classic::{Attribute, Variable};
-use nc3z_format::decode_value::{Decoding, Number};
-use nc3z_format::units::Conversion;
+use nc3z_format::decode_value::{Decoding, Number, digits};
+use nc3z_format::units::{Conversion, TimeUnit};
 
 /// The conversion of one variable's values to the master's form.
 #[derive(Debug, Clone)]
@@ -13,8 +13,42 @@ pub(crate) struct Conform {
     from: NcType,
     to: NcType,
     decoding: Decoding,
-    unit: Conversion,
+    units: Units,
     fill: Vec<u8>,
+}
+
+/// The units of conformed values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Units {
+    /// Those of the master, by this conversion.
+    By(Conversion),
+    /// Microseconds in the calendar of the values, which are times since a date.
+    Moments(Since),
+}
+
+/// The date from which microseconds are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Since {
+    /// 1970-01-01.
+    Unix,
+    /// 0001-01-01. xarray reads dates of the standard calendar before 1582 by a date before 1582 only.
+    YearOne,
+}
+
+impl Since {
+    /// The unit of the times.
+    pub(crate) fn units(self) -> &'static str {
+        match self {
+            Since::Unix => "microseconds since 1970-01-01",
+            Since::YearOne => "microseconds since 0001-01-01",
+        }
+    }
+}
+
+impl Default for Units {
+    fn default() -> Self {
+        Units::By(Conversion::IDENTITY)
+    }
 }
 
 impl Conform {
@@ -28,8 +62,12 @@ impl Conform {
             return Err(format!("it is of type {}, the aggregation of type {to}", from.ty));
         }
         packing(from)?;
-        let decoding = Decoding::without_bounds(from);
-        Ok(Conform { from: from.ty, to, decoding, unit, fill: fill.to_vec() })
+        Ok(Conform::of(Decoding::without_bounds(from), to, fill.to_vec(), Units::By(unit)))
+    }
+
+    /// Makes the conversion from decoded numbers.
+    pub(crate) fn of(decoding: Decoding, to: NcType, fill: Vec<u8>, units: Units) -> Self {
+        Conform { from: decoding.ty(), to, decoding, units, fill }
     }
 
     /// Returns whether bytes are unchanged.
@@ -37,7 +75,7 @@ impl Conform {
         self.from == self.to
             && !self.decoding.has_other_sign()
             && !self.decoding.is_packed()
-            && self.unit.is_identity()
+            && self.units == Units::default()
             && self.decoding.is_only_fill(&self.fill)
     }
 
@@ -51,7 +89,9 @@ impl Conform {
             let stored = self.decoding.stored(item);
             let is_missing = self.decoding.is_missing(item);
             // A NaN that no attribute names stays a NaN.
-            if is_missing && (!stored.is_nan() || self.decoding.names_nan()) {
+            if is_missing
+                && (!stored.is_nan() || self.decoding.names_nan() || matches!(self.units, Units::Moments(_)))
+            {
                 out.extend_from_slice(&self.fill);
                 continue;
             }
@@ -59,12 +99,33 @@ impl Conform {
             if self.decoding.is_packed() {
                 value = Number::Real(self.decoding.number(item));
             }
-            if !self.unit.is_identity() {
-                value = Number::Real(self.unit.apply(value.real()));
+            match self.units {
+                Units::By(unit) if unit.is_identity() => {}
+                Units::By(unit) => value = Number::Real(unit.apply(value.real())),
+                Units::Moments(since) => {
+                    value = Number::Whole(self.moment(value, since).map_err(|what| (n, what))?);
+                }
             }
             put(value, self.to, &mut out).map_err(|what| (n, what))?;
         }
         Ok(out)
+    }
+}
+
+impl Conform {
+    /// The microseconds of a time.
+    fn moment(&self, value: Number, since: Since) -> Result<i128, String> {
+        let unit = self.decoding.time().ok_or("it has no unit of time that is known")?;
+        let zero = TimeUnit::parse(since.units(), unit.calendar()).ok().and_then(|zero| zero.moment(0.0));
+        let zero = zero.expect("every calendar has these days");
+        let moment = match value {
+            Number::Whole(n) => unit.moment_of_integer(n),
+            Number::Real(x) => unit.moment(x),
+        };
+        moment.map(|moment| moment.microseconds_from(&zero)).ok_or_else(|| match value {
+            Number::Whole(n) => format!("{n} is too far away for a date"),
+            Number::Real(x) => format!("{} is too far away for a date", digits(x)),
+        })
     }
 }
 
