@@ -86,16 +86,16 @@ def by_the_tool(corpus, tool, work):
         add(f"numeric-{preset}", f"fields of all numeric types, preset {preset}", "numeric.nc", "--preset", preset, variable="tenths")
     add("mixed-predictions", "residuals of the coder mix", "winds.nc", "--preset", "max", variable="v")
     add("by-value", "floats predicted by their values", "winds.nc", variable="u")
-    add("references", "tiles against those of another variable", "references.nc", "--block-size", "64KiB", variable="adjusted")
-    add("exceptions-marked", "exceptions as marks", "beside.nc", "--block-size", "64KiB")
+    add("references", "tiles against those of another variable", "references.nc", "--tile-size", "64KiB", variable="adjusted")
+    add("exceptions-marked", "exceptions as marks", "beside.nc", "--tile-size", "64KiB")
     add("without-neighbours", "differences along planes and rows alone", "components.nc")
-    add("chunks-clipped", "chunks, clipped at the edges", "smooth.nc", "--chunk", "t=2,y=13,x=44", rules=("F3",), variable="masked")
-    add("chunks-padded", "chunks, padded at the edges", "record_padding.nc", "--layout", "chunked", "--edge", "pad", "--block-size", "64")
+    add("chunks-clipped", "chunks, clipped at the edges", "smooth.nc", "--tile", "t=2,y=13,x=44", rules=("F3",), variable="masked")
+    add("chunks-padded", "chunks, padded at the edges", "record_padding.nc", "--layout", "chunked", "--edge", "pad", "--tile-size", "64")
     add("profile-zarr", "what Zarr reads without copying", "etopo120.cdf", "--profile", "zarr", "--preset", "fast", edition="extended")
-    add("pages-of-an-index", "more than 32 tiles: a tree of pages", "etopo120.cdf", "--block-size", "256", "--preset", "fast", rules=("F8",))
-    add("parity", "a parity region", "record_padding.nc", "--parity", "5%", "--block-size", "64", rules=("F12",))
-    add("parity-of-the-head", "a head of 12 KB, more than a sixteenth of the archive", "outlines.nc", "--block-size", "64")
-    add("long-form", "a small archive in the long form, without slots", "all_types_cdf5.nc", "--block-size", "64", "--layout", "linear")
+    add("pages-of-an-index", "more than 32 tiles: a tree of pages", "etopo120.cdf", "--tile-size", "256", "--preset", "fast", rules=("F8",))
+    add("parity", "a parity region", "record_padding.nc", "--parity", "5%", "--tile-size", "64", rules=("F12",))
+    add("parity-of-the-head", "a head of 12 KB, more than a sixteenth of the archive", "outlines.nc", "--tile-size", "64")
+    add("long-form", "a small archive in the long form, without slots", "all_types_cdf5.nc", "--tile-size", "64", "--layout", "linear")
 
     # Later generations.
     def edited(name, about, *steps, rules=(), source="all_types_cdf2.nc", options=()):
@@ -106,10 +106,10 @@ def by_the_tool(corpus, tool, work):
         corpus.add(READ, name, about, made.read_bytes(), *rules, original=original, verify=True)
 
     def att(text):
-        return lambda made: run(tool, "att", made, text)
+        return lambda made: run(tool, "attr", made, text)
 
     def commit(source):
-        return lambda made: run(tool, "commit", "--force", made, CLASSIC / source)
+        return lambda made: run(tool, "commit", "--allow-unrelated", made, CLASSIC / source)
 
     edited("later-head", "an attribute was changed: a later head", att(":title=another"), rules=("S17",))
     edited("later-head-twice", "three versions, each with its head", att(":title=another"), att(":history=twice"))
@@ -165,10 +165,8 @@ def damaged(corpus, archive, tool):
     from common import without_slots
 
     made = archive("all_types_cdf2.nc")
-    run(tool, "att", made, ":title=another")
+    run(tool, "attr", made, ":title=another")
     data, original = made.read_bytes(), run(tool, "restore", made, "-o", "-")
-    rows = json.loads(run(tool, "layout", "--json", made))
-    del rows
 
     def must(name, about, bad, *rules):
         corpus.add(MUST, name, about, bad, *rules, verify=False)
@@ -204,7 +202,7 @@ def damaged(corpus, archive, tool):
     must("reserved-of-the-trailer", "trailer: a reserved byte is not zero", signed(without_slots(bytearray(data)), end, {116: b"\1"}, 120, salt), "R3")
     must("generation-of-the-trailer", "the trailer has the generation of the one before", signed(data, end, {4: b"\1"}, 120, salt), "R6")
     corpus.add(READ, "torn-tail", "bytes of a commit that did not finish", data + b"\xb1NCb" + bytes(40), "S16", original=original, verify=None)
-    corpus.add(READ, "slots-are-empty", "written forward only, as to a pipe: one generation, no slots", without_slots(bytearray(archive("etopo120.cdf", "--block-size", "8KiB", "--preset", "fast").read_bytes())),
+    corpus.add(READ, "slots-are-empty", "written forward only, as to a pipe: one generation, no slots", without_slots(bytearray(archive("etopo120.cdf", "--tile-size", "8KiB", "--preset", "fast").read_bytes())),
                original=(CLASSIC / "etopo120.cdf").read_bytes(), verify=True)
 
     short = archive("all_types_cdf2.nc").read_bytes()
@@ -212,7 +210,7 @@ def damaged(corpus, archive, tool):
     must("short-checksum", "short form: one bit of its content", flipped(short, 80), "R1")
     must("short-form-3", "short form: a form that nobody knows", short[:9] + b"\3" + short[10:], "R2")
     must("short-cut", "short form: the last byte is missing", short[:-1], "R1")
-    pages = archive("etopo120.cdf", "--block-size", "1KiB", "--preset", "fast").read_bytes()
+    pages = archive("etopo120.cdf", "--tile-size", "1KiB", "--preset", "fast").read_bytes()
     end = len(pages) - 128
     table_at, table_length = struct.unpack_from("<QI", pages, end + 24)
     page = [at for kind, _, _, at, _ in (struct.unpack_from("<HHIQQ", pages, table_at + 24 * i) for i in range(table_length // 24)) if kind == 4][0]
