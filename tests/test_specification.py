@@ -81,7 +81,7 @@ class Documents(unittest.TestCase):
 
 class Vectors(unittest.TestCase):
     def test_they_are_what_their_programs_make(self):
-        for name in ("chains", "num", "quantize", "digest"):
+        for name in ("chains", "num", "quantize", "digest", "proof"):
             done = subprocess.run([sys.executable, SPEC / "vectors" / f"make_{name}.py", "--check"], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, f"{name}: {done.stderr}")
 
@@ -170,6 +170,15 @@ class Program(Case):
         document = self.ok(nc3z("spec", "--document")).stdout.decode()
         places = [document.index((SPEC / name).read_text()) for name in ("README.md", "archive.md", "chains.md", "num.md", "errata.md")]
         self.assertEqual(places, sorted(places))
+
+    def test_proofs(self):
+        for vector in vectors("proof"):
+            with self.subTest(vector["what"]):
+                slice_, proof = self.dir / "slice", self.dir / "slice.proof"
+                slice_.write_bytes(bytes.fromhex(vector["slice"]))
+                proof.write_text(json.dumps(vector["proof"]))
+                done = nc3z("cite", "--check", slice_, proof, "--root", vector["root"])
+                self.assertEqual(done.returncode == 0, vector["proven"], done.stderr)
 
     def test_collections_have_it_once(self):
         data = self.dir / "data"

@@ -77,18 +77,25 @@ def digests(data):
     return content, own, steps
 
 
+def parts(data, begin, period):
+    """The bytes before `begin`, and those from there on as one period and how often it is repeated; the last time may be cut."""
+    times = (len(data) - begin) / period
+    assert data == data[:begin] + (data[begin:begin + period] * int(times + 1))[:len(data) - begin]
+    return {"begin": data[:begin].hex(), "period": data[begin:begin + period].hex(), "length": len(data)}
+
+
 def vectors():
     for what, make in FILES.items():
         data = make()
         content, own, steps = digests(data)
         yield {"what": what, "file": data.hex(), "variables": [d.hex() for d in own], "content": content.hex(), "steps": [s.hex() for s in steps]}
     content, own, _ = digests(large())
-    yield {"what": "513 leaves: a byte variable of 2,097,153 zeros; CDF-1, dimension x, variable v, the data at 80", "file": None,
+    yield {"what": "513 leaves: a byte variable of 2,097,153 zeros; CDF-1, dimension x, variable v, the data at 80", "file": None, "parts": parts(large(), 80, 1),
            "variables": [d.hex() for d in own], "content": content.hex(), "steps": None}
     for cut, what in (0, "3 branches"), (40000, "2 branches, the second of 7 leaves, since 40,000 bytes are cut off"):
         content, own, _ = digests(branches(cut))
         what += ": a byte variable, value i is i modulo 251; CDF-1, dimensions t = 3, z = 5, y = 91, x = 73, variable v, the data at 128"
-        yield {"what": what, "file": None, "variables": [d.hex() for d in own], "content": content.hex(), "steps": None}
+        yield {"what": what, "file": None, "parts": parts(branches(cut), 128, 251), "variables": [d.hex() for d in own], "content": content.hex(), "steps": None}
 
 
 def main():

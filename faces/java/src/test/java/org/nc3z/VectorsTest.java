@@ -176,15 +176,39 @@ public class VectorsTest {
         int count = 0;
         for (Object o : vectors("digest.json")) {
             Map<String, Object> v = Json.object(o);
-            if (v.get("file") == null) continue;
-            Digest digest = Digest.of(ClassicFile.open(Source.of(bytes(v.get("file")))));
+            byte[] file = v.get("file") == null ? repeated(Json.object(v.get("parts"))) : bytes(v.get("file"));
+            Digest digest = Digest.of(ClassicFile.open(Source.of(file)));
             String what = (String) v.get("what");
             assertEquals(what, v.get("content"), Bytes.hex(digest.file()));
             List<Object> own = Json.list(v.get("variables"));
             for (int i = 0; i < own.size(); i++) assertEquals(what, own.get(i), Bytes.hex(digest.variable(i)));
             count++;
         }
-        assertTrue(count >= 5);
+        assertTrue(count >= 8);
+    }
+
+    private static byte[] repeated(Map<String, Object> parts) {
+        byte[] begin = bytes(parts.get("begin")), period = bytes(parts.get("period"));
+        byte[] out = Arrays.copyOf(begin, (int) (long) (Long) parts.get("length"));
+        for (int i = begin.length; i < out.length; i++) out[i] = period[(i - begin.length) % period.length];
+        return out;
+    }
+
+    @Test
+    public void proofsProveWhatTheySay() throws IOException {
+        int count = 0;
+        for (Object o : vectors("proof.json")) {
+            Map<String, Object> v = Json.object(o);
+            boolean proven;
+            try {
+                proven = !Proof.check(bytes(v.get("slice")), Json.text(v.get("proof")).getBytes(StandardCharsets.UTF_8), (String) v.get("root")).isEmpty();
+            } catch (Nc3zException e) {
+                proven = false;
+            }
+            assertEquals((String) v.get("what"), v.get("proven"), proven);
+            count++;
+        }
+        assertTrue(count >= 9);
     }
 
     @Test
