@@ -348,6 +348,24 @@ class Checks(JavaCase):
                 self.assertNotEqual(self.java.ask("run", "verify", "--quick", bad)[0], "0", (path.name, at))
 
 
+class Corpus(JavaCase):
+    """Mutations of the test files that must be refused; the files themselves: tests/test_conformance.py."""
+
+    def test_mutations_are_refused(self):
+        import test_conformance
+
+        rows, bad = test_conformance.DESCRIBED["files"], self.dir / "bad.nc3z"
+        good = {row.get("undamaged") for row in rows} | {row["restore"] for row in rows}
+        for row in rows:
+            if row["file"].startswith("must-refuse"):
+                data, rng = (test_conformance.CORPUS / row["file"]).read_bytes(), random.Random(row["file"])
+                self.assertNotEqual(self.java.ask("hash", test_conformance.CORPUS / row["file"], "")[0], "OK", row["file"])
+                for n in range(10_000 if NIGHT else 4):
+                    bad.write_bytes(test_conformance.mutated(data, rng))
+                    code, *words = self.java.ask("hash", bad, "")
+                    self.assertTrue(code != "OK" or words[0] in good, (row["file"], n, code, words))
+
+
 class NetcdfJava(JavaCase):
     """The plug-in for netcdf-java, where a jar with that library is at hand."""
 

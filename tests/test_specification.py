@@ -180,6 +180,23 @@ class Program(Case):
                 done = nc3z("cite", "--check", slice_, proof, "--root", vector["root"])
                 self.assertEqual(done.returncode == 0, vector["proven"], done.stderr)
 
+    def test_one_page_of_html(self):
+        import xml.etree.ElementTree as ElementTree
+
+        page = self.ok(nc3z("spec", "--html")).stdout.decode()
+        self.assertEqual(self.ok(nc3z("spec", "--html")).stdout.decode(), page)
+        for words in ("<title>The nc3z archive format: specification</title>", "<td>Format version</td>", "<td>Date</td>"):
+            self.assertIn(words, page)
+        tree = ElementTree.fromstring(re.sub(r"<meta[^>]*>|<!DOCTYPE html>", "", page))
+        ids = [element.get("id") for element in tree.iter() if element.get("id")]
+        self.assertEqual(len(ids), len(set(ids)))
+        for link in tree.iter("a"):
+            target = link.get("href")
+            self.assertTrue(target.startswith(("#", "http")) or (SPEC / target).exists(), target)
+            if target.startswith("#"):
+                self.assertIn(target[1:], ids)
+        self.assertGreater(len(list(tree.iter("table"))), 50)
+
     def test_collections_have_it_once(self):
         data = self.dir / "data"
         data.mkdir()

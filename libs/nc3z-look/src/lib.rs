@@ -9,6 +9,7 @@
 
 pub mod coordinate;
 pub mod cost;
+pub mod defects;
 pub mod diff;
 pub mod dump;
 pub mod explain;

@@ -20,6 +20,8 @@ pub(crate) fn run(args: &SpecArgs) -> Result<Exit> {
     }
     let bytes = if args.document {
         specification::document()?
+    } else if args.html {
+        specification::page()?
     } else if args.list {
         specification::sums(&specification::files()?)
     } else {

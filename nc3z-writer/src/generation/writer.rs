@@ -12,8 +12,8 @@ use crate::plan::{OpenContainer, Policy, pack_container, pack_own};
 use crate::scratch::with_scratch;
 use nc3z_format::archive::constants::{REQUIRED_LATER_HEAD, REQUIRED_LOSSY};
 use nc3z_format::archive::{
-    ArrayId, BlockKind, Commit, CommitSlots, ConstantsBuilder, Head, IndexEntry, LaterHead, Metadata,
-    SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, Superblock, VariableTable,
+    ArrayId, BlockKind, Commit, CommitSlots, ConstantsBuilder, Edition, Head, IndexEntry, LaterHead,
+    Metadata, SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, Superblock, VariableTable,
     encode_head_parity, encode_section,
 };
 use nc3z_format::codec::{Chain, ChainSpec, Registry};
@@ -410,6 +410,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         if let Some(added) = &mut self.added {
             metadata.chains = std::mem::take(&mut added.chains);
         }
+        Edition::of(self.chains.iter().map(Chain::spec)).record(&mut metadata.extra);
         sections.push(self.write_section(SectionKind::Metadata, &metadata.encode())?);
         sections.extend(self.added.iter_mut().flat_map(|added| std::mem::take(&mut added.sections)));
         let at = self.sink.align()?;

@@ -1,6 +1,8 @@
 //! The specification of the format, which this crate contains if it has the feature `specification`: text, dictionaries, vectors
 //! and reference decoder, as in `spec/`. A collection that carries it can be read without any other source.
 
+mod html;
+
 use crate::tree::error::Context as _;
 use crate::tree::manifest::{bag, replace};
 use crate::tree::{Refusal, Result};
@@ -74,21 +76,28 @@ pub fn file(name: &str) -> Result<Vec<u8>> {
 /// The packed files cannot be unpacked.
 pub fn document() -> Result<Vec<u8>> {
     let files = files()?;
-    let index = files.iter().find(|f| f.name == INDEX).map(|f| &f.bytes[..]).unwrap_or_default();
-    let text = String::from_utf8_lossy(index);
+    Ok(chapters(&files).iter().map(|chapter| &chapter.bytes[..]).collect::<Vec<_>>().join(&b'\n'))
+}
+
+/// Returns the same as one page of HTML.
+///
+/// # Errors
+/// The packed files cannot be unpacked.
+pub fn page() -> Result<Vec<u8>> {
+    let files = files()?;
+    Ok(html::page(&chapters(&files)).into_bytes())
+}
+
+/// The index, followed by each chapter that it lists.
+fn chapters(files: &[File]) -> Vec<&File> {
+    let index = files.iter().find(|f| f.name == INDEX);
+    let text = String::from_utf8_lossy(index.map_or(&[], |f| &f.bytes[..]));
     let listed = text.split_once(CHAPTERS).map_or("", |(_, list)| list);
-    let mut chapters: Vec<_> = files
-        .iter()
-        .filter(|f| f.name != INDEX)
-        .filter_map(|f| Some((listed.find(&format!("]({})", f.name))?, f)))
-        .collect();
+    let place = |f: &File| listed.find(&format!("]({})", f.name));
+    let mut chapters: Vec<_> =
+        files.iter().filter(|f| f.name != INDEX).filter_map(|f| Some((place(f)?, f))).collect();
     chapters.sort_by_key(|(place, _)| *place);
-    let mut out = index.to_vec();
-    for (_, chapter) in chapters {
-        out.push(b'\n');
-        out.extend_from_slice(&chapter.bytes);
-    }
-    Ok(out)
+    index.into_iter().chain(chapters.into_iter().map(|(_, chapter)| chapter)).collect()
 }
 
 /// Returns a line for each file, in the format of `sha256sum -c`.

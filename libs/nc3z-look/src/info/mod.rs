@@ -6,7 +6,7 @@ use crate::cost::{Cost, Costs};
 use crate::json::{JsonWriter, ratio};
 use crate::print;
 use crate::text;
-use nc3z_format::archive::{SectionKind, constants};
+use nc3z_format::archive::{Edition, SectionKind, constants};
 use nc3z_format::bytes::hex;
 use nc3z_format::classic::{Header, Layout, NumRecs, VarId, Variable};
 use nc3z_format::codec::{Chain, ChainSpec};
@@ -182,6 +182,11 @@ fn tiles(cost: &Cost, chains: &[Chain], notation: Option<&Notation<'_>>) -> (Val
     (tiles, used.collect())
 }
 
+/// Returns the edition of an archive: what it needs of a reader.
+pub fn edition(archive: &Archive) -> Edition {
+    Edition::recorded(&archive.metadata().extra, archive.chains().iter().map(Chain::spec))
+}
+
 /// Facts about archives only, for programs.
 fn archive_json<W: Write>(json: &mut JsonWriter<W>, archive: &Archive, costs: &Costs) -> print::Result<()> {
     let (original, stored) = (archive.original_len(), archive.stored_len());
@@ -206,6 +211,7 @@ fn archive_json<W: Write>(json: &mut JsonWriter<W>, archive: &Archive, costs: &C
     json.field("writer", &text::safe(&metadata.writer).into())?;
     json.field("options", &text::safe_json(json!(metadata.options)))?;
     json.field("lineage", &text::safe_json(metadata.lineage().into()))?;
+    json.field("edition", &text::safe(edition(archive).name()).into())?;
     json.field("minor_version", &archive.superblock().minor.into())?;
     json.field("generation", &trailer.generation.into())?;
     json.field("version", &archive.version().map_or(Value::Null, |v| v.number.into()))?;

@@ -18,7 +18,7 @@ use nc3z_format::codec::ChainSpec;
 use nc3z_format::quantize::LossRecord;
 use nc3z_format::tile::{Edge, TileLayout};
 use nc3z_look::cost::Costs;
-use nc3z_look::info::{Info, Notation};
+use nc3z_look::info::{Info, Notation, edition};
 use nc3z_look::versions::versions_json;
 use nc3z_reader::{Archive, Digest};
 use serde_json::{Value, json};
@@ -270,6 +270,7 @@ fn archive_facts(archive: &Archive, costs: &Costs, fact: &mut dyn FnMut(&str, St
     for entry in metadata.lineage() {
         fact("came from", lineage_words(entry));
     }
+    fact("edition", text::safe(edition(archive).name()));
     fact("generation", archive.trailer().generation.to_string());
     if let Ok(version) = archive.version() {
         fact("version", version.number.to_string());

@@ -19,6 +19,7 @@ use crate::output::table::count;
 use crate::output::{chain, report_error, set_level, tells, text};
 use crate::registry::open_options;
 use anyhow::{Context, Result, bail};
+use nc3z_look::defects::Defect;
 use nc3z_look::tile_location;
 use nc3z_look::verify::{
     PARITY_SUGGESTION, WITH_COORDINATES, is_lossy, older_json, parity_json, report_json,
@@ -49,6 +50,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
     }
     let Found { jobs, failures, others, .. } = find(args)?;
     let originals = Originals::new(args, &jobs)?;
+    let defects = defects(args)?;
     let jobs = without_recalls(jobs, |job| &job.input, args.tape)?;
     let named: Vec<PathBuf> = jobs.into_iter().map(|job| job.input).collect();
     super::with_threads(args.threads, || {
@@ -85,7 +87,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
                 break;
             }
             let check = |path: &PathBuf| {
-                let mut outcome = check(path, args, &originals, &progress);
+                let mut outcome = check(path, args, &originals, &defects, &progress);
                 bundles::add_hurt(path, args, &mut outcome);
                 outcome
             };
@@ -105,6 +107,22 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
         }
         Ok(worst)
     })?
+}
+
+/// The defects to look for: those of the given list, or those that this program knows.
+fn defects(args: &VerifyArgs) -> Result<Vec<Defect>> {
+    let defects = match &args.known_defects {
+        None => return Ok(Vec::new()),
+        Some(None) => Defect::known(),
+        Some(Some(list)) => {
+            let read = || -> Result<_> { Ok(Defect::parse(&std::fs::read(list)?)?) };
+            read().with_context(|| format!("read `{}`", list.display()))?
+        }
+    };
+    if tells() {
+        note!("nc3z: {} looked for", count(defects.len() as u64, "known defect"));
+    }
+    Ok(defects)
 }
 
 /// Returns the archives to check: as named, or those of the named trees.
@@ -190,7 +208,13 @@ impl Outcome {
     }
 }
 
-fn check(path: &Path, args: &VerifyArgs, originals: &Originals, progress: &Progress) -> Outcome {
+fn check(
+    path: &Path,
+    args: &VerifyArgs,
+    originals: &Originals,
+    defects: &[Defect],
+    progress: &Progress,
+) -> Outcome {
     if let Some(outcome) = bundles::plain_member(path, args, progress) {
         return outcome;
     }
@@ -213,13 +237,22 @@ fn check(path: &Path, args: &VerifyArgs, originals: &Originals, progress: &Progr
         // No defect was found, but not everything was checked that was requested.
         false => Exit::Failed,
     };
-    let exit = exit.max(worst_older.unwrap_or(Exit::Done));
+    let mut exit = exit.max(worst_older.unwrap_or(Exit::Done));
     let mut lines = lines(&name, &report, archive.as_ref());
     lines.extend(older.iter().map(|version| format!("{name}: {}", version_words(version))));
     let mut json = report_json(&name, &report, archive.as_ref());
     if args.all_versions {
         json["sound"] = (exit == Exit::Done).into();
         json["older_versions"] = older.iter().map(older_json).collect();
+    }
+    if args.known_defects.is_some() {
+        let affects = |defect: &&Defect| archive.as_ref().is_some_and(|archive| defect.affects(archive));
+        let found: Vec<&Defect> = defects.iter().filter(affects).collect();
+        let words = |d: &&Defect| format!("{name}: AFFECTED by {}: {} {}", d.id, d.about, d.mend);
+        lines.extend(found.iter().map(words).map(|line| text::safe(&line)));
+        json["defects"] =
+            found.iter().map(|d| json!({"id": d.id, "about": d.about, "mend": d.mend})).collect();
+        exit = if found.is_empty() { exit } else { exit.max(Exit::Failed) };
     }
     let is_bare = report.parity.is_none() && named::of(path).is_ok_and(|named| named.file.is_file());
     Outcome { is_bare, ..Outcome::new(path, exit, lines, json) }

@@ -1,0 +1,156 @@
+"""The frozen list of edition core-1 (spec/editions): the default writer emits nothing else, and other archives say so."""
+
+import json
+import struct
+import sys
+import unittest
+from collections import defaultdict
+
+from common import CLASSIC, ROOT, Case, good_files, nc3z
+
+sys.path.insert(0, str(ROOT / "spec/reference"))
+import nc3z_ref  # noqa: E402
+
+LIST = json.loads((ROOT / "spec/editions/core-1.json").read_text())
+SMALL = 300_000
+
+
+def dictionary_of(frame):
+    import zstandard
+
+    return zstandard.get_frame_parameters(frame).dict_id if frame[:4] == b"\x28\xb5\x2f\xfd" else 0
+
+
+class Used:
+    """What an archive holds, by the keys of the list."""
+
+    def __init__(self, data):
+        self.found = defaultdict(set)
+        self.found["short_forms"].add(data[9] if data[8] == 0 else None)
+        if data[9]:
+            length, = struct.unpack_from("<I", data, 12)
+            self.found["dictionaries"].add(dictionary_of(data[68:68 + length]))
+        archive = self.archive = nc3z_ref.Archive(data)
+        data = archive.data
+        self.found["dictionaries"].add(dictionary_of(data[160:]))
+        at = archive.trailer.offset
+        while True:
+            trailer = archive.trailer_at(at)
+            for name, bits in (("required_features", trailer.required), ("optional_features", trailer.optional)):
+                self.found[name] |= {bit for bit in range(32) if bits >> bit & 1}
+            for entry in range(trailer.table_length // 24):
+                kind, encoding, _, offset, _ = struct.unpack_from("<HHIQQ", data, trailer.table_offset + 24 * entry)
+                self.found["sections"].add((str(kind), encoding))
+                if encoding == 1:
+                    self.found["dictionaries"].add(dictionary_of(data[offset:offset + 64]))
+            at, = struct.unpack_from("<Q", data, at + 56)
+            if not at:
+                break
+        self.found["dictionaries"].discard(0)
+        for tiles in archive.tiles.values():
+            self.found["tile_layouts"].add(tiles.layout.kind)
+            for tile in range(tiles.count):
+                self.found["index_entries"].add(archive.entry(tiles.array.id, tile).kind)
+        for block in archive.probe():
+            self.found["blocks"].add(block.kind)
+            self.payload(block.chain, archive.payload(block))
+            if block.kind == 1:
+                inside = archive.decode_block(block)
+                for position, _, _, chain, length in nc3z_ref.container_members(inside):
+                    self.payload(chain, inside[position:position + length])
+
+    def payload(self, number, payload):
+        chain = self.archive.chains[number]
+        self.found["chains"].add(tuple(step["id"] for step in chain))
+        if not chain or chain[-1]["id"] != "nc3z.num":
+            return
+        self.found["num_keys"] |= set(chain[-1]) - {"id"}
+        if chain[0]["id"] == "nc3z.base":
+            payload = nc3z_ref.parse_older(payload, "base")[-1]
+        version, flags, more = payload[:3]
+        repeats = payload[3] if more & 128 else 0
+        for name, value in (("version", version), ("mask", flags & 3), ("domain", flags >> 2 & 3), ("exceptions", flags >> 4 & 3), ("strides", more & 15),
+                            ("coder", more >> 4 & 7), ("neighbours_again", repeats & 3), ("rows_again", repeats >> 2 & 3), ("by_value", repeats >> 4)):
+            self.found["num", name].add(value)
+
+    def outside_of_the_list(self):
+        """What is used and not in the list."""
+        known = {name: set(values) for name, values in LIST.items() if isinstance(values, list) and name != "chains"}
+        known["chains"] = {tuple(chain) for chain in LIST["chains"]}
+        known["sections"] = {(kind, encoding) for kind, encodings in LIST["sections"].items() for encoding in encodings}
+        known.update({("num", name): set(values) for name, values in LIST["num"].items()})
+        return {name: sorted(values - known[name], key=str) for name, values in self.found.items() if values - known[name]}
+
+
+class Core(Case):
+    seen = defaultdict(set)
+
+    def assertCore(self, path, what):
+        used = Used(path.read_bytes())
+        self.assertEqual(used.outside_of_the_list(), {}, what)
+        self.assertNotIn("edition", used.archive.metadata, what)
+        for name, values in used.found.items():
+            Core.seen[name] |= values
+
+    def test_the_default_writer_emits_nothing_else(self):
+        ways = (("--preset", "fast"), (), ("--preset", "max"), ("--layout", "chunked"), ("--layout", "chunked", "--edge", "pad"),
+                ("--tile-size", "1KiB", "--layout", "linear"), ("--parity", "5%"))
+        archive = self.dir / "a.nc3z"
+        for path in good_files():
+            if path.stat().st_size > SMALL:
+                continue
+            for options in ways:
+                with self.subTest(path.name, options=options):
+                    if path.stat().st_size > 100_000 and options not in ways[:3]:
+                        continue
+                    self.ok(nc3z("archive", "--force", *options, path, "-o", archive))
+                    self.assertCore(archive, (path.name, options))
+        # All coders but words as they are, and all domains, occur in the test data, so that the test would see others.
+        self.assertEqual(Core.seen["num", "coder"] | {0}, set(LIST["num"]["coder"]))
+        self.assertEqual(Core.seen["num", "domain"], set(LIST["num"]["domain"]))
+        self.assertEqual(Core.seen["short_forms"], set(LIST["short_forms"]))
+
+    def test_so_do_edits(self):
+        archive = self.dir / "e.nc3z"
+        for source in ("numeric.nc", "smooth.nc", "record_padding.nc"):
+            self.ok(nc3z("archive", "--force", CLASSIC / source, "-o", archive))
+            self.ok(nc3z("attr", archive, ":title=another"))
+            self.ok(nc3z("commit", "--allow-unrelated", archive, CLASSIC / "winds.nc"))
+            self.ok(nc3z("revert", archive, "1"))
+            self.ok(nc3z("tag", archive, "first"))
+            self.ok(nc3z("parity", "add", archive))
+            self.ok(nc3z("commit", "--allow-unrelated", archive, CLASSIC / source))
+            self.assertCore(archive, source)
+            out = self.dir / "gc.nc3z"
+            self.ok(nc3z("prune", "--force", archive, "-o", out))
+            self.assertCore(out, source)
+        self.ok(nc3z("archive", "--force", "--quantize", "tenths=bitround:9", CLASSIC / "numeric.nc", "-o", archive))
+        self.assertCore(archive, "rounded")
+
+
+class Extended(Case):
+    def edition(self, path):
+        return json.loads(self.ok(nc3z("info", "--json", path)).stdout)["edition"]
+
+    def test_other_chains_make_an_archive_extended(self):
+        archive = self.dir / "a.nc3z"
+        source = CLASSIC / "beside.nc"
+        self.ok(nc3z("archive", source, "-o", archive))
+        self.assertEqual(self.edition(archive), "core-1")
+        self.assertIn("core-1", self.ok(nc3z("info", archive)).stdout.decode())
+        self.ok(nc3z("archive", "--force", "--chain", '*=[{"id":"zlib","level":6}]', source, "-o", archive))
+        self.assertEqual(self.edition(archive), "extended")
+        used = Used(archive.read_bytes())
+        self.assertEqual(used.archive.metadata["edition"], "extended")
+        self.assertIn(("zlib",), used.outside_of_the_list()["chains"])
+        # Made anew by the default writer it is of the core edition again.
+        self.ok(nc3z("restore", "--force", archive, "-o", self.dir / "a.nc"))
+        self.ok(nc3z("archive", "--force", self.dir / "a.nc", "-o", archive))
+        self.assertEqual(self.edition(archive), "core-1")
+        # A chain of the core edition that a user requested is no reason.
+        self.ok(nc3z("archive", "--force", "--chain", '*=[{"id":"zstd","level":3}]', source, "-o", archive))
+        self.assertEqual(self.edition(archive), "core-1")
+
+
+if __name__ == "__main__":
+    unittest.main()
