@@ -51,6 +51,7 @@ step "Java: real files, 100,000 mutations, netcdf-java" java_reader
 step "all other acceptance tests, release" acceptance
 step "every bit flipped, every cut" env NC3Z_EXHAUSTIVE=1 cargo test --release --quiet -p nc3z-reader --test it
 step "every bit flipped, every cut of a bundle" env NC3Z_EXHAUSTIVE=1 cargo test --release --quiet -p nc3z-collections --lib pack::tests
+step "10,000 mutations of each test file that must be refused: the library" env NC3Z_MUTATIONS=10000 cargo test --release --quiet -p nc3z-reader --test it corpus::
 step "parity, random damage" env NC3Z_PARITY_TRIALS=200 cargo test --release --quiet -p nc3z-format parity::
 step "32 bits and big-endian, tests" scripts/targets.sh --test
 # With NC3Z_DATA, every file of it as xarray reads it by netCDF4 and by nc3z.

@@ -96,7 +96,7 @@ class Decoders(Case):
         self.assertLessEqual({"README.md", "corpus.json", "nc3z-conformance"} | {row["file"] for row in DESCRIBED["files"]}, names)
 
     def test_mutations_of_refused_files_are_refused_by_the_reference(self):
-        """The Java reader: tests/test_java.py."""
+        """The library: nc3z-reader/tests/it/corpus.rs; the Java reader: tests/test_java.py."""
         good = {row.get("undamaged") for row in DESCRIBED["files"]} | {row["restore"] for row in DESCRIBED["files"]}
         for row in DESCRIBED["files"]:
             if not row["file"].startswith("must-refuse"):

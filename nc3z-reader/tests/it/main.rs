@@ -9,6 +9,7 @@ mod classic;
 mod targets;
 
 mod cache;
+mod corpus;
 mod damage;
 mod dataset;
 mod faulty;
