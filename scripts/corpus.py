@@ -198,7 +198,7 @@ def damaged(corpus, archive, tool):
     must("both-slots-damaged", "no slot is whole: the newest version is not known", flipped(flipped(data, 112), 136), "R6")
     must("slot-and-tail", "a damaged slot, and bytes behind the trailer that the other one names",
          flipped(data[:previous + 128], 112 + 24 * (struct.unpack_from("<I", data, end + 4)[0] % 2)) + b"\1" * 64, "R6")
-    must("required-feature", "the trailer requires what nobody knows", signed(without_slots(bytearray(data)), end, {16: b"\x20\0\0\0"}, 120, salt), "R2")
+    must("required-feature", "the trailer requires an unknown feature", signed(without_slots(bytearray(data)), end, {16: b"\x20\0\0\0"}, 120, salt), "R2")
     must("reserved-of-the-trailer", "trailer: a reserved byte is not zero", signed(without_slots(bytearray(data)), end, {116: b"\1"}, 120, salt), "R3")
     must("generation-of-the-trailer", "the trailer has the generation of the one before", signed(data, end, {4: b"\1"}, 120, salt), "R6")
     corpus.add(READ, "torn-tail", "bytes of a commit that did not finish", data + b"\xb1NCb" + bytes(40), "S16", original=original, verify=None)
@@ -208,7 +208,7 @@ def damaged(corpus, archive, tool):
     short = archive("all_types_cdf2.nc").read_bytes()
     original = (CLASSIC / "all_types_cdf2.nc").read_bytes()
     must("short-checksum", "short form: one bit of its content", flipped(short, 80), "R1")
-    must("short-form-3", "short form: a form that nobody knows", short[:9] + b"\3" + short[10:], "R2")
+    must("short-form-3", "short form: an unknown form", short[:9] + b"\3" + short[10:], "R2")
     must("short-cut", "short form: the last byte is missing", short[:-1], "R1")
     pages = archive("etopo120.cdf", "--tile-size", "1KiB", "--preset", "fast").read_bytes()
     end = len(pages) - 128

@@ -194,7 +194,7 @@ def members_of(frames, members):
         out += number(length) + number(header) + number(frame - last) + number(arrays)
         last = frame
     for *_, arrays in members:
-        # All lie in column 2, at its beginning: signed numbers 1 and -1.
+        # All are in column 2, at its beginning: signed numbers 1 and -1.
         out += (b"\2\0" + b"\1\0" * (arrays - 1)) if arrays else b""
     return out + bytes(32 * len(members))
 

@@ -274,7 +274,7 @@ class Rules(Aggregation):
         self.ok(nc3z("aggregate", "--append", files[3], "-o", agg))
         self.assertEqual(self.values(agg, "orbit").tolist(), [100, 100, 101, 101, 102, 102, 103, 103])
         self.near(self.values(agg), truth(range(8)))
-        # Along two dimensions there is no place for it, and NCA cannot express it: it is left out with a note.
+        # It has no position along two dimensions, and NCA cannot express it: it is left out with a note.
         done = self.ok(nc3z("aggregate", *files, "-o", self.dir / "nca.nc", *NCA))
         self.assertRegex(done.stderr, "variable `orbit` is left out")
 

@@ -38,7 +38,7 @@ def grid(path, lat, lon):
 
 
 def selected(path):
-    """The values of `t`, or None where there is no file."""
+    """The values of `t`, or None without a file."""
     import netCDF4
     import numpy as np
 

@@ -74,7 +74,7 @@ class Damage(Case):
             self.assertFalse(out.exists() or (self.dir / "m0.nc").exists())
             with serve({"set.zip": data}) as server:
                 self.assertEqual(self.listed(server.url("set.zip"))[0], 3, what)
-        # What is left is written, and said to be not all.
+        # The remaining files are written, and the message says that some are missing.
         cut.write_bytes(after[:-1])
         done = self.fails(nc3z("list", cut), 3, "the last 1 bytes of the bundle are missing.*--fill-lost")
         done = self.fails(nc3z("restore", "-r", "--fill-lost", cut, "-o", self.dir / "out"), 3, "MISSING")

@@ -177,7 +177,7 @@ class Files(Dump):
         for flags in (["-t"], ["-i"], ["-t", "-i"], ["-t", "-h"], ["-i", "-c"], ["-t", "-v", "tb"], ["-t", "-f", "c", "-v", "tb"],
                       ["-t", "-b", "f", "-v", "tb"], ["-t", "-l", "40"], ["-t", "-l", "60"], ["-t", "-p", "3"], ["-w"], ["-t", "-s"]):
             self.assertTrue(self.compare(path, flags, archive), flags)
-        # What is packed is unpacked first, and what is not a time stays a number.
+        # Packed values are unpacked first, and values that are not times stay numbers.
         (self.dir / "more.cdl").write_text("""netcdf more { dimensions: x = 2 ; variables:
             short packed(x) ; packed:units = "days since 2000-01-01" ; packed:scale_factor = 0.5 ;
             int odd(x) ; odd:units = "days since yesterday" ; data: packed = 1, 2 ; odd = 1, 2 ; }""")

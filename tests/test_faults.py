@@ -244,7 +244,7 @@ class Targets(Case):
             for args in (("archive", ro / "x.nc", "--force"), ("archive", self.source, "-o", ro / "y.nc3z"),
                          ("restore", ro / "x.nc.nc3z", "--force"), ("archive", "--parents", self.source, "-o", ro / "new/y.nc3z")):
                 self.fails(nc3z(*args), 1, "read-only file system")
-            # Reading from there is no problem; removing the source is.
+            # Reading works there; removing the source does not.
             self.ok(nc3z("archive", ro / "x.nc", "-o", self.dir / "o.nc3z"))
             self.fails(nc3z("archive", ro / "x.nc", "-o", self.dir / "p.nc3z", "--remove-source"), 1, "read-only file system")
             self.ok(nc3z("verify", self.dir / "p.nc3z", "--against", ro / "x.nc"))

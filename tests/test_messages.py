@@ -351,7 +351,7 @@ class Manners(Case):
         self.assertEqual((self.dir / "out/SHA256SUMS").read_bytes(), by_log)
         self.assertEqual(self.ok(self.run_here("hash", "--manifest", "out", "-o", "-")).stdout, by_log)
         # One part alone is refused, and an archive that is gone is missed.
-        self.fails(self.run_here("hash", "--manifest", "--force", "out", "--from-log", "log1"), 1, "no log of the part 2/2")
+        self.fails(self.run_here("hash", "--manifest", "--force", "out", "--from-log", "log1"), 1, "the log of the part 2/2 is missing")
         (self.dir / "out/3.nc.nc3z").unlink()
         self.fails(self.run_here("hash", "--manifest", "--force", "out", "--from-log", "log1", "--from-log", "log2"), 1, "3.nc.nc3z.*gone")
         (self.dir / "in/bad.nc").write_bytes(b"CDF\x01" + b"\xff" * 60)

@@ -672,7 +672,7 @@ class Pictures(Case):
         self.assertEqual((self.dir / "global_map-tas.png").read_bytes(), self.draw("global_map", "png"))
         self.assertIn("global_map-tas.png", done.stderr)
         self.fails(nc3z("plot", "global_map.nc", "tas", cwd=self.dir), 1, "exists.*--force")
-        # What is beyond the range is counted, and so is what has no logarithm.
+        # Values beyond the range are counted, and so are those without a logarithm.
         self.draw("map_beyond_the_range", "svg")
         done = self.ok(nc3z("plot", "map_beyond_the_range.nc", "z", "--range", "0,40", "-f", "-o", "x.svg", cwd=self.dir))
         self.assertRegex(done.stderr, r"\d+ values are below the range \(grey\), \d+ above it")

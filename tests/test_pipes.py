@@ -74,7 +74,7 @@ class Pipes(Case):
         self.assertEqual(self.back(self.dir / "a.nc3z"), self.digest)
 
     def test_mode_of_an_archive_from_a_pipe(self):
-        """There is no source whose mode it could have: it is what a new file gets, not what the spool has."""
+        """Without a source, the mode is that of a new file, not of the spool."""
         for umask in (0o022, 0o027, 0o077, 0o002):
             with self.subTest(umask=oct(umask)):
                 archive = self.dir / f"{umask:o}.nc3z"
@@ -119,7 +119,7 @@ class Pipes(Case):
             for read in (0, 10) if args[0] in ("restore", "archive") else (0,):
                 with self.subTest(args=[str(a) for a in args], read=read):
                     code, err = _gone(*args, read=read, env=self.env)
-                    # What `verify` suggests is not a complaint about the pipe.
+                    # The suggestion of `verify` is not an error about the pipe.
                     self.assertRegex(err, r"\A(nc3z: no parity: .*\n)?\Z")
                     self.assertIn(code, (0, -signal.SIGPIPE, 128 + signal.SIGPIPE))
 

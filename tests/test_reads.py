@@ -113,7 +113,7 @@ def outside(rng, shape):
     """A selection that leaves the shape by one along some dimension."""
     start, count, stride, _ = random_slab(rng, shape)
     d = int(rng.integers(len(shape)))
-    # (In a dimension of length 0 there is no last index to begin at.)
+    # (A dimension of length 0 has no last index to begin at.)
     start[d], count[d], stride[d] = [(shape[d], 1, 1), (0, shape[d] + 1, 1), (max(shape[d] - 1, 0), shape[d] + 1, -1), (0, 2**63, 2),
                                      (0, 1, 0)][rng.integers(5)]
     return start, count, stride

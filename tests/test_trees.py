@@ -487,7 +487,7 @@ class Sharing(Trees):
     def test_a_shard_without_a_log_fails_the_manifest(self):
         self.tree(30)
         self.shards(1, 2, 4)
-        self.assertFalse(self.manifest("log1", "log2", "log4", code=1, words="no log of the part 3/4"))
+        self.assertFalse(self.manifest("log1", "log2", "log4", code=1, words="the log of the part 3/4 is missing"))
         self.shards(3)
         self.assertTrue(self.manifest("log1", "log2", "log3", "log4"))
         # An archive that no log has.

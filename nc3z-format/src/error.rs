@@ -54,7 +54,7 @@ pub enum ErrorKind {
         what: &'static str,
         /// The limit in force.
         limit: u64,
-        /// The value found.
+        /// The value in the file.
         found: u64,
     },
     /// An invalid request of the caller.

@@ -1,4 +1,4 @@
-//! The tiling of an array: linear runs, or n-d chunks. Both are a regular partition; there is no third case.
+//! The tiling of an array: linear runs, or n-d chunks. Both are a regular partition.
 //!
 //! [`TileLayout`] is the stored choice, unvalidated. [`Tiling`] is that choice checked for one array; it
 //! answers every question about tiles and coordinates. [`crate::plan`] finds the tiles for a request. This

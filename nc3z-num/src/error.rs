@@ -11,7 +11,7 @@ pub enum Error {
     Corrupt {
         /// The field that is wrong.
         what: &'static str,
-        /// The allowed values.
+        /// The values that are allowed, as text.
         expected: String,
         /// The value in the payload.
         found: String,

@@ -90,7 +90,7 @@ pub enum ErrorKind {
         index: Vec<u64>,
         /// The value, as text.
         value: String,
-        /// The wanted type.
+        /// The name of the type that was requested.
         wanted: &'static str,
     },
     /// Elements that are missing in the classic file, which ends before all that its header claims. An
@@ -106,7 +106,7 @@ pub enum ErrorKind {
         shape: Vec<u64>,
         /// The number of elements in the file, from the first on.
         present: u64,
-        /// The requested selection.
+        /// The selection that was requested, as text.
         selection: String,
         /// The number of its missing bytes.
         missing: u64,

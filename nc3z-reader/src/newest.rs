@@ -134,7 +134,7 @@ fn last_whole(source: &dyn ByteSource, superblock: &Superblock) -> Result<Result
 /// before it.
 ///
 /// # Errors
-/// There is no intact trailer; its metadata are damaged.
+/// The file has no intact trailer, or the metadata are damaged.
 pub fn slots_at(source: &dyn ByteSource, end: u64, superblock: &Superblock) -> Result<CommitSlots> {
     let limits = Limits::default().within(source.len());
     let slot = |at: u64| -> Result<(CommitSlot, u64)> {

@@ -91,7 +91,7 @@ fn recent_generations(
     Ok(recent)
 }
 
-/// The trailer before the given one. It has a lower offset, so that there are no cycles.
+/// The trailer before the given one. It has a lower offset, so cycles are impossible.
 pub(crate) fn read_previous(source: &dyn ByteSource, trailer: &Trailer) -> Result<(u64, Trailer)> {
     previous_of(trailer, &read_part(source, trailer.previous, TRAILER_LEN as u64, "trailer")?)
 }

@@ -24,7 +24,7 @@ impl<T> PerVariable<T> {
         self.0.push((name, what));
     }
 
-    /// True if there are no rules.
+    /// True without rules.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -12,7 +12,7 @@ use std::path::Path;
 /// when the process ends.
 ///
 /// # Errors
-/// The system's error; `Unsupported` if there are no locks.
+/// The system's error; `Unsupported` on systems without locks.
 pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
     #[cfg(unix)]
     match rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {

@@ -101,7 +101,7 @@ impl Values {
         each!(self, list => list.len())
     }
 
-    /// True if there are no values.
+    /// True without values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -680,7 +680,7 @@ class Archive:
         need(self.slots or not any(raw[SLOTS_AT:]), "commit slots: both are damaged")
 
     def trailer_at(self, offset):
-        """The trailer at an offset, or None if there is no valid one."""
+        """The trailer at an offset, or None without a valid one."""
         raw = self.data[offset:offset + TRAILER_SIZE]
         if len(raw) < TRAILER_SIZE or raw[:4] != TRAILER_MARKER or raw[124:] != TRAILER_END:
             return None
@@ -939,7 +939,7 @@ class Archive:
     # ------------------------------------------------------------ section 3: blocks
 
     def block_at(self, offset):
-        """The block header at an offset, or None if there is no sound one."""
+        """The block header at an offset, or None without a sound one."""
         raw = self.data[offset:offset + 44]
         if len(raw) < 44 or raw[:4] != BLOCK_MARKER:
             return None

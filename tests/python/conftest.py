@@ -21,7 +21,7 @@ CLASSIC = ROOT / "testdata" / "classic"
 NAMES = sorted(p.name for p in CLASSIC.iterdir() if not p.name.startswith("bad_"))
 #: Files that hold fewer elements than their headers claim, or claim what the C library refuses.
 SHORT = {"numrecs_beyond_end.nc", "truncated_fixed.nc", "truncated_in_element.nc"}
-#: Files that the C library does not read as they are: what it says there is no measure.
+#: Files that the C library does not read as they are: its result is not a measure.
 ODD = SHORT | {"fixed_reverse_order.nc", "two_unlimited.nc", "streaming.nc", "streaming_partial.nc", "overlapping.nc", "vsize_lies.nc"}
 
 

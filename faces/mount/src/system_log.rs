@@ -13,7 +13,7 @@ impl SystemLog {
     /// Opens the log.
     ///
     /// # Errors
-    /// There is no log.
+    /// The system has no log.
     pub fn open() -> io::Result<Self> {
         let socket = UnixDatagram::unbound()?;
         socket.connect("/dev/log")?;

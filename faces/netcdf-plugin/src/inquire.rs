@@ -339,7 +339,7 @@ pub(crate) unsafe extern "C" fn dimension_ids(
     unsafe { numbers(id, count, ids, |header| header.dimensions.len()) }
 }
 
-/// There are no groups in the root group, and no user-defined types.
+/// The root group has neither groups nor user-defined types.
 pub(crate) unsafe extern "C" fn none_of(id: c_int, count: *mut c_int, ids: *mut c_int) -> c_int {
     // SAFETY: netCDF-C's pointers.
     unsafe { numbers(id, count, ids, |_| 0) }

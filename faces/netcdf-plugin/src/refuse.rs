@@ -64,7 +64,7 @@ refuse! { NO_GROUP:
     inq_grp_parent(c_int, *mut c_int);
 }
 
-// There are no user-defined types.
+// Classic files have no user-defined types.
 refuse! { BAD_TYPE:
     inq_user_type(c_int, c_int, *mut c_char, *mut usize, *mut c_int, *mut usize, *mut c_int);
 }

@@ -13,7 +13,7 @@ pub enum Error {
     /// The file of an aggregation contradicts its convention.
     #[error("aggregation variable `{variable}`: {what}")]
     Malformed {
-        /// The aggregation variable.
+        /// The name of the aggregation variable.
         variable: String,
         /// The defect, in words.
         what: String,

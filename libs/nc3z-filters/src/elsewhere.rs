@@ -5,7 +5,7 @@ use crate::wire::Request;
 use std::io;
 use std::time::Duration;
 
-/// There is no worker on this system.
+/// This system has no worker.
 pub(crate) enum Worker {}
 
 impl Worker {

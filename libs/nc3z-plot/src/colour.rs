@@ -90,7 +90,7 @@ impl Default for Scale {
 }
 
 impl Scale {
-    /// Returns the scale from the smallest to the largest value. None where there is no value.
+    /// Returns the scale from the smallest to the largest value. None without values.
     pub(super) fn new(values: &[f64]) -> Option<Self> {
         let finite = values.iter().copied().filter(|v| v.is_finite());
         let (low, high) =

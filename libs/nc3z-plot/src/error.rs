@@ -4,7 +4,7 @@ use nc3z_look::text;
 use nc3z_reader::Variable;
 use std::fmt::Display;
 
-/// The reason why there is no picture.
+/// The reason why nothing was drawn.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -98,7 +98,7 @@ impl ObjectSource {
     /// Opens an object by one request for its first bytes, which also returns its length and its tag.
     ///
     /// # Errors
-    /// There is no such object, there is no answer, the server does not support byte ranges, or an option is
+    /// The object does not exist, the server does not answer, the server does not support byte ranges, or an option is
     /// not valid.
     pub fn open(url: &str, options: &RemoteOptions) -> Result<Self> {
         let parsed = Url::parse(url).map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e));

@@ -61,7 +61,7 @@ impl Pace {
         entered.is_ok().then(|| Turn(&self.busy))
     }
 
-    /// Admits a request even if there is no room: a reader without any request would wait for ever.
+    /// Admits a request even above the limit: a reader without any request would wait for ever.
     pub(crate) fn push_in(&self) -> Turn<'_> {
         self.busy.fetch_add(1, Ordering::Relaxed);
         Turn(&self.busy)

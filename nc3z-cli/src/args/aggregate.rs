@@ -19,7 +19,7 @@ pub(crate) enum ConventionArg {
 pub(crate) enum IdentityArg {
     /// The `standard_name`; otherwise the name, whatever the `long_name` is; otherwise the `long_name`.
     Auto,
-    /// The name alone.
+    /// By the name alone.
     Name,
     /// The `standard_name`, otherwise the `long_name`, otherwise the name; two variables with the same name
     /// get two names.

@@ -24,7 +24,7 @@ pub(crate) struct CatalogArgs {
     pub(crate) place: PlaceArgs,
     #[command(flatten)]
     pub(crate) tape: OfflineArgs,
-    /// Action for files of directories that are no archives, classic files or bundles; they are counted in any case.
+    /// Action for files of directories that are not archives, classic files or bundles; they are counted in any case.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) others: Option<OthersArg>,
     /// Machine-readable output: the catalogue, files that were passed over by kind, and files that failed.

@@ -27,7 +27,7 @@ pub(crate) fn source() -> Result<SharedSource> {
         bail!("standard input is a terminal: send a file into it, or give a file's name in place of `-`");
     }
     let mut spool = tempfile::tempfile().context("create a temporary file for standard input")?;
-    // There is no incomplete file meanwhile: a signal may end the process at once.
+    // Until then nothing is written: a signal may end the process at once.
     while_blocked(|| std::io::copy(&mut input, &mut spool)).context("read standard input")?;
     let source: SharedSource = Arc::new(FileSource::from_file(spool, Path::new("standard input"))?);
     *spooled = Some(Arc::clone(&source));

@@ -80,7 +80,7 @@ pub(crate) fn expand(inputs: &[PathBuf]) -> Result<Vec<Named>> {
 /// Reads a list of names from a file or, with the name `-`, from standard input.
 pub(crate) fn read_names(list: &Path, null: bool) -> nc3z_collections::tree::Result<Vec<PathBuf>> {
     let mut bytes = Vec::new();
-    // The list may be a pipe. There is no incomplete file meanwhile.
+    // The list may be a pipe. Until it is read, nothing is written.
     while_blocked(|| {
         if list.as_os_str() == "-" {
             return std::io::stdin().lock().read_to_end(&mut bytes);

@@ -32,7 +32,7 @@ impl ContainerBuilder {
         self.bytes.len()
     }
 
-    /// True where there is no member.
+    /// True without a member.
     pub fn is_empty(&self) -> bool {
         self.lens.is_empty()
     }

@@ -88,7 +88,7 @@ pub(super) fn read_layouts(
     Ok(Layouts { variables, paddings, gap: positive(c, "gap tile length")? })
 }
 
-/// The head copy.
+/// The head copy: the definitions that a reader needs to open an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
     /// The classic header's bytes.

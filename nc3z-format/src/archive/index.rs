@@ -244,7 +244,7 @@ impl<'a> Page<'a> {
     ///
     /// # Errors
     /// A tile that is not below this page; a child that does not precede this page. All children precede
-    /// their parents, so that there are no cycles.
+    /// their parents, so cycles are impossible.
     pub fn child(&self, tile: u64) -> Result<u64> {
         let at = self.slot(tile, tiles_below(self.level.saturating_sub(1)))?;
         let from = PAGE_HEADER_LEN + at * 8;

@@ -67,7 +67,7 @@ impl VariableTable {
         Ok(())
     }
 
-    /// The decoded section.
+    /// Returns the decoded section.
     ///
     /// # Panics
     /// With 2^32 rows or entries.

@@ -135,7 +135,7 @@ fn inner_dimension_of_length_0_counts_as_the_records() {
     assert_eq!((layout.record_len, layout.variables[0].present, layout.variables[1].present), (8, 4, 6));
     assert!(layout.records.is_some() && layout.gaps.is_empty());
     assert!(layout.warnings.contains(&Warning::InnerRecordDimension { variable: VarId(1) }));
-    // Streaming: worked out as if it were 0, so there is no record to divide by.
+    // Streaming: computed as if it were 0, without a record to divide by.
     assert_eq!(Layout::new(&header(NumRecs::Streaming, vars), 80, 102).unwrap().numrecs, 0);
     let vars: &[(NcType, &[u32], u64)] = &[(NcType::Int, &[T], 80), (NcType::Int, &[T, T], 84)];
     let layout = Layout::new(&header(NumRecs::Streaming, vars), 80, 92).unwrap();

@@ -91,7 +91,7 @@ impl StageSpec {
         self.0.iter().map(|(key, value)| (key.as_str(), value)).filter(|(key, _)| *key != ID)
     }
 
-    /// The values of these keys, if they are integers and there are no other keys: one that is missing or not known may change
+    /// The values of these keys, if they are integers and the only keys: one that is missing or not known may change
     /// the meaning.
     pub fn integers<const N: usize>(&self, keys: [&str; N]) -> Option<[i64; N]> {
         if self.0.len() != N + 1 {

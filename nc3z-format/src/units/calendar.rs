@@ -3,11 +3,11 @@
 /// A calendar. `standard`, `gregorian` and none at all are one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Calendar {
-    /// Julian until 1582-10-04, Gregorian from 1582-10-15 on; there is no year 0.
+    /// Julian until 1582-10-04, Gregorian from 1582-10-15 on, without a year 0.
     Standard,
     /// Gregorian always.
     ProlepticGregorian,
-    /// Julian always; there is no year 0.
+    /// Julian always, without a year 0.
     Julian,
     /// [`Calendar::Standard`] with a year 0, the year before 1: of times whose reference date is in the year 0, as CDO and ncdump
     /// count them.

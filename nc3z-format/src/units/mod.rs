@@ -45,7 +45,7 @@ pub enum UnitError {
     Different {
         /// The unit of the given numbers.
         from: String,
-        /// The unit wanted.
+        /// The unit to which values should be converted.
         to: String,
         /// The reason, for the message.
         why: String,

@@ -192,7 +192,7 @@ impl Period {
             Ok(i128::from(calendar.day_number(date)?) * i128::from(MICROSECONDS_OF_DAY))
         };
         let Date { year, month, .. } = self.date;
-        // There is no year 0 in some calendars.
+        // Some calendars have no year 0.
         let next_year = if year == -1 && calendar.day_number(Date { year: 0, ..self.date }).is_err() {
             1
         } else {

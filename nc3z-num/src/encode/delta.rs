@@ -48,7 +48,7 @@ pub(crate) fn encode<W: Word>(
     base
 }
 
-/// Replaces the mapped values by residuals without differences of neighbours: there is no base. `valid` is given if
+/// Replaces the mapped values by residuals without differences of neighbours, and without a base. `valid` is given if
 /// the tile is masked.
 pub(crate) fn encode_alone<W: Word>(
     grid: &mut Vec<W>,

@@ -17,7 +17,7 @@ const FEW: usize = SAMPLE / 4;
 #[derive(Clone, Copy)]
 pub(crate) enum Wanted<'a, W> {
     All,
-    /// Elements whose byte is not 0; all if there are no bytes.
+    /// Elements whose byte is not 0; all without bytes.
     Valid(&'a [u8]),
     /// Elements that do not have this pattern.
     Not(Option<W>),
@@ -321,7 +321,7 @@ mod tests {
         let values = Values::new(&bits, Wanted::All);
         let found = values.detect(false).best(43).expect("it lies on a step");
         assert!((found.step / step - 1.0).abs() < 1e-3, "{found:?}");
-        // Nothing is found if there is no step.
+        // Nothing is found without a step.
         let noise: Vec<u32> = bits.iter().map(|b| b ^ (b.wrapping_mul(0x9E37_79B1) >> 28)).collect();
         let values = Values::new(&noise, Wanted::All);
         assert!(values.detect(false).best(43).is_none());

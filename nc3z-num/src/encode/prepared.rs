@@ -12,7 +12,7 @@ use crate::word::{Word, index};
 #[derive(Debug)]
 pub(crate) struct Prepared {
     staged: Staged,
-    /// `None` if there are no residuals to code.
+    /// `None` without residuals to code.
     residuals: Option<ctx::Prepared>,
     shapes: usize,
 }

@@ -44,7 +44,7 @@ impl Runs {
         let (mut start, mut open) = (0usize, 0u64);
         for (at, block) in (0..).step_by(64).zip(valid.chunks(64)) {
             let bits = pack(block);
-            // A one marks every change; there are no changes after the end.
+            // A one marks every change; none follows the end.
             let known = u64::MAX >> (64 - block.len());
             let mut changes = (bits ^ (bits << 1 | open)) & known;
             while changes != 0 {

@@ -22,7 +22,7 @@ fn fit_as<W: Word, const DIVIDED: bool>(
     hit: &mut [u8],
 ) -> usize {
     let mut hits = 0;
-    // A product instead of a quotient: near an integer both round to it, and elsewhere there is no hit.
+    // A product instead of a quotient: near an integer both round to it, and elsewhere neither hits.
     let frequency = l.frequency();
     for ((p, k), h) in patterns.chunks(128).zip(k.chunks_mut(128)).zip(hit.chunks_mut(128)) {
         let mut count = 0u8;

@@ -293,7 +293,7 @@ fn what_was_encoded_on_the_way_is_what_the_plan_makes() {
         let Some(payload) = found.payload else { return false };
         assert!(payload == encoded(words, ty, geom, &found.plans[0]), "{:?}", found.plans[0]);
         assert_eq!(decoded::<W>(&payload, words.len(), ty, geom, &found.plans[0]).unwrap(), words);
-        // If the sample is a part of the variable, there is no payload.
+        // If the sample is a part of the variable, no payload is kept.
         let more = Extent { elements: extent.elements + 1, ..extent };
         let found = choose_with(&[words], ty, geom, effort, &[], more, None).unwrap();
         assert!(found.payload.is_none());

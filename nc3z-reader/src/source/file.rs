@@ -1,4 +1,4 @@
-//! Positioned reads of a file. There is no map: a file that shrinks gives an error instead of a signal.
+//! Positioned reads of a file, without a map: a file that shrinks gives an error instead of a signal.
 
 use super::{ByteSource, check_range};
 use crate::error::{Error, ErrorKind, Result};

@@ -71,7 +71,7 @@ impl Index {
             if level == 0 {
                 return Ok(page.entry(key.tile)?);
             }
-            // A child precedes its parent, so that there are no cycles: `Page::child` has checked this.
+            // A child precedes its parent, so cycles are impossible: `Page::child` has checked this.
             offset = page.child(key.tile)?;
         }
         unreachable!("the last level is 0")

@@ -55,7 +55,7 @@ impl Pick {
         }
     }
 
-    /// True if there is no index.
+    /// True without indices.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -126,7 +126,7 @@ pub struct MendedInPlace {
 ///
 /// # Errors
 /// Nothing can be saved: the file is not an archive, or its beginning and end are lost. The output exists or cannot be written. The
-/// monitor cancelled. Then there is no output.
+/// monitor cancelled. Then nothing is written.
 pub fn mend_file(
     input: &Path,
     output: &Path,

@@ -59,7 +59,7 @@ pub enum RepairedDigest {
     Unconfirmed,
     /// Nothing is lost by the checksums, but the digest differs from the recorded one. No digest is recorded.
     Differs,
-    /// Tiles are lost, so there is no digest.
+    /// Tiles are lost, so no digest is recorded.
     Lost,
     /// Some tiles use chains that this build does not know. The old digest is copied.
     CarriedOver,

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// and digest. Returns `None` if the archive has no parity; an archive without damage is copied. The input is never
 /// written.
 ///
-/// `accept` checks the repaired file before it is renamed; if it refuses, there is no output.
+/// `accept` checks the repaired file before it is renamed; if it refuses, nothing is written.
 ///
 /// # Errors
 /// The parity cannot repair the damage, or the system refuses an operation. Then the output file is unchanged.

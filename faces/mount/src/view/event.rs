@@ -44,7 +44,7 @@ pub enum Event<'e> {
     Mended {
         /// The archive's path.
         path: &'e Path,
-        /// The damage.
+        /// The damage that was repaired during the read.
         mended: &'e Mended,
     },
     /// An archive is not shown, because a file with the original's name exists.

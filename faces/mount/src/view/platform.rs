@@ -1,4 +1,4 @@
-//! Differences between operating systems. Where there are no permissions and owners, all users may read.
+//! Differences between operating systems. On systems without permissions and owners, all users may read.
 
 #[cfg(not(unix))]
 use super::attr::NodeKind;

@@ -14,7 +14,7 @@ pub enum Identity {
     /// standard names with the same variable name are an error.
     #[default]
     Auto,
-    /// The name alone.
+    /// By the name alone.
     Name,
     /// The `standard_name`; otherwise the `long_name`; otherwise the name. If two variables have the same
     /// name, a number is added to the name of the second.

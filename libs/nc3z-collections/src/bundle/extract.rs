@@ -21,7 +21,7 @@ const COPY_LEN: u64 = 4 << 20;
 /// The form in which members are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemberForm {
-    /// The original files.
+    /// Writes the original files.
     Originals,
     /// Archives, and other members as they are.
     Archives,

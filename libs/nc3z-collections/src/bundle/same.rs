@@ -16,7 +16,7 @@ const SUFFIX: &str = ".nc3z";
 impl Bundle {
     /// Returns the first difference between this bundle, whose file was last written at `written`, and one of these files: by the names
     /// and lengths of members, and by the times of the files. Their data are not read. `is_extra` names members that need no file.
-    /// None if there is no difference.
+    /// None if the two are equal.
     ///
     /// # Errors
     /// A group or an archive in the bundle cannot be read.

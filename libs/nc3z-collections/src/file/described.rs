@@ -21,7 +21,7 @@ const KEYS: [&str; 6] = ["pmdimensions", "pdimensions", "pmshape", "pshape", "di
 pub(super) struct Described<'t> {
     /// The values of the keys.
     pub(super) fields: Object,
-    /// The number of partitions. None where there is no list of them.
+    /// The number of partitions. None without a list of them.
     pub(super) count: Option<usize>,
     /// True where a partition has the key of CFA for its data.
     pub(super) has_subarray: bool,

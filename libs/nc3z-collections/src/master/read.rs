@@ -63,7 +63,7 @@ impl Group<'_> {
         open: &Open<'_>,
         give: &(impl Fn(&Task, &Partition, Option<&Dataset>) -> Result<T> + Sync),
     ) -> Vec<(usize, Result<T>)> {
-        // None where there is no file, or it does not exist and that is allowed.
+        // None without a file, or if it does not exist and that is allowed.
         let opened = self.file.as_ref().map_or(Ok(None), |(file, print)| open(file, print.as_deref()));
         let dataset = match opened {
             Ok(dataset) => dataset,

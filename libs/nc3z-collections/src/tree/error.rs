@@ -39,7 +39,7 @@ pub enum ErrorKind {
     /// The files of a pattern were not found.
     #[error("find the files of the pattern `{pattern}`")]
     Pattern {
-        /// The pattern.
+        /// The text of the pattern.
         pattern: String,
         /// The error that caused it.
         source: crate::tree::patterns::PatternError,

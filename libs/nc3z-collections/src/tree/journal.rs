@@ -231,7 +231,7 @@ pub enum Outcome {
     Other,
     /// It was left out, because its data are on tape.
     Offline,
-    /// There is no archive.
+    /// The archive does not exist.
     Failed,
 }
 
@@ -434,7 +434,10 @@ pub fn gaps(logs: &[(PathBuf, Log)]) -> Vec<(PathBuf, String)> {
         if !missing.is_empty() {
             gaps.push((
                 path.clone(),
-                format!("is of one of {count} parts, and there is no log of the part {}", missing.join(", ")),
+                format!(
+                    "is of one of {count} parts, and the log of the part {} is missing",
+                    missing.join(", ")
+                ),
             ));
         }
     }

@@ -29,7 +29,7 @@ pub enum PatternError {
     /// The pattern breaks a rule.
     #[error("it is wrong: {what} at its character {character}")]
     Wrong {
-        /// The rule.
+        /// The rule that the pattern breaks.
         what: &'static str,
         /// The character, from 1.
         character: usize,

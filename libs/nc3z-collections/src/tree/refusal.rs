@@ -66,7 +66,7 @@ pub enum Refusal {
     /// The directory of an output does not exist.
     #[error("directory `{}` does not exist; --parents creates it", .0.display())]
     NoParent(PathBuf),
-    /// Other files are to be copied, and there is no directory for them.
+    /// Other files are to be copied, but no directory was given.
     #[error("--others copy copies into another directory; name it with -o")]
     CopyInPlace,
     /// A file of the name exists.

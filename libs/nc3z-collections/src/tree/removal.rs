@@ -1,4 +1,4 @@
-//! `--remove-source`: deletes a source only if there is no sign that it has other content than its archive.
+//! `--remove-source`: deletes a source only if nothing indicates that it differs from its archive.
 //!
 //! A program that writes through a memory map changes the modification time of the file only once for each
 //! page, until the page is written back. Therefore pages are written back before the source is read, the

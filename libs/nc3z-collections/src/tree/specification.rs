@@ -64,7 +64,7 @@ pub fn files() -> Result<Vec<File>> {
 /// Returns the content of one file, such as [`INDEX`].
 ///
 /// # Errors
-/// There is no file of this name.
+/// No file has this name.
 pub fn file(name: &str) -> Result<Vec<u8>> {
     let found = files()?.into_iter().find(|file| file.name == name);
     Ok(found.ok_or_else(|| Refusal::NoChapter(name.to_owned()))?.bytes)

@@ -35,7 +35,7 @@ impl<'o> Lines<'o> {
         let mut inner = counts.iter().rev().copied();
         // A string has its own line.
         let row = if items.ty() == NcType::Char { 1 } else { inner.next().unwrap_or(1) };
-        // If the product overflows, there are no items: another dimension is empty.
+        // If the product overflows, another dimension is empty.
         let plane = row.saturating_mul(inner.next().unwrap_or(1));
         Ok(Lines { out, items, done: 0, row, plane, total: elements(&counts), line: String::new() })
     }

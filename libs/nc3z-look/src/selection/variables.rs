@@ -8,7 +8,7 @@ use nc3z_format::spelling::suggest;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-/// Returns the variables of lists of names with commas; `None` if there are no lists, which means all.
+/// Returns the variables of lists of names with commas; `None` without lists, which means all.
 ///
 /// # Errors
 /// A variable that does not exist.

@@ -20,7 +20,7 @@ use std::path::Path;
 const TEXT_LEN: usize = 64 << 10;
 
 pub(crate) fn run(args: &DumpArgs) -> Result<Exit> {
-    // There is no incomplete file on disk: a signal may end the process anywhere.
+    // Disks then hold no incomplete file: a signal may end the process anywhere.
     super::in_file(&args.file, while_blocked(|| dump(args)))
 }
 

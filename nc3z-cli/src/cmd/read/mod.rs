@@ -43,7 +43,7 @@ pub(crate) fn run(args: &ReadArgs) -> Result<Exit> {
         if stdout.is_terminal() && matches!(args.format, FormatArg::Npy | FormatArg::Raw) {
             bail!("this format is not for terminals; give --output, or send it through a pipe");
         }
-        // There is no incomplete file on disk: a signal may end the process at once.
+        // Disks then hold no incomplete file: a signal may end the process at once.
         while_blocked(|| write(stdout, args, &dataset, &variable, &selection))
     })?;
     super::in_file(&args.file, done)?;

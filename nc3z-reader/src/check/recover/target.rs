@@ -127,7 +127,7 @@ impl Target {
             Some(ErrorKind::NewestLost { whole, .. }) => *whole,
             _ => None,
         };
-        // Before the first version there is no other.
+        // No version precedes the first.
         let is_same =
             points.slots.newest().is_some_and(|slot| slot.version == 1 || Some(slot.version) == version);
         let is_lost = by_slot.is_some_and(|slot| slot > generation) && !is_same;

@@ -87,7 +87,7 @@ impl Campaign {
     /// Opens a campaign.
     ///
     /// # Errors
-    /// There is no plan, or it is damaged.
+    /// The plan is missing or damaged.
     pub fn open(directory: &Path) -> Result<Self> {
         let path = directory.join(PLAN);
         let bytes = std::fs::read(&path).with_context(|| format!("read the plan `{}`", path.display()))?;

@@ -75,7 +75,7 @@ pub struct Reconciled {
     pub extra: (u64, Vec<PathBuf>),
     /// Archives that record something else, with the difference.
     pub different: (u64, Vec<(PathBuf, String)>),
-    /// Files of which only the length could be compared, or nothing: there is no digest of the same kind.
+    /// Files without a digest of the same kind: at most the length was compared.
     pub not_compared: u64,
     /// Paths that the catalogue has twice.
     pub twice: (u64, Vec<PathBuf>),

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 /// The subject of a line's digest.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Subject {
-    /// The file itself.
+    /// The digest is of the file itself.
     File,
     /// The classic file: the file itself, or the archive's original.
     Original,
-    /// The content.
+    /// The digest is of the content.
     Content,
     /// The values of the variable of this name.
     Variable(Vec<u8>),

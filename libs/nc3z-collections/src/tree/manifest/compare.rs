@@ -107,7 +107,7 @@ impl Listing {
     /// manifest.
     ///
     /// # Errors
-    /// There is no manifest, or it is damaged.
+    /// The manifest is missing or damaged.
     pub fn open(path: &Path, root: Option<PathBuf>) -> Result<Self> {
         let manifest = match path {
             p if p.join(bag::DECLARATION).is_file() => p.join(bag::MANIFEST),

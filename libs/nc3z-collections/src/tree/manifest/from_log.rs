@@ -28,12 +28,12 @@ pub enum NotListed {
     Unlogged,
 }
 
-/// Returns the archives below a directory that logs list as done, sorted, and the files of which there is no archive, and the archives
+/// Returns the archives below a directory that logs list as done, sorted, and the files without an archive, and the archives
 /// that are in no log. If several logs have an entry for a file, one with the state done is used. In a single log, a later line replaces
 /// earlier ones.
 ///
 /// # Errors
-/// A log cannot be read, or does not account for all files of its run; there is no log of a shard; the directory does not exist.
+/// A log cannot be read, or does not account for all files of its run; the log of a shard is missing; the directory does not exist.
 pub fn from_logs(logs: &[PathBuf], directory: &Path) -> Result<(Vec<PathBuf>, Vec<(PathBuf, NotListed)>)> {
     let read = |path: &PathBuf| Ok((path.clone(), journal::read(path)?));
     let logs: Vec<(PathBuf, Log)> = logs.iter().map(read).collect::<Result<_>>()?;

@@ -34,7 +34,7 @@ impl Manifests {
     /// bag's may differ.
     ///
     /// # Errors
-    /// There is no directory for a bag; a root is not a directory; another file has the name of the manifest.
+    /// A bag needs a directory and has none; a root is not a directory; another file has the name of the manifest.
     pub fn prepare(
         kind: ManifestKind,
         inputs: &[PathBuf],
