@@ -172,7 +172,7 @@ def open_collection(
     FileNotFoundError
         The source has no archive and no classic file.
     nc3z.UnsupportedError
-        A file that was named is no netCDF file. Files that were found in directories and bundles are left out.
+        A file that was named is not a netCDF file. Files that were found in directories and bundles are left out.
 
     Examples
     --------
