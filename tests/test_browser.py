@@ -237,7 +237,7 @@ class Browser(Site):
             page.goto(server.url("index.html#u=long.nc3z"))
             page.locator("#status", has_text="this one has more than 32.0 MiB. Download it").wait_for()
             page.goto(server.url("index.html#u=none.nc3z"))
-            page.locator("#status", has_text="no file of this address").wait_for()
+            page.locator("#status", has_text="no file at this address").wait_for()
             page.goto(server.url("index.html#u=javascript:alert(1)"))
             page.locator("#status", has_text="http: or https:").wait_for()
             for origins, words in ((None, "does not allow this page"), ("*", "10 variables")):

@@ -136,4 +136,4 @@ const identity_of = (reply) => {
   return JSON.stringify([reply.headers.get("ETag"), reply.headers.get("Last-Modified"), range?.[1] ?? null]);
 };
 
-const refusal = (reply) => new Error(reply.status === 404 ? "the server has no file of this address" : `the server refused: ${reply.status} ${reply.statusText}`);
+const refusal = (reply) => new Error(reply.status === 404 ? "the server has no file at this address" : `the server refused: ${reply.status} ${reply.statusText}`);

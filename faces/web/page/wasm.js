@@ -84,7 +84,7 @@ export class Reader {
       let words = "";
       try { words = new TextDecoder().decode(this.#output()).slice(0, 1000); } catch { /* nothing to be read */ }
       this.#exports = null;
-      throw new Ended(/panicked/.test(words) ? `the reader has a defect: ${words}` : `the reader ended, perhaps for want of memory (${e.message})`);
+      throw new Ended(/panicked/.test(words) ? `the reader has a defect: ${words}` : `the reader ended, perhaps because memory ran out (${e.message})`);
     }
   }
 }
