@@ -50,8 +50,8 @@ pub(crate) struct StatsArgs {
     /// A line for each file, not one for all of them.
     #[arg(long)]
     pub(crate) each: bool,
-    /// Lines along a dimension of each file, each for the indices from `first` to `last`, with their coordinates. A line has one index
-    /// where tiles end after each index, otherwise the fewest indices that tiles do not cross.
+    /// Lines along a dimension of each file, each for the indices from `first` to `last`, with their coordinates. Each line covers
+    /// as few indices as tile boundaries allow.
     #[arg(long, value_name = "DIMENSION", requires = "variables", conflicts_with = "each")]
     pub(crate) along: Option<String>,
     /// Machine-readable output.
