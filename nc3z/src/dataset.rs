@@ -129,7 +129,7 @@ impl Dataset {
     /// Returns a variable by its name.
     ///
     /// # Errors
-    /// There is no such variable. The error lists the variables of the file.
+    /// The variable does not exist. The error lists the variables of the file.
     pub fn variable(&self, name: &str) -> Result<Variable> {
         Ok(self.with(self.inner.variable(name).at(&self.path)?))
     }

@@ -152,7 +152,7 @@ impl Edit {
     /// Returns the present length of a variable in each dimension.
     ///
     /// # Errors
-    /// There is no such variable.
+    /// The variable does not exist.
     pub fn shape(&self, variable: &str) -> Result<Vec<u64>> {
         self.inner.shape_of(variable).at(&self.path)
     }
@@ -160,7 +160,7 @@ impl Edit {
     /// Returns the external type of a variable.
     ///
     /// # Errors
-    /// There is no such variable.
+    /// The variable does not exist.
     pub fn ty(&self, variable: &str) -> Result<NcType> {
         let found = self.inner.header().variable(variable.as_bytes());
         found.map(|(_, found)| found.ty).ok_or_else(|| match self.shape(variable) {
@@ -172,7 +172,7 @@ impl Edit {
     /// Reads a hyperslab in its present state, staged changes included; see [`Element`] for conversions.
     ///
     /// # Errors
-    /// There is no such variable. The hyperslab is outside it. A value does not fit `T`. The archive is damaged.
+    /// The variable does not exist. The hyperslab is outside it. A value does not fit `T`. The archive is damaged.
     pub fn get<T: Element>(&mut self, variable: &str, slab: &Hyperslab) -> Result<Vec<T>> {
         let ty = self.ty(variable)?;
         let bytes = self.inner.get(variable, &slab.0).at(&self.path)?;
@@ -196,7 +196,7 @@ impl Edit {
     /// ```
     ///
     /// # Errors
-    /// There is no such variable. The hyperslab is outside it. A value does not fit the variable's type. The number of
+    /// The variable does not exist. The hyperslab is outside it. A value does not fit the variable's type. The number of
     /// values is wrong.
     pub fn set<T: Element>(&mut self, variable: &str, slab: &Hyperslab, values: &[T]) -> Result<()> {
         let encoded = T::encode(values, self.ty(variable)?, self.has_unsigned());
@@ -234,7 +234,7 @@ impl Edit {
     /// Sets an attribute of a variable: text, a number, or a list of numbers.
     ///
     /// # Errors
-    /// There is no such variable. The file cannot have the name or the type.
+    /// The variable does not exist. The file cannot have the name or the type.
     pub fn set_attribute(&mut self, variable: &str, name: &str, values: impl Into<Values>) -> Result<()> {
         let values = values.into();
         self.inner.set_attribute(Some(variable), name, values.ty(), &values.to_be()).at(&self.path)
@@ -252,7 +252,7 @@ impl Edit {
     /// Deletes an attribute of a variable.
     ///
     /// # Errors
-    /// There is no such attribute.
+    /// The attribute does not exist.
     pub fn delete_attribute(&mut self, variable: &str, name: &str) -> Result<()> {
         self.inner.delete_attribute(Some(variable), name).at(&self.path)
     }
@@ -260,7 +260,7 @@ impl Edit {
     /// Deletes an attribute of the file.
     ///
     /// # Errors
-    /// There is no such attribute.
+    /// The attribute does not exist.
     pub fn delete_file_attribute(&mut self, name: &str) -> Result<()> {
         self.inner.delete_attribute(None, name).at(&self.path)
     }
@@ -268,7 +268,7 @@ impl Edit {
     /// Renames a variable.
     ///
     /// # Errors
-    /// There is no such variable. The new name is invalid or in use.
+    /// The variable does not exist. The new name is invalid or in use.
     pub fn rename_variable(&mut self, name: &str, new: &str) -> Result<()> {
         self.inner.rename_variable(name, new).at(&self.path)
     }
@@ -276,7 +276,7 @@ impl Edit {
     /// Renames a dimension.
     ///
     /// # Errors
-    /// There is no such dimension. The new name is invalid or in use.
+    /// The dimension does not exist. The new name is invalid or in use.
     pub fn rename_dimension(&mut self, name: &str, new: &str) -> Result<()> {
         self.inner.rename_dimension(name, new).at(&self.path)
     }
@@ -292,7 +292,7 @@ impl Edit {
     /// Adds a variable after the others. Its elements are the fill value until they are set.
     ///
     /// # Errors
-    /// The name is invalid or in use. There is no such dimension. The file cannot have the type.
+    /// The name is invalid or in use. The dimension does not exist. The file cannot have the type.
     pub fn add_variable(&mut self, name: &str, ty: NcType, dimensions: &[&str]) -> Result<()> {
         self.inner.add_variable(name, ty, dimensions).at(&self.path)
     }
@@ -300,7 +300,7 @@ impl Edit {
     /// Deletes a variable.
     ///
     /// # Errors
-    /// There is no such variable.
+    /// The variable does not exist.
     pub fn delete_variable(&mut self, name: &str) -> Result<()> {
         self.inner.delete_variable(name).at(&self.path)
     }
@@ -308,7 +308,7 @@ impl Edit {
     /// Changes the length of a dimension. New elements are the fill value.
     ///
     /// # Errors
-    /// There is no such dimension. The length is 0, and it is not the record dimension. The archive is damaged.
+    /// The dimension does not exist. The length is 0, and it is not the record dimension. The archive is damaged.
     pub fn resize_dimension(&mut self, name: &str, len: u64) -> Result<()> {
         self.inner.resize_dimension(name, len).at(&self.path)
     }

@@ -100,7 +100,7 @@ fn all(path: &Path, options: &OpenOptions) -> Result<Vec<Version>> {
 /// Names a version of an archive by a tag. Returns the version's number.
 ///
 /// # Errors
-/// The tag is invalid or names another version. There is no such version. Another process changes the archive.
+/// The tag is invalid or names another version. The version does not exist. Another process changes the archive.
 pub fn tag(path: impl AsRef<Path>, tag: &str, version: impl Into<VersionName>) -> Result<u64> {
     tag_with(path, tag, version, &EditOptions::default())
 }
@@ -123,7 +123,7 @@ pub fn tag_with(
 /// Deletes a tag of an archive. Returns the number of the version that it named.
 ///
 /// # Errors
-/// There is no such tag. Another process changes the archive.
+/// The tag does not exist. Another process changes the archive.
 pub fn delete_tag(path: impl AsRef<Path>, tag: &str) -> Result<u64> {
     delete_tag_with(path, tag, &EditOptions::default())
 }

@@ -24,7 +24,7 @@ impl Cancel {
         Cancel(Arc::default())
     }
 
-    /// Requests that all work with this object stops.
+    /// Asks all work with this object to stop.
     fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

@@ -46,7 +46,7 @@ impl FragmentBase {
     /// Opens a member of an open bundle. `shown` is the bundle's name for messages.
     ///
     /// # Errors
-    /// There is no such member, or it cannot be read.
+    /// The member does not exist, or it cannot be read.
     pub fn member_of(bundle: &Arc<Bundle>, shown: &str, member: &str) -> Result<(SharedSource, Self)> {
         let source = bundle.require(member, shown)?;
         Ok((source, FragmentBase::Bundle(Arc::clone(bundle), member.to_owned())))

@@ -83,7 +83,7 @@ impl Moment {
             (0, 0, 0) => format!("{separator}{hour:02}"),
             (_, 0, 0) => format!("{separator}{hour:02}:{minute:02}"),
             (_, _, 0) => format!("{separator}{hour:02}:{minute:02}:{second:02}"),
-            // As ncdump, which does not pad these seconds.
+            // ncdump does not pad these seconds, either.
             _ => format!("{separator}{hour:02}:{minute:02}:{second}.{fraction:06}"),
         };
         day(date) + &clock

@@ -74,7 +74,7 @@ impl TreeFile {
     /// The root of a variable's values.
     ///
     /// # Panics
-    /// There is no such variable.
+    /// The variable does not exist.
     pub fn values_root(&self, var: VarId) -> &Hash {
         &self.roots[var.index()]
     }
@@ -111,7 +111,7 @@ impl TreeFile {
     /// The layout of a variable's nodes in the file.
     ///
     /// # Panics
-    /// There is no such variable.
+    /// The variable does not exist.
     pub fn place(&self, var: VarId) -> &TreePlace {
         &self.places[var.index()]
     }

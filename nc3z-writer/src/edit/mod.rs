@@ -214,7 +214,7 @@ impl Edit {
     /// big-endian.
     ///
     /// # Errors
-    /// There is no such variable. The file cannot have the name or the type. `_FillValue` has another type than
+    /// The variable does not exist. The file cannot have the name or the type. `_FillValue` has another type than
     /// the variable.
     pub fn set_attribute(&mut self, owner: Owner<'_>, name: &str, ty: NcType, values: &[u8]) -> Result<()> {
         self.check_fill(owner, name)?;
@@ -224,7 +224,7 @@ impl Edit {
     /// Deletes an attribute.
     ///
     /// # Errors
-    /// There is no such attribute.
+    /// The attribute does not exist.
     pub fn delete_attribute(&mut self, owner: Owner<'_>, name: &str) -> Result<()> {
         self.check_fill(owner, name)?;
         self.edit_header(|h| header::delete_attribute(h, owner, name))
@@ -233,7 +233,7 @@ impl Edit {
     /// Renames an attribute.
     ///
     /// # Errors
-    /// There is no such attribute, or the new name is invalid or in use.
+    /// The attribute does not exist, or the new name is invalid or in use.
     pub fn rename_attribute(&mut self, owner: Owner<'_>, name: &str, new: &str) -> Result<()> {
         self.check_fill(owner, name)?;
         self.check_fill(owner, new)?;
@@ -243,7 +243,7 @@ impl Edit {
     /// Renames a dimension.
     ///
     /// # Errors
-    /// There is no such dimension, or the new name is invalid or in use.
+    /// The dimension does not exist, or the new name is invalid or in use.
     pub fn rename_dimension(&mut self, name: &str, new: &str) -> Result<()> {
         self.edit_header(|h| header::rename_dimension(h, name, new))
     }
@@ -251,7 +251,7 @@ impl Edit {
     /// Renames a variable.
     ///
     /// # Errors
-    /// There is no such variable, or the new name is invalid or in use.
+    /// The variable does not exist, or the new name is invalid or in use.
     pub fn rename_variable(&mut self, name: &str, new: &str) -> Result<()> {
         self.edit_header(|h| header::rename_variable(h, name, new))
     }
@@ -267,7 +267,7 @@ impl Edit {
     /// Adds a variable after the others. Its elements are the fill value until they are set.
     ///
     /// # Errors
-    /// The name is invalid or in use. The file cannot have the type. There is no such dimension. The record
+    /// The name is invalid or in use. The file cannot have the type. The dimension does not exist. The record
     /// dimension is not the first one.
     pub fn add_variable(&mut self, name: &str, ty: NcType, dimensions: &[&str]) -> Result<()> {
         self.edit_header(|h| header::add_variable(h, name, ty, dimensions))?;
@@ -278,7 +278,7 @@ impl Edit {
     /// Deletes a variable.
     ///
     /// # Errors
-    /// There is no such variable.
+    /// The variable does not exist.
     pub fn delete_variable(&mut self, name: &str) -> Result<()> {
         let at = header::find_variable(&self.header, name)?;
         self.header.variables.remove(at);
@@ -300,7 +300,7 @@ impl Edit {
     /// elements move, and the variable is stored anew.
     ///
     /// # Errors
-    /// There is no such dimension. The length is 0, and it is not the record dimension. Data to be read are
+    /// The dimension does not exist. The length is 0, and it is not the record dimension. Data to be read are
     /// damaged.
     pub fn resize_dimension(&mut self, name: &str, len: u64) -> Result<()> {
         let id = header::find_dimension(&self.header, name)?;
@@ -372,7 +372,7 @@ impl Edit {
     /// Returns the present lengths of a variable.
     ///
     /// # Errors
-    /// There is no such variable.
+    /// The variable does not exist.
     pub fn shape_of(&self, variable: &str) -> Result<Vec<u64>> {
         Ok(self.shape(header::find_variable(&self.header, variable)?))
     }

@@ -86,7 +86,7 @@ impl Edit {
     /// Plans loading a whole variable into memory.
     ///
     /// # Errors
-    /// There is no such variable.
+    /// The variable does not exist.
     pub fn plan_load(&mut self, variable: &str) -> Result<Plan> {
         let at = header::find_variable(&self.header, variable)?;
         Ok(self.cells(at)?.plan_load())
@@ -95,7 +95,7 @@ impl Edit {
     /// Plans a commit of a variable.
     ///
     /// # Errors
-    /// There is no such variable.
+    /// The variable does not exist.
     pub fn plan_commit(&mut self, variable: &str) -> Result<Plan> {
         let at = header::find_variable(&self.header, variable)?;
         Ok(self.cells(at)?.plan_commit())

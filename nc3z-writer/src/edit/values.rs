@@ -20,7 +20,7 @@ impl Edit {
     /// memory go to a temporary file.
     ///
     /// # Errors
-    /// There is no such variable. Picks are outside it (grow the dimension first). The number of values is
+    /// The variable does not exist. Picks are outside it (grow the dimension first). The number of values is
     /// wrong. Data to be read are damaged; then a part of the values may be staged.
     pub fn set_picks(&mut self, variable: &str, picks: &Picks<'_>, values: &[u8]) -> Result<()> {
         let at = self.check_picks(variable, picks)?;
@@ -67,7 +67,7 @@ impl Edit {
     /// read.
     ///
     /// # Errors
-    /// There is no such variable, picks are outside it, or data are damaged.
+    /// The variable does not exist, picks are outside it, or data are damaged.
     pub fn get_picks(&mut self, variable: &str, picks: &Picks<'_>) -> Result<Vec<u8>> {
         let at = self.check_picks(variable, picks)?;
         self.cells(at)?.get(picks)

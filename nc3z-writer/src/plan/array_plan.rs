@@ -105,7 +105,7 @@ impl ArrayPlan {
     /// The tile that a tile is coded against, if the plan has a reference.
     ///
     /// # Errors
-    /// There is no such array.
+    /// The array does not exist.
     pub(crate) fn referred<'a>(
         &self,
         array: ArrayId,

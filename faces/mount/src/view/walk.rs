@@ -41,7 +41,7 @@ impl View {
     /// Opens a file, or lists a directory, at the path of these names.
     ///
     /// # Errors
-    /// There is no such file, a link leads out of the source, or an error of the system.
+    /// The file does not exist, a link leads out of the source, or an error of the system.
     pub fn find(&self, names: &[OsString]) -> io::Result<Found> {
         match self.find_once(names) {
             // The archive was replaced between two steps.

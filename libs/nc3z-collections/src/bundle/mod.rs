@@ -210,7 +210,7 @@ impl Bundle {
     /// the bundle, as `shown`.
     ///
     /// # Errors
-    /// There is no such member; as [`Bundle::member`].
+    /// The member does not exist; as [`Bundle::member`].
     pub fn require(&self, name: &str, shown: &str) -> Result<SharedSource> {
         if let Some(source) = self.member(name)? {
             return Ok(source);

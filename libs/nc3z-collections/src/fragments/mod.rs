@@ -236,7 +236,7 @@ impl Fragments {
     /// Returns the path that the name of a fragment resolves to.
     ///
     /// # Errors
-    /// There is no such file, or it is outside the aggregation's directory and `outside` is false.
+    /// The file does not exist, or it is outside the aggregation's directory and `outside` is false.
     pub(crate) fn path(&self, uri: &str, outside: bool) -> Result<PathBuf> {
         resolve::resolve(uri, self.base.as_deref(), outside).map_err(|e| match e {
             Refused::Absent(e) | Refused::Other(e) => e,
@@ -269,7 +269,7 @@ impl Refused {
 
 /// The reason why a fragment was not opened.
 enum Refused {
-    /// There is no such file.
+    /// The file does not exist.
     Absent(Error),
     /// Anything else.
     Other(Error),

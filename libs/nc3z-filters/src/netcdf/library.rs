@@ -34,7 +34,7 @@ pub enum LibraryError {
 /// path.
 ///
 /// # Errors
-/// There is no such file.
+/// The file does not exist.
 pub fn find_library(named: Option<&Path>) -> Result<PathBuf, LibraryError> {
     let from_env = std::env::var_os(LIBRARY_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(path) = named.map(Path::to_owned).or(from_env) {

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) struct ConsoleObserver<'a> {
     args: &'a ArchiveArgs,
     progress: OnceLock<Progress>,
-    /// The number of archived files, and of those that have nothing that `--tile` is for.
+    /// The number of archived files, and of those without a variable to which `--tile` applies.
     archived: (AtomicU64, AtomicU64),
 }
 

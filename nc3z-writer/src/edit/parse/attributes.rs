@@ -36,7 +36,7 @@ pub fn delete(edit: &mut Edit, words: &str) -> Result<Option<NoAttribute>> {
 /// Renames an attribute: `VARIABLE@ATTRIBUTE`, or the attribute of this name of the file and of all variables.
 ///
 /// # Errors
-/// There is no such attribute; the new name is invalid.
+/// The attribute does not exist; the new name is invalid.
 pub fn rename(edit: &mut Edit, old: &str, new: &str) -> Result<()> {
     if let Some((owner, name)) = names::split_once(old, '@') {
         return edit.rename_attribute(owner_of(&unescape(owner)), &unescape(name), new);
