@@ -280,8 +280,8 @@ fn repair_and_check(bytes: &[u8]) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let (bad, good) = (dir.path().join("bad.nc3z"), dir.path().join("good.nc3z"));
     std::fs::write(&bad, bytes).expect("a file in it");
-    let repair = nc3z_writer::RepairOptions { limits: small_limits(), ..Default::default() };
-    let repaired = match nc3z_writer::repair_file(&bad, &good, &repair, &()) {
+    let repair = nc3z_writer::BlockRepairOptions { limits: small_limits(), ..Default::default() };
+    let repaired = match nc3z_writer::repair_blocks(&bad, &good, &repair, &()) {
         Ok(repaired) => repaired,
         Err(e) => {
             let proof = matches!(e.kind(), nc3z_writer::ErrorKind::Proof { .. });

@@ -40,14 +40,15 @@ pub use job::estimate::{
     DEFAULT_SAMPLE_LEN, Estimate, PeerEstimate, PresetEstimate, VariableEstimate, estimate,
 };
 pub use job::gc::{Collected, Keep, collect_file};
-pub use job::mend::{
-    MendError, MendNote, MendObserver, MendOptions, MendStep, Mended, MendedInPlace, mend_file, mend_in_place,
-};
 pub use job::recompress::{Recompressed, ReplacePolicy, recompress_file};
-pub use job::repair::{LostTiles, RepairOptions, Repaired, RepairedDigest, repair_file};
+pub use job::repair::blocks::{BlockRepairOptions, LostTiles, RepairedBlocks, RepairedDigest, repair_blocks};
+pub use job::repair::versions::{RepairedVersions, repair_versions};
+pub use job::repair::{
+    RepairError, RepairNote, RepairObserver, RepairOptions, RepairOutcome, RepairStep, RepairedInPlace,
+    repair_file, repair_in_place,
+};
 pub use job::restore::restore_file;
 pub use job::revert::revert_file;
-pub use job::saved::{SavedVersions, save_versions};
 pub use job::tag::{TagChange, tag_version};
 pub use layout::{ChunkError, ChunkRequest, TileChoice};
 pub use leftovers::{TEMPORARY_SUFFIX, is_temporary_name, remove_leftovers};

@@ -16,8 +16,8 @@ use nc3z_reader::verify::quick;
 use nc3z_reader::{Archive, OpenOptions, VersionName};
 use nc3z_writer::edit::Edit;
 use nc3z_writer::{
-    CommitNote, RepairOptions, Repaired, RepairedDigest, SavedVersions, Share, TagChange, WriterOptions,
-    archive_file, commit_file, parity, repair_file, save_versions, tag_version,
+    BlockRepairOptions, CommitNote, RepairedBlocks, RepairedDigest, RepairedVersions, Share, TagChange,
+    WriterOptions, archive_file, commit_file, parity, repair_blocks, repair_versions, tag_version,
 };
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -244,11 +244,11 @@ fn trailers(path: &Path) -> Vec<(usize, usize)> {
 }
 
 /// Repairs these bytes. Also returns the rebuilt file, if nothing of it is lost.
-fn repaired(history: &History, bytes: &[u8]) -> Option<(Repaired, Option<Vec<u8>>)> {
+fn repaired(history: &History, bytes: &[u8]) -> Option<(RepairedBlocks, Option<Vec<u8>>)> {
     let (bad, good) = (history.directory.path().join("bad.nc3z"), history.directory.path().join("good.nc3z"));
     std::fs::write(&bad, bytes).unwrap();
-    let options = RepairOptions { force: true, ..RepairOptions::default() };
-    let done = match repair_file(&bad, &good, &options, &()) {
+    let options = BlockRepairOptions { force: true, ..BlockRepairOptions::default() };
+    let done = match repair_blocks(&bad, &good, &options, &()) {
         Ok(done) => done,
         Err(e) => {
             assert!(e.is_corrupt(), "{e}");
@@ -264,14 +264,14 @@ fn repaired(history: &History, bytes: &[u8]) -> Option<(Repaired, Option<Vec<u8>
 fn check_versions(history: &History, what: &str) -> Option<bool> {
     let (bad, good) = (history.directory.path().join("bad.nc3z"), history.directory.path().join("all.nc3z"));
     let options = WriterOptions::default().with_force(true);
-    let saved = match save_versions(&bad, &good, &options, &()) {
+    let saved = match repair_versions(&bad, &good, &options, &()) {
         Ok(saved) => saved,
         Err(e) => {
             assert!(e.is_corrupt(), "{what}: {e}");
             return Some(false);
         }
     };
-    let SavedVersions::Written { done, lost, .. } = saved else { return None };
+    let RepairedVersions::Written { done, lost, .. } = saved else { return None };
     for &number in &done.kept {
         let options = OpenOptions::default().with_version(Some(VersionName::Number(number)));
         let source: SharedSource = Arc::new(FileSource::open(&good).unwrap());

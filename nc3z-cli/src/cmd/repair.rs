@@ -15,8 +15,8 @@ use nc3z_reader::Monitor;
 use nc3z_reader::parity::{ParityReport, RepairedShards};
 use nc3z_reader::verify::Finding;
 use nc3z_writer::{
-    MendNote, MendObserver, MendOptions, MendStep, Mended, ParityChoice, Repaired, RepairedDigest,
-    SavedVersions, mend_file, mend_in_place,
+    ParityChoice, RepairNote, RepairObserver, RepairOptions, RepairOutcome, RepairStep, RepairedBlocks,
+    RepairedDigest, RepairedVersions, repair_file, repair_in_place,
 };
 use std::io::Write;
 use std::path::Path;
@@ -30,18 +30,18 @@ const MOST_FINDINGS: usize = 4;
 /// Prints notes and shows the progress.
 struct ConsoleObserver<'a>(&'a RepairArgs);
 
-impl MendObserver for ConsoleObserver<'_> {
-    fn monitor(&self, _: MendStep, bytes: u64) -> Box<dyn Monitor + '_> {
+impl RepairObserver for ConsoleObserver<'_> {
+    fn monitor(&self, _: RepairStep, bytes: u64) -> Box<dyn Monitor + '_> {
         Box::new(Progress::new(bytes, crate::cmd::shown(&self.0.archive)))
     }
 
-    fn note(&self, note: MendNote<'_>) {
+    fn note(&self, note: RepairNote<'_>) {
         let name = crate::cmd::shown(&self.0.archive);
         match note {
-            MendNote::ParityFailed(e) => {
+            RepairNote::ParityFailed(e) => {
                 note!("nc3z: {name}: {e}; the intact parts are saved without parity");
             }
-            MendNote::OlderComplete(whole) => {
+            RepairNote::OlderComplete(whole) => {
                 let list: Vec<String> = whole.iter().map(u64::to_string).collect();
                 note!(
                     "{name}: the newest version is not intact, and only its intact parts are saved; intact in the damaged archive are the versions {} (`nc3z restore --version`)",
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
             count(bytes, "byte")
         );
     }
-    let options = MendOptions {
+    let options = RepairOptions {
         force: args.force,
         without_parity: args.no_parity,
         uncommitted: args.uncommitted,
@@ -78,14 +78,14 @@ pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
         registry: crate::registry::registry(),
     };
     let mended = super::with_threads(args.threads, || {
-        mend_file(&args.archive, output, &options, &ConsoleObserver(args))
+        repair_file(&args.archive, output, &options, &ConsoleObserver(args))
     })?;
     match mended {
         Ok(mended) => {
             say(args, output, &mended)?;
             Ok(if mended.is_complete() { Exit::Done } else { Exit::Corrupt })
         }
-        Err(e) if e.step == MendStep::Versions => Err(e.source.into()),
+        Err(e) if e.step == RepairStep::Versions => Err(e.source.into()),
         Err(e) => {
             let e = Error::from(e.source);
             let exit = of_error(&e);
@@ -99,9 +99,9 @@ pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
 
 /// Repairs an archive in place, or leaves it unchanged.
 fn in_place(args: &RepairArgs) -> Result<Exit> {
-    match super::with_threads(args.threads, || mend_in_place(&args.archive, &ConsoleObserver(args)))? {
+    match super::with_threads(args.threads, || repair_in_place(&args.archive, &ConsoleObserver(args)))? {
         Ok(Some(mended)) => {
-            say(args, &args.archive, &Mended::Parity { report: mended.report, done: mended.done })?;
+            say(args, &args.archive, &RepairOutcome::Parity { report: mended.report, done: mended.done })?;
             Ok(judge(args, &mended.left?))
         }
         Ok(None) => bail!(
@@ -134,7 +134,7 @@ fn judge(args: &RepairArgs, left: &[Finding]) -> Exit {
     Exit::Corrupt
 }
 
-fn say(args: &RepairArgs, output: &Path, mended: &Mended) -> Result<()> {
+fn say(args: &RepairArgs, output: &Path, mended: &RepairOutcome) -> Result<()> {
     let mut out = Stdout::verdicts();
     let (name, output) = (crate::cmd::shown(&args.archive), crate::cmd::shown(output));
     if args.json {
@@ -142,9 +142,9 @@ fn say(args: &RepairArgs, output: &Path, mended: &Mended) -> Result<()> {
         return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?);
     }
     let lines = match mended {
-        Mended::Parity { report, done } => by_parity(report, done, args.parity),
-        Mended::Versions(saved) => by_versions(saved, args.parity),
-        Mended::Blocks(repaired) => by_blocks(repaired),
+        RepairOutcome::Parity { report, done } => by_parity(report, done, args.parity),
+        RepairOutcome::Versions(saved) => by_versions(saved, args.parity),
+        RepairOutcome::Blocks(repaired) => by_blocks(repaired),
         _ => Lines::default(),
     };
     lines.before.iter().try_for_each(|line| writeln!(out, "{name}: {line}"))?;
@@ -175,8 +175,8 @@ fn by_parity(report: &ParityReport, done: &RepairedShards, choice: ParityChoice)
     Lines { before: Vec::new(), result, after }
 }
 
-fn by_versions(saved: &SavedVersions, choice: ParityChoice) -> Lines {
-    let SavedVersions::Written { done, lost, unproven, note } = saved else { return Lines::default() };
+fn by_versions(saved: &RepairedVersions, choice: ParityChoice) -> Lines {
+    let RepairedVersions::Written { done, lost, unproven, note } = saved else { return Lines::default() };
     let mut before: Vec<String> = note.iter().map(|note| text::safe(note)).collect();
     before.extend(lost.iter().map(|(number, why)| format!("lost: version {number}: {}", text::safe(why))));
     if let (Some(first), Some(last)) = (unproven.first(), unproven.last()) {
@@ -194,7 +194,7 @@ fn by_versions(saved: &SavedVersions, choice: ParityChoice) -> Lines {
     Lines { before, result, after: None }
 }
 
-fn by_blocks(repaired: &Repaired) -> Lines {
+fn by_blocks(repaired: &RepairedBlocks) -> Lines {
     let mut before: Vec<String> = repaired.notes.iter().map(|note| text::safe(note)).collect();
     before.extend(repaired.lost.iter().take(LISTED).map(|run| {
         format!("lost: {}: {}", tile_location::words(&run.place, None), text::safe(&run.message))

@@ -13,7 +13,7 @@ use nc3z_reader::recover::RecoverOptions;
 use nc3z_reader::source::{MemorySource, SharedSource};
 use nc3z_reader::verify::quick;
 use nc3z_reader::{Archive, OpenOptions};
-use nc3z_writer::{RepairOptions, repair_file};
+use nc3z_writer::{BlockRepairOptions, repair_blocks};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -154,7 +154,7 @@ fn an_index_of_petabytes_of_nothing_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let (bad, good) = (dir.path().join("bad"), dir.path().join("good"));
     std::fs::write(&bad, &bytes).unwrap();
-    let e = soon("repair", || repair_file(&bad, &good, &RepairOptions::default(), &()).unwrap_err());
+    let e = soon("repair", || repair_blocks(&bad, &good, &BlockRepairOptions::default(), &()).unwrap_err());
     assert!(e.to_string().contains("number of tiles"), "{e}");
     assert!(!good.exists());
 }

@@ -10,7 +10,9 @@ use nc3z_reader::recover::{RecoverOptions, Recovered};
 use nc3z_reader::source::{MemorySource, SharedSource};
 use nc3z_reader::verify::quick;
 use nc3z_reader::{Archive, OpenOptions};
-use nc3z_writer::{PerVariable, RepairOptions, ReplacePolicy, WriterOptions, recompress_file, repair_file};
+use nc3z_writer::{
+    BlockRepairOptions, PerVariable, ReplacePolicy, WriterOptions, recompress_file, repair_blocks,
+};
 use std::sync::Arc;
 
 /// An archive with two heads, blocks of tiles, a container and a constants list; of rounded values or not.
@@ -113,7 +115,7 @@ fn repaired_and_recompressed_archives_say_so_in_every_block() {
     let dir = tempfile::tempdir().unwrap();
     let (bad, good) = (dir.path().join("bad.nc3z"), dir.path().join("good.nc3z"));
     std::fs::write(&bad, &bytes[..end]).unwrap();
-    let done = repair_file(&bad, &good, &RepairOptions::default(), &()).unwrap();
+    let done = repair_blocks(&bad, &good, &BlockRepairOptions::default(), &()).unwrap();
     assert_eq!(done.lost_tiles, 0);
     let repaired = std::fs::read(&good).unwrap();
     assert!(open(&repaired).trailer().required & REQUIRED_LOSSY != 0);

@@ -5,7 +5,7 @@ use nc3z_format::archive::{ArrayId, IndexEntry};
 use nc3z_format::classic::VarId;
 use nc3z_reader::source::MemorySource;
 use nc3z_reader::{Archive, OpenOptions, verify};
-use nc3z_writer::{RepairOptions, WriterOptions, repair_file};
+use nc3z_writer::{BlockRepairOptions, WriterOptions, repair_blocks};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -111,7 +111,7 @@ fn what_refers_to_a_damaged_tile_is_lost_with_it_and_both_are_named() {
     let dir = tempfile::tempdir().unwrap();
     let (old, new) = (dir.path().join("a.nc3z"), dir.path().join("b.nc3z"));
     std::fs::write(&old, &bytes).unwrap();
-    let done = repair_file(&old, &new, &RepairOptions::default(), &()).unwrap();
+    let done = repair_blocks(&old, &new, &BlockRepairOptions::default(), &()).unwrap();
     assert_eq!(done.lost_tiles, 1 + dependents.len() as u64);
     let lost: Vec<ArrayId> = done.lost.iter().map(|run| run.place.array).collect();
     assert!(lost.contains(&temp) && dependents.iter().all(|id| lost.contains(id)), "{lost:?}");

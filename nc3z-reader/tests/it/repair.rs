@@ -13,7 +13,7 @@ use nc3z_reader::recover::RecoverOptions;
 use nc3z_reader::source::{MemorySource, SharedSource};
 use nc3z_reader::verify::{deep, quick};
 use nc3z_reader::{Archive, OpenOptions};
-use nc3z_writer::{RepairOptions, Repaired, RepairedDigest, WriterOptions, repair_file};
+use nc3z_writer::{BlockRepairOptions, RepairedBlocks, RepairedDigest, WriterOptions, repair_blocks};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -41,11 +41,11 @@ fn salvage(source: &SharedSource, uncommitted: bool) -> nc3z_reader::Result<(Vec
 }
 
 /// Repairs through files; gives what was done and the new archive.
-fn repair(bytes: &[u8], options: &RepairOptions) -> nc3z_writer::Result<(Repaired, Vec<u8>)> {
+fn repair(bytes: &[u8], options: &BlockRepairOptions) -> nc3z_writer::Result<(RepairedBlocks, Vec<u8>)> {
     let dir = tempfile::tempdir().unwrap();
     let (bad, good) = (dir.path().join("bad.nc3z"), dir.path().join("good.nc3z"));
     std::fs::write(&bad, bytes).unwrap();
-    let repaired = repair_file(&bad, &good, options, &())?;
+    let repaired = repair_blocks(&bad, &good, options, &())?;
     assert!(std::fs::read(&bad).unwrap() == bytes, "the input is never written");
     Ok((repaired, std::fs::read(good).unwrap()))
 }
@@ -55,7 +55,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// What the new archive gives with fill values, after it was checked that it is sound and says what it lost.
-fn check_repaired(repaired: &Repaired, good: &[u8]) -> (Vec<u8>, Tiles) {
+fn check_repaired(repaired: &RepairedBlocks, good: &[u8]) -> (Vec<u8>, Tiles) {
     let report = deep(&source(good), &OpenOptions::default(), &()).unwrap();
     assert!(report.is_sound(), "{:?}", report.findings);
     let said: u64 = report.lost.iter().map(|p| p.tiles.end - p.tiles.start).sum();
@@ -171,7 +171,7 @@ fn cut_archives_are_repaired_into_sound_ones() {
         let from = head_end(&archive);
         let step = (bytes.len() - from) / 40;
         for len in (from..=bytes.len()).step_by(step).chain([bytes.len() - 1, bytes.len()]) {
-            let (repaired, good) = repair(&bytes[..len], &RepairOptions::default()).unwrap();
+            let (repaired, good) = repair(&bytes[..len], &BlockRepairOptions::default()).unwrap();
             let (found, lost) = check_repaired(&repaired, &good);
             let expected: Tiles =
                 tiles.iter().filter(|(_, range)| range.end > len as u64).map(|(t, _)| *t).collect();
@@ -205,7 +205,7 @@ fn large() -> (Vec<u8>, Vec<u8>) {
 fn check_damage(original: &[u8], bytes: &[u8], bad: &[u8], from: u64, to: u64) {
     let archive = open(bytes);
     let (repaired, good) =
-        repair(bad, &RepairOptions::default()).unwrap_or_else(|e| panic!("{from} to {to}: {e}"));
+        repair(bad, &BlockRepairOptions::default()).unwrap_or_else(|e| panic!("{from} to {to}: {e}"));
     let (found, lost) = check_repaired(&repaired, &good);
     let touched = |r: &std::ops::Range<u64>| r.start < to && from < r.end;
     let expected: Tiles = ends(bytes).into_iter().filter(|(_, r)| touched(r)).map(|(t, _)| t).collect();
@@ -239,7 +239,7 @@ fn first_and_last_64_kib_may_be_lost() {
     let mut bad = bytes.clone();
     bad[..k].fill(0);
     bad[n - k..].fill(0);
-    assert!(repair(&bad, &RepairOptions::default()).is_err());
+    assert!(repair(&bad, &BlockRepairOptions::default()).is_err());
 }
 
 #[test]
@@ -274,20 +274,20 @@ fn the_head_copy_may_be_lost_with_the_section_table() {
     let mut bad = bytes.clone();
     bad[200..240].fill(0);
     bad[at(archive.trailer().sections_offset)] ^= 1;
-    let (repaired, good) = repair(&bad, &RepairOptions::default()).unwrap();
+    let (repaired, good) = repair(&bad, &BlockRepairOptions::default()).unwrap();
     assert_eq!(repaired.digest, RepairedDigest::Confirmed);
     assert!(check_repaired(&repaired, &good).0 == original);
     // Only the superblock is lost: trailer and head copy replace it.
     let mut bad = bytes.clone();
     bad[..160].fill(0xFF);
-    let (repaired, good) = repair(&bad, &RepairOptions::default()).unwrap();
+    let (repaired, good) = repair(&bad, &BlockRepairOptions::default()).unwrap();
     assert_eq!(repaired.digest, RepairedDigest::Confirmed);
     assert!(check_repaired(&repaired, &good).0 == original);
     // Superblock damaged but legible, trailer lost: the head copy's hash is the salt.
     let mut bad = bytes.clone();
     bad[100] ^= 1;
     bad.truncate(bytes.len() - 128);
-    let (repaired, good) = repair(&bad, &RepairOptions::default()).unwrap();
+    let (repaired, good) = repair(&bad, &BlockRepairOptions::default()).unwrap();
     assert_eq!(repaired.digest, RepairedDigest::Recomputed);
     assert!(check_repaired(&repaired, &good).0 == original);
 }
@@ -301,7 +301,7 @@ fn lost_metadata_and_variable_table_cost_nothing() {
             let mut bad = bytes.clone();
             let at = usize::try_from(section.offset).unwrap();
             bad[at..at + usize::try_from(section.len).unwrap()].fill(0xAA);
-            let (repaired, good) = repair(&bad, &RepairOptions::default()).unwrap();
+            let (repaired, good) = repair(&bad, &BlockRepairOptions::default()).unwrap();
             assert_eq!(repaired.digest, RepairedDigest::Confirmed, "{kind:?}");
             assert!(check_repaired(&repaired, &good).0 == original, "{kind:?}");
         }
@@ -386,12 +386,12 @@ fn a_repaired_archive_can_be_repaired_again() {
     let first = usize::try_from(archive.stored_offset(ArrayId::variable(0), 2).unwrap()).unwrap();
     let mut bad = bytes.clone();
     bad[first + 60] ^= 1;
-    let (once, good) = repair(&bad, &RepairOptions::default()).unwrap();
+    let (once, good) = repair(&bad, &BlockRepairOptions::default()).unwrap();
     assert_eq!(once.lost_tiles, 1);
     let second = open(&good).stored_offset(ArrayId::variable(0), 7).unwrap();
     let mut bad = good;
     bad[usize::try_from(second).unwrap() + 60] ^= 1;
-    let (twice, good) = repair(&bad, &RepairOptions::default()).unwrap();
+    let (twice, good) = repair(&bad, &BlockRepairOptions::default()).unwrap();
     assert_eq!(twice.lost_tiles, 2);
     let (found, lost) = check_repaired(&twice, &good);
     assert_eq!(lost, [(ArrayId::variable(0), 2), (ArrayId::variable(0), 7)].into());
@@ -408,7 +408,7 @@ fn the_filled_file_of_a_repaired_archive_is_checked_too() {
     let at = usize::try_from(open(&bytes).stored_offset(ArrayId::variable(0), 2).unwrap()).unwrap();
     let mut bad = bytes;
     bad[at + 60] ^= 1;
-    let (_, mut good) = repair(&bad, &RepairOptions::default()).unwrap();
+    let (_, mut good) = repair(&bad, &BlockRepairOptions::default()).unwrap();
     let archive = open(&good);
     let entry = archive.sections().find(SectionKind::Metadata).unwrap().clone();
     let range = usize::try_from(entry.offset).unwrap()..usize::try_from(entry.offset + entry.len).unwrap();
@@ -467,7 +467,7 @@ fn chunks_are_saved_and_named_as_boxes() {
             let at = usize::try_from(archive.stored_offset(id, tile).unwrap()).unwrap();
             bad[at + 50] ^= 1;
         }
-        let (repaired, good) = repair(&bad, &RepairOptions::default()).unwrap();
+        let (repaired, good) = repair(&bad, &BlockRepairOptions::default()).unwrap();
         assert_eq!(repaired.lost_tiles, 4);
         let (found, _) = check_repaired(&repaired, &good);
         let mut expected = original.clone();

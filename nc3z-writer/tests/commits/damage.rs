@@ -25,8 +25,8 @@ fn every_flipped_bit_of_a_later_head_is_an_error_and_what_is_repaired_is_the_new
     let (damaged, saved) = (made.directory.path().join("bad.nc3z"), made.directory.path().join("saved.nc3z"));
     for (bytes, complete) in [(&good, true), (&bad, false)] {
         std::fs::write(&damaged, bytes).unwrap();
-        let options = RepairOptions { force: true, ..RepairOptions::default() };
-        let done = repair_file(&damaged, &saved, &options, &()).unwrap();
+        let options = BlockRepairOptions { force: true, ..BlockRepairOptions::default() };
+        let done = repair_blocks(&damaged, &saved, &options, &()).unwrap();
         assert_eq!(done.lost_tiles == 0, complete);
         let repaired = Archive::open(&saved).unwrap();
         assert_eq!((repaired.trailer().generation, repaired.original_len()), (1, archive.original_len()));
@@ -211,7 +211,7 @@ fn a_damaged_last_trailer_never_makes_the_older_state_the_newest_and_a_commit_cu
     let mut bad = good.clone();
     bad[end - 20] ^= 1;
     std::fs::write(&damaged, &bad).unwrap();
-    let done = repair_file(&damaged, &saved, &RepairOptions::default(), &()).unwrap();
+    let done = repair_blocks(&damaged, &saved, &BlockRepairOptions::default(), &()).unwrap();
     assert!(!done.is_older && done.is_complete(), "{:?}", done.notes);
     assert_eq!(done.digest, nc3z_writer::RepairedDigest::Confirmed);
     let mut restored = Vec::new();
@@ -221,8 +221,8 @@ fn a_damaged_last_trailer_never_makes_the_older_state_the_newest_and_a_commit_cu
     let block = bad.windows(4).rposition(|bytes| bytes == b"\xb1NCb").unwrap();
     bad[block + 20] ^= 1;
     std::fs::write(&damaged, &bad).unwrap();
-    let again = RepairOptions { force: true, ..RepairOptions::default() };
-    let done = repair_file(&damaged, &saved, &again, &()).unwrap();
+    let again = BlockRepairOptions { force: true, ..BlockRepairOptions::default() };
+    let done = repair_blocks(&damaged, &saved, &again, &()).unwrap();
     assert!(done.is_older && !done.is_complete(), "{:?}", done.notes);
     // A commit does not cut off bytes that may be saved.
     let edited = made.directory.path().join("edited.nc");
@@ -298,12 +298,12 @@ fn blocks_of_another_file_of_the_series_are_never_taken_for_ones_own() {
     bytes.truncate(usize::try_from(mine.trailer().blocks_end).unwrap());
     let (damaged, saved) = (a.directory.path().join("bad.nc3z"), a.directory.path().join("saved.nc3z"));
     std::fs::write(&damaged, &bytes).unwrap();
-    let done = repair_file(&damaged, &saved, &RepairOptions::default(), &()).unwrap();
+    let done = repair_blocks(&damaged, &saved, &BlockRepairOptions::default(), &()).unwrap();
     assert_eq!((done.lost_tiles, done.is_complete()), (1, false), "{done:?}");
     // Only the first version's blocks: the salt confirms that they are the whole file.
     std::fs::write(&damaged, &a.bytes()[..bytes.len()]).unwrap();
-    let force = RepairOptions { force: true, ..RepairOptions::default() };
-    let done = repair_file(&damaged, &saved, &force, &()).unwrap();
+    let force = BlockRepairOptions { force: true, ..BlockRepairOptions::default() };
+    let done = repair_blocks(&damaged, &saved, &force, &()).unwrap();
     assert_eq!(done.digest, nc3z_writer::RepairedDigest::Recomputed);
     a.holds(1, &series(noise));
 }

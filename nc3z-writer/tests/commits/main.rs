@@ -14,8 +14,8 @@ use nc3z_reader::source::MemorySource;
 use nc3z_reader::verify::{deep, quick};
 use nc3z_reader::{Archive, OpenOptions, VersionName};
 use nc3z_writer::{
-    CommitNote, CommitReport, Keep, RepairOptions, TagChange, WriterOptions, archive_file, collect_file,
-    commit_file, repair_file, tag_version,
+    BlockRepairOptions, CommitNote, CommitReport, Keep, TagChange, WriterOptions, archive_file, collect_file,
+    commit_file, repair_blocks, tag_version,
 };
 use std::path::PathBuf;
 use std::sync::Arc;

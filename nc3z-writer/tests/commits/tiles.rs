@@ -27,7 +27,7 @@ fn a_changed_value_costs_its_difference_and_a_repair_keeps_it() {
     };
     assert_eq!(is_base(&newest).iter().filter(|base| **base).count(), 1);
     let saved = made.directory.path().join("saved.nc3z");
-    let done = repair_file(&made.path, &saved, &RepairOptions::default(), &()).unwrap();
+    let done = repair_blocks(&made.path, &saved, &BlockRepairOptions::default(), &()).unwrap();
     assert!(done.is_complete(), "{:?}", done.notes);
     let source = Arc::new(MemorySource::new(std::fs::read(&saved).unwrap()));
     let archive = Archive::from_source(source, &OpenOptions::default()).unwrap();
@@ -119,7 +119,7 @@ fn what_another_array_holds_is_not_stored_again_even_if_that_one_goes() {
     assert_eq!(differences(&made.open(3), "copy"), (tiles, tiles, tiles));
     made.is_sound();
     let saved = made.directory.path().join("saved.nc3z");
-    let done = repair_file(&made.path, &saved, &RepairOptions::default(), &()).unwrap();
+    let done = repair_blocks(&made.path, &saved, &BlockRepairOptions::default(), &()).unwrap();
     assert!(done.is_complete(), "{:?}", done.notes);
     for keep in [vec![], vec![VersionName::Number(2)], vec![VersionName::Number(1)]] {
         let kept = made.directory.path().join(format!("kept{}.nc3z", keep.len()));
@@ -183,7 +183,7 @@ fn short_tiles_are_coded_against_what_they_replace_too() {
     made.holds(1, &file(noise));
     made.is_sound();
     let saved = made.directory.path().join("saved.nc3z");
-    let done = repair_file(&made.path, &saved, &RepairOptions::default(), &()).unwrap();
+    let done = repair_blocks(&made.path, &saved, &BlockRepairOptions::default(), &()).unwrap();
     assert!(done.is_complete(), "{:?}", done.notes);
     let source: nc3z_reader::source::SharedSource = nc3z_reader::source::open(&saved, false).unwrap();
     assert!(deep(&source, &OpenOptions::default(), &()).unwrap().is_sound());

@@ -8,9 +8,9 @@ mod determinism;
 mod finer;
 mod layouts;
 mod memory;
-#[cfg(test)]
-mod mended;
 mod repaired;
+#[cfg(test)]
+mod repaired_files;
 mod short;
 mod sizes;
 mod support;

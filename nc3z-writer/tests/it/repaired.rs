@@ -5,7 +5,7 @@ use nc3z_format::archive::IndexEntry;
 use nc3z_format::codec::ChainSpec;
 use nc3z_reader::Archive;
 use nc3z_reader::recover::StoredTile;
-use nc3z_writer::{Preset, RepairOptions, RepairedDigest, WriterOptions, repair_file};
+use nc3z_writer::{BlockRepairOptions, Preset, RepairedDigest, WriterOptions, repair_blocks};
 use std::path::Path;
 
 /// The chains of an archive's containers.
@@ -37,7 +37,7 @@ fn containers_are_carried_over_whole_and_no_archive_grows() {
         chains.iter().any(lzma),
         "the sample has no container of the kind that this is about: {chains:?}"
     );
-    let done = repair_file(&old, &new, &RepairOptions::default(), &()).unwrap();
+    let done = repair_blocks(&old, &new, &BlockRepairOptions::default(), &()).unwrap();
     assert_eq!((done.digest, done.lost_tiles), (RepairedDigest::Confirmed, 0));
     let after = Archive::open(&new).unwrap();
     assert_eq!(containers(&after), chains);

@@ -6,7 +6,7 @@ use nc3z_format::archive::short::is_short;
 use nc3z_format::classic::Version;
 use nc3z_reader::verify::deep;
 use nc3z_reader::{Archive, OpenOptions};
-use nc3z_writer::{CommitNote, RepairOptions, WriterOptions, archive_file, commit_file, repair_file};
+use nc3z_writer::{BlockRepairOptions, CommitNote, WriterOptions, archive_file, commit_file, repair_blocks};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -117,7 +117,7 @@ fn a_repaired_short_archive_is_short_and_one_that_lost_tiles_is_long() {
     let dir = TempDir::new().unwrap();
     let path = archived(&dir, &file(0), &WriterOptions::default());
     let mended = dir.path().join("mended.nc3z");
-    let done = repair_file(&path, &mended, &RepairOptions::default(), &()).unwrap();
+    let done = repair_blocks(&path, &mended, &BlockRepairOptions::default(), &()).unwrap();
     assert!(done.is_complete());
     let bytes = std::fs::read(&mended).unwrap();
     assert!(is_short(&bytes));
@@ -138,7 +138,7 @@ fn a_repaired_short_archive_is_short_and_one_that_lost_tiles_is_long() {
     bytes[at] ^= 8;
     std::fs::write(&path, bytes).unwrap();
     let mended = dir.path().join("mended.nc3z");
-    let done = repair_file(&path, &mended, &RepairOptions::default(), &()).unwrap();
+    let done = repair_blocks(&path, &mended, &BlockRepairOptions::default(), &()).unwrap();
     assert_eq!(done.lost_tiles, 1);
     assert!(!is_short(&std::fs::read(&mended).unwrap()));
     is_sound(&mended);

@@ -5,7 +5,8 @@ use crate::made::{SLOTS, archive, checked, mended, source};
 use nc3z_reader::verify::quick;
 use nc3z_reader::{Archive, OpenOptions};
 use nc3z_writer::{
-    ParityChoice, RepairOptions, ReplacePolicy, Share, WriterOptions, parity, recompress_file, repair_file,
+    BlockRepairOptions, ParityChoice, ReplacePolicy, Share, WriterOptions, parity, recompress_file,
+    repair_blocks,
 };
 
 fn share(text: &str) -> Share {
@@ -156,8 +157,8 @@ fn repaired_archives_have_parity_of_the_share_they_had() {
     for (bad, kept) in [(&bad, true), (&cut, true), (&gone, false)] {
         for choice in [ParityChoice::Keep, ParityChoice::Without, ParityChoice::Share(share("9%"))] {
             std::fs::write(&made.path, bad).unwrap();
-            let options = RepairOptions { force: true, parity: choice, ..RepairOptions::default() };
-            let done = repair_file(&made.path, &output, &options, &()).unwrap();
+            let options = BlockRepairOptions { force: true, parity: choice, ..BlockRepairOptions::default() };
+            let done = repair_blocks(&made.path, &output, &options, &()).unwrap();
             let bytes = std::fs::read(&output).unwrap();
             assert!(done.lost_tiles > 0 && sound(&bytes));
             assert_eq!(done.stored_len, bytes.len() as u64);

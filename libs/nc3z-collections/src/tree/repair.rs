@@ -3,15 +3,15 @@
 use nc3z_format::bytes::hex;
 use nc3z_look::{text, tile_location};
 use nc3z_reader::parity::{ParityReport, RepairedShards};
-use nc3z_writer::{LostTiles, Mended, ParityChoice, Repaired, RepairedDigest, SavedVersions};
+use nc3z_writer::{LostTiles, ParityChoice, RepairOutcome, RepairedBlocks, RepairedDigest, RepairedVersions};
 use serde_json::{Value, json};
 
 /// Returns the result of a repair of `archive` to `output`, for which `choice` was the parity.
-pub fn to_json(archive: &str, output: &str, choice: ParityChoice, mended: &Mended) -> Value {
+pub fn to_json(archive: &str, output: &str, choice: ParityChoice, mended: &RepairOutcome) -> Value {
     let mut found = match mended {
-        Mended::Parity { report, done } => by_parity(report, done),
-        Mended::Versions(saved) => by_versions(saved, choice),
-        Mended::Blocks(repaired) => by_blocks(repaired),
+        RepairOutcome::Parity { report, done } => by_parity(report, done),
+        RepairOutcome::Versions(saved) => by_versions(saved, choice),
+        RepairOutcome::Blocks(repaired) => by_blocks(repaired),
         _ => json!({}),
     };
     found["archive"] = archive.into();
@@ -27,8 +27,8 @@ fn by_parity(report: &ParityReport, done: &RepairedShards) -> Value {
     })
 }
 
-fn by_versions(saved: &SavedVersions, choice: ParityChoice) -> Value {
-    let SavedVersions::Written { done, lost, unproven, note } = saved else { return json!({}) };
+fn by_versions(saved: &RepairedVersions, choice: ParityChoice) -> Value {
+    let RepairedVersions::Written { done, lost, unproven, note } = saved else { return json!({}) };
     let lost: Vec<_> = lost.iter().map(|(n, e)| json!({"version": n, "message": text::safe(e)})).collect();
     json!({
         "versions": done.kept, "lost_versions": lost, "unproven_versions": unproven,
@@ -37,7 +37,7 @@ fn by_versions(saved: &SavedVersions, choice: ParityChoice) -> Value {
     })
 }
 
-fn by_blocks(repaired: &Repaired) -> Value {
+fn by_blocks(repaired: &RepairedBlocks) -> Value {
     let digest = match repaired.digest {
         RepairedDigest::Confirmed => "confirmed",
         RepairedDigest::Recomputed => "recomputed",

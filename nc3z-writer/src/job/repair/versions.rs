@@ -7,12 +7,12 @@
 //! Copied bytes stay unchanged, and each version is rebuilt once; each committed version takes about five times as
 //! long.
 
-use super::gc::{Collected, Keep, LostEnd, collect, metadata_of, next};
-use super::history::dropped;
-use super::input::Input;
 use crate::atomic::AtomicFile;
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::{InPlace, Medium, slots};
+use crate::job::gc::{Collected, Keep, LostEnd, collect, metadata_of, next};
+use crate::job::history::dropped;
+use crate::job::input::Input;
 use crate::options::WriterOptions;
 use crate::source_digests::hash;
 use nc3z_format::archive::constants::REQUIRED_LOST;
@@ -34,7 +34,7 @@ const PIECE_LEN: usize = 1 << 20;
 
 /// The versions of a damaged archive that were saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SavedVersions {
+pub enum RepairedVersions {
     /// The archive has one version, or its newest state does not open.
     None,
     /// The newest version is not complete; these are, and nothing was written.
@@ -70,12 +70,12 @@ struct Probed {
 ///
 /// # Errors
 /// The output exists or cannot be written; the monitor cancelled.
-pub fn save_versions(
+pub fn repair_versions(
     input: &Path,
     output: &Path,
     options: &WriterOptions,
     monitor: &dyn Monitor,
-) -> Result<SavedVersions> {
+) -> Result<RepairedVersions> {
     let source = nc3z_reader::source::open(input, false)?;
     let how = OpenOptions::of_command().with_registry(options.registry.clone());
     let (mut lost_newest, mut unknown, mut note) = (None, None, None);
@@ -90,7 +90,7 @@ pub fn save_versions(
                     lost_newest = Some((u64::from(*version), e.with_causes()));
                 }
                 ReadError::NewestUnknown { .. } => unknown = Some(e.with_causes()),
-                _ => return Ok(SavedVersions::None),
+                _ => return Ok(RepairedVersions::None),
             }
             true
         }
@@ -98,8 +98,8 @@ pub fn save_versions(
     let open = |version: Option<VersionName>| {
         Archive::from_source(source.clone(), &how.clone().with_version(version).with_older(older))
     };
-    let Ok(newest) = open(None) else { return Ok(SavedVersions::None) };
-    let Ok(last) = newest.version().map(|record| record.number) else { return Ok(SavedVersions::None) };
+    let Ok(newest) = open(None) else { return Ok(RepairedVersions::None) };
+    let Ok(last) = newest.version().map(|record| record.number) else { return Ok(RepairedVersions::None) };
     // The next version, if there was one.
     lost_newest = lost_newest.or_else(|| Some((last.saturating_add(1), unknown?)));
     // If the end of an older generation is damaged, an earlier version may be reached by another path.
@@ -110,12 +110,12 @@ pub fn save_versions(
     if numbers.len() + usize::from(lost_newest.is_some()) < 2
         || newest.trailer().required & REQUIRED_LOST != 0
     {
-        return Ok(SavedVersions::None);
+        return Ok(RepairedVersions::None);
     }
     let most = work(source.len(), newest.original_len());
     let probed = probe(&numbers, most, &|n| open(Some(VersionName::Number(n))), monitor)?;
     if probed.whole.last() != Some(&last) {
-        return Ok(SavedVersions::Older(probed.whole));
+        return Ok(RepairedVersions::Older(probed.whole));
     }
     let Probed { whole, mut unproven, mut lost, has_unrecorded } = probed;
     let can_be_copied = lost.is_empty() && !has_unrecorded;
@@ -137,7 +137,7 @@ pub fn save_versions(
     if can_be_copied {
         let old = Old { newest: &newest, versions: &whole };
         if let Some(done) = copy(input, output, &old, rebuilt.as_ref(), options, monitor)? {
-            return Ok(SavedVersions::Written { done, lost, unproven, note });
+            return Ok(RepairedVersions::Written { done, lost, unproven, note });
         }
     }
     let keep: Vec<VersionName> = whole.into_iter().map(VersionName::Number).collect();
@@ -147,7 +147,7 @@ pub fn save_versions(
     let done = collect(input, end, Some(output), &keep, &|_| Ok(numbers.clone()), options, monitor)?;
     // Each was compared with its SHA-256.
     unproven.clear();
-    Ok(SavedVersions::Written { done, lost, unproven, note })
+    Ok(RepairedVersions::Written { done, lost, unproven, note })
 }
 
 /// Returns the versions between the newest complete one and a later one whose end is lost: their ends are lost too.

@@ -35,7 +35,7 @@ const TILES: u64 = 1 << 18;
 
 /// Options for a repair.
 #[derive(Debug, Clone, Default)]
-pub struct RepairOptions {
+pub struct BlockRepairOptions {
     /// Replace an existing output.
     pub force: bool,
     /// Also take blocks of a commit that has no trailer.
@@ -76,7 +76,7 @@ pub struct LostTiles {
 
 /// The result of a repair.
 #[derive(Debug, Clone)]
-pub struct Repaired {
+pub struct RepairedBlocks {
     /// Faults of the archive's structures.
     pub notes: Vec<String>,
     /// Tiles copied.
@@ -104,7 +104,7 @@ pub struct Repaired {
     pub is_older: bool,
 }
 
-impl Repaired {
+impl RepairedBlocks {
     /// True if the new archive provably has everything that the old one had: by a recorded digest, by the
     /// salt, or because the archive had no faults.
     pub fn is_complete(&self) -> bool {
@@ -124,12 +124,12 @@ impl Repaired {
 /// # Errors
 /// The input cannot be interpreted: it has no head copy, another format, or an unknown version or feature.
 /// The output exists or cannot be written. The monitor cancelled. Then the output file is unchanged.
-pub fn repair_file(
+pub fn repair_blocks(
     input: &Path,
     output: &Path,
-    options: &RepairOptions,
+    options: &BlockRepairOptions,
     monitor: &dyn Monitor,
-) -> Result<Repaired> {
+) -> Result<RepairedBlocks> {
     let file = nc3z_reader::source::open_regular(input)
         .map_err(|e| nc3z_reader::Error::io("open", Some(input), e))?;
     let like = file.metadata().map_err(|e| nc3z_reader::Error::io("read the length of", Some(input), e))?;
@@ -196,7 +196,7 @@ pub fn repair_file(
             recovered.uncommitted
         ));
     }
-    Ok(Repaired {
+    Ok(RepairedBlocks {
         notes,
         tiles,
         lost_tiles,

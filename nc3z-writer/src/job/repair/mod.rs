@@ -1,8 +1,11 @@
 //! Repairs an archive by the best means that it allows: by its parity, otherwise by copying its complete versions, otherwise the
 //! intact blocks of its newest version.
 
-use super::repair::{RepairOptions, Repaired, repair_file};
-use super::saved::{SavedVersions, save_versions};
+pub(crate) mod blocks;
+pub(crate) mod versions;
+
+use self::blocks::{BlockRepairOptions, RepairedBlocks, repair_blocks};
+use self::versions::{RepairedVersions, repair_versions};
 use crate::error::{Error, Result};
 use crate::options::{DEFAULT_MEMORY, ParityChoice, WriterOptions};
 use crate::parity::{self, add, remove};
@@ -16,7 +19,7 @@ use std::path::Path;
 /// A step of a repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum MendStep {
+pub enum RepairStep {
     /// Lost bytes are computed from the parity.
     Parity,
     /// Complete versions are copied.
@@ -28,7 +31,7 @@ pub enum MendStep {
 /// A fact that is known before the repair ends.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum MendNote<'a> {
+pub enum RepairNote<'a> {
     /// The archive has parity, which cannot repair the damage. The next steps follow.
     ParityFailed(&'a Error),
     /// The newest version is not complete, so that only its intact blocks are saved; these older versions of the damaged archive
@@ -37,24 +40,24 @@ pub enum MendNote<'a> {
 }
 
 /// Receives the progress of a repair. `()` ignores it.
-pub trait MendObserver: Sync {
+pub trait RepairObserver: Sync {
     /// Returns the monitor for a step, which processes `bytes` bytes if that is known.
-    fn monitor(&self, step: MendStep, bytes: u64) -> Box<dyn Monitor + '_> {
+    fn monitor(&self, step: RepairStep, bytes: u64) -> Box<dyn Monitor + '_> {
         let _ = (step, bytes);
         Box::new(())
     }
 
     /// Receives a fact.
-    fn note(&self, note: MendNote<'_>) {
+    fn note(&self, note: RepairNote<'_>) {
         let _ = note;
     }
 }
 
-impl MendObserver for () {}
+impl RepairObserver for () {}
 
 /// The options of a repair.
 #[derive(Debug, Clone, Default)]
-pub struct MendOptions {
+pub struct RepairOptions {
     /// Replaces an existing output.
     pub force: bool,
     /// Does not use the parity.
@@ -72,7 +75,7 @@ pub struct MendOptions {
 /// The result of a repair, by the step that succeeded.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum Mended {
+pub enum RepairOutcome {
     /// By parity: the archive has all the bytes that it had.
     Parity {
         /// The state of the parity before the repair.
@@ -80,22 +83,22 @@ pub enum Mended {
         /// The number of repaired parts.
         done: RepairedShards,
     },
-    /// By its complete versions; always [`SavedVersions::Written`].
-    Versions(SavedVersions),
+    /// By its complete versions; always [`RepairedVersions::Written`].
+    Versions(RepairedVersions),
     /// By intact blocks.
-    Blocks(Repaired),
+    Blocks(RepairedBlocks),
 }
 
-impl Mended {
+impl RepairOutcome {
     /// True if the new archive provably has everything that the damaged one had before it was damaged.
     pub fn is_complete(&self) -> bool {
         match self {
-            Mended::Parity { .. } => true,
-            Mended::Versions(SavedVersions::Written { lost, unproven, .. }) => {
+            RepairOutcome::Parity { .. } => true,
+            RepairOutcome::Versions(RepairedVersions::Written { lost, unproven, .. }) => {
                 lost.is_empty() && unproven.is_empty()
             }
-            Mended::Versions(_) => false,
-            Mended::Blocks(repaired) => repaired.is_complete(),
+            RepairOutcome::Versions(_) => false,
+            RepairOutcome::Blocks(repaired) => repaired.is_complete(),
         }
     }
 }
@@ -103,9 +106,9 @@ impl Mended {
 /// The error of a repair.
 #[derive(Debug, thiserror::Error)]
 #[error("{source}")]
-pub struct MendError {
+pub struct RepairError {
     /// The step that failed.
-    pub step: MendStep,
+    pub step: RepairStep,
     /// The error that caused it.
     pub source: Error,
 }
@@ -113,7 +116,7 @@ pub struct MendError {
 /// The result of repairing an archive in place.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct MendedInPlace {
+pub struct RepairedInPlace {
     /// The state of the parity before the repair.
     pub report: ParityReport,
     /// The number of repaired parts.
@@ -127,21 +130,21 @@ pub struct MendedInPlace {
 /// # Errors
 /// Nothing can be saved: the file is not an archive, or its beginning and end are lost. The output exists or cannot be written. The
 /// monitor cancelled. Then nothing is written.
-pub fn mend_file(
+pub fn repair_file(
     input: &Path,
     output: &Path,
-    options: &MendOptions,
-    observer: &dyn MendObserver,
-) -> Result<Mended, MendError> {
+    options: &RepairOptions,
+    observer: &dyn RepairObserver,
+) -> Result<RepairOutcome, RepairError> {
     let mut rewritten = None;
     if !options.without_parity {
         let by_parity = by_parity(input, output, options, observer, &mut rewritten);
-        match by_parity.map_err(|source| MendError { step: MendStep::Parity, source }) {
+        match by_parity.map_err(|source| RepairError { step: RepairStep::Parity, source }) {
             // The repaired file is not sound, and its intact parts were saved.
             _ if rewritten.is_some() => {}
             Ok(Some(mended)) => return Ok(mended),
             Ok(None) => {}
-            Err(e) if e.source.is_corrupt() => observer.note(MendNote::ParityFailed(&e.source)),
+            Err(e) if e.source.is_corrupt() => observer.note(RepairNote::ParityFailed(&e.source)),
             Err(e) => return Err(e),
         }
     }
@@ -152,7 +155,7 @@ pub fn mend_file(
 ///
 /// # Errors
 /// The parity cannot repair the damage: nothing is changed. The system refuses an operation.
-pub fn mend_in_place(path: &Path, observer: &dyn MendObserver) -> Result<Option<MendedInPlace>> {
+pub fn repair_in_place(path: &Path, observer: &dyn RepairObserver) -> Result<Option<RepairedInPlace>> {
     let monitor = of_parity(path, observer);
     let Some((report, done)) = parity::repair_in_place(path, &*monitor)? else { return Ok(None) };
     drop(monitor);
@@ -160,11 +163,11 @@ pub fn mend_in_place(path: &Path, observer: &dyn MendObserver) -> Result<Option<
     let monitor = of_parity(path, observer);
     let left = source::open(path, false).and_then(|s| quick(&s, &OpenOptions::default(), &*monitor));
     let left = left.map(|report| report.findings);
-    Ok(Some(MendedInPlace { report, done, left }))
+    Ok(Some(RepairedInPlace { report, done, left }))
 }
 
-fn of_parity<'o>(path: &Path, observer: &'o dyn MendObserver) -> Box<dyn Monitor + 'o> {
-    observer.monitor(MendStep::Parity, len_of(path).saturating_mul(3))
+fn of_parity<'o>(path: &Path, observer: &'o dyn RepairObserver) -> Box<dyn Monitor + 'o> {
+    observer.monitor(RepairStep::Parity, len_of(path).saturating_mul(3))
 }
 
 fn len_of(path: &Path) -> u64 {
@@ -176,10 +179,10 @@ fn len_of(path: &Path) -> u64 {
 fn by_parity(
     input: &Path,
     output: &Path,
-    options: &MendOptions,
-    observer: &dyn MendObserver,
-    rewritten: &mut Option<Result<Mended, MendError>>,
-) -> Result<Option<Mended>> {
+    options: &RepairOptions,
+    observer: &dyn RepairObserver,
+    rewritten: &mut Option<Result<RepairOutcome, RepairError>>,
+) -> Result<Option<RepairOutcome>> {
     let monitor = of_parity(input, observer);
     let open = OpenOptions::of_command().with_registry(options.registry.clone());
     let mended = parity::repair_file(input, output, options.force, &*monitor, &mut |mended| {
@@ -192,7 +195,7 @@ fn by_parity(
         }
         Ok(sound)
     })?;
-    Ok(mended.map(|(report, done)| Mended::Parity { report, done }))
+    Ok(mended.map(|(report, done)| RepairOutcome::Parity { report, done }))
 }
 
 /// The repaired archive has its former parity. If another share is requested, the parity is changed before the archive gets its name.
@@ -211,40 +214,40 @@ fn change_parity(choice: ParityChoice, mended: &Path, monitor: &dyn Monitor) -> 
 fn rewrite(
     input: &Path,
     output: &Path,
-    options: &MendOptions,
-    observer: &dyn MendObserver,
-) -> Result<Mended, MendError> {
+    options: &RepairOptions,
+    observer: &dyn RepairObserver,
+) -> Result<RepairOutcome, RepairError> {
     if !options.uncommitted {
-        let monitor = observer.monitor(MendStep::Versions, 0);
+        let monitor = observer.monitor(RepairStep::Versions, 0);
         let saved = by_versions(input, output, options, &*monitor);
-        match saved.map_err(|e| stopped(e, &*monitor, MendStep::Versions))? {
-            SavedVersions::None => {}
-            SavedVersions::Older(whole) if whole.is_empty() => {}
-            SavedVersions::Older(whole) => observer.note(MendNote::OlderComplete(&whole)),
-            written @ SavedVersions::Written { .. } => return Ok(Mended::Versions(written)),
+        match saved.map_err(|e| stopped(e, &*monitor, RepairStep::Versions))? {
+            RepairedVersions::None => {}
+            RepairedVersions::Older(whole) if whole.is_empty() => {}
+            RepairedVersions::Older(whole) => observer.note(RepairNote::OlderComplete(&whole)),
+            written @ RepairedVersions::Written { .. } => return Ok(RepairOutcome::Versions(written)),
         }
     }
-    let how = RepairOptions {
+    let how = BlockRepairOptions {
         force: options.force,
         uncommitted: options.uncommitted,
         parity: options.parity,
         limits: options.limits.clone(),
     };
-    let monitor = observer.monitor(MendStep::Blocks, len_of(input));
-    let repaired = repair_file(input, output, &how, &*monitor);
-    Ok(Mended::Blocks(repaired.map_err(|e| stopped(e, &*monitor, MendStep::Blocks))?))
+    let monitor = observer.monitor(RepairStep::Blocks, len_of(input));
+    let repaired = repair_blocks(input, output, &how, &*monitor);
+    Ok(RepairOutcome::Blocks(repaired.map_err(|e| stopped(e, &*monitor, RepairStep::Blocks))?))
 }
 
 /// Saves the intact versions, if there are several and the newest is one of them.
 fn by_versions(
     input: &Path,
     output: &Path,
-    options: &MendOptions,
+    options: &RepairOptions,
     monitor: &dyn Monitor,
-) -> Result<SavedVersions> {
+) -> Result<RepairedVersions> {
     let how = WriterOptions::default().with_registry(options.registry.clone()).with_force(options.force);
-    let saved = save_versions(input, output, &how, monitor)?;
-    if let SavedVersions::Written { done, .. } = &saved
+    let saved = repair_versions(input, output, &how, monitor)?;
+    if let RepairedVersions::Written { done, .. } = &saved
         && let Some(share) = options.parity.share(done.parity_before)
     {
         add(output, share, DEFAULT_MEMORY, monitor)?;
@@ -253,7 +256,7 @@ fn by_versions(
 }
 
 /// Names the step. An error after the monitor cancelled is an interruption.
-fn stopped(e: Error, monitor: &dyn Monitor, step: MendStep) -> MendError {
+fn stopped(e: Error, monitor: &dyn Monitor, step: RepairStep) -> RepairError {
     let source = if monitor.is_cancelled() { nc3z_reader::Error::interrupted().into() } else { e };
-    MendError { step, source }
+    RepairError { step, source }
 }

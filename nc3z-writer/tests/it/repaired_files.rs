@@ -3,8 +3,8 @@
 use nc3z_reader::verify::deep;
 use nc3z_reader::{OpenOptions, source};
 use nc3z_writer::{
-    MendNote, MendObserver, MendOptions, MendStep, Mended, ParityChoice, SavedVersions, mend_file,
-    mend_in_place,
+    ParityChoice, RepairNote, RepairObserver, RepairOptions, RepairOutcome, RepairStep, RepairedVersions,
+    repair_file, repair_in_place,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -27,14 +27,14 @@ fn is_sound(path: &Path) -> bool {
 #[derive(Default)]
 struct Seen(Mutex<Vec<String>>);
 
-impl MendObserver for Seen {
-    fn monitor(&self, step: MendStep, _: u64) -> Box<dyn nc3z_reader::Monitor + '_> {
+impl RepairObserver for Seen {
+    fn monitor(&self, step: RepairStep, _: u64) -> Box<dyn nc3z_reader::Monitor + '_> {
         self.0.lock().unwrap().push(format!("{step:?}"));
         Box::new(())
     }
 
-    fn note(&self, note: MendNote<'_>) {
-        let what = if matches!(note, MendNote::ParityFailed(_)) { "parity failed" } else { "other" };
+    fn note(&self, note: RepairNote<'_>) {
+        let what = if matches!(note, RepairNote::ParityFailed(_)) { "parity failed" } else { "other" };
         self.0.lock().unwrap().push(what.to_owned());
     }
 }
@@ -45,14 +45,14 @@ fn parity_repairs_what_it_can_and_keeps_or_changes_its_share() {
     let input = damaged(dir.path(), "etopo120.fast.parity.nc3z", 30_000, 1000);
     for (n, parity) in [ParityChoice::Keep, ParityChoice::Without].into_iter().enumerate() {
         let output = dir.path().join(format!("{n}.nc3z"));
-        let options = MendOptions { parity, ..MendOptions::default() };
-        let mended = mend_file(&input, &output, &options, &()).unwrap();
-        assert!(matches!(mended, Mended::Parity { .. }) && mended.is_complete());
+        let options = RepairOptions { parity, ..RepairOptions::default() };
+        let mended = repair_file(&input, &output, &options, &()).unwrap();
+        assert!(matches!(mended, RepairOutcome::Parity { .. }) && mended.is_complete());
         assert!(is_sound(&output));
     }
     let lens = [0, 1].map(|n| dir.path().join(format!("{n}.nc3z")).metadata().unwrap().len());
     assert!(lens[0] > lens[1], "{lens:?}");
-    let done = mend_in_place(&input, &()).unwrap().unwrap();
+    let done = repair_in_place(&input, &()).unwrap().unwrap();
     assert!(done.done.shards > 0 && done.left.unwrap().is_empty());
     assert_eq!(std::fs::read(&input).unwrap(), std::fs::read(dir.path().join("0.nc3z")).unwrap());
 }
@@ -62,11 +62,14 @@ fn without_enough_parity_the_intact_blocks_are_saved() {
     let dir = tempfile::tempdir().unwrap();
     let input = damaged(dir.path(), "etopo120.fast.parity.nc3z", 4000, 45_000);
     let (output, seen) = (dir.path().join("out.nc3z"), Seen::default());
-    let mended = mend_file(&input, &output, &MendOptions::default(), &seen).unwrap();
-    assert!(matches!(&mended, Mended::Blocks(repaired) if repaired.lost_tiles > 0) && !mended.is_complete());
+    let mended = repair_file(&input, &output, &RepairOptions::default(), &seen).unwrap();
+    assert!(
+        matches!(&mended, RepairOutcome::Blocks(repaired) if repaired.lost_tiles > 0)
+            && !mended.is_complete()
+    );
     assert_eq!(*seen.0.lock().unwrap(), ["Parity", "parity failed", "Versions", "Blocks"]);
-    let again = mend_file(&input, &output, &MendOptions::default(), &()).unwrap_err();
-    assert_eq!(again.step, MendStep::Parity);
+    let again = repair_file(&input, &output, &RepairOptions::default(), &()).unwrap_err();
+    assert_eq!(again.step, RepairStep::Parity);
     assert!(again.to_string().contains("exists"), "{again}");
 }
 
@@ -75,15 +78,15 @@ fn complete_versions_are_saved_before_blocks() {
     let dir = tempfile::tempdir().unwrap();
     let input = damaged(dir.path(), "states.later.nc3z", 4000, 40);
     let output = dir.path().join("out.nc3z");
-    let mended = mend_file(&input, &output, &MendOptions::default(), &()).unwrap();
+    let mended = repair_file(&input, &output, &RepairOptions::default(), &()).unwrap();
     let complete = mended.is_complete();
     match mended {
-        Mended::Versions(SavedVersions::Written { done, lost, .. }) => {
+        RepairOutcome::Versions(RepairedVersions::Written { done, lost, .. }) => {
             assert!(!done.kept.is_empty() && complete == lost.is_empty());
         }
-        Mended::Blocks(repaired) => assert!(repaired.lost_tiles > 0),
+        RepairOutcome::Blocks(repaired) => assert!(repaired.lost_tiles > 0),
         other => panic!("{other:?}"),
     }
     assert!(is_sound(&output));
-    assert!(mend_in_place(&input, &()).unwrap().is_none());
+    assert!(repair_in_place(&input, &()).unwrap().is_none());
 }
