@@ -230,7 +230,7 @@ class Manners(Case):
                      ("read", "-", "tenths"), ("read", "--explain", "-", "tenths"), ("find", "tenths", "-"), ("diff", "-", "a.nc"), ("log", "-")):
             with self.subTest(args):
                 done = self.ok(self.run_here(*args, input=archive))
-                if args[0] in ("read", "dump", "diff"):
+                if args[0] in ("read", "dump", "diff") and "--explain" not in args:
                     other = [("a.nc" if a == "-" else a) for a in args]
                     expected = self.ok(self.run_here(*other)).stdout
                     self.assertEqual(done.stdout.replace(b"netcdf - {", b"netcdf a {"), expected)
