@@ -1,6 +1,6 @@
 //! An open archive: immutable facts behind an `Arc`, and access to them. The module `open` makes it.
 
-use crate::check::parity::Mended;
+use crate::check::parity::ReadRepair;
 use crate::error::{Error, Result};
 use crate::source::short::ShortFacts;
 use crate::source::{ByteSource, Nearby, SharedSource};
@@ -342,9 +342,9 @@ impl Archive {
         Ok(at.is_some_and(|at| source.read_into(at, &mut end).is_ok()) && end == END_MARKER)
     }
 
-    /// Damage that reads so far have found and computed from parity; see [`crate::OpenOptions::with_mending`].
-    pub fn mended(&self) -> Option<Mended> {
-        self.inner.store.mending.as_ref().and_then(|mending| mending.found().cloned())
+    /// Damage that reads so far have found and computed from parity; see [`crate::OpenOptions::with_read_repair`].
+    pub fn read_repair(&self) -> Option<ReadRepair> {
+        self.inner.store.read_repair.as_ref().and_then(|read_repair| read_repair.found().cloned())
     }
 
     /// The tiles that reads so far replaced by fill values; see [`crate::OpenOptions::with_fill_lost`].

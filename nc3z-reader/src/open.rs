@@ -1,7 +1,7 @@
 //! Opening: superblock, trailer, sections; O(sections), never O(blocks).
 
 use crate::archive::{Archive, Inner};
-use crate::check::parity::MendingSource;
+use crate::check::parity::ReadRepairSource;
 use crate::error::Result;
 use crate::newest::Newest;
 use crate::options::OpenOptions;
@@ -44,21 +44,21 @@ impl Archive {
     /// Invalid structure of the archive, with its place.
     pub fn from_source(source: SharedSource, options: &OpenOptions) -> Result<Self> {
         Self::check_no_root(options)?;
-        let Some(report) = &options.mending else {
+        let Some(report) = &options.read_repair else {
             return Ok(Archive::new(read_inner(&with_ends(source), options)?));
         };
-        let mending = Arc::new(MendingSource::new(with_ends(source), report.clone()));
-        let shared: SharedSource = Arc::<MendingSource>::clone(&mending);
+        let read_repair = Arc::new(ReadRepairSource::new(with_ends(source), report.clone()));
+        let shared: SharedSource = Arc::<ReadRepairSource>::clone(&read_repair);
         let opened = read_inner(&shared, options);
         let mut inner = match opened {
-            Err(e) if MendingSource::may_mend(&e) && mending.begin_to_open() => {
+            Err(e) if ReadRepairSource::may_repair(&e) && read_repair.begin_to_open() => {
                 // Damage that parity does not mend is the first error.
                 read_inner(&shared, options).map_err(|_| e)?
             }
             opened => opened?,
         };
         if inner.short.is_none() {
-            inner.store.mending = Some(mending);
+            inner.store.read_repair = Some(read_repair);
         }
         Ok(Archive::new(inner))
     }
@@ -77,10 +77,10 @@ impl Archive {
 
 /// The source read through damage, as the options allow it.
 pub(crate) fn mended(source: &SharedSource, options: &OpenOptions) -> SharedSource {
-    let Some(report) = &options.mending else { return Arc::clone(source) };
-    let mending = Arc::new(MendingSource::new(Arc::clone(source), report.clone()));
-    mending.begin_to_open();
-    mending
+    let Some(report) = &options.read_repair else { return Arc::clone(source) };
+    let read_repair = Arc::new(ReadRepairSource::new(Arc::clone(source), report.clone()));
+    read_repair.begin_to_open();
+    read_repair
 }
 
 /// Reads all structures of an archive in either form.
@@ -232,7 +232,7 @@ impl Parts {
         let chains = chains.into_iter().map(|chain| registry.bind(chain)).collect();
         let store = TileStore {
             fills: options.fill_lost.then(|| Fills::new(limits.lost_tiles)),
-            mending: None,
+            read_repair: None,
             work: Work::new(&limits, source.len(), original_len),
             identity: source.identity(),
             source,

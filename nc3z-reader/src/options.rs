@@ -1,6 +1,6 @@
 //! Options for opening an archive.
 
-use crate::check::parity::{Mended, Mending};
+use crate::check::parity::{ReadRepair, ReadRepairHook};
 use crate::source::SharedSource;
 use crate::tile::cache::TileCache;
 use crate::versions::VersionName;
@@ -22,7 +22,7 @@ pub struct OpenOptions {
     pub(crate) registry: Registry,
     pub(crate) root: Option<Root>,
     pub(crate) tree: Option<TreeSource>,
-    pub(crate) mending: Option<Mending>,
+    pub(crate) read_repair: Option<ReadRepairHook>,
 }
 
 /// The source of a tree file.
@@ -48,7 +48,7 @@ impl Default for OpenOptions {
             registry: Registry::default(),
             root: None,
             tree: None,
-            mending: None,
+            read_repair: None,
         }
     }
 }
@@ -91,15 +91,15 @@ impl OpenOptions {
     /// [`crate::Dataset`] that is opened by path or from a source always does so; for [`crate::Archive::from_source`] it is off by
     /// default, so that checks and edits find the damage.
     #[must_use]
-    pub fn with_mending(mut self, report: impl Fn(&Mended) + Send + Sync + 'static) -> Self {
-        self.mending = Some(Mending(Arc::new(report)));
+    pub fn with_read_repair(mut self, report: impl Fn(&ReadRepair) + Send + Sync + 'static) -> Self {
+        self.read_repair = Some(ReadRepairHook(Arc::new(report)));
         self
     }
 
-    /// Reads through damage; see [`OpenOptions::with_mending`]. Without a receiver of reports there is none: [`crate::Archive::mended`]
+    /// Reads through damage; see [`OpenOptions::with_read_repair`]. Without a receiver of reports there is none: [`crate::Archive::read_repair`]
     /// has them.
-    pub(crate) fn mending(self) -> Self {
-        if self.mending.is_some() { self } else { self.with_mending(|_| ()) }
+    pub(crate) fn read_repair(self) -> Self {
+        if self.read_repair.is_some() { self } else { self.with_read_repair(|_| ()) }
     }
 
     /// Keeps decoded tiles in this cache instead of the process's.

@@ -44,9 +44,9 @@ pub(crate) struct Handle {
 }
 
 /// Reads archives with parity through damage, with a `UserWarning` for each.
-pub(crate) fn mending(options: OpenOptions, name: &str) -> OpenOptions {
+pub(crate) fn with_read_repair(options: OpenOptions, name: &str) -> OpenOptions {
     let name = name.to_owned();
-    options.with_mending(move |mended| {
+    options.with_read_repair(move |mended| {
         let words = format!("`{name}` is {mended}; `nc3z repair` fixes the file");
         let words = CString::new(words.replace('\0', "?")).expect("there is no zero byte");
         // All reads have detached from the interpreter.
@@ -66,7 +66,7 @@ struct Opened {
 
 impl Opened {
     fn new(source: SharedSource, name: &str, place: &Place, how: &How) -> nc3z_reader::Result<Self> {
-        let options = mending(OpenOptions::default(), name)
+        let options = with_read_repair(OpenOptions::default(), name)
             .with_version(how.version.clone())
             .with_fill_lost(how.fill_lost)
             .with_cache(process::cache());
@@ -82,7 +82,7 @@ impl Opened {
             return Ok(Opened { source, dataset });
         }
         let dataset = Dataset::from_source(Arc::clone(&source), &options)?;
-        let of_fragments = mending(OpenOptions::default(), "a fragment")
+        let of_fragments = with_read_repair(OpenOptions::default(), "a fragment")
             .with_fill_lost(how.fill_lost)
             .with_cache(process::cache());
         let dataset = place.present(dataset, name, how.reading, of_fragments)?;

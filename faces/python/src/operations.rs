@@ -3,7 +3,7 @@
 
 use crate::aggregated;
 use crate::error::Failure;
-use crate::handle::mending;
+use crate::handle::with_read_repair;
 use crate::source::{self, BufferSource, Origin, Settings};
 use crate::work::{self, Cancel};
 use nc3z_format::bytes::hex;
@@ -196,7 +196,7 @@ pub(crate) fn restore<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let (source, origin) = command_source(py, input, storage_options)?;
     let named = |e: Failure| e.in_file(origin.name());
-    let options = mending(OpenOptions::of_command(), origin.name().unwrap_or("input"));
+    let options = with_read_repair(OpenOptions::of_command(), origin.name().unwrap_or("input"));
     let archive = py.detach(|| Archive::from_source(source, &options));
     let archive = archive.map_err(|e| named(e.into()))?;
     let like = match &origin {

@@ -3,7 +3,7 @@
 use super::encode::split_rule;
 use super::parity::parse_share;
 use super::{EncodeArgs, RunArgs, TellArgs, parse_threads};
-use crate::output::words::plain;
+use crate::output::message::plain;
 use clap::{Args, ValueEnum};
 use nc3z_format::quantize::Quantize;
 use nc3z_writer::Share;

@@ -1,7 +1,7 @@
 //! Arguments of `cite`, and those of reading against a root.
 
 use super::{OpenArgs, PlaceArgs, parse_threads};
-use crate::output::words::plain;
+use crate::output::message::plain;
 use clap::{Args, ValueEnum};
 use nc3z_format::digest::Root;
 use nc3z_look::selection::DimArg;

@@ -4,7 +4,7 @@ use super::Cli;
 use super::layout::{LayoutArg, parse_layout};
 use super::{EdgeArg, PresetArg, parse_size};
 use crate::names::{split_once, unescape};
-use crate::output::words::plain;
+use crate::output::message::plain;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, ValueEnum};
 use nc3z_format::codec::{ChainRequest, Registry};

@@ -48,7 +48,7 @@ pub(crate) fn tell_notes() {
 /// Returns the options for opening fragments.
 pub(crate) fn options(fragments: &FragmentArgs, args: &OpenArgs) -> Options {
     let mut options = Options::default();
-    options.open = crate::registry::mending(args.options(), Path::new("a fragment"));
+    options.open = crate::registry::with_read_repair(args.options(), Path::new("a fragment"));
     options.missing = if fragments.fill_missing { Missing::Fill } else { Missing::Refuse };
     options.outside = fragments.outside;
     options.notes = notes().clone();

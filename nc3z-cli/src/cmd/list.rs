@@ -7,7 +7,7 @@ use crate::args::{Access, ListArgs, OpenArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
-use crate::output::{text, words};
+use crate::output::{message, text};
 use anyhow::{Context, Result};
 use nc3z_collections::bundle::Bundle;
 use nc3z_collections::tree::list::{FileSummary, describe, of_shadow};
@@ -140,7 +140,7 @@ fn of_source(
 ) -> Result<(FileSummary, Dataset)> {
     let open = open_args(args);
     let bytes = source.stored_len();
-    let dataset = Dataset::from_source(source, &crate::registry::mending(open.options(), path))?;
+    let dataset = Dataset::from_source(source, &crate::registry::with_read_repair(open.options(), path))?;
     if inside || args.fragments.as_stored || !nc3z_collections::is_aggregation(&dataset) {
         let found = describe(&dataset, bytes)?;
         return Ok((found, dataset));
@@ -171,7 +171,7 @@ fn print(entries: &[Entry], width: Option<usize>, out: &mut dyn Write) -> Result
                 row[0].clone_from(name);
                 // On a terminal, messages follow the table, since they are longer than a line.
                 row[columns.len() - 1] =
-                    if width.is_some() { "error".to_owned() } else { words::of(e, Some(Path::new(name))) };
+                    if width.is_some() { "error".to_owned() } else { message::of(e, Some(Path::new(name))) };
                 row
             }
             Ok(f) => {
@@ -209,7 +209,7 @@ fn print(entries: &[Entry], width: Option<usize>, out: &mut dyn Write) -> Result
     }
     for (name, e) in entries.iter().filter_map(|entry| Some((&entry.name, entry.found.as_ref().err()?))) {
         let Some(width) = width else { break };
-        let words = words::of(e, Some(Path::new(name)));
+        let words = message::of(e, Some(Path::new(name)));
         let words = words.strip_prefix(&format!("`{name}`: ")).unwrap_or(&words);
         write!(out, "\n{}", wrapped(&format!("{name}: {words}"), width))?;
     }
@@ -242,7 +242,7 @@ fn wrapped(text: &str, width: usize) -> String {
 fn to_json(entry: &Entry) -> Value {
     match &entry.found {
         Err(e) => {
-            json!({"name": entry.name, "state": "error", "error": words::of(e, Some(Path::new(&entry.name)))})
+            json!({"name": entry.name, "state": "error", "error": message::of(e, Some(Path::new(&entry.name)))})
         }
         Ok(found) => found.to_json(&entry.name),
     }

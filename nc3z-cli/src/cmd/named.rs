@@ -2,7 +2,7 @@
 
 use super::{Input, aggregated, member, stdin, url};
 use crate::args::OpenArgs;
-use crate::output::words;
+use crate::output::message;
 use anyhow::{Context, Result, anyhow, bail};
 use nc3z_format::Limits;
 use nc3z_reader::source::{self, SharedSource};
@@ -80,7 +80,7 @@ fn options(named: &FileName, args: &OpenArgs) -> Result<OpenOptions> {
         bail!("a version is named already; --older reads another one");
     }
     let options = args.options().with_version(named.version.clone());
-    Ok(if args.as_it_is { options } else { crate::registry::mending(options, &named.file) })
+    Ok(if args.as_it_is { options } else { crate::registry::with_read_repair(options, &named.file) })
 }
 
 /// Returns whether a source is an archive. If a state was requested that only archives have, another file is an error.
@@ -97,5 +97,5 @@ fn is_archive(named: &FileName, source: &SharedSource, args: &OpenArgs) -> Resul
 
 /// Returns the error for a file that is not an archive: exit code 3 is only for corrupt archives.
 fn no_archive(e: &nc3z_reader::Error) -> anyhow::Error {
-    anyhow!("{}", words::of_reader(e))
+    anyhow!("{}", message::of_reader(e))
 }

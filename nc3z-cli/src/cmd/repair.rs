@@ -3,10 +3,10 @@
 use super::parity::carried;
 use crate::args::{OpenArgs, RepairArgs};
 use crate::exit::{Exit, of_error};
+use crate::output::message::without_advice;
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::table::count;
-use crate::output::words::without_advice;
 use crate::output::{report_error, text};
 use anyhow::{Error, Result, anyhow, bail};
 use nc3z_collections::tree::repair::to_json;

@@ -3,10 +3,10 @@
 use super::{member, unbundle, url};
 use crate::args::RepairArgs;
 use crate::exit::Exit;
+use crate::output::message::shell_name;
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::table::count;
-use crate::output::words::shell_name;
 use crate::output::{report_error, text};
 use anyhow::{Context, Result, anyhow, bail};
 use nc3z_collections::bundle::{Bundle, MendedBundle};

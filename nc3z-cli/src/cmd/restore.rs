@@ -241,7 +241,7 @@ fn open(named: &FileName, args: &RestoreArgs) -> Result<Archive> {
         None => source::open(&named.file, false)?,
     };
     let progress = Progress::new(source.len(), text::safe(&url::shown(&named.file)));
-    let options = crate::registry::mending(crate::registry::open_options(), &named.file);
+    let options = crate::registry::with_read_repair(crate::registry::open_options(), &named.file);
     let (archive, notes) = Archive::open_filled(&source, &options, &progress)?;
     let name = text::safe(&url::shown(&named.file));
     notes.iter().for_each(|note| note!("nc3z: warning: {name}: {}", text::safe(note)));

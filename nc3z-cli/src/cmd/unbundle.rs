@@ -7,7 +7,7 @@ use crate::args::{BundleArgs, OpenArgs, RestoreArgs};
 use crate::exit::{Exit, of_error, usage};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::table::count;
-use crate::output::{report_error, text, words};
+use crate::output::{message, report_error, text};
 use anyhow::{Context, Result, anyhow, bail};
 use nc3z_collections::Error;
 use nc3z_collections::bundle::{Bundle, MemberForm, extract};
@@ -136,12 +136,12 @@ impl Run<'_> {
     fn group_failed(&mut self, number: usize, e: &anyhow::Error) {
         let names: Vec<&str> = self.bundle.members_of(number).collect();
         let group = self.bundle.groups().nth(number).unwrap_or_default();
-        let parity = names.first().and_then(|name| words::by_parity(self.path, name));
-        let advice = parity.unwrap_or_else(|| words::ELSEWHERE.to_owned());
+        let parity = names.first().and_then(|name| message::by_parity(self.path, name));
+        let advice = parity.unwrap_or_else(|| message::ELSEWHERE.to_owned());
         let lost = count(names.len() as u64, "member");
         let said = format!(
             "{lost} cannot be read, with the group `{group}`: {}; {advice}",
-            words::without_advice(e)
+            message::without_advice(e)
         );
         report_error(Some(self.path), &anyhow!(said));
         for name in names {

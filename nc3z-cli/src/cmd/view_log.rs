@@ -1,7 +1,7 @@
 //! The destination of the messages of a mount or a server: standard error, a file, or the system's log.
 
 use crate::cmd::subset::history::moment;
-use crate::output::{text, words};
+use crate::output::{message, text};
 use anyhow::{Context, Result};
 use nc3z_mount::Event;
 #[cfg(unix)]
@@ -56,20 +56,20 @@ impl Log {
         let line = match event {
             Event::Damaged { path, archive, place, error } => {
                 let (path, place) = (name(path), nc3z_look::tile_location::words(place, Some(archive)));
-                format!("{path}: reading {place} is an error: {}", text::safe(&words::of_reader(error)))
+                format!("{path}: reading {place} is an error: {}", text::safe(&message::of_reader(error)))
             }
             Event::MoreDamage { path } => {
                 format!("{}: more tiles are damaged; they are not reported", name(path))
             }
             Event::Unread { path, error } => {
-                format!("{}: it cannot be read: {}", name(path), text::safe(&words::of_reader(error)))
+                format!("{}: it cannot be read: {}", name(path), text::safe(&message::of_reader(error)))
             }
             Event::Unopened { path, error } => {
                 let cause = error.get_ref().and_then(|e| e.downcast_ref::<nc3z_reader::Error>());
-                let cause = cause.map_or_else(|| error.to_string(), words::of_reader);
+                let cause = cause.map_or_else(|| error.to_string(), message::of_reader);
                 format!("{}: it cannot be opened: {}", name(path), text::safe(&cause))
             }
-            Event::Mended { path, mended } => {
+            Event::Repaired { path, mended } => {
                 format!("{} is {mended}; `nc3z repair` fixes the file", name(path))
             }
             Event::Hidden { path } => {

@@ -2,11 +2,11 @@
 
 #[macro_use]
 pub(crate) mod streams;
+pub(crate) mod message;
 pub(crate) mod progress;
 pub(crate) mod table;
 pub(crate) mod target;
 pub(crate) mod text;
-pub(crate) mod words;
 
 use crate::args::{Color, TellArgs};
 use std::io::IsTerminal;
@@ -56,7 +56,7 @@ pub(crate) fn report_error(file: Option<&Path>, error: &anyhow::Error) {
     let stdout = streams::output_failed(error);
     let path = file.filter(|_| stdout.is_none());
     let file = path.map_or_else(String::new, |f| format!("{}: ", text::safe(&crate::cmd::url::shown(f))));
-    let mut words = stdout.unwrap_or_else(|| words::of(error, path));
+    let mut words = stdout.unwrap_or_else(|| message::of(error, path));
     // The file is named only once if the message begins with it, too.
     if let Some(rest) = path.and_then(|f| words.strip_prefix(&format!("`{}`: ", crate::cmd::url::shown(f)))) {
         words = rest.to_owned();
@@ -80,5 +80,5 @@ pub(crate) fn exit_by(e: &clap::Error) -> ! {
 
 /// Joins an error and its causes in the user's words; see [`words`].
 pub(crate) fn chain(error: &anyhow::Error) -> String {
-    words::of(error, None)
+    message::of(error, None)
 }

@@ -119,7 +119,7 @@ struct OutputFailed(io::Error);
 
 impl fmt::Display for OutputFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "write to standard output: {}", super::words::system_words(&self.0))
+        write!(f, "write to standard output: {}", super::message::system_words(&self.0))
     }
 }
 

@@ -49,7 +49,7 @@ impl Dataset {
     }
 
     /// Opens an archive or a classic file from any byte source. An archive with parity is read through damage; see
-    /// [`OpenOptions::with_mending`].
+    /// [`OpenOptions::with_read_repair`].
     ///
     /// # Errors
     /// As [`Dataset::open`].
@@ -71,7 +71,7 @@ impl Dataset {
         // The bytes read to detect the kind of file are used to open it, too.
         let source = with_ends(source);
         if Archive::is_one(&*source)? {
-            return Ok(Archive::from_source(source, &options.clone().mending())?.into());
+            return Ok(Archive::from_source(source, &options.clone().read_repair())?.into());
         }
         Ok(ClassicFile::from_source(source, &options.limits)?.into())
     }

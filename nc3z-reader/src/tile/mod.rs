@@ -41,7 +41,7 @@ pub(crate) use stored::StoredTiles;
 pub(crate) use work::Work;
 pub(crate) use worker::Worker;
 
-use crate::check::parity::MendingSource;
+use crate::check::parity::ReadRepairSource;
 use crate::error::{Error, Result};
 use crate::source::{Nearby, SharedSource};
 use crate::tile_location;
@@ -78,7 +78,7 @@ pub(crate) struct TileStore {
     /// Records the fill values for damaged or lost tiles, if the caller allowed them.
     pub(crate) fills: Option<Fills>,
     /// Computes damaged bytes of the source from parity, if the caller allowed it.
-    pub(crate) mending: Option<Arc<MendingSource>>,
+    pub(crate) read_repair: Option<Arc<ReadRepairSource>>,
     /// Decoded tiles, in a cache shared with other archives.
     pub(crate) cache: Share,
 }
@@ -107,8 +107,9 @@ impl TileStore {
         out: &mut [u8],
     ) -> Result<()> {
         let decoded = self.decode_whole(key, nearby, worker, out).or_else(|e| {
-            let mends = |mending: &Arc<MendingSource>| MendingSource::may_mend(&e) && mending.begin();
-            if !self.mending.as_ref().is_some_and(mends) {
+            let mends =
+                |read_repair: &Arc<ReadRepairSource>| ReadRepairSource::may_repair(&e) && read_repair.begin();
+            if !self.read_repair.as_ref().is_some_and(mends) {
                 return Err(e);
             }
             // Bytes that were fetched before are those of the damaged file.

@@ -1,6 +1,6 @@
 //! Events of a view for its operator.
 
-use nc3z_reader::parity::Mended;
+use nc3z_reader::parity::ReadRepair;
 use nc3z_reader::{Archive, Error, TileLocation};
 use std::io;
 use std::path::Path;
@@ -41,11 +41,11 @@ pub enum Event<'e> {
         error: &'e io::Error,
     },
     /// A damaged archive is read by means of its parity. Reported once each time it is opened.
-    Mended {
+    Repaired {
         /// The archive's path.
         path: &'e Path,
         /// The damage that was repaired during the read.
-        mended: &'e Mended,
+        mended: &'e ReadRepair,
     },
     /// An archive is not shown, because a file with the original's name exists.
     Hidden {

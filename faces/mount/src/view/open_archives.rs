@@ -6,7 +6,7 @@ use super::event::{Event, Log};
 use super::facts::{ContentId, Facts};
 use super::original::Original;
 use super::tree::{Content, Tree};
-use nc3z_reader::parity::Mended;
+use nc3z_reader::parity::ReadRepair;
 use nc3z_reader::source::{FileSource, SharedSource};
 use nc3z_reader::{Archive, OpenOptions, VersionName};
 use std::collections::HashMap;
@@ -128,8 +128,9 @@ impl Originals {
             Content::Source(source) => source,
         };
         let (log, shown) = (log.clone(), place.clone());
-        let tell = move |mended: &Mended| log.tell(&Event::Mended { path: &shown, mended });
-        let options = self.options.clone().with_version(version.map(VersionName::Number)).with_mending(tell);
+        let tell = move |mended: &ReadRepair| log.tell(&Event::Repaired { path: &shown, mended });
+        let options =
+            self.options.clone().with_version(version.map(VersionName::Number)).with_read_repair(tell);
         let archive = Archive::from_source(source, &options).map_err(io::Error::other)?;
         let number = archive.version().map_err(io::Error::other)?.number;
         let added = match version {

@@ -1,9 +1,9 @@
 //! Chains in the notations of other programs.
 
 use crate::args::NotationArg;
+use crate::output::message::plain;
 use crate::output::table::{Side, Table};
 use crate::output::text;
-use crate::output::words::plain;
 use crate::registry;
 use nc3z_format::classic::Header;
 use nc3z_format::codec::{ChainSpec, zarr_v2};

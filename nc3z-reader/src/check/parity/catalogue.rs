@@ -13,11 +13,11 @@ pub(super) struct Catalogue<'a> {
     source: &'a dyn ByteSource,
     layout: &'a ParityLayout,
     /// Payloads of lost packets, computed from the others, by number.
-    mended: Cow<'a, Mended>,
+    mended: Cow<'a, RepairedPackets>,
 }
 
 /// Payloads of lost packets by number.
-pub(super) type Mended = BTreeMap<u64, Vec<u8>>;
+pub(super) type RepairedPackets = BTreeMap<u64, Vec<u8>>;
 
 impl<'a> Catalogue<'a> {
     /// Checks all packets and computes the lost ones.
@@ -37,7 +37,7 @@ impl<'a> Catalogue<'a> {
         layout: &'a ParityLayout,
         threads: Threads,
     ) -> Result<Self> {
-        let mut catalogue = Self::with_mended(source, layout, Cow::Owned(Mended::new()));
+        let mut catalogue = Self::with_mended(source, layout, Cow::Owned(RepairedPackets::new()));
         let code = &layout.packets;
         let mut lost: BTreeMap<u64, Vec<Member>> = BTreeMap::new();
         let most = code.parity();
@@ -82,13 +82,13 @@ impl<'a> Catalogue<'a> {
     pub(super) fn with_mended(
         source: &'a dyn ByteSource,
         layout: &'a ParityLayout,
-        mended: Cow<'a, Mended>,
+        mended: Cow<'a, RepairedPackets>,
     ) -> Self {
         Catalogue { source, layout, mended }
     }
 
     /// Returns the payloads of the lost packets.
-    pub(super) fn into_mended(self) -> Mended {
+    pub(super) fn into_mended(self) -> RepairedPackets {
         self.mended.into_owned()
     }
 

@@ -13,7 +13,7 @@ mod check;
 mod group;
 mod judge;
 mod locate;
-mod mending;
+mod read_repair;
 mod repair;
 mod slots;
 
@@ -25,8 +25,8 @@ pub use check::{ParityReport, check, check_at};
 pub use judge::judge;
 pub(crate) use locate::locate_section;
 pub use locate::{Located, locate, locate_in};
-pub use mending::Mended;
-pub(crate) use mending::{Mending, MendingSource};
+pub use read_repair::ReadRepair;
+pub(crate) use read_repair::{ReadRepairHook, ReadRepairSource};
 pub use repair::{RepairedShards, prove, repair};
 pub use slots::mended_slots;
 

@@ -1,11 +1,11 @@
 //! Reading through damage: a source whose damaged shards are computed from the archive's parity when they are read. The file is not
 //! changed.
 //!
-//! Until a reader finds damage, the source passes on the bytes as they are. From then on ([`MendingSource::begin`]) each shard that is
+//! Until a reader finds damage, the source passes on the bytes as they are. From then on ([`ReadRepairSource::begin`]) each shard that is
 //! read is compared with its checksum. The lost shards of a group are computed together, once, and held in memory up to [`HELD`] bytes.
 //! A group that has lost too much stays as it is, and the reader reports its error.
 
-use super::catalogue::{Catalogue, Mended as MendedPackets};
+use super::catalogue::{Catalogue, RepairedPackets};
 use super::check::{group_of, has_damaged_slots, shard_check};
 use super::group::Threads;
 use super::locate::{Located, locate};
@@ -30,12 +30,12 @@ const SEARCHED: u64 = 64 << 20;
 /// Damage of an archive that was read by means of its parity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Mended {
+pub struct ReadRepair {
     /// The place of the first damaged bytes that were read.
     pub place: Range<u64>,
 }
 
-impl std::fmt::Display for Mended {
+impl std::fmt::Display for ReadRepair {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (first, last) = (self.place.start, self.place.end.saturating_sub(1));
         write!(
@@ -47,24 +47,24 @@ impl std::fmt::Display for Mended {
 
 /// Receives a report of each archive that is read through damage.
 #[derive(Clone)]
-pub(crate) struct Mending(pub(crate) Arc<dyn Fn(&Mended) + Send + Sync>);
+pub(crate) struct ReadRepairHook(pub(crate) Arc<dyn Fn(&ReadRepair) + Send + Sync>);
 
-impl std::fmt::Debug for Mending {
+impl std::fmt::Debug for ReadRepairHook {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Mending")
+        f.write_str("ReadRepairHook")
     }
 }
 
 /// A source that computes damaged bytes from parity.
-pub(crate) struct MendingSource {
+pub(crate) struct ReadRepairSource {
     under: SharedSource,
-    report: Mending,
+    report: ReadRepairHook,
     /// Set when a reader has found damage. `None` if the archive has no parity that can be read.
     parity: OnceLock<Option<Parity>>,
     /// Commit slots that replace damaged ones.
     slots: OnceLock<Bytes>,
     /// The first damage that was mended.
-    found: OnceLock<Mended>,
+    found: OnceLock<ReadRepair>,
 }
 
 /// The parity of a damaged archive.
@@ -72,7 +72,7 @@ struct Parity {
     /// The source with zeros for its commit slots.
     view: SharedSource,
     layout: ParityLayout,
-    packets: MendedPackets,
+    packets: RepairedPackets,
     /// The checksums of one packet, and the number of its first shard.
     checks: Mutex<(u64, Arc<[u32]>)>,
     shards: Mutex<Shards>,
@@ -86,9 +86,9 @@ struct Shards {
     groups: BTreeSet<u64>,
 }
 
-impl MendingSource {
-    pub(crate) fn new(under: SharedSource, report: Mending) -> Self {
-        MendingSource {
+impl ReadRepairSource {
+    pub(crate) fn new(under: SharedSource, report: ReadRepairHook) -> Self {
+        ReadRepairSource {
             under,
             report,
             parity: OnceLock::new(),
@@ -98,7 +98,7 @@ impl MendingSource {
     }
 
     /// Returns whether an error may be due to damage that parity mends.
-    pub(crate) fn may_mend(error: &Error) -> bool {
+    pub(crate) fn may_repair(error: &Error) -> bool {
         error.is_corrupt() || is_lost(error)
     }
 
@@ -107,7 +107,7 @@ impl MendingSource {
         self.parity.get_or_init(|| self.find().ok().flatten()).is_some()
     }
 
-    /// As [`MendingSource::begin`], for an archive that does not open. Damaged commit slots are computed, too.
+    /// As [`ReadRepairSource::begin`], for an archive that does not open. Damaged commit slots are computed, too.
     pub(crate) fn begin_to_open(self: &Arc<Self>) -> bool {
         let may_search = !self.under.reach().fetches_ahead() || self.under.len() <= SEARCHED;
         if !may_search || !self.begin() {
@@ -140,13 +140,13 @@ impl MendingSource {
     }
 
     /// The first damage that was mended.
-    pub(crate) fn found(&self) -> Option<&Mended> {
+    pub(crate) fn found(&self) -> Option<&ReadRepair> {
         self.found.get()
     }
 
     /// Reports the first damage that was mended.
     fn report(&self, place: Range<u64>) {
-        let mended = Mended { place };
+        let mended = ReadRepair { place };
         if self.found.set(mended.clone()).is_ok() {
             (self.report.0)(&mended);
         }
@@ -301,7 +301,7 @@ impl Parity {
     }
 }
 
-impl ByteSource for MendingSource {
+impl ByteSource for ReadRepairSource {
     fn len(&self) -> u64 {
         self.under.len()
     }
