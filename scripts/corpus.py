@@ -35,7 +35,7 @@ def run(*command):
 
 
 class Corpus:
-    """The files so far, and what is known of each."""
+    """The files so far, and the facts of each."""
 
     def __init__(self, folder):
         self.folder, self.rows, self.count = folder, [], {READ: 0, MAY: 100, MUST: 200}

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 binary=${1:-$(ls -t target/*-linux-*/static/nc3z.stripped 2>/dev/null | head -1)}
-[ -n "$binary" ] || { echo "NOT RUN: there is no static binary (scripts/static.sh)"; exit 77; }
+[ -n "$binary" ] || { echo "NOT RUN: missing static binary (scripts/static.sh)"; exit 77; }
 command -v buildah >/dev/null || { [ "$(id -u)" = 0 ] && apt-get install -y -qq --no-install-recommends buildah crun >/dev/null; } || { echo "NOT RUN: no buildah"; exit 77; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -15,7 +15,7 @@ if [ -e "$built/libnc3z.so" ]; then
 elif [ -e "$built/libnc3z.dylib" ]; then
     file=libnc3z.$abi.$version.dylib link=libnc3z.$abi.dylib short=libnc3z.dylib
 else
-    echo "install-c-library: there is no libnc3z in $built: cargo build --release -p nc3z-c" >&2
+    echo "install-c-library: missing libnc3z in $built: cargo build --release -p nc3z-c" >&2
     exit 1
 fi
 mkdir -p "$root/include" "$root/lib/pkgconfig"

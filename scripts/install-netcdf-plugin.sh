@@ -13,5 +13,5 @@ for name in libnc3z_netcdf_plugin.so libnc3z_netcdf_plugin.dylib; do
     echo "installed the netCDF plug-in in ${DESTDIR:-}$prefix/lib/nc3z"
     exit 0
 done
-echo "install-netcdf-plugin: there is no libnc3z_netcdf_plugin in $built: cargo build --release -p nc3z-netcdf-plugin" >&2
+echo "install-netcdf-plugin: missing libnc3z_netcdf_plugin in $built: cargo build --release -p nc3z-netcdf-plugin" >&2
 exit 1

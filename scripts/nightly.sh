@@ -76,7 +76,7 @@ older_cf() {
         "$python" -c '' 2>/dev/null && break
         python=
     done
-    [ -n "$python" ] || { echo "NOT RUN: there is no python$version"; return 77; }
+    [ -n "$python" ] || { echo "NOT RUN: missing python$version"; return 77; }
     [ -x "target/$name/bin/python" ] || "$python" -m venv "target/$name" || return 1
     "target/$name/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
 }
@@ -106,7 +106,7 @@ step "advisories" advisories
 step "programs on a mount" scripts/mount-programs.sh
 # The server's page, and the one that scripts/web.sh makes, in a browser.
 browser() {
-    command -v chromium >/dev/null || command -v google-chrome >/dev/null || { echo "NOT RUN: there is no Chromium (apt-get install chromium)"; return 77; }
+    command -v chromium >/dev/null || command -v google-chrome >/dev/null || { echo "NOT RUN: missing Chromium (apt-get install chromium)"; return 77; }
     "$python" -m pip install --quiet --disable-pip-version-check "playwright>=1.40,<2" || { echo "NOT RUN: playwright cannot be had"; return 77; }
     acceptance test_serve_page test_browser
 }
@@ -120,7 +120,7 @@ step "image of the static binary" scripts/images.sh
 step "wheel with the tool" scripts/wheel.sh
 # Azure's blobs, by Microsoft's emulator.
 azurite() {
-    command -v npm >/dev/null || { echo "NOT RUN: there is no npm to install azurite by"; return 77; }
+    command -v npm >/dev/null || { echo "NOT RUN: missing npm to install azurite"; return 77; }
     mkdir -p target/azurite
     npm install --silent --no-audit --no-fund --prefix target/azurite azurite@3.35.0
 }

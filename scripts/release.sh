@@ -29,7 +29,7 @@ export SOURCE_DATE_EPOCH=$commit_time
 
 versions() { local found; found=$(python3 scripts/version.py) || { echo "$found"; return 1; }; [ "$found" = "$version" ] || { echo "the tree is version $found, not $version"; return 1; }; }
 clean() { local changed; changed=$(git status --porcelain); [ -z "$changed" ] || { echo "uncommitted changes: $changed"; return 1; }; }
-# What the changelog says of this version, for the page of the release.
+# Prints the part of the changelog of this version, for the page of the release.
 notes() {
     awk -v head="## $version" 'index($0, head) == 1 {on = 1; next} on && /^## / {exit} on' CHANGELOG.md >"$out/notes.md"
     [ "$(wc -w <"$out/notes.md")" -gt 20 ] || { echo "CHANGELOG.md has no section \"## $version (DATE)\""; return 1; }

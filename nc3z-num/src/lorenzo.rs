@@ -14,7 +14,7 @@ use std::ops::{Add, AddAssign, Sub, SubAssign};
 
 /// A word that is the pattern of a floating point number.
 pub(crate) trait Float: Word {
-    /// The number.
+    /// The type of the numbers.
     type Value: Copy + Default + Add<Output = Self::Value> + AddAssign + Sub<Output = Self::Value> + SubAssign;
     /// The number of a pattern; 0 if its magnitude does not count.
     fn number(self) -> Self::Value;

@@ -11,7 +11,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Status {
-    /// The result.
+    /// The reply has the result.
     Done = 0,
     /// JSON: a list of ranges, each with its first byte and the byte after its last. Provide them, and send
     /// the request again.

@@ -15,7 +15,7 @@ pub enum Error {
     InVariable {
         /// Its name, as the file has it.
         variable: String,
-        /// The error.
+        /// The error of the variable.
         source: Box<Error>,
     },
 }

@@ -54,7 +54,7 @@ pub(crate) struct SubsetArgs {
     pub(crate) open: OpenArgs,
 }
 
-/// The classic formats.
+/// The classic formats that can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ClassicFormat {
     /// The original: offsets of 31 bits.

@@ -17,9 +17,9 @@ const HEAD_PARITY: u16 = 0x8001;
 pub enum SectionKind {
     /// The head copy again.
     Head,
-    /// The variable table.
+    /// The table of the arrays that have tiles.
     VariableTable,
-    /// The metadata.
+    /// The metadata, as JSON.
     Metadata,
     /// Index pages.
     IndexPages,

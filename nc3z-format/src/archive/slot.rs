@@ -30,7 +30,7 @@ pub enum Slot {
     /// Never written.
     #[default]
     Empty,
-    /// Its CRC holds.
+    /// A slot with a valid CRC.
     Whole(CommitSlot),
     /// Its CRC does not hold, or its generation belongs in the other slot.
     Damaged,

@@ -20,7 +20,7 @@ pub struct Row {
     pub root: u64,
 }
 
-/// The variable table.
+/// The table of the arrays that have tiles.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VariableTable {
     rows: Vec<Row>,

@@ -5,7 +5,7 @@ use super::header::VarId;
 /// The kinds of segments of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SegmentKind {
-    /// The header.
+    /// The header of the classic file.
     Header,
     /// The whole present elements of an owned fixed variable, from its first.
     Fixed(VarId),

@@ -14,7 +14,7 @@ const STEP: usize = 1 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OriginalDifference {
-    /// The lengths differ.
+    /// The files have different lengths.
     Length {
         /// Bytes of the file.
         file: u64,

@@ -63,7 +63,7 @@ impl TreeFile {
     /// Compares the root with the expected one.
     ///
     /// # Errors
-    /// The roots differ.
+    /// The tree file has another root.
     pub fn expect(&self, root: &Root) -> Result<()> {
         if self.root == *root {
             return Ok(());

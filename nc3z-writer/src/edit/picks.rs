@@ -9,7 +9,7 @@ use nc3z_format::{Error as FormatError, Hyperslab};
 pub enum Pick {
     /// `count` indices from `start` on, `stride` apart; the stride is negative for descending indices.
     Range {
-        /// The first index.
+        /// The first selected index.
         start: u64,
         /// The number of indices.
         count: u64,

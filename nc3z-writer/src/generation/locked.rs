@@ -27,7 +27,7 @@ impl Held {
     /// Records the state of `file`, which has just been locked.
     ///
     /// # Errors
-    /// The system refuses.
+    /// The system refuses the lock.
     pub(crate) fn new(file: &File, name: &Path) -> Result<Self> {
         let path = std::path::absolute(name).map_err(|e| Error::io("find", name, e))?;
         let len = file.metadata().map_err(|e| Error::io("look at", name, e))?.len();

@@ -14,7 +14,7 @@ pub enum Event<'e> {
     Damaged {
         /// The archive's path.
         path: &'e Path,
-        /// The archive.
+        /// The archive that is damaged.
         archive: &'e Archive,
         /// The hyperslab of the tile.
         place: &'e TileLocation,

@@ -137,7 +137,7 @@ pub enum FileRef {
 pub enum Indices {
     /// `count` indices with a constant distance.
     Range {
-        /// The first index.
+        /// The first selected index.
         start: u64,
         /// The number of indices.
         count: u64,

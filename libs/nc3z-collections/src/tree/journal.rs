@@ -225,7 +225,7 @@ pub struct Logged {
 /// The result for a file, as far as readers of logs distinguish them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Its archive exists.
+    /// The archive of the file exists.
     Done,
     /// It was skipped, and has no archive.
     Other,

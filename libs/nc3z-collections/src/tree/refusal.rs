@@ -77,7 +77,7 @@ pub enum Refusal {
     NotItsArchive {
         /// The path of the file.
         archive: PathBuf,
-        /// The difference.
+        /// The difference that was found.
         why: Mismatch,
     },
     /// A file of the name exists that is not the archive's original.
@@ -85,7 +85,7 @@ pub enum Refusal {
     NotItsOriginal {
         /// The path of the file.
         file: PathBuf,
-        /// The difference.
+        /// The difference that was found.
         why: RestoredMismatch,
     },
     /// No file fits a pattern.

@@ -22,7 +22,7 @@ const SHOWN_TEXT: usize = 120;
 /// Writes a line for each difference.
 ///
 /// # Errors
-/// The output fails.
+/// Writing to the output fails.
 pub fn write(report: &Report, exact: bool, a: &Dataset, b: &Dataset, out: &mut dyn Write) -> Result<()> {
     for d in &report.dimensions {
         let name = text::name(&d.name);

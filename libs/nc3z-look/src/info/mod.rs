@@ -59,7 +59,7 @@ impl<'a> Info<'a> {
     /// Writes the description as JSON, variable by variable, with the versions if there are any to list.
     ///
     /// # Errors
-    /// The output fails.
+    /// Writing to the output fails.
     pub fn write_json(
         &self,
         notation: Option<&Notation<'_>>,

@@ -113,7 +113,7 @@ pub fn write_archive_json(file: &str, archive: &Archive, out: impl Write) -> Res
 /// Writes the places of a classic file as JSON.
 ///
 /// # Errors
-/// The output fails.
+/// Writing to the output fails.
 pub fn write_classic_json(file: &str, classic: &ClassicFile, out: impl Write) -> Result<()> {
     let mut json = JsonWriter::new(out)?;
     json.field("file", &file.into())?;

@@ -20,7 +20,7 @@ const MAX_CONTAINER_LEN: u32 = 4 << 20;
 /// The content of a run of bytes.
 #[derive(Debug, Clone)]
 pub enum Place {
-    /// The superblock.
+    /// The superblock at the beginning.
     Superblock,
     /// The copy of the head.
     Head {
@@ -35,7 +35,7 @@ pub enum Place {
         array: ArrayId,
         /// The level, 0 for the pages that have entries of tiles.
         level: u16,
-        /// The first tile.
+        /// The number of the first tile.
         first: u64,
         /// The number of entries.
         count: u16,

@@ -25,7 +25,7 @@ impl<'o> Binary<'o> {
     /// Writes the header that NumPy expects, followed by the elements.
     ///
     /// # Errors
-    /// The output fails.
+    /// Writing to the output fails.
     pub fn npy(
         out: &'o mut dyn Write,
         ty: NcType,

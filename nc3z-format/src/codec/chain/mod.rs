@@ -35,7 +35,7 @@ enum Program {
     /// Filters and a codec, or the numeric codec alone, over the difference to an older tile. The payload
     /// begins with that tile's name.
     Base(Difference),
-    /// The numeric codec.
+    /// The numeric codec `nc3z.num`.
     Num(Needs),
     /// Why this build cannot run it. Only the tiles it made are unreadable.
     Unsupported(String),

@@ -16,7 +16,7 @@ const MAX_DEFINITIONS: u64 = 1 << 16;
 pub enum StoredTile {
     /// All elements have the same bits: the big-endian value, then zeros.
     Constant {
-        /// The value.
+        /// The bytes of the value.
         value: [u8; 8],
         /// Bytes of an element.
         size: u8,

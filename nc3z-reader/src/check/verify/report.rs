@@ -35,7 +35,7 @@ pub enum Structure {
     Index,
     /// A tile that does not decode, though its stored bytes are as they were written.
     Tile,
-    /// The rebuilt original.
+    /// The original, as it was rebuilt.
     Original,
 }
 

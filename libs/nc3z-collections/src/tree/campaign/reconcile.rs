@@ -64,7 +64,7 @@ pub struct Reconciling<'a> {
     pub open: &'a OpenOptions,
 }
 
-/// The result.
+/// The result of a comparison with a catalogue.
 #[derive(Debug, Default)]
 pub struct Reconciled {
     /// Files whose archive records the length and the digest of the catalogue.

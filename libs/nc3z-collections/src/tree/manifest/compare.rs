@@ -128,7 +128,7 @@ impl Listing {
     /// Checks a file against its entry. Returns its length, or the difference.
     ///
     /// # Errors
-    /// The difference.
+    /// The difference that was found.
     pub fn check(&self, entry: &Entry, open: &OpenOptions, monitor: &dyn Monitor) -> Result<u64, Difference> {
         if monitor.is_cancelled() {
             return Err(Difference::Interrupted);
