@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures the gain of each feature of the format and each rule of the planner. All classic files of the given directories are archived with all of
+# Measures the gain of each rule of the planner that is a field of its policy. All classic files of the given directories are archived with all of
 # them on, then with each one switched off. Prints a table. The first argument may be --preset fast|default|max, or --rule NAME.
 #     scripts/ablate.sh [--preset NAME] [--rule NAME]... DIRECTORY...
 set -euo pipefail

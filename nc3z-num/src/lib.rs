@@ -59,7 +59,6 @@ mod running_sums;
 mod scale_offset;
 mod scratch;
 #[doc(hidden)]
-pub mod switch;
 mod transform;
 mod word;
 mod zstd_frame;

@@ -7,7 +7,6 @@
 
 use crate::codec::{ZstdDictionary, decode_zstd_frame_with, encode_zstd_frame, encode_zstd_frame_with};
 use crate::error::Result;
-use crate::num::switch::is_on;
 
 /// Part of the format, never changed.
 static DICTIONARY: ZstdDictionary =
@@ -59,7 +58,6 @@ pub(super) fn pack(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
     // dictionary is better.
     let quick = encode_zstd_frame(decoded, LEVEL)?;
     let with = with_dictionary(decoded, quick.len())?;
-    let with = if is_on("head-dictionary") { with } else { vec![0; decoded.len() * 2 + 99] };
     if with.len() + with.len() / CLEARLY < quick.len().min(decoded.len()) {
         return Ok(Some(with));
     }
@@ -77,7 +75,7 @@ pub(super) fn pack(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
 pub fn pack_frame(decoded: &[u8]) -> Result<Vec<u8>> {
     let quick = encode_zstd_frame(decoded, LEVEL)?;
     let with = with_dictionary(decoded, quick.len())?;
-    if with.len() <= quick.len() && is_on("head-dictionary") {
+    if with.len() <= quick.len() {
         return Ok(with);
     }
     encode_zstd_frame(decoded, HARD_LEVEL)
@@ -103,7 +101,7 @@ fn are_far_ahead(templates: usize, independent: usize) -> bool {
 }
 
 fn has_templates(decoded: &[u8]) -> bool {
-    let has = |mark: &&[u8]| is_on("argo-dictionary") && decoded.windows(mark.len()).any(|w| w == *mark);
+    let has = |mark: &&[u8]| decoded.windows(mark.len()).any(|w| w == *mark);
     TEMPLATE_MARKS.iter().any(has)
 }
 

@@ -43,7 +43,6 @@
 
 mod cformat;
 mod dates;
-mod decimal;
 mod element;
 mod header;
 mod name;

@@ -1,6 +1,6 @@
 //! Numbers as C's `printf` writes them: integers, `%g`.
 
-use super::decimal::{Decimal, MAX_DIGITS, digits};
+use std::fmt::Write;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct General {
@@ -16,49 +16,12 @@ impl General {
     }
 }
 
-/// Pairs of digits, `00` to `99`.
-static PAIRS: [[u8; 2]; 100] = {
-    let mut pairs = [[b'0'; 2]; 100];
-    let mut n = 0_u8;
-    while n < 100 {
-        pairs[n as usize] = [b'0' + n / 10, b'0' + n % 10];
-        n += 1;
-    }
-    pairs
-};
-
-/// Writes the decimal digits of `n` at the end of `buf`; answers where they begin.
-#[inline]
-fn fill_backwards(mut n: u64, buf: &mut [u8]) -> usize {
-    let mut at = buf.len();
-    while n >= 100 {
-        at -= 2;
-        buf[at..at + 2].copy_from_slice(&PAIRS[(n % 100) as usize]);
-        n /= 100;
-    }
-    if n >= 10 {
-        at -= 2;
-        buf[at..at + 2].copy_from_slice(&PAIRS[(n % 100) as usize]);
-    } else {
-        at -= 1;
-        buf[at] = PAIRS[(n % 10) as usize][1];
-    }
-    at
-}
-
-#[inline]
 pub(crate) fn unsigned(n: u64, out: &mut Vec<u8>) {
-    let mut buf = [0; 20];
-    let at = fill_backwards(n, &mut buf);
-    out.extend_from_slice(&buf[at..]);
+    out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
 }
 
-#[inline]
 pub(crate) fn signed(n: i64, out: &mut Vec<u8>) {
-    if n < 0 {
-        out.push(b'-');
-    }
-    unsigned(n.unsigned_abs(), out);
+    out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
 }
 
 /// Appends a finite number by `%.{digits}g`.
@@ -67,25 +30,16 @@ pub(crate) fn general(x: f64, style: General, out: &mut Vec<u8>) {
     if x.is_sign_negative() {
         out.push(b'-');
     }
-    if x == 0.0 {
-        out.push(b'0');
-        if style.keep_zeros {
-            out.push(b'.');
-            out.extend(std::iter::repeat_n(b'0', style.digits as usize - 1));
-        }
-        return;
+    let mut text = String::with_capacity(32);
+    write!(text, "{:.*e}", style.digits as usize - 1, x.abs()).expect("a string takes all text");
+    let (mantissa, exponent) = text.split_once('e').expect("`e` formatting writes an exponent");
+    let (exponent, end) = (exponent.parse().expect("an exponent is an integer"), mantissa.len());
+    text.truncate(end);
+    if end > 1 {
+        // The point.
+        text.remove(1);
     }
-    if style.digits <= MAX_DIGITS {
-        let Decimal { digits, exponent } = digits(x.abs(), style.digits);
-        let mut buf = [0; 20];
-        let at = fill_backwards(digits, &mut buf);
-        place(&buf[at..], exponent, style, out);
-    } else {
-        let text = format!("{:.*e}", style.digits as usize - 1, x.abs());
-        let (mantissa, exponent) = text.split_once('e').expect("`e` formatting writes an exponent");
-        let digits: Vec<u8> = mantissa.bytes().filter(u8::is_ascii_digit).collect();
-        place(&digits, exponent.parse().expect("an exponent is an integer"), style, out);
-    }
+    place(text.as_bytes(), exponent, style, out);
 }
 
 /// Sets point and exponent among the digits, of which there are `style.digits`.
@@ -166,6 +120,23 @@ mod tests {
             (9.999_999_99, 7, "10"),
             (999_999.96, 7, "1000000"),
             (9_999_999.6, 7, "1e+07"),
+        ] {
+            assert_eq!(text(x, digits), expected);
+        }
+    }
+
+    #[test]
+    fn halves_go_to_the_even_digit() {
+        for (x, digits, expected) in [
+            (2.5, 1, "2"),
+            (3.5, 1, "4"),
+            (1_234_566.5, 7, "1234566"),
+            (1_234_567.5, 7, "1234568"),
+            (0.125, 2, "0.12"),
+            (0.375, 2, "0.38"),
+            (12_345_678_901_234_565.0, 16, "1.234567890123456e+16"),
+            (25_000.0, 1, "2e+04"),
+            (f64::MAX, 17, "1.7976931348623157e+308"),
         ] {
             assert_eq!(text(x, digits), expected);
         }

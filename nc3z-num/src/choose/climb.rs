@@ -4,7 +4,6 @@ use super::chooser::Chooser;
 use super::cost::Estimated;
 use crate::encode::EncodePlan;
 use crate::error::Result;
-use crate::switch::is_on;
 use crate::word::Word;
 
 /// The parameters of a climb.
@@ -34,9 +33,6 @@ impl Climb<'_> {
                 let moved = neighbours.checked_add_signed(n).zip(rows.checked_add_signed(r));
                 let Some((neighbours, rows)) = moved else { continue };
                 let axes = best.1.axes.repeated(neighbours, rows);
-                if (neighbours > 0 && !is_on("neighbours-again")) || (rows > 0 && !is_on("rows-again")) {
-                    continue;
-                }
                 if !seen.contains(&axes) {
                     seen.push(axes);
                     around.push(EncodePlan { axes, ..best.1.clone() });

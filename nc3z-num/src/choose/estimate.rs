@@ -11,7 +11,6 @@ use crate::encode::{
 };
 use crate::error::Result;
 use crate::geometry::DeltaAxes;
-use crate::switch::is_on;
 use crate::word::Word;
 
 /// A plan is dropped if, on one crop, it needs more than `BEHIND` hundredths of the best plan's bytes plus `SLACK`
@@ -130,7 +129,6 @@ impl<W: Word> Chooser<'_, W> {
     /// Adds the best plan without its neighbours. If that is better, adds all plans without neighbours.
     fn estimate_alone(&mut self, plans: &mut Vec<Estimated>, crop: usize) -> Result<()> {
         let best = plans.iter().min_by_key(|s| s.0).filter(|s| s.1.axes != DeltaAxes::NEIGHBOURS).cloned();
-        let best = best.filter(|_| is_on("without-neighbours"));
         let Some((cost, plan)) = best else { return Ok(()) };
         let alone = |axes: DeltaAxes| (Bits::default(), EncodePlan { axes: axes.alone(), ..plan.clone() });
         let mut tried = vec![alone(plan.axes)];
@@ -153,7 +151,7 @@ impl<W: Word> Chooser<'_, W> {
         let is_ordered = plans.first().is_some_and(|s| matches!(s.1.transform, TransformPlan::Ordered))
             && self.ty.is_float();
         let is_short = self.sampled * (W::BYTES as u64) < BY_VALUE_LEAST;
-        if !is_ordered || is_short || self.effort == Effort::Fast || !is_on("by-value") {
+        if !is_ordered || is_short || self.effort == Effort::Fast {
             return Ok(());
         }
         let least = plans.iter().map(|s| s.0).min().unwrap_or_default();
@@ -206,11 +204,6 @@ impl<W: Word> Chooser<'_, W> {
             DeltaAxes::VOLUMES,
             DeltaAxes::ROWS_VOLUMES,
         ];
-        all.into_iter()
-            .filter(|&s| is_on("axis-plane") || !(s == DeltaAxes::PLANES || s == DeltaAxes::ROWS_PLANES))
-            .filter(|&s| is_on("axis-volume") || !(s == DeltaAxes::VOLUMES || s == DeltaAxes::ROWS_VOLUMES))
-            .filter(|&s| is_on("axis-two") || !(s == DeltaAxes::ROWS_PLANES || s == DeltaAxes::ROWS_VOLUMES))
-            .filter(|s| s.reduced(&longest.geom, longest.words.len()) == *s)
-            .collect()
+        all.into_iter().filter(|s| s.reduced(&longest.geom, longest.words.len()) == *s).collect()
     }
 }

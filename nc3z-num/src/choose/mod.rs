@@ -23,7 +23,6 @@ use crate::encode::{Coder, DIRECT, EncodePlan, TransformPlan, log2_q16, pattern_
 use crate::error::{Error, Result};
 use crate::geometry::{DeltaAxes, Geometry};
 use crate::scratch::Scratch;
-use crate::switch::is_on;
 use crate::word::{Pool, Word};
 use chooser::Chooser;
 pub use chooser::Effort;
@@ -127,7 +126,7 @@ pub(crate) fn choose_plans<W: Word>(
     maps.clear();
     if let Some(dict) = dict {
         dict_len = DEFINITION + dict.definition_estimate(ty, &mut scratch)?;
-    } else if extent.dictionary && W::BITS > 8 && is_on("dictionary") {
+    } else if extent.dictionary && W::BITS > 8 {
         let patterns = distinct(&samples, &crops, mask, complete);
         if let Some(patterns) = patterns.filter(|p| p.len() <= MAX_DICTIONARY) {
             let count = patterns.len();

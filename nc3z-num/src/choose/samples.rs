@@ -5,7 +5,6 @@ use crate::dictionary::Dictionary;
 use crate::element::ElementType;
 use crate::encode::{DictionaryBuilder, TransformPlan, Values, Wanted, spread};
 use crate::geometry::Geometry;
-use crate::switch::is_on;
 use crate::word::Word;
 use std::sync::Arc;
 
@@ -97,7 +96,7 @@ pub(crate) fn transforms<W: Word>(
     dict: Option<&Arc<Dictionary>>,
 ) -> Vec<TransformPlan> {
     let mut out = vec![TransformPlan::Ordered];
-    if ty.is_float() && is_on("scale-offset") {
+    if ty.is_float() {
         scale_offsets(pieces, mask, &mut out);
     }
     out.extend(dict.map(|d| TransformPlan::Dictionary(Arc::clone(d))));
@@ -120,9 +119,7 @@ fn scale_offsets<W: Word>(pieces: &[Crop<W>], mask: Option<W>, out: &mut Vec<Tra
         let found = each.iter().filter_map(of).filter(|l| constant.is_none() || together.hold(*l, 58));
         finest = found.max_by(|a, b| a.frequency().total_cmp(&b.frequency()));
     }
-    let finer = finest
-        .filter(|_| is_on("finer-scale-offset"))
-        .filter(|l| constant.is_none_or(|c| l.frequency() > 1.5 * c.frequency()));
+    let finer = finest.filter(|l| constant.is_none_or(|c| l.frequency() > 1.5 * c.frequency()));
     out.extend(constant.into_iter().chain(finer).map(TransformPlan::ScaleOffset));
     let constant = constant.or(finest);
     let fits = |p: &Crop<W>| {
@@ -146,7 +143,7 @@ fn scale_offsets<W: Word>(pieces: &[Crop<W>], mask: Option<W>, out: &mut Vec<Tra
             return;
         }
     }
-    if fit > 0 && is_on("scale-offset-planes") {
+    if fit > 0 {
         out.push(TransformPlan::ScaleOffsetPerPlane);
     }
 }

@@ -7,7 +7,6 @@ use super::estimate::{BEHIND, SLACK};
 use crate::encode::{Coder, EncodePlan, Shape, TransformPlan, context_stride};
 use crate::error::Result;
 use crate::geometry::DeltaAxes;
-use crate::switch::is_on;
 use crate::word::{Word, index};
 
 /// For variables of more elements, a scan is worthwhile if the crops show that a dictionary nearly saves bytes.
@@ -70,7 +69,7 @@ impl<W: Word> Chooser<'_, W> {
         let row = self.pieces.geom.row.map_or(0, index);
         let longest = self.pieces.samples.iter().map(|s| s.len()).max().unwrap_or(0);
         let mut shapes = vec![plan.shape];
-        if plan.shape.north == 1 && context_stride(row, longest) > 0 && is_on("rows-shape") {
+        if plan.shape.north == 1 && context_stride(row, longest) > 0 {
             shapes.push(Shape::ROWS);
         }
         let sizes = match self.pieces.covered {
@@ -94,7 +93,7 @@ impl<W: Word> Chooser<'_, W> {
             let slack = Bits::bytes(FORGIVEN);
             let behind = *cost > best.hundredths(BEHIND) + slack || list.len() >= keep;
             let is_first = alike.iter().all(|k| k.0 != kind.0) && *cost <= best.hundredths(first) + slack;
-            if again || (behind && !(is_first && is_on("shortlist-first"))) {
+            if again || (behind && !is_first) {
                 continue;
             }
             alike.push(kind);
@@ -107,8 +106,7 @@ impl<W: Word> Chooser<'_, W> {
     /// compared on the crops too.
     fn sized(&mut self, plans: Vec<EncodePlan>) -> Result<Vec<Tried>> {
         let (trials, crops) = (self.pieces.trials(), self.pieces.crops());
-        let look_again =
-            self.dict_len > 0 && crops.len() > 1 && !self.pieces.covered && is_on("dictionary-look-again");
+        let look_again = self.dict_len > 0 && crops.len() > 1 && !self.pieces.covered;
         let near = |best: Bytes, coder: Coder| {
             best.hundredths(if coder == Coder::Ctx { BEHIND } else { FIRST }) + Bytes::whole(FORGIVEN)
         };
@@ -153,16 +151,10 @@ impl<W: Word> Chooser<'_, W> {
     /// Returns the best plans of zstd; the choice of [`Effort::Fast`] is first.
     fn fast_plans(&mut self, estimated: &[Estimated], transforms: &[TransformPlan]) -> Result<Vec<Tried>> {
         let mut plans = Self::shortlist(estimated, KEPT_FAST, FIRST);
-        if is_on("coder-words") {
-            plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NONE, Coder::Zstd));
-        }
-        if is_on("coder-words") && is_on("words-neighbours") {
-            plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NEIGHBOURS, Coder::Zstd));
-        }
+        plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NONE, Coder::Zstd));
+        plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NEIGHBOURS, Coder::Zstd));
         let mut dictionaries = transforms.iter().filter(|d| matches!(d, TransformPlan::Dictionary(_)));
-        if let Some(dictionary) =
-            dictionaries.next().filter(|_| self.dict_len > 0 && is_on("dictionary-plain"))
-        {
+        if let Some(dictionary) = dictionaries.next().filter(|_| self.dict_len > 0) {
             plans.push(self.plan(dictionary.clone(), DeltaAxes::NONE, Coder::Planes));
         }
         self.sized(plans)
@@ -194,7 +186,7 @@ impl<W: Word> Chooser<'_, W> {
         }
         // If almost no bytes remain, the part of a plan's size that does not depend on the number of elements
         // decides.
-        if is_on("little-left-samples") && least.saturating_mul(LEFT) <= encoded * W::BYTES as u64 {
+        if least.saturating_mul(LEFT) <= encoded * W::BYTES as u64 {
             return self.sizes(plan, shapes, &self.pieces.samples(), Bytes::MORE);
         }
         Ok(sizes.into_iter().map(|(size, plan)| (size.scaled(sampled, encoded), plan)).collect())
@@ -209,10 +201,7 @@ impl<W: Word> Chooser<'_, W> {
     /// samples, the saving is measured on a part, because the higher level takes several times as long.
     fn finer_size(&mut self, size: Bytes, plan: &EncodePlan, finer: &EncodePlan) -> Result<Bytes> {
         let (short, parts) = (self.pieces.short(), self.pieces.parts());
-        if self.effort == Effort::Max
-            || !is_on("finer-of-a-part")
-            || self.pieces.len(&parts) < 2 * (FINER / W::BYTES) as u64
-        {
+        if self.effort == Effort::Max || self.pieces.len(&parts) < 2 * (FINER / W::BYTES) as u64 {
             return self.sample_size(finer, Bytes::MORE);
         }
         let quick = self.size(plan, &short, Bytes::MORE)?;
@@ -234,7 +223,7 @@ impl<W: Word> Chooser<'_, W> {
         let other = sized
             .iter()
             .position(|s| s.1.dictionary().is_none())
-            .filter(|&at| at > 0 && !self.pieces.covered && is_on("without-dictionary"));
+            .filter(|&at| at > 0 && !self.pieces.covered);
         if let Some(at) = other {
             let with = self.sample_size(&sized[0].1.clone(), Bytes::MORE)?;
             if self.sample_size(&sized[at].1.clone(), with)? <= with {
@@ -258,8 +247,7 @@ impl<W: Word> Chooser<'_, W> {
                 let another = !kinds.contains(&kind) && *size <= list[0].0.and_a_quarter();
                 // Other axes if their sizes are close, because pieces are not precise enough to rank them.
                 let axes = plan.axes.repeated(0, 0);
-                let close = is_on("finals-close")
-                    && *size <= list[0].0.hundredths(102)
+                let close = *size <= list[0].0.hundredths(102)
                     && picked.iter().all(|p| p.1.axes.repeated(0, 0) != axes);
                 if !another && !close {
                     continue;
@@ -278,7 +266,7 @@ impl<W: Word> Chooser<'_, W> {
         let best = done.iter().map(|d| d.0).min().unwrap_or(Bytes::MORE);
         // If almost no bytes remain, pieces are least precise, and more plans can be encoded quickly.
         let left = Bytes::whole(self.sampled * W::BYTES as u64).scaled(1, LEFT);
-        let finalists = if best < left && is_on("little-left-finalists") { KEPT_AT_MOST } else { finalists };
+        let finalists = if best < left { KEPT_AT_MOST } else { finalists };
         let gain = match self.effort {
             Effort::Max => LEVELS_GAIN_AT_MOST,
             _ if W::BITS == 8 => LEVELS_GAIN_OF_BYTES,
@@ -307,7 +295,7 @@ impl<W: Word> Chooser<'_, W> {
     /// Adds a plan for categories: without a mask and without differences. The contexts of a cell are then the
     /// categories of its neighbours. Crops do not count the bytes of masks, so the samples decide.
     fn with_categories(&mut self, mut done: Vec<Tried>) -> Result<Vec<Tried>> {
-        let Some((transform, _)) = self.categories.clone().filter(|_| is_on("categories")) else {
+        let Some((transform, _)) = self.categories.clone() else {
             return Ok(done);
         };
         let plan = EncodePlan { mask: None, ..self.plan(transform, DeltaAxes::NONE, Coder::Ctx) };
@@ -365,7 +353,7 @@ impl<W: Word> Chooser<'_, W> {
         let may_pay = !named && ranked.any(|s| s.0 <= least.hundredths(slack));
         // A dictionary's trials take longest: values are looked up one by one, and crops are encoded in addition.
         let of_dictionary = estimated.iter().find(|s| s.1.dictionary().is_some()).map_or(Bits::MAX, |s| s.0);
-        if is_on("dictionary-bound") && of_dictionary > least.hundredths(DICTIONARY) + Bits::bytes(SLACK) {
+        if of_dictionary > least.hundredths(DICTIONARY) + Bits::bytes(SLACK) {
             estimated.retain(|s| s.1.dictionary().is_none());
             self.dict_len = 0;
         }
@@ -382,7 +370,7 @@ impl<W: Word> Chooser<'_, W> {
             let done = self.finals(&fast, &context)?;
             let done = self.with_categories(done)?;
             let long = self.sampled * W::BYTES as u64 >= MIX_LEAST;
-            if self.effort == Effort::Max && long && is_on("coder-mix") { self.with_mix(done)? } else { done }
+            if self.effort == Effort::Max && long { self.with_mix(done)? } else { done }
         };
         let dictionary_pays = may_pay || done.first().is_some_and(|s| s.1.dictionary().is_some());
         let known = self.pieces.covered || self.effort != Effort::Fast;

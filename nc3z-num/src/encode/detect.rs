@@ -4,7 +4,6 @@
 use super::scale_offset::hits_from;
 use super::steps::{Gaps, binary, decimal, fitted, fraction, mean};
 use crate::scale_offset::ScaleOffset;
-use crate::switch::is_on;
 use crate::word::{Word, index, low32};
 use std::cell::OnceCell;
 
@@ -140,7 +139,7 @@ impl<'a, W: Word> Values<'a, W> {
         if fractions {
             let below = found.round.iter().filter(|m| m.holds(self, 58)).reduce(Met::cheaper);
             let below = below.map_or(f64::INFINITY, |m| m.l.frequency());
-            let means = || mean(&self.sample, *ulp, below).filter(|_| is_on("scale-offset-means"));
+            let means = || mean(&self.sample, *ulp, below);
             if let Some(l) = fraction(&self.sample, *ulp, below).or_else(means) {
                 // This one is coarser and reproduces as many values, so the others are multiples of it.
                 found.round.clear();

@@ -4,7 +4,6 @@ use super::bits::put_varint;
 use super::frame::{self, Compressor};
 use crate::error::Result;
 use crate::exceptions::ExceptionForm;
-use crate::switch::is_on;
 use crate::word::{Word, low8};
 
 /// If fewer than 1/`SPARSE` of the elements are exceptions, they are always a list.
@@ -29,7 +28,7 @@ impl<W: Word> Exceptions<W> {
     ) -> Result<ExceptionForm> {
         let start = out.len();
         self.put_list(level, zstd, out)?;
-        if self.list.len() < n / SPARSE || !is_on("exceptions-marked") {
+        if self.list.len() < n / SPARSE {
             return Ok(ExceptionForm::Listed);
         }
         let mut marked = Vec::new();

@@ -6,7 +6,6 @@ use super::runs::Runs;
 use crate::error::Result;
 use crate::geometry::Geometry;
 use crate::mask::{pack, stride};
-use crate::switch::is_on;
 use crate::word::Word;
 
 /// Marks positions without `pattern` by 0xFF; returns their number.
@@ -105,7 +104,6 @@ pub(crate) fn encode<W: Word>(
     W::put_le(&[pattern], out);
     let plain = Bits::new(valid);
     let strides = (1..3u8)
-        .filter(|_| is_on("mask-strides"))
         .filter_map(|code| Some((code, plain.differences(stride(code, geom, valid.len())?).changes())));
     let alone = (0, plain.changes());
     let fewest = strides.fold(alone, |best, next| if next.1.ones() < best.1.ones() { next } else { best });

@@ -4,7 +4,6 @@
 use super::detect::{exponent, power_of_two, sort};
 use super::scale_offset::{hits, hits_from};
 use crate::scale_offset::ScaleOffset;
-use crate::switch::is_on;
 use crate::word::Word;
 use multiversion::multiversion;
 use std::sync::LazyLock;
@@ -46,7 +45,7 @@ pub(super) fn decimal<W: Word>(sample: &[W], ulp: f64) -> Option<ScaleOffset> {
             let product = ScaleOffset { off: 0.0, step };
             // The product is rounded twice, which matters only for doubles.
             let quotient = ScaleOffset { off: 0.0, step: -ten * part };
-            let may_divide = W::BITS == 64 && p >= 0 && is_on("scale-offset-division");
+            let may_divide = W::BITS == 64 && p >= 0;
             if !(may_hold(product) || may_divide && may_hold(quotient)) {
                 continue;
             }

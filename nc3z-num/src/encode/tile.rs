@@ -17,7 +17,6 @@ use crate::payload::{MAX_ELEMENTS, Stages};
 use crate::reference;
 use crate::scale_offset::Segments;
 use crate::scratch::Scratch;
-use crate::switch::is_on;
 use crate::transform::{Transform, to_integers};
 use crate::word::Word;
 
@@ -113,7 +112,7 @@ fn apply_transform<W: Word>(
     {
         return (Transform::ScaleOffset(segments), exceptions);
     }
-    let trim = if W::BITS == 8 || !is_on("trim") { 0 } else { common_zeros(elements, runs) };
+    let trim = if W::BITS == 8 { 0 } else { common_zeros(elements, runs) };
     to_integers(grid, ty, trim);
     (if trim > 0 { Transform::Trim(trim) } else { Transform::Ordered }, none)
 }

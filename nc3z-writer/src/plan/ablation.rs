@@ -15,11 +15,6 @@ pub struct Rule {
     change: fn(&mut Policy),
 }
 
-/// A rule that its own code looks up by name.
-const fn switch(name: &'static str, without: &'static str) -> Rule {
-    Rule { name, without, change: |_| {} }
-}
-
 /// All rules.
 pub const RULES: &[Rule] = &[
     Rule {
@@ -76,42 +71,6 @@ pub const RULES: &[Rule] = &[
     },
     Rule { name: "zstd-level", without: "bytes at level 3", change: |p| p.zstd_level = 3 },
     Rule { name: "alternatives", without: "each tile by one plan", change: |p| p.alternatives.count = 0 },
-    switch("argo-dictionary", "no second dictionary of heads (Argo, ERDDAP)"),
-    switch("head-dictionary", "heads are packed without a dictionary"),
-    switch("short-form", "small archives in the long form"),
-    switch("short-whole", "no file is packed as a whole"),
-    switch("mask-strides", "masks are not compared with the row or plane before"),
-    switch("exceptions-marked", "exceptions are listed, not marked"),
-    switch("neighbours-again", "neighbours are differenced once"),
-    switch("rows-again", "rows are differenced once"),
-    switch("by-value", "floats are predicted by differences of integers only"),
-    switch("coder-mix", "no mixed predictions"),
-    switch("without-neighbours", "rows and planes are differenced with neighbours only"),
-    switch("axis-plane", "no differences along planes"),
-    switch("axis-volume", "no differences along volumes"),
-    switch("axis-two", "no differences along two of rows, planes, volumes"),
-    switch("trim", "low zero bits stay"),
-    switch("scale-offset", "no scale-offset"),
-    switch("scale-offset-planes", "one scale-offset for a tile"),
-    switch("scale-offset-division", "steps are multiplied, never divided"),
-    switch("scale-offset-means", "means of floats are not recognised"),
-    switch("dictionary", "no ranks in a dictionary of values"),
-    switch("ctx-west", "no contexts by the token before"),
-    switch("ctx-rows", "no contexts by the row before"),
-    switch("coder-words", "words are not packed by zstd as they are"),
-    switch("finer-scale-offset", "the finest scale-offset of the crops is not tried"),
-    switch("categories", "categories are coded like other numbers"),
-    switch("rows-shape", "contexts by rows are not tried where samples are long"),
-    switch("shortlist-first", "not one plan of each transform is tried"),
-    switch("dictionary-look-again", "dictionaries are judged by one crop"),
-    switch("words-neighbours", "differences are not packed as words"),
-    switch("dictionary-plain", "ranks without differences are not always tried"),
-    switch("little-left-samples", "where little is left, a part of the samples is enough"),
-    switch("finer-of-a-part", "higher levels are tried on all samples"),
-    switch("without-dictionary", "the best plan without a dictionary is not tried beside it on samples"),
-    switch("finals-close", "plans with other axes that are close are not tried on samples"),
-    switch("little-left-finalists", "where little is left, no more plans are tried"),
-    switch("dictionary-bound", "dictionaries far behind are tried too"),
 ];
 
 static OFF: Mutex<Option<&'static Rule>> = Mutex::new(None);
@@ -122,7 +81,6 @@ static ALTERED: Mutex<BTreeMap<(&'static str, usize), &'static Policy>> = Mutex:
 /// # Panics
 /// Another thread panicked here.
 pub fn switch_off(rule: Option<&'static Rule>) {
-    nc3z_format::num::switch::switch_off(rule.map(|rule| rule.name));
     *OFF.lock().expect("nothing panics while it is held") = rule;
 }
 

@@ -2,7 +2,6 @@
 //! file packed as a whole. The smallest is kept.
 
 use crate::options::{Preset, WriterOptions};
-use nc3z_format::num::switch::is_on;
 
 /// Sources of at most this many bytes are also archived as each quicker preset does. Estimates are least reliable
 /// for short sources, and the additional time is milliseconds.
@@ -28,8 +27,7 @@ pub(crate) fn quicker_presets(preset: Preset, len: u64) -> &'static [Preset] {
 
 /// Returns the limit for the short form of an archive of `long` bytes; `None` if it is not tried.
 pub(crate) fn short_limit(long: u64) -> Option<usize> {
-    let is_tried = long <= LOOKED_AT && is_on("short-form");
-    is_tried.then(|| usize::try_from(long).map_or(SHORT, |long| (long - 1).min(SHORT)))
+    (long <= LOOKED_AT).then(|| usize::try_from(long).map_or(SHORT, |long| (long - 1).min(SHORT)))
 }
 
 /// Returns the limit for the archive that packs a source of `len` bytes as a whole, in place of an archive of
@@ -40,7 +38,7 @@ pub(crate) fn longest_whole(
     (archive, quickest): (u64, u64),
     options: &WriterOptions,
 ) -> Option<usize> {
-    if len > WHOLE || !is_on("short-whole") || !options.leaves_layout_open() {
+    if len > WHOLE || !options.leaves_layout_open() {
         return None;
     }
     let most = archive.min(quickest - quickest / WORTH_IT) - 1;

@@ -6,7 +6,6 @@ use crate::ctx::context::Model;
 use crate::ctx::limits::{MAX_CONTEXTS, MAX_NORTH, MAX_WEST};
 use crate::ctx::token::TOKENS;
 use crate::encode::plan::Shape;
-use crate::switch::is_on;
 use std::ops::Range;
 
 /// The largest number of sampled values.
@@ -42,9 +41,8 @@ impl Sample<'_> {
         let kw = usize::from(shape.west).clamp(1, MAX_WEST);
         let kn = if self.stride == 0 { 1 } else { usize::from(shape.north).clamp(1, MAX_NORTH) };
         let kn = kn.min(MAX_CONTEXTS / kw);
-        let west = if kw > 1 && is_on("ctx-west") { thresholds(&self.after_each(), kw) } else { Vec::new() };
-        let north =
-            if kn > 1 && is_on("ctx-rows") { thresholds(&self.below_each(averages), kn) } else { Vec::new() };
+        let west = if kw > 1 { thresholds(&self.after_each(), kw) } else { Vec::new() };
+        let north = if kn > 1 { thresholds(&self.below_each(averages), kn) } else { Vec::new() };
         Model { stride: if north.is_empty() { 0 } else { self.stride }, north, west }
     }
 
