@@ -146,6 +146,29 @@ impl std::fmt::Display for NcType {
     }
 }
 
+/// Evaluates an expression in which a name stands for the Rust type of an external type. Text is `u8`.
+///
+/// ```
+/// use nc3z_format::{NcType, with_type};
+/// let size = |ty: NcType| with_type!(ty, T => size_of::<T>());
+/// assert_eq!((size(NcType::Char), size(NcType::Double)), (1, 8));
+/// ```
+#[macro_export]
+macro_rules! with_type {
+    (@match $ty:expr, $name:ident, $what:expr; $($nc:ident $rust:ty),+) => {
+        match $ty {
+            $($crate::NcType::$nc => {
+                type $name = $rust;
+                $what
+            })+
+        }
+    };
+    ($ty:expr, $name:ident => $what:expr) => {
+        $crate::with_type!(@match $ty, $name, $what;
+            Byte i8, Char u8, UByte u8, Short i16, UShort u16, Int i32, UInt u32, Int64 i64, UInt64 u64, Float f32, Double f64)
+    };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

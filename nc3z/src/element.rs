@@ -1,6 +1,6 @@
 //! Conversion between Rust's numbers and the big-endian values of files.
 
-use nc3z_format::NcType;
+use nc3z_format::{NcType, with_type};
 use nc3z_reader::convert::{Cast, Stored};
 
 /// A Rust number that values are read as and written from: `i8` to `u64`, `f32`, `f64`.
@@ -66,60 +66,33 @@ fn decoded<S: Stored, T: Cast<S>>(bytes: &[u8], wanted: &'static str) -> Result<
     S::split(bytes).iter().enumerate().map(convert).collect()
 }
 
+/// Returns the type that values of an external type are converted from and to.
+fn stored_as(ty: NcType, rust: &'static str, has_unsigned: bool) -> Result<NcType, Unfit> {
+    match ty {
+        NcType::Char if rust != "u8" => Err(Unfit::Text(rust)),
+        NcType::Byte if rust == "u8" && !has_unsigned => Ok(NcType::UByte),
+        ty => Ok(ty),
+    }
+}
+
 macro_rules! elements {
-    ($($rust:ident, $is_u8:literal;)+) => {$(
+    ($($rust:ident)+) => {$(
         impl Element for $rust {}
 
         impl sealed::Convert for $rust {
             fn encode(values: &[Self], ty: NcType, has_unsigned: bool) -> Result<Vec<u8>, Unfit> {
-                match ty {
-                    NcType::Char if !$is_u8 => Err(Unfit::Text(stringify!($rust))),
-                    NcType::Byte if $is_u8 && !has_unsigned => encoded!(values as u8, ty.name()),
-                    NcType::Byte => encoded!(values as i8, ty.name()),
-                    NcType::Char | NcType::UByte => encoded!(values as u8, ty.name()),
-                    NcType::Short => encoded!(values as i16, ty.name()),
-                    NcType::UShort => encoded!(values as u16, ty.name()),
-                    NcType::Int => encoded!(values as i32, ty.name()),
-                    NcType::UInt => encoded!(values as u32, ty.name()),
-                    NcType::Int64 => encoded!(values as i64, ty.name()),
-                    NcType::UInt64 => encoded!(values as u64, ty.name()),
-                    NcType::Float => encoded!(values as f32, ty.name()),
-                    NcType::Double => encoded!(values as f64, ty.name()),
-                }
+                let stored = stored_as(ty, stringify!($rust), has_unsigned)?;
+                with_type!(stored, S => encoded!(values as S, ty.name()))
             }
 
             fn decode(bytes: &[u8], ty: NcType, has_unsigned: bool) -> Result<Vec<Self>, Unfit> {
-                let wanted = stringify!($rust);
-                match ty {
-                    NcType::Char if !$is_u8 => Err(Unfit::Text(wanted)),
-                    NcType::Byte if $is_u8 && !has_unsigned => decoded::<u8, _>(bytes, wanted),
-                    NcType::Byte => decoded::<i8, _>(bytes, wanted),
-                    NcType::Char | NcType::UByte => decoded::<u8, _>(bytes, wanted),
-                    NcType::Short => decoded::<i16, _>(bytes, wanted),
-                    NcType::UShort => decoded::<u16, _>(bytes, wanted),
-                    NcType::Int => decoded::<i32, _>(bytes, wanted),
-                    NcType::UInt => decoded::<u32, _>(bytes, wanted),
-                    NcType::Int64 => decoded::<i64, _>(bytes, wanted),
-                    NcType::UInt64 => decoded::<u64, _>(bytes, wanted),
-                    NcType::Float => decoded::<f32, _>(bytes, wanted),
-                    NcType::Double => decoded::<f64, _>(bytes, wanted),
-                }
+                let stored = stored_as(ty, stringify!($rust), has_unsigned)?;
+                with_type!(stored, S => decoded::<S, _>(bytes, stringify!($rust)))
             }
         }
     )+};
 }
-elements! {
-    i8, false;
-    u8, true;
-    i16, false;
-    u16, false;
-    i32, false;
-    u32, false;
-    i64, false;
-    u64, false;
-    f32, false;
-    f64, false;
-}
+elements! { i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 }
 
 #[cfg(test)]
 mod tests {

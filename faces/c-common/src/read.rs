@@ -2,9 +2,9 @@
 
 use crate::convert::{self, Fit};
 use crate::fault::Fault;
-use nc3z_format::NcType;
 use nc3z_format::classic::Version;
 use nc3z_format::select::Hyperslab;
+use nc3z_format::{NcType, with_type};
 use nc3z_reader::{Element, Variable};
 use std::ops::Range;
 use zerocopy::FromBytes;
@@ -149,14 +149,7 @@ impl Read {
             NcType::Byte | NcType::Char | NcType::UByte => {
                 Ok(self.variable.read_bytes_into(&self.slab, out)?)
             }
-            NcType::Short => self.native::<i16>(out),
-            NcType::UShort => self.native::<u16>(out),
-            NcType::Int => self.native::<i32>(out),
-            NcType::UInt => self.native::<u32>(out),
-            NcType::Int64 => self.native::<i64>(out),
-            NcType::UInt64 => self.native::<u64>(out),
-            NcType::Float => self.native::<f32>(out),
-            NcType::Double => self.native::<f64>(out),
+            to => with_type!(to, T => self.native::<T>(out)),
         }
     }
 

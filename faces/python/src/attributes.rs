@@ -1,8 +1,8 @@
 //! Attributes and names as Python values, in the form of netCDF4-python.
 
 use nc3z_collections::collection::c_names;
-use nc3z_format::NcType;
 use nc3z_format::classic::Attribute;
+use nc3z_format::{NcType, with_type};
 use nc3z_reader::convert::Element;
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -39,16 +39,7 @@ pub(crate) fn value<'py>(py: Python<'py>, attribute: &Attribute) -> PyResult<Bou
             let text = String::from_utf8_lossy(bytes).replace('\0', "");
             Ok(PyString::new(py, &text).into_any())
         }
-        NcType::Byte => numbers::<i8>(py, bytes),
-        NcType::UByte => numbers::<u8>(py, bytes),
-        NcType::Short => numbers::<i16>(py, bytes),
-        NcType::UShort => numbers::<u16>(py, bytes),
-        NcType::Int => numbers::<i32>(py, bytes),
-        NcType::UInt => numbers::<u32>(py, bytes),
-        NcType::Int64 => numbers::<i64>(py, bytes),
-        NcType::UInt64 => numbers::<u64>(py, bytes),
-        NcType::Float => numbers::<f32>(py, bytes),
-        NcType::Double => numbers::<f64>(py, bytes),
+        ty => with_type!(ty, T => numbers::<T>(py, bytes)),
     }
 }
 

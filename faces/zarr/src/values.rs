@@ -1,8 +1,8 @@
 //! Writes types, attributes and fill values in the form of Zarr.
 
 use base64::Engine as _;
-use nc3z_format::NcType;
 use nc3z_format::classic::{Attribute, DimId, Header, Variable};
+use nc3z_format::{NcType, with_type};
 use serde_json::{Map, Value, json};
 
 /// Returns the name of a type: big-endian, like tiles.
@@ -61,11 +61,6 @@ fn value(attribute: &Attribute) -> Value {
 
 /// Converts a big-endian number. JSON uses text for NaN and infinities.
 fn number(ty: NcType, bytes: &[u8]) -> Value {
-    macro_rules! of {
-        ($rust:ty) => {
-            bytes.try_into().map_or(Value::Null, |b| json!(<$rust>::from_be_bytes(b)))
-        };
-    }
     let float = |x: f64| match x {
         x if x.is_nan() => json!("NaN"),
         f64::INFINITY => json!("Infinity"),
@@ -73,16 +68,9 @@ fn number(ty: NcType, bytes: &[u8]) -> Value {
         x => json!(x),
     };
     match ty {
-        NcType::Byte => of!(i8),
-        NcType::Char | NcType::UByte => of!(u8),
-        NcType::Short => of!(i16),
-        NcType::UShort => of!(u16),
-        NcType::Int => of!(i32),
-        NcType::UInt => of!(u32),
-        NcType::Int64 => of!(i64),
-        NcType::UInt64 => of!(u64),
         NcType::Float => bytes.try_into().map_or(Value::Null, |b| float(f32::from_be_bytes(b).into())),
         NcType::Double => bytes.try_into().map_or(Value::Null, |b| float(f64::from_be_bytes(b))),
+        ty => with_type!(ty, T => bytes.try_into().map_or(Value::Null, |b| json!(T::from_be_bytes(b)))),
     }
 }
 

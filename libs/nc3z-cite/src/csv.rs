@@ -7,7 +7,7 @@
 
 use crate::error::{Error, Result};
 use crate::slice::{SliceDimension, SliceVariable};
-use nc3z_format::NcType;
+use nc3z_format::{NcType, with_type};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -136,41 +136,13 @@ fn plain(name: &[u8]) -> Result<&str> {
     })
 }
 
-/// Calls a macro with the type of a variable's numbers.
-macro_rules! of_type {
-    ($ty:expr, $then:ident) => {
-        match $ty {
-            NcType::Byte => $then!(i8),
-            NcType::Char | NcType::UByte => $then!(u8),
-            NcType::Short => $then!(i16),
-            NcType::UShort => $then!(u16),
-            NcType::Int => $then!(i32),
-            NcType::UInt => $then!(u32),
-            NcType::Int64 => $then!(i64),
-            NcType::UInt64 => $then!(u64),
-            NcType::Float => $then!(f32),
-            NcType::Double => $then!(f64),
-        }
-    };
-}
-
 /// Formats a value as text that can be parsed again. A char is the number of its byte.
 fn show(ty: NcType, value: &[u8]) -> String {
-    macro_rules! show {
-        ($t:ty) => {
-            format!("{:?}", <$t>::from_be_bytes(value.try_into().expect("chunks of the type's size")))
-        };
-    }
-    of_type!(ty, show)
+    with_type!(ty, T => format!("{:?}", T::from_be_bytes(value.try_into().expect("chunks of the type's size"))))
 }
 
 fn read(ty: NcType, text: &str) -> Option<Vec<u8>> {
-    macro_rules! read {
-        ($t:ty) => {
-            text.parse::<$t>().ok().map(|value| value.to_be_bytes().to_vec())
-        };
-    }
-    of_type!(ty, read)
+    with_type!(ty, T => text.parse::<T>().ok().map(|value| value.to_be_bytes().to_vec()))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use nc3z_format::classic::{Attribute, Dimension, VarId, VarLayout, Version};
 use nc3z_format::plan::Plan;
 use nc3z_format::select::Hyperslab;
 use nc3z_format::tile::Tiling;
-use nc3z_format::{Error as FormatError, NcType};
+use nc3z_format::{Error as FormatError, NcType, with_type};
 use std::any::TypeId;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -161,25 +161,14 @@ impl Variable {
     /// # Errors
     /// As [`Variable::read_bytes_into`]; a value that does not fit `T`, with its index; `char` as anything but `u8`.
     pub fn read_into<T: Element>(&self, slab: &Hyperslab, out: &mut [T]) -> Result<()> {
-        let from = match self.ty() {
-            NcType::Char if TypeId::of::<T>() != TypeId::of::<u8>() => {
-                return Err(self.is_text(std::any::type_name::<T>()));
-            }
+        let is_u8 = TypeId::of::<T>() == TypeId::of::<u8>();
+        let ty = match self.ty() {
+            NcType::Char if !is_u8 => return Err(self.is_text(std::any::type_name::<T>())),
             // Before CDF-5 there was no unsigned type: the reader decides whether a byte has a sign.
-            NcType::Byte if TypeId::of::<T>() == TypeId::of::<u8>() && !self.has_unsigned() => {
-                Conversion::new::<u8>()
-            }
-            NcType::Byte => Conversion::new::<i8>(),
-            NcType::Char | NcType::UByte => Conversion::new::<u8>(),
-            NcType::Short => Conversion::new::<i16>(),
-            NcType::UShort => Conversion::new::<u16>(),
-            NcType::Int => Conversion::new::<i32>(),
-            NcType::UInt => Conversion::new::<u32>(),
-            NcType::Int64 => Conversion::new::<i64>(),
-            NcType::UInt64 => Conversion::new::<u64>(),
-            NcType::Float => Conversion::new::<f32>(),
-            NcType::Double => Conversion::new::<f64>(),
+            NcType::Byte if is_u8 && !self.has_unsigned() => NcType::UByte,
+            ty => ty,
         };
+        let from = with_type!(ty, S => Conversion::new::<S>());
         read::read(&*self.source, self.id, slab, &mut Typed { out, from })
     }
 

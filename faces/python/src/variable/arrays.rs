@@ -3,7 +3,7 @@
 use super::Variable;
 use crate::decode;
 use crate::index::Selected;
-use nc3z_format::{Hyperslab, NcType};
+use nc3z_format::{Hyperslab, NcType, with_type};
 use nc3z_look::selection::Selection;
 use nc3z_reader::Variable as ReaderVariable;
 use nc3z_reader::convert::Element;
@@ -53,20 +53,11 @@ impl Variable {
     fn read_few<'py>(&self, py: Python<'py>, selected: &Selected) -> PyResult<Bound<'py, PyAny>> {
         let shape = selected.shape.iter().map(|n| usize::try_from(*n)).collect::<Result<Vec<_>, _>>()?;
         let reader = self.reader()?;
-        macro_rules! by_type {
-            ($($ty:pat => $rust:ty),+) => {
-                match self.ty { $($ty => {
-                    let array = PyArrayDyn::<$rust>::zeros(py, &shape[..], false);
-                    self.fill::<$rust>(&reader, &array, &selected.slab)?;
-                    array.into_any()
-                })+ }
-            };
-        }
-        Ok(by_type!(
-            NcType::Byte => i8, NcType::Char | NcType::UByte => u8, NcType::Short => i16, NcType::UShort => u16,
-            NcType::Int => i32, NcType::UInt => u32, NcType::Int64 => i64, NcType::UInt64 => u64,
-            NcType::Float => f32, NcType::Double => f64
-        ))
+        Ok(with_type!(self.ty, T => {
+            let array = PyArrayDyn::<T>::zeros(py, &shape[..], false);
+            self.fill::<T>(&reader, &array, &selected.slab)?;
+            array.into_any()
+        }))
     }
 
     /// Reads into a contiguous array of any numeric type, or of bytes if the variable is text.
@@ -104,19 +95,7 @@ impl Variable {
 
     /// NumPy's own object for the type in memory, bytes for text. No lookup by name is needed.
     fn descriptor<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
-        let descriptor = match self.ty {
-            NcType::Byte => numpy::dtype::<i8>(py),
-            NcType::Char | NcType::UByte => numpy::dtype::<u8>(py),
-            NcType::Short => numpy::dtype::<i16>(py),
-            NcType::UShort => numpy::dtype::<u16>(py),
-            NcType::Int => numpy::dtype::<i32>(py),
-            NcType::UInt => numpy::dtype::<u32>(py),
-            NcType::Int64 => numpy::dtype::<i64>(py),
-            NcType::UInt64 => numpy::dtype::<u64>(py),
-            NcType::Float => numpy::dtype::<f32>(py),
-            NcType::Double => numpy::dtype::<f64>(py),
-        };
-        descriptor.into_any()
+        with_type!(self.ty, T => numpy::dtype::<T>(py)).into_any()
     }
 
     /// Reads a selection, decoded or as stored, as the dataset was opened.

@@ -7,9 +7,9 @@ use crate::handle::Handle;
 use crate::index::{self, Selected};
 use crate::picture;
 use crate::points::read_points;
-use nc3z_format::NcType;
 use nc3z_format::classic::VarId;
 use nc3z_format::decode_value::Decoding;
+use nc3z_format::{NcType, with_type};
 use nc3z_look::cost::Costs;
 use nc3z_look::selection::Selection;
 use nc3z_plot as plot;
@@ -367,17 +367,8 @@ impl Variable {
     fn _seconds(&self, py: Python<'_>, key: &Bound<'_, PyAny>, times: u32) -> PyResult<f64> {
         let selected = index::parse(key, &self.shape)?;
         let reader = self.reader()?;
-        macro_rules! by_type {
-            ($($ty:pat => $rust:ty),+) => {
-                match self.ty { $($ty => py.detach(|| seconds::<$rust>(&reader, &selected, times)),)+ }
-            };
-        }
-        by_type!(
-            NcType::Byte => i8, NcType::Char | NcType::UByte => u8, NcType::Short => i16, NcType::UShort => u16,
-            NcType::Int => i32, NcType::UInt => u32, NcType::Int64 => i64, NcType::UInt64 => u64,
-            NcType::Float => f32, NcType::Double => f64
-        )
-        .map_err(|e| self.handle.failure(e))
+        with_type!(self.ty, T => py.detach(|| seconds::<T>(&reader, &selected, times)))
+            .map_err(|e| self.handle.failure(e))
     }
 
     #[pyo3(signature = (dtype=None, *, copy=None))]

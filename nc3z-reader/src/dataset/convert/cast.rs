@@ -13,6 +13,19 @@ pub trait Cast<S> {
     fn cast(from: S) -> (Self, bool)
     where
         Self: Sized;
+
+    /// The same by the rules of the netCDF C library (`libsrc/ncx.m4` of netcdf-c), which differ for floats:
+    ///
+    /// * A float fits an integer if it is between the integer's least and greatest value before its fraction is
+    ///   cut off: 127.5 does not fit a `byte`.
+    /// * Infinities, too, are beyond the largest float.
+    /// * A NaN counts as fitting. C does not define the resulting integer: here it is that of x86-64.
+    fn cast_as_c(from: S) -> (Self, bool)
+    where
+        Self: Sized,
+    {
+        Self::cast(from)
+    }
 }
 
 macro_rules! to_integer {
@@ -40,6 +53,16 @@ macro_rules! float_to_integer {
                 // If MIN - 1 rounds to MIN, MIN itself still fits.
                 (from as $to, fits || from == <$to>::MIN as $from)
             }
+
+            #[inline]
+            fn cast_as_c(from: $from) -> (Self, bool) {
+                let x = f64::from(from);
+                if x.is_nan() {
+                    return (<$to>::OF_NAN, true);
+                }
+                // Where the greatest value rounds up to a power of two, that counts as fitting, as it does in C.
+                (x as $to, x >= <$to>::MIN as f64 && x <= <$to>::MAX as f64)
+            }
         }
     )+};
 }
@@ -59,6 +82,21 @@ macro_rules! to_float {
 }
 
 to_integer! { i8 u8 i16 u16 i32 u32 i64 u64 }
+
+/// What x86-64 makes of a NaN: it converts to a wider integer and cuts that off.
+trait OfNan {
+    const OF_NAN: Self;
+}
+
+macro_rules! of_nan {
+    ($($integer:ty, $value:expr;)+) => {$(
+        impl OfNan for $integer {
+            const OF_NAN: Self = $value;
+        }
+    )+};
+}
+
+of_nan! { i8, 0; u8, 0; i16, 0; u16, 0; i32, i32::MIN; u32, 0; i64, i64::MIN; u64, 1 << 63; }
 to_float! { f32 f64 }
 
 impl Cast<f32> for f32 {
@@ -87,6 +125,11 @@ impl Cast<f64> for f32 {
     fn cast(from: f64) -> (Self, bool) {
         let beyond = from.abs() > f64::from(f32::MAX) && from.is_finite();
         (from as f32, !beyond)
+    }
+
+    #[inline]
+    fn cast_as_c(from: f64) -> (Self, bool) {
+        (from as f32, from.is_nan() || from.abs() <= f64::from(f32::MAX))
     }
 }
 
@@ -127,6 +170,26 @@ mod tests {
         assert_eq!(fits::<u64, f32>(18_446_744_073_709_551_616.0), None);
         assert_eq!(fits::<i16, f64>(f64::NAN), None);
         assert_eq!(fits::<i16, f64>(f64::NEG_INFINITY), None);
+    }
+
+    #[test]
+    fn c_compares_floats_before_their_fraction_goes() {
+        fn to<T: Cast<S>, S>(from: S) -> Option<T> {
+            let (to, fits) = T::cast_as_c(from);
+            fits.then_some(to)
+        }
+        assert_eq!(to::<i8, f32>(126.9), Some(126));
+        assert_eq!(to::<i8, f32>(127.1), None);
+        assert_eq!(to::<u8, f64>(-0.5), None);
+        assert_eq!(to::<i32, f64>(2_147_483_647.5), None);
+        assert_eq!(to::<i64, f64>(9_223_372_036_854_775_808.0), Some(i64::MAX));
+        assert_eq!(to::<u64, f32>(18_446_744_073_709_551_616.0), Some(u64::MAX));
+        assert_eq!(to::<i32, f64>(f64::NAN), Some(i32::MIN));
+        assert_eq!(to::<f32, f64>(f64::INFINITY), None);
+        assert!(to::<f32, f64>(f64::NAN).unwrap().is_nan());
+        assert_eq!(to::<f32, i64>(i64::MAX), Some(9.223_372e18));
+        assert_eq!(to::<i8, i16>(300), None);
+        assert_eq!(to::<u64, i8>(-1), None);
     }
 
     #[test]

@@ -7,7 +7,8 @@
 //! * `byte` read as `u8` is checked in CDF-5 only. The older formats have no unsigned type: the reader
 //!   decides whether a `byte` has a sign.
 //!
-//! A value that does not fit is an error that names it and its index; the netCDF library says `NC_ERANGE`.
+//! A value that does not fit is an error that names it and its index; the netCDF library says `NC_ERANGE`. The library's own rules
+//! are those of [`Cast::cast_as_c`].
 
 mod cast;
 
