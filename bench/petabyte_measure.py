@@ -12,23 +12,20 @@ import json
 import os
 import platform
 import resource
-import struct
 import subprocess
 import sys
 import tempfile
 import time
-import zlib
 from pathlib import Path
 
 import numpy as np
 import xarray as xr
-import zstandard
 
 import nc3z
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path += [str(ROOT / "tests"), str(ROOT / "spec/reference")]
-import nc3z_shadow  # noqa: E402
+import nc3z_catalogue  # noqa: E402
 from servers import serve  # noqa: E402
 
 #: The least length of a file that counts.
@@ -50,51 +47,18 @@ def best(times, work):
 
 
 def tile_count(shadow):
-    """The tiles of a shadow that have statistics."""
-    return sum(len(v["tiles"] or []) for file in nc3z_shadow.read(shadow.read_bytes()) for v in file["variables"])
+    """The tiles of a catalogue that have statistics."""
+    return sum(len(v["tiles"] or []) for file in nc3z_catalogue.read(shadow.read_bytes()) for v in file["variables"])
 
 
-def frame_table(shadow):
-    """The frame table of a shadow, and where it begins (spec/shadow.md, section 2)."""
-    data = shadow.read_bytes()
-    offset, stored, decoded, crc = struct.unpack("<QQQI", data[-40:-12])
-    return nc3z_shadow.frame(data, offset, stored, decoded, crc), offset
-
-
-def tile_bytes(shadow):
-    """Stored bytes of the frames of tiles, sums and places."""
-    table, total = nc3z_shadow.Columns(frame_table(shadow)[0], "frame table"), 0
-
-    def place():
-        stored, _ = table.numbers(2)
-        table.take(4)
-        return stored
-
-    for _ in range(table.varint()):
-        _, groups = table.numbers(2)
-        for _ in range(4):
-            place()
-        for _ in range(groups):
-            for _ in range(table.varint()):
-                table.take(table.varint())
-            total += place() + place() + place()
-    return total
-
-
-def repeated(shadow, times, path):
-    """Writes a shadow with the same blocks many times, so that starting the program costs little beside reading it (spec/shadow.md)."""
-    data = shadow.read_bytes()
-    plain, offset = frame_table(shadow)
-    if plain[0] != 1:
-        sys.exit("the sample has too many files: a shadow of one block is repeated")
-    directory = (bytes([times & 127 | 128, times >> 7]) if times > 127 else bytes([times])) + plain[1:] * times
-    packed = zstandard.ZstdCompressor(level=12).compress(directory)
-    # A frame has at most 65,536 bytes more than 1000 times its stored length; zeros fill it up.
-    packed += bytes(max(0, -(-(len(directory) - 65536) // 1000) - len(packed)))
-    frames = data[8:offset] * times
-    end = struct.pack("<QQQI", 8 + len(frames), len(packed), len(directory), zlib.crc32(packed))
-    path.write_bytes(data[:8] + frames + packed + end + struct.pack("<I", zlib.crc32(end)) + data[-8:])
-    return times
+def repeated(program, file, times, here):
+    """Writes the catalogue of a file under many names, so that starting the program costs little beside reading it."""
+    folder = here / f"{file.name}.copies"
+    folder.mkdir()
+    for n in range(times):
+        os.link(file, folder / f"{n:04}{file.suffix}")
+    run(program, "catalog", folder, "-o", "many.catalog.nc3z", cwd=here)
+    return here / "many.catalog.nc3z"
 
 
 def tree(program, folder, times, found):
@@ -115,33 +79,35 @@ def tree(program, folder, times, found):
         seconds = best(times, archive)
         stored = sum(p.stat().st_size for p in (here / "archives").iterdir())
         bundle = best(times, lambda: run(program, "bundle", "archives", "-o", "set.zip", "--force", "--threads", 1, cwd=here))
-        index = best(times, lambda: run(program, "catalog", "set.zip", "-o", "set.nc3x", "--force", "--threads", 1, cwd=here))
-        shadow, many = here / "set.nc3x", here / "many.nc3x"
-        tiles, times_there = tile_count(shadow), 200
-        repeated(shadow, times_there, many)
+        index = best(times, lambda: run(program, "catalog", "set.zip", "-o", "set.catalog.nc3z", "--force", "--threads", 1, cwd=here))
+        shadow, times_there = here / "set.catalog.nc3z", 20
+        tiles = tile_count(shadow)
+        many = repeated(program, here / "set.zip", times_there, here)
         stats = best(times, lambda: run(program, "stats", many)) / times_there
         found["sample_files"], found["sample_bytes"] = len(paths), original
         found["archive_seconds_per_gb"] = seconds / original * 1e9
         found["ratio"] = original / stored
         found["bundle_seconds_per_stored_gb"] = bundle / stored * 1e9
         found["index_seconds_per_gb"] = index / original * 1e9
-        found["shadow_bytes_per_file"] = (shadow.stat().st_size - tile_bytes(shadow)) / len(paths)
+        found["shadow_bytes_per_file"] = max(0, shadow.stat().st_size - tiles * found["shadow_bytes_per_tile"]) / len(paths)
         found["stats_seconds_per_thousand_files"] = max(0, stats - tiles * found["stats_seconds_per_million_tiles"] / 1e6) / len(paths) * 1e3
 
 
 def tiles_of_a_shadow(program, times, found):
-    """Measures what a tile costs in a shadow, by one file with 6,000 tiles that is there many times."""
+    """Measures what a tile costs in a catalogue, by one file with 6,000 tiles that is there many times."""
     rng = np.random.default_rng(1)
     with tempfile.TemporaryDirectory() as here:
         here = Path(here)
         values = (280 + rng.normal(0, 9, (60, 180, 360))).astype("f4")
         xr.Dataset({"tas": (("time", "lat", "lon"), values)}).to_netcdf(here / "a.nc", format="NETCDF3_64BIT", unlimited_dims=["time"])
         run(program, "archive", "-q", "a.nc", "--tile", "time=1,lat=18,lon=36", cwd=here)
-        run(program, "catalog", "a.nc.nc3z", "-o", "a.nc3x", cwd=here)
-        shadow, many = here / "a.nc3x", here / "many.nc3x"
-        tiles, times_there = tile_count(shadow), 100
-        repeated(shadow, times_there, many)
-        found["shadow_bytes_per_tile"] = tile_bytes(shadow) / tiles
+        run(program, "catalog", "a.nc.nc3z", "-o", "a.catalog.nc3z", cwd=here)
+        shadow, times_there = here / "a.catalog.nc3z", 100
+        tiles = tile_count(shadow)
+        many = repeated(program, here / "a.nc.nc3z", times_there, here)
+        run(program, "archive", "-q", "-f", "a.nc", "--tile", "time=60,lat=180,lon=360", cwd=here)
+        run(program, "catalog", "a.nc.nc3z", "-o", "whole.catalog.nc3z", cwd=here)
+        found["shadow_bytes_per_tile"] = (shadow.stat().st_size - (here / "whole.catalog.nc3z").stat().st_size) / tiles
         found["stats_seconds_per_million_tiles"] = best(times, lambda: run(program, "stats", many)) / (tiles * times_there) * 1e6
 
 

@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import re
 import struct
 import tarfile
 import zlib
@@ -9,7 +10,7 @@ from binascii import crc32
 
 import forge
 import zstandard
-from common import NIGHT
+from common import NIGHT, ROOT
 from forge import Forge, be, varint
 
 MOST = (1 << 31) - 1
@@ -247,55 +248,67 @@ def packed_bundle(groups, names):
 
 
 PACKED = [(group_of_frames, 1, 1500), (group_of_arrays, 8, 1), (group_of_empty_frames, 8, 1)]
-LONGEST = 256 << 20
 
 
-def frame(plain):
-    if not plain:
-        return b"", 0, 0
-    packed = small(plain)
-    packed += bytes(max(0, (len(plain) - 65536 + 999) // 1000 - len(packed)))
-    return packed, len(plain), crc32(packed)
+def catalogue(dimensions, **values):
+    """A classic dataset with the variables of a catalogue (spec/catalogue.md), all 0 but those that are given, as CDF-5."""
+    rows = re.findall(r"^\| `(\w+)\((\w+)(, sha256_byte)?\)` \| (\w+) \|", (ROOT / "spec/catalogue.md").read_text(), re.M)
+    numbers = {"byte": 1, "char": 2, "short": 3, "int": 4, "double": 6, "ubyte": 7, "int64": 10}
+    sizes = {"byte": 1, "char": 1, "short": 2, "int": 4, "double": 8, "ubyte": 1, "int64": 8}
+    long = lambda n: struct.pack(">Q", n)  # noqa: E731
+    text = lambda s: long(len(s)) + s + bytes(-len(s) % 4)  # noqa: E731
+    names = [*dimensions, "sha256_byte"]
+    parts = [(name, axis, digest, kind) for name, axis, digest, kind in rows if axis in dimensions]
+
+    def header(begins):
+        out = b"CDF\5" + long(0) + struct.pack(">I", 10) + long(len(names))
+        out += b"".join(text(n.encode()) + long(dimensions.get(n, 32)) for n in names)
+        out += struct.pack(">I", 12) + long(1) + text(b"nc3z_catalogue") + struct.pack(">I", 2) + text(b"1")
+        out += struct.pack(">I", 11) + long(len(parts))
+        for (name, axis, digest, kind), begin in zip(parts, begins):
+            of = [axis, *(["sha256_byte"] if digest else [])]
+            size = dimensions[axis] * (32 if digest else sizes[kind])
+            out += text(name.encode()) + long(len(of)) + b"".join(long(names.index(n)) for n in of) + bytes(4) + long(0)
+            out += struct.pack(">I", numbers[kind]) + long(size + -size % 4) + long(begin)
+        return out
+
+    at, begins, data = len(header([0] * len(parts))), [], []
+    for name, axis, digest, kind in parts:
+        size = dimensions[axis] * (32 if digest else sizes[kind])
+        given = values.get(name)
+        own = bytes(size) if given is None else given * (size // len(given))
+        begins.append(at)
+        data.append(own + bytes(-size % 4))
+        at += size + -size % 4
+    return header(begins) + b"".join(data)
 
 
-def shadow(names, tiles, table=None):
-    """A shadow of a file with one variable for each name; `tiles` is the frame of their sections."""
-    header = classic([(b"v", bytes(16))])
-    header = header[:len(header) - 16]
-    own = [b"\0\1a", b"\0" + number(len(header) + 16) + b"\0" + number(len(header) + 16) + b"\0\0\0", b"\1" + number(len(header)) + header, b"\0"]
-    out, place = b"nc3xshd3", lambda f: number(len(f[0])) + number(f[1]) + struct.pack("<I", f[2])
-    frames = [frame(plain) for plain in own] if table is None else []
-    sections = [frame(tiles), frame(b""), frame(b"")] if table is None else []
-    out += b"".join(f[0] for f in frames + sections)
-    if table is None:
-        table = b"\1\1\1" + b"".join(map(place, frames)) + number(len(names)) + b"".join(number(len(n)) + n for n in names) + b"".join(map(place, sections))
-    last = frame(table)
-    end = struct.pack("<QQQI", len(out), len(last[0]), last[1], last[2])
-    return out + last[0] + end + struct.pack("<I", crc32(end)) + b"nc3xend2"
+def int32(*numbers):
+    return struct.pack(f">{len(numbers)}i", *numbers)
 
 
-def shadow_of_names():
-    """A table of 256 MiB: a group of variables whose names have no letters."""
-    empty = bytes(6)
-    return shadow([], b"", b"\1\1\1" + empty * 4 + number(LONGEST - 200) + bytes(LONGEST - 200) + empty * 3)
+def catalogue_of_files():
+    """As many files as a short catalogue may have, with empty names."""
+    blocks = 20
+    return catalogue({"block": blocks, "file": 4096 * blocks, "header": blocks}, block_files=int32(4096), block_headers=int32(1),
+                     file_header=b"".join(int32(n) * 4096 for n in range(blocks)))
 
 
-def shadow_of_groups():
-    count = (LONGEST - 100) // 19
-    return shadow([], b"", b"\1\1" + number(count) + bytes(24) + bytes(19 * count))
+def catalogue_of_tiles():
+    """A variable with as many tiles as one may have."""
+    n = 4_100_000
+    one = dict.fromkeys(("block", "file", "header", "variable", "variable_name_byte", "section", "occurrence", "tiling", "tiling_axis"), 1)
+    return catalogue({**one, "tile": n}, block_files=int32(1), block_headers=int32(1), variable_name_length=int32(1), variable_name=b"v",
+                     variable_sections=int32(1), section_occurrences=int32(1), section_tiles=int32(n), tiling_rank=int32(1),
+                     tiling_length=struct.pack(">q", 1), occurrence_statistics=b"\1", occurrence_tiles=int32(n), tile_count=struct.pack(">q", 1))
 
 
-def shadow_of_occurrences():
-    n = (LONGEST - 100) // 7
-    section = number(n) + bytes(5 * n) + b"\1" * (2 * n)
-    return shadow([b"v"], number(len(section)) + section)
+def catalogue_of_sections():
+    """Half a million variables in the block of one file."""
+    n = 500_000
+    names = b"".join(b"%06d" % i for i in range(n))
+    return catalogue({"block": 1, "file": 1, "header": 1, "variable": n, "variable_name_byte": 6 * n, "section": n}, block_files=int32(1),
+                     block_headers=int32(1), variable_name_length=int32(6), variable_name=names, variable_sections=int32(1))
 
 
-def shadow_of_shapes():
-    """One occurrence of a rank of 1024, many times."""
-    n = (LONGEST - 100) // 1040
-    section = number(n) + bytes(5 * n) + number(1024) * n + b"\1" * (1024 * n)
-    return shadow([b"v"], number(len(section)) + section)
-
-
-SHADOWS = [shadow_of_names, shadow_of_groups, shadow_of_occurrences, shadow_of_shapes]
+CATALOGUES = [catalogue_of_files, catalogue_of_tiles, catalogue_of_sections]

@@ -91,11 +91,13 @@ class Bombs(Case):
             self.measure(make.__name__, data, some, ".zip")
             shutil.rmtree(self.dir / "out", ignore_errors=True)
 
-    def test_shadows_of_much_text(self):
+    def test_catalogues_of_many_elements(self):
         commands = {"list": ["list", "FILE"], "stats": ["stats", "FILE"], "find": ["find", "--where", "v > 1", "FILE"],
                     "find --box": ["find", "--box", "0,0,9,9", "FILE"], "explain": ["read", "--explain", "FILE", "v"]}
-        for make in forge_bombs.SHADOWS:
-            self.measure(make.__name__, make(), commands, ".nc3x")
+        for make in forge_bombs.CATALOGUES:
+            (self.dir / "g.nc").write_bytes(make())
+            self.ok(nc3z("archive", "-q", "-f", "--preset", "fast", self.dir / "g.nc", "-o", self.dir / "g.nc3z"))
+            self.measure(make.__name__, (self.dir / "g.nc3z").read_bytes(), commands, ".catalog.nc3z")
 
     def test_aggregations_of_much_text(self):
         """As classic files, and archived to a few KB."""

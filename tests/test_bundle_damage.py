@@ -64,7 +64,7 @@ class Damage(Case):
             cut.write_bytes(data)
             out = self.dir / "out"
             for args in (["list", cut], ["restore", "-r", cut, "-o", out], ["bundle", "--extract", cut, "-o", out], ["verify", cut], ["verify", "--deep", cut],
-                         ["repair", cut, "-o", self.dir / "r.zip"], ["catalog", cut, "-o", self.dir / "r.nc3x"], ["read", f"{cut}!/m0.nc", "v"],
+                         ["repair", cut, "-o", self.dir / "r.zip"], ["catalog", cut, "-o", self.dir / "r.catalog.nc3z"], ["read", f"{cut}!/m0.nc", "v"],
                          ["restore", f"{cut}!/m0.nc", "-o", self.dir / "m0.nc"], ["bundle", self.dir / "more", "-o", cut, "--append"]):
                 with self.subTest(what, args=args[0]):
                     done = nc3z(*args)

@@ -87,7 +87,7 @@ class Members(Aggregation):
             self.assertEqual(len(json.loads(listed)), 1 + MEMBERS)
 
     def test_an_aggregation_beside_its_fragments_is_counted_once(self):
-        bundle, data, shadow = self.bundled(archives=False), self.dir / "data", self.dir / "a.nc3x"
+        bundle, data, shadow = self.bundled(archives=False), self.dir / "data", self.dir / "a.catalog.nc3z"
 
         def stats(*inputs, variable="tas"):
             self.ok(nc3z("catalog", *inputs, "-f", "-o", shadow))

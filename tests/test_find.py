@@ -29,7 +29,7 @@ class Find(Case):
         return netCDF4.Dataset(self.dir / "data" / name, "w", format=form)
 
     def index(self, *inputs):
-        shadow = self.dir / "s.nc3x"
+        shadow = self.dir / "s.catalog.nc3z"
         self.ok(nc3z("catalog", *(inputs or [self.dir / "data"]), "-o", shadow, "-f"))
         return shadow
 

@@ -26,7 +26,7 @@ class Outputs(Case):
             "aggregate": (("aggregate", a), b"CDF"),
             "bundle": (("bundle", a), b"PK"),
             "bundle --pack": (("bundle", "--pack", CLASSIC / NAME), b"PK"),
-            "index": (("catalog", a), b"nc3x"),
+            "index": (("catalog", a), b"\x89NC3"),
             "read": (("read", a, "TIME", "-d", "TIME,0"), b"366"),
             "gc": (("prune", a), b"\x89NC3Z"),
             "refs": (("refs", self.zarr()), b"{"),

@@ -429,10 +429,10 @@ class Packed(Aggregation):
         with zipfile.ZipFile(self.dir / "c.zip") as inside:
             self.assertEqual(inside.namelist()[-2], "a_stub.nc")
         # A shadow reads all values: it would recall them, too.
-        refused = nc3z("catalog", tree, "-o", self.dir / "a.nc3x")
+        refused = nc3z("catalog", tree, "-o", self.dir / "a.catalog.nc3z")
         self.fails(refused, 1, "a_stub.nc.*--on-tape skip")
-        self.ok(nc3z("catalog", tree, "-o", self.dir / "b.nc3x", "--on-tape", "skip"))
-        listed = self.ok(nc3z("list", self.dir / "b.nc3x")).stdout
+        self.ok(nc3z("catalog", tree, "-o", self.dir / "b.catalog.nc3z", "--on-tape", "skip"))
+        listed = self.ok(nc3z("list", self.dir / "b.catalog.nc3z")).stdout
         self.assertNotIn(b"a_stub", listed)
 
     def test_no_command_recalls_a_tree_by_accident(self):
@@ -480,7 +480,7 @@ class Packed(Aggregation):
         left = "5 passed over (1 netCDF-4 or HDF5, 1 compressed file, 1 empty file, 1 link inside the tree, 1 other file)"
         kinds = {"netCDF-4 or HDF5": 1, "compressed file": 1, "empty file": 1, "link inside the tree": 1, "other file": 1}
         for number, command in enumerate((["bundle", "--pack"], ["bundle"], ["catalog"])):
-            out = self.dir / ("a.nc3x" if command == ["catalog"] else "a.zip")
+            out = self.dir / ("a.catalog.nc3z" if command == ["catalog"] else "a.zip")
             done = self.ok(nc3z(*command, tree, "-f", "-o", out))
             self.assertIn(left, done.stderr)
             self.assertEqual("3 classic files are stored as they are, uncompressed" in done.stderr, command == ["bundle"])

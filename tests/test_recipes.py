@@ -132,11 +132,11 @@ class Recipes(Case):
         self.complete()
 
     def bundles(self):
-        return sorted((self.dir / "bundles").glob("*.nc3x"))
+        return sorted((self.dir / "bundles").glob("*.catalog.nc3z"))
 
     def complete_bundles(self):
         """Every file comes back from the bundles, also those directly below data/, and the shadows have every file."""
-        names = [p.stem for p in self.bundles()]
+        names = [p.name.removesuffix(".catalog.nc3z") for p in self.bundles()]
         self.assertEqual(names, ["1990", "1991", "1992", "_top"])
         (self.dir / "back").mkdir()
         for name in names:
@@ -145,9 +145,9 @@ class Recipes(Case):
             name = path.relative_to(self.dir / "data")
             back = self.dir / "back" / (name if len(name.parts) > 1 else "_top" / name)
             self.assertTrue(path.read_bytes() == back.read_bytes(), path)
-        rows = json.loads(self.ok(nc3z("stats", "bundles/1991.nc3x", "--json", cwd=self.dir)).stdout)
+        rows = json.loads(self.ok(nc3z("stats", "bundles/1991.catalog.nc3z", "--json", cwd=self.dir)).stdout)
         self.assertEqual({row["files"] for row in rows}, {len(list((self.dir / "data/1991").rglob("*.nc")))})
-        self.assertEqual(sorted(p.suffix for p in (self.dir / "bundles").iterdir()), sorted([".nc3x", ".zip"] * 4))
+        self.assertEqual(sorted(p.suffix for p in (self.dir / "bundles").iterdir()), sorted([".nc3z", ".zip"] * 4))
 
     def test_slurm_bundles(self):
         """As `test_slurm`."""

@@ -53,13 +53,13 @@ class Secrets(Case):
             archive, classic, bundle, none = url(f"{NAME}.nc3z"), url(NAME), url("all.zip"), url("none.nc")
             plain = url(f"{NAME}.nc3z", "")
             reading = [
-                ("catalog", classic, archive, "-o", "s.nc3x"),
-                ("catalog", bundle, "-o", "b.nc3x"),
-                ("list", "s.nc3x"),
-                ("list", "--json", "s.nc3x"),
-                ("find", "SST", "s.nc3x"),
-                ("find", "--where", "SST > 0", "s.nc3x"),
-                ("stats", "s.nc3x", "SST"),
+                ("catalog", classic, archive, "-o", "s.catalog.nc3z"),
+                ("catalog", bundle, "-o", "b.catalog.nc3z"),
+                ("list", "s.catalog.nc3z"),
+                ("list", "--json", "s.catalog.nc3z"),
+                ("find", "SST", "s.catalog.nc3z"),
+                ("find", "--where", "SST > 0", "s.catalog.nc3z"),
+                ("stats", "s.catalog.nc3z", "SST"),
                 ("list", classic, archive),
                 ("list", "--json", classic),
                 ("find", "SST", classic),
@@ -87,7 +87,8 @@ class Secrets(Case):
             for command in reading:
                 with self.subTest(command=command[:2]):
                     self.tells_none(command, self.run_with(command))
-            self.assertIn(server.url(NAME).encode(), (self.dir / "s.nc3x").read_bytes())
+            self.ok(nc3z("restore", self.dir / "s.catalog.nc3z", "-o", self.dir / "s.nc"))
+            self.assertIn(server.url(NAME).encode(), (self.dir / "s.nc").read_bytes())
             self.assertTrue(any(headers["Authorization"] for headers in server.headers))
             commands = [words.split()[0] for words in nc3z("--help").stdout.decode().splitlines() if words.startswith("  ") and words[2:3].isalpha()]
             self.assertIn("commit", commands)

@@ -82,14 +82,14 @@ def test_types_are_joined_alike_in_every_place(tmp_path):
     run("archive", "-r", "data", "-o", "archives", cwd=tmp_path)
     run("bundle", "data", "-o", "plain.zip", cwd=tmp_path)
     run("bundle", "data", "-o", "packed.zip", "--pack", cwd=tmp_path)
-    run("catalog", "data", "-o", "data.nc3x", cwd=tmp_path)
+    run("catalog", "data", "-o", "data.catalog.nc3z", cwd=tmp_path)
     run("aggregate", "data", "-o", "data/all.nc", cwd=tmp_path)
     wanted = nested(paths)
-    for place in ("data", "archives", "plain.zip", "packed.zip", "data.nc3x", "data/all.nc"):
+    for place in ("data", "archives", "plain.zip", "packed.zip", "data.catalog.nc3z", "data/all.nc"):
         found = nc3z.open_collection(tmp_path / place).dataset
         assert found.v.dtype == "f8"
         np.testing.assert_array_equal(found.v, wanted.v, place)
-    hot = nc3z.open_collection(tmp_path / "data.nc3x", where="v > 2").dataset.v
+    hot = nc3z.open_collection(tmp_path / "data.catalog.nc3z", where="v > 2").dataset.v
     np.testing.assert_array_equal(hot, wanted.v.where(wanted.v > 2))
 
 
@@ -267,7 +267,7 @@ def test_settings_have_the_same_names_for_files_and_collections(tmp_path, vocabu
     for n in range(2):
         write(tmp_path / "data" / f"{n}.nc", month(n), encoding=FILL)
     run("bundle", "data", "-o", "set.zip", "--pack", cwd=tmp_path)
-    run("catalog", "data/0.nc", "data/1.nc", "set.zip", "-o", "data.nc3x", cwd=tmp_path)
+    run("catalog", "data/0.nc", "data/1.nc", "set.zip", "-o", "data.catalog.nc3z", cwd=tmp_path)
     files = {f"bucket/p/{path.relative_to(tmp_path)}": path.read_bytes() for path in [*tmp_path.glob("data/*"), *tmp_path.glob("*.*")]}
     wanted = oracle(sorted((tmp_path / "data").glob("*.nc")))
     with serve(files) as server:
@@ -278,11 +278,11 @@ def test_settings_have_the_same_names_for_files_and_collections(tmp_path, vocabu
         xr.testing.assert_equal(found.compute(), wanted.compute())
         xr.testing.assert_equal(pickle.loads(pickle.dumps(found)).compute(), wanted.compute())
         # Names in a shadow at a URL start beside it.
-        collection = nc3z.open_collection("s3://bucket/p/data.nc3x", storage_options=options)
+        collection = nc3z.open_collection("s3://bucket/p/data.catalog.nc3z", storage_options=options)
         assert {path for g in collection for path in collection.files(g)} == {
             f"s3://bucket/p/{name}" for name in ("data/0.nc", "data/1.nc", "set.zip!/0.nc", "set.zip!/1.nc")
         }
-        few = nc3z.open_collection("s3://bucket/p/data.nc3x", storage_options=options, where="tas > 1e9", drop=False)
+        few = nc3z.open_collection("s3://bucket/p/data.catalog.nc3z", storage_options=options, where="tas > 1e9", drop=False)
         assert sum(int(ds.tas.count()) for ds in few.values()) == 0
         # Settings are for URLs: a list may have both.
         both = nc3z.open_collection([tmp_path / "data/0.nc", "s3://bucket/p/data/1.nc"], storage_options=options)
@@ -306,9 +306,9 @@ def test_headers_by_the_name_of_fsspec(tmp_path):
 def test_names_in_a_shadow_at_a_url_may_have_any_characters(tmp_path):
     (tmp_path / "data").mkdir()
     path = put(tmp_path / "data" / "a b#1%41.nc", np.ones((2, 2), "f4"))
-    run("catalog", "data", "-o", "sub.nc3x", cwd=tmp_path)
-    with serve({"x/data/a%20b%231%2541.nc": open(path, "rb").read(), "x/sub.nc3x": (tmp_path / "sub.nc3x").read_bytes()}) as server:
-        assert nc3z.open_collection(server.url("x/sub.nc3x")).dataset.v.sum() == 4
+    run("catalog", "data", "-o", "sub.catalog.nc3z", cwd=tmp_path)
+    with serve({"x/data/a%20b%231%2541.nc": open(path, "rb").read(), "x/sub.catalog.nc3z": (tmp_path / "sub.catalog.nc3z").read_bytes()}) as server:
+        assert nc3z.open_collection(server.url("x/sub.catalog.nc3z")).dataset.v.sum() == 4
 
 
 @tool
@@ -317,7 +317,7 @@ def test_conditions_on_integers_of_64_bits_and_infinite_values_are_those_of_find
     put(tmp_path / "w.nc", whole, name="w")
     real = np.array([[np.inf, 1, -np.inf], [2, np.nan, 1e308]])
     put(tmp_path / "f.nc", real, name="f", n=9)
-    run("catalog", "w.nc", "f.nc", "-o", "s.nc3x", cwd=tmp_path)
+    run("catalog", "w.nc", "f.nc", "-o", "s.catalog.nc3z", cwd=tmp_path)
     texts = [str(n) for n in (2**53, 2**53 + 1, 2**53 + 2, -(2**53) - 1, 2**62, 2**62 + 1, 2**64, -(2**64))] + ["7", "7.5", "-5.5", "1e30", "-inf", "inf"]
     signs = {">": np.greater, ">=": np.greater_equal, "<": np.less, "<=": np.less_equal, "==": np.equal}
     for text in texts:
@@ -325,7 +325,7 @@ def test_conditions_on_integers_of_64_bits_and_infinite_values_are_those_of_find
         for sign, compare in signs.items():
             for name, values in (("w", whole.astype(object)), ("f", real)):
                 wanted = np.array([bool(compare(x, number)) for x in values.flat]).reshape(2, 3)
-                for place in ("s.nc3x", f"{name}.nc"):
+                for place in ("s.catalog.nc3z", f"{name}.nc"):
                     found = nc3z.open_collection(tmp_path / place, where=f"{name} {sign} {text}")
                     (ds,) = [ds for ds in found.values() if name in ds]
                     np.testing.assert_array_equal(~np.isnan(ds[name].values), wanted, f"{name} {sign} {text}")

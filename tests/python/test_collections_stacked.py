@@ -45,7 +45,7 @@ def test_a_new_dimension_stacks_files(tmp_path):
 def test_a_new_dimension_with_statistics_skips_files(tmp_path):
     for n in range(4):
         write(tmp_path / f"data/{n}.nc", {**month(n), "time": ("time", np.arange(5.0))}, encoding=FILL)
-    run("catalog", tmp_path / "data", "-o", tmp_path / "data.nc3x")
+    run("catalog", tmp_path / "data", "-o", tmp_path / "data.catalog.nc3z")
     everything = nc3z.open_collection(tmp_path / "data", concat_dim="run").dataset.tas.load()
-    hot = nc3z.open_collection(tmp_path / "data.nc3x", concat_dim="run", where="tas > 293").dataset
+    hot = nc3z.open_collection(tmp_path / "data.catalog.nc3z", concat_dim="run", where="tas > 293").dataset
     xr.testing.assert_equal(hot.tas.compute(), everything.where(everything > 293))

@@ -21,7 +21,7 @@ def archives(tmp_path):
         chunks = {"time": 2, "lat": 3, "lon": 5} if n % 2 else {"time": 1}
         (tmp_path / "archives").mkdir(exist_ok=True)
         nc3z.archive(path, tmp_path / "archives" / f"{n}.nc.nc3z", chunks=chunks)
-    run("catalog", "archives", "-o", "s.nc3x", cwd=tmp_path)
+    run("catalog", "archives", "-o", "s.catalog.nc3z", cwd=tmp_path)
     return tmp_path
 
 
@@ -30,7 +30,7 @@ def test_values_are_those_of_where(archives, condition):
     wanted = oracle(sorted((archives / "data").glob("*.nc"))).load()
     wanted = wanted.where(eval(condition, {"tas": wanted.tas.astype("f8")}))
     for chunks in (None, {}, {"time": 7, "lat": 4}):
-        found = nc3z.open_collection(archives / "s.nc3x", where=condition, chunks=chunks).dataset
+        found = nc3z.open_collection(archives / "s.catalog.nc3z", where=condition, chunks=chunks).dataset
         xr.testing.assert_identical(found.compute(), wanted)
         assert found.tas.dtype == wanted.tas.dtype
     # Without a shadow, all is read.
@@ -45,7 +45,7 @@ def test_conditions_in_other_processes(archives):
 
     wanted = oracle(sorted((archives / "data").glob("*.nc"))).load()
     wanted = wanted.where(wanted.tas > 300)
-    found = nc3z.open_collection(archives / "s.nc3x", where="tas > 300", chunks={"time": 7}).dataset
+    found = nc3z.open_collection(archives / "s.catalog.nc3z", where="tas > 300", chunks={"time": 7}).dataset
     xr.testing.assert_identical(found.compute(scheduler="processes"), wanted)
     with LocalCluster(n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None) as cluster, Client(cluster):
         xr.testing.assert_identical(found.compute(), wanted)
@@ -75,7 +75,7 @@ def test_what_is_excluded_is_not_read(tmp_path):
         path = write(tmp_path / f"{n}.nc", {"tas": (("time", "y", "x"), values), "time": ("time", np.arange(3.0) + 3 * n)})
         nc3z.archive(path)
     wanted = oracle(sorted(tmp_path.glob("*.nc"))).load()
-    shadow = tmp_path / "s.nc3x"
+    shadow = tmp_path / "s.catalog.nc3z"
     run("catalog", *sorted(tmp_path.glob("*.nc3z")), "-o", shadow)
     for n in range(3):
         lose(tmp_path / f"{n}.nc.nc3z")
@@ -122,7 +122,7 @@ def test_tiles_are_excluded_one_by_one(archives, monkeypatch):
             return found
 
     monkeypatch.setattr(_arrays.Question, "matches", noted)
-    found = nc3z.open_collection(archives / "s.nc3x", where=f"tas > {threshold}").dataset.tas.load()
+    found = nc3z.open_collection(archives / "s.catalog.nc3z", where=f"tas > {threshold}").dataset.tas.load()
     np.testing.assert_array_equal(found, wanted.tas.where(wanted.tas > threshold))
     assert 0 < sum(read) <= 4 * 30 * max(1, int((wanted.tas > threshold).sum())) < wanted.tas.size
 
@@ -135,32 +135,32 @@ def test_excluded_files_are_dropped_without_being_opened(archives):
         status = os.stat(path)
         path.write_bytes(bytes(status.st_size))
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    collection = nc3z.open_collection(archives / "s.nc3x", where=f"tas > {threshold}", drop=True)
+    collection = nc3z.open_collection(archives / "s.catalog.nc3z", where=f"tas > {threshold}", drop=True)
     assert sorted(os.path.basename(p) for p in collection.left_out) == [f"{n}.nc.nc3z" for n in range(4)]
     assert "exclude" in next(iter(collection.left_out.values()))
     later = wanted.isel(time=slice(20, None))
     xr.testing.assert_equal(collection.dataset.compute(), later.where(later.tas > threshold))
     with pytest.raises(FileNotFoundError, match="no file is left"):
-        nc3z.open_collection(archives / "s.nc3x", where="tas > 1e6", drop=True)
+        nc3z.open_collection(archives / "s.catalog.nc3z", where="tas > 1e6", drop=True)
 
 
 def test_statistics_of_files_that_may_have_changed_are_not_used(archives):
     """A classic file has no digest: its time decides. An archive has one."""
-    run("catalog", "data", "-o", "plain.nc3x", cwd=archives)
+    run("catalog", "data", "-o", "plain.catalog.nc3z", cwd=archives)
     hot = month(2, np.linspace(-80, 80, 10))
     hot["tas"] = (hot["tas"][0], hot["tas"][1] + 500, hot["tas"][2])
     write(archives / "data" / "2.nc", hot, encoding=FILL)
-    after = os.stat(archives / "plain.nc3x").st_mtime_ns + 10**9
+    after = os.stat(archives / "plain.catalog.nc3z").st_mtime_ns + 10**9
     os.utime(archives / "data" / "2.nc", ns=(after, after))
-    collection = nc3z.open_collection(archives / "plain.nc3x", where="tas > 600")
+    collection = nc3z.open_collection(archives / "plain.catalog.nc3z", where="tas > 600")
     assert int(collection.dataset.tas.count()) == int((hot["tas"][1] > 600).sum()) > 100
-    assert len(collection.notes) == 1 and "index" in collection.notes[0]
-    assert len(nc3z.open_collection(archives / "plain.nc3x", where="tas > 600", drop=True).dataset.time) == 5
+    assert len(collection.notes) == 1 and "catalog" in collection.notes[0]
+    assert len(nc3z.open_collection(archives / "plain.catalog.nc3z", where="tas > 600", drop=True).dataset.time) == 5
     # A replaced archive of another original, with an old time.
     path = archives / "archives" / "2.nc.nc3z"
     nc3z.archive(archives / "data" / "2.nc", path, overwrite=True)
     os.utime(path, ns=(10**18, 10**18))
-    assert int(nc3z.open_collection(archives / "s.nc3x", where="tas > 600").dataset.tas.count()) > 100
+    assert int(nc3z.open_collection(archives / "s.catalog.nc3z", where="tas > 600").dataset.tas.count()) > 100
 
 
 def test_missing_and_infinite_values_and_packed_integers(tmp_path):
@@ -186,17 +186,17 @@ def test_missing_and_infinite_values_and_packed_integers(tmp_path):
             f[:] = values
         raw.append(stored)
         numbers.append(values)
-    run("catalog", *sorted(tmp_path.glob("*.nc")), "-o", tmp_path / "s.nc3x")
+    run("catalog", *sorted(tmp_path.glob("*.nc")), "-o", tmp_path / "s.catalog.nc3z")
     stored, values = np.concatenate(raw), np.concatenate(numbers)
     unpacked = stored.astype("f4") * np.float32(0.1) + np.float32(20)
     for threshold in (-20.0, 3.3, 69.9, 70.0, 80.0):
-        found = nc3z.open_collection(tmp_path / "s.nc3x", where=f"p >= {threshold}").dataset.p.values
+        found = nc3z.open_collection(tmp_path / "s.catalog.nc3z", where=f"p >= {threshold}").dataset.p.values
         match = (stored != -999) & (abs(stored.astype("i4")) <= 500) & (unpacked.astype("f8") >= threshold)
         np.testing.assert_array_equal(np.isfinite(found), match)
         np.testing.assert_allclose(found[match], unpacked[match], rtol=1e-6)
-    found = nc3z.open_collection(tmp_path / "s.nc3x", where="f > 1e9").dataset.f.values
+    found = nc3z.open_collection(tmp_path / "s.catalog.nc3z", where="f > 1e9").dataset.f.values
     assert np.isinf(found).sum() == 1 and np.isfinite(found).sum() == 0
-    both = nc3z.open_collection(tmp_path / "s.nc3x", where=["f > 0", "p < 30"]).dataset
+    both = nc3z.open_collection(tmp_path / "s.catalog.nc3z", where=["f > 0", "p < 30"]).dataset
     match = (values > 0) & (stored != -999) & (abs(stored.astype("i4")) <= 500) & (unpacked < 30)
     np.testing.assert_array_equal(~np.isnan(both.f.values), match)
 
@@ -208,13 +208,13 @@ def test_thresholds_beside_values(tmp_path):
     for n in range(3):
         ds = {"t": (("time", "y", "x"), values[2 * n : 2 * n + 2]), "time": ("time", [2.0 * n, 2.0 * n + 1])}
         nc3z.archive(write(tmp_path / f"{n}.nc", ds), chunks={"time": 1, "y": 2})
-    run("catalog", *sorted(tmp_path.glob("*.nc3z")), "-o", tmp_path / "s.nc3x")
+    run("catalog", *sorted(tmp_path.glob("*.nc3z")), "-o", tmp_path / "s.catalog.nc3z")
     edges = [values.min(), values.max(), *(values[n].max() for n in range(6))]
     near = [float(x) for edge in edges for x in (np.nextafter(edge, -np.inf), edge, np.nextafter(edge, np.float32(np.inf)))]
     near += [float(edge) * (1 + e) for edge in edges for e in (-1e-12, 1e-12)]
     for threshold in near:
         for sign, compare in ((">", np.greater), (">=", np.greater_equal), ("<", np.less), ("<=", np.less_equal), ("==", np.equal)):
-            found = nc3z.open_collection(tmp_path / "s.nc3x", where=f"t {sign} {threshold!r}").dataset.t.values
+            found = nc3z.open_collection(tmp_path / "s.catalog.nc3z", where=f"t {sign} {threshold!r}").dataset.t.values
             np.testing.assert_array_equal(~np.isnan(found), compare(values.astype("f8"), threshold), f"{sign} {threshold!r}")
 
 
@@ -249,9 +249,9 @@ def test_what_is_no_condition(archives):
 
 def test_damaged_shadows_are_an_error_or_the_same(archives):
     """Parts of a shadow that are not read are not checked."""
-    data = (archives / "s.nc3x").read_bytes()
-    path = archives / "hurt.nc3x"
-    shutil.copy(archives / "s.nc3x", path)
+    data = (archives / "s.catalog.nc3z").read_bytes()
+    path = archives / "hurt.catalog.nc3z"
+    shutil.copy(archives / "s.catalog.nc3z", path)
     wanted = nc3z.open_collection([path], where="tas > 290").dataset.load()
     errors = 0
     for n in range(0, len(data), max(1, len(data) // 60)):
@@ -280,27 +280,27 @@ def test_groups_are_built_from_the_shadow_alone(archives, monkeypatch):
     wanted = oracle(sorted((archives / "data").glob("*.nc"))).load()
     with monkeypatch.context() as patch:
         patch.setattr(Opening, "open", refuse)
-        collection = nc3z.open_collection(archives / "s.nc3x")
+        collection = nc3z.open_collection(archives / "s.catalog.nc3z")
         assert len(collection) == 1 and "8 files" in repr(collection)
     xr.testing.assert_identical(collection.dataset.compute(), wanted)
     # A shadow of the originals, and of a packed bundle: nothing is opened either, and what is replaced is noticed.
     run("bundle", archives / "data", "-o", archives / "set.zip", "--pack")
-    run("catalog", archives / "data", archives / "set.zip", "-o", archives / "both.nc3x")
+    run("catalog", archives / "data", archives / "set.zip", "-o", archives / "both.catalog.nc3z")
     with monkeypatch.context() as patch:
         patch.setattr(Opening, "open", refuse)
-        both = nc3z.open_collection(archives / "both.nc3x", where="tas > 1e9", drop=False, errors="raise")
+        both = nc3z.open_collection(archives / "both.catalog.nc3z", where="tas > 1e9", drop=False, errors="raise")
     assert sum(len(both.files(name)) for name in both) == 16
 
 
 def test_a_shadow_beside_other_sources_and_another_place(archives, monkeypatch, tmp_path):
     wanted = oracle(sorted((archives / "data").glob("*.nc"))).load()
     wanted = wanted.where(wanted.tas > 300)
-    found = nc3z.open_collection(archives / "archives", catalog=archives / "s.nc3x", where="tas > 300", drop=True)
+    found = nc3z.open_collection(archives / "archives", catalog=archives / "s.catalog.nc3z", where="tas > 300", drop=True)
     assert found.left_out
     (archives / "moved").mkdir()
     shutil.move(archives / "archives", archives / "moved" / "archives")
-    found = nc3z.open_collection(archives / "s.nc3x", base=str(archives / "moved"), where="tas > 300")
+    found = nc3z.open_collection(archives / "s.catalog.nc3z", base=str(archives / "moved"), where="tas > 300")
     xr.testing.assert_identical(found.dataset.compute(), wanted)
-    shutil.copy2(archives / "s.nc3x", archives / "moved")
+    shutil.copy2(archives / "s.catalog.nc3z", archives / "moved")
     monkeypatch.chdir(archives / "data")
-    xr.testing.assert_identical(nc3z.open_collection("../moved/s.nc3x", where="tas > 300").dataset.compute(), wanted)
+    xr.testing.assert_identical(nc3z.open_collection("../moved/s.catalog.nc3z", where="tas > 300").dataset.compute(), wanted)

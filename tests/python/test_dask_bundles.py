@@ -45,7 +45,7 @@ def test_bundles_with_shadows(tree, tmp_path, by):
     # All of them are one collection, by the bundles and by their shadows; every file comes back.
     wanted = originals(tree)
     xr.testing.assert_identical(nc3z.open_collection([b.path for b in done.done]).dataset.compute(), wanted)
-    shadows = nc3z.open_collection(f"{out}/*.nc3x", where="tas > 300").dataset
+    shadows = nc3z.open_collection(f"{out}/*.catalog.nc3z", where="tas > 300").dataset
     xr.testing.assert_identical(shadows.compute(), wanted.where(wanted.tas > 300))
     run("restore", "-r", out / "00001.zip", "-o", tmp_path / "back")
     assert (tmp_path / "back" / "2002" / "4.nc").read_bytes() == (tree / "2002" / "4.nc").read_bytes()
@@ -62,7 +62,7 @@ def test_shadows_alone(tree, tmp_path):
     out = tmp_path / "shadows"
     done = catalog_tree(tree, out, batch_size=4, program=TOOL)
     assert not done.failed and [b.files for b in done.done] == [3, 3, 3] and all(b.path is None for b in done.done)
-    found = nc3z.open_collection(f"{out}/*.nc3x", where="tas < 270").dataset
+    found = nc3z.open_collection(f"{out}/*.catalog.nc3z", where="tas < 270").dataset
     wanted = originals(tree)
     xr.testing.assert_identical(found.compute(), wanted.where(wanted.tas < 270))
     assert all(b.skipped for b in catalog_tree(tree, out, batch_size=4, program=TOOL).done)
@@ -90,7 +90,7 @@ def test_failures_are_reported_for_each_bundle(tree, tmp_path):
     done = catalog_tree(tree, tmp_path / "out", batch_size=3, program=TOOL)
     assert [b.files for b in done.done] == [3, 3]
     ((name, words),) = done.failed.items()
-    assert name.endswith("00001.nc3x") and "5.nc" in words
+    assert name.endswith("00001.catalog.nc3z") and "5.nc" in words
     assert not (tmp_path / "out" / "00001.list").exists()
     path.unlink()
     write(path, month(5), encoding=FILL)
@@ -116,5 +116,5 @@ def test_a_killed_run_is_continued(tree, tmp_path):
     assert not done.failed and any(b.skipped for b in done.done)
     assert sum(b.files for b in done.done) == 40
     run("verify", "--deep", *(b.path for b in done.done))
-    xr.testing.assert_identical(nc3z.open_collection(f"{out}/*.nc3x").dataset.compute(), originals(tree))
+    xr.testing.assert_identical(nc3z.open_collection(f"{out}/*.catalog.nc3z").dataset.compute(), originals(tree))
     shutil.rmtree(out)

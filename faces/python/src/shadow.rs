@@ -42,9 +42,21 @@ impl Shadow {
     #[pyo3(signature = (path, storage_options=None))]
     fn new(py: Python<'_>, path: &Bound<'_, PyAny>, storage_options: Option<Settings>) -> PyResult<Self> {
         let (source, origin, _) = source::open(py, path, storage_options)?;
-        let name = origin.name().unwrap_or("the shadow").to_owned();
+        let name = origin.name().unwrap_or("the catalogue").to_owned();
         let shadow = py.detach(|| shadow::Shadow::open(source)).map_err(|e| failure(e, &name))?;
         Ok(Shadow { shadow, name })
+    }
+
+    /// Returns whether a file on disk is a catalogue.
+    #[staticmethod]
+    fn is_at(py: Python<'_>, path: std::path::PathBuf) -> bool {
+        py.detach(|| shadow::Shadow::is_at(&path))
+    }
+
+    /// Returns whether a name is one that catalogues have.
+    #[staticmethod]
+    fn is_name(name: &str) -> bool {
+        shadow::Shadow::is_name(name)
     }
 
     fn __len__(&self) -> usize {
@@ -63,7 +75,7 @@ impl Shadow {
                 _ => None,
             };
             let damaged =
-                || exception("CorruptError", format!("{}: the shadow has a damaged header", self.name));
+                || exception("CorruptError", format!("{}: the catalogue has a damaged header", self.name));
             let shared: Vec<_> =
                 headers.iter().map(|bytes| (parse(bytes), PyBytes::new(py, bytes).unbind())).collect();
             for ((name, (head, number)), known) in names.into_iter().zip(heads).zip(coordinates) {

@@ -373,7 +373,7 @@ dimensions, the last two make the map; of the others the first index is used if 
   nc3z find standard_name=air_temperature archive/ *.nc
   nc3z find units='*hPa*' -l data/        only the files
   nc3z find --json cell_methods='*max*' data/
-  nc3z find --where 'tas > 310' data.nc3x               by values, from a catalogue (nc3z catalog)
+  nc3z find --where 'tas > 310' data.catalog.nc3z      by values, from a catalogue (nc3z catalog)
   nc3z find cell_methods='*max*' --where 'tas > 310' data/     from the files themselves: all values are read
 
 Only headers are read, unless --where, --box or --time is given. Exit codes: 0 found or unknown, 1 nothing found or a file that cannot be read, 3 corrupt archive.")]
@@ -381,22 +381,22 @@ Only headers are read, unless --where, --box or --time is given. Exit codes: 0 f
     /// Write a catalogue of many files: a small file with dimensions, attributes, and for each tile of each variable the
     /// number of values, minimum, maximum, sum and sum of squares.
     #[command(after_help = "Examples:
-  nc3z catalog data/ -o data.nc3x
-  nc3z catalog set.zip -o set.nc3x
-  nc3z stats data.nc3x
-  nc3z find --where 'tas > 310' data.nc3x
+  nc3z catalog data/ -o data.catalog.nc3z
+  nc3z catalog set.zip -o set.catalog.nc3z
+  nc3z stats data.catalog.nc3z
+  nc3z find --where 'tas > 310' data.catalog.nc3z
 
 Missing values are left out, and packed ones unpacked. The files are not needed afterwards.")]
     Catalog(Later<CatalogArgs>),
     /// Show count, minimum, maximum, mean and standard deviation of variables, from a catalogue or from the data.
     #[command(after_help = "Examples:
-  nc3z stats data.nc3x                         from a catalogue (nc3z catalog): no file is opened
+  nc3z stats data.catalog.nc3z                from a catalogue (nc3z catalog): no file is opened
   nc3z stats tas.nc.nc3z                       from the values
-  nc3z stats data.nc3x --variable tas --each
-  nc3z stats data.nc3x --variable tas --along time
-  nc3z stats data.nc3x --json                  also the bound of the error of each mean
+  nc3z stats data.catalog.nc3z --variable tas --each
+  nc3z stats data.catalog.nc3z --variable tas --along time
+  nc3z stats data.catalog.nc3z --json                  also the bound of the error of each mean
 
-For smaller parts than --along gives, values must be read: `nc3z read --explain data.nc3x tas -d time,5` reports which bytes.")]
+For smaller parts than --along gives, values must be read: `nc3z read --explain data.catalog.nc3z tas -d time,5` reports which bytes.")]
     Stats(Later<StatsArgs>),
     /// Write references into an archive, with which Zarr's readers read it directly.
     #[command(after_help = "Examples:

@@ -49,7 +49,10 @@ fn gather(paths: &[PathBuf], tape: OfflineArgs, open: &OpenArgs) -> Result<Gathe
     let found = targets::list(paths, true, &is_wanted)?;
     let failed = (Failures::new(&found.failures).worst(), found.failures.len());
     let mut inputs = Vec::new();
-    for path in without_recalls(found.files, PathBuf::as_path, tape)? {
+    // Catalogues among the files are about them.
+    let is_data = |path: &PathBuf| !Shadow::is_name(&path.to_string_lossy());
+    let files = found.files.into_iter().filter(is_data).collect();
+    for path in without_recalls(files, PathBuf::as_path, tape)? {
         // A catalogue is for other users, too: the secrets used to open a file are not included.
         let name = super::url::shown(&path).into_owned();
         if super::unbundle::is_bundle(&path) {
@@ -182,14 +185,11 @@ fn describe(
     index::write(inputs, out, threads, &open, &members, &mut failed, &Interrupt)
 }
 
-/// Returns whether a file is a shadow; of a URL, whether its name says so.
+/// Returns whether a file is a catalogue; of a URL, whether its name says so.
 pub(super) fn is_shadow(path: &Path) -> bool {
     match super::url::of(path) {
-        Some(url) => {
-            let name = Path::new(url.split(['?', '#']).next().unwrap_or_default());
-            name.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("nc3x"))
-        }
-        None => targets::first_bytes(path).is_ok_and(|bytes| Shadow::is_shadow(&bytes)),
+        Some(url) => Shadow::is_name(url.split(['?', '#']).next().unwrap_or_default()),
+        None => Shadow::is_at(path),
     }
 }
 
@@ -213,8 +213,7 @@ pub(super) fn open(path: &Path, args: &OpenArgs) -> Result<Shadow> {
 fn pattern_of(args: &FindArgs) -> Result<(Option<Pattern>, Vec<PathBuf>)> {
     let Some(first) = args.pattern.as_deref() else { return Ok((None, args.inputs.clone())) };
     let path = Path::new(first);
-    let is_file =
-        path.exists() || super::url::of(path).is_some() || path.extension().is_some_and(|e| e == "nc3x");
+    let is_file = path.exists() || super::url::of(path).is_some() || Shadow::is_name(first);
     if is_file {
         return Ok((None, std::iter::once(path.to_owned()).chain(args.inputs.iter().cloned()).collect()));
     }

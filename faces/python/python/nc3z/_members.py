@@ -159,6 +159,8 @@ def _tree(root: str, found: Found, opening: Opening) -> Iterator[str]:
             elif os.path.islink(path) and os.path.commonpath([os.path.realpath(path), inside]) == inside:
                 found.notes.append(f"{path}: left out, because it is a link to a file of the tree")
             elif _is_netcdf(path):
-                yield path
+                # Catalogues among the files are about them.
+                if not _nc3z.Shadow.is_name(name):
+                    yield path
             elif _nc3z.Bundle.recognizes(path):
                 yield from _members(path, opening)

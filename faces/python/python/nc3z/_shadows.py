@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from nc3z import _nc3z
 
-_MAGIC = b"nc3xshd3"
 #: Four units in the last place of a 32-bit float: the roundings of a value that is unpacked, and of a threshold, in 32 bits.
 _ROUNDING = 4 * float(np.finfo(np.float32).eps)
 
@@ -156,14 +155,10 @@ class Shadow:
 
 
 def is_shadow(path: str) -> bool:
-    """Returns whether a local file is a shadow; of a URL, whether its name says so."""
+    """Returns whether a local file is a catalogue; of a URL, whether its name says so."""
     if "://" in path:
-        return path.partition("?")[0].endswith(".nc3x")
-    try:
-        with open(path, "rb") as file:
-            return file.read(8) == _MAGIC
-    except OSError:
-        return False
+        return _nc3z.Shadow.is_name(path.partition("?")[0])
+    return _nc3z.Shadow.is_at(path)
 
 
 def read(path: str, variables: Sequence[str], storage_options: Mapping[str, Any] | None = None) -> Shadow:

@@ -79,7 +79,7 @@ fn prove(archive: &[u8], list: &Listing) -> Result<()> {
 }
 
 /// Converts an error of the writer. An interruption stays an interruption.
-pub(super) fn of_writer(e: nc3z_writer::Error) -> Error {
+pub(crate) fn of_writer(e: nc3z_writer::Error) -> Error {
     if e.is_interrupted() {
         return nc3z_reader::Error::interrupted().into();
     }

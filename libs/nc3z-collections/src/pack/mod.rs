@@ -26,6 +26,7 @@ pub use group::{Group, PackedMember};
 pub use lost::LostPart;
 pub use write::{PackOptions, Packed, append_packed, write_packed};
 
+pub(crate) use encode::of_writer;
 pub(crate) use group::is_group_name;
 
 /// The name of the text for people who unzip the bundle.

@@ -1,10 +1,10 @@
 //! Statistics along a dimension, in parts that end where tiles end.
 
 use super::answers::parsed;
-use super::columns::wrong;
 use super::described::described;
 use super::question::Summary;
 use super::read::Shadow;
+use super::table::wrong;
 use crate::error::{Error, Result};
 use nc3z_format::classic::{DimId, VarId};
 use nc3z_format::tile::{TileExtent, Tiling};
@@ -54,8 +54,7 @@ pub fn along<E: From<Error>>(
     for block in shadow.blocks() {
         let Some(tiles) = block.tiles(variable)? else { continue };
         let (names, heads, headers) = (block.names()?, block.heads()?, block.headers()?);
-        let (sums, coordinates, parsed) =
-            (block.sums(variable, &tiles)?, block.coordinates()?, parsed(&block)?);
+        let (sums, coordinates, parsed) = (block.sums(variable)?, block.coordinates()?, parsed(&block)?);
         for found in &tiles.found {
             let Some(rows) = found.rows.clone() else { continue };
             let (head, number) = &heads[found.member];

@@ -1,9 +1,9 @@
 //! What a shadow answers: statistics of variables, and files whose values meet conditions.
 
-use super::columns::wrong;
 use super::member::Head;
 use super::question::{Condition, Summary};
 use super::read::{Block, Shadow};
+use super::table::wrong;
 use super::within::{Area, Fit, within};
 use crate::error::Result;
 use nc3z_format::Limits;
@@ -116,7 +116,7 @@ fn of_block(block: &Block<'_>, names: &[String], each: bool) -> Result<Rows> {
     let (headers, heads) = (parsed(block)?, block.heads()?);
     for name in variables {
         let Some(tiles) = block.tiles(name)? else { continue };
-        let sums = block.sums(name, &tiles)?;
+        let sums = block.sums(name)?;
         // Files share headers, and many have the same units.
         let unit = |header: &Header, id| {
             header.variables.get(id).and_then(|v| decode_value::text(v, b"units")).unwrap_or_default()

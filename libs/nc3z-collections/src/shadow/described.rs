@@ -1,7 +1,7 @@
 //! A file as its shadow knows it: a dataset with the header and the coordinates. Other values cannot be read.
 
-use super::columns::wrong;
 use super::member::{Head, HeadKind, Known};
+use super::table::wrong;
 use crate::error::Result;
 use bytes::Bytes;
 use nc3z_format::Limits;
@@ -19,7 +19,7 @@ struct Absent(u64);
 /// The error for values that are not there.
 fn absent(what: impl std::fmt::Display) -> Error {
     Error::other(crate::Error::refused(format!(
-        "the shadow has no values of {what}, only statistics; read them from the file"
+        "the catalogue has no values of {what}, only statistics; read them from the file"
     )))
 }
 

@@ -1,19 +1,19 @@
-//! A shadow: a small file that says what many files hold, and answers without them. It has the header of each file, its coordinates, and of
+//! A catalogue ([`Shadow`]): a small archive that says what many files hold, and answers without them. It has the header of each file, its coordinates, and of
 //! each tile of each variable the place, the number of valid values, the least, the largest, the sum and the sum of squares.
 //!
 //! Values are those that a user sees: unpacked, missing ones left out ([`nc3z_format::decode_value`]).
 
 mod along;
 mod answers;
-mod columns;
 mod described;
-mod frame;
 mod member;
 mod needs;
 mod question;
 mod read;
 mod recall;
 mod scan;
+mod spool;
+mod table;
 #[cfg(test)]
 mod tests;
 mod within;

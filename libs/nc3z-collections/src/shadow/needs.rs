@@ -50,7 +50,7 @@ pub struct Asked<'a> {
 /// A hyperslab that is not inside the variable; a shadow that contradicts itself.
 pub fn need(asked: Asked<'_>, slabs: &[Hyperslab]) -> Result<Need> {
     let Asked { head, variable, .. } = asked;
-    let bad = || Error::refused(format!("the shadow does not have the tiles of variable {}", variable.0));
+    let bad = || Error::refused(format!("the catalogue does not have the tiles of variable {}", variable.0));
     let shape = asked.dataset.layout().variable(variable).ok_or_else(bad)?;
     let tiling = asked.layout.bind(&shape.shape, shape.present)?;
     let mut tiles = BTreeSet::new();

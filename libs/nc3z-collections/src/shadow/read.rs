@@ -1,14 +1,20 @@
-//! Reads a shadow. Its parts are read when they are asked for.
+//! Reads a catalogue. Its parts are read when they are asked for.
 
-use super::columns::{doubles, names, numbers, signed, sizes, strings, wrong};
-use super::frame::{Entry, Frame, MAGIC, MAX_MEMBERS, directory};
 use super::member::{Exactly, Head, HeadKind, Known, Member, Range, Tile, Variable};
+use super::table::{
+    Axis, Column, Lengths, MAX_BYTES, MAX_MEMBERS, MAX_NAME, MAX_VALUES, is_marked, row_len, wrong,
+};
 use crate::error::Result;
 use bytes::Bytes;
-use nc3z_format::bytes::ByteCursor;
+use nc3z_format::NcType;
+use nc3z_format::classic::VarId;
 use nc3z_format::double_double::DoubleDouble;
 use nc3z_format::tile::{Edge, TileLayout};
-use nc3z_reader::source::SharedSource;
+use nc3z_reader::source::{FileSource, SharedSource};
+use nc3z_reader::{Archive, Dataset, OpenOptions};
+use std::collections::HashMap;
+use std::ops::Range as Rows;
+use std::path::Path;
 
 /// Dimensions of a tile at most: those of a variable.
 const MAX_RANK: usize = 1024;
@@ -16,20 +22,45 @@ const MAX_RANK: usize = 1024;
 const MAX_FOUND: usize = 16 * MAX_MEMBERS;
 /// Bytes of a value of a coordinate at most: a row of text.
 const MAX_VALUE: usize = 256;
+/// The ending of names of catalogues.
+const ENDING: &str = ".catalog.nc3z";
 
-/// An open shadow.
+/// An open catalogue.
 pub struct Shadow {
-    source: SharedSource,
-    entries: Vec<Entry>,
+    table: Table,
+    blocks: Vec<Place>,
+    /// Names in the order of the file.
+    variables: Vec<String>,
+    /// The number of a variable by its name.
+    by_name: HashMap<String, usize>,
+    tilings: Vec<TileLayout>,
 }
 
-/// Files of a shadow that share frames.
+/// Files of a catalogue that are described together.
 #[derive(Clone, Copy)]
 pub struct Block<'s> {
-    source: &'s SharedSource,
-    entry: &'s Entry,
-    /// The number of the first file.
-    first: usize,
+    shadow: &'s Shadow,
+    place: &'s Place,
+}
+
+/// The rows of a block in each dimension.
+struct Place {
+    files: Rows<u64>,
+    names: Rows<u64>,
+    headers: Rows<u64>,
+    header_bytes: Rows<u64>,
+    coordinates: Rows<u64>,
+    lists: Rows<u64>,
+    list_bytes: Rows<u64>,
+    /// Its variables by their number.
+    sections: Vec<(usize, Section)>,
+}
+
+/// The rows of a variable in a block.
+struct Section {
+    occurrences: Rows<u64>,
+    tiles: Rows<u64>,
+    ranges: Rows<u64>,
 }
 
 /// One variable in all files of a block.
@@ -69,24 +100,273 @@ pub struct Sums {
     squares: [Vec<f64>; 2],
 }
 
-impl Shadow {
-    /// Returns true if bytes begin as those of a shadow.
-    pub fn is_shadow(bytes: &[u8]) -> bool {
-        bytes.starts_with(MAGIC)
+/// The variables of the dataset.
+struct Table {
+    dataset: Dataset,
+    lengths: Lengths,
+    /// By the number of the column. None where the catalogue has no element of it.
+    columns: Vec<Option<VarId>>,
+}
+
+impl Table {
+    fn new(dataset: Dataset) -> Result<Self> {
+        let header = dataset.header();
+        let mut lengths = Lengths::default();
+        for axis in Axis::ALL {
+            let of = header.dimensions.iter().find(|d| d.name == axis.name().as_bytes());
+            lengths[axis] = of.map_or(0, |d| d.len);
+        }
+        let mut columns = Vec::with_capacity(Column::ALL.len());
+        for column in Column::ALL {
+            let spec = column.spec();
+            let number = header.variables.iter().position(|v| v.name == spec.name.as_bytes());
+            if let Some(number) = number {
+                let variable = &header.variables[number];
+                let len = variable.dimensions.iter().try_fold(1_u64, |all, d| {
+                    header.dimensions.get(d.index()).and_then(|d| all.checked_mul(d.len))
+                });
+                let row = row_len(*column) / spec.ty.size() as u64;
+                if variable.ty != spec.ty || len != lengths[spec.axis].checked_mul(row) {
+                    return Err(wrong(format!("the variable `{}` has another type or shape", spec.name)));
+                }
+            } else if lengths[spec.axis] > 0 {
+                return Err(wrong(format!("it has no variable `{}`", spec.name)));
+            }
+            let id = number.map(|n| u32::try_from(n).map_err(wrong)).transpose()?;
+            columns.push(id.map(VarId));
+        }
+        let stored = dataset.archive().map_or(dataset.original_len(), Archive::stored_len);
+        lengths.check(stored).map_err(wrong)?;
+        Ok(Table { dataset, lengths, columns })
     }
 
-    /// Opens a shadow. Only the directory of its parts is read.
+    /// The bytes of some rows.
+    fn bytes(&self, column: Column, rows: &Rows<u64>) -> Result<Bytes> {
+        let spec = column.spec();
+        let count = rows.end.saturating_sub(rows.start);
+        if count == 0 {
+            return Ok(Bytes::new());
+        }
+        let id = self.columns[column as usize].filter(|_| rows.end <= self.lengths[spec.axis]);
+        let id = id.ok_or_else(|| wrong(format!("`{}` ends before row {}", spec.name, rows.end)))?;
+        let row = row_len(column);
+        let len = count.checked_mul(row).and_then(|len| usize::try_from(len).ok());
+        let len = len.filter(|len| *len <= MAX_BYTES).ok_or_else(|| {
+            wrong(format!(
+                "`{}` has {count} values at once, and at most {MAX_BYTES} bytes are allowed",
+                spec.name
+            ))
+        })?;
+        let mut out = vec![0; len];
+        self.dataset.source().read_range(id, rows.start * row, &mut out)?;
+        Ok(out.into())
+    }
+
+    /// Some numbers.
+    fn numbers(&self, column: Column, rows: &Rows<u64>) -> Result<Vec<i64>> {
+        let (spec, count) = (column.spec(), rows.end.saturating_sub(rows.start));
+        if count > MAX_VALUES as u64 {
+            let name = spec.name;
+            return Err(wrong(format!(
+                "`{name}` has {count} values at once, and at most {MAX_VALUES} are allowed"
+            )));
+        }
+        let bytes = self.bytes(column, rows)?;
+        let (twos, _) = bytes.as_chunks::<2>();
+        Ok(match spec.ty {
+            NcType::Short => twos.iter().map(|b| i16::from_be_bytes(*b).into()).collect(),
+            NcType::Int => bytes.as_chunks::<4>().0.iter().map(|b| i32::from_be_bytes(*b).into()).collect(),
+            NcType::Int64 => bytes.as_chunks::<8>().0.iter().map(|b| i64::from_be_bytes(*b)).collect(),
+            _ => bytes.iter().map(|b| b.cast_signed().into()).collect(),
+        })
+    }
+
+    /// Some numbers from 0 to `most`.
+    fn sizes(&self, column: Column, rows: &Rows<u64>, most: usize) -> Result<Vec<usize>> {
+        let size = |n: i64| {
+            let size = usize::try_from(n).ok().filter(|n| *n <= most);
+            size.ok_or_else(|| {
+                wrong(format!("`{}` has {n}, where 0 to {most} are possible", column.spec().name))
+            })
+        };
+        self.numbers(column, rows)?.into_iter().map(size).collect()
+    }
+
+    /// Some lengths or offsets.
+    fn lengths(&self, column: Column, rows: &Rows<u64>) -> Result<Vec<u64>> {
+        let negative = |n: i64| wrong(format!("`{}` has {n}, which is negative", column.spec().name));
+        self.numbers(column, rows)?.into_iter().map(|n| u64::try_from(n).map_err(|_| negative(n))).collect()
+    }
+
+    fn doubles(&self, column: Column, rows: &Rows<u64>) -> Result<Vec<f64>> {
+        if rows.end.saturating_sub(rows.start) > MAX_VALUES as u64 {
+            return Err(wrong(format!("`{}` has more than {MAX_VALUES} values at once", column.spec().name)));
+        }
+        let bytes = self.bytes(column, rows)?;
+        Ok(bytes.as_chunks::<8>().0.iter().map(|b| f64::from_be_bytes(*b)).collect())
+    }
+
+    /// The numbers of elements of one dimension for each element of another, as rows one after another. All of them together are the
+    /// whole dimension.
+    fn runs(&self, counts: Column, all: Axis) -> Result<Vec<Rows<u64>>> {
+        let rows = 0..self.lengths[counts.spec().axis];
+        self.split(counts, &rows, &(0..self.lengths[all]))
+    }
+
+    /// As [`Table::runs`], of some rows.
+    fn split(&self, counts: Column, rows: &Rows<u64>, all: &Rows<u64>) -> Result<Vec<Rows<u64>>> {
+        let mut end = all.start;
+        let mut runs = Vec::new();
+        for count in self.lengths(counts, rows)? {
+            let begin = end;
+            end = end.checked_add(count).filter(|end| *end <= all.end).unwrap_or(u64::MAX);
+            runs.push(begin..end);
+        }
+        if end != all.end {
+            let name = counts.spec().name;
+            return Err(wrong(format!("`{name}` ends at {end}, and {} elements are there", all.end)));
+        }
+        Ok(runs)
+    }
+
+    /// Parts of a column of bytes, with the column of their lengths.
+    fn parts(&self, lengths: Column, rows: &Rows<u64>, bytes: Column, all: &Rows<u64>) -> Result<Vec<Bytes>> {
+        let runs = self.split(lengths, rows, all)?;
+        let bytes = self.bytes(bytes, all)?;
+        let place = |n: u64| usize::try_from(n - all.start).map_err(wrong);
+        runs.into_iter().map(|run| Ok(bytes.slice(place(run.start)?..place(run.end)?))).collect()
+    }
+
+    /// Names, which are in UTF-8.
+    fn names(
+        &self,
+        lengths: Column,
+        rows: &Rows<u64>,
+        bytes: Column,
+        all: &Rows<u64>,
+    ) -> Result<Vec<String>> {
+        let name = |name: Bytes| String::from_utf8(name.into()).map_err(|e| wrong(format!("a name: {e}")));
+        self.parts(lengths, rows, bytes, all)?.into_iter().map(name).collect()
+    }
+
+    fn places(&self) -> Result<Vec<Place>> {
+        let each = |counts, axis| Ok::<_, crate::Error>(self.runs(counts, axis)?.into_iter());
+        let mut names = each(Column::BlockNameBytes, Axis::NameByte)?;
+        let mut headers = each(Column::BlockHeaders, Axis::Header)?;
+        let mut header_bytes = each(Column::BlockHeaderBytes, Axis::HeaderByte)?;
+        let mut coordinates = each(Column::BlockCoordinates, Axis::Coordinate)?;
+        let mut lists = each(Column::BlockLists, Axis::List)?;
+        let mut list_bytes = each(Column::BlockListBytes, Axis::ListByte)?;
+        let mut blocks = Vec::new();
+        for files in each(Column::BlockFiles, Axis::File)? {
+            if files.end - files.start > MAX_MEMBERS as u64 {
+                return Err(wrong(format!("a block has more than {MAX_MEMBERS} files")));
+            }
+            // All columns of this dimension have the same length.
+            let next = |rows: &mut std::vec::IntoIter<Rows<u64>>| rows.next().unwrap_or_default();
+            blocks.push(Place {
+                files,
+                names: next(&mut names),
+                headers: next(&mut headers),
+                header_bytes: next(&mut header_bytes),
+                coordinates: next(&mut coordinates),
+                lists: next(&mut lists),
+                list_bytes: next(&mut list_bytes),
+                sections: Vec::new(),
+            });
+        }
+        Ok(blocks)
+    }
+
+    fn tilings(&self) -> Result<Vec<TileLayout>> {
+        let kinds = self.sizes(Column::TilingKind, &(0..self.lengths[Axis::Tiling]), 2)?;
+        let ranks = self.runs(Column::TilingRank, Axis::TilingAxis)?;
+        let all = self.lengths(Column::TilingLength, &(0..self.lengths[Axis::TilingAxis]))?;
+        let tiling = |(kind, rank): (usize, Rows<u64>)| {
+            let place = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+            let shape = all.get(place(rank.start)..place(rank.end)).unwrap_or_default();
+            match (kind, shape) {
+                (0, [len]) => Ok(TileLayout::linear(*len)),
+                (0, _) => Err(wrong("a linear tile has one length")),
+                _ if shape.len() > MAX_RANK => Err(wrong(format!("a tile has more than {MAX_RANK} lengths"))),
+                (1, _) => Ok(TileLayout::chunked(shape, Edge::Clipped)),
+                _ => Ok(TileLayout::chunked(shape, Edge::Padded)),
+            }
+        };
+        kinds.into_iter().zip(ranks).map(tiling).collect()
+    }
+}
+
+impl Shadow {
+    /// Returns whether a dataset is a catalogue.
+    pub fn is_one(dataset: &Dataset) -> bool {
+        is_marked(dataset.header())
+    }
+
+    /// Returns whether a name is one that catalogues have.
+    pub fn is_name(name: &str) -> bool {
+        let ending = name.len().checked_sub(ENDING.len()).and_then(|at| name.get(at..));
+        ending.is_some_and(|ending| ending.eq_ignore_ascii_case(ENDING))
+    }
+
+    /// Returns whether a file on disk is a catalogue: by its name, which is enough for a damaged one, or by its content.
+    pub fn is_at(path: &Path) -> bool {
+        let is_archive = || Archive::is_one(&FileSource::open(path)?);
+        let open = || Dataset::open(path, &OpenOptions::default());
+        let is_marked = || is_archive().is_ok_and(|is_one| is_one) && open().is_ok_and(|d| Self::is_one(&d));
+        path.is_file() && (Self::is_name(&path.to_string_lossy()) || is_marked())
+    }
+
+    /// Opens a catalogue. Only its tables of blocks and variables are read.
     ///
     /// # Errors
-    /// The file is not a shadow, or it is damaged.
+    /// The file is not a catalogue, or it is damaged.
     pub fn open(source: SharedSource) -> Result<Self> {
-        let entries = directory(&source)?;
-        Ok(Shadow { source, entries })
+        let dataset = Dataset::from_source(source, &OpenOptions::default())?;
+        if !Self::is_one(&dataset) {
+            return Err(wrong("this file is not a catalogue"));
+        }
+        let table = Table::new(dataset)?;
+        let mut blocks = table.places()?;
+        let rows = 0..table.lengths[Axis::Variable];
+        let bytes = 0..table.lengths[Axis::VariableByte];
+        let variables = table.names(Column::VariableNameLength, &rows, Column::VariableName, &bytes)?;
+        let by_name: HashMap<String, usize> = variables.iter().cloned().zip(0..).collect();
+        if by_name.len() != variables.len() {
+            return Err(wrong("two variables have one name"));
+        }
+        let most = blocks.len().saturating_sub(1);
+        let sections = 0..table.lengths[Axis::Section];
+        let numbers = table.sizes(Column::SectionBlock, &sections, most)?;
+        let mut occurrences = table.runs(Column::SectionOccurrences, Axis::Occurrence)?.into_iter();
+        let mut tiles = table.runs(Column::SectionTiles, Axis::Tile)?.into_iter();
+        let mut ranges = table.runs(Column::SectionRanges, Axis::Range)?.into_iter();
+        let mut numbers = numbers.into_iter();
+        for (variable, rows) in table.runs(Column::VariableSections, Axis::Section)?.into_iter().enumerate() {
+            let mut before = None;
+            for _ in rows {
+                // All columns of this dimension have the same length.
+                let number = numbers.next().unwrap_or_default();
+                if before.is_some_and(|before| before >= number) {
+                    return Err(wrong("the blocks of a variable are not in order"));
+                }
+                before = Some(number);
+                let next = |rows: &mut std::vec::IntoIter<Rows<u64>>| rows.next().unwrap_or_default();
+                let section = Section {
+                    occurrences: next(&mut occurrences),
+                    tiles: next(&mut tiles),
+                    ranges: next(&mut ranges),
+                };
+                blocks[number].sections.push((variable, section));
+            }
+        }
+        let tilings = table.tilings()?;
+        Ok(Shadow { table, blocks, variables, by_name, tilings })
     }
 
     /// The number of files.
     pub fn len(&self) -> usize {
-        self.entries.iter().map(|entry| entry.members).sum()
+        usize::try_from(self.table.lengths[Axis::File]).unwrap_or(usize::MAX)
     }
 
     /// Returns true if it has no files.
@@ -113,58 +393,35 @@ impl Shadow {
 
     /// Its files, in blocks.
     pub fn blocks(&self) -> impl Iterator<Item = Block<'_>> {
-        let mut first = 0;
-        self.entries.iter().map(move |entry| {
-            let block = Block { source: &self.source, entry, first };
-            first += entry.members;
-            block
-        })
+        self.blocks.iter().map(|place| Block { shadow: self, place })
     }
 }
 
-/// Reads all of a frame.
-fn whole<T>(bytes: &[u8], what: &str, read: impl FnOnce(&mut ByteCursor<'_>) -> Result<T>) -> Result<T> {
-    let mut from = ByteCursor::new(what, 0, bytes);
-    let found = read(&mut from)?;
-    from.finish()?;
-    Ok(found)
-}
-
 /// Beginnings of ranges from their distances to the end of the range before.
-fn ranges(gaps: Vec<i64>, lengths: Vec<u64>) -> impl Iterator<Item = Range> {
+fn ranges(gaps: &[i64], lengths: &[u64]) -> Vec<Range> {
     let mut end = 0_u64;
-    gaps.into_iter().zip(lengths).map(move |(gap, len)| {
-        let offset = end.wrapping_add_signed(gap);
-        end = offset.wrapping_add(len);
-        Range { offset, len }
-    })
-}
-
-/// Numbers below `most` from their differences.
-fn from_steps(steps: Vec<i64>, what: &str, most: usize) -> Result<Vec<usize>> {
-    let mut at = 0_i64;
-    let number = |step: i64| {
-        at = at.wrapping_add(step);
-        let found = usize::try_from(at).ok().filter(|n| *n < most);
-        found.ok_or_else(|| wrong(format!("{what} {at} does not exist, there are {most}")))
+    let range = |(gap, len): (&i64, &u64)| {
+        let offset = end.wrapping_add_signed(*gap);
+        end = offset.wrapping_add(*len);
+        Range { offset, len: *len }
     };
-    steps.into_iter().map(number).collect()
+    gaps.iter().zip(lengths).map(range).collect()
 }
 
 impl<'s> Block<'s> {
     /// The number of its files.
     pub fn len(&self) -> usize {
-        self.entry.members
+        usize::try_from(self.place.files.end - self.place.files.start).unwrap_or(usize::MAX)
     }
 
     /// Returns true if it has no files.
     pub fn is_empty(&self) -> bool {
-        self.entry.members == 0
+        self.len() == 0
     }
 
-    /// The number of its first file in the shadow.
+    /// The number of its first file in the catalogue.
     pub fn first(&self) -> usize {
-        self.first
+        usize::try_from(self.place.files.start).unwrap_or(usize::MAX)
     }
 
     /// The names of its files.
@@ -172,8 +429,24 @@ impl<'s> Block<'s> {
     /// # Errors
     /// Damage.
     pub fn names(&self) -> Result<Vec<String>> {
-        let bytes = self.entry.names.read(self.source)?;
-        whole(&bytes, "names of the shadow", |from| names(from, self.len()))
+        let (table, files) = (&self.shadow.table, &self.place.files);
+        // The sum of the lengths, so that few bytes do not ask for many names.
+        if self.place.names.end - self.place.names.start > (self.len() * MAX_NAME) as u64 {
+            return Err(wrong(format!("names have more than {MAX_NAME} bytes")));
+        }
+        table.names(Column::NameLength, files, Column::Name, &self.place.names)
+    }
+
+    /// Numbers of elements of a dimension, counted from the first one of the block.
+    fn local(&self, column: Column, rows: &Rows<u64>, all: &Rows<u64>) -> Result<Vec<usize>> {
+        let local = |n: i64| {
+            let found = u64::try_from(n).ok().filter(|n| all.contains(n)).map(|n| n - all.start);
+            found.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| {
+                let (name, all) = (column.spec().name, (all.start, all.end));
+                wrong(format!("`{name}` has {n}, and the block has {} to {}", all.0, all.1))
+            })
+        };
+        self.shadow.table.numbers(column, rows)?.into_iter().map(local).collect()
     }
 
     /// The head of each of its files, with the number of the header.
@@ -181,31 +454,23 @@ impl<'s> Block<'s> {
     /// # Errors
     /// Damage.
     pub fn heads(&self) -> Result<Vec<(Head, usize)>> {
-        let bytes = self.entry.heads.read(self.source)?;
-        let n = self.len();
-        whole(&bytes, "heads of the shadow", |from| {
-            let kinds = sizes(from, "kind", n, HeadKind::ALL.len() - 1)?;
-            let lengths = numbers(from, "length", n)?;
-            let gaps = signed(from, "offset", n)?;
-            let places = ranges(gaps, numbers(from, "stored length", n)?);
-            let headers = from_steps(signed(from, "header", n)?, "header", MAX_MEMBERS)?;
-            let has = sizes(from, "SHA-256", n, 1)?;
-            let mut all = Vec::with_capacity(n);
-            for ((kind, len), (place, (header, has))) in
-                kinds.into_iter().zip(lengths).zip(places.zip(headers.into_iter().zip(has)))
-            {
-                let sha256 = if has == 1 { Some(from.array("SHA-256")?) } else { None };
-                let kind = HeadKind::ALL[kind];
-                let (offset, stored) = (place.offset, place.len);
-                all.push((Head { kind, len, offset, stored, sha256, modified: 0 }, header));
-            }
-            let mut at = 0_i64;
-            for ((head, _), step) in all.iter_mut().zip(signed(from, "time of the last change", n)?) {
-                at = at.wrapping_add(step);
-                head.modified = at;
-            }
-            Ok(all)
-        })
+        let (table, files) = (&self.shadow.table, &self.place.files);
+        let kinds = table.sizes(Column::Kind, files, HeadKind::ALL.len() - 1)?;
+        let lengths = table.lengths(Column::Size, files)?;
+        let offsets = table.lengths(Column::Offset, files)?;
+        let stored = table.lengths(Column::Stored, files)?;
+        let headers = self.local(Column::FileHeader, files, &self.place.headers)?;
+        let sums = table.bytes(Column::Sha256, files)?;
+        let modified = table.numbers(Column::Modified, files)?;
+        let head = |n: usize| {
+            let sha256 = sums.as_chunks::<32>().0[n];
+            let sha256 = (sha256 != [0; 32]).then_some(sha256);
+            let (kind, len) = (HeadKind::ALL[kinds[n]], lengths[n]);
+            let head =
+                Head { kind, len, offset: offsets[n], stored: stored[n], sha256, modified: modified[n] };
+            (head, headers[n])
+        };
+        Ok((0..self.len()).map(head).collect())
     }
 
     /// The distinct headers of its files.
@@ -213,10 +478,8 @@ impl<'s> Block<'s> {
     /// # Errors
     /// Damage.
     pub fn headers(&self) -> Result<Vec<Bytes>> {
-        let bytes = Bytes::from(self.entry.headers.read(self.source)?);
-        whole(&bytes, "headers of the shadow", |from| {
-            Ok(strings(from, "header", self.len())?.into_iter().map(|s| bytes.slice_ref(s)).collect())
-        })
+        let (table, place) = (&self.shadow.table, self.place);
+        table.parts(Column::HeaderLength, &place.headers, Column::HeaderBytes, &place.header_bytes)
     }
 
     /// The coordinates of each of its files. Equal values are shared.
@@ -224,60 +487,35 @@ impl<'s> Block<'s> {
     /// # Errors
     /// Damage.
     pub fn coordinates(&self) -> Result<Vec<Vec<Known>>> {
-        let bytes = Bytes::from(self.entry.coordinates.read(self.source)?);
-        whole(&bytes, "coordinates of the shadow", |from| {
-            let each = sizes(from, "number of coordinates", self.len(), u32::MAX as usize)?;
-            let n = each.iter().fold(0_usize, |sum, n| sum.saturating_add(*n));
-            let variables = sizes(from, "variable", n, u32::MAX as usize)?;
-            let wholes = sizes(from, "extent", n, 1)?;
-            let sizes_of = sizes(from, "bytes of a value", n, MAX_VALUE)?;
-            let steps = signed(from, "list of values", n)?;
-            let values: Vec<Bytes> =
-                strings(from, "values", n)?.into_iter().map(|s| bytes.slice_ref(s)).collect();
-            let numbers = from_steps(steps, "list of values", values.len())?;
-            let known = |((variable, whole), (size, n)): ((usize, usize), (usize, usize))| Known {
-                variable: u32::try_from(variable).unwrap_or(u32::MAX),
-                whole: whole == 1,
-                size,
-                bytes: values[n].clone(),
-            };
-            let mut rows =
-                variables.into_iter().zip(wholes).zip(sizes_of.into_iter().zip(numbers)).map(known);
-            Ok(each.into_iter().map(|n| rows.by_ref().take(n).collect()).collect())
-        })
+        let (table, place) = (&self.shadow.table, self.place);
+        let rows = &place.coordinates;
+        let each = table.split(Column::Coordinates, &place.files, rows)?;
+        let variables = table.sizes(Column::CoordinateVariable, rows, u32::MAX as usize)?;
+        let extents = table.sizes(Column::CoordinateExtent, rows, 1)?;
+        let widths = table.sizes(Column::CoordinateWidth, rows, MAX_VALUE)?;
+        let numbers = self.local(Column::CoordinateList, rows, &place.lists)?;
+        let values = table.parts(Column::ListLength, &place.lists, Column::ListBytes, &place.list_bytes)?;
+        let known = |n: usize| Known {
+            variable: u32::try_from(variables[n]).unwrap_or(u32::MAX),
+            whole: extents[n] == 1,
+            size: widths[n],
+            bytes: values[numbers[n]].clone(),
+        };
+        let mut all = (0..variables.len()).map(known);
+        let count = |run: Rows<u64>| usize::try_from(run.end - run.start).unwrap_or(usize::MAX);
+        Ok(each.into_iter().map(|run| all.by_ref().take(count(run)).collect()).collect())
     }
 
     /// The names of its variables.
     pub fn variables(&self) -> impl Iterator<Item = &'s str> + use<'s> {
-        self.entry.groups.iter().flat_map(|group| group.names.iter().map(String::as_str))
+        let names = &self.shadow.variables;
+        self.place.sections.iter().map(|(variable, _)| names[*variable].as_str())
     }
 
-    /// The section of a variable in one of the frames of its group; nothing without the variable.
-    fn section(
-        &self,
-        name: &str,
-        of: fn(&super::frame::Group) -> &Frame,
-    ) -> Result<Option<(Vec<u8>, std::ops::Range<usize>)>> {
-        let find =
-            |group: &'s super::frame::Group| Some((group, group.names.iter().position(|n| n == name)?));
-        let Some((group, number)) = self.entry.groups.iter().find_map(find) else { return Ok(None) };
-        let bytes = of(group).read(self.source)?;
-        if bytes.is_empty() {
-            return Ok(Some((bytes, 0..0)));
-        }
-        let mut from = ByteCursor::new("variables of the shadow", 0, &bytes);
-        let lengths = sizes(&mut from, "length", group.names.len(), bytes.len())?;
-        let begins = bytes.len() - from.left();
-        let sum = |lengths: &[usize]| lengths.iter().fold(begins, |sum, n| sum.saturating_add(*n));
-        if sum(&lengths) != bytes.len() {
-            return Err(wrong(format!(
-                "its variables have {} bytes, and {} are there",
-                sum(&lengths),
-                bytes.len()
-            )));
-        }
-        let begin = sum(&lengths[..number]);
-        Ok(Some((bytes, begin..begin + lengths[number])))
+    fn section(&self, name: &str) -> Option<&'s Section> {
+        let number = self.shadow.by_name.get(name)?;
+        let at = self.place.sections.binary_search_by_key(number, |(variable, _)| *variable).ok()?;
+        Some(&self.place.sections[at].1)
     }
 
     /// The tiles of a variable. None where no file of the block has it.
@@ -285,66 +523,51 @@ impl<'s> Block<'s> {
     /// # Errors
     /// Damage.
     pub fn tiles(&self, name: &str) -> Result<Option<Tiles>> {
-        let Some((bytes, section)) = self.section(name, |group| &group.tiles)? else { return Ok(None) };
-        let bytes = &bytes[section];
-        let found = whole(bytes, "tiles of the shadow", |from| {
-            let n = from.varint_up_to("number of files", MAX_FOUND)?;
-            let members = from_steps(signed(from, "file", n)?, "file", self.len())?;
-            let ids = sizes(from, "variable", n, u32::MAX as usize)?;
-            let tiles = sizes(from, "number of tiles", n, usize::MAX)?;
-            let has = sizes(from, "statistics", n, 1)?;
-            let kinds = sizes(from, "kind of tiles", n, 2)?;
-            let ranks = sizes(from, "rank of tiles", n, MAX_RANK)?;
-            let all_ranks = ranks.iter().fold(0_usize, |sum, n| sum.saturating_add(*n));
-            let mut lengths = numbers(from, "shape of tiles", all_ranks)?.into_iter();
-            let mut rows = 0_usize;
-            let mut found = Vec::with_capacity(n);
-            for i in 0..n {
-                let shape: Vec<u64> = lengths.by_ref().take(ranks[i]).collect();
-                let layout = match (kinds[i], shape.as_slice()) {
-                    (0, [len]) => TileLayout::linear(*len),
-                    (0, _) => return Err(wrong("a linear tile has one length")),
-                    (1, _) => TileLayout::chunked(shape, Edge::Clipped),
-                    _ => TileLayout::chunked(shape, Edge::Padded),
-                };
-                let own = if has[i] == 1 { tiles[i] } else { 0 };
-                let end = rows.saturating_add(own);
-                let rows = (has[i] == 1).then(|| std::mem::replace(&mut rows, end)..end);
-                found.push(Occurrence {
-                    member: members[i],
-                    variable: ids[i],
-                    layout,
-                    tiles: tiles[i],
-                    rows,
-                });
-            }
-            let counts = numbers(from, "count", rows)?;
-            let infinite = numbers(from, "infinite values", rows)?;
-            let ends = [doubles(from, "least value", rows)?, doubles(from, "largest value", rows)?];
-            let more = [signed(from, "least value", rows)?, signed(from, "largest value", rows)?];
-            let exactly = |(nearest, more)| Exactly { nearest, more };
-            let mut ends = ends
-                .into_iter()
-                .zip(more)
-                .map(|(ends, more)| ends.into_iter().zip(more).map(exactly).collect());
-            let (min, max) = (ends.next().unwrap_or_default(), ends.next().unwrap_or_default());
-            Ok(Tiles { found, counts, infinite, min, max })
-        })?;
-        Ok(Some(found))
+        let Some(section) = self.section(name) else { return Ok(None) };
+        let (table, rows) = (&self.shadow.table, &section.occurrences);
+        if rows.end - rows.start > MAX_FOUND as u64 {
+            return Err(wrong(format!("`{name}` occurs more than {MAX_FOUND} times in a block")));
+        }
+        let members = self.local(Column::OccurrenceFile, rows, &self.place.files)?;
+        let ids = table.sizes(Column::OccurrenceVariable, rows, u32::MAX as usize)?;
+        let has = table.sizes(Column::OccurrenceStatistics, rows, 1)?;
+        let most = self.shadow.tilings.len().saturating_sub(1);
+        let tilings = table.sizes(Column::OccurrenceTiling, rows, most)?;
+        let mut found = Vec::with_capacity(members.len());
+        for (n, run) in table.split(Column::OccurrenceTiles, rows, &section.tiles)?.into_iter().enumerate() {
+            let row = |row: u64| usize::try_from(row - section.tiles.start).map_err(wrong);
+            let run = row(run.start)?..row(run.end)?;
+            let layout = self.shadow.tilings.get(tilings[n]);
+            found.push(Occurrence {
+                member: members[n],
+                variable: ids[n],
+                layout: layout.ok_or_else(|| wrong("there are no tilings"))?.clone(),
+                tiles: run.len(),
+                rows: (has[n] == 1).then_some(run),
+            });
+        }
+        let counts = table.lengths(Column::TileCount, &section.tiles)?;
+        let infinite = table.lengths(Column::TileInfinite, &section.tiles)?;
+        let exactly = |nearest: Column, rest: Column| {
+            let rests = table.numbers(rest, &section.tiles)?;
+            let all = table.doubles(nearest, &section.tiles)?.into_iter().zip(rests);
+            Ok::<_, crate::Error>(all.map(|(nearest, more)| Exactly { nearest, more }).collect())
+        };
+        let min = exactly(Column::TileLeast, Column::TileLeastRest)?;
+        let max = exactly(Column::TileLargest, Column::TileLargestRest)?;
+        Ok(Some(Tiles { found, counts, infinite, min, max }))
     }
 
     /// The sums of the tiles of a variable.
     ///
     /// # Errors
     /// Damage.
-    pub fn sums(&self, name: &str, tiles: &Tiles) -> Result<Sums> {
-        let Some((bytes, section)) = self.section(name, |group| &group.sums)? else {
-            return Ok(Sums::default());
-        };
-        let rows = tiles.counts.len();
-        whole(&bytes[section], "sums of the shadow", |from| {
-            let mut next = |what| doubles(from, what, rows);
-            Ok(Sums { sum: [next("sum")?, next("sum")?], squares: [next("squares")?, next("squares")?] })
+    pub fn sums(&self, name: &str) -> Result<Sums> {
+        let Some(section) = self.section(name) else { return Ok(Sums::default()) };
+        let next = |column| self.shadow.table.doubles(column, &section.tiles);
+        Ok(Sums {
+            sum: [next(Column::TileSum)?, next(Column::TileSumRest)?],
+            squares: [next(Column::TileSquares)?, next(Column::TileSquaresRest)?],
         })
     }
 
@@ -353,22 +576,27 @@ impl<'s> Block<'s> {
     /// # Errors
     /// Damage.
     pub fn places(&self, name: &str, tiles: &Tiles) -> Result<Vec<Vec<Vec<Range>>>> {
-        let none = || tiles.found.iter().map(|_| Vec::new()).collect();
-        let Some((bytes, section)) = self.section(name, |group| &group.places)? else { return Ok(none()) };
-        if section.is_empty() {
-            return Ok(none());
-        }
-        whole(&bytes[section], "places of the shadow", |from| {
-            let count = tiles.found.iter().fold(0_usize, |sum, found| sum.saturating_add(found.tiles));
-            let parts = sizes(from, "number of ranges", count, usize::MAX)?;
-            let n = parts.iter().fold(0_usize, |sum, n| sum.saturating_add(*n));
-            let gaps = signed(from, "offset", n)?;
-            let mut places = ranges(gaps, numbers(from, "length", n)?);
-            let mut parts = parts.into_iter();
-            let of_tile = |n| places.by_ref().take(n).collect::<Vec<_>>();
-            let mut of_tiles = parts.by_ref().map(of_tile);
-            Ok(tiles.found.iter().map(|found| of_tiles.by_ref().take(found.tiles).collect()).collect())
-        })
+        let section = self.section(name).filter(|section| !section.ranges.is_empty());
+        let Some(section) = section else { return Ok(tiles.found.iter().map(|_| Vec::new()).collect()) };
+        let table = &self.shadow.table;
+        let counts = table.split(Column::TileRanges, &section.tiles, &section.ranges)?;
+        let gaps = table.numbers(Column::RangeGap, &section.ranges)?;
+        let lengths = table.lengths(Column::RangeLength, &section.ranges)?;
+        let row = |row: u64| usize::try_from(row - section.ranges.start).map_err(wrong);
+        let mut counts = counts.into_iter();
+        let of_file = |found: &Occurrence| {
+            let runs: Vec<Rows<u64>> = counts.by_ref().take(found.tiles).collect();
+            let Some(begin) = runs.first().map(|run| run.start) else { return Ok(Vec::new()) };
+            let rows = row(begin)?..row(runs.last().map_or(begin, |run| run.end))?;
+            let all = ranges(&gaps[rows.clone()], &lengths[rows]);
+            let own = |run: Rows<u64>| {
+                Ok(all[row(run.start - begin + section.ranges.start)?
+                    ..row(run.end - begin + section.ranges.start)?]
+                    .to_vec())
+            };
+            runs.into_iter().map(own).collect()
+        };
+        tiles.found.iter().map(of_file).collect()
     }
 
     /// Everything of one of its files.
@@ -387,7 +615,7 @@ impl<'s> Block<'s> {
             if tiles.found.iter().all(|found| found.member != number) {
                 continue;
             }
-            let sums = self.sums(name, &tiles)?;
+            let sums = self.sums(name)?;
             let places = self.places(name, &tiles)?;
             for (found, places) in tiles.found.iter().zip(places).filter(|(found, _)| found.member == number)
             {

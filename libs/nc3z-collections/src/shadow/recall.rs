@@ -53,7 +53,7 @@ pub fn recall<E: From<Error> + From<nc3z_reader::Error>>(
             let (head, number) = &heads[found.member];
             let header = headers
                 .get(*number)
-                .ok_or_else(|| Error::refused("the shadow does not have a header that it names"))?;
+                .ok_or_else(|| Error::refused("the catalogue does not have a header that it names"))?;
             let of = || -> Result<Need, E> {
                 if head.kind == HeadKind::Other {
                     return Err(

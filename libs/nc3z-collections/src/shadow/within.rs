@@ -1,9 +1,9 @@
 //! Which files have values in a region or in a period: by the least and the largest latitude, longitude and time.
 
 use super::answers::parsed;
-use super::columns::wrong;
 use super::member::Known;
 use super::read::{Block, Tiles};
+use super::table::wrong;
 use crate::error::Result;
 use nc3z_format::classic::{Header, Variable};
 use nc3z_format::coordinates::{Direction, Times, columns, direction, is_radians, times};

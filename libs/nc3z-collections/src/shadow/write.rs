@@ -1,21 +1,24 @@
-//! Writes a shadow, block by block: memory does not grow with the number of files.
+//! Writes a catalogue: block by block into columns, which become a classic file that is archived. Memory does not grow with the number of
+//! files, but for the archive itself.
 
-use super::columns::{MAX_NAME, MAX_VALUES, put_doubles, put_names, put_numbers, put_signed, put_strings};
-use super::frame::{Entry, Frame, Group, MAGIC, MAX_MEMBERS, finish, pack};
-use super::member::{Known, Member, Range, Tile, Variable};
-use crate::error::{Error, Result};
+use super::member::{Known, Member, Tile, Variable};
+use super::spool::{Spools, failed};
+use super::table::{Axis, Column, Lengths, MAX_MEMBERS, MAX_NAME, MAX_VALUES};
+use crate::error::Result;
+use crate::pack::of_writer;
 use bytes::Bytes;
-use nc3z_format::bytes::put_varint;
 use nc3z_format::tile::{Edge, TileLayout};
+use nc3z_reader::Monitor;
+use nc3z_reader::source::SharedSource;
+use nc3z_writer::{WriterOptions, archive_to_vec};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::Write;
 
 /// A block ends with the file that brings it to this many bytes of headers and coordinates,
 const MOST_HEADERS: usize = 8 << 20;
 /// or to this many tiles or ranges of bytes: some 10 MB while it is written.
 const MOST_TILES: usize = 128 << 10;
-/// Variables share frames until they have this many tiles together, since a frame takes some 50 bytes of its own.
-const SHARED_TILES: usize = 8 << 10;
 /// Bytes of coordinates of a block that are kept whatever its files have: axes of a grid are there once for all files.
 const FREE_COORDINATES: u64 = 16 << 10;
 /// Further bytes of coordinates: one for this many bytes of the files.
@@ -23,11 +26,10 @@ const COORDINATE_SHARE: u64 = 2048;
 /// Coordinates of so few bytes are always kept.
 const SMALL_COORDINATE: usize = 64;
 
-/// A shadow that is being written.
+/// A catalogue that is being written.
 pub struct Writer<W> {
     out: W,
-    offset: u64,
-    entries: Vec<Entry>,
+    columns: Spools,
     block: Vec<Member>,
     headers: usize,
     tiles: usize,
@@ -35,26 +37,37 @@ pub struct Writer<W> {
     coordinates: HashMap<Bytes, usize>,
     coordinate_bytes: u64,
     original: u64,
+    /// Blocks, files, headers and lists that are in the columns.
+    blocks: u64,
+    files: u64,
+    all_headers: u64,
+    lists: u64,
+    /// Numbers of variables by name.
+    variables: HashMap<String, usize>,
+    tilings: Tilings,
+    sections: Vec<Section>,
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a shadow.
-    ///
-    /// # Errors
-    /// Errors of the output.
-    pub fn new(mut out: W) -> Result<Self> {
-        out.write_all(MAGIC).map_err(|e| failed(&e))?;
-        Ok(Writer {
+    /// Begins a catalogue. Nothing is written before [`Writer::finish`].
+    pub fn new(out: W) -> Self {
+        Writer {
             out,
-            offset: MAGIC.len() as u64,
-            entries: Vec::new(),
+            columns: Spools::default(),
             block: Vec::new(),
             headers: 0,
             tiles: 0,
             coordinates: HashMap::new(),
             coordinate_bytes: 0,
             original: 0,
-        })
+            blocks: 0,
+            files: 0,
+            all_headers: 0,
+            lists: 0,
+            variables: HashMap::new(),
+            tilings: Tilings::default(),
+            sections: Vec::new(),
+        }
     }
 
     /// Adds a file.
@@ -63,8 +76,8 @@ impl<W: Write> Writer<W> {
     /// A name that is too long; errors of the output.
     pub fn push(&mut self, mut member: Member) -> Result<()> {
         if member.name.len() > MAX_NAME {
-            return Err(Error::refused(format!(
-                "the shadow cannot be written: a name has {} bytes, and at most {MAX_NAME} are allowed",
+            return Err(failed(format!(
+                "a name has {} bytes, and at most {MAX_NAME} are allowed",
                 member.name.len()
             )));
         }
@@ -76,8 +89,8 @@ impl<W: Write> Writer<W> {
         for variable in &mut member.variables {
             let tiles = tile_count(variable);
             if tiles > MAX_VALUES - MOST_TILES {
-                return Err(Error::refused(format!(
-                    "the shadow cannot be written: `{}` has {tiles} tiles, and at most {} are allowed",
+                return Err(failed(format!(
+                    "`{}` has {tiles} tiles, and at most {} are allowed",
                     variable.name,
                     MAX_VALUES - MOST_TILES
                 )));
@@ -112,13 +125,6 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    fn frame(&mut self, plain: &[u8]) -> Result<Frame> {
-        let (frame, packed) = pack(plain, self.offset)?;
-        self.out.write_all(&packed).map_err(|e| failed(&e))?;
-        self.offset += packed.len() as u64;
-        Ok(frame)
-    }
-
     fn flush(&mut self) -> Result<()> {
         let block = std::mem::take(&mut self.block);
         let coordinates = std::mem::take(&mut self.coordinates);
@@ -126,43 +132,220 @@ impl<W: Write> Writer<W> {
         if block.is_empty() {
             return Ok(());
         }
-        let mut plain = Vec::new();
-        put_names(&mut plain, &block.iter().map(|m| m.name.as_str()).collect::<Vec<_>>());
-        let names = self.frame(&plain)?;
-        let (heads, headers) = heads(&block);
-        let (heads, headers) = (self.frame(&heads)?, self.frame(&headers)?);
-        let coordinates = self.frame(&coordinates_of(&block, coordinates))?;
-        let mut entry =
-            Entry { members: block.len(), names, heads, headers, coordinates, groups: Vec::new() };
-        for names in groups(&block) {
-            let [mut tiles, mut sums, mut places] = [const { Vec::new() }; 3];
-            let sections: Vec<[Vec<u8>; 3]> = names.iter().map(|(_, found)| sections(found)).collect();
-            for (n, out) in [&mut tiles, &mut sums, &mut places].into_iter().enumerate() {
-                put_numbers(out, sections.iter().map(|s| s[n].len() as u64));
-                sections.iter().for_each(|s| out.extend(&s[n]));
-            }
-            let names = names.into_iter().map(|(name, _)| name.to_owned()).collect();
-            let (tiles, sums) = (self.frame(&tiles)?, self.frame(&sums)?);
-            entry.groups.push(Group { names, tiles, sums, places: self.frame(&places)? });
-        }
-        self.entries.push(entry);
+        self.put_files(&block)?;
+        self.put_headers(&block)?;
+        self.put_coordinates(&block, coordinates)?;
+        self.put_variables(&block)?;
+        self.blocks += 1;
+        self.files += block.len() as u64;
         Ok(())
     }
 
-    /// Writes the directory.
+    fn put_files(&mut self, block: &[Member]) -> Result<()> {
+        let out = &mut self.columns;
+        let names = || block.iter().map(|m| m.name.as_bytes());
+        out.sizes(Column::BlockFiles, [block.len() as u64])?;
+        out.sizes(Column::BlockNameBytes, [names().map(|name| name.len() as u64).sum()])?;
+        out.sizes(Column::NameLength, names().map(|name| name.len() as u64))?;
+        names().try_for_each(|name| out.bytes(Column::Name, name))?;
+        let each = || block.iter().map(|m| &m.head);
+        out.sizes(Column::Kind, each().map(|h| h.kind.code() as u64))?;
+        out.sizes(Column::Size, each().map(|h| h.len))?;
+        out.sizes(Column::Offset, each().map(|h| h.offset))?;
+        out.sizes(Column::Stored, each().map(|h| h.stored))?;
+        each().try_for_each(|h| out.bytes(Column::Sha256, &h.sha256.unwrap_or_default()))?;
+        out.numbers(Column::Modified, each().map(|h| h.modified))
+    }
+
+    fn put_headers(&mut self, block: &[Member]) -> Result<()> {
+        let out = &mut self.columns;
+        let mut known: HashMap<&[u8], u64> = HashMap::new();
+        let mut bytes = 0;
+        for member in block {
+            let number = known.len() as u64;
+            let number = match known.entry(&member.header) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(vacant) => {
+                    out.sizes(Column::HeaderLength, [member.header.len() as u64])?;
+                    out.bytes(Column::HeaderBytes, &member.header)?;
+                    bytes += member.header.len() as u64;
+                    *vacant.insert(number)
+                }
+            };
+            out.sizes(Column::FileHeader, [self.all_headers + number])?;
+        }
+        out.sizes(Column::BlockHeaders, [known.len() as u64])?;
+        out.sizes(Column::BlockHeaderBytes, [bytes])?;
+        self.all_headers += known.len() as u64;
+        Ok(())
+    }
+
+    fn put_coordinates(&mut self, block: &[Member], known: HashMap<Bytes, usize>) -> Result<()> {
+        let out = &mut self.columns;
+        let each = || block.iter().flat_map(|m| &m.coordinates);
+        out.sizes(Column::BlockCoordinates, [each().count() as u64])?;
+        out.sizes(Column::Coordinates, block.iter().map(|m| m.coordinates.len() as u64))?;
+        out.sizes(Column::CoordinateVariable, each().map(|c| c.variable.into()))?;
+        out.sizes(Column::CoordinateExtent, each().map(|c| u64::from(c.whole)))?;
+        out.sizes(Column::CoordinateWidth, each().map(|c| c.size as u64))?;
+        let number = |c: &Known| known.get(&c.bytes).map_or(0, |n| *n as u64) + self.lists;
+        out.sizes(Column::CoordinateList, each().map(number))?;
+        self.lists += known.len() as u64;
+        let mut values = vec![Bytes::new(); known.len()];
+        known.into_iter().for_each(|(bytes, n)| values[n] = bytes);
+        out.sizes(Column::BlockLists, [values.len() as u64])?;
+        out.sizes(Column::BlockListBytes, [values.iter().map(|v| v.len() as u64).sum()])?;
+        out.sizes(Column::ListLength, values.iter().map(|v| v.len() as u64))?;
+        values.iter().try_for_each(|v| out.bytes(Column::ListBytes, v))
+    }
+
+    /// Writes the variables of a block, by name.
+    fn put_variables(&mut self, block: &[Member]) -> Result<()> {
+        for (name, found) in by_name(block) {
+            let number = self.variable(name)?;
+            let variables = || found.iter().map(|(_, _, v)| *v);
+            let each_tiling = variables().map(|v| self.tilings.number(&mut self.columns, &v.layout));
+            let tilings: Vec<u64> = each_tiling.collect::<Result<_>>()?;
+            let out = &mut self.columns;
+            out.sizes(
+                Column::OccurrenceFile,
+                found.iter().map(|(member, _, _)| self.files + *member as u64),
+            )?;
+            out.sizes(Column::OccurrenceVariable, found.iter().map(|(_, id, _)| *id as u64))?;
+            out.sizes(Column::OccurrenceTiling, tilings)?;
+            out.sizes(Column::OccurrenceStatistics, variables().map(|v| u64::from(v.tiles.is_some())))?;
+            out.sizes(Column::OccurrenceTiles, variables().map(|v| tile_count(v) as u64))?;
+            let (mut tiles, mut ranges) = (0, 0);
+            for variable in variables() {
+                tiles += tile_count(variable) as u64;
+                ranges += range_count(variable) as u64;
+                put_tiles(out, variable)?;
+                put_ranges(out, variable)?;
+            }
+            let counts = [found.len() as u64, tiles, ranges];
+            self.sections.push(Section { variable: number, block: self.blocks, counts });
+        }
+        Ok(())
+    }
+
+    /// The number of a variable with this name.
+    fn variable(&mut self, name: &str) -> Result<usize> {
+        if let Some(number) = self.variables.get(name) {
+            return Ok(*number);
+        }
+        self.columns.sizes(Column::VariableNameLength, [name.len() as u64])?;
+        self.columns.bytes(Column::VariableName, name.as_bytes())?;
+        self.variables.insert(name.to_owned(), self.variables.len());
+        Ok(self.variables.len() - 1)
+    }
+
+    /// Returns the classic file, and the lengths of its dimensions.
+    fn into_classic(mut self) -> Result<(SharedSource, Lengths, W)> {
+        self.flush()?;
+        let mut begins = [0_u64; 3];
+        // Where each section's occurrences, tiles and ranges were appended; now in the order of the variables.
+        let mut placed: Vec<(Section, [u64; 3])> = Vec::with_capacity(self.sections.len());
+        for section in std::mem::take(&mut self.sections) {
+            placed.push((section, begins));
+            begins.iter_mut().zip(section.counts).for_each(|(begin, count)| *begin += count);
+        }
+        placed.sort_by_key(|(section, _)| (section.variable, section.block));
+        let mut each = vec![0_u64; self.variables.len()];
+        placed.iter().for_each(|(section, _)| each[section.variable] += 1);
+        let out = &mut self.columns;
+        out.sizes(Column::VariableSections, each)?;
+        out.sizes(Column::SectionBlock, placed.iter().map(|(section, _)| section.block))?;
+        let counts = [Column::SectionOccurrences, Column::SectionTiles, Column::SectionRanges];
+        for (n, column) in counts.into_iter().enumerate() {
+            out.sizes(column, placed.iter().map(|(section, _)| section.counts[n]))?;
+        }
+        let order = |axis: Axis| {
+            let n = [Axis::Occurrence, Axis::Tile, Axis::Range].iter().position(|a| *a == axis)?;
+            Some(placed.iter().map(|(section, begins)| (begins[n], section.counts[n])).collect())
+        };
+        let (source, lengths) = self.columns.into_classic(&order)?;
+        Ok((source, lengths, self.out))
+    }
+
+    /// The catalogue as a classic file, which is not archived.
+    #[cfg(test)]
+    pub(super) fn classic(self) -> Vec<u8> {
+        let (source, _, _) = self.into_classic().expect("a classic file");
+        source.read_at(0, usize::try_from(source.len()).expect("it is short")).expect("its bytes").to_vec()
+    }
+
+    /// Archives the dataset and writes the archive. The monitor hears of the bytes of the dataset.
     ///
     /// # Errors
-    /// Errors of the output.
-    pub fn finish(mut self) -> Result<W> {
-        self.flush()?;
-        let end = finish(&self.entries, self.offset)?;
-        self.out.write_all(&end).map_err(|e| failed(&e))?;
-        Ok(self.out)
+    /// Errors of the output; the monitor cancelled.
+    pub fn finish(self, monitor: &dyn Monitor) -> Result<W> {
+        let (source, lengths, mut out) = self.into_classic()?;
+        let (archive, _) = archive_to_vec(source, &WriterOptions::default(), monitor).map_err(of_writer)?;
+        lengths.check(archive.len() as u64).map_err(failed)?;
+        out.write_all(&archive).map_err(failed)?;
+        Ok(out)
     }
 }
 
-fn failed(e: &std::io::Error) -> Error {
-    Error::refused(format!("the shadow cannot be written: {e}"))
+/// Distinct divisions into tiles.
+#[derive(Default)]
+struct Tilings(HashMap<TileLayout, u64>);
+
+impl Tilings {
+    fn number(&mut self, out: &mut Spools, layout: &TileLayout) -> Result<u64> {
+        if let Some(number) = self.0.get(layout) {
+            return Ok(*number);
+        }
+        let (kind, lengths) = match layout {
+            TileLayout::Linear { len } => (0, std::slice::from_ref(len)),
+            TileLayout::Chunked { shape, edge: Edge::Clipped } => (1, shape.as_slice()),
+            TileLayout::Chunked { shape, edge: Edge::Padded } => (2, shape.as_slice()),
+        };
+        out.sizes(Column::TilingKind, [kind])?;
+        out.sizes(Column::TilingRank, [lengths.len() as u64])?;
+        out.sizes(Column::TilingLength, lengths.iter().copied())?;
+        let number = self.0.len() as u64;
+        self.0.insert(layout.clone(), number);
+        Ok(number)
+    }
+}
+
+/// A variable in the files of a block: the numbers of its occurrences, tiles and ranges.
+#[derive(Clone, Copy)]
+struct Section {
+    variable: usize,
+    block: u64,
+    counts: [u64; 3],
+}
+
+fn put_tiles(out: &mut Spools, variable: &Variable) -> Result<()> {
+    // Text of archives has tiles with places, and without statistics.
+    let nothing = vec![Tile::default(); if variable.tiles.is_some() { 0 } else { variable.places.len() }];
+    let rows = || variable.tiles.iter().flatten().chain(&nothing);
+    out.sizes(Column::TileCount, rows().map(|t| t.count))?;
+    out.sizes(Column::TileInfinite, rows().map(|t| t.infinite))?;
+    out.doubles(Column::TileLeast, rows().map(|t| t.min.nearest))?;
+    out.doubles(Column::TileLargest, rows().map(|t| t.max.nearest))?;
+    out.numbers(Column::TileLeastRest, rows().map(|t| t.min.more))?;
+    out.numbers(Column::TileLargestRest, rows().map(|t| t.max.more))?;
+    out.doubles(Column::TileSum, rows().map(|t| t.sum.0))?;
+    out.doubles(Column::TileSumRest, rows().map(|t| t.sum.1))?;
+    out.doubles(Column::TileSquares, rows().map(|t| t.squares.0))?;
+    out.doubles(Column::TileSquaresRest, rows().map(|t| t.squares.1))
+}
+
+fn put_ranges(out: &mut Spools, variable: &Variable) -> Result<()> {
+    let mut end = 0_u64;
+    for tile in 0..tile_count(variable) {
+        let ranges = variable.places.get(tile).map_or(&[][..], Vec::as_slice);
+        out.sizes(Column::TileRanges, [ranges.len() as u64])?;
+        for range in ranges {
+            out.numbers(Column::RangeGap, [range.offset.wrapping_sub(end).cast_signed()])?;
+            end = range.offset.wrapping_add(range.len);
+        }
+        out.sizes(Column::RangeLength, ranges.iter().map(|range| range.len))?;
+    }
+    Ok(())
 }
 
 /// Tiles that have something in the columns: those of text in a classic file have nothing.
@@ -174,70 +357,11 @@ fn range_count(variable: &Variable) -> usize {
     variable.places.iter().map(Vec::len).sum()
 }
 
-/// Returns the columns of heads, and the distinct headers.
-fn heads(block: &[Member]) -> (Vec<u8>, Vec<u8>) {
-    let mut known: HashMap<&[u8], usize> = HashMap::new();
-    let mut headers: Vec<Bytes> = Vec::new();
-    let mut numbers = Vec::with_capacity(block.len());
-    for member in block {
-        let number = *known.entry(&member.header).or_insert_with(|| {
-            headers.push(member.header.clone());
-            headers.len() - 1
-        });
-        numbers.push(i64::try_from(number).unwrap_or(0));
-    }
-    let mut out = Vec::new();
-    let each = || block.iter().map(|m| &m.head);
-    put_numbers(&mut out, each().map(|h| h.kind.code() as u64));
-    put_numbers(&mut out, each().map(|h| h.len));
-    put_signed(&mut out, gaps(each().map(|h| Range { offset: h.offset, len: h.stored })));
-    put_numbers(&mut out, each().map(|h| h.stored));
-    put_signed(&mut out, steps(numbers));
-    put_numbers(&mut out, each().map(|h| u64::from(h.sha256.is_some())));
-    each().filter_map(|h| h.sha256).for_each(|sha256| out.extend(sha256));
-    put_signed(&mut out, steps(each().map(|h| h.modified).collect()));
-    let mut all = Vec::new();
-    put_strings(&mut all, &headers);
-    (out, all)
-}
-
-/// Differences of numbers to the one before.
-fn steps(numbers: Vec<i64>) -> Vec<i64> {
-    let before = std::iter::once(0).chain(numbers.clone());
-    numbers.into_iter().zip(before).map(|(n, before)| n.wrapping_sub(before)).collect()
-}
-
-/// Differences of beginnings to the end of the range before.
-fn gaps(ranges: impl Iterator<Item = Range>) -> Vec<i64> {
-    let mut end = 0_u64;
-    let gap = |range: Range| {
-        let gap = range.offset.wrapping_sub(end).cast_signed();
-        end = range.offset.wrapping_add(range.len);
-        gap
-    };
-    ranges.map(gap).collect()
-}
-
-fn coordinates_of(block: &[Member], known: HashMap<Bytes, usize>) -> Vec<u8> {
-    let mut out = Vec::new();
-    let each = || block.iter().flat_map(|m| &m.coordinates);
-    put_numbers(&mut out, block.iter().map(|m| m.coordinates.len() as u64));
-    put_numbers(&mut out, each().map(|c| c.variable.into()));
-    put_numbers(&mut out, each().map(|c| u64::from(c.whole)));
-    put_numbers(&mut out, each().map(|c| c.size as u64));
-    let number = |c: &Known| known.get(&c.bytes).and_then(|n| i64::try_from(*n).ok()).unwrap_or(0);
-    put_signed(&mut out, steps(each().map(number).collect()));
-    let mut values = vec![Bytes::new(); known.len()];
-    known.into_iter().for_each(|(bytes, n)| values[n] = bytes);
-    put_strings(&mut out, &values);
-    out
-}
-
 /// A variable of a file of a block.
 type Found<'m> = (usize, usize, &'m Variable);
 
-/// The variables of a block by name, in the order in which files name them first, in groups that share frames.
-fn groups(block: &[Member]) -> Vec<Vec<(&str, Vec<Found<'_>>)>> {
+/// The variables of a block by name, in the order in which files name them first.
+fn by_name(block: &[Member]) -> Vec<(&str, Vec<Found<'_>>)> {
     let mut by_name: HashMap<&str, usize> = HashMap::new();
     let mut all: Vec<(&str, Vec<Found<'_>>)> = Vec::new();
     for (number, member) in block.iter().enumerate() {
@@ -249,59 +373,5 @@ fn groups(block: &[Member]) -> Vec<Vec<(&str, Vec<Found<'_>>)>> {
             all[at].1.push((number, id, variable));
         }
     }
-    let mut groups: Vec<Vec<_>> = Vec::new();
-    let mut tiles = 0;
-    for (name, found) in all {
-        let own: usize = found.iter().map(|(_, _, v)| tile_count(v)).sum();
-        if groups.is_empty() || tiles + own > SHARED_TILES {
-            groups.push(Vec::new());
-            tiles = 0;
-        }
-        tiles += own;
-        groups.last_mut().expect("the first variable begins a group").push((name, found));
-    }
-    groups
-}
-
-/// The columns of a variable: ranges of values, sums, places.
-fn sections(found: &[Found<'_>]) -> [Vec<u8>; 3] {
-    let [mut tiles, mut sums, mut places] = [const { Vec::new() }; 3];
-    let variables = || found.iter().map(|(_, _, v)| *v);
-    put_varint(&mut tiles, found.len() as u64);
-    let members = found.iter().map(|(member, _, _)| i64::try_from(*member).unwrap_or(0)).collect();
-    put_signed(&mut tiles, steps(members));
-    put_numbers(&mut tiles, found.iter().map(|(_, id, _)| *id as u64));
-    put_numbers(&mut tiles, variables().map(|v| tile_count(v) as u64));
-    put_numbers(&mut tiles, variables().map(|v| u64::from(v.tiles.is_some())));
-    let layouts: Vec<(u64, &[u64])> = variables().map(|v| layout(&v.layout)).collect();
-    put_numbers(&mut tiles, layouts.iter().map(|(kind, _)| *kind));
-    put_numbers(&mut tiles, layouts.iter().map(|(_, lengths)| lengths.len() as u64));
-    put_numbers(&mut tiles, layouts.iter().flat_map(|(_, lengths)| lengths.iter().copied()));
-    let rows: Vec<&Tile> = variables().flat_map(|v| v.tiles.iter().flatten()).collect();
-    put_numbers(&mut tiles, rows.iter().map(|t| t.count));
-    put_numbers(&mut tiles, rows.iter().map(|t| t.infinite));
-    let double = |of: fn(&Tile) -> f64| rows.iter().map(|t| of(t)).collect::<Vec<_>>();
-    let ends = [double(|t| t.min.nearest), double(|t| t.max.nearest)];
-    ends.iter().for_each(|column| put_doubles(&mut tiles, column));
-    put_signed(&mut tiles, rows.iter().map(|t| t.min.more));
-    put_signed(&mut tiles, rows.iter().map(|t| t.max.more));
-    let columns =
-        [double(|t| t.sum.0), double(|t| t.sum.1), double(|t| t.squares.0), double(|t| t.squares.1)];
-    columns.iter().for_each(|column| put_doubles(&mut sums, column));
-    let parts = |v: &Variable, n: usize| v.places.get(n).map_or(&[][..], Vec::as_slice).len() as u64;
-    let ranges = || variables().flat_map(|v| v.places.iter().flatten().copied());
-    if ranges().next().is_some() {
-        put_numbers(&mut places, variables().flat_map(|v| (0..tile_count(v)).map(|n| parts(v, n))));
-        put_signed(&mut places, gaps(ranges()));
-        put_numbers(&mut places, ranges().map(|range| range.len));
-    }
-    [tiles, sums, places]
-}
-
-fn layout(layout: &TileLayout) -> (u64, &[u64]) {
-    match layout {
-        TileLayout::Linear { len } => (0, std::slice::from_ref(len)),
-        TileLayout::Chunked { shape, edge: Edge::Clipped } => (1, shape),
-        TileLayout::Chunked { shape, edge: Edge::Padded } => (2, shape),
-    }
+    all
 }

@@ -70,7 +70,7 @@ pub fn write<W: Write + Send, E: From<Error> + Send>(
     failed: &mut (dyn FnMut(&Path, E) + Send),
     monitor: &dyn Monitor,
 ) -> Result<Option<Indexed>, E> {
-    let mut writer = Writer::new(out).map_err(Error::from)?;
+    let mut writer = Writer::new(out);
     let mut done = Indexed { files: 0, original_len: 0 };
     let others = OnceLock::new();
     let is_known = |place: &Place| others.get_or_init(|| places(inputs)).contains(place);
@@ -94,8 +94,11 @@ pub fn write<W: Write + Send, E: From<Error> + Send>(
     if monitor.is_cancelled() {
         return Ok(None);
     }
-    let mut out = writer.finish().map_err(Error::from)?;
-    out.flush().with_context(|| "write the shadow".to_owned())?;
+    let mut out = match writer.finish(monitor) {
+        Err(_) if monitor.is_cancelled() => return Ok(None),
+        out => out.map_err(Error::from)?,
+    };
+    out.flush().with_context(|| "write the catalogue".to_owned())?;
     Ok(Some(done))
 }
 
@@ -173,7 +176,7 @@ fn of_member(
     let dataset = Dataset::from_source(source, options)?;
     // The fragments of an aggregation are other members; those at URLs are not fetched.
     let place = crate::FragmentBase::Bundle(Arc::clone(bundle), member.to_owned());
-    let refuse = |url: &str| Err(format!("`{url}` is not fetched for a shadow of a bundle"));
+    let refuse = |url: &str| Err(format!("`{url}` is not fetched for a catalogue of a bundle"));
     let mut fragments = crate::Options::default();
     fragments.open = options.clone();
     let dataset = place.present(dataset, &input.name, Arc::new(refuse), fragments);

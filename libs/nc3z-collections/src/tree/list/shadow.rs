@@ -22,7 +22,7 @@ pub fn of_shadow(shadow: &Shadow) -> Result<Vec<Listed>> {
             let found = || -> Result<FileSummary> {
                 let header = headers
                     .get(number)
-                    .ok_or_else(|| Error::Refused("the shadow does not have the header".to_owned()))?;
+                    .ok_or_else(|| Error::Refused("the catalogue does not have the header".to_owned()))?;
                 let bytes = if head.kind == HeadKind::Packed { head.len } else { head.stored };
                 // The shadow lacks values of some coordinates.
                 let mut found = summary(&described(&head, header, known)?, bytes, true)?;
