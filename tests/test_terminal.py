@@ -57,8 +57,8 @@ class Terminal(Case):
         archive = f"{self.file}.nc3z"
         self.clean("archive", self.file)
         for file in (self.file, archive):
-            for command in ("info", "layout"):
-                self.clean(command, file, json_too=True)
+            for command in (("info",), ("info", "--layout")):
+                self.clean(*command, file, json_too=True)
             self.clean("hash", "--variables", file, json_too=True)
         self.clean("verify", archive, json_too=True)
         self.clean("recompress", "--preset", "max", archive)
@@ -112,8 +112,8 @@ class Terminal(Case):
             self.clean("verify", "--deep", archive, json_too=True)
             (self.dir / "good").unlink(missing_ok=True)
             self.clean("repair", archive, "-o", "good", json_too=True)
-            for command in ("info", "layout"):
-                self.clean(command, archive, json_too=True)
+            for command in (("info",), ("info", "--layout")):
+                self.clean(*command, archive, json_too=True)
             self.clean("hash", archive, json_too=True)
             self.clean("restore", archive, "-o", "x")
             self.clean("recompress", archive)
@@ -129,8 +129,8 @@ class Terminal(Case):
             {"writer": words, "archive_sha256": words, "archive_bytes": 7, "options": {words: words}, words: words}, words, 7, None]}
         make = [sys.executable, ROOT / "spec/reference/make_test_archive.py", CLASSIC / "numeric.nc", "-o", self.dir / "m.nc3z"]
         subprocess.run([*make, "--metadata", json.dumps(metadata)], check=True)
-        for command in ("info", "layout", "verify", "hash"):
-            self.clean(command, "m.nc3z", json_too=True)
+        for command in (("info",), ("info", "--layout"), ("verify",), ("hash",)):
+            self.clean(*command, "m.nc3z", json_too=True)
         self.clean("recompress", "m.nc3z")
         self.assertEqual(self.clean("info", "m.nc3z", json_too=True).returncode, 0)
 
