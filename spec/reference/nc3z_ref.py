@@ -736,7 +736,8 @@ class Archive:
         """True if the last whole trailer is followed by parity: the same file."""
         for at in range(round_up(end, 64), end + 4096, 64):
             packet = self.data[at:at + 4096]
-            if packet[:4] == b"\xb1NCp" and len(packet) > 64:
+            # a packet has at least two pieces of 64 bytes (parity.md, section 2)
+            if packet[:4] == b"\xb1NCp" and len(packet) > 64 and packet[63] >= 2:
                 packet = packet[:64 * packet[63]]
                 crc, salt, begin = struct.unpack_from("<I8sQ", packet, 4)
                 if (salt, begin) == (self.salt, at) and crc == salted_crc(salt, at, packet[8:]):
