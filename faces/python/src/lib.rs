@@ -37,7 +37,7 @@ mod _nc3z {
     #[pymodule_export]
     use crate::bundle::Bundle;
     #[pymodule_export]
-    use crate::collection::{Form, Head};
+    use crate::collection::{Condition, Form, Group, Head, Member, Scan, group_files};
     #[pymodule_export]
     use crate::dataset::{Dataset, Dimension, open};
     #[pymodule_export]

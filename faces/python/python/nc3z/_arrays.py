@@ -15,10 +15,10 @@ from xarray.backends import BackendArray
 from xarray.core import dtypes, indexing
 
 from nc3z._fragments import Index, Joined, Piece, tiles
-from nc3z._groups import conformed
-from nc3z._nc3z import Form, Head, shown
-from nc3z._shadows import Condition, Statistics
+from nc3z._nc3z import Condition, Form, Head, shown
+from nc3z._shadows import Statistics
 
+Array = npt.NDArray[Any]
 #: Requests to a server at a time.
 _REQUESTS = 16
 #: A chunk for Dask has about this length: the work on it then takes much longer than its scheduling.
@@ -37,6 +37,19 @@ def outer(key: Iterable[Any], shape: Sequence[int]) -> tuple[list[Index], tuple[
             indices.append(np.where(array < 0, array + length, array).reshape(-1))
         dropped.append(0 if np.ndim(item) == 0 and not isinstance(item, slice) else slice(None))
     return indices, tuple(dropped)
+
+
+def conformed(form: Form, head: Head, values: Array, what: str) -> Array:
+    """Returns stored values of a file in a form. An error begins with ``what``."""
+    return of_bytes(form.conform(head, big_endian(values), what), form.dtype).reshape(values.shape)
+
+
+def big_endian(values: Array) -> bytes:
+    return np.ascontiguousarray(values, values.dtype.newbyteorder(">")).tobytes()
+
+
+def of_bytes(values: bytes, dtype: np.dtype[Any]) -> Array:
+    return np.frombuffer(values, dtype.newbyteorder(">"))
 
 
 def _each(work: Callable[[Piece], None], pieces: Sequence[Piece], joined: Joined) -> None:
@@ -156,7 +169,7 @@ class Question:
 
         def one(piece: Piece) -> None:
             values = self.joined.files.dataset(piece.file, decode=True)[self.joined.name][self.joined.own(piece.key)]
-            found[piece.place] = self.condition.holds(values)
+            found[piece.place] = self.condition.holds(np.asarray(np.ma.getdata(values))) & ~np.ma.getmaskarray(values)
 
         _each(one, work, self.joined)
         return found

@@ -16,11 +16,10 @@ from xarray.backends.store import StoreBackendEntrypoint
 from xarray.core import indexing
 from xarray.core.utils import FrozenDict
 
-from nc3z._arrays import CHUNK_NBYTES, JoinedArray, Question, WhereArray, preferred_chunks
+from nc3z._arrays import CHUNK_NBYTES, Array, JoinedArray, Question, WhereArray, big_endian, conformed, of_bytes, preferred_chunks
 from nc3z._fragments import LOCAL, REMOTE, Files, Joined, Opening
-from nc3z._groups import Array, Group, comparable, conformed, coordinate_names, data_variables
-from nc3z._nc3z import Form, Head, shown
-from nc3z._shadows import Condition, Statistics
+from nc3z._nc3z import Condition, Form, Group, Head
+from nc3z._shadows import Statistics
 from nc3z.xarray import with_c_names
 
 #: The most bytes of a variable that is repeated for each file along the joined dimension.
@@ -39,7 +38,7 @@ class Plan:
     statistics: dict[str, Statistics] = field(default_factory=dict)
 
     def __dask_tokenize__(self) -> tuple[object, ...]:
-        files = tuple((file.path, file.token) for group in self.groups for file in group.files)
+        files = tuple((group.paths, group.tokens) for group in self.groups)
         return ("nc3z-collection", files, tuple(map(str, self.conditions)))
 
 
@@ -47,60 +46,37 @@ class _Part:
     """The variables of one group."""
 
     def __init__(self, group: Group, plan: Plan, options: dict[str, Any]) -> None:
-        self.group, self.plan = group, plan
-        self.options = options
+        self.group, self.plan, self.options = group, plan, options
         #: Units, calendar and type in the first file of times that are joined as microseconds.
         self.times: dict[str, dict[str, Any]] = {}
-        self.files = Files(tuple(f.path for f in group.files), tuple(f.token for f in group.files), plan.opening)
-        self.table = group.table()
+        self.files = Files(group.paths, group.tokens, plan.opening)
+        self.heads, self.lengths, self.positions = group.heads, group.lengths, group.positions
+        #: Numbers of files, with an axis for each joined dimension.
+        self.table = np.zeros([len(self.lengths[d]) for d in self.positions], np.int64)
+        if self.positions:
+            self.table[tuple(self.positions.values())] = np.arange(len(self.files.paths))
         self.joined: dict[str, Joined] = {}
         #: Coordinates, which do not get the dimension along which files are stacked.
-        self.shared = {n for n, head in group.schema.heads.items() if head.dimensions == (n,)} | coordinate_names(group)
-        self.schemas = list({id(f.schema): f.schema for f in group.files}.values())
+        self.shared = group.coordinates
         self._forms: dict[str, Form | None] = {}
 
     def form(self, name: str) -> Form | None:
         """Returns the form in which a variable is read; None if all files store it in the same way."""
         if name not in self._forms:
-            heads = [schema.heads[name] for schema in self.schemas]
-            try:
-                form = self._forms[name] = Form.joined(heads)
-            except ValueError as e:
-                raise ValueError(f"variable {name} of {self.files.paths[0]} and other files: {e}") from None
-            if form is not None and not form.is_time and self.options["mask_and_scale"] is False and any(head.is_coded for head in heads):
+            form = self._forms[name] = self.group.form(name)
+            if form is not None and not form.is_time and self.group.is_coded(name) and self.options["mask_and_scale"] is False:
                 raise ValueError(f"the files store {name} in different ways; mask_and_scale=False would mix their numbers, so drop {name} or open fewer files")
         return self._forms[name]
 
-    def has_values(self, name: str) -> bool:
-        """Returns whether the values of a coordinate variable are known."""
-        return all(name in file.coordinates for file in self.group.files)
-
-    def along(self, name: str) -> list[int]:
-        """Returns, for each part along a dimension, the number of the first file that has it."""
-        numbers = self.group.positions.get(name, [0])
-        by_place = {number: n for n, number in reversed(list(enumerate(numbers)))}
-        return [by_place[place] for place in sorted(by_place)]
-
-    def widths(self, name: str) -> set[int]:
-        """Returns the lengths of the last dimension of a variable in all files."""
-        return {file.sizes[file.schema.heads[name].dimensions[-1]] for file in self.group.files}
-
     def ends(self, dimension: str) -> npt.NDArray[np.int64] | None:
-        numbers = self.group.positions.get(dimension)
-        if numbers is None:
-            return None
-        lengths = np.zeros(max(numbers) + 1, np.int64)
-        for number, file in zip(numbers, self.group.files, strict=True):
-            lengths[number] = file.sizes[dimension]
-        return np.cumsum(lengths)
+        return np.cumsum(self.lengths[dimension]) if dimension in self.positions else None
 
     def arrangement(self, head: Head, dimensions: Sequence[str]) -> Joined:
         ends = tuple(self.ends(d) for d in dimensions)
-        first = self.group.files[0].sizes
-        shape = tuple(first[d] if e is None else int(e[-1]) for d, e in zip(dimensions, ends, strict=True))
+        shape = tuple(int(self.lengths[d].sum()) for d in dimensions)
         if head.is_text and shape and ends[-1] is None:
-            shape = (*shape[:-1], max(self.widths(head.name)))
-        axes = list(self.group.positions)
+            shape = (*shape[:-1], self.group.width(head.name))
+        axes = list(self.positions)
         # Along joined dimensions that the variable does not have, it is that of the first file.
         table = self.table[tuple(slice(None) if d in dimensions else 0 for d in axes)]
         order = [d for d in axes if d in dimensions]
@@ -115,15 +91,20 @@ class _Part:
         return (self.group.stacked, *head.dimensions)
 
     def variable(self, name: str) -> xr.Variable:
-        head = self.group.schema.heads[name]
-        if head.dimensions == (name,) and self.has_values(name):
-            return self.coordinate(head)
+        head = self.heads[name]
+        if head.dimensions == (name,):
+            form = self.form(name)
+            known = self.group.coordinate(name, form)
+            if known is not None:
+                dtype = head.dtype if form is None else form.dtype
+                values = of_bytes(known, dtype).astype(dtype)
+                return self.raw(head, (name,), values, form, {"original_shape": values.shape})
         dimensions = self.dimensions(head)
-        is_joined = any(d in self.group.positions for d in dimensions)
-        if not is_joined and len(self.group.files) > 1 and self.plan.compares:
-            values = self.distinct(head)
-            if values is not None:
-                return values
+        is_joined = any(d in self.positions for d in dimensions)
+        if not is_joined and len(self.files.paths) > 1 and self.plan.compares:
+            repeated = self.distinct(head)
+            if repeated is not None:
+                return repeated
         array = JoinedArray(self.arrangement(head, dimensions), self.form(name) if is_joined else None)
         self.joined[name] = array.joined
         encoding: dict[str, Any] = {"original_shape": array.shape}
@@ -134,12 +115,12 @@ class _Part:
 
     def compared(self, variable: xr.Variable, name: str) -> xr.Variable:
         """Returns a variable for a comparison with that of other files, which may store it in another way."""
-        head = self.group.schema.heads[name]
-        is_stored = self.form(name) is None or not any(d in self.group.positions for d in variable.dims)
+        head = self.heads[name]
+        is_stored = self.form(name) is None or not any(d in self.positions for d in variable.dims)
         if not is_stored or head.is_text or prod(variable.shape) * variable.dtype.itemsize > _REPEATED:
             return variable
         try:
-            return xr.Variable(variable.dims, comparable(head, variable[...].values))
+            return xr.Variable(variable.dims, conformed(Form.comparable(head), head, variable[...].values, name))
         except ValueError:
             # Units of times without a length.
             return variable
@@ -158,27 +139,22 @@ class _Part:
 
     def stored(self, name: str, number: int, values: Array) -> Array:
         """Returns values of a file in the form of all files."""
-        form, file = self.form(name), self.group.files[number]
+        form = self.form(name)
         if values.dtype.kind == "S" and values.ndim:
             # Short text ends with zeros.
-            padded = np.zeros((*values.shape[:-1], max(self.widths(name))), values.dtype)
+            padded = np.zeros((*values.shape[:-1], self.group.width(name)), values.dtype)
             padded[..., : values.shape[-1]] = values
             return padded
         if form is None:
             return values
-        return conformed(form, file.schema.heads[name], values, f"{shown(file.path)}: variable {name}").astype(form.dtype)
-
-    def coordinate(self, head: Head) -> xr.Variable:
-        """A coordinate variable, whose values were read when the files were compared."""
-        name = head.name
-        values = np.concatenate([self.stored(name, n, self.group.files[n].coordinates[name]) for n in self.along(name)])
-        return self.raw(head, (name,), values, self.form(name), {"original_shape": values.shape})
+        found = self.group.conform(number, name, form, big_endian(values))
+        return of_bytes(found, form.dtype).reshape(values.shape).astype(form.dtype)
 
     def distinct(self, head: Head) -> xr.Variable | None:
         """Compares a variable that is not joined. If files have different values, it gets the joined dimension."""
 
         def read(number: int) -> Array:
-            values = self.files.dataset(number)[self.group.files[number].schema.heads[head.name].stored][...]
+            values = self.files.dataset(number)[self.group.stored_name(number, head.name)][...]
             return self.stored(head.name, number, np.asarray(values))
 
         first = read(0)
@@ -186,18 +162,17 @@ class _Part:
         differs = 0
         workers = REMOTE if any("://" in path for path in self.files.paths) else LOCAL
         with ThreadPoolExecutor(workers, "nc3z-collection") as pool:
-            for number, found in enumerate(pool.map(read, range(1, len(self.group.files))), 1):
+            for number, found in enumerate(pool.map(read, range(1, len(self.files.paths))), 1):
                 if not _alike(found, first):
                     differs = differs or number
                 values.append(found if differs else first)
         if not differs:
             return None
         names = f"{self.files.paths[0]} and {self.files.paths[differs]}"
-        if len(self.group.positions) != 1:
+        if len(self.positions) != 1:
             raise ValueError(f"variable {head.name} differs between {names}; compat='override' takes that of the first file")
-        ((dimension, _),) = self.group.positions.items()
-        order = self.table.reshape(-1).tolist()
-        lengths = [self.group.files[n].sizes[dimension] for n in order]
+        (dimension,) = self.positions
+        order, lengths = self.table.tolist(), self.lengths[dimension].tolist()
         if sum(lengths) * first.nbytes > _REPEATED or any(v.shape != first.shape for v in values):
             raise ValueError(f"variable {head.name} differs between {names}; compat='override' takes that of the first file")
         repeated = np.concatenate([np.broadcast_to(values[n], (length, *first.shape)) for n, length in zip(order, lengths, strict=True)])
@@ -222,7 +197,7 @@ class _Store(AbstractDataStore):
         found: dict[str, xr.Variable] = {}
         first: dict[str, _Part] = {}
         for part in self.parts:
-            for name in part.group.schema.heads:
+            for name in part.heads:
                 if name in self.dropped:
                     continue
                 variable = part.variable(name)
@@ -238,14 +213,14 @@ class _Store(AbstractDataStore):
         return FrozenDict(found)
 
     def get_attrs(self) -> Any:
-        with self.plan.opening.open(self.plan.groups[0].files[0].path) as dataset:
+        with self.plan.opening.open(self.parts[0].files.paths[0]) as dataset:
             return FrozenDict(with_c_names(dataset.attrs))
 
     def get_dimensions(self) -> Any:
         raise NotImplementedError("xarray takes them from the variables")
 
     def get_encoding(self) -> dict[str, Any]:
-        return {"unlimited_dims": {name for group in self.plan.groups for name in group.schema.unlimited}}
+        return {"unlimited_dims": {name for group in self.plan.groups for name in group.unlimited}}
 
     @staticmethod
     def close() -> None:
@@ -298,7 +273,7 @@ class Engine(BackendEntrypoint):
         dropped = [drop_variables] if isinstance(drop_variables, str) else list(drop_variables or ())
         store = _Store(plan, options, dropped)
         dataset: xr.Dataset = StoreBackendEntrypoint().open_dataset(store, decode_coords=decode_coords, **options)
-        for name, own in [item for part in store.parts for item in part.times.items()]:
+        for name, own in [item for part in reversed(store.parts) for item in part.times.items()]:
             # Times are written in the unit of the first file.
             if dataset.variables[name].dtype.kind in "MO":
                 dataset.variables[name].encoding.update(own)
@@ -308,7 +283,7 @@ class Engine(BackendEntrypoint):
 
 def _questions(store: _Store, condition: Condition) -> list[Question]:
     for part in store.parts:
-        head = part.group.schema.heads.get(condition.variable)
+        head = part.heads.get(condition.variable)
         if head is None:
             continue
         if head.is_text or head.since:
@@ -331,24 +306,3 @@ def _masked(dataset: xr.Dataset, store: _Store, questions: tuple[Question, ...])
             array = WhereArray(inner, dimensions, joined, questions)
             dataset[name] = xr.Variable(inner.dims, indexing.LazilyIndexedArray(array), inner.attrs, inner.encoding)
     return dataset
-
-
-def same_coordinates(a: Group, b: Group, whole: Any) -> bool:
-    """Returns whether two groups with different data can be one dataset: all shared dimensions have equal coordinates."""
-    heads, others = a.schema.heads, b.schema.heads
-    mine, theirs = set(data_variables(a)), set(data_variables(b))
-    if mine & set(others) or theirs & set(heads):
-        return False
-    shared = set(heads) & set(others)
-    if any(heads[name].meaning != others[name].meaning for name in shared):
-        return False
-    # One has all dimensions of the other: files that share no more than the time are not parts of one dataset.
-    all_dimensions = [set(group.files[0].sizes) - group.schema.characters for group in (a, b)]
-    dimensions = all_dimensions[0] & all_dimensions[1]
-    if dimensions not in all_dimensions or a.schema.times() != b.schema.times() or not any(d in heads and d in others for d in dimensions):
-        return False
-    return all(_equal(whole(a, d), whole(b, d)) for d in dimensions)
-
-
-def _equal(a: Array, b: Array) -> bool:
-    return a.shape == b.shape and a.dtype.kind == b.dtype.kind and bool(np.all(a == b))

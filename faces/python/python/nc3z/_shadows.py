@@ -2,100 +2,16 @@
 
 from __future__ import annotations
 
-import math
-import operator
 import os
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from nc3z import _nc3z
-
-#: Four units in the last place of a 32-bit float: the roundings of a value that is unpacked, and of a threshold, in 32 bits.
-_ROUNDING = 4 * float(np.finfo(np.float32).eps)
-
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "<=": operator.le,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "<": operator.lt,
-    ">": operator.gt,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A comparison of a variable's values with a number, such as ``tas > 310``."""
-
-    variable: str
-    sign: str
-    #: The number as it was written: a double does not hold all integers of 64 bits.
-    number: str
-
-    @property
-    def value(self) -> float:
-        """The nearest double."""
-        return float(self.number)
-
-    @staticmethod
-    def parse(text: str) -> Condition:
-        """Reads the form of ``nc3z find --where``."""
-        parts = re.fullmatch(r"\s*([^<>=]+?)\s*(<=|>=|==|<|>)\s*([^\s_]+)\s*", text)
-        try:
-            value = float(parts[3]) if parts else float("nan")
-        except ValueError:
-            value = float("nan")
-        if not parts or np.isnan(value):
-            raise ValueError(f"{text!r} is not a condition; one is VARIABLE, then <, <=, >, >= or ==, then a number")
-        return Condition(parts[1], parts[2], parts[3])
-
-    def holds(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Returns where values meet the condition. Missing values, which are masked or NaN, never do."""
-        numbers = np.ma.getdata(values)
-        found: npt.NDArray[np.bool_]
-        if numbers.dtype.kind in "iu" and np.isfinite(self.value):
-            found = self._holds_whole(numbers)
-        else:
-            numbers = numbers.astype(np.float64)
-            found = _COMPARE[self.sign](numbers, self.value) & ~np.isnan(numbers)
-        return found & ~np.ma.getmaskarray(values)
-
-    def _holds_whole(self, numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Compares integers exactly, also those that a double does not hold."""
-        exact = Decimal(self.number)
-        # The integers that a number is compared with: the next one below or above a fraction.
-        bound = math.floor(exact) if self.sign in (">", "<=") else math.ceil(exact)
-        info = np.iinfo(numbers.dtype)
-        if self.sign == "==" and bound != exact or not info.min <= bound <= info.max:
-            holds = self.sign != "==" and bool(_COMPARE[self.sign](0, bound))
-            return np.full(numbers.shape, holds)
-        return np.asarray(_COMPARE[self.sign](numbers, numbers.dtype.type(bound)))
-
-    def possible(self, tiles: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-        """Returns for each tile whether a value of it may meet the condition.
-
-        A tile is outside only if its minimum and maximum exclude the number by more than roundings in 32 bits change. Tiles with
-        infinite values are never outside.
-        """
-        count, infinite, low, high = tiles.T
-        # Infinite ends give NaN, which excludes nothing below.
-        with np.errstate(invalid="ignore", over="ignore"):
-            margin = _ROUNDING * (np.maximum(np.abs(low), np.abs(high)) + abs(self.value))
-            if self.sign in (">", ">="):
-                may = high + margin >= self.value
-            elif self.sign in ("<", "<="):
-                may = low - margin <= self.value
-            else:
-                may = (low - margin <= self.value) & (self.value <= high + margin)
-        return np.asarray(((count > 0) & may) | (infinite > 0))
-
-    def __str__(self) -> str:
-        return f"{self.variable} {self.sign} {self.number}"
+from nc3z._nc3z import Condition
 
 
 @dataclass(slots=True)
@@ -135,6 +51,17 @@ class Statistics:
         elif self.made is not None and status.st_mtime > self.made:
             return False
         return bool(member) or status.st_size == self.stored_nbytes
+
+    def state(self, path: str) -> tuple[object, ...] | None:
+        """Returns what tells the content of the open file from that of others; None where only opening tells."""
+        if self.kind == "aggregation":
+            return None
+        if self.kind == "archive" and self.sha256 is not None:
+            return (self.sha256,)
+        if "://" in path:
+            return None
+        status = os.stat(path if os.path.exists(path) else path.partition("!/")[0])
+        return (status.st_size, status.st_mtime_ns)
 
     def describes_opened(self, sha256: str | None, nbytes: int) -> bool:
         """Returns whether an opened file is the one that was indexed."""

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// Attributes that name other variables.
-const REFERENCES: [&str; 5] =
+pub(crate) const REFERENCES: [&str; 5] =
     ["coordinates", "cell_measures", "grid_mapping", "formula_terms", "ancillary_variables"];
 
 /// Keeps the variables of these names, and those that their attributes name.

@@ -21,8 +21,9 @@ mod settle;
 mod stored;
 
 pub use axis::Tolerance;
+pub(crate) use choose::REFERENCES;
 pub use identity::Identity;
-pub(crate) use stored::promote;
+pub(crate) use stored::promote_all;
 
 use crate::error::{Error, Result};
 use crate::file::{Convention, as_aggregation};

@@ -26,7 +26,7 @@ pub(super) const STORED: [&str; 10] = [
 pub(super) fn stored_form(group: &Group<'_>, report: &mut Report) -> (NcType, Vec<Attribute>) {
     let first = group.members[0];
     let members = &group.members;
-    let mut ty = members.iter().fold(first.ty, |ty, m| promote(ty, m.ty));
+    let mut ty = promote_all(members.iter().map(|m| m.ty)).unwrap_or(first.ty);
     let units = own_text(first, "units");
     let converted = members.iter().any(|m| own_text(m, "units") != units);
     // A float does not hold the days of a century to the minute.
@@ -71,9 +71,17 @@ pub(super) fn stored_form(group: &Group<'_>, report: &mut Report) -> (NcType, Ve
     (ty, attributes)
 }
 
+/// The smallest type that holds the values of all, whatever their order: floats come first, since `short` and `unsigned short` are
+/// `float` beside a `float`, and `int` without it.
+pub(crate) fn promote_all(types: impl IntoIterator<Item = NcType>) -> Option<NcType> {
+    let mut types: Vec<NcType> = types.into_iter().collect();
+    types.sort_unstable_by_key(|ty| (!ty.is_float(), *ty));
+    types.into_iter().reduce(promote)
+}
+
 /// The smallest type that holds the values of both, as NumPy's `result_type`. A double beside an integer of 64 bits does not hold all
 /// of its values; reading refuses the others.
-pub(crate) fn promote(a: NcType, b: NcType) -> NcType {
+fn promote(a: NcType, b: NcType) -> NcType {
     match (a.is_float(), b.is_float()) {
         _ if a == b => a,
         (false, false) => of_integers(a, b),
@@ -121,5 +129,7 @@ mod tests {
         ] {
             assert_eq!((promote(a, b), promote(b, a)), (joined, joined), "{a} and {b}");
         }
+        assert_eq!(promote_all([Short, UShort, Float]), Some(Float));
+        assert_eq!(promote_all([Float, Int, Short]), Some(Double));
     }
 }

@@ -1,7 +1,7 @@
 //! The type and the unit in which a variable of several files is read.
 
 use super::head::{Head, STORAGE};
-use crate::build::promote;
+use crate::build::promote_all;
 use crate::master::values::{Conform, Since, Units};
 use crate::write::text_attribute;
 use nc3z_format::NcType;
@@ -42,7 +42,7 @@ impl Form {
             return Ok(Some(Form { ty: NcType::Int64, time }));
         }
         Ok(Some(Form {
-            ty: heads.iter().map(|head| shown(head)).reduce(promote).unwrap_or(first.variable().ty),
+            ty: promote_all(heads.iter().map(|head| shown(head))).unwrap_or(first.variable().ty),
             time: None,
         }))
     }
@@ -116,7 +116,7 @@ mod tests {
             attributes: vec![],
             variables: vec![variable],
         };
-        Head::all(&header).remove(0)
+        Head::all(&header).0.remove(0)
     }
 
     fn number(name: &str, ty: NcType, values: &[u8]) -> Attribute {

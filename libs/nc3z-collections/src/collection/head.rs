@@ -1,9 +1,10 @@
 //! A variable as its file's header describes it.
 
 use nc3z_format::NcType;
-use nc3z_format::classic::{Header, Variable};
+use nc3z_format::classic::{Header, VarId, Variable};
 use nc3z_format::decode_value::{Decoding, text, unit_of};
 use nc3z_format::units::{Calendar, TimeUnit};
+use std::collections::HashSet;
 
 /// Attributes that decide whether variables of one name have the same meaning. Units of times may differ, calendars may not.
 const MEANING: [&str; 4] = ["units", "standard_name", "cell_methods", "positive"];
@@ -14,6 +15,7 @@ pub(super) const STORAGE: [&str; 7] =
 /// A variable of a file.
 #[derive(Debug, Clone)]
 pub struct Head {
+    id: VarId,
     variable: Variable,
     /// Its name, which ends at a NUL as in the C library.
     name: String,
@@ -29,7 +31,7 @@ pub struct Head {
 /// Maps names to those that the C library returns, which end at a NUL. Names are unchanged where two would become equal.
 pub fn c_names(names: Vec<String>) -> Vec<String> {
     let cut: Vec<&str> = names.iter().map(|name| name.split('\0').next().unwrap_or_default()).collect();
-    let distinct = cut.iter().collect::<std::collections::HashSet<_>>().len();
+    let distinct = cut.iter().collect::<HashSet<_>>().len();
     if distinct == cut.len() { cut.into_iter().map(str::to_owned).collect() } else { names }
 }
 
@@ -40,34 +42,34 @@ fn append(key: &mut Vec<u8>, part: &[u8]) {
 }
 
 impl Head {
-    /// Returns the variables of a file. Of two with the same name, the first.
-    pub fn all(header: &Header) -> Vec<Head> {
+    /// Returns the variables of a file, and the names of all dimensions. Of two variables with the same name, the first.
+    pub fn all(header: &Header) -> (Vec<Head>, Vec<String>) {
         let lossy = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
         let dimensions = c_names(header.dimensions.iter().map(|d| lossy(&d.name)).collect());
-        let mut known = std::collections::HashSet::new();
-        let variables: Vec<&Variable> =
-            header.variables.iter().filter(|v| known.insert(lossy(&v.name))).collect();
-        let names = c_names(variables.iter().map(|v| lossy(&v.name)).collect());
-        let head = |(v, name): (&&Variable, String)| {
+        let mut known = HashSet::new();
+        let variables: Vec<(VarId, &Variable)> =
+            header.variables().filter(|(_, v)| known.insert(lossy(&v.name))).collect();
+        let names = c_names(variables.iter().map(|(_, v)| lossy(&v.name)).collect());
+        let head = |((id, v), name): (&(VarId, &Variable), String)| {
             let own = v.dimensions.iter().filter_map(|d| dimensions.get(d.index()).cloned());
-            Head::new(header, v, name, own.collect())
+            Head::new(header, *id, v, name, own.collect())
         };
-        variables.iter().zip(names).map(head).collect()
+        (variables.iter().zip(names).map(head).collect(), dimensions)
     }
 
     /// Returns a variable of a header, for its values.
-    pub fn of(header: &Header, variable: &Variable) -> Self {
-        Head::new(header, variable, variable.name_lossy().into_owned(), Vec::new())
+    pub fn of(header: &Header, id: VarId, variable: &Variable) -> Self {
+        Head::new(header, id, variable, variable.name_lossy().into_owned(), Vec::new())
     }
 
-    fn new(header: &Header, variable: &Variable, name: String, dimensions: Vec<String>) -> Self {
-        let since = unit_of(header, variable);
+    fn new(header: &Header, id: VarId, variable: &Variable, name: String, dimensions: Vec<String>) -> Self {
         let mut head = Head {
+            id,
             decoding: Decoding::declared(header, variable),
             variable: variable.clone(),
             name,
             dimensions,
-            since,
+            since: unit_of(header, variable),
             meaning: Vec::new(),
             storage: Vec::new(),
         };
@@ -133,6 +135,11 @@ impl Head {
         &self.name
     }
 
+    /// Its number in the header.
+    pub(super) fn id(&self) -> VarId {
+        self.id
+    }
+
     /// Its header.
     pub fn variable(&self) -> &Variable {
         &self.variable
@@ -156,6 +163,19 @@ impl Head {
     /// Unit and calendar of a time since a date.
     pub fn since(&self) -> Option<(&str, Option<&str>)> {
         self.since.as_ref().map(|(units, calendar)| (units.as_str(), calendar.as_deref()))
+    }
+
+    /// Returns true for a coordinate variable, whose one dimension has its name.
+    pub(super) fn is_coordinate(&self) -> bool {
+        self.dimensions.len() == 1 && self.dimensions[0] == self.name
+    }
+
+    /// What keeps variables of one name apart: attributes, with their values.
+    pub(super) fn said(&self) -> Vec<(&'static str, Option<String>)> {
+        let calendar =
+            self.since.as_ref().map(|(_, calendar)| calendar.clone().unwrap_or_else(|| "standard".into()));
+        let others = MEANING.iter().map(|name| (*name, self.words(name)));
+        std::iter::once(("calendar", calendar)).chain(others).collect()
     }
 
     /// Returns true for characters.

@@ -90,6 +90,9 @@ impl Summary {
     }
 }
 
+/// Four units in the last place of a 32-bit float: the roundings of a value that is unpacked, and of a threshold, in 32 bits.
+const ROUNDING: f64 = 4.0 / 8_388_608.0;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Compare {
     Less,
@@ -122,6 +125,25 @@ impl Condition {
             Compare::AtLeast => max >= self.value,
             Compare::Equal => min <= self.value && self.value <= max,
         }
+    }
+
+    /// Returns whether a value is such a value. NaN never is.
+    pub fn holds(&self, value: Exactly) -> bool {
+        self.is_met(value, value)
+    }
+
+    /// Returns whether a tile may have such values, by its count of valid and infinite values and its ends as doubles. The ends
+    /// exclude the number only by more than roundings in 32 bits change.
+    pub fn may_hold(&self, count: f64, infinite: f64, low: f64, high: f64) -> bool {
+        let value = self.value.nearest;
+        let margin = ROUNDING * (low.abs().max(high.abs()) + value.abs());
+        let (below, above) = (low - margin <= value, high + margin >= value);
+        let may = match self.compare {
+            Compare::Less | Compare::AtMost => below,
+            Compare::More | Compare::AtLeast => above,
+            Compare::Equal => below && above,
+        };
+        count > 0.0 && may || infinite > 0.0
     }
 
     /// The rows of these tiles that have such values, or for `==` may have.
