@@ -141,8 +141,8 @@ fn damage_elsewhere_does_not_matter() {
 #[test]
 fn names_cannot_steer_the_terminal() {
     let dir = Dir::with(&[("a.nc", &sample::named(b"ta\x1b[31ms"))]);
-    for args in [["read", "a.nc", "nope"], ["read", "--explain", "a.nc", "nope"]] {
-        let ran = dir.nc3z(&args).exits(1);
+    for args in [&["read", "a.nc", "nope"][..], &["read", "--explain", "a.nc", "nope"]] {
+        let ran = dir.nc3z(args).exits(1);
         assert!(!ran.err.contains('\x1b'), "{}", ran.err);
     }
     let ran = dir.nc3z(&["read", "--explain", "a.nc", "ta\x1b[31ms"]).exits(0);
