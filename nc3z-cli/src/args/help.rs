@@ -362,10 +362,8 @@ mod tests {
         let parts: Vec<String> = main.get_subcommands().map(|part| part.get_name().to_owned()).collect();
         for name in parts.iter().filter(|name| *name != "help") {
             let part = main.find_subcommand_mut(name).unwrap();
-            let mut all: Vec<&mut Command> = part.get_subcommands_mut().collect();
-            if all.is_empty() {
-                all.push(main.find_subcommand_mut(name).unwrap());
-            }
+            let all: Vec<&mut Command> =
+                if part.has_subcommands() { part.get_subcommands_mut().collect() } else { vec![part] };
             for command in all.into_iter().filter(|command| command.get_name() != "help") {
                 let text = of_command(command).to_string();
                 if text.lines().count() > MOST_LINES {
