@@ -87,7 +87,7 @@ class Nc3zArchive(Nc3zClassic):
 
         super().make(folder, data)
         source, self.path = self.path, folder / f"{self.name.replace(' ', '')}.nc3z"
-        nc3z.archive(source, self.path, overwrite=True, **self.options)
+        nc3z.archive(source, self.path, force=True, **self.options)
 
     def fresh(self):
         import nc3z

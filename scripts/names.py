@@ -31,13 +31,14 @@ WORDS = (
     ("versions", "the list of an archive's versions", {"history"}),
     ("explain", "the cost of a read, without reading", set()),
     ("layout", "the place of each byte, and the arrangement of tiles", set()),
-    ("verify", "check the bytes of an archive", {"fsck", "validate"}),
+    ("verify", "check bytes, of an archive or after writing one; a proof is of a slice", {"prove", "proven", "is_proven", "unproven", "unproven_versions"}),
     ("force", "replace a file that exists", {"overwrite", "clobber"}),
+    ("move_tag", "give a tag to another version", set()),
+    ("allow_unrelated", "commit a file that has none of the variables", set()),
 )
 # Names that look like a second word, and are another idea.
 OTHER_IDEAS = {
     "JSON": {"index", "generation"},  # `info --layout` shows structures of the format: index pages, and the generation that wrote them.
-    "Python": {"overwrite"},  # As in zarr and xarray.
 }
 
 PREAMBLE = """\

@@ -18,7 +18,7 @@ if [ "$dry" = true ]; then
     trap 'rm -rf "$tree"' EXIT
     git clone --quiet --shared . "$tree/nc3z" && cd "$tree/nc3z" || exit 1
     python3 scripts/version.py --set "$version" >/dev/null || exit 1
-    sed -i "s/^## Unreleased$/## $version ($(date -u +%F))/" CHANGELOG.md
+    sed -i -E "s/^## (Unreleased|$version \\(Unreleased\\))$/## $version ($(date -u +%F))/" CHANGELOG.md
     git -c user.name=release -c user.email=release@localhost commit --quiet --all -m "release $version" || exit 1
     export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$tree/target}
 fi

@@ -62,7 +62,7 @@ class Campaign(Case):
         planned = self.plan()
         self.assertEqual(planned["planned"]["files"], FILES + 4)
         self.assertEqual(planned["planned"]["bytes"], (FILES + 1) * self.len + (1 << 20), "hard links count once")
-        self.assertEqual((planned["offline"], planned["hard_links"]), ({"files": 1, "bytes": 1 << 20}, 2))
+        self.assertEqual((planned["on_tape"], planned["hard_links"]), ({"files": 1, "bytes": 1 << 20}, 2))
         self.assertEqual(planned["passed_over"], {"netCDF-4 or HDF5": 1, "link inside the tree": 1})
         self.assertGreater(planned["estimate"]["core_hours"], 0)
         names = self.names()

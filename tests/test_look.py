@@ -130,7 +130,7 @@ class Coordinates(Case):
         csv = self.ok(nc3z(*args, "--format", "csv", "--raw"))
         self.assertEqual(self.ok(nc3z(*args, "--format", "csv", "--raw", "--coordinates")).stdout, csv.stdout)
         self.assertEqual([line.rsplit(",", 1)[1].encode() for line in csv.stdout.decode().splitlines()[1:]], plain)
-        self.fails(nc3z(*args, "--coordinates", "--format", "json"), 1, "--coordinates is for text")
+        self.fails(nc3z(*args, "--coordinates", "--format", "json"), 2, "--coordinates is for text")
 
     def test_a_dimension_without_a_coordinate_has_its_index(self):
         done = self.ok(nc3z("read", CLASSIC / "numeric.nc", "tenths", "--coordinates", "--start", "2,3,4", "--count", "2,1,1"))

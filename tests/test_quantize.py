@@ -202,7 +202,7 @@ class Quantize(Case):
     def test_everything_says_so(self):
         path = self.dataset(self.dir / "d.nc", FORMATS[0])
         archive, out, done = self.quantized(path, "tas=bitgroom:3")
-        self.assertRegex(done.stderr, r"LOSSY, the rounded file proven")
+        self.assertRegex(done.stderr, r"LOSSY, the rounded file verified")
         self.assertRegex(done.stderr, r"tas bitgroom:3: \d+ of 315 values changed, by at most ")
         restored = self.ok(nc3z("restore", "--force", archive, "-o", out))
         self.assertIn("LOSSY", restored.stderr)

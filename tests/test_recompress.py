@@ -229,7 +229,7 @@ class Exact(Case):
     def test_archives_of_other_writers(self):
         """Raw heads, late chains, chunks and missing digests, as the reference producer makes them."""
         make = [sys.executable, ROOT / "spec/reference/make_test_archive.py"]
-        kinds = ((["--chunk", "padded", "--tile", "400"], "proven, SHA-256 as recorded"),
+        kinds = ((["--chunk", "padded", "--tile", "400"], "verified, SHA-256 as recorded"),
                  (["--digest", "0"], "none was"), (["--digest", "2"], "it was stale"))
         for name in ("record_padding.nc", "all_types_cdf5.nc", "numeric.nc"):
             for options, words in kinds:

@@ -158,7 +158,7 @@ class Shadows(Aggregation):
         self.assertEqual(made.read_bytes(), later.read_bytes())
         # A stream is not in any file, and a trial writes nothing.
         piped = nc3z("archive", "-", "-o", self.dir / "x.nc3z", "--catalog", self.dir / "x.catalog.nc3z")
-        self.assertEqual(piped.returncode, 1)
+        self.assertEqual(piped.returncode, 2)
         self.ok(nc3z("archive", "-r", data / "m00.nc", "-o", self.dir / "x.nc3z", "--catalog", self.dir / "x.catalog.nc3z", "--dry-run"))
         self.assertFalse((self.dir / "x.catalog.nc3z").exists())
 

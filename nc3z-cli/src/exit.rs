@@ -53,15 +53,25 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Ends the run: the options do not go together, or one is missing.
-pub(crate) fn usage(words: &str) -> ! {
-    crate::args::command().error(clap::error::ErrorKind::ArgumentConflict, words).exit()
+/// A usage error that clap cannot find: options that do not go together, or have no effect here.
+#[derive(Debug)]
+pub(crate) struct Usage(pub(crate) String);
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
 }
+
+impl std::error::Error for Usage {}
 
 /// Returns the exit code of an error. A failure after a signal counts as interrupted.
 pub(crate) fn of_error(e: &anyhow::Error) -> Exit {
     if interrupted() {
         return Exit::Interrupted;
+    }
+    if e.chain().any(|cause| cause.is::<Usage>()) {
+        return Exit::Refused;
     }
     if let Some(e) = e.chain().find_map(|c| c.downcast_ref::<nc3z_writer::Error>()) {
         return match e.kind() {

@@ -17,7 +17,7 @@ pub struct ArchiveReport {
     /// SHA-256 of the classic file.
     pub sha256: [u8; 32],
     /// True if the archive was read back and compared with the source.
-    pub is_proven: bool,
+    pub is_verified: bool,
     /// Irregularities of the classic file.
     pub warnings: Vec<String>,
 }
@@ -38,7 +38,7 @@ pub fn archive(source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<Arc
 /// use nc3z::{ArchiveOptions, Preset};
 /// let options = ArchiveOptions::default().with_preset(Preset::Max).with_parity(5.0)?;
 /// let done = nc3z::archive_with(source, target, &options)?;
-/// assert!(done.is_proven && done.parity_len > 0);
+/// assert!(done.is_verified && done.parity_len > 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -57,7 +57,7 @@ pub fn archive_with(
         stored_len: done.stored_len,
         parity_len: done.parity_len,
         sha256: done.sha256,
-        is_proven: done.proven,
+        is_verified: done.proven,
         warnings: done.warnings,
     })
 }

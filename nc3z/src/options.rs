@@ -105,8 +105,8 @@ impl ArchiveOptions {
 
     /// Compares the archive with the source before it gets its name (on by default).
     #[must_use]
-    pub fn with_proof(mut self, proof: bool) -> Self {
-        self.writer = self.writer.with_verify(proof);
+    pub fn with_verify(mut self, verify: bool) -> Self {
+        self.writer = self.writer.with_verify(verify);
         self
     }
 
@@ -185,14 +185,19 @@ impl VerifyOptions {
 #[derive(Debug, Clone)]
 pub struct EditOptions {
     pub(crate) writer: WriterOptions,
-    pub(crate) force: bool,
+    pub(crate) move_tag: bool,
     pub(crate) digest: bool,
     watch: Watch,
 }
 
 impl Default for EditOptions {
     fn default() -> Self {
-        EditOptions { writer: WriterOptions::default(), force: false, digest: true, watch: Watch::default() }
+        EditOptions {
+            writer: WriterOptions::default(),
+            move_tag: false,
+            digest: true,
+            watch: Watch::default(),
+        }
     }
 }
 
@@ -211,11 +216,17 @@ impl EditOptions {
         self
     }
 
-    /// Allows a file without any of the archive's variables to be committed, and a tag to be moved to another version (off
-    /// by default).
+    /// Allows a file without any of the archive's variables to be committed (off by default).
     #[must_use]
-    pub fn with_force(mut self, force: bool) -> Self {
-        (self.writer, self.force) = (self.writer.with_force(force), force);
+    pub fn with_allow_unrelated(mut self, allow: bool) -> Self {
+        self.writer = self.writer.with_force(allow);
+        self
+    }
+
+    /// Allows a tag to be moved to another version (off by default).
+    #[must_use]
+    pub fn with_move_tag(mut self, allow: bool) -> Self {
+        self.move_tag = allow;
         self
     }
 

@@ -116,7 +116,7 @@ pub fn tag_with(
     options: &EditOptions,
 ) -> Result<u64> {
     let path = path.as_ref();
-    let change = TagChange::Set { version: Some(version.into().into_reader()), force: options.force };
+    let change = TagChange::Set { version: Some(version.into().into_reader()), force: options.move_tag };
     tag_version(path, tag, &change, &options.writer).at(path)
 }
 

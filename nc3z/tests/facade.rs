@@ -101,7 +101,7 @@ fn versions_tags_and_restores_of_them_agree() {
 
     assert_eq!(nc3z::tag(&path, "first", 1).unwrap(), 1);
     assert!(nc3z::tag(&path, "first", 2).is_err());
-    assert_eq!(nc3z::tag_with(&path, "newer", 2, &EditOptions::default().with_force(true)).unwrap(), 2);
+    assert_eq!(nc3z::tag_with(&path, "newer", 2, &EditOptions::default().with_move_tag(true)).unwrap(), 2);
     let versions = nc3z::versions(&path).unwrap();
     assert_eq!(versions.iter().map(|v| v.number).collect::<Vec<_>>(), [2, 1]);
     assert_eq!(

@@ -24,7 +24,7 @@ def numbers(test, out, at):
 def catalog(test, out, at):
     test.assertRegex(out, r"SST +\d+ +\d+ ")
     test.assertRegex(out, r"archive/coads_climatology.cdf.nc3z +SST > 30 ")
-    test.assertTrue((at / "archive.nc3x").exists())
+    test.assertTrue((at / "archive.catalog.nc3z").exists())
 
 
 def parts(test, out, at):

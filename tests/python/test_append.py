@@ -100,4 +100,4 @@ def test_an_unrelated_file_is_not_committed(archive, tmp_path):
         d.createVariable("height", "i2", ("y",))[:] = [1, 2, 3]
     with pytest.raises(ValueError, match="seems to be another data set"):
         nc3z.commit(archive, other)
-    assert nc3z.commit(archive, other, force=True).version == 2
+    assert nc3z.commit(archive, other, allow_unrelated=True).version == 2

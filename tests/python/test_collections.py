@@ -426,7 +426,7 @@ def test_chunks_are_whole_files_or_whole_tiles(tmp_path):
         )
         ds.time.attrs["units"] = "days since 2001-01-01"
         ds.to_netcdf(tmp_path / f"{n}.nc", format="NETCDF3_64BIT", engine="netcdf4")
-        nc3z.archive(tmp_path / f"{n}.nc", preset="fast", prove=False)
+        nc3z.archive(tmp_path / f"{n}.nc", preset="fast", verify=False)
     found = nc3z.open_collection(tmp_path, chunks={}).dataset.t
     lengths = found.chunks[0]
     tile = nc3z.open(tmp_path / "0.nc.nc3z")["t"].tile_shape

@@ -158,7 +158,7 @@ def test_statistics_of_files_that_may_have_changed_are_not_used(archives):
     assert len(nc3z.open_collection(archives / "plain.catalog.nc3z", where="tas > 600", drop=True).dataset.time) == 5
     # A replaced archive of another original, with an old time.
     path = archives / "archives" / "2.nc.nc3z"
-    nc3z.archive(archives / "data" / "2.nc", path, overwrite=True)
+    nc3z.archive(archives / "data" / "2.nc", path, force=True)
     os.utime(path, ns=(10**18, 10**18))
     assert int(nc3z.open_collection(archives / "s.catalog.nc3z", where="tas > 600").dataset.tas.count()) > 100
 

@@ -27,7 +27,7 @@ def history(folder, rng):
     """An archive with some versions: edits, reverts, tags. Gives its bytes, and where each of them ended."""
     versions = [(CLASSIC / NAME).read_bytes()]
     archive, file = folder / "a.nc3z", folder / "v.nc"
-    nc3z.archive(CLASSIC / NAME, archive, preset="fast", overwrite=True)
+    nc3z.archive(CLASSIC / NAME, archive, preset="fast", force=True)
     ends = [archive.stat().st_size]
     for _ in range(rng.randint(2, 5)):
         data = bytearray(rng.choice(versions))
@@ -40,7 +40,7 @@ def history(folder, rng):
         versions.append(bytes(data))
         ends.append(archive.stat().st_size)
         if rng.random() < 0.3:
-            nc3z.tag(archive, "t", overwrite=True)
+            nc3z.tag(archive, "t", move_tag=True)
     ends.append(archive.stat().st_size)
     return archive.read_bytes(), ends
 
@@ -65,7 +65,7 @@ def by_fsspec(data, folder):
 
 
 LOCAL = [lambda data, _: nc3z.open(data), lambda data, _: nc3z.open(io.BytesIO(data)), by_path, by_xarray, by_fsspec,
-         lambda data, folder: nc3z.restore(by_name(data, folder), folder / "out.nc", overwrite=True)]
+         lambda data, folder: nc3z.restore(by_name(data, folder), folder / "out.nc", force=True)]
 
 
 def by_name(data, folder):

@@ -23,7 +23,7 @@ def pair(tmp_path):
 def same(archive, source, tmp_path):
     """The newest version is the file, by every value and attribute that netCDF4 reads."""
     restored = tmp_path / "restored.nc"
-    nc3z.restore(archive, restored, overwrite=True)
+    nc3z.restore(archive, restored, force=True)
     with netCDF4.Dataset(source) as a, netCDF4.Dataset(restored) as b:
         a.set_auto_maskandscale(False)
         b.set_auto_maskandscale(False)

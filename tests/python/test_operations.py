@@ -39,7 +39,7 @@ def test_a_device_takes_what_is_restored(tmp_path):
 def test_there_and_back(tmp_path):
     told = []
     done = nc3z.archive(COADS, tmp_path / "a.nc3z", progress=lambda n, total: told.append((n, total)))
-    assert done.sha256 == digest(COADS) and done.proven and not done.skipped
+    assert done.sha256 == digest(COADS) and done.verified and not done.skipped
     assert done.original_nbytes == COADS.stat().st_size and done.stored_nbytes == (tmp_path / "a.nc3z").stat().st_size
     assert told and told[-1][0] <= told[-1][1] == done.original_nbytes
     back = nc3z.restore(tmp_path / "a.nc3z", tmp_path / "a.nc")
@@ -52,7 +52,7 @@ def test_there_and_back(tmp_path):
 def test_options_shape_the_archive(tmp_path):
     nc3z.archive(COADS, tmp_path / "c.nc3z", layout="chunked", chunks={"TIME": 4}, pad_edges=True, preset="fast")
     assert nc3z.info(tmp_path / "c.nc3z").variables["SST"].tile_shape == (4, 90, 180)
-    nc3z.archive(COADS, tmp_path / "z.nc3z", chains={"*": '[{"id":"shuffle"},{"id":"zstd","level":3}]'}, prove=False)
+    nc3z.archive(COADS, tmp_path / "z.nc3z", chains={"*": '[{"id":"shuffle"},{"id":"zstd","level":3}]'}, verify=False)
     assert nc3z.verify(tmp_path / "z.nc3z").is_sound
     rounded = nc3z.archive(COADS, tmp_path / "q.nc3z", quantize={"SST": "bitround:5"})
     assert rounded.lossy
@@ -67,13 +67,13 @@ def test_options_shape_the_archive(tmp_path):
 def test_nothing_is_overwritten_unasked(tmp_path):
     path = tmp_path / "a.nc3z"
     nc3z.archive(CLASSIC / "smooth.nc", path)
-    with pytest.raises(FileExistsError, match="overwrite=True"):
+    with pytest.raises(FileExistsError, match="force=True"):
         nc3z.archive(COADS, path)
     with pytest.raises(FileExistsError):
         nc3z.restore(path, path)
     with pytest.raises(FileExistsError, match="another file"):
         nc3z.archive(COADS, path, skip_existing=True)
-    nc3z.archive(COADS, path, overwrite=True)
+    nc3z.archive(COADS, path, force=True)
     assert nc3z.archive(COADS, path, skip_existing=True).skipped
     newer = tmp_path / "newer.cdf"
     shutil.copy(COADS, newer)
@@ -239,7 +239,7 @@ def test_a_file_in_memory_becomes_the_same_archive(lend, tmp_path):
     data = (CLASSIC / "coads_climatology.cdf").read_bytes()
     told = []
     done = nc3z.archive(lend(data), tmp_path / "a.nc3z", progress=lambda *now: told.append(now))
-    assert done.source == "<memory>" and done.proven and told[-1] == (len(data), len(data))
+    assert done.source == "<memory>" and done.verified and told[-1] == (len(data), len(data))
     nc3z.archive(CLASSIC / "coads_climatology.cdf", tmp_path / "b.nc3z")
     assert (tmp_path / "a.nc3z").read_bytes() == (tmp_path / "b.nc3z").read_bytes()
     with pytest.raises(FileExistsError):
@@ -272,3 +272,15 @@ def test_an_archive_with_parity_is_read_through_damage(tmp_path):
         nc3z.restore(path, tmp_path / "back.nc")
     assert (tmp_path / "back.nc").read_bytes() == source.read_bytes() and len(caught) == 1
     assert path.read_bytes() == bad and not nc3z.verify(path).is_sound
+
+
+def test_the_cost_of_a_read_is_known_without_reading(tmp_path):
+    path = tmp_path / "c.nc3z"
+    nc3z.archive(COADS, path, preset="fast")
+    with nc3z.open(path) as ds, nc3z.open(COADS) as classic:
+        one, whole = ds.explain("SST", 0), ds.explain("SST", all=True)
+        assert one["variable"] == "SST" and one["hyperslabs"][0]["count"] == [1, 90, 180]
+        assert one["bytes_wanted"] * 12 == whole["bytes_wanted"] and one["tiles"]["touched"] <= whole["tiles"]["touched"]
+        assert one["shape"] == whole["shape"] == classic.explain("SST", (0, slice(3)))["shape"] == [12, 90, 180]
+        with pytest.raises((KeyError, ValueError)):
+            ds.explain("SSX")

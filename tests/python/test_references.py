@@ -56,7 +56,7 @@ def source(tmp_path_factory):
 
 def zarr_archive(source, path, chain=None, only=None):
     chains = None if chain is None else {only or "*": chain}
-    nc3z.archive(source, path, profile="zarr", tile_nbytes=1 << 14, chains=chains, overwrite=True)
+    nc3z.archive(source, path, profile="zarr", tile_nbytes=1 << 14, chains=chains, force=True)
     return path
 
 

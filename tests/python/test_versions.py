@@ -52,7 +52,7 @@ def test_each_version_is_what_was_committed(edited):
             nc3z.open(archive, version=wrong)
     with pytest.raises(ValueError, match="tag `good`|good"):
         nc3z.tag(archive, "good", 1)
-    assert nc3z.tag(archive, "good", "first", overwrite=True) == 1
+    assert nc3z.tag(archive, "good", "first", move_tag=True) == 1
     assert nc3z.delete_tag(archive, "good") == 1
     assert nc3z.open(archive).tags == {"first": 1}
 

@@ -59,7 +59,7 @@ def test_all_of_a_folder(decode, tmp_path):
             refused += 1
             continue
         archive = tmp_path / "a.nc3z"
-        nc3z.archive(path, archive, preset="fast", prove=False, overwrite=True)
+        nc3z.archive(path, archive, preset="fast", verify=False, force=True)
         for ours in (path, archive):
             with xr.open_dataset(ours, engine="nc3z", **options) as ds:
                 try:
@@ -181,7 +181,7 @@ def test_tokens_follow_the_content(archives, tmp_path):
     assert token() == first
     changed = xr.open_dataset(SMOOTH, engine="netcdf4", decode_times=False).load()
     changed.masked.values[0, 0, 0] = 1
-    changed.nc3z.to_archive(path, overwrite=True)
+    changed.nc3z.to_archive(path, force=True)
     assert token() != first
 
 
@@ -197,7 +197,7 @@ def test_to_archive(format, tmp_path, monkeypatch):
         {"title": "a dataset"},
     )
     done = ds.nc3z.to_archive(tmp_path / "a.nc3z", format=format, unlimited_dims=["time"], preset="max")
-    assert done.proven and [p.name for p in tmp_path.iterdir()] == ["a.nc3z"]
+    assert done.verified and [p.name for p in tmp_path.iterdir()] == ["a.nc3z"]
     with xr.open_dataset(tmp_path / "a.nc3z") as back:
         xr.testing.assert_equal(back, ds)
         assert back.encoding["unlimited_dims"] == {"time"} and back.attrs == ds.attrs
@@ -208,7 +208,7 @@ def test_to_archive(format, tmp_path, monkeypatch):
 def test_to_archive_where_netcdf4_writes_files_only(tmp_path, monkeypatch):
     monkeypatch.setattr("nc3z.xarray._NETCDF4_WRITES_MEMORY", False)
     ds = xr.Dataset({"t": ("x", np.arange(12, dtype="u8"))})
-    assert ds.nc3z.to_archive(tmp_path / "a.nc3z", format="NETCDF3_64BIT_DATA").proven
+    assert ds.nc3z.to_archive(tmp_path / "a.nc3z", format="NETCDF3_64BIT_DATA").verified
     assert [p.name for p in tmp_path.iterdir()] == ["a.nc3z"]
     xr.testing.assert_equal(xr.open_dataset(tmp_path / "a.nc3z").load(), ds)
 

@@ -24,7 +24,7 @@ class Engine(theirs.NetCDF3Only, theirs.CFEncodedBase):
     def save(self, dataset, path, **options):
         out = super().save(dataset, path, **options)
         if options.get("compute", True):
-            nc3z.archive(path, path + ".nc3z", overwrite=True, **self.options)
+            nc3z.archive(path, path + ".nc3z", force=True, **self.options)
         return out
 
     @contextlib.contextmanager

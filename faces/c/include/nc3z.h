@@ -161,7 +161,7 @@ typedef struct nc3z_archive_options {
     size_t size;      /* sizeof(nc3z_archive_options) */
     int32_t preset;   /* 0: default, 1: fast, 2: max */
     int32_t force;    /* not 0: replace the output */
-    int32_t unproven; /* not 0: do not rebuild the original from the archive to compare it */
+    int32_t no_verify; /* not 0: do not rebuild the original from the archive to compare it */
     int32_t reserved; /* 0 */
 } nc3z_archive_options;
 

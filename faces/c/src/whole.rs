@@ -23,14 +23,14 @@ pub struct nc3z_archive_options {
     /// True if an existing output is replaced.
     pub force: i32,
     /// True if the proof of the round trip is left out.
-    pub unproven: i32,
+    pub no_verify: i32,
     /// 0.
     pub reserved: i32,
 }
 
 impl Sized0 for nc3z_archive_options {
     const EMPTY: Self =
-        nc3z_archive_options { size: size_of::<Self>(), preset: 0, force: 0, unproven: 0, reserved: 0 };
+        nc3z_archive_options { size: size_of::<Self>(), preset: 0, force: 0, no_verify: 0, reserved: 0 };
 }
 
 /// `nc3z_report` of the header.
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn nc3z_archive(
         let options = WriterOptions::default()
             .with_preset(preset)
             .with_force(options.force != 0)
-            .with_verify(options.unproven == 0);
+            .with_verify(options.no_verify == 0);
         in_pool(|| Ok(archive_file(input, output, &options, &()).map(|_| ())?))
     })
 }

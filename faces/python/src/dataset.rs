@@ -4,12 +4,16 @@ use crate::aggregated::{self, Reading};
 use crate::attributes;
 use crate::error::Failure;
 use crate::handle::{Against, Handle, How};
+use crate::index::{self, Selected};
 use crate::source::{self, Settings};
 use crate::variable::Variable;
 use crate::versions;
 use nc3z_format::classic::Version;
 use nc3z_look::cost::Costs;
+use nc3z_look::explain::PlannedRead;
+use nc3z_look::selection::Selection;
 use nc3z_reader::VersionName;
+use nc3z_reader::source::{MemorySource, SharedSource};
 use nc3z_zarr::Arrays;
 use pyo3::exceptions::{PyAttributeError, PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -170,6 +174,31 @@ impl Dataset {
             dict.set_item(tag, number)?;
         }
         Ok(dict)
+    }
+
+    /// Returns the cost of reading a part of a variable, without reading it, as `nc3z read --explain --json` prints it. `key` is an
+    /// index as in `variable[key]`; by default, everything. With `all`, every tile is listed.
+    #[pyo3(signature = (variable, key=None, *, all=false))]
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        variable: &str,
+        key: Option<&Bound<'py, PyAny>>,
+        all: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let dataset = self.handle.dataset()?;
+        let found = dataset.variable(variable).map_err(|e| self.handle.failure(e))?;
+        let selected =
+            key.map_or_else(|| Ok(Selected::all(found.shape())), |key| index::parse(key, found.shape()))?;
+        let selection = Selection::of_slab(&selected.slab);
+        let source: SharedSource = match dataset.archive() {
+            Some(archive) => archive.source().clone(),
+            // The cost of a classic file follows from its header.
+            None => Arc::new(MemorySource::new(Vec::new())),
+        };
+        let planned = PlannedRead::new(&dataset, &found, &selection, &source);
+        let report = planned.map_err(|e| self.handle.failure(e))?.to_json(all);
+        py.import("json")?.call_method1("loads", (report.to_string(),))
     }
 
     /// At most `most` versions up to the open one, newest first: for `nc3z.versions`.

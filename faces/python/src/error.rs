@@ -78,7 +78,7 @@ impl Failure {
             Failure::Write(e) => match e.kind() {
                 WriteKind::Read(inner) | WriteKind::Source(inner) => read(inner, file),
                 WriteKind::Exists(path) => {
-                    let words = format!("`{}` exists; `overwrite=True` replaces it", path.display());
+                    let words = format!("`{}` exists; `force=True` replaces it", path.display());
                     PyFileExistsError::new_err(hidden_in(&words))
                 }
                 WriteKind::Io { path, source, what } => io(what, Some(path), source, file),
@@ -174,10 +174,12 @@ fn of_caller(source: &std::io::Error) -> Option<PyErr> {
 
 /// Returns a message that names arguments of Python in place of options of the tool.
 fn in_python(words: &str) -> String {
-    const NAMES: [(&str, &str); 4] = [
+    const NAMES: [(&str, &str); 6] = [
         ("--replace-overlap", "overlap=\"replace\""),
         ("--allow-overlap", "overlap=\"allow\""),
         ("--keep-fixed", "keep_fixed=True"),
+        ("--allow-unrelated", "allow_unrelated=True"),
+        ("--move-tag", "move_tag=True"),
         ("--force", "force=True"),
     ];
     NAMES.iter().fold(words.to_owned(), |words, (option, argument)| words.replace(option, argument))

@@ -81,7 +81,7 @@ pub(crate) fn archive_many(
     let jobs: Vec<Job> = pairs.into_iter().enumerate().map(numbered).collect();
     let writer = || -> Result<(WriterOptions, bool), Failure> {
         let options = options.extract::<Options>()?;
-        let force = options.overwrite;
+        let force = options.force;
         Ok((options.into_writer()?, force))
     };
     let name = |number: usize| jobs[number].input.to_string_lossy().into_owned();

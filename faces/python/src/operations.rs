@@ -38,9 +38,9 @@ pub(crate) struct Options {
     preset: String,
     tile_nbytes: Option<u64>,
     memory: Option<u64>,
-    prove: bool,
+    verify: bool,
     parity: Option<String>,
-    pub(crate) overwrite: bool,
+    pub(crate) force: bool,
     layout: String,
     chunks: Option<BTreeMap<String, u64>>,
     pad_edges: bool,
@@ -52,8 +52,8 @@ impl Options {
     pub(crate) fn into_writer(self) -> Result<WriterOptions, Failure> {
         let mut options = WriterOptions::default()
             .with_preset(preset(&self.preset)?)
-            .with_verify(self.prove)
-            .with_force(self.overwrite)
+            .with_verify(self.verify)
+            .with_force(self.force)
             .with_layout(layout(&self.layout)?)
             .with_edge(if self.pad_edges { Edge::Padded } else { Edge::Clipped });
         if let Some(len) = self.tile_nbytes {
@@ -94,7 +94,7 @@ pub(crate) fn archived<'py>(py: Python<'py>, done: &ArchiveReport) -> PyResult<B
     dict.set_item("original_nbytes", done.original_len)?;
     dict.set_item("stored_nbytes", done.stored_len)?;
     dict.set_item("sha256", hex(&done.sha256))?;
-    dict.set_item("proven", done.proven)?;
+    dict.set_item("verified", done.proven)?;
     dict.set_item("lossy", done.lossy.is_some())?;
     dict.set_item("warnings", done.warnings.clone())?;
     Ok(dict)
@@ -184,12 +184,12 @@ fn command_source(
 
 /// Restores the classic file of an archive.
 #[pyfunction]
-#[pyo3(signature = (input, output, overwrite, storage_options=None, progress=None, cancel=None))]
+#[pyo3(signature = (input, output, force, storage_options=None, progress=None, cancel=None))]
 pub(crate) fn restore<'py>(
     py: Python<'py>,
     input: &Bound<'py, PyAny>,
     output: PathBuf,
-    overwrite: bool,
+    force: bool,
     storage_options: Option<Settings>,
     progress: Option<&Bound<'py, PyAny>>,
     cancel: Option<&Cancel>,
@@ -209,11 +209,8 @@ pub(crate) fn restore<'py>(
     }
     // A device is written to, not replaced.
     let device = takes_stream(&output);
-    let target = if device {
-        None
-    } else {
-        Some(AtomicFile::create(&output, overwrite).map_err(|e| named(e.into()))?)
-    };
+    let target =
+        if device { None } else { Some(AtomicFile::create(&output, force).map_err(|e| named(e.into()))?) };
     let restored = work::run(py, archive.original_len(), progress, cancel, |watch| {
         let Some(target) = target else { return Ok(archive.restore_to_device(&output, watch)?) };
         let restored = archive.restore_to_file(target.file(), &output, watch)?;

@@ -68,14 +68,14 @@ pub(crate) fn committed<'py>(
 
 /// Adds an edited file to an archive as a version.
 #[pyfunction]
-#[pyo3(signature = (archive, edited, note, force, dry_run, parity, progress=None, cancel=None))]
+#[pyo3(signature = (archive, edited, note, allow_unrelated, dry_run, parity, progress=None, cancel=None))]
 #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub(crate) fn commit<'py>(
     py: Python<'py>,
     archive: PathBuf,
     edited: PathBuf,
     note: &Bound<'py, PyAny>,
-    force: bool,
+    allow_unrelated: bool,
     dry_run: bool,
     parity: bool,
     progress: Option<&Bound<'py, PyAny>>,
@@ -87,8 +87,10 @@ pub(crate) fn commit<'py>(
     // better message.
     let total = std::fs::metadata(&edited).map_or(0, |m| m.len()).saturating_mul(3);
     let done = work::run(py, total, progress, cancel, |watch| {
-        let options =
-            WriterOptions::default().with_force(force).with_dry_run(dry_run).with_parity_renewed(parity);
+        let options = WriterOptions::default()
+            .with_force(allow_unrelated)
+            .with_dry_run(dry_run)
+            .with_parity_renewed(parity);
         Ok(commit_file(&archive, &edited, &note, &options, watch)?)
     });
     committed(py, &done.map_err(|e| e.in_file(Some(&name)))?, true)
@@ -97,17 +99,17 @@ pub(crate) fn commit<'py>(
 /// Sets a tag to a version, by number or another tag (the newest by default), or deletes the tag. Returns the
 /// version's number.
 #[pyfunction]
-#[pyo3(signature = (archive, tag, version=None, *, delete=false, overwrite=false))]
+#[pyo3(signature = (archive, tag, version=None, *, delete=false, move_tag=false))]
 pub(crate) fn tag(
     py: Python<'_>,
     archive: PathBuf,
     tag: &str,
     version: Option<&Bound<'_, PyAny>>,
     delete: bool,
-    overwrite: bool,
+    move_tag: bool,
 ) -> PyResult<u64> {
     let version = version.map(version_name).transpose()?;
-    let change = if delete { TagChange::Delete } else { TagChange::Set { version, force: overwrite } };
+    let change = if delete { TagChange::Delete } else { TagChange::Set { version, force: move_tag } };
     let done = py.detach(|| tag_version(&archive, tag, &change, &WriterOptions::default()));
     done.map_err(|e| Failure::from(e).in_file(Some(&archive.to_string_lossy())))
 }

@@ -1,6 +1,6 @@
 //! Arguments of `aggregate`, and of commands that read its output.
 
-use super::{OfflineArgs, PlaceArgs, parse_threads};
+use super::{JsonArgs, OfflineArgs, OutputArgs, ThreadsArgs};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -63,7 +63,7 @@ pub(crate) struct AggregateArgs {
     #[arg(long)]
     pub(crate) skip_misfits: bool,
     /// Only report what would be joined, or why the files cannot be joined; write nothing.
-    #[arg(long, conflicts_with = "append")]
+    #[arg(long, conflicts_with_all = ["append", "force", "no_verify"])]
     pub(crate) check: bool,
     /// Add files to an existing aggregation; its files are not read again.
     #[arg(long)]
@@ -89,23 +89,18 @@ pub(crate) struct AggregateArgs {
     /// Write no `history` attribute.
     #[arg(long)]
     pub(crate) no_history: bool,
-    /// Overwrite an existing output.
-    #[arg(short, long)]
-    pub(crate) force: bool,
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
+    pub(crate) place: OutputArgs,
     /// Also write the specification of the format into the directory nc3z-specification next to the
     /// aggregation, once.
     #[arg(long, conflicts_with = "check")]
     pub(crate) with_spec: bool,
-    /// Machine-readable output.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
     #[command(flatten)]
     pub(crate) tape: OfflineArgs,
-    /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
-    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) threads: ThreadsArgs,
 }
 
 /// Options for reading an aggregation.

@@ -2,7 +2,7 @@
 
 use super::encode::split_rule;
 use super::parity::parse_share;
-use super::{EncodeArgs, RunArgs, TellArgs, parse_threads};
+use super::{EncodeArgs, RunArgs, TellArgs, ThreadsArgs};
 use crate::output::message::plain;
 use clap::{Args, ValueEnum};
 use nc3z_format::quantize::Quantize;
@@ -58,9 +58,8 @@ pub(crate) struct ArchiveArgs {
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) encode: EncodeArgs,
-    /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
-    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) threads: ThreadsArgs,
     /// LOSSY: round a variable's values before archiving: VAR=MODE, or *=MODE for all floating-point data
     /// variables. MODE is bitround:KEEPBITS, granularbr:NSD, bitgroom:NSD or abs:BOUND.
     #[arg(long = "quantize", value_parser = parse_quantize, value_name = "VAR=MODE")]

@@ -1,6 +1,6 @@
 //! Arguments of `plan` and `status`.
 
-use super::{TellArgs, parse_size};
+use super::{JsonArgs, TellArgs, parse_size};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -29,9 +29,8 @@ pub(crate) struct PlanArgs {
     /// Read no file to estimate sizes and time.
     #[arg(long)]
     pub(crate) no_samples: bool,
-    /// Machine-readable output.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
     #[command(flatten)]
     pub(crate) tell: TellArgs,
 }
@@ -70,7 +69,7 @@ pub(crate) struct RetireArgs {
     #[arg(long, conflicts_with = "undo")]
     pub(crate) purge: bool,
     /// With --purge, only files that were moved this long ago or longer, such as 30d or 12h.
-    #[arg(long, value_parser = parse_duration, default_value = "30d", value_name = "TIME")]
+    #[arg(long, value_parser = parse_duration, default_value = "30d", value_name = "TIME", requires = "purge", conflicts_with = "undo")]
     pub(crate) after: Duration,
     /// Delete what --purge names.
     #[arg(long, requires = "purge")]
@@ -108,9 +107,8 @@ pub(crate) struct ReconcileArgs {
     /// Overwrite the file of --write.
     #[arg(short, long)]
     pub(crate) force: bool,
-    /// Machine-readable output.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
 }
 
 /// Reads `200GB`: powers of ten, as storage is sold and accounted for, besides the units of [`parse_size`].

@@ -1,6 +1,6 @@
 //! Arguments of `catalog` and `stats`.
 
-use super::{OfflineArgs, OpenArgs, OthersArg, PlaceArgs, parse_threads};
+use super::{JsonArgs, OfflineArgs, OpenArgs, OthersArg, OutputArgs, ThreadsArgs};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -17,11 +17,8 @@ pub(crate) struct CatalogArgs {
     /// The catalogue to write; `-` is standard output.
     #[arg(short, long)]
     pub(crate) output: PathBuf,
-    /// Overwrite an existing output.
-    #[arg(short, long)]
-    pub(crate) force: bool,
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
+    pub(crate) place: OutputArgs,
     #[command(flatten)]
     pub(crate) tape: OfflineArgs,
     /// Action for files of directories that are not archives, classic files or bundles; they are counted in any case.
@@ -30,9 +27,8 @@ pub(crate) struct CatalogArgs {
     /// Machine-readable output: the catalogue, files that were passed over by kind, and files that failed.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
-    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) threads: ThreadsArgs,
     #[command(flatten)]
     pub(crate) open: OpenArgs,
 }
@@ -54,14 +50,12 @@ pub(crate) struct StatsArgs {
     /// as few indices as tile boundaries allow.
     #[arg(long, value_name = "DIMENSION", requires = "variables", conflicts_with = "each")]
     pub(crate) along: Option<String>,
-    /// Machine-readable output.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
     #[command(flatten)]
     pub(crate) tape: OfflineArgs,
-    /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
-    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) threads: ThreadsArgs,
     #[command(flatten)]
     pub(crate) open: OpenArgs,
 }

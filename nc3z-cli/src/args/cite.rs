@@ -1,6 +1,6 @@
 //! Arguments of `cite`, and those of reading against a root.
 
-use super::{OpenArgs, PlaceArgs, parse_threads};
+use super::{OpenArgs, OutputArgs, ThreadsArgs};
 use crate::output::message::plain;
 use clap::{Args, ValueEnum};
 use nc3z_format::digest::Root;
@@ -102,14 +102,10 @@ pub(crate) struct CiteArgs {
     /// With --check: machine-readable output.
     #[arg(long, requires = "check")]
     pub(crate) json: bool,
-    /// Overwrite existing outputs.
-    #[arg(short, long)]
-    pub(crate) force: bool,
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
-    /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
-    pub(crate) threads: usize,
+    pub(crate) place: OutputArgs,
+    #[command(flatten)]
+    pub(crate) threads: ThreadsArgs,
     #[command(flatten)]
     pub(crate) open: OpenArgs,
 }

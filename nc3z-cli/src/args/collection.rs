@@ -2,7 +2,7 @@
 
 use super::parity::parse_share;
 use super::tree::{OthersArg, parse_shard};
-use super::{FragmentArgs, PlaceArgs, PresetArg, RemoteArgs, TellArgs, parse_size, parse_threads};
+use super::{FragmentArgs, JsonArgs, OutputArgs, PresetArg, RemoteArgs, TellArgs, ThreadsArgs, parse_size};
 use clap::{Args, ValueEnum};
 use nc3z_collections::tree::walk::Shard;
 use nc3z_writer::Share;
@@ -47,11 +47,8 @@ pub(crate) struct BundleArgs {
         ]
     )]
     pub(crate) extract: bool,
-    /// Overwrite existing outputs.
-    #[arg(short, long)]
-    pub(crate) force: bool,
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
+    pub(crate) place: OutputArgs,
     /// Read names of further inputs from a file, one in each line, and put them into the bundle in that order, such as
     /// the order on a tape; `-` is standard input. Relative names keep their directories.
     #[arg(long, value_name = "FILE")]
@@ -92,9 +89,8 @@ pub(crate) struct BundleArgs {
     /// With --pack or --append: add redundancy that mends losses of this share of the sectors of each archive in the bundle, such as 5%.
     #[arg(long, value_parser = parse_share, value_name = "SHARE")]
     pub(crate) parity: Option<Share>,
-    /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
-    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) threads: ThreadsArgs,
     #[command(flatten)]
     pub(crate) tell: TellArgs,
     #[command(flatten)]
@@ -108,10 +104,9 @@ pub(crate) struct ListArgs {
     /// patterns such as 'data/**/*.nc'.
     #[arg(required = true)]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Machine-readable output.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print all columns at their full width also on a terminal. Pipes and files always get the full width.
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+    /// Print all columns at their full width. Otherwise lines fit the terminal; in pipes and files, $COLUMNS or 80.
     #[arg(long, conflicts_with = "json")]
     pub(crate) wide: bool,
     /// Write a page about one directory instead: a map of sizes, the ratios, the largest variables, the unreadable files;
@@ -126,9 +121,8 @@ pub(crate) struct ListArgs {
     pub(crate) parents: bool,
     #[command(flatten)]
     pub(crate) tape: OfflineArgs,
-    /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
-    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) threads: ThreadsArgs,
     #[command(flatten)]
     pub(crate) fragments: FragmentArgs,
 }

@@ -1,6 +1,6 @@
 //! Arguments of `diff`.
 
-use super::parse_threads;
+use super::{JsonArgs, ThreadsArgs};
 use clap::Args;
 use nc3z_look::selection::{BoxArg, DimArg};
 use std::path::PathBuf;
@@ -47,12 +47,10 @@ pub(crate) struct DiffArgs {
     /// Print nothing; only set the exit code.
     #[arg(short, long, conflicts_with = "json")]
     pub(crate) quiet: bool,
-    /// Machine-readable output.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
-    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+    #[command(flatten)]
+    pub(crate) threads: ThreadsArgs,
 }
 
 /// Parses a tolerance.

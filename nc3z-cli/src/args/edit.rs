@@ -1,7 +1,7 @@
 //! Arguments of `attr`, `set`, `append`, `rename` and `prune`.
 
 use super::versions::{EffortArgs, NoteArgs, parse_version};
-use super::{PlaceArgs, SelectionArgs, parse_size, parse_threads};
+use super::{OutputArgs, SelectionArgs, ThreadsArgs, parse_size};
 use crate::names::{split_once, unescape};
 use clap::{ArgGroup, Args};
 use nc3z_reader::VersionName;
@@ -147,17 +147,13 @@ pub(crate) struct PruneArgs {
     /// Write no parity. Otherwise, if the archive has parity, the new one has parity of the same share.
     #[arg(long)]
     pub(crate) no_parity: bool,
-    /// Overwrite an existing output.
-    #[arg(short, long)]
-    pub(crate) force: bool,
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
+    pub(crate) place: OutputArgs,
     /// Memory for buffers. It does not affect the archive.
     #[arg(long, value_parser = parse_size, default_value = "256MiB", value_name = "SIZE")]
     pub(crate) memory: u64,
-    /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
-    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) threads: ThreadsArgs,
 }
 
 /// Parses `OLD,NEW`. The old name keeps its backslashes, since a `@` may divide it.

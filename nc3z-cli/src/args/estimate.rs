@@ -1,6 +1,6 @@
 //! Arguments of `estimate`.
 
-use super::{OfflineArgs, PresetArg, parse_size, parse_threads};
+use super::{JsonArgs, OfflineArgs, PresetArg, parse_size, parse_threads};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -25,9 +25,8 @@ pub(crate) struct EstimateArgs {
     pub(crate) sample: u64,
     #[command(flatten)]
     pub(crate) tape: OfflineArgs,
-    /// Machine-readable output.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
     /// Number of threads for measuring, and for which times are estimated; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,

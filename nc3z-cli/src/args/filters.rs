@@ -1,5 +1,6 @@
 //! Arguments of `filters`.
 
+use super::JsonArgs;
 use clap::Args;
 
 /// Arguments of `filters`.
@@ -9,7 +10,6 @@ pub(crate) struct FiltersArgs {
     /// plug-ins translate their own codecs.
     #[arg(long, value_name = "CHAIN")]
     pub(crate) translate: Option<String>,
-    /// Machine-readable output.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
 }

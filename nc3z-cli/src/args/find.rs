@@ -1,6 +1,6 @@
 //! Arguments of `find`.
 
-use super::{OfflineArgs, OpenArgs, parse_threads};
+use super::{JsonArgs, OfflineArgs, OpenArgs, ThreadsArgs};
 use clap::Args;
 use nc3z_collections::shadow::Condition;
 use nc3z_format::units::Period;
@@ -32,16 +32,14 @@ pub(crate) struct FindArgs {
     #[arg(long, value_name = "FROM[,TO]", value_parser = periods)]
     pub(crate) time: Option<(Period, Period)>,
     /// Print only the names of files with matches.
-    #[arg(short = 'l', long)]
+    #[arg(short = 'l', long, conflicts_with = "json")]
     pub(crate) files_with_matches: bool,
-    /// Machine-readable output.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
     #[command(flatten)]
     pub(crate) tape: OfflineArgs,
-    /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
-    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) threads: ThreadsArgs,
     #[command(flatten)]
     pub(crate) open: OpenArgs,
 }

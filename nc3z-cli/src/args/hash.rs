@@ -1,6 +1,6 @@
 //! Arguments of `hash`.
 
-use super::{OfflineArgs, OpenArgs, PlaceArgs, parse_threads};
+use super::{JsonArgs, OfflineArgs, OpenArgs, PlaceArgs, ThreadsArgs};
 use clap::{ArgGroup, Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -87,14 +87,12 @@ pub(crate) struct HashArgs {
     /// Enter directories, and take every archive and classic file in them.
     #[arg(short, long, conflicts_with = "check")]
     pub(crate) recursive: bool,
-    /// Machine-readable output.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
     #[command(flatten)]
     pub(crate) tape: OfflineArgs,
-    /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
-    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) threads: ThreadsArgs,
     #[command(flatten)]
     pub(crate) open: OpenArgs,
 }

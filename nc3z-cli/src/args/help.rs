@@ -50,7 +50,7 @@ const COLUMNS: [&[(&str, &[Entry])]; 2] = [
             "Campaigns",
             &[
                 ("plan", "divide the work"),
-                ("status", "what is done, what remains"),
+                ("status", "done, failed, remaining"),
                 ("retire", "give up originals safely"),
                 ("reconcile", "compare with a catalogue"),
             ],
@@ -105,7 +105,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt archive, 4 only inputs remain
 that cannot be archived, 130 stopped by a signal";
 
 /// Columns of the left half of the main help.
-const HALF: usize = 41;
+const HALF: usize = 40;
 /// Columns of the list of all commands, as clap's own part of it has.
 const WIDTH: usize = 100;
 /// The number of lines of a command's help.

@@ -23,7 +23,6 @@ mod mount;
 mod netcdf_plugin;
 mod open;
 mod parity;
-mod place;
 #[cfg(feature = "plot")]
 mod plot;
 mod read;
@@ -37,6 +36,7 @@ mod restore;
 mod selection;
 #[cfg(feature = "serve")]
 mod serve;
+mod shared;
 mod shell;
 mod spec;
 mod subset;
@@ -65,7 +65,6 @@ pub(crate) use mount::MountArgs;
 pub(crate) use netcdf_plugin::{NetcdfPluginCommand, PluginInstallArgs, PluginStatusArgs, RunCommandArgs};
 pub(crate) use open::{Access, OpenArgs};
 pub(crate) use parity::{ParityAddArgs, ParityCommand, ParityFiles, ParityInfoArgs, ParityRemoveArgs};
-pub(crate) use place::PlaceArgs;
 #[cfg(feature = "plot")]
 pub(crate) use plot::PlotArgs;
 pub(crate) use read::{FormatArg, ReadArgs};
@@ -78,6 +77,7 @@ pub(crate) use restore::RestoreArgs;
 pub(crate) use selection::SelectionArgs;
 #[cfg(feature = "serve")]
 pub(crate) use serve::ServeArgs;
+pub(crate) use shared::{JsonArgs, OutputArgs, PlaceArgs, ThreadsArgs};
 pub(crate) use shell::{CompletionsArgs, ManArgs};
 pub(crate) use spec::SpecArgs;
 pub(crate) use subset::SubsetArgs;

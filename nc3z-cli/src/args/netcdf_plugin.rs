@@ -1,5 +1,6 @@
 //! Arguments of `netcdf-plugin`.
 
+use super::JsonArgs;
 use clap::{Args, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -46,9 +47,8 @@ pub(crate) struct PluginInstallArgs {
 /// Arguments of `netcdf-plugin status`.
 #[derive(Debug, Args)]
 pub(crate) struct PluginStatusArgs {
-    /// Machine-readable output.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
 }
 
 /// Arguments of `netcdf-plugin run`.

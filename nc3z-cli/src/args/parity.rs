@@ -1,6 +1,6 @@
 //! Arguments of `parity`.
 
-use super::{OfflineArgs, OthersArg, parse_size, parse_threads};
+use super::{JsonArgs, OfflineArgs, OthersArg, ThreadsArgs, parse_size};
 use clap::{Args, Subcommand};
 use nc3z_writer::{ParityChoice, Share};
 use std::path::PathBuf;
@@ -48,9 +48,8 @@ pub(crate) struct ParityAddArgs {
     /// Memory for buffers. It does not affect the parity.
     #[arg(long, value_parser = parse_size, default_value = "256MiB", value_name = "SIZE")]
     pub(crate) memory: u64,
-    /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
-    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) threads: ThreadsArgs,
 }
 
 /// Arguments of `parity remove`.
@@ -65,9 +64,8 @@ pub(crate) struct ParityRemoveArgs {
 pub(crate) struct ParityInfoArgs {
     #[command(flatten)]
     pub(crate) which: ParityFiles,
-    /// Machine-readable output.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
 }
 
 /// Parses `5%`.

@@ -1,6 +1,6 @@
 //! Arguments of `plot`.
 
-use super::{OpenArgs, PlaceArgs, SelectionArgs, parse_threads};
+use super::{OpenArgs, OutputArgs, SelectionArgs, ThreadsArgs};
 use clap::Args;
 use nc3z_plot::{Colours, Options};
 use std::path::PathBuf;
@@ -53,14 +53,10 @@ pub(crate) struct PlotArgs {
     /// Width and height of the picture in pixels, such as 1200x800.
     #[arg(long, value_parser = parse_size, value_name = "WxH", conflicts_with = "width")]
     pub(crate) size: Option<(u32, u32)>,
-    /// Overwrite an existing output.
-    #[arg(short, long)]
-    pub(crate) force: bool,
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
-    /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
-    pub(crate) threads: usize,
+    pub(crate) place: OutputArgs,
+    #[command(flatten)]
+    pub(crate) threads: ThreadsArgs,
     #[command(flatten)]
     pub(crate) open: OpenArgs,
 }

@@ -1,6 +1,6 @@
 //! Arguments of `read`.
 
-use super::{OpenArgs, PlaceArgs, RootArgs, SelectionArgs, parse_threads};
+use super::{OpenArgs, OutputArgs, RootArgs, SelectionArgs, ThreadsArgs};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -60,14 +60,10 @@ pub(crate) struct ReadArgs {
     /// Output file; `-` is standard output (the default).
     #[arg(short, long)]
     pub(crate) output: Option<PathBuf>,
-    /// Overwrite an existing output.
-    #[arg(short, long)]
-    pub(crate) force: bool,
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
-    /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
-    pub(crate) threads: usize,
+    pub(crate) place: OutputArgs,
+    #[command(flatten)]
+    pub(crate) threads: ThreadsArgs,
     #[command(flatten)]
     pub(crate) root: RootArgs,
     #[command(flatten)]

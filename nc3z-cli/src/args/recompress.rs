@@ -1,7 +1,7 @@
 //! Arguments of `recompress`.
 
 use super::parity::parse_choice;
-use super::{EncodeArgs, OfflineArgs, OthersArg, TellArgs, parse_threads};
+use super::{EncodeArgs, OfflineArgs, OthersArg, TellArgs, ThreadsArgs};
 use clap::Args;
 use nc3z_writer::ParityChoice;
 use std::path::PathBuf;
@@ -33,9 +33,8 @@ pub(crate) struct RecompressArgs {
     pub(crate) parity: ParityChoice,
     #[command(flatten)]
     pub(crate) tape: OfflineArgs,
-    /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
-    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) threads: ThreadsArgs,
     /// Enter directories, and take every .nc3z in them.
     #[arg(short, long)]
     pub(crate) recursive: bool,

@@ -1,6 +1,6 @@
 //! Arguments of `refs`.
 
-use super::{OpenArgs, PlaceArgs};
+use super::{OpenArgs, OutputArgs};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -19,11 +19,8 @@ pub(crate) struct RefsArgs {
     /// Output file; `-` is standard output (the default).
     #[arg(short, long)]
     pub(crate) output: Option<PathBuf>,
-    /// Overwrite an existing output.
-    #[arg(short, long)]
-    pub(crate) force: bool,
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
+    pub(crate) place: OutputArgs,
     #[command(flatten)]
     pub(crate) open: OpenArgs,
 }

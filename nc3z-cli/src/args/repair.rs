@@ -1,7 +1,7 @@
 //! Arguments of `repair`.
 
 use super::parity::parse_choice;
-use super::{PlaceArgs, parse_threads};
+use super::{JsonArgs, OutputArgs, ThreadsArgs};
 use clap::Args;
 use nc3z_writer::ParityChoice;
 use std::path::PathBuf;
@@ -24,19 +24,14 @@ pub(crate) struct RepairArgs {
     /// Parity of the new archive: a share such as 5%, or 0 for none. Default: the share of the old archive.
     #[arg(long, value_parser = parse_choice, default_value = "", hide_default_value = true, value_name = "SHARE")]
     pub(crate) parity: ParityChoice,
-    /// Overwrite an existing output.
-    #[arg(short, long)]
-    pub(crate) force: bool,
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
+    pub(crate) place: OutputArgs,
     /// Also use blocks of a commit whose trailer is missing, for an archive of several versions whose end
     /// was lost.
     #[arg(long)]
     pub(crate) uncommitted: bool,
-    /// Machine-readable output.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
-    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+    #[command(flatten)]
+    pub(crate) threads: ThreadsArgs,
 }

@@ -1,7 +1,7 @@
 //! Arguments of `restore`.
 
 use super::versions::parse_version;
-use super::{OfflineArgs, OpenArgs, OthersArg, SkipArg, TellArgs, parse_threads};
+use super::{OfflineArgs, OpenArgs, OthersArg, SkipArg, TellArgs, ThreadsArgs};
 use clap::Args;
 use nc3z_reader::VersionName;
 use std::path::PathBuf;
@@ -21,9 +21,8 @@ pub(crate) struct RestoreArgs {
     pub(crate) version: Option<VersionName>,
     #[command(flatten)]
     pub(crate) tape: OfflineArgs,
-    /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
-    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) threads: ThreadsArgs,
     /// Enter directories, and restore every .nc3z in them.
     #[arg(short, long)]
     pub(crate) recursive: bool,

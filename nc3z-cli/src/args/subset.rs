@@ -1,6 +1,6 @@
 //! Arguments of `subset`.
 
-use super::{OpenArgs, PlaceArgs, RootArgs, parse_threads};
+use super::{OpenArgs, OutputArgs, RootArgs, ThreadsArgs};
 use clap::{Args, ValueEnum};
 use nc3z_format::classic::Version;
 use nc3z_look::selection::{BoxArg, DimArg};
@@ -40,14 +40,10 @@ pub(crate) struct SubsetArgs {
     /// Leave the `history` attribute unchanged.
     #[arg(long)]
     pub(crate) no_history: bool,
-    /// Overwrite an existing output.
-    #[arg(short, long)]
-    pub(crate) force: bool,
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
-    /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
-    pub(crate) threads: usize,
+    pub(crate) place: OutputArgs,
+    #[command(flatten)]
+    pub(crate) threads: ThreadsArgs,
     #[command(flatten)]
     pub(crate) root: RootArgs,
     #[command(flatten)]

@@ -1,6 +1,6 @@
 //! Arguments of `verify`.
 
-use super::{OfflineArgs, OthersArg, RemoteArgs, TellArgs, parse_threads};
+use super::{JsonArgs, OfflineArgs, OthersArg, RemoteArgs, TellArgs, ThreadsArgs};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -45,14 +45,12 @@ pub(crate) struct VerifyArgs {
     pub(crate) no_fixity_log: bool,
     #[command(flatten)]
     pub(crate) tell: TellArgs,
-    /// Machine-readable output.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
     #[command(flatten)]
     pub(crate) tape: OfflineArgs,
-    /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
-    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) threads: ThreadsArgs,
     /// Accepted for symmetry. Archives are always read by position here, so that a failing disk gives an
     /// error.
     #[arg(long, hide = true)]

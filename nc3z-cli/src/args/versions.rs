@@ -1,6 +1,6 @@
 //! Arguments of `commit`, `log`, `tag` and `revert`.
 
-use super::{parse_size, parse_threads};
+use super::{JsonArgs, ThreadsArgs, parse_size};
 use clap::Args;
 use nc3z_reader::VersionName;
 use std::path::PathBuf;
@@ -40,9 +40,8 @@ pub(crate) struct EffortArgs {
     /// Memory for buffers. It does not affect the archive.
     #[arg(long, value_parser = parse_size, default_value = "256MiB", value_name = "SIZE")]
     pub(crate) memory: u64,
-    /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
-    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) threads: ThreadsArgs,
 }
 
 /// Arguments of `commit`.
@@ -86,9 +85,8 @@ pub(crate) struct LogArgs {
     /// One line for each version: number, tags, date, author, message.
     #[arg(long, conflicts_with = "json")]
     pub(crate) oneline: bool,
-    /// Machine-readable output.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
 }
 
 /// Arguments of `tag`.

@@ -23,8 +23,8 @@ use std::sync::atomic::AtomicU64;
 
 pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
     super::places::check(Some(&args.output), args.place.parents)?;
-    if super::stdin::is(&args.output) && (args.append || args.with_spec || args.json) {
-        bail!(
+    if super::stdin::is(&args.output) && (args.append || args.with_spec || *args.json) {
+        refuse!(
             "`-` is standard output, to which --append adds nothing and beside which --with-spec and --json write nothing: name a file with -o"
         );
     }
@@ -33,23 +33,23 @@ pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
         super::places::prepare(&args.output)?;
     }
     let files = files(args)?;
-    let made = super::with_threads(args.threads, || put_together(args, &files))??;
+    let made = super::with_threads(*args.threads, || put_together(args, &files))??;
     if !args.check {
         if args.append && matches!(super::open_input(&args.output, &OpenArgs::default())?, Opened::Archive(_))
         {
             commit(args, &made)?;
         } else {
             // The old aggregation was read. It is replaced when the new one is complete.
-            let target = Target::create(&args.output, args.force || args.append, Content::Binary)?;
+            let target = Target::create(&args.output, args.place.force || args.append, Content::Binary)?;
             write(target.file(), &made, &args.output)?;
             target.commit()?;
         }
         if args.with_spec {
             let beside = args.output.parent().unwrap_or(Path::new(""));
-            specification::write(&beside.join(specification::DIRECTORY), args.force)?;
+            specification::write(&beside.join(specification::DIRECTORY), args.place.force)?;
         }
     }
-    if args.json {
+    if *args.json {
         let mut out = Stdout::results();
         writeln!(out, "{}", serde_json::to_string_pretty(&to_json(args, &made))?)?;
         out.flush()?;
@@ -80,7 +80,7 @@ fn commit(args: &AggregateArgs, made: &Made) -> Result<()> {
     let done = commit_file(&args.output, spool.temporary_path(), &note, &options, &progress)
         .with_context(|| format!("commit the aggregation to `{}`", args.output.display()))?;
     drop(progress);
-    if !args.json {
+    if !*args.json {
         super::versions::tell(&args.output, &done, false);
     }
     Ok(())

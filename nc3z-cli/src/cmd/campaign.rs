@@ -4,7 +4,7 @@ use super::failures::Failures;
 use super::{places, targets};
 use crate::args::{PlanArgs, StatusArgs};
 use crate::exit::Exit;
-use crate::output::progress::Interrupt;
+use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table, count};
 use crate::output::target::{Content, Target};
@@ -33,9 +33,9 @@ pub(crate) fn plan(args: &PlanArgs) -> Result<Exit> {
         std::mem::take(&mut planned.failures).into_iter().map(|(path, e)| (path, e.into())).collect();
     let failed = failures.len() as u64;
     let worst = Failures::new(&failures).worst();
-    let saving = if args.no_samples { None } else { planned.saving(&Interrupt) };
+    let saving = if args.no_samples { None } else { planned.saving(&Progress::of_bytes("plan")) };
     let mut out = Stdout::verdicts();
-    if args.json {
+    if *args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&to_json(&planned, saving, failed))?)?;
     } else {
         tell_plan(args, &planned, saving, &mut out)?;
@@ -102,7 +102,7 @@ fn to_json(planned: &Planned, saving: Option<Saving>, failed: u64) -> Value {
     let others: serde_json::Map<String, Value> =
         planned.others.iter().map(|(kind, n)| (kind.to_string(), (*n).into())).collect();
     json!({
-        "planned": amount(planned.all), "units": planned.units, "offline": amount(planned.offline), "hard_links": planned.links,
+        "planned": amount(planned.all), "units": planned.units, "on_tape": amount(planned.offline), "hard_links": planned.links,
         "passed_over": others, "failed": failed,
         "estimate": saving.map(|s| json!({"samples": s.samples, "stored_bytes": s.stored, "core_hours": s.core_hours})),
         "changes": planned.changes.as_ref().map(|c| json!({

@@ -61,7 +61,7 @@ fn compare(args: &DiffArgs) -> Result<Exit> {
         exact: args.exact,
         same_archive,
     };
-    let found = super::with_threads(args.threads, || {
+    let found = super::with_threads(*args.threads, || {
         let progress = Progress::new(a.original_len(), "diff".to_owned());
         diff(&a, &b, &options, &progress)
     })??;
@@ -69,7 +69,7 @@ fn compare(args: &DiffArgs) -> Result<Exit> {
     if !args.quiet {
         let mut out = BufWriter::new(Stdout::verdicts());
         let names = [&args.before, &args.after].map(|path| text::safe(&super::url::shown(path)));
-        if args.json {
+        if *args.json {
             writeln!(
                 out,
                 "{}",

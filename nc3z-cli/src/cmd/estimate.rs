@@ -7,10 +7,10 @@ use super::targets::{list, looks_classic};
 use super::tree::{self, Other};
 use crate::args::{EstimateArgs, OpenArgs, PresetArg};
 use crate::exit::{Exit, of_error};
-use crate::output::progress::interrupted;
+use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
-use crate::output::{chain, report_error, text};
+use crate::output::{chain, code, report_error, text};
 use anyhow::{Result, bail};
 use nc3z_collections::tree::estimate::{EstimateSums, TreeLen, spread, to_json};
 use nc3z_format::classic::Header;
@@ -39,12 +39,14 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
     super::with_threads(args.threads, || {
         let mut out = Stdout::verdicts();
         let (mut reports, mut sums) = (Vec::new(), EstimateSums::default());
+        let progress = Progress::counting(files.len(), "estimate");
         for path in &files {
             let name = crate::cmd::shown(path);
+            progress.advance(1);
             match one(path, &presets, args.sample) {
                 Ok((header, found)) => {
                     sums.add(&found);
-                    if args.json {
+                    if *args.json {
                         reports.push(to_json(&name, &header, &found));
                     } else if args.recursive {
                         print_line(&mut out, &name, &found)?;
@@ -53,8 +55,8 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
                     }
                 }
                 Err(e) => {
-                    if args.json {
-                        reports.push(json!({"file": name, "error": chain(&e)}));
+                    if *args.json {
+                        reports.push(json!({"file": name, "error": chain(&e), "code": code(&e)}));
                     }
                     report_error(Some(path), &e);
                     worst = worst.max(of_error(&e));
@@ -64,12 +66,12 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
                 }
             }
         }
-        if args.json && args.recursive {
+        if *args.json && args.recursive {
             let mut summary = sums.scaled(all).to_json(&presets);
             summary["passed_over"] = Other::to_json(&listed.others);
             let report = json!({"files": reports, "summary": summary});
             writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
-        } else if args.json {
+        } else if *args.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&reports)?)?;
         } else if args.recursive {
             if all.files > sums.files {

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &FiltersArgs) -> Result<Exit> {
         })?;
         let hdf5 = hdf5_text(&both.hdf5);
         let mut out = Stdout::results();
-        if args.json {
+        if *args.json {
             writeln!(out, "{:#}", json!({"hdf5": hdf5, "numcodecs": both.numcodecs}))?;
         } else if both.from_json {
             writeln!(out, "{}", text::safe(&hdf5))?;
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &FiltersArgs) -> Result<Exit> {
     let built_in = built_in();
     let (rows, libraries) = registry::loaded().map_or((&[][..], &[][..]), |p| (p.rows(), p.libraries()));
     let mut out = BufWriter::new(Stdout::results());
-    if args.json {
+    if *args.json {
         let plugins: Vec<_> = rows.iter().map(row_json).collect();
         let libraries: Vec<_> = libraries.iter().map(library_json).collect();
         let built_in: Vec<_> = built_in.iter().map(BuiltIn::to_json).collect();

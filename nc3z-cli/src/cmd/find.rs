@@ -3,12 +3,12 @@
 use super::failures::Failures;
 use super::named::{self, Opens as _};
 use super::offline::without_recalls;
-use super::{in_order, targets};
+use super::{in_order_counted, targets};
 use crate::args::FindArgs;
 use crate::exit::Exit;
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
-use crate::output::{chain, text};
+use crate::output::{chain, code, text};
 use anyhow::{Context, Result, bail};
 use nc3z_collections::shadow::{Shadow, described};
 use nc3z_format::classic::Header;
@@ -37,21 +37,22 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
     let mut out = Stdout::results();
     let (mut rows, mut all) = (Vec::new(), 0);
     let mut table = Table::new(&[("", Side::Left); 5]);
-    in_order(
+    in_order_counted(
         &files,
-        args.threads,
+        *args.threads,
+        "find",
         |path| look(path, &pattern, args),
         |path, looked| {
             let name = text::safe(&super::url::shown(path));
             match looked {
                 Err(e) => {
                     failures.report(path, &e);
-                    rows.push(json!({"file": name, "error": text::safe(&chain(&e))}));
+                    rows.push(json!({"file": name, "error": text::safe(&chain(&e)), "code": code(&e)}));
                 }
                 Ok((_, hits)) if hits.is_empty() => {}
                 Ok((header, hits)) => {
                     all += hits.len();
-                    if args.json {
+                    if *args.json {
                         rows.push(to_json(&name, &header, &hits));
                     } else if args.files_with_matches {
                         writeln!(out, "{name}")?;
@@ -68,7 +69,7 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
         super::shadow::tell_changed(path, &shadow)?;
         of_shadow(path, &shadow, &pattern, &mut |name, header, hits| {
             all += hits.len();
-            if args.json {
+            if *args.json {
                 rows.push(to_json(name, header, hits));
             } else if args.files_with_matches {
                 writeln!(out, "{name}")?;
@@ -78,7 +79,7 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
             Ok(())
         })?;
     }
-    if args.json {
+    if *args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
     }
     table.print(&mut out, "")?;

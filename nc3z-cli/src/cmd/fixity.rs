@@ -5,10 +5,10 @@ use super::in_order;
 use super::offline::without_recalls;
 use crate::args::{OfflineArg, VerifyArgs};
 use crate::exit::{Exit, of_error};
-use crate::output::progress::{Interrupt, Progress};
+use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::{chain, text};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use nc3z_collections::tree::manifest::compare::{Difference, Listing};
 use nc3z_collections::tree::manifest::fixity;
 use std::io::Write;
@@ -18,12 +18,12 @@ pub(crate) fn run(args: &VerifyArgs, manifest: &Path) -> Result<Exit> {
     let root = match &args.archives[..] {
         [] => None,
         [dir] if dir.is_dir() => Some(dir.clone()),
-        _ => bail!("--manifest takes one directory, or none for the manifest's own"),
+        _ => refuse!("--manifest takes one directory, or none for the manifest's own"),
     };
     super::places::check(args.fixity_log.as_deref(), true)?;
     let listing = Listing::open(manifest, root)?;
     if args.tape.on_tape == OfflineArg::Skip {
-        bail!("--manifest checks all listed files: --on-tape skip is not for it");
+        refuse!("--manifest checks all listed files: --on-tape skip is not for it");
     }
     if args.tape.on_tape == OfflineArg::Refuse {
         let files: Vec<PathBuf> =
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &VerifyArgs, manifest: &Path) -> Result<Exit> {
     };
     in_order(
         &listing.entries,
-        args.threads,
+        *args.threads,
         |entry| {
             progress.extend(listing.root.join(&entry.path).metadata().map_or(0, |m| m.len()));
             listing.check(entry, &open, &progress)
@@ -55,13 +55,13 @@ pub(crate) fn run(args: &VerifyArgs, manifest: &Path) -> Result<Exit> {
         },
     )?;
     drop(progress);
-    let rest = listing.check_rest(&open, &Interrupt)?;
+    let rest = listing.check_rest(&open, &Progress::of_bytes("verify"))?;
     let unlisted = rest.iter().filter(|(_, difference)| matches!(difference, Difference::Unlisted)).count();
     rest.into_iter().for_each(|(path, difference)| fail(&path, difference));
     let stopped = exits.contains(&Exit::Interrupted);
     let report = listing.report(bytes, &failures, unlisted, stopped);
     let mut out = Stdout::verdicts();
-    if args.json {
+    if *args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
     } else {
         for ((name, what), _) in failures.iter().zip(&exits).filter(|(_, exit)| **exit != Exit::Interrupted) {

@@ -5,16 +5,17 @@ use super::offline::without_recalls;
 use super::{aggregated, targets};
 use crate::args::{Access, ListArgs, OpenArgs};
 use crate::exit::{Exit, of_error};
+use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
-use crate::output::{message, text};
+use crate::output::{code, message, text};
 use anyhow::{Context, Result};
 use nc3z_collections::bundle::Bundle;
 use nc3z_collections::tree::list::{FileSummary, describe, of_shadow};
 use nc3z_collections::tree::manifest::bag::is_specification;
 use nc3z_collections::{FileRef, as_aggregation};
 use nc3z_reader::source::{self, SharedSource};
-use nc3z_reader::{Dataset, FileName};
+use nc3z_reader::{Dataset, FileName, Monitor as _};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<Exit> {
     if let Some(output) = &args.html {
         return super::report::run(args, output);
     }
-    let entries = super::with_threads(args.threads, || {
+    let entries = super::with_threads(*args.threads, || {
         let mut entries = Vec::new();
         let mut files = Vec::new();
         for input in targets::expand(&args.inputs)? {
@@ -52,11 +53,11 @@ pub(crate) fn run(args: &ListArgs) -> Result<Exit> {
         Ok::<_, anyhow::Error>(entries)
     })??;
     let mut out = Stdout::results();
-    if args.json {
+    if *args.json {
         let all: Vec<Value> = entries.iter().map(to_json).collect();
         writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
     } else {
-        let width = out.terminal_width().filter(|_| !args.wide);
+        let width = (!args.wide).then(|| out.width());
         print(&entries, width, &mut out)?;
     }
     out.flush()?;
@@ -69,10 +70,13 @@ fn list(files: &[(PathBuf, bool)], args: &ListArgs) -> Result<Vec<Entry>> {
     let input = match files {
         [(input, false)] => input.as_path(),
         files => {
-            return Ok(files
-                .par_iter()
-                .map(|(path, _)| Entry { name: name(path), found: of_path(path, args).map(|f| f.0) })
-                .collect());
+            let progress = Progress::counting(files.len(), "list");
+            let entry = |path: &Path| {
+                let found = of_path(path, args).map(|found| found.0);
+                progress.advance(1);
+                Entry { name: name(path), found }
+            };
+            return Ok(files.par_iter().map(|(path, _)| entry(path)).collect());
         }
     };
     if super::shadow::is_shadow(input) {
@@ -242,7 +246,7 @@ fn wrapped(text: &str, width: usize) -> String {
 fn to_json(entry: &Entry) -> Value {
     match &entry.found {
         Err(e) => {
-            json!({"name": entry.name, "state": "error", "error": message::of(e, Some(Path::new(&entry.name)))})
+            json!({"name": entry.name, "state": "error", "error": message::of(e, Some(Path::new(&entry.name))), "code": code(e)})
         }
         Ok(found) => found.to_json(&entry.name),
     }

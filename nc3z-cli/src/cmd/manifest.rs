@@ -4,7 +4,7 @@
 use super::failures::Failures;
 use super::targets::{self, SUFFIX};
 use crate::args::HashArgs;
-use crate::exit::{Exit, usage};
+use crate::exit::Exit;
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use anyhow::{Result, bail};
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 pub(super) fn run(args: &HashArgs) -> Result<Exit> {
     let [root] = &args.files[..] else {
-        usage("--manifest writes the manifest of one directory");
+        refuse!("--manifest writes the manifest of one directory");
     };
     super::places::check(args.output.as_deref(), args.place.parents)?;
     if !root.is_dir() {
@@ -38,7 +38,7 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
     let known = entries.len();
     let bytes = archives.iter().map(|path| path.metadata().map_or(0, |m| m.len())).sum();
     let progress = Progress::new(bytes, "manifest".to_owned());
-    let hashed = hash_all(&archives, args.threads, &progress)?.into_iter();
+    let hashed = hash_all(&archives, *args.threads, &progress)?.into_iter();
     let name = |path: PathBuf| path.strip_prefix(root).map_or(path.clone(), Path::to_owned);
     let found: Vec<Entry> = hashed.map(|(path, sha256)| Entry { path: name(path), sha256 }).collect();
     let listed = found.len();

@@ -56,9 +56,10 @@ pub(crate) mod versions;
 mod view_log;
 
 use crate::args::OpenArgs;
+use crate::output::progress::Progress;
 use anyhow::{Context, Result};
 use named::Opens as _;
-use nc3z_reader::{Archive, ClassicFile, Dataset};
+use nc3z_reader::{Archive, ClassicFile, Dataset, Monitor as _};
 use std::path::Path;
 
 /// Either kind of file, recognized by the first bytes.
@@ -116,4 +117,21 @@ pub(crate) fn in_order<J: Sync, T: Send>(
 ) -> Result<()> {
     crate::heap::set_up(if jobs.len() > 1 { 1 } else { threads });
     nc3z_collections::tree::ordered::in_order(jobs, threads, work, emit)
+}
+
+/// As [`in_order`], with a bar that counts the files.
+pub(crate) fn in_order_counted<J: Sync, T: Send>(
+    jobs: &[J],
+    threads: usize,
+    what: &str,
+    work: impl Fn(&J) -> T + Sync,
+    emit: impl FnMut(&J, T) -> Result<()> + Send,
+) -> Result<()> {
+    let progress = Progress::counting(jobs.len(), what);
+    let counted = |job: &J| {
+        let done = work(job);
+        progress.advance(1);
+        done
+    };
+    in_order(jobs, threads, counted, emit)
 }

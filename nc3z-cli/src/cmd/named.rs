@@ -77,7 +77,7 @@ impl Opens for FileName {
 /// Returns the options for opening it.
 fn options(named: &FileName, args: &OpenArgs) -> Result<OpenOptions> {
     if named.version.is_some() && args.older {
-        bail!("a version is named already; --older reads another one");
+        refuse!("a version is named already; --older reads another one");
     }
     let options = args.options().with_version(named.version.clone());
     Ok(if args.as_it_is { options } else { crate::registry::with_read_repair(options, &named.file) })

@@ -7,7 +7,7 @@ use crate::args::{ParityAddArgs, ParityCommand, ParityFiles, ParityInfoArgs, Par
 use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
-use crate::output::{chain, text};
+use crate::output::{chain, code, text};
 use anyhow::{Context, Result, anyhow};
 use nc3z_collections::tree::manifest::relist::{Replaced, may_be_listed};
 use nc3z_collections::tree::sha256_of_file;
@@ -26,7 +26,7 @@ const MOST_ZEROS: u64 = 4096;
 /// Runs one of the commands for parity.
 pub(crate) fn run(command: &ParityCommand) -> Result<Exit> {
     match command {
-        ParityCommand::Add(args) => super::with_threads(args.threads, || add(args))?,
+        ParityCommand::Add(args) => super::with_threads(*args.threads, || add(args))?,
         ParityCommand::Remove(args) => remove(args),
         ParityCommand::Info(args) => info(args),
     }
@@ -117,18 +117,19 @@ fn info(args: &ParityInfoArgs) -> Result<Exit> {
     let exit = each(&args.which, |path, out| {
         let name = crate::cmd::shown(path);
         let described = describe(path);
-        if args.json {
-            let mut json = described.as_ref().map_or_else(|e| json!({"error": chain(e)}), Clone::clone);
+        if *args.json {
+            let mut json =
+                described.as_ref().map_or_else(|e| json!({"error": chain(e), "code": code(e)}), Clone::clone);
             json["archive"] = json!(name);
             reports.push(json);
         }
         let json = described?;
-        if !args.json {
+        if !*args.json {
             write_text(out, &name, &json)?;
         }
         Ok(())
     })?;
-    if args.json {
+    if *args.json {
         writeln!(Stdout::verdicts(), "{}", serde_json::to_string_pretty(&reports)?)?;
     }
     Ok(exit)

@@ -35,6 +35,35 @@ pub(crate) fn prepare(output: &Path) -> Result<()> {
     Ok(())
 }
 
+/// As [`prepare`], and refuses a file that exists, unless `force` is set: before the work, not after it.
+pub(crate) fn prepare_new(output: &Path, force: bool) -> Result<()> {
+    prepare(output)?;
+    if output.exists() && !force {
+        return Err(nc3z_writer::Error::from(nc3z_writer::ErrorKind::Exists(output.to_owned())).into());
+    }
+    Ok(())
+}
+
+/// Refuses an output of about `needed` bytes for which its file system has no space. It says nothing where the system does not
+/// tell.
+pub(crate) fn check_space(output: &Path, needed: u64) -> Result<()> {
+    #[cfg(unix)]
+    {
+        let directory = output.ancestors().skip(1).find(|d| d.is_dir()).unwrap_or(Path::new("."));
+        let Ok(system) = rustix::fs::statvfs(directory) else { return Ok(()) };
+        let free = system.f_bavail.saturating_mul(system.f_frsize);
+        if free < needed {
+            bail!(
+                "`{}` needs {}, and its file system has {} left; free some space, or write to another directory",
+                crate::cmd::shown(output),
+                crate::output::text::size(needed),
+                crate::output::text::size(free)
+            );
+        }
+    }
+    Ok(())
+}
+
 /// As [`prepare`], for the output of a file of a tree: a directory that is made gets the mode of the input's.
 pub(crate) fn prepare_like(job: &super::targets::Job) -> Result<()> {
     check_file(Some(&job.output), true)?;

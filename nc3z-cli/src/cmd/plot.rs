@@ -38,7 +38,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Exit> {
         x: args.x.clone(),
         y: args.y.clone(),
     };
-    let drawn = super::with_threads(args.threads, || draw(&dataset, &variable, &selection, kind, &options))?;
+    let drawn = super::with_threads(*args.threads, || draw(&dataset, &variable, &selection, kind, &options))?;
     let drawn = match drawn {
         Err(Error::NoPicture { .. }) if selection.elements() == 1 && variable.ty() != NcType::Char => {
             bail!("one value cannot be drawn; `nc3z read` prints it");
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Exit> {
         };
         note!("nc3z: {}: {note}{how}", text::safe(&args.variable));
     }
-    let target = Target::create(output, args.force, Content::Binary)?;
+    let target = Target::create(output, args.place.force, Content::Binary)?;
     target.file().write_all(&drawn.bytes).with_context(|| format!("write `{}`", output.display()))?;
     target.commit()?;
     if args.output.is_none() {

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
         },
         // A dry run creates no directories: it works in the directory of the archive.
         in_place: args.output.is_none() || args.dry_run,
-        threads: args.threads,
+        threads: *args.threads,
         memory: args.encode.memory,
     };
     let progress = Progress::with_passes(0, 2, "recompress".to_owned()).of_files(found.jobs.len() as u64);
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
         progress.extend(super::open_archive(&job.input, &OpenArgs::default())?.original_len());
         Ok(())
     };
-    crate::heap::set_up(if found.jobs.len() > 1 { 1 } else { args.threads });
+    crate::heap::set_up(if found.jobs.len() > 1 { 1 } else { *args.threads });
     let mut emit = |job: &Job, done: Result<Recompressed>| {
         progress.file_done();
         match done {
@@ -90,20 +90,22 @@ fn report(job: &Job, args: &RecompressArgs, done: &Recompressed) {
         note!("nc3z: warning: {}: {}", name(&job.input), text::safe(&warning));
     }
     let digest = match done.recorded {
-        Digest::Sha256(_) => "proven, SHA-256 as recorded",
-        Digest::None => "proven, SHA-256 now recorded (none was)",
-        Digest::Stale => "proven, SHA-256 now recorded (it was stale)",
+        Digest::None | Digest::Stale if args.dry_run => "verified, SHA-256 would be recorded",
+        Digest::Sha256(_) => "verified, SHA-256 as recorded",
+        Digest::None => "verified, SHA-256 now recorded (none was)",
+        Digest::Stale => "verified, SHA-256 now recorded (it was stale)",
     };
     let what = match (done.written, args.dry_run) {
         (true, _) => "",
         (false, true) => "; nothing was written (--dry-run)",
         (false, false) => "; the old one is kept (--if-smaller)",
     };
+    let would = if args.dry_run { "would become " } else { "" };
     let parity = super::parity::carried(done.parity_before, done.parity);
     let parity = parity.map_or_else(String::new, |words| format!(", {words}"));
     let to = if args.output.is_some() { format!(" -> {}", name(&job.output)) } else { String::new() };
     tell!(
-        "{}{to}  {} -> {} of {} ({}x), {digest}{parity}{what}",
+        "{}{to}  {would}{} -> {} of {} ({}x), {digest}{parity}{what}",
         name(&job.input),
         text::size(done.old_len),
         text::size(done.stored_len),

@@ -56,7 +56,7 @@ fn refs(args: &RefsArgs) -> Result<Exit> {
     };
     let text = serde_json::to_string(&references)?;
     let output = args.output.as_deref().unwrap_or(Path::new("-"));
-    let target = Target::create(output, args.force, Content::Text)?;
+    let target = Target::create(output, args.place.force, Content::Text)?;
     writeln!(target.file(), "{text}").with_context(|| format!("write `{}`", output.display()))?;
     target.commit()?;
     Ok(Exit::Done)

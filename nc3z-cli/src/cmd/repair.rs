@@ -70,14 +70,14 @@ pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
         );
     }
     let options = RepairOptions {
-        force: args.force,
+        force: args.place.force,
         without_parity: args.no_parity,
         uncommitted: args.uncommitted,
         parity: args.parity,
         limits: nc3z_format::Limits::of_command(),
         registry: crate::registry::registry(),
     };
-    let mended = super::with_threads(args.threads, || {
+    let mended = super::with_threads(*args.threads, || {
         repair_file(&args.archive, output, &options, &ConsoleObserver(args))
     })?;
     match mended {
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
 
 /// Repairs an archive in place, or leaves it unchanged.
 fn in_place(args: &RepairArgs) -> Result<Exit> {
-    match super::with_threads(args.threads, || repair_in_place(&args.archive, &ConsoleObserver(args)))? {
+    match super::with_threads(*args.threads, || repair_in_place(&args.archive, &ConsoleObserver(args)))? {
         Ok(Some(mended)) => {
             say(args, &args.archive, &RepairOutcome::Parity { report: mended.report, done: mended.done })?;
             Ok(judge(args, &mended.left?))
@@ -137,7 +137,7 @@ fn judge(args: &RepairArgs, left: &[Finding]) -> Exit {
 fn say(args: &RepairArgs, output: &Path, mended: &RepairOutcome) -> Result<()> {
     let mut out = Stdout::verdicts();
     let (name, output) = (crate::cmd::shown(&args.archive), crate::cmd::shown(output));
-    if args.json {
+    if *args.json {
         let report = to_json(&name, &output, args.parity, mended);
         return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?);
     }

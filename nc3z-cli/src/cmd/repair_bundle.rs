@@ -30,11 +30,11 @@ pub(super) fn run(args: &RepairArgs) -> Result<Option<Exit>> {
         return Ok(None);
     }
     if args.no_parity || args.uncommitted || args.parity != nc3z_writer::ParityChoice::Keep {
-        bail!(
+        refuse!(
             "--no-parity, --uncommitted and --parity are for single archives; `nc3z restore -r --fill-lost` saves the intact parts of a bundle"
         );
     }
-    super::with_threads(args.threads, || mend(args))?.map(Some)
+    super::with_threads(*args.threads, || mend(args))?.map(Some)
 }
 
 fn mend(args: &RepairArgs) -> Result<Exit> {
@@ -58,7 +58,7 @@ fn mend(args: &RepairArgs) -> Result<Exit> {
     if nc3z_writer::is_same_file(&like, output) {
         bail!("`{}` is the bundle itself; --in-place repairs it", output.display());
     }
-    let target = AtomicFile::create(output, args.force)?;
+    let target = AtomicFile::create(output, args.place.force)?;
     std::io::copy(&mut from, &mut target.file())
         .with_context(|| format!("copy to `{}`", output.display()))?;
     let done = bundle.mend(target.file(), target.temporary_path(), &monitor(len));
@@ -76,7 +76,7 @@ fn say(args: &RepairArgs, bundle: &Bundle, done: &MendedBundle, output: Option<&
     let exit = if done.damaged.is_empty() { Exit::Done } else { Exit::Corrupt };
     let mut out = Stdout::verdicts();
     let name = crate::cmd::shown(&args.archive);
-    if args.json {
+    if *args.json {
         let damaged = |(part, why): &(String, String)| {
             let members: Vec<String> = members(bundle, part).map(text::safe).collect();
             json!({"name": text::safe(part), "message": text::safe(why), "members": members})

@@ -5,9 +5,9 @@ use super::failures::Failures;
 use super::offline::without_recalls;
 use super::targets::{self, Job, Naming};
 use super::tree::FileKind;
-use super::{Input, in_order, open_input};
+use super::{Input, in_order_counted, open_input};
 use crate::args::{ListArgs, OpenArgs};
-use crate::exit::{Exit, usage};
+use crate::exit::Exit;
 use crate::output::target::{Content, Target};
 use crate::output::{chain, text};
 use anyhow::{Context, Result, bail};
@@ -18,7 +18,7 @@ use std::path::Path;
 /// Examines a directory and writes the page.
 pub(super) fn run(args: &ListArgs, output: &Path) -> Result<Exit> {
     let [directory] = &args.inputs[..] else {
-        usage("--html writes a page about one directory");
+        refuse!("--html writes a page about one directory");
     };
     if !directory.is_dir() {
         bail!("`{}` is not a directory; --html writes a page about one directory", directory.display());
@@ -35,7 +35,7 @@ pub(super) fn run(args: &ListArgs, output: &Path) -> Result<Exit> {
         let name = crate::cmd::shown(path);
         files.push(File { name, bytes: 0, state: State::Failed(text::safe(&chain(e))) });
     }
-    in_order(&jobs, args.threads, look, |job, looked| {
+    in_order_counted(&jobs, *args.threads, "list", look, |job, looked| {
         let name = crate::cmd::shown(&job.name);
         let bytes = job.input.metadata().map_or(0, |m| m.len());
         let state = looked.unwrap_or_else(|e| {

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
     set_level(&args.tell);
     super::places::check(args.output.as_deref(), args.parents)?;
     if args.output.as_deref().is_some_and(|o| o == Path::new("-") || o == Path::new("/dev/stdout")) {
-        return super::with_threads(args.threads, || to_stdout(args))?;
+        return super::with_threads(*args.threads, || to_stdout(args))?;
     }
     let (bundles, archives): (Vec<PathBuf>, Vec<PathBuf>) =
         args.archives.iter().cloned().partition(|p| args.recursive && unbundle::is_bundle(p));
@@ -82,7 +82,7 @@ fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
         skip_existing: tree::evidence(args.skip_existing, is_run, args.force),
     };
     let console = ConsoleObserver { args, failures: Mutex::new(Failures::new(&found.failures)) };
-    let mut summary = super::with_threads(args.threads, || {
+    let mut summary = super::with_threads(*args.threads, || {
         restore_jobs(&found.jobs, &found.others, &options, places::all(), &console)
     })?;
     restore_links(&found.others, &options, places::all(), &console, &mut summary);
@@ -231,7 +231,7 @@ fn open(named: &FileName, args: &RestoreArgs) -> Result<Archive> {
         return Ok(archive);
     }
     if named.version.is_some() {
-        bail!("--fill-lost gives the newest version only");
+        refuse!("--fill-lost gives the newest version only");
     }
     let source = match url::of(&named.file) {
         _ if member::of(&named.file).is_some() => named.source(&args.open)?,

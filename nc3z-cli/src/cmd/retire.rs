@@ -3,7 +3,7 @@
 use super::places;
 use crate::args::{ReconcileArgs, RetireArgs};
 use crate::exit::{Exit, of_error};
-use crate::output::progress::Interrupt;
+use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::table::count;
 use crate::output::target::{Content, Target};
@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 const LISTED: usize = 20;
 
 struct ConsoleObserver {
+    progress: Progress,
     verb: &'static str,
     done: Cell<(u64, u64)>,
     worst: Cell<Exit>,
@@ -28,7 +29,7 @@ struct ConsoleObserver {
 
 impl Watch for ConsoleObserver {
     fn monitor(&self) -> &dyn Monitor {
-        &Interrupt
+        &self.progress
     }
 
     fn done(&self, file: &Retired) {
@@ -54,14 +55,19 @@ pub(crate) fn retire(args: &RetireArgs) -> Result<Exit> {
         () if args.purge => "would be deleted",
         () => "moved into the trash",
     };
-    let console = ConsoleObserver { verb, done: Cell::new((0, 0)), worst: Cell::new(Exit::Done) };
+    let console = ConsoleObserver {
+        progress: Progress::of_bytes("retire"),
+        verb,
+        done: Cell::new((0, 0)),
+        worst: Cell::new(Exit::Done),
+    };
     let open = crate::registry::open_options();
     let mut trash = Trash::open(&args.trash, !args.purge && !args.undo)?;
     match &args.paths[..] {
         names if args.undo => trash.undo(names, &console),
         [] if args.purge => trash.purge(args.after, args.yes, &open, &console),
         [data, archives] if !args.purge => trash.retire(data, archives, &open, &console)?,
-        _ if args.purge => bail!("--purge takes no files: it deletes from the trash what is old enough"),
+        _ if args.purge => refuse!("--purge takes no files: it deletes from the trash what is old enough"),
         _ => bail!("name the directory of the originals and that of their archives"),
     }
     let (files, bytes) = console.done.get();
@@ -84,7 +90,7 @@ pub(crate) fn reconcile(args: &ReconcileArgs) -> Result<Exit> {
     })?;
     if let Some(names) = &args.columns {
         let parts: Vec<&str> = names.split(',').collect();
-        let [path, rest @ ..] = &parts[..] else { bail!("--columns names path, size and checksum") };
+        let [path, rest @ ..] = &parts[..] else { refuse!("--columns names path, size and checksum") };
         let name = |n: usize| rest.get(n).filter(|name| !name.is_empty()).map(|name| (*name).to_owned());
         columns = Columns { path: (*path).to_owned(), size: name(0), checksum: name(1) };
     }
@@ -109,7 +115,7 @@ pub(crate) fn reconcile(args: &ReconcileArgs) -> Result<Exit> {
         }
     };
     let mut out = BufWriter::new(Stdout::verdicts());
-    if args.json {
+    if *args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&to_json(&found))?)?;
     } else {
         tell_reconciled(&found, &mut out)?;

@@ -7,8 +7,8 @@ use super::offline::without_recalls;
 use super::tree::Other;
 use super::{targets, with_threads};
 use crate::args::{CatalogArgs, FindArgs, OfflineArgs, OpenArgs};
-use crate::exit::{Exit, usage};
-use crate::output::progress::Interrupt;
+use crate::exit::Exit;
+use crate::output::progress::{Interrupt, Progress};
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table, count};
 use crate::output::target::{Content, Target};
@@ -22,8 +22,8 @@ use nc3z_collections::tree::members::is_member;
 use nc3z_collections::tree::offline::is_offline;
 use nc3z_format::spelling::suggest;
 use nc3z_look::find::Pattern;
-use nc3z_reader::FileName;
 use nc3z_reader::source::MemorySource;
+use nc3z_reader::{FileName, Monitor as _};
 use serde_json::json;
 use std::collections::{BTreeSet, HashSet};
 use std::io::{BufWriter, Write};
@@ -72,10 +72,10 @@ fn gather(paths: &[PathBuf], tape: OfflineArgs, open: &OpenArgs) -> Result<Gathe
 pub(crate) fn write_catalog(args: &CatalogArgs) -> Result<Exit> {
     super::places::check(Some(&args.output), args.place.parents)?;
     if args.json && super::stdin::is(&args.output) {
-        usage("--json reports on standard output, where -o - writes the catalogue; name a file with -o");
+        refuse!("--json reports on standard output, where -o - writes the catalogue; name a file with -o");
     }
     if !super::stdin::is(&args.output) {
-        check(&args.output, args.force)?;
+        super::places::prepare_new(&args.output, args.place.force)?;
     }
     let mut paths = args.inputs.clone();
     if let Some(list) = &args.files_from {
@@ -83,7 +83,7 @@ pub(crate) fn write_catalog(args: &CatalogArgs) -> Result<Exit> {
     }
     let found = gather(&paths, args.tape, &args.open)?;
     let worst = found.failed.0.max(super::tree::judge(&found.others, args.others));
-    let written = write(&found.inputs, (&args.output, args.force), args.threads, &args.open)?;
+    let written = write(&found.inputs, (&args.output, args.place.force), *args.threads, &args.open)?;
     if args.json {
         let report = json!({
             "catalog": crate::cmd::shown(&args.output), "files": written.files, "bytes": written.original_len,
@@ -123,15 +123,6 @@ pub(super) fn of_inputs(
         all.push((first, Shadow::open(Arc::new(MemorySource::new(bytes)))?));
     }
     Ok((all, found.failed.0.max(failures.worst())))
-}
-
-/// Checks that a shadow can be written to `output`, before the work that comes first.
-pub(super) fn check(output: &Path, force: bool) -> Result<()> {
-    super::places::prepare(output)?;
-    if output.exists() && !force {
-        return Err(nc3z_writer::Error::from(nc3z_writer::ErrorKind::Exists(output.to_owned())).into());
-    }
-    Ok(())
 }
 
 /// Writes the shadow of archives that were just written.
@@ -179,7 +170,12 @@ fn describe(
     failures: &mut Failures,
 ) -> Result<Option<Indexed>> {
     crate::heap::set_up(if inputs.len() > 1 { 1 } else { threads });
-    let open = |path: &Path| FileName::whole(path).open_dataset(args);
+    // A file is counted when it is opened.
+    let progress = Progress::counting(inputs.len(), "catalog");
+    let open = |path: &Path| {
+        progress.advance(1);
+        FileName::whole(path).open_dataset(args)
+    };
     let mut failed = |path: &Path, e| failures.report(path, &e);
     let members = crate::registry::open_options();
     index::write(inputs, out, threads, &open, &members, &mut failed, &Interrupt)
@@ -240,8 +236,8 @@ pub(crate) fn find(args: &FindArgs) -> Result<Exit> {
     let (mut rows, mut hits) = (Vec::new(), 0);
     let mut unknown = Unknowns::default();
     let mut table = Table::new(&[("", Side::Left); 3]);
-    let (opened, worst) = of_inputs(&inputs, args.tape, args.threads, &args.open)?;
-    with_threads(args.threads, || -> Result<()> {
+    let (opened, worst) = of_inputs(&inputs, args.tape, *args.threads, &args.open)?;
+    with_threads(*args.threads, || -> Result<()> {
         check_variables(conditions, &opened)?;
         for (path, shadow) in &opened {
             let found = shadow::find(shadow, &question, &|name, head| has_changed(path, name, head))
@@ -261,7 +257,7 @@ pub(crate) fn find(args: &FindArgs) -> Result<Exit> {
                 }
                 hits += 1;
                 unknown.add(&hit);
-                if args.json {
+                if *args.json {
                     rows.push(hit_json(&hit, conditions));
                 } else if args.files_with_matches {
                     writeln!(out, "{name}")?;
@@ -280,7 +276,7 @@ pub(crate) fn find(args: &FindArgs) -> Result<Exit> {
         }
         Ok(())
     })??;
-    if args.json {
+    if *args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
     }
     table.print(&mut out, "")?;

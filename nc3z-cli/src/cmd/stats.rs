@@ -2,7 +2,7 @@
 
 use super::shadow::{of_inputs, suggestion, tell_changed};
 use crate::args::StatsArgs;
-use crate::exit::{Exit, usage};
+use crate::exit::Exit;
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
 use crate::output::text;
@@ -17,11 +17,11 @@ use std::path::Path;
 
 pub(crate) fn stats(args: &StatsArgs) -> Result<Exit> {
     if args.inputs.len() > 1 && args.inputs.iter().any(|path| super::shadow::is_shadow(path)) {
-        usage("a catalogue has statistics of its files: name it alone, or name files without catalogues");
+        refuse!("a catalogue has statistics of its files: name it alone, or name files without catalogues");
     }
-    let (opened, worst) = of_inputs(&args.inputs, args.tape, args.threads, &args.open)?;
+    let (opened, worst) = of_inputs(&args.inputs, args.tape, *args.threads, &args.open)?;
     let Some((path, shadow)) = opened.first() else { return Ok(worst) };
-    let done = super::with_threads(args.threads, || match &args.along {
+    let done = super::with_threads(*args.threads, || match &args.along {
         Some(dimension) => along(args, path, shadow, dimension),
         None => whole(args, path, shadow),
     })?;
@@ -43,7 +43,7 @@ fn whole(args: &StatsArgs, path: &Path, shadow: &Shadow) -> Result<Exit> {
     }
     tell_changed(path, shadow)?;
     let mut out = Stdout::results();
-    if args.json {
+    if *args.json {
         let rows: Vec<Value> = all.iter().map(statistics_json).collect();
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
         out.flush()?;
@@ -96,7 +96,7 @@ fn along(args: &StatsArgs, path: &Path, shadow: &Shadow, dimension: &str) -> Res
             for part in &series.parts {
                 let (first, last) = (part.indices.start, part.indices.end - 1);
                 let ends = [first, last].map(|index| shown(coordinate.as_ref(), index));
-                if args.json {
+                if *args.json {
                     rows.push(part_json((variable, dimension), &series, part, &ends));
                     continue;
                 }
@@ -110,7 +110,7 @@ fn along(args: &StatsArgs, path: &Path, shadow: &Shadow, dimension: &str) -> Res
         })
         .with_context(|| format!("`{}`", super::url::shown(path)))?;
     }
-    if args.json {
+    if *args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
     } else {
         table.print(&mut out, "")?;

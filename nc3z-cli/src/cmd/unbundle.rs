@@ -4,7 +4,7 @@ use super::failures::Failures;
 use super::member::{self, Damaged};
 use super::url;
 use crate::args::{BundleArgs, OpenArgs, RestoreArgs};
-use crate::exit::{Exit, of_error, usage};
+use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::table::count;
 use crate::output::{message, report_error, text};
@@ -21,13 +21,13 @@ const LISTED: usize = 100;
 /// Writes the members as archives.
 pub(super) fn run(args: &BundleArgs) -> Result<Exit> {
     let [bundle] = &args.inputs[..] else {
-        usage("--extract takes one bundle");
+        refuse!("--extract takes one bundle");
     };
     let mut open = OpenArgs::default();
     open.remote = args.remote.clone();
     super::places::check_file(Some(&args.output), args.place.parents)?;
-    super::with_threads(args.threads, || {
-        let how = How { force: args.force, form: MemberForm::Archives, fill_lost: false };
+    super::with_threads(*args.threads, || {
+        let how = How { force: args.place.force, form: MemberForm::Archives, fill_lost: false };
         all(bundle, &args.output, &open, how)
     })?
 }
@@ -38,7 +38,7 @@ pub(crate) fn restore(path: &Path, args: &RestoreArgs) -> Result<Exit> {
         bail!("`{}` is a bundle; name the directory for its files with -o", url::shown(path))
     };
     let how = How { force: args.force, form: MemberForm::Originals, fill_lost: args.fill_lost };
-    super::with_threads(args.threads, || all(path, output, &args.open, how))?
+    super::with_threads(*args.threads, || all(path, output, &args.open, how))?
 }
 
 /// Returns whether a path is that of a bundle as a whole.

@@ -30,7 +30,7 @@ pub(crate) fn commit(args: &CommitArgs) -> Result<Exit> {
     let note = note_of(&args.note);
     let options = options(&args.effort).with_force(args.allow_unrelated);
     let len = std::fs::metadata(&args.edited).map_or(0, |m| m.len());
-    let done = super::with_threads(args.effort.threads, || {
+    let done = super::with_threads(*args.effort.threads, || {
         // The file is hashed, compared and rebuilt.
         let progress = Progress::new(len.saturating_mul(3), crate::cmd::shown(&args.edited));
         commit_file(&args.archive, &args.edited, &note, &options, &progress)
@@ -56,7 +56,7 @@ pub(crate) fn revert(args: &RevertArgs) -> Result<Exit> {
     let archive = super::in_file(&args.archive, old.open_archive(&OpenArgs::as_it_is()))?;
     set_quiet(args.note.quiet);
     super::places::prepare(&args.archive)?;
-    let done = super::with_threads(args.effort.threads, || {
+    let done = super::with_threads(*args.effort.threads, || {
         let name = crate::cmd::shown(&args.archive);
         let progress = Progress::new(archive.original_len().saturating_mul(4), name);
         revert_file(&args.archive, &archive, note_of(&args.note), &options(&args.effort), &progress)
@@ -120,7 +120,7 @@ pub(crate) fn log(args: &LogArgs) -> Result<Exit> {
     };
     let (versions, tags) = super::in_file(&args.archive, read())?;
     let mut out = BufWriter::new(Stdout::results());
-    if args.json {
+    if *args.json {
         let rows: Vec<Value> = versions.iter().map(|v| version_json(v, &tags)).collect();
         let file = crate::cmd::shown(&args.archive);
         writeln!(out, "{}", serde_json::to_string_pretty(&json!({"file": file, "versions": rows}))?)?;

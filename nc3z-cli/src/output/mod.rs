@@ -64,6 +64,14 @@ pub(crate) fn report_error(file: Option<&Path>, error: &anyhow::Error) {
     note!("nc3z: {label}: {file}{}", text::safe(&words));
 }
 
+/// Returns the stable code of an error, for reports as JSON.
+pub(crate) fn code(error: &anyhow::Error) -> &'static str {
+    if error.chain().any(|cause| cause.is::<crate::exit::Usage>()) {
+        return "option";
+    }
+    nc3z_collections::tree::code::Code::from_chain(error.chain()).name
+}
+
 /// Ends the run with a usage error, or with the help. A usage error repeats words of the command line.
 pub(crate) fn exit_by(e: &clap::Error) -> ! {
     if let Some(words) = crate::args::renamed::message(e) {

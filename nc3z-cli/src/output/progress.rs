@@ -140,6 +140,24 @@ impl Progress {
         }
     }
 
+    /// Shows the bytes so far, for work whose length is not known.
+    pub(crate) fn of_bytes(message: &str) -> Self {
+        let progress = Self::new(0, message.to_owned());
+        if let Ok(style) = ProgressStyle::with_template("{msg} {binary_bytes} {binary_bytes_per_sec}") {
+            progress.bar.set_style(style);
+        }
+        progress
+    }
+
+    /// Makes a bar that counts files, for work whose bytes are not known.
+    pub(crate) fn counting(files: usize, message: &str) -> Self {
+        let progress = Self::new(files as u64, message.to_owned());
+        if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} files {eta}") {
+            progress.bar.set_style(style);
+        }
+        progress
+    }
+
     /// Makes a bar for many files, which also shows the number of finished files.
     #[must_use]
     pub(crate) fn of_files(mut self, files: u64) -> Self {

@@ -14,6 +14,11 @@ macro_rules! tell {
     ($($arg:tt)*) => { if $crate::output::tells() { $crate::output::streams::write_note(format_args!($($arg)*)) } };
 }
 
+/// Returns a usage error (exit code 2) from a function, with the arguments of `format!`.
+macro_rules! refuse {
+    ($($arg:tt)*) => { return Err(anyhow::Error::new($crate::exit::Usage(format!($($arg)*)))) };
+}
+
 /// Writes one line to standard error with a single write, so that lines of several threads do not mix. A line
 /// that cannot be written is dropped: it cannot be reported, and the exit code still gives the result. URLs have no
 /// secrets in it: standard error is often kept in logs.
@@ -53,14 +58,15 @@ impl Stdout {
         self.out.is_terminal()
     }
 
-    /// Returns the number of characters in a line, if this is a terminal. The variable `COLUMNS` takes
-    /// precedence over the terminal's own value.
-    pub(crate) fn terminal_width(&self) -> Option<usize> {
-        if !self.is_terminal() {
-            return None;
-        }
+    /// Returns the number of characters in a line: that of the variable `COLUMNS`, otherwise that of the terminal,
+    /// otherwise 80.
+    pub(crate) fn width(&self) -> usize {
         let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-        said.or_else(|| Some(usize::from(terminal_size::terminal_size()?.0.0)))
+        let terminal = || {
+            let (width, _) = self.is_terminal().then(terminal_size::terminal_size)??;
+            Some(usize::from(width.0))
+        };
+        said.or_else(terminal).unwrap_or(80)
     }
 
     /// Converts the result of a write. `if_closed` is the result for a closed output if the command

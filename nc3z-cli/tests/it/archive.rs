@@ -6,7 +6,7 @@ use crate::sample;
 #[test]
 fn default_name_is_the_input_with_the_suffix() {
     let dir = Dir::with(&[("in/a.nc", &sample::small())]);
-    dir.nc3z(&["archive", "in/a.nc"]).exits(0).says("in/a.nc -> in/a.nc.nc3z").says("proven");
+    dir.nc3z(&["archive", "in/a.nc"]).exits(0).says("in/a.nc -> in/a.nc.nc3z").says("verified");
     assert_eq!(dir.files(), ["in/a.nc", "in/a.nc.nc3z"]);
     assert_eq!(dir.read("in/a.nc"), sample::small());
 }

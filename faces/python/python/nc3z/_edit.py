@@ -40,7 +40,7 @@ class Edit(Mapping[str, EditedVariable]):
     was changed. Earlier versions are unchanged. The archive is locked against other writers until :meth:`close`, which discards
     what was not committed. Readers are never blocked. Created by ``nc3z.open(path, "r+")``.
 
-    >>> done = nc3z.archive("coads_climatology.cdf", "edited.nc3z", overwrite=True)
+    >>> done = nc3z.archive("coads_climatology.cdf", "edited.nc3z", force=True)
     >>> with nc3z.open("edited.nc3z", "r+") as edit:
     ...     edit["SST"][0, 45, 60] = 29.5
     ...     edit["SST"].attrs["units"] = "degC"

@@ -294,6 +294,7 @@ class Dataset:
     def sha256(self) -> str | None: ...
     @property
     def version(self) -> int: ...
+    def explain(self, variable: str, key: Any = None, *, all: bool = False) -> dict[str, Any]: ...
     @property
     def tags(self) -> dict[str, int]: ...
     @property
@@ -384,7 +385,7 @@ def archive_bytes(
 def restore(
     input: Any,
     output: str,
-    overwrite: bool,
+    force: bool,
     storage_options: Mapping[str, Any] | None = None,
     progress: Callable[[int, int], object] | None = None,
     cancel: Cancel | None = None,
@@ -408,7 +409,7 @@ def commit(
     archive: str,
     edited: str,
     note: Mapping[str, str | None],
-    force: bool,
+    allow_unrelated: bool,
     dry_run: bool,
     parity: bool,
     progress: Callable[[int, int], object] | None = None,
@@ -420,7 +421,7 @@ def tag(
     version: int | str | None = None,
     *,
     delete: bool = False,
-    overwrite: bool = False,
+    move_tag: bool = False,
 ) -> int: ...
 def files_of_tree(root: str, archives: bool) -> tuple[list[str], list[str], list[tuple[str, str]], list[tuple[str, str]]]: ...
 def group_files(

@@ -35,7 +35,7 @@ class ArchiveOptions(TypedDict, total=False):
         The length of the buffers in bytes.
     parity
         Redundancy that can repair the loss of this share of the archive, such as ``"5%"``.
-    prove
+    verify
         If true (the default), the archive is read back and compared before it gets its name.
     quantize
         LOSSY: rounding by name of variable, such as ``{"tas": "bitround:9"}``.
@@ -44,7 +44,7 @@ class ArchiveOptions(TypedDict, total=False):
     profile
         ``"zarr"`` stores arrays as Zarr does, for references to them (:mod:`nc3z.virtualizarr`, :mod:`nc3z.icechunk`): padded
         chunks, all encoded with shuffle and zstd. Other options take precedence.
-    overwrite
+    force
         If true, an existing file may be replaced.
     """
 
@@ -55,11 +55,11 @@ class ArchiveOptions(TypedDict, total=False):
     tile_nbytes: int | None
     memory: int | None
     parity: str | None
-    prove: bool
+    verify: bool
     quantize: Mapping[str, str] | None
     chains: Mapping[str, str] | None
     profile: Literal["zarr"] | None
-    overwrite: bool
+    force: bool
 
 
 _DEFAULTS: ArchiveOptions = {
@@ -70,11 +70,11 @@ _DEFAULTS: ArchiveOptions = {
     "tile_nbytes": None,
     "memory": None,
     "parity": None,
-    "prove": True,
+    "verify": True,
     "quantize": None,
     "chains": None,
     "profile": None,
-    "overwrite": False,
+    "force": False,
 }
 
 
@@ -106,7 +106,7 @@ class Archived:
     stored_nbytes: int
     sha256: str
     """The SHA-256 of the classic file, hexadecimal."""
-    proven: bool
+    verified: bool
     """True if the archive was read back and compared with the classic file. False where it already existed."""
     lossy: bool = False
     """True if values were rounded."""
@@ -269,7 +269,7 @@ def archive(
     Examples
     --------
     >>> done = nc3z.archive("etopo120.cdf", "relief.nc3z")
-    >>> done.original_nbytes, done.proven, done.ratio > 1
+    >>> done.original_nbytes, done.verified, done.ratio > 1
     (67548, True, True)
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
@@ -293,15 +293,15 @@ def _present(source: str, path: str) -> Archived:
     # The file as stored: the source may be an aggregation.
     with open_dataset(path, as_stored=True) as there:
         if there.kind != "archive":
-            raise FileExistsError(f"`{path}` is there, and is not an archive; `overwrite=True` replaces it")
+            raise FileExistsError(f"`{path}` is there, and is not an archive; `force=True` replaces it")
         status = os.stat(source)
         header = there.header_bytes
         with open(source, "rb") as file:
             same = status.st_size == there.original_nbytes and file.read(len(header)) == header
         if not same:
-            raise FileExistsError(f"`{path}` is there, and is the archive of another file; `overwrite=True` replaces it")
+            raise FileExistsError(f"`{path}` is there, and is the archive of another file; `force=True` replaces it")
         if status.st_mtime_ns > os.stat(path).st_mtime_ns:
-            raise FileExistsError(f"`{path}` is there, and is older than the source; `overwrite=True` replaces it")
+            raise FileExistsError(f"`{path}` is there, and is older than the source; `force=True` replaces it")
         sha256 = there.sha256 or ""
         return Archived(source, path, there.original_nbytes, there.stored_nbytes, sha256, False, skipped=True)
 
@@ -422,7 +422,7 @@ def restore(
     archive: Path,
     path: Path,
     *,
-    overwrite: bool = False,
+    force: bool = False,
     storage_options: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
@@ -435,7 +435,7 @@ def restore(
     True
     """
     archive, path = os.fspath(archive), os.fspath(path)
-    return Restored(path, **_nc3z.restore(archive, path, overwrite, _settings(storage_options), progress, cancel))
+    return Restored(path, **_nc3z.restore(archive, path, force, _settings(storage_options), progress, cancel))
 
 
 def verify(

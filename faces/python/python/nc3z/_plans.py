@@ -15,7 +15,7 @@ _COLOURS = {"p": "#f4c77b", "w": "#7fb77e"}
 class Plan:
     """The operations of an edit on a variable. ``print(plan)`` shows the instructions and the map of the tiles.
 
-    >>> _ = nc3z.archive("etopo120.cdf", "plan.nc3z", chunks={"ETOPO120Y": 30, "ETOPO120X": 60}, overwrite=True)
+    >>> _ = nc3z.archive("etopo120.cdf", "plan.nc3z", chunks={"ETOPO120Y": 30, "ETOPO120X": 60}, force=True)
     >>> with nc3z.open("plan.nc3z", "r+") as edit:
     ...     plan = edit["ROSE"].plan_set[10:60, 120:]
     >>> print(plan.map, end="")

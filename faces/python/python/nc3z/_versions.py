@@ -64,7 +64,7 @@ def commit(
     message: str | None = None,
     author: str | None = None,
     time: str | datetime | None = None,
-    force: bool = False,
+    allow_unrelated: bool = False,
     dry_run: bool = False,
     parity: bool = True,
     progress: Progress | None = None,
@@ -74,15 +74,15 @@ def commit(
 
     Unchanged data are not stored again. The new version is rebuilt and compared before it becomes valid. A dataset that is
     already open keeps its version. Author and time are stored only if they are given; ``time="now"`` is the current time in UTC.
-    A file that has none of the archive's variables is refused unless ``force``. With ``dry_run`` nothing is changed, and the
+    A file that has none of the archive's variables is refused unless ``allow_unrelated``. With ``dry_run`` nothing is changed, and the
     result describes what a commit would do. If the archive has parity, the parity is computed again, unless ``parity`` is False.
 
-    >>> done = nc3z.archive("etopo120.cdf", "relief.nc3z", overwrite=True)
+    >>> done = nc3z.archive("etopo120.cdf", "relief.nc3z", force=True)
     >>> nc3z.commit("relief.nc3z", "etopo120.cdf").is_new
     False
     """
     note = {"message": message, "author": author, "time": when(time)}
-    return Committed(**_nc3z.commit(os.fspath(archive), os.fspath(edited), note, force, dry_run, parity, progress, cancel))
+    return Committed(**_nc3z.commit(os.fspath(archive), os.fspath(edited), note, allow_unrelated, dry_run, parity, progress, cancel))
 
 
 def versions(
@@ -102,16 +102,16 @@ def versions(
         return tuple(Version(**{**entry, "tags": tuple(entry["tags"])}) for entry in ds._log(most))
 
 
-def tag(archive: Path, name: str, version: int | str | None = None, *, overwrite: bool = False) -> int:
-    """Gives a version (the newest by default) a name, and returns its number. ``overwrite`` moves a tag from another version.
+def tag(archive: Path, name: str, version: int | str | None = None, *, move_tag: bool = False) -> int:
+    """Gives a version (the newest by default) a name, and returns its number. ``move_tag`` moves a tag from another version.
 
-    >>> done = nc3z.archive("etopo120.cdf", "relief.nc3z", overwrite=True)
+    >>> done = nc3z.archive("etopo120.cdf", "relief.nc3z", force=True)
     >>> nc3z.tag("relief.nc3z", "release")
     1
     >>> nc3z.open("relief.nc3z", version="release").tags
     {'release': 1}
     """
-    return _nc3z.tag(os.fspath(archive), name, version, overwrite=overwrite)
+    return _nc3z.tag(os.fspath(archive), name, version, move_tag=move_tag)
 
 
 def delete_tag(archive: Path, name: str) -> int:

@@ -3,7 +3,7 @@
 >>> import icechunk
 >>> from nc3z.icechunk import container, write
 >>> import nc3z
->>> _ = nc3z.archive("coads_climatology.cdf", "tas.nc3z", overwrite=True, profile="zarr")
+>>> _ = nc3z.archive("coads_climatology.cdf", "tas.nc3z", force=True, profile="zarr")
 >>> prefix, place = container("tas.nc3z")
 >>> config = icechunk.RepositoryConfig.default()
 >>> config.set_virtual_chunk_container(place)

@@ -321,9 +321,9 @@ class Nc3zAccessor:
         import nc3z
 
         path = os.fspath(path)
-        if not options.get("overwrite") and os.path.lexists(path):
+        if not options.get("force") and os.path.lexists(path):
             # Checked before the dataset is computed. A file that is created meanwhile is not replaced either.
-            raise FileExistsError(errno.EEXIST, "the file exists; `overwrite=True` replaces it", path)
+            raise FileExistsError(errno.EEXIST, "the file exists; `force=True` replaces it", path)
         for attributes in (self._dataset.attrs, *(variable.attrs for variable in self._dataset.variables.values())):
             for name, value in attributes.items():
                 refuse_texts(value, f"attribute {name}")

@@ -52,6 +52,24 @@ impl Code {
         })
     }
 
+    /// Returns the code of the first cause that has one; `other` if none has.
+    pub fn from_chain<'e>(chain: impl IntoIterator<Item = &'e (dyn std::error::Error + 'static)>) -> Self {
+        let name = |cause: &(dyn std::error::Error + 'static)| {
+            if let Some(e) = cause.downcast_ref::<Error>() {
+                return Some(Self::from_error(e).name);
+            }
+            if let Some(e) = cause.downcast_ref::<nc3z_writer::Error>() {
+                return Some(of_writer(e));
+            }
+            let reader = match cause.downcast_ref::<crate::Error>() {
+                Some(crate::Error::Reader(e)) => Some(e),
+                _ => cause.downcast_ref::<nc3z_reader::Error>(),
+            };
+            reader.map(of_reader).or_else(|| cause.downcast_ref::<io::Error>().map(of_system))
+        };
+        Self::named(chain.into_iter().find_map(name).unwrap_or("other"))
+    }
+
     /// Returns the code of a name; `other` for an unknown one.
     pub fn named(name: &str) -> Self {
         let found = CODES.iter().find(|(known, _)| *known == name).or(CODES.last());

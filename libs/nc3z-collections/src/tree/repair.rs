@@ -31,7 +31,7 @@ fn by_versions(saved: &RepairedVersions, choice: ParityChoice) -> Value {
     let RepairedVersions::Written { done, lost, unproven, note } = saved else { return json!({}) };
     let lost: Vec<_> = lost.iter().map(|(n, e)| json!({"version": n, "message": text::safe(e)})).collect();
     json!({
-        "versions": done.kept, "lost_versions": lost, "unproven_versions": unproven,
+        "versions": done.kept, "lost_versions": lost, "unverified_versions": unproven,
         "notes": note.iter().map(|n| text::safe(n)).collect::<Vec<_>>(), "stored_bytes": done.stored_len.1,
         "parity": choice.share(done.parity_before).map(|s| s.to_string()),
     })

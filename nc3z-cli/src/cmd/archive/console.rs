@@ -44,7 +44,7 @@ impl Observer for ConsoleObserver<'_> {
     }
 
     fn begin(&self, jobs: &[Job], bytes: u64) {
-        crate::heap::set_up(if jobs.len() == 1 { self.args.threads } else { 1 });
+        crate::heap::set_up(if jobs.len() == 1 { *self.args.threads } else { 1 });
         // Each byte is read twice: for archiving and for verification.
         let passes = if self.args.no_verify { 1 } else { 2 };
         let message = match jobs {
@@ -73,7 +73,9 @@ impl Observer for ConsoleObserver<'_> {
                 note!("{}: its archive exists already", shown(&job.input));
             }
             Event::FileDone => self.progress.get().into_iter().for_each(Progress::file_done),
-            Event::WouldArchive(job) => note!("{} -> {}", shown(&job.input), shown(&job.output)),
+            Event::WouldArchive(job) => {
+                note!("{} would be archived as {}", shown(&job.input), shown(&job.output));
+            }
             Event::WouldFail(job) => {
                 let (input, output) = (shown(&job.input), shown(&job.output));
                 note!("nc3z: {input}: `{output}` exists (--skip-existing skips it, --force replaces it)");
@@ -96,10 +98,10 @@ pub(super) fn report(input: &Path, output: &Path, done: &ArchiveReport) {
         note!("nc3z: warning: {}: {}", crate::cmd::shown(input), text::safe(warning));
     }
     let proven = match (done.proven, &done.lossy) {
-        (true, None) => ", proven",
-        (true, Some(_)) => ", LOSSY, the rounded file proven",
-        (false, None) => ", not proven",
-        (false, Some(_)) => ", LOSSY, not proven",
+        (true, None) => ", verified",
+        (true, Some(_)) => ", LOSSY, the rounded file verified",
+        (false, None) => ", not verified",
+        (false, Some(_)) => ", LOSSY, not verified",
     };
     let parity = if done.parity_len > 0 {
         let cost = cost(done.stored_len - done.parity_len, done.stored_len);

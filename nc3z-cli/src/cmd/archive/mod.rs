@@ -41,12 +41,12 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
     [&args.run.log, &args.catalog].into_iter().try_for_each(|file| places::check(file.as_deref(), true))?;
     if args.inputs.iter().any(|i| i.as_os_str() == "-") || args.output.as_deref() == Some(Path::new("-")) {
         if args.catalog.is_some() {
-            bail!("--catalog reads the archives again: give files, not `-`");
+            refuse!("--catalog reads the archives again: give files, not `-`");
         }
-        return super::with_threads(args.threads, || piped::run(args, &writer))?;
+        return super::with_threads(*args.threads, || piped::run(args, &writer))?;
     }
     if let Some(shadow) = args.catalog.as_ref().filter(|_| !args.run.dry_run) {
-        super::shadow::check(shadow, args.force)?;
+        places::prepare_new(shadow, args.force)?;
     }
     let manifests = manifests(args)?;
     if args.clean_temps && !args.run.dry_run {
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
         }
         let archives = report.archives();
         if let Some(shadow) = args.catalog.as_ref().filter(|_| !archives.is_empty()) {
-            worst = worst.max(super::shadow::of_archives(archives, (shadow, args.force), args.threads)?);
+            worst = worst.max(super::shadow::of_archives(archives, (shadow, args.force), *args.threads)?);
         }
     }
     Ok(failures.worst().max(worst))
@@ -133,7 +133,7 @@ fn manifest_kind(args: &ArchiveArgs) -> Option<ManifestKind> {
 fn manifests(args: &ArchiveArgs) -> Result<Option<Manifests>> {
     let Some(kind) = manifest_kind(args) else { return Ok(None) };
     if args.with_spec && kind == ManifestKind::Sums {
-        bail!(
+        refuse!(
             "--with-spec is for bags (--manifest bagit); `nc3z spec -o DIR` writes the specification anywhere"
         );
     }
@@ -149,7 +149,7 @@ fn write(manifests: &Manifests, report: &Report, args: &ArchiveArgs) -> Result<E
     let bytes = archives.iter().map(|path| path.metadata().map_or(0, |m| m.len())).sum();
     let progress = Progress::new(bytes, "manifest".to_owned());
     let open = crate::registry::open_options();
-    let kept = manifests.write(&archives, &report.made(), args.threads, &open, &progress)?;
+    let kept = manifests.write(&archives, &report.made(), *args.threads, &open, &progress)?;
     drop(progress);
     Ok(super::manifest::tell_kept(&kept))
 }
@@ -160,7 +160,7 @@ fn options_of(args: &ArchiveArgs, writer: WriterOptions, unit: Option<(Campaign,
     Options {
         writer,
         open: crate::registry::open_options(),
-        threads: args.threads,
+        threads: *args.threads,
         workers: None,
         memory: Some(args.encode.memory),
         output: args.output.as_deref().map(|output| directory(manifest_kind(args), output)),

@@ -16,7 +16,24 @@ use std::path::Path;
 pub(super) fn run(args: &ArchiveArgs, options: &WriterOptions) -> Result<Exit> {
     let [input] = &args.inputs[..] else { bail!("`-` must be the only input, with a single output") };
     if args.remove_source {
-        bail!("--remove-source needs files on both sides");
+        refuse!("--remove-source needs files on both sides");
+    }
+    let run = &args.run;
+    let ignored = [
+        ("--recursive", args.recursive),
+        ("--files-from", run.files_from.is_some()),
+        ("--unit", run.unit.is_some()),
+        ("--shard", run.shard.is_some()),
+        ("--skip-existing", run.skip_existing.is_some()),
+        ("--log", run.log.is_some()),
+        ("--resume", run.resume.is_some()),
+        ("--max-errors", run.max_errors.is_some()),
+        ("--stop-after", run.stop_after.is_some()),
+        ("--max-rate", run.max_rate.is_some()),
+        ("--dry-run", run.dry_run),
+    ];
+    if let Some((name, _)) = ignored.iter().find(|(_, is_given)| *is_given) {
+        refuse!("{name} has no effect where `-` is the input or the output; name files");
     }
     let from_stdin = input.as_os_str() == "-";
     let output = args.output.as_deref().unwrap_or(Path::new("-"));

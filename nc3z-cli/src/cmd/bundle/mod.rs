@@ -4,7 +4,7 @@ mod inputs;
 
 use super::tree::Other;
 use crate::args::BundleArgs;
-use crate::exit::{Exit, usage};
+use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
 use crate::output::table::count;
@@ -32,17 +32,17 @@ pub(crate) fn run(args: &BundleArgs) -> Result<Exit> {
         return super::unbundle::run(args);
     }
     if !args.remote.settings.is_empty() {
-        usage("--storage-option is for --extract: a bundle is made of files");
+        refuse!("--storage-option is for --extract: a bundle is made of files");
     }
     if !args.pack && !args.append && (args.preset.is_some() || args.parity.is_some()) {
-        bail!("--preset and --parity are for bundles that are made with --pack: others copy what there is");
+        refuse!("--preset and --parity are for bundles that are made with --pack: others copy what there is");
     }
-    super::with_threads(args.threads, || write(args))?
+    super::with_threads(*args.threads, || write(args))?
 }
 
 fn write(args: &BundleArgs) -> Result<Exit> {
     if args.json && super::stdin::is(&args.output) {
-        bail!("--json reports on standard output, where -o - writes the bundle; name a file with -o");
+        refuse!("--json reports on standard output, where -o - writes the bundle; name a file with -o");
     }
     if args.append || args.target_size.is_some() {
         super::places::check_file(Some(&args.output), args.place.parents)?;
@@ -117,7 +117,7 @@ fn write_one(mut files: Vec<Bundled>, output: &Path, args: &BundleArgs) -> Resul
             files.push(Bundled { path, name: format!("{}/{}", specification::DIRECTORY, file.name) });
         }
     }
-    let total = files.iter().filter_map(|f| f.path.metadata().ok()).map(|m| m.len()).sum();
+    let total: u64 = files.iter().filter_map(|f| f.path.metadata().ok()).map(|m| m.len()).sum();
     let progress = Progress::new(total, crate::cmd::shown(output));
     let tell = |bytes| {
         progress.advance(bytes);
@@ -130,7 +130,10 @@ fn write_one(mut files: Vec<Bundled>, output: &Path, args: &BundleArgs) -> Resul
         tell!("{} -> {name}  {}", packed_words(&done), text::size(done.len));
         return Ok(packed_json(&name, &done));
     }
-    let target = Target::create(output, args.force, Content::Binary)?;
+    if !args.pack && !super::stdin::is(output) {
+        super::places::check_space(output, total)?;
+    }
+    let target = Target::create(output, args.place.force, Content::Binary)?;
     let mut out = target.file().try_clone().context("write the bundle")?;
     if args.pack {
         let done = write_packed(&files, &mut out, output, &options(args), &tell)?;

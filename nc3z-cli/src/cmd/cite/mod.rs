@@ -7,7 +7,7 @@ use super::named::{self, Opens as _};
 use super::subset::history;
 use super::{places, shown};
 use crate::args::{CiteArgs, OpenArgs, RecordArg, RootArgs};
-use crate::exit::{Exit, usage};
+use crate::exit::Exit;
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::text;
@@ -28,13 +28,17 @@ pub(crate) fn run(args: &CiteArgs) -> Result<Exit> {
         return check(args, root);
     }
     if args.variable.is_some() && args.output.is_none() {
-        usage("a slice needs a file to write: name it with --output, such as -o slice.nc");
+        refuse!("a slice needs a file to write: name it with --output, such as -o slice.nc");
     }
     if args.variable.is_none() && args.format.is_none() {
-        bail!("nothing to write: name a variable and --output, or a record by --format");
+        refuse!("nothing to write: name a variable and --output, or a record by --format");
     }
     places::check_file(args.output.as_deref(), args.place.parents)?;
-    super::with_threads(args.threads, || super::in_file(&args.file, cite(args)))??;
+    if let Some(output) = &args.output {
+        places::prepare_new(output, args.place.force)?;
+        places::prepare_new(&proof_path(output), args.place.force)?;
+    }
+    super::with_threads(*args.threads, || super::in_file(&args.file, cite(args)))??;
     Ok(Exit::Done)
 }
 
@@ -152,7 +156,7 @@ fn with_proof(
     let path = proof_path(output);
     places::prepare(&path)?;
     let text = proof.to_json();
-    let target = AtomicFile::create_with_mode(&path, args.force, 0o666)?;
+    let target = AtomicFile::create_with_mode(&path, args.place.force, 0o666)?;
     target.file().write_all(text.as_bytes()).with_context(|| format!("write `{}`", path.display()))?;
     target.commit(None)?;
     note!(

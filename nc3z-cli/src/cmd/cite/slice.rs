@@ -38,9 +38,14 @@ pub(super) fn write_slice(
 ) -> Result<()> {
     if slice.form() == SliceForm::Classic {
         let contents = slice.contents();
-        return write((&args.file, output, args.force), dataset, contents, &arrangement(contents, None)?);
+        return write(
+            (&args.file, output, args.place.force),
+            dataset,
+            contents,
+            &arrangement(contents, None)?,
+        );
     }
-    let target = output_of(&args.file, output, args.force)?;
+    let target = output_of(&args.file, output, args.place.force)?;
     let mut out = BufWriter::new(target.file());
     let written = slice.write_values(&mut out, &Interrupt).map_err(unpacked);
     written.with_context(|| format!("write `{}`", output.display()))?;

@@ -35,7 +35,7 @@ pub(crate) fn append(args: &AppendArgs) -> Result<Exit> {
             let progress = progress_of(dataset.original_len(), file);
             Ok(edit.append_records(&dataset, policy, &progress)?)
         };
-        let more = in_file(file, with_threads(args.edit.effort.threads, more)?)?;
+        let more = in_file(file, with_threads(*args.edit.effort.threads, more)?)?;
         if more.known > 0 {
             let known = count(more.known, "record");
             tell!("{}: the archive has its {known} already", text::safe(&file.to_string_lossy()));

@@ -43,7 +43,7 @@ fn progress_of(len: u64, path: &Path) -> Progress {
 fn commit(mut edit: Edit, path: &Path, args: &EditArgs) -> Result<Exit> {
     let note = super::versions::note_of(&args.note);
     let progress = progress_of(edit.archive().original_len(), path);
-    let done = super::with_threads(args.effort.threads, || edit.commit(&note, &progress))?;
+    let done = super::with_threads(*args.effort.threads, || edit.commit(&note, &progress))?;
     drop(progress);
     let done = done.with_context(|| format!("edit `{}`", path.display()))?;
     super::versions::tell(path, &done, args.effort.dry_run);

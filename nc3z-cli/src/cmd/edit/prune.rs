@@ -20,7 +20,7 @@ pub(crate) fn prune(args: &PruneArgs) -> Result<Exit> {
     match &args.output {
         // The new archive is read again before it is complete, so it is written to disk first.
         Some(name) if stdin::is(name) && !args.dry_run => {
-            let stream = Target::create(name, args.force, Content::Binary)?;
+            let stream = Target::create(name, args.place.force, Content::Binary)?;
             let directory = tempfile::tempdir().context("create a temporary directory for the archive")?;
             output = Some(directory.path().join("archive.nc3z"));
             spool = Some((stream, directory));
@@ -33,9 +33,9 @@ pub(crate) fn prune(args: &PruneArgs) -> Result<Exit> {
         .with_memory(args.memory)
         .with_dry_run(args.dry_run)
         .with_parity_renewed(!args.no_parity)
-        .with_force(args.force);
+        .with_force(args.place.force);
     let keep = Keep { versions: &args.keep, tagged: !args.drop_tagged };
-    let done = with_threads(args.threads, || {
+    let done = with_threads(*args.threads, || {
         let progress = Progress::new(0, text::safe(&path.to_string_lossy()));
         collect_file(path, output.as_deref(), &keep, &options, &progress)
     })?;

@@ -6,7 +6,7 @@ use crate::cmd::{in_order, open_input};
 use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted, while_blocked};
 use crate::output::streams::Stdout;
-use crate::output::{chain, report_error, text};
+use crate::output::{chain, code, report_error, text};
 use anyhow::{Context, Result, bail};
 use nc3z_collections::tree::hash::{CheckPolicy, Checked, Listed, check, read_list};
 use nc3z_reader::{Dataset, DigestRequest, Digests};
@@ -34,7 +34,7 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
     let (mut worst, mut rows) = (Exit::Done, Vec::new());
     in_order(
         &jobs,
-        args.threads,
+        *args.threads,
         |job| check_one(job, args, &progress),
         |job, checked| {
             let name = crate::cmd::shown(&job.file);
@@ -49,7 +49,7 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
                         rows.push(json!({
                         "file": name, "digest": what.trim_start(), "ok": right, "checked_instead": instead,
                     }));
-                        if !(args.json || args.status || (args.quiet && right)) {
+                        if !(*args.json || args.status || (args.quiet && right)) {
                             let instead = instead.map_or_else(String::new, |p| format!(" (of {p})"));
                             writeln!(out, "{name}{what}: {verdict}{instead}")?;
                         }
@@ -58,11 +58,13 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
                 Err(e) => {
                     worst = worst.max(exit_of(&job.file, &e));
                     counts.unreadable += 1;
-                    rows.push(json!({"file": name, "ok": false, "error": text::safe(&chain(&e))}));
+                    rows.push(
+                        json!({"file": name, "ok": false, "error": text::safe(&chain(&e)), "code": code(&e)}),
+                    );
                     if !args.status {
                         report_error(Some(&job.file), &e);
                     }
-                    if !(args.json || args.status) {
+                    if !(*args.json || args.status) {
                         writeln!(out, "{name}: FAILED open or read")?;
                     }
                 }
@@ -71,7 +73,7 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
         },
     )?;
     drop(progress);
-    if args.json && !args.status {
+    if *args.json && !args.status {
         let report = json!({
             "ok": counts.right, "failed": counts.wrong, "unreadable": counts.unreadable, "missing": counts.ignored,
             "malformed": counts.malformed, "results": rows,

@@ -11,7 +11,7 @@ use crate::args::{HashArgs, OnlyArg};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::{self, Stdout};
-use crate::output::{chain, report_error, text};
+use crate::output::{chain, code, report_error, text};
 use anyhow::{Context, Result, bail};
 use nc3z_collections::tree::hash::FileDigests;
 use nc3z_reader::{Digest, DigestRequest};
@@ -38,14 +38,14 @@ pub(crate) fn run(args: &HashArgs) -> Result<Exit> {
     let work = |path: &PathBuf| hash(path, args, &progress);
     let files = without_recalls(found.files, PathBuf::as_path, args.tape)?;
     let files = if args.all_versions { with_versions(files, args) } else { files };
-    let done = in_order(&files, args.threads, work, |path, hashed| {
+    let done = in_order(&files, *args.threads, work, |path, hashed| {
         match hashed {
-            Ok(hashed) if args.json => rows.push(hashed.to_json(&safe(path))),
+            Ok(hashed) if *args.json => rows.push(hashed.to_json(&safe(path))),
             Ok(hashed) => print(&hashed, path, &mut out)?,
             Err(e) => {
                 worst = worst.max(exit_of(path, &e));
                 report_error(Some(path), &e);
-                rows.push(json!({"file": safe(path), "error": text::safe(&chain(&e))}));
+                rows.push(json!({"file": safe(path), "error": text::safe(&chain(&e)), "code": code(&e)}));
             }
         }
         Ok(())
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &HashArgs) -> Result<Exit> {
     drop(progress);
     let print = || -> Result<()> {
         done?;
-        if args.json {
+        if *args.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
         }
         Ok(out.flush()?)

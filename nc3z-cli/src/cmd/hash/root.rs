@@ -20,9 +20,12 @@ use std::path::Path;
 /// Prints a line for each file.
 pub(super) fn run(args: &HashArgs) -> Result<Exit> {
     if args.tree.is_some() && args.files.len() > 1 {
-        bail!("--tree writes the tree of one file, and {} are named", args.files.len());
+        refuse!("--tree writes the tree of one file, and {} are named", args.files.len());
     }
     places::check_file(args.tree.as_deref(), args.place.parents)?;
+    if let Some(tree) = &args.tree {
+        places::prepare_new(tree, args.force)?;
+    }
     let mut out = Stdout::results();
     let mut rows = Vec::new();
     let progress = Progress::new(0, "hash".to_owned());
@@ -31,7 +34,7 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
         if rooted.is_computed && !rooted.is_collection && args.tree.is_none() && !args.recompute {
             note!("nc3z: note: {}: no root is stored; it is computed from the values", shown(path));
         }
-        if args.json {
+        if *args.json {
             rows.push(rooted.to_json(&shown(path)));
             continue;
         }
@@ -44,7 +47,7 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
         }
     }
     drop(progress);
-    if args.json {
+    if *args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
     }
     out.flush()?;
@@ -60,7 +63,7 @@ fn rooted(path: &Path, args: &HashArgs, progress: &Progress) -> Result<Rooted> {
     let options = args.open.options();
     let rooting = Rooting {
         tree: args.tree.is_some(),
-        variables: args.variables || args.json,
+        variables: args.variables || *args.json,
         recompute: args.recompute,
         open: &options,
         begin: &|len| progress.extend(len),

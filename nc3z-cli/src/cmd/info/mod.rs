@@ -10,7 +10,7 @@ use crate::args::{InfoArgs, NotationArg, OpenArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::streams::{Stdout, is_reader_gone};
 use crate::output::table::{Side, Table, count};
-use crate::output::{chain, report_error, text};
+use crate::output::{chain, code, report_error, text};
 use anyhow::Result;
 use nc3z_format::archive::constants;
 use nc3z_format::classic::NumRecs;
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &InfoArgs) -> Result<Exit> {
             worst = worst.max(of_error(&e));
             if args.json {
                 let file = text::safe(&super::url::shown(&one.file));
-                line(&json!({"file": file, "error": text::safe(&chain(&e))}).to_string())?;
+                line(&json!({"file": file, "error": text::safe(&chain(&e)), "code": code(&e)}).to_string())?;
             }
         }
     }

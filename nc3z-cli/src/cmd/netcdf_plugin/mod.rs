@@ -104,7 +104,7 @@ fn status(args: &PluginStatusArgs) -> Result<Exit> {
     let ncrc = Ncrc::read(&path)?;
     let slots = ncrc.ours();
     let found = self::library(None).ok();
-    if args.json {
+    if *args.json {
         let slots: Vec<_> = slots
             .iter()
             .map(|(slot, library)| json!({"slot": slot, "library": library, "exists": Path::new(library).exists()}))

@@ -26,16 +26,16 @@ pub(crate) fn run(args: &ReadArgs) -> Result<Exit> {
         return super::explain::run(args);
     }
     if args.coordinates && !matches!(args.format, FormatArg::Text | FormatArg::Csv) {
-        bail!("--coordinates is for text; CSV has them always, and other formats hold values alone");
+        refuse!("--coordinates is for text; CSV has them always, and other formats hold values alone");
     }
     if args.decode && args.format == FormatArg::Raw {
-        bail!("--decode does not apply to --format raw, which writes the stored bytes");
+        refuse!("--decode does not apply to --format raw, which writes the stored bytes");
     }
     super::places::check(args.output.as_deref(), args.place.parents)?;
     let open = || super::cite::open_verified(&args.file, &args.root, &args.open);
     let (dataset, variable, selection) = select_in(&args.file, &open, &args.variable, &args.selection)?;
     let output = args.output.as_deref().filter(|o| *o != Path::new("-"));
-    let done = super::with_threads(args.threads, || {
+    let done = super::with_threads(*args.threads, || {
         if let Some(output) = output {
             return to_file(output, args, &dataset, &variable, &selection);
         }
@@ -57,7 +57,7 @@ fn to_file(
     variable: &Variable,
     selection: &Selection,
 ) -> Result<()> {
-    let target = super::places::output_of(&args.file, output, args.force)?;
+    let target = super::places::output_of(&args.file, output, args.place.force)?;
     write(target.file(), args, dataset, variable, selection)
         .with_context(|| format!("write `{}`", output.display()))?;
     target.commit(None)?;

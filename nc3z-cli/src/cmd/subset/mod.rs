@@ -24,7 +24,7 @@ const OUT_BUFFER: usize = 1 << 20;
 
 pub(crate) fn run(args: &SubsetArgs) -> Result<Exit> {
     super::places::check(Some(&args.output), args.place.parents)?;
-    super::with_threads(args.threads, || super::in_file(&args.file, subset(args)))??;
+    super::with_threads(*args.threads, || super::in_file(&args.file, subset(args)))??;
     Ok(Exit::Done)
 }
 
@@ -40,7 +40,7 @@ fn subset(args: &SubsetArgs) -> Result<()> {
     if args.kind.is_none() && version != dataset.header().version {
         note!("nc3z: note: written as {version}: the subset does not fit {}", dataset.header().version);
     }
-    write((&args.file, &args.output, args.force), &dataset, &contents, &arrangement)?;
+    write((&args.file, &args.output, args.place.force), &dataset, &contents, &arrangement)?;
     note!(
         "{} -> {}  {} variables, {}",
         text::safe(&super::url::shown(&args.file)),

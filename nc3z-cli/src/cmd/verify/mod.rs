@@ -16,7 +16,7 @@ use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
 use crate::output::table::count;
-use crate::output::{chain, report_error, set_level, tells, text};
+use crate::output::{chain, code, report_error, set_level, tells, text};
 use crate::registry::open_options;
 use anyhow::{Context, Result, bail};
 use nc3z_look::defects::Defect;
@@ -46,14 +46,14 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
         return super::fixity::run(args, manifest);
     }
     if args.against.as_ref().is_some_and(|original| args.archives.len() != 1 && !original.is_dir()) {
-        bail!("--against compares one archive with one original, or trees of archives with a directory");
+        refuse!("--against compares one archive with one original, or trees of archives with a directory");
     }
     let Found { jobs, failures, others, .. } = find(args)?;
     let originals = Originals::new(args, &jobs)?;
     let defects = defects(args)?;
     let jobs = without_recalls(jobs, |job| &job.input, args.tape)?;
     let named: Vec<PathBuf> = jobs.into_iter().map(|job| job.input).collect();
-    super::with_threads(args.threads, || {
+    super::with_threads(*args.threads, || {
         let mut out = Stdout::verdicts();
         let mut worst = tree::judge(&others, args.others).max(Failures::new(&failures).worst());
         for path in &originals.unmatched {
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
                 checked += 1;
                 bare += usize::from(outcome.is_bare);
                 worst = worst.max(outcome.exit);
-                if args.json {
+                if *args.json {
                     reports.push(outcome.json);
                 } else if tells() || outcome.exit != Exit::Done {
                     outcome.lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
@@ -94,13 +94,13 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
             done = batch.par_iter().map(check).collect();
         }
         drop(progress);
-        if args.json {
+        if *args.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&reports)?)?;
         } else if checked > 1 && (tells() || bad > 0) {
             let others = Other::words(&others).map_or_else(String::new, |words| format!("; {words}"));
             writeln!(out, "{checked} {noun} checked, {bad} of them not sound{others}")?;
         }
-        if !args.json && tells() && bare > 0 {
+        if !*args.json && tells() && bare > 0 {
             let which =
                 if bare == checked { "no parity".to_owned() } else { format!("no parity in {bare} of them") };
             note!("nc3z: {which}: {PARITY_SUGGESTION}");
@@ -202,7 +202,8 @@ impl Outcome {
     fn failed(path: &Path, e: anyhow::Error, parity: Option<&ParityReport>) -> Self {
         let name = text::safe(&url::shown(path));
         let lines = parity.iter().map(|p| format!("{name}: {p}")).collect();
-        let json = json!({"archive": name, "sound": false, "error": text::safe(&chain(&e))});
+        let json =
+            json!({"archive": name, "sound": false, "error": text::safe(&chain(&e)), "code": code(&e)});
         let exit = of_error(&e);
         Outcome { error: Some(e), ..Outcome::new(path, exit, lines, json) }
     }

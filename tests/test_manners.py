@@ -1,0 +1,109 @@
+"""What the tool does before, during and after its work: options that do not go together, dry runs, refusals before long work, codes in JSON."""
+
+import json
+import os
+import shutil
+import sys
+import unittest
+
+from common import CLASSIC, Case, nc3z
+
+NAME = "numeric.nc"
+
+
+class Manners(Case):
+    def setUp(self):
+        super().setUp()
+        for name in (NAME, "smooth.nc"):
+            shutil.copy(CLASSIC / name, self.dir / name)
+        self.ok(self.run_here("archive", NAME, "-o", "a.nc3z"))
+
+    def run_here(self, *words, **more):
+        return nc3z(*words, cwd=self.dir, **more)
+
+    def test_options_that_do_not_go_together_are_usage_errors(self):
+        self.ok(self.run_here("bundle", NAME, "-o", "set.zip"))
+        for words in (
+            "read a.nc3z tenths --format npy --coordinates", "read a.nc3z tenths --format raw --decode", "read a.nc3z tenths --explain --format csv",
+            "read a.nc3z tenths --explain -o x", "read a.nc3z tenths --all", "read a.nc3z tenths --json", "info --layout --versions a.nc3z",
+            "bundle a.nc3z -o x.zip --preset max", "bundle a.nc3z -o - --json", "bundle --extract set.zip -o out --pack", "bundle --extract set.zip set.zip -o out",
+            "bundle a.nc3z -o x.zip --storage-option a=b", "hash --tree t a.nc3z smooth.nc", "hash --manifest . --recursive", "hash --manifest . .", "hash --force a.nc3z",
+            "hash --from-log l a.nc3z", "cite a.nc3z", "cite a.nc3z tenths", "cite --check a.nc3z", "cite --check a.nc3z --root nc3z1:00 -o x", "list --html p.html --json .",
+            "list --html p.html . .", "list --force .", "find -l --json x .", "catalog a.nc3z -o - --json", "archive - --catalog x", "archive smooth.nc -o - --log l",
+            "archive - --dry-run", "archive -r . -o - ", "aggregate --check -f smooth.nc -o x.nc", "retire --trash t --undo --after 3d", "info --older a.nc3z@1",
+            "verify --against smooth.nc a.nc3z a.nc3z", "diff -q --json a.nc3z a.nc3z", "log --oneline --json a.nc3z",
+        ):
+            with self.subTest(words):
+                before = self.names()
+                done = self.run_here(*words.split(), input=b"")
+                self.assertEqual((done.returncode, done.stdout), (2, b""), done.stderr)
+                self.assertEqual(self.names(), before)
+
+    def test_sources_are_removed_only_where_each_has_an_archive_of_its_own(self):
+        for words in (
+            f"archive {NAME} -o - --remove-source", f"archive --remove-source -o - {NAME}", f"archive {NAME} --quantize *=bitround:5 --remove-source",
+            f"archive --remove-source {NAME} --quantize *=bitround:5", f"archive {NAME} smooth.nc -o one.nc3z --remove-source",
+            f"archive --remove-source -o one.nc3z {NAME} smooth.nc", f"archive {NAME} --no-verify --remove-source", "archive - -o x.nc3z --remove-source",
+        ):
+            with self.subTest(words):
+                before = self.names()
+                self.assertIn(self.run_here(*words.split(), input=b"").returncode, (1, 2))
+                self.assertEqual(self.names(), before)
+
+    def test_dry_runs_say_would_and_change_nothing(self):
+        for words in (
+            "archive -r . -o out --dry-run", "recompress a.nc3z --dry-run --preset fast", "attr a.nc3z :x=1 --dry-run", "rename a.nc3z -v tenths,t --dry-run",
+            "commit --dry-run --allow-unrelated a.nc3z smooth.nc", "prune a.nc3z --in-place --dry-run",
+        ):
+            with self.subTest(words):
+                before = {name: (self.dir / name).read_bytes() for name in self.names() if (self.dir / name).is_file()}
+                self.assertIn("would", self.ok(self.run_here(*words.split())).stderr)
+                self.assertEqual({name: (self.dir / name).read_bytes() for name in self.names() if (self.dir / name).is_file()}, before)
+
+    def test_an_output_that_exists_is_refused_before_the_work(self):
+        """The input is a pipe that nobody writes: whoever reads it first would wait for ever."""
+        (self.dir / "there").write_bytes(b"mine")
+        (self.dir / "s.nc.proof").write_bytes(b"mine")
+        os.mkfifo(self.dir / "pipe.nc")
+        for words in ("hash --tree there pipe.nc", "cite pipe.nc tenths -o there", "cite pipe.nc tenths -o s.nc", "catalog pipe.nc -o there"):
+            with self.subTest(words):
+                self.fails(self.run_here(*words.split(), timeout=20), 1, "exists.*--force")
+
+    def test_a_bundle_that_has_no_space_is_refused_before_it_is_written(self):
+        with open(self.dir / "vast.nc", "wb") as file:
+            file.write((CLASSIC / NAME).read_bytes())
+            file.truncate(1 << 43)
+        done = self.run_here("bundle", "vast.nc", "-o", "big.zip", timeout=60)
+        self.fails(done, 1, "big.zip.*needs .*file system has .* left")
+        self.assertFalse((self.dir / "big.zip").exists())
+
+    def test_errors_in_json_have_codes(self):
+        (self.dir / "cut.nc3z").write_bytes((self.dir / "a.nc3z").read_bytes()[:-40])
+        for words, code in (("verify --json none.nc3z", "input.missing"), ("hash --json none.nc", "input.missing"), ("find --json x none.nc", "input.missing"),
+                            ("hash --json cut.nc3z", "input.damaged"), ("list --json cut.nc3z", "input.damaged"),
+                            ("estimate --json none.nc", "input.missing"), ("info --json none.nc a.nc3z", "input.missing"), ("parity info --json none.nc3z", "input.missing")):
+            with self.subTest(words):
+                done = self.run_here(*words.split())
+                self.assertIn(done.returncode, (1, 3))
+                first = next(row for row in json.loads(done.stdout) if "error" in row or row.get("state") == "error")
+                self.assertEqual(first["code"], code, first)
+
+    def test_a_list_fits_the_width_also_in_a_pipe(self):
+        self.ok(self.run_here("archive", CLASSIC / "coads_climatology.cdf", "-o", "c.nc3z", "--preset", "fast"))
+        for columns, most in ((None, 80), ("120", 120)):
+            env = {k: v for k, v in os.environ.items() if k != "COLUMNS"} | ({"COLUMNS": columns} if columns else {})
+            lines = self.ok(self.run_here("list", ".", env=env)).stdout.decode().splitlines()
+            self.assertLessEqual(max(map(len, lines)), most)
+        wide = self.ok(self.run_here("list", "--wide", ".")).stdout.decode()
+        self.assertIn("COADSX=180", wide)
+
+    def test_versions_have_a_date_and_an_author(self):
+        env = {k: v for k, v in os.environ.items() if k not in ("NC3Z_AUTHOR", "NC3Z_DATE")} | {"USER": "somebody", "LOGNAME": "somebody"}
+        self.ok(self.run_here("attr", "a.nc3z", ":title=new", env=env))
+        for words in (("log", "a.nc3z"), ("log", "--oneline", "a.nc3z")):
+            self.assertRegex(self.ok(self.run_here(*words)).stdout.decode(), r"20\d\d-\d\d-\d\d")
+        self.assertTrue(json.loads(self.ok(self.run_here("log", "--json", "a.nc3z")).stdout)["versions"][0]["author"])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
