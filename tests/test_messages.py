@@ -46,7 +46,7 @@ USES = [
     ("parity add n.nc", 1, ["n.nc", "not an nc3z archive but a classic netCDF file"]),
     ("repair empty.nc -o x", 1, ["empty.nc", "the file is empty"]),
     ("log n.nc", 1, ["n.nc", "classic netCDF file"]),
-    ("read n.nc@2 tenths", 1, ["`n.nc` is not an archive", "only archives have versions"]),
+    ("read n.nc@2 tenths", 1, ["`n.nc@2` names a version", "only archives have versions"]),
     # Archives that are damaged.
     ("info cut.nc3z", 3, ["cut.nc3z", "bytes of version 1 are missing", "save the intact parts with", "nc3z repair cut.nc3z -o NEW"]),
     ("restore cut.nc3z -o x", 3, ["bytes of version 1 are missing", "nc3z repair cut.nc3z -o NEW"]),

@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         output::report_error(None, &e);
         exit::of_error(&e)
     });
-    cmd::aggregated::tell_notes();
+    cmd::named::tell_notes();
     registry::end();
     if exit != Exit::Done {
         cmd::places::remove_empty();

@@ -77,6 +77,11 @@ impl OpenOptions {
         self
     }
 
+    /// Returns whether opening by path maps the file.
+    pub fn is_mapped(&self) -> bool {
+        self.mapped
+    }
+
     /// Makes reads return the variable's fill value (zeros for bytes of no variable) instead of an error for
     /// a tile that is damaged or lost. Off by default. [`crate::Archive::filled`] lists the replaced tiles
     /// after a read.

@@ -4,8 +4,10 @@ use crate::attribute::{Attribute, Values};
 use crate::element::Element;
 use crate::error::{At, Error, Result};
 use crate::hyperslab::{Hyperslab, Span};
+use crate::name::Name;
 use crate::options::OpenOptions;
 use nc3z_format::NcType;
+use nc3z_format::decode_value::{Decoding, Value};
 use nc3z_reader::Archive;
 use nc3z_reader::source::MemorySource;
 use std::borrow::Cow;
@@ -13,26 +15,29 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Opens an archive or a classic netCDF file. The first bytes of the file decide which.
+/// Opens an archive, a classic netCDF file or an aggregation by name: a path, a URL (feature `remote`), a member of a bundle
+/// (`set.zip!/tas.nc`), `-` for standard input; behind an archive, a version (`tas.nc.nc3z@2`). The first bytes of the file decide which
+/// kind it is. An aggregation is presented with the data of its fragments.
 ///
 /// # Errors
-/// The file cannot be read. It is damaged, or it is neither an archive nor a classic netCDF file.
-pub fn open(path: impl AsRef<Path>) -> Result<Dataset> {
-    open_with(path, &OpenOptions::default())
+/// The input cannot be read. It is damaged. It has no variables: the error names its kind, such as a bundle; see [`crate::open_any`].
+pub fn open(name: impl AsRef<Path>) -> Result<Dataset> {
+    open_with(name, &OpenOptions::default())
 }
 
-/// Opens a file with options; see [`open`].
+/// Opens an input with options; see [`open`].
 ///
 /// # Errors
 /// As [`open`]. The archive does not have the requested version.
-pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Dataset> {
-    let path = path.as_ref();
-    let inner = nc3z_reader::Dataset::open(path, &options.0).at(path)?;
-    Ok(Dataset { inner, path: path.to_owned() })
+pub fn open_with(name: impl AsRef<Path>, options: &OpenOptions) -> Result<Dataset> {
+    let name = Name::parse(name)?;
+    let shown = name.to_string();
+    let inner = options.opener().dataset(&name).at(Path::new(&shown))?;
+    Ok(Dataset::new(inner, name))
 }
 
 pub(crate) fn open_archive(path: &Path, options: &OpenOptions) -> Result<Archive> {
-    let file = nc3z_reader::Dataset::open(path, &options.0)?;
+    let file = options.opener().stored(&Name::parse(path)?)?;
     file.archive().cloned().ok_or_else(|| Error::invalid("this is a classic netCDF file, not an archive"))
 }
 
@@ -60,24 +65,30 @@ impl Dimension {
 #[derive(Clone)]
 pub struct Dataset {
     inner: nc3z_reader::Dataset,
+    name: Name,
+    /// The name without secrets, for errors.
     path: PathBuf,
 }
 
 impl Dataset {
+    pub(crate) fn new(inner: nc3z_reader::Dataset, name: Name) -> Self {
+        Dataset { inner, path: name.to_string().into(), name }
+    }
+
     /// Opens a file; the same as [`open`].
     ///
     /// # Errors
     /// As [`open`].
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        open(path)
+    pub fn open(name: impl AsRef<Path>) -> Result<Self> {
+        open(name)
     }
 
     /// Opens a file with options; the same as [`open_with`].
     ///
     /// # Errors
     /// As [`open_with`].
-    pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
-        open_with(path, options)
+    pub fn open_with(name: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
+        open_with(name, options)
     }
 
     /// Opens an archive or a classic netCDF file that is in memory.
@@ -95,11 +106,16 @@ impl Dataset {
     pub fn from_bytes_with(bytes: impl Into<Vec<u8>>, options: &OpenOptions) -> Result<Self> {
         let path = Path::new("file in memory");
         let source = Arc::new(MemorySource::new(bytes.into()));
-        let inner = nc3z_reader::Dataset::from_source(source, &options.0).at(path)?;
-        Ok(Dataset { inner, path: path.to_owned() })
+        let inner = nc3z_reader::Dataset::from_source(source, &options.reader).at(path)?;
+        Ok(Dataset::new(inner, Name::whole(path)))
     }
 
-    /// True for an archive, false for a classic file.
+    /// The name by which it was opened.
+    pub fn name(&self) -> &Name {
+        &self.name
+    }
+
+    /// True for an archive, false for a classic file and for an aggregation.
     pub fn is_archive(&self) -> bool {
         self.inner.archive().is_some()
     }
@@ -242,6 +258,49 @@ impl Variable {
     /// As [`Variable::read`].
     pub fn read_values(&self, slab: &Hyperslab) -> Result<Values> {
         Ok(Values::from_be(self.ty(), &self.inner.read_bytes(&slab.0).at(&self.path)?))
+    }
+
+    /// Reads a hyperslab as numbers by the conventions of CF: unpacked with `scale_factor` and `add_offset`, NaN in place of missing
+    /// values. Times stay numbers in their units; see [`Variable::read_times`].
+    ///
+    /// ```
+    /// # let file = nc3z::open("../testdata/classic/record_padding.nc")?;
+    /// let a = file.variable("a")?; // short a(time=40, x=5); a:_FillValue = -32768s
+    /// let row = a.read_decoded(&a.select([nc3z::Span::new(0), nc3z::Span::new(1..4)])?)?;
+    /// assert!(row[0] == 1.0 && row[1].is_nan() && row[2] == 3.0);
+    /// # Ok::<(), nc3z::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Variable::read`].
+    pub fn read_decoded(&self, slab: &Hyperslab) -> Result<Vec<f64>> {
+        Ok(self.decoding().numbers(&self.inner.read_bytes(&slab.0).at(&self.path)?))
+    }
+
+    /// Reads a hyperslab of times since a date as text in the form of ISO 8601, in the calendar of the variable; None for a missing
+    /// time.
+    ///
+    /// # Errors
+    /// As [`Variable::read`]. The units are not a time since a date.
+    pub fn read_times(&self, slab: &Hyperslab) -> Result<Vec<Option<String>>> {
+        let decoding = self.decoding();
+        if decoding.time().is_none() {
+            let words =
+                format!("the variable `{}` has no times: its units are not a time since a date", self.name());
+            return Err(Error::invalid(words).at(&self.path));
+        }
+        let bytes = self.inner.read_bytes(&slab.0).at(&self.path)?;
+        let items = bytes.chunks_exact(self.ty().size());
+        Ok(items
+            .map(|item| match decoding.value(item) {
+                Value::Time(moment) => Some(moment.iso()),
+                _ => None,
+            })
+            .collect())
+    }
+
+    fn decoding(&self) -> Decoding {
+        Decoding::new(self.inner.source().header(), self.inner.header())
     }
 
     /// Reads a hyperslab into an array of the `ndarray` crate, which has the dimensions of the variable.

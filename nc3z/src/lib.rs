@@ -40,6 +40,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! A name is a path, a URL, a member of a bundle, or `-`. An aggregation is read like a file, and values are decoded on request:
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> { Ok(()) }
+//! fn first_day(name: &str) -> nc3z::Result<(Option<String>, Vec<f64>)> {
+//!     let file = nc3z::open(name)?; // "tas.nc.nc3z@2", "https://host/tas.nc.nc3z", "set.zip!/tas.nc", "all-years.nc"
+//!     let (time, tas) = (file.variable("time")?, file.variable("tas")?);
+//!     let first = time.read_times(&time.select([nc3z::Span::new(0)])?)?;
+//!     Ok((first[0].clone(), tas.read_decoded(&tas.all())?))
+//! }
+//! ```
+//!
 //! # Conventions
 //!
 //! * Each call with a path has a form with options: [`open`] and [`open_with`], [`archive()`] and [`archive_with`].
@@ -49,6 +61,8 @@
 //!
 //! # Features
 //!
+//! * `collections` (on by default): bundles, aggregations and catalogues.
+//! * `remote`: names that are URLs (`https`, `s3`, `gs`, `az`).
 //! * `ndarray`: `Variable::read_array` returns an array of the `ndarray` crate.
 //!
 //! The crates `nc3z-reader`, `nc3z-writer`, `nc3z-format` and `nc3z-num` are the unstable parts of this crate.
@@ -60,6 +74,10 @@ mod edit;
 mod element;
 mod error;
 mod hyperslab;
+mod name;
+mod opened;
+#[doc(hidden)]
+pub mod opener;
 mod options;
 mod restore;
 mod verify;
@@ -72,9 +90,14 @@ pub use edit::{CommitNote, CommitReport, Edit, commit, commit_with};
 pub use element::Element;
 pub use error::{Error, ErrorKind, Result};
 pub use hyperslab::{Hyperslab, Span};
+pub use name::Name;
 pub use nc3z_format::NcType;
 pub use nc3z_reader::Monitor;
 pub use nc3z_writer::Preset;
+#[cfg(feature = "collections")]
+pub use opened::{Bundle, Catalogue};
+pub use opened::{Opened, open_any, open_any_with};
+pub use opener::Kind;
 pub use options::{ArchiveOptions, EditOptions, OpenOptions, RestoreOptions, VerifyOptions};
 pub use restore::{RestoreReport, restore, restore_with};
 pub use verify::{Finding, VerifyReport, verify, verify_with};

@@ -1,5 +1,6 @@
 //! Options of the calls. Each starts from `default()`.
 
+use crate::opener::Opener;
 use crate::version::VersionName;
 use nc3z_reader::Monitor;
 use nc3z_writer::{Preset, Share, WriterOptions};
@@ -41,34 +42,103 @@ macro_rules! watched {
 }
 watched! { ArchiveOptions RestoreOptions VerifyOptions EditOptions }
 
-/// Options of opening a file.
+/// Options of opening an input.
 #[derive(Debug, Clone, Default)]
-pub struct OpenOptions(pub(crate) nc3z_reader::OpenOptions);
+pub struct OpenOptions {
+    pub(crate) reader: nc3z_reader::OpenOptions,
+    #[cfg(feature = "collections")]
+    fragments: Fragments,
+    #[cfg(feature = "remote")]
+    remote: nc3z_remote::RemoteOptions,
+}
+
+/// The way in which the fragments of an aggregation are opened.
+#[cfg(feature = "collections")]
+#[derive(Debug, Clone, Copy, Default)]
+struct Fragments {
+    as_stored: bool,
+    outside: bool,
+    fill_missing: bool,
+}
 
 impl OpenOptions {
+    fn map(mut self, change: impl FnOnce(nc3z_reader::OpenOptions) -> nc3z_reader::OpenOptions) -> Self {
+        self.reader = change(self.reader);
+        self
+    }
+
     /// Opens this version of the file, by number or tag; the newest by default.
     #[must_use]
     pub fn with_version(self, version: impl Into<VersionName>) -> Self {
-        OpenOptions(self.0.with_version(version.into().into_reader()))
+        self.map(|options| options.with_version(version.into().into_reader()))
     }
 
     /// Maps the file into memory (on by default) or reads it by position. Reading by position is safe for files that
     /// other programs may shorten.
     #[must_use]
     pub fn with_mmap(self, mapped: bool) -> Self {
-        OpenOptions(self.0.with_mmap(mapped))
+        self.map(|options| options.with_mmap(mapped))
     }
 
     /// Reads fill values in place of damaged or lost values (off by default, which makes them errors).
     #[must_use]
     pub fn with_fill_lost(self, fill: bool) -> Self {
-        OpenOptions(self.0.with_fill_lost(fill))
+        self.map(|options| options.with_fill_lost(fill))
     }
 
     /// Opens the last whole state if a later state is damaged (off by default, which makes it an error).
     #[must_use]
     pub fn with_older(self, older: bool) -> Self {
-        OpenOptions(self.0.with_older(older))
+        self.map(|options| options.with_older(older))
+    }
+
+    /// Sets a setting of the store of a URL, such as `region`, `endpoint` or `header.NAME`; see the documents about remote files.
+    #[cfg(feature = "remote")]
+    #[must_use]
+    pub fn with_setting(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.remote = self.remote.with_setting(name, value);
+        self
+    }
+
+    /// Opens an aggregation as stored: the variables that describe it, without the data of its fragments (off by default).
+    #[cfg(feature = "collections")]
+    #[must_use]
+    pub fn with_as_stored(mut self, as_stored: bool) -> Self {
+        self.fragments.as_stored = as_stored;
+        self
+    }
+
+    /// Allows fragments outside the directory of an aggregation, and on servers (off by default): only for one that you trust.
+    #[cfg(feature = "collections")]
+    #[must_use]
+    pub fn with_outside(mut self, outside: bool) -> Self {
+        self.fragments.outside = outside;
+        self
+    }
+
+    /// Reads missing values in place of fragments that do not exist (off by default, which makes them errors).
+    #[cfg(feature = "collections")]
+    #[must_use]
+    pub fn with_fill_missing(mut self, fill: bool) -> Self {
+        self.fragments.fill_missing = fill;
+        self
+    }
+
+    /// Returns the opener with these options.
+    pub(crate) fn opener(&self) -> Opener {
+        let opener = Opener::new(self.reader.clone());
+        #[cfg(feature = "remote")]
+        let opener = opener.with_remote(self.remote.clone());
+        #[cfg(feature = "collections")]
+        let opener = {
+            use nc3z_collections::{Missing, Options};
+            let Fragments { as_stored, outside, fill_missing } = self.fragments;
+            let mut options = Options::default();
+            options.outside = outside;
+            options.missing = if fill_missing { Missing::Fill } else { Missing::Refuse };
+            opener.with_fragments((!as_stored).then_some(options))
+        };
+        opener
     }
 }
 

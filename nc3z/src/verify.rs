@@ -1,11 +1,11 @@
 //! Checks an archive.
 
 use crate::error::{At, Result};
+use crate::name::Name;
+use crate::opener::Access;
 use crate::options::VerifyOptions;
-use nc3z_reader::source::{FileSource, SharedSource};
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
 
 /// One damaged part of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,14 +65,15 @@ pub fn verify(path: impl AsRef<Path>) -> Result<VerifyReport> {
 /// # Errors
 /// As [`verify`].
 pub fn verify_with(path: impl AsRef<Path>, options: &VerifyOptions) -> Result<VerifyReport> {
-    let path = path.as_ref();
-    check(path, options).at(path)
+    let name = Name::parse(path)?;
+    check(&name, options).at(Path::new(&name.to_string()))
 }
 
-fn check(path: &Path, options: &VerifyOptions) -> Result<VerifyReport, nc3z_reader::Error> {
-    let source: SharedSource = Arc::new(FileSource::open(path)?);
+fn check(name: &Name, options: &VerifyOptions) -> Result<VerifyReport, nc3z_reader::Error> {
+    // By position: with a memory map, a failing disk would end the process.
+    let source = options.open.clone().with_mmap(false).opener().with_access(Access::Forward).source(name)?;
     let check = if options.quick { nc3z_reader::verify::quick } else { nc3z_reader::verify::deep };
-    let report = check(&source, &options.open.0, options.monitor())?;
+    let report = check(&source, &options.open.reader, options.monitor())?;
     let findings = report.findings.into_iter();
     let listed = findings.map(|finding| Finding {
         structure: finding.structure.name(),

@@ -17,6 +17,13 @@ pub enum VersionName {
 }
 
 impl VersionName {
+    pub(crate) fn from_reader(name: nc3z_reader::VersionName) -> Self {
+        match name {
+            nc3z_reader::VersionName::Number(number) => VersionName::Number(number),
+            nc3z_reader::VersionName::Tag(tag) => VersionName::Tag(tag),
+        }
+    }
+
     pub(crate) fn into_reader(self) -> nc3z_reader::VersionName {
         match self {
             VersionName::Number(number) => nc3z_reader::VersionName::Number(number),

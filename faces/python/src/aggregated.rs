@@ -2,11 +2,13 @@
 //! place.
 
 use crate::source::Settings;
-use nc3z_collections::bundle::{Bundle, split_member};
+use nc3z::Name;
+use nc3z::opener::Opener;
+use nc3z_collections::bundle::Bundle;
 use nc3z_collections::{Error as AggregateError, Missing, Options, as_aggregation};
 use nc3z_reader::source::{self, SharedSource};
-use nc3z_reader::{Archive, Dataset, Error, OpenOptions, Result};
-use std::path::{Path, PathBuf};
+use nc3z_reader::{Archive, Dataset, Error, ErrorKind, OpenOptions, Result, VersionName};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The place where the fragments of an aggregation are searched, and the settings for reading from a server.
@@ -14,11 +16,13 @@ use std::sync::Arc;
 pub(crate) struct Place {
     place: nc3z_collections::FragmentBase,
     settings: Settings,
+    /// The version that the file's name requests.
+    version: Option<VersionName>,
 }
 
 impl From<nc3z_collections::FragmentBase> for Place {
     fn from(place: nc3z_collections::FragmentBase) -> Self {
-        Place { place, settings: Settings::default() }
+        Place { place, settings: Settings::default(), version: None }
     }
 }
 
@@ -28,9 +32,9 @@ impl Place {
         nc3z_collections::FragmentBase::Memory.into()
     }
 
-    /// The object at a URL.
-    pub(crate) fn server(url: String, settings: Settings) -> Self {
-        Place { place: nc3z_collections::FragmentBase::Server(url), settings }
+    /// The version that the file's name requests.
+    pub(crate) fn version(&self) -> Option<&VersionName> {
+        self.version.as_ref()
     }
 
     /// Returns true for a member of a bundle.
@@ -77,18 +81,6 @@ impl Place {
     }
 }
 
-/// Returns the file on disk for a name: for a member, its bundle.
-pub(crate) fn on_disk(path: &Path) -> PathBuf {
-    split_member(path).map_or_else(|| path.to_owned(), |(bundle, _)| bundle)
-}
-
-/// Opens a file on disk or the member of a bundle by position, without the copies in a bundle's index: for
-/// commands that check bytes.
-pub(crate) fn open_as_stored(path: &Path) -> Result<SharedSource> {
-    let (source, place) = open_path(path, false)?;
-    Ok(place.as_stored()?.unwrap_or(source))
-}
-
 /// Options for reading an aggregation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Reading {
@@ -110,32 +102,28 @@ pub(crate) fn member_of(name: &str) -> Option<(&str, &str)> {
     name.split_once("!/")
 }
 
-/// Opens a member of the bundle with these bytes.
-pub(crate) fn open_member(bundle: SharedSource, name: &str) -> Result<(SharedSource, Place)> {
-    with_place(nc3z_collections::FragmentBase::open_member(bundle, "the bundle", name))
-}
-
 /// Opens a member of an open bundle. Messages call the bundle `shown`.
 pub(crate) fn open_member_of(bundle: &Arc<Bundle>, shown: &str, name: &str) -> Result<(SharedSource, Place)> {
-    with_place(nc3z_collections::FragmentBase::member_of(bundle, shown, name))
+    let source = bundle.require(name, shown).map_err(|e| not_found(e.into()))?;
+    Ok((source, nc3z_collections::FragmentBase::Bundle(Arc::clone(bundle), name.to_owned()).into()))
 }
 
-/// Opens a file on disk, or a member of a bundle, by name.
-pub(crate) fn open_path(path: &Path, mmap: bool) -> Result<(SharedSource, Place)> {
-    with_place(nc3z_collections::FragmentBase::open(path, mmap))
+/// Opens an input by its name.
+pub(crate) fn open_name(name: &Name, opener: &Opener, settings: &Settings) -> Result<(SharedSource, Place)> {
+    let (source, place) = opener.located(name).map_err(not_found)?;
+    let version = name.requested().cloned();
+    Ok((source, Place { place, settings: settings.clone(), version }))
 }
 
 /// A member that does not exist is a file that is not found.
-fn with_place(
-    opened: nc3z_collections::Result<(SharedSource, nc3z_collections::FragmentBase)>,
-) -> Result<(SharedSource, Place)> {
-    match opened {
-        Ok((source, place)) => Ok((source, place.into())),
-        Err(AggregateError::NoMember { name, known, .. }) => {
+fn not_found(e: Error) -> Error {
+    let ErrorKind::Other(other) = e.kind() else { return e };
+    match other.downcast_ref() {
+        Some(AggregateError::NoMember { name, known, .. }) => {
             let words = format!("the bundle has no member `{name}`; it has {known}");
-            Err(Error::io("open", None, std::io::Error::new(std::io::ErrorKind::NotFound, words)))
+            Error::io("open", None, std::io::Error::new(std::io::ErrorKind::NotFound, words))
         }
-        Err(e) => Err(e.into()),
+        _ => e,
     }
 }
 

@@ -83,6 +83,12 @@ pub(crate) fn open(
 ) -> PyResult<Dataset> {
     let version = version.map(version_name).transpose()?;
     let (source, origin, place) = source::open(py, source, storage_options)?;
+    if version.is_some() && place.version().is_some() {
+        return Err(PyValueError::new_err(
+            "the name requests a version, and so does `version`: give one of them",
+        ));
+    }
+    let version = version.or_else(|| place.version().cloned());
     let root = root.map(|root| root.parse().map_err(Failure::from)).transpose()?;
     if root.is_none() && tree.is_some() {
         return Err(PyValueError::new_err(

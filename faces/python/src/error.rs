@@ -1,5 +1,6 @@
 //! Errors as Python's exceptions, by the family that callers act on. The classes are in `nc3z/_errors.py`.
 
+use nc3z::opener::{Kind, WrongKind};
 use nc3z_format::ErrorKind as FormatKind;
 use nc3z_format::url::hidden_in;
 use nc3z_reader::{Error as ReadError, ErrorKind as ReadKind};
@@ -101,6 +102,9 @@ impl From<Failure> for PyErr {
 
 fn read(e: &ReadError, file: Option<&str>) -> PyErr {
     let words = || named(e.with_causes(), file);
+    if let Some(wrong) = WrongKind::of(e) {
+        return wrong_kind(wrong);
+    }
     match e.kind() {
         ReadKind::Format(inner) => match inner.kind() {
             FormatKind::Corrupt { .. } | FormatKind::Truncated { .. } => exception("CorruptError", words()),
@@ -124,6 +128,25 @@ fn read(e: &ReadError, file: Option<&str>) -> PyErr {
         // Errors of an aggregation, and others.
         _ => exception("Error", words()),
     }
+}
+
+/// Returns the exception for an input of another kind, with the call that takes it.
+fn wrong_kind(wrong: &WrongKind) -> PyErr {
+    let name = &wrong.name;
+    let advice = match (wrong.kind, wrong.needed) {
+        (Kind::Classic, Kind::Archive) => format!("nc3z.archive({name:?}, ...) makes one of it"),
+        (Kind::Bundle, _) => {
+            let first = wrong.first.as_deref().unwrap_or("NAME");
+            let member = format!("{name}!/{first}");
+            format!("open one of its files as {member:?}, or all with nc3z.open_collection({name:?})")
+        }
+        (Kind::Catalogue | Kind::Tree, _) => format!("nc3z.open_collection({name:?}) opens its files"),
+        _ => String::new(),
+    };
+    if wrong.kind == Kind::Tree {
+        return PyOSError::new_err((21, format!("{}; {advice}", wrong.kind), name.clone()));
+    }
+    exception("UnsupportedError", hidden_in(&format!("{wrong}; {advice}")))
 }
 
 /// Returns NumPy's name of a Rust type. Rust's `i8` is `int8` in NumPy, where `i8` has 8 bytes.

@@ -4,6 +4,8 @@ use crate::aggregated::{self, Place, Reading};
 use crate::error::Failure;
 use crate::process;
 use crate::source::Origin;
+use nc3z::Name;
+use nc3z::opener::{Kind, Opener};
 use nc3z_collections::is_aggregation;
 use nc3z_format::bytes::hex;
 use nc3z_format::classic::VarId;
@@ -58,6 +60,16 @@ pub(crate) fn with_read_repair(options: OpenOptions, name: &str) -> OpenOptions 
     })
 }
 
+/// Returns the error for bytes that are not of the kind that is needed; see [`Opener::explained`].
+pub(crate) fn explained(
+    e: nc3z_reader::Error,
+    source: &SharedSource,
+    name: &str,
+    needed: Kind,
+) -> nc3z_reader::Error {
+    Opener::new(OpenOptions::default()).explained(e, Arc::clone(source), &Name::whole(name), needed)
+}
+
 /// The state of one process. A forked child opens the same source again, with its own cache.
 struct Opened {
     source: SharedSource,
@@ -81,7 +93,8 @@ impl Opened {
             let dataset = dataset.verified(&against.root, tree, &())?;
             return Ok(Opened { source, dataset });
         }
-        let dataset = Dataset::from_source(Arc::clone(&source), &options)?;
+        let opened = Dataset::from_source(Arc::clone(&source), &options);
+        let dataset = opened.map_err(|e| explained(e, &source, name, Kind::Classic))?;
         let of_fragments = with_read_repair(OpenOptions::default(), "a fragment")
             .with_fill_lost(how.fill_lost)
             .with_cache(process::cache());

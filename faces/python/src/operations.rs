@@ -1,18 +1,20 @@
 //! Operations on whole files: archive, restore, verify, estimate. Each returns a dict, which
 //! `nc3z/_operations.py` converts to its result.
 
-use crate::aggregated;
 use crate::error::Failure;
-use crate::handle::with_read_repair;
+use crate::handle::{explained, with_read_repair};
 use crate::source::{self, BufferSource, Origin, Settings};
 use crate::work::{self, Cancel};
+use nc3z::Name;
+use nc3z::opener::Kind;
 use nc3z_format::bytes::hex;
 use nc3z_format::codec::ChainRequest;
 use nc3z_format::quantize::Quantize;
 use nc3z_format::tile::Edge;
 use nc3z_reader::platform::takes_stream;
 use nc3z_reader::source::{ByteSource, SharedSource};
-use nc3z_reader::{Archive, ClassicFile, OpenOptions, verify};
+use nc3z_reader::verify::{self, Examination};
+use nc3z_reader::{Archive, ClassicFile, OpenOptions, VersionName};
 use nc3z_remote::ForwardSource;
 use nc3z_writer::{
     ArchiveReport, AtomicFile, ChunkRequest, PerVariable, Preset, Share, TileChoice, WriterOptions,
@@ -160,26 +162,16 @@ pub(crate) fn archive_bytes<'py>(
 }
 
 /// Opens the input of a command. A local file is read by position, so that a failing disk gives an error
-/// instead of a signal. Others are opened by [`source::open`].
+/// Opens the input of a command that checks bytes, with the version that its name requests. A file is read by position, so that a
+/// failing disk gives an error instead of a signal, and a member of a bundle without the copies in the bundle's index.
 fn command_source(
     py: Python<'_>,
     input: &Bound<'_, PyAny>,
     settings: Option<Settings>,
-) -> PyResult<(SharedSource, Origin)> {
-    let is_url = input.extract::<String>().is_ok_and(|url| nc3z_remote::is_url(&url));
-    match input.extract::<PathBuf>() {
-        Ok(path) if !is_url => {
-            let given = path.to_string_lossy().into_owned();
-            let source = py.detach(|| aggregated::open_as_stored(&path));
-            let source = source.map_err(|e| Failure::from(e).in_file(Some(&given)))?;
-            Ok((source, Origin::Path { path, given }))
-        }
-        _ => {
-            let (source, origin, place) = source::open(py, input, settings)?;
-            let stored = place.as_stored().map_err(|e| Failure::from(e).in_file(origin.name()))?;
-            Ok((stored.unwrap_or(source), origin))
-        }
-    }
+) -> PyResult<(SharedSource, Origin, Option<VersionName>)> {
+    let (source, origin, place) = source::open_as(py, input, settings, false)?;
+    let stored = place.as_stored().map_err(|e| Failure::from(e).in_file(origin.name()))?;
+    Ok((stored.unwrap_or(source), origin, place.version().cloned()))
 }
 
 /// Restores the classic file of an archive.
@@ -194,13 +186,20 @@ pub(crate) fn restore<'py>(
     progress: Option<&Bound<'py, PyAny>>,
     cancel: Option<&Cancel>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (source, origin) = command_source(py, input, storage_options)?;
+    let (source, origin, version) = command_source(py, input, storage_options)?;
     let named = |e: Failure| e.in_file(origin.name());
-    let options = with_read_repair(OpenOptions::of_command(), origin.name().unwrap_or("input"));
-    let archive = py.detach(|| Archive::from_source(source, &options));
+    let options =
+        with_read_repair(OpenOptions::of_command(), origin.name().unwrap_or("input")).with_version(version);
+    let name = origin.name().unwrap_or("input");
+    let archive = py.detach(|| {
+        let opened = Archive::from_source(Arc::clone(&source), &options);
+        opened.map_err(|e| explained(e, &source, name, Kind::Archive))
+    });
     let archive = archive.map_err(|e| named(e.into()))?;
     let like = match &origin {
-        Origin::Path { path, .. } => Some(std::fs::metadata(aggregated::on_disk(path))?),
+        Origin::Path { path, .. } => {
+            Some(std::fs::metadata(Name::from_path(path).map_err(Failure::from)?.file())?)
+        }
         _ => None,
     };
     if like.as_ref().is_some_and(|like| nc3z_writer::is_same_file(like, &output)) {
@@ -242,21 +241,20 @@ pub(crate) fn check<'py>(
     progress: Option<&Bound<'py, PyAny>>,
     cancel: Option<&Cancel>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (source, origin) = command_source(py, input, storage_options)?;
+    let (source, origin, version) = command_source(py, input, storage_options)?;
     let source = match origin {
         Origin::Url { .. } => Arc::new(ForwardSource::new(source)),
         _ => source,
     };
-    let options = OpenOptions::of_command();
+    let options = OpenOptions::of_command().with_version(version.clone());
     let original =
         py.detach(|| Archive::from_source(Arc::clone(&source), &options)).map_or(0, |a| a.original_len());
     let total = source.len() + if deep { original } else { 0 };
     let report = work::run(py, total, progress, cancel, |watch| {
-        Ok(if deep {
-            verify::deep(&source, &options, watch)?
-        } else {
-            verify::quick(&source, &options, watch)?
-        })
+        let what = Examination { version, deep, all_versions: false };
+        let found = verify::examine(&source, &what, &OpenOptions::of_command(), watch);
+        let name = origin.name().unwrap_or("input");
+        Ok(found.map_err(|e| explained(e, &source, name, Kind::Archive))?.report)
     });
     let report = report.map_err(|e| e.in_file(origin.name()))?;
     let dict = PyDict::new(py);

@@ -1,10 +1,12 @@
 //! Converts the argument of `open` to a byte source: a path, a URL, bytes, or a file object.
 
-use crate::aggregated::{self, Place};
+use crate::aggregated::{Place, open_name};
 use crate::error::Failure;
 use bytes::Bytes;
+use nc3z::Name;
+use nc3z::opener::{Opener, standard_input};
 use nc3z_reader::source::{ByteSource, MemorySource, SharedSource};
-use nc3z_reader::{Error, Result};
+use nc3z_reader::{Error, OpenOptions, Result};
 use nc3z_remote::RemoteOptions;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -123,23 +125,19 @@ pub(crate) fn open(
     from: &Bound<'_, PyAny>,
     settings: Option<Settings>,
 ) -> PyResult<(SharedSource, Origin, Place)> {
+    open_as(py, from, settings, true)
+}
+
+/// Opens the argument from Python: files through a memory map, or by position.
+pub(crate) fn open_as(
+    py: Python<'_>,
+    from: &Bound<'_, PyAny>,
+    settings: Option<Settings>,
+    mapped: bool,
+) -> PyResult<(SharedSource, Origin, Place)> {
     let settings = settings.unwrap_or_default();
-    if let Ok(url) = from.extract::<String>()
-        && nc3z_remote::is_url(&url)
-    {
-        let options = settings.options()?;
-        let opened = py.detach(|| {
-            if let Some((bundle, member)) = aggregated::member_of(&url) {
-                return aggregated::open_member(nc3z_remote::open(bundle, &options)?, member);
-            }
-            let place = Place::server(url.clone(), settings.clone());
-            Ok((nc3z_remote::open(&url, &options)?, place))
-        });
-        let (source, place) = opened.map_err(Failure::from)?;
-        let shown = nc3z_remote::shown(&url);
-        return Ok((source, Origin::Url { url, shown, settings }, place));
-    }
-    if !settings.is_empty() {
+    let is_url = from.extract::<String>().is_ok_and(|text| nc3z_remote::is_url(&text));
+    if !is_url && !settings.is_empty() {
         return Err(PyTypeError::new_err("storage_options are for URLs: https, s3, gs, az"));
     }
     if let Ok(bytes) = from.cast::<PyBytes>() {
@@ -162,15 +160,27 @@ pub(crate) fn open(
         )));
     };
     let words = given.to_string_lossy().into_owned();
-    if words.contains("://") {
+    if !is_url && words.contains("://") {
         let url = nc3z_format::url::cut(&words);
         let words = format!("{url}: unsupported URL scheme; expected https, http, s3, gs or az");
         return Err(PyValueError::new_err(words));
     }
-    let path = std::path::absolute(&given).unwrap_or(given);
-    let opened = py.detach(|| aggregated::open_path(&path, true));
-    let (source, place) = opened.map_err(|e| Failure::from(e).in_file(Some(&words)))?;
-    Ok((source, Origin::Path { path, given: words }, place))
+    if words == "-" {
+        let source = py.detach(standard_input).map_err(Failure::from)?;
+        return Ok((source, Origin::Object, Place::memory()));
+    }
+    let path = if is_url { given } else { std::path::absolute(&given).unwrap_or(given) };
+    let shown = nc3z_remote::shown(&words);
+    let name = Name::from_path(&path).map_err(|e| Failure::from(e).in_file(Some(&shown)))?;
+    let opener = Opener::new(OpenOptions::default().with_mmap(mapped)).with_remote(settings.options()?);
+    let opened = py.detach(|| open_name(&name, &opener, &settings));
+    let (source, place) = opened.map_err(|e| Failure::from(e).in_file(Some(&shown)))?;
+    let path = name.without_version();
+    let origin = match is_url {
+        true => Origin::Url { url: path.to_string_lossy().into_owned(), shown, settings },
+        false => Origin::Path { path, given: words },
+    };
+    Ok((source, origin, place))
 }
 
 fn from_bytes(bytes: &Bound<'_, PyBytes>) -> PyResult<(SharedSource, Origin, Place)> {

@@ -2,6 +2,7 @@
 
 use super::{FragmentArgs, RemoteArgs};
 use clap::Args;
+pub(crate) use nc3z::opener::Access;
 use nc3z_reader::OpenOptions;
 
 /// Arguments of all commands that read an archive or a classic file.
@@ -16,7 +17,7 @@ pub(crate) struct OpenArgs {
     pub(crate) mmap: bool,
     /// Read by position (the default).
     #[arg(long, hide = true, conflicts_with = "mmap")]
-    no_mmap: bool,
+    pub(crate) no_mmap: bool,
     #[command(flatten)]
     pub(crate) fragments: FragmentArgs,
     #[command(flatten)]
@@ -27,18 +28,6 @@ pub(crate) struct OpenArgs {
     /// True for a command that changes the file.
     #[arg(skip)]
     pub(crate) as_it_is: bool,
-}
-
-/// The way in which a command reads an object of a URL.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Access {
-    /// The bytes that it needs, in merged requests.
-    #[default]
-    Direct,
-    /// A few bytes in many places.
-    Paged,
-    /// All of it.
-    Forward,
 }
 
 impl OpenArgs {

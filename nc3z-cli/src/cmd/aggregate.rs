@@ -1,7 +1,7 @@
 //! `nc3z aggregate`: many files as one, from their metadata alone.
 
 use super::offline::without_recalls;
-use super::{Input as Opened, targets};
+use super::targets;
 use crate::args::{AggregateArgs, ConventionArg, IdentityArg, OpenArgs};
 use crate::exit::Exit;
 use crate::names;
@@ -35,8 +35,7 @@ pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
     let files = files(args)?;
     let made = super::with_threads(*args.threads, || put_together(args, &files))??;
     if !args.check {
-        if args.append && matches!(super::open_input(&args.output, &OpenArgs::default())?, Opened::Archive(_))
-        {
+        if args.append && super::open_input(&args.output, &OpenArgs::default())?.archive().is_some() {
             commit(args, &made)?;
         } else {
             // The old aggregation was read. It is replaced when the new one is complete.

@@ -9,10 +9,11 @@ use crate::output::report_error;
 use crate::output::streams::{self, Stdout};
 use crate::output::text;
 use crate::selection::noted;
-use anyhow::{Context, Result};
+use anyhow::Result;
+use nc3z::Name;
 use nc3z_look::diff::Parts;
+use nc3z_reader::Dataset;
 use nc3z_reader::diff::{DiffOptions, Part, diff};
-use nc3z_reader::{Dataset, FileName};
 use nc3z_writer::is_same_file;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -40,12 +41,13 @@ fn compare(args: &DiffArgs) -> Result<Exit> {
     if let Some(version) = args.after.to_str().and_then(|s| s.strip_prefix('@'))
         && !args.after.exists()
     {
-        after = FileName { file: before.file.clone(), version: Some(version.parse()?) };
+        after = before.clone().with_requested(Some(version.parse()?));
     }
     let (a, b) = (open(&before, &args.before)?, open(&after, &args.after)?);
     let same_archive = a.archive().is_some()
         && b.archive().is_some()
-        && std::fs::metadata(&before.file).is_ok_and(|meta| is_same_file(&meta, &after.file));
+        && std::fs::metadata(before.without_version())
+            .is_ok_and(|meta| is_same_file(&meta, &after.without_version()));
     let variables =
         args.variables.iter().flat_map(|list| names::list(list)).map(String::into_bytes).collect();
     let is_part = !args.dims.is_empty() || args.region.is_some();
@@ -83,7 +85,6 @@ fn compare(args: &DiffArgs) -> Result<Exit> {
     Ok(if equal { Exit::Done } else { Exit::Failed })
 }
 
-fn open(named: &FileName, path: &Path) -> Result<Dataset> {
+fn open(named: &Name, path: &Path) -> Result<Dataset> {
     super::in_file(path, named.open_dataset(&OpenArgs::default()))
-        .with_context(|| format!("`{}`", crate::cmd::shown(path)))
 }

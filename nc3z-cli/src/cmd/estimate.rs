@@ -1,6 +1,5 @@
 //! `nc3z estimate`: estimates the savings.
 
-use super::Input;
 use super::failures::Failures;
 use super::offline::without_recalls;
 use super::targets::{list, looks_classic};
@@ -111,20 +110,18 @@ impl Monitor for Quiet {
 }
 
 fn one(path: &Path, presets: &[Preset], sample: u64) -> Result<(Header, Estimate)> {
-    match super::open_input(path, &OpenArgs::default())? {
-        Input::Archive(archive) => {
-            let (original, stored) = (archive.original_len(), archive.stored_len());
-            bail!(
-                "is an archive already: {} of {}, ratio {} (see nc3z info)",
-                text::size(stored),
-                text::size(original),
-                text::ratio(original, stored)
-            );
-        }
-        Input::Classic(classic) => {
-            Ok((classic.header().clone(), estimate(&classic, presets, sample, &Quiet)?))
-        }
-    }
+    let dataset = super::open_input(path, &OpenArgs::default())?;
+    let Some(classic) = dataset.classic() else {
+        let (original, stored) =
+            (dataset.original_len(), dataset.archive().map_or(0, nc3z_reader::Archive::stored_len));
+        bail!(
+            "is an archive already: {} of {}, ratio {} (see nc3z info)",
+            text::size(stored),
+            text::size(original),
+            text::ratio(original, stored)
+        );
+    };
+    Ok((classic.header().clone(), estimate(classic, presets, sample, &Quiet)?))
 }
 
 /// Formats `1.2 s`, `3 min`.

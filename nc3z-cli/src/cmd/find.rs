@@ -17,7 +17,7 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The number of characters of an attribute's value that are shown.
 const SHOWN: usize = 60;
@@ -32,8 +32,16 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
     let (shadows, inputs): (Vec<_>, Vec<_>) =
         args.inputs.iter().cloned().partition(|path| super::shadow::is_shadow(path));
     let found = targets::list(&inputs, true, &targets::is_netcdf)?;
-    let files = without_recalls(found.files, std::path::PathBuf::as_path, args.tape)?;
+    let found_files = without_recalls(found.files, PathBuf::as_path, args.tape)?;
     let mut failures = Failures::new(&found.failures);
+    let mut files = Vec::new();
+    for path in found_files {
+        match super::member::members(&path, &args.open) {
+            Ok(Some(members)) => files.extend(members),
+            Ok(None) => files.push(path),
+            Err(e) => failures.report(&path, &e),
+        }
+    }
     let mut out = Stdout::results();
     let (mut rows, mut all) = (Vec::new(), 0);
     let mut table = Table::new(&[("", Side::Left); 5]);

@@ -22,10 +22,10 @@ use std::io::{BufWriter, Write};
 const OUT_BUFFER: usize = 64 << 10;
 
 pub(super) fn run(args: &OneFile) -> Result<Exit> {
-    let input = super::info::open(args)?;
+    let dataset = super::info::open(args)?;
     let file = text::safe(&super::url::shown(&args.file));
     let mut out = BufWriter::with_capacity(OUT_BUFFER, Stdout::results());
-    match &input {
+    match super::named::input(&dataset) {
         Input::Archive(archive) if args.json => printed(layout::write_archive_json(&file, archive, out))?,
         Input::Classic(classic) if args.json => printed(layout::write_classic_json(&file, classic, out))?,
         Input::Archive(archive) => {

@@ -1,8 +1,8 @@
 //! `nc3z list`: lists the files of a directory, a bundle or an aggregation, one in each line.
 
-use super::named::Opens as _;
+use super::named::{self, Opens as _};
 use super::offline::without_recalls;
-use super::{aggregated, targets};
+use super::targets;
 use crate::args::{Access, ListArgs, OpenArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::Progress;
@@ -10,12 +10,13 @@ use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
 use crate::output::{code, message, text};
 use anyhow::{Context, Result};
+use nc3z::Name;
 use nc3z_collections::bundle::Bundle;
 use nc3z_collections::tree::list::{FileSummary, describe, of_shadow};
 use nc3z_collections::tree::manifest::bag::is_specification;
 use nc3z_collections::{FileRef, as_aggregation};
 use nc3z_reader::source::{self, SharedSource};
-use nc3z_reader::{Dataset, FileName, Monitor as _};
+use nc3z_reader::{Dataset, Monitor as _};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -89,8 +90,9 @@ fn list(files: &[(PathBuf, bool)], args: &ListArgs) -> Result<Vec<Entry>> {
         };
         return Ok(files.into_iter().map(entry).collect());
     }
-    let source = FileName::whole(input).source(&open_args(args))?;
-    if Bundle::is_bundle(&source)? {
+    let named = named::of(input)?;
+    let source = named.source(&open_args(args))?;
+    if named.requested().is_none() && Bundle::is_bundle(&source)? {
         let bundle = Bundle::open(source).map_err(super::unbundle::of_aggregate);
         let bundle = bundle.with_context(|| format!("`{}`", name(input)))?;
         let data = bundle.names().par_iter().filter(|member| !is_specification(member));
@@ -144,13 +146,15 @@ fn of_source(
 ) -> Result<(FileSummary, Dataset)> {
     let open = open_args(args);
     let bytes = source.stored_len();
-    let dataset = Dataset::from_source(source, &crate::registry::with_read_repair(open.options(), path))?;
+    // The name of a member is that of its bytes here.
+    let name = if inside { Name::whole(path) } else { named::of(path)? };
+    let dataset = named::opener(path, &open).stored_from(source, &name)?;
     if inside || args.fragments.as_stored || !nc3z_collections::is_aggregation(&dataset) {
         let found = describe(&dataset, bytes)?;
         return Ok((found, dataset));
     }
     // With its fragments from its directory, its server, or its bundle.
-    let dataset = aggregated::present(dataset, path, &open)?;
+    let dataset = named::present(dataset, path, &open)?;
     Ok((describe(&dataset, bytes)?, dataset))
 }
 

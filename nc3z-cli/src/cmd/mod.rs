@@ -1,7 +1,6 @@
 //! One file for each command, with `run(args)`, as a thin layer over the libraries.
 
 pub(crate) mod aggregate;
-pub(crate) mod aggregated;
 pub(crate) mod archive;
 pub(crate) mod bundle;
 pub(crate) mod campaign;
@@ -23,7 +22,7 @@ mod manifest;
 pub(crate) mod member;
 #[cfg(feature = "mount")]
 pub(crate) mod mount;
-mod named;
+pub(crate) mod named;
 pub(crate) mod netcdf_plugin;
 mod offline;
 pub(crate) mod parity;
@@ -63,21 +62,12 @@ use nc3z_reader::{Archive, ClassicFile, Dataset, Monitor as _};
 use std::path::Path;
 
 /// Either kind of file, recognized by the first bytes.
-pub(crate) enum Input {
+#[derive(Clone, Copy)]
+pub(crate) enum Input<'d> {
     /// An nc3z archive.
-    Archive(Archive),
+    Archive(&'d Archive),
     /// A classic netCDF file.
-    Classic(Box<ClassicFile>),
-}
-
-impl Input {
-    /// Returns the variables of either kind of file.
-    pub(crate) fn into_dataset(self) -> Dataset {
-        match self {
-            Input::Archive(archive) => Dataset::from(archive),
-            Input::Classic(classic) => Dataset::from(*classic),
-        }
-    }
+    Classic(&'d ClassicFile),
 }
 
 /// Returns a name for messages: a URL without user, password and query, and no control characters.
@@ -91,9 +81,9 @@ pub(crate) fn in_file<T>(path: &Path, result: Result<T>) -> Result<T> {
     result.map_err(|e| if crate::output::chain(&e).contains(&name) { e } else { e.context(name) })
 }
 
-/// Opens an archive or a classic file, by name.
-pub(crate) fn open_input(path: &Path, args: &OpenArgs) -> Result<Input> {
-    named::of(path)?.open_input(args)
+/// Opens an archive or a classic file as stored, by name.
+pub(crate) fn open_input(path: &Path, args: &OpenArgs) -> Result<Dataset> {
+    named::of(path)?.open_stored(args)
 }
 
 /// Opens an archive, by name.

@@ -1,21 +1,84 @@
-//! Files as named on the command line: a path, a URL, a member of a bundle or `-`; and after an `@` the version of an archive.
+//! Inputs as named on the command line, opened by [`nc3z::opener`] with the options of a command.
 
-use super::{Input, aggregated, member, stdin, url};
-use crate::args::OpenArgs;
+use super::{Input, stdin, url};
+use crate::args::{FragmentArgs, OpenArgs, RemoteArgs};
 use crate::output::message;
 use anyhow::{Context, Result, anyhow, bail};
-use nc3z_format::Limits;
+use nc3z::Name;
+use nc3z::opener::{Kind, LastBundle, Opener, WrongKind};
+use nc3z_collections::{Missing, Notes, Options};
 use nc3z_reader::source::{self, SharedSource};
-use nc3z_reader::{Archive, ClassicFile, Dataset, FileName, OpenOptions};
+use nc3z_reader::{Archive, Dataset};
 use std::fs::Metadata;
 use std::path::Path;
+use std::sync::OnceLock;
 
-/// Splits a name into file and version.
-pub(crate) fn of(path: &Path) -> Result<FileName> {
-    Ok(url::of(path).map_or_else(|| FileName::on_disk(path), FileName::of_url)?)
+/// The maximal number of notes that are printed.
+const MOST_NOTES: usize = 20;
+
+/// The bundle that was opened last.
+static LAST: LastBundle = LastBundle::none();
+
+/// Takes a name apart.
+pub(crate) fn of(path: &Path) -> Result<Name> {
+    Ok(Name::from_path(path)?)
 }
 
-/// Opens files with the arguments of a command.
+/// Returns the opener for the arguments of a command. `name` is that of the input, for messages.
+pub(crate) fn opener(name: &Path, args: &OpenArgs) -> Opener {
+    let options = args.options();
+    let options = if args.as_it_is { options } else { crate::registry::with_read_repair(options, name) };
+    let fragments = (!args.fragments.as_stored).then(|| fragments(&args.fragments, args));
+    let opener = Opener::new(options).with_access(args.access).with_last(&LAST).with_fragments(fragments);
+    with_remote(opener, &args.remote)
+}
+
+#[cfg(feature = "remote")]
+fn with_remote(opener: Opener, args: &RemoteArgs) -> Opener {
+    let settings = args.settings.iter();
+    opener.with_remote(settings.fold(nc3z::opener::RemoteOptions::default(), |options, (name, value)| {
+        options.with_setting(name, value)
+    }))
+}
+
+#[cfg(not(feature = "remote"))]
+fn with_remote(opener: Opener, _: &RemoteArgs) -> Opener {
+    opener
+}
+
+/// Returns the options for opening fragments.
+pub(crate) fn fragments(fragments: &FragmentArgs, args: &OpenArgs) -> Options {
+    let mut options = Options::default();
+    options.open = crate::registry::with_read_repair(args.options(), Path::new("a fragment"));
+    options.missing = if fragments.fill_missing { Missing::Fill } else { Missing::Refuse };
+    options.outside = fragments.outside;
+    options.notes = notes().clone();
+    options
+}
+
+/// Presents an aggregation that was opened as stored by this name.
+pub(crate) fn present(dataset: Dataset, path: &Path, args: &OpenArgs) -> Result<Dataset> {
+    Ok(opener(path, args).present(dataset, &of(path)?)?)
+}
+
+/// Notes that were collected while fragments were read.
+fn notes() -> &'static Notes {
+    static NOTES: OnceLock<Notes> = OnceLock::new();
+    NOTES.get_or_init(Notes::default)
+}
+
+/// Prints the notes at the end of a run.
+pub(crate) fn tell_notes() {
+    let notes = notes().take();
+    for what in notes.iter().take(MOST_NOTES) {
+        note!("nc3z: note: {}", crate::output::text::safe(what));
+    }
+    if let Some(more) = notes.len().checked_sub(MOST_NOTES).filter(|n| *n > 0) {
+        note!("nc3z: note: and {more} more like these");
+    }
+}
+
+/// Opens inputs with the arguments of a command.
 pub(crate) trait Opens {
     /// Returns the bytes of the file.
     fn source(&self, args: &OpenArgs) -> Result<SharedSource>;
@@ -24,78 +87,111 @@ pub(crate) trait Opens {
     fn metadata(&self) -> Result<Option<Metadata>>;
     /// Opens an archive.
     fn open_archive(&self, args: &OpenArgs) -> Result<Archive>;
-    /// Opens an archive or a classic file.
-    fn open_input(&self, args: &OpenArgs) -> Result<Input>;
-    /// Opens the variables of either kind of file.
+    /// Opens the variables of an archive or a classic file as stored.
+    fn open_stored(&self, args: &OpenArgs) -> Result<Dataset>;
+    /// Opens the variables of an archive, a classic file or an aggregation.
     fn open_dataset(&self, args: &OpenArgs) -> Result<Dataset>;
 }
 
-impl Opens for FileName {
+impl Opens for Name {
     fn source(&self, args: &OpenArgs) -> Result<SharedSource> {
-        if stdin::is(&self.file) {
+        if self.is_standard_input() {
             return stdin::source();
         }
-        if let Some((bundle, name)) = member::of(&self.file) {
-            return member::source(&bundle, &name, args);
-        }
-        match url::of(&self.file) {
-            Some(url) => url::open_for(url, args),
-            None => Ok(source::open(&self.file, args.mmap)?),
-        }
+        Ok(opener(&self.without_version(), args).source(self)?)
     }
 
     fn metadata(&self) -> Result<Option<Metadata>> {
-        if url::of(&self.file).is_some() || stdin::is(&self.file) {
+        if self.url().is_some() || self.is_standard_input() {
             return Ok(None);
         }
-        let file = member::on_disk(&self.file);
-        Ok(Some(std::fs::metadata(&file).with_context(|| format!("open `{}`", file.display()))?))
+        let file = self.file();
+        Ok(Some(std::fs::metadata(file).with_context(|| format!("open `{}`", file.display()))?))
     }
 
     fn open_archive(&self, args: &OpenArgs) -> Result<Archive> {
-        Ok(Archive::from_source(self.source(args)?, &options(self, args)?)?)
+        one_state(self, args)?;
+        if self.is_standard_input() {
+            stdin::source()?;
+        }
+        Ok(opener(&self.without_version(), args).archive(self)?)
     }
 
-    fn open_input(&self, args: &OpenArgs) -> Result<Input> {
+    fn open_stored(&self, args: &OpenArgs) -> Result<Dataset> {
+        one_state(self, args)?;
         let source = self.source(args)?;
-        if is_archive(self, &source, args)? {
-            return Ok(Input::Archive(Archive::from_source(source, &options(self, args)?)?));
+        let is_archive = Archive::is_one(&*source)?;
+        let opened = opener(&self.without_version(), args).stored_from(source, self);
+        // Exit code 3 is only for corrupt archives.
+        let as_it_is = |e: &nc3z_reader::Error| is_archive || WrongKind::of(e).is_some();
+        let dataset = opened
+            .map_err(|e| if as_it_is(&e) { e.into() } else { anyhow!("{}", message::of_reader(&e)) })?;
+        if !is_archive && args.older {
+            bail!("it is not an archive; only archives have versions, and --older is for them");
         }
-        let classic = ClassicFile::from_source(source, &Limits::default()).map_err(|e| no_archive(&e))?;
-        Ok(Input::Classic(Box::new(classic)))
+        Ok(dataset)
     }
 
     fn open_dataset(&self, args: &OpenArgs) -> Result<Dataset> {
-        let source = self.source(args)?;
-        let archive = is_archive(self, &source, args)?;
-        let dataset = Dataset::from_source(source, &options(self, args)?);
-        let dataset = dataset.map_err(|e| if archive { e.into() } else { no_archive(&e) })?;
-        aggregated::present(dataset, &self.file, args)
+        let stored = self.open_stored(args)?;
+        Ok(opener(&self.without_version(), args).present(stored, self)?)
     }
 }
 
-/// Returns the options for opening it.
-fn options(named: &FileName, args: &OpenArgs) -> Result<OpenOptions> {
-    if named.version.is_some() && args.older {
+/// Refuses a name with a version if the arguments name another state.
+fn one_state(name: &Name, args: &OpenArgs) -> Result<()> {
+    if name.requested().is_some() && args.older {
         refuse!("a version is named already; --older reads another one");
     }
-    let options = args.options().with_version(named.version.clone());
-    Ok(if args.as_it_is { options } else { crate::registry::with_read_repair(options, &named.file) })
+    Ok(())
 }
 
-/// Returns whether a source is an archive. If a state was requested that only archives have, another file is an error.
-fn is_archive(named: &FileName, source: &SharedSource, args: &OpenArgs) -> Result<bool> {
-    let found = Archive::is_one(&**source)?;
-    if !found && named.version.is_some() {
-        bail!("`{}` is not an archive: only archives have versions", url::shown(&named.file));
+/// Refuses an input that a command cannot change: it needs an archive on this machine, with all its versions.
+pub(crate) fn need_archive_file(path: &Path) -> Result<()> {
+    refuse_others(path)?;
+    if path.is_file() {
+        return Ok(());
     }
-    if !found && args.older {
-        bail!("it is not an archive; only archives have versions, and --older is for them");
-    }
-    Ok(found)
+    // The error of a directory, or of a file that does not exist.
+    of(path)?.source(&OpenArgs::default()).map(drop)
 }
 
-/// Returns the error for a file that is not an archive: exit code 3 is only for corrupt archives.
-fn no_archive(e: &nc3z_reader::Error) -> anyhow::Error {
-    anyhow!("{}", message::of_reader(e))
+/// Refuses inputs of a command for archives and trees of archives on this machine that are neither.
+pub(crate) fn refuse_others(path: &Path) -> Result<()> {
+    url::refuse(path)?;
+    let name = of(path)?;
+    let shown = crate::cmd::shown(path);
+    if name.is_standard_input() {
+        bail!("`-` is standard input, which this command does not read: give the name of a file");
+    }
+    let file = message::shell_name(name.file());
+    if name.member().is_some() {
+        bail!(
+            "`{shown}` is a member of a bundle, and this command needs an archive on disk: `nc3z bundle --extract {file} -o DIR` writes the members as archives"
+        );
+    }
+    if name.requested().is_some() {
+        bail!(
+            "`{shown}` is a version, and this command is for the archive with all its versions: name {file}"
+        );
+    }
+    if !path.is_file() {
+        return Ok(());
+    }
+    let source = source::open(path, false)?;
+    let kind = Kind::of(&source)?;
+    if !matches!(kind, Kind::Bundle | Kind::Catalogue | Kind::Classic) {
+        return Ok(());
+    }
+    let wrong = opener(path, &OpenArgs::default()).wrong_kind(kind, Kind::Archive, source, &name);
+    Err(nc3z_reader::Error::other(wrong).into())
+}
+
+/// Returns the kind of file that was opened as stored.
+pub(crate) fn input(dataset: &Dataset) -> Input<'_> {
+    match (dataset.archive(), dataset.classic()) {
+        (Some(archive), _) => Input::Archive(archive),
+        (None, Some(classic)) => Input::Classic(classic),
+        (None, None) => unreachable!("it was opened as stored, without fragments"),
+    }
 }

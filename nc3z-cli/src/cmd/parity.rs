@@ -91,6 +91,7 @@ fn remove(args: &ParityRemoveArgs) -> Result<Exit> {
 
 /// Processes all archives. If one fails, the others are still processed.
 fn each(which: &ParityFiles, mut work: impl FnMut(&Path, &mut dyn Write) -> Result<()>) -> Result<Exit> {
+    which.archives.iter().try_for_each(|path| super::named::refuse_others(path))?;
     let mut found = targets::archives(&which.archives, None, which.recursive)?;
     let mut out = Stdout::verdicts();
     let mut worst = tree::judge(&found.others, which.others);

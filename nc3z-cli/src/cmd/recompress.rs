@@ -24,7 +24,7 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
     if !args.dry_run {
         super::places::check(args.output.as_deref(), args.parents)?;
     }
-    args.archives.iter().try_for_each(|path| super::url::refuse(path))?;
+    args.archives.iter().try_for_each(|path| super::named::refuse_others(path))?;
     let mut found = targets::archives(&args.archives, args.output.as_deref(), args.recursive)?;
     found.jobs = without_recalls(found.jobs, |job| &job.input, args.tape)?;
     let mut summary = Summary::new("recompressed", &found.others);

@@ -22,18 +22,18 @@ fn refs(args: &RefsArgs) -> Result<Exit> {
     let named = named::of(&args.archive)?;
     let archive = named.open_archive(&args.open)?;
     // Readers support files and offsets in them, but no members of a bundle.
-    let (file, offset) = match super::member::of(&named.file) {
-        Some((bundle, name)) => {
-            let offset = super::member::open(&bundle, &args.open)?.offset(&name)?;
-            (bundle, offset.context("the bundle has lost the member")?)
+    let (file, offset) = match named.member() {
+        Some(name) => {
+            let offset = super::member::open(named.file(), &args.open)?.offset(name)?;
+            (named.file(), offset.context("the bundle has lost the member")?)
         }
-        None => (named.file.clone(), 0),
+        None => (named.file(), 0),
     };
-    let url = match (&args.url, super::url::of(&file)) {
+    let url = match (&args.url, super::url::of(file)) {
         (Some(url), _) => url.clone(),
         (None, Some(url)) => {
             // The references are for other users: the secrets used to open the archive are not included.
-            let shown = super::url::shown(&file).into_owned();
+            let shown = super::url::shown(file).into_owned();
             if shown != url {
                 note!(
                     "nc3z: note: the references name `{shown}`, without user, password and query; --url names another address"
@@ -42,7 +42,7 @@ fn refs(args: &RefsArgs) -> Result<Exit> {
             shown
         }
         (None, None) => {
-            let path = std::path::absolute(&file).context("make the archive's name absolute")?;
+            let path = std::path::absolute(file).context("make the archive's name absolute")?;
             path.into_os_string()
                 .into_string()
                 .ok()
@@ -52,7 +52,7 @@ fn refs(args: &RefsArgs) -> Result<Exit> {
     let arrays = Arrays::new(&archive)?.at(offset);
     let references = match args.format {
         RefsFormat::Kerchunk => arrays.kerchunk(&url)?,
-        RefsFormat::Icechunk => arrays.icechunk(&url, &checksum(&archive, args, &file)?)?,
+        RefsFormat::Icechunk => arrays.icechunk(&url, &checksum(&archive, args, file)?)?,
     };
     let text = serde_json::to_string(&references)?;
     let output = args.output.as_deref().unwrap_or(Path::new("-"));

@@ -59,6 +59,7 @@ pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
     if let Some(exit) = super::repair_bundle::run(args)? {
         return Ok(exit);
     }
+    super::named::need_archive_file(&args.archive)?;
     let Some(output) = &args.output else { return in_place(args) };
     super::places::prepare(output)?;
     let opened = super::open_archive(&args.archive, &OpenArgs::default());

@@ -5,7 +5,7 @@ use super::failures::Failures;
 use super::offline::without_recalls;
 use super::targets::{self, Job, Naming};
 use super::tree::FileKind;
-use super::{Input, in_order_counted, open_input};
+use super::{in_order_counted, open_input};
 use crate::args::{ListArgs, OpenArgs};
 use crate::exit::Exit;
 use crate::output::target::{Content, Target};
@@ -58,8 +58,8 @@ pub(super) fn run(args: &ListArgs, output: &Path) -> Result<Exit> {
 }
 
 fn look(job: &Job) -> Result<State> {
-    match open_input(&job.input, &OpenArgs::default())? {
-        Input::Classic(_) => Ok(State::Classic),
-        Input::Archive(archive) => Ok(State::new(&archive)?),
+    match open_input(&job.input, &OpenArgs::default())?.archive() {
+        None => Ok(State::Classic),
+        Some(archive) => Ok(State::new(archive)?),
     }
 }

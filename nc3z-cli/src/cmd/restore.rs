@@ -6,12 +6,13 @@ use super::named::{self, Opens as _};
 use super::offline::without_recalls;
 use super::targets::{self, Job, Naming};
 use super::{places, stdin, tree, unbundle, url};
-use crate::args::RestoreArgs;
+use crate::args::{Access, OpenArgs, RestoreArgs};
 use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted, while_blocked};
 use crate::output::streams::{self, Stdout};
 use crate::output::{set_level, tells_more, text};
 use anyhow::{Context, Result, bail};
+use nc3z::Name;
 use nc3z_collections::bundle::{Bundle, MemberFile};
 use nc3z_collections::tree::Refusal;
 use nc3z_collections::tree::restore::{
@@ -22,7 +23,7 @@ use nc3z_format::archive::constants;
 use nc3z_format::damage::LOST;
 use nc3z_look::tile_location::words;
 use nc3z_look::verify::is_lossy;
-use nc3z_reader::{Archive, Error, FileName, Monitor, RestoreReport, source};
+use nc3z_reader::{Archive, Error, Monitor, RestoreReport};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -117,10 +118,10 @@ impl RestoreObserver<anyhow::Error> for ConsoleObserver<'_> {
         }
         let named = named(input, self.args)?;
         let mut like = named.metadata()?.map(Like::from);
-        if let Some((bundle, name)) = member::of(&named.file)
+        if let Some(name) = named.member()
             && let Some(like) = &mut like
         {
-            let stamp = open_for(&bundle, self.args)?.stamp(&name)?;
+            let stamp = open_for(named.file(), self.args)?.stamp(name)?;
             like.attributes.mode = stamp.mode().or(like.attributes.mode);
             like.attributes.modified = stamp.modified().or(like.attributes.modified);
         }
@@ -190,8 +191,9 @@ impl RestoreObserver<anyhow::Error> for ConsoleObserver<'_> {
 
 /// Returns a member of a bundle that is not an archive. None for other inputs.
 fn member_file(input: &Path, args: &RestoreArgs) -> Result<Option<MemberFile>> {
-    let Some((file, name)) = member::of(input) else { return Ok(None) };
-    open_for(&file, args)?.member_file(&name).map_err(unbundle::of_aggregate)
+    let named = named::of(input)?;
+    let Some(name) = named.member() else { return Ok(None) };
+    open_for(named.file(), args)?.member_file(name).map_err(unbundle::of_aggregate)
 }
 
 /// Opens the bundle of an input.
@@ -205,16 +207,13 @@ fn last_name(url: &str) -> &str {
 }
 
 /// Returns the archive and the requested version.
-fn named(path: &Path, args: &RestoreArgs) -> Result<FileName> {
-    let mut named = named::of(path)?;
-    if args.version.is_some() {
-        named.version.clone_from(&args.version);
-    }
-    Ok(named)
+fn named(path: &Path, args: &RestoreArgs) -> Result<Name> {
+    let named = named::of(path)?;
+    Ok(if args.version.is_some() { named.with_requested(args.version.clone()) } else { named })
 }
 
 /// Opens an archive. With `--fill-lost` also a damaged one, whose index is then rebuilt.
-fn open(named: &FileName, args: &RestoreArgs) -> Result<Archive> {
+fn open(named: &Name, args: &RestoreArgs) -> Result<Archive> {
     if !args.fill_lost {
         let archive = named.open_archive(&args.open)?;
         if archive.trailer().required & constants::REQUIRED_LOST != 0 {
@@ -230,20 +229,17 @@ fn open(named: &FileName, args: &RestoreArgs) -> Result<Archive> {
         }
         return Ok(archive);
     }
-    if named.version.is_some() {
+    if named.requested().is_some() {
         refuse!("--fill-lost gives the newest version only");
     }
-    let source = match url::of(&named.file) {
-        _ if member::of(&named.file).is_some() => named.source(&args.open)?,
-        None if stdin::is(&named.file) => stdin::source()?,
-        Some(url) => url::open_forward(url, &args.open.remote)?,
-        // By position: with a memory map, a failing disk would kill the process.
-        None => source::open(&named.file, false)?,
-    };
-    let progress = Progress::new(source.len(), text::safe(&url::shown(&named.file)));
-    let options = crate::registry::with_read_repair(crate::registry::open_options(), &named.file);
+    let file = named.without_version();
+    // By position: with a memory map, a failing disk would kill the process. All of it is read.
+    let whole = OpenArgs { mmap: false, access: Access::Forward, ..args.open.clone() };
+    let source = named.source(&whole)?;
+    let name = text::safe(&url::shown(&file));
+    let progress = Progress::new(source.len(), name.clone());
+    let options = crate::registry::with_read_repair(crate::registry::open_options(), &file);
     let (archive, notes) = Archive::open_filled(&source, &options, &progress)?;
-    let name = text::safe(&url::shown(&named.file));
     notes.iter().for_each(|note| note!("nc3z: warning: {name}: {}", text::safe(note)));
     Ok(archive)
 }
@@ -301,7 +297,7 @@ fn to_stdout(args: &RestoreArgs) -> Result<Exit> {
             }
             continue;
         }
-        let archive = open(&named(path, args)?, args).with_context(|| format!("`{}`", url::shown(path)))?;
+        let archive = super::in_file(path, open(&named(path, args)?, args))?;
         if is_read {
             let progress = Progress::new(archive.original_len(), text::safe(&url::shown(path)));
             let done = while_blocked(|| archive.restore_to_stream(&mut out, &progress));

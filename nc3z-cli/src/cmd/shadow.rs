@@ -2,7 +2,7 @@
 //! described in memory first.
 
 use super::failures::Failures;
-use super::named::Opens as _;
+use super::named::{self, Opens as _, of as named_of};
 use super::offline::without_recalls;
 use super::tree::Other;
 use super::{targets, with_threads};
@@ -14,6 +14,7 @@ use crate::output::table::{Side, Table, count};
 use crate::output::target::{Content, Target};
 use crate::output::text;
 use anyhow::{Context, Result, bail};
+use nc3z::opener::Kind;
 use nc3z_collections::shadow::{self, Area, Condition, Hit, Question, Shadow, Unknown};
 use nc3z_collections::tree::answers::hit_json;
 use nc3z_collections::tree::has_changed;
@@ -22,8 +23,8 @@ use nc3z_collections::tree::members::is_member;
 use nc3z_collections::tree::offline::is_offline;
 use nc3z_format::spelling::suggest;
 use nc3z_look::find::Pattern;
+use nc3z_reader::Monitor as _;
 use nc3z_reader::source::MemorySource;
-use nc3z_reader::{FileName, Monitor as _};
 use serde_json::json;
 use std::collections::{BTreeSet, HashSet};
 use std::io::{BufWriter, Write};
@@ -174,7 +175,7 @@ fn describe(
     let progress = Progress::counting(inputs.len(), "catalog");
     let open = |path: &Path| {
         progress.advance(1);
-        FileName::whole(path).open_dataset(args)
+        named_of(path)?.open_dataset(args)
     };
     let mut failed = |path: &Path, e| failures.report(path, &e);
     let members = crate::registry::open_options();
@@ -201,7 +202,13 @@ pub(super) fn named(path: &Path) -> Option<(PathBuf, Option<String>)> {
 
 /// Opens a shadow; at a URL, too.
 pub(super) fn open(path: &Path, args: &OpenArgs) -> Result<Shadow> {
-    let source = FileName::whole(path).source(args)?;
+    let name = named_of(path)?;
+    let source = name.source(args)?;
+    let kind = Kind::of(&source)?;
+    if kind == Kind::Bundle {
+        let wrong = named::opener(path, args).wrong_kind(kind, Kind::Catalogue, source, &name);
+        return Err(nc3z_reader::Error::other(wrong).into());
+    }
     Shadow::open(source).with_context(|| format!("`{}`", super::url::shown(path)))
 }
 

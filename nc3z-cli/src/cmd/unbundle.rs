@@ -176,10 +176,7 @@ impl Run<'_> {
     }
 
     fn member(&self, name: &str) -> PathBuf {
-        let mut whole = self.path.as_os_str().to_owned();
-        whole.push("!/");
-        whole.push(name);
-        whole.into()
+        member::inside(self.path, name)
     }
 }
 

@@ -50,54 +50,8 @@ pub(crate) fn address(url: &str) -> &str {
     url.split(['?', '#']).next().unwrap_or_default()
 }
 
-/// Opens the object of a URL in the way in which the command reads it.
-pub(crate) fn open_for(url: &str, args: &OpenArgs) -> Result<SharedSource> {
-    match args.access {
-        Access::Direct => open(url, &args.remote),
-        Access::Paged => with::open_paged(url, &args.remote),
-        Access::Forward => open_forward(url, &args.remote),
-    }
+/// Opens the object of a URL for work that reads all of it.
+pub(crate) fn open_forward(url: &str, args: &RemoteArgs) -> Result<SharedSource> {
+    let args = OpenArgs { remote: args.clone(), access: Access::Forward, ..OpenArgs::default() };
+    Ok(super::named::opener(Path::new(url), &args).object(url)?)
 }
-
-#[cfg(feature = "remote")]
-mod with {
-    use super::{RemoteArgs, Result, SharedSource};
-    use nc3z_remote::RemoteOptions;
-    use std::sync::Arc;
-
-    fn options(args: &RemoteArgs) -> RemoteOptions {
-        let settings = args.settings.iter();
-        settings.fold(RemoteOptions::default(), |options, (name, value)| options.with_setting(name, value))
-    }
-
-    /// Opens the object of a URL.
-    pub(crate) fn open(url: &str, args: &RemoteArgs) -> Result<SharedSource> {
-        Ok(nc3z_remote::open(url, &options(args))?)
-    }
-
-    /// Opens the object of a URL for work that reads all of it.
-    pub(crate) fn open_forward(url: &str, args: &RemoteArgs) -> Result<SharedSource> {
-        Ok(Arc::new(nc3z_remote::ForwardSource::new(open(url, args)?)))
-    }
-
-    /// Opens the object of a URL for work that needs a few bytes in many places.
-    pub(super) fn open_paged(url: &str, args: &RemoteArgs) -> Result<SharedSource> {
-        Ok(Arc::new(nc3z_remote::PagedSource::new(open(url, args)?)))
-    }
-}
-
-#[cfg(not(feature = "remote"))]
-mod with {
-    use super::{RemoteArgs, Result, SharedSource};
-
-    /// Reports that this is not supported.
-    pub(crate) fn open(url: &str, _: &RemoteArgs) -> Result<SharedSource> {
-        anyhow::bail!("`{}` is a URL, and this build of nc3z reads no URLs", nc3z_format::url::shown(url))
-    }
-
-    /// Reports that this is not supported.
-    pub(crate) use open as open_forward;
-    pub(super) use open as open_paged;
-}
-
-pub(crate) use with::{open, open_forward};

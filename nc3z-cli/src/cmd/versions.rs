@@ -7,10 +7,11 @@ use crate::exit::Exit;
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::{set_quiet, text};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use nc3z::Name;
 use nc3z_format::archive::DigestState;
 use nc3z_look::versions::{tags_of, version_json};
-use nc3z_reader::{Archive, FileName, Version};
+use nc3z_reader::{Archive, Version};
 use nc3z_writer::{
     CommitNote, CommitReport, TagChange, WriterOptions, commit_file, revert_file, tag_version,
 };
@@ -26,6 +27,7 @@ const AUTHOR_VARIABLE: &str = "NC3Z_AUTHOR";
 const USER_VARIABLES: [&str; 3] = ["USER", "LOGNAME", "USERNAME"];
 
 pub(crate) fn commit(args: &CommitArgs) -> Result<Exit> {
+    super::named::need_archive_file(&args.archive)?;
     set_quiet(args.note.quiet);
     let note = note_of(&args.note);
     let options = options(&args.effort).with_force(args.allow_unrelated);
@@ -52,7 +54,8 @@ fn options(effort: &EffortArgs) -> WriterOptions {
 
 /// Adds a version that repeats an older one.
 pub(crate) fn revert(args: &RevertArgs) -> Result<Exit> {
-    let old = FileName { file: args.archive.clone(), version: Some(args.version.clone()) };
+    super::named::need_archive_file(&args.archive)?;
+    let old = Name::whole(&args.archive).with_requested(Some(args.version.clone()));
     let archive = super::in_file(&args.archive, old.open_archive(&OpenArgs::as_it_is()))?;
     set_quiet(args.note.quiet);
     super::places::prepare(&args.archive)?;
@@ -217,10 +220,7 @@ pub(crate) fn tag(args: &TagArgs) -> Result<Exit> {
         out.flush()?;
         return Ok(Exit::Done);
     };
-    super::url::refuse(&args.archive)?;
-    if !args.archive.is_file() {
-        bail!("`{}` is not a file", args.archive.display());
-    }
+    super::named::need_archive_file(&args.archive)?;
     let change = if args.delete {
         TagChange::Delete
     } else {

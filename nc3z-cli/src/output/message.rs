@@ -4,6 +4,7 @@
 use super::text;
 use crate::args::OpenArgs;
 use crate::cmd::{member, url};
+use nc3z::opener::{Kind, WrongKind};
 use nc3z_format::damage::Damage;
 use nc3z_format::{Error as FormatError, ErrorKind as Format};
 use nc3z_reader::ErrorKind as Read;
@@ -34,8 +35,10 @@ pub(crate) fn without_advice(error: &anyhow::Error) -> String {
             continue;
         }
         let cause = cause_words(cause);
-        if !out.contains(&cause) {
-            out = if out.is_empty() { cause } else { format!("{out}: {cause}") };
+        if cause.starts_with(&out) {
+            out = cause;
+        } else if !out.contains(&cause) {
+            out = format!("{out}: {cause}");
         }
     }
     // The prefix with which libraries mark errors of their caller. Here the caller is the user.
@@ -164,6 +167,9 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
     {
         return Some(words);
     }
+    if let Some(wrong) = wrong_kind(error) {
+        return about_kind(wrong);
+    }
     let reader = error.chain().find_map(|c| c.downcast_ref::<nc3z_reader::Error>());
     if reader.is_some_and(|e| matches!(e.kind(), Read::OlderState { .. } | Read::NewestUnknown { .. })) {
         return Some("`nc3z restore --older` does so".to_owned());
@@ -215,6 +221,30 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
         });
     }
     None
+}
+
+/// Returns the kind of an input that cannot be used as requested.
+pub(crate) fn wrong_kind(error: &anyhow::Error) -> Option<&WrongKind> {
+    error.chain().find_map(|c| c.downcast_ref::<nc3z_reader::Error>()).and_then(WrongKind::of)
+}
+
+/// Returns the commands for an input that another command cannot use.
+fn about_kind(wrong: &WrongKind) -> Option<String> {
+    let name = shell_name(Path::new(&wrong.name));
+    Some(match (wrong.kind, wrong.needed) {
+        (Kind::Tree, _) => format!("`nc3z list {name}` lists its files"),
+        (_, Kind::Catalogue) => format!("`nc3z catalog {name} -o NAME.nc3x` writes one"),
+        (Kind::Bundle, _) => {
+            let first = wrong.first.as_deref().unwrap_or("NAME");
+            let member = shell_name(Path::new(&format!("{}!/{first}", wrong.name)));
+            format!("list its files with `nc3z list {name}`, and name one as {member}")
+        }
+        (Kind::Catalogue, _) => format!(
+            "`nc3z list {name}` lists the files that it describes, and `nc3z find` and `nc3z stats` answer questions from it"
+        ),
+        (Kind::Classic, Kind::Archive) => format!("`nc3z archive {name}` makes one of it"),
+        _ => return None,
+    })
 }
 
 /// Returns what to do about a bundle whose members are not known for certain.

@@ -12,7 +12,6 @@ mod list;
 pub(crate) mod local;
 mod member;
 mod mend;
-mod named;
 mod open_groups;
 pub(crate) mod packed;
 mod same;
@@ -24,7 +23,6 @@ pub use check::MemberCheck;
 pub use extract::{MemberFile, MemberForm, extract};
 pub use member::Member;
 pub use mend::MendedBundle;
-pub use named::{split_member, split_name};
 pub use stamp::Stamp;
 pub use write::{Bundled, write_bundle};
 

@@ -16,7 +16,7 @@ use nc3z_cite::{Format, Proof, Slice, SliceForm, Statements, check as check_slic
 use nc3z_collections::is_aggregation;
 use nc3z_format::digest::Root;
 use nc3z_reader::source::{MemorySource, SharedSource};
-use nc3z_reader::{Dataset, DigestRequest, FileName, TreeFile};
+use nc3z_reader::{Dataset, DigestRequest, TreeFile};
 use nc3z_writer::AtomicFile;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -115,7 +115,7 @@ fn root_of(dataset: &Dataset, file: &Path) -> Result<Root> {
 /// Opens a tree file, or computes the tree of a dataset, for which all of it is read.
 fn tree_source(dataset: &Dataset, file: &Path, tree: Option<&Path>, args: &OpenArgs) -> Result<SharedSource> {
     if let Some(tree) = tree {
-        return super::in_file(tree, FileName::whole(tree).source(args));
+        return super::in_file(tree, nc3z::Name::whole(tree).source(args));
     }
     note!("nc3z: note: {}: without --tree all of it is read to compute its tree", shown(file));
     let progress = Progress::new(dataset.original_len(), "hash".to_owned());

@@ -41,9 +41,10 @@ fn dump(args: &DumpArgs) -> Result<Exit> {
     if let (true, Some(archive)) = (args.special, dataset.archive()) {
         cdl = cdl.with_specials(specials(archive)?);
     }
+    let file = input.without_version();
     let name = match &args.name {
         Some(name) => name.as_encoded_bytes(),
-        None => dataset_name(&input.file, dataset.archive().is_some()),
+        None => dataset_name(&file, dataset.archive().is_some()),
     };
     cdl.begin(name, &mut out.text);
     if !args.header {

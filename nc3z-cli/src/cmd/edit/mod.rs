@@ -16,17 +16,14 @@ use crate::args::EditArgs;
 use crate::exit::Exit;
 use crate::output::progress::Progress;
 use crate::output::set_quiet;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use nc3z_writer::WriterOptions;
 use nc3z_writer::edit::Edit;
 use std::path::Path;
 
 /// Opens an archive for editing.
 fn open(path: &Path, args: &EditArgs) -> Result<Edit> {
-    crate::cmd::url::refuse(path)?;
-    if !path.is_file() {
-        bail!("`{}` is not a file", path.display());
-    }
+    crate::cmd::named::need_archive_file(path)?;
     let options =
         WriterOptions::default().with_registry(crate::registry::registry()).with_memory(args.effort.memory);
     set_quiet(args.note.quiet);

@@ -14,6 +14,7 @@ use std::fs::File;
 
 pub(crate) fn prune(args: &PruneArgs) -> Result<Exit> {
     let path = &args.archive;
+    crate::cmd::named::need_archive_file(path)?;
     places::check(args.output.as_deref(), args.place.parents)?;
     let mut output = args.output.clone();
     let mut spool = None;

@@ -131,7 +131,7 @@ fn check_one(listed: &Listed, args: &HashArgs, progress: &Progress) -> Result<Ch
         return Err(nc3z_reader::Error::interrupted().into());
     }
     let digests = |file: &Path, wanted: DigestRequest| -> Result<(Dataset, Digests)> {
-        let dataset = open_input(file, &args.open)?.into_dataset();
+        let dataset = open_input(file, &args.open)?;
         progress.extend(dataset.original_len());
         let digests = dataset.digests(wanted, progress)?;
         Ok((dataset, digests))

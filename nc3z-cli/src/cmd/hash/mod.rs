@@ -6,7 +6,7 @@ mod root;
 use super::failures::Failures;
 use super::named;
 use super::offline::without_recalls;
-use super::{Input, in_order, open_input, targets, url};
+use super::{in_order, open_input, targets, url};
 use crate::args::{HashArgs, OnlyArg};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
@@ -80,11 +80,10 @@ fn name(path: &Path) -> PathBuf {
 /// hashed.
 fn with_versions(files: Vec<PathBuf>, args: &HashArgs) -> Vec<PathBuf> {
     let versions = |path: &Path| -> Option<Vec<PathBuf>> {
-        if named::of(path).ok()?.version.is_some() {
+        if named::of(path).ok()?.requested().is_some() {
             return None;
         }
-        let Input::Archive(archive) = open_input(path, &args.open).ok()? else { return None };
-        let all = archive.versions(u64::MAX).ok()?;
+        let all = open_input(path, &args.open).ok()?.archive()?.versions(u64::MAX).ok()?;
         let name = |number: u64| {
             let mut name = path.as_os_str().to_owned();
             name.push(format!("@{number}"));
@@ -99,7 +98,7 @@ fn hash(path: &Path, args: &HashArgs, progress: &Progress) -> Result<FileDigests
     if interrupted() {
         return Err(nc3z_reader::Error::interrupted().into());
     }
-    let dataset = open_input(path, &args.open)?.into_dataset();
+    let dataset = open_input(path, &args.open)?;
     if args.recorded {
         return FileDigests::recorded(&dataset)
             .context("a classic netCDF file has no digest on record; without --recorded it is computed");
@@ -120,7 +119,7 @@ fn hash(path: &Path, args: &HashArgs, progress: &Progress) -> Result<FileDigests
 /// Classic files are never mapped: if one becomes shorter meanwhile, that gives an error and no signal.
 fn is_archive(path: &Path) -> bool {
     named::of(path).is_ok_and(|named| {
-        targets::first_bytes(&named.file).is_ok_and(|b| b == nc3z_format::archive::constants::MAGIC)
+        targets::first_bytes(named.file()).is_ok_and(|b| b == nc3z_format::archive::constants::MAGIC)
     })
 }
 

@@ -1,9 +1,9 @@
 //! `nc3z hash --root`: the root of a file's content, or of the members of a collection.
 
 use super::name;
-use crate::args::{HashArgs, OpenArgs};
+use crate::args::HashArgs;
 use crate::cmd::named::{self, Opens as _};
-use crate::cmd::{aggregated, places, shown};
+use crate::cmd::{places, shown};
 use crate::exit::Exit;
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
@@ -12,7 +12,6 @@ use anyhow::{Context, Result, bail};
 use nc3z_collections::bundle::Bundle;
 use nc3z_collections::tree::hash::{Rooted, Rooting};
 use nc3z_collections::{as_aggregation, is_aggregation};
-use nc3z_reader::{Dataset, FileName};
 use nc3z_writer::AtomicFile;
 use std::io::Write;
 use std::path::Path;
@@ -69,12 +68,12 @@ fn rooted(path: &Path, args: &HashArgs, progress: &Progress) -> Result<Rooted> {
         begin: &|len| progress.extend(len),
         monitor: progress,
     };
-    if named.version.is_none() && Bundle::is_bundle(&source)? {
+    if named.requested().is_none() && Bundle::is_bundle(&source)? {
         return Ok(rooting.of_bundle(&Bundle::open(source)?)?);
     }
-    let dataset = open(&named, &args.open)?;
+    let dataset = named.open_stored(&args.open)?;
     if !args.open.fragments.as_stored && is_aggregation(&dataset) {
-        let wrapped = aggregated::present(dataset.clone(), path, &args.open)?;
+        let wrapped = named::present(dataset.clone(), path, &args.open)?;
         let aggregation = as_aggregation(&wrapped).context("an aggregation was opened")?;
         return Ok(rooting.of_aggregation(&dataset, aggregation)?);
     }
@@ -86,10 +85,4 @@ fn rooted(path: &Path, args: &HashArgs, progress: &Progress) -> Result<Rooted> {
         target.commit(None)?;
     }
     Ok(rooted)
-}
-
-fn open(named: &FileName, args: &OpenArgs) -> Result<Dataset> {
-    let mut args = args.clone();
-    args.fragments.as_stored = true;
-    named.open_dataset(&args)
 }

@@ -5,13 +5,14 @@ mod notation;
 
 use super::read::printed;
 use super::versions::write_versions;
-use super::{Input, in_file};
+use super::{Input, in_file, named};
 use crate::args::{InfoArgs, NotationArg, OpenArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::streams::{Stdout, is_reader_gone};
 use crate::output::table::{Side, Table, count};
-use crate::output::{chain, code, report_error, text};
+use crate::output::{chain, code, message, report_error, text};
 use anyhow::Result;
+use nc3z::opener::{Kind, WrongKind};
 use nc3z_format::archive::constants;
 use nc3z_format::classic::NumRecs;
 use nc3z_format::codec::ChainSpec;
@@ -20,7 +21,7 @@ use nc3z_format::tile::{Edge, TileLayout};
 use nc3z_look::cost::Costs;
 use nc3z_look::info::{Info, Notation, edition};
 use nc3z_look::versions::versions_json;
-use nc3z_reader::{Archive, Digest};
+use nc3z_reader::{Archive, Dataset, Digest};
 use serde_json::{Value, json};
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -77,16 +78,21 @@ pub(crate) fn run(args: &InfoArgs) -> Result<Exit> {
 }
 
 fn report(args: &OneFile, versions: bool, notation: Option<NotationArg>) -> Result<Exit> {
-    let input = open(args)?;
-    let header = match &input {
-        Input::Archive(archive) => archive.header(),
-        Input::Classic(classic) => classic.header(),
+    let dataset = match open(args) {
+        Err(e) => match message::wrong_kind(&e) {
+            Some(found @ WrongKind { kind: Kind::Bundle | Kind::Catalogue, .. }) => {
+                return report_many(args, found);
+            }
+            _ => return Err(e),
+        },
+        Ok(dataset) => dataset,
     };
-    if !args.open.fragments.as_stored && nc3z_collections::has_aggregations(header) {
-        return report_aggregation(args, input);
+    if !args.open.fragments.as_stored && nc3z_collections::has_aggregations(dataset.header()) {
+        return report_aggregation(args, dataset);
     }
+    let input = named::input(&dataset);
     let file = text::safe(&super::url::shown(&args.file));
-    let info = match &input {
+    let info = match input {
         Input::Archive(archive) => in_file(&args.file, Info::of_archive(file, archive).map_err(Into::into))?,
         Input::Classic(classic) => Info::of_classic(file, classic),
     };
@@ -94,7 +100,7 @@ fn report(args: &OneFile, versions: bool, notation: Option<NotationArg>) -> Resu
     let keys = keys.as_ref().map(|keys| keys as &Notation<'_>);
     let mut out = BufWriter::with_capacity(OUT_BUFFER, Stdout::results());
     if args.json {
-        let versions = match &input {
+        let versions = match input {
             Input::Archive(archive) if versions => {
                 Some(in_file(&args.file, versions_json(archive).map_err(Into::into))?)
             }
@@ -103,7 +109,7 @@ fn report(args: &OneFile, versions: bool, notation: Option<NotationArg>) -> Resu
         printed(info.write_json(keys, versions, &mut out))?;
     } else {
         write_text(&info, notation, &mut out)?;
-        if let (true, Input::Archive(archive)) = (versions, &input) {
+        if let (true, Input::Archive(archive)) = (versions, input) {
             in_file(&args.file, write_versions(archive, &mut out))?;
         }
     }
@@ -111,10 +117,34 @@ fn report(args: &OneFile, versions: bool, notation: Option<NotationArg>) -> Resu
     Ok(Exit::Done)
 }
 
+/// Reports on a bundle or a catalogue.
+fn report_many(args: &OneFile, found: &WrongKind) -> Result<Exit> {
+    let file = crate::cmd::shown(&args.file);
+    let name = named::of(&args.file)?;
+    let bytes = named::Opens::source(&name, &args.open)?.len();
+    let kind = if found.kind == Kind::Bundle { "bundle" } else { "catalogue" };
+    let mut out = Stdout::results();
+    if args.json {
+        let json = json!({"file": file, "kind": kind, "files": found.files, "file_bytes": bytes});
+        writeln!(out, "{}", serde_json::to_string_pretty(&json)?)?;
+    } else {
+        writeln!(out, "{file}: {kind}")?;
+        let mut facts = Table::new(&[("", Side::Left), ("", Side::Left)]);
+        facts.push(vec!["file".to_owned(), exact(bytes)]);
+        let files = found.files.map_or_else(|| "unknown".to_owned(), |n| n.to_string());
+        facts.push(vec![
+            "files".to_owned(),
+            format!("{files}; `nc3z list {}` lists them", message::shell_name(&args.file)),
+        ]);
+        facts.print(&mut out, "  ")?;
+    }
+    out.flush()?;
+    Ok(Exit::Done)
+}
+
 /// Reports on a file that is an aggregation.
-fn report_aggregation(args: &OneFile, input: Input) -> Result<Exit> {
-    let dataset = input.into_dataset();
-    let dataset = in_file(&args.file, super::aggregated::present(dataset, &args.file, &args.open))?;
+fn report_aggregation(args: &OneFile, dataset: Dataset) -> Result<Exit> {
+    let dataset = in_file(&args.file, named::present(dataset, &args.file, &args.open))?;
     let found = nc3z_collections::as_aggregation(&dataset)
         .expect("presented as an aggregation, which its header has");
     let mut out = BufWriter::with_capacity(OUT_BUFFER, Stdout::results());
@@ -124,7 +154,7 @@ fn report_aggregation(args: &OneFile, input: Input) -> Result<Exit> {
 }
 
 /// Opens the file of a report; errors name it.
-pub(super) fn open(args: &OneFile) -> Result<Input> {
+pub(super) fn open(args: &OneFile) -> Result<Dataset> {
     in_file(&args.file, super::open_input(&args.file, &args.open))
 }
 

@@ -3,7 +3,7 @@
 use super::Outcome;
 use crate::args::{Access, OpenArgs, VerifyArgs};
 use crate::cmd::member::{self, Damaged};
-use crate::cmd::{stdin, unbundle, url};
+use crate::cmd::{named, stdin, unbundle, url};
 use crate::exit::Exit;
 use crate::output::progress::Progress;
 use crate::output::text;
@@ -58,12 +58,7 @@ fn members(path: &Path, args: &VerifyArgs) -> Result<Option<Members>> {
     let mut all = open_args(args);
     all.access = Access::Forward;
     let bundle = member::open_as(path, &all, Damaged::Checked)?;
-    let inside = |name: &String| {
-        let mut whole = path.as_os_str().to_owned();
-        whole.push("!/");
-        whole.push(name);
-        PathBuf::from(whole)
-    };
+    let inside = |name: &String| member::inside(path, name);
     // Of packed members, their groups are checked, and named if they are damaged.
     let parts = bundle.parts_to_check().iter().map(inside).collect();
     Ok(Some(Members { parts, count: bundle.names().len(), differences: bundle.check()? }))
@@ -124,9 +119,10 @@ pub(super) fn source(path: &Path, args: &VerifyArgs) -> Result<Option<SharedSour
 
 /// Checks a member that is not an archive by its recorded checksum. None for archives and for files that are not members.
 pub(super) fn plain_member(path: &Path, args: &VerifyArgs, progress: &Progress) -> Option<Outcome> {
-    let (file, name) = member::of(path)?;
-    let checked = member::open_as(&file, &open_args(args), Damaged::Checked)
-        .and_then(|bundle| bundle.check_member(&name, progress).map_err(unbundle::of_aggregate));
+    let named = named::of(path).ok()?;
+    let (file, name) = (named.file(), named.member()?);
+    let checked = member::open_as(file, &open_args(args), Damaged::Checked)
+        .and_then(|bundle| bundle.check_member(name, progress).map_err(unbundle::of_aggregate));
     let checked = match checked {
         Ok(Some(checked)) => checked,
         // The error lists the existing members.

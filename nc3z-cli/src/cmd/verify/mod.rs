@@ -11,7 +11,7 @@ use super::{
     tree::{self, Other},
     url,
 };
-use crate::args::VerifyArgs;
+use crate::args::{OpenArgs, VerifyArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
@@ -19,6 +19,7 @@ use crate::output::table::count;
 use crate::output::{chain, code, report_error, set_level, tells, text};
 use crate::registry::open_options;
 use anyhow::{Context, Result, bail};
+use nc3z::opener::Kind;
 use nc3z_look::defects::Defect;
 use nc3z_look::tile_location;
 use nc3z_look::verify::{
@@ -255,7 +256,8 @@ fn check(
             found.iter().map(|d| json!({"id": d.id, "about": d.about, "mend": d.mend})).collect();
         exit = if found.is_empty() { exit } else { exit.max(Exit::Failed) };
     }
-    let is_bare = report.parity.is_none() && named::of(path).is_ok_and(|named| named.file.is_file());
+    let is_bare =
+        report.parity.is_none() && named::of(path).is_ok_and(|named| named.without_version().is_file());
     Outcome { is_bare, ..Outcome::new(path, exit, lines, json) }
 }
 
@@ -275,10 +277,12 @@ fn open(path: &Path, args: &VerifyArgs) -> Result<SharedSource> {
 /// Returns the results, after the comparison with an original if there is one.
 fn examine(path: &Path, args: &VerifyArgs, originals: &Originals, progress: &Progress) -> Result<Examined> {
     let named = named::of(path)?;
-    let source = open(&named.file, args)?;
+    let source = open(&named.without_version(), args)?;
     let deep = args.deep || args.against.is_some();
-    let what = Examination { version: named.version, deep, all_versions: args.all_versions };
-    let found = verify::examine(&source, &what, &open_options(), progress)?;
+    let what = Examination { version: named.requested().cloned(), deep, all_versions: args.all_versions };
+    let opener = || named::opener(path, &OpenArgs { remote: args.remote.clone(), ..OpenArgs::default() });
+    let found = verify::examine(&source, &what, &open_options(), progress)
+        .map_err(|e| opener().explained(e, source, &named, Kind::Archive))?;
     if let (Some(original), Some(archive), true) =
         (originals.of(path), &found.archive, found.report.is_sound() && found.report.is_complete())
     {

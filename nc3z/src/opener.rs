@@ -1,0 +1,540 @@
+//! The one opener of inputs, in terms of the unstable crates. [`crate::open`] and [`crate::open_any`] are its stable form; the tool, the
+//! Python package and other programs of this repository use it directly.
+
+use crate::name::{Name, shown, url_of};
+#[cfg(feature = "collections")]
+use nc3z_collections::{FragmentBase, Options, bundle::Bundle, is_aggregation, shadow::Shadow};
+use nc3z_reader::source::{self, FileSource, SharedSource};
+use nc3z_reader::{Archive, Dataset, Error, OpenOptions, Result};
+#[cfg(feature = "remote")]
+use nc3z_remote::{ForwardSource, PagedSource};
+use std::fmt;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub use crate::name::split_member;
+#[cfg(feature = "remote")]
+pub use nc3z_remote::RemoteOptions;
+
+/// The kind of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A classic netCDF file.
+    Classic,
+    /// An nc3z archive.
+    Archive,
+    /// A file, classic or archived, whose variables are in other files.
+    Aggregation,
+    /// A ZIP or tar of files.
+    Bundle,
+    /// A catalogue: descriptions of many files, without their data.
+    Catalogue,
+    /// A directory.
+    Tree,
+    /// Any other file.
+    Other,
+}
+
+impl Kind {
+    /// Returns the kind of a file by its bytes. An aggregation or a catalogue is a classic file or an archive here, and a tree has no bytes.
+    ///
+    /// # Errors
+    /// Its first bytes cannot be read.
+    #[doc(hidden)]
+    pub fn of(source: &SharedSource) -> Result<Self> {
+        if Archive::is_one(&**source)? {
+            return Ok(Kind::Archive);
+        }
+        let mut first = [0; 8];
+        let len = usize::try_from(source.len()).map_or(first.len(), |len| len.min(first.len()));
+        source.read_into(0, &mut first[..len])?;
+        if first.starts_with(b"CDF") {
+            return Ok(Kind::Classic);
+        }
+        #[cfg(feature = "collections")]
+        if Bundle::is_bundle(source)? {
+            return Ok(Kind::Bundle);
+        }
+        Ok(Kind::Other)
+    }
+}
+
+/// With an article: `a bundle`.
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::Classic => "a classic netCDF file",
+            Kind::Archive => "an nc3z archive",
+            Kind::Aggregation => "an aggregation",
+            Kind::Bundle => "a bundle",
+            Kind::Catalogue => "a catalogue",
+            Kind::Tree => "a directory",
+            Kind::Other => "another file",
+        })
+    }
+}
+
+/// The error for an input that exists and is of a kind that a call cannot use. Callers add what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrongKind {
+    /// The name of the input, without secrets.
+    pub name: String,
+    /// Its kind.
+    pub kind: Kind,
+    /// The kind that is needed; [`Kind::Classic`] for variables, whatever file they are in.
+    pub needed: Kind,
+    /// The number of its files, if it is a bundle or a catalogue that can be opened.
+    pub files: Option<usize>,
+    /// The name of its first file.
+    pub first: Option<String>,
+}
+
+impl WrongKind {
+    /// An input with this name and kind.
+    pub fn new(name: impl Into<String>, kind: Kind, needed: Kind) -> Self {
+        WrongKind { name: name.into(), kind, needed, files: None, first: None }
+    }
+
+    /// Returns the error inside an error of the reader.
+    pub fn of(error: &Error) -> Option<&Self> {
+        match error.kind() {
+            nc3z_reader::ErrorKind::Other(e) => e.downcast_ref(),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for WrongKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.needed {
+            Kind::Classic => write!(f, "`{}` is {}", self.name, self.kind)?,
+            needed => write!(f, "`{}` is not {needed} but {}", self.name, self.kind)?,
+        }
+        match self.files {
+            Some(1) => f.write_str(" of 1 file"),
+            Some(n) => write!(f, " of {n} files"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for WrongKind {}
+
+/// The way in which objects of URLs are read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Access {
+    /// The bytes that are needed, in merged requests.
+    #[default]
+    Direct,
+    /// A few bytes in many places.
+    Paged,
+    /// All of them, from beginning to end.
+    Forward,
+}
+
+/// The way in which a damaged bundle is opened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Damaged {
+    /// It is an error.
+    #[default]
+    Refused,
+    /// As far as there is a directory of members, to check them.
+    Checked,
+    /// As [`Damaged::Checked`]; lost data of members are replaced by fill values.
+    Filled,
+}
+
+/// The bundle that was opened last: its members are often read one after another.
+#[cfg(feature = "collections")]
+pub struct LastBundle(Mutex<Option<(PathBuf, Damaged, Arc<Bundle>)>>);
+
+#[cfg(feature = "collections")]
+impl LastBundle {
+    /// None yet.
+    pub const fn none() -> Self {
+        LastBundle(Mutex::new(None))
+    }
+}
+
+/// What was opened.
+pub enum Found {
+    /// The variables of a classic file, an archive or an aggregation.
+    Dataset(Kind, Dataset),
+    /// A bundle.
+    #[cfg(feature = "collections")]
+    Bundle(Arc<Bundle>),
+    /// A catalogue.
+    #[cfg(feature = "collections")]
+    Catalogue(Shadow),
+    /// A directory.
+    Tree,
+    /// A file of another kind, and the reason why it cannot be read.
+    Other(Error),
+}
+
+/// Opens inputs by name.
+#[derive(Clone)]
+pub struct Opener {
+    options: OpenOptions,
+    access: Access,
+    damaged: Damaged,
+    #[cfg(feature = "collections")]
+    fragments: Option<Options>,
+    #[cfg(feature = "collections")]
+    last: Option<&'static LastBundle>,
+    #[cfg(feature = "remote")]
+    remote: RemoteOptions,
+}
+
+impl Opener {
+    /// An opener with these options for archives.
+    pub fn new(options: OpenOptions) -> Self {
+        Opener {
+            options,
+            access: Access::default(),
+            damaged: Damaged::default(),
+            #[cfg(feature = "collections")]
+            fragments: Some(Options::default()),
+            #[cfg(feature = "collections")]
+            last: None,
+            #[cfg(feature = "remote")]
+            remote: RemoteOptions::default(),
+        }
+    }
+
+    /// Sets the way in which objects of URLs are read.
+    #[must_use]
+    pub fn with_access(mut self, access: Access) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// Sets the way in which damaged bundles are opened.
+    #[must_use]
+    pub fn with_damaged(mut self, damaged: Damaged) -> Self {
+        self.damaged = damaged;
+        self
+    }
+
+    /// Sets the options for the fragments of an aggregation. With None an aggregation is presented as stored, without them.
+    #[cfg(feature = "collections")]
+    #[must_use]
+    pub fn with_fragments(mut self, fragments: impl Into<Option<Options>>) -> Self {
+        self.fragments = fragments.into();
+        self
+    }
+
+    /// Keeps the last bundle open here.
+    #[cfg(feature = "collections")]
+    #[must_use]
+    pub fn with_last(mut self, last: &'static LastBundle) -> Self {
+        self.last = Some(last);
+        self
+    }
+
+    /// Sets the options for stores.
+    #[cfg(feature = "remote")]
+    #[must_use]
+    pub fn with_remote(mut self, remote: RemoteOptions) -> Self {
+        self.remote = remote;
+        self
+    }
+
+    /// Opens the bytes of an input.
+    ///
+    /// # Errors
+    /// There is no such file, object or member, or it cannot be read. It is a directory ([`WrongKind`]).
+    pub fn source(&self, name: &Name) -> Result<SharedSource> {
+        if name.is_standard_input() {
+            return standard_input();
+        }
+        match name.member() {
+            Some(member) => self.member(name.file(), member),
+            None => self.file(name.file()),
+        }
+    }
+
+    fn file(&self, file: &Path) -> Result<SharedSource> {
+        if let Some(url) = url_of(file) {
+            return self.object(url);
+        }
+        source::open(file, self.options.is_mapped()).map_err(|e| match file.is_dir() {
+            true => Error::other(WrongKind::new(shown(file), Kind::Tree, Kind::Classic)),
+            false => e,
+        })
+    }
+
+    /// Opens the object of a URL.
+    ///
+    /// # Errors
+    /// There is no such object, or it cannot be read. This build reads no URLs.
+    #[cfg(feature = "remote")]
+    pub fn object(&self, url: &str) -> Result<SharedSource> {
+        let object = nc3z_remote::open(url, &self.remote)?;
+        Ok(match self.access {
+            Access::Direct => object,
+            Access::Paged => Arc::new(PagedSource::new(object)),
+            Access::Forward => Arc::new(ForwardSource::new(object)),
+        })
+    }
+
+    /// Opens the object of a URL.
+    ///
+    /// # Errors
+    /// This build reads no URLs.
+    #[cfg(not(feature = "remote"))]
+    pub fn object(&self, url: &str) -> Result<SharedSource> {
+        let url = nc3z_format::url::shown(url);
+        let _ = self.access;
+        Err(Error::other(format!("`{url}` is a URL, and this build of nc3z reads no URLs")))
+    }
+
+    #[cfg(feature = "collections")]
+    fn member(&self, bundle: &Path, member: &str) -> Result<SharedSource> {
+        Ok(self.bundle(bundle)?.require(member, &shown(bundle))?)
+    }
+
+    #[cfg(not(feature = "collections"))]
+    fn member(&self, bundle: &Path, member: &str) -> Result<SharedSource> {
+        let bundle = shown(bundle);
+        let _ = self.damaged;
+        Err(Error::other(format!(
+            "`{member}` is a member of `{bundle}`, and this build of nc3z opens no bundles"
+        )))
+    }
+
+    /// Opens a bundle by the name of its file.
+    ///
+    /// # Errors
+    /// It is not a bundle, is damaged, or cannot be read.
+    #[cfg(feature = "collections")]
+    pub fn bundle(&self, file: &Path) -> Result<Arc<Bundle>> {
+        let Some(last) = self.last else { return self.new_bundle(file) };
+        let mut last = last.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |known: &Path, damaged: Damaged| known == file && damaged == self.damaged;
+        if let Some((_, _, bundle)) = last.as_ref().filter(|(known, damaged, _)| is_it(known, *damaged)) {
+            return Ok(Arc::clone(bundle));
+        }
+        let bundle = self.new_bundle(file)?;
+        *last = Some((file.to_owned(), self.damaged, Arc::clone(&bundle)));
+        Ok(bundle)
+    }
+
+    #[cfg(feature = "collections")]
+    fn new_bundle(&self, file: &Path) -> Result<Arc<Bundle>> {
+        self.bundle_from(self.file(file)?)
+    }
+
+    #[cfg(feature = "collections")]
+    fn bundle_from(&self, source: SharedSource) -> Result<Arc<Bundle>> {
+        let bundle = match self.damaged {
+            Damaged::Refused => Bundle::open(source)?,
+            Damaged::Checked => Bundle::open_damaged(source)?,
+            Damaged::Filled => Bundle::open_damaged(source)?.filling_lost(),
+        };
+        Ok(Arc::new(bundle))
+    }
+
+    /// Returns the options for opening the archive of a name.
+    fn options_of(&self, name: &Name) -> OpenOptions {
+        let options = self.options.clone();
+        match name.requested() {
+            Some(version) => options.with_version(version.clone()),
+            None => options,
+        }
+    }
+
+    /// Opens an archive.
+    ///
+    /// # Errors
+    /// It cannot be read, is damaged, or is not an archive: [`WrongKind`] for a bundle, a catalogue and a directory.
+    pub fn archive(&self, name: &Name) -> Result<Archive> {
+        let source = self.source(name)?;
+        let opened = Archive::from_source(Arc::clone(&source), &self.options_of(name));
+        opened.map_err(|e| self.explained(e, source, name, Kind::Archive))
+    }
+
+    /// Opens the variables of a classic file, an archive or an aggregation, the last with the data of its fragments.
+    ///
+    /// # Errors
+    /// It cannot be read, is damaged, or has no variables: [`WrongKind`] for a bundle, a catalogue and a directory.
+    pub fn dataset(&self, name: &Name) -> Result<Dataset> {
+        self.present(self.stored(name)?, name)
+    }
+
+    /// Opens the variables of a file as stored: those of an aggregation without its fragments.
+    ///
+    /// # Errors
+    /// As [`Opener::dataset`].
+    pub fn stored(&self, name: &Name) -> Result<Dataset> {
+        self.stored_from(self.source(name)?, name)
+    }
+
+    /// Opens the variables in these bytes as stored.
+    ///
+    /// # Errors
+    /// As [`Opener::dataset`].
+    pub fn stored_from(&self, source: SharedSource, name: &Name) -> Result<Dataset> {
+        let opened = Dataset::from_source(Arc::clone(&source), &self.options_of(name));
+        let dataset = opened.map_err(|e| self.explained(e, source, name, Kind::Classic))?;
+        if name.requested().is_some() && dataset.archive().is_none() {
+            let words = format!(
+                "`{name}` names a version, and only archives have versions: this is {}",
+                Kind::Classic
+            );
+            return Err(nc3z_format::Error::invalid(words).into());
+        }
+        Ok(dataset)
+    }
+
+    /// Presents an aggregation with the data of its fragments, which are in its bundle, on its server, or in its directory. Any other
+    /// dataset is unchanged.
+    ///
+    /// # Errors
+    /// The aggregation contradicts its convention.
+    #[cfg(feature = "collections")]
+    pub fn present(&self, dataset: Dataset, name: &Name) -> Result<Dataset> {
+        if self.fragments.is_none() || !is_aggregation(&dataset) {
+            return Ok(dataset);
+        }
+        self.present_at(dataset, &self.place(name)?, name)
+    }
+
+    /// Presents an aggregation at a known place.
+    #[cfg(feature = "collections")]
+    fn present_at(&self, dataset: Dataset, place: &FragmentBase, name: &Name) -> Result<Dataset> {
+        let Some(options) = self.fragments.clone() else { return Ok(dataset) };
+        let opener = Opener { access: Access::Direct, ..self.clone() };
+        let open = move |url: &str| opener.object(url).map_err(|e| e.with_causes());
+        Ok(place.present(dataset, &name.to_string(), Arc::new(open), options)?)
+    }
+
+    /// Opens the variables of a member of a bundle that is open.
+    ///
+    /// # Errors
+    /// There is no such member; as [`Opener::dataset`].
+    #[cfg(feature = "collections")]
+    pub fn dataset_in(&self, bundle: &Arc<Bundle>, name: &Name) -> Result<Dataset> {
+        let member = name.member().unwrap_or_default();
+        let stored = self.stored_from(bundle.require(member, &shown(name.file()))?, name)?;
+        self.present_at(stored, &FragmentBase::Bundle(Arc::clone(bundle), member.to_owned()), name)
+    }
+
+    /// Returns the dataset: this build does not know aggregations.
+    ///
+    /// # Errors
+    /// None.
+    #[cfg(not(feature = "collections"))]
+    pub fn present(&self, dataset: Dataset, _: &Name) -> Result<Dataset> {
+        Ok(dataset)
+    }
+
+    /// Returns the place in which the fragments of an aggregation are searched.
+    ///
+    /// # Errors
+    /// The bundle of a member cannot be opened.
+    #[cfg(feature = "collections")]
+    pub fn place(&self, name: &Name) -> Result<FragmentBase> {
+        Ok(match (name.member(), name.url()) {
+            (Some(member), _) => FragmentBase::Bundle(self.bundle(name.file())?, member.to_owned()),
+            (None, Some(url)) => FragmentBase::Server(url.to_owned()),
+            (None, None) => FragmentBase::Disk(name.file().to_owned()),
+        })
+    }
+
+    /// Opens the bytes of an input, and returns the place in which the fragments of an aggregation in them are searched.
+    ///
+    /// # Errors
+    /// As [`Opener::source`].
+    #[cfg(feature = "collections")]
+    pub fn located(&self, name: &Name) -> Result<(SharedSource, FragmentBase)> {
+        let place = self.place(name)?;
+        let source = match &place {
+            FragmentBase::Bundle(bundle, member) => bundle.require(member, &shown(name.file()))?,
+            _ => self.source(name)?,
+        };
+        Ok((source, place))
+    }
+
+    /// Opens an input of any kind.
+    ///
+    /// # Errors
+    /// There is no such input, or it is damaged.
+    pub fn open(&self, name: &Name) -> Result<Found> {
+        if name.is_on_disk() && name.file().is_dir() {
+            return Ok(Found::Tree);
+        }
+        let source = self.source(name)?;
+        let kind = Kind::of(&source)?;
+        match kind {
+            #[cfg(feature = "collections")]
+            Kind::Bundle if name.requested().is_none() => Ok(Found::Bundle(self.bundle_from(source)?)),
+            Kind::Classic | Kind::Archive => {
+                let stored = self.stored_from(Arc::clone(&source), name)?;
+                #[cfg(feature = "collections")]
+                if Shadow::is_one(&stored) {
+                    return Ok(Found::Catalogue(Shadow::open(source)?));
+                }
+                #[cfg(feature = "collections")]
+                if is_aggregation(&stored) {
+                    return Ok(Found::Dataset(Kind::Aggregation, self.present(stored, name)?));
+                }
+                Ok(Found::Dataset(kind, stored))
+            }
+            _ => self
+                .stored_from(source, name)
+                .map(|stored| Found::Dataset(kind, stored))
+                .or_else(|e| Ok(Found::Other(e))),
+        }
+    }
+
+    /// Returns the error for a file that could not be opened as the kind that is needed: [`WrongKind`], if it is another kind.
+    pub fn explained(&self, error: Error, source: SharedSource, name: &Name, needed: Kind) -> Error {
+        match Kind::of(&source) {
+            Ok(Kind::Other | Kind::Archive) | Err(_) => error,
+            Ok(kind) if kind == needed => error,
+            Ok(kind) => Error::other(self.wrong_kind(kind, needed, source, name)),
+        }
+    }
+
+    /// Returns the error for an input of this kind where another one is needed.
+    pub fn wrong_kind(&self, kind: Kind, needed: Kind, source: SharedSource, name: &Name) -> WrongKind {
+        let mut wrong = WrongKind::new(name.to_string(), kind, needed);
+        #[cfg(feature = "collections")]
+        if let (Kind::Bundle, Ok(bundle)) = (kind, self.bundle_from(source)) {
+            wrong.files = Some(bundle.names().len());
+            wrong.first = bundle.names().first().cloned();
+        }
+        #[cfg(not(feature = "collections"))]
+        let _ = (self, source, &mut wrong);
+        wrong
+    }
+}
+
+/// Returns the bytes of standard input, which is copied to a temporary file when it is opened first, because files are read by
+/// position.
+///
+/// # Errors
+/// It is a terminal, or it cannot be read or copied.
+pub fn standard_input() -> Result<SharedSource> {
+    static COPIED: Mutex<Option<SharedSource>> = Mutex::new(None);
+    let mut copied = COPIED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(source) = &*copied {
+        return Ok(Arc::clone(source));
+    }
+    let name = Path::new("standard input");
+    let mut input = std::io::stdin().lock();
+    if input.is_terminal() {
+        let words =
+            "standard input is a terminal: send a file into it, or give a file's name in place of `-`";
+        return Err(nc3z_format::Error::invalid(words).into());
+    }
+    let mut file =
+        tempfile::tempfile().map_err(|e| Error::io("create a temporary file for", Some(name), e))?;
+    std::io::copy(&mut input, &mut file).map_err(|e| Error::io("read", Some(name), e))?;
+    let source: SharedSource = Arc::new(FileSource::from_file(file, name)?);
+    *copied = Some(Arc::clone(&source));
+    Ok(source)
+}

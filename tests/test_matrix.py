@@ -1,0 +1,210 @@
+"""Every command that takes an input, with every kind of input: the right answer, or an error that names the kind and what to do.
+
+The list of commands comes from the tool. A command without a row fails the test, and so does a row without a command."""
+
+import re
+import shutil
+import tarfile
+import zipfile
+
+from common import CLASSIC, Case, nc3z
+from servers import serve
+
+SOURCE = CLASSIC / "record_padding.nc"
+# Kinds of inputs that have the variables of one file.
+ARCHIVES = ["archive", "version", "member", "member-version", "url-archive", "url-version", "url-member", "standard-input"]
+CLASSICS = ["classic", "member-classic", "packed-member", "url-classic", "url-packed-member"]
+AGGREGATIONS = ["aggregation", "url-aggregation"]
+BUNDLES = ["bundle", "packed-bundle", "zip", "tar", "url-bundle"]
+CATALOGUES = ["catalogue", "url-catalogue"]
+OTHERS = ["directory", "hdf5", "text", "none"]
+URLS = ["url-archive", "url-version", "url-member", "url-classic", "url-packed-member", "url-aggregation", "url-bundle", "url-catalogue"]
+KINDS = ARCHIVES + CLASSICS + AGGREGATIONS + BUNDLES + CATALOGUES + OTHERS
+
+# What a message says of a kind, where a command cannot use it: the kind, and what to do.
+BUNDLE = r"bundle of \d files?.*nc3z list"
+# A catalogue is an archive of a dataset about files: it is read like one, and has no variable `a`.
+CATALOGUE = "either"
+DIRECTORY = r"directory.*(nc3z list|--recursive|nc3z bundle)|several inputs need a directory as output"
+HDF5 = r"HDF5 file \(netCDF-4\)"
+TEXT = r"this is text"
+NONE = r"No such file"
+URL = r"is a URL.*(curl)"
+CLASSIC_FILE = r"not an nc3z archive but a classic netCDF file.*nc3z archive"
+MEMBER = r"members? of a bundle.*nc3z (bundle --extract|repair)"
+VERSION = r"is a version.*name "
+INPUT = r"`-` is standard input, which this command does not read"
+
+
+def row(*kinds, **words):
+    """A row: the kinds that work, and what the message says for each of the others."""
+    cells = dict.fromkeys(BUNDLES, BUNDLE) | dict.fromkeys(CATALOGUES, CATALOGUE)
+    cells |= {"directory": DIRECTORY, "hdf5": HDF5, "text": TEXT, "none": NONE}
+    cells |= {kind.replace("_", "-"): text for kind, text in words.items()}
+    return cells | dict.fromkeys(kinds)
+
+
+def all_of(kinds, words):
+    return dict.fromkeys((kind.replace("-", "_") for kind in kinds), words)
+
+
+# Commands that read variables; that need an archive, wherever it is; and that need one on disk.
+VARIABLES = row(*ARCHIVES, *CLASSICS, *AGGREGATIONS)
+ARCHIVE = row(*ARCHIVES, **all_of(CLASSICS + AGGREGATIONS, CLASSIC_FILE))
+ON_DISK = row(
+    "archive", classic=CLASSIC_FILE, aggregation=CLASSIC_FILE, version=VERSION, standard_input=INPUT,
+    **all_of(["member", "member-version", "member-classic", "packed-member"], MEMBER), **all_of(URLS, URL))
+
+# Command: its arguments for an input, and its row. Words behind the name of a command tell two rows apart.
+ROWS = {
+    "info": (["{}"], row(*ARCHIVES, *CLASSICS, *AGGREGATIONS, *BUNDLES, *CATALOGUES)),
+    # A file that cannot be read has a line in the list, too.
+    "list": (["{}"], row(*ARCHIVES, *CLASSICS, *AGGREGATIONS, *BUNDLES, *CATALOGUES, "directory", hdf5="", text="")),
+    "read": (["{}", "a"], VARIABLES),
+    "dump": (["-h", "{}"], VARIABLES),
+    "plot": (["{}", "a", "-o", "out.svg", "-f"], VARIABLES),
+    "subset": (["{}", "-v", "a", "-o", "out.nc", "-f"], VARIABLES),
+    "diff": (["{}", "{}"], VARIABLES),
+    "read --explain": (["--explain", "{}", "a"], VARIABLES | dict.fromkeys(CATALOGUES)),
+    "info --layout": (["--layout", "{}"], VARIABLES),
+    "log": (["{}"], ARCHIVE),
+    "tag": (["{}"], ARCHIVE),
+    "tag NAME": (["{}", "good"], ON_DISK),
+    "verify": (["{}"], ARCHIVE | dict.fromkeys([*BUNDLES, "member-classic", "packed-member", "url-packed-member"])),
+    "restore": (["{}", "-o", "out.nc", "-f"], ARCHIVE | dict.fromkeys(["member-classic", "packed-member", "url-packed-member"])),
+    "restore -o -": (["{}", "-o", "-"], ARCHIVE | dict.fromkeys(["member-classic", "packed-member", "url-packed-member"])),
+    "hash": (["{}"], VARIABLES),
+    "hash --root": (["--root", "{}"], VARIABLES | dict.fromkeys(BUNDLES)),
+    "cite": (["{}", "a", "-o", "out.csv", "-f"], VARIABLES | dict.fromkeys(AGGREGATIONS, "aggregation.*name the fragment")),
+    "find": (["a", "{}"], VARIABLES | dict.fromkeys([*BUNDLES, *CATALOGUES, "directory"])),
+    "refs": (["{}", "-o", "out.json", "-f"], ARCHIVE),
+    "estimate": (["{}"], VARIABLES | dict.fromkeys(ARCHIVES, "is an archive already.*nc3z info")),
+    "stats": (["{}"], VARIABLES | dict.fromkeys([*BUNDLES, *CATALOGUES, "directory"])),
+    "catalog": (["{}", "-o", "out.nc3x", "-f"], VARIABLES | dict.fromkeys([*BUNDLES, "directory"])),
+    "commit": (["{}", "c.nc"], ON_DISK),
+    "attr": (["{}", ":x=1"], ON_DISK),
+    "set": (["{}", "a", "=3"], ON_DISK),
+    "append": (["{}", "c.nc", "--dry-run"], ON_DISK),
+    "rename": (["{}", "--variable", "a,z"], ON_DISK),
+    "revert": (["{}", "1"], ON_DISK),
+    "prune": (["--dry-run", "--in-place", "{}"], ON_DISK),
+    "parity add": (["{}"], ON_DISK),
+    "parity remove": (["{}"], ON_DISK | {"archive": "it has no parity"}),
+    "parity info": (["{}"], ON_DISK),
+    "recompress": (["{}", "-o", "out.nc3z", "-f"], ON_DISK | {"standard-input": "needs files on both sides.*nc3z archive"}),
+    "repair": (["{}", "-o", "out.nc3z", "-f"],
+               ON_DISK | dict.fromkeys(["bundle", "packed-bundle", "zip"]) | {"tar": "tar.*(extract|unbundle)"}
+               | dict.fromkeys(["url-member", "url-packed-member"], MEMBER)),
+}
+# Commands whose inputs are something else, and what they take.
+ELSEWHERE = {
+    "archive": "classic files and trees of them: test_trees, test_messages",
+    "aggregate": "many files: test_aggregate_rules, test_bundle_members",
+    "bundle": "many files: test_collection, test_packed_bundles",
+    "plan": "directories: test_campaign",
+    "status": "a campaign: test_campaign",
+    "retire": "a campaign: test_campaign",
+    "reconcile": "a catalogue: test_campaign",
+    "mount": "a directory: test_mount",
+    "serve": "a directory: test_serve",
+    "netcdf-plugin": "a program: test_netcdf_plugin",
+    "filters": "no input",
+    "completions": "no input",
+    "man": "no input",
+    "spec": "no input",
+    "help": "no input",
+}
+
+
+def hdf5(path):
+    """The least that identifies an HDF5 file."""
+    path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(504))
+
+
+class Matrix(Case):
+    def make(self):
+        """Writes a file of each kind; returns those that a server has, by name."""
+        shutil.copy(SOURCE, self.dir / "a.nc")
+        shutil.copy(SOURCE, self.dir / "c.nc")
+        (self.dir / "d").mkdir()
+        shutil.copy(SOURCE, self.dir / "d/a.nc")
+        self.run_here("archive", "-q", "a.nc", ok=True)
+        self.run_here("archive", "-q", "a.nc", "-o", "d/b.nc.nc3z", ok=True)
+        self.run_here("bundle", "d", "-o", "plain.zip", ok=True)
+        self.run_here("bundle", "--pack", "d", "-o", "packed.zip", ok=True)
+        self.run_here("aggregate", "--new-dim", "run", "a.nc", "c.nc", "-o", "aggregation.nc", ok=True)
+        self.run_here("catalog", "d", "-o", "d.nc3x", ok=True)
+        with zipfile.ZipFile(self.dir / "other.zip", "w") as z:
+            z.write(SOURCE, "a.nc")
+        with tarfile.open(self.dir / "other.tar", "w") as t:
+            t.add(SOURCE, "a.nc")
+        hdf5(self.dir / "four.nc")
+        (self.dir / "text").write_text("hello, this is no file of numbers\n" * 50)
+        return {path.name: path.read_bytes() for path in self.dir.iterdir() if path.is_file()}
+
+    def run_here(self, *args, ok=False, **options):
+        done = nc3z(*args, cwd=self.dir, **options)
+        return self.ok(done) if ok else done
+
+    def inputs(self, server):
+        return {
+            "archive": "a.nc.nc3z", "version": "a.nc.nc3z@1", "member": "plain.zip!/b.nc.nc3z",
+            "member-version": "plain.zip!/b.nc.nc3z@1", "url-archive": server.url("a.nc.nc3z"),
+            "url-version": server.url("a.nc.nc3z@1"), "url-member": server.url("plain.zip!/b.nc.nc3z"), "standard-input": "-",
+            "classic": "a.nc", "member-classic": "plain.zip!/a.nc", "packed-member": "packed.zip!/a.nc",
+            "url-classic": server.url("a.nc"), "url-packed-member": server.url("packed.zip!/a.nc"),
+            "aggregation": "aggregation.nc", "url-aggregation": server.url("aggregation.nc"), "bundle": "plain.zip",
+            "packed-bundle": "packed.zip", "zip": "other.zip", "tar": "other.tar", "url-bundle": server.url("plain.zip"),
+            "catalogue": "d.nc3x", "url-catalogue": server.url("d.nc3x"), "directory": "d", "hdf5": "four.nc", "text": "text",
+            "none": "none.nc",
+        }
+
+    def test_each_command_has_a_row(self):
+        listed = set(re.findall(r"^  ([a-z]\S*)  ", nc3z("--help-all").stdout.decode(), re.M))
+        parity = set(re.findall(r"^  ([a-z]\S*)  ", nc3z("parity", "--help-all").stdout.decode(), re.M)) - {"help"}
+        commands = listed - {"parity"} | {f"parity {name}" for name in parity}
+        self.assertGreater(len(commands), 30)
+        rows = {name if name.startswith("parity ") else name.split()[0] for name in ROWS}
+        self.assertEqual(commands, rows | set(ELSEWHERE), "a command needs a row in ROWS, or a reason in ELSEWHERE")
+
+    def test_each_cell_is_the_answer_or_names_the_kind(self):
+        files = self.make()
+        wrong = []
+        with serve(files) as server:
+            names = self.inputs(server)
+            self.assertEqual(sorted(names), sorted(KINDS))
+            for command, (args, cells) in ROWS.items():
+                self.assertEqual(sorted(cells), sorted(KINDS), command)
+                words = command.split()[: 2 if command.startswith("parity ") else 1]
+                for kind, expected in cells.items():
+                    wrong += self.cell(words, [arg.format(names[kind]) for arg in args], kind, expected, files)
+        self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
+
+    def cell(self, words, args, kind, expected, files):
+        stdin = {"input": files["a.nc.nc3z"]} if kind == "standard-input" else {}
+        done = self.run_here(*words, *args, **stdin)
+        changed = [name for name, data in files.items() if (self.dir / name).read_bytes() != data]
+        for name in changed:
+            (self.dir / name).write_bytes(files[name])
+        cell = f"{' '.join([*words, *args])} ({kind}): {done.returncode} {done.stderr.strip()[-300:]!r}"
+        if "panicked" in done.stderr or (changed and (kind not in ("archive", "standard-input") or expected is not None)):
+            return [f"{cell}, changed {changed}"]
+        if expected == CATALOGUE:
+            return [] if done.returncode in (0, 1) else [cell]
+        if expected is None:
+            return [] if done.returncode == 0 and "error" not in done.stderr else [f"{cell}; expected an answer"]
+        text = done.stderr if done.returncode in (1, 2) else ""
+        said = re.search(expected, text, re.S) if expected else done.returncode == 1
+        return [] if said else [f"{cell}; expected {expected!r}"]
+
+    def test_a_packed_member_is_restored_to_standard_output_as_it_was(self):
+        self.make()
+        for member in ("packed.zip!/a.nc", "plain.zip!/b.nc.nc3z@1", "plain.zip!/a.nc"):
+            with self.subTest(member):
+                self.assertEqual(self.run_here("restore", member, "-o", "-", ok=True).stdout, SOURCE.read_bytes())
+
+    def test_a_search_in_a_bundle_names_its_members(self):
+        self.make()
+        for bundle in ("plain.zip", "packed.zip", "other.tar"):
+            out = self.run_here("find", "a", bundle, ok=True).stdout.decode()
+            self.assertIn(f"{bundle}!/a.nc", out)
