@@ -97,7 +97,7 @@ fn groups_with_equal_coordinates_become_one_dataset() {
         ("t/pr_2.nc", "pr", 1.0),
         ("u/ua.nc", "ua", 5.0),
     ];
-    let files =
+    let files: Vec<_> =
         all.iter().map(|(path, name, time)| file(&scan, path, &header(name, DAYS, 2), &[*time])).collect();
     let found = merged(groups(&files, None));
     assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1]);
