@@ -58,7 +58,7 @@ pub enum ErrorKind {
         found: u64,
     },
     /// An invalid request of the caller.
-    #[error("invalid argument: {0}")]
+    #[error("{0}")]
     InvalidArgument(String),
     /// Input ended before the structure did.
     #[error("truncated {location}: {what} needs {needed} more bytes, {available} are left")]
@@ -208,6 +208,20 @@ impl Error {
         }
         self
     }
+}
+
+/// Returns the message of an error and of its causes, none of them twice.
+pub fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut out = error.to_string();
+    let mut cause = error.source();
+    while let Some(e) = cause {
+        let words = e.to_string();
+        if !out.contains(&words) {
+            out = format!("{out}: {words}");
+        }
+        cause = e.source();
+    }
+    out
 }
 
 impl From<ErrorKind> for Error {

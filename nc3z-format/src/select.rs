@@ -102,7 +102,7 @@ impl Hyperslab {
     /// let error = slab.resolve_named(&[14], |_| Some("time")).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "invalid argument: dimension 0 (`time`) has length 14, asked for start 10, count 3, stride 2"
+    ///     "dimension 0 (`time`) has length 14, asked for start 10, count 3, stride 2"
     /// );
     /// # Ok::<(), nc3z_format::Error>(())
     /// ```
@@ -357,7 +357,7 @@ mod tests {
     fn errors_name_the_dimension() {
         let slab = Hyperslab::new([0, 7], [2, 2], [1, 1]).unwrap();
         let text = slab.resolve(&[2, 8]).unwrap_err().to_string();
-        assert_eq!(text, "invalid argument: dimension 1 has length 8, asked for start 7, count 2, stride 1");
+        assert_eq!(text, "dimension 1 has length 8, asked for start 7, count 2, stride 1");
         assert!(slab.resolve(&[2]).is_err());
         assert!(Hyperslab::new([0], [1, 2], [1]).is_err());
     }

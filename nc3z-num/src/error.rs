@@ -20,7 +20,7 @@ pub enum Error {
     #[error("unsupported nc3z.num payload: {0}")]
     Unsupported(String),
     /// The caller's request is invalid.
-    #[error("invalid argument: {0}")]
+    #[error("{0}")]
     InvalidArgument(String),
 }
 

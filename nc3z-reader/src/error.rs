@@ -190,6 +190,33 @@ impl Error {
         &self.0
     }
 
+    /// The stable code of the error, for programs and logs (`docs/campaign.md`).
+    pub fn code(&self) -> &'static str {
+        match &*self.0 {
+            ErrorKind::Format(e) if e.is_unsupported() => "input.unsupported",
+            ErrorKind::Format(e) if e.is_corrupt() => "input.damaged",
+            ErrorKind::Format(e) if e.is_limit() => "input.limit",
+            ErrorKind::Format(_) => "argument",
+            ErrorKind::Io { source, .. } => code_of_io(source),
+            ErrorKind::Changed { .. } | ErrorKind::Replaced { .. } => "changed",
+            ErrorKind::Interrupted => "interrupted",
+            ErrorKind::Range { .. } => "range",
+            ErrorKind::Incomplete { .. } => "input.incomplete",
+            ErrorKind::OtherRoot { .. } => "root",
+            _ if self.is_corrupt() => "input.damaged",
+            _ => "other",
+        }
+    }
+
+    /// The file, if the error names one.
+    pub fn path(&self) -> Option<&Path> {
+        match &*self.0 {
+            ErrorKind::Io { path, .. } => path.as_deref(),
+            ErrorKind::Changed { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+
     /// True if the file's bytes are invalid.
     pub fn is_corrupt(&self) -> bool {
         match &*self.0 {
@@ -244,16 +271,7 @@ impl Error {
 
     /// The message, with those of its causes.
     pub fn with_causes(&self) -> String {
-        let mut out = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(e) = cause {
-            let words = e.to_string();
-            if !out.contains(&words) {
-                out = format!("{out}: {words}");
-            }
-            cause = e.source();
-        }
-        out
+        nc3z_format::error::with_causes(self)
     }
 
     /// True where the caller asked to stop.
@@ -274,6 +292,22 @@ impl Error {
     /// A failed operation of the operating system on a file.
     pub fn io(what: &'static str, path: Option<&Path>, source: io::Error) -> Self {
         ErrorKind::Io { what, path: path.map(Path::to_owned), source }.into()
+    }
+}
+
+/// The stable code of an error of the operating system; see [`Error::code`].
+pub fn code_of_io(e: &io::Error) -> &'static str {
+    match e.kind() {
+        io::ErrorKind::NotFound => "input.missing",
+        io::ErrorKind::StorageFull => "io.enospc",
+        io::ErrorKind::QuotaExceeded => "io.edquot",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "io.eacces",
+        // A file that became shorter while it was read.
+        io::ErrorKind::UnexpectedEof => "changed",
+        io::ErrorKind::Interrupted => "interrupted",
+        // EIO has no kind of its own.
+        _ if e.raw_os_error() == Some(5) => "io.eio",
+        _ => "io.other",
     }
 }
 

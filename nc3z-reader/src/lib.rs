@@ -98,7 +98,7 @@ pub use check::{parity, recover, verify};
 pub use classic::{ClassicFile, FlatArrays};
 pub use dataset::convert::{self, Element};
 pub use dataset::{ArraySource, Dataset, Tile, TileIter, Variable};
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Result, code_of_io};
 #[cfg(feature = "fs")]
 pub use file_name::FileName;
 pub use monitor::Monitor;

@@ -175,7 +175,7 @@ pub(crate) fn in_variable(e: Error, classic: &ClassicFile, array: ArrayId, tile:
         (ErrorKind::Read(cause), Role::Variable(v)) if !e.is_interrupted() => {
             let variable = &classic.header().variables[v as usize];
             let why = format!("variable `{}`, tile {tile}: {}", variable.name_lossy(), cause.with_causes());
-            ErrorKind::Option { option: "chain", why }.into()
+            ErrorKind::Option { option: "chain", why, advice: None }.into()
         }
         _ => e,
     }

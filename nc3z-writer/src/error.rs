@@ -67,6 +67,8 @@ pub enum ErrorKind {
         option: &'static str,
         /// The reason, and values that would fit.
         why: String,
+        /// What would let the request through, if there is such a thing.
+        advice: Option<Advice>,
     },
     /// The archive's parity does not allow the operation.
     #[error("`{}`: {why}", path.display())]
@@ -78,7 +80,7 @@ pub enum ErrorKind {
     },
     /// The file to be committed has no variable of the archive.
     #[error(
-        "`{}` shares no variable with `{}`, neither by name, type and lengths nor by values: it seems to be another data set. Archive it separately, or commit it with `--allow-unrelated`",
+        "`{}` shares no variable with `{}`, neither by name, type and lengths nor by values: it seems to be another data set",
         file.display(), archive.display()
     )]
     Unrelated {
@@ -117,6 +119,26 @@ pub enum ErrorKind {
     Interrupted,
 }
 
+/// What a caller can ask for so that a refused request is carried out. Each interface has its own option for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Advice {
+    /// Replace the target.
+    Replace,
+    /// Move the tag.
+    MoveTag,
+    /// Drop the history of the archive.
+    DropHistory,
+    /// Commit a file that shares nothing with the archive.
+    CommitUnrelated,
+    /// Replace the archive's records of the same coordinates, or append all records.
+    ReplaceOrAllowOverlap,
+    /// Append all records.
+    AllowOverlap,
+    /// Use more memory.
+    MoreMemory,
+}
+
 /// An error of the writer.
 #[derive(Debug)]
 pub struct Error(Box<ErrorKind>);
@@ -133,6 +155,63 @@ impl Error {
     /// Returns the kind, without the box.
     pub(crate) fn into_kind(self) -> ErrorKind {
         *self.0
+    }
+
+    /// What would let a refused request through, if there is such a thing.
+    pub fn advice(&self) -> Option<Advice> {
+        match &*self.0 {
+            ErrorKind::Exists(_) => Some(Advice::Replace),
+            ErrorKind::TagInUse { .. } => Some(Advice::MoveTag),
+            ErrorKind::History { .. } => Some(Advice::DropHistory),
+            ErrorKind::Unrelated { .. } => Some(Advice::CommitUnrelated),
+            ErrorKind::Option { advice, .. } => *advice,
+            _ => None,
+        }
+    }
+
+    /// The stable code of the error, for programs and logs (`docs/campaign.md`).
+    pub fn code(&self) -> &'static str {
+        match &*self.0 {
+            ErrorKind::Read(e) => e.code(),
+            // The source is a classic file: any other fault of its bytes is damage.
+            ErrorKind::Source(e) => match e.code() {
+                "argument" => "input.not-classic",
+                "range" | "root" | "other" => "input.damaged",
+                code => code,
+            },
+            ErrorKind::Io { source, .. } => nc3z_reader::code_of_io(source),
+            ErrorKind::Exists(_) | ErrorKind::History { .. } | ErrorKind::TagInUse { .. } => "exists",
+            ErrorKind::SourceChanged { .. } => "changed",
+            ErrorKind::Proof { .. } => "proof",
+            ErrorKind::Busy(_) | ErrorKind::LockLost { .. } => "busy",
+            ErrorKind::Layout(_) | ErrorKind::Option { .. } => "option",
+            ErrorKind::Interrupted => "interrupted",
+            _ => "other",
+        }
+    }
+
+    /// The file that the message names, if there is one.
+    pub fn path(&self) -> Option<&Path> {
+        match &*self.0 {
+            ErrorKind::Read(e) | ErrorKind::Source(e) => e.path(),
+            ErrorKind::Exists(path)
+            | ErrorKind::SameFile(path)
+            | ErrorKind::Busy(path)
+            | ErrorKind::GenerationsUsedUp(path)
+            | ErrorKind::Io { path, .. }
+            | ErrorKind::SourceChanged { path, .. }
+            | ErrorKind::Proof { path, .. }
+            | ErrorKind::History { path, .. }
+            | ErrorKind::Parity { path, .. }
+            | ErrorKind::Unrelated { archive: path, .. }
+            | ErrorKind::LockLost { path, .. } => Some(path),
+            ErrorKind::UrlTarget(path) => Some(Path::new(path)),
+            ErrorKind::Layout(_)
+            | ErrorKind::Option { .. }
+            | ErrorKind::TagInUse { .. }
+            | ErrorKind::Staged(_)
+            | ErrorKind::Interrupted => None,
+        }
     }
 
     /// True if the caller requested the interruption.

@@ -29,7 +29,7 @@ mod tiles;
 
 pub use atomic::{AtomicFile, Attributes, commit_all, is_same_file, refuse_url, remove_temporary_files};
 pub use classic::{ClassicValues, Sink, write_classic};
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Advice, Error, ErrorKind, Result};
 pub use generation::lock as lock_file;
 pub use job::archive::{
     ArchiveReport, Prepared, archive_file, archive_open_file, archive_source, archive_to, archive_to_vec,

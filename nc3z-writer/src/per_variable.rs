@@ -50,7 +50,7 @@ impl<T> PerVariable<T> {
                 let known =
                     nc3z_format::spelling::suggest(name, header.variables.iter().map(|v| v.name_lossy()));
                 let why = format!("no variable `{name}`{known}, and * for all");
-                return Err(ErrorKind::Option { option, why }.into());
+                return Err(ErrorKind::Option { option, why, advice: None }.into());
             }
         }
         Ok(())

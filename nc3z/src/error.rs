@@ -64,6 +64,11 @@ impl Error {
         }
     }
 
+    /// Returns the stable code of the error, such as `input.damaged`, for programs and logs.
+    pub fn code(&self) -> &'static str {
+        self.0.cause.code()
+    }
+
     /// Returns the file that the call was about, if it was called with a path.
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
@@ -89,19 +94,6 @@ impl Error {
     /// Makes the error of a value that does not fit a type.
     pub(crate) fn range(variable: String, index: Vec<u64>, value: String, wanted: &'static str) -> Self {
         nc3z_reader::Error::from(ReadKind::Range { variable, index, value, wanted }).into()
-    }
-
-    /// True if the text of the cause contains the path of the file that it is about.
-    fn names_its_file(&self) -> bool {
-        !matches!(
-            self.0.cause.kind(),
-            WriteKind::Read(_)
-                | WriteKind::Source(_)
-                | WriteKind::Layout(_)
-                | WriteKind::Option { .. }
-                | WriteKind::TagInUse { .. }
-                | WriteKind::Staged(_)
-        )
     }
 
     /// Adds the path of the file.
@@ -144,17 +136,9 @@ impl<T, E: Into<Error>> At<T> for std::result::Result<T, E> {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = self.0.cause.to_string();
-        let mut cause = std::error::Error::source(&self.0.cause);
-        while let Some(e) = cause {
-            let words = e.to_string();
-            if !text.contains(&words) {
-                text = format!("{text}: {words}");
-            }
-            cause = e.source();
-        }
+        let text = nc3z_format::error::with_causes(&self.0.cause);
         match &self.0.path {
-            Some(path) if !self.names_its_file() && !text.contains(&*path.to_string_lossy()) => {
+            Some(path) if self.0.cause.path().is_none() && !self.0.cause.is_interrupted() => {
                 write!(f, "`{}`: {text}", path.display())
             }
             _ => f.write_str(&text),

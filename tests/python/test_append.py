@@ -61,7 +61,15 @@ def test_records_without_a_coordinate_are_appended_with_a_warning(tmp_path):
 def test_errors_name_pythons_arguments(archive, tmp_path):
     with nc3z.open(archive, "r+") as edit, pytest.raises(ValueError, match='overlap="replace"') as caught:
         edit.append(make(tmp_path / "b.nc", [2, 3], 9))
-    assert "--" not in str(caught.value)
+    assert "--" not in str(caught.value) and caught.value.code == "option"
+
+
+def test_errors_have_stable_codes(archive, tmp_path):
+    (tmp_path / "cut.nc3z").write_bytes(archive.read_bytes()[:-9])
+    for name, code in (("cut.nc3z", "input.damaged"), ("none.nc", "input.missing")):
+        with pytest.raises(OSError) as caught:
+            nc3z.open(tmp_path / name)
+        assert caught.value.code == code
 
 
 def test_overlaps_are_refused_replaced_or_allowed(archive, tmp_path):

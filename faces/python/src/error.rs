@@ -4,7 +4,7 @@ use nc3z::opener::{Kind, WrongKind};
 use nc3z_format::ErrorKind as FormatKind;
 use nc3z_format::url::hidden_in;
 use nc3z_reader::{Error as ReadError, ErrorKind as ReadKind};
-use nc3z_writer::{Error as WriteError, ErrorKind as WriteKind};
+use nc3z_writer::{Advice, Error as WriteError, ErrorKind as WriteKind};
 use pyo3::exceptions::{PyException, PyFileExistsError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -72,6 +72,30 @@ impl From<PyErr> for Failure {
 impl Failure {
     /// Converts to an exception. Adds `file` where the message does not name it.
     pub(crate) fn in_file(self, file: Option<&str>) -> PyErr {
+        let code = self.code();
+        let raised = self.raised(file);
+        if let Some(code) = code {
+            Python::attach(|py| {
+                // Those that end the program, such as `SystemExit`, have a code of their own.
+                if raised.is_instance_of::<PyException>(py) {
+                    let _ = raised.value(py).setattr("code", code);
+                }
+            });
+        }
+        raised
+    }
+
+    /// Returns the stable code of the error. None for an exception of Python.
+    fn code(&self) -> Option<&'static str> {
+        match self {
+            Failure::Read(e) => Some(e.code()),
+            Failure::Write(e) => Some(e.code()),
+            Failure::Unfit(_) => Some("argument"),
+            Failure::Python(_) => None,
+        }
+    }
+
+    fn raised(self, file: Option<&str>) -> PyErr {
         match self {
             Failure::Python(e) => e,
             Failure::Unfit(words) => PyValueError::new_err(named(words, file)),
@@ -79,7 +103,8 @@ impl Failure {
             Failure::Write(e) => match e.kind() {
                 WriteKind::Read(inner) | WriteKind::Source(inner) => read(inner, file),
                 WriteKind::Exists(path) => {
-                    let words = format!("`{}` exists; `force=True` replaces it", path.display());
+                    let advice = in_python(Advice::Replace).unwrap_or_default();
+                    let words = format!("`{}` exists; {advice}", path.display());
                     PyFileExistsError::new_err(hidden_in(&words))
                 }
                 WriteKind::Io { path, source, what } => io(what, Some(path), source, file),
@@ -88,7 +113,13 @@ impl Failure {
                     exception("Error", named(e.to_string(), file))
                 }
                 WriteKind::Interrupted => exception("Cancelled", named(e.to_string(), file)),
-                _ => PyValueError::new_err(named(in_python(&e.to_string()), file)),
+                _ => {
+                    let advice = e
+                        .advice()
+                        .and_then(in_python)
+                        .map_or_else(String::new, |advice| format!("; {advice}"));
+                    PyValueError::new_err(named(format!("{e}{advice}"), file))
+                }
             },
         }
     }
@@ -195,17 +226,18 @@ fn of_caller(source: &std::io::Error) -> Option<PyErr> {
     Python::attach(|py| (!raised.is_instance_of::<PyException>(py)).then(|| raised.clone_ref(py)))
 }
 
-/// Returns a message that names arguments of Python in place of options of the tool.
-fn in_python(words: &str) -> String {
-    const NAMES: [(&str, &str); 6] = [
-        ("--replace-overlap", "overlap=\"replace\""),
-        ("--allow-overlap", "overlap=\"allow\""),
-        ("--keep-fixed", "keep_fixed=True"),
-        ("--allow-unrelated", "allow_unrelated=True"),
-        ("--move-tag", "move_tag=True"),
-        ("--force", "force=True"),
-    ];
-    NAMES.iter().fold(words.to_owned(), |words, (option, argument)| words.replace(option, argument))
+/// Returns the keyword argument that lets a refused request through.
+fn in_python(advice: Advice) -> Option<&'static str> {
+    Some(match advice {
+        Advice::Replace => "`force=True` replaces it",
+        Advice::CommitUnrelated => "archive it separately, or commit it with allow_unrelated=True",
+        Advice::ReplaceOrAllowOverlap => {
+            "overlap=\"replace\" writes the new records over the archive's, overlap=\"allow\" appends all"
+        }
+        Advice::AllowOverlap => "overlap=\"allow\" appends all",
+        Advice::MoveTag => "move_tag=True moves it",
+        _ => return None,
+    })
 }
 
 /// Returns the message with the file's name, and URLs without secrets.

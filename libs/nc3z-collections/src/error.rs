@@ -97,6 +97,16 @@ pub enum Error {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
+    /// The file of this machine that the message names, if there is one.
+    pub fn path(&self) -> Option<&std::path::Path> {
+        match self {
+            Error::Reader(e) => e.path(),
+            Error::Writer(e) => e.path(),
+            Error::Create { path, .. } | Error::Io { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+
     /// True if bytes of a file are invalid.
     pub fn is_corrupt(&self) -> bool {
         matches!(self, Error::Reader(e) | Error::Inside { source: e, .. } if e.is_corrupt())

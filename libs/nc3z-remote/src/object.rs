@@ -7,6 +7,7 @@ use crate::{ranges, secrets, shared, store};
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{Stream, TryStreamExt};
+use nc3z_format::error::with_causes;
 use nc3z_reader::source::{ByteSource, Reach};
 use nc3z_reader::{Error, Result};
 use object_store::path::Path;
@@ -295,7 +296,7 @@ fn words(range: &Range<u64>) -> String {
 
 /// Adds the range to a store's error.
 fn in_range(e: &StoreError, range: &Range<u64>) -> io::Error {
-    let message = without_page(&chain(e)).to_owned();
+    let message = without_page(&with_causes(e)).to_owned();
     let kind = match e {
         StoreError::NotFound { .. } => io::ErrorKind::NotFound,
         StoreError::PermissionDenied { .. } | StoreError::Unauthenticated { .. } => {
@@ -351,22 +352,8 @@ fn without_page(message: &str) -> &str {
 
 /// Makes an error for this URL, without its secrets.
 fn failure(what: &'static str, e: &io::Error, url: &Url, options: &RemoteOptions) -> Error {
-    let e = io::Error::new(e.kind(), secrets::hidden(&chain(e), url, &options.secrets()));
+    let e = io::Error::new(e.kind(), secrets::hidden(&with_causes(e), url, &options.secrets()));
     Error::io(what, Some(secrets::shown(url).as_ref()), e)
-}
-
-/// Joins a message and its causes, without repetitions.
-fn chain(e: &dyn std::error::Error) -> String {
-    let mut out = e.to_string();
-    let mut cause = e.source();
-    while let Some(e) = cause {
-        let words = e.to_string();
-        if !out.contains(&words) {
-            out = format!("{out}: {words}");
-        }
-        cause = e.source();
-    }
-    out
 }
 
 /// Runs a future on this crate's threads. The calling thread may belong to another runtime, in which blocking

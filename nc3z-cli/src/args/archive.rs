@@ -3,7 +3,6 @@
 use super::encode::split_rule;
 use super::parity::parse_share;
 use super::{EncodeArgs, RunArgs, TellArgs, ThreadsArgs};
-use crate::output::message::plain;
 use clap::{Args, ValueEnum};
 use nc3z_format::quantize::Quantize;
 use nc3z_writer::Share;
@@ -118,5 +117,5 @@ pub(crate) struct ArchiveArgs {
 /// Reads `tas=bitround:9`.
 fn parse_quantize(text: &str) -> Result<(String, Quantize), String> {
     let (name, mode) = split_rule(text, "VAR=MODE, such as tas=bitround:9")?;
-    Ok((name, mode.parse().map_err(|e: nc3z_format::Error| plain(&e))?))
+    Ok((name, mode.parse().map_err(|e: nc3z_format::Error| e.to_string())?))
 }

@@ -1,7 +1,6 @@
 //! Arguments of `cite`, and those of reading against a root.
 
 use super::{OpenArgs, OutputArgs, ThreadsArgs};
-use crate::output::message::plain;
 use clap::{Args, ValueEnum};
 use nc3z_format::digest::Root;
 use nc3z_look::selection::DimArg;
@@ -10,7 +9,7 @@ use std::path::PathBuf;
 
 /// Reads a root.
 fn parse_root(text: &str) -> Result<Root, String> {
-    text.parse().map_err(|e| plain(&e))
+    text.parse().map_err(|e: nc3z_format::Error| e.to_string())
 }
 
 /// Options for reading that is checked against a root.

@@ -4,7 +4,6 @@ use super::Cli;
 use super::layout::{LayoutArg, parse_layout};
 use super::{EdgeArg, PresetArg, parse_size};
 use crate::names::{split_once, unescape};
-use crate::output::message::plain;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, ValueEnum};
 use nc3z_format::codec::{ChainRequest, Registry};
@@ -86,7 +85,7 @@ impl ChainRule {
                 "invalid value '{}={}' for '--chain <VAR=CHAIN>': {}",
                 self.variable,
                 self.text,
-                plain(&e)
+                e.to_string()
             );
             Cli::command().error(ErrorKind::ValueValidation, rule).exit()
         })

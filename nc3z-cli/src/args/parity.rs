@@ -70,7 +70,7 @@ pub(crate) struct ParityInfoArgs {
 
 /// Parses `5%`.
 pub(super) fn parse_share(text: &str) -> Result<Share, String> {
-    let words = |e| match crate::output::message::plain(&e) {
+    let words = |e: nc3z_format::Error| match e.to_string() {
         words if words.contains("write") => words,
         _ => "parity may be 0.1% to 30% of an archive, such as 5%".to_owned(),
     };

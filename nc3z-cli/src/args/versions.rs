@@ -112,5 +112,5 @@ pub(crate) struct TagArgs {
 
 /// Parses a version's number or tag.
 pub(super) fn parse_version(text: &str) -> Result<VersionName, String> {
-    text.parse().map_err(|e: nc3z_format::Error| crate::output::message::plain(&e))
+    text.parse().map_err(|e: nc3z_format::Error| e.to_string())
 }

@@ -5,6 +5,7 @@ use super::targets;
 use crate::args::{AggregateArgs, ConventionArg, IdentityArg, OpenArgs};
 use crate::exit::Exit;
 use crate::names;
+use crate::output::message::InFileExt;
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::table::count;
@@ -94,7 +95,7 @@ fn put_together(args: &AggregateArgs, files: &[Input]) -> Result<Made> {
         if !args.output.exists() {
             bail!("`{}` does not exist, so nothing can be added to it", args.output.display());
         }
-        Some(open(&args.output, &options).with_context(|| format!("`{}`", args.output.display()))?)
+        Some(open(&args.output, &options).in_file(&args.output)?)
     } else {
         None
     };

@@ -4,6 +4,7 @@ use super::named::{self, Opens as _};
 use crate::args::{DiffArgs, OpenArgs};
 use crate::exit::{Exit, of_error};
 use crate::names;
+use crate::output::message::InFileExt;
 use crate::output::progress::Progress;
 use crate::output::report_error;
 use crate::output::streams::{self, Stdout};
@@ -86,5 +87,5 @@ fn compare(args: &DiffArgs) -> Result<Exit> {
 }
 
 fn open(named: &Name, path: &Path) -> Result<Dataset> {
-    super::in_file(path, named.open_dataset(&OpenArgs::default()))
+    named.open_dataset(&OpenArgs::default()).in_file(path)
 }

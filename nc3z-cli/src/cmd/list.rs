@@ -5,11 +5,12 @@ use super::offline::without_recalls;
 use super::targets;
 use crate::args::{Access, ListArgs, OpenArgs};
 use crate::exit::{Exit, of_error};
+use crate::output::message::InFileExt;
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
 use crate::output::{code, message, text};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use nc3z::Name;
 use nc3z_collections::bundle::Bundle;
 use nc3z_collections::tree::list::{FileSummary, describe, of_shadow};
@@ -94,7 +95,7 @@ fn list(files: &[(PathBuf, bool)], args: &ListArgs) -> Result<Vec<Entry>> {
     let source = named.source(&open_args(args))?;
     if named.requested().is_none() && Bundle::is_bundle(&source)? {
         let bundle = Bundle::open(source).map_err(super::unbundle::of_aggregate);
-        let bundle = bundle.with_context(|| format!("`{}`", name(input)))?;
+        let bundle = bundle.in_file(input)?;
         let data = bundle.names().par_iter().filter(|member| !is_specification(member));
         let each = data.map(|member| {
             let found = bundle.member(member).map_err(super::unbundle::of_aggregate).and_then(|source| {

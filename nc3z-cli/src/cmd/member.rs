@@ -2,7 +2,8 @@
 
 use super::{named, url};
 use crate::args::OpenArgs;
-use anyhow::{Context, Result};
+use crate::output::message::InFileExt;
+use anyhow::Result;
 use nc3z_collections::bundle::Bundle;
 use nc3z_reader::source::SharedSource;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ pub(crate) fn open(path: &Path, args: &OpenArgs) -> Result<Arc<Bundle>> {
 /// Opens a bundle as [`open`] does; a damaged one as `damaged` says.
 pub(crate) fn open_as(path: &Path, args: &OpenArgs, damaged: Damaged) -> Result<Arc<Bundle>> {
     let opener = named::opener(path, args).with_damaged(damaged);
-    opener.bundle(path).with_context(|| format!("`{}`", url::shown(path)))
+    opener.bundle(path).in_file(path)
 }
 
 /// Returns the bytes of a member.

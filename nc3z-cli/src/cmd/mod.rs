@@ -55,6 +55,7 @@ pub(crate) mod versions;
 mod view_log;
 
 use crate::args::OpenArgs;
+use crate::output::message::InFileExt;
 use crate::output::progress::Progress;
 use anyhow::{Context, Result};
 use named::Opens as _;
@@ -77,8 +78,7 @@ pub(crate) fn shown(path: &Path) -> String {
 
 /// Adds the name of the file to an error that lacks it.
 pub(crate) fn in_file<T>(path: &Path, result: Result<T>) -> Result<T> {
-    let name = format!("`{}`", url::shown(path));
-    result.map_err(|e| if crate::output::chain(&e).contains(&name) { e } else { e.context(name) })
+    result.in_file(path)
 }
 
 /// Opens an archive or a classic file as stored, by name.

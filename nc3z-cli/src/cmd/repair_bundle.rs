@@ -3,7 +3,7 @@
 use super::{member, unbundle, url};
 use crate::args::RepairArgs;
 use crate::exit::Exit;
-use crate::output::message::shell_name;
+use crate::output::message::{InFileExt, shell_name};
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::table::count;
@@ -39,9 +39,7 @@ pub(super) fn run(args: &RepairArgs) -> Result<Option<Exit>> {
 
 fn mend(args: &RepairArgs) -> Result<Exit> {
     let input = &args.archive;
-    let bundle = Bundle::open(source::open(input, false)?)
-        .map_err(unbundle::of_aggregate)
-        .with_context(|| format!("`{}`", input.display()))?;
+    let bundle = Bundle::open(source::open(input, false)?).map_err(unbundle::of_aggregate).in_file(input)?;
     let monitor = |len| Progress::new(len, crate::cmd::shown(input));
     let len = input.metadata().map_or(0, |m| m.len());
     let Some(output) = &args.output else {

@@ -8,10 +8,11 @@ use super::targets::{self, Job, Naming};
 use super::{places, stdin, tree, unbundle, url};
 use crate::args::{Access, OpenArgs, RestoreArgs};
 use crate::exit::Exit;
+use crate::output::message::InFileExt;
 use crate::output::progress::{Progress, interrupted, while_blocked};
 use crate::output::streams::{self, Stdout};
 use crate::output::{set_level, tells_more, text};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use nc3z::Name;
 use nc3z_collections::bundle::{Bundle, MemberFile};
 use nc3z_collections::tree::Refusal;
@@ -288,7 +289,7 @@ fn to_stdout(args: &RestoreArgs) -> Result<Exit> {
             let mut write = |bytes: &[u8]| out.write_all(bytes).map_err(nc3z_collections::Error::Output);
             match while_blocked(|| member.copy(&mut write)).map_err(unbundle::of_aggregate) {
                 Err(e) if streams::is_reader_gone(&e) => is_read = false,
-                done => done.with_context(|| format!("`{}`", url::shown(path)))?,
+                done => done.in_file(path)?,
             }
             let lost = member.lost()?;
             if !lost.is_empty() {
@@ -297,7 +298,7 @@ fn to_stdout(args: &RestoreArgs) -> Result<Exit> {
             }
             continue;
         }
-        let archive = super::in_file(path, open(&named(path, args)?, args))?;
+        let archive = open(&named(path, args)?, args).in_file(path)?;
         if is_read {
             let progress = Progress::new(archive.original_len(), text::safe(&url::shown(path)));
             let done = while_blocked(|| archive.restore_to_stream(&mut out, &progress));

@@ -8,12 +8,13 @@ use super::tree::Other;
 use super::{targets, with_threads};
 use crate::args::{CatalogArgs, FindArgs, OfflineArgs, OpenArgs};
 use crate::exit::Exit;
+use crate::output::message::InFileExt;
 use crate::output::progress::{Interrupt, Progress};
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table, count};
 use crate::output::target::{Content, Target};
 use crate::output::text;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use nc3z::opener::Kind;
 use nc3z_collections::shadow::{self, Area, Condition, Hit, Question, Shadow, Unknown};
 use nc3z_collections::tree::answers::hit_json;
@@ -209,7 +210,7 @@ pub(super) fn open(path: &Path, args: &OpenArgs) -> Result<Shadow> {
         let wrong = named::opener(path, args).wrong_kind(kind, Kind::Catalogue, source, &name);
         return Err(nc3z_reader::Error::other(wrong).into());
     }
-    Shadow::open(source).with_context(|| format!("`{}`", super::url::shown(path)))
+    Shadow::open(source).in_file(path)
 }
 
 /// Returns the pattern, if the first of the words is one, and the inputs.
@@ -247,8 +248,8 @@ pub(crate) fn find(args: &FindArgs) -> Result<Exit> {
     with_threads(*args.threads, || -> Result<()> {
         check_variables(conditions, &opened)?;
         for (path, shadow) in &opened {
-            let found = shadow::find(shadow, &question, &|name, head| has_changed(path, name, head))
-                .with_context(|| format!("`{}`", super::url::shown(path)))?;
+            let found =
+                shadow::find(shadow, &question, &|name, head| has_changed(path, name, head)).in_file(path)?;
             let mut named = HashSet::new();
             if let Some(pattern) = &pattern {
                 super::find::of_shadow(path, shadow, pattern, &mut |name, _, _| {
@@ -327,7 +328,7 @@ fn check_variables(conditions: &[Condition], shadows: &[(PathBuf, Shadow)]) -> R
         let mut found = None;
         for (path, shadow) in shadows {
             let here = shadow.has_numbers(name);
-            found = found.max(here.with_context(|| format!("`{}`", super::url::shown(path)))?);
+            found = found.max(here.in_file(path)?);
         }
         match found {
             Some(true) => {}

@@ -3,10 +3,11 @@
 use super::shadow::{of_inputs, suggestion, tell_changed};
 use crate::args::StatsArgs;
 use crate::exit::Exit;
+use crate::output::message::InFileExt;
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
 use crate::output::text;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use nc3z_collections::shadow::{self, Exactly, Shadow, Summary};
 use nc3z_collections::tree::answers::{part_json, statistics_json, units};
 use nc3z_look::coordinate::Coordinate;
@@ -30,8 +31,7 @@ pub(crate) fn stats(args: &StatsArgs) -> Result<Exit> {
 
 /// Prints the statistics of whole variables.
 fn whole(args: &StatsArgs, path: &Path, shadow: &Shadow) -> Result<Exit> {
-    let all = shadow::statistics(shadow, &args.variables, args.each)
-        .with_context(|| format!("`{}`", super::url::shown(path)))?;
+    let all = shadow::statistics(shadow, &args.variables, args.each).in_file(path)?;
     let missing = |name: &&String| !all.iter().any(|row| row.variable == **name);
     if let Some(missing) = args.variables.iter().find(missing) {
         let known = suggestion(missing, std::iter::once(shadow));
@@ -108,7 +108,7 @@ fn along(args: &StatsArgs, path: &Path, shadow: &Shadow, dimension: &str) -> Res
             }
             Ok::<(), nc3z_collections::Error>(())
         })
-        .with_context(|| format!("`{}`", super::url::shown(path)))?;
+        .in_file(path)?;
     }
     if *args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;

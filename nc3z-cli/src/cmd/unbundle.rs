@@ -5,10 +5,11 @@ use super::member::{self, Damaged};
 use super::url;
 use crate::args::{BundleArgs, OpenArgs, RestoreArgs};
 use crate::exit::{Exit, of_error};
+use crate::output::message::InFileExt;
 use crate::output::progress::{Progress, interrupted};
 use crate::output::table::count;
 use crate::output::{message, report_error, text};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use nc3z_collections::Error;
 use nc3z_collections::bundle::{Bundle, MemberForm, extract};
 use nc3z_collections::pack::LostPart;
@@ -64,7 +65,7 @@ fn all(path: &Path, output: &Path, open: &OpenArgs, how: How) -> Result<Exit> {
     if output.exists() && !output.is_dir() {
         bail!("`{}` is a file; the members of a bundle need a directory", output.display());
     }
-    bundle.check_outputs(how.form).with_context(|| format!("`{}`", url::shown(path)))?;
+    bundle.check_outputs(how.form).in_file(path)?;
     let progress = Progress::new(bundle.names().len() as u64, text::safe(&url::shown(path)));
     let mut run = Run {
         path,
@@ -136,8 +137,13 @@ impl Run<'_> {
     fn group_failed(&mut self, number: usize, e: &anyhow::Error) {
         let names: Vec<&str> = self.bundle.members_of(number).collect();
         let group = self.bundle.groups().nth(number).unwrap_or_default();
-        let parity = names.first().and_then(|name| message::by_parity(self.path, name));
-        let advice = parity.unwrap_or_else(|| message::ELSEWHERE.to_owned());
+        let parity = names.first().and_then(|name| self.bundle.has_parity(name).ok().flatten());
+        let advice = match parity {
+            Some(true) => {
+                format!("`nc3z repair {} -o NEW` repairs it with its parity", message::shell_name(self.path))
+            }
+            _ => message::ELSEWHERE.to_owned(),
+        };
         let lost = count(names.len() as u64, "member");
         let said = format!(
             "{lost} cannot be read, with the group `{group}`: {}; {advice}",

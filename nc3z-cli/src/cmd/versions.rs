@@ -4,6 +4,7 @@ use super::named::{self, Opens as _};
 use super::subset::history::moment;
 use crate::args::{CommitArgs, EffortArgs, LogArgs, NoteArgs, OpenArgs, RevertArgs, TagArgs};
 use crate::exit::Exit;
+use crate::output::message::InFileExt;
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::{set_quiet, text};
@@ -227,8 +228,7 @@ pub(crate) fn tag(args: &TagArgs) -> Result<Exit> {
         TagChange::Set { version: args.version.clone(), force: args.move_tag }
     };
     let options = WriterOptions::default().with_parity_renewed(!args.no_parity);
-    let number = tag_version(&args.archive, tag, &change, &options)
-        .with_context(|| format!("`{}`", args.archive.display()))?;
+    let number = tag_version(&args.archive, tag, &change, &options).in_file(&args.archive)?;
     if args.delete {
         note!("{name}: {tag} does not name version {number} any more");
     } else {

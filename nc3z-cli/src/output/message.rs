@@ -2,17 +2,59 @@
 //! Here that becomes a sentence, with the field at its end, and the command that helps.
 
 use super::text;
-use crate::args::OpenArgs;
 use crate::cmd::{member, url};
 use nc3z::opener::{Kind, WrongKind};
 use nc3z_format::damage::Damage;
 use nc3z_format::{Error as FormatError, ErrorKind as Format};
 use nc3z_reader::ErrorKind as Read;
 use nc3z_reader::platform::path_of;
-use nc3z_writer::ErrorKind as Write;
+use nc3z_writer::{Advice, ErrorKind as Write};
 use std::error::Error as StdError;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// The file that an error concerns: a context of the error, whose text is the file's name.
+#[derive(Debug)]
+struct InFile(PathBuf);
+
+impl fmt::Display for InFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", url::shown(&self.0))
+    }
+}
+
+/// Names the file in errors.
+pub(crate) trait InFileExt<T> {
+    /// Adds the file to an error that does not concern it yet.
+    fn in_file(self, path: &Path) -> anyhow::Result<T>;
+}
+
+impl<T, E: Into<anyhow::Error>> InFileExt<T> for Result<T, E> {
+    fn in_file(self, path: &Path) -> anyhow::Result<T> {
+        self.map_err(|e| {
+            let e = e.into();
+            if file_of(&e).as_deref() == Some(path) { e } else { e.context(InFile(path.to_owned())) }
+        })
+    }
+}
+
+/// Returns the file that an error concerns, if it is known.
+fn file_of(error: &anyhow::Error) -> Option<PathBuf> {
+    let named = error.downcast_ref::<InFile>().map(|file| &*file.0);
+    named.or_else(|| error.chain().find_map(path_in)).map(Path::to_owned)
+}
+
+/// Returns the path in an error of one of the libraries.
+fn path_in<'e>(cause: &'e (dyn StdError + 'static)) -> Option<&'e Path> {
+    if let Some(e) = cause.downcast_ref::<nc3z_writer::Error>() {
+        return e.path();
+    }
+    if let Some(e) = cause.downcast_ref::<nc3z_collections::Error>() {
+        return e.path();
+    }
+    cause.downcast_ref::<nc3z_reader::Error>()?.path()
+}
 
 /// Returns the message of an error and its causes, without repetitions, and advice. `file` is the file that
 /// it concerns, if the caller knows it.
@@ -41,16 +83,7 @@ pub(crate) fn without_advice(error: &anyhow::Error) -> String {
             out = format!("{out}: {cause}");
         }
     }
-    // The prefix with which libraries mark errors of their caller. Here the caller is the user.
-    out.replace("invalid argument: ", "")
-}
-
-/// Returns the message for an invalid request, without the library's prefix.
-pub(crate) fn plain(e: &FormatError) -> String {
-    match e.kind() {
-        Format::InvalidArgument(what) => what.clone(),
-        _ => format_words(e),
-    }
+    out
 }
 
 /// Returns the message of a reader's error, without advice: for a file that is not an archive, which cannot
@@ -152,12 +185,18 @@ fn format_words(e: &FormatError) -> String {
 fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
     let by_writer = error.chain().find_map(|c| c.downcast_ref::<nc3z_writer::Error>());
     if let Some(e) = by_writer {
-        let words = match e.kind() {
-            Write::Exists(_) => Some("choose another name with -o or replace it with --force"),
-            Write::TagInUse { .. } => Some("--move-tag moves it"),
-            Write::History { .. } => Some("--drop-history drops that, -o keeps the old archive"),
+        let words = e.advice().and_then(|advice| match advice {
+            Advice::Replace => Some("choose another name with -o or replace it with --force"),
+            Advice::MoveTag => Some("--move-tag moves it"),
+            Advice::DropHistory => Some("--drop-history drops that, -o keeps the old archive"),
+            Advice::CommitUnrelated => Some("archive it separately, or commit it with --allow-unrelated"),
+            Advice::ReplaceOrAllowOverlap => Some(
+                "--replace-overlap writes the new records over the archive's, --allow-overlap appends all",
+            ),
+            Advice::AllowOverlap => Some("--allow-overlap appends all"),
+            Advice::MoreMemory => Some("give more memory with --memory"),
             _ => None,
-        };
+        });
         if words.is_some() {
             return words.map(str::to_owned);
         }
@@ -175,7 +214,7 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
         return Some("`nc3z restore --older` does so".to_owned());
     }
     if let Some(Read::NewestLost { whole, .. }) = reader.map(nc3z_reader::Error::kind) {
-        let name = file.map(Path::to_owned).or_else(|| named_in(error));
+        let name = file.map(Path::to_owned).or_else(|| file_of(error));
         if let Some(name) = name.as_deref().filter(|name| member::of(name).is_some()) {
             return Some(about_member(name));
         }
@@ -204,19 +243,18 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
     if damaged.is_some_and(|e| !e.is_of_header())
         && crate::exit::of_error(error) == crate::exit::Exit::Corrupt
     {
-        let name = file.map(Path::to_owned).or_else(|| named_in(error));
+        let name = file.map(Path::to_owned).or_else(|| file_of(error));
         if damaged.is_some_and(|e| matches!(e.damage(), Damage::BundleCut | Damage::Bundle)) {
             return Some(about_bundle(name.as_deref()));
         }
         return Some(match name {
             Some(name) if member::of(&name).is_some() => about_member(&name),
-            Some(name) if has_parity(&name) => {
+            Some(name) => {
+                let name = shell_name(&name);
                 format!(
-                    "`nc3z repair {} -o NEW` repairs it with its parity, or saves the intact parts",
-                    shell_name(&name)
+                    "`nc3z repair {name} -o NEW` repairs it if it has parity, and otherwise saves the intact parts"
                 )
             }
-            Some(name) => format!("`nc3z repair {} -o NEW` saves the intact parts", shell_name(&name)),
             None => "`nc3z repair` saves the intact parts".to_owned(),
         });
     }
@@ -258,41 +296,16 @@ fn about_bundle(path: Option<&Path>) -> String {
 
 /// Returns what to do about a damaged member of a bundle, which is repaired with the bundle.
 fn about_member(path: &Path) -> String {
-    let Some((bundle, name)) = member::of(path) else { return String::new() };
-    by_parity(&bundle, &name).unwrap_or_else(|| {
-        format!(
-            "`nc3z restore -r --fill-lost {} -o DIR` saves the intact parts; {ELSEWHERE}",
-            shell_name(&bundle)
-        )
-    })
+    let Some((bundle, _)) = member::of(path) else { return String::new() };
+    let bundle = shell_name(&bundle);
+    format!(
+        "`nc3z repair {bundle} -o NEW` repairs it if it has parity; otherwise `nc3z restore -r --fill-lost {bundle} -o DIR` saves the \
+         intact parts; {ELSEWHERE}"
+    )
 }
 
 /// The source of data that are lost in a bundle.
 pub(crate) const ELSEWHERE: &str = "only another copy of the bundle, or the original, has the rest";
-
-/// Returns how a member of a bundle, or the group that it is packed in, is repaired by its parity. None if it has none.
-pub(crate) fn by_parity(bundle: &Path, name: &str) -> Option<String> {
-    let place = shell_name(bundle);
-    let opened = member::open(bundle, &OpenArgs::default()).ok()?;
-    opened.has_parity(name).ok()?.filter(|has| *has)?;
-    Some(match url::of(bundle) {
-        Some(_) => "fetch the bundle, and `nc3z repair` repairs it with its parity".to_owned(),
-        None => format!("`nc3z repair {place} -o NEW` repairs it with its parity"),
-    })
-}
-
-/// Returns whether a damaged archive has parity.
-fn has_parity(file: &Path) -> bool {
-    let source = nc3z_reader::source::open(file, false).ok();
-    source.and_then(|source| nc3z_reader::parity::locate(&source).ok().flatten()).is_some()
-}
-
-/// Returns the file that an error names in its outer layers.
-fn named_in(error: &anyhow::Error) -> Option<PathBuf> {
-    let outer = error.to_string();
-    let name = outer.strip_prefix('`')?.strip_suffix('`')?;
-    (!name.contains('`')).then(|| name.into())
-}
 
 /// Returns a name that can be typed in a shell.
 pub(crate) fn shell_name(path: &Path) -> String {
@@ -336,7 +349,6 @@ fn about_names(path: &Path, e: &io::Error) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anyhow::Context;
 
     fn words(e: FormatError) -> String {
         of(&anyhow::Error::from(nc3z_reader::Error::from(e)), None)
@@ -357,13 +369,16 @@ mod tests {
     #[test]
     fn the_file_is_named_in_what_to_do() {
         let e = nc3z_reader::Error::from(FormatError::corrupt("block", 9, "CRC", "a", "b"));
-        let e = Err::<(), _>(e).context("`a b.nc3z`").unwrap_err();
+        let e = Err::<(), _>(e).in_file(Path::new("a b.nc3z")).unwrap_err();
         assert!(
-            of(&e, None).ends_with("`nc3z repair 'a b.nc3z' -o NEW` saves the intact parts"),
+            of(&e, None).ends_with("`nc3z repair 'a b.nc3z' -o NEW` repairs it if it has parity, and otherwise saves the intact parts"),
             "{}",
             of(&e, None)
         );
-        assert!(of(&e, Some(Path::new("x"))).ends_with("`nc3z repair x -o NEW` saves the intact parts"));
+        assert!(of(&e, Some(Path::new("x"))).contains("`nc3z repair x -o NEW`"));
+        // A second name of the same file says nothing.
+        let again = Err::<(), _>(e).in_file(Path::new("a b.nc3z")).unwrap_err();
+        assert!(of(&again, None).starts_with("`a b.nc3z`: corrupt"), "{}", of(&again, None));
     }
 
     #[test]

@@ -242,7 +242,7 @@ fn errors_name_variable_dimension_length_and_request() {
         let fails = |slab: Hyperslab| v.read_bytes(&slab).unwrap_err().to_string();
         assert_eq!(
             fails(Hyperslab::new([2, 0], [2, 1], [1, 1]).unwrap()),
-            "invalid argument: variable \"v0\": dimension 0 (`time`) has length 3, asked for start 2, count 2, stride 1"
+            "variable \"v0\": dimension 0 (`time`) has length 3, asked for start 2, count 2, stride 1"
         );
         assert!(
             fails(Hyperslab::new([0], [1], [1]).unwrap())

@@ -40,7 +40,7 @@ pub use part::PartValues;
 pub use picks::{Pick, Picks};
 pub use preview::Plan;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Advice, ErrorKind, Result};
 use crate::generation::InPlace;
 use crate::job::commit::{CommitNote, CommitReport, is_outgrown};
 use crate::options::WriterOptions;
@@ -498,5 +498,10 @@ fn begin(archive: &Archive) -> (Header, u64, Vec<Arc<Edited>>) {
 
 /// Refuses an option with the reason.
 fn refuse<T>(option: &'static str, why: String) -> Result<T> {
-    Err(ErrorKind::Option { option, why }.into())
+    Err(ErrorKind::Option { option, why, advice: None }.into())
+}
+
+/// Refuses records, with what would let them through.
+fn refuse_records<T>(why: String, advice: Advice) -> Result<T> {
+    Err(ErrorKind::Option { option: "append", why, advice: Some(advice) }.into())
 }

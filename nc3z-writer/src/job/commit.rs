@@ -225,7 +225,7 @@ impl CommitNote {
             let len = text.as_ref().map_or(0, String::len);
             if len > MESSAGE_LEN {
                 let why = format!("has {len} bytes; at most {MESSAGE_LEN} are kept");
-                return Err(ErrorKind::Option { option: what, why }.into());
+                return Err(ErrorKind::Option { option: what, why, advice: None }.into());
             }
         }
         Ok(())

@@ -33,7 +33,7 @@ pub enum TagChange {
 /// not be moved. Another process changes the archive. The system refuses an operation. Then the archive is
 /// unchanged.
 pub fn tag_version(path: &Path, name: &str, change: &TagChange, options: &WriterOptions) -> Result<u64> {
-    let refuse = |why: String| Err(ErrorKind::Option { option: "tag", why }.into());
+    let refuse = |why: String| Err(ErrorKind::Option { option: "tag", why, advice: None }.into());
     if !is_tag_name(name) {
         return refuse(format!(
             "invalid tag `{name}`; expected letters, digits, `.`, `_` and `-`, at most 64, no digit first, not `latest`"

@@ -80,6 +80,7 @@ pub(super) fn requested_chain(
     let refused = |why: String| ErrorKind::Option {
         option: "chain",
         why: format!("variable `{}` of type {}: {why}", variable.name_lossy(), info.ty),
+        advice: None,
     };
     let wanted = match &options.rounded {
         _ if !wanted.rounds(&options.registry) => Cow::Borrowed(wanted),

@@ -2,9 +2,6 @@
 
 use crate::tree::refusal::{Mismatch, Refusal, SourceKept};
 use crate::tree::{Error, ErrorKind};
-use nc3z_reader::ErrorKind as ReadKind;
-use nc3z_writer::ErrorKind as WriteKind;
-use std::io;
 
 /// The code of a failure, and whether the same run may succeed later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,10 +40,10 @@ impl Code {
     pub fn from_error(error: &Error) -> Self {
         Self::named(match error.kind() {
             _ if error.is_interrupted() => "interrupted",
-            ErrorKind::Io { source, .. } => of_system(source),
-            ErrorKind::Walk(e) => e.io_error().map_or("other", of_system),
-            ErrorKind::Read(e) | ErrorKind::Archive { source: e, .. } => of_reader(e),
-            ErrorKind::Write(e) => of_writer(e),
+            ErrorKind::Io { source, .. } => nc3z_reader::code_of_io(source),
+            ErrorKind::Walk(e) => e.io_error().map_or("other", nc3z_reader::code_of_io),
+            ErrorKind::Read(e) | ErrorKind::Archive { source: e, .. } => e.code(),
+            ErrorKind::Write(e) => e.code(),
             ErrorKind::Aggregate(_) | ErrorKind::Pattern { .. } => "other",
             ErrorKind::Refused(refusal) => of_refusal(refusal),
         })
@@ -59,19 +56,27 @@ impl Code {
                 return Some(Self::from_error(e).name);
             }
             if let Some(e) = cause.downcast_ref::<nc3z_writer::Error>() {
-                return Some(of_writer(e));
+                return Some(e.code());
             }
             let reader = match cause.downcast_ref::<crate::Error>() {
                 Some(crate::Error::Reader(e)) => Some(e),
                 _ => cause.downcast_ref::<nc3z_reader::Error>(),
             };
-            reader.map(of_reader).or_else(|| cause.downcast_ref::<io::Error>().map(of_system))
+            reader
+                .map(nc3z_reader::Error::code)
+                .or_else(|| cause.downcast_ref::<std::io::Error>().map(nc3z_reader::code_of_io))
         };
         Self::named(chain.into_iter().find_map(name).unwrap_or("other"))
     }
 
     /// Returns the code of a name; `other` for an unknown one.
     pub fn named(name: &str) -> Self {
+        // Codes that other commands have of their own.
+        let name = match name {
+            "argument" => "input.not-classic",
+            "input.incomplete" => "input.damaged",
+            name => name,
+        };
         let found = CODES.iter().find(|(known, _)| *known == name).or(CODES.last());
         let (name, retry) = *found.expect("there are codes");
         Code { name, retry }
@@ -98,58 +103,11 @@ fn of_refusal(refusal: &Refusal) -> &'static str {
     }
 }
 
-fn of_writer(e: &nc3z_writer::Error) -> &'static str {
-    match e.kind() {
-        WriteKind::Read(e) => of_reader(e),
-        WriteKind::Source(e) => match of_reader(e) {
-            // The source is a classic file: any other fault of its bytes is damage.
-            "other" => "input.damaged",
-            code => code,
-        },
-        WriteKind::Io { source, .. } => of_system(source),
-        WriteKind::Exists(_) => "exists",
-        WriteKind::SourceChanged { .. } => "changed",
-        WriteKind::Proof { .. } => "proof",
-        WriteKind::Busy(_) | WriteKind::LockLost { .. } => "busy",
-        WriteKind::Layout(_) | WriteKind::Option { .. } => "option",
-        WriteKind::Interrupted => "interrupted",
-        _ => "other",
-    }
-}
-
-fn of_reader(e: &nc3z_reader::Error) -> &'static str {
-    match e.kind() {
-        ReadKind::Format(format) if format.is_unsupported() => "input.unsupported",
-        ReadKind::Format(format) if format.is_corrupt() => "input.damaged",
-        ReadKind::Format(format) if format.is_limit() => "input.limit",
-        ReadKind::Format(_) => "input.not-classic",
-        ReadKind::Io { source, .. } => of_system(source),
-        ReadKind::Changed { .. } | ReadKind::Replaced { .. } => "changed",
-        ReadKind::Interrupted => "interrupted",
-        _ if e.is_corrupt() => "input.damaged",
-        _ => "other",
-    }
-}
-
-fn of_system(e: &io::Error) -> &'static str {
-    match e.kind() {
-        io::ErrorKind::NotFound => "input.missing",
-        io::ErrorKind::StorageFull => "io.enospc",
-        io::ErrorKind::QuotaExceeded => "io.edquot",
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "io.eacces",
-        // A file that became shorter while it was read.
-        io::ErrorKind::UnexpectedEof => "changed",
-        io::ErrorKind::Interrupted => "interrupted",
-        // EIO has no kind of its own.
-        _ if e.raw_os_error() == Some(5) => "io.eio",
-        _ => "io.other",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tree::error::Context as _;
+    use std::io;
 
     #[test]
     fn codes_say_what_a_scheduler_needs() {

@@ -77,16 +77,7 @@ impl Error {
 
     /// Returns the text of the error and of its causes, each once.
     pub fn with_causes(&self) -> String {
-        let mut out = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(e) = cause {
-            let words = e.to_string();
-            if !out.contains(&words) {
-                out = format!("{out}: {words}");
-            }
-            cause = e.source();
-        }
-        out
+        nc3z_format::error::with_causes(self)
     }
 
     /// Returns whether the text is that of the source, so that a caller who prints the chain of causes prints it once.

@@ -1,7 +1,6 @@
 //! Chains in the notations of other programs.
 
 use crate::args::NotationArg;
-use crate::output::message::plain;
 use crate::output::table::{Side, Table};
 use crate::output::text;
 use crate::registry;
@@ -22,7 +21,7 @@ fn words(notation: NotationArg, chain: &ChainSpec) -> String {
             return numcodecs(chain).map_or_else(|why| why, |list| zarr_v2(list).to_string());
         }
     };
-    said.unwrap_or_else(|e| plain(&e))
+    said.unwrap_or_else(|e| e.to_string())
 }
 
 /// Returns the chain as NumCodecs' objects, or the reason why that is not possible. Loaded codec plug-ins
@@ -30,7 +29,7 @@ fn words(notation: NotationArg, chain: &ChainSpec) -> String {
 fn numcodecs(chain: &ChainSpec) -> Result<Vec<Value>, String> {
     match registry::loaded() {
         Some(plugins) => plugins.to_numcodecs(chain),
-        None => chain.to_numcodecs().map_err(|e| plain(&e)),
+        None => chain.to_numcodecs().map_err(|e| e.to_string()),
     }
 }
 
@@ -47,7 +46,7 @@ pub(super) fn json(notation: NotationArg, chain: &ChainSpec) -> Map<String, Valu
     };
     match notation {
         NotationArg::Hdf5 => {
-            let said = chain.to_hdf5().map_err(|e| plain(&e));
+            let said = chain.to_hdf5().map_err(|e| e.to_string());
             put("hdf5", said.map(|filters| hdf5_text(&filters).into()));
         }
         NotationArg::Json => {

@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::names;
 use crate::output::progress::{interrupted, while_blocked};
 use crate::output::streams::Stdout;
-use crate::output::{chain, text};
+use crate::output::text;
 use crate::selection;
 use anyhow::{Context, Result, anyhow, bail};
 use nc3z_format::decode_value::{Decoding, unknown_time};
@@ -161,6 +161,5 @@ fn select_in(
         }
         Ok((dataset, variable, selection))
     };
-    let file = format!("`{}`", super::url::shown(path));
-    found().map_err(|e| if chain(&e).contains(&file) { e } else { e.context(file) })
+    super::in_file(path, found())
 }

@@ -5,8 +5,8 @@ use super::Overlap;
 use super::column::Column;
 use super::coordinate::{Coordinate, Direction};
 use crate::edit::Picks;
-use crate::edit::{Edit, refuse};
-use crate::error::{ErrorKind, Result};
+use crate::edit::{Edit, refuse, refuse_records};
+use crate::error::{Advice, ErrorKind, Result};
 use nc3z_format::decode_value::Number;
 use nc3z_reader::Monitor;
 
@@ -68,14 +68,14 @@ impl Edit {
                 Some(name) if overlap == Overlap::Refuse => {
                     let (from, to) = (both.old[first], both.old[first + both.new.len() - 1]);
                     let shown = |n: Option<Number>| n.map_or_else(String::new, |n| coordinate.show(n));
-                    return refuse(
-                        "append",
+                    return refuse_records(
                         format!(
-                            "the archive has records of `{}` from {} to {} already, with other values of `{name}`: `--replace-overlap` writes the new ones over them, `--allow-overlap` appends them a second time",
+                            "the archive has records of `{}` from {} to {} already, with other values of `{name}`",
                             coordinate.column.name,
                             shown(from),
                             shown(to),
                         ),
+                        Advice::ReplaceOrAllowOverlap,
                     );
                 }
                 Some(_) => {}
@@ -138,13 +138,13 @@ impl Edit {
     fn load(&mut self, coordinate: &Coordinate<'_>, count: u64) -> Result<Both> {
         let all = self.numrecs.saturating_add(count).saturating_mul(size_of::<Option<Number>>() as u64);
         if all > self.budget() {
-            return refuse(
-                "append",
+            return refuse_records(
                 format!(
-                    "`{}` does not continue the archive's, and comparing {} values takes {all} bytes of memory: give more (`--memory`)",
+                    "`{}` does not continue the archive's, and comparing {} values takes {all} bytes of memory",
                     coordinate.column.name,
                     self.numrecs.saturating_add(count)
                 ),
+                Advice::MoreMemory,
             );
         }
         let step = coordinate.column.step().max(1);
@@ -239,13 +239,13 @@ impl Both {
             } else {
                 String::new()
             };
-            return refuse(
-                "append",
+            return refuse_records(
                 format!(
-                    "the new file's `{name}` begins at {}, and the archive's ends at {}{overlap}. `--replace-overlap` writes records of the same `{name}` over the archive's, `--allow-overlap` appends all",
+                    "the new file's `{name}` begins at {}, and the archive's ends at {}{overlap}",
                     coordinate.show(first),
                     coordinate.show(end)
                 ),
+                Advice::ReplaceOrAllowOverlap,
             );
         }
         let (from, to) =
@@ -256,7 +256,7 @@ impl Both {
         } else {
             format!("turns back from {} to {}", shown(from), shown(to))
         };
-        refuse("append", format!("the new file's `{name}` {turn}; `--allow-overlap` appends all the same"))
+        refuse_records(format!("the new file's `{name}` {turn}"), Advice::AllowOverlap)
     }
 
     /// Returns the archive's records with the same coordinates, followed by the records beyond the archive's
@@ -265,11 +265,11 @@ impl Both {
         let name = &coordinate.column.name;
         for (values, whose) in [(&self.old, "archive"), (&self.new, "new file")] {
             if !self.is_ordered(values) {
-                return refuse(
-                    "append",
+                return refuse_records(
                     format!(
-                        "the {whose}'s `{name}` has missing values or is not monotonic, so records cannot be matched by it; `--allow-overlap` appends all"
+                        "the {whose}'s `{name}` has missing values or is not monotonic, so records cannot be matched by it"
                     ),
+                    Advice::AllowOverlap,
                 );
             }
         }

@@ -11,7 +11,7 @@ const OPTION: &str = "quantize";
 
 /// Returns the error that something cannot be quantized.
 pub(super) fn refused(why: String) -> crate::Error {
-    ErrorKind::Option { option: OPTION, why }.into()
+    ErrorKind::Option { option: OPTION, why, advice: None }.into()
 }
 
 /// Attributes that name variables which must keep their precision.
