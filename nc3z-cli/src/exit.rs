@@ -70,7 +70,7 @@ pub(crate) fn of_error(e: &anyhow::Error) -> Exit {
     if interrupted() {
         return Exit::Interrupted;
     }
-    if e.chain().any(|cause| cause.is::<Usage>()) {
+    if e.chain().any(<dyn std::error::Error>::is::<Usage>) {
         return Exit::Refused;
     }
     if let Some(e) = e.chain().find_map(|c| c.downcast_ref::<nc3z_writer::Error>()) {

@@ -159,6 +159,7 @@ impl LastBundle {
 }
 
 /// What was opened.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is taken apart at once")]
 pub enum Found {
     /// The variables of a classic file, an archive or an aggregation.
     Dataset(Kind, Dataset),
@@ -260,9 +261,12 @@ impl Opener {
         if let Some(url) = url_of(file) {
             return self.object(url);
         }
-        source::open(file, self.options.is_mapped()).map_err(|e| match file.is_dir() {
-            true => Error::other(WrongKind::new(shown(file), Kind::Tree, Kind::Classic)),
-            false => e,
+        source::open(file, self.options.is_mapped()).map_err(|e| {
+            if file.is_dir() {
+                Error::other(WrongKind::new(shown(file), Kind::Tree, Kind::Classic))
+            } else {
+                e
+            }
         })
     }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// The place where the fragments of an aggregation are searched, and the settings for reading from a server.
 #[derive(Clone)]
 pub(crate) struct Place {
-    place: nc3z_collections::FragmentBase,
+    base: nc3z_collections::FragmentBase,
     settings: Settings,
     /// The version that the file's name requests.
     version: Option<VersionName>,
@@ -22,7 +22,7 @@ pub(crate) struct Place {
 
 impl From<nc3z_collections::FragmentBase> for Place {
     fn from(place: nc3z_collections::FragmentBase) -> Self {
-        Place { place, settings: Settings::default(), version: None }
+        Place { base: place, settings: Settings::default(), version: None }
     }
 }
 
@@ -39,17 +39,17 @@ impl Place {
 
     /// Returns true for a member of a bundle.
     pub(crate) fn is_bundle(&self) -> bool {
-        matches!(self.place, nc3z_collections::FragmentBase::Bundle(..))
+        matches!(self.base, nc3z_collections::FragmentBase::Bundle(..))
     }
 
     /// Returns the offset of the file in its bundle, or 0.
     pub(crate) fn offset(&self) -> Result<u64> {
-        Ok(self.place.offset()?)
+        Ok(self.base.offset()?)
     }
 
     /// Returns the bytes of a bundle's member as they are in the bundle. None for other files.
     pub(crate) fn as_stored(&self) -> Result<Option<SharedSource>> {
-        Ok(self.place.as_stored()?)
+        Ok(self.base.as_stored()?)
     }
 
     /// Presents an aggregation with the data of its fragments, and any other file unchanged.
@@ -69,7 +69,7 @@ impl Place {
         options.missing = if reading.fill_missing { Missing::Fill } else { Missing::Refuse };
         let settings = self.settings.clone();
         let open = move |url: &str| open_url(url, &settings).map_err(|e| e.with_causes());
-        Ok(self.place.present(dataset, name, Arc::new(open), options)?)
+        Ok(self.base.present(dataset, name, Arc::new(open), options)?)
     }
 
     /// Opens a tree file by its path or URL. On a server the settings of the dataset are used.
@@ -112,7 +112,7 @@ pub(crate) fn open_member_of(bundle: &Arc<Bundle>, shown: &str, name: &str) -> R
 pub(crate) fn open_name(name: &Name, opener: &Opener, settings: &Settings) -> Result<(SharedSource, Place)> {
     let (source, place) = opener.located(name).map_err(not_found)?;
     let version = name.requested().cloned();
-    Ok((source, Place { place, settings: settings.clone(), version }))
+    Ok((source, Place { base: place, settings: settings.clone(), version }))
 }
 
 /// A member that does not exist is a file that is not found.

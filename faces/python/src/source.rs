@@ -176,9 +176,10 @@ pub(crate) fn open_as(
     let opened = py.detach(|| open_name(&name, &opener, &settings));
     let (source, place) = opened.map_err(|e| Failure::from(e).in_file(Some(&shown)))?;
     let path = name.without_version();
-    let origin = match is_url {
-        true => Origin::Url { url: path.to_string_lossy().into_owned(), shown, settings },
-        false => Origin::Path { path, given: words },
+    let origin = if is_url {
+        Origin::Url { url: path.to_string_lossy().into_owned(), shown, settings }
+    } else {
+        Origin::Path { path, given: words }
     };
     Ok((source, origin, place))
 }

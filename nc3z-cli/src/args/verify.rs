@@ -21,6 +21,7 @@ pub(crate) struct VerifyArgs {
     /// Also report archives that a version of nc3z with a known defect wrote; such an archive gives exit code 1.
     /// LIST is a newer list of defects than the one of this program.
     #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, conflicts_with = "manifest")]
+    #[expect(clippy::option_option, reason = "clap: not given, given without a list, given with one")]
     pub(crate) known_defects: Option<Option<PathBuf>>,
     /// Compare the rebuilt bytes with this file, or those of a tree with the files of this directory, by their
     /// names in the trees; implies --deep.

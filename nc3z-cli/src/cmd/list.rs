@@ -127,12 +127,8 @@ fn list(files: &[(PathBuf, bool)], args: &ListArgs) -> Result<Vec<Entry>> {
 
 /// Files are read by position, since a list opens many.
 fn open_args(args: &ListArgs) -> OpenArgs {
-    let mut open = OpenArgs::default();
-    open.fragments = args.fragments.clone();
-    open.mmap = false;
     // Of each file it reads its header and the ends of its coordinates.
-    open.access = Access::Paged;
-    open
+    OpenArgs { fragments: args.fragments.clone(), mmap: false, access: Access::Paged, ..OpenArgs::default() }
 }
 
 fn of_path(path: &Path, args: &ListArgs) -> Result<(FileSummary, Dataset)> {

@@ -24,8 +24,7 @@ pub(super) fn run(args: &BundleArgs) -> Result<Exit> {
     let [bundle] = &args.inputs[..] else {
         refuse!("--extract takes one bundle");
     };
-    let mut open = OpenArgs::default();
-    open.remote = args.remote.clone();
+    let open = OpenArgs { remote: args.remote.clone(), ..OpenArgs::default() };
     super::places::check_file(Some(&args.output), args.place.parents)?;
     super::with_threads(*args.threads, || {
         let how = How { force: args.place.force, form: MemberForm::Archives, fill_lost: false };

@@ -66,7 +66,7 @@ pub(crate) fn report_error(file: Option<&Path>, error: &anyhow::Error) {
 
 /// Returns the stable code of an error, for reports as JSON.
 pub(crate) fn code(error: &anyhow::Error) -> &'static str {
-    if error.chain().any(|cause| cause.is::<crate::exit::Usage>()) {
+    if error.chain().any(<dyn std::error::Error>::is::<crate::exit::Usage>) {
         return "option";
     }
     nc3z_collections::tree::code::Code::from_chain(error.chain()).name

@@ -66,7 +66,7 @@ fn is_core(chain: &ChainSpec) -> bool {
     let ids: Vec<&str> = chain.0.iter().map(StageSpec::id).collect();
     let ids = ids.strip_prefix(&["nc3z.base"]).unwrap_or(&ids);
     let rest = ids.strip_prefix(&["shuffle"]).unwrap_or(ids);
-    matches!(ids, ["nc3z.num"]) || matches!(rest, [] | ["zstd"] | ["lzma"])
+    matches!(ids, ["nc3z.num"]) || matches!(rest, [] | ["zstd" | "lzma"])
 }
 
 #[cfg(test)]

@@ -137,13 +137,12 @@ impl Line {
             let address = values.as_ptr().addr();
             let number = if is_mixed {
                 let from = (&raw const *head, address);
-                match converted.get(&from) {
-                    Some(number) => *number,
-                    None => {
-                        let number = line.converted(&mut known, head, values);
-                        converted.insert(from, number);
-                        number
-                    }
+                if let Some(number) = converted.get(&from) {
+                    *number
+                } else {
+                    let number = line.converted(&mut known, head, values);
+                    converted.insert(from, number);
+                    number
                 }
             } else {
                 line.number(&mut known, Key::Stored(address), || stored(head, values))
@@ -155,20 +154,15 @@ impl Line {
 
     /// The number of coordinates that files store in different ways.
     fn converted(&mut self, known: &mut HashMap<Key, usize>, head: &Head, values: &Arc<[u8]>) -> usize {
-        match places(head, values) {
-            Ok((ty, values)) => {
-                let numbers = || {
-                    values.chunks_exact(ty.size()).map(|item| Number::for_type(ty, item)).collect::<Vec<_>>()
-                };
-                let vector = Vector::new(&numbers(), ty == NcType::Char);
-                self.number(known, Key::Converted(ty, values), || vector)
-            }
-            Err(_) => {
-                self.is_comparable = false;
-                let key = Key::Apart(head.storage().to_vec(), values.as_ptr().addr());
-                self.number(known, key, || Vector::new(&[], false))
-            }
-        }
+        let Ok((ty, values)) = places(head, values) else {
+            self.is_comparable = false;
+            let key = Key::Apart(head.storage().to_vec(), values.as_ptr().addr());
+            return self.number(known, key, || Vector::new(&[], false));
+        };
+        let numbers: Vec<Number> =
+            values.chunks_exact(ty.size()).map(|item| Number::for_type(ty, item)).collect();
+        let vector = Vector::new(&numbers, ty == NcType::Char);
+        self.number(known, Key::Converted(ty, values), || vector)
     }
 
     fn number(

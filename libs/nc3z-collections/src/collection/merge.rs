@@ -117,7 +117,7 @@ pub fn merged(groups: Vec<Group>) -> Vec<Vec<Group>> {
 
 /// Names datasets: by the directory that their files share, then by their variables, then by numbers.
 pub fn names(merged: &[Vec<Group>]) -> Vec<String> {
-    let folders: Vec<String> = merged.iter().map(|groups| folder(groups)).collect();
+    let folders: Vec<String> = merged.iter().map(folder).collect();
     let everything = folder(merged.iter().flatten());
     let inside = |folder: String| match folder.strip_prefix(&everything) {
         Some(rest) => rest.trim_start_matches('/').to_owned(),

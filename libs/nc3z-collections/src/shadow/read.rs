@@ -280,8 +280,8 @@ impl Table {
 
     fn tilings(&self) -> Result<Vec<TileLayout>> {
         let kinds = self.sizes(Column::TilingKind, &(0..self.lengths[Axis::Tiling]), 2)?;
-        let ranks = self.runs(Column::TilingRank, Axis::TilingAxis)?;
-        let all = self.lengths(Column::TilingLength, &(0..self.lengths[Axis::TilingAxis]))?;
+        let ranks = self.runs(Column::TilingRank, Axis::TilingDimension)?;
+        let all = self.lengths(Column::TilingLength, &(0..self.lengths[Axis::TilingDimension]))?;
         let tiling = |(kind, rank): (usize, Rows<u64>)| {
             let place = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
             let shape = all.get(place(rank.start)..place(rank.end)).unwrap_or_default();

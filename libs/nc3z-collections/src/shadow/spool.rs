@@ -79,7 +79,7 @@ impl Spools {
             match ty {
                 NcType::Byte => spool.push(&i8::try_from(value).map_err(|_| narrow(value))?.to_be_bytes())?,
                 NcType::Short => {
-                    spool.push(&i16::try_from(value).map_err(|_| narrow(value))?.to_be_bytes())?
+                    spool.push(&i16::try_from(value).map_err(|_| narrow(value))?.to_be_bytes())?;
                 }
                 NcType::Int => spool.push(&i32::try_from(value).map_err(|_| narrow(value))?.to_be_bytes())?,
                 _ => spool.push(&value.to_be_bytes())?,

@@ -46,7 +46,7 @@ pub(super) enum Axis {
     Section,
     Occurrence,
     Tiling,
-    TilingAxis,
+    TilingDimension,
     Tile,
     Range,
 }
@@ -66,7 +66,7 @@ impl Axis {
         Axis::Section,
         Axis::Occurrence,
         Axis::Tiling,
-        Axis::TilingAxis,
+        Axis::TilingDimension,
         Axis::Tile,
         Axis::Range,
     ];
@@ -86,7 +86,7 @@ impl Axis {
             Axis::Section => "section",
             Axis::Occurrence => "occurrence",
             Axis::Tiling => "tiling",
-            Axis::TilingAxis => "tiling_axis",
+            Axis::TilingDimension => "tiling_axis",
             Axis::Tile => "tile",
             Axis::Range => "range",
         }
@@ -180,8 +180,8 @@ columns! {
     OccurrenceStatistics "occurrence_statistics" Byte Occurrence [Flags("no yes")] "whether tiles have statistics";
     OccurrenceTiles "occurrence_tiles" Int Occurrence [Counts(Axis::Tile)] "tiles of the variable in the file";
     TilingKind "tiling_kind" Byte Tiling [Flags("linear clipped_chunks padded_chunks")] "kind of the division";
-    TilingRank "tiling_rank" Int Tiling [Counts(Axis::TilingAxis)] "lengths of a tile";
-    TilingLength "tiling_length" Int64 TilingAxis [] "length of a tile in elements";
+    TilingRank "tiling_rank" Int Tiling [Counts(Axis::TilingDimension)] "lengths of a tile";
+    TilingLength "tiling_length" Int64 TilingDimension [] "length of a tile in elements";
     TileCount "tile_count" Int64 Tile [] "valid, finite values";
     TileInfinite "tile_infinite" Int64 Tile [] "infinite values";
     TileLeast "tile_least" Double Tile [] "least value";
@@ -221,7 +221,7 @@ impl Lengths {
         let mut sums = [0_u64; 4];
         for axis in Axis::ALL {
             let group = match axis {
-                Axis::Block | Axis::Variable | Axis::Section | Axis::Tiling | Axis::TilingAxis => 0,
+                Axis::Block | Axis::Variable | Axis::Section | Axis::Tiling | Axis::TilingDimension => 0,
                 Axis::NameByte | Axis::HeaderByte | Axis::ListByte | Axis::VariableByte => 2,
                 Axis::File => 3,
                 _ => 1,

@@ -177,8 +177,7 @@ fn of_member(
     // The fragments of an aggregation are other members; those at URLs are not fetched.
     let place = crate::FragmentBase::Bundle(Arc::clone(bundle), member.to_owned());
     let refuse = |url: &str| Err(format!("`{url}` is not fetched for a catalogue of a bundle"));
-    let mut fragments = crate::Options::default();
-    fragments.open = options.clone();
+    let fragments = crate::Options { open: options.clone(), ..crate::Options::default() };
     let dataset = place.present(dataset, &input.name, Arc::new(refuse), fragments);
     let dataset = dataset.map_err(ErrorKind::Aggregate)?;
     let directory = member.rsplit_once('/').map_or("", |(directory, _)| directory);

@@ -86,9 +86,7 @@ pub(super) fn add_hurt(path: &Path, args: &VerifyArgs, outcome: &mut Outcome) {
 }
 
 fn open_args(args: &VerifyArgs) -> OpenArgs {
-    let mut open = OpenArgs::default();
-    open.remote = args.remote.clone();
-    open
+    OpenArgs { remote: args.remote.clone(), ..OpenArgs::default() }
 }
 
 fn of_bundle(path: &Path, count: usize, parts: usize, differences: &[String]) -> Outcome {
