@@ -179,7 +179,7 @@ class Cut(Case):
                     args = reads[n % len(reads)]
                     place = self.cut
                     self.cut.write_bytes(data[:length])
-                    if n % 4 == 3 and args[0] in ("info", "log", "dump", "restore", "hash", "layout"):
+                    if n % 4 == 3 and args[0] in ("info", "log", "dump", "restore", "hash"):
                         server.put("c.nc3z", data[:length])
                         place = server.url("c.nc3z")
                     done = nc3z(*self.words(args, place))

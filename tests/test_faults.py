@@ -577,7 +577,7 @@ class RemoveSource(Case):
         source = mostly_zero(self.dir / "x.nc", 1)
         self.assertEqual(nc3z("archive", "--remove-source", "--no-verify", source).returncode, 2)
         with open(source, "rb") as f:
-            self.fails(nc3z("archive", "--remove-source", "-", stdin=f), 1, "remove-source")
+            self.fails(nc3z("archive", "--remove-source", "-", stdin=f), 2, "remove-source")
         self.assertEqual(self.names(), ["x.nc"])
 
 

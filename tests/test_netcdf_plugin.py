@@ -105,7 +105,7 @@ class Ncrc(Plugin):
                 self.assertIn(place, done.stderr)
         (self.dir / "lib/nc3z").mkdir(parents=True)
         shutil.copy(LIBRARY, self.dir / "lib/nc3z")
-        done = subprocess.run([lonely / "nc3z", "plugin", "install"], env=self.env, capture_output=True, text=True)
+        done = subprocess.run([lonely / "nc3z", "netcdf-plugin", "install"], env=self.env, capture_output=True, text=True)
         self.assertIn("lib/nc3z/libnc3z_netcdf_plugin.so", done.stdout)
 
 

@@ -382,7 +382,7 @@ class Reads(Case):
         self.ok(subprocess.run(["cp", ROOT / "testdata/classic/numeric.nc", source], check=False, stderr=subprocess.PIPE))
         names = [v["name"] for v in json.loads(self.ok(nc3z("info", "--json", source)).stdout)["variables"]]
         for form in ("text", "csv", "json", "npy", "raw"):
-            command = f'"$NC3Z" read a.nc {names[0]} --format {form} | head -c 1 >/dev/null; "$NC3Z" explain a.nc {names[0]} | head -c 1'
+            command = f'"$NC3Z" read a.nc {names[0]} --format {form} | head -c 1 >/dev/null; "$NC3Z" read --explain a.nc {names[0]} | head -c 1'
             done = subprocess.run(["sh", "-ec", command], cwd=self.dir, env=dict(os.environ, NC3Z=NC3Z), capture_output=True, check=False)
             self.assertEqual((done.returncode, done.stderr), (0, b""))
         for value, code in (("0", 0), ("1MiB", 0), ("lots", 1)):

@@ -191,7 +191,7 @@ fn wrong_requests_are_sentences() {
             assert!(message.len() > 10, "{message}");
         }
     }
-    assert!(ask(&mut page, json!({"do": "dance"})).contains("nothing"));
+    assert!(ask(&mut page, json!({"do": "dance"})).contains("unknown request"));
     assert!(Page::new(vec![1; 5]).open().is_err());
     assert!(Page::new(Vec::new()).open().is_err());
 }

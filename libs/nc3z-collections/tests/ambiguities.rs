@@ -159,7 +159,7 @@ fn ambiguity_01_location_is_in_the_masters_order_and_half_open() {
         ["[[0, 3], [1, 2]]", "[[1, 1], [0, 2]]", "[[0, 2], [0, 3]]", "[[1, 2], [0, 2]]", "[[1, 3], [0, 3]]"];
     for wrong in wrong {
         let e = case().error(&array(wrong));
-        assert!(e.contains("location") || e.contains("overlap") || e.contains("same row"), "{wrong}: {e}");
+        assert!(e.contains("location") || e.contains("overlap") || e.contains("of its row"), "{wrong}: {e}");
     }
 }
 

@@ -81,12 +81,8 @@ impl ChainRule {
     /// Returns the chain. An invalid one is a usage error, which ends the program.
     pub(crate) fn chain(&self, registry: &Registry) -> ChainRequest {
         ChainRequest::parse_with(&self.text, registry).unwrap_or_else(|e| {
-            let rule = format!(
-                "invalid value '{}={}' for '--chain <VAR=CHAIN>': {}",
-                self.variable,
-                self.text,
-                e.to_string()
-            );
+            let rule =
+                format!("invalid value '{}={}' for '--chain <VAR=CHAIN>': {}", self.variable, self.text, e);
             Cli::command().error(ErrorKind::ValueValidation, rule).exit()
         })
     }

@@ -379,6 +379,6 @@ mod tests {
         assert!(long.is_empty(), "{long:?}");
         let archive = of_command(main.find_subcommand_mut("archive").unwrap()).to_string();
         let options = archive.lines().filter(|line| line.trim_start().starts_with('-')).count();
-        assert_eq!(options, OF_ARCHIVE.len() + 1, "{archive}");
+        assert_eq!(options, OF_ARCHIVE.len(), "{archive}");
     }
 }

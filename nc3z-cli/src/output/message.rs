@@ -388,7 +388,7 @@ mod tests {
         std::fs::write(path("a.nc.nc3z"), b"").unwrap();
         let e = io::Error::from_raw_os_error(2);
         assert!(about_names(&path("a.nc"), &e).unwrap().ends_with("a.nc.nc3z` is there"));
-        assert!(about_names(&path("none/a.nc"), &e).unwrap().starts_with("there is no directory"));
+        assert!(about_names(&path("none/a.nc"), &e).unwrap().ends_with("none` does not exist"));
         assert_eq!(about_names(&path("b.nc"), &e), None);
         assert!(about_names(Path::new("-"), &e).unwrap().starts_with("`-` is standard input"));
         assert!(about_names(Path::new("https://host/a.nc"), &e).unwrap().contains("URLs"));

@@ -210,7 +210,7 @@ mod tests {
             (r#"[{"id":"zlib","speed":10}]"#, r#"zlib has no key "speed""#),
             (r#"[{"id":"zstd","level":1},{"id":"packbits"}]"#, "a codec must be the last"),
             (r#"[{"id":"bitround","keepbits":3},{"id":"bitgroom","nsd":3}]"#, "two filters that round"),
-            (r#"[{"id":"shuffle"},{"id":"nc3z.num"}]"#, "stands alone"),
+            (r#"[{"id":"shuffle"},{"id":"nc3z.num"}]"#, "must be alone in its chain"),
             (r#"[{"id":"nc3z.num","dict":0}]"#, r#"nc3z.num has no key "dict""#),
         ] {
             assert!(error(text).contains(words), "{text}: {}", error(text));

@@ -177,7 +177,7 @@ fn times_that_are_not_clear_are_refused() {
         |a, b| conversion("days since 2000-01-01", a, "days since 2000-01-02", b).unwrap_err().to_string();
     assert!(refused(None, Some("noleap")).contains("standard and noleap"));
     assert!(refused(Some("standard"), Some("proleptic_gregorian")).contains("calendars"));
-    assert!(refused(Some("badname"), Some("badname")).contains("no calendar `badname`"));
+    assert!(refused(Some("badname"), Some("badname")).contains("unknown calendar `badname`"));
     assert!(
         conversion("days since 2000-01-01", Some("x"), "days since 2000-01-01", Some("X"))
             .unwrap()

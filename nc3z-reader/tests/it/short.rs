@@ -76,7 +76,7 @@ fn a_file_as_a_whole_restores_and_all_damage_to_it_is_found() {
     }
     assert!(open(bytes[..bytes.len() - 1].to_vec()).is_err());
     let longer = check(&[&bytes[..], b"more"].concat());
-    assert!(longer.findings[0].message.contains("4 bytes follow the end"), "{:?}", longer.findings);
+    assert!(longer.findings[0].message.contains("4 bytes after the end"), "{:?}", longer.findings);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn bytes_too_few_or_too_many_at_the_end_are_named() {
     let longer = [&bytes[..], b"more"].concat();
     let report = check(&longer);
     assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
-    assert!(report.findings[0].message.contains("4 bytes follow the end"));
+    assert!(report.findings[0].message.contains("4 bytes after the end"));
     assert_eq!(open(longer.clone()).unwrap().torn_tail(), 4);
     assert_eq!(restore(longer).unwrap(), original);
 }

@@ -481,7 +481,7 @@ mod tests {
         let words = |logs: &[(PathBuf, Log)]| {
             gaps(logs).into_iter().map(|(_, why)| why).collect::<Vec<_>>().join("; ")
         };
-        assert!(words(&[log(1, true), log(3, true)]).ends_with("of the part 2/3"));
+        assert!(words(&[log(1, true), log(3, true)]).ends_with("the log of the part 2/3 is missing"));
         let killed = log(2, false);
         assert!(words(&[log(1, true), killed, log(3, true)]).starts_with("has no last line"));
         // The run was repeated, with the same log.

@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(found("[odd].nc").unwrap(), (vec!["[odd].nc".to_owned()], None));
         assert_eq!(found("none.nc").unwrap().1, None);
         for (pattern, words) in
-            [("*.cdf", "no file fits"), ("**/y*", "no file fits"), ("x[", "wrong"), ("**x", "wrong")]
+            [("*.cdf", "no file matches"), ("**/y*", "no file matches"), ("x[", "wrong"), ("**x", "wrong")]
         {
             assert!(found(pattern).unwrap_err().contains(words), "{pattern}");
         }

@@ -219,7 +219,7 @@ mod tests {
             ("x,1,2.0", "mixes an index and a coordinate value"),
             ("x,1.0,2000-01", "mixes a coordinate value and a date"),
             ("x,2000-01-32T", "neither"),
-            ("x,1,2,0", "no step"),
+            ("x,1,2,0", "`0` is not a valid step"),
             ("x,one", "neither"),
             ("x,inf", "neither"),
             ("x,99999999999999999999", "neither"),
