@@ -60,6 +60,10 @@ def without_slots(data):
     return bytes(data[:112]) + bytes(48) + bytes(data[160:])
 
 
+#: Tables have room for all columns: in pipes, they fit 80 characters otherwise.
+os.environ["COLUMNS"] = "400"
+
+
 def nc3z(*args, **options):
     """Runs nc3z to its end. Standard output and error are bytes and text."""
     options.setdefault("timeout", TIMEOUT)

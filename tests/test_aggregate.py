@@ -536,8 +536,10 @@ class Collections(Aggregation):
         done = nc3z("list", self.dir)
         self.assertEqual(done.returncode, 1, done.stderr)
         lines = done.stdout.decode().splitlines()
-        self.assertEqual(len(lines), 5)
-        self.assertRegex(lines[1], "bad.nc.*(truncated|corrupt)")
+        # The table, then the reasons of files that cannot be listed.
+        self.assertEqual(len(lines), 7)
+        self.assertRegex(lines[1], "bad.nc +error")
+        self.assertRegex(lines[6], "bad.nc.*(truncated|corrupt)")
         ranges = r"2001-01-01 to 2001-01-03 +lat -30..30 degrees_north, lon 0..20 degrees_east"
         self.assertRegex(lines[2], r"m0.nc +classic.* tas +time=3 lat=4 lon=3 +" + ranges + " +ok")
         self.assertRegex(lines[3], r"m0.nc.nc3z +archive.* tas +time=3 lat=4 lon=3 +" + ranges + " +ok")

@@ -254,7 +254,7 @@ class Slices(Case):
         self.assertTrue(self.both(forged))
 
     def test_mistakes_are_explained(self):
-        self.fails(nc3z("cite", self.archive), 1, "name a variable")
+        self.fails(nc3z("cite", self.archive), 2, "name a variable")
         self.fails(nc3z("cite", "--check", self.archive, self.tree, "--root", self.root), 1, "proof")
         wrong = nc3z("cite", "--check", COADS, "--root", "nc3z1:00")
         self.assertEqual(wrong.returncode, 2)

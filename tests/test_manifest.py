@@ -207,7 +207,7 @@ class Verify(Tree):
         self.damage("copy/a.nc.nc3z")
         self.check("--manifest", "out/SHA256SUMS", "copy", code=3)
         self.check("--manifest", "out/SHA256SUMS")
-        self.assertEqual(self.run_here("verify", "--manifest", "out/SHA256SUMS", "copy", "out").returncode, 1)
+        self.assertEqual(self.run_here("verify", "--manifest", "out/SHA256SUMS", "copy", "out").returncode, 2)
         self.assertEqual(self.run_here("verify").returncode, 2)
 
     def test_hostile_manifest(self):

@@ -498,7 +498,7 @@ class Packed(Aggregation):
 
     def test_what_makes_no_sense_is_refused(self):
         tree = self.tree(3)
-        self.assertEqual(nc3z("bundle", tree, "-o", self.dir / "a.zip", "--preset", "max").returncode, 1)
+        self.assertEqual(nc3z("bundle", tree, "-o", self.dir / "a.zip", "--preset", "max").returncode, 2)
         self.assertEqual(nc3z("bundle", tree, "-o", self.dir / "none.zip", "--append").returncode, 1)
         self.ok(nc3z("bundle", tree, "-o", self.dir / "plain.zip"))
         before = (self.dir / "plain.zip").read_bytes()

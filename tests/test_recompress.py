@@ -211,7 +211,7 @@ class Exact(Case):
         raw = bytearray(archive.read_bytes())
         raw[5000] ^= 1
         (self.dir / "bad.nc3z").write_bytes(raw)
-        for options, words, has in (((), "and its parity", True), (("--parity", "0"), "taken away", False), (("--parity", "3%"), "now of 3%", True)):
+        for options, words, has in (((), "and its parity", True), (("--parity", "0"), "was removed", False), (("--parity", "3%"), "now of 3%", True)):
             done = self.ok(nc3z("repair", "--force", *options, self.dir / "bad.nc3z", "-o", self.dir / "good.nc3z"))
             self.assertIn(words, done.stdout.decode())
             self.assertEqual(json.loads(nc3z("parity", "info", "--json", self.dir / "good.nc3z").stdout)[0]["parity"], has)

@@ -1,5 +1,6 @@
 """User, password and query of a URL, and settings of stores: sent, and neither printed nor stored."""
 
+import re
 import os
 import subprocess
 import tempfile
@@ -90,7 +91,7 @@ class Secrets(Case):
             self.ok(nc3z("restore", self.dir / "s.catalog.nc3z", "-o", self.dir / "s.nc"))
             self.assertIn(server.url(NAME).encode(), (self.dir / "s.nc").read_bytes())
             self.assertTrue(any(headers["Authorization"] for headers in server.headers))
-            commands = [words.split()[0] for words in nc3z("--help").stdout.decode().splitlines() if words.startswith("  ") and words[2:3].isalpha()]
+            commands = re.findall(r"^  ([a-z]\S*)  ", nc3z("--help-all").stdout.decode(), re.M)
             self.assertIn("commit", commands)
             for name in sorted(set(commands) - {"serve", "mount", "nc3z", "help"}):
                 for words in ((none,), (none, "-o", "new/x"), (none, none), (none, archive, "-o", "new.nc.nc3z"), ("add", none), (none, ":a=b"), (none, "a,b"), ("-o", none, archive), (f"--colour={none}",)):

@@ -224,7 +224,7 @@ class Program(Case):
         (bag / "nc3z-specification/num.md").write_text("changed")
         self.assertIn("num.md", nc3z("verify", "--manifest", bag).stderr + nc3z("verify", "--manifest", bag).stdout.decode())
         done = nc3z("archive", "-r", data, "-o", self.dir / "sums", "--manifest", "sha256", "--with-spec", "--parents")
-        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("bagit", done.stderr)
 
     def test_an_aggregation_has_it_beside(self):

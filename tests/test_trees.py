@@ -402,7 +402,7 @@ class Resuming(Trees):
         self.tree()
         before = sorted(self.dir.rglob("*"))
         done = self.ok(nc3z("archive", "-r", "--dry-run", "in", "-o", "out", cwd=self.dir))
-        self.assertIn("in/1/1.nc -> out/1/1.nc.nc3z\n", done.stderr)
+        self.assertIn("in/1/1.nc would be archived as out/1/1.nc.nc3z\n", done.stderr)
         self.assertIn(f"nc3z: 3 to archive, {Others.PASSED}", done.stderr)
         self.assertEqual(sorted(self.dir.rglob("*")), before)
         self.ok(nc3z("archive", "--parents", "in/1/1.nc", "-o", "out/1/1.nc.nc3z", cwd=self.dir))

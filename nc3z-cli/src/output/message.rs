@@ -271,7 +271,7 @@ fn about_kind(wrong: &WrongKind) -> Option<String> {
     let name = shell_name(Path::new(&wrong.name));
     Some(match (wrong.kind, wrong.needed) {
         (Kind::Tree, _) => format!("`nc3z list {name}` lists its files"),
-        (_, Kind::Catalogue) => format!("`nc3z catalog {name} -o NAME.nc3x` writes one"),
+        (_, Kind::Catalogue) => format!("`nc3z catalog {name} -o NAME.catalog.nc3z` writes one"),
         (Kind::Bundle, _) => {
             let first = wrong.first.as_deref().unwrap_or("NAME");
             let member = shell_name(Path::new(&format!("{}!/{first}", wrong.name)));
