@@ -45,7 +45,7 @@ static() {
 empty_root() {
     local binary root
     binary=$(ls -t "$out/nc3z-$version-$(uname -m)"-linux-* 2>/dev/null | head -1)
-    [ -n "$binary" ] || not_run_because "there is no static binary" || return 77
+    [ -n "$binary" ] || not_run_because "the static binary was not built" || return 77
     [ "$(id -u)" = 0 ] || not_run_because "chroot needs root" || return 77
     root=$(mktemp -d)
     install -m 755 "$binary" "$root/nc3z" && cp testdata/classic/coads_climatology.cdf "$root/a.nc" &&

@@ -121,7 +121,7 @@ class Moments:
 
 
 def missing(test, why):
-    """Skips, loudly; with CI=true there is no excuse."""
+    """Skips, loudly; with CI=true that is a failure."""
     if os.environ.get("CI") == "true":
         test.fail(f"CI=true, and {why}")
     print(f"\n*** NOT TESTED: {test.id()}: {why}", file=sys.stderr, flush=True)

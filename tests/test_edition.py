@@ -22,7 +22,7 @@ def dictionary_of(frame):
 
 
 class Used:
-    """What an archive holds, by the keys of the list."""
+    """Returns the features of an archive, by the keys of the list."""
 
     def __init__(self, data):
         self.found = defaultdict(set)
@@ -74,7 +74,7 @@ class Used:
             self.found["num", name].add(value)
 
     def outside_of_the_list(self):
-        """What is used and not in the list."""
+        """Returns the features that are used and not listed."""
         known = {name: set(values) for name, values in LIST.items() if isinstance(values, list) and name != "chains"}
         known["chains"] = {tuple(chain) for chain in LIST["chains"]}
         known["sections"] = {(kind, encoding) for kind, encodings in LIST["sections"].items() for encoding in encodings}
@@ -147,7 +147,7 @@ class Extended(Case):
         self.ok(nc3z("restore", "--force", archive, "-o", self.dir / "a.nc"))
         self.ok(nc3z("archive", "--force", self.dir / "a.nc", "-o", archive))
         self.assertEqual(self.edition(archive), "core-1")
-        # A chain of the core edition that a user requested is no reason.
+        # A chain of the core edition does not make an archive extended, even if a user requested it.
         self.ok(nc3z("archive", "--force", "--chain", '*=[{"id":"zstd","level":3}]', source, "-o", archive))
         self.assertEqual(self.edition(archive), "core-1")
 

@@ -67,7 +67,7 @@ pub enum ErrorKind {
         option: &'static str,
         /// The reason, and values that would fit.
         why: String,
-        /// What would let the request through, if there is such a thing.
+        /// The advice that would let the request through, if one exists.
         advice: Option<Advice>,
     },
     /// The archive's parity does not allow the operation.
@@ -157,7 +157,7 @@ impl Error {
         *self.0
     }
 
-    /// What would let a refused request through, if there is such a thing.
+    /// The advice that would let a refused request through.
     pub fn advice(&self) -> Option<Advice> {
         match &*self.0 {
             ErrorKind::Exists(_) => Some(Advice::Replace),

@@ -74,7 +74,7 @@ impl Name {
         self.member.as_deref()
     }
 
-    /// The version.
+    /// The requested version of the archive.
     pub fn version(&self) -> Option<VersionName> {
         self.version.clone().map(VersionName::from_reader)
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 #[cfg(feature = "collections")]
 use std::sync::Arc;
 
-/// What was opened; see [`open_any`].
+/// The result of [`open_any`].
 #[non_exhaustive]
 pub enum Opened {
     /// A classic netCDF file.
@@ -86,7 +86,7 @@ impl Opened {
         }
     }
 
-    /// Its kind.
+    /// Returns the kind of the input.
     pub fn kind(&self) -> Kind {
         match self {
             Opened::Classic(_) => Kind::Classic,

@@ -81,7 +81,7 @@ impl fmt::Display for Kind {
 pub struct WrongKind {
     /// The name of the input, without secrets.
     pub name: String,
-    /// Its kind.
+    /// The kind that was found.
     pub kind: Kind,
     /// The kind that is needed; [`Kind::Classic`] for variables, whatever file they are in.
     pub needed: Kind,
@@ -158,7 +158,7 @@ impl LastBundle {
     }
 }
 
-/// What was opened.
+/// The opened input.
 #[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is taken apart at once")]
 pub enum Found {
     /// The variables of a classic file, an archive or an aggregation.

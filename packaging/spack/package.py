@@ -5,7 +5,7 @@ from spack.package import *
 class Nc3z(Package):
     """Exact, small, randomly readable archives of classic netCDF files."""
 
-    # Whoever publishes sets homepage, git and the SHA-256 of each version.
+    # A publisher sets homepage, git and the SHA-256 of each version.
     git = "https://example.org/nc3z.git"
     license("MIT OR Apache-2.0")
 

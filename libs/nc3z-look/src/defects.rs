@@ -13,11 +13,11 @@ type Version = [u64; 3];
 /// A defect of released versions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Defect {
-    /// Its name.
+    /// The name of the defect.
     pub id: String,
-    /// What is wrong with an archive that it affects.
+    /// The effect of the defect on an archive.
     pub about: String,
-    /// What to do with such an archive.
+    /// The advice for an affected archive.
     pub mend: String,
     /// The first and the last version of nc3z that has it.
     writers: [Version; 2],

@@ -93,7 +93,7 @@ impl Canvas {
         let mut mask = Mask::new(path);
         let (mut left, mut top) = (0, 0);
         if let Some(stroke) = stroke {
-            // The mask is no larger than the visible part.
+            // The mask is at most as large as the visible part.
             mask.style(stroke).size(clip.width().unsigned_abs(), clip.height().unsigned_abs());
             mask.offset((-narrow(clip.left.into()), -narrow(clip.top.into())));
             (left, top) = (clip.left, clip.top);

@@ -166,7 +166,7 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
         Ok(Layout::grid(shape, chunk))
     }
 
-    /// The lengths.
+    /// The lengths of the dimensions.
     pub fn shape(&self) -> &[usize] {
         &self.layout.shape
     }

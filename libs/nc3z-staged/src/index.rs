@@ -32,7 +32,7 @@ impl Index {
 /// A run of elements of an array of one axis, and the positions of their values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlatRun {
-    /// The first element.
+    /// The first selected element.
     pub at: usize,
     /// The distance from one element to the next.
     pub step: usize,

@@ -33,11 +33,11 @@ pub struct Transfer {
 /// The transfers between two places.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transfers {
-    /// The source.
+    /// The slab that is copied from.
     pub from: Place,
-    /// The destination.
+    /// The slab that is copied to.
     pub to: Place,
-    /// The boxes.
+    /// The copied boxes of both slabs.
     pub boxes: Vec<Transfer>,
 }
 
@@ -57,7 +57,7 @@ pub struct GetPlan {
     pub shape: Vec<usize>,
     /// The chunks that are read, row-major.
     pub touched: Vec<Touched>,
-    /// The copies.
+    /// The copies, in the order of the chunks.
     pub transfers: Vec<Transfers>,
 }
 
@@ -85,25 +85,25 @@ pub struct SetPlan {
     pub value_shape: Vec<usize>,
     /// The chunks that are written, row-major.
     pub touched: Vec<Touched>,
-    /// The operations.
+    /// The operations of the plan, in order.
     pub changes: Changes,
 }
 
 /// Changes the shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResizePlan {
-    /// The lengths before.
+    /// The lengths before the change.
     pub before: Vec<usize>,
-    /// The lengths after.
+    /// The lengths after the change.
     pub after: Vec<usize>,
-    /// The operations.
+    /// The operations of the plan, in order.
     pub changes: Changes,
 }
 
 /// Loads all chunks of base slabs into memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadPlan {
-    /// The operations.
+    /// The operations of the plan, in order.
     pub changes: Changes,
 }
 
@@ -124,7 +124,7 @@ pub struct CommitPlan {
 pub struct StagedChunk {
     /// Its index in the grid.
     pub at: Vec<usize>,
-    /// Its slab.
+    /// The slab that holds the chunk.
     pub slab: usize,
     /// The offset of the chunk in the slab, along the first axis.
     pub offset: usize,

@@ -10,7 +10,7 @@ fn slices(start: &[usize], step: &[isize], count: &[usize]) -> String {
         match step {
             1 => format!("{start}:{}", start + count),
             2.. => format!("{start}:{}:{step}", start + span + 1),
-            // Backwards down to the first index: there is no number for the stop.
+            // Backwards down to the first index, a stop cannot be written as a number.
             _ if span == start => format!("{start}::{step}"),
             _ => format!("{start}:{}:{step}", start - span - 1),
         }

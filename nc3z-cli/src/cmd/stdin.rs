@@ -12,6 +12,6 @@ pub(crate) fn is(path: &Path) -> bool {
 
 /// Returns the bytes of standard input, which may be opened more than once in a run.
 pub(crate) fn source() -> Result<SharedSource> {
-    // There is no incomplete file meanwhile: a signal may end the process at once.
+    // No file is incomplete meanwhile: a signal may end the process at once.
     Ok(while_blocked(nc3z::opener::standard_input)?)
 }

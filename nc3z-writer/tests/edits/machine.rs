@@ -209,7 +209,7 @@ impl Machine {
                 }
                 self.committed = self.model.clone();
                 check(&self.path, &self.versions);
-                // The edit continues.
+                // The edit goes on with the next step.
                 self.edit = Some(edit);
             }
             Op::Abandon => {

@@ -187,7 +187,7 @@ impl Group {
         found
     }
 
-    /// The variables that are no coordinates, bounds, or otherwise named by others.
+    /// The data variables: those that are not coordinates, bounds, or otherwise named by other variables.
     pub fn data(&self) -> Vec<&str> {
         data_variables(&self.heads().iter().collect::<Vec<_>>())
     }

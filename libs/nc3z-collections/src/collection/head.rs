@@ -140,7 +140,7 @@ impl Head {
         self.id
     }
 
-    /// Its header.
+    /// The header of the variable.
     pub fn variable(&self) -> &Variable {
         &self.variable
     }
@@ -170,7 +170,7 @@ impl Head {
         self.dimensions.len() == 1 && self.dimensions[0] == self.name
     }
 
-    /// What keeps variables of one name apart: attributes, with their values.
+    /// The attributes whose values distinguish variables of one name.
     pub(super) fn said(&self) -> Vec<(&'static str, Option<String>)> {
         let calendar =
             self.since.as_ref().map(|(_, calendar)| calendar.clone().unwrap_or_else(|| "standard".into()));

@@ -25,7 +25,7 @@ pub(super) struct Line {
     in_order: bool,
 }
 
-/// What decides about the place of coordinates.
+/// The key that decides where coordinates are placed.
 #[derive(Clone, Copy)]
 struct Vector {
     len: usize,

@@ -85,7 +85,7 @@ pub(super) fn named_coordinates<'h>(heads: impl IntoIterator<Item = &'h Head>) -
     heads.into_iter().flat_map(|h| words(h, &["coordinates"])).filter(|word| !word.is_empty()).collect()
 }
 
-/// The variables that are no coordinates, bounds, or otherwise named by others.
+/// The data variables: those that are not coordinates, bounds, or otherwise named by other variables.
 pub(super) fn data_variables<'h>(heads: &[&'h Head]) -> Vec<&'h str> {
     let named: HashSet<String> =
         heads.iter().flat_map(|h| [words(h, &REFERENCES), words(h, &BOUNDS)]).flatten().collect();
@@ -155,7 +155,7 @@ fn without_count(bytes: &[u8]) -> Vec<u8> {
 
 impl Scan {
     fn known(&self) -> MutexGuard<'_, Known> {
-        // What is stored is complete at any time.
+        // Stored values are complete at any time.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

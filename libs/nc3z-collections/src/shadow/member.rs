@@ -128,7 +128,7 @@ pub struct Tile {
     pub infinite: u64,
     /// The least value, which may be infinite; 0 where there is none.
     pub min: Exactly,
-    /// The largest value.
+    /// The largest value of the tile.
     pub max: Exactly,
     /// The sum of the finite values; infinite beyond the largest double.
     pub sum: DoubleDouble,

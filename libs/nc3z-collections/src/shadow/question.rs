@@ -20,7 +20,7 @@ pub struct Summary {
     pub infinite: u64,
     /// The least value, which may be infinite.
     pub min: Option<Exactly>,
-    /// The largest value.
+    /// The largest value that matches.
     pub max: Option<Exactly>,
     sum: DoubleDouble,
     squares: DoubleDouble,

@@ -96,7 +96,7 @@ impl Axis {
 /// The dimension of a SHA-256: its name and its length.
 const DIGEST: (&str, u64) = ("sha256_byte", 32);
 
-/// What attributes say of a variable besides its meaning.
+/// The attributes of a variable besides its description.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Note {
     /// It counts the elements of a contiguous ragged array.
@@ -216,7 +216,7 @@ impl std::ops::IndexMut<Axis> for Lengths {
 }
 
 impl Lengths {
-    /// Checks that an archive of `stored` bytes may have so many elements, so that a short one does not ask for much work or memory.
+    /// Checks that `stored` bytes can hold this number of elements, so that a short archive cannot ask for much work or memory.
     pub(super) fn check(&self, stored: u64) -> Result<(), String> {
         let mut sums = [0_u64; 4];
         for axis in Axis::ALL {

@@ -182,7 +182,7 @@ fn tiles(cost: &Cost, chains: &[Chain], notation: Option<&Notation<'_>>) -> (Val
     (tiles, used.collect())
 }
 
-/// Returns the edition of an archive: what it needs of a reader.
+/// Returns the edition of an archive: the list of features that a reader must know.
 pub fn edition(archive: &Archive) -> Edition {
     Edition::recorded(&archive.metadata().extra, archive.chains().iter().map(Chain::spec))
 }

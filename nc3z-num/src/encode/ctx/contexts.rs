@@ -74,7 +74,7 @@ impl Sample<'_> {
         rows
     }
 
-    /// Returns an empty histogram for each token that occurs; averages are no larger.
+    /// Returns an empty histogram for each token that occurs; averages are not larger than that.
     fn histograms(&self) -> Vec<Histogram> {
         let largest = self.tokens.iter().copied().max().map_or(0, usize::from);
         vec![[0; TOKENS]; largest + 1]

@@ -212,7 +212,7 @@ fn marker(line: &str) -> Option<usize> {
     }
 }
 
-/// The cells of a row. A `\|` is no end of a cell.
+/// The cells of a row. A `\|` does not end a cell.
 fn cells(line: &str) -> Vec<String> {
     let line = line.trim().trim_start_matches('|');
     let line = line.strip_suffix('|').unwrap_or(line);
