@@ -94,11 +94,14 @@ bill_of_materials() {
 specification() { "$target_dir/release/nc3z" spec >"$out/nc3z-spec-$version.txt" && [ -s "$out/nc3z-spec-$version.txt" ]; }
 # Archives of every earlier version give back the bytes that they were made of.
 old_archives() {
-    local list count=0 archive sha
+    local list count=0 archive sha lost
     for list in testdata/archives/*/*.nc3z.sha256; do
         archive=${list%.sha256}
         read -r sha _ <"$list"
-        [ "$("$target_dir/release/nc3z" restore -q "$archive" -o - | sha256sum | cut -d' ' -f1)" = "$sha" ] || { echo "$archive: wrong bytes"; return 1; }
+        # One archive was repaired with a loss; its digest is of the file with fill values.
+        lost=()
+        [[ $archive != *.lost.nc3z ]] || lost=(--fill-lost)
+        [ "$("$target_dir/release/nc3z" restore -q "${lost[@]}" "$archive" -o - 2>/dev/null | sha256sum | cut -d' ' -f1)" = "$sha" ] || { echo "$archive: wrong bytes"; return 1; }
         count=$((count + 1))
     done
     echo "$count archives restored"
