@@ -35,17 +35,11 @@ notes() {
     [ "$(wc -w <"$out/notes.md")" -gt 20 ] || { echo "CHANGELOG.md has no section \"## $version (DATE)\""; return 1; }
 }
 tool() { cargo build --quiet --locked --release -p nc3z-cli -p nc3z-netcdf-plugin -p nc3z-c && "$target_dir/release/nc3z" --version | grep -q "^nc3z $version\b"; }
-static() {
-    local said; said=$(scripts/static.sh) || { code=$?; echo "$said"; return $code; }
-    echo "$said"
-    # Named by what it is linked with: only -musl is for a release.
-    cp "$(tail -1 <<<"$said")" "$out/nc3z-$version-$(uname -m)-linux-$([[ $said == *-linux-musl/* ]] && echo musl || echo trial)"
-}
+static() { scripts/static.sh && cp "target/$(uname -m)-unknown-linux-musl/static/nc3z.stripped" "$out/nc3z-$version-$(uname -m)-linux-musl"; }
 # Nothing but the binary and one file: no C library, no certificates, no /proc.
 empty_root() {
-    local binary root
-    binary=$(ls -t "$out/nc3z-$version-$(uname -m)"-linux-* 2>/dev/null | head -1)
-    [ -n "$binary" ] || not_run_because "the static binary was not built" || return 77
+    local root binary=$out/nc3z-$version-$(uname -m)-linux-musl
+    [ -e "$binary" ] || not_run_because "the static binary was not built" || return 77
     [ "$(id -u)" = 0 ] || not_run_because "chroot needs root" || return 77
     root=$(mktemp -d)
     install -m 755 "$binary" "$root/nc3z" && cp testdata/classic/coads_climatology.cdf "$root/a.nc" &&
@@ -112,7 +106,7 @@ twice() {
     [ -n "${NC3Z_TWICE:-}" ] || { not_run_because "NC3Z_TWICE=1 builds the static binary a second time in another folder"; return; }
     local other; other=$(mktemp -d)
     git clone --quiet --shared . "$other/elsewhere" && (cd "$other/elsewhere" && env -u CARGO_TARGET_DIR scripts/static.sh) &&
-        cmp "$other"/elsewhere/target/*/static/nc3z.stripped "$out/nc3z-$version-$(uname -m)"-linux-*
+        cmp "$other/elsewhere/target/$(uname -m)-unknown-linux-musl/static/nc3z.stripped" "$out/nc3z-$version-$(uname -m)-linux-musl"
     local code=$?
     rm -rf "$other"
     return $code
