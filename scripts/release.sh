@@ -35,7 +35,7 @@ notes() {
     [ "$(wc -w <"$out/notes.md")" -gt 20 ] || { echo "CHANGELOG.md has no section \"## $version (DATE)\""; return 1; }
 }
 tool() { cargo build --quiet --locked --release -p nc3z-cli -p nc3z-netcdf-plugin -p nc3z-c && "$target_dir/release/nc3z" --version | grep -q "^nc3z $version\b"; }
-static() { scripts/static.sh && cp "target/$(uname -m)-unknown-linux-musl/static/nc3z.stripped" "$out/nc3z-$version-$(uname -m)-linux-musl"; }
+static() { env -u CARGO_TARGET_DIR scripts/static.sh && cp "target/$(uname -m)-unknown-linux-musl/static/nc3z.stripped" "$out/nc3z-$version-$(uname -m)-linux-musl"; }
 # Nothing but the binary and one file: no C library, no certificates, no /proc.
 empty_root() {
     local root binary=$out/nc3z-$version-$(uname -m)-linux-musl
