@@ -15,6 +15,7 @@ use nc3z_reader::{Archive, Dataset, OpenOptions};
 use std::collections::HashMap;
 use std::ops::Range as Rows;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Dimensions of a tile at most: those of a variable.
 const MAX_RANK: usize = 1024;
@@ -311,10 +312,12 @@ impl Shadow {
 
     /// Returns whether a file on disk is a catalogue: by its name, which is enough for a damaged one, or by its content.
     pub fn is_at(path: &Path) -> bool {
-        let is_archive = || Archive::is_one(&FileSource::open(path)?);
-        let open = || Dataset::open(path, &OpenOptions::default());
-        let is_marked = || is_archive().is_ok_and(|is_one| is_one) && open().is_ok_and(|d| Self::is_one(&d));
-        path.is_file() && (Self::is_name(&path.to_string_lossy()) || is_marked())
+        let is_marked = || -> nc3z_reader::Result<bool> {
+            let source = Arc::new(FileSource::open(path)?);
+            let is_archive = Archive::is_one(&*source)?;
+            Ok(is_archive && Self::is_one(&Dataset::from_source(source, &OpenOptions::default())?))
+        };
+        path.is_file() && (Self::is_name(&path.to_string_lossy()) || is_marked().unwrap_or(false))
     }
 
     /// Opens a catalogue. Only its tables of blocks and variables are read.
