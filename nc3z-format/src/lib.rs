@@ -56,6 +56,17 @@
 //! it, and only its tiles are unreadable; heads and sections of archives need one of the two zstd features. `encode` (on by
 //! default) adds the encoders.
 
+/// The version of nc3z. This crate, like all parts of `nc3z`, has a version of its own.
+macro_rules! version {
+    () => {
+        "0.1.0"
+    };
+}
+/// The version of nc3z: of the tool, the crate `nc3z`, the Python package and the C library.
+pub const VERSION: &str = version!();
+/// What archives, logs and pages name as the program that made them.
+pub const SOFTWARE: &str = concat!("nc3z ", version!());
+
 pub mod archive;
 pub mod array;
 pub mod array_table;

@@ -246,7 +246,7 @@ impl<'a> Prepared<'a> {
         }
         write_tiles(classic, &plans, options, &mut writer, monitor)?;
         let mut metadata = Metadata {
-            writer: concat!("nc3z ", env!("CARGO_PKG_VERSION")).to_owned(),
+            writer: nc3z_format::SOFTWARE.to_owned(),
             options: options.recorded(),
             extra: options.extra.clone().into_iter().chain(lossy.map(LossRecord::entry)).collect(),
             ..Metadata::default()

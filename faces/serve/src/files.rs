@@ -125,7 +125,7 @@ impl OpenFile {
     /// Returns the tag of a reply that this version of the server makes from the file.
     pub(crate) fn derived_tag(&self) -> String {
         let tag = self.tag();
-        format!("{}-{}\"", tag.trim_end_matches('"'), env!("CARGO_PKG_VERSION"))
+        format!("{}-{}\"", tag.trim_end_matches('"'), nc3z_format::VERSION)
     }
 
     fn modified(&self) -> Option<String> {

@@ -98,7 +98,7 @@ fn write(directory: &Path) -> Result<()> {
 
 /// Returns a page whose header names the tool: Clap names the command there.
 fn of_tool(page: &str) -> String {
-    let (mut out, source) = (String::with_capacity(page.len()), concat!("nc3z ", env!("CARGO_PKG_VERSION")));
+    let (mut out, source) = (String::with_capacity(page.len()), nc3z_format::SOFTWARE);
     for line in page.split_inclusive('\n') {
         match line.strip_prefix(".TH ").and_then(|header| header.split_once('"')) {
             Some((title, _)) => {

@@ -89,7 +89,7 @@ impl Journal {
             LOG: "begin",
             "run": journal.run,
             "time": now(),
-            "tool": concat!("nc3z ", env!("CARGO_PKG_VERSION")),
+            "tool": nc3z_format::SOFTWARE,
             "host": host,
             "process": std::process::id(),
             "directory": std::env::current_dir().ok().as_deref().map(shown),

@@ -68,7 +68,7 @@ fn statements(args: &CiteArgs) -> Statements {
         doi: args.doi.clone(),
         url: args.url.clone(),
         source: super::url::shown(&args.file).into_owned(),
-        tool: format!("nc3z {}", env!("CARGO_PKG_VERSION")),
+        tool: nc3z_format::SOFTWARE.to_owned(),
         command: history::command(),
     }
 }

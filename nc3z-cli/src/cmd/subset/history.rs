@@ -19,7 +19,7 @@ pub(super) fn append(header: &mut Header) -> Result<()> {
 
 /// Returns the line of this run.
 pub(in crate::cmd) fn line() -> String {
-    format!("{} nc3z {}: {}", utc(now()), env!("CARGO_PKG_VERSION"), command())
+    format!("{} {}: {}", utc(now()), nc3z_format::SOFTWARE, command())
 }
 
 /// Returns the command of this run.

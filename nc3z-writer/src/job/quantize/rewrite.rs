@@ -12,8 +12,6 @@ use std::collections::BTreeMap;
 
 /// The name of the container variable, if no other variable has it and one algorithm is used.
 const CONTAINER: &str = "quantization_info";
-/// The rounding software, in the form that CF requires.
-const IMPLEMENTATION: &str = concat!("nc3z version ", env!("CARGO_PKG_VERSION"));
 /// The highest offset that all readers of CDF-1 understand.
 const MAX_CDF1_BEGIN: u64 = i32::MAX as u64;
 
@@ -31,7 +29,10 @@ pub(super) fn rewritten(classic: &ClassicFile, chosen: &[Chosen]) -> Result<Head
         header.variables.push(Variable {
             name: name.clone().into_bytes(),
             dimensions: Vec::new(),
-            attributes: vec![text("algorithm", algorithm), text("implementation", IMPLEMENTATION)],
+            attributes: vec![
+                text("algorithm", algorithm),
+                text("implementation", &format!("nc3z version {}", nc3z_format::VERSION)),
+            ],
             ty: NcType::Char,
             vsize: 0,
             begin: 0,

@@ -264,7 +264,7 @@ fn metadata(
     worth: RepairedDigest,
 ) -> Metadata {
     let old = archive.metadata();
-    let by = concat!("nc3z ", env!("CARGO_PKG_VERSION"));
+    let by = nc3z_format::SOFTWARE;
     let mut extra = metadata_alone(archive).extra;
     // An earlier repair may have recorded the digest of the original.
     let earlier = extra.get("repair").and_then(|r| r.get("original_sha256")).cloned();

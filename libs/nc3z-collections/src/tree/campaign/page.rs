@@ -38,7 +38,7 @@ impl Status {
              <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
              <title>{name}: a campaign of nc3z</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{name}</h1>\n\
              <p class=\"small\">nc3z {} on {}; plan {}</p>\n",
-            env!("CARGO_PKG_VERSION"),
+            nc3z_format::VERSION,
             fixity::date(SystemTime::now()),
             escaped_html(&self.digest)
         );

@@ -516,7 +516,7 @@ impl Units {
         hashing.file.commit(None)?;
         let digest = hex(&hashing.sha.finalize());
         let plan = json!({
-            "tool": concat!("nc3z ", env!("CARGO_PKG_VERSION")), "time": date(SystemTime::now()),
+            "tool": nc3z_format::SOFTWARE, "time": date(SystemTime::now()),
             "directory": std::env::current_dir().ok().map(|d| name_json(&d)),
             "roots": inputs.roots.iter().map(|root| name_json(root)).collect::<Vec<_>>(),
             "unit_bytes": unit_bytes, "units": units, "files": planned.all.files, "bytes": planned.all.bytes, "digest": digest,

@@ -127,7 +127,7 @@ pub fn write(root: &Path, entries: Vec<Entry>, bytes: u64) -> Result<()> {
     let oxum = format!("{OXUM}: {bytes}.{}\n", entries.len());
     let tags = [
         (MANIFEST, manifest(entries)?),
-        (INFO, format!("Bag-Software-Agent: nc3z {}\n{oxum}", env!("CARGO_PKG_VERSION")).into_bytes()),
+        (INFO, format!("Bag-Software-Agent: {}\n{oxum}", nc3z_format::SOFTWARE).into_bytes()),
         (DECLARATION, b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n".to_vec()),
     ];
     for (name, bytes) in &tags {

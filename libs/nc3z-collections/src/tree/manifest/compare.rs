@@ -190,7 +190,7 @@ impl Listing {
         };
         json!({
             "date": fixity::date(SystemTime::now()),
-            "tool": concat!("nc3z ", env!("CARGO_PKG_VERSION")),
+            "tool": nc3z_format::SOFTWARE,
             "kind": if self.is_bag { "bagit" } else { "sha256sums" },
             "manifest": self.manifest.file_name().map(|n| crate::tree::shown(n.as_ref())),
             "manifest_sha256": hex(&self.sha256),

@@ -44,7 +44,7 @@ pub(super) fn html(c: &Collection) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
          <title>{name}: report of nc3z</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{name}</h1>\n\
          <p class=\"small\">nc3z {} on {}</p>\n",
-        env!("CARGO_PKG_VERSION"),
+        nc3z_format::VERSION,
         fixity::date(SystemTime::now())
     );
     facts(c, &mut out);
