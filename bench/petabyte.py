@@ -96,11 +96,11 @@ def tiles(length):
     return max(1, ceil(length / MEASURED["tile_bytes"]))
 
 
-def shadow_bytes(tree):
-    """Bytes of the shadow of each bundle."""
+def catalog_bytes(tree):
+    """Bytes of the catalogue of each bundle."""
     found = {}
     for n, length in zip(tree.bundle, tree.original, strict=True):
-        found[n] = found.get(n, 0) + MEASURED["shadow_bytes_per_file"] + tiles(length) * MEASURED["shadow_bytes_per_tile"]
+        found[n] = found.get(n, 0) + MEASURED["catalog_bytes_per_file"] + tiles(length) * MEASURED["catalog_bytes_per_tile"]
     return [found[n] for n in sorted(found)]
 
 
@@ -177,16 +177,16 @@ def table(title, heads, rows):
 
 def report(args):
     tree = grow(args.files, args.bytes, log(args.spread), args.target, args.ratio, args.seed)
-    bundles, shadows = tree.bundles, shadow_bytes(tree)
+    bundles, catalogs = tree.bundles, catalog_bytes(tree)
     stored = sum(tree.stored)
     quota = sum(max(1, ceil(s / cited("quota_unit"))) for s in tree.stored), sum(max(1, ceil(s / cited("quota_unit"))) for s in bundles)
     table(
-        "Objects", ["", "files", "archives", "bundles", "shadows"],
+        "Objects", ["", "files", "archives", "bundles", "catalogues"],
         [
-            ["objects", len(tree.original), len(tree.stored), len(bundles), len(shadows)],
-            ["bytes", size(args.bytes), size(stored), size(stored), size(sum(shadows))],
-            ["mean size", *(size(sum(x) / len(x)) for x in (tree.original, tree.stored, bundles, shadows))],
-            ["quota in GB, each rounded up", sum(ceil(x / cited("quota_unit")) for x in tree.original), *quota, sum(ceil(x / cited("quota_unit")) for x in shadows)],
+            ["objects", len(tree.original), len(tree.stored), len(bundles), len(catalogs)],
+            ["bytes", size(args.bytes), size(stored), size(stored), size(sum(catalogs))],
+            ["mean size", *(size(sum(x) / len(x)) for x in (tree.original, tree.stored, bundles, catalogs))],
+            ["quota in GB, each rounded up", sum(ceil(x / cited("quota_unit")) for x in tree.original), *quota, sum(ceil(x / cited("quota_unit")) for x in catalogs)],
         ],
     )
     rows = [[name, core, busy, moving, size(moved)] for name, core, busy, moving, moved in work(tree, args.nodes, args.cores)]
@@ -195,16 +195,16 @@ def report(args):
     rows.append(["all, one step after another", *total, f"{slowest:.2f} h"])
     table(f"Work on {args.nodes} nodes of {args.cores} cores", ["step", "core hours", "hours, processors", "hours, network", "bytes moved"], rows)
 
-    put = [sum(map(puts, lengths)) for lengths in (tree.original, tree.stored, bundles, shadows)]
+    put = [sum(map(puts, lengths)) for lengths in (tree.original, tree.stored, bundles, catalogs)]
     gets = sum(ceil(length / READ_BYTES) for length in tree.original)
     table(
         "Writing to S3", ["", "PUT", "US$"],
-        [[name, n, dollars(0, n)] for name, n in zip(("the files", "an object for each archive", "bundles", "shadows"), put, strict=True)]
+        [[name, n, dollars(0, n)] for name, n in zip(("the files", "an object for each archive", "bundles", "catalogues"), put, strict=True)]
         + [["(GET of all files once)", gets, dollars(gets)]],
     )
 
     listing = ceil(args.files / 1000)
-    everything = sum(ceil(length / READ_BYTES) for length in shadows)
+    everything = sum(ceil(length / READ_BYTES) for length in catalogs)
     some = chosen(tree, args.selected, True, args.seed), chosen(tree, args.selected, False, args.seed)
     touched = [sorted({tree.bundle[n] for n in numbers}) for numbers in some]
     n = len(tree.original)
@@ -215,10 +215,10 @@ def report(args):
         ("one map of each file: archives", requests("archive", n)),
         ("one map of each file: bundles", requests("bundle", n, len(bundles))),
         ("statistics of all: archives, all values read", (whole + 2 * n, stored)),
-        ("statistics of all: shadows", (everything, sum(shadows))),
+        ("statistics of all: catalogues", (everything, sum(catalogs))),
         (f"where, {args.selected:.0%} scattered: archives, all values read", (whole + 2 * n, stored)),
-        (f"where, {args.selected:.0%} scattered: shadows, then a map each", add((everything, sum(shadows)), requests("bundle", len(some[0]), len(touched[0])))),
-        (f"where, {args.selected:.0%} together: shadows on disk, then a map each", requests("bundle", len(some[1]), len(touched[1]))),
+        (f"where, {args.selected:.0%} scattered: catalogues, then a map each", add((everything, sum(catalogs)), requests("bundle", len(some[0]), len(touched[0])))),
+        (f"where, {args.selected:.0%} together: catalogues on disk, then a map each", requests("bundle", len(some[1]), len(touched[1]))),
     ):
         waiting = reads * cited("get_latency") / (args.nodes * 128)
         rate = cited("node_rate") * args.nodes
@@ -228,15 +228,15 @@ def report(args):
     table("Reading from S3", heads, rows)
     parse = sum(map(tiles, tree.original)) * MEASURED["stats_seconds_per_million_tiles"] / 1e6
     parse = (parse + len(tree.original) * MEASURED["stats_seconds_per_thousand_files"] / 1e3) / 3600
-    print(f"\nReading the statistics in all shadows takes {parse:.3g} core hours, and {parse / args.nodes / args.cores * 3600:.3g} s on all cores.")
+    print(f"\nReading the statistics in all catalogues takes {parse:.3g} core hours, and {parse / args.nodes / args.cores * 3600:.3g} s on all cores.")
 
     rows = []
     for name, numbers, own in zip(("scattered", "together"), some, touched, strict=True):
         rows.append([f"{args.selected:.0%} of the files, {name}: files", *shown(tape(tree.original, numbers))])
         rows.append([f"{args.selected:.0%} of the files, {name}: archives", *shown(tape(tree.stored, numbers))])
         rows.append([f"{args.selected:.0%} of the files, {name}: bundles", *shown(tape(bundles, own))])
-    rows.append(["all values, without a shadow: bundles", *shown(tape(bundles, range(len(bundles))))])
-    rows.append(["statistics, find, which files: shadows on disk", 0, "0", 0, 0.0])
+    rows.append(["all values, without a catalogue: bundles", *shown(tape(bundles, range(len(bundles))))])
+    rows.append(["statistics, find, which files: catalogues on disk", 0, "0", 0, 0.0])
     table("Recalls from tape", ["", "recalls", "bytes", "cartridges", "hours of one drive"], rows)
 
 

@@ -25,7 +25,7 @@ import nc3z
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path += [str(ROOT / "tests"), str(ROOT / "spec/reference")]
-import nc3z_catalogue  # noqa: E402
+import nc3z_catalog  # noqa: E402
 from servers import serve  # noqa: E402
 
 #: The least length of a file that counts.
@@ -46,9 +46,9 @@ def best(times, work):
     return min(work() for _ in range(times))
 
 
-def tile_count(shadow):
+def tile_count(catalog):
     """The tiles of a catalogue that have statistics."""
-    return sum(len(v["tiles"] or []) for file in nc3z_catalogue.read(shadow.read_bytes()) for v in file["variables"])
+    return sum(len(v["tiles"] or []) for file in nc3z_catalog.read(catalog.read_bytes()) for v in file["variables"])
 
 
 def repeated(program, file, times, here):
@@ -80,8 +80,8 @@ def tree(program, folder, times, found):
         stored = sum(p.stat().st_size for p in (here / "archives").iterdir())
         bundle = best(times, lambda: run(program, "bundle", "archives", "-o", "set.zip", "--force", "--threads", 1, cwd=here))
         index = best(times, lambda: run(program, "catalog", "set.zip", "-o", "set.catalog.nc3z", "--force", "--threads", 1, cwd=here))
-        shadow, times_there = here / "set.catalog.nc3z", 20
-        tiles = tile_count(shadow)
+        catalog, times_there = here / "set.catalog.nc3z", 20
+        tiles = tile_count(catalog)
         many = repeated(program, here / "set.zip", times_there, here)
         stats = best(times, lambda: run(program, "stats", many)) / times_there
         found["sample_files"], found["sample_bytes"] = len(paths), original
@@ -89,11 +89,11 @@ def tree(program, folder, times, found):
         found["ratio"] = original / stored
         found["bundle_seconds_per_stored_gb"] = bundle / stored * 1e9
         found["index_seconds_per_gb"] = index / original * 1e9
-        found["shadow_bytes_per_file"] = max(0, shadow.stat().st_size - tiles * found["shadow_bytes_per_tile"]) / len(paths)
+        found["catalog_bytes_per_file"] = max(0, catalog.stat().st_size - tiles * found["catalog_bytes_per_tile"]) / len(paths)
         found["stats_seconds_per_thousand_files"] = max(0, stats - tiles * found["stats_seconds_per_million_tiles"] / 1e6) / len(paths) * 1e3
 
 
-def tiles_of_a_shadow(program, times, found):
+def tiles_of_a_catalog(program, times, found):
     """Measures what a tile costs in a catalogue, by one file with 6,000 tiles that is there many times."""
     rng = np.random.default_rng(1)
     with tempfile.TemporaryDirectory() as here:
@@ -102,12 +102,12 @@ def tiles_of_a_shadow(program, times, found):
         xr.Dataset({"tas": (("time", "lat", "lon"), values)}).to_netcdf(here / "a.nc", format="NETCDF3_64BIT", unlimited_dims=["time"])
         run(program, "archive", "-q", "a.nc", "--tile", "time=1,lat=18,lon=36", cwd=here)
         run(program, "catalog", "a.nc.nc3z", "-o", "a.catalog.nc3z", cwd=here)
-        shadow, times_there = here / "a.catalog.nc3z", 100
-        tiles = tile_count(shadow)
+        catalog, times_there = here / "a.catalog.nc3z", 100
+        tiles = tile_count(catalog)
         many = repeated(program, here / "a.nc.nc3z", times_there, here)
         run(program, "archive", "-q", "-f", "a.nc", "--tile", "time=60,lat=180,lon=360", cwd=here)
         run(program, "catalog", "a.nc.nc3z", "-o", "whole.catalog.nc3z", cwd=here)
-        found["shadow_bytes_per_tile"] = (shadow.stat().st_size - (here / "whole.catalog.nc3z").stat().st_size) / tiles
+        found["catalog_bytes_per_tile"] = (catalog.stat().st_size - (here / "whole.catalog.nc3z").stat().st_size) / tiles
         found["stats_seconds_per_million_tiles"] = best(times, lambda: run(program, "stats", many)) / (tiles * times_there) * 1e6
 
 
@@ -178,7 +178,7 @@ def main():
     found = {"processor": processor, "date": time.strftime("%Y-%m-%d", time.gmtime())}
     reads(program, found)
     opening(found)
-    tiles_of_a_shadow(program, args.times, found)
+    tiles_of_a_catalog(program, args.times, found)
     tree(program, args.folder, args.times, found)
     args.output.write_text(json.dumps(found, indent=2) + "\n")
     print(json.dumps(found, indent=2))

@@ -263,7 +263,7 @@ def catalogue(dimensions, **values):
     def header(begins):
         out = b"CDF\5" + long(0) + struct.pack(">I", 10) + long(len(names))
         out += b"".join(text(n.encode()) + long(dimensions.get(n, 32)) for n in names)
-        out += struct.pack(">I", 12) + long(1) + text(b"nc3z_catalogue") + struct.pack(">I", 2) + text(b"1")
+        out += struct.pack(">I", 12) + long(1) + text(b"nc3z_catalog") + struct.pack(">I", 2) + text(b"1")
         out += struct.pack(">I", 11) + long(len(parts))
         for (name, axis, digest, kind), begin in zip(parts, begins):
             of = [axis, *(["sha256_byte"] if digest else [])]

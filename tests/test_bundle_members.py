@@ -87,11 +87,11 @@ class Members(Aggregation):
             self.assertEqual(len(json.loads(listed)), 1 + MEMBERS)
 
     def test_an_aggregation_beside_its_fragments_is_counted_once(self):
-        bundle, data, shadow = self.bundled(archives=False), self.dir / "data", self.dir / "a.catalog.nc3z"
+        bundle, data, catalog = self.bundled(archives=False), self.dir / "data", self.dir / "a.catalog.nc3z"
 
         def stats(*inputs, variable="tas"):
-            self.ok(nc3z("catalog", *inputs, "-f", "-o", shadow))
-            row, = json.loads(self.ok(nc3z("stats", "--json", "--variable", variable, shadow)).stdout)
+            self.ok(nc3z("catalog", *inputs, "-f", "-o", catalog))
+            row, = json.loads(self.ok(nc3z("stats", "--json", "--variable", variable, catalog)).stdout)
             return row
 
         expected = stats(*sorted(data.glob("m*.nc")))
@@ -101,7 +101,7 @@ class Members(Aggregation):
             for key in ("count", "min", "max", "mean"):
                 self.assertEqual(found[key], expected[key], (inputs, key))
         # It is still listed, and has values of its own without its fragments.
-        self.assertEqual(len(json.loads(self.ok(nc3z("list", "--json", shadow)).stdout)), 4)
+        self.assertEqual(len(json.loads(self.ok(nc3z("list", "--json", catalog)).stdout)), 4)
         self.assertEqual(stats(data / "all.nc")["count"], expected["count"])
 
     def test_a_missing_member_is_named(self):

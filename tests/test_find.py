@@ -1,6 +1,6 @@
-"""Searches in shadows: places and times of the files of well-known models, values at the ends of their types, files that changed.
+"""Searches in catalogues: places and times of the files of well-known models, values at the ends of their types, files that changed.
 
-Files of which a shadow does not know the answer are listed as unknown."""
+Files of which a catalogue does not know the answer are listed as unknown."""
 
 import json
 import os
@@ -29,9 +29,9 @@ class Find(Case):
         return netCDF4.Dataset(self.dir / "data" / name, "w", format=form)
 
     def index(self, *inputs):
-        shadow = self.dir / "s.catalog.nc3z"
-        self.ok(nc3z("catalog", *(inputs or [self.dir / "data"]), "-o", shadow, "-f"))
-        return shadow
+        catalog = self.dir / "s.catalog.nc3z"
+        self.ok(nc3z("catalog", *(inputs or [self.dir / "data"]), "-o", catalog, "-f"))
+        return catalog
 
     def found(self, *words):
         """The files that are found, and those that are unknown with the reasons; the exit code is that of the manual."""
@@ -95,13 +95,13 @@ class Find(Case):
         self.place("angle.nc", lon, lat, units=("degrees_east", "degrees_north"), standard=("grid_vertex_x_angle", "grid_vertex_y_angle"))
         lost = {name: ["place"] for name in ("rotated.nc", "metres.nc", "angle.nc")}
         every = sorted(p.name for p in (self.dir / "data").iterdir() if p.name not in lost)
-        shadow = self.index()
-        known, unknown = self.found("--box=12,16,41,45", shadow)
+        catalog = self.index()
+        known, unknown = self.found("--box=12,16,41,45", catalog)
         self.assertEqual((known, unknown), ([name for name in every if name != "over.nc"], lost))
         # In another place nothing is found; columns of one variable are looked at together.
-        self.assertEqual(self.found("--box=-60,-50,41,45", shadow), ([], lost))
-        self.assertEqual(self.found("--box=12,16,-60,-50", shadow), ([], lost))
-        self.assertEqual(self.found("--box=0,5,41,45", shadow)[0], ["over.nc"])
+        self.assertEqual(self.found("--box=-60,-50,41,45", catalog), ([], lost))
+        self.assertEqual(self.found("--box=12,16,-60,-50", catalog), ([], lost))
+        self.assertEqual(self.found("--box=0,5,41,45", catalog)[0], ["over.nc"])
         # `read --box` selects the same cells of each.
         inside = (lon >= 12) & (lon <= 16) & (lat >= 41) & (lat <= 45)
         for name in ("wrf.nc", "wps.nc", "mpas.nc", "mpas_bare.nc", "icon.nc", "argo.nc", "roms.nc", "scrip.nc", "scrip_rad.nc", "mom6.nc", "nemo.nc", "esmf.nc"):
@@ -113,10 +113,10 @@ class Find(Case):
         for name in lost:
             self.fails(nc3z("read", self.dir / "data" / name, "t", "--box=12,16,41,45"), 1, "no latitudes and longitudes")
         # Text and names alone.
-        done = self.ok(nc3z("find", "--box=-60,-50,41,45", shadow))
+        done = self.ok(nc3z("find", "--box=-60,-50,41,45", catalog))
         self.assertRegex(done.stdout.decode(), r"rotated\.nc +unknown: its place is unknown")
         self.assertIn("of 3 files the place is unknown", done.stderr)
-        names = self.ok(nc3z("find", "-l", "--box=-60,-50,41,45", shadow)).stdout.decode().split()
+        names = self.ok(nc3z("find", "-l", "--box=-60,-50,41,45", catalog)).stdout.decode().split()
         self.assertEqual(sorted(name.rpartition("/")[2] for name in names), sorted(lost))
 
     def test_missing_and_wild_places(self):
@@ -126,8 +126,8 @@ class Find(Case):
             d.createDimension("n", None)
             for name in ("lon", "lat"):
                 d.createVariable(name, "f8", ("n",))
-        shadow = self.index()
-        self.assertEqual(self.found("--box=0,20,0,50", shadow), (["wild.nc"], {"fill.nc": ["place"]}))
+        catalog = self.index()
+        self.assertEqual(self.found("--box=0,20,0,50", catalog), (["wild.nc"], {"fill.nc": ["place"]}))
 
     def times(self, name, values, units, *, calendar=None, dims=("time",), variable="time", **attributes):
         with self.file(name) as d:
@@ -175,28 +175,28 @@ class Find(Case):
             d.createVariable("orog", "f4", ())[...] = 1.0
         lost = {name: ["time"] for name in ("reference.nc", "strange.nc", "missing.nc", "none.nc")}
         every = sorted(p.name for p in (self.dir / "data").iterdir() if p.name not in lost)
-        shadow = self.index()
-        known, unknown = self.found("--time", "2000-02", shadow)
+        catalog = self.index()
+        known, unknown = self.found("--time", "2000-02", catalog)
         self.assertEqual((known, unknown), (every, lost))
-        self.assertEqual(self.found("--time", "2000-02-02,2030", shadow), ([], lost))
-        self.assertEqual(self.found("--time", "1950,1999-12-31", shadow), ([], lost))
-        # The list of the shadow is that of the directory.
+        self.assertEqual(self.found("--time", "2000-02-02,2030", catalog), ([], lost))
+        self.assertEqual(self.found("--time", "1950,1999-12-31", catalog), ([], lost))
+        # The list of the catalogue is that of the directory.
         plain = json.loads(self.ok(nc3z("list", "--json", self.dir / "data")).stdout)
-        listed = json.loads(self.ok(nc3z("list", "--json", shadow)).stdout)
+        listed = json.loads(self.ok(nc3z("list", "--json", catalog)).stdout)
         for a, b in zip(plain, listed, strict=True):
             with self.subTest(name=a["name"]):
                 if a["name"].endswith("two.nc"):
-                    continue  # the shadow has the ends of arrays only in its statistics
+                    continue  # the catalogue has the ends of arrays only in its statistics
                 self.assertEqual(a["time"], b["time"])
                 self.assertEqual(b["time"] is None or b["time"][1] == "unknown", a["name"].rpartition("/")[2] in lost)
-        self.ok(nc3z("list", shadow))
-        plan = json.loads(self.ok(nc3z("read", "--explain", "--json", shadow, "XTIME", "-d", "Time,2000-02-01T06")).stdout)
+        self.ok(nc3z("list", catalog))
+        plan = json.loads(self.ok(nc3z("read", "--explain", "--json", catalog, "XTIME", "-d", "Time,2000-02-01T06")).stdout)
         self.assertEqual((plan["files"], plan["tiles"]["touched"]), (1, 1))
 
     def test_days_that_a_calendar_lacks(self):
         for calendar in CALENDARS:
             self.times(f"{calendar}.nc", np.arange(12) * 30.0 + 15.0, "days since 1950-01-01", calendar=calendar)
-        shadow = self.index()
+        catalog = self.index()
         every = sorted(f"{calendar}.nc" for calendar in CALENDARS)
         for period in ("1950-01-01,1950-12-31", "1950-01-31,1950-02-30", "1950-02-30,1950-03-31", "1950-01-29,1950-02-29"):
             first, last = period.split(",")
@@ -207,10 +207,10 @@ class Find(Case):
                 low, high = (dates[0].strftime("%Y-%m-%d"), dates[-1].strftime("%Y-%m-%d"))
                 if low <= last and first <= high:
                     wanted.append(f"{calendar}.nc")
-            self.assertEqual(self.found("--time", period, shadow), (sorted(wanted), {}), period)
+            self.assertEqual(self.found("--time", period, catalog), (sorted(wanted), {}), period)
             self.assertEqual(sorted(wanted), every)
-        self.assertEqual(nc3z("find", "--time", "1950-01-32", shadow).returncode, 2)
-        self.assertEqual(nc3z("find", "--time", "1950-13", shadow).returncode, 2)
+        self.assertEqual(nc3z("find", "--time", "1950-01-32", catalog).returncode, 2)
+        self.assertEqual(nc3z("find", "--time", "1950-13", catalog).returncode, 2)
         # Reading the period selects the same months, with a note; a single day that does not exist is an error.
         path = self.dir / "data/360_day.nc"
         done = self.ok(nc3z("read", path, "time", "-d", "time,1950-01-01,1950-12-31"))
@@ -229,20 +229,20 @@ class Find(Case):
             with self.file(f"{name}.nc") as d:
                 d.createDimension("x", len(values))
                 d.createVariable("v", ty, ("x",), fill_value=False)[:] = np.array(values, dtype=ty)
-        shadow = self.index()
+        catalog = self.index()
         meets = {"<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b}
         for limit in ("0", "1.5", "-1", "inf", "-inf", "1e308", "1e307", "-1e308", str(odd), str(odd - 1), str(odd + 1), str(2**63 - 1), str(2**63 - 2), str(2**64 - 3), str(2**64 - 4), "3e38"):
             for sign, compare in meets.items():
                 bound = int(limit) if limit.lstrip("-").isdigit() else float(limit)
                 stored = lambda ty, x: int(x) if ty[0] in "iu" else float(np.dtype(ty).type(x))  # noqa: E731
                 wanted = sorted(f"{name}.nc" for name, (ty, values) in files.items() if any(compare(stored(ty, x), bound) for x in values))
-                self.assertEqual(self.found("--where", f"v {sign} {limit}", shadow), (wanted, {}), f"v {sign} {limit}")
-        self.assertIn("mix.nc", self.found("--where", "v == inf", shadow)[0])
-        self.assertEqual(self.found("--where", f"v == {odd - 1}", shadow)[0], ["long.nc", "mix.nc", "sum.nc"])
-        table = self.ok(nc3z("stats", shadow, "--each")).stdout.decode()
+                self.assertEqual(self.found("--where", f"v {sign} {limit}", catalog), (wanted, {}), f"v {sign} {limit}")
+        self.assertIn("mix.nc", self.found("--where", "v == inf", catalog)[0])
+        self.assertEqual(self.found("--where", f"v == {odd - 1}", catalog)[0], ["long.nc", "mix.nc", "sum.nc"])
+        table = self.ok(nc3z("stats", catalog, "--each")).stdout.decode()
         self.assertIn(str(odd), table)
         self.assertIn("-9223372036854775807", table)
-        rows = {row["file"].rpartition("/")[2]: row for row in json.loads(self.ok(nc3z("stats", shadow, "--each", "--json")).stdout)}
+        rows = {row["file"].rpartition("/")[2]: row for row in json.loads(self.ok(nc3z("stats", catalog, "--each", "--json")).stdout)}
         self.assertEqual((rows["odd.nc"]["min"], rows["unsigned.nc"]["max"]), (odd, 2**64 - 3))
         self.assertEqual([rows["sum.nc"][key] for key in ("count", "infinite", "min", "max", "mean")], [3, 0, -1.0, 1e308, None])
         self.assertEqual([rows["mix.nc"][key] for key in ("count", "infinite", "mean")], [1, 2, 1.0])
@@ -263,37 +263,37 @@ class Find(Case):
             d.createDimension("x", 2)
             d.createVariable("tas", "f8", ("x",))[:] = [1, 2]
             text(d, "station", ("x",), ["ab"])
-        shadow = self.index()
-        self.fails(nc3z("find", "--where", "tsa > 300", shadow), 1, "no file has a variable `tsa` .did you mean `tas`")
-        self.fails(nc3z("find", "--where", "station > 300", shadow), 1, "`station` has no numbers")
-        self.fails(nc3z("stats", shadow, "--variable", "tsa"), 1, "did you mean `tas`")
-        self.assertEqual(self.found("--where", "tas > 1", "--where", "tas < 0", shadow), ([], {}))
+        catalog = self.index()
+        self.fails(nc3z("find", "--where", "tsa > 300", catalog), 1, "no file has a variable `tsa` .did you mean `tas`")
+        self.fails(nc3z("find", "--where", "station > 300", catalog), 1, "`station` has no numbers")
+        self.fails(nc3z("stats", catalog, "--variable", "tsa"), 1, "did you mean `tas`")
+        self.assertEqual(self.found("--where", "tas > 1", "--where", "tas < 0", catalog), ([], {}))
 
     def test_a_file_that_changed_is_named(self):
         for name in ("a.nc", "b.nc", "c.nc"):
             with self.file(name) as d:
                 d.createDimension("x", 2)
                 d.createVariable("tas", "f8", ("x",))[:] = [1, 2]
-        shadow = self.index()
+        catalog = self.index()
         data = self.dir / "data"
-        self.assertEqual(self.found("--where", "tas > 300", shadow), ([], {}))
+        self.assertEqual(self.found("--where", "tas > 300", catalog), ([], {}))
         with netCDF4.Dataset(data / "b.nc", "a") as d:
             d["tas"][:] = [400, 500]
         # An older time is another time, too; a file that is not there is on tape.
         os.utime(data / "a.nc", (1e9, 1e9))
         (data / "c.nc").unlink()
-        self.assertEqual(self.found("--where", "tas > 300", shadow), ([], {"a.nc": ["changed"], "b.nc": ["changed"]}))
-        self.assertEqual(self.found("--where", "tas < 5", shadow)[0], ["c.nc"])
-        done = self.ok(nc3z("find", "--where", "tas > 300", shadow))
+        self.assertEqual(self.found("--where", "tas > 300", catalog), ([], {"a.nc": ["changed"], "b.nc": ["changed"]}))
+        self.assertEqual(self.found("--where", "tas < 5", catalog)[0], ["c.nc"])
+        done = self.ok(nc3z("find", "--where", "tas > 300", catalog))
         self.assertRegex(done.stdout.decode(), r"b\.nc +unknown: it changed after it was indexed")
         self.assertIn("2 files changed after the catalogue was made", done.stderr)
         for command in ("stats", "list"):
-            self.assertRegex(self.ok(nc3z(command, shadow)).stderr, r"2 files changed after the catalogue was made, such as .*a\.nc`; run `nc3z catalog` again")
+            self.assertRegex(self.ok(nc3z(command, catalog)).stderr, r"2 files changed after the catalogue was made, such as .*a\.nc`; run `nc3z catalog` again")
         self.ok(nc3z("bundle", data, "-o", self.dir / "set.zip"))
-        shadow = self.index(self.dir / "set.zip")
-        self.assertEqual(self.found("--where", "tas > 300", shadow), (["b.nc"], {}))
+        catalog = self.index(self.dir / "set.zip")
+        self.assertEqual(self.found("--where", "tas > 300", catalog), (["b.nc"], {}))
         os.utime(self.dir / "set.zip", (1e9, 1e9))
-        self.assertEqual(self.found("--where", "tas > 300", shadow)[1], {"a.nc": ["changed"], "b.nc": ["changed"]})
+        self.assertEqual(self.found("--where", "tas > 300", catalog)[1], {"a.nc": ["changed"], "b.nc": ["changed"]})
 
     def test_longitudes_across_the_date_line(self):
         for name, lon in (("rises.nc", [170.0, 175.0, 180.0, -175.0, -170.0]), ("falls.nc", [-170.0, -175.0, 180.0, 175.0, 170.0]), ("zero.nc", [350.0, 355.0, 0.0, 5.0, 10.0])):

@@ -428,7 +428,7 @@ class Packed(Aggregation):
                 self.assertEqual(len(inside.namelist()) - 1, count)
         with zipfile.ZipFile(self.dir / "c.zip") as inside:
             self.assertEqual(inside.namelist()[-2], "a_stub.nc")
-        # A shadow reads all values: it would recall them, too.
+        # A catalogue reads all values: it would recall them, too.
         refused = nc3z("catalog", tree, "-o", self.dir / "a.catalog.nc3z")
         self.fails(refused, 1, "a_stub.nc.*--on-tape skip")
         self.ok(nc3z("catalog", tree, "-o", self.dir / "b.catalog.nc3z", "--on-tape", "skip"))

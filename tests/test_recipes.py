@@ -135,7 +135,7 @@ class Recipes(Case):
         return sorted((self.dir / "bundles").glob("*.catalog.nc3z"))
 
     def complete_bundles(self):
-        """Every file comes back from the bundles, also those directly below data/, and the shadows have every file."""
+        """Every file comes back from the bundles, also those directly below data/, and the catalogues have every file."""
         names = [p.name.removesuffix(".catalog.nc3z") for p in self.bundles()]
         self.assertEqual(names, ["1990", "1991", "1992", "_top"])
         (self.dir / "back").mkdir()

@@ -123,7 +123,7 @@ class WithoutPackages(Case):
     def test_each_program(self):
         archive, out = self.dir / "a.nc3z", self.dir / "out.nc"
         subprocess.run([PROGRAM, "archive", CLASSIC / "numeric.nc", "-o", archive], check=True, capture_output=True)
-        calls = {"nc3z_ref.py": ("restore", archive, "-o", out), "nc3z_bundle.py": (archive,), "nc3z_catalogue.py": (archive,),
+        calls = {"nc3z_ref.py": ("restore", archive, "-o", out), "nc3z_bundle.py": (archive,), "nc3z_catalog.py": (archive,),
                  "nc3z_num.py": ("--self-test",), "make_test_archive.py": (CLASSIC / "numeric.nc", "-o", self.dir / "b.nc3z")}
         for name, args in calls.items():
             with self.subTest(name):

@@ -90,7 +90,7 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Bundle(args) => cmd::bundle::run(args),
         Command::List(args) => cmd::list::run(args),
         Command::Find(args) => cmd::find::run(args),
-        Command::Catalog(args) => cmd::shadow::write_catalog(args),
+        Command::Catalog(args) => cmd::catalog::write_catalog(args),
         Command::Stats(args) => cmd::stats::stats(args),
         Command::Completions(args) => cmd::shell::completions(args),
         Command::Man(args) => cmd::shell::man(args),

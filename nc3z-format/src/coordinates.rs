@@ -1,6 +1,6 @@
 //! Which variables are coordinates: longitudes, latitudes, vertical positions, times.
 //!
-//! This is the only module that decides it. Regions (`--box`), searches in shadows, dates, lists and pictures call it. The rules are
+//! This is the only module that decides it. Regions (`--box`), searches in catalogues, dates, lists and pictures call it. The rules are
 //! those of the CF conventions (chapter 4): attributes decide. Where they do not, names decide that models without such attributes
 //! use: WRF and WPS, MPAS, ROMS, NEMO, POP, MOM, ICON, FVCOM, SCRIP, Argo.
 

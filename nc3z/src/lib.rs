@@ -95,7 +95,7 @@ pub use nc3z_format::NcType;
 pub use nc3z_reader::Monitor;
 pub use nc3z_writer::Preset;
 #[cfg(feature = "collections")]
-pub use opened::{Bundle, Catalogue};
+pub use opened::{Bundle, Catalog};
 pub use opened::{Opened, open_any, open_any_with};
 pub use opener::Kind;
 pub use options::{ArchiveOptions, EditOptions, OpenOptions, RestoreOptions, VerifyOptions};

@@ -23,7 +23,7 @@ pub enum Opened {
     Bundle(Bundle),
     /// A catalogue: descriptions of many files.
     #[cfg(feature = "collections")]
-    Catalogue(Catalogue),
+    Catalog(Catalog),
     /// A directory.
     Tree(Name),
     /// A file of another kind, and the error that names it.
@@ -67,7 +67,7 @@ pub fn open_any_with(name: impl AsRef<Path>, options: &OpenOptions) -> Result<Op
         #[cfg(feature = "collections")]
         Found::Bundle(inner) => Opened::Bundle(Bundle { inner, name, options: options.clone() }),
         #[cfg(feature = "collections")]
-        Found::Catalogue(inner) => Opened::Catalogue(Catalogue { inner, name }),
+        Found::Catalog(inner) => Opened::Catalog(Catalog { inner, name }),
         Found::Tree => Opened::Tree(name),
         Found::Other(e) => Opened::Other(name, Error::from(e).at(Path::new(&shown))),
     })
@@ -81,7 +81,7 @@ impl Opened {
             #[cfg(feature = "collections")]
             Opened::Bundle(bundle) => &bundle.name,
             #[cfg(feature = "collections")]
-            Opened::Catalogue(catalogue) => &catalogue.name,
+            Opened::Catalog(catalog) => &catalog.name,
             Opened::Tree(name) | Opened::Other(name, _) => name,
         }
     }
@@ -95,7 +95,7 @@ impl Opened {
             #[cfg(feature = "collections")]
             Opened::Bundle(_) => Kind::Bundle,
             #[cfg(feature = "collections")]
-            Opened::Catalogue(_) => Kind::Catalogue,
+            Opened::Catalog(_) => Kind::Catalog,
             Opened::Tree(_) => Kind::Tree,
             Opened::Other(..) => Kind::Other,
         }
@@ -132,13 +132,13 @@ impl Bundle {
 
 /// An open catalogue.
 #[cfg(feature = "collections")]
-pub struct Catalogue {
-    inner: nc3z_collections::shadow::Shadow,
+pub struct Catalog {
+    inner: nc3z_collections::catalog::Catalog,
     name: Name,
 }
 
 #[cfg(feature = "collections")]
-impl Catalogue {
+impl Catalog {
     /// The number of files that it describes.
     pub fn len(&self) -> usize {
         self.inner.len()

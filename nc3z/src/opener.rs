@@ -3,7 +3,7 @@
 
 use crate::name::{Name, shown, url_of};
 #[cfg(feature = "collections")]
-use nc3z_collections::{FragmentBase, Options, bundle::Bundle, is_aggregation, shadow::Shadow};
+use nc3z_collections::{FragmentBase, Options, bundle::Bundle, catalog::Catalog, is_aggregation};
 use nc3z_reader::source::{self, FileSource, SharedSource};
 use nc3z_reader::{Archive, Dataset, Error, OpenOptions, Result};
 #[cfg(feature = "remote")]
@@ -30,7 +30,7 @@ pub enum Kind {
     /// A ZIP or tar of files.
     Bundle,
     /// A catalogue: descriptions of many files, without their data.
-    Catalogue,
+    Catalog,
     /// A directory.
     Tree,
     /// Any other file.
@@ -69,7 +69,7 @@ impl fmt::Display for Kind {
             Kind::Archive => "an nc3z archive",
             Kind::Aggregation => "an aggregation",
             Kind::Bundle => "a bundle",
-            Kind::Catalogue => "a catalogue",
+            Kind::Catalog => "a catalogue",
             Kind::Tree => "a directory",
             Kind::Other => "another file",
         })
@@ -168,7 +168,7 @@ pub enum Found {
     Bundle(Arc<Bundle>),
     /// A catalogue.
     #[cfg(feature = "collections")]
-    Catalogue(Shadow),
+    Catalog(Catalog),
     /// A directory.
     Tree,
     /// A file of another kind, and the reason why it cannot be read.
@@ -478,8 +478,8 @@ impl Opener {
             Kind::Classic | Kind::Archive => {
                 let stored = self.stored_from(Arc::clone(&source), name)?;
                 #[cfg(feature = "collections")]
-                if Shadow::is_one(&stored) {
-                    return Ok(Found::Catalogue(Shadow::open(source)?));
+                if Catalog::is_one(&stored) {
+                    return Ok(Found::Catalog(Catalog::open(source)?));
                 }
                 #[cfg(feature = "collections")]
                 if is_aggregation(&stored) {

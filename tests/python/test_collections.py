@@ -107,10 +107,10 @@ def test_every_place_gives_the_same_dataset(year, tmp_path, monkeypatch):
     run("bundle", year, "-o", "plain.zip")
     run("bundle", "archives", "-o", "archives.zip")
     run("bundle", year, "-o", "packed.zip", "--pack")
-    run("catalog", "archives", "-o", "shadow.catalog.nc3z")
+    run("catalog", "archives", "-o", "catalog.catalog.nc3z")
     run("catalog", "packed.zip", "-o", "packed.catalog.nc3z")
     run("aggregate", "archives", "-o", "archives/all.nc", "--no-history")
-    for place in ("archives", "plain.zip", "archives.zip", "packed.zip", "shadow.catalog.nc3z", "packed.catalog.nc3z"):
+    for place in ("archives", "plain.zip", "archives.zip", "packed.zip", "catalog.catalog.nc3z", "packed.catalog.nc3z"):
         check(nc3z.open_collection(place).dataset, wanted)
         check(nc3z.open_collection(place, chunks={}).dataset, wanted)
     # An aggregation has one dataset. In a directory with its files it is left out.

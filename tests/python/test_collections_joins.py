@@ -277,7 +277,7 @@ def test_settings_have_the_same_names_for_files_and_collections(tmp_path, vocabu
         found = nc3z.open_collection("s3://bucket/p/set.zip", storage_options=options).dataset
         xr.testing.assert_equal(found.compute(), wanted.compute())
         xr.testing.assert_equal(pickle.loads(pickle.dumps(found)).compute(), wanted.compute())
-        # Names in a shadow at a URL start beside it.
+        # Names in a catalogue at a URL start beside it.
         collection = nc3z.open_collection("s3://bucket/p/data.catalog.nc3z", storage_options=options)
         assert {path for g in collection for path in collection.files(g)} == {
             f"s3://bucket/p/{name}" for name in ("data/0.nc", "data/1.nc", "set.zip!/0.nc", "set.zip!/1.nc")
@@ -303,7 +303,7 @@ def test_headers_by_the_name_of_fsspec(tmp_path):
 
 
 @tool
-def test_names_in_a_shadow_at_a_url_may_have_any_characters(tmp_path):
+def test_names_in_a_catalog_at_a_url_may_have_any_characters(tmp_path):
     (tmp_path / "data").mkdir()
     path = put(tmp_path / "data" / "a b#1%41.nc", np.ones((2, 2), "f4"))
     run("catalog", "data", "-o", "sub.catalog.nc3z", cwd=tmp_path)

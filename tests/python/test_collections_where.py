@@ -1,4 +1,4 @@
-"""Conditions on collections: values are those of `Dataset.where`, and what the shadow excludes is not read."""
+"""Conditions on collections: values are those of `Dataset.where`, and what the catalogue excludes is not read."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ pytestmark = tool
 
 @pytest.fixture
 def archives(tmp_path):
-    """Archives of several tiles each, their originals, and the shadow of the archives."""
+    """Archives of several tiles each, their originals, and the catalogue of the archives."""
     for n in range(8):
         path = write(tmp_path / "data" / f"{n}.nc", month(n, np.linspace(-80, 80, 10)), encoding=FILL)
         chunks = {"time": 2, "lat": 3, "lon": 5} if n % 2 else {"time": 1}
@@ -33,7 +33,7 @@ def test_values_are_those_of_where(archives, condition):
         found = nc3z.open_collection(archives / "s.catalog.nc3z", where=condition, chunks=chunks).dataset
         xr.testing.assert_identical(found.compute(), wanted)
         assert found.tas.dtype == wanted.tas.dtype
-    # Without a shadow, all is read.
+    # Without a catalogue, all is read.
     plain = nc3z.open_collection(archives / "archives", where=condition).dataset
     xr.testing.assert_identical(plain.compute(), wanted)
     for key in ({"time": 3}, {"time": [30, 2, 2], "lat": slice(None, None, -2)}, {"lon": 7, "time": slice(9, 31, 4)}):
@@ -75,15 +75,15 @@ def test_what_is_excluded_is_not_read(tmp_path):
         path = write(tmp_path / f"{n}.nc", {"tas": (("time", "y", "x"), values), "time": ("time", np.arange(3.0) + 3 * n)})
         nc3z.archive(path)
     wanted = oracle(sorted(tmp_path.glob("*.nc"))).load()
-    shadow = tmp_path / "s.catalog.nc3z"
-    run("catalog", *sorted(tmp_path.glob("*.nc3z")), "-o", shadow)
+    catalog = tmp_path / "s.catalog.nc3z"
+    run("catalog", *sorted(tmp_path.glob("*.nc3z")), "-o", catalog)
     for n in range(3):
         lose(tmp_path / f"{n}.nc.nc3z")
-    found = nc3z.open_collection(shadow, where="tas > 28", chunks={}).dataset
+    found = nc3z.open_collection(catalog, where="tas > 28", chunks={}).dataset
     xr.testing.assert_identical(found.compute().tas, wanted.tas.where(wanted.tas > 28))
     assert int(found.tas.count()) > 1000
     with pytest.raises(nc3z.CorruptError):
-        nc3z.open_collection(shadow, where="tas > 20").dataset.tas.load()
+        nc3z.open_collection(catalog, where="tas > 20").dataset.tas.load()
 
 
 def test_tiles_are_excluded_one_by_one(archives, monkeypatch):
@@ -247,8 +247,8 @@ def test_what_is_no_condition(archives):
         nc3z.open_collection(archives / "archives", where="time > 3").dataset  # noqa: B018
 
 
-def test_damaged_shadows_are_an_error_or_the_same(archives):
-    """Parts of a shadow that are not read are not checked."""
+def test_damaged_catalogs_are_an_error_or_the_same(archives):
+    """Parts of a catalogue that are not read are not checked."""
     data = (archives / "s.catalog.nc3z").read_bytes()
     path = archives / "hurt.catalog.nc3z"
     shutil.copy(archives / "s.catalog.nc3z", path)
@@ -270,7 +270,7 @@ def test_damaged_shadows_are_an_error_or_the_same(archives):
     assert errors > 20
 
 
-def test_groups_are_built_from_the_shadow_alone(archives, monkeypatch):
+def test_groups_are_built_from_the_catalog_alone(archives, monkeypatch):
     """No file is opened until values are read."""
     from nc3z._fragments import Opening
 
@@ -283,7 +283,7 @@ def test_groups_are_built_from_the_shadow_alone(archives, monkeypatch):
         collection = nc3z.open_collection(archives / "s.catalog.nc3z")
         assert len(collection) == 1 and "8 files" in repr(collection)
     xr.testing.assert_identical(collection.dataset.compute(), wanted)
-    # A shadow of the originals, and of a packed bundle: nothing is opened either, and what is replaced is noticed.
+    # A catalogue of the originals, and of a packed bundle: nothing is opened either, and what is replaced is noticed.
     run("bundle", archives / "data", "-o", archives / "set.zip", "--pack")
     run("catalog", archives / "data", archives / "set.zip", "-o", archives / "both.catalog.nc3z")
     with monkeypatch.context() as patch:
@@ -292,7 +292,7 @@ def test_groups_are_built_from_the_shadow_alone(archives, monkeypatch):
     assert sum(len(both.files(name)) for name in both) == 16
 
 
-def test_a_shadow_beside_other_sources_and_another_place(archives, monkeypatch, tmp_path):
+def test_a_catalog_beside_other_sources_and_another_place(archives, monkeypatch, tmp_path):
     wanted = oracle(sorted((archives / "data").glob("*.nc"))).load()
     wanted = wanted.where(wanted.tas > 300)
     found = nc3z.open_collection(archives / "archives", catalog=archives / "s.catalog.nc3z", where="tas > 300", drop=True)

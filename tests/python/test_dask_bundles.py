@@ -1,4 +1,4 @@
-"""Bundles and shadows of a tree by Dask: they hold all files, are continued after a kill, and are opened as one collection."""
+"""Bundles and catalogues of a tree by Dask: they hold all files, are continued after a kill, and are opened as one collection."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ def originals(tree):
 
 
 @pytest.mark.parametrize("by", ["client", "scheduler"])
-def test_bundles_with_shadows(tree, tmp_path, by):
+def test_bundles_with_catalogs(tree, tmp_path, by):
     out, told = tmp_path / "out", []
     size = 3 * (tree / "2001" / "0.nc").stat().st_size + 100
     options = {"target_nbytes": size, "program": TOOL, "on_result": told.append}
@@ -42,11 +42,11 @@ def test_bundles_with_shadows(tree, tmp_path, by):
         done = bundle_tree(tree, out, **options)
     assert not done.failed and len(done.done) == len(told) == 3 and [b.files for b in done.done] == [3, 3, 3]
     assert sum(b.original_nbytes for b in done.done) == sum(p.stat().st_size for p in tree.rglob("*.nc"))
-    # All of them are one collection, by the bundles and by their shadows; every file comes back.
+    # All of them are one collection, by the bundles and by their catalogues; every file comes back.
     wanted = originals(tree)
     xr.testing.assert_identical(nc3z.open_collection([b.path for b in done.done]).dataset.compute(), wanted)
-    shadows = nc3z.open_collection(f"{out}/*.catalog.nc3z", where="tas > 300").dataset
-    xr.testing.assert_identical(shadows.compute(), wanted.where(wanted.tas > 300))
+    catalogs = nc3z.open_collection(f"{out}/*.catalog.nc3z", where="tas > 300").dataset
+    xr.testing.assert_identical(catalogs.compute(), wanted.where(wanted.tas > 300))
     run("restore", "-r", out / "00001.zip", "-o", tmp_path / "back")
     assert (tmp_path / "back" / "2002" / "4.nc").read_bytes() == (tree / "2002" / "4.nc").read_bytes()
     again = bundle_tree(tree, out, **options)
@@ -58,8 +58,8 @@ def test_bundles_with_shadows(tree, tmp_path, by):
     assert [(b.files, b.skipped) for b in more.done] == [(3, True), (3, True), (4, False)]
 
 
-def test_shadows_alone(tree, tmp_path):
-    out = tmp_path / "shadows"
+def test_catalogs_alone(tree, tmp_path):
+    out = tmp_path / "catalogs"
     done = catalog_tree(tree, out, batch_size=4, program=TOOL)
     assert not done.failed and [b.files for b in done.done] == [3, 3, 3] and all(b.path is None for b in done.done)
     found = nc3z.open_collection(f"{out}/*.catalog.nc3z", where="tas < 270").dataset

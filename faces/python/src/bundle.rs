@@ -1,10 +1,10 @@
 //! `Bundle`: an open bundle. Its members are opened without reading its list again, and share what it has open.
 
 use crate::aggregated::{self, Reading};
+use crate::catalog::failure;
 use crate::dataset::Dataset;
 use crate::error::Failure;
 use crate::handle::{Handle, How};
-use crate::shadow::failure;
 use crate::source::{self, Origin, Settings};
 use nc3z_collections::bundle;
 use pyo3::prelude::*;

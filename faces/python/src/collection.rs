@@ -5,8 +5,8 @@ use crate::attributes;
 use crate::dataset::Dataset;
 use crate::error::exception;
 use crate::variable::{Variable, type_name};
+use nc3z_collections::catalog;
 use nc3z_collections::collection::{self, Since};
-use nc3z_collections::shadow;
 use nc3z_format::NcType;
 use nc3z_format::classic::VarId;
 use nc3z_format::url::shown;
@@ -89,7 +89,7 @@ impl Scan {
         found.map(|member| Member(Arc::new(member))).map_err(|e| handle.failure(e))
     }
 
-    /// Makes a file by its description in a shadow. None where the file must be opened.
+    /// Makes a file by its description in a catalogue. None where the file must be opened.
     fn described(
         &self,
         header: &[u8],
@@ -363,7 +363,7 @@ impl Form {
 
 /// A comparison of a variable's values with a number, such as `tas > 310`.
 #[pyclass(frozen, module = "nc3z._nc3z", name = "Condition")]
-pub(crate) struct Condition(shadow::Condition);
+pub(crate) struct Condition(catalog::Condition);
 
 #[pymethods]
 impl Condition {
@@ -413,7 +413,7 @@ impl Condition {
         Err(PyTypeError::new_err(format!("{}: a condition is on numbers", self.0)))
     }
 
-    /// Returns for each tile whether it may have such values, by the rows of `Shadow.tiles`.
+    /// Returns for each tile whether it may have such values, by the rows of `Catalog.tiles`.
     fn possible<'py>(&self, py: Python<'py>, tiles: PyReadonlyArray2<'_, f64>) -> Bound<'py, PyArray1<bool>> {
         let tiles = tiles.as_array();
         let rows = tiles.rows().into_iter();

@@ -171,7 +171,7 @@ fn wrong_kind(wrong: &WrongKind) -> PyErr {
             let member = format!("{name}!/{first}");
             format!("open one of its files as {member:?}, or all with nc3z.open_collection({name:?})")
         }
-        (Kind::Catalogue | Kind::Tree, _) => format!("nc3z.open_collection({name:?}) opens its files"),
+        (Kind::Catalog | Kind::Tree, _) => format!("nc3z.open_collection({name:?}) opens its files"),
         _ => String::new(),
     };
     if wrong.kind == Kind::Tree {

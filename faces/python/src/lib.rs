@@ -8,6 +8,7 @@
 mod aggregated;
 mod attributes;
 mod bundle;
+mod catalog;
 mod chunks;
 mod collection;
 mod dataset;
@@ -22,7 +23,6 @@ mod operations;
 mod picture;
 mod points;
 mod process;
-mod shadow;
 mod source;
 mod tree;
 mod variable;
@@ -37,6 +37,8 @@ mod _nc3z {
     #[pymodule_export]
     use crate::bundle::Bundle;
     #[pymodule_export]
+    use crate::catalog::Catalog;
+    #[pymodule_export]
     use crate::collection::{Condition, Form, Group, Head, Member, Scan, group_files};
     #[pymodule_export]
     use crate::dataset::{Dataset, Dimension, open};
@@ -50,8 +52,6 @@ mod _nc3z {
     use crate::operations::{archive, archive_buffer, archive_bytes, check, estimate, refuse_url, restore};
     #[pymodule_export]
     use crate::process::{cache_stats, get_threads, set_cache, set_threads, shown};
-    #[pymodule_export]
-    use crate::shadow::Shadow;
     #[pymodule_export]
     use crate::tree::files_of_tree;
     #[pymodule_export]

@@ -29,7 +29,7 @@ mod write;
 pub use write::{NewAggregation, NewArray, NewFile, NewVariable, attribute, text_attribute};
 pub mod build;
 pub mod bundle;
+pub mod catalog;
 pub mod collection;
 pub mod pack;
-pub mod shadow;
 pub mod tree;

@@ -2,7 +2,7 @@
 
 use super::{JsonArgs, OfflineArgs, OpenArgs, ThreadsArgs};
 use clap::Args;
-use nc3z_collections::shadow::Condition;
+use nc3z_collections::catalog::Condition;
 use nc3z_format::units::Period;
 use nc3z_look::selection::BoxArg;
 use std::path::PathBuf;

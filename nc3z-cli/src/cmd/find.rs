@@ -10,7 +10,7 @@ use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
 use crate::output::{chain, code, text};
 use anyhow::{Context, Result, bail};
-use nc3z_collections::shadow::{Shadow, described};
+use nc3z_collections::catalog::{Catalog, described};
 use nc3z_format::classic::Header;
 use nc3z_look::find::{Match, MatchedPart, Pattern, known_by, matches, signature, to_json};
 use serde_json::json;
@@ -23,14 +23,14 @@ use std::path::{Path, PathBuf};
 const SHOWN: usize = 60;
 pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
     if !args.conditions.is_empty() || args.area.is_some() || args.time.is_some() {
-        return super::shadow::find(args);
+        return super::catalog::find(args);
     }
     let text = args.pattern.as_deref().unwrap_or_default();
     let Some(pattern) = Pattern::new(text) else {
         bail!("the pattern is empty; expected a part of a name, or ATTRIBUTE=VALUE");
     };
-    let (shadows, inputs): (Vec<_>, Vec<_>) =
-        args.inputs.iter().cloned().partition(|path| super::shadow::is_shadow(path));
+    let (catalogs, inputs): (Vec<_>, Vec<_>) =
+        args.inputs.iter().cloned().partition(|path| super::catalog::is_catalog(path));
     let found = targets::list(&inputs, true, &targets::is_netcdf)?;
     let found_files = without_recalls(found.files, PathBuf::as_path, args.tape)?;
     let mut failures = Failures::new(&found.failures);
@@ -72,10 +72,10 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
             Ok(())
         },
     )?;
-    for path in &shadows {
-        let shadow = super::shadow::open(path, &args.open)?;
-        super::shadow::tell_changed(path, &shadow)?;
-        of_shadow(path, &shadow, &pattern, &mut |name, header, hits| {
+    for path in &catalogs {
+        let catalog = super::catalog::open(path, &args.open)?;
+        super::catalog::tell_changed(path, &catalog)?;
+        of_catalog(path, &catalog, &pattern, &mut |name, header, hits| {
             all += hits.len();
             if *args.json {
                 rows.push(to_json(name, header, hits));
@@ -97,15 +97,15 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
     Ok(failures.worst().max(least))
 }
 
-/// Searches the headers in a shadow, each once. `tell` gets the files with matches.
-pub(super) fn of_shadow(
+/// Searches the headers in a catalogue, each once. `tell` gets the files with matches.
+pub(super) fn of_catalog(
     path: &Path,
-    shadow: &Shadow,
+    catalog: &Catalog,
     pattern: &Pattern,
     tell: &mut dyn FnMut(&str, &Header, &[Match]) -> Result<()>,
 ) -> Result<()> {
     let place = || format!("`{}`", super::url::shown(path));
-    for block in shadow.blocks() {
+    for block in catalog.blocks() {
         let (names, heads) = (block.names().with_context(place)?, block.heads().with_context(place)?);
         let headers = block.headers().with_context(place)?;
         let mut known: HashMap<usize, (Header, Vec<Match>)> = HashMap::new();

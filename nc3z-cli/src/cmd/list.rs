@@ -13,7 +13,7 @@ use crate::output::{code, message, text};
 use anyhow::Result;
 use nc3z::Name;
 use nc3z_collections::bundle::Bundle;
-use nc3z_collections::tree::list::{FileSummary, describe, of_shadow};
+use nc3z_collections::tree::list::{FileSummary, describe, of_catalog};
 use nc3z_collections::tree::manifest::bag::is_specification;
 use nc3z_collections::{FileRef, as_aggregation};
 use nc3z_reader::source::{self, SharedSource};
@@ -81,10 +81,10 @@ fn list(files: &[(PathBuf, bool)], args: &ListArgs) -> Result<Vec<Entry>> {
             return Ok(files.par_iter().map(|(path, _)| entry(path)).collect());
         }
     };
-    if super::shadow::is_shadow(input) {
-        let shadow = super::shadow::open(input, &open_args(args))?;
-        super::shadow::tell_changed(input, &shadow)?;
-        let files = of_shadow(&shadow)?;
+    if super::catalog::is_catalog(input) {
+        let catalog = super::catalog::open(input, &open_args(args))?;
+        super::catalog::tell_changed(input, &catalog)?;
+        let files = of_catalog(&catalog)?;
         let entry = |(name, found): (String, nc3z_collections::Result<FileSummary>)| Entry {
             name,
             found: found.map_err(super::unbundle::of_aggregate),

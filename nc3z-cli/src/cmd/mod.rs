@@ -4,6 +4,7 @@ pub(crate) mod aggregate;
 pub(crate) mod archive;
 pub(crate) mod bundle;
 pub(crate) mod campaign;
+pub(crate) mod catalog;
 pub(crate) mod cite;
 pub(crate) mod diff;
 pub(crate) mod dump;
@@ -39,7 +40,6 @@ pub(crate) mod restore;
 pub(crate) mod retire;
 #[cfg(feature = "serve")]
 pub(crate) mod serve;
-pub(crate) mod shadow;
 pub(crate) mod shell;
 pub(crate) mod spec;
 pub(crate) mod stats;

@@ -180,7 +180,7 @@ pub(crate) fn refuse_others(path: &Path) -> Result<()> {
     }
     let source = source::open(path, false)?;
     let kind = Kind::of(&source)?;
-    if !matches!(kind, Kind::Bundle | Kind::Catalogue | Kind::Classic) {
+    if !matches!(kind, Kind::Bundle | Kind::Catalog | Kind::Classic) {
         return Ok(());
     }
     let wrong = opener(path, &OpenArgs::default()).wrong_kind(kind, Kind::Archive, source, &name);

@@ -1,6 +1,6 @@
 //! `nc3z stats`: statistics of variables, from a catalogue or from the values of files.
 
-use super::shadow::{of_inputs, suggestion, tell_changed};
+use super::catalog::{of_inputs, suggestion, tell_changed};
 use crate::args::StatsArgs;
 use crate::exit::Exit;
 use crate::output::message::InFileExt;
@@ -8,7 +8,7 @@ use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
 use crate::output::text;
 use anyhow::{Result, bail};
-use nc3z_collections::shadow::{self, Exactly, Shadow, Summary};
+use nc3z_collections::catalog::{self, Catalog, Exactly, Summary};
 use nc3z_collections::tree::answers::{part_json, statistics_json, units};
 use nc3z_look::coordinate::Coordinate;
 use nc3z_look::selection::Segment;
@@ -17,31 +17,31 @@ use std::io::Write;
 use std::path::Path;
 
 pub(crate) fn stats(args: &StatsArgs) -> Result<Exit> {
-    if args.inputs.len() > 1 && args.inputs.iter().any(|path| super::shadow::is_shadow(path)) {
+    if args.inputs.len() > 1 && args.inputs.iter().any(|path| super::catalog::is_catalog(path)) {
         refuse!("a catalogue has statistics of its files: name it alone, or name files without catalogues");
     }
     let (opened, worst) = of_inputs(&args.inputs, args.tape, *args.threads, &args.open)?;
-    let Some((path, shadow)) = opened.first() else { return Ok(worst) };
+    let Some((path, catalog)) = opened.first() else { return Ok(worst) };
     let done = super::with_threads(*args.threads, || match &args.along {
-        Some(dimension) => along(args, path, shadow, dimension),
-        None => whole(args, path, shadow),
+        Some(dimension) => along(args, path, catalog, dimension),
+        None => whole(args, path, catalog),
     })?;
     Ok(done?.max(worst))
 }
 
 /// Prints the statistics of whole variables.
-fn whole(args: &StatsArgs, path: &Path, shadow: &Shadow) -> Result<Exit> {
-    let all = shadow::statistics(shadow, &args.variables, args.each).in_file(path)?;
+fn whole(args: &StatsArgs, path: &Path, catalog: &Catalog) -> Result<Exit> {
+    let all = catalog::statistics(catalog, &args.variables, args.each).in_file(path)?;
     let missing = |name: &&String| !all.iter().any(|row| row.variable == **name);
     if let Some(missing) = args.variables.iter().find(missing) {
-        let known = suggestion(missing, std::iter::once(shadow));
+        let known = suggestion(missing, std::iter::once(catalog));
         bail!(
             "no file of `{}` has values of a variable `{}`{known}",
             super::url::shown(path),
             text::safe(missing)
         );
     }
-    tell_changed(path, shadow)?;
+    tell_changed(path, catalog)?;
     let mut out = Stdout::results();
     if *args.json {
         let rows: Vec<Value> = all.iter().map(statistics_json).collect();
@@ -81,8 +81,8 @@ fn numbers(s: &Summary) -> [String; 5] {
 }
 
 /// Prints the statistics of variables along a dimension.
-fn along(args: &StatsArgs, path: &Path, shadow: &Shadow, dimension: &str) -> Result<Exit> {
-    tell_changed(path, shadow)?;
+fn along(args: &StatsArgs, path: &Path, catalog: &Catalog, dimension: &str) -> Result<Exit> {
+    tell_changed(path, catalog)?;
     let mut out = Stdout::results();
     let mut rows = Vec::new();
     let right = |title| (title, Side::Right);
@@ -91,7 +91,7 @@ fn along(args: &StatsArgs, path: &Path, shadow: &Shadow, dimension: &str) -> Res
     columns.extend(NUMBERS.map(right));
     let mut table = Table::new(&columns);
     for variable in &args.variables {
-        shadow::along(shadow, variable, dimension, |series| {
+        catalog::along(catalog, variable, dimension, |series| {
             let coordinate = Coordinate::new(&series.dataset, series.dimension);
             for part in &series.parts {
                 let (first, last) = (part.indices.start, part.indices.end - 1);
@@ -119,7 +119,7 @@ fn along(args: &StatsArgs, path: &Path, shadow: &Shadow, dimension: &str) -> Res
     Ok(Exit::Done)
 }
 
-/// The coordinate at an index. None if the shadow does not have it.
+/// The coordinate at an index. None if the catalogue does not have it.
 fn shown(coordinate: Option<&Coordinate>, index: u64) -> Option<String> {
     let coordinate = coordinate?;
     let value = coordinate.values(&[Segment { start: index, count: 1, stride: 1 }]).ok()?;

@@ -271,13 +271,13 @@ fn about_kind(wrong: &WrongKind) -> Option<String> {
     let name = shell_name(Path::new(&wrong.name));
     Some(match (wrong.kind, wrong.needed) {
         (Kind::Tree, _) => format!("`nc3z list {name}` lists its files"),
-        (_, Kind::Catalogue) => format!("`nc3z catalog {name} -o NAME.catalog.nc3z` writes one"),
+        (_, Kind::Catalog) => format!("`nc3z catalog {name} -o NAME.catalog.nc3z` writes one"),
         (Kind::Bundle, _) => {
             let first = wrong.first.as_deref().unwrap_or("NAME");
             let member = shell_name(Path::new(&format!("{}!/{first}", wrong.name)));
             format!("list its files with `nc3z list {name}`, and name one as {member}")
         }
-        (Kind::Catalogue, _) => format!(
+        (Kind::Catalog, _) => format!(
             "`nc3z list {name}` lists the files that it describes, and `nc3z find` and `nc3z stats` answer questions from it"
         ),
         (Kind::Classic, Kind::Archive) => format!("`nc3z archive {name}` makes one of it"),

@@ -16,7 +16,7 @@ from xarray.core import dtypes, indexing
 
 from nc3z._fragments import Index, Joined, Piece, tiles
 from nc3z._nc3z import Condition, Form, Head, shown
-from nc3z._shadows import Statistics
+from nc3z._catalogs import Statistics
 
 Array = npt.NDArray[Any]
 #: Requests to a server at a time.

@@ -19,7 +19,7 @@ from xarray.core.utils import FrozenDict
 from nc3z._arrays import CHUNK_NBYTES, Array, JoinedArray, Question, WhereArray, big_endian, conformed, of_bytes, preferred_chunks
 from nc3z._fragments import LOCAL, REMOTE, Files, Joined, Opening
 from nc3z._nc3z import Condition, Form, Group, Head
-from nc3z._shadows import Statistics
+from nc3z._catalogs import Statistics
 from nc3z.xarray import with_c_names
 
 #: The most bytes of a variable that is repeated for each file along the joined dimension.

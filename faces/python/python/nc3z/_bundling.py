@@ -1,4 +1,4 @@
-"""Bundles and shadows of a tree with Dask: one task for each bundle, done by the program ``nc3z``."""
+"""Bundles and catalogues of a tree with Dask: one task for each bundle, done by the program ``nc3z``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Bundles:
 
     done: tuple[Bundle, ...]
     failed: dict[str, str]
-    """The reason why a bundle or a shadow was not made, or a directory not read, by its path."""
+    """The reason why a bundle or a catalogue was not made, or a directory not read, by its path."""
     others: Mapping[str, str] = field(default_factory=dict)
     """The kind of each other file of the tree, by its path."""
 
@@ -113,13 +113,13 @@ def _parts(files: Iterator[tuple[str, int, int]], nbytes: int, count: int) -> It
 
 
 def make_part(part: Part) -> Bundle | str:
-    """One task: the bundle and the shadow of a part, or the message that says why they were not made."""
+    """One task: the bundle and the catalogue of a part, or the message that says why they were not made."""
     bundle = f"{part.name}.zip" if part.bundles else None
-    shadow = f"{part.name}.catalog.nc3z" if part.catalogs else None
+    catalog = f"{part.name}.catalog.nc3z" if part.catalogs else None
     made = os.path.join(part.output, f"{part.name}.list")
-    wanted = [os.path.join(part.output, name) for name in (bundle, shadow) if name]
+    wanted = [os.path.join(part.output, name) for name in (bundle, catalog) if name]
     listed = "".join(f"{size} {time} {path}\n" for path, size, time in part.files)
-    listed = " ".join((*part.options, "bundle" if bundle else "", "shadow" if shadow else "")) + "\n" + listed
+    listed = " ".join((*part.options, "bundle" if bundle else "", "catalog" if catalog else "")) + "\n" + listed
     if any("\n" in path for path, _, _ in part.files):
         return "a name has a line break: a list of files has one name in each line"
     skipped = all(map(os.path.exists, (made, *wanted))) and _text(made) == listed
@@ -132,11 +132,11 @@ def make_part(part: Part) -> Bundle | str:
             failure = _run(part, words, part.root, "\n".join(names) + "\n")
         else:
             failure = ""
-        if shadow and not failure:
-            # Names in the shadow of a bundle start at the shadow's directory.
+        if catalog and not failure:
+            # Names in the catalogue of a bundle start at the catalogue's directory.
             inputs = [str(bundle)] if bundle else [os.path.relpath(os.path.join(part.root, name), part.output) for name in names]
             options = () if bundle else part.options
-            failure = _run(part, ["catalog", *inputs, "-o", shadow, "-f", "--threads", "1", *options], part.output, None)
+            failure = _run(part, ["catalog", *inputs, "-o", catalog, "-f", "--threads", "1", *options], part.output, None)
         if failure:
             return failure
         temporary = f"{made}.tmp"
@@ -147,7 +147,7 @@ def make_part(part: Part) -> Bundle | str:
     paths = iter(wanted)
     return Bundle(
         next(paths) if bundle else None,
-        next(paths) if shadow else None,
+        next(paths) if catalog else None,
         len(part.files),
         sum(size for _, size, _ in part.files),
         stored,
@@ -170,7 +170,7 @@ def _run(part: Part, words: Sequence[str], folder: str, names: str | None) -> st
 def _found(program: str) -> str:
     found = shutil.which(program)
     if found is None:
-        raise FileNotFoundError(f"{program}: the program is not in the search path; bundles and shadows are made by it, so give program=")
+        raise FileNotFoundError(f"{program}: the program is not in the search path; bundles and catalogues are made by it, so give program=")
     return os.path.abspath(found)
 
 
@@ -187,10 +187,10 @@ def bundle_tree(
     program: str = "nc3z",
     on_result: Callable[[Bundle | str], object] | None = None,
 ) -> Bundles:
-    """Puts the archives and classic files of a tree into bundles ``output/NNNNN.zip``, each with its shadow ``NNNNN.catalog.nc3z``.
+    """Puts the archives and classic files of a tree into bundles ``output/NNNNN.zip``, each with its catalogue ``NNNNN.catalog.nc3z``.
 
     A bundle that is there is kept if it was made from the same files, which ``NNNNN.list`` records. So an interrupted run continues
-    when it is started again. Bundles and shadows get their names only after they are complete.
+    when it is started again. Bundles and catalogues get their names only after they are complete.
 
     Parameters
     ----------
@@ -223,9 +223,9 @@ def catalog_tree(
     program: str = "nc3z",
     on_result: Callable[[Bundle | str], object] | None = None,
 ) -> Bundles:
-    """Makes shadows ``output/NNNNN.catalog.nc3z`` of the archives and classic files of a tree, each of at most ``batch_size`` files.
+    """Makes catalogues ``output/NNNNN.catalog.nc3z`` of the archives and classic files of a tree, each of at most ``batch_size`` files.
 
-    Names in the shadows are relative to ``output``. For the parameters see :func:`bundle_tree`.
+    Names in the catalogues are relative to ``output``. For the parameters see :func:`bundle_tree`.
     """
     return _tree(root, output, client, 1 << 62, batch_size, False, True, ["--on-tape", on_tape], program, on_tape, on_result)
 

@@ -176,7 +176,7 @@ def open_collection(
     conditions = tuple(Condition(text) for text in ([where] if isinstance(where, str) else where))
     opening = Opening.of(storage_options, fill_lost, outside, fill_missing)
     forget_bundles()
-    found = _members.find(source, shadow=catalog, base=base, variables=[condition.variable for condition in conditions], opening=opening)
+    found = _members.find(source, catalog=catalog, base=base, variables=[condition.variable for condition in conditions], opening=opening)
     left_out = _without(found, conditions) if drop else {}
     if not found.paths:
         raise FileNotFoundError(f"{source!r}: no file is left, because the statistics of all exclude {' and '.join(map(str, conditions))}")

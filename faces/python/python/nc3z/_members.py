@@ -1,4 +1,4 @@
-"""Finds the files of a collection: in directories, patterns, lists, bundles and shadows."""
+"""Finds the files of a collection: in directories, patterns, lists, bundles and catalogues."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from nc3z import _nc3z, _shadows
+from nc3z import _nc3z, _catalogs
 from nc3z._fragments import Opening
 
 #: The first bytes of archives and of classic files.
@@ -26,7 +26,7 @@ class Found:
     paths: list[str] = field(default_factory=list)
     #: The paths as they were named or found: a file that was named twice is there twice.
     mentions: list[str] = field(default_factory=list)
-    statistics: dict[str, _shadows.Statistics] = field(default_factory=dict)
+    statistics: dict[str, _catalogs.Statistics] = field(default_factory=dict)
     #: True for files that were found by a search. Those that are not netCDF files are left out.
     searched: bool = False
     notes: list[str] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Found:
 def find(
     source: Any,
     *,
-    shadow: str | os.PathLike[str] | None,
+    catalog: str | os.PathLike[str] | None,
     base: str | None,
     variables: Sequence[str],
     opening: Opening,
@@ -45,9 +45,9 @@ def find(
     sources = [source] if isinstance(source, str | os.PathLike) else list(source)
     for item in sources:
         _add(found, _absolute(os.fspath(item)), base, variables, opening)
-    if shadow is not None:
-        path = _absolute(os.fspath(shadow))
-        found.statistics.update(_placed(_shadows.read(path, variables, opening.settings(path)), base))
+    if catalog is not None:
+        path = _absolute(os.fspath(catalog))
+        found.statistics.update(_placed(_catalogs.read(path, variables, opening.settings(path)), base))
     found.mentions = found.paths
     found.paths = list(dict.fromkeys(found.mentions))
     if not found.paths:
@@ -60,8 +60,8 @@ def _absolute(path: str) -> str:
 
 
 def _add(found: Found, path: str, base: str | None, variables: Sequence[str], opening: Opening) -> None:
-    if _shadows.is_shadow(path):
-        placed = _placed(_shadows.read(path, variables, opening.settings(path)), base)
+    if _catalogs.is_catalog(path):
+        placed = _placed(_catalogs.read(path, variables, opening.settings(path)), base)
         found.paths.extend(placed)
         found.statistics.update(placed)
     elif "://" in path:
@@ -86,17 +86,17 @@ def _add(found: Found, path: str, base: str | None, variables: Sequence[str], op
         raise FileNotFoundError(f"{path}: no such file or directory, and no file matches this pattern")
 
 
-def _placed(shadow: _shadows.Shadow, base: str | None) -> dict[str, _shadows.Statistics]:
-    """The files of a shadow by path. Relative names start at ``base``; otherwise, for a shadow at a URL, beside it, and for one on
-    disk at the current directory if the first file is there, otherwise at the shadow's directory.
+def _placed(catalog: _catalogs.Catalog, base: str | None) -> dict[str, _catalogs.Statistics]:
+    """The files of a catalogue by path. Relative names start at ``base``; otherwise, for a catalogue at a URL, beside it, and for one on
+    disk at the current directory if the first file is there, otherwise at the catalogue's directory.
     """
-    if base is None and "://" in shadow.path:
-        base = shadow.path.partition("?")[0].rpartition("/")[0]
+    if base is None and "://" in catalog.path:
+        base = catalog.path.partition("?")[0].rpartition("/")[0]
     elif base is None:
-        first = next(iter(shadow.files), "").partition("!/")[0]
-        base = os.getcwd() if os.path.exists(first) else os.path.dirname(shadow.path)
+        first = next(iter(catalog.files), "").partition("!/")[0]
+        base = os.getcwd() if os.path.exists(first) else os.path.dirname(catalog.path)
     found = {}
-    for name, statistics in shadow.files.items():
+    for name, statistics in catalog.files.items():
         if "://" not in name:
             name = _below(base, name) if "://" in base else os.path.abspath(os.path.join(base, name))
         found[name] = statistics
@@ -160,7 +160,7 @@ def _tree(root: str, found: Found, opening: Opening) -> Iterator[str]:
                 found.notes.append(f"{path}: left out, because it is a link to a file of the tree")
             elif _is_netcdf(path):
                 # Catalogues among the files are about them.
-                if not _nc3z.Shadow.is_name(name):
+                if not _nc3z.Catalog.is_name(name):
                     yield path
             elif _nc3z.Bundle.recognizes(path):
                 yield from _members(path, opening)

@@ -22,7 +22,7 @@ __all__ = [
     "Head",
     "Member",
     "Scan",
-    "Shadow",
+    "Catalog",
     "Variable",
     "__version__",
     "archive",
@@ -122,7 +122,7 @@ class Edit:
     def close(self) -> None: ...
 
 @final
-class Shadow:
+class Catalog:
     def __new__(cls, path: str, storage_options: Mapping[str, Any] | None = None) -> Self: ...
     def __len__(self) -> int: ...
     @staticmethod

@@ -1,6 +1,6 @@
 """Archives a tree of classic files with Dask: one task for a batch of files, with results of some hundred bytes each.
 
-:func:`bundle_tree` makes bundles of a tree with their shadows, :func:`catalog_tree` shadows alone.
+:func:`bundle_tree` makes bundles of a tree with their catalogues, :func:`catalog_tree` catalogues alone.
 """
 
 from __future__ import annotations

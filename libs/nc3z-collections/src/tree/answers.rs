@@ -1,6 +1,6 @@
-//! Answers from shadows and aggregations as JSON.
+//! Answers from catalogues and aggregations as JSON.
 
-use crate::shadow::{Condition, Exactly, Hit, Part, RecalledFile, Row, Series, Summary};
+use crate::catalog::{Condition, Exactly, Hit, Part, RecalledFile, Row, Series, Summary};
 use crate::{Aggregation, MasterArray, Touched};
 use nc3z_look::text;
 use nc3z_reader::{Dataset, Variable};
@@ -57,7 +57,7 @@ pub fn part_json(
     found
 }
 
-/// Returns a file that meets the conditions, and for each the tiles that do; and what the shadow does not know of it.
+/// Returns a file that meets the conditions, and for each the tiles that do; and what the catalogue does not know of it.
 pub fn hit_json(hit: &Hit, conditions: &[Condition]) -> Value {
     let each = conditions.iter().zip(&hit.tiles);
     let each = each.map(|(c, (tiles, of))| {

@@ -1,7 +1,7 @@
-//! Writes a shadow ([`crate::shadow`]) of many files.
+//! Writes a catalogue ([`crate::catalog`]) of many files.
 
 use crate::bundle::{Bundle, inside};
-use crate::shadow::{Location, Member, Writer, scan};
+use crate::catalog::{Location, Member, Writer, scan};
 use crate::tree::error::Context as _;
 use crate::tree::manifest::bag::is_specification;
 use crate::tree::ordered::in_order;
@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 pub struct IndexInput {
     /// The file, or the bundle's name with `!/` and the member's name.
     pub path: PathBuf,
-    /// The name in the shadow.
+    /// The name in the catalogue.
     pub name: String,
     /// The bundle that has it, and its name there.
     member: Option<(Arc<Bundle>, String)>,
@@ -27,12 +27,12 @@ pub struct IndexInput {
 }
 
 impl IndexInput {
-    /// A file of its own, with its name in the shadow.
+    /// A file of its own, with its name in the catalogue.
     pub fn file(path: PathBuf, name: String) -> Self {
         IndexInput { path, name, member: None, stamp: None }
     }
 
-    /// The data files of the bundle that the shadow calls `name`.
+    /// The data files of the bundle that the catalogue calls `name`.
     pub fn members(name: &str, bundle: &Arc<Bundle>) -> Vec<Self> {
         let stamp = Stamp::new(Path::new(name));
         let data = bundle.names().iter().filter(|member| !is_specification(member));
@@ -45,7 +45,7 @@ impl IndexInput {
     }
 }
 
-/// The shadow that was written.
+/// The catalogue that was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Indexed {
@@ -55,9 +55,9 @@ pub struct Indexed {
     pub original_len: u64,
 }
 
-/// Writes the shadow of `inputs` to `out`, on `threads` threads (0: one for each core).
+/// Writes the catalogue of `inputs` to `out`, on `threads` threads (0: one for each core).
 /// `open` opens files that are not in bundles, `members` has the options for those that are. `failed` receives the files that cannot
-/// be read, which the shadow then lacks. None if the monitor cancelled.
+/// be read, which the catalogue then lacks. None if the monitor cancelled.
 ///
 /// # Errors
 /// The output cannot be written.
@@ -138,7 +138,7 @@ fn unchanged(
     found
 }
 
-/// A file or member as the others of the shadow can name it.
+/// A file or member as the others of the catalogue can name it.
 #[derive(PartialEq, Eq, Hash)]
 enum Place {
     File(PathBuf),
@@ -197,11 +197,11 @@ fn scanned(name: &str, dataset: &Dataset, at: Location) -> crate::tree::Result<M
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shadow::Shadow;
+    use crate::catalog::Catalog;
     use nc3z_reader::source::MemorySource;
 
     #[test]
-    fn a_shadow_has_the_files_that_can_be_read_in_their_order() {
+    fn a_catalog_has_the_files_that_can_be_read_in_their_order() {
         let classic = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/classic");
         let inputs: Vec<_> = ["winds.nc", "bad_version.nc", "numeric.nc"]
             .iter()
@@ -214,8 +214,8 @@ mod tests {
         let done = write(&inputs, &mut out, 2, &open, &options, &mut failed, &()).unwrap().unwrap();
         assert_eq!(done.files, 2);
         assert_eq!(failures, ["bad_version.nc"]);
-        let shadow = Shadow::open(Arc::new(MemorySource::new(out))).unwrap();
-        let names: Vec<String> = shadow.blocks().flat_map(|block| block.names().unwrap()).collect();
+        let catalog = Catalog::open(Arc::new(MemorySource::new(out))).unwrap();
+        let names: Vec<String> = catalog.blocks().flat_map(|block| block.names().unwrap()).collect();
         assert_eq!(names, ["winds.nc", "numeric.nc"]);
     }
 }

@@ -1,7 +1,7 @@
 //! Whether a file is still the one that was indexed, by its length and the time of its last change. No file is opened, so that none is
 //! recalled from tape.
 
-use crate::shadow::Head;
+use crate::catalog::Head;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
@@ -27,16 +27,16 @@ impl Stamp {
     }
 }
 
-/// Returns true if a file of a shadow has another length or another time than when it was indexed. Its name starts at the current
-/// directory, otherwise at that of the shadow. A file that is not on disk, or whose time the shadow does not have, is not said to
+/// Returns true if a file of a catalogue has another length or another time than when it was indexed. Its name starts at the current
+/// directory, otherwise at that of the catalogue. A file that is not on disk, or whose time the catalogue does not have, is not said to
 /// have changed.
-pub fn has_changed(shadow: &Path, name: &str, head: &Head) -> bool {
+pub fn has_changed(catalog: &Path, name: &str, head: &Head) -> bool {
     if head.modified == 0 {
         return false;
     }
     let (object, member) =
         name.split_once("!/").map_or((name, None), |(object, member)| (object, Some(member)));
-    let beside = || Stamp::new(&shadow.parent()?.join(object));
+    let beside = || Stamp::new(&catalog.parent()?.join(object));
     let Some(now) = Stamp::new(Path::new(object)).or_else(beside) else { return false };
     let is_whole = |ms: i64| ms % 1000 == 0;
     let (a, b) = (now.modified, head.modified);

@@ -45,8 +45,8 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
         }
         return super::with_threads(*args.threads, || piped::run(args, &writer))?;
     }
-    if let Some(shadow) = args.catalog.as_ref().filter(|_| !args.run.dry_run) {
-        places::prepare_new(shadow, args.force)?;
+    if let Some(catalog) = args.catalog.as_ref().filter(|_| !args.run.dry_run) {
+        places::prepare_new(catalog, args.force)?;
     }
     let manifests = manifests(args)?;
     if args.clean_temps && !args.run.dry_run {
@@ -96,8 +96,8 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
             worst = worst.max(write(&manifests, &report, args)?);
         }
         let archives = report.archives();
-        if let Some(shadow) = args.catalog.as_ref().filter(|_| !archives.is_empty()) {
-            worst = worst.max(super::shadow::of_archives(archives, (shadow, args.force), *args.threads)?);
+        if let Some(catalog) = args.catalog.as_ref().filter(|_| !archives.is_empty()) {
+            worst = worst.max(super::catalog::of_archives(archives, (catalog, args.force), *args.threads)?);
         }
     }
     Ok(failures.worst().max(worst))

@@ -1,7 +1,7 @@
 //! `nc3z read --explain`: shows the plan of a read, and its cost.
 
+mod catalog;
 mod fragments;
-mod shadow;
 
 use crate::args::ReadArgs;
 use crate::cmd::named::{self, Opens as _};
@@ -15,8 +15,8 @@ use std::io::{BufWriter, Write};
 
 /// Plans a read, and prints its cost.
 pub(super) fn run(args: &ReadArgs) -> Result<Exit> {
-    if let Some((shadow, member)) = super::shadow::named(&args.file) {
-        return shadow::explain(args, &shadow, member.as_deref());
+    if let Some((catalog, member)) = super::catalog::named(&args.file) {
+        return catalog::explain(args, &catalog, member.as_deref());
     }
     let (dataset, variable, selection) =
         super::read::select(&args.file, &args.variable, &args.selection, &args.open)?;

@@ -80,7 +80,7 @@ pub(crate) fn run(args: &InfoArgs) -> Result<Exit> {
 fn report(args: &OneFile, versions: bool, notation: Option<NotationArg>) -> Result<Exit> {
     let dataset = match open(args) {
         Err(e) => match message::wrong_kind(&e) {
-            Some(found @ WrongKind { kind: Kind::Bundle | Kind::Catalogue, .. }) => {
+            Some(found @ WrongKind { kind: Kind::Bundle | Kind::Catalog, .. }) => {
                 return report_many(args, found);
             }
             _ => return Err(e),

@@ -1,10 +1,10 @@
 //! What a file of a collection holds, in one line: kind, sizes, variables, and the ranges of its coordinates.
 
+mod catalog;
 mod ranges;
-mod shadow;
 
+pub use catalog::of_catalog;
 pub use ranges::CoordinateRange;
-pub use shadow::of_shadow;
 
 use crate::as_aggregation;
 use nc3z_format::classic::DimId;
@@ -20,7 +20,7 @@ const NAMES: usize = 6;
 /// The content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSummary {
-    /// archive, classic, aggregation, or the kind of a file in a shadow.
+    /// archive, classic, aggregation, or the kind of a file in a catalogue.
     pub kind: &'static str,
     /// The stored length in bytes.
     pub bytes: u64,

@@ -1,6 +1,6 @@
-//! What a read needs of many files, from their shadow: objects and ranges of bytes, in the order of recalling them.
+//! What a read needs of many files, from their catalogue: objects and ranges of bytes, in the order of recalling them.
 
-use super::{Asked, HeadKind, Need, Shadow, described, need};
+use super::{Asked, Catalog, HeadKind, Need, described, need};
 use crate::error::{Error, Result};
 use nc3z_format::Hyperslab;
 use nc3z_reader::{Dataset, Variable};
@@ -21,7 +21,7 @@ pub struct RecalledFile {
 /// The objects that a read needs.
 #[derive(Debug)]
 pub struct Recall<E> {
-    /// The objects in the order of the shadow, with their files by offset: a tape is read forwards.
+    /// The objects in the order of the catalogue, with their files by offset: a tape is read forwards.
     pub objects: Vec<(String, Vec<RecalledFile>)>,
     /// The files of which the read is not possible, with the reason.
     pub left_out: Vec<(String, E)>,
@@ -29,18 +29,18 @@ pub struct Recall<E> {
     pub is_known: bool,
 }
 
-/// Plans the read of a variable for the files of a shadow, or for the one named `member`. `select` returns the part to read of each.
+/// Plans the read of a variable for the files of a catalogue, or for the one named `member`. `select` returns the part to read of each.
 ///
 /// # Errors
-/// The shadow cannot be read.
+/// The catalogue cannot be read.
 pub fn recall<E: From<Error> + From<nc3z_reader::Error>>(
-    shadow: &Shadow,
+    catalog: &Catalog,
     variable: &str,
     member: Option<&str>,
     select: &dyn Fn(&Dataset, &Variable) -> Result<Vec<Hyperslab>, E>,
 ) -> Result<Recall<E>> {
     let (mut files, mut left_out, mut is_known) = (Vec::new(), Vec::new(), false);
-    for block in shadow.blocks() {
+    for block in catalog.blocks() {
         let Some(tiles) = block.tiles(variable)? else { continue };
         let (names, heads, headers) = (block.names()?, block.heads()?, block.headers()?);
         let (coordinates, places) = (block.coordinates()?, block.places(variable, &tiles)?);

@@ -1,4 +1,4 @@
-//! Which ranges of bytes a request needs, from the shadow alone.
+//! Which ranges of bytes a request needs, from the catalogue alone.
 
 use super::member::{Head, HeadKind, Range};
 use crate::error::{Error, Result};
@@ -8,7 +8,7 @@ use nc3z_format::{Hyperslab, TileLayout};
 use nc3z_reader::Dataset;
 use std::collections::BTreeSet;
 
-/// Tiles and ranges of a request at most: some 400 MB. Shadows that are forged claim more.
+/// Tiles and ranges of a request at most: some 400 MB. Catalogues that are forged claim more.
 const MOST: usize = 16 << 20;
 
 /// The tiles and bytes of one file that a request reads.
@@ -29,12 +29,12 @@ impl Need {
     }
 }
 
-/// A variable as the shadow has it.
+/// A variable as the catalogue has it.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
     /// The file of the request.
     pub head: &'a Head,
-    /// The file as the shadow describes it.
+    /// The file as the catalogue describes it.
     pub dataset: &'a Dataset,
     /// The variable's position in the header.
     pub variable: VarId,
@@ -47,7 +47,7 @@ pub struct Asked<'a> {
 /// Returns the tiles and bytes that some hyperslabs of a variable read.
 ///
 /// # Errors
-/// A hyperslab that is not inside the variable; a shadow that contradicts itself.
+/// A hyperslab that is not inside the variable; a catalogue that contradicts itself.
 pub fn need(asked: Asked<'_>, slabs: &[Hyperslab]) -> Result<Need> {
     let Asked { head, variable, .. } = asked;
     let bad = || Error::refused(format!("the catalogue does not have the tiles of variable {}", variable.0));

@@ -107,7 +107,7 @@ fn ends_of_dates(unit: &TimeUnit, values: impl Iterator<Item = f64>) -> Option<(
     dates.map(|x| (x, x)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 
-/// The least and the largest of the times of a coordinate whose values the shadow has.
+/// The least and the largest of the times of a coordinate whose values the catalogue has.
 fn known_ends(header: &Header, variable: &Variable, times: &Times, known: &Known) -> Option<(f64, f64)> {
     let items = known.bytes.chunks_exact(known.size.max(1));
     match times {

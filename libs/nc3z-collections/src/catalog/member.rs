@@ -1,4 +1,4 @@
-//! The description of a file in a shadow.
+//! The description of a file in a catalogue.
 
 use bytes::Bytes;
 use nc3z_format::double_double::DoubleDouble;

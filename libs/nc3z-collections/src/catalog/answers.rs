@@ -1,8 +1,8 @@
-//! What a shadow answers: statistics of variables, and files whose values meet conditions.
+//! What a catalogue answers: statistics of variables, and files whose values meet conditions.
 
 use super::member::Head;
 use super::question::{Condition, Summary};
-use super::read::{Block, Shadow};
+use super::read::{Block, Catalog};
 use super::table::wrong;
 use super::within::{Area, Fit, within};
 use crate::error::Result;
@@ -34,11 +34,11 @@ pub struct Hit {
     pub file: String,
     /// For each condition the numbers of the tiles with such values, and the number of all tiles. Empty for a file that changed.
     pub tiles: Vec<(Vec<usize>, usize)>,
-    /// What the shadow does not know of the file. Empty if the answer is known.
+    /// What the catalogue does not know of the file. Empty if the answer is known.
     pub unknown: Vec<Unknown>,
 }
 
-/// Why a shadow does not know whether a file has what is asked for.
+/// Why a catalogue does not know whether a file has what is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unknown {
     /// It has no longitudes and latitudes that are known.
@@ -85,8 +85,8 @@ type Rows = BTreeMap<(Option<String>, String), Row>;
 ///
 /// # Errors
 /// Damage.
-pub fn statistics(shadow: &Shadow, names: &[String], each: bool) -> Result<Vec<Row>> {
-    let blocks: Vec<_> = shadow.blocks().collect();
+pub fn statistics(catalog: &Catalog, names: &[String], each: bool) -> Result<Vec<Row>> {
+    let blocks: Vec<_> = catalog.blocks().collect();
     let rows = blocks.par_iter().map(|block| of_block(block, names, each));
     let mut all = Rows::new();
     // Blocks in their order: the bound of the error is a sum with roundings.
@@ -152,17 +152,17 @@ pub struct Question {
     pub periods: Option<(Period, Period)>,
 }
 
-/// The files that have values that meet all conditions, as far as their tiles tell, and those of which the shadow does not know it.
+/// The files that have values that meet all conditions, as far as their tiles tell, and those of which the catalogue does not know it.
 /// `changed` returns true for a file that was changed after it was indexed.
 ///
 /// # Errors
 /// Damage.
 pub fn find(
-    shadow: &Shadow,
+    catalog: &Catalog,
     question: &Question,
     changed: &(dyn Fn(&str, &Head) -> bool + Sync),
 ) -> Result<Vec<Hit>> {
-    let blocks: Vec<_> = shadow.blocks().collect();
+    let blocks: Vec<_> = catalog.blocks().collect();
     let hits = blocks.par_iter().map(|block| hits(block, question, changed)).collect::<Result<Vec<_>>>()?;
     Ok(hits.into_iter().flatten().collect())
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A small reader of catalogues, written from the text of spec/catalogue.md alone.
 
-    nc3z_catalogue.py CATALOGUE     all of it, as JSON
+    nc3z_catalog.py CATALOGUE     all of it, as JSON
 
 Exit codes: 0 done, 2 usage, 3 the catalogue is corrupt.
 """
@@ -31,7 +31,7 @@ class Dataset:
             self.file = bytearray(archive.length)
             archive.restore(self.file)
         header = Header(self.file)
-        mark = [a.value for a in header.atts if a.name == b"nc3z_catalogue"]
+        mark = [a.value for a in header.atts if a.name == b"nc3z_catalog"]
         need(mark == [b"1"], "this is no catalogue")
         self.places = Classic(header, len(self.file)).arrays
         self.variables = {v.name.decode(): v for v in header.vars}
@@ -154,5 +154,5 @@ if __name__ == "__main__":
     try:
         print(json.dumps(read(Path(sys.argv[1]).read_bytes())))
     except (Corrupt, Refused, IndexError, ValueError, KeyError, struct.error) as e:
-        print(f"nc3z_catalogue.py: {sys.argv[1]}: {e}", file=sys.stderr)
+        print(f"nc3z_catalog.py: {sys.argv[1]}: {e}", file=sys.stderr)
         sys.exit(3)

@@ -1,4 +1,4 @@
-"""Shadows: statistics without the files, equal to those of all values within the stated bound."""
+"""Catalogues: statistics without the files, equal to those of all values within the stated bound."""
 
 import contextlib
 import importlib.util
@@ -20,7 +20,7 @@ def reference():
     folder = ROOT / "spec/reference"
     sys.path.insert(0, str(folder))
     try:
-        spec = importlib.util.spec_from_file_location("nc3z_catalogue", folder / "nc3z_catalogue.py")
+        spec = importlib.util.spec_from_file_location("nc3z_catalog", folder / "nc3z_catalog.py")
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return module
@@ -28,7 +28,7 @@ def reference():
         sys.path.remove(str(folder))
 
 
-class Shadows(Aggregation):
+class Catalogs(Aggregation):
     def year(self):
         data = self.dir / "data"
         data.mkdir()
@@ -55,28 +55,28 @@ class Shadows(Aggregation):
                 values.append(np.asarray(d[name][:].compressed(), dtype="f8"))
         return np.concatenate(values)
 
-    def stats(self, shadow, *more):
-        return json.loads(self.ok(nc3z("stats", shadow, "--json", *more)).stdout)
+    def stats(self, catalog, *more):
+        return json.loads(self.ok(nc3z("stats", catalog, "--json", *more)).stdout)
 
     def test_yearly_means_need_no_member(self):
         data = self.year()
-        archives, shadow = self.dir / "archives", self.dir / "a.catalog.nc3z"
+        archives, catalog = self.dir / "archives", self.dir / "a.catalog.nc3z"
         self.ok(nc3z("archive", "-r", data, "-o", archives))
         self.ok(nc3z("bundle", data, "-o", self.dir / "set.zip"))
         self.ok(nc3z("bundle", data, "-o", self.dir / "packed.zip", "--pack"))
         want = {name: self.numbers(data, name) for name in ("tas", "pr")}
         inputs = [data, archives, self.dir / "set.zip", self.dir / "packed.zip"]
         for at in inputs:
-            self.ok(nc3z("catalog", at, "-o", shadow, "-f"))
+            self.ok(nc3z("catalog", at, "-o", catalog, "-f"))
         self.ok(nc3z("catalog", archives, "-o", self.dir / "one.catalog.nc3z", "--threads", "1"))
-        self.ok(nc3z("catalog", archives, "-o", shadow, "-f"))
-        self.assertEqual(shadow.read_bytes(), (self.dir / "one.catalog.nc3z").read_bytes())
+        self.ok(nc3z("catalog", archives, "-o", catalog, "-f"))
+        self.assertEqual(catalog.read_bytes(), (self.dir / "one.catalog.nc3z").read_bytes())
         (self.dir / "list").write_text("".join(f"{path}\n" for path in sorted(archives.iterdir())))
         self.ok(nc3z("catalog", "--files-from", self.dir / "list", "-o", self.dir / "one.catalog.nc3z", "-f"))
-        self.assertEqual(shadow.read_bytes(), (self.dir / "one.catalog.nc3z").read_bytes())
+        self.assertEqual(catalog.read_bytes(), (self.dir / "one.catalog.nc3z").read_bytes())
         shutil.move(data, self.dir / "gone")
         shutil.rmtree(archives)
-        rows = {row["variable"]: row for row in self.stats(shadow)}
+        rows = {row["variable"]: row for row in self.stats(catalog)}
         self.assertEqual(sorted(rows), ["pr", "tas"])
         for name, values in want.items():
             row = rows[name]
@@ -85,14 +85,14 @@ class Shadows(Aggregation):
             self.assertLess(row["mean_error_bound"], 1e-12)
             np.testing.assert_allclose(row["mean"], values.mean(), rtol=1e-12)
             np.testing.assert_allclose(row["standard_deviation"], values.std(), rtol=1e-9)
-        each = self.stats(shadow, "--each", "--variable", "tas")
+        each = self.stats(catalog, "--each", "--variable", "tas")
         self.assertEqual(len(each), 12)
         self.assertEqual(sum(row["count"] for row in each), len(want["tas"]))
-        self.assertIn("K", self.ok(nc3z("stats", shadow)).stdout.decode())
-        self.assertEqual(nc3z("stats", shadow, "--variable", "nothing").returncode, 1)
+        self.assertIn("K", self.ok(nc3z("stats", catalog)).stdout.decode())
+        self.assertEqual(nc3z("stats", catalog, "--variable", "nothing").returncode, 1)
 
     def test_statistics_along_a_dimension(self):
-        data, shadow = self.year(), self.dir / "s.catalog.nc3z"
+        data, catalog = self.year(), self.dir / "s.catalog.nc3z"
         chunked = self.dir / "chunked"
         for path in data.glob("*.nc"):
             with netCDF4.Dataset(path, "a") as d:
@@ -102,9 +102,9 @@ class Shadows(Aggregation):
         self.ok(nc3z("archive", "-r", data, "-o", self.dir / "linear"))
         self.ok(nc3z("archive", "-r", data, "-o", chunked, "--tile", "time=7,lat=5,lon=30"))
         for at, parts in ((data, None), (self.dir / "linear", None), (chunked, {"time": 4, "lat": 4, "lon": 1})):
-            self.ok(nc3z("catalog", at, "-o", shadow, "-f"))
+            self.ok(nc3z("catalog", at, "-o", catalog, "-f"))
             for axis, dimension in enumerate(("time", "lat", "lon")):
-                rows = self.stats(shadow, "--variable", "tas", "--variable", "pr", "--along", dimension)
+                rows = self.stats(catalog, "--variable", "tas", "--variable", "pr", "--along", dimension)
                 if parts:
                     self.assertEqual(len(rows), 2 * 12 * parts[dimension])
                 for name in ("tas", "pr"):
@@ -119,11 +119,11 @@ class Shadows(Aggregation):
                             self.assertEqual((row["count"], row["min"], row["max"]), (len(part), part.min(), part.max()))
                             self.assertLessEqual(abs(row["mean"] - math.fsum(part) / len(part)), row["mean_error_bound"])
                             np.testing.assert_allclose(row["standard_deviation"], part.std(), rtol=1e-9)
-        table = self.ok(nc3z("stats", shadow, "--variable", "tas", "--along", "time")).stdout.decode()
+        table = self.ok(nc3z("stats", catalog, "--variable", "tas", "--along", "time")).stdout.decode()
         self.assertIn("2001-01-01", table)
-        self.fails(nc3z("stats", shadow, "--variable", "tas", "--along", "depth"), 1, "no dimension `depth`; it has `lat`, `lon`, `time`")
-        self.fails(nc3z("stats", shadow, "--variable", "station", "--along", "lat"), 1, "no file has a variable `station` of numbers")
-        self.assertEqual(nc3z("stats", shadow, "--along", "time").returncode, 2)
+        self.fails(nc3z("stats", catalog, "--variable", "tas", "--along", "depth"), 1, "no dimension `depth`; it has `lat`, `lon`, `time`")
+        self.fails(nc3z("stats", catalog, "--variable", "station", "--along", "lat"), 1, "no file has a variable `station` of numbers")
+        self.assertEqual(nc3z("stats", catalog, "--along", "time").returncode, 2)
 
     def test_all_kinds_of_inputs_give_the_same_statistics(self):
         data = self.year()
@@ -137,20 +137,20 @@ class Shadows(Aggregation):
         self.assertEqual(found[0], found[1])
         self.assertEqual(found[0], found[2])
 
-    def test_archive_writes_the_shadow_that_index_writes(self):
+    def test_archive_writes_the_catalog_that_index_writes(self):
         data, out = self.year(), self.dir / "out"
         made, later = self.dir / "made.catalog.nc3z", self.dir / "later.catalog.nc3z"
         self.ok(nc3z("archive", "-r", data, "-o", out, "--catalog", made, "-q"))
         self.ok(nc3z("catalog", out, "-o", later))
         self.assertEqual(made.read_bytes(), later.read_bytes())
-        # An existing shadow is not replaced, and nothing is archived first.
+        # An existing catalogue is not replaced, and nothing is archived first.
         shutil.rmtree(out)
         done = nc3z("archive", "-r", data, "-o", out, "--catalog", made)
         self.assertEqual((done.returncode, out.exists()), (1, False), done.stderr)
         self.assertIn("exists", done.stderr)
         self.ok(nc3z("archive", "-r", data, "-o", out, "--catalog", made, "--force", "-q"))
         self.assertEqual(made.read_bytes(), later.read_bytes())
-        # A file that fails is not in the shadow; the others are.
+        # A file that fails is not in the catalogue; the others are.
         (data / "bad.nc").write_bytes(b"CDF\x01" + bytes(9))
         shutil.rmtree(out)
         done = nc3z("archive", "-r", data, "-o", out, "--catalog", made, "--force", "-q")
@@ -164,25 +164,25 @@ class Shadows(Aggregation):
 
     def test_files_are_found_by_their_values(self):
         data = self.year()
-        shadow = self.dir / "s.catalog.nc3z"
-        self.ok(nc3z("catalog", data, "-o", shadow))
+        catalog = self.dir / "s.catalog.nc3z"
+        self.ok(nc3z("catalog", data, "-o", catalog))
         limit = 315.0
         wanted = []
         for path in sorted(data.glob("*.nc")):
             with netCDF4.Dataset(path) as d:
                 if d["tas"][:].max() > limit:
                     wanted.append(str(path))
-        found = self.ok(nc3z("find", "-l", "--where", f"tas > {limit}", shadow)).stdout.decode().split()
+        found = self.ok(nc3z("find", "-l", "--where", f"tas > {limit}", catalog)).stdout.decode().split()
         self.assertEqual(found, wanted)
-        both = json.loads(self.ok(nc3z("find", "--json", "--where", f"tas > {limit}", "--where", "pr >= 5", shadow)).stdout)
+        both = json.loads(self.ok(nc3z("find", "--json", "--where", f"tas > {limit}", "--where", "pr >= 5", catalog)).stdout)
         self.assertEqual([row["file"] for row in both], wanted)
-        self.assertEqual(nc3z("find", "--where", "tas > 1000", shadow).returncode, 1)
+        self.assertEqual(nc3z("find", "--where", "tas > 1000", catalog).returncode, 1)
         # With a pattern, in any order of the words.
-        for words in (["tas", "--where", f"tas > {limit}", shadow], ["--where", f"tas > {limit}", "tas", shadow], ["units=K", shadow, "--where", f"tas > {limit}"]):
+        for words in (["tas", "--where", f"tas > {limit}", catalog], ["--where", f"tas > {limit}", "tas", catalog], ["units=K", catalog, "--where", f"tas > {limit}"]):
             self.assertEqual(self.ok(nc3z("find", "-l", *words)).stdout.decode().split(), found)
-        self.assertEqual(nc3z("find", "standard_name=sea_ice", "--where", f"tas > {limit}", shadow).returncode, 1)
+        self.assertEqual(nc3z("find", "standard_name=sea_ice", "--where", f"tas > {limit}", catalog).returncode, 1)
         self.fails(nc3z("find", "tas", "--where", f"tas > {limit}"), 1, "`tas` does not exist.*--where CONDITION FILE")
-        self.assertEqual(nc3z("find", "--where", "tas is large", shadow).returncode, 2)
+        self.assertEqual(nc3z("find", "--where", "tas is large", catalog).returncode, 2)
         self.assertEqual(nc3z("find").returncode, 2)
 
     def test_a_damaged_catalogue_is_an_error(self):
@@ -219,13 +219,13 @@ class Shadows(Aggregation):
 
     def test_the_reader_of_the_specification_reads_the_same(self):
         data = self.year()
-        archives, shadow = self.dir / "archives", self.dir / "a.catalog.nc3z"
+        archives, catalog = self.dir / "archives", self.dir / "a.catalog.nc3z"
         self.ok(nc3z("archive", "-r", data, "-o", archives))
         self.ok(nc3z("bundle", data, "-o", self.dir / "packed.zip", "--pack"))
-        self.ok(nc3z("catalog", archives, data, self.dir / "packed.zip", "-o", shadow))
-        found = reference().read(shadow.read_bytes())
+        self.ok(nc3z("catalog", archives, data, self.dir / "packed.zip", "-o", catalog))
+        found = reference().read(catalog.read_bytes())
         self.assertEqual(len(found), 36)
-        rows = {row["variable"]: row for row in self.stats(shadow)}
+        rows = {row["variable"]: row for row in self.stats(catalog)}
         for name in ("tas", "pr"):
             tiles = [t for file in found for v in file["variables"] if v["name"] == name for t in v["tiles"]]
             self.assertEqual(sum(t[0] for t in tiles), rows[name]["count"])
@@ -245,7 +245,7 @@ class Shadows(Aggregation):
         places = [place for v in file["variables"] for tile in v["places"] for place in tile]
         self.assertTrue(places and all(offset + length <= len(stored) for offset, length in places))
         # Damage and early ends are refused.
-        whole = shadow.read_bytes()
+        whole = catalog.read_bytes()
         for n in range(0, len(whole), 997):
             with self.assertRaises(Exception):  # noqa: B017
                 reference().read(whole[:n])
@@ -270,36 +270,36 @@ class Shadows(Aggregation):
         archives = self.dir / "archives"
         self.ok(nc3z("archive", "-r", data, "-o", archives))
         self.ok(nc3z("bundle", archives, "-o", self.dir / "set.zip"))
-        shadow = self.dir / "s.catalog.nc3z"
+        catalog = self.dir / "s.catalog.nc3z"
         for at, object in ((data, data / "m1.nc"), (archives, archives / "m1.nc.nc3z"), (self.dir / "set.zip", self.dir / "set.zip")):
             wanted = json.loads(self.ok(nc3z("list", "--json", at)).stdout)
-            self.ok(nc3z("catalog", at, "-o", shadow, "-f"))
+            self.ok(nc3z("catalog", at, "-o", catalog, "-f"))
             moved = self.dir / "moved"
             at.rename(moved)
-            listed = json.loads(self.ok(nc3z("list", "--json", shadow)).stdout)
+            listed = json.loads(self.ok(nc3z("list", "--json", catalog)).stdout)
             for a, b in zip(wanted, listed, strict=True):
                 self.assertTrue(b.pop("name").endswith(a.pop("name")))
                 self.assertEqual(a, b)
-            found = json.loads(self.ok(nc3z("find", "--json", "standard_name=air_temperature", shadow)).stdout)
+            found = json.loads(self.ok(nc3z("find", "--json", "standard_name=air_temperature", catalog)).stdout)
             self.assertEqual(len(found), 4)
-            self.assertEqual(nc3z("find", "standard_name=sea_ice", shadow).returncode, 1)
+            self.assertEqual(nc3z("find", "standard_name=sea_ice", catalog).returncode, 1)
             for words, count in ((("--time", "2001-02"), 1), (("--time", "2001-02,2001-03"), 2), (("--time", "2001-04-15,2002"), 1), (("--time", "2001", "--where", "tas > 1e6"), 0)):
-                lines = nc3z("find", "-l", *words, shadow).stdout.decode().splitlines()
+                lines = nc3z("find", "-l", *words, catalog).stdout.decode().splitlines()
                 self.assertEqual(len(lines), count, words)
             # The files have no longitudes.
-            rows = json.loads(self.ok(nc3z("find", "--json", "--box", "0,10,0,10", shadow)).stdout)
+            rows = json.loads(self.ok(nc3z("find", "--json", "--box", "0,10,0,10", catalog)).stdout)
             self.assertEqual([row["unknown"] for row in rows], [["place"]] * 4)
             # One day is in one file.
-            plan = json.loads(self.ok(nc3z("read", "--explain", "--json", "--all", shadow, "tas", "-d", "time,2001-02-05,2001-02-05")).stdout)
+            plan = json.loads(self.ok(nc3z("read", "--explain", "--json", "--all", catalog, "tas", "-d", "time,2001-02-05,2001-02-05")).stdout)
             self.assertEqual((plan["objects"], plan["files"], len(plan["files_left_out"])), (1, 1, 3))
             self.assertEqual(plan["first_ranges"][0]["object"], str(object))
             moved.rename(at)
             file = object if at.is_dir() else f"{object}!/m1.nc.nc3z"
             alone = json.loads(self.ok(nc3z("read", "--explain", "--json", file, "tas", "-d", "time,2001-02-05,2001-02-05")).stdout)
             self.assertEqual(plan["bytes_to_fetch"], alone["bytes_to_fetch"])
-            member = json.loads(self.ok(nc3z("read", "--explain", "--json", f"{shadow}!/{file}", "tas")).stdout)
+            member = json.loads(self.ok(nc3z("read", "--explain", "--json", f"{catalog}!/{file}", "tas")).stdout)
             self.assertEqual(member["tiles"]["touched"], member["tiles"]["total"])
-            self.fails(nc3z("read", "--explain", f"{shadow}!/{file}", "nothing"), 1, "no variable")
+            self.fails(nc3z("read", "--explain", f"{catalog}!/{file}", "nothing"), 1, "no variable")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ use crate::output::target::{Content, Target};
 use crate::output::text;
 use anyhow::{Result, bail};
 use nc3z::opener::Kind;
-use nc3z_collections::shadow::{self, Area, Condition, Hit, Question, Shadow, Unknown};
+use nc3z_collections::catalog::{self, Area, Catalog, Condition, Hit, Question, Unknown};
 use nc3z_collections::tree::answers::hit_json;
 use nc3z_collections::tree::has_changed;
 use nc3z_collections::tree::index::{self, IndexInput, Indexed};
@@ -52,7 +52,7 @@ fn gather(paths: &[PathBuf], tape: OfflineArgs, open: &OpenArgs) -> Result<Gathe
     let failed = (Failures::new(&found.failures).worst(), found.failures.len());
     let mut inputs = Vec::new();
     // Catalogues among the files are about them.
-    let is_data = |path: &PathBuf| !Shadow::is_name(&path.to_string_lossy());
+    let is_data = |path: &PathBuf| !Catalog::is_name(&path.to_string_lossy());
     let files = found.files.into_iter().filter(is_data).collect();
     for path in without_recalls(files, PathBuf::as_path, tape)? {
         // A catalogue is for other users, too: the secrets used to open a file are not included.
@@ -99,7 +99,7 @@ pub(crate) fn write_catalog(args: &CatalogArgs) -> Result<Exit> {
 }
 
 /// Catalogues, each with its name for messages.
-pub(super) type Catalogues = Vec<(PathBuf, Shadow)>;
+pub(super) type Catalogs = Vec<(PathBuf, Catalog)>;
 
 /// Opens the catalogues among the inputs, and describes all other inputs in memory, for which their values are read.
 pub(super) fn of_inputs(
@@ -107,12 +107,12 @@ pub(super) fn of_inputs(
     tape: OfflineArgs,
     threads: usize,
     args: &OpenArgs,
-) -> Result<(Catalogues, Exit)> {
-    let (named, data): (Vec<_>, Vec<_>) = inputs.iter().cloned().partition(|path| is_shadow(path));
-    let mut all: Catalogues = Vec::new();
+) -> Result<(Catalogs, Exit)> {
+    let (named, data): (Vec<_>, Vec<_>) = inputs.iter().cloned().partition(|path| is_catalog(path));
+    let mut all: Catalogs = Vec::new();
     for path in named {
-        let shadow = open(&path, args)?;
-        all.push((path, shadow));
+        let catalog = open(&path, args)?;
+        all.push((path, catalog));
     }
     let Some(first) = data.first().cloned() else { return Ok((all, Exit::Done)) };
     let found = gather(&data, tape, args)?;
@@ -122,19 +122,19 @@ pub(super) fn of_inputs(
         return Err(nc3z_reader::Error::interrupted().into());
     };
     if done.files > 0 {
-        all.push((first, Shadow::open(Arc::new(MemorySource::new(bytes)))?));
+        all.push((first, Catalog::open(Arc::new(MemorySource::new(bytes)))?));
     }
     Ok((all, found.failed.0.max(failures.worst())))
 }
 
-/// Writes the shadow of archives that were just written.
+/// Writes the catalogue of archives that were just written.
 pub(super) fn of_archives(archives: Vec<PathBuf>, output: (&Path, bool), threads: usize) -> Result<Exit> {
     let input = |path: PathBuf| IndexInput::file(path.clone(), path.display().to_string());
     let inputs: Vec<IndexInput> = archives.into_iter().map(input).collect();
     Ok(write(&inputs, output, threads, &OpenArgs::default())?.exit)
 }
 
-/// The result of writing a shadow.
+/// The result of writing a catalogue.
 struct Written {
     exit: Exit,
     /// The number of files that could not be read.
@@ -143,15 +143,15 @@ struct Written {
     original_len: u64,
 }
 
-/// Writes the shadow of files to `output`, which may exist if the second part of it is true. A file that cannot be read is
-/// reported, and the others are still in the shadow.
+/// Writes the catalogue of files to `output`, which may exist if the second part of it is true. A file that cannot be read is
+/// reported, and the others are still in the catalogue.
 fn write(inputs: &[IndexInput], output: (&Path, bool), threads: usize, args: &OpenArgs) -> Result<Written> {
     let mut failures = Failures::default();
     let target = Target::create(output.0, output.1, Content::Binary)?;
     let done = describe(inputs, BufWriter::new(target.file()), threads, args, &mut failures)?;
     let mut written = Written { exit: failures.worst(), failed: failures.count(), files: 0, original_len: 0 };
     let Some(done) = done else { return Ok(Written { exit: Exit::Interrupted, ..written }) };
-    // A shadow of no file would only hide that none was read.
+    // A catalogue of no file would only hide that none was read.
     if done.files == 0 {
         return Ok(written);
     }
@@ -184,40 +184,40 @@ fn describe(
 }
 
 /// Returns whether a file is a catalogue; of a URL, whether its name says so.
-pub(super) fn is_shadow(path: &Path) -> bool {
+pub(super) fn is_catalog(path: &Path) -> bool {
     match super::url::of(path) {
-        Some(url) => Shadow::is_name(url.split(['?', '#']).next().unwrap_or_default()),
-        None => Shadow::is_at(path),
+        Some(url) => Catalog::is_name(url.split(['?', '#']).next().unwrap_or_default()),
+        None => Catalog::is_at(path),
     }
 }
 
-/// Splits `SHADOW!/FILE`. None where no shadow is named.
+/// Splits `CATALOG!/FILE`. None where no catalogue is named.
 pub(super) fn named(path: &Path) -> Option<(PathBuf, Option<String>)> {
-    if let Some((shadow, member)) = path.to_str().and_then(|name| name.split_once("!/"))
-        && is_shadow(Path::new(shadow))
+    if let Some((catalog, member)) = path.to_str().and_then(|name| name.split_once("!/"))
+        && is_catalog(Path::new(catalog))
     {
-        return Some((shadow.into(), Some(member.to_owned())));
+        return Some((catalog.into(), Some(member.to_owned())));
     }
-    is_shadow(path).then(|| (path.to_owned(), None))
+    is_catalog(path).then(|| (path.to_owned(), None))
 }
 
-/// Opens a shadow; at a URL, too.
-pub(super) fn open(path: &Path, args: &OpenArgs) -> Result<Shadow> {
+/// Opens a catalogue; at a URL, too.
+pub(super) fn open(path: &Path, args: &OpenArgs) -> Result<Catalog> {
     let name = named_of(path)?;
     let source = name.source(args)?;
     let kind = Kind::of(&source)?;
     if kind == Kind::Bundle {
-        let wrong = named::opener(path, args).wrong_kind(kind, Kind::Catalogue, source, &name);
+        let wrong = named::opener(path, args).wrong_kind(kind, Kind::Catalog, source, &name);
         return Err(nc3z_reader::Error::other(wrong).into());
     }
-    Shadow::open(source).in_file(path)
+    Catalog::open(source).in_file(path)
 }
 
 /// Returns the pattern, if the first of the words is one, and the inputs.
 fn pattern_of(args: &FindArgs) -> Result<(Option<Pattern>, Vec<PathBuf>)> {
     let Some(first) = args.pattern.as_deref() else { return Ok((None, args.inputs.clone())) };
     let path = Path::new(first);
-    let is_file = path.exists() || super::url::of(path).is_some() || Shadow::is_name(first);
+    let is_file = path.exists() || super::url::of(path).is_some() || Catalog::is_name(first);
     if is_file {
         return Ok((None, std::iter::once(path.to_owned()).chain(args.inputs.iter().cloned()).collect()));
     }
@@ -247,12 +247,12 @@ pub(crate) fn find(args: &FindArgs) -> Result<Exit> {
     let (opened, worst) = of_inputs(&inputs, args.tape, *args.threads, &args.open)?;
     with_threads(*args.threads, || -> Result<()> {
         check_variables(conditions, &opened)?;
-        for (path, shadow) in &opened {
-            let found =
-                shadow::find(shadow, &question, &|name, head| has_changed(path, name, head)).in_file(path)?;
+        for (path, catalog) in &opened {
+            let found = catalog::find(catalog, &question, &|name, head| has_changed(path, name, head))
+                .in_file(path)?;
             let mut named = HashSet::new();
             if let Some(pattern) = &pattern {
-                super::find::of_shadow(path, shadow, pattern, &mut |name, _, _| {
+                super::find::of_catalog(path, catalog, pattern, &mut |name, _, _| {
                     named.insert(name.to_owned());
                     Ok(())
                 })?;
@@ -322,12 +322,12 @@ impl Unknowns {
 }
 
 /// Refuses conditions on variables that no file has, or that have no numbers.
-fn check_variables(conditions: &[Condition], shadows: &[(PathBuf, Shadow)]) -> Result<()> {
+fn check_variables(conditions: &[Condition], catalogs: &[(PathBuf, Catalog)]) -> Result<()> {
     for condition in conditions {
         let name = condition.variable();
         let mut found = None;
-        for (path, shadow) in shadows {
-            let here = shadow.has_numbers(name);
+        for (path, catalog) in catalogs {
+            let here = catalog.has_numbers(name);
             found = found.max(here.in_file(path)?);
         }
         match found {
@@ -336,24 +336,24 @@ fn check_variables(conditions: &[Condition], shadows: &[(PathBuf, Shadow)]) -> R
             None => bail!(
                 "no file has a variable `{}`{}",
                 text::safe(name),
-                suggestion(name, shadows.iter().map(|s| &s.1))
+                suggestion(name, catalogs.iter().map(|s| &s.1))
             ),
         }
     }
     Ok(())
 }
 
-/// Returns which variable of some shadows may be meant.
-pub(super) fn suggestion<'s>(name: &str, shadows: impl Iterator<Item = &'s Shadow>) -> String {
+/// Returns which variable of some catalogues may be meant.
+pub(super) fn suggestion<'s>(name: &str, catalogs: impl Iterator<Item = &'s Catalog>) -> String {
     let names: BTreeSet<&str> =
-        shadows.flat_map(|s| s.blocks().flat_map(|block| block.variables())).collect();
+        catalogs.flat_map(|s| s.blocks().flat_map(|block| block.variables())).collect();
     suggest(name, names.into_iter().map(|name| text::safe(name).into()))
 }
 
 /// Reports which files changed after they were indexed.
-pub(super) fn tell_changed(path: &Path, shadow: &Shadow) -> Result<()> {
+pub(super) fn tell_changed(path: &Path, catalog: &Catalog) -> Result<()> {
     let (mut n, mut first) = (0, None);
-    for block in shadow.blocks() {
+    for block in catalog.blocks() {
         for (name, (head, _)) in block.names()?.into_iter().zip(block.heads()?) {
             if has_changed(path, &name, &head) {
                 n += 1;

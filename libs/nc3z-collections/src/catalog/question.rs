@@ -1,4 +1,4 @@
-//! What a shadow is asked: statistics of variables, and which files have values of a kind.
+//! What a catalogue is asked: statistics of variables, and which files have values of a kind.
 
 use super::member::{Exactly, Tile};
 use super::read::Tiles;

@@ -8,9 +8,9 @@ use nc3z_reader::source::{MemorySource, SharedSource};
 use proptest::prelude::*;
 use std::sync::Arc;
 
-fn open(bytes: &[u8]) -> crate::Result<Shadow> {
+fn open(bytes: &[u8]) -> crate::Result<Catalog> {
     let source: SharedSource = Arc::new(MemorySource::new(Bytes::copy_from_slice(bytes)));
-    Shadow::open(source)
+    Catalog::open(source)
 }
 
 fn ask(condition: &str) -> Question {
@@ -30,11 +30,11 @@ fn classic(members: &[Member]) -> Vec<u8> {
     writer.classic()
 }
 
-/// All files of a shadow, with all that it has of them.
+/// All files of a catalogue, with all that it has of them.
 fn all(bytes: &[u8]) -> crate::Result<Vec<Member>> {
-    let shadow = open(bytes)?;
+    let catalog = open(bytes)?;
     let mut found = Vec::new();
-    for block in shadow.blocks() {
+    for block in catalog.blocks() {
         for n in 0..block.len() {
             found.extend(block.member(n)?);
         }
@@ -104,7 +104,7 @@ fn alike(mut members: Vec<Member>) -> Vec<Member> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn a_shadow_is_read_as_it_was_written(members in prop::collection::vec(member(), 0..12)) {
+    fn a_catalog_is_read_as_it_was_written(members in prop::collection::vec(member(), 0..12)) {
         prop_assert_eq!(alike(all(&written(&members)).unwrap()), alike(members.clone()));
         prop_assert_eq!(alike(all(&classic(&members)).unwrap()), alike(members));
     }
@@ -118,10 +118,10 @@ proptest! {
         let at = at.index(bytes.len());
         bytes[at] = value;
         let _ = all(&bytes);
-        if let Ok(shadow) = open(&bytes) {
-            let _ = statistics(&shadow, &[], true);
-            let _ = along(&shadow, "a", "x", |_| Ok::<(), crate::Error>(()));
-            let _ = find(&shadow, &ask("a > 0"), &|_, _| false);
+        if let Ok(catalog) = open(&bytes) {
+            let _ = statistics(&catalog, &[], true);
+            let _ = along(&catalog, "a", "x", |_| Ok::<(), crate::Error>(()));
+            let _ = find(&catalog, &ask("a > 0"), &|_, _| false);
         }
     }
 }
@@ -187,10 +187,10 @@ fn blocks_are_filled_and_equal_things_are_there_once() {
         members.push(member);
     }
     let bytes = written(&members);
-    let shadow = open(&bytes).unwrap();
-    assert_eq!((shadow.len(), shadow.blocks().count()), (5000, 2));
-    assert_eq!(shadow.blocks().last().unwrap().first(), 4096);
-    let last = shadow.blocks().last().unwrap();
+    let catalog = open(&bytes).unwrap();
+    assert_eq!((catalog.len(), catalog.blocks().count()), (5000, 2));
+    assert_eq!(catalog.blocks().last().unwrap().first(), 4096);
+    let last = catalog.blocks().last().unwrap();
     assert_eq!(last.names().unwrap().last().unwrap(), "data/004999.nc");
     assert_eq!(last.member(903).unwrap().unwrap(), members[4999]);
     assert_eq!(last.member(904).unwrap(), None);
@@ -243,7 +243,7 @@ fn profile(n: u32) -> Bytes {
     encode(&header).unwrap().into()
 }
 
-/// Measures a shadow of a million small files: `cargo test --release -- --ignored --nocapture million_small_files`.
+/// Measures a catalogue of a million small files: `cargo test --release -- --ignored --nocapture million_small_files`.
 #[test]
 #[ignore = "takes minutes"]
 fn a_million_small_files() {
@@ -315,11 +315,11 @@ fn a_million_small_files() {
     let each = bytes.len() / files as usize;
     eprintln!("{files} files: {} bytes, {each} a file, written in {:?}", bytes.len(), began.elapsed());
     let began = std::time::Instant::now();
-    let shadow = open(&bytes).unwrap();
-    let hits = find(&shadow, &ask("temperature > 29.9"), &|_, _| false).unwrap();
+    let catalog = open(&bytes).unwrap();
+    let hits = find(&catalog, &ask("temperature > 29.9"), &|_, _| false).unwrap();
     eprintln!("find: {} files in {:?}", hits.len(), began.elapsed());
     let began = std::time::Instant::now();
-    let rows = statistics(&shadow, &["salinity".into()], false).unwrap();
+    let rows = statistics(&catalog, &["salinity".into()], false).unwrap();
     eprintln!("stats of a variable: {} values in {:?}", rows[0].summary.count, began.elapsed());
     assert!(each <= 300, "{each}");
 }

@@ -25,7 +25,7 @@ pub struct Location {
     pub stored: u64,
     /// True for a packed member of a bundle.
     pub packed: bool,
-    /// True for an aggregation whose fragments are in the shadow, too: their values are not counted twice.
+    /// True for an aggregation whose fragments are in the catalogue, too: their values are not counted twice.
     pub is_view: bool,
     /// When the file on disk was changed last: milliseconds since 1970; 0 where that is not known.
     pub modified: i64,

@@ -27,7 +27,7 @@ const MAX_VALUE: usize = 256;
 const ENDING: &str = ".catalog.nc3z";
 
 /// An open catalogue.
-pub struct Shadow {
+pub struct Catalog {
     table: Table,
     blocks: Vec<Place>,
     /// Names in the order of the file.
@@ -40,7 +40,7 @@ pub struct Shadow {
 /// Files of a catalogue that are described together.
 #[derive(Clone, Copy)]
 pub struct Block<'s> {
-    shadow: &'s Shadow,
+    catalog: &'s Catalog,
     place: &'s Place,
 }
 
@@ -298,7 +298,7 @@ impl Table {
     }
 }
 
-impl Shadow {
+impl Catalog {
     /// Returns whether a dataset is a catalogue.
     pub fn is_one(dataset: &Dataset) -> bool {
         is_marked(dataset.header())
@@ -364,7 +364,7 @@ impl Shadow {
             }
         }
         let tilings = table.tilings()?;
-        Ok(Shadow { table, blocks, variables, by_name, tilings })
+        Ok(Catalog { table, blocks, variables, by_name, tilings })
     }
 
     /// The number of files.
@@ -396,7 +396,7 @@ impl Shadow {
 
     /// Its files, in blocks.
     pub fn blocks(&self) -> impl Iterator<Item = Block<'_>> {
-        self.blocks.iter().map(|place| Block { shadow: self, place })
+        self.blocks.iter().map(|place| Block { catalog: self, place })
     }
 }
 
@@ -432,7 +432,7 @@ impl<'s> Block<'s> {
     /// # Errors
     /// Damage.
     pub fn names(&self) -> Result<Vec<String>> {
-        let (table, files) = (&self.shadow.table, &self.place.files);
+        let (table, files) = (&self.catalog.table, &self.place.files);
         // The sum of the lengths, so that few bytes do not ask for many names.
         if self.place.names.end - self.place.names.start > (self.len() * MAX_NAME) as u64 {
             return Err(wrong(format!("names have more than {MAX_NAME} bytes")));
@@ -449,7 +449,7 @@ impl<'s> Block<'s> {
                 wrong(format!("`{name}` has {n}, and the block has {} to {}", all.0, all.1))
             })
         };
-        self.shadow.table.numbers(column, rows)?.into_iter().map(local).collect()
+        self.catalog.table.numbers(column, rows)?.into_iter().map(local).collect()
     }
 
     /// The head of each of its files, with the number of the header.
@@ -457,7 +457,7 @@ impl<'s> Block<'s> {
     /// # Errors
     /// Damage.
     pub fn heads(&self) -> Result<Vec<(Head, usize)>> {
-        let (table, files) = (&self.shadow.table, &self.place.files);
+        let (table, files) = (&self.catalog.table, &self.place.files);
         let kinds = table.sizes(Column::Kind, files, HeadKind::ALL.len() - 1)?;
         let lengths = table.lengths(Column::Size, files)?;
         let offsets = table.lengths(Column::Offset, files)?;
@@ -481,7 +481,7 @@ impl<'s> Block<'s> {
     /// # Errors
     /// Damage.
     pub fn headers(&self) -> Result<Vec<Bytes>> {
-        let (table, place) = (&self.shadow.table, self.place);
+        let (table, place) = (&self.catalog.table, self.place);
         table.parts(Column::HeaderLength, &place.headers, Column::HeaderBytes, &place.header_bytes)
     }
 
@@ -490,7 +490,7 @@ impl<'s> Block<'s> {
     /// # Errors
     /// Damage.
     pub fn coordinates(&self) -> Result<Vec<Vec<Known>>> {
-        let (table, place) = (&self.shadow.table, self.place);
+        let (table, place) = (&self.catalog.table, self.place);
         let rows = &place.coordinates;
         let each = table.split(Column::Coordinates, &place.files, rows)?;
         let variables = table.sizes(Column::CoordinateVariable, rows, u32::MAX as usize)?;
@@ -511,12 +511,12 @@ impl<'s> Block<'s> {
 
     /// The names of its variables.
     pub fn variables(&self) -> impl Iterator<Item = &'s str> + use<'s> {
-        let names = &self.shadow.variables;
+        let names = &self.catalog.variables;
         self.place.sections.iter().map(|(variable, _)| names[*variable].as_str())
     }
 
     fn section(&self, name: &str) -> Option<&'s Section> {
-        let number = self.shadow.by_name.get(name)?;
+        let number = self.catalog.by_name.get(name)?;
         let at = self.place.sections.binary_search_by_key(number, |(variable, _)| *variable).ok()?;
         Some(&self.place.sections[at].1)
     }
@@ -527,20 +527,20 @@ impl<'s> Block<'s> {
     /// Damage.
     pub fn tiles(&self, name: &str) -> Result<Option<Tiles>> {
         let Some(section) = self.section(name) else { return Ok(None) };
-        let (table, rows) = (&self.shadow.table, &section.occurrences);
+        let (table, rows) = (&self.catalog.table, &section.occurrences);
         if rows.end - rows.start > MAX_FOUND as u64 {
             return Err(wrong(format!("`{name}` occurs more than {MAX_FOUND} times in a block")));
         }
         let members = self.local(Column::OccurrenceFile, rows, &self.place.files)?;
         let ids = table.sizes(Column::OccurrenceVariable, rows, u32::MAX as usize)?;
         let has = table.sizes(Column::OccurrenceStatistics, rows, 1)?;
-        let most = self.shadow.tilings.len().saturating_sub(1);
+        let most = self.catalog.tilings.len().saturating_sub(1);
         let tilings = table.sizes(Column::OccurrenceTiling, rows, most)?;
         let mut found = Vec::with_capacity(members.len());
         for (n, run) in table.split(Column::OccurrenceTiles, rows, &section.tiles)?.into_iter().enumerate() {
             let row = |row: u64| usize::try_from(row - section.tiles.start).map_err(wrong);
             let run = row(run.start)?..row(run.end)?;
-            let layout = self.shadow.tilings.get(tilings[n]);
+            let layout = self.catalog.tilings.get(tilings[n]);
             found.push(Occurrence {
                 member: members[n],
                 variable: ids[n],
@@ -567,7 +567,7 @@ impl<'s> Block<'s> {
     /// Damage.
     pub fn sums(&self, name: &str) -> Result<Sums> {
         let Some(section) = self.section(name) else { return Ok(Sums::default()) };
-        let next = |column| self.shadow.table.doubles(column, &section.tiles);
+        let next = |column| self.catalog.table.doubles(column, &section.tiles);
         Ok(Sums {
             sum: [next(Column::TileSum)?, next(Column::TileSumRest)?],
             squares: [next(Column::TileSquares)?, next(Column::TileSquaresRest)?],
@@ -581,7 +581,7 @@ impl<'s> Block<'s> {
     pub fn places(&self, name: &str, tiles: &Tiles) -> Result<Vec<Vec<Vec<Range>>>> {
         let section = self.section(name).filter(|section| !section.ranges.is_empty());
         let Some(section) = section else { return Ok(tiles.found.iter().map(|_| Vec::new()).collect()) };
-        let table = &self.shadow.table;
+        let table = &self.catalog.table;
         let counts = table.split(Column::TileRanges, &section.tiles, &section.ranges)?;
         let gaps = table.numbers(Column::RangeGap, &section.ranges)?;
         let lengths = table.lengths(Column::RangeLength, &section.ranges)?;

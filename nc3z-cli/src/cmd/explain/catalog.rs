@@ -1,4 +1,4 @@
-//! What a read needs of many files, from their shadow: objects and ranges of bytes, in the order of recalling them.
+//! What a read needs of many files, from their catalogue: objects and ranges of bytes, in the order of recalling them.
 
 use crate::args::ReadArgs;
 use crate::exit::Exit;
@@ -6,7 +6,7 @@ use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table, count};
 use crate::output::{chain, text};
 use anyhow::{Result, bail};
-use nc3z_collections::shadow::{Recall, RecalledFile, recall};
+use nc3z_collections::catalog::{Recall, RecalledFile, recall};
 use nc3z_collections::tree::answers::recall_json;
 use nc3z_format::Hyperslab;
 use nc3z_reader::{Dataset, Variable};
@@ -16,17 +16,17 @@ use std::path::Path;
 /// The number of ranges that are listed, unless all are requested.
 const SHOWN: usize = 16;
 
-/// Plans the read for the files of a shadow, or for one of them.
+/// Plans the read for the files of a catalogue, or for one of them.
 pub(super) fn explain(args: &ReadArgs, path: &Path, member: Option<&str>) -> Result<Exit> {
-    let shadow = crate::cmd::shadow::open(path, &args.open)?;
+    let catalog = crate::cmd::catalog::open(path, &args.open)?;
     let select = |dataset: &Dataset, variable: &Variable| -> Result<Vec<Hyperslab>> {
         let selection = crate::cmd::read::selection_of(dataset, variable, &args.selection)?;
         Ok(selection.slabs().into_iter().map(|(slab, _)| slab).collect())
     };
-    let Recall { objects, mut left_out, is_known } = recall(&shadow, &args.variable, member, &select)?;
+    let Recall { objects, mut left_out, is_known } = recall(&catalog, &args.variable, member, &select)?;
     if !is_known {
         let names: Vec<String> =
-            shadow.blocks().map(|block| block.names()).collect::<Result<Vec<_>, _>>()?.concat();
+            catalog.blocks().map(|block| block.names()).collect::<Result<Vec<_>, _>>()?.concat();
         if let Some(name) = member.filter(|name| !names.iter().any(|known| known == name)) {
             bail!("the catalogue has no file `{}`; `nc3z list` lists its files", text::safe(name));
         }

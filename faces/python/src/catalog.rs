@@ -1,9 +1,9 @@
-//! `Shadow`: descriptions of many files, read without the files.
+//! `Catalog`: descriptions of many files, read without the files.
 
 use crate::error::{Failure, exception};
 use crate::source::{self, Settings};
 use nc3z_collections::Error;
-use nc3z_collections::shadow::{self, HeadKind};
+use nc3z_collections::catalog::{self, HeadKind};
 use nc3z_format::Limits;
 use nc3z_format::bytes::hex;
 use nc3z_format::classic::{Header, Layout, Parse, parse_prefix};
@@ -11,10 +11,10 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
-/// An open shadow.
-#[pyclass(frozen, module = "nc3z._nc3z", name = "Shadow")]
-pub(crate) struct Shadow {
-    shadow: shadow::Shadow,
+/// An open catalogue.
+#[pyclass(frozen, module = "nc3z._nc3z", name = "Catalog")]
+pub(crate) struct Catalog {
+    catalog: catalog::Catalog,
     name: String,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct Shadow {
 /// their variable, and the time of the last change in milliseconds.
 type File = (String, &'static str, u64, u64, Option<String>, Py<PyBytes>, Vec<u64>, Py<PyDict>, i64);
 
-/// Converts an error of a shadow or a bundle with this name.
+/// Converts an error of a catalogue or a bundle with this name.
 pub(crate) fn failure(e: Error, name: &str) -> PyErr {
     match e {
         Error::Reader(e) => Failure::from(e).in_file(Some(name)),
@@ -37,36 +37,36 @@ fn lengths(header: &Header, header_len: u64, len: u64) -> Vec<u64> {
 }
 
 #[pymethods]
-impl Shadow {
+impl Catalog {
     #[new]
     #[pyo3(signature = (path, storage_options=None))]
     fn new(py: Python<'_>, path: &Bound<'_, PyAny>, storage_options: Option<Settings>) -> PyResult<Self> {
         let (source, origin, _) = source::open(py, path, storage_options)?;
         let name = origin.name().unwrap_or("the catalogue").to_owned();
-        let shadow = py.detach(|| shadow::Shadow::open(source)).map_err(|e| failure(e, &name))?;
-        Ok(Shadow { shadow, name })
+        let catalog = py.detach(|| catalog::Catalog::open(source)).map_err(|e| failure(e, &name))?;
+        Ok(Catalog { catalog, name })
     }
 
     /// Returns whether a file on disk is a catalogue.
     #[staticmethod]
     fn is_at(py: Python<'_>, path: std::path::PathBuf) -> bool {
-        py.detach(|| shadow::Shadow::is_at(&path))
+        py.detach(|| catalog::Catalog::is_at(&path))
     }
 
     /// Returns whether a name is one that catalogues have.
     #[staticmethod]
     fn is_name(name: &str) -> bool {
-        shadow::Shadow::is_name(name)
+        catalog::Catalog::is_name(name)
     }
 
     fn __len__(&self) -> usize {
-        self.shadow.len()
+        self.catalog.len()
     }
 
     /// Its files. Equal headers are one object.
     fn files(&self, py: Python<'_>) -> PyResult<Vec<File>> {
         let mut files = Vec::new();
-        for block in self.shadow.blocks() {
+        for block in self.catalog.blocks() {
             let read = || Ok((block.names()?, block.heads()?, block.headers()?, block.coordinates()?));
             let (names, heads, headers, coordinates) =
                 py.detach(read).map_err(|e: Error| failure(e, &self.name))?;
@@ -110,7 +110,7 @@ impl Shadow {
     /// least, largest.
     fn tiles<'py>(&self, py: Python<'py>, variable: &str) -> PyResult<Bound<'py, PyList>> {
         let all = PyList::empty(py);
-        for block in self.shadow.blocks() {
+        for block in self.catalog.blocks() {
             let tiles = py.detach(|| block.tiles(variable)).map_err(|e| failure(e, &self.name))?;
             let Some(tiles) = tiles else { continue };
             for found in &tiles.found {

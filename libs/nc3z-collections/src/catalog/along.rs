@@ -3,7 +3,7 @@
 use super::answers::parsed;
 use super::described::described;
 use super::question::Summary;
-use super::read::Shadow;
+use super::read::Catalog;
 use super::table::wrong;
 use crate::error::{Error, Result};
 use nc3z_format::classic::{DimId, VarId};
@@ -17,7 +17,7 @@ use std::ops::Range;
 pub struct Series {
     /// The name of the file.
     pub file: String,
-    /// The file as the shadow describes it: header and coordinates.
+    /// The file as the catalogue describes it: header and coordinates.
     pub dataset: Dataset,
     /// The number of the variable.
     pub variable: VarId,
@@ -44,14 +44,14 @@ pub struct Part {
 /// # Errors
 /// No file has the variable with numbers, or none of them has the dimension; damage; errors of the function.
 pub fn along<E: From<Error>>(
-    shadow: &Shadow,
+    catalog: &Catalog,
     variable: &str,
     dimension: &str,
     mut each: impl FnMut(Series) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut is_there = false;
     let mut others = BTreeSet::new();
-    for block in shadow.blocks() {
+    for block in catalog.blocks() {
         let Some(tiles) = block.tiles(variable)? else { continue };
         let (names, heads, headers) = (block.names()?, block.heads()?, block.headers()?);
         let (sums, coordinates, parsed) = (block.sums(variable)?, block.coordinates()?, parsed(&block)?);

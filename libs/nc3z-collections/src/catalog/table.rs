@@ -5,7 +5,7 @@ use nc3z_format::NcType;
 use nc3z_format::classic::{Attribute, DimId, Dimension, Header, NumRecs, Variable, Version};
 
 /// The global attribute that marks a catalogue, and its value.
-pub(super) const MARK: (&str, &str) = ("nc3z_catalogue", "1");
+pub(super) const MARK: (&str, &str) = ("nc3z_catalog", "1");
 /// The files of a block at most.
 pub(super) const MAX_MEMBERS: usize = 4096;
 /// Bytes of a name at most.

@@ -1,4 +1,4 @@
-//! A file as its shadow knows it: a dataset with the header and the coordinates. Other values cannot be read.
+//! A file as its catalogue knows it: a dataset with the header and the coordinates. Other values cannot be read.
 
 use super::member::{Head, HeadKind, Known};
 use super::table::wrong;

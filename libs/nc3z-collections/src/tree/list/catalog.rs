@@ -1,21 +1,21 @@
-//! The files of a shadow, as the shadow knows them.
+//! The files of a catalogue, as the catalogue knows them.
 
 use super::{FileSummary, summary};
-use crate::shadow::{HeadKind, Shadow, described};
+use crate::catalog::{Catalog, HeadKind, described};
 use crate::{Error, Result};
 use nc3z_look::text;
 use rayon::prelude::*;
 
-/// A file's name, and what the shadow knows of it.
+/// A file's name, and what the catalogue knows of it.
 type Listed = (String, Result<FileSummary>);
 
-/// Lists the files of a shadow by their names. No other file is opened.
+/// Lists the files of a catalogue by their names. No other file is opened.
 ///
 /// # Errors
-/// The shadow cannot be read.
-pub fn of_shadow(shadow: &Shadow) -> Result<Vec<Listed>> {
-    let mut entries = Vec::with_capacity(shadow.len());
-    for block in shadow.blocks() {
+/// The catalogue cannot be read.
+pub fn of_catalog(catalog: &Catalog) -> Result<Vec<Listed>> {
+    let mut entries = Vec::with_capacity(catalog.len());
+    for block in catalog.blocks() {
         let (names, heads, headers) = (block.names()?, block.heads()?, block.headers()?);
         let files: Vec<_> = names.into_iter().zip(heads).zip(block.coordinates()?).collect();
         entries.par_extend(files.into_par_iter().map(|((name, (head, number)), known)| {
@@ -24,7 +24,7 @@ pub fn of_shadow(shadow: &Shadow) -> Result<Vec<Listed>> {
                     .get(number)
                     .ok_or_else(|| Error::Refused("the catalogue does not have the header".to_owned()))?;
                 let bytes = if head.kind == HeadKind::Packed { head.len } else { head.stored };
-                // The shadow lacks values of some coordinates.
+                // The catalogue lacks values of some coordinates.
                 let mut found = summary(&described(&head, header, known)?, bytes, true)?;
                 found.original = head.len;
                 if head.kind != HeadKind::Packed {

@@ -1,4 +1,4 @@
-"""Reads shadows (``nc3z catalog``), and finds the tiles whose values can meet a condition."""
+"""Reads catalogues (``nc3z catalog``), and finds the tiles whose values can meet a condition."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Statistics:
     sha256: str | None
     #: For each variable of numbers, a row for each tile: count of valid and of infinite values, minimum, maximum.
     tiles: dict[str, npt.NDArray[np.float64]]
-    #: The time of the shadow in seconds, or None if it is not on disk. A local file that is newer may have changed.
+    #: The time of the catalogue in seconds, or None if it is not on disk. A local file that is newer may have changed.
     made: float | None = None
     #: ``archive``, ``classic``, ``packed`` or ``aggregation``.
     kind: str = "classic"
@@ -74,31 +74,31 @@ class Statistics:
 
 
 @dataclass(slots=True)
-class Shadow:
-    """The statistics of files by their names, in the shadow's order."""
+class Catalog:
+    """The statistics of files by their names, in the catalogue's order."""
 
     path: str
     files: dict[str, Statistics] = field(default_factory=dict)
 
 
-def is_shadow(path: str) -> bool:
+def is_catalog(path: str) -> bool:
     """Returns whether a local file is a catalogue; of a URL, whether its name says so."""
     if "://" in path:
-        return _nc3z.Shadow.is_name(path.partition("?")[0])
-    return _nc3z.Shadow.is_at(path)
+        return _nc3z.Catalog.is_name(path.partition("?")[0])
+    return _nc3z.Catalog.is_at(path)
 
 
-def read(path: str, variables: Sequence[str], storage_options: Mapping[str, Any] | None = None) -> Shadow:
-    """Reads a shadow; the statistics of the named variables only."""
-    shadow = _nc3z.Shadow(path, None if storage_options is None or "://" not in path else dict(storage_options))
+def read(path: str, variables: Sequence[str], storage_options: Mapping[str, Any] | None = None) -> Catalog:
+    """Reads a catalogue; the statistics of the named variables only."""
+    catalog = _nc3z.Catalog(path, None if storage_options is None or "://" not in path else dict(storage_options))
     made = None if "://" in path else os.stat(path).st_mtime
     files: list[Statistics] = []
     names: list[str] = []
-    for name, kind, nbytes, stored, sha256, header, sizes, coordinates, modified in shadow.files():
+    for name, kind, nbytes, stored, sha256, header, sizes, coordinates, modified in catalog.files():
         names.append(name)
         files.append(Statistics(nbytes, stored, sha256, {}, made, kind, header, sizes, coordinates, modified))
     for variable in dict.fromkeys(variables):
-        for number, tiles in shadow.tiles(variable):
+        for number, tiles in catalog.tiles(variable):
             # Of variables of the same name, which few files have, the first one counts.
             files[number].tiles.setdefault(variable, tiles)
-    return Shadow(path, dict(zip(names, files, strict=True)))
+    return Catalog(path, dict(zip(names, files, strict=True)))

@@ -1,4 +1,4 @@
-//! A catalogue ([`Shadow`]): a small archive that says what many files hold, and answers without them. It has the header of each file, its coordinates, and of
+//! A catalogue ([`Catalog`]): a small archive that says what many files hold, and answers without them. It has the header of each file, its coordinates, and of
 //! each tile of each variable the place, the number of valid values, the least, the largest, the sum and the sum of squares.
 //!
 //! Values are those that a user sees: unpacked, missing ones left out ([`nc3z_format::decode_value`]).
@@ -25,7 +25,7 @@ pub use described::described;
 pub use member::{Exactly, Head, HeadKind, Known, Member, Range, Tile, Variable};
 pub use needs::{Asked, Need, need};
 pub use question::{Condition, Summary};
-pub use read::{Block, Occurrence, Shadow, Sums, Tiles};
+pub use read::{Block, Catalog, Occurrence, Sums, Tiles};
 pub use recall::{Recall, RecalledFile, recall};
 pub use scan::{Location, scan};
 pub use within::Area;
