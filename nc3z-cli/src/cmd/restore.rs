@@ -19,12 +19,9 @@ use nc3z_collections::tree::Refusal;
 use nc3z_collections::tree::restore::{
     Like, Original, RestoreObserver, RestoreOptions, restore_jobs, restore_links,
 };
-use nc3z_format::Error as FormatError;
-use nc3z_format::archive::constants;
-use nc3z_format::damage::LOST;
 use nc3z_look::tile_location::words;
 use nc3z_look::verify::is_lossy;
-use nc3z_reader::{Archive, Error, Monitor, RestoreReport};
+use nc3z_reader::{Archive, Monitor, RestoreReport};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -217,17 +214,7 @@ fn named(path: &Path, args: &RestoreArgs) -> Result<Name> {
 fn open(named: &Name, args: &RestoreArgs) -> Result<Archive> {
     if !args.fill_lost {
         let archive = named.open_archive(&args.open)?;
-        if archive.trailer().required & constants::REQUIRED_LOST != 0 {
-            bail!(Error::from(FormatError::corrupt(
-                "archive",
-                None,
-                "content",
-                "whole",
-                format!(
-                    "partly {LOST} it was repaired (`nc3z verify` lists the tiles; --fill-lost replaces them by fill values)"
-                ),
-            )));
-        }
+        archive.require_whole()?;
         return Ok(archive);
     }
     if named.requested().is_some() {

@@ -237,8 +237,11 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
     }
     let damaged = error.chain().find_map(format_error).filter(|e| e.is_corrupt());
     if damaged.is_some_and(|e| e.damage() == Damage::Lost) {
-        let words = "only an undamaged copy of the archive, or the original, has the lost data; another repair saves no more";
-        return Some(words.to_owned());
+        let name = file.map(Path::to_owned).or_else(|| file_of(error));
+        let name = name.map_or_else(|| "FILE".to_owned(), |name| shell_name(&name));
+        return Some(format!(
+            "only an undamaged copy of the archive, or the original, has the lost data; `nc3z verify {name}` lists them, `nc3z restore --fill-lost {name}` writes fill values in their place"
+        ));
     }
     if damaged.is_some_and(|e| !e.is_of_header())
         && crate::exit::of_error(error) == crate::exit::Exit::Corrupt

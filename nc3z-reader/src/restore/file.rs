@@ -16,9 +16,10 @@ impl Archive {
     /// Writes the original into an empty file, with holes for long runs of zeros. `path` is for messages.
     ///
     /// # Errors
-    /// Damage, a digest that differs from the one recorded, what the system refuses, a cancelled monitor. The file's content is then
-    /// of no use.
+    /// Damage, lost tiles ([`Archive::require_whole`]), a digest that differs from the recorded one, an error of the system, a
+    /// cancelled monitor. The file's content is then of no use.
     pub fn restore_to_file(&self, file: &File, path: &Path, monitor: &dyn Monitor) -> Result<RestoreReport> {
+        self.require_whole()?;
         let io = |e| Error::io("write", Some(path), e);
         let restored =
             self.digest_windows(monitor, &mut |at, bytes| write_sparse(file, at, bytes).map_err(io))?;

@@ -28,7 +28,9 @@ use crate::monitor::Monitor;
 use digest::Stream;
 use md5::Md5;
 use nc3z_format::Error as FormatError;
+use nc3z_format::archive::constants::REQUIRED_LOST;
 use nc3z_format::bytes::hex;
+use nc3z_format::damage::LOST;
 use nc3z_format::digest::DigestRecord;
 use sha2::{Digest as _, Sha256};
 use std::fs::File;
@@ -51,8 +53,8 @@ impl Archive {
     /// Writes the original to a stream.
     ///
     /// # Errors
-    /// Damage, a digest that differs from the recorded one, an error of the stream, a cancelled monitor. The
-    /// bytes written so far are then of no use.
+    /// Damage, lost tiles ([`Archive::require_whole`]), a digest that differs from the recorded one, an error of the stream, a
+    /// cancelled monitor. The bytes written so far are then of no use.
     pub fn restore_to_stream(
         &self,
         out: &mut (dyn Write + Send),
@@ -77,6 +79,7 @@ impl Archive {
         name: Option<&Path>,
         monitor: &dyn Monitor,
     ) -> Result<RestoreReport> {
+        self.require_whole()?;
         let io = |e| Error::io("write to", name, e);
         let restored = self.digest_windows(monitor, &mut |_, bytes| out.write_all(bytes).map_err(io))?;
         out.flush().map_err(io)?;
@@ -84,10 +87,10 @@ impl Archive {
     }
 
     /// Restores the original and discards it: the most thorough check. Recorded digests of the content are
-    /// compared too.
+    /// compared too. An archive that holds lost tiles by its trailer alone is checked as well.
     ///
     /// # Errors
-    /// As [`Archive::restore_to_stream`].
+    /// Damage, lost tiles, a digest that differs from a recorded one, a cancelled monitor.
     pub fn check_original(&self, monitor: &dyn Monitor) -> Result<RestoreReport> {
         let recorded = self.recorded_digests();
         let has_content = recorded.content.is_some() || !recorded.variables.is_empty();
@@ -143,6 +146,22 @@ impl Archive {
         }
     }
 
+    /// Refuses an archive that holds lost tiles by its trailer, unless fill values are requested. The trailer counts even if no tile
+    /// is lost.
+    ///
+    /// # Errors
+    /// Tiles were lost before the archive was repaired.
+    pub fn require_whole(&self) -> Result<()> {
+        // spec/conformance.md, rule S5.
+        if self.trailer().required & REQUIRED_LOST == 0 || self.inner.store.fills.is_some() {
+            return Ok(());
+        }
+        let found = format!("partly {LOST} it was repaired");
+        Err(FormatError::corrupt("archive", None, "content", "whole", found).into())
+    }
+
+    /// Passes the original's bytes to `sink` and returns their SHA-256. Does not call [`Archive::require_whole`]: a check rebuilds
+    /// what there is.
     fn digest_windows(
         &self,
         monitor: &dyn Monitor,
@@ -150,7 +169,7 @@ impl Archive {
     ) -> Result<RestoreReport> {
         let mut sha = Sha256::new();
         let mut len = 0;
-        self.restore_into(monitor, &mut |at, bytes: &[u8]| {
+        self.windows_into(monitor, &mut |at, bytes: &[u8]| {
             sha.update(bytes);
             len += bytes.len() as u64;
             sink(at, bytes)

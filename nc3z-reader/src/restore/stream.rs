@@ -46,12 +46,15 @@ pub struct RestoreStream {
     ahead: Ahead,
     at: u64,
     window_len: u64,
+    /// The stream is refused if the archive holds lost tiles ([`Archive::require_whole`]).
+    needs_whole: bool,
 }
 
 impl Archive {
-    /// The original file as a stream of windows.
+    /// The original file as a stream of windows. The first window is an error if the archive holds lost tiles
+    /// ([`Archive::require_whole`]).
     pub fn restore_stream(&self) -> RestoreStream {
-        self.restore_stream_from(0)
+        RestoreStream { needs_whole: true, ..self.restore_stream_from(0) }
     }
 
     /// The original file from byte `at` on, as a stream of windows.
@@ -63,6 +66,7 @@ impl Archive {
             ahead: Ahead::default(),
             at,
             window_len: WINDOW_LEN * parallel::threads() as u64,
+            needs_whole: false,
         }
     }
 
@@ -70,13 +74,23 @@ impl Archive {
     /// while the sink works, if rayon's current pool has more than one thread.
     ///
     /// # Errors
-    /// Damage, a cancelled monitor, and errors of the sink.
+    /// Damage, lost tiles ([`Archive::require_whole`]), a cancelled monitor, and errors of the sink.
     pub fn restore_into<E: From<Error> + Send>(
         &self,
         monitor: &dyn Monitor,
         sink: &mut (dyn FnMut(u64, &[u8]) -> Result<(), E> + Send),
     ) -> Result<(), E> {
-        let mut stream = self.restore_stream();
+        self.require_whole()?;
+        self.windows_into(monitor, sink)
+    }
+
+    /// As [`Archive::restore_into`], also where the archive holds lost tiles.
+    pub(super) fn windows_into<E: From<Error> + Send>(
+        &self,
+        monitor: &dyn Monitor,
+        sink: &mut (dyn FnMut(u64, &[u8]) -> Result<(), E> + Send),
+    ) -> Result<(), E> {
+        let mut stream = self.restore_stream_from(0);
         let mut offset = 0;
         let (mut ready, mut spare) = (Vec::new(), Vec::new());
         stream.next_window(&mut ready)?;
@@ -109,6 +123,9 @@ impl RestoreStream {
     /// Damage, with its place.
     pub fn next_window(&mut self, window: &mut Vec<u8>) -> Result<()> {
         if self.chunks.is_none() {
+            if self.needs_whole {
+                self.archive.require_whole()?;
+            }
             self.chunks = Some(Chunks::new(&self.archive)?);
         }
         let begin = self.at;
