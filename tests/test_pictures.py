@@ -14,7 +14,7 @@ import unittest
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-from common import Case, nc3z
+from common import CLASSIC, ROOT, Case, nc3z
 from test_look import pixels
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -715,6 +715,28 @@ def distances(group, shape, unit):
         np.minimum(near, np.maximum(away - float(dot.get("r")) + unit, 0), out=near)
         on |= away < float(dot.get("r")) - 0.8
     return near, on
+
+
+class Gallery(Case):
+    """docs/gallery.md: its commands draw its pictures."""
+
+    def test_each_command_draws_its_picture(self):
+        import numpy as np
+
+        commands = re.findall(r"^nc3z (plot .+ -o (\S+))$", (ROOT / "docs/gallery.md").read_text(encoding="utf-8"), re.M)
+        self.assertGreater(len(commands), 5)
+        for command, name in commands:
+            words = command.split()
+            words[1] = CLASSIC / words[1]
+            nc3z(*words[:-1], self.dir / name)
+            drawn, shown = (self.dir / name).read_bytes(), (ROOT / "docs/pictures" / name)
+            if WRITE == "keep":
+                shown.write_bytes(drawn)
+            with self.subTest(command):
+                kept = shown.read_bytes()
+                # Another compressor may pack the same pixels into other bytes.
+                same = drawn == kept or name.endswith(".png") and np.array_equal(pixels(drawn), pixels(kept))
+                self.assertTrue(same, f"docs/pictures/{name} is another picture; NC3Z_PICTURES=keep writes it anew")
 
 
 if __name__ == "__main__":
