@@ -111,6 +111,19 @@ twice() {
     rm -rf "$other"
     return $code
 }
+# What the installer fetches, as the workflow packs it, and the installer itself, tried with these files.
+installer() {
+    local name folder binary=$out/nc3z-$version-$(uname -m)-linux-musl
+    [ -e "$binary" ] || not_run_because "the static binary was not built" || return 77
+    name=nc3z-$version-$(uname -m)-unknown-linux-musl
+    folder=$(mktemp -d)
+    mkdir "$folder/$name" && install -m 755 "$binary" "$folder/$name/nc3z" && cp README.md LICENSE-* "$folder/$name/" && tar -C "$folder" -czf "$out/$name.tar.gz" "$name" &&
+        cp packaging/install/install.* "$out/" && (cd "$out" && sha256sum "$name.tar.gz" >"$folder/SHA256SUMS") && cp "$out/$name.tar.gz" "$folder/" &&
+        NC3Z_RELEASE=file://$folder NC3Z_BIN=$folder/bin sh packaging/install/install.sh | grep -qx "nc3z $version.*"
+    local code=$?
+    rm -rf "$folder"
+    return $code
+}
 sums() { (cd "$out" && rm -f SHA256SUMS && find . -maxdepth 1 -type f ! -name SHA256SUMS ! -name notes.md -printf '%f\n' | sort | xargs sha256sum >SHA256SUMS && cat SHA256SUMS); }
 
 step "one version everywhere" versions
@@ -122,6 +135,7 @@ step "Debian package, tarball" packages
 step "static binary" static
 step "static binary in an empty root" empty_root
 step "the same binary from another folder" twice
+step "installer" installer
 step "wheel" wheel
 step "wheel in a clean environment" wheel_works
 step "crates" crates

@@ -1,9 +1,11 @@
-"""Additions that mkdocs.yml cannot express: the design notes by number, and links that lead out of the pages into the code."""
+"""Additions that mkdocs.yml cannot express: the design notes by number, the live reader, and links that lead out of the pages into the code."""
 
 import logging
 import posixpath
 import re
 from pathlib import Path
+
+from mkdocs.structure.nav import Link
 
 ROOT = Path(__file__).resolve().parent.parent
 LOG = logging.getLogger("mkdocs.plugins.site")
@@ -19,6 +21,13 @@ def on_config(config):
         LOG.warning("docs/design/README.md must list each note once: %s", sorted({note.name for note in notes[1:]} ^ set(listed)))
     config.nav.append({"Decisions": [note.relative_to(config.docs_dir).as_posix() for note in notes]})
     return config
+
+
+def on_nav(nav, config, files):
+    """The page that reads archives is in the navigation if scripts/site.sh --reader made it."""
+    if files.get_file_from_path("reader/index.html"):
+        nav.items.append(Link("Try it", "reader/index.html"))
+    return nav
 
 
 def on_page_markdown(markdown, page, config, files):

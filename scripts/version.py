@@ -25,6 +25,8 @@ PLACES = [
     ("CITATION.cff", rf"^version: ({NUMBER})$"),
     ("codemeta.json", rf'"version": "({NUMBER})"'),
     ("packaging/conda/recipe.yaml", rf"^  version: ({NUMBER})$"),
+    ("packaging/install/install.sh", rf"^version=({NUMBER})$"),
+    ("packaging/install/install.ps1", rf"^\$version = '({NUMBER})'$"),
     ("faces/java/pom.xml", rf"<artifactId>nc3z-java</artifactId>\s*<version>({NUMBER})</version>"),
     ("faces/java/netcdf-java/pom.xml", rf"<artifactId>nc3z-[a-z-]+</artifactId>\s*<version>({NUMBER})</version>"),
 ]

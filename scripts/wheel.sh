@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${1:-$(rustc --print host-tuple)} out=$(realpath -m "${2:-target/wheels}")
-venv=target/wheel-venv
+venv=target/wheel-venv target_dir=${CARGO_TARGET_DIR:-target}
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check 'maturin>=1.12,<2' ziglang==0.15.2 cargo-zigbuild==0.22.4
 export PATH=$PWD/$venv/bin:$PATH
@@ -22,7 +22,7 @@ data=faces/python/nc3z.data
 rm -rf "$data"
 trap 'rm -rf "$data"' EXIT
 mkdir -p "$data/scripts"
-tool=target/$target/release/nc3z
+tool=$target_dir/$target/release/nc3z
 [ -e "$tool" ] || tool=$tool.exe
 install -m 755 "$tool" "$data/scripts/"
 strip "$data/scripts/$(basename "$tool")" 2>/dev/null || true
