@@ -12,7 +12,7 @@ from pathlib import Path
 from spec_examples import examples
 
 SPEC = Path(__file__).resolve().parent.parent / "spec"
-CHAPTERS = ["archive", "chains", "num", "pco", "classic", "examples", "conformance", "parity", "bundle", "catalogue", "digest", "proof", "quantize", "compatibility", "media-type", "errata"]
+CHAPTERS = ["archive", "chains", "num", "pco", "classic", "examples", "conformance", "parity", "bundle", "catalogue", "digest", "proof", "quantize", "compatibility", "errata"]
 MARK = "## Chapters\n"
 FILES = {
     "dictionary/": "the zstd dictionaries of heads and sections, and the programs that made them (`archive.md`, *Dictionary*)",
@@ -37,9 +37,9 @@ def headings(text):
 def contents():
     out = []
     for name in CHAPTERS:
-        text = (SPEC / f"{name}.md").read_text()
-        for level, title in headings(text):
-            out.append(f"* [{title}]({name}.md)" if level == 1 else f"    * [{title}]({name}.md#{anchor(title)})")
+        (_, chapter), *sections = headings((SPEC / f"{name}.md").read_text())
+        links = [f"[{title}]({name}.md#{anchor(title)})" for _, title in sections]
+        out.append(f"* [{chapter}]({name}.md)" + (": " if links else "") + " · ".join(links))
     out += ["", "## Other files", "", "| file | purpose |", "|---|---|"]
     out += [f"| `{name}` | {purpose} |" for name, purpose in FILES.items()]
     return "\n".join(out) + "\n"

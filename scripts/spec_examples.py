@@ -9,12 +9,12 @@ from pathlib import Path
 
 SPEC = Path(__file__).resolve().parent.parent / "spec"
 sys.path.insert(0, str(SPEC / "reference"))
-WIDTH = 8
+WIDTH = 16
 INTRODUCTION = """# Examples: one archive, byte by byte
 
-The classic file of `classic.md`, *Example* (88 bytes, a `short` variable `v(x)` with the values 1, 2, 3), as an archive. It has {short} bytes in its short form, and {long} in the long form that this stands for. `vectors/archives.json` has both, and the file. `scripts/spec.py` in the source of nc3z makes this text from these files by the reference decoder; a test compares.
+The classic file of `classic.md`, *Example* (88 bytes, a `short` variable `v(x)` with the values 1, 2, 3), as an archive. It has {short} bytes in its short form, and {long} in the long form that this stands for. `vectors/archives.json` has both, and the file.
 
-Each line has an offset, bytes, and what they are; all numbers of the dumps' left columns are hexadecimal.
+Each line has an offset and bytes, both hexadecimal, and what they are.
 """
 
 
@@ -84,11 +84,9 @@ def prefix(d, forms):
     d.number(4, "CRC of bytes 0-15, 20-67 and the content")
     d.take(16, "text: \"netCDF in nc3z\\r\\n\"")
     d.take(32, "SHA-256 of the original")
-    d.title("Content, packed: one zstd frame")
-    d.take(length, "the frame")
-
-
-def whole(d):
+    d.title("Content, packed: one zstd frame, of one block that is not compressed")
+    assert d.at + length == len(d.data)
+    d.take(FRAME_HEADERS, "headers of the frame and of its block")
     d.varint("required features")
     d.take(d.varint("bytes of the metadata"), "the metadata, JSON")
     d.take(len(d.data) - d.at, "the classic file")
@@ -193,10 +191,13 @@ def long_form(d, header):
     d.take(4, "end marker")
 
 
+FRAME_HEADERS = 9
+
+
 def frame(content):
     """A zstd frame of one raw block: the same bytes whatever the library."""
-    return b"\x28\xb5\x2f\xfd" + bytes([0x60]) + struct.pack("<H", len(content) - 256) + (len(content) << 3 | 1).to_bytes(3, "little") + content \
-        if len(content) >= 256 else b"\x28\xb5\x2f\xfd" + bytes([0x20, len(content)]) + (len(content) << 3 | 1).to_bytes(3, "little") + content
+    assert len(content) < 256
+    return b"\x28\xb5\x2f\xfd" + bytes([0x20, len(content)]) + (len(content) << 3 | 1).to_bytes(3, "little") + content
 
 
 def sample(file):
@@ -222,7 +223,6 @@ def examples():
     header = file[:nc3z_ref.Header(file).length]
     short = sample(file)
     long = nc3z_ref.long_form(short)
-    content = nc3z_ref.unzstd(short[68:], len(short[68:]) - 9, "content")
 
     parts = [INTRODUCTION.format(short=len(short), long=len(long))]
 
@@ -232,9 +232,8 @@ def examples():
         assert d.at == len(data), title
         parts.append(f"\n## {title}\n\n{words}\n\n```\n{d.text()}```\n")
 
-    add("1. Short form", "A file as a whole. Its frame holds one block that is not compressed, so that the file can be seen in it; programs compress it.",
+    add("1. Short form", "A file as a whole. Programs compress the frame; here the file can be seen in it.",
         short, prefix, "the file as a whole")
-    add("2. Its content, unpacked", "The decoded bytes of the frame.", content, whole)
     listed = {}
 
     def keep(found, classic):
@@ -244,8 +243,8 @@ def examples():
     plain, nc3z_short.directory = nc3z_short.directory, keep
     nc3z_ref.long_form(short)
     nc3z_short.directory = plain
-    add("3. The listing that it stands for", "As a short form of form 1 would have it as its content.", listed["content"], listing, header)
-    add("4. Long form", "Every other text is about this form.", long, long_form, header)
+    add("2. The listing that it stands for", "As a short form of form 1 would have it as its content.", listed["content"], listing, header)
+    add("3. Long form", "Every other text is about this form.", long, long_form, header)
     text = "".join(parts).replace("\n\n\n", "\n\n")
     digest = hashlib.sha256(file).hexdigest()
     archives = [{"what": f"the example of examples.md, {what}", "archive": data.hex(), "original": file.hex(), "sha256": digest}
