@@ -38,7 +38,7 @@ WORDS = (
 )
 # Names that look like a second word, and are another idea.
 OTHER_IDEAS = {
-    "JSON": {"index", "generation"},  # `info --layout` shows structures of the format: index pages, and the generation that wrote them.
+    "JSON": {"index", "generation"},  # `info --layout` shows structures of the format: index pages, and the generation of a block.
 }
 
 PREAMBLE = """\

@@ -149,7 +149,7 @@ class Info(Case):
         done = self.fails(nc3z("info", "--json", "a.nc", "none.nc", "b.nc", cwd=self.dir), 1, "none.nc")
         found = json.loads(done.stdout)
         self.assertEqual([f["file"] for f in found], ["a.nc", "none.nc", "b.nc"])
-        self.assertIn("No such file", found[1]["error"])
+        self.assertIn("No such file", found[1]["error"]["message"])
 
 
 class Plot(Case):

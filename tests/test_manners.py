@@ -36,7 +36,11 @@ class Manners(Case):
             with self.subTest(words):
                 before = self.names()
                 done = self.run_here(*words.split(), input=b"")
-                self.assertEqual((done.returncode, done.stdout), (2, b""), done.stderr)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                if "--json" in words.split():
+                    self.assertEqual(json.loads(done.stdout)["error"]["code"], "option")
+                else:
+                    self.assertEqual(done.stdout, b"")
                 self.assertEqual(self.names(), before)
 
     def test_sources_are_removed_only_where_each_has_an_archive_of_its_own(self):
@@ -86,7 +90,39 @@ class Manners(Case):
                 done = self.run_here(*words.split())
                 self.assertIn(done.returncode, (1, 3))
                 first = next(row for row in json.loads(done.stdout) if "error" in row or row.get("state") == "error")
-                self.assertEqual(first["code"], code, first)
+                self.assertEqual(first["error"]["code"], code, first)
+                self.assertEqual(sorted(first["error"]), ["advice", "code", "message", "path"])
+
+    def test_a_command_that_fails_prints_its_error_in_json(self):
+        (self.dir / "cut.nc3z").write_bytes((self.dir / "a.nc3z").read_bytes()[:-40])
+        (self.dir / "none.zip").write_bytes(b"")
+        cases = (
+            ("info --json none.nc", "input.missing", "none.nc"), ("info --layout --json none.nc", "input.missing", "none.nc"),
+            ("log --json none.nc3z", "input.missing", "none.nc3z"), ("diff --json none.nc a.nc3z", "input.missing", "none.nc"),
+            ("read --explain --json a.nc3z nothing", None, "a.nc3z"),
+            ("repair --json none.nc3z -o new.nc3z", "input.missing", "none.nc3z"), ("stats --json none.nc3z", "input.missing", "none.nc3z"),
+            ("aggregate --json none.nc -o x.nc", None, None), ("hash --root --json none.nc", "input.missing", "none.nc"),
+            ("cite --check none.nc --root nc3z1:00 --json", None, None), ("verify --json", "option", None), ("frobnicate --json", "option", None),
+            ("bundle --json --skip-existing --append a.nc3z -o x.zip", "option", None),
+        )
+        for words, code, path in cases:
+            with self.subTest(words):
+                done = self.run_here(*words.split())
+                self.assertNotEqual(done.returncode, 0)
+                found = json.loads(done.stdout)
+                error = found["error"] if isinstance(found, dict) else found[0]["error"]
+                self.assertEqual(sorted(error), ["advice", "code", "message", "path"])
+                self.assertTrue(error["message"] and error["code"], error)
+                if code:
+                    self.assertEqual(error["code"], code)
+                if path:
+                    self.assertEqual(error["path"], path)
+                    self.assertNotIn(f"`{path}`", error["message"])
+        done = self.run_here("info", "--json", "cut.nc3z")
+        self.assertIn("nc3z repair", json.loads(done.stdout)["error"]["advice"])
+        # A report that has no row for each file has the errors of all.
+        found = json.loads(self.run_here("catalog", "--json", "none.nc", NAME, "-o", "c.nc3z").stdout)
+        self.assertEqual([(e["code"], e["path"]) for e in found["errors"]], [("input.missing", "none.nc")])
 
     def test_a_list_fits_the_width_also_in_a_pipe(self):
         self.ok(self.run_here("archive", CLASSIC / "coads_climatology.cdf", "-o", "c.nc3z", "--preset", "fast"))

@@ -484,7 +484,7 @@ class Packed(Aggregation):
             done = self.ok(nc3z(*command, tree, "-f", "-o", out))
             self.assertIn(left, done.stderr)
             self.assertEqual("3 classic files are stored as they are, uncompressed" in done.stderr, command == ["bundle"])
-            done = self.fails(nc3z(*command, tree, "-f", "-o", out, "--others", "fail"), 1, "notes.txt: passed over")
+            done = self.fails(nc3z(*command, tree, "-f", "-o", out, "--passed-over", "fail"), 1, "notes.txt: passed over")
             self.assertTrue(out.exists())
             report = json.loads(self.ok(nc3z(*command, tree, "-f", "-o", out, "--json")).stdout)
             self.assertEqual((report["passed_over"], report["failed"]), (kinds, 0))

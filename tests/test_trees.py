@@ -73,16 +73,16 @@ class Others(Trees):
         lines = ["in/four.nc: passed over, netCDF-4 or HDF5", "in/empty.nc: passed over, empty file", "in/pipe.nc: passed over, named pipe",
                  "in/0/packed.nc.gz: passed over, compressed file", "in/readme.txt: passed over, other file"]
         for what, code in (("list", 0), ("fail", 1)):
-            done = nc3z("archive", "-r", "--force", "--others", what, "in", "-o", "out", cwd=self.dir)
+            done = nc3z("archive", "-r", "--force", "--passed-over", what, "in", "-o", "out", cwd=self.dir)
             self.assertEqual(done.returncode, code, done.stderr)
             for line in lines:
                 self.assertIn(line + "\n", done.stderr)
         self.assertEqual(len(self.archives()), 3)
         for command, *more in (("verify",), ("restore", "-o", "back"), ("recompress", "--preset", "fast")):
-            self.ok(nc3z(command, "-r", "--others", "fail", "out", *more, cwd=self.dir))
+            self.ok(nc3z(command, "-r", "--passed-over", "fail", "out", *more, cwd=self.dir))
             (self.dir / "out/notes").write_text("x")
             more = [m if m != "back" else "back2" for m in more]
-            done = nc3z(command, "-r", "--others", "fail", "out", *more, cwd=self.dir)
+            done = nc3z(command, "-r", "--passed-over", "fail", "out", *more, cwd=self.dir)
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertIn("out/notes: passed over, other file", done.stderr)
             (self.dir / "out/notes").unlink()
@@ -90,16 +90,16 @@ class Others(Trees):
     def test_others_are_copied(self):
         self.tree()
         os.utime(self.dir / "in/readme.txt", (1, 1_000_000_000))
-        done = self.ok(nc3z("archive", "-r", "--others", "copy", "in", "-o", "out", cwd=self.dir))
+        done = self.ok(nc3z("archive", "-r", "--passed-over", "copy", "in", "-o", "out", cwd=self.dir))
         self.assertIn("3 archived, 4 copied, 5 passed over", done.stderr)
         for name in ("four.nc", "0/packed.nc.gz", "empty.nc", "readme.txt"):
             self.assertEqual((self.dir / "out" / name).read_bytes(), (self.dir / "in" / name).read_bytes())
         self.assertEqual((self.dir / "out/readme.txt").stat().st_mtime, 1_000_000_000)
         self.assertFalse((self.dir / "out/pipe.nc").exists())
         (self.dir / "out/readme.txt").write_bytes(b"precious")
-        self.fails(nc3z("archive", "-r", "--skip-existing", "--others", "copy", "in", "-o", "out", cwd=self.dir), 1, "readme.txt.*exists")
+        self.fails(nc3z("archive", "-r", "--skip-existing", "--passed-over", "copy", "in", "-o", "out", cwd=self.dir), 1, "readme.txt.*exists")
         self.assertEqual((self.dir / "out/readme.txt").read_bytes(), b"precious")
-        self.fails(nc3z("archive", "-r", "--force", "--others", "copy", "in", cwd=self.dir), 1, "-o")
+        self.fails(nc3z("archive", "-r", "--force", "--passed-over", "copy", "in", cwd=self.dir), 1, "-o")
 
 
 class Links(Trees):
@@ -117,18 +117,18 @@ class Links(Trees):
 
     def test_links_are_counted_and_named(self):
         self.linked()
-        done = self.ok(nc3z("archive", "-r", "in", "-o", "out", "--others", "list", cwd=self.dir))
+        done = self.ok(nc3z("archive", "-r", "in", "-o", "out", "--passed-over", "list", cwd=self.dir))
         self.assertIn("2 archived, 5 passed over (1 link out of the tree, 4 links inside the tree)", done.stderr)
         self.assertIn("in/current.nc: passed over, a link to `a.nc`, which is in the tree\n", done.stderr)
         self.assertIn("in/latest: passed over, a link to `d`, which is in the tree\n", done.stderr)
         self.assertEqual(self.archives(), ["a.nc.nc3z", "d/b.nc.nc3z"])
         # Nothing is lost by a link inside; by one that leads out, its file may be.
         (self.dir / "in/away.nc").unlink()
-        self.ok(nc3z("archive", "-r", "in", "-o", "out2", "--others", "fail", cwd=self.dir))
+        self.ok(nc3z("archive", "-r", "in", "-o", "out2", "--passed-over", "fail", cwd=self.dir))
 
     def test_links_are_made_again(self):
         self.linked()
-        args = ("archive", "-r", "in", "-o", "out", "--others", "copy", "--skip-existing")
+        args = ("archive", "-r", "in", "-o", "out", "--passed-over", "copy", "--skip-existing")
         done = self.ok(nc3z(*args, cwd=self.dir))
         self.assertIn("2 archived, 3 linked, 2 passed over", done.stderr)
         self.assertIn("in/absolute.nc: a link whose path leads out of the tree; it is not made again\n", done.stderr)
@@ -160,7 +160,7 @@ class Modes(Trees):
             os.chmod(self.dir / "in" / name, mode)
         old = os.umask(0o022)
         self.addCleanup(os.umask, old)
-        runs = (("archive", "-r", "--others", "copy", "in", "-o", "out"), ("restore", "-r", "out", "-o", "back"), ("recompress", "-r", "--preset", "fast", "out", "-o", "new"))
+        runs = (("archive", "-r", "--passed-over", "copy", "in", "-o", "out"), ("restore", "-r", "out", "-o", "back"), ("recompress", "-r", "--preset", "fast", "out", "-o", "new"))
         for command in runs:
             self.ok(nc3z(*command, cwd=self.dir))
             for name, mode in modes.items():
@@ -524,8 +524,8 @@ class Sharing(Trees):
             f.truncate(1 << 20)
         self.ok(nc3z("archive", "-r", "in", "-o", "out", "--log", "log", "--on-tape", "skip", cwd=self.dir))
         lines = [json.loads(line) for line in (self.dir / "log").read_text().splitlines()]
-        self.assertEqual([line["file"] for line in lines if line.get("state") == "offline"], ["in/stub.nc"])
-        self.assertEqual(lines[-1]["counts"]["offline"], 1)
+        self.assertEqual([line["file"] for line in lines if line.get("state") == "on tape"], ["in/stub.nc"])
+        self.assertEqual(lines[-1]["counts"]["on tape"], 1)
         self.manifest("log", code=1, words="in/stub.nc: .*no data on disk")
 
     def test_unlisted_archives_fail_the_manifest(self):

@@ -26,8 +26,11 @@ fn main() -> ExitCode {
             args::help::print(&words, is_all);
             std::process::exit(0);
         }
-        output::exit_by(&e)
+        output::exit_by(&e, args::asks_for_json(&words))
     });
+    if args::is_json(&matches) {
+        output::failure::set_json();
+    }
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
     output::set_color(cli.color);
     if matches!(cli.command, Command::FilterWorker) {
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
     cmd::named::tell_notes();
     registry::end();
     if exit != Exit::Done {
+        output::failure::print_first();
         cmd::places::remove_empty();
     }
     cmd::places::finish();

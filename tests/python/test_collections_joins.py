@@ -357,15 +357,15 @@ def test_a_tree_by_dask_follows_no_links_and_reports_other_files(tree, tmp_path)
     done = archive_tree(tree, tree / "archives", preset="fast")
     assert [os.path.relpath(r.source, tree) for r in done.archived] == ["sub/a.nc"]
     assert [os.path.relpath(path, tree) for path in done.failed] == ["gone.nc"]
-    assert {os.path.relpath(path, tree): kind for path, kind in done.others.items()} == {
+    assert {os.path.relpath(path, tree): kind for path, kind in done.passed_over.items()} == {
         "latest.nc": "link inside the tree",
         "out.nc": "link out of the tree",
         "folder": "link out of the tree",
         "notes.txt": "other file",
         "none.nc": "empty file",
     }
-    assert done.count_others()["link out of the tree"] == 2
-    assert archive_tree(tree, tree / "archives").others == done.others
+    assert done.count_passed_over()["link out of the tree"] == 2
+    assert archive_tree(tree, tree / "archives").passed_over == done.passed_over
 
 
 @tool
@@ -389,7 +389,7 @@ def test_files_on_tape_are_not_opened_unless_asked_for(tree, tmp_path):
         archive_tree(tree, tmp_path / "out")
     assert not (tmp_path / "out").exists()
     done = archive_tree(tree, tmp_path / "out", on_tape="skip")
-    assert done.others[str(tree / "tape.nc")] == "file on tape" and len(done.archived) == 1 and len(done.failed) == 1
+    assert done.passed_over[str(tree / "tape.nc")] == "file on tape" and len(done.archived) == 1 and len(done.failed) == 1
     last = archive_tree(tree, tmp_path / "out", on_tape="last")
     assert "CorruptError" in last.failed[str(tree / "tape.nc")] or "UnsupportedError" in last.failed[str(tree / "tape.nc")]
     with pytest.raises(ValueError, match="on_tape"):

@@ -78,7 +78,7 @@ def test_files_on_tape_and_other_files(tree, tmp_path):
             make(tree, tmp_path / "out", program=TOOL)
         done = make(tree, tmp_path / make.__name__, on_tape="skip", program=TOOL)
         assert not done.failed and sum(b.files for b in done.done) == 9
-        others = {os.path.relpath(path, tree): kind for path, kind in done.others.items()}
+        others = {os.path.relpath(path, tree): kind for path, kind in done.passed_over.items()}
         assert others == {"tape.nc": "file on tape", "notes.txt": "other file", "latest.nc": "link inside the tree"}
 
 

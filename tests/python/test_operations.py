@@ -152,7 +152,7 @@ def test_many_and_again(tmp_path):
 def test_estimates():
     guess = nc3z.estimate(COADS, ["fast", "default"])
     assert [p.preset for p in guess.presets] == ["fast", "default"]
-    assert guess.presets[1].stored_nbytes < guess.original_nbytes and "gzip -6" in guess.others
+    assert guess.presets[1].stored_nbytes < guess.original_nbytes and "gzip -6" in guess.peers
     assert len(guess.variables["SST"][1]) == 2
     assert pickle.loads(pickle.dumps(guess)) == guess
 

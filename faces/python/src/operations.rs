@@ -311,7 +311,7 @@ pub(crate) fn estimate<'py>(
         .iter()
         .map(|p| (p.preset.name(), p.stored_len, p.uncertainty, p.archive_seconds, p.restore_seconds));
     dict.set_item("presets", presets.collect::<Vec<_>>())?;
-    dict.set_item("others", found.peers.iter().map(|p| (p.name, p.stored_len)).collect::<Vec<_>>())?;
+    dict.set_item("peers", found.peers.iter().map(|p| (p.name, p.stored_len)).collect::<Vec<_>>())?;
     let header = classic.header();
     let variables = found.variables.iter().map(|v| {
         (header.variables[v.id.index()].name_lossy().into_owned(), v.original_len, v.stored_len.clone())

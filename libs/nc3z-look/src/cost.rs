@@ -70,13 +70,13 @@ impl Cost {
 
 /// The costs of all arrays of an archive.
 pub struct Costs {
-    /// The cost of the bytes that pad records and variables.
+    /// The cost of each variable, in the order of the header.
     pub variables: Vec<Cost>,
-    /// The cost of the bytes between variables.
+    /// The cost of the bytes that pad records and variables.
     pub padding: Cost,
-    /// The payload of all tiles in bytes.
+    /// The cost of the bytes between variables.
     pub gap: Cost,
-    /// The number of payload bytes of all.
+    /// The payload of all tiles in bytes.
     pub payload: u64,
 }
 

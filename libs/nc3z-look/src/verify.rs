@@ -38,7 +38,7 @@ pub fn report_json(name: &str, report: &Report, archive: Option<&Archive>) -> Va
         .collect();
     json!({
         "archive": name, "sound": report.is_sound() && report.is_complete(), "complete": report.is_complete(), "lossy": is_lossy(archive), "tiles": report.tiles, "blocks": report.blocks,
-        "generations": report.generations, "stored_bytes": report.stored_len, "unchecked_bytes": report.unchecked,
+        "commits": report.generations, "stored_bytes": report.stored_len, "unchecked_bytes": report.unchecked,
         "sha256": digest, "sha256_matches": report.restored.as_ref().map(|r| r.matches_record), "findings": findings,
         "more_findings": report.more, "lost": lost, "undecoded_tiles": report.undecoded,
         "not_decoded": not_decoded, "not_rebuilt": report.not_rebuilt.as_ref().map(|why| text::safe(why)),
@@ -87,7 +87,7 @@ pub fn parity_place_json(located: &Located, len: u64) -> Value {
     let region = params.end - params.begin;
     json!({
         "parity": true,
-        "generation": params.generation,
+        "commit": params.generation,
         "covers": params.archive_len,
         "stale_bytes": (len + located.missing).saturating_sub(params.archive_len),
         "missing_bytes": params.archive_len.saturating_sub(len),

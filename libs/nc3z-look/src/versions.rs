@@ -18,7 +18,7 @@ pub fn version_json(version: &Version, tags: &BTreeMap<String, u64>) -> Value {
     let word = |text: &Option<String>| text.as_ref().map(|s| text::safe(s));
     let sha256 = (trailer.digest_state == DigestState::Valid).then(|| hex(&trailer.sha256));
     json!({
-        "version": record.number, "generation": trailer.generation, "sha256": sha256,
+        "version": record.number, "commit": trailer.generation, "sha256": sha256,
         "original_bytes": trailer.original_len, "added_bytes": version.added_len,
         "message": word(&record.message), "author": word(&record.author), "time": word(&record.time),
         "tags": tags_of(tags, record.number),

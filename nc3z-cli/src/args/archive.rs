@@ -1,6 +1,6 @@
 //! Arguments of `archive`.
 
-use super::encode::split_rule;
+use super::encode::{self, split_rule};
 use super::parity::parse_share;
 use super::{EncodeArgs, RunArgs, TellArgs, ThreadsArgs};
 use clap::{Args, ValueEnum};
@@ -46,6 +46,13 @@ pub(crate) enum ManifestArg {
     Bagit,
 }
 
+/// The heading of the options for lists and catalogues of archives.
+const COLLECTION: &str = "Manifests and catalogues";
+/// The heading of the options that protect data.
+const SAFETY: &str = "Checks, digests, repairs";
+/// The heading of the options that concern the output.
+const OUTPUT: &str = "Output files";
+
 /// Arguments of `archive`.
 #[derive(Debug, Args)]
 pub(crate) struct ArchiveArgs {
@@ -61,56 +68,56 @@ pub(crate) struct ArchiveArgs {
     pub(crate) threads: ThreadsArgs,
     /// LOSSY: round a variable's values before archiving: VAR=MODE, or *=MODE for all floating-point data
     /// variables. MODE is bitround:KEEPBITS, granularbr:NSD, bitgroom:NSD or abs:BOUND.
-    #[arg(long = "quantize", value_parser = parse_quantize, value_name = "VAR=MODE")]
+    #[arg(help_heading = encode::HEADING, long = "quantize", value_parser = parse_quantize, value_name = "VAR=MODE")]
     #[arg(conflicts_with = "remove_source")]
     pub(crate) quantize: Vec<(String, Quantize)>,
     /// Add redundancy that can repair the loss of this share of the archive's 4 KiB sectors, such as 5%; see
     /// `nc3z parity`.
-    #[arg(long, value_parser = parse_share, value_name = "SHARE")]
+    #[arg(help_heading = SAFETY, long, value_parser = parse_share, value_name = "SHARE")]
     pub(crate) parity: Option<Share>,
     /// Digests to store besides SHA-256 of the file and the digests of the content: `md5`, for catalogues
     /// that need it; `none` omits the digests of the content.
-    #[arg(long, value_enum, value_name = "DIGEST")]
+    #[arg(help_heading = SAFETY, long, value_enum, value_name = "DIGEST")]
     pub(crate) digest: Option<DigestArg>,
     /// Enter directories, and archive every classic file in them.
     #[arg(short, long)]
     pub(crate) recursive: bool,
     /// Write a manifest of the tree: SHA256SUMS for `sha256sum -c`, or a BagIt bag (at -o, archives under data/).
-    #[arg(long, value_enum, value_name = "KIND", requires = "recursive")]
+    #[arg(help_heading = COLLECTION, long, value_enum, value_name = "KIND", requires = "recursive")]
     pub(crate) manifest: Option<ManifestArg>,
     /// Also put the specification of the format into the bag: text, dictionaries and a reference decoder.
-    #[arg(long, requires = "manifest")]
+    #[arg(help_heading = COLLECTION, long, requires = "manifest")]
     pub(crate) with_spec: bool,
     /// Also write a catalogue of the archives, as `nc3z catalog` does: `find`, `stats`, `list` and `read --explain` answer from it while
     /// the archives are on tape or far away. The archives are read once more for it.
-    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = COLLECTION, long, value_name = "FILE")]
     pub(crate) catalog: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) run: RunArgs,
     /// Overwrite existing outputs.
-    #[arg(short, long)]
+    #[arg(help_heading = OUTPUT, short, long)]
     pub(crate) force: bool,
     /// Allow writing an archive to a terminal.
-    #[arg(long)]
+    #[arg(help_heading = OUTPUT, long)]
     pub(crate) to_terminal: bool,
     /// Create missing directories in the name given by -o.
-    #[arg(long)]
+    #[arg(help_heading = OUTPUT, long)]
     pub(crate) parents: bool,
     /// First remove the temporary files that killed runs left anywhere in the output directory (or in the
     /// directories given). Without this option, only those in the directories where this run writes are
     /// removed. Files of running processes are kept.
-    #[arg(long, requires = "recursive")]
+    #[arg(help_heading = OUTPUT, long, requires = "recursive")]
     pub(crate) clean_temps: bool,
     /// Keep the inputs. This is the default unless --remove-source is given.
-    #[arg(short, long, conflicts_with = "remove_source")]
+    #[arg(help_heading = SAFETY, short, long, conflicts_with = "remove_source")]
     keep: bool,
     #[command(flatten)]
     pub(crate) tell: TellArgs,
     /// Skip reading the archive back to compare it with the source (not the checksums).
-    #[arg(long)]
+    #[arg(help_heading = SAFETY, long)]
     pub(crate) no_verify: bool,
     /// Delete each input after its archive is verified and safe on disk.
-    #[arg(long, conflicts_with = "no_verify")]
+    #[arg(help_heading = SAFETY, long, conflicts_with = "no_verify")]
     pub(crate) remove_source: bool,
 }
 

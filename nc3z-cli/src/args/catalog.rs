@@ -1,6 +1,6 @@
 //! Arguments of `catalog` and `stats`.
 
-use super::{JsonArgs, OfflineArgs, OpenArgs, OthersArg, OutputArgs, ThreadsArgs};
+use super::{JsonArgs, OfflineArgs, OpenArgs, OutputArgs, PassedOverArg, ThreadsArgs};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ pub(crate) struct CatalogArgs {
     pub(crate) tape: OfflineArgs,
     /// Action for files of directories that are not archives, classic files or bundles; they are counted in any case.
     #[arg(long, value_enum, value_name = "WHAT")]
-    pub(crate) others: Option<OthersArg>,
+    pub(crate) passed_over: Option<PassedOverArg>,
     /// Machine-readable output: the catalogue, files that were passed over by kind, and files that failed.
     #[arg(long)]
     pub(crate) json: bool,

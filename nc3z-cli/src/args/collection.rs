@@ -1,7 +1,7 @@
 //! Arguments of `bundle` and `list`.
 
 use super::parity::parse_share;
-use super::tree::{OthersArg, parse_shard};
+use super::tree::{PassedOverArg, parse_shard};
 use super::{FragmentArgs, JsonArgs, OutputArgs, PresetArg, RemoteArgs, TellArgs, ThreadsArgs, parse_size};
 use clap::{Args, ValueEnum};
 use nc3z_collections::tree::walk::Shard;
@@ -42,7 +42,7 @@ pub(crate) struct BundleArgs {
     #[arg(
         long,
         conflicts_with_all = [
-            "files_from", "target_size", "skip_existing", "shard", "on_tape", "others", "json", "with_spec", "pack", "append",
+            "files_from", "target_size", "skip_existing", "shard", "on_tape", "passed_over", "json", "with_spec", "pack", "append",
             "preset", "parity",
         ]
     )]
@@ -69,7 +69,7 @@ pub(crate) struct BundleArgs {
     pub(crate) tape: OfflineArgs,
     /// Action for files of directories that are neither archives nor classic files; they are counted in any case.
     #[arg(long, value_enum, value_name = "WHAT")]
-    pub(crate) others: Option<OthersArg>,
+    pub(crate) passed_over: Option<PassedOverArg>,
     /// Machine-readable output: bundles, files that were passed over by kind, and files that failed.
     #[arg(long)]
     pub(crate) json: bool,

@@ -10,7 +10,7 @@ use nc3z_format::codec::{ChainRequest, Registry};
 use nc3z_writer::ChunkRequest;
 
 /// The heading of these options in help texts.
-const HEADING: &str = "Tiles and encoding";
+pub(super) const HEADING: &str = "Tiles and encoding";
 
 /// Options for encoding an archive.
 #[derive(Debug, Args)]

@@ -151,7 +151,7 @@ const SECONDARY: [&str; 43] = [
     "contiguous",
     "identity",
     "convention",
-    "others",
+    "passed_over",
     "creators",
     "publisher",
     "year",

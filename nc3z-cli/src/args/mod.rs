@@ -82,7 +82,7 @@ pub(crate) use shell::{CompletionsArgs, ManArgs};
 pub(crate) use spec::SpecArgs;
 pub(crate) use subset::SubsetArgs;
 pub(crate) use tell::TellArgs;
-pub(crate) use tree::{OthersArg, OthersOfTreeArg, RunArgs, SkipArg};
+pub(crate) use tree::{PassedOverArg, PassedOverOfTreeArg, RunArgs, SkipArg};
 pub(crate) use verify::VerifyArgs;
 pub(crate) use versions::{CommitArgs, EffortArgs, LogArgs, NoteArgs, RevertArgs, TagArgs};
 
@@ -148,6 +148,17 @@ fn with_shared(command: clap::Command, is_wanted: impl Fn(&clap::Command) -> boo
         let command = command.after_help(format!("{help}{SHARED_OPTIONS}"));
         command.args(shared.iter().map(|arg| arg.clone().hide(true)))
     })
+}
+
+/// Returns whether the command that was named, or its own command, is to report as JSON.
+pub(crate) fn is_json(matches: &clap::ArgMatches) -> bool {
+    let Some((_, matches)) = matches.subcommand() else { return false };
+    matches!(matches.try_get_one::<bool>("json"), Ok(Some(true))) || is_json(matches)
+}
+
+/// Returns whether words that clap refuses ask for JSON.
+pub(crate) fn asks_for_json(words: &[OsString]) -> bool {
+    words.iter().take_while(|word| *word != "--").any(|word| word == "--json")
 }
 
 /// When to use colours.

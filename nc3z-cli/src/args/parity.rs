@@ -1,6 +1,6 @@
 //! Arguments of `parity`.
 
-use super::{JsonArgs, OfflineArgs, OthersArg, ThreadsArgs, parse_size};
+use super::{JsonArgs, OfflineArgs, PassedOverArg, ThreadsArgs, parse_size};
 use clap::{Args, Subcommand};
 use nc3z_writer::{ParityChoice, Share};
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ pub(crate) struct ParityFiles {
     pub(crate) recursive: bool,
     /// Action for files of a tree that are not archives; they are counted in any case.
     #[arg(long, value_enum, value_name = "WHAT", requires = "recursive")]
-    pub(crate) others: Option<OthersArg>,
+    pub(crate) passed_over: Option<PassedOverArg>,
     #[command(flatten)]
     pub(crate) tape: OfflineArgs,
 }

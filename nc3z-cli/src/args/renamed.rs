@@ -19,11 +19,12 @@ const COMMANDS: [(&str, &str); 12] = [
 ];
 
 /// Former options.
-const OPTIONS: [(&str, &str); 5] = [
+const OPTIONS: [(&str, &str); 6] = [
     ("--block-size", "--tile-size"),
     ("--chunk", "--tile"),
     ("--generation", "NAME@VERSION"),
     ("--offline", "--on-tape"),
+    ("--others", "--passed-over"),
     ("--shadow", "--catalog"),
 ];
 

@@ -1,7 +1,7 @@
 //! Arguments of `restore`.
 
 use super::versions::parse_version;
-use super::{OfflineArgs, OpenArgs, OthersArg, SkipArg, TellArgs, ThreadsArgs};
+use super::{OfflineArgs, OpenArgs, PassedOverArg, SkipArg, TellArgs, ThreadsArgs};
 use clap::Args;
 use nc3z_reader::VersionName;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ pub(crate) struct RestoreArgs {
     pub(crate) recursive: bool,
     /// Action for files of a tree that are not archives; they are counted in any case.
     #[arg(long, value_enum, value_name = "WHAT", requires = "recursive")]
-    pub(crate) others: Option<OthersArg>,
+    pub(crate) passed_over: Option<PassedOverArg>,
     /// Overwrite existing outputs.
     #[arg(short, long)]
     pub(crate) force: bool,

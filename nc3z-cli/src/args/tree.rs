@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// The action for files of a tree that the command does not process. The summary counts them in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OthersArg {
+pub(crate) enum PassedOverArg {
     /// List each of them.
     List,
     /// List each of them, and end with exit code 1 if there is any.
@@ -18,7 +18,7 @@ pub(crate) enum OthersArg {
 
 /// The action for such files, for a command that writes a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OthersOfTreeArg {
+pub(crate) enum PassedOverOfTreeArg {
     /// List each of them.
     List,
     /// List each of them, and end with exit code 1 if there is any.
@@ -87,7 +87,7 @@ pub(crate) struct RunArgs {
     pub(crate) dry_run: bool,
     /// Action for files of a tree that are not classic netCDF; they are counted in any case.
     #[arg(help_heading = HEADING, long, value_enum, value_name = "WHAT", requires = "recursive")]
-    pub(crate) others: Option<OthersOfTreeArg>,
+    pub(crate) passed_over: Option<PassedOverOfTreeArg>,
 }
 
 pub(super) fn parse_shard(text: &str) -> Result<Shard, String> {

@@ -1,6 +1,6 @@
 //! Arguments of `verify`.
 
-use super::{JsonArgs, OfflineArgs, OthersArg, RemoteArgs, TellArgs, ThreadsArgs};
+use super::{JsonArgs, OfflineArgs, PassedOverArg, RemoteArgs, TellArgs, ThreadsArgs};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ pub(crate) struct VerifyArgs {
     pub(crate) recursive: bool,
     /// Action for files of a tree that are not archives; they are counted in any case.
     #[arg(long, value_enum, value_name = "WHAT", requires = "recursive")]
-    pub(crate) others: Option<OthersArg>,
+    pub(crate) passed_over: Option<PassedOverArg>,
     /// Compare files with a manifest (SHA256SUMS, or a BagIt bag), and append the result to a fixity log. An
     /// archive that has changed but is sound, because it was appended to or recompressed, gives exit code 1;
     /// a damaged one gives 3.

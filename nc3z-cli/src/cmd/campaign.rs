@@ -8,7 +8,7 @@ use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table, count};
 use crate::output::target::{Content, Target};
-use crate::output::{set_level, text};
+use crate::output::{failure, set_level, text};
 use anyhow::{Context, Result};
 use nc3z_collections::tree::campaign::Campaign;
 use nc3z_collections::tree::campaign::plan::{self, Amount, Inputs, Planned, Saving};
@@ -103,7 +103,7 @@ fn to_json(planned: &Planned, saving: Option<Saving>, failed: u64) -> Value {
         planned.others.iter().map(|(kind, n)| (kind.to_string(), (*n).into())).collect();
     json!({
         "planned": amount(planned.all), "units": planned.units, "on_tape": amount(planned.offline), "hard_links": planned.links,
-        "passed_over": others, "failed": failed,
+        "passed_over": others, "failed": failed, "errors": failure::reported(),
         "estimate": saving.map(|s| json!({"samples": s.samples, "stored_bytes": s.stored, "core_hours": s.core_hours})),
         "changes": planned.changes.as_ref().map(|c| json!({
             "new": amount(c.new), "changed": amount(c.changed), "gone": amount(c.gone),

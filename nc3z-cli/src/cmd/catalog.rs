@@ -13,7 +13,7 @@ use crate::output::progress::{Interrupt, Progress};
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table, count};
 use crate::output::target::{Content, Target};
-use crate::output::text;
+use crate::output::{failure, text};
 use anyhow::{Result, bail};
 use nc3z::opener::Kind;
 use nc3z_collections::catalog::{self, Area, Catalog, Condition, Hit, Question, Unknown};
@@ -84,12 +84,13 @@ pub(crate) fn write_catalog(args: &CatalogArgs) -> Result<Exit> {
         paths.extend(targets::read_names(list, false)?);
     }
     let found = gather(&paths, args.tape, &args.open)?;
-    let worst = found.failed.0.max(super::tree::judge(&found.others, args.others));
+    let worst = found.failed.0.max(super::tree::judge(&found.others, args.passed_over));
     let written = write(&found.inputs, (&args.output, args.place.force), *args.threads, &args.open)?;
     if args.json {
         let report = json!({
             "catalog": crate::cmd::shown(&args.output), "files": written.files, "bytes": written.original_len,
             "passed_over": Other::to_json(&found.others), "failed": written.failed + found.failed.1,
+            "errors": failure::reported(),
         });
         writeln!(Stdout::results(), "{}", serde_json::to_string_pretty(&report)?)?;
     } else if let Some(words) = Other::words(&found.others) {
@@ -285,6 +286,7 @@ pub(crate) fn find(args: &FindArgs) -> Result<Exit> {
         Ok(())
     })??;
     if *args.json {
+        rows.extend(failure::rows());
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
     }
     table.print(&mut out, "")?;

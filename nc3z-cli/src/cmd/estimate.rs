@@ -6,10 +6,11 @@ use super::targets::{list, looks_classic};
 use super::tree::{self, Other};
 use crate::args::{EstimateArgs, OpenArgs, PresetArg};
 use crate::exit::{Exit, of_error};
+use crate::output::failure::Failure;
 use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
-use crate::output::{chain, code, report_error, text};
+use crate::output::{report_error, text};
 use anyhow::{Result, bail};
 use nc3z_collections::tree::estimate::{EstimateSums, TreeLen, spread, to_json};
 use nc3z_format::classic::Header;
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
                 }
                 Err(e) => {
                     if *args.json {
-                        reports.push(json!({"file": name, "error": chain(&e), "code": code(&e)}));
+                        reports.push(json!({"file": name, "error": Failure::new(&e, Some(path))}));
                     }
                     report_error(Some(path), &e);
                     worst = worst.max(of_error(&e));

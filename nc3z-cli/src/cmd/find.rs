@@ -6,9 +6,10 @@ use super::offline::without_recalls;
 use super::{in_order_counted, targets};
 use crate::args::FindArgs;
 use crate::exit::Exit;
+use crate::output::failure::Failure;
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
-use crate::output::{chain, code, text};
+use crate::output::text;
 use anyhow::{Context, Result, bail};
 use nc3z_collections::catalog::{Catalog, described};
 use nc3z_format::classic::Header;
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
             match looked {
                 Err(e) => {
                     failures.report(path, &e);
-                    rows.push(json!({"file": name, "error": text::safe(&chain(&e)), "code": code(&e)}));
+                    rows.push(json!({"file": name, "error": Failure::new(&e, Some(path))}));
                 }
                 Ok((_, hits)) if hits.is_empty() => {}
                 Ok((header, hits)) => {

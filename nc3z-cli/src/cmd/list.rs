@@ -5,11 +5,12 @@ use super::offline::without_recalls;
 use super::targets;
 use crate::args::{Access, ListArgs, OpenArgs};
 use crate::exit::{Exit, of_error};
+use crate::output::failure::Failure;
 use crate::output::message::InFileExt;
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
-use crate::output::{code, message, text};
+use crate::output::{message, text};
 use anyhow::Result;
 use nc3z::Name;
 use nc3z_collections::bundle::Bundle;
@@ -247,7 +248,8 @@ fn wrapped(text: &str, width: usize) -> String {
 fn to_json(entry: &Entry) -> Value {
     match &entry.found {
         Err(e) => {
-            json!({"name": entry.name, "state": "error", "error": message::of(e, Some(Path::new(&entry.name))), "code": code(e)})
+            let failure = Failure::new(e, Some(Path::new(&entry.name)));
+            json!({"name": entry.name, "state": "error", "error": failure})
         }
         Ok(found) => found.to_json(&entry.name),
     }

@@ -5,9 +5,10 @@ use super::targets::{self, Job};
 use super::tree::{self, Other};
 use crate::args::{ParityAddArgs, ParityCommand, ParityFiles, ParityInfoArgs, ParityRemoveArgs};
 use crate::exit::Exit;
+use crate::output::failure::Failure;
 use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
-use crate::output::{chain, code, text};
+use crate::output::text;
 use anyhow::{Context, Result, anyhow};
 use nc3z_collections::tree::manifest::relist::{Replaced, may_be_listed};
 use nc3z_collections::tree::sha256_of_file;
@@ -78,7 +79,7 @@ fn remove(args: &ParityRemoveArgs) -> Result<Exit> {
         } else {
             writeln!(
                 out,
-                "{name}: parity removed; its {} stay in the file as history, since other generations follow it (`nc3z recompress --drop-history` drops them)",
+                "{name}: parity removed; its {} stay in the file as history, since other commits follow it (`nc3z recompress --drop-history` drops them)",
                 text::size(done.left)
             )?;
         }
@@ -94,7 +95,7 @@ fn each(which: &ParityFiles, mut work: impl FnMut(&Path, &mut dyn Write) -> Resu
     which.archives.iter().try_for_each(|path| super::named::refuse_others(path))?;
     let mut found = targets::archives(&which.archives, None, which.recursive)?;
     let mut out = Stdout::verdicts();
-    let mut worst = tree::judge(&found.others, which.others);
+    let mut worst = tree::judge(&found.others, which.passed_over);
     let mut failures = Failures::new(&found.failures);
     found.jobs = super::offline::without_recalls(found.jobs, |job| &job.input, which.tape)?;
     for Job { input: path, .. } in &found.jobs {
@@ -119,8 +120,8 @@ fn info(args: &ParityInfoArgs) -> Result<Exit> {
         let name = crate::cmd::shown(path);
         let described = describe(path);
         if *args.json {
-            let mut json =
-                described.as_ref().map_or_else(|e| json!({"error": chain(e), "code": code(e)}), Clone::clone);
+            let failed = |e| json!({"error": Failure::new(e, Some(path))});
+            let mut json = described.as_ref().map_or_else(failed, Clone::clone);
             json["archive"] = json!(name);
             reports.push(json);
         }
@@ -195,7 +196,7 @@ fn write_text(out: &mut dyn Write, name: &str, json: &serde_json::Value) -> Resu
         Some(added) => cost(n("covers") - added, n("covers")),
         None => cost(covered, n("covers")),
     };
-    writeln!(out, "{name}: parity of generation {}", n("generation"))?;
+    writeln!(out, "{name}: parity of commit {}", n("commit"))?;
     writeln!(out, "  covers       {} and itself", text::size(covered))?;
     writeln!(out, "  costs        {cost}")?;
     writeln!(

@@ -72,7 +72,7 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
     let replaced = recompress_jobs(&found.jobs, &options, &begin, &mut emit, &progress)?;
     drop(progress);
     let listed = tree::relisted(&replaced);
-    let others = tree::judge(&found.others, args.others);
+    let others = tree::judge(&found.others, args.passed_over);
     if found.is_tree {
         summary.failed = failures.count() as u64;
         summary.interrupted = failures.interrupted() as u64;

@@ -86,7 +86,7 @@ fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
     })?;
     restore_links(&found.others, &options, places::all(), &console, &mut summary);
     let failures = console.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let others = tree::judge(&found.others, args.others);
+    let others = tree::judge(&found.others, args.passed_over);
     if found.is_tree {
         summary.failed = failures.count() as u64;
         summary.interrupted = failures.interrupted() as u64;

@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::output::message::InFileExt;
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
-use crate::output::text;
+use crate::output::{failure, text};
 use anyhow::{Result, bail};
 use nc3z_collections::catalog::{self, Catalog, Exactly, Summary};
 use nc3z_collections::tree::answers::{part_json, statistics_json, units};
@@ -44,7 +44,7 @@ fn whole(args: &StatsArgs, path: &Path, catalog: &Catalog) -> Result<Exit> {
     tell_changed(path, catalog)?;
     let mut out = Stdout::results();
     if *args.json {
-        let rows: Vec<Value> = all.iter().map(statistics_json).collect();
+        let rows: Vec<Value> = all.iter().map(statistics_json).chain(failure::rows()).collect();
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
         out.flush()?;
         return Ok(Exit::Done);
@@ -111,6 +111,7 @@ fn along(args: &StatsArgs, path: &Path, catalog: &Catalog, dimension: &str) -> R
         .in_file(path)?;
     }
     if *args.json {
+        rows.extend(failure::rows());
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
     } else {
         table.print(&mut out, "")?;

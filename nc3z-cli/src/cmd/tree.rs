@@ -1,6 +1,6 @@
 //! What a run through a tree prints: skipped files, links, and the summary at its end.
 
-use crate::args::{OthersArg, SkipArg};
+use crate::args::{PassedOverArg, SkipArg};
 use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted};
 use crate::output::tells_more;
@@ -12,7 +12,7 @@ use std::path::Path;
 pub(crate) use nc3z_collections::tree::{FileKind, Other, Summary};
 
 /// Lists the skipped files, if requested. Returns a failure if they count as one.
-pub(crate) fn judge(others: &[Other], arg: Option<OthersArg>) -> Exit {
+pub(crate) fn judge(others: &[Other], arg: Option<PassedOverArg>) -> Exit {
     if arg.is_none() && !tells_more() {
         return Exit::Done;
     }
@@ -21,7 +21,7 @@ pub(crate) fn judge(others: &[Other], arg: Option<OthersArg>) -> Exit {
     }
     // A link inside the tree loses no data.
     let is_lost = others.iter().any(|other| other.kind != FileKind::InsideLink);
-    if arg == Some(OthersArg::Fail) && is_lost { Exit::Failed } else { Exit::Done }
+    if arg == Some(PassedOverArg::Fail) && is_lost { Exit::Failed } else { Exit::Done }
 }
 
 /// Prints the summary in one line.

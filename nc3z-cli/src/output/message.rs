@@ -40,7 +40,7 @@ impl<T, E: Into<anyhow::Error>> InFileExt<T> for Result<T, E> {
 }
 
 /// Returns the file that an error concerns, if it is known.
-fn file_of(error: &anyhow::Error) -> Option<PathBuf> {
+pub(super) fn file_of(error: &anyhow::Error) -> Option<PathBuf> {
     let named = error.downcast_ref::<InFile>().map(|file| &*file.0);
     named.or_else(|| error.chain().find_map(path_in)).map(Path::to_owned)
 }
@@ -59,11 +59,15 @@ fn path_in<'e>(cause: &'e (dyn StdError + 'static)) -> Option<&'e Path> {
 /// Returns the message of an error and its causes, without repetitions, and advice. `file` is the file that
 /// it concerns, if the caller knows it.
 pub(crate) fn of(error: &anyhow::Error, file: Option<&Path>) -> String {
-    let out = without_advice(error);
-    match advice(error, file) {
-        Some(advice) => format!("{out}; {advice}"),
-        None => out,
+    match parts(error, file) {
+        (words, Some(advice)) => format!("{words}; {advice}"),
+        (words, None) => words,
     }
+}
+
+/// Returns the message of an error and its causes, and the advice.
+pub(super) fn parts(error: &anyhow::Error, file: Option<&Path>) -> (String, Option<String>) {
+    (without_advice(error), advice(error, file))
 }
 
 /// Returns the message of an error and its causes, without repetitions.

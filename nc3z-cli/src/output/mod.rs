@@ -2,6 +2,7 @@
 
 #[macro_use]
 pub(crate) mod streams;
+pub(crate) mod failure;
 pub(crate) mod message;
 pub(crate) mod progress;
 pub(crate) mod table;
@@ -47,6 +48,7 @@ pub(crate) fn set_color(color: Color) {
 
 /// Writes one line to standard error: the error and its causes, with control characters escaped.
 pub(crate) fn report_error(file: Option<&Path>, error: &anyhow::Error) {
+    failure::remember(error, file);
     let coloured = match COLOR.get() {
         Some(Color::Always) => true,
         Some(Color::Never) => false,
@@ -64,17 +66,25 @@ pub(crate) fn report_error(file: Option<&Path>, error: &anyhow::Error) {
     note!("nc3z: {label}: {file}{}", text::safe(&words));
 }
 
+/// The code of a usage error.
+const USAGE: &str = "option";
+
 /// Returns the stable code of an error, for reports as JSON.
-pub(crate) fn code(error: &anyhow::Error) -> &'static str {
+fn code(error: &anyhow::Error) -> &'static str {
     if error.chain().any(<dyn std::error::Error>::is::<crate::exit::Usage>) {
-        return "option";
+        return USAGE;
     }
     nc3z_collections::tree::code::Code::from_chain(error.chain()).name
 }
 
-/// Ends the run with a usage error, or with the help. A usage error repeats words of the command line.
-pub(crate) fn exit_by(e: &clap::Error) -> ! {
-    if let Some(words) = crate::args::renamed::message(e) {
+/// Ends the run with a usage error, or with the help. A usage error repeats words of the command line. With `is_json` it is
+/// also printed as a JSON object.
+pub(crate) fn exit_by(e: &clap::Error, is_json: bool) -> ! {
+    let renamed = crate::args::renamed::message(e);
+    if is_json && e.use_stderr() {
+        failure::print_usage(&renamed.clone().unwrap_or_else(|| e.to_string()));
+    }
+    if let Some(words) = renamed {
         note!("{words}");
         std::process::exit(2);
     }

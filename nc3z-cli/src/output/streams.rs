@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Writes one line to standard error, with the arguments of `format!`.
 macro_rules! note {
@@ -25,6 +26,14 @@ macro_rules! refuse {
 pub(crate) fn write_note(line: fmt::Arguments<'_>) {
     let line = crate::cmd::url::hidden_in(&format!("{line}\n"));
     let _ = io::stderr().lock().write_all(line.as_bytes());
+}
+
+/// True after a byte was written to standard output.
+static WRITTEN: AtomicBool = AtomicBool::new(false);
+
+/// Returns whether anything was written to standard output.
+pub(super) fn has_written() -> bool {
+    WRITTEN.load(Ordering::Relaxed)
 }
 
 /// The reaction to a closed standard output.
@@ -94,6 +103,7 @@ impl Write for Stdout {
         if self.closed && self.when_closed == WhenClosed::GoOn {
             return Ok(bytes.len());
         }
+        WRITTEN.store(true, Ordering::Relaxed);
         let done = self.out.write(bytes);
         self.judge(done, bytes.len())
     }

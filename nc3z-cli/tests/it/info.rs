@@ -28,7 +28,7 @@ fn archive_says_what_its_original_is_and_what_it_costs() {
     assert_eq!(info["format"], json!("CDF-1"));
     assert_eq!(info["archive_bytes"], json!(archive_len));
     assert_eq!(info["original_bytes"], json!(sample::noisy(100_000).len()));
-    assert_eq!(info["generation"], json!(1));
+    assert_eq!(info["commits"], json!(1));
     assert_eq!(info["sha256"].as_str().map(str::len), Some(64));
     let [noise, zero] = &info["variables"].as_array().unwrap()[..] else { panic!("two variables") };
     assert_eq!(noise["shape"], json!([100_000]));
@@ -80,7 +80,7 @@ fn text_of_an_archive_has_its_facts() {
         "a.nc.nc3z: nc3z archive of CDF-1",
         "SHA-256",
         "preset=default",
-        "generation",
+        "commits",
         "record dimension",
         "3 dimensions",
         "4 variables",

@@ -36,7 +36,7 @@ class Bundles:
     done: tuple[Bundle, ...]
     failed: dict[str, str]
     """The reason why a bundle or a catalogue was not made, or a directory not read, by its path."""
-    others: Mapping[str, str] = field(default_factory=dict)
+    passed_over: Mapping[str, str] = field(default_factory=dict)
     """The kind of each other file of the tree, by its path."""
 
 
@@ -61,7 +61,7 @@ class Files:
 
     files: list[str]
     failed: dict[str, str]
-    others: dict[str, str]
+    passed_over: dict[str, str]
 
 
 def tree_of(root: str, output: str, *, archives: bool, on_tape: str) -> Files:
@@ -82,7 +82,7 @@ def tree_of(root: str, output: str, *, archives: bool, on_tape: str) -> Files:
         raise OSError(f"{count} no data on disk, such as {next(iter(stubs_on_tape))}; on_tape='skip' leaves such files out, 'last' reads them last")
     found = Files([p for p in files if p not in stubs_on_tape and not is_own(p)], dict(failed), {p: kind for p, kind in others if not is_own(p)})
     if on_tape == "skip":
-        found.others.update(dict.fromkeys(stubs_on_tape, "file on tape"))
+        found.passed_over.update(dict.fromkeys(stubs_on_tape, "file on tape"))
     else:
         found.files += stubs_on_tape
     return found
@@ -262,7 +262,7 @@ def _tree(
             failed[os.path.join(output, f"{name}.{'zip' if bundles else 'catalog.nc3z'}")] = result
         if on_result is not None:
             on_result(result)
-    return Bundles(tuple(done[name] for name in sorted(done)), failed, found.others)
+    return Bundles(tuple(done[name] for name in sorted(done)), failed, found.passed_over)
 
 
 def _named(part: Part) -> tuple[str, Bundle | str]:

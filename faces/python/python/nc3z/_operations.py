@@ -201,7 +201,7 @@ class Estimate:
     whole: bool
     """True if the whole file was sampled. Sizes are then exact, except for some overhead."""
     presets: tuple[PresetEstimate, ...]
-    others: Mapping[str, int]
+    peers: Mapping[str, int]
     """The size in bytes with other tools."""
     variables: Mapping[str, tuple[int, tuple[int, ...]]]
     """For each variable: the original size in bytes, and the stored size for each preset."""
@@ -480,7 +480,7 @@ def estimate(
         found["sampled_nbytes"],
         found["whole"],
         tuple(PresetEstimate(*preset) for preset in found["presets"]),
-        dict(found["others"]),
+        dict(found["peers"]),
         {name: (original, tuple(stored)) for name, original, stored in found["variables"]},
     )
 

@@ -33,12 +33,12 @@ class Tree:
     """The files that were archived in this run, or before (``skipped``)."""
     failed: dict[str, str]
     """The reason why a file was not archived, or a directory not read, by its path."""
-    others: Mapping[str, str] = field(default_factory=dict)
+    passed_over: Mapping[str, str] = field(default_factory=dict)
     """The kind of each other file of the tree, by its path: ``"netCDF-4 or HDF5"``, ``"link inside the tree"``, ``"file on tape"``."""
 
-    def count_others(self) -> dict[str, int]:
+    def count_passed_over(self) -> dict[str, int]:
         """Returns the number of other files of each kind."""
-        return dict(Counter(self.others.values()))
+        return dict(Counter(self.passed_over.values()))
 
     @property
     def original_nbytes(self) -> int:
@@ -116,7 +116,7 @@ def archive_tree(
                 failed[source] = result
             if on_result is not None:
                 on_result(result)
-    return Tree(tuple(sorted(archived, key=lambda done: done.source)), failed, found.others)
+    return Tree(tuple(sorted(archived, key=lambda done: done.source)), failed, found.passed_over)
 
 
 def run_tasks(work: Callable[..., Any], items: Sequence[Any], client: Any, **options: Any) -> Iterator[Any]:

@@ -24,7 +24,7 @@ const DONE: [&str; 2] = ["archived", "present"];
 pub const PASSED_OVER: &str = "passed over";
 
 /// The state of a file whose data are on tape, and that is left out.
-pub const OFFLINE: &str = "offline";
+pub const ON_TAPE: &str = "on tape";
 
 /// The key of the first and of the last line of a run.
 const LOG: &str = "log";
@@ -333,7 +333,7 @@ pub fn read(path: &Path) -> Result<Log> {
             let result = match &*state {
                 state if DONE.contains(&state) => Outcome::Done,
                 PASSED_OVER => Outcome::Other,
-                OFFLINE => Outcome::Offline,
+                ON_TAPE => Outcome::Offline,
                 _ => Outcome::Failed,
             };
             log.files.insert(file, Logged { archive, result });

@@ -67,7 +67,7 @@ pub enum Refusal {
     #[error("directory `{}` does not exist; --parents creates it", .0.display())]
     NoParent(PathBuf),
     /// Other files are to be copied, but no directory was given.
-    #[error("--others copy copies into another directory; name it with -o")]
+    #[error("--passed-over copy copies into another directory; name it with -o")]
     CopyInPlace,
     /// A file of the name exists.
     #[error("`{}` exists; replace it with --force", .0.display())]

@@ -213,7 +213,7 @@ fn archive_json<W: Write>(json: &mut JsonWriter<W>, archive: &Archive, costs: &C
     json.field("lineage", &text::safe_json(metadata.lineage().into()))?;
     json.field("edition", &text::safe(edition(archive).name()).into())?;
     json.field("minor_version", &archive.superblock().minor.into())?;
-    json.field("generation", &trailer.generation.into())?;
+    json.field("commits", &trailer.generation.into())?;
     json.field("version", &archive.version().map_or(Value::Null, |v| v.number.into()))?;
     json.field("lossy", &(trailer.required & constants::REQUIRED_LOSSY != 0).into())?;
     let record = LossRecord::find(&metadata.extra).map(|record| record.entry().1);

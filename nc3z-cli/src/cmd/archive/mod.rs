@@ -11,7 +11,7 @@ use super::places;
 use super::targets;
 use super::tree::{self, evidence};
 use super::url;
-use crate::args::{ArchiveArgs, ManifestArg, OthersArg, OthersOfTreeArg};
+use crate::args::{ArchiveArgs, ManifestArg, PassedOverArg, PassedOverOfTreeArg};
 use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted};
 use crate::output::{set_level, text};
@@ -68,11 +68,11 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
         tree::tell(&report.summary);
         return Ok(exit_of(report.ending));
     }
-    let mut worst = match args.run.others {
+    let mut worst = match args.run.passed_over {
         None => tree::judge(&report.others, None),
-        Some(OthersOfTreeArg::List) => tree::judge(&report.others, Some(OthersArg::List)),
-        Some(OthersOfTreeArg::Fail) => tree::judge(&report.others, Some(OthersArg::Fail)),
-        Some(OthersOfTreeArg::Copy) => exit_of(report.ending),
+        Some(PassedOverOfTreeArg::List) => tree::judge(&report.others, Some(PassedOverArg::List)),
+        Some(PassedOverOfTreeArg::Fail) => tree::judge(&report.others, Some(PassedOverArg::Fail)),
+        Some(PassedOverOfTreeArg::Copy) => exit_of(report.ending),
     };
     if report.is_tree || is_listed(args) {
         tree::tell_run(&report.summary, args.force);
@@ -180,7 +180,7 @@ fn options_of(args: &ArchiveArgs, writer: WriterOptions, unit: Option<(Campaign,
         pause,
         offline: args.run.tape.on_tape.into(),
         utf8_names: args.manifest == Some(ManifestArg::Bagit),
-        copy_others: args.run.others == Some(OthersOfTreeArg::Copy),
+        copy_others: args.run.passed_over == Some(PassedOverOfTreeArg::Copy),
         dry_run: args.run.dry_run,
     }
 }

@@ -9,7 +9,7 @@ use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
 use crate::output::table::count;
 use crate::output::target::{Content, Target};
-use crate::output::{set_level, text};
+use crate::output::{failure, set_level, text};
 use anyhow::{Context, Result, bail};
 use inputs::Inputs;
 use nc3z_collections::Error;
@@ -54,10 +54,11 @@ fn write(args: &BundleArgs) -> Result<Exit> {
     if !files.is_empty() {
         write_parts(files, args, &mut written)?;
     }
-    let exit = failures.worst().max(super::tree::judge(&others, args.others));
+    let exit = failures.worst().max(super::tree::judge(&others, args.passed_over));
     if args.json {
-        let report =
-            json!({"bundles": written, "passed_over": Other::to_json(&others), "failed": failures.count()});
+        let report = json!({
+            "bundles": written, "passed_over": Other::to_json(&others), "failed": failures.count(), "errors": failure::reported(),
+        });
         writeln!(Stdout::results(), "{}", serde_json::to_string_pretty(&report)?)?;
         return Ok(exit);
     }

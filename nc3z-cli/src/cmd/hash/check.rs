@@ -4,9 +4,10 @@ use super::{exit_of, sha256_of_file};
 use crate::args::HashArgs;
 use crate::cmd::{in_order, open_input};
 use crate::exit::Exit;
+use crate::output::failure::Failure;
 use crate::output::progress::{Progress, interrupted, while_blocked};
+use crate::output::report_error;
 use crate::output::streams::Stdout;
-use crate::output::{chain, code, report_error, text};
 use anyhow::{Context, Result, bail};
 use nc3z_collections::tree::hash::{CheckPolicy, Checked, Listed, check, read_list};
 use nc3z_reader::{Dataset, DigestRequest, Digests};
@@ -58,9 +59,8 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
                 Err(e) => {
                     worst = worst.max(exit_of(&job.file, &e));
                     counts.unreadable += 1;
-                    rows.push(
-                        json!({"file": name, "ok": false, "error": text::safe(&chain(&e)), "code": code(&e)}),
-                    );
+                    let failure = Failure::new(&e, Some(&job.file));
+                    rows.push(json!({"file": name, "ok": false, "error": failure}));
                     if !args.status {
                         report_error(Some(&job.file), &e);
                     }

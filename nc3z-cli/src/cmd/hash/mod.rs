@@ -9,9 +9,10 @@ use super::offline::without_recalls;
 use super::{in_order, open_input, targets, url};
 use crate::args::{HashArgs, OnlyArg};
 use crate::exit::{Exit, of_error};
+use crate::output::failure::Failure;
 use crate::output::progress::{Progress, interrupted};
+use crate::output::report_error;
 use crate::output::streams::{self, Stdout};
-use crate::output::{chain, code, report_error, text};
 use anyhow::{Context, Result, bail};
 use nc3z_collections::tree::hash::FileDigests;
 use nc3z_reader::{Digest, DigestRequest};
@@ -45,7 +46,7 @@ pub(crate) fn run(args: &HashArgs) -> Result<Exit> {
             Err(e) => {
                 worst = worst.max(exit_of(path, &e));
                 report_error(Some(path), &e);
-                rows.push(json!({"file": safe(path), "error": text::safe(&chain(&e)), "code": code(&e)}));
+                rows.push(json!({"file": safe(path), "error": Failure::new(&e, Some(path))}));
             }
         }
         Ok(())

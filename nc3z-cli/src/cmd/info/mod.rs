@@ -8,9 +8,10 @@ use super::versions::write_versions;
 use super::{Input, in_file, named};
 use crate::args::{InfoArgs, NotationArg, OpenArgs};
 use crate::exit::{Exit, of_error};
+use crate::output::failure::Failure;
 use crate::output::streams::{Stdout, is_reader_gone};
 use crate::output::table::{Side, Table, count};
-use crate::output::{chain, code, message, report_error, text};
+use crate::output::{message, report_error, text};
 use anyhow::Result;
 use nc3z::opener::{Kind, WrongKind};
 use nc3z_format::archive::constants;
@@ -66,8 +67,8 @@ pub(crate) fn run(args: &InfoArgs) -> Result<Exit> {
             report_error(None, &e);
             worst = worst.max(of_error(&e));
             if args.json {
-                let file = text::safe(&super::url::shown(&one.file));
-                line(&json!({"file": file, "error": text::safe(&chain(&e)), "code": code(&e)}).to_string())?;
+                let file = crate::cmd::shown(&one.file);
+                line(&json!({"file": file, "error": Failure::new(&e, Some(&one.file))}).to_string())?;
             }
         }
     }
@@ -301,7 +302,7 @@ fn archive_facts(archive: &Archive, costs: &Costs, fact: &mut dyn FnMut(&str, St
         fact("came from", lineage_words(entry));
     }
     fact("edition", text::safe(edition(archive).name()));
-    fact("generation", archive.trailer().generation.to_string());
+    fact("commits", archive.trailer().generation.to_string());
     if let Ok(version) = archive.version() {
         fact("version", version.number.to_string());
         version.message.iter().for_each(|message| fact("message", text::safe(message)));

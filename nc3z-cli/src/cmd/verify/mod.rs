@@ -13,10 +13,11 @@ use super::{
 };
 use crate::args::{OpenArgs, VerifyArgs};
 use crate::exit::{Exit, of_error};
+use crate::output::failure::Failure;
 use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
 use crate::output::table::count;
-use crate::output::{chain, code, report_error, set_level, tells, text};
+use crate::output::{report_error, set_level, tells, text};
 use crate::registry::open_options;
 use anyhow::{Context, Result, bail};
 use nc3z::opener::Kind;
@@ -56,7 +57,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
     let named: Vec<PathBuf> = jobs.into_iter().map(|job| job.input).collect();
     super::with_threads(*args.threads, || {
         let mut out = Stdout::verdicts();
-        let mut worst = tree::judge(&others, args.others).max(Failures::new(&failures).worst());
+        let mut worst = tree::judge(&others, args.passed_over).max(Failures::new(&failures).worst());
         for path in &originals.unmatched {
             note!("nc3z: error: {}: it has no archive among those named", crate::cmd::shown(path));
             worst = worst.max(Exit::Failed);
@@ -203,8 +204,7 @@ impl Outcome {
     fn failed(path: &Path, e: anyhow::Error, parity: Option<&ParityReport>) -> Self {
         let name = text::safe(&url::shown(path));
         let lines = parity.iter().map(|p| format!("{name}: {p}")).collect();
-        let json =
-            json!({"archive": name, "sound": false, "error": text::safe(&chain(&e)), "code": code(&e)});
+        let json = json!({"archive": name, "sound": false, "error": Failure::new(&e, Some(path))});
         let exit = of_error(&e);
         Outcome { error: Some(e), ..Outcome::new(path, exit, lines, json) }
     }

@@ -36,7 +36,7 @@ const COLUMNS: [&str; 5] = ["path", "size", "mtime", "kind", "unit"];
 /// The kind of files that are archived.
 const CLASSIC: &str = "classic netCDF";
 /// The kind of files whose data are on tape, and that are archived by their names.
-const OFFLINE: &str = "offline";
+const OFFLINE: &str = "on tape";
 /// The kind of files that an earlier plan had.
 const GONE: &str = "gone";
 

@@ -4,7 +4,7 @@ use super::{Campaign, GONE, Numbers, number_of};
 use crate::tree::Result;
 use crate::tree::code::Code;
 use crate::tree::error::Context as _;
-use crate::tree::journal::{self, INTERRUPTED, Line, NOT_TRIED, OFFLINE, PASSED_OVER};
+use crate::tree::journal::{self, INTERRUPTED, Line, NOT_TRIED, ON_TAPE, PASSED_OVER};
 use crate::tree::table::write_row;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ impl State {
             State::Done => "done",
             State::Open => "open",
             State::Stopped => "stopped",
-            State::Offline => "offline",
+            State::Offline => "on tape",
             State::Failed => "failed",
             State::Refused => "refused",
             State::Other => "other",
@@ -371,7 +371,7 @@ fn state_of(state: &str, line: &Value) -> (State, &'static str) {
     match state {
         "archived" | "present" => (State::Done, ""),
         PASSED_OVER => (State::Other, ""),
-        OFFLINE => (State::Offline, ""),
+        ON_TAPE => (State::Offline, ""),
         NOT_TRIED | INTERRUPTED => (State::Stopped, ""),
         _ => {
             let code = Code::named(line["code"].as_str().unwrap_or_default());

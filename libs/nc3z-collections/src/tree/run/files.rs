@@ -302,7 +302,7 @@ impl<'a> Work<'a> {
         let reason = "no data on disk, and --on-tape skip";
         skipped
             .iter()
-            .try_for_each(|path| journal.add_file(path, journal::OFFLINE, json!({"reason": reason})))
+            .try_for_each(|path| journal.add_file(path, journal::ON_TAPE, json!({"reason": reason})))
     }
 
     pub(super) fn end(&self) -> Result<()> {
