@@ -78,6 +78,53 @@ class Identification(Case):
         self.assertEqual(found[:3], [("OK", "nc3z/1", signature), ("OK", "nc3z/2", signature), ("OK", "nc3z/2", signature)], done.stdout + done.stderr)
         self.assertNotIn("nc3z", found[3][1])
 
+    def test_file_and_fido_know_the_corpus(self):
+        """All archives that decoders must read, by the compiled entry of file(1) and by FIDO."""
+        archives = sorted((ROOT / "testdata/conformance/must-read").glob("*.nc3z"))
+        self.assertGreater(len(archives), 50)
+        copies = [self.dir / path.stem for path in archives]
+        for path, copy in zip(archives, copies, strict=True):
+            copy.write_bytes(path.read_bytes())
+        if shutil.which("file"):
+            shutil.copy(ROOT / "spec/magic", self.dir / "nc3z")
+            done = run("file", "-C", "-m", self.dir / "nc3z", cwd=self.dir)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            for line in run("file", "-b", "-m", self.dir / "nc3z.mgc", *copies).stdout.splitlines():
+                self.assertIn("nc3z archive of a classic netCDF file", line)
+        if FIDO:
+            done = run(FIDO, "-q", "-loadformats", HERE / "nc3z-fido.xml", *copies)
+            found = [row.split(",")[2] for row in done.stdout.splitlines()]
+            self.assertEqual(found, ["nc3z/2" if path.read_bytes()[9] else "nc3z/1" for path in archives])
+
+    def test_file_by_the_entry_that_is_proposed_for_cdf_5(self):
+        self.needs("file")
+        (self.dir / "cdf5").write_text(re.search(r"```\n(.+?)```", (ROOT / "docs/registration/file.md").read_text(), re.S)[1])
+        for name, found in (("all_types_cdf5.nc", "NetCDF Data Format data (64-bit data)"), ("all_types_cdf2.nc", "data")):
+            self.assertEqual(run("file", "-b", "-m", self.dir / "cdf5", CLASSIC / name).stdout.strip(), found)
+
+    def test_fido_by_the_signatures_that_are_proposed_to_pronom(self):
+        """docs/registration/pronom.md: of version 1, and of CDF-5."""
+        if not FIDO:
+            self.skipTest("fido is not installed")
+        text = (ROOT / "docs/registration/pronom.md").read_text()
+        magic, *forms = re.search(r"offset 0: `(\w+)`, then the form: `(\w+)` .*?`(\w+)` and `(\w+)`", text).groups()
+        cdf5 = re.search(r"offset 0: `(434446\w+)`", text)[1]
+        signatures = {**{f"nc3z/{form}": magic + form for form in forms}, "cdf/5": cdf5}
+        each = "<format><puid>{0}</puid><name>{0}</name><signature><name>{0}</name><pattern><position>BOF</position><pronom_pattern>{1}</pronom_pattern><regex>{2}</regex></pattern></signature></format>"
+        pattern = lambda digits: "(?s)\\A" + "".join(f"\\x{digits[i:i + 2]}" for i in range(0, len(digits), 2))  # noqa: E731
+        formats = self.dir / "formats.xml"
+        formats.write_text("<formats>" + "".join(each.format(name, digits, pattern(digits)) for name, digits in signatures.items()) + "</formats>")
+        for path in (self.long, self.short, self.whole):
+            data = bytearray(path.read_bytes())
+            data[8] = 1
+            path.write_bytes(data)
+        five = self.dir / "five"
+        five.write_bytes((CLASSIC / "all_types_cdf5.nc").read_bytes())
+        done = run(FIDO, "-q", "-loadformats", formats, self.long, self.short, self.whole, five, self.other)
+        found = [row.split(",")[2] for row in done.stdout.splitlines()]
+        self.assertEqual(found[:4], ["nc3z/0100", "nc3z/0101", "nc3z/0102", "cdf/5"], done.stdout + done.stderr)
+        self.assertNotIn("cdf/5", found[4])
+
     def test_siegfried(self):
         self.needs("roy")
         self.needs("sf")

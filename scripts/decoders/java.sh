@@ -1,6 +1,6 @@
 #!/bin/sh
 # The Java reader as testdata/conformance/nc3z-conformance calls a decoder. NC3Z_JAR names its jar.
-jar=${NC3Z_JAR:-$(dirname "$0")/../../faces/java/target/nc3z-java-1.0.0.jar}
+jar=${NC3Z_JAR:-$(ls "$(dirname "$0")"/../../faces/java/target/nc3z-java-*.jar | head -n 1)}
 java() { exec env java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -jar "$jar" "$@"; }
 case "$1" in
     restore) java restore "$2" -o - ;;
