@@ -4,7 +4,8 @@
 use crate::args::SelectionArgs;
 use crate::output::text;
 use anyhow::{Result, bail};
-use nc3z_look::selection::{Error, Request, Selection};
+use nc3z_format::selection::{Segment, Selection};
+use nc3z_look::selection::{Error, Request};
 use nc3z_reader::{Dataset, Variable};
 
 /// Resolves the request for one variable. Reads only coordinates.
@@ -21,7 +22,22 @@ pub(crate) fn of(dataset: &Dataset, variable: &Variable, args: &SelectionArgs) -
     ] {
         check_rank(variable, flag, len)?;
     }
-    Ok(Selection::of_lists(shape, args.start.as_deref(), args.count.as_deref(), args.stride.as_deref()))
+    Ok(of_lists(shape, args))
+}
+
+/// Selects by lists with an item for each dimension. By default the start is where the stride begins, the count goes to where it
+/// ends, and the stride is 1.
+fn of_lists(shape: &[u64], args: &SelectionArgs) -> Selection {
+    let segment = |(dim, &len): (usize, &u64)| {
+        let stride = args.stride.as_ref().map_or(1, |list| list[dim]);
+        let first = if stride < 0 { len.saturating_sub(1) } else { 0 };
+        let start = args.start.as_ref().map_or(first, |list| list[dim]);
+        let left =
+            if stride < 0 { start.min(len) + u64::from(start < len) } else { len.saturating_sub(start) };
+        let reach = left.div_ceil(stride.unsigned_abs().max(1));
+        vec![Segment { start, count: args.count.as_ref().map_or(reach, |list| list[dim]), stride }]
+    };
+    Selection::new(shape.iter().enumerate().map(segment).collect())
 }
 
 /// Returns the result of a resolution. Its notes go to standard error.

@@ -5,7 +5,7 @@
 //! [`Dataset`] opens an archive or a classic file, whichever it is; a [`Variable`] of either is read by hyperslab:
 //!
 //! ```
-//! use nc3z_format::{Hyperslab, select::Span};
+//! use nc3z_format::{Hyperslab, selection::Span};
 //! use nc3z_reader::{Dataset, OpenOptions};
 //!
 //! # let path = "../testdata/classic/record_padding.nc";

@@ -209,7 +209,7 @@ fn boxes_of_run(shape: &[u64], first: u64, count: u64) -> Vec<Slab> {
     if shape.is_empty() {
         return (0..count).map(|_| Slab { start: Vec::new(), count: Vec::new() }).collect();
     }
-    let boxes = nc3z_format::runs::boxes(shape, first, first + count);
+    let boxes = nc3z_format::selection::boxes(shape, first, first + count);
     boxes.map(|b| Slab { start: b.start, count: b.count }).collect()
 }
 

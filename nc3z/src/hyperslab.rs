@@ -87,7 +87,7 @@ impl fmt::Display for Hyperslab {
 
 /// A range of one dimension: one of Rust's ranges, or a single index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span(nc3z_format::select::Span);
+pub struct Span(nc3z_format::selection::Span);
 
 impl Span {
     /// Makes the span of a range or of one index.

@@ -3,7 +3,7 @@
 use crate::convert::{self, Fit};
 use crate::fault::Fault;
 use nc3z_format::classic::Version;
-use nc3z_format::select::Hyperslab;
+use nc3z_format::selection::Hyperslab;
 use nc3z_format::{NcType, with_type};
 use nc3z_reader::{Element, Variable};
 use std::ops::Range;

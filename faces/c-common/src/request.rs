@@ -2,7 +2,7 @@
 //! `libdispatch/dvarget.c` of netcdf-c have the originals.
 
 use crate::Fault;
-use nc3z_format::select::Hyperslab;
+use nc3z_format::selection::Hyperslab;
 
 /// The largest stride that the library takes, and one more (`X_INT_MAX`).
 const STRIDE_END: u64 = 2_147_483_647;

@@ -7,7 +7,7 @@ use crate::file::find;
 use crate::inquire::{nc_type, variable};
 use nc3z_c_common::{Asked, Fault, Fit, Opened, Read, check_block, check_mapped, check_strided};
 use nc3z_format::NcType;
-use nc3z_format::select::Hyperslab;
+use nc3z_format::selection::Hyperslab;
 use nc3z_reader::Variable;
 use std::ffi::{c_int, c_void};
 

@@ -196,7 +196,7 @@ impl Dataset {
         let found = dataset.variable(variable).map_err(|e| self.handle.failure(e))?;
         let selected =
             key.map_or_else(|| Ok(Selected::all(found.shape())), |key| index::parse(key, found.shape()))?;
-        let selection = Selection::of_slab(&selected.slab);
+        let selection = Selection::from(&selected.slab);
         let source: SharedSource = match dataset.archive() {
             Some(archive) => archive.source().clone(),
             // The cost of a classic file follows from its header.

@@ -5,7 +5,7 @@ use crate::leaves::Leaves;
 use crate::proof::{Proof, ProofVariable};
 use crate::slice::{Slice, SliceVariable};
 use nc3z_format::digest::{Entry, Hash, Root, fold, leaf_hash, root_of_entries, values_digest};
-use nc3z_format::select::Hyperslab;
+use nc3z_format::selection::Hyperslab;
 use nc3z_look::text;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use nc3z_format::NcType;
 use nc3z_format::digest::Pieces;
 use nc3z_format::plan::{Plan, TilePlan};
-use nc3z_format::select::Hyperslab;
+use nc3z_format::selection::Hyperslab;
 
 /// An array divided into leaves.
 pub(crate) struct Leaves {

@@ -5,7 +5,7 @@ use crate::leaves::Leaves;
 use crate::proof::{FORMAT, Proof, ProofVariable};
 use nc3z_format::classic::VarId;
 use nc3z_format::digest::{Entry, Hash, Tree, TreePlace, leaf_hash, nodes, values_digest, values_root};
-use nc3z_format::select::Hyperslab;
+use nc3z_format::selection::Hyperslab;
 use nc3z_reader::{Dataset, TreeFile};
 use serde_json::Map;
 use std::ops::Range;

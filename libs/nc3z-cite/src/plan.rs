@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::{Part, render_csv, widen};
 use nc3z_format::classic::Dimension;
-use nc3z_format::select::Hyperslab;
+use nc3z_format::selection::Hyperslab;
 use nc3z_look::part::{Contents, SubsetRequest};
 use nc3z_look::print::{Binary, Sink, for_each_block};
 use nc3z_look::selection::{Bound, DimArg, RangeArg, Selection};

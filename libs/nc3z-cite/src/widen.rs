@@ -2,7 +2,7 @@
 
 use nc3z_format::NcType;
 use nc3z_format::digest::{LEAF_LEN, branch_len};
-use nc3z_format::select::Hyperslab;
+use nc3z_format::selection::Hyperslab;
 
 /// Returns the smallest hyperslab that contains the given one, is contiguous at each index of its outer
 /// dimensions, and begins and ends at borders of leaves. The end of the array, or of a branch of it, counts as a

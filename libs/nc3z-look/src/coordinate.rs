@@ -201,7 +201,7 @@ impl Coordinate {
     /// # Errors
     /// A read error.
     pub fn all(&self) -> Result<Vec<f64>> {
-        self.values(&[Segment { start: 0, count: self.len(), stride: 1 }])
+        self.values(&[Segment::new(0, self.len())])
     }
 
     /// Parses a time that is stored as text; NaN where it is invalid.

@@ -4,7 +4,7 @@ use crate::selection::Selection;
 use crate::text;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockHeader, IndexEntry, Role};
 use nc3z_format::plan::Plan;
-use nc3z_format::select::Hyperslab;
+use nc3z_format::selection::Hyperslab;
 use nc3z_reader::source::SharedSource;
 use nc3z_reader::{Archive, Dataset, Result, Variable};
 use serde_json::{Value, json};

@@ -92,12 +92,8 @@ impl Geography {
     /// # Errors
     /// A read error.
     pub fn all(&self) -> Result<(Vec<f64>, Vec<f64>)> {
-        let whole: Vec<(DimId, Vec<Segment>)> = self
-            .dims
-            .iter()
-            .zip(self.shape())
-            .map(|(d, count)| (*d, vec![Segment { start: 0, count, stride: 1 }]))
-            .collect();
+        let whole: Vec<(DimId, Vec<Segment>)> =
+            self.dims.iter().zip(self.shape()).map(|(d, count)| (*d, vec![Segment::new(0, count)])).collect();
         self.at(&whole)
     }
 
@@ -210,7 +206,7 @@ fn degrees(place: &Place, indices: &[(DimId, Vec<Segment>)]) -> Result<Vec<f64>>
     let segments = place.variable.header().dimensions.iter().map(|id| {
         let column = place.column.filter(|(d, _)| d == id).map(|(_, column)| column);
         let found = indices.iter().find(|(d, _)| d == id).filter(|_| column.is_none());
-        let one = || vec![Segment { start: column.unwrap_or(0), count: 1, stride: 1 }];
+        let one = || vec![Segment::new(column.unwrap_or(0), 1)];
         found.map_or_else(one, |(_, segments)| segments.clone())
     });
     let decoding = Decoding::without_bounds(place.variable.header());

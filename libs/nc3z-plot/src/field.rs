@@ -60,7 +60,7 @@ impl Dim {
         let dims = &variable.header().dimensions;
         let Some(along) = dims.iter().position(|d| *d == self.id) else { return Ok(Vec::new()) };
         let segments = dims.iter().map(|d| {
-            let first = Segment { start: 0, count: 1, stride: 1 };
+            let first = Segment::at(0);
             let found = all.iter().find(|(id, _)| id == d).and_then(|(_, segments)| segments.first());
             let first = found.map_or(first, |s| Segment { start: s.start, ..first });
             if *d == self.id { self.segments.clone() } else { vec![first] }
@@ -145,7 +145,7 @@ impl Field {
                     notes.push(Note::First { dimension: name.clone(), value: value.clone() });
                 }
                 fixed.push(format!("{name} = {value}"));
-                segments = vec![Segment { start: at, count: 1, stride: 1 }];
+                segments = vec![Segment::at(at)];
             }
             each.push((id, segments));
         }
@@ -195,7 +195,7 @@ fn thinned(segments: &[Segment], every: u64) -> Vec<Segment> {
         let left = s.count.saturating_sub(skip);
         let count = left.div_ceil(every);
         if count > 0 {
-            let start = s.start.wrapping_add(s.stride.cast_unsigned().wrapping_mul(skip));
+            let start = s.index(skip);
             let stride = s.stride.saturating_mul(i64::try_from(every).unwrap_or(i64::MAX));
             // A segment of one index needs no stride, and a large one would lead outside the dimension.
             out.push(Segment { start, count, stride: if count == 1 { 1 } else { stride } });
@@ -208,7 +208,7 @@ fn thinned(segments: &[Segment], every: u64) -> Vec<Segment> {
 /// Returns the coordinate's value at an index, as text.
 fn coordinate(dataset: &Dataset, id: DimId, at: u64) -> Result<Option<String>> {
     let Some(coordinate) = Coordinate::new(dataset, id) else { return Ok(None) };
-    let values = coordinate.values(&[Segment { start: at, count: 1, stride: 1 }])?;
+    let values = coordinate.values(&[Segment::at(at)])?;
     let Some(&value) = values.first().filter(|v| !v.is_nan()) else { return Ok(None) };
     let units = super::units(coordinate.variable());
     Ok(Some(match coordinate.time() {
@@ -239,12 +239,11 @@ mod tests {
         let all = |segments: &[Segment]| {
             let each = segments.iter().flat_map(|s| {
                 let s = *s;
-                (0..s.count).map(move |n| s.start.wrapping_add(s.stride.cast_unsigned().wrapping_mul(n)))
+                (0..s.count).map(move |n| s.index(n))
             });
             each.collect::<Vec<u64>>()
         };
-        let segments =
-            [Segment { start: 350, count: 10, stride: 1 }, Segment { start: 0, count: 7, stride: 1 }];
+        let segments = [Segment::new(350, 10), Segment::new(0, 7)];
         for every in 1..20 {
             let expected: Vec<u64> =
                 all(&segments).into_iter().step_by(usize::try_from(every).unwrap()).collect();

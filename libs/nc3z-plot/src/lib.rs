@@ -8,7 +8,7 @@
 //! let dataset = Dataset::open("../../testdata/classic/etopo120.cdf", &OpenOptions::default())?;
 //! let relief = dataset.variable("ROSE")?;
 //! let options = Options { file: "etopo120.cdf".to_owned(), ..Options::default() };
-//! let drawn = draw(&dataset, &relief, &Selection::all(&relief), PictureFormat::Svg, &options)?;
+//! let drawn = draw(&dataset, &relief, &Selection::all(relief.shape()), PictureFormat::Svg, &options)?;
 //! assert!(drawn.bytes.starts_with(b"<svg") && drawn.notes.is_empty());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -123,6 +123,6 @@ fn along(args: &StatsArgs, path: &Path, catalog: &Catalog, dimension: &str) -> R
 /// The coordinate at an index. None if the catalogue does not have it.
 fn shown(coordinate: Option<&Coordinate>, index: u64) -> Option<String> {
     let coordinate = coordinate?;
-    let value = coordinate.values(&[Segment { start: index, count: 1, stride: 1 }]).ok()?;
+    let value = coordinate.values(&[Segment::at(index)]).ok()?;
     Some(coordinate.show(*value.first()?))
 }

@@ -5,7 +5,7 @@ use crate::array_table::{ArrayInfo, Arrays};
 use crate::classic::{Layout, SegmentKind};
 use crate::error::Result;
 use crate::plan::Plan;
-use crate::runs;
+use crate::selection;
 use std::ops::Range;
 
 /// The tiles that contain bytes `range` of the original file, each once, ascending by array and number.
@@ -79,7 +79,7 @@ fn add(info: &ArrayInfo, first: u64, end: u64, keys: &mut Vec<TileKey>) -> Resul
         return Ok(());
     }
     let tiling = info.byte_tiling()?;
-    for slab in runs::boxes(tiling.shape(), first, end) {
+    for slab in selection::boxes(tiling.shape(), first, end) {
         keys.extend(Plan::with_tiling(&tiling, &slab)?.tiles().map(|t| TileKey::new(info.id, t.tile)));
     }
     Ok(())

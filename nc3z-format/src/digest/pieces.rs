@@ -9,7 +9,7 @@
 use super::tree::{GROUP_LEN, LEAF_LEN};
 use crate::error::Result;
 use crate::plan::Plan;
-use crate::select::Hyperslab;
+use crate::selection::Hyperslab;
 use crate::tile::TileLayout;
 use crate::types::NcType;
 use std::ops::Range;

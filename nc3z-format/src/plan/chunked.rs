@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::grid::{Axis, Grid, moved};
 use super::{TilePlan, output_base, output_steps};
-use crate::select::Line;
+use crate::selection::Line;
 use crate::tile::{Edge, Tiling};
 
 /// A selection, at least one element of an array that is not empty, in chunks.

@@ -22,7 +22,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::error::{Error, Result};
-use crate::select::{Hyperslab, Line};
+use crate::selection::{Hyperslab, Line};
 use crate::tile::{TileLayout, Tiling, element_count};
 
 mod chunked;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::select::Hyperslab;
+use crate::selection::Hyperslab;
 use crate::tile::Tiling;
 
 /// A share of a read: a smaller hyperslab of the same array, and the place of its elements in the output.

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::parallel;
 use crate::tile::{Destination, Lattice, Misfit, SHARES};
 use nc3z_format::classic::{VarId, VarLayout};
-use nc3z_format::select::Hyperslab;
+use nc3z_format::selection::Hyperslab;
 
 /// Bytes that the processor's cache loads for a single element. Elements further apart than this cost as much
 /// as this many bytes.

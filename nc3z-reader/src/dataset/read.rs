@@ -9,7 +9,7 @@ use bytes::Bytes;
 use nc3z_format::Error as FormatError;
 use nc3z_format::classic::VarId;
 use nc3z_format::plan::{Plan, TilePlan};
-use nc3z_format::select::Hyperslab;
+use nc3z_format::selection::Hyperslab;
 use nc3z_format::tile::Tiling;
 use std::ops::Deref;
 

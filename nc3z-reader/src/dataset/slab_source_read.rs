@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::tile::{Destination, in_memory};
 use nc3z_format::classic::VarId;
 use nc3z_format::plan::Plan;
-use nc3z_format::select::Hyperslab;
+use nc3z_format::selection::Hyperslab;
 use nc3z_format::tile::TileLayout;
 
 /// Bytes that are read at once where they are converted.

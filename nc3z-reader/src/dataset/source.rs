@@ -6,7 +6,7 @@ use crate::error::Result;
 use bytes::Bytes;
 use nc3z_format::classic::{Header, Layout, VarId};
 use nc3z_format::plan::TilePlan;
-use nc3z_format::select::Hyperslab;
+use nc3z_format::selection::Hyperslab;
 use nc3z_format::tile::Tiling;
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use super::variable::Variable;
 use crate::error::Result;
-use nc3z_format::select::Hyperslab;
+use nc3z_format::selection::Hyperslab;
 use nc3z_format::tile::{Edge, TileExtent, TileLayout, Tiling};
 use std::borrow::Cow;
 use std::ops::Range;

@@ -9,7 +9,7 @@ use crate::dataset::convert::Element;
 use crate::error::{Error, Result};
 use nc3z_format::classic::{Attribute, Dimension, VarId, VarLayout, Version};
 use nc3z_format::plan::Plan;
-use nc3z_format::select::Hyperslab;
+use nc3z_format::selection::Hyperslab;
 use nc3z_format::tile::Tiling;
 use nc3z_format::{Error as FormatError, NcType, with_type};
 use std::any::TypeId;
@@ -176,7 +176,7 @@ impl Variable {
     ///
     /// ```
     /// # let file = nc3z_reader::Dataset::open("../testdata/classic/record_padding.nc", &Default::default())?;
-    /// use nc3z_format::{Hyperslab, select::Span};
+    /// use nc3z_format::{Hyperslab, selection::Span};
     /// let a = file.variable("a")?; // short a(time=40, x=5)
     /// let column = Hyperslab::of_spans(a.shape(), &[Span::new(..3), Span::new(3)])?;
     /// assert_eq!(a.read::<i32>(&column)?, [3, 24, 45]);

@@ -203,7 +203,7 @@ fn windows(
 ) -> impl Iterator<Item = nc3z_format::Result<(Vec<u64>, Hyperslab)>> + use<'_> {
     let step = usize::try_from(WINDOW).unwrap_or(usize::MAX);
     (0..elements).step_by(step).flat_map(move |from| {
-        nc3z_format::runs::boxes(shape, from, elements.min(from + WINDOW)).map(|b| {
+        nc3z_format::selection::boxes(shape, from, elements.min(from + WINDOW)).map(|b| {
             let slab = Hyperslab::new(b.start.clone(), b.count.clone(), vec![1; b.start.len()]);
             slab.map(|slab| (b.start, slab))
         })

@@ -6,7 +6,7 @@ use crate::tile::TileStore;
 use nc3z_format::Error as FormatError;
 use nc3z_format::array::TileKey;
 use nc3z_format::classic::Layout;
-use nc3z_format::runs;
+use nc3z_format::selection;
 use nc3z_format::tile::TileExtent;
 use std::collections::HashMap;
 
@@ -127,7 +127,7 @@ fn last_byte(store: &TileStore, key: TileKey) -> Option<u64> {
     let last = match info.tiling.extent(key.tile).ok()? {
         TileExtent::Linear { first, count } => first + count.checked_sub(1)?,
         TileExtent::Chunk { start, shape } => {
-            let widths = runs::widths(info.tiling.shape());
+            let widths = selection::widths(info.tiling.shape());
             start.iter().zip(&shape).zip(&widths).map(|((s, n), w)| (s + n - 1) * w).sum()
         }
     };

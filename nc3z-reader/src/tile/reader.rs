@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::parallel;
 use bytes::Bytes;
 use nc3z_format::plan::{Part, Plan, TilePlan, split};
-use nc3z_format::select::Hyperslab;
+use nc3z_format::selection::Hyperslab;
 use nc3z_format::tile::Tiling;
 
 /// The number of shares per thread. With several, one slow share does not delay the rest.

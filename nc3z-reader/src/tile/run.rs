@@ -7,9 +7,9 @@ use super::stored::StoredTiles;
 use crate::error::Result;
 use crate::source::Nearby;
 use nc3z_format::array_table::ArrayInfo;
-use nc3z_format::select::Hyperslab;
+use nc3z_format::selection::Hyperslab;
 use nc3z_format::tile::{TileLayout, Tiling};
-use nc3z_format::{Plan, runs};
+use nc3z_format::{Plan, selection};
 
 /// Reads of fewer bytes than this are done on the calling thread.
 const PARALLEL_FROM: usize = 2 << 20;
@@ -40,7 +40,7 @@ fn slabs_of_run(
     first: u64,
     len: u64,
 ) -> impl Iterator<Item = Result<(Hyperslab, Plan, usize)>> {
-    runs::boxes(tiling.shape(), first, first + len).map(move |slab| {
+    selection::boxes(tiling.shape(), first, first + len).map(move |slab| {
         let plan = Plan::with_tiling(tiling, &slab)?;
         let len = usize::try_from(plan.selected()).expect("not more than the run, which is in memory");
         Ok((slab, plan, len))

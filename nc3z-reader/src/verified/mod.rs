@@ -22,7 +22,7 @@ use nc3z_format::Error as FormatError;
 use nc3z_format::classic::{Header, Layout, VarId};
 use nc3z_format::digest::{Pieces, Root};
 use nc3z_format::plan::{Plan, TilePlan};
-use nc3z_format::select::Hyperslab;
+use nc3z_format::selection::Hyperslab;
 use nc3z_format::tile::{TileExtent, Tiling};
 use std::borrow::Cow;
 use std::ops::Range;

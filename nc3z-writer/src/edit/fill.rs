@@ -5,7 +5,7 @@ use crate::error::Result;
 use nc3z_format::classic::Variable;
 use nc3z_format::decode_value::Decoding;
 use nc3z_format::tile::element_count;
-use nc3z_format::{Hyperslab, NcType, runs};
+use nc3z_format::{Hyperslab, NcType, selection};
 use std::ops::Range;
 
 /// The effect of edited attributes on the values of a variable.
@@ -134,7 +134,7 @@ impl Edit {
         }
         let elements = usize::try_from(range.end - range.start).expect("they are in memory");
         let (size, mut rest) = (bytes.len() / elements.max(1), bytes);
-        for slab in runs::boxes(shape, range.start, range.end) {
+        for slab in selection::boxes(shape, range.start, range.end) {
             let elements = usize::try_from(slab.count.iter().product::<u64>()).expect("as above");
             let (here, after) = rest.split_at(elements * size);
             rest = after;

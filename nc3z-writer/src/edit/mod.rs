@@ -51,7 +51,7 @@ use nc3z_format::archive::TileLayoutSpec;
 use nc3z_format::archive::constants::REQUIRED_LOST;
 use nc3z_format::classic::{Attribute, DimId, Header, VarId, Version, arrange};
 use nc3z_format::tile::element_count;
-use nc3z_format::{Error as FormatError, NcType, runs};
+use nc3z_format::{Error as FormatError, NcType, selection};
 use nc3z_reader::cache::TileCache;
 use nc3z_reader::{Archive, Dataset, Monitor};
 use std::path::Path;
@@ -353,7 +353,7 @@ impl Edit {
         let total = element_count(&both)?;
         let band = (BAND_LEN / self.header.variables[at].ty.size() as u64).max(1);
         for first in (0..total).step_by(usize::try_from(band).unwrap_or(usize::MAX)) {
-            for slab in runs::boxes(&both, first, total.min(first + band)) {
+            for slab in selection::boxes(&both, first, total.min(first + band)) {
                 let slab = Picks::from(&slab);
                 new.set(&slab, &old.get(&slab)?, &self.spill, self.budget())?;
             }
@@ -432,7 +432,7 @@ impl Edit {
             return Ok(cells);
         }
         for first in (0..total).step_by(usize::try_from(band).unwrap_or(usize::MAX)) {
-            for slab in runs::boxes(variable.shape(), first, total.min(first + band)) {
+            for slab in selection::boxes(variable.shape(), first, total.min(first + band)) {
                 cells.set(&Picks::from(&slab), &variable.read_bytes(&slab)?, &self.spill, self.budget())?;
             }
         }

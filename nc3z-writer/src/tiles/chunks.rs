@@ -13,7 +13,7 @@ use nc3z_format::array_table::{ArrayInfo, Arrays};
 use nc3z_format::classic::{VarId, VarLayout};
 use nc3z_format::plan::{Plan, TilePlan};
 use nc3z_format::tile::{Edge, TileExtent, TileLayout, Tiling};
-use nc3z_format::{Hyperslab, runs};
+use nc3z_format::{Hyperslab, selection};
 use nc3z_reader::ClassicFile;
 
 /// Runs are read separately, not through the buffer, if the distance to the next run is this many times their
@@ -50,7 +50,7 @@ impl<'a> Chunked<'a> {
         let tiling = info.byte_tiling()?;
         let TileLayout::Chunked { shape: chunk, edge } = tiling.layout() else { return Ok(None) };
         let (chunk, padded) = (chunk.clone(), *edge == Edge::Padded);
-        let mut steps = runs::widths(tiling.shape());
+        let mut steps = selection::widths(tiling.shape());
         if place.is_record {
             steps[0] = place.stride;
         }
@@ -148,7 +148,7 @@ impl<'a> Chunked<'a> {
             (slab.start[d], slab.count[d]) = self.span(d, *k, 1);
         }
         let decoded: Vec<u64> = if self.padded { self.chunk.clone() } else { slab.count.clone() };
-        let widths = runs::widths(&decoded);
+        let widths = selection::widths(&decoded);
         let d = widths.iter().position(|w| *w <= most).unwrap_or(rank - 1);
         let along = (most / widths[d]).clamp(1, decoded[d]);
         for i in 0..d {

@@ -4,7 +4,7 @@ use super::VARIABLE;
 use crate::contender::Handle;
 use crate::pattern::Slab;
 use anyhow::Result;
-use nc3z_format::select::Hyperslab;
+use nc3z_format::selection::Hyperslab;
 use nc3z_reader::cache::TileCache;
 use nc3z_reader::{Dataset, OpenOptions, Variable};
 

@@ -108,7 +108,7 @@ impl Variable {
             let (reader, slab) = (self.reader()?, &selected.slab);
             // A header may describe more elements than fit into memory.
             reader.plan(slab).map_err(|e| self.handle.failure(e))?;
-            return decode::decoded(py, &self.handle, &reader, &Selection::of_slab(slab), &selected.shape);
+            return decode::decoded(py, &self.handle, &reader, &Selection::from(slab), &selected.shape);
         }
         self.read_stored(py, selected)
     }

@@ -333,7 +333,7 @@ impl Variable {
             Some(key) => index::parse(key, &self.shape)?.slab,
             None => Selected::all(&self.shape).slab,
         };
-        let selection = Selection::of_slab(&slab);
+        let selection = Selection::from(&slab);
         let name = self.handle.origin.name().unwrap_or_default();
         let file = name.rsplit('/').next().unwrap_or_default().to_owned();
         let (dataset, reader) = (self.handle.dataset()?, self.reader()?);

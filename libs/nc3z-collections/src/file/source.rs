@@ -9,7 +9,7 @@ use bytes::Bytes;
 use nc3z_format::Error as FormatError;
 use nc3z_format::classic::{Arrangement, DimId, Header, Layout, NumRecs, VarId, Version, arrange};
 use nc3z_format::plan::TilePlan;
-use nc3z_format::select::Hyperslab;
+use nc3z_format::selection::Hyperslab;
 use nc3z_format::tile::{Edge, TileExtent, TileLayout, Tiling};
 use nc3z_reader::{ArraySource, Dataset};
 use std::borrow::Cow;

@@ -70,7 +70,7 @@ fn cut(segments: &[Segment], others: &[Segment]) -> Vec<Segment> {
         let inner =
             ends.iter().filter_map(|end| end.checked_sub(begin)).filter(|at| (1..s.count).contains(at));
         for to in inner.chain([s.count]) {
-            let start = s.start.wrapping_add(s.stride.cast_unsigned().wrapping_mul(from));
+            let start = s.index(from);
             out.push(Segment { start, count: to - from, stride: s.stride });
             from = to;
         }
@@ -86,9 +86,8 @@ impl Part for Parts {
             return Ok(None);
         }
         let each = variable.dimensions().zip(variable.shape());
-        let segments = each.map(|(d, &count)| {
-            ranges.get(&d.name).cloned().unwrap_or_else(|| vec![Segment { start: 0, count, stride: 1 }])
-        });
+        let segments = each
+            .map(|(d, &count)| ranges.get(&d.name).cloned().unwrap_or_else(|| vec![Segment::new(0, count)]));
         let selection = Selection::new(segments.collect());
         Ok(Some(selection.slabs().into_iter().map(|(slab, _)| slab).collect()))
     }
@@ -104,7 +103,7 @@ mod tests {
 
     #[test]
     fn segments_of_two_files_are_cut_alike() {
-        let s = |start, count| Segment { start, count, stride: 1 };
+        let s = |start, count| Segment::new(start, count);
         let (a, b) = ([s(9, 3), s(0, 1)], [s(3, 4)]);
         assert_eq!(cut(&a, &b), a);
         assert_eq!(cut(&b, &a), [s(3, 3), s(6, 1)]);

@@ -65,7 +65,7 @@ impl Contents {
                 .dimensions
                 .iter()
                 .zip(&dataset.layout().variables[id.index()].shape);
-            let whole = |len| vec![Segment { start: 0, count: len, stride: 1 }];
+            let whole = |len| vec![Segment::new(0, len)];
             let selected = each.map(|(dim, &len)| ranges.get(dim).cloned().unwrap_or_else(|| whole(len)));
             let selection = Selection::new(selected.collect());
             let variable = dataset.variable_at(id).expect("the id is one of the header's");

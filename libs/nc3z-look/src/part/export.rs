@@ -97,7 +97,7 @@ impl Csv {
         }
         variable.plan(slab)?;
         let decoding = Decoding::new(dataset.header(), variable.header());
-        let selection = Selection::of_slab(slab);
+        let selection = Selection::from(slab);
         let lines =
             print::Csv::new(Vec::new(), (dataset, &variable), Some(&decoding), &selection, Style::Csv)?;
         let left = pieces_of(slab, ELEMENTS);

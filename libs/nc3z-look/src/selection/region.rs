@@ -1,10 +1,9 @@
 //! A region in degrees. If latitudes and longitudes have one dimension each, it selects their indices.
 //! Otherwise it selects the smallest box of indices around the cells inside, and masks the other cells.
 
-use super::mask::Mask;
 use super::request::{Error, Result};
 use super::search::{Place, Sector, Sorted};
-use super::{BoxArg, Segment};
+use super::{BoxArg, Mask, Segment};
 use crate::coordinate::Coordinate;
 use crate::geography::Geography;
 use crate::text;
@@ -114,9 +113,7 @@ fn of_cells(geography: &Geography, area: &BoxArg) -> Result<Region> {
         .dims()
         .iter()
         .zip(ends)
-        .map(|(d, end)| {
-            end.map(|(low, high)| (*d, vec![Segment { start: low, count: high - low + 1, stride: 1 }]))
-        })
+        .map(|(d, end)| end.map(|(low, high)| (*d, vec![Segment::new(low, high - low + 1)])))
         .collect();
     let ranges = ranges.ok_or_else(|| Error::wrong("the region is empty: it contains no cell"))?;
     let coordinates = geography.variables();

@@ -71,7 +71,7 @@ impl Request {
         let ranges = self.ranges(dataset, region.as_slice(), notes)?;
         let ids = &variable.header().dimensions;
         let each = ids.iter().zip(variable.shape());
-        let whole = |len: u64| vec![Segment { start: 0, count: len, stride: 1 }];
+        let whole = |len: u64| vec![Segment::new(0, len)];
         let dims: Vec<Vec<Segment>> =
             each.map(|(id, &len)| ranges.get(id).cloned().unwrap_or_else(|| whole(len))).collect();
         let wrapped = dims.iter().filter(|segments| segments.len() > 1).count();

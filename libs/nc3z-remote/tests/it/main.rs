@@ -6,7 +6,7 @@
 mod server;
 
 use nc3z_format::Hyperslab;
-use nc3z_format::select::Span;
+use nc3z_format::selection::Span;
 use nc3z_reader::source::ByteSource;
 use nc3z_reader::{Dataset, Error, OpenOptions, verify};
 use nc3z_remote::{ObjectSource, RemoteOptions};

@@ -6,7 +6,7 @@ use crate::source::Nearby;
 use crate::tile::{TileStore, read_run};
 use nc3z_format::archive::ArrayId;
 use nc3z_format::array_table::ArrayInfo;
-use nc3z_format::runs;
+use nc3z_format::selection;
 use nc3z_format::tile::{TileLayout, Tiling};
 
 /// A run of the flattened array.
@@ -61,7 +61,7 @@ impl Strip {
 
     /// Restores the strip that begins at byte `first`: as far as it may reach, to a border of chunks where there is one.
     fn restore(&mut self, store: &TileStore, info: &ArrayInfo, tiling: &Tiling, first: u64) -> Result<()> {
-        let (shape, widths) = (tiling.shape(), runs::widths(tiling.shape()));
+        let (shape, widths) = (tiling.shape(), selection::widths(tiling.shape()));
         let chunk = match tiling.layout() {
             TileLayout::Chunked { shape, .. } => shape,
             TileLayout::Linear { .. } => shape,

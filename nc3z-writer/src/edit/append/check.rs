@@ -10,7 +10,7 @@ use crate::error::Result;
 use nc3z_format::classic::{Attribute, Variable as HeaderVariable};
 use nc3z_format::decode_value::numbers;
 use nc3z_format::units::{Calendar, TimeUnit};
-use nc3z_format::{NcType, runs};
+use nc3z_format::{NcType, selection};
 use nc3z_reader::{Dataset, Monitor, Variable, diff};
 
 /// Attributes that define the meaning of stored numbers. If they differ, the numbers of two files cannot be in
@@ -145,7 +145,7 @@ impl Edit {
                 let all = if shape.is_empty() {
                     vec![new.all()]
                 } else {
-                    runs::boxes(&shape, first, end).collect()
+                    selection::boxes(&shape, first, end).collect()
                 };
                 for slab in all {
                     same = same && self.cells(at)?.get(&Picks::from(&slab))? == new.read_bytes(&slab)?;

@@ -9,7 +9,7 @@ use super::picks::Picks;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tiles::fill_up;
 use nc3z_format::archive::{ArrayId, TileLayoutSpec};
-use nc3z_format::{Error as FormatError, runs};
+use nc3z_format::{Error as FormatError, selection};
 use nc3z_reader::Archive;
 use nc3z_staged::{BaseSlab, FlatRun, IndexSelection, StagedArray, Table};
 
@@ -200,7 +200,7 @@ impl Cells {
             if self.shape.is_empty() {
                 bytes = self.get(&Picks::Grid(Vec::new()))?;
             } else {
-                for slab in runs::boxes(&self.shape, begin, end) {
+                for slab in selection::boxes(&self.shape, begin, end) {
                     bytes.extend(self.get(&Picks::from(&slab))?);
                 }
             }

@@ -33,7 +33,7 @@ pub(super) fn range(coordinate: &Coordinate, lenient: bool) -> Result<Option<Coo
     let len = coordinate.len();
     let units = decode_value::text(coordinate.variable().header(), b"units").map(|u| text::safe(&u));
     // In an incomplete file the last values are unknown.
-    let read = |start, count| match coordinate.values(&[Segment { start, count, stride: 1 }]) {
+    let read = |start, count| match coordinate.values(&[Segment::new(start, count)]) {
         Err(e) if e.is_incomplete() || lenient => Ok(Vec::new()),
         values => values,
     };

@@ -1,4 +1,4 @@
-//! The cells of a grid that are outside of a region.
+//! Elements that are inside the box of a selection and outside of the requested region.
 
 /// A mask over some dimensions of a variable: true for cells outside of a region.
 #[derive(Debug, PartialEq, Eq)]
@@ -11,7 +11,8 @@ pub struct Mask {
 }
 
 impl Mask {
-    pub(super) fn new(dims: Vec<usize>, shape: Vec<u64>, outside: Vec<bool>) -> Self {
+    /// Makes a mask over the dimensions `dims` of a variable, which have the lengths `shape`. `outside` is row-major over them.
+    pub fn new(dims: Vec<usize>, shape: Vec<u64>, outside: Vec<bool>) -> Self {
         Mask { dims, shape, outside }
     }
 

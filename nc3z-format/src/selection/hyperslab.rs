@@ -1,12 +1,12 @@
-//! The request of a caller: a hyperslab of an array, checked against its shape. Nothing is ever clamped.
+//! One segment along each dimension.
 //!
 //! [`Hyperslab`] is the request. [`ResolvedSlab`] is the request after [`Hyperslab::resolve`] has checked that
 //! it is inside an array.
 
-use std::fmt;
-use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
-
+use super::index::Span;
+use super::segment::{Line, Segment};
 use crate::error::{Error, Result};
+use std::fmt;
 
 /// A regular subset of an array: along each dimension `count` indices, the first at `start`, each `stride`
 /// after the one before.
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 /// A negative stride reads backwards from `start`; a count of 0 selects nothing; rank 0 selects the one element.
 ///
 /// ```
-/// use nc3z_format::select::Hyperslab;
+/// use nc3z_format::selection::Hyperslab;
 /// let slab = Hyperslab::new([1, 9], [2, 5], [1, -2])?; // rows 1 and 2; columns 9, 7, 5, 3, 1
 /// assert_eq!(slab.to_string(), "[1 x2, 9 x5 by -2]");
 /// assert_eq!(slab.resolve(&[3, 10])?.elements(), 10);
@@ -54,7 +54,7 @@ impl Hyperslab {
     /// One range for each dimension of an array of `shape`.
     ///
     /// ```
-    /// use nc3z_format::select::{Hyperslab, Span};
+    /// use nc3z_format::selection::{Hyperslab, Span};
     /// let slab = Hyperslab::of_spans(
     ///     &[12, 90, 180],
     ///     &[Span::new(3), Span::new(..).by(-1), Span::new(10..=20).by(5)],
@@ -73,9 +73,7 @@ impl Hyperslab {
         let mut slab = Hyperslab { start: vec![], count: vec![], stride: vec![] };
         for (dim, (span, len)) in spans.iter().zip(shape).enumerate() {
             let (start, count) = span.within(dim, *len)?;
-            slab.start.push(start);
-            slab.count.push(count);
-            slab.stride.push(span.stride);
+            slab.push(Segment { start, count, stride: span.stride });
         }
         slab.resolve(shape)?;
         Ok(slab)
@@ -97,7 +95,7 @@ impl Hyperslab {
     /// [`Hyperslab::resolve`], with the names that errors should use for the dimensions.
     ///
     /// ```
-    /// use nc3z_format::select::Hyperslab;
+    /// use nc3z_format::selection::Hyperslab;
     /// let slab = Hyperslab::new([10], [3], [2])?;
     /// let error = slab.resolve_named(&[14], |_| Some("time")).unwrap_err();
     /// assert_eq!(
@@ -125,18 +123,21 @@ impl Hyperslab {
         let mut dims = Vec::with_capacity(shape.len());
         for (dim, len) in shape.iter().enumerate() {
             let (start, count, stride) = (self.start[dim], self.count[dim], self.stride[dim]);
-            let line = Line::new(start, count, stride, *len).ok_or_else(|| {
-                let name = name(dim).map(|n| format!(" (`{n}`)")).unwrap_or_default();
-                Error::invalid(format!(
-                    "dimension {dim}{name} has length {len}, asked for start {start}, count {count}, stride {stride}"
-                ))
-            })?;
+            let line = Line::new(start, count, stride, *len)
+                .ok_or_else(|| super::outside(dim, name(dim), *len, Segment { start, count, stride }))?;
             dims.push(line);
         }
         // Distinct indices of each dimension: the product is at most the array's own, unless something is empty.
         let elements =
             if dims.iter().any(|d| d.count == 0) { 0 } else { crate::tile::element_count(&self.count)? };
         Ok(ResolvedSlab { dims, elements })
+    }
+
+    /// Adds a dimension.
+    pub(super) fn push(&mut self, segment: Segment) {
+        self.start.push(segment.start);
+        self.count.push(segment.count);
+        self.stride.push(segment.stride);
     }
 
     fn check_lists(&self) -> Result<()> {
@@ -163,132 +164,6 @@ impl fmt::Display for Hyperslab {
             }
         }
         f.write_str("]")
-    }
-}
-
-/// A range of one dimension, from Rust's own ranges or a single index; see [`Hyperslab::of_spans`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
-    start: u64,
-    /// First index no longer in the range, if it does not run to the end of the dimension. In `u128` because
-    /// `..=u64::MAX` has one too.
-    end: Option<u128>,
-    stride: i64,
-}
-
-impl Span {
-    /// The span of a range, or of one index.
-    pub fn new(range: impl Into<Span>) -> Self {
-        range.into()
-    }
-
-    /// Every `stride`-th index of the range: from its first on if positive, from its last backwards if negative.
-    ///
-    /// ```
-    /// use nc3z_format::select::{Hyperslab, Span};
-    /// let slab = Hyperslab::of_spans(&[10], &[Span::new(2..9).by(-3)])?; // 8, 5, 2
-    /// assert_eq!(slab, Hyperslab::new([8], [3], [-3])?);
-    /// # Ok::<(), nc3z_format::Error>(())
-    /// ```
-    #[must_use]
-    pub fn by(mut self, stride: i64) -> Self {
-        self.stride = stride;
-        self
-    }
-
-    /// Start and count in a dimension of length `len`.
-    fn within(&self, dim: usize, len: u64) -> Result<(u64, u64)> {
-        let end = u64::try_from(self.end.unwrap_or(u128::from(len))).ok();
-        let end =
-            end.filter(|end| self.start <= *end && *end <= len && self.stride != 0).ok_or_else(|| {
-                let end = self.end.map(|e| e.to_string()).unwrap_or_default();
-                Error::invalid(format!(
-                    "dimension {dim} has length {len}, asked for {}..{end} by {}",
-                    self.start, self.stride
-                ))
-            })?;
-        let count = (end - self.start).div_ceil(self.stride.unsigned_abs());
-        let start = if self.stride < 0 && count > 0 { end - 1 } else { self.start };
-        Ok((start, count))
-    }
-
-    fn between(start: u64, end: Option<u128>) -> Self {
-        Span { start, end, stride: 1 }
-    }
-}
-
-impl From<u64> for Span {
-    fn from(index: u64) -> Self {
-        Span::between(index, Some(u128::from(index) + 1))
-    }
-}
-
-impl From<RangeFull> for Span {
-    fn from(_: RangeFull) -> Self {
-        Span::between(0, None)
-    }
-}
-
-impl From<Range<u64>> for Span {
-    fn from(r: Range<u64>) -> Self {
-        Span::between(r.start, Some(u128::from(r.end)))
-    }
-}
-
-impl From<RangeFrom<u64>> for Span {
-    fn from(r: RangeFrom<u64>) -> Self {
-        Span::between(r.start, None)
-    }
-}
-
-impl From<RangeTo<u64>> for Span {
-    fn from(r: RangeTo<u64>) -> Self {
-        Span::between(0, Some(u128::from(r.end)))
-    }
-}
-
-impl From<RangeInclusive<u64>> for Span {
-    fn from(r: RangeInclusive<u64>) -> Self {
-        Span::between(*r.start(), Some(u128::from(*r.end()) + 1))
-    }
-}
-
-impl From<RangeToInclusive<u64>> for Span {
-    fn from(r: RangeToInclusive<u64>) -> Self {
-        Span::between(0, Some(u128::from(r.end) + 1))
-    }
-}
-
-/// One dimension of a [`ResolvedSlab`], in ascending order of index.
-///
-/// Invariant: if `count > 0`, `low + (count - 1) * step` is inside the dimension.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Line {
-    /// Smallest index selected.
-    pub low: u64,
-    /// Indices selected.
-    pub count: u64,
-    /// Distance between neighbours, at least 1.
-    pub step: u64,
-    /// True if the output has them in descending order.
-    pub reversed: bool,
-}
-
-impl Line {
-    fn new(start: u64, count: u64, stride: i64, len: u64) -> Option<Self> {
-        if stride == 0 {
-            return None;
-        }
-        if count <= 1 {
-            let inside = start < len || (count == 0 && start == len);
-            return inside.then_some(Line { low: start, count, step: 1, reversed: false });
-        }
-        let step = stride.unsigned_abs();
-        let reach = (count - 1).checked_mul(step)?;
-        let reversed = stride < 0;
-        let low = if reversed { start.checked_sub(reach)? } else { start };
-        let high = if reversed { start } else { start.checked_add(reach)? };
-        (high < len).then_some(Line { low, count, step, reversed })
     }
 }
 

@@ -1,12 +1,12 @@
 //! A run of the flattened array as boxes: what a reader of byte ranges asks of arrays that are cut into chunks.
 
-use crate::select::Hyperslab;
+use super::Hyperslab;
 
 /// The run `[first, end)` of an array of `shape` (no length of which is 0, and of rank 1 or more), flattened in row-major
 /// order, as hyperslabs that follow each other without a break: at most twice as many as there are dimensions.
 ///
 /// ```
-/// use nc3z_format::runs::boxes;
+/// use nc3z_format::selection::boxes;
 /// // Rows of 4: the end of row 0, rows 1 and 2, the beginning of row 3.
 /// let found: Vec<_> = boxes(&[5, 4], 3, 13).map(|slab| slab.to_string()).collect();
 /// assert_eq!(found, ["[0 x1, 3 x1]", "[1 x2, 0 x4]", "[3 x1, 0 x1]"]);
