@@ -7,8 +7,9 @@ use crate::versions::{Note, committed};
 use crate::work::{self, Cancel};
 use nc3z_format::NcType;
 use nc3z_format::classic::{Header, Version};
+use nc3z_format::selection::{AnySelection, Segment, Selection};
 use nc3z_writer::WriterOptions;
-use nc3z_writer::edit::{AppendPolicy, Edit as Staged, Overlap, Pick, Picks, Plan};
+use nc3z_writer::edit::{AppendPolicy, Edit as Staged, Overlap, Plan};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
@@ -40,22 +41,22 @@ enum PicksArg<'py> {
 }
 
 impl PicksArg<'_> {
-    fn picks(&self) -> PyResult<Picks<'_>> {
+    fn picks(&self) -> PyResult<AnySelection<'_>> {
         Ok(match self {
-            PicksArg::Points(starts, count, stride) => {
-                Picks::Points { starts: starts.as_slice()?, count: count.clone(), stride: stride.clone() }
-            }
-            PicksArg::Mask(mask) => Picks::Mask(mask.as_slice()?),
+            PicksArg::Points(starts, count, stride) => AnySelection::Points {
+                starts: starts.as_slice()?,
+                count: count.clone(),
+                stride: stride.clone(),
+            },
+            PicksArg::Mask(mask) => AnySelection::Mask(mask.as_slice()?),
             PicksArg::Grid(picks) => {
                 let pick = |pick: &PickArg<'_>| {
                     Ok(match pick {
-                        PickArg::Range(start, count, stride) => {
-                            Pick::Range { start: *start, count: *count, stride: *stride }
-                        }
-                        PickArg::List(list) => Pick::List(list.as_slice()?.to_vec()),
+                        &PickArg::Range(start, count, stride) => vec![Segment { start, count, stride }],
+                        PickArg::List(list) => Segment::of_list(list.as_slice()?.iter().copied()),
                     })
                 };
-                Picks::Grid(picks.iter().map(pick).collect::<PyResult<_>>()?)
+                AnySelection::Grid(Selection::new(picks.iter().map(pick).collect::<PyResult<_>>()?))
             }
         })
     }
@@ -252,7 +253,7 @@ impl Edit {
         picks: PicksArg<'_>,
     ) -> PyResult<Bound<'py, PyArray1<u8>>> {
         let picks = picks.picks()?;
-        let bytes = self.with(py, |staged| Ok(staged.get_picks(variable, &picks)?))?;
+        let bytes = self.with(py, |staged| Ok(staged.get(variable, &picks)?))?;
         Ok(PyArray1::from_vec(py, bytes))
     }
 
@@ -266,7 +267,7 @@ impl Edit {
     ) -> PyResult<()> {
         let picks = picks.picks()?;
         let values = values.as_slice()?;
-        self.with(py, |staged| Ok(staged.set_picks(variable, &picks, values)?))
+        self.with(py, |staged| Ok(staged.set(variable, &picks, values)?))
     }
 
     /// Returns the plan of `set`.

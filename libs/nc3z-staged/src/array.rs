@@ -2,11 +2,13 @@
 
 use crate::Error;
 use crate::dense::{Dense, for_each_position, gather, scatter};
-use crate::index::IndexSelection;
+use crate::index::narrow;
 use crate::plan::{
-    Changes, CommitPlan, GetPlan, Layout, LoadPlan, Place, ResizePlan, SetPlan, SlabKind, Transfer, Transfers,
+    Changes, CommitPlan, GetPlan, Layout, LoadPlan, Place, ResizePlan, SetPlan, SlabKind, Transfer,
+    Transfers, lengths,
 };
 use crate::table::{Table, indices};
+use nc3z_format::selection::Placed;
 
 /// A source of chunks, which follow each other along the first axis.
 pub trait BaseSlab<T>: Send + Sync {
@@ -220,12 +222,12 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
     }
 
     /// Plans the reading of a selection.
-    pub fn plan_get(&self, selection: &IndexSelection) -> GetPlan {
+    pub fn plan_get(&self, selection: &Placed) -> GetPlan {
         self.layout.get(selection)
     }
 
     /// Plans the writing of a selection.
-    pub fn plan_set(&self, selection: &IndexSelection) -> SetPlan {
+    pub fn plan_set(&self, selection: &Placed) -> SetPlan {
         self.layout.set(selection)
     }
 
@@ -248,8 +250,8 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
     ///
     /// # Errors
     /// A base slab that cannot be read.
-    pub fn get(&self, selection: &IndexSelection) -> Result<Vec<T>, Error> {
-        let shape = selection.full_shape();
+    pub fn get(&self, selection: &Placed) -> Result<Vec<T>, Error> {
+        let shape = lengths(selection);
         let mut out = vec![self.fill; shape.iter().product()];
         self.get_into(selection, &shape, &mut out)?;
         Ok(out)
@@ -259,7 +261,7 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
     ///
     /// # Errors
     /// The array does not have these positions, or a base slab cannot be read.
-    pub fn get_into(&self, selection: &IndexSelection, shape: &[usize], out: &mut [T]) -> Result<(), Error> {
+    pub fn get_into(&self, selection: &Placed, shape: &[usize], out: &mut [T]) -> Result<(), Error> {
         check_places(selection, shape, out.len(), false)?;
         for Transfers { from, boxes, .. } in &self.plan_get(selection).transfers {
             for transfer in boxes {
@@ -270,56 +272,11 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
         Ok(())
     }
 
-    /// Writes one value to all elements of a selection.
-    ///
-    /// # Errors
-    /// A base slab cannot be read. The array is then unchanged.
-    pub fn set_scalar(&mut self, selection: &IndexSelection, value: T) -> Result<(), Error> {
-        let shape = vec![1; selection.full_shape().len()];
-        self.set_places(selection, &shape, &[value])
-    }
-
-    /// Writes values of this shape, row-major, to a selection. As in NumPy, an axis that is missing in front,
-    /// or has one element, is repeated.
-    ///
-    /// # Errors
-    /// The shape of the values does not fit, or a base slab cannot be read. The array is then unchanged.
-    pub fn set(&mut self, selection: &IndexSelection, shape: &[usize], values: &[T]) -> Result<(), Error> {
-        let wanted = selection.shape();
-        let unfit = || Error::Invalid(format!("values of {shape:?} for a selection of {wanted:?}"));
-        if values.len() != shape.iter().product::<usize>() {
-            return Err(Error::Invalid(format!("{} values for a shape of {shape:?}", values.len())));
-        }
-        // Additional leading axes of length 1 have no effect.
-        let extra = shape.len().saturating_sub(wanted.len());
-        if shape[..extra].iter().any(|&n| n != 1) {
-            return Err(unfit());
-        }
-        let mut given = shape[extra..].iter().rev();
-        let mut full = Vec::new();
-        let kept = selection.kept();
-        for (&len, kept) in selection.full_shape().iter().zip(kept).rev() {
-            let n = if kept { *given.next().unwrap_or(&1) } else { 1 };
-            if n != len && n != 1 {
-                return Err(unfit());
-            }
-            full.push(n);
-        }
-        full.reverse();
-        self.set_places(selection, &full, values)
-    }
-
-    /// Writes values from an array of `shape`, at the positions in the selection ([`IndexSelection::runs`],
-    /// [`IndexSelection::grid`], [`IndexSelection::segments`]). An axis of one element is repeated.
+    /// Writes values from an array of `shape`, row-major, at the positions in the selection. An axis of one element is repeated.
     ///
     /// # Errors
     /// The values do not have these positions, or a base slab cannot be read. The array is then unchanged.
-    pub fn set_places(
-        &mut self,
-        selection: &IndexSelection,
-        shape: &[usize],
-        values: &[T],
-    ) -> Result<(), Error> {
+    pub fn set(&mut self, selection: &Placed, shape: &[usize], values: &[T]) -> Result<(), Error> {
         check_places(selection, shape, values.len(), true)?;
         let plan = self.plan_set(selection);
         self.change(plan.changes, Some((shape, values)), None)
@@ -442,13 +399,8 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
 
 /// Refuses an array of `shape` that lacks positions of a selection. If `broadcast`, an axis of one element is
 /// repeated.
-fn check_places(
-    selection: &IndexSelection,
-    shape: &[usize],
-    len: usize,
-    broadcast: bool,
-) -> Result<(), Error> {
-    let ends = selection.ends();
+fn check_places(selection: &Placed, shape: &[usize], len: usize, broadcast: bool) -> Result<(), Error> {
+    let ends: Vec<usize> = selection.ends().into_iter().map(narrow).collect();
     let sized = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
     let fits = |(&end, &n): (&usize, &usize)| end <= n || broadcast && n == 1;
     if sized != Some(len) || ends.len() != shape.len() || !ends.iter().zip(shape).all(fits) {

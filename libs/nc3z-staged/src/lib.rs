@@ -9,18 +9,18 @@
 //! executes it:
 //!
 //! ```
-//! use nc3z_staged::{Index, IndexSelection, StagedArray};
+//! use nc3z_format::selection::{Segment, Selection};
+//! use nc3z_staged::StagedArray;
 //!
 //! // 8 x 8 in chunks of 2 x 2, one after another in a base slab.
 //! let base: Vec<i32> = (0..64).collect();
 //! let mut array = StagedArray::from_base([8, 8], [2, 2], base, -1)?;
-//! let box_ = [Index::Slice { start: Some(2), stop: Some(5), step: 1 }, Index::Slice { start: Some(3), stop: Some(6), step: 1 }];
-//! let selection = IndexSelection::new(&box_, array.shape())?;
+//! let selection = Selection::new(vec![vec![Segment::new(2, 3)], vec![Segment::new(3, 3)]]).placed(&[8, 8])?;
 //! let plan = array.plan_set(&selection);
 //! assert_eq!(plan.changes.append, [[6, 2], [2, 2]]);
-//! array.set_scalar(&selection, 42)?;
+//! array.set(&selection, &[1, 1], &[42])?;
 //! assert_eq!(array.get(&selection)?, [42; 9]);
-//! # Ok::<(), nc3z_staged::Error>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //! Chunks that are overwritten completely are never read. Chunks that are overwritten partly are read once.
 //! Shrinking reads and writes nothing: elements beyond the edge of the array are not read, and are filled
@@ -36,7 +36,6 @@ mod print;
 mod table;
 
 pub use array::{BaseSlab, StagedArray};
-pub use index::{FlatRun, Index, IndexSelection, Segment};
 pub use map::TileMap;
 pub use plan::{
     Changes, CommitPlan, GetPlan, LoadPlan, Place, ResizePlan, SetPlan, StagedChunk, Touched, Transfer,
@@ -54,10 +53,4 @@ pub enum Error {
     /// A base slab could not be read.
     #[error("read a base slab")]
     Base(#[source] Box<dyn std::error::Error + Send + Sync>),
-}
-
-impl Error {
-    pub(crate) fn index(why: String) -> Self {
-        Error::Invalid(why)
-    }
 }

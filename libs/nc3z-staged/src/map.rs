@@ -13,12 +13,13 @@ const MOST_ROWS: usize = 200;
 /// outer axes at which a chunk is touched.
 ///
 /// ```
-/// use nc3z_staged::{Index, IndexSelection, StagedArray, TileMap};
+/// use nc3z_format::selection::{Segment, Selection};
+/// use nc3z_staged::{StagedArray, TileMap};
 /// let array = StagedArray::full([30, 50], [10, 10], 0)?;
-/// let slice = |start, stop| Index::Slice { start: Some(start), stop, step: 1 };
-/// let plan = array.plan_set(&IndexSelection::new(&[slice(5, Some(20)), slice(30, None)], &[30, 50])?);
+/// let selection = Selection::new(vec![vec![Segment::new(5, 15)], vec![Segment::new(30, 20)]]);
+/// let plan = array.plan_set(&selection.placed(&[30, 50])?);
 /// assert_eq!(TileMap { grid: array.slab_indices().shape(), touched: &plan.touched }.to_string(), "  01234\n0 ...pp\n1 ...ww\n2 .....\n");
-/// # Ok::<(), nc3z_staged::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct TileMap<'t> {

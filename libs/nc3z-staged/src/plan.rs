@@ -1,8 +1,9 @@
 //! Plans: the slices that are copied, with source and destination. They contain no data, only shapes and
 //! indices, and print as instructions.
 
-use crate::index::{Chunk, IndexSelection, Run};
+use crate::index::{Chunk, Piece, chunks, narrow};
 use crate::table::{Table, indices};
+use nc3z_format::selection::Placed;
 
 /// The source or destination of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -198,14 +199,14 @@ impl Layout {
         place
     }
 
-    pub(crate) fn get(&self, selection: &IndexSelection) -> GetPlan {
+    pub(crate) fn get(&self, selection: &Placed) -> GetPlan {
         let mut gather = Gather::default();
         let mut touched = Vec::new();
-        for chunk in selection.chunks(&self.shape, &self.chunk) {
+        for chunk in chunks(selection, &self.shape, &self.chunk) {
             touched.push(Touched { at: chunk.at.clone(), whole: chunk.whole });
             let slab = Place::Slab(self.slab_indices.get(&chunk.at));
-            for runs in boxes(&chunk, selection) {
-                let (inside, outside, count) = sides(&runs, selection);
+            for pieces in boxes(&chunk, selection) {
+                let (inside, outside, count) = sides(&pieces, selection);
                 let transfer = Transfer {
                     from: self.in_slab(&chunk.at, &inside.0),
                     from_step: inside.1,
@@ -216,12 +217,12 @@ impl Layout {
                 gather.push(slab, Place::Out, transfer);
             }
         }
-        GetPlan { shape: selection.full_shape(), touched, transfers: gather.sorted(|group| group.from) }
+        GetPlan { shape: lengths(selection), touched, transfers: gather.sorted(|group| group.from) }
     }
 
-    pub(crate) fn set(&self, selection: &IndexSelection) -> SetPlan {
+    pub(crate) fn set(&self, selection: &Placed) -> SetPlan {
         let mut next = self.clone();
-        let chunks = selection.chunks(&self.shape, &self.chunk);
+        let chunks = chunks(selection, &self.shape, &self.chunk);
         let is_fixed = |chunk: &&Chunk| !self.is_staged(self.slab_indices.get(&chunk.at));
         let partial: Vec<Vec<usize>> =
             chunks.iter().filter(is_fixed).filter(|c| !c.whole).map(|c| c.at.clone()).collect();
@@ -234,8 +235,8 @@ impl Layout {
         let mut gather = Gather::default();
         for chunk in &chunks {
             let slab = Place::Slab(next.slab_indices.get(&chunk.at));
-            for runs in boxes(chunk, selection) {
-                let (inside, outside, count) = sides(&runs, selection);
+            for pieces in boxes(chunk, selection) {
+                let (inside, outside, count) = sides(&pieces, selection);
                 let transfer = Transfer {
                     from: outside.0,
                     from_step: outside.1,
@@ -258,11 +259,7 @@ impl Layout {
         values.sort_by_key(fresh);
         transfers.extend(values);
         let touched = chunks.into_iter().map(|Chunk { at, whole, .. }| Touched { at, whole }).collect();
-        SetPlan {
-            value_shape: selection.full_shape(),
-            touched,
-            changes: next.changes(self, append, transfers),
-        }
+        SetPlan { value_shape: lengths(selection), touched, changes: next.changes(self, append, transfers) }
     }
 
     pub(crate) fn resize(&self, shape: &[usize]) -> ResizePlan {
@@ -396,16 +393,21 @@ impl Layout {
     }
 }
 
-/// Combines the runs of a chunk: each box has one run along each axis. Each segment is a box of its own.
-fn boxes(chunk: &Chunk, selection: &IndexSelection) -> Vec<Vec<Run>> {
-    if selection.is_segments() {
-        return chunk.runs.clone();
+/// Returns the lengths of the value or result of a selection.
+pub(crate) fn lengths(selection: &Placed) -> Vec<usize> {
+    selection.counts().into_iter().map(narrow).collect()
+}
+
+/// Combines the pieces of a chunk: each box has one piece along each axis. Each row is a box of its own.
+fn boxes(chunk: &Chunk, selection: &Placed) -> Vec<Vec<Piece>> {
+    if selection.as_grid().is_none() {
+        return chunk.pieces.clone();
     }
-    let mut all: Vec<Vec<Run>> = vec![Vec::new()];
-    for runs in &chunk.runs {
-        let longer = |done: &Vec<Run>| {
+    let mut all: Vec<Vec<Piece>> = vec![Vec::new()];
+    for pieces in &chunk.pieces {
+        let longer = |done: &Vec<Piece>| {
             let done = done.clone();
-            runs.iter().map(move |run| [&done[..], &[*run]].concat()).collect::<Vec<_>>()
+            pieces.iter().map(move |piece| [&done[..], &[*piece]].concat()).collect::<Vec<_>>()
         };
         all = all.iter().flat_map(longer).collect();
     }
@@ -415,19 +417,19 @@ fn boxes(chunk: &Chunk, selection: &IndexSelection) -> Vec<Vec<Run>> {
 /// Returns the box in the chunk and in the value, each with first index and steps; and the counts.
 #[expect(clippy::type_complexity, reason = "two sides of one box")]
 fn sides(
-    runs: &[Run],
-    selection: &IndexSelection,
+    pieces: &[Piece],
+    selection: &Placed,
 ) -> ((Vec<usize>, Vec<isize>), (Vec<usize>, Vec<isize>), Vec<usize>) {
-    let inside = runs.iter().map(|run| run.inside).collect();
-    let step = |run: &Run| isize::try_from(run.inside_step).expect("no longer than an axis");
-    let inside_step = runs.iter().map(step).collect();
-    let count = runs.iter().map(|run| run.count).collect();
-    if selection.is_segments() {
+    let inside = pieces.iter().map(|piece| piece.inside).collect();
+    let step = |piece: &Piece| isize::try_from(piece.inside_step).expect("no longer than an axis");
+    let inside_step = pieces.iter().map(step).collect();
+    let count = pieces.iter().map(|piece| piece.count).collect();
+    if selection.as_grid().is_none() {
         // The value has one axis, that of the box's last axis. The others have one element.
-        let at = runs.last().map_or(0, |run| run.outside);
+        let at = pieces.last().map_or(0, |piece| piece.outside);
         return ((inside, inside_step), (vec![at], vec![1]), count);
     }
-    let outside = runs.iter().map(|run| run.outside).collect();
-    let outside_step = runs.iter().map(|run| run.outside_step).collect();
+    let outside = pieces.iter().map(|piece| piece.outside).collect();
+    let outside_step = pieces.iter().map(|piece| piece.outside_step).collect();
     ((inside, inside_step), (outside, outside_step), count)
 }

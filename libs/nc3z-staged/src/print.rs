@@ -33,7 +33,7 @@ fn write_transfers(f: &mut fmt::Formatter<'_>, groups: &[Transfers]) -> fmt::Res
     for Transfers { from, to, boxes } in groups {
         writeln!(f, "  # {} transfers from {from} to {to}", boxes.len())?;
         for Transfer { from: at, from_step, to: there, to_step, count } in boxes {
-            // For segments the value has only the last axis.
+            // For rows the value has only the last axis.
             let lengths = |axes: usize| &count[count.len().saturating_sub(axes)..];
             let source = slices(at, from_step, lengths(at.len()));
             let target = slices(there, to_step, lengths(there.len()));

@@ -5,11 +5,9 @@
 #[path = "staged/plain.rs"]
 mod plain;
 
-use plain::{Op, Plain, chosen, ops, positions};
-
-use nc3z_staged::{
-    BaseSlab, Error, FlatRun, Index, IndexSelection, Place, Segment, StagedArray, Table, Transfers,
-};
+use nc3z_format::selection::{Placed, Row, Run, Segment, Selection};
+use nc3z_staged::{BaseSlab, Place, StagedArray, Table, Transfers};
+use plain::{Index, Op, Plain, chosen, counts, lens, ops, positions, select};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -25,7 +23,7 @@ fn transfers(groups: &[Transfers]) -> Vec<(Place, Place, usize)> {
 #[test]
 fn a_set_prints_as_in_the_example() {
     let array = StagedArray::from_base([8, 8], [2, 2], (0..64).collect::<Vec<i32>>(), 0).unwrap();
-    let selection = IndexSelection::new(&[slice(2, 5), slice(3, 6)], array.shape()).unwrap();
+    let selection = select(&[slice(2, 5), slice(3, 6)], array.shape()).unwrap();
     // The same text that `nc3z-writer/tests/edits.rs` expects of a real archive.
     let expected = include_str!("set.txt").trim_end();
     assert_eq!(array.plan_set(&selection).to_string(), expected);
@@ -36,7 +34,7 @@ fn whole_and_partial_chunks_are_told_apart() {
     use Place::{Slab, Value};
     let array = StagedArray::from_base([30, 50], [10, 10], vec![1_u8; 1500], 0).unwrap();
     let to_end = Index::Slice { start: Some(30), stop: None, step: 1 };
-    let selection = IndexSelection::new(&[slice(5, 20), to_end], array.shape()).unwrap();
+    let selection = select(&[slice(5, 20), to_end], array.shape()).unwrap();
     let plan = array.plan_set(&selection);
     assert_eq!(plan.changes.append, [[20, 10], [20, 10]]);
     assert_eq!(
@@ -63,7 +61,7 @@ fn growing_fills_the_edge_and_shrinking_touches_nothing() {
     assert!(plan.changes.append.is_empty() && plan.changes.transfers.is_empty());
     array.resize(&[11, 10]).unwrap();
     array.resize(&[13, 12]).unwrap();
-    let all = IndexSelection::new(&[], array.shape()).unwrap();
+    let all = select(&[], array.shape()).unwrap();
     let got = array.get(&all).unwrap();
     for (i, value) in got.into_iter().enumerate() {
         let (y, x) = (i / 12, i % 12);
@@ -79,7 +77,7 @@ fn growing_fills_the_edge_and_shrinking_touches_nothing() {
 #[test]
 fn a_commit_stores_what_is_staged_and_no_more() {
     let mut array = StagedArray::from_base([5], [2], vec![1, 2, 3, 4, 5], 0).unwrap();
-    array.set_scalar(&IndexSelection::new(&[Index::At(-1)], &[5]).unwrap(), 9).unwrap();
+    array.set(&select(&[Index::At(-1)], &[5]).unwrap(), &[1], &[9]).unwrap();
     array.resize(&[8]).unwrap();
     let plan = array.plan_commit();
     assert_eq!((plan.store.len(), plan.keep.len(), plan.full.len()), (1, 2, 1));
@@ -91,34 +89,29 @@ fn a_commit_stores_what_is_staged_and_no_more() {
 #[test]
 fn what_does_not_fit_is_refused() {
     let mut array = StagedArray::full([4, 3], [2, 2], 0).unwrap();
-    let all = IndexSelection::new(&[], &[4, 3]).unwrap();
+    let all = select(&[], &[4, 3]).unwrap();
     assert!(array.set(&all, &[4, 2], &[0; 8]).is_err());
     assert!(array.set(&all, &[4, 3], &[0; 8]).is_err());
     assert!(array.set(&all, &[2, 4, 3], &[0; 24]).is_err());
-    array.set(&all, &[1, 4, 1], &[1, 2, 3, 4]).unwrap();
+    array.set(&all, &[4, 1], &[1, 2, 3, 4]).unwrap();
     assert_eq!(array.get(&all).unwrap(), [1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4]);
-    for bad in [
-        vec![Index::At(4)],
-        vec![Index::At(0); 3],
-        vec![Index::Mask(vec![true])],
-        vec![Index::List(vec![-5])],
-    ] {
-        assert!(matches!(IndexSelection::new(&bad, &[4, 3]), Err(Error::Invalid(_))), "{bad:?}");
+    for bad in [vec![Index::At(4)], vec![Index::Mask(vec![true; 5])], vec![Index::List(vec![-5])]] {
+        assert!(select(&bad, &[4, 3]).is_err(), "{bad:?}");
     }
     let lists = [Index::List(vec![3, 1]), Index::List(vec![2, 0])];
-    let lists = IndexSelection::new(&lists, &[4, 3]).unwrap();
+    let lists = select(&lists, &[4, 3]).unwrap();
     array.set(&lists, &[2, 2], &[7, 8, 9, 10]).unwrap();
     assert_eq!(array.get(&all).unwrap(), [1, 1, 1, 10, 2, 9, 3, 3, 3, 8, 4, 7]);
-    let run = |at, count| vec![FlatRun { at, step: 1, value: 0, value_step: 1, count }];
+    let run = |low, count| vec![Run::new(low, count, 0)];
     for (rows, columns) in [(run(0, 5), run(0, 1)), (run(0, 1), run(3, 1)), (run(0, 0), run(0, 1))] {
-        assert!(IndexSelection::grid(vec![rows, columns], &[4, 3]).is_err());
+        assert!(Placed::grid(vec![rows, columns], &[4, 3]).is_err());
     }
-    assert!(IndexSelection::grid(vec![run(0, 1)], &[4, 3]).is_err());
-    let grid = IndexSelection::grid(vec![run(1, 2), run(0, 3)], &[4, 3]).unwrap();
-    assert!(array.set_places(&grid, &[2, 2], &[0; 4]).is_err());
+    assert!(Placed::grid(vec![run(0, 1)], &[4, 3]).is_err());
+    let grid = Placed::grid(vec![run(1, 2), run(0, 3)], &[4, 3]).unwrap();
+    assert!(array.set(&grid, &[2, 2], &[0; 4]).is_err());
     assert!(array.get_into(&grid, &[1, 3], &mut [0; 3]).is_err());
     for (at, count) in [(vec![4, 0], 1), (vec![0, 2], 2), (vec![0, 0], 0), (vec![0], 1)] {
-        assert!(IndexSelection::segments(vec![Segment { at, count, value: 0 }], &[4, 3]).is_err());
+        assert!(Placed::rows(vec![Row { at, count, place: 0 }], &[4, 3]).is_err());
     }
     assert!(array.resize(&[4]).is_err());
     assert!(StagedArray::full([4], [0], 0).is_err());
@@ -253,7 +246,7 @@ fn programs_of_versioned_hdf5_give_the_same_and_read_no_more() {
             read.lock().unwrap().clear();
             let selection = op.get("index").map(|index| {
                 let index: Vec<Index> = index.as_array().unwrap().iter().map(index_of).collect();
-                IndexSelection::new(&index, array.shape()).unwrap()
+                select(&index, array.shape()).unwrap()
             });
             let first = 1_000_000 * (i64::try_from(k).unwrap() + 1);
             let mut result = None;
@@ -261,12 +254,15 @@ fn programs_of_versioned_hdf5_give_the_same_and_read_no_more() {
                 "get" => result = Some(array.get(selection.as_ref().unwrap()).unwrap()),
                 "set" => {
                     let selection = selection.unwrap();
-                    let shape = selection.shape();
+                    let shape = counts(&selection);
                     let len = i64::try_from(shape.iter().product::<usize>()).unwrap();
                     let values: Vec<i64> = (first..first + len).collect();
                     array.set(&selection, &shape, &values).unwrap();
                 }
-                "scalar" => array.set_scalar(&selection.unwrap(), first).unwrap(),
+                "scalar" => {
+                    let selection = selection.unwrap();
+                    array.set(&selection, &vec![1; array.shape().len()], &[first]).unwrap();
+                }
                 "resize" => array.resize(&numbers(&op["shape"])).unwrap(),
                 _ => array.load().unwrap(),
             }
@@ -279,8 +275,7 @@ fn programs_of_versioned_hdf5_give_the_same_and_read_no_more() {
             if op["op"] == "resize" {
                 copied.extend(theirs);
             }
-            let cells = result
-                .unwrap_or_else(|| array.get(&IndexSelection::new(&[], array.shape()).unwrap()).unwrap());
+            let cells = result.unwrap_or_else(|| array.get(&select(&[], array.shape()).unwrap()).unwrap());
             let bytes: Vec<u8> = cells.iter().flat_map(|cell| cell.to_le_bytes()).collect();
             assert_eq!(u64::from(crc32fast::hash(&bytes)), op["crc"].as_u64().unwrap(), "{context}");
         }
@@ -327,36 +322,39 @@ proptest! {
             match op {
                 Op::Get(picks) => {
                     let (indices, all) = chosen(&picks, &plain.shape);
-                    let selection = IndexSelection::new(&indices, array.shape()).unwrap();
+                    let selection = select(&indices, array.shape()).unwrap();
                     let expected: Vec<i64> = positions(&plain, &all).into_iter().map(|p| plain.cells[p]).collect();
-                    let kept: Vec<usize> = all.iter().filter(|(_, at)| !at).map(|(p, _)| p.len()).collect();
-                    prop_assert_eq!(selection.shape(), kept);
                     prop_assert_eq!(array.get(&selection).unwrap(), expected);
                 }
                 Op::Set(picks, value) => {
                     let (indices, all) = chosen(&picks, &plain.shape);
-                    let selection = IndexSelection::new(&indices, array.shape()).unwrap();
+                    let selection = select(&indices, array.shape()).unwrap();
                     let positions = positions(&plain, &all);
                     let values: Vec<i64> = (value..).take(positions.len()).collect();
-                    array.set(&selection, &selection.shape(), &values).unwrap();
+                    array.set(&selection, &counts(&selection), &values).unwrap();
                     positions.iter().zip(values).for_each(|(&p, v)| plain.cells[p] = v);
                 }
                 Op::Broadcast(picks, value) => {
                     // One value for each index of the last axis that is kept.
                     let (indices, all) = chosen(&picks, &plain.shape);
-                    let selection = IndexSelection::new(&indices, array.shape()).unwrap();
+                    let selection = select(&indices, array.shape()).unwrap();
                     let positions = positions(&plain, &all);
-                    let inner = selection.shape().last().copied().unwrap_or(1);
+                    let kept = all.iter().rposition(|(_, at)| !at);
+                    let mut shape = vec![1; all.len()];
+                    kept.into_iter().for_each(|axis| shape[axis] = all[axis].0.len());
+                    let inner = shape.iter().product();
                     let values: Vec<i64> = (value..).take(inner).collect();
-                    array.set(&selection, &selection.shape()[selection.shape().len().saturating_sub(1)..], &values).unwrap();
+                    array.set(&selection, &shape, &values).unwrap();
                     positions.iter().enumerate().for_each(|(n, &p)| plain.cells[p] = values[n % inner]);
                 }
                 Op::Points(bits, value) => {
                     let mask: Vec<bool> = (0..plain.cells.len()).map(|n| bits >> (n % 61) & 1 == 1).collect();
-                    let selection = IndexSelection::mask(&mask, array.shape()).unwrap();
+                    let selected = (0..mask.len()).filter(|n| mask[*n]);
+                    let rows = selected.zip(0..).map(|(n, place)| Row { at: lens(&plain.at(n)), count: 1, place });
+                    let selection = Placed::rows(rows.collect(), &lens(array.shape())).unwrap();
                     let expected: Vec<i64> = plain.cells.iter().zip(&mask).filter(|(_, m)| **m).map(|(c, _)| *c).collect();
                     prop_assert_eq!(array.get(&selection).unwrap(), expected);
-                    array.set_scalar(&selection, value).unwrap();
+                    array.set(&selection, &[1], &[value]).unwrap();
                     plain.cells.iter_mut().zip(&mask).filter(|(_, m)| **m).for_each(|(c, _)| *c = value);
                 }
                 Op::Resize(shape) => {
@@ -370,25 +368,25 @@ proptest! {
                     prop_assert_eq!(array.staged_len(), 0);
                 }
                 Op::Runs(picks, back, value) => {
-                    let mut runs: Vec<FlatRun> = Vec::new();
+                    let mut runs: Vec<Run> = Vec::new();
                     let (mut at, mut places) = (0, Vec::new());
                     for (gap, step, count) in picks {
-                        let run = FlatRun { at: at + gap, step, value: 0, value_step: 1, count };
-                        at = run.at + step * (count - 1) + 1;
-                        places.extend((0..count).map(|n| run.at + n * step));
-                        runs.push(run);
+                        let first = at + gap;
+                        at = first + step * (count - 1) + 1;
+                        places.extend((0..count).map(|n| first + n * step));
+                        runs.push(Run { step: step as u64, reversed: back, ..Run::new(first as u64, count as u64, 0) });
                     }
                     let values: Vec<i64> = (value..).take(places.len()).collect();
                     let mut next = 0;
                     for run in &mut runs {
-                        (run.value, run.value_step) = if back { (values.len() - 1 - next, -1) } else { (next, 1) };
+                        run.place = if back { values.len() as u64 - 1 - next } else { next };
                         next += run.count;
                     }
-                    let made = IndexSelection::runs(runs, array.shape());
+                    let made = Placed::grid(vec![runs], &lens(array.shape()));
                     let fits = array.shape().len() == 1 && at <= plain.cells.len();
                     prop_assert_eq!(made.is_ok(), fits);
                     if let Ok(selection) = made {
-                        array.set_places(&selection, &[values.len()], &values).unwrap();
+                        array.set(&selection, &[values.len()], &values).unwrap();
                         for (n, at) in places.into_iter().enumerate() {
                             plain.cells[at] = values[if back { values.len() - 1 - n } else { n }];
                         }
@@ -396,19 +394,19 @@ proptest! {
                 }
                 Op::Segments(picks, value) => {
                     // At any positions, also overlapping; the last value is kept.
-                    let (mut segments, mut places) = (Vec::new(), Vec::new());
+                    let (mut rows, mut places) = (Vec::new(), Vec::new());
                     for (at, count) in picks {
                         let Some(last) = plain.shape.last().filter(|_| !plain.cells.is_empty()) else { break };
                         let first = at % plain.cells.len();
                         let count = count.min(last - first % last);
-                        segments.push(Segment { at: plain.at(first), count, value: places.len() });
+                        rows.push(Row { at: lens(&plain.at(first)), count: count as u64, place: places.len() as u64 });
                         places.extend(first..first + count);
                     }
-                    let selection = IndexSelection::segments(segments, array.shape()).unwrap();
+                    let selection = Placed::rows(rows, &lens(array.shape())).unwrap();
                     let expected: Vec<i64> = places.iter().map(|&p| plain.cells[p]).collect();
                     prop_assert_eq!(array.get(&selection).unwrap(), expected);
                     let values: Vec<i64> = (value..).take(places.len()).collect();
-                    array.set_places(&selection, &[values.len()], &values).unwrap();
+                    array.set(&selection, &[values.len()], &values).unwrap();
                     places.iter().zip(values).for_each(|(&p, v)| plain.cells[p] = v);
                 }
                 Op::Part(picks, value) => {
@@ -417,22 +415,23 @@ proptest! {
                     for (&len, (gap, step, count)) in plain.shape.iter().zip(picks) {
                         let at = gap.min(len.saturating_sub(1));
                         let count = count.min(len.saturating_sub(at).div_ceil(step));
-                        axes.push(FlatRun { at, step, value: 2, value_step: 1, count });
+                        axes.push(Run { step: step as u64, ..Run::new(at as u64, count as u64, 2) });
                     }
                     if axes.iter().any(|run| run.count == 0) {
                         continue;
                     }
-                    let shape: Vec<usize> = axes.iter().map(|run| run.count + 2).collect();
-                    let selection = IndexSelection::grid(axes.iter().map(|run| vec![*run]).collect(), array.shape()).unwrap();
+                    let shape: Vec<usize> = axes.iter().map(|run| usize::try_from(run.count).unwrap() + 2).collect();
+                    let selection = Placed::grid(axes.iter().map(|run| vec![*run]).collect(), &lens(array.shape())).unwrap();
                     let values: Vec<i64> = (value..).take(shape.iter().product()).collect();
-                    array.set_places(&selection, &shape, &values).unwrap();
+                    array.set(&selection, &shape, &values).unwrap();
                     let from = Plain { shape: shape.clone(), cells: values.clone() };
                     let mut back = vec![0; values.len()];
                     array.get_into(&selection, &shape, &mut back).unwrap();
                     for n in 0..values.len() {
                         let at = from.at(n);
                         if at.iter().all(|&i| i >= 2) {
-                            let there: Vec<usize> = at.iter().zip(&axes).map(|(i, run)| run.at + (i - 2) * run.step).collect();
+                            let there = at.iter().zip(&axes).map(|(i, run)| usize::try_from(run.index(*i as u64 - 2)).unwrap());
+                            let there: Vec<usize> = there.collect();
                             let position = plain.position(&there);
                             plain.cells[position] = values[n];
                             prop_assert_eq!(back[n], values[n]);
@@ -444,16 +443,16 @@ proptest! {
                 Op::Fail(picks) => {
                     // A base that cannot be read: either it was not needed, or nothing has changed.
                     let (indices, all) = chosen(&picks, &plain.shape);
-                    let selection = IndexSelection::new(&indices, array.shape()).unwrap();
+                    let selection = select(&indices, array.shape()).unwrap();
                     *broken.lock().unwrap() = true;
-                    let done = array.set_scalar(&selection, 7);
+                    let done = array.set(&selection, &vec![1; plain.shape.len()], &[7]);
                     *broken.lock().unwrap() = false;
                     if done.is_ok() {
                         positions(&plain, &all).into_iter().for_each(|p| plain.cells[p] = 7);
                     }
                 }
             }
-            let all = IndexSelection::new(&[], array.shape()).unwrap();
+            let all = select(&[], array.shape()).unwrap();
             prop_assert_eq!(array.get(&all).unwrap(), &plain.cells[..]);
             prop_assert_eq!(array.shape(), &plain.shape[..]);
         }

@@ -5,24 +5,29 @@
 //! | [`Segment`] | indices of one dimension: `start`, `start + stride`, …; a list or a mask is several segments |
 //! | [`Hyperslab`] | one segment along each dimension |
 //! | [`Selection`] | any segments along each dimension, and their cross product |
+//! | [`AnySelection`] | one of these, boxes at points, or a mask of the whole array |
 //!
 //! Indices count elements from 0, slowest dimension first. Strides have either sign. The output is row-major and has one
 //! dimension for each of the array's: its length is the number of indices that are selected along it. Nothing is ever clamped:
 //! an index outside the array is an error of the kind *invalid argument* that names the dimension, its length and the request.
 //!
 //! [`Selection::runs`] checks a selection against a shape and returns it in ascending order of index, with the positions in the
-//! output. [`Hyperslab::resolve`] does so for a hyperslab, from which [`Plan`](crate::Plan) makes tiles and copies.
+//! output; so does [`Placed`], which staged arrays take. [`Hyperslab::resolve`] does so for a hyperslab, from which [`Plan`](crate::Plan) makes tiles and copies.
 
+mod any;
 mod boxes;
 mod hyperslab;
 mod index;
 mod mask;
+mod placed;
 mod segment;
 
+pub use any::AnySelection;
 pub use boxes::{boxes, widths};
 pub use hyperslab::{Hyperslab, ResolvedSlab};
 pub use index::Span;
 pub use mask::Mask;
+pub use placed::{Placed, Row};
 pub use segment::{Line, Run, Segment};
 
 use crate::error::{Error, Result};

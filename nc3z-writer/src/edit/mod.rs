@@ -29,7 +29,6 @@ mod fill;
 mod header;
 pub mod parse;
 mod part;
-mod picks;
 mod preview;
 mod values;
 
@@ -37,7 +36,6 @@ pub use append::{AppendPolicy, Appended, Overlap};
 pub use fill::FillChange;
 pub use header::Owner;
 pub use part::PartValues;
-pub use picks::{Pick, Picks};
 pub use preview::Plan;
 
 use crate::error::{Advice, ErrorKind, Result};
@@ -50,8 +48,9 @@ use cells::Cells;
 use nc3z_format::archive::TileLayoutSpec;
 use nc3z_format::archive::constants::REQUIRED_LOST;
 use nc3z_format::classic::{Attribute, DimId, Header, VarId, Version, arrange};
+use nc3z_format::selection::{self, AnySelection};
 use nc3z_format::tile::element_count;
-use nc3z_format::{Error as FormatError, NcType, selection};
+use nc3z_format::{Error as FormatError, NcType};
 use nc3z_reader::cache::TileCache;
 use nc3z_reader::{Archive, Dataset, Monitor};
 use std::path::Path;
@@ -354,7 +353,7 @@ impl Edit {
         let band = (BAND_LEN / self.header.variables[at].ty.size() as u64).max(1);
         for first in (0..total).step_by(usize::try_from(band).unwrap_or(usize::MAX)) {
             for slab in selection::boxes(&both, first, total.min(first + band)) {
-                let slab = Picks::from(&slab);
+                let slab = AnySelection::from(&slab);
                 new.set(&slab, &old.get(&slab)?, &self.spill, self.budget())?;
             }
         }
@@ -428,12 +427,17 @@ impl Edit {
         let band = BAND_LEN / fill.len() as u64;
         if variable.shape().is_empty() {
             let all = variable.all();
-            cells.set(&Picks::from(&all), &variable.read_bytes(&all)?, &self.spill, self.budget())?;
+            cells.set(&AnySelection::from(&all), &variable.read_bytes(&all)?, &self.spill, self.budget())?;
             return Ok(cells);
         }
         for first in (0..total).step_by(usize::try_from(band).unwrap_or(usize::MAX)) {
             for slab in selection::boxes(variable.shape(), first, total.min(first + band)) {
-                cells.set(&Picks::from(&slab), &variable.read_bytes(&slab)?, &self.spill, self.budget())?;
+                cells.set(
+                    &AnySelection::from(&slab),
+                    &variable.read_bytes(&slab)?,
+                    &self.spill,
+                    self.budget(),
+                )?;
             }
         }
         Ok(cells)

@@ -1,8 +1,9 @@
 //! Plans of edits: the tiles that would be read, copied and written.
 
-use super::{Edit, Picks, header};
+use super::{Edit, header};
 use crate::error::Result;
 use nc3z_format::Error as FormatError;
+use nc3z_format::selection::AnySelection;
 use std::fmt;
 
 /// The plan of an operation on one variable, as instructions.
@@ -28,25 +29,27 @@ impl fmt::Display for Plan {
 }
 
 impl Edit {
-    /// Plans [`Edit::set_picks`]. A large selection is written in several parts; the plan shows them as one.
+    /// Plans [`Edit::set`]. A large selection is written in several parts; the plan shows them as one.
     ///
     /// # Errors
-    /// As [`Edit::set_picks`].
-    pub fn plan_set(&mut self, variable: &str, picks: &Picks<'_>) -> Result<Plan> {
-        let at = self.check_picks(variable, picks)?;
+    /// As [`Edit::set`].
+    pub fn plan_set<'a>(&mut self, variable: &str, selection: impl Into<AnySelection<'a>>) -> Result<Plan> {
+        let selection = selection.into();
+        let at = self.check_selection(variable, &selection)?;
         let cells = self.cells(at)?;
-        let (plan, _) = cells.plans(picks)?;
+        let (plan, _) = cells.plans(&selection)?;
         Ok(cells.plan(plan.to_string(), plan.touched, false))
     }
 
-    /// Plans [`Edit::get_picks`].
+    /// Plans [`Edit::get`].
     ///
     /// # Errors
-    /// As [`Edit::get_picks`].
-    pub fn plan_get(&mut self, variable: &str, picks: &Picks<'_>) -> Result<Plan> {
-        let at = self.check_picks(variable, picks)?;
+    /// As [`Edit::get`].
+    pub fn plan_get<'a>(&mut self, variable: &str, selection: impl Into<AnySelection<'a>>) -> Result<Plan> {
+        let selection = selection.into();
+        let at = self.check_selection(variable, &selection)?;
         let cells = self.cells(at)?;
-        let (_, plan) = cells.plans(picks)?;
+        let (_, plan) = cells.plans(&selection)?;
         Ok(cells.plan(plan.to_string(), plan.touched, true))
     }
 

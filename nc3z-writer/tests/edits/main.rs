@@ -345,12 +345,12 @@ fn plans_print_as_in_the_examples() {
     let slab = |start: [u64; 2], count: [u64; 2]| Hyperslab::new(start, count, [1, 1]).unwrap();
     let mut edit = archived([8, 8], 2);
     assert_eq!(
-        edit.plan_of_set("v", &slab([2, 3], [3, 3])).unwrap(),
+        edit.plan_set("v", &slab([2, 3], [3, 3])).unwrap().to_string(),
         include_str!("../../../libs/nc3z-staged/tests/set.txt").trim_end()
     );
     drop(edit);
     let mut edit = archived([30, 50], 10);
-    let plan = edit.plan_of_set("v", &slab([5, 30], [15, 20])).unwrap();
+    let plan = edit.plan_set("v", &slab([5, 30], [15, 20])).unwrap().to_string();
     // Partly covered tiles are read once; tiles that are covered whole are not read.
     for line in [
         "  # 2 transfers from slabs[1] to slabs[2]",

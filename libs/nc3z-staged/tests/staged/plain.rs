@@ -36,6 +36,50 @@ impl Plain {
     }
 }
 
+/// A selection along one axis as versioned-hdf5 has it. Negative numbers count from the end.
+#[derive(Debug, Clone)]
+pub(crate) enum Index {
+    At(i64),
+    Slice { start: Option<i64>, stop: Option<i64>, step: i64 },
+    List(Vec<i64>),
+    Mask(Vec<bool>),
+}
+
+/// Resolves indices by Python's rules. Axes without an index are selected whole.
+pub(crate) fn select(indices: &[Index], shape: &[usize]) -> nc3z_format::Result<Placed> {
+    let dims = shape.iter().enumerate().map(|(axis, &len)| {
+        let len = i64::try_from(len).unwrap();
+        let from_start = |i: i64| u64::try_from(if i < 0 { i + len } else { i }).unwrap_or(u64::MAX);
+        match indices.get(axis) {
+            None => vec![Segment::new(0, len.cast_unsigned())],
+            Some(Index::At(i)) => vec![Segment::at(from_start(*i))],
+            Some(Index::List(list)) => Segment::of_list(list.iter().map(|&i| from_start(i))),
+            Some(Index::Mask(mask)) => Segment::of_mask(mask),
+            Some(Index::Slice { start, stop, step }) => {
+                let (low, high) = if *step < 0 { (-1, len - 1) } else { (0, len) };
+                let clip = |i: i64| (if i < 0 { i.saturating_add(len) } else { i }).clamp(low, high);
+                let start = start.map_or(if *step < 0 { high } else { low }, clip);
+                let stop = stop.map_or(if *step < 0 { low } else { high }, clip);
+                let span = if *step < 0 { start - stop } else { stop - start };
+                let count = if span <= 0 { 0 } else { (span - 1) / step.abs() + 1 };
+                let start = u64::try_from(start).unwrap_or(0);
+                vec![Segment { start, count: count.cast_unsigned(), stride: *step }]
+            }
+        }
+    });
+    Selection::new(dims.collect()).placed(&lens(shape))
+}
+
+/// Converts lengths.
+pub(crate) fn lens(shape: &[usize]) -> Vec<u64> {
+    shape.iter().map(|&n| n as u64).collect()
+}
+
+/// The lengths of the values of a selection.
+pub(crate) fn counts(selection: &Placed) -> Vec<usize> {
+    selection.counts().into_iter().map(|n| usize::try_from(n).unwrap()).collect()
+}
+
 /// The selection of an operation, by numbers that fit any length.
 #[derive(Debug, Clone)]
 pub(crate) enum Pick {

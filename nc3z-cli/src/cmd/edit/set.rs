@@ -33,7 +33,7 @@ pub(crate) fn set(args: &SetArgs) -> Result<Exit> {
             return Ok(true);
         }
         let values = values_of(args, &variable, &selection)?;
-        edit.set_part(&name, &selection.slabs(), &selection.counts(), &values)?;
+        edit.set_part(&name, &selection, &values)?;
         Ok(false)
     };
     if super::super::in_file(&args.archive, staged())? {

@@ -4,13 +4,13 @@ use super::AppendPolicy;
 use super::column::Column;
 use super::rebase::Rebase;
 use super::units::text;
-use crate::edit::Picks;
 use crate::edit::{BAND_LEN, Edit, refuse};
 use crate::error::Result;
+use nc3z_format::NcType;
 use nc3z_format::classic::{Attribute, Variable as HeaderVariable};
 use nc3z_format::decode_value::numbers;
+use nc3z_format::selection::{self, AnySelection};
 use nc3z_format::units::{Calendar, TimeUnit};
-use nc3z_format::{NcType, selection};
 use nc3z_reader::{Dataset, Monitor, Variable, diff};
 
 /// Attributes that define the meaning of stored numbers. If they differ, the numbers of two files cannot be in
@@ -148,7 +148,8 @@ impl Edit {
                     selection::boxes(&shape, first, end).collect()
                 };
                 for slab in all {
-                    same = same && self.cells(at)?.get(&Picks::from(&slab))? == new.read_bytes(&slab)?;
+                    same =
+                        same && self.cells(at)?.get(&AnySelection::from(&slab))? == new.read_bytes(&slab)?;
                 }
                 first = end;
             }

@@ -3,11 +3,11 @@
 use super::column::Column;
 use super::units::{text, time_unit};
 use crate::edit::Edit;
-use crate::edit::Picks;
 use crate::error::Result;
 use nc3z_format::NcType;
 use nc3z_format::classic::{DimId, Variable as HeaderVariable};
 use nc3z_format::decode_value::Number;
+use nc3z_format::selection::AnySelection;
 use nc3z_format::units::{TextTimes, TimeUnit};
 use std::cmp::Ordering;
 
@@ -106,7 +106,8 @@ impl<'a> Coordinate<'a> {
 
     /// Returns the archive's present values.
     pub(super) fn of_archive(&self, edit: &mut Edit, first: u64, count: u64) -> Result<Vec<Option<Number>>> {
-        let bytes = edit.cells(self.column.at)?.get(&Picks::from(&self.column.records(first, count)))?;
+        let bytes =
+            edit.cells(self.column.at)?.get(&AnySelection::from(&self.column.records(first, count)))?;
         Ok(self.numbers(&bytes))
     }
 

@@ -4,10 +4,10 @@
 use super::Overlap;
 use super::column::Column;
 use super::coordinate::{Coordinate, Direction};
-use crate::edit::Picks;
 use crate::edit::{Edit, refuse, refuse_records};
 use crate::error::{Advice, ErrorKind, Result};
 use nc3z_format::decode_value::Number;
+use nc3z_format::selection::AnySelection;
 use nc3z_reader::Monitor;
 
 /// Consecutive records of a new file, and the archive's records that they become.
@@ -175,7 +175,8 @@ impl Edit {
                     return Err(ErrorKind::Interrupted.into());
                 }
                 let n = step.min(count - done);
-                let old = self.cells(column.at)?.get(&Picks::from(&column.records(at as u64 + done, n)))?;
+                let old =
+                    self.cells(column.at)?.get(&AnySelection::from(&column.records(at as u64 + done, n)))?;
                 if old != column.read(done, n)? {
                     return Ok(Some(column.name.clone()));
                 }

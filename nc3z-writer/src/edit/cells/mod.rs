@@ -3,15 +3,15 @@
 //! Linear tiles are chunks of one axis. A hyperslab of the variable is then a set of runs in the flattened
 //! array.
 
-use super::bands::{Bands, narrow};
+use super::bands::Bands;
 use super::base::{ChunkTiles, LinearTiles, SpillFile};
-use super::picks::Picks;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tiles::fill_up;
+use nc3z_format::Error as FormatError;
 use nc3z_format::archive::{ArrayId, TileLayoutSpec};
-use nc3z_format::{Error as FormatError, selection};
+use nc3z_format::selection::{self, AnySelection, Placed, Run, Selection};
 use nc3z_reader::Archive;
-use nc3z_staged::{BaseSlab, FlatRun, IndexSelection, StagedArray, Table};
+use nc3z_staged::{BaseSlab, StagedArray, Table};
 
 /// Runs the same code for each element size.
 macro_rules! each {
@@ -44,6 +44,12 @@ pub(super) struct Cells {
 }
 
 mod touched;
+
+/// Converts lengths to those of an array in memory.
+fn narrow(lens: &[u64]) -> Result<Vec<usize>> {
+    let lens: Result<Vec<usize>, _> = lens.iter().map(|&n| usize::try_from(n)).collect();
+    lens.map_err(|_| FormatError::invalid("an array of more elements than this machine can address").into())
+}
 
 /// The action of a commit for a tile.
 pub(super) enum Fate {
@@ -135,16 +141,16 @@ impl Cells {
         Ok(())
     }
 
-    /// Writes values, big-endian, in the order of the picks; a single value is written to all elements.
+    /// Writes values, big-endian, in the order of the selection; a single value is written to all elements.
     /// Whenever the staged values exceed `most` bytes, they are moved to `file`.
     pub(super) fn set(
         &mut self,
-        picks: &Picks<'_>,
+        selection: &AnySelection<'_>,
         values: &[u8],
         file: &SpillFile,
         most: u64,
     ) -> Result<()> {
-        let wanted = narrow(&[picks.elements()?])?[0];
+        let wanted = narrow(&[selection.elements()?])?[0];
         let given = values.len() / self.size;
         if !values.len().is_multiple_of(self.size) || (given != wanted && given != 1) {
             let bytes = values.len();
@@ -158,27 +164,27 @@ impl Cells {
             return Ok(());
         }
         let bands = Bands::new(&self.shape, &self.spec, self.size)?;
-        let mut shape = bands.values_shape(picks, wanted);
+        let mut shape = narrow(&bands.values_shape(selection, wanted as u64))?;
         if given == 1 {
             shape.fill(1);
         }
-        bands.each(picks, &mut |selection| {
-            each!(&mut self.elements, a => a.set_places(&selection, &shape, elements(values))?);
+        bands.each(selection, &mut |part| {
+            each!(&mut self.elements, a => a.set(&part, &shape, elements(values))?);
             if self.staged_len() > most { self.spill(file) } else { Ok(()) }
         })
     }
 
-    /// Reads elements, big-endian, in the order of the picks.
-    pub(super) fn get(&self, picks: &Picks<'_>) -> Result<Vec<u8>> {
-        let wanted = narrow(&[picks.elements()?])?[0];
+    /// Reads elements, big-endian, in the order of the selection.
+    pub(super) fn get(&self, selection: &AnySelection<'_>) -> Result<Vec<u8>> {
+        let wanted = narrow(&[selection.elements()?])?[0];
         if wanted == 0 {
             return Ok(Vec::new());
         }
         let bands = Bands::new(&self.shape, &self.spec, self.size)?;
-        let shape = bands.values_shape(picks, wanted);
+        let shape = narrow(&bands.values_shape(selection, wanted as u64))?;
         let mut out = vec![0; wanted.saturating_mul(self.size)];
-        bands.each(picks, &mut |selection| {
-            each!(&self.elements, a => a.get_into(&selection, &shape, out.as_chunks_mut().0)?);
+        bands.each(selection, &mut |part| {
+            each!(&self.elements, a => a.get_into(&part, &shape, out.as_chunks_mut().0)?);
             Ok(())
         })?;
         Ok(out)
@@ -192,16 +198,16 @@ impl Cells {
         let size = self.size as u64;
         let (begin, end) = (first / size, (first + out.len() as u64).div_ceil(size));
         let bytes = if self.is_linear() {
-            let (at, count) = (narrow(&[begin])?[0], narrow(&[end - begin])?[0]);
-            let run = FlatRun { at, step: 1, value: 0, value_step: 1, count };
-            each!(&self.elements, a => a.get(&IndexSelection::runs(vec![run], a.shape())?)?.into_flattened())
+            let len = nc3z_format::tile::element_count(&self.shape)?;
+            let run = Placed::grid(vec![vec![Run::new(begin, end - begin, 0)]], &[len])?;
+            each!(&self.elements, a => a.get(&run)?.into_flattened())
         } else {
             let mut bytes = Vec::new();
             if self.shape.is_empty() {
-                bytes = self.get(&Picks::Grid(Vec::new()))?;
+                bytes = self.get(&AnySelection::Grid(Selection::new(Vec::new())))?;
             } else {
                 for slab in selection::boxes(&self.shape, begin, end) {
-                    bytes.extend(self.get(&Picks::from(&slab))?);
+                    bytes.extend(self.get(&AnySelection::from(&slab))?);
                 }
             }
             bytes

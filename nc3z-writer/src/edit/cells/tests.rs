@@ -1,8 +1,8 @@
 //! Compares the elements of a variable with a plain array.
 
-use super::super::picks::Pick;
 use super::*;
 use nc3z_format::Hyperslab;
+use nc3z_format::selection::Segment;
 use proptest::prelude::*;
 
 proptest! {
@@ -58,8 +58,8 @@ proptest! {
                 places.push(usize::try_from(position).unwrap());
             }
             let before: Vec<u8> = places.iter().flat_map(|&p| plain[p]).collect();
-            prop_assert_eq!(cells.get(&Picks::from(&slab)).unwrap(), before);
-            cells.set(&Picks::from(&slab), values.as_flattened(), &file, 40).unwrap();
+            prop_assert_eq!(cells.get(&AnySelection::from(&slab)).unwrap(), before);
+            cells.set(&AnySelection::from(&slab), values.as_flattened(), &file, 40).unwrap();
             for (i, p) in places.into_iter().enumerate() {
                 plain[p] = values[if scalar { 0 } else { i }];
             }
@@ -91,7 +91,12 @@ proptest! {
         for (kind, bits, points, scalar, value) in ops {
             // The positions along each axis: for lists, the bits of a number; for points, a box of every second
             // position.
-            let of_bits = |axis: usize| (0..shape[axis]).filter(|n| bits[axis] >> n & 1 == 1).collect::<Vec<u64>>();
+            // In any order, and some twice.
+            let of_bits = |axis: usize| {
+                let picked = (0..shape[axis]).filter(|n| bits[axis] >> n & 1 == 1);
+                let again = (0..shape[axis]).rev().filter(|n| bits[axis] >> (n + 8) & 3 == 3);
+                picked.chain(again).collect::<Vec<u64>>()
+            };
             let mask: Vec<bool> = (0..total).map(|n| bits[n % 3] >> (n / 3 % 64) & 1 == 1).collect();
             let boxed: Vec<bool> = (0..shape.len()).map(|axis| bits[axis] % 3 == 0).collect();
             let starts: Vec<u64> = points.iter().flat_map(|point| {
@@ -101,22 +106,22 @@ proptest! {
             let (picks, places) = match kind {
                 0 => {
                     let lists: Vec<Vec<u64>> = (0..shape.len()).map(of_bits).collect();
-                    let picks = lists.iter().enumerate().map(|(axis, list)| {
-                        if bits[axis] % 5 == 0 { Pick::Range { start: 0, count: shape[axis], stride: 1 } } else { Pick::List(list.clone()) }
+                    let segments = lists.iter().enumerate().map(|(axis, list)| {
+                        if bits[axis] % 5 == 0 { vec![Segment::new(0, shape[axis])] } else { Segment::of_list(list.iter().copied()) }
                     });
-                    let picks: Vec<Pick> = picks.collect();
+                    let picks = Selection::new(segments.collect());
                     let all = |axis: usize| if bits[axis] % 5 == 0 { (0..shape[axis]).collect() } else { lists[axis].clone() };
                     let axes: Vec<Vec<u64>> = (0..shape.len()).map(all).collect();
-                    (Picks::Grid(picks), product(&shape, &axes))
+                    (AnySelection::Grid(picks), product(&shape, &axes))
                 }
-                1 => (Picks::Mask(&mask), (0..total).filter(|&n| mask[n]).collect()),
+                1 => (AnySelection::Mask(&mask), (0..total).filter(|&n| mask[n]).collect()),
                 _ => {
                     let places = starts.chunks(shape.len()).flat_map(|start| {
                         let axes: Vec<Vec<u64>> = start.iter().zip(&count).map(|(s, n)| (0..*n).map(|k| s + 2 * k).collect()).collect();
                         product(&shape, &axes)
                     });
                     let places: Vec<usize> = places.collect();
-                    (Picks::Points { starts: &starts, count: count.clone(), stride: vec![2; shape.len()] }, places)
+                    (AnySelection::Points { starts: &starts, count: count.clone(), stride: vec![2; shape.len()] }, places)
                 }
             };
             prop_assert!(picks.check(&shape, &[]).is_ok());
@@ -152,18 +157,22 @@ fn product(shape: &[u64], axes: &[Vec<u64>]) -> Vec<usize> {
 }
 
 #[test]
-fn picks_outside_the_variable_are_refused() {
+fn selections_outside_the_variable_are_refused() {
     let names = ["lat".to_owned(), "lon".to_owned()];
-    let list = |list: &[u64]| Pick::List(list.to_vec());
+    let list = |list: &[u64]| Segment::of_list(list.iter().copied());
+    let grid = |dims| AnySelection::Grid(Selection::new(dims));
     for (picks, words) in [
-        (Picks::Grid(vec![list(&[0, 4]), list(&[0])]), "lat"),
-        (Picks::Grid(vec![list(&[0]), list(&[1, 1])]), "dimension `lon` do not ascend"),
-        (Picks::Grid(vec![list(&[0])]), "dimension"),
-        (Picks::Mask(&[true; 11]), "a mask of 11 elements for a variable of 12"),
-        (Picks::Points { starts: &[0, 0, 1], count: vec![1, 1], stride: vec![1, 1] }, "points"),
-        (Picks::Points { starts: &[0, 0, 4, 0], count: vec![1, 1], stride: vec![1, 1] }, "lat"),
-        (Picks::Points { starts: &[3, 1], count: vec![1, 2], stride: vec![1, 2] }, "lon"),
-        (Picks::Points { starts: &[0, 0], count: vec![1, 1], stride: vec![0, 1] }, "stride"),
+        (grid(vec![list(&[0, 4]), list(&[0])]), "lat"),
+        (
+            grid(vec![list(&[0]), list(&[1, 1, 3])]),
+            "dimension 1 (`lon`) has length 3, asked for start 1, count 2, stride 2",
+        ),
+        (grid(vec![list(&[0])]), "dimension"),
+        (AnySelection::Mask(&[true; 11]), "a mask of 11 elements for a variable of 12"),
+        (AnySelection::Points { starts: &[0, 0, 1], count: vec![1, 1], stride: vec![1, 1] }, "points"),
+        (AnySelection::Points { starts: &[0, 0, 4, 0], count: vec![1, 1], stride: vec![1, 1] }, "lat"),
+        (AnySelection::Points { starts: &[3, 1], count: vec![1, 2], stride: vec![1, 2] }, "lon"),
+        (AnySelection::Points { starts: &[0, 0], count: vec![1, 1], stride: vec![0, 1] }, "stride"),
     ] {
         let refused = picks.check(&[4, 3], &names).unwrap_err().to_string();
         assert!(refused.contains(words), "{refused}");

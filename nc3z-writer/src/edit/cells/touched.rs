@@ -1,11 +1,11 @@
 //! Plans for the elements of one variable.
 
-use super::super::bands::{Bands, narrow};
-use super::super::picks::Picks;
+use super::super::bands::Bands;
 use super::super::preview::Plan;
-use super::{Cells, Elements, Fate};
+use super::{Cells, Elements, Fate, narrow};
 use crate::error::Result;
-use nc3z_staged::{GetPlan, Index, IndexSelection, SetPlan, TileMap, Touched};
+use nc3z_format::selection::{AnySelection, Placed};
+use nc3z_staged::{GetPlan, SetPlan, TileMap, Touched};
 
 /// The text of a plan is cut at this many bytes.
 const TEXT_LEN: usize = 1 << 20;
@@ -23,24 +23,20 @@ impl Cells {
         fates
     }
 
-    /// Returns the plans for writing and reading picks.
-    pub(in super::super) fn plans(&self, picks: &Picks<'_>) -> Result<(SetPlan, GetPlan)> {
+    /// Returns the plans for writing and reading a selection.
+    pub(in super::super) fn plans(&self, selection: &AnySelection<'_>) -> Result<(SetPlan, GetPlan)> {
         let mut plans = None;
         let bands = Bands::new(&self.shape, &self.spec, self.size)?.undivided();
-        let mut plan = |selection| {
-            each!(&self.elements, a => plans = Some((a.plan_set(&selection), a.plan_get(&selection))));
+        let mut plan = |part: Placed| {
+            each!(&self.elements, a => plans = Some((a.plan_set(&part), a.plan_get(&part))));
             Ok(())
         };
-        bands.each(picks, &mut plan)?;
-        if let Some(plans) = plans {
-            return Ok(plans);
+        if selection.elements()? == 0 {
+            plan(bands.nothing()?)?;
+        } else {
+            bands.each(selection, &mut plan)?;
         }
-        let rank = each!(&self.elements, a => a.shape().len());
-        let nothing = vec![Index::Slice { start: Some(0), stop: Some(0), step: 1 }; rank];
-        each!(&self.elements, a => {
-            let selection = IndexSelection::new(&nothing, a.shape())?;
-            Ok((a.plan_set(&selection), a.plan_get(&selection)))
-        })
+        Ok(plans.expect("there is a band"))
     }
 
     /// Returns a plan in its public form.
