@@ -3,6 +3,7 @@
 
     corpus.py MAKE      all files again, by the tool in NC3Z and by tests/forge.py; digests of originals come from what was archived
     corpus.py TAR FILE  a reproducible tar of the folder
+    corpus.py FREEZE    frozen.sha256, at the freeze of format 1.0: after it, MAKE refuses, and files are only added (docs/releasing.md)
 
 Each file has a number and a name that says what is odd about it. `corpus.json` says what a decoder answers, and which rules of
 spec/conformance.md the file is for.
@@ -333,7 +334,22 @@ WITHOUT = {
 }
 
 
+def frozen_lines(described):
+    """A line for each file: the SHA-256 of all that is said of it, its own SHA-256 included, and its name."""
+    return [f"{hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()}  {row['file']}" for row in described["files"]]
+
+
+def freeze():
+    path = CORPUS / "frozen.sha256"
+    if path.exists():
+        sys.exit(f"{path} exists: a corpus is frozen once")
+    path.write_text("\n".join(frozen_lines(json.loads((CORPUS / "corpus.json").read_text()))) + "\n")
+    print(hashlib.sha256(path.read_bytes()).hexdigest())
+
+
 def make():
+    if (CORPUS / "frozen.sha256").exists():
+        sys.exit(f"{CORPUS} is frozen: files are only added, by hand and by number")
     tool = Path(os.environ["NC3Z"]).resolve()
     if CORPUS.exists():
         for kind in (READ, MAY, MUST):
@@ -365,6 +381,8 @@ def tar(path):
 def main():
     if sys.argv[1:] == ["MAKE"]:
         make()
+    elif sys.argv[1:] == ["FREEZE"]:
+        freeze()
     elif len(sys.argv) == 3 and sys.argv[1] == "TAR":
         tar(sys.argv[2])
     else:

@@ -16,7 +16,10 @@ CORPUS = ROOT / "testdata/conformance"
 RUNNER = CORPUS / "nc3z-conformance"
 DESCRIBED = json.loads((CORPUS / "corpus.json").read_text())
 MUTATIONS = int(os.environ.get("NC3Z_MUTATIONS", 10_000 if NIGHT else 20))
-sys.path.insert(0, str(ROOT / "spec/reference"))
+#: SHA-256 of frozen.sha256, which `scripts/corpus.py FREEZE` prints; None before format 1.0.
+FROZEN = None
+sys.path[:0] = [str(ROOT / "spec/reference"), str(ROOT / "scripts")]
+import corpus  # noqa: E402
 import nc3z_ref  # noqa: E402
 
 
@@ -54,6 +57,25 @@ class Files(unittest.TestCase):
         for row in DESCRIBED["files"]:
             self.assertEqual(hashlib.sha256((CORPUS / row["file"]).read_bytes()).hexdigest(), row["sha256"], row["file"])
         self.assertLess(sum(p.stat().st_size for p in CORPUS.rglob("*") if p.is_file()), 3 << 20)
+
+
+    def test_since_format_1_0_files_are_only_added(self):
+        if FROZEN is None:
+            self.assertFalse((CORPUS / "frozen.sha256").exists(), "FROZEN is its SHA-256")
+            return
+        data = (CORPUS / "frozen.sha256").read_bytes()
+        self.assertEqual(hashlib.sha256(data).hexdigest(), FROZEN)
+        self.assertEqual(set(data.decode().splitlines()) - set(corpus.frozen_lines(DESCRIBED)), set())
+
+    def test_a_change_of_a_frozen_file_is_found(self):
+        lines = corpus.frozen_lines(DESCRIBED)
+        self.assertEqual((len(lines), len(set(lines))), (len(DESCRIBED["files"]),) * 2)
+        for key, value in (("sha256", "0" * 64), ("restore", None), ("verify", "maybe"), ("rules", ["R1", "X1"]), ("about", "another")):
+            changed = json.loads(json.dumps(DESCRIBED))
+            changed["files"][3][key] = value
+            self.assertEqual(set(lines) - set(corpus.frozen_lines(changed)), {lines[3]}, key)
+        added = {**DESCRIBED, "files": [*DESCRIBED["files"], {**DESCRIBED["files"][0], "file": "must-read/999-new.nc3z"}]}
+        self.assertEqual(set(lines) - set(corpus.frozen_lines(added)), set())
 
 
 class Decoders(Case):
