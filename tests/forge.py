@@ -37,13 +37,14 @@ def header(count, begin, dim=None, numrecs=0):
 class Forge:
     """An archive put together by hand, generation by generation."""
 
-    def __init__(self, header, length, layouts=b"\x01", chains=b"[[]]", salt=None):
+    def __init__(self, header, length, layouts=b"\x01", chains=b"[[]]", salt=None, pack=None):
+        """`pack` makes the stored head copy of the decoded one, instead of zstd where that is smaller."""
         self.head = varint(len(header)) + header + varint(len(chains)) + chains + layouts
         self.salt = hashlib.sha256(hashlib.sha256(header).digest() + struct.pack("<Q", length)).digest()[:8]
         self.salt = salt or self.salt
         self.length, self.generation, self.previous = length, 0, 0
         stored = zstd(self.head, 9)
-        self.stored_head = stored if len(stored) < len(self.head) else self.head
+        self.stored_head = pack(self.head) if pack else stored if len(stored) < len(self.head) else self.head
         top = MAGIC + struct.pack("<HHI8sQIII", 0, 1, 0, self.salt, length, len(self.stored_head), len(self.head),
                                   crc32(self.stored_head))
         text = TEXT.ljust(64, b"\0")
@@ -107,6 +108,21 @@ class Forge:
 
     def bytes(self):
         return bytes(self.out)
+
+
+def record_file(path, number):
+    """Forty records of a smooth field."""
+    import netCDF4
+    import numpy as np
+
+    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as d:
+        d.createDimension("t", None)
+        d.createDimension("x", 50)
+        t = np.arange(37) + 37 * number
+        d.createVariable("t", "f8", ("t",)).units = "days since 2000-01-01"
+        d["t"][:] = t
+        d.createVariable("v", "f4", ("t", "x"))[:] = np.round(280 + np.cumsum(np.sin(t[:, None] * 0.3 + np.arange(50) * 0.1), axis=0), 2)
+    return path
 
 
 def constant(value):

@@ -7,6 +7,7 @@ import unittest
 from collections import defaultdict
 
 from common import CLASSIC, ROOT, Case, good_files, nc3z
+from forge import record_file
 
 sys.path.insert(0, str(ROOT / "spec/reference"))
 import nc3z_ref  # noqa: E402
@@ -15,10 +16,11 @@ LIST = json.loads((ROOT / "spec/editions/core-1.json").read_text())
 SMALL = 300_000
 
 
-def dictionary_of(frame):
+def packing_of(stored):
+    """The codec of packed bytes, and the dictionary of a frame."""
     import zstandard
 
-    return zstandard.get_frame_parameters(frame).dict_id if frame[:4] == b"\x28\xb5\x2f\xfd" else 0
+    return "zstd", zstandard.get_frame_parameters(stored).dict_id
 
 
 class Used:
@@ -29,10 +31,11 @@ class Used:
         self.found["short_forms"].add(data[9] if data[8] == 0 else None)
         if data[9]:
             length, = struct.unpack_from("<I", data, 12)
-            self.found["dictionaries"].add(dictionary_of(data[68:68 + length]))
+            self.packed(data[68:68 + length])
         archive = self.archive = nc3z_ref.Archive(data)
         data = archive.data
-        self.found["dictionaries"].add(dictionary_of(data[160:]))
+        if data[32:36] != data[36:40]:
+            self.packed(data[160:])
         at = archive.trailer.offset
         while True:
             trailer = archive.trailer_at(at)
@@ -42,7 +45,7 @@ class Used:
                 kind, encoding, _, offset, _ = struct.unpack_from("<HHIQQ", data, trailer.table_offset + 24 * entry)
                 self.found["sections"].add((str(kind), encoding))
                 if encoding == 1:
-                    self.found["dictionaries"].add(dictionary_of(data[offset:offset + 64]))
+                    self.packed(data[offset:])
             at, = struct.unpack_from("<Q", data, at + 56)
             if not at:
                 break
@@ -58,6 +61,11 @@ class Used:
                 inside = archive.decode_block(block)
                 for position, _, _, chain, length in nc3z_ref.container_members(inside):
                     self.payload(chain, inside[position:position + length])
+
+    def packed(self, stored):
+        codec, dictionary = packing_of(stored)
+        self.found["packed"].add(codec)
+        self.found["dictionaries"].add(dictionary)
 
     def payload(self, number, payload):
         chain = self.archive.chains[number]
@@ -109,6 +117,38 @@ class Core(Case):
         self.assertEqual(Core.seen["num", "coder"] | {0}, set(LIST["num"]["coder"]))
         self.assertEqual(Core.seen["num", "domain"], set(LIST["num"]["domain"]))
         self.assertEqual(Core.seen["short_forms"], set(LIST["short_forms"]))
+
+    def test_so_do_other_ways_to_write(self):
+        """Standard input and output, edits of values and names, appended records, repair with and without losses, recompress, catalogues."""
+        archive, out = self.dir / "w.nc3z", self.dir / "out.nc3z"
+        source = CLASSIC / "record_padding.nc"
+        done = nc3z("archive", "-", "-o", "-", input=source.read_bytes())
+        self.ok(done)
+        archive.write_bytes(done.stdout)
+        self.assertCore(archive, "standard output")
+        first, more = (record_file(self.dir / f"{n}.nc", n) for n in (0, 1))
+        self.ok(nc3z("archive", "--force", first, "-o", archive))
+        self.ok(nc3z("append", archive, more))
+        self.ok(nc3z("set", archive, "v", "-d", "t,0", "=1.5"))
+        self.ok(nc3z("rename", archive, "-v", "v,w"))
+        self.assertCore(archive, "edits of values and names")
+        self.assertIn("nc3z.base", {chain[0] for chain in Core.seen["chains"] if chain})
+        for preset in ("fast", "default", "max"):
+            self.ok(nc3z("recompress", "--force", "--drop-history", "--preset", preset, archive, "-o", out))
+            self.assertCore(out, f"recompress {preset}")
+        self.ok(nc3z("archive", "--force", "--parity", "5%", "--tile-size", "1KiB", CLASSIC / "numeric.nc", "-o", archive))
+        data = bytearray(archive.read_bytes())
+        for damage, code in ((range(0), 0), (range(len(data) // 3, len(data) // 3 + 2000), 0), (range(len(data) // 5, len(data) // 2), 3)):
+            bad = bytearray(data)
+            for at in damage:
+                bad[at] ^= 0x55
+            archive.write_bytes(bad)
+            done = nc3z("repair", "--force", archive, "-o", out)
+            self.assertIn(done.returncode, {code, 3}, done.stderr)
+            self.assertCore(out, f"repair of {len(damage)} damaged bytes")
+        self.assertIn(1, Core.seen["required_features"])
+        self.ok(nc3z("catalog", CLASSIC / "numeric.nc", first, "-o", self.dir / "all.catalog.nc3z"))
+        self.assertCore(self.dir / "all.catalog.nc3z", "catalogue")
 
     def test_so_do_edits(self):
         archive = self.dir / "e.nc3z"

@@ -8,6 +8,22 @@ import nc3z_digest
 import nc3z_ref
 
 
+def values(archive, name, original):
+    """The values of the first variable of that name, from its own tiles; of an aliased one from the whole file."""
+    archive.put(original, ())
+    names = [variable[0] for variable in nc3z_digest.Classic(io.BytesIO(original)).variables]
+    if name not in names:
+        raise nc3z_ref.Refused(f"no variable {name!r}")
+    place = names.index(name)
+    own = [id for id in archive.tiles if archive.variable.get(id) == place]
+    if own:
+        archive.put(original, own)
+    else:
+        archive.restore(original)
+    classic = nc3z_digest.Classic(io.BytesIO(original))
+    return b"".join(classic.values(classic.variables[place]))
+
+
 def main():
     command, path, *names = sys.argv[1:]
     if command not in ("restore", "read"):
@@ -15,21 +31,18 @@ def main():
     try:
         with open(path, "rb") as file:
             archive = nc3z_ref.Archive(file.read())
-        original = bytearray(archive.length)
-        archive.restore(original)
+        out = bytearray(archive.length)
+        if command == "restore":
+            archive.restore(out)
+        else:
+            out = values(archive, names[0].encode(), out)
     except nc3z_ref.Corrupt as error:
         print(f"corrupt: {error}", file=sys.stderr)
         return 3
     except nc3z_ref.Refused as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    if command == "read":
-        classic = nc3z_digest.Classic(io.BytesIO(original))
-        found = [v for v in classic.variables if v[0] == names[0].encode()]
-        if not found:
-            return 1
-        original = b"".join(classic.values(found[0]))
-    sys.stdout.buffer.write(original)
+    sys.stdout.buffer.write(out)
     return 0
 
 

@@ -1186,15 +1186,20 @@ class Archive:
              == (0, id, tile, entry.chain, entry.length, length), f"{what}: block and index disagree")
         return self.decode_block(block)
 
-    def restore(self, file):
-        """Write every byte of the original into `file` (of its full length) and compare the digest."""
-        need(not self.trailer.required & 2, "tiles are lost: the original cannot be restored")
+    def put(self, file, ids):
+        """Write the header and these arrays into their places in `file`, which has the original's length."""
         file[:len(self.header_bytes)] = self.header_bytes
-        for id, tiles in self.tiles.items():
+        for id in ids:
+            tiles = self.tiles[id]
             for tile in range(tiles.count):
                 data = self.tile(id, tile)
                 for inside, first, n in tiles.pieces(tile):
                     tiles.array.put(file, first, data[inside:inside + n])
+
+    def restore(self, file):
+        """Write every byte of the original into `file` (of its full length) and compare the digest."""
+        need(not self.trailer.required & 2, "tiles are lost: the original cannot be restored")
+        self.put(file, self.tiles)
         if self.trailer.digest == 1:
             sha = hashlib.sha256()
             for at in range(0, self.length, 1 << 20):
