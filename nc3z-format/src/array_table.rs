@@ -49,7 +49,7 @@ impl ArrayInfo {
     /// parts of tiles then handles only bytes, and runs that begin inside an element are not a special case.
     ///
     /// # Errors
-    /// More bytes than an array may have elements.
+    /// The array has more bytes than an array may have elements.
     pub fn byte_tiling(&self) -> Result<Tiling> {
         let size = self.ty.size() as u64;
         let shape: Vec<u64> = self.tiling.shape().iter().copied().chain([size]).collect();

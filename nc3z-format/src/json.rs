@@ -59,7 +59,7 @@ pub struct Count<'l> {
 }
 
 impl<'l> Count<'l> {
-    /// Nothing counted yet; `section` names the text in messages.
+    /// Begins to count. `section` names the text in messages.
     pub fn new(section: &'static str, limits: &'l Limits) -> Self {
         let (depth, values, keys) = (Cell::new(0), Cell::new(0), Cell::new(0));
         Count { section, limits, depth, values, keys, refused: RefCell::new(None) }

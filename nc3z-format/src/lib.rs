@@ -64,7 +64,7 @@ macro_rules! version {
 }
 /// The version of nc3z: of the tool, the crate `nc3z`, the Python package and the C library.
 pub const VERSION: &str = version!();
-/// What archives, logs and pages name as the program that made them.
+/// The name of this program in archives, logs and pages.
 pub const SOFTWARE: &str = concat!("nc3z ", version!());
 
 pub mod archive;

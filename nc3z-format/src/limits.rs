@@ -36,13 +36,13 @@ pub struct Limits {
     pub sections: u64,
     /// Generations of one archive.
     pub generations: u64,
-    /// Arrays and objects around a value of a JSON text.
+    /// The depth of nested arrays and objects of a JSON text.
     pub json_depth: u64,
-    /// Values of a JSON text, those inside others included.
+    /// The number of values of a JSON text, nested ones included.
     pub json_values: u64,
-    /// Keys of all objects of a JSON text.
+    /// The number of keys of all objects of a JSON text.
     pub json_keys: u64,
-    /// Tiles that one reader may replace by fill values.
+    /// The number of tiles that one reader may replace by fill values.
     pub lost_tiles: u64,
     /// True if decoded bytes are counted, and reading stops at [`work`]. Not suitable for programs that keep
     /// an archive open.
@@ -105,7 +105,7 @@ const WORK_OF_ARCHIVE: u64 = 1024;
 const WORK_OF_ORIGINAL: u64 = 256;
 
 impl Limits {
-    /// The same, and no more than an archive of this length earns.
+    /// Returns these limits, lowered to those that an archive of this length can need.
     ///
     /// A few KB of zstd frames can hold hundreds of MB of header or metadata, and a parsed variable takes thirty times its bytes.
     #[must_use]

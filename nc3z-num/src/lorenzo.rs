@@ -72,7 +72,6 @@ pub(crate) fn integer<W: Word>(pattern: W, trim: u32) -> W {
     ord(pattern.sar(trim), trim)
 }
 
-/// Returns the number of an integer.
 #[inline]
 pub(crate) fn number<W: Float>(integer: W, trim: u32) -> W::Value {
     ord(integer, trim).shl(trim).number()
@@ -193,7 +192,7 @@ fn inverse<W: Float>(
 /// the processor idle for most of the time.
 const LANES: usize = 4;
 
-/// Some blocks after the first one of a tile.
+/// Several consecutive blocks of a tile, without the first one.
 struct Lanes<'a, W: Float> {
     near: usize,
     trim: u32,

@@ -77,7 +77,7 @@ impl Archive {
         Archive { inner: Arc::new(inner), nearby: Nearby::default() }
     }
 
-    /// The same archive, with some of its stored bytes in memory. It serves one window of a read, and
+    /// Returns the archive with a part of its stored bytes in memory. It serves one window of a read, and
     /// releases the bytes when it is dropped.
     pub(crate) fn with_nearby(&self, nearby: Nearby) -> Self {
         Archive { inner: Arc::clone(&self.inner), nearby }
@@ -352,7 +352,7 @@ impl Archive {
         self.inner.store.fills.as_ref().map(crate::tile::Fills::all).unwrap_or_default()
     }
 
-    /// The same tiles, neighbours of an array together.
+    /// Returns the same tiles as runs of neighbours.
     pub fn filled_runs(&self) -> Vec<(ArrayId, Range<u64>)> {
         let mut runs: Vec<(ArrayId, Range<u64>)> = Vec::new();
         for &(array, tile) in self.filled().keys() {
@@ -390,7 +390,6 @@ pub struct BaseTile {
     pub bytes: Bytes,
 }
 
-/// Finds a variable by name.
 pub(crate) fn find_variable(header: &Header, name: &str) -> Result<VarId> {
     header.variable(name.as_bytes()).map(|(id, _)| id).ok_or_else(|| {
         let names = header.variables.iter().map(|v| String::from_utf8_lossy(&v.name));

@@ -90,7 +90,7 @@ impl ClassicFile {
         Ok(ClassicFile { source, header, header_bytes: prefix[..end].to_vec(), layout, arrays: None })
     }
 
-    /// The same file, with arrays read from this store.
+    /// Returns the file with its arrays read from this store.
     #[must_use]
     pub fn with_arrays(mut self, arrays: Arc<dyn FlatArrays>) -> Self {
         self.arrays = Some(arrays);
@@ -117,7 +117,7 @@ impl ClassicFile {
         &self.source
     }
 
-    /// The same file, with some of its bytes in memory.
+    /// Returns the file with a part of its bytes in memory.
     pub(crate) fn with_nearby(&self, nearby: Nearby) -> Self {
         let source = Arc::new(NearbySource { nearby, source: Arc::clone(&self.source) });
         ClassicFile {

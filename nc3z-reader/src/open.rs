@@ -52,7 +52,7 @@ impl Archive {
         let opened = read_inner(&shared, options);
         let mut inner = match opened {
             Err(e) if ReadRepairSource::may_repair(&e) && read_repair.begin_to_open() => {
-                // Damage that parity does not mend is the first error.
+                // Damage that parity does not repair is the first error.
                 read_inner(&shared, options).map_err(|_| e)?
             }
             opened => opened?,

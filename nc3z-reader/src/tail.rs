@@ -15,7 +15,6 @@ const PACKET_STEP: usize = 64;
 /// The content after the last intact trailer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TailState {
-    /// Nothing.
     Nothing,
     /// Parity of the same file.
     Parity,

@@ -64,7 +64,6 @@ pub(crate) fn mode_of(like: &Metadata) -> Option<u32> {
     }
 }
 
-/// Sets the mode of a file.
 pub(crate) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
     #[cfg(unix)]
     return file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));

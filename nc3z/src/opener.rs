@@ -158,7 +158,7 @@ impl LastBundle {
     }
 }
 
-/// The opened input.
+/// An opened input, by its kind.
 #[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is taken apart at once")]
 pub enum Found {
     /// The variables of a classic file, an archive or an aggregation.

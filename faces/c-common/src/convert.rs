@@ -20,7 +20,7 @@ pub enum Fit {
 }
 
 impl Fit {
-    /// Of both.
+    /// Returns the result of two conversions: the worse one.
     pub fn and(self, other: Fit) -> Fit {
         if self == Fit::All { other } else { self }
     }

@@ -22,7 +22,7 @@ pub enum Fault {
         /// Bytes of the buffer.
         given: u64,
     },
-    /// More elements than memory has addresses.
+    /// The request has more elements than memory has addresses.
     TooLarge,
     /// Reading failed.
     Reader(nc3z_reader::Error),

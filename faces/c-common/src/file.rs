@@ -51,7 +51,7 @@ impl File {
         Self::from_source(Arc::new(FileSource::open(path)?), options)
     }
 
-    /// The same from any source of bytes.
+    /// Opens a file from any source of bytes.
     ///
     /// # Errors
     /// As [`File::open`].

@@ -20,7 +20,6 @@ macro_rules! codes {
             $($name = $number,)+
         }
 
-        /// The name of a code.
         fn name(code: i32) -> &'static CStr {
             match code {
                 0 => c"NC3Z_OK",

@@ -59,7 +59,6 @@ fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// Returns the number of a type.
 fn number(ty: NcType) -> i32 {
     i32::try_from(ty.code()).unwrap_or(0)
 }

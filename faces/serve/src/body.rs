@@ -31,7 +31,6 @@ pub(crate) trait Watch: Send {
     fn ended(&mut self);
 }
 
-/// The body of a reply.
 pub(crate) struct ReplyBody {
     state: State,
     first: Option<Bytes>,

@@ -24,7 +24,6 @@ enum Part {
     Range(Range<u64>),
 }
 
-/// Bytes of a file.
 struct FileBytes {
     file: Arc<OpenFile>,
     parts: VecDeque<Part>,

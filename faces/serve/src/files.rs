@@ -162,7 +162,6 @@ impl OpenFile {
     }
 }
 
-/// Returns the conditions of a request.
 pub(crate) fn conditions(request: &Request) -> Conditions {
     Conditions {
         matching: request.header(IF_MATCH),

@@ -69,7 +69,6 @@ impl Statements {
     }
 }
 
-/// Returns a DOI without its resolver.
 fn without_resolver(doi: &str) -> String {
     let prefixes = ["https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "doi:"];
     prefixes.iter().find_map(|prefix| doi.strip_prefix(prefix)).unwrap_or(doi).to_owned()

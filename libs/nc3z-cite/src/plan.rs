@@ -119,7 +119,6 @@ impl PlannedSlice {
     }
 }
 
-/// Returns the selection as one hyperslab.
 fn one_slab(variable: &Variable, selection: &Selection) -> Result<Hyperslab> {
     let mut slabs = selection.slabs();
     match (slabs.pop(), slabs.is_empty()) {

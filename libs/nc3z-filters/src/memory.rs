@@ -36,7 +36,7 @@ pub(crate) enum Left {
     Little,
     /// The amount that several calls together may leave: the process is not used for another call.
     Much,
-    /// More than one call may leave, in bytes.
+    /// The memory is larger than one call may leave behind; its size in bytes.
     TooMuch(u64),
 }
 

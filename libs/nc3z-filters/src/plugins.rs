@@ -223,7 +223,7 @@ fn row_of(rows: &mut Vec<Row>, id: u32) -> &mut Row {
 }
 
 /// Pairs filters and codecs by number. Of several the first one found is used. Defaults are used only if
-/// there is no other codec.
+/// no other codec exists.
 fn pair(libraries: &[Library]) -> Vec<Row> {
     let known = || libraries.iter().filter_map(|library| Some((library, library.exports.as_ref().ok()?)));
     let filters = known().filter_map(|(library, exports)| Some((library, exports.filter.as_ref()?)));

@@ -114,7 +114,7 @@ fn begin(lon: &[f64]) -> Option<f64> {
 /// A parallelogram around a middle, or an ellipse.
 struct Cell {
     middle: (f64, f64),
-    /// Half of its sides: to the next column and to the next row; for an ellipse its semi-axes.
+    /// Half the vectors to the next column and to the next row. For an ellipse, its semi-axes.
     sides: [(f64, f64); 2],
     value: f64,
     /// Where ellipses overlap, the one with the nearest middle is drawn.

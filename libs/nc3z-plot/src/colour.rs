@@ -132,7 +132,6 @@ impl Scale {
         Scale { low: -0.5, high, classes, ..Scale::default() }
     }
 
-    /// The colour of a value.
     pub(super) fn colour(self, value: f64) -> Rgb {
         if self.beyond && value < self.low {
             return BELOW;

@@ -112,14 +112,14 @@ impl Default for Options {
 /// A note on data that are not in the picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {
-    /// Of a dimension every `every`-th value is drawn.
+    /// Only every `every`-th value of a dimension is drawn.
     Thinned {
         /// Its name, safe to show.
         dimension: String,
         /// The distance of the drawn values.
         every: u64,
     },
-    /// Of a dimension with several indices, only the first one is drawn.
+    /// Only the first index of a dimension is drawn.
     First {
         /// Its name, safe to show.
         dimension: String,
@@ -272,7 +272,7 @@ fn picture(dataset: &Dataset, variable: &Variable, field: Field, options: &Optio
     })
 }
 
-/// Of two axes, the one with the larger number is vertical: heights before latitudes before all others.
+/// Returns the rank of an axis. The axis with the larger rank is vertical: heights before latitudes before all others.
 fn upright(axis: &Axis) -> u8 {
     match axis.role {
         Role::Vertical => 2,

@@ -17,7 +17,6 @@ const POINTS: f64 = 0.75;
 /// The distance of a circle's control points, for a radius of 1.
 const CIRCLE: f64 = 0.552_284_75;
 
-/// The scene as PDF.
 pub(super) fn pdf(scene: &Scene, font: &Font) -> Result<Vec<u8>> {
     let mut page = Page { text: String::new(), images: Vec::new(), opacities: Vec::new() };
     let (width, height) = (f64::from(scene.width), f64::from(scene.height));

@@ -8,7 +8,6 @@ use std::fmt::{self, Write as _};
 /// The distance of the base line of text below its middle, as a share of its size.
 pub(super) const BASELINE: f64 = 0.36;
 
-/// The scene as SVG.
 pub(super) fn svg(scene: &Scene) -> Result<Vec<u8>> {
     let (width, height) = (scene.width, scene.height);
     let mut out = format!(

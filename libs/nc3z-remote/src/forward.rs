@@ -14,7 +14,7 @@ const AHEAD: u64 = 4;
 /// The number of pages that are kept.
 const HELD: usize = 16;
 
-/// A source that is read in pages of 4 MiB. The last 64 MiB used are kept. Consecutive reads, such as those
+/// A source that is read in pages of 4 MiB. The 64 MiB that were used last stay in memory. Consecutive reads, such as those
 /// of a check of every byte, take one request for each page instead of one for each read.
 ///
 /// ```

@@ -14,7 +14,7 @@ pub(crate) fn range(page: u64, page_len: u64, len: u64) -> Range<u64> {
 /// Fills the buffer with the bytes from `offset` on. `page` returns a page of `page_len` bytes by its number.
 ///
 /// # Errors
-/// Those of `page`; a page that ends too early.
+/// An error of `page`; a page that ends too early.
 pub(crate) fn fill(
     page_len: u64,
     offset: u64,

@@ -33,7 +33,7 @@ impl Commit {
     /// The block at `offset`.
     ///
     /// # Errors
-    /// More runs than a block can hold.
+    /// The commit has more runs than a block can hold.
     pub fn block(&self, generation: u32, lossy: bool, salt: &Salt, offset: u64) -> Result<Vec<u8>> {
         let payload = self.encode();
         let most = u64::from(super::constants::MAX_DECODED_LEN);

@@ -12,7 +12,7 @@ use crate::error::Result;
 static DICTIONARY: ZstdDictionary =
     ZstdDictionary::new(50_017, include_bytes!("../../dictionary/head.dict"), HARD_LEVEL);
 
-/// The same dictionary, prepared for quick estimates.
+/// The dictionary of words, prepared for the level of quick estimates.
 static QUICK_WORDS: ZstdDictionary =
     ZstdDictionary::new(50_017, include_bytes!("../../dictionary/head.dict"), TEMPLATES_LEVEL);
 
@@ -115,7 +115,7 @@ fn with_dictionary(decoded: &[u8], independent: usize) -> Result<Vec<u8>> {
         return Ok(templates);
     }
     let quick = encode_zstd_frame_with(&QUICK_WORDS, decoded)?;
-    // The other dictionary at its high level saves at most 1/CLEARLY more than this quick frame.
+    // The high level makes a frame with the other dictionary at most 1/CLEARLY shorter than this quick one.
     if templates.len() + templates.len() / CLEARLY < quick.len() {
         return Ok(templates);
     }

@@ -12,7 +12,7 @@ pub struct Block<'b> {
     pub header: BlockHeader,
     /// The output of the chain.
     pub payload: &'b [u8],
-    /// Of the header.
+    /// The offset of the header.
     pub offset: u64,
 }
 

@@ -40,7 +40,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// Of the block, or of the container.
+    /// Returns the offset of the block or of the container.
     pub fn offset(&self) -> Option<u64> {
         match self {
             Place::Block(block) => Some(block.offset),
@@ -53,7 +53,7 @@ impl Place {
 /// A block: header and payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockPlace {
-    /// Of the block header.
+    /// The offset of the block header.
     pub offset: u64,
     /// Bytes of the payload.
     pub stored_len: u32,

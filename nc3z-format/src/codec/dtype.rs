@@ -47,7 +47,7 @@ impl Dtype {
         Some(Dtype { kind, size, big_endian: order && size > 1 })
     }
 
-    /// That of a tile's elements: big-endian.
+    /// Returns the type of a tile's elements, which are big-endian.
     pub(super) const fn for_type(ty: NcType) -> Self {
         let kind = if ty.is_float() {
             NumberClass::Float
@@ -79,7 +79,7 @@ impl Dtype {
         format!("{order}{kind}{}", self.size)
     }
 
-    /// The same elements in big-endian order.
+    /// Returns the type of the same elements in big-endian order.
     pub(super) const fn in_big_endian(self) -> Self {
         Dtype { big_endian: self.size > 1, ..self }
     }

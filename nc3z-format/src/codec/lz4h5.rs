@@ -2,7 +2,7 @@
 //! `lz4`.
 //!
 //! ```text
-//! decoded length  u64 │ bytes of a block  u32 │ { length  u32, LZ4 block; or the bytes as they are, where that is no less } …
+//! decoded length  u64 │ bytes of a block  u32 │ { length  u32, LZ4 block; or the bytes as they are, if the LZ4 block is not shorter } …
 //! ```
 
 use super::lz4::block_into;

@@ -69,7 +69,7 @@ impl StageSpec {
         Self::new(NUM_ID, dictionary.map(|number| (DICTIONARY, number.into())))
     }
 
-    /// The same, with its tiles coded against those of the variable whose id is less by `distance`.
+    /// Returns this stage for tiles that are coded against those of another variable, whose id is less by `distance`.
     #[must_use]
     pub fn against(mut self, distance: u32) -> Self {
         self.0.insert(REFERENCE.into(), distance.into());
@@ -120,7 +120,7 @@ impl StageSpec {
         self
     }
 
-    /// The same without a key.
+    /// Returns this stage without a key.
     #[must_use]
     pub fn without(mut self, key: &str) -> Self {
         self.0.remove(key);

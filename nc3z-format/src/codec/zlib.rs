@@ -80,7 +80,7 @@ impl Deflate {
     }
 }
 
-/// Those of zlib and of gzip.
+/// The streams of zlib and of gzip.
 #[derive(Default)]
 struct Streams([Pair; 2]);
 

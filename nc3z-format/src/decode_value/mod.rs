@@ -43,7 +43,7 @@ pub enum Shown {
 /// A value as it is shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value {
-    /// There is none.
+    /// The value is missing.
     Missing,
     /// A whole number.
     Whole(i128),

@@ -5,9 +5,9 @@ use crate::types::NcType;
 /// An element as a number. Whole numbers keep all their digits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number {
-    /// Of an integer type; text counts as bytes.
+    /// A value of an integer type. Text is a sequence of bytes.
     Whole(i128),
-    /// Of a float type.
+    /// A value of a float type.
     Real(f64),
 }
 

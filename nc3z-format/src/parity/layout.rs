@@ -164,7 +164,6 @@ impl ParityLayout {
         self.params.begin + packet * self.params.packet_len + before * self.params.shard_len
     }
 
-    /// Parity shards before a packet.
     fn shards_before(&self, packet: u64) -> u64 {
         // Both are below 2^58: their bytes are in the file.
         let product = u128::from(packet) * u128::from(self.shards.parity_items());

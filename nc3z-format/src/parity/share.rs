@@ -75,7 +75,7 @@ impl Share {
         Share(exact.or_else(enough).unwrap_or(300_000))
     }
 
-    /// Half of this share of `sectors` sectors, at least one.
+    /// Returns half of this share of `sectors` sectors, at least one.
     pub(super) fn half_of(self, sectors: u64) -> u64 {
         let hit = u128::from(sectors) * u128::from(self.0);
         u64::try_from(hit.div_ceil(2_000_000)).expect("less than the sectors").max(1)

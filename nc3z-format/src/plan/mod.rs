@@ -200,7 +200,7 @@ pub struct TilePlan<'p> {
 }
 
 impl TilePlan<'_> {
-    /// Of a tile that gives one element alone: the element of the decoded tile, and its position in the output.
+    /// Returns the index of the element in the decoded tile and its position in the output, if the tile gives one element only.
     ///
     /// ```
     /// use nc3z_format::{Hyperslab, Plan, TileLayout};
@@ -249,7 +249,7 @@ impl TilePlan<'_> {
 fn output_steps(lines: &[Line]) -> impl Iterator<Item = (&Line, i64)> {
     lines.iter().rev().scan(1_i64, |width, line| {
         let step = if line.reversed { -*width } else { *width };
-        // The selection has at most `MAX_ELEMENTS` elements, or `Plan::with_tiling` had not come here.
+        // This cannot overflow: `Plan::with_tiling` refuses selections of more than `MAX_ELEMENTS` elements.
         *width = i64::try_from(line.count).ok().and_then(|n| width.checked_mul(n)).unwrap_or(i64::MAX);
         Some((line, step))
     })

@@ -16,7 +16,7 @@ pub(super) trait Real: Copy + PartialEq {
     /// Returns the number that is nearest to `x`.
     fn nearest(x: f64) -> Self;
 
-    /// Neither zero nor NaN nor an infinity.
+    /// Returns whether rounding changes a value: it is neither zero, NaN nor an infinity.
     fn is_roundable(self) -> bool {
         let x = self.wide();
         x.is_finite() && x != 0.0

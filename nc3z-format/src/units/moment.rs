@@ -142,7 +142,7 @@ fn clock(microseconds: i64) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Period {
     date: Date,
-    /// Of the day, where a time of day is given.
+    /// The time of day, or 0 if none is given.
     microseconds: i64,
     exact_to: Unit,
 }

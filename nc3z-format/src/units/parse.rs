@@ -3,7 +3,7 @@
 use super::table::Table;
 use super::{Unit, UnitError};
 
-/// Definitions and brackets inside each other at most.
+/// The largest depth of nested definitions and brackets.
 const MAX_DEPTH: u32 = 40;
 /// Length of the longest text that is parsed.
 const MAX_LEN: usize = 512;

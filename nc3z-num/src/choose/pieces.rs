@@ -40,7 +40,6 @@ pub(crate) struct View<'p, W> {
     pub(crate) planes: Option<&'p Segments>,
     /// True if it is encoded like a tile. The masks of crops have no meaningful size.
     pub(crate) as_it_is: bool,
-    /// The crop that it is.
     pub(crate) crop: Option<&'p Crop<W>>,
 }
 

@@ -11,7 +11,7 @@ use crate::mix::value::{Layout, Strides};
 use crate::mix::{Workspace, code, signed};
 use crate::word::{Word, index, low8};
 
-/// The largest class of which all bits are modelled, where numbers repeat. Of 474 tiles, 91 are smaller with it, one by a
+/// The largest class whose bits are all modelled, in tiles whose numbers repeat. Of 474 tiles, 91 are smaller with it, one by a
 /// factor of 20; 282 are smaller without it, by at most 2.6 %, and all decode a fifth faster (docs/design/0046).
 const FULL: u32 = 12;
 /// The least class whose bits are not all modelled otherwise, and the average number of times that a number of the

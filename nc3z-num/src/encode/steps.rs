@@ -23,7 +23,7 @@ const TIMES: [u32; 3] = [1440, 3600, 86_400];
 /// 1/`FEW_STRAY` of the gaps, or half as large a share of the values, may not be multiples of the step.
 const FEW_STRAY: usize = 64;
 
-/// Some of the values, for a quick check.
+/// Returns about 32 of the values, for a quick check.
 fn few_of<W: Word>(sample: &[W]) -> Vec<W> {
     sample.iter().copied().step_by((sample.len() / 32).max(1)).collect()
 }
@@ -64,7 +64,8 @@ pub(super) fn decimal<W: Word>(sample: &[W], ulp: f64) -> Option<ScaleOffset> {
     second
 }
 
-/// Fractions of a small divisor, or of decimals; the coarsest that fits, if it is much coarser than `below`.
+/// Returns the coarsest step that fits, among fractions with a small divisor and decimal fractions, if it is much coarser than
+/// `below`.
 pub(super) fn fraction<W: Word>(sample: &[W], ulp: f64, below: f64) -> Option<ScaleOffset> {
     /// In ascending order. For a short array, sorting them takes longer than trying them.
     static ALL: LazyLock<Vec<f64>> = LazyLock::new(|| {
@@ -124,7 +125,7 @@ pub(super) fn binary(values: &[f64], off: f64, ulp: f64) -> Option<ScaleOffset> 
 /// Gaps between values that rounding does not explain, ascending.
 pub(super) struct Gaps {
     list: Vec<f64>,
-    /// The smallest gap, except for a few that may be chance.
+    /// The smallest gap, without a few still smaller ones that may be chance.
     pub(super) least: f64,
 }
 

@@ -13,10 +13,10 @@ use crate::word::{Word, index};
 /// Reads bits of both streams. Bytes behind the end of a stream count as 0; the caller compares lengths at the end.
 struct Decoder<'a> {
     range: Range,
-    /// The bytes at hand, less the begin of the interval.
+    /// The next bytes of the stream as a number, minus the beginning of the interval.
     code: u32,
     stream: &'a [u8],
-    /// Bytes read of the stream, and those behind its end.
+    /// The number of bytes that were read, including zeros after the end of the stream.
     read: usize,
     /// The stream of bits that are not predicted, padded.
     raw: &'a [u8],

@@ -185,7 +185,6 @@ pub(crate) struct Model {
     state: Box<State>,
 }
 
-/// A hash of a context.
 #[inline]
 pub(crate) fn hash(context: u32) -> u32 {
     context.wrapping_mul(0x9E37_79B1).rotate_left(15).wrapping_mul(0xC2B2_AE35)

@@ -190,7 +190,7 @@ fn read_slots(v: &VarLayout, first: u64, out: &mut [u8], file: &dyn FileBytes) -
     if count < 2 {
         return Ok(0);
     }
-    // At most a piece, of a file that contains these elements.
+    // The elements are in the file, and have at most the length of a piece.
     let len = |n: u64| usize::try_from(n).expect("at most a piece");
     let offset = v.begin + first / v.slot_elements() * stride;
     let bytes = file.read_at(offset, len((count - 1) * stride + slot))?;

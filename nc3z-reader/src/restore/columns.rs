@@ -19,7 +19,7 @@ pub(super) struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// Those of a part of the record region, or `None` if there are none.
+    /// Returns the columns of a part of the record region. `None` if it has none.
     pub(super) fn new(arrays: &'a Arrays, records: &'a Records, range: Range<u64>) -> Option<Self> {
         let all = short_columns(arrays, records);
         (!all.is_empty()).then_some(Columns { records, all, range })

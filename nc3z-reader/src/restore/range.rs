@@ -162,7 +162,7 @@ impl Archive {
 /// The bytes of a variable of the record region, or of its padding, that are in a range. They are counted in the flattened array.
 struct Column<'a> {
     info: &'a ArrayInfo,
-    /// Of its slot in a record.
+    /// The offset of its slot in a record.
     offset: u64,
     /// Bytes of it in each record.
     len: u64,

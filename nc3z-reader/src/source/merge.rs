@@ -33,7 +33,7 @@ impl Reach {
         if self.requests == 0 || len(&merged) - needed <= self.gap {
             return merged;
         }
-        // In bytes, times the number of simultaneous requests: a round of requests costs `gap` bytes.
+        // The cost is in bytes, times the number of simultaneous requests. A round of requests costs as much as `gap` bytes.
         let at_once = self.planned();
         let cost = |ranges: &[Range<u64>]| {
             let rounds = (ranges.len() as u64).max(at_once);

@@ -153,7 +153,6 @@ pub trait ByteSource: Send + Sync {
     }
 }
 
-/// Reads one range of a source.
 fn read_range<S: ByteSource + ?Sized>(source: &S, range: &Range<u64>) -> Result<Bytes> {
     let len = range.end.saturating_sub(range.start);
     let len = usize::try_from(len).map_err(|_| beyond(source.len(), range.start, len))?;

@@ -87,7 +87,6 @@ impl RecoveredIndex {
         self.versions.push(Version { array, tile, generation, offset: found.offset, what });
     }
 
-    /// Adds a member of a container.
     pub(crate) fn add_member(&mut self, container: &ProbedBlock, member: &nc3z_format::archive::Member) {
         let what = What::Member { start: member.start, len: member.len, chain: member.chain };
         self.versions.push(Version {

@@ -1,4 +1,4 @@
-//! Archives in the short form: opened, checked, damaged, cut and mended as others are.
+//! Archives in the short form: opened, checked, damaged, cut and repaired as others are.
 
 use crate::classic::{Model, Var};
 use crate::support::{exhaustive, open, restore, stored_bytes};

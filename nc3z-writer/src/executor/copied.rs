@@ -142,7 +142,6 @@ impl Piece {
         self.tiles().map(of).sum()
     }
 
-    /// Returns the tiles of the piece.
     fn tiles(&self) -> impl Iterator<Item = (ArrayId, u64)> {
         let (one, members) = match self {
             Piece::Tile(array, tile) => (Some((*array, *tile)), &[][..]),

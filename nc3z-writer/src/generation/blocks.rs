@@ -26,7 +26,6 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// Returns the header of a payload.
     fn header(self, stamp: Stamp, payload: &[u8]) -> BlockHeader {
         let Content { kind, array, tile, chain, decoded_len, decoded_crc } = self;
         BlockHeader {
@@ -60,7 +59,6 @@ pub(super) fn write_block<W: Write>(
 
 /// A container of another archive, copied in its stored form.
 pub(crate) struct WholeContainer {
-    /// The chain of the container.
     pub(crate) chain: u16,
     /// The payload that the chain produced.
     pub(crate) payload: Vec<u8>,

@@ -14,7 +14,6 @@ const OUT_BUFFER: usize = 1 << 20;
 
 /// The place where an archive is written.
 pub(crate) enum Medium<'a> {
-    /// A file.
     File {
         /// Open for reading and writing.
         file: &'a File,
@@ -35,7 +34,6 @@ pub(crate) enum Medium<'a> {
         /// The name in messages.
         name: &'a Path,
     },
-    /// Memory.
     Memory(&'a Memory),
 }
 

@@ -30,7 +30,8 @@ const SECOND_HEAD_SHARE: u64 = 64;
 /// Heads of at least this many bytes have parity instead, if a copy takes more than 1/`HEAD_PARITY_SHARE` of the blocks.
 const HEAD_PARITY_FROM: u64 = 32 << 10;
 const HEAD_PARITY_SHARE: u64 = 16;
-/// A section continues an older one if that takes at most `CONTINUED`/`CONTINUED_OF` of its own bytes.
+/// A section is stored as the continuation of an older one if that needs at most `CONTINUED`/`CONTINUED_OF` of the bytes of an
+/// independent section.
 const CONTINUED: usize = 3;
 const CONTINUED_OF: usize = 4;
 /// Constants lists are closed at this size.

@@ -64,7 +64,7 @@ pub struct Collected {
 /// # Errors
 /// `input` is not an archive, is damaged, or has lost tiles. A version does not exist. The output exists or
 /// cannot be written. A version does not restore. Another process changes the archive. The monitor cancelled.
-/// Then nothing has changed on disk.
+/// After an error nothing has changed on disk.
 pub fn collect_file(
     input: &Path,
     output: Option<&Path>,

@@ -76,7 +76,7 @@ pub struct Recompressed {
 /// # Errors
 /// The input is not an archive, is damaged, or changed during the work. It has history, and `terms` do not
 /// allow dropping it. The output exists or cannot be written. The comparison failed. The monitor cancelled.
-/// Then nothing has changed on disk.
+/// After an error nothing has changed on disk.
 pub fn recompress_file(
     input: &Path,
     output: Option<&Path>,

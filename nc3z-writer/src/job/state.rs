@@ -28,7 +28,6 @@ pub(crate) enum Tiles<'a> {
     /// The changed tiles are known. Their arrays are numbered by the position of the variables in the new
     /// header.
     Known {
-        /// The tiles that changed.
         changed: &'a BTreeSet<(ArrayId, u64)>,
         /// Reads a changed or unchanged tile.
         read: &'a dyn Fn(&ArrayInfo, u64) -> Result<Content>,

@@ -39,7 +39,7 @@ const HAS_PARITY: u32 = 1;
 ///
 /// # Errors
 /// It is not an archive, or a damaged one, or its parity already covers all of it. The system refuses an operation.
-/// Then the archive is unchanged.
+/// After an error the archive is unchanged.
 pub fn add(path: &Path, share: Share, memory: u64, monitor: &dyn Monitor) -> Result<(u64, u64)> {
     let place = InPlace::open(path, &OpenOptions::default())?;
     if let Some(layout) = current(place.archive())? {

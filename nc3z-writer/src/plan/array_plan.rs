@@ -22,7 +22,7 @@ pub(crate) struct ArrayPlan {
     pub(crate) tiles: Vec<TileChain>,
     /// The ways for tiles so short that they go into a container of zstd.
     pub(crate) short: Vec<TileChain>,
-    /// More ways for a tile that is larger than the estimate from the samples.
+    /// Further candidates for a tile that is larger than the estimate from the samples.
     pub(crate) fallback: Option<Fallback>,
     /// For text: the same chains at a higher level, which are used if the source has time for them.
     pub(crate) raised: Option<Raised>,
@@ -53,7 +53,7 @@ impl Made {
     }
 }
 
-/// More ways for tiles that the samples did not represent.
+/// Further candidates for tiles that the samples did not represent.
 #[derive(Debug, Clone)]
 pub(crate) struct Fallback {
     /// All are tried, and the smallest result is stored. The last compresses the tile's bytes with zstd.

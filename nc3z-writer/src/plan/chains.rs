@@ -18,7 +18,6 @@ pub(crate) struct TileChain {
 }
 
 impl TileChain {
-    /// A chain of bytes.
     pub(crate) const fn bytes(chain: Chain) -> Self {
         TileChain { chain, num: None, against: None, number: 0 }
     }
@@ -80,7 +79,6 @@ impl ChainTable {
         }
     }
 
-    /// A chain by its number.
     pub(crate) fn get(&self, number: u16) -> &Chain {
         &self.0[usize::from(number)]
     }

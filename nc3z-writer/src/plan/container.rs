@@ -86,7 +86,6 @@ impl OpenContainer {
 
 /// A container in the form in which it is written.
 pub(crate) struct PackedContainer {
-    /// The chain that packed it.
     pub(crate) chain: u16,
     pub(crate) payload: Vec<u8>,
     pub(crate) decoded: Vec<u8>,

@@ -251,7 +251,6 @@ const MAX: Policy = Policy {
 };
 
 impl Policy {
-    /// The policy of a preset.
     #[cfg(not(feature = "ablation"))]
     pub(crate) const fn for_preset(preset: Preset) -> &'static Policy {
         Self::preset(preset)

@@ -20,7 +20,7 @@ use nc3z_reader::ClassicFile;
 /// length.
 const SPARSE: u64 = 8;
 
-/// Boxes of several layers are not larger than this: they are read in one run anyway.
+/// The largest length of a box of several layers in bytes. A longer box would not need fewer reads.
 const SEVERAL_LEN: u64 = 8 << 20;
 
 /// A chunked variable and the positions of its bytes.

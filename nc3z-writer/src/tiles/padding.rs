@@ -47,7 +47,7 @@ mod tests {
         for at in 0..36 {
             assert_eq!(tile[at], if present[at] { expected[at] } else { tile[at - 1] }, "{at}");
         }
-        // A beginning of the chunk is filled up like the whole chunk.
+        // The first slices of a chunk are padded as they are in the whole chunk.
         let whole = tile.clone();
         for slices in 1..=3 {
             let mut part = expected[..slices * 12].to_vec();

@@ -140,8 +140,7 @@ fn the_archive_of_copies_that_an_older_build_wrote_holds_all_versions() {
     for kind in [SectionKind::VariableTable, SectionKind::Metadata] {
         assert_eq!(sections.find(kind).unwrap().encoding, SectionEncoding::After);
     }
-    // Differences to another array, with a table of values and without, and to the array itself; all are members of
-    // a container.
+    // The first three are stored as differences to another array, the last as differences to its own older version.
     for (name, others) in [("few_again", 1), ("noise_again", 1), ("ushorts_again", 1), ("shorts", 0)] {
         assert_eq!(differences(&newest, name).2, others, "{name}");
     }

@@ -88,7 +88,6 @@ impl Nodes {
         Ok(number)
     }
 
-    /// Sets the place of the root.
     pub(crate) fn set_root(&self, place: NodeTarget, attr: Option<Attr>) {
         let mut known = self.known();
         let place = Arc::new(place);

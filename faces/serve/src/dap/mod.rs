@@ -164,7 +164,6 @@ impl Pieces for Framed {
     }
 }
 
-/// The variable of a projection.
 pub(crate) fn variable(asked: &Asked, projection: &Projection) -> Variable {
     asked.dataset.variable_at(projection.variable).expect("projections are of the data set's variables")
 }

@@ -45,8 +45,8 @@ fn keep_own(scanned: &[Scanned], out: &mut Vec<Attribute>, dropped: &mut Vec<Str
     }
 }
 
-/// Attributes that are the same in all lists, in the order of the first. Also returns the names of the
-/// others.
+/// Returns the attributes that are the same in all lists, in the order of the first list, and the names of all other
+/// attributes.
 pub(super) fn common(lists: &[&[Attribute]]) -> (Vec<Attribute>, Vec<String>) {
     let (mut out, mut dropped) = (Vec::new(), BTreeSet::new());
     for a in lists.iter().flat_map(|list| list.iter()) {

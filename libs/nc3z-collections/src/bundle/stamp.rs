@@ -40,7 +40,7 @@ impl Stamp {
         Self::new(nanos, Attributes::from(meta).mode)
     }
 
-    /// Those of a member with a time in seconds since 1970.
+    /// Makes the mode and the time of a member from seconds since 1970.
     pub(crate) fn of_seconds(seconds: Option<i64>, mode: Option<u32>) -> Self {
         Self::new(seconds.and_then(|seconds| seconds.checked_mul(NANOS)), mode)
     }
@@ -66,7 +66,7 @@ impl Stamp {
         Some(u32::from(self.mode)).filter(|mode| *mode <= MODE)
     }
 
-    /// Both, for a file that is written.
+    /// Returns mode and time for a file that is written.
     pub fn attributes(self) -> Attributes {
         Attributes { mode: self.mode(), modified: self.modified() }
     }

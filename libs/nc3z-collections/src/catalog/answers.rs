@@ -69,7 +69,6 @@ impl Unknown {
     }
 }
 
-/// The headers of a block, parsed.
 pub(super) fn parsed(block: &Block<'_>) -> Result<Vec<Header>> {
     let parse = |bytes: bytes::Bytes| match parse_prefix(&bytes, u64::MAX, &Limits::default())? {
         Parse::Done(header, _) => Ok(*header),

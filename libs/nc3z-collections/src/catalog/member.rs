@@ -105,7 +105,7 @@ pub struct Variable {
     pub layout: TileLayout,
     /// The statistics of its tiles. None for text.
     pub tiles: Option<Vec<Tile>>,
-    /// Of each tile the ranges of the file's bytes that reading it takes; several where it is coded against another tile. Empty where
+    /// For each tile, the ranges of the file's bytes that reading it takes. A tile that is coded against another has several. Empty if
     /// the kind of the file has none.
     pub places: Vec<Vec<Range>>,
 }

@@ -163,7 +163,7 @@ impl Table {
         Ok(out.into())
     }
 
-    /// Some numbers.
+    /// Reads numbers of a column.
     fn numbers(&self, column: Column, rows: &Rows<u64>) -> Result<Vec<i64>> {
         let (spec, count) = (column.spec(), rows.end.saturating_sub(rows.start));
         if count > MAX_VALUES as u64 {
@@ -182,7 +182,7 @@ impl Table {
         })
     }
 
-    /// Some numbers from 0 to `most`.
+    /// Reads numbers of a column, which must be from 0 to `most`.
     fn sizes(&self, column: Column, rows: &Rows<u64>, most: usize) -> Result<Vec<usize>> {
         let size = |n: i64| {
             let size = usize::try_from(n).ok().filter(|n| *n <= most);
@@ -193,7 +193,7 @@ impl Table {
         self.numbers(column, rows)?.into_iter().map(size).collect()
     }
 
-    /// Some lengths or offsets.
+    /// Reads lengths or offsets of a column.
     fn lengths(&self, column: Column, rows: &Rows<u64>) -> Result<Vec<u64>> {
         let negative = |n: i64| wrong(format!("`{}` has {n}, which is negative", column.spec().name));
         self.numbers(column, rows)?.into_iter().map(|n| u64::try_from(n).map_err(|_| negative(n))).collect()
@@ -207,8 +207,8 @@ impl Table {
         Ok(bytes.as_chunks::<8>().0.iter().map(|b| f64::from_be_bytes(*b)).collect())
     }
 
-    /// The numbers of elements of one dimension for each element of another, as rows one after another. All of them together are the
-    /// whole dimension.
+    /// The numbers of elements of one dimension for each element of another, as consecutive ranges of rows that
+    /// cover the dimension.
     fn runs(&self, counts: Column, all: Axis) -> Result<Vec<Rows<u64>>> {
         let rows = 0..self.lengths[counts.spec().axis];
         self.split(counts, &rows, &(0..self.lengths[all]))

@@ -75,7 +75,7 @@ pub struct Partition {
     /// The stored dimensions of the data array. None means the master's dimensions, of which some of length 1
     /// may be missing.
     pub dimensions: Option<Vec<String>>,
-    /// Those of them whose direction is opposite to the master's.
+    /// The dimensions whose direction is opposite to the master's.
     pub reversed: Vec<String>,
     /// The source of the units of its values.
     pub units: UnitsOf,

@@ -20,7 +20,7 @@ pub(crate) struct Conform {
 /// The units of conformed values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Units {
-    /// Those of the master, by this conversion.
+    /// The units of the master, by this conversion.
     By(Conversion),
     /// Microseconds in the calendar of the values, which are times since a date.
     Moments(Since),

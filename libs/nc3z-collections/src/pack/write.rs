@@ -177,7 +177,7 @@ impl Pack<'_> {
         let order = order::alike(&kinds);
         let contents: Vec<&Content> = order.iter().map(|&n| &small[n].content).collect();
         let groups = order::groups(&contents, &repeated);
-        // As many groups at a time as there are threads; they are written in order.
+        // Each thread encodes one group of a batch; the groups are written in order.
         for batch in groups.chunks(rayon::current_num_threads().max(1)) {
             let read = |range: &std::ops::Range<usize>| {
                 let members =

@@ -32,7 +32,7 @@ pub struct OfflineFiles {
     pub count: usize,
     /// The first of them.
     pub first: PathBuf,
-    /// Those that were left out.
+    /// The files that were left out.
     pub skipped: Vec<PathBuf>,
     /// True if they were left out, false if they are read last.
     pub left_out: bool,

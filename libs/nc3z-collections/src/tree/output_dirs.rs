@@ -46,7 +46,7 @@ impl Default for OutputDirs {
 }
 
 impl OutputDirs {
-    /// Of a run that has made nothing yet.
+    /// Makes the list of a run that has made no directory yet.
     pub const fn new() -> Self {
         OutputDirs(Mutex::new(State { seen: None, made: Vec::new() }))
     }

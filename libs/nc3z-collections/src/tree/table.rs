@@ -93,7 +93,7 @@ impl<'a> Row<'a> {
 /// Writes a row.
 ///
 /// # Errors
-/// Those of the output.
+/// Errors of the output.
 pub(crate) fn write_row(out: &mut dyn Write, fields: &[&[u8]]) -> io::Result<()> {
     for (n, field) in fields.iter().enumerate() {
         if n > 0 {

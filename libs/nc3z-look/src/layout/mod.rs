@@ -122,7 +122,6 @@ pub fn write_classic_json(file: &str, classic: &ClassicFile, out: impl Write) ->
     Ok(json.finish()?)
 }
 
-/// Returns a region as JSON.
 fn region_json(archive: &Archive, region: &Region) -> Value {
     let mut row = json!({
         "offset": region.offset, "length": region.len, "align": region.align, "kind": kind(&region.place),

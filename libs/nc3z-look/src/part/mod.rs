@@ -61,7 +61,6 @@ impl From<crate::print::Error> for PartError {
     }
 }
 
-/// The variable of a part.
 fn variable_of(dataset: &Dataset, part: &Projection) -> Result<Variable, PartError> {
     let missing = || PartError::Refused(format!("no variable number {}", part.variable.index()));
     dataset.variable_at(part.variable).ok_or_else(missing)

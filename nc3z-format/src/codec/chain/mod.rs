@@ -169,7 +169,7 @@ pub enum TileCoder<'a> {
     Bytes(&'a Chain),
     /// The numeric codec by a plan.
     Num(&'a EncodePlan),
-    /// The same, against a tile of another variable.
+    /// A plan of the numeric codec, against a tile of another variable.
     NumAgainst(&'a EncodePlan, ReferenceTile<'a>),
 }
 

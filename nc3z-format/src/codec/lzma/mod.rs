@@ -55,7 +55,7 @@ impl Lzma {
         Lzma { dict_size, lc: 4 - align, lp: align, pb: align }
     }
 
-    /// The same dictionary with other contexts, one of which fits better now and then.
+    /// Returns candidates with the same dictionary and other contexts, which give smaller tiles now and then.
     #[must_use]
     pub const fn rivals(self) -> [Self; 2] {
         [Lzma { lc: 0, ..self }, Lzma { lc: 3, lp: 0, ..self }]

@@ -25,7 +25,7 @@ fn refused(e: io::Error) -> Error {
 #[derive(Default)]
 pub(super) struct Decoder {
     plain: Option<Decompressor<'static>>,
-    /// One with a dictionary, and the dictionary's id.
+    /// The id of a dictionary, and the decoder that has it.
     informed: Option<(u32, Decompressor<'static>)>,
 }
 
@@ -41,7 +41,7 @@ impl Decoder {
         self.decode(dictionary, frame, out)
     }
 
-    /// The same, into the room that `out` has.
+    /// As [`decode_into`](Self::decode_into), into the free capacity of `out`.
     pub(super) fn decode_to_vec(
         &mut self,
         dictionary: Option<&'static ZstdDictionary>,

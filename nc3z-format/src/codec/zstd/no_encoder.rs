@@ -29,7 +29,7 @@ impl Encoder {
     }
 }
 
-/// Nothing is made of a dictionary but by each decoder.
+/// Without the encoder a dictionary is not prepared: each decoder loads it.
 pub(super) struct Prepared;
 
 impl Prepared {

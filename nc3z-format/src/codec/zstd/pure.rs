@@ -15,7 +15,7 @@ const BLOCK_MOST: usize = 128 << 10;
 #[derive(Default)]
 pub(super) struct Decoder {
     plain: FrameDecoder,
-    /// One with a dictionary, and the dictionary's id.
+    /// The id of a dictionary, and the decoder that has it.
     informed: Option<(u32, FrameDecoder)>,
 }
 
@@ -36,7 +36,7 @@ impl Decoder {
         Ok(len)
     }
 
-    /// The same, into the room that `out` has.
+    /// As [`decode_into`](Self::decode_into), into the free capacity of `out`.
     pub(super) fn decode_to_vec(
         &mut self,
         dictionary: Option<&'static ZstdDictionary>,

@@ -33,7 +33,7 @@ fn pieces(len: usize) -> impl Iterator<Item = Range<usize>> {
 }
 
 impl Sample<'_> {
-    /// Returns the best thresholds of at most the classes that `shape` allows.
+    /// Returns the model with the best thresholds. It has at most the number of classes that `shape` allows.
     pub(super) fn model(&self, shape: Shape, averages: &mut Vec<u8>) -> Model {
         if self.tokens.len() < FEWEST {
             return Model::default();

@@ -240,7 +240,7 @@ pub(super) fn group_of(layout: &ParityLayout, shard: u64) -> u64 {
     }
 }
 
-/// Those of the shards from `first` on that have a wrong checksum or cannot be read. Adjacent shards are read
+/// Returns the shards from `first` on that have a wrong checksum or cannot be read. Adjacent shards are read
 /// together, unless the medium refuses a sector among them.
 fn lost_among(
     source: &dyn ByteSource,

@@ -12,9 +12,9 @@ const WORK_LEN_OF_ONE: usize = 32 << 20;
 /// The threads that take part in a computation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Threads {
-    /// Those of the pool.
+    /// All threads of the pool.
     All,
-    /// The calling one. It may hold a lock for which others in the pool wait.
+    /// Only the calling thread. It may hold a lock for which others in the pool wait.
     One,
 }
 

@@ -1,7 +1,7 @@
 //! Reading of parity: find it, check it, and repair with it (`spec/parity.md`).
 //!
 //! ```text
-//! locate ─▶ catalogue (packets, mended by their own parity) ─▶ check: which shards are lost ─▶ repair, group by group
+//! locate ─▶ catalogue (packets, repaired by their own parity) ─▶ check: which shards are lost ─▶ repair, group by group
 //! ```
 //! Nothing here writes: [`repair()`] passes the correct bytes of each lost place to its caller. All these
 //! bytes have the checksums in the catalogue. [`prove`] compares the digest of the whole.

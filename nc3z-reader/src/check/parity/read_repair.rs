@@ -63,7 +63,7 @@ pub(crate) struct ReadRepairSource {
     parity: OnceLock<Option<Parity>>,
     /// Commit slots that replace damaged ones.
     slots: OnceLock<Bytes>,
-    /// The first damage that was mended.
+    /// The first damage that was repaired.
     found: OnceLock<ReadRepair>,
 }
 
@@ -97,7 +97,7 @@ impl ReadRepairSource {
         }
     }
 
-    /// Returns whether an error may be due to damage that parity mends.
+    /// Returns whether an error may be due to damage that parity repairs.
     pub(crate) fn may_repair(error: &Error) -> bool {
         error.is_corrupt() || is_lost(error)
     }
@@ -139,12 +139,12 @@ impl ReadRepairSource {
         Ok(Some(Parity { view, layout, packets, checks, shards: Mutex::default() }))
     }
 
-    /// The first damage that was mended.
+    /// The first damage that was repaired.
     pub(crate) fn found(&self) -> Option<&ReadRepair> {
         self.found.get()
     }
 
-    /// Reports the first damage that was mended.
+    /// Reports the first damage that was repaired.
     fn report(&self, place: Range<u64>) {
         let mended = ReadRepair { place };
         if self.found.set(mended.clone()).is_ok() {

@@ -278,7 +278,7 @@ fn later_head(
     Ok(later)
 }
 
-/// The error for a lost later head: without the header of the last state, the meaning of its tiles is
+/// The error for a lost later head: without the header of the newest version, the meaning of its tiles is
 /// unknown.
 fn without_later_head(at: u64, why: &str) -> Error {
     let found = format!("lost: {why}; the last state cannot be read without it, generations before it can");

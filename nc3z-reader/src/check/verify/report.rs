@@ -104,7 +104,7 @@ pub struct Report {
     /// Tiles that a deep check could not decode since this build does not know their chains; their stored bytes are as they were
     /// written.
     pub undecoded: u64,
-    /// The same, array by array.
+    /// The tiles that were not decoded, array by array.
     pub not_decoded: Vec<Undecoded>,
     /// The reason why a deep check could not rebuild the original, though nothing was found wrong.
     pub not_rebuilt: Option<String>,

@@ -14,7 +14,7 @@ pub trait Cast<S> {
     where
         Self: Sized;
 
-    /// The same by the rules of the netCDF C library (`libsrc/ncx.m4` of netcdf-c), which differ for floats:
+    /// As [`cast`](Self::cast), by the rules of the netCDF C library (`libsrc/ncx.m4` of netcdf-c), which differ for floats:
     ///
     /// * A float fits an integer if it is between the integer's least and greatest value before its fraction is
     ///   cut off: 127.5 does not fit a `byte`.

@@ -67,7 +67,6 @@ pub(crate) struct HotTileView<'h> {
 }
 
 impl HotTileView<'_> {
-    /// The bytes of a tile.
     #[inline]
     pub(crate) fn tile(&self, tile: nc3z_format::array::TileKey) -> Option<&Bytes> {
         let held = self.tiles.get(&Key { archive: self.archive, tile })?;

@@ -27,7 +27,6 @@ impl Column {
         Ok(bytes)
     }
 
-    /// Returns the hyperslab of records.
     pub(super) fn records(&self, first: u64, count: u64) -> Hyperslab {
         let mut slab = self.new.all();
         (slab.start[0], slab.count[0]) = (first, count);

@@ -14,7 +14,6 @@ const PIECE_LEN: u64 = 4 << 20;
 enum Piece {
     /// A byte range of a variable's flattened array, whole elements.
     Variable(VarId, u64, usize),
-    /// Records.
     Records(u64, u64),
 }
 

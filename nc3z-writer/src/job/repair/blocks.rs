@@ -99,8 +99,7 @@ pub struct RepairedBlocks {
     pub sha256: [u8; 32],
     /// The reliability of this digest.
     pub digest: RepairedDigest,
-    /// True if a later state of the file was committed but its trailer is damaged. The saved state is the one
-    /// before.
+    /// True if the version before the newest was saved, because the trailer of the newest is damaged.
     pub is_older: bool,
 }
 

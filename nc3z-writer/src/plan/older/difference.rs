@@ -130,7 +130,6 @@ impl Base {
 
 /// The result of a first look at a tile, before its array is planned.
 pub(super) enum Probe {
-    /// This payload is stored.
     Stored(Payload),
     /// The array's plan decides. Contains the sample of the difference, if one was taken.
     Undecided(Option<Sketch>),

@@ -77,7 +77,6 @@ pub(super) fn resolve(
     Ok((wishes.collect::<Result<_>>()?, is_unmet))
 }
 
-/// Checks the lengths of one request.
 fn check_lengths(header: &Header, layout: &Layout, request: &ChunkRequest) -> Result<()> {
     if request.lengths.is_empty() {
         return Err(refuse(format!("chunks `{request}` name no dimension")));

@@ -89,7 +89,7 @@ pub struct CheckPolicy {
 /// own bytes.
 ///
 /// # Errors
-/// Those of `digests` and `sha256`.
+/// Errors of `digests` and `sha256`.
 pub fn check<E>(
     listed: &Listed,
     policy: CheckPolicy,

@@ -67,7 +67,7 @@ pub struct Options {
     pub arguments: Vec<String>,
     /// The name of the list of further files, for the first line of the log.
     pub list: Option<PathBuf>,
-    /// The unit of a plan that the list is. The names of its files in the output are those in their trees.
+    /// The plan and the unit, if the list is a unit of a plan. Files keep their names in the trees.
     pub unit: Option<(Campaign, String)>,
     /// The log of an earlier run, whose finished files are skipped.
     pub resume: Option<PathBuf>,

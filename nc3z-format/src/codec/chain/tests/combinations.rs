@@ -85,7 +85,7 @@ fn what_is_no_whole_element_comes_back_too() {
             for len in [1, 7, 127, 129, 255, 257, 511, 1023, 1031, 1647, 2053, 4099] {
                 let bytes: Vec<u8> = (0..len).map(|i: u32| (i * i / 600).to_le_bytes()[0]).collect();
                 let mut stored = Vec::new();
-                // Some take whole elements only, and say so.
+                // Some chains refuse bytes that are not whole elements.
                 if chain.encode_bytes(&bytes, &mut scratch, &mut stored).is_err() {
                     continue;
                 }
