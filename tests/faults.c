@@ -5,11 +5,13 @@
  *         "kill": the process ends there, as by a loss of power;
  *         "short": transfers half of what was asked for; "eintr": every other call is interrupted first.
  * At the end the numbers of calls go to NC3Z_FAULT_LOG.
- * NC3Z_RECORD names a file for each write, sync and cut: letter, inode, offset and length (8 bytes each), and the bytes written. */
+ * NC3Z_RECORD names a file for each write, sync and cut: letter, inode, offset and length (8 bytes each), and the bytes written. Also for
+ * each name that is made (n: a file, d: a directory), moved (m: both names, a zero byte between them) or removed (u); the inode is 0. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,6 +103,19 @@ static ssize_t noted(char what, int fd, const void *buf, ssize_t done, off64_t a
     return done;
 }
 
+/* Records what happened to a name, or to two. Gives the result back. */
+static int named(char what, const char *a, const char *b, int done) {
+    unsigned long long head[3] = {0, 0, strlen(a) + (b ? strlen(b) + 1 : 0)};
+    if (record < 0 || done < 0)
+        return done;
+    int error = errno;
+    if (syscall(SYS_write, record, &what, 1) != 1 || syscall(SYS_write, record, head, sizeof head) != sizeof head
+        || syscall(SYS_write, record, a, strlen(a) + (b ? 1 : 0)) < 0 || (b && syscall(SYS_write, record, b, strlen(b)) < 0))
+        abort();
+    errno = error;
+    return done;
+}
+
 #define GUARD(what, fd, len)                     \
     ssize_t most = allow(what, fd, len);         \
     if (most < 0)                                \
@@ -117,3 +132,15 @@ ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t at) { GUARD(WRITE, f
 int fsync(int fd) { GUARD(SYNC, fd, 0); return (int)noted('s', fd, NULL, syscall(SYS_fsync, fd), 0); }
 int fdatasync(int fd) { GUARD(SYNC, fd, 0); return (int)noted('s', fd, NULL, syscall(SYS_fdatasync, fd), 0); }
 int ftruncate64(int fd, off64_t len) { GUARD(CUT, fd, 0); return (int)noted('c', fd, NULL, syscall(SYS_ftruncate, fd, len), len); }
+int rename(const char *from, const char *to) { return named('m', from, to, (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0)); }
+int mkdir(const char *path, mode_t mode) { return named('d', path, NULL, (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode)); }
+int unlink(const char *path) { return named('u', path, NULL, (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0)); }
+int open64(const char *path, int flags, ...) {
+    va_list more;
+    va_start(more, flags);
+    int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, int) : 0;
+    va_end(more);
+    int is_new = record >= 0 && flags & O_CREAT && access(path, F_OK) != 0;
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+    return is_new && fd >= 0 ? named('n', path, NULL, fd) : fd;
+}

@@ -208,6 +208,59 @@ class Campaign(Case):
         self.assertEqual((found["complete"], found["logs_with_gaps"], found["finished_units"]), (True, [], len(self.units())))
         self.run_here("verify", "-q", "-r", "out", "--against", "data")
 
+    def test_sources_are_removed_whatever_kills_the_run(self):
+        """With --remove-source, a run that is repeated finishes what a killed one began."""
+        before = {p.relative_to(self.dir / "data"): p.read_bytes() for p in (self.dir / "data").rglob("*.nc")}
+        self.plan(unit="1TB")
+        args = ("archive", "-q", "--unit", "camp/units/00001.list", "-o", "out", "--remove-source", "--threads", 1)
+        moments = Moments(68, 0.3)
+        killed = sum(moments.kill(start(*args, cwd=self.dir)) != 0 for _ in range(10 if NIGHT else 4))
+        self.assertGreater(killed, 0)
+        # As if the last of them had been killed between an archive and the removal of its source.
+        path = next(iter(before))
+        self.run_here(*args[:-3])
+        (self.dir / "data" / path).write_bytes(before[path])
+        os.utime(self.dir / "data" / path, (1, 1))
+        self.run_here(*args)
+        self.assertEqual(list((self.dir / "data").rglob("*.nc")), [])
+        self.assertTrue(self.status()["complete"])
+        self.run_here(*args)
+        self.assertTrue(self.status()["complete"], "a source that was removed is done")
+        self.run_here("restore", "-q", "-r", "out", "-o", "back")
+        self.assertEqual({p.relative_to(self.dir / "back"): p.read_bytes() for p in (self.dir / "back").rglob("*.nc")}, before)
+
+    def test_the_site_says_what_is_on_tape(self):
+        """By a command, or by a list, whose order is that of the recalls."""
+        tape = [f"data/{i % 4}/m{i % 3}/{i}.nc" for i in (5, 2, 9)]
+        command = self.dir / "hsm"
+        command.write_text("#!/bin/sh\ncase $1 in " + " | ".join(tape) + ") echo \"$1: (0x0000000d) released exists archived, archive_id:1\";; *)"
+                           " echo \"$1: (0x00000009) exists archived, archive_id:1\";; esac\n")
+        command.chmod(0o755)
+        (self.dir / "tape").write_text("".join(f"{name}\n" for name in tape))
+        for words in (("--tape-command", f"{command} {{}}"), ("--tape-list", "tape")):
+            planned = self.plan("--no-samples", *words, unit="1TB")
+            self.assertEqual(planned["on_tape"], {"files": 3, "bytes": 3 * self.len})
+            args = ("archive", "--unit", "camp/units/00001.list", "-o", "out", *words)
+            self.fails(nc3z(*args, cwd=self.dir), 1, "3 of the inputs have no data on disk")
+            self.run_here(*args, "-q", "--on-tape", "skip", code=1)
+            found = self.status(code=1)
+            self.assertEqual((found["states"]["on tape"]["files"], found["left"]["files"]), (3, 3))
+            self.assertEqual(len(list((self.dir / "out").rglob("*.nc3z"))), FILES - 3)
+            self.run_here(*args, "-q", "--on-tape", "last", "--threads", 1)
+            self.assertTrue(self.status()["complete"])
+            lines = [json.loads(line) for line in (self.dir / "camp/logs/00001.jsonl").read_text().splitlines()]
+            order = [line["file"] for line in lines if line.get("file") in tape and line["state"] == "archived"]
+            self.assertEqual(order, sorted(tape, key=self.names_in_plan().index) if words[0] == "--tape-command" else tape)
+            shutil.rmtree(self.dir / "camp")
+            shutil.rmtree(self.dir / "out")
+        # A command that fails: nothing is read.
+        done = nc3z("archive", "-r", "data", "-o", "out", "--on-tape", "last", "--tape-command", "sh -c false", cwd=self.dir)
+        self.fails(done, 1, r"`sh -c false data/0/m0/0.nc` failed \(exit status: 1\)")
+        self.fails(nc3z("plan", "data", "-o", "camp", "--tape-command", "no-such-program", cwd=self.dir), 1, "run `no-such-program data/.*No such file")
+
+    def names_in_plan(self):
+        return [os.fsdecode(name) for name in self.names()]
+
     def run_here_status(self):
         return nc3z("status", "camp", cwd=self.dir).returncode
 

@@ -63,13 +63,16 @@ class Disk:
         return {self.state(s, pick.choice(lengths)) for s in subsets}
 
 
-def calls(record, inode):
+def all_calls(record):
     raw, at = record.read_bytes(), 0
     while at < len(raw):
         ino, offset, length = struct.unpack_from("<QQQ", raw, at + 1)
-        if ino == inode:
-            yield raw[at:at + 1], offset, raw[at + 25:at + 25 + length]
+        yield ino, raw[at:at + 1], offset, raw[at + 25:at + 25 + length]
         at += 25 + length
+
+
+def calls(record, inode):
+    return (call[1:] for call in all_calls(record) if call[0] == inode)
 
 
 class Power(Case):
@@ -155,6 +158,121 @@ class Power(Case):
             for state in (data[:-cut], data[:-cut] + bytes(cut)):
                 archive.write_bytes(state)
                 self.assertEqual(nc3z("restore", "-f", archive, "-o", self.dir / "o.nc").returncode, 3)
+
+
+class Names:
+    """The names of a tree on a disk. A name that was made, moved or removed is surely on the disk once its directory was synced. Until then it may be there and
+    may not, one by one; a move is one change."""
+
+    def __init__(self, files):
+        self.files, self.directories, self.pending = dict(files), set(), []
+
+    @staticmethod
+    def parents(change):
+        return {os.path.dirname(path) for path in change[1:]}
+
+    def sync(self, directory):
+        later = []
+        for change in self.pending:
+            if directory in self.parents(change):
+                self.apply(self, [change])
+            else:
+                later.append(change)
+        self.pending = later
+
+    @staticmethod
+    def apply(state, changes):
+        for what, path, *to in changes:
+            if what == b"d":
+                state.directories.add(path)
+            elif what == b"n":
+                state.files[path] = path
+            elif what == b"u":
+                state.files.pop(path, None)
+            elif path in state.files:
+                state.files[to[0]] = state.files.pop(path)
+
+    def states(self, pick):
+        choices = [[], self.pending, *([c for c in self.pending if pick.random() < 0.5] for _ in range(STATES))]
+        for chosen in choices:
+            state = Names(self.files)
+            state.directories = set(self.directories)
+            self.apply(state, chosen)
+            yield state
+
+
+class Moved(Case):
+    """Loss of power while originals are moved into a trash, and back: no file is in neither place, and the next run continues."""
+
+    def setUp(self):
+        super().setUp()
+        self.tree = self.dir / "tree"
+        for n in range(4):
+            path = self.tree / f"data/{n % 2}/{n}.nc"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(CLASSIC / ("winds.nc" if n % 2 else "numeric.nc"), path)
+        self.ok(nc3z("archive", "-q", "-r", self.tree / "data", "-o", self.dir / "out"))
+        self.before = {str(p.relative_to(self.tree / "data")): p.read_bytes() for p in (self.tree / "data").rglob("*.nc")}
+
+    def run_here(self, *args, **more):
+        return self.ok(nc3z("retire", "-q", *args, "--trash", self.tree / "trash", **more))
+
+    def found(self, directory):
+        return {str(p.relative_to(self.tree / directory)): p.read_bytes() for p in (self.tree / directory).rglob("*.nc")}
+
+    def lost(self, *args):
+        """Records a run, and yields each state of a loss of power, made on disk."""
+        files = {str(p): p.read_bytes() for p in self.tree.rglob("*") if p.is_file()}
+        directories = {str(p) for p in self.tree.rglob("*") if p.is_dir()}
+        record = self.dir / "record"
+        record.unlink(missing_ok=True)
+        env = dict(os.environ, LD_PRELOAD=str(SHIM), NC3Z_FAULT_DIR=str(self.dir), NC3Z_RECORD=str(record))
+        self.run_here(*args, env=env)
+        place_of = {os.stat(d).st_ino: d for d, _, _ in os.walk(self.dir)}
+        journal = self.tree / "trash/retired.jsonl"
+        number = journal.stat().st_ino
+        disk, names, pick, states = Disk(files.get(str(journal), b"")), Names({f: f for f in files}), random.Random(SEED), {}
+        names.directories = directories
+        names.files.pop(str(journal), None)
+        if str(journal) in files:
+            names.files[str(journal)] = str(journal)
+        for inode, what, at, data in all_calls(record):
+            if inode == 0:
+                change = (what, *(os.fsdecode(name) for name in data.split(b"\0")))
+                if all(path.startswith(str(self.tree)) for path in change[1:]):
+                    names.pending.append(change)
+            elif inode == number:
+                disk.call(what, at if what != b"w" else len(disk.now), data)
+            elif what == b"s" and inode in place_of:
+                names.sync(place_of[inode])
+            for state in names.states(pick):
+                for content in disk.states(pick):
+                    key = (tuple(sorted(state.files.items())), tuple(sorted(state.directories)), content)
+                    states.setdefault(key, None)
+        self.assertEqual(bytes(disk.now), journal.read_bytes(), "the record is complete")
+        print(f"\nretire {args[0]}: {len(states)} states", flush=True)
+        for held, made, content in states:
+            shutil.rmtree(self.tree)
+            for directory in sorted(made):
+                os.makedirs(directory, exist_ok=True)
+            for path, source in held:
+                with self.subTest(path=path):
+                    self.assertTrue(os.path.isdir(os.path.dirname(path)), "the name is lost with its directory")
+                Path(path).write_bytes(content if source == str(journal) else files[source])
+            yield
+
+    def test_no_file_is_in_neither_place(self):
+        data, out = self.tree / "data", self.dir / "out"
+        for args in ((data, out), ("--undo",)):
+            for _ in self.lost(*args):
+                here, there = self.found("data"), self.found("trash/files")
+                self.assertEqual({**here, **there}, self.before)
+                self.assertEqual(set(here) & set(there), set())
+                if (self.tree / "trash/retired.jsonl").exists():
+                    self.run_here("--undo")
+                    self.assertEqual(self.found("data"), self.before, "the journal knows each file of the trash")
+                self.run_here(data, out)
+                self.assertEqual(self.found("trash/files"), self.before)
 
 
 if __name__ == "__main__":

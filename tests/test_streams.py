@@ -29,13 +29,13 @@ def setUpModule():
     shutil.copy(BAD, FILLED)
 
 
-def closed(*args, stdin=subprocess.DEVNULL, both=False):
+def closed(*args, stdin=subprocess.DEVNULL, both=False, cwd=None):
     """Runs nc3z with its output in a pipe without a reader (`both`: its messages too); exit code and messages."""
     read, write = os.pipe()
     os.close(read)
     try:
         done = subprocess.run([NC3Z, *map(str, args)], stdin=stdin, stdout=write, stderr=write if both else subprocess.PIPE, timeout=120,
-                              check=False)
+                              check=False, cwd=cwd)
     finally:
         os.close(write)
     return done.returncode, (done.stderr or b"").decode("utf-8", "replace")
@@ -194,6 +194,55 @@ class BadStandardError(Case):
         for code, *args in cases:
             with self.subTest(args=[str(a) for a in args]):
                 self.assertEqual(set(self.runs(*args)), {code})
+
+
+class Campaigns(Case):
+    """plan, status, retire and reconcile do their work also where nobody takes their output, and end by a signal with 130."""
+
+    def setUp(self):
+        super().setUp()
+        for n in range(6):
+            path = self.dir / f"data/{n % 2}/{n}.nc"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(PLAIN, path)
+        self.ok(nc3z("plan", "data", "-o", "camp", cwd=self.dir))
+        self.ok(nc3z("archive", "-q", "--unit", "camp/units/00001.list", "-o", "out", cwd=self.dir))
+        rows = "".join(f"{n % 2}/{n}.nc\n" for n in range(6))
+        (self.dir / "cat.csv").write_text(f"path\n{rows}")
+        self.commands = (("plan", "data", "-o", "camp", "--json"), ("status", "camp"), ("status", "camp", "--csv"), ("reconcile", "cat.csv", "out", "--columns", "path"),
+                         ("retire", "data", "out", "--trash", "trash"), ("retire", "--undo", "--trash", "trash"))
+
+    def test_closed(self):
+        for args in self.commands:
+            with self.subTest(args=args):
+                self.assertEqual(closed(*args, cwd=self.dir)[0], 0)
+        self.assertEqual(len(list((self.dir / "data").rglob("*.nc"))), 6)
+
+    @unittest.skipUnless(FULL.exists(), "no /dev/full")
+    def test_full(self):
+        for args in self.commands:
+            with self.subTest(args=args), open(FULL, "wb") as full:
+                done = subprocess.run([NC3Z, *args], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, check=False, cwd=self.dir)
+                self.assertEqual((done.returncode, b"No space left" in done.stderr), (0, False) if args[0] == "retire" else (1, True), done.stderr)
+
+    def test_messages(self):
+        for args in self.commands:
+            with self.subTest(args=args):
+                self.assertEqual(set(BadStandardError.runs(self, *args, cwd=self.dir)), {0})
+
+    def test_signals(self):
+        for args in self.commands:
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                old = signal.signal(number, signal.SIG_DFL)
+                try:
+                    process = start(*args, cwd=self.dir)
+                    process.send_signal(number)
+                    code, err = finish(process, 60)
+                    self.assertIn(code, (130, 0, -number), err)
+                    files = [*(self.dir / "data").rglob("*.nc"), *(self.dir / "trash").rglob("*.nc")]
+                    self.assertEqual(len(files), 6)
+                finally:
+                    signal.signal(number, old)
 
 
 class ExitCodes(Case):

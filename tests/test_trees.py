@@ -246,10 +246,19 @@ class Resuming(Trees):
         # A source that changed is not passed over.
         classic(self.dir / "in/0/0.nc", 77)
         self.fails(nc3z("archive", "-r", "in", "-o", "out", cwd=self.dir), 1, "older than the source")
-        # Sources whose archives existed before are not removed.
-        done = self.ok(nc3z("archive", "--files-from", "-", "-o", "out2", "--remove-source", cwd=self.dir, input=b"in/1/1.nc\n"))
-        self.assertIn("--remove-source", done.stderr)
-        self.assertTrue((self.dir / "in/1/1.nc").exists())
+        # A source whose archive existed before is compared, and removed: a run that was killed before it removed it is finished.
+        args = ("archive", "--files-from", "-", "-o", "out2", "--remove-source")
+        raw, archive = (self.dir / "in/1/1.nc").read_bytes(), self.dir / "out2/in/1/1.nc.nc3z"
+        sound = archive.read_bytes()
+        archive.write_bytes(sound[:-30] + bytes(30))
+        self.fails(nc3z(*args, cwd=self.dir, input=b"in/1/1.nc\n"), 1)
+        self.assertEqual((self.dir / "in/1/1.nc").read_bytes(), raw)
+        archive.write_bytes(sound)
+        self.ok(nc3z(*args, cwd=self.dir, input=b"in/1/1.nc\n"))
+        self.assertFalse((self.dir / "in/1/1.nc").exists())
+        # Its name may stay in lists.
+        done = self.ok(nc3z(*args, cwd=self.dir, input=b"in/1/1.nc\n"))
+        self.assertIn("0 archived, 1 already there", done.stderr)
 
     def test_restoring_continues(self):
         self.tree()
@@ -522,7 +531,7 @@ class Sharing(Trees):
         self.tree(3)
         with open(self.dir / "in/stub.nc", "wb") as f:
             f.truncate(1 << 20)
-        self.ok(nc3z("archive", "-r", "in", "-o", "out", "--log", "log", "--on-tape", "skip", cwd=self.dir))
+        self.assertEqual(nc3z("archive", "-r", "in", "-o", "out", "--log", "log", "--on-tape", "skip", cwd=self.dir).returncode, 1)
         lines = [json.loads(line) for line in (self.dir / "log").read_text().splitlines()]
         self.assertEqual([line["file"] for line in lines if line.get("state") == "on tape"], ["in/stub.nc"])
         self.assertEqual(lines[-1]["counts"]["on tape"], 1)

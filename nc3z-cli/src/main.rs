@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         return if nc3z_filters::worker_main().is_ok() { Exit::Done } else { Exit::Failed }.into();
     }
     output::progress::catch_signals();
-    let exit = registry::set_up(&cli).and_then(|()| run(&cli));
+    let exit = registry::set_up(&cli).and_then(|()| args::set_residency(&matches)).and_then(|()| run(&cli));
     let exit = exit.unwrap_or_else(|e| {
         if output::streams::is_reader_gone(&e) {
             return Exit::Done;

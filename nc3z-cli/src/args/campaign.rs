@@ -1,6 +1,6 @@
 //! Arguments of `plan` and `status`.
 
-use super::{JsonArgs, TellArgs, parse_size};
+use super::{JsonArgs, ResidencyArgs, TellArgs, parse_size};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -29,6 +29,8 @@ pub(crate) struct PlanArgs {
     /// Read no file to estimate sizes and time.
     #[arg(long)]
     pub(crate) no_samples: bool,
+    #[command(flatten)]
+    _residency: ResidencyArgs,
     #[command(flatten)]
     pub(crate) json: JsonArgs,
     #[command(flatten)]

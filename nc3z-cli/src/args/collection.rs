@@ -4,6 +4,7 @@ use super::parity::parse_share;
 use super::tree::{PassedOverArg, parse_shard};
 use super::{FragmentArgs, JsonArgs, OutputArgs, PresetArg, RemoteArgs, TellArgs, ThreadsArgs, parse_size};
 use clap::{Args, ValueEnum};
+use nc3z_collections::tree::offline::Residency;
 use nc3z_collections::tree::walk::Shard;
 use nc3z_writer::Share;
 use std::path::PathBuf;
@@ -19,12 +20,43 @@ pub(crate) enum OfflineArg {
     Last,
 }
 
-/// The option for files whose data are on tape.
-#[derive(Debug, Clone, Copy, Args)]
+/// The options for files whose data are on tape.
+#[derive(Debug, Args)]
 pub(crate) struct OfflineArgs {
     /// What to do with files whose data are on tape (longer than 4 KiB, no blocks on disk): reading them recalls them.
     #[arg(long, value_enum, default_value_t = OfflineArg::Refuse, value_name = "WHAT")]
     pub(crate) on_tape: OfflineArg,
+    #[command(flatten)]
+    _residency: ResidencyArgs,
+}
+
+/// The options that say which files are on tape. [`set_residency`] uses them, before files are found.
+#[derive(Debug, Args)]
+pub(crate) struct ResidencyArgs {
+    /// A command that prints `released`, `migrated`, `OFL` or `offline` for a file on tape, such as 'lfs hsm_state {}';
+    /// {} is the name of the file. It decides instead of the blocks on disk. No shell runs it.
+    #[arg(long = "tape-command", value_name = "COMMAND", hide_short_help = true)]
+    _command: Option<String>,
+    /// A list of files on tape, one in each line, in the order of their recall, which --on-tape last keeps.
+    #[arg(long = "tape-list", value_name = "FILE", hide_short_help = true)]
+    _list: Option<PathBuf>,
+}
+
+/// Takes the options that say which files are on tape from the arguments of a command.
+///
+/// # Errors
+/// The list cannot be read.
+pub(crate) fn set_residency(matches: &clap::ArgMatches) -> anyhow::Result<()> {
+    let Some((_, command)) = matches.subcommand() else { return Ok(()) };
+    set_residency(command)?;
+    let by_command = command.try_get_one::<String>("_command").ok().flatten();
+    let list = command.try_get_one::<PathBuf>("_list").ok().flatten();
+    if by_command.is_none() && list.is_none() {
+        return Ok(());
+    }
+    let listed = list.map_or_else(|| Ok(Vec::new()), |list| crate::cmd::targets::read_names(list, false))?;
+    Residency::new(by_command.map(String::as_str), &listed).set();
+    Ok(())
 }
 
 /// Arguments of `bundle`.

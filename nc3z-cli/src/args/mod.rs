@@ -50,7 +50,7 @@ pub(crate) use archive::{ArchiveArgs, DigestArg, EdgeArg, ManifestArg, PresetArg
 pub(crate) use campaign::{PlanArgs, ReconcileArgs, RetireArgs, StatusArgs};
 pub(crate) use catalog::{CatalogArgs, StatsArgs};
 pub(crate) use cite::{CiteArgs, RecordArg, RootArgs};
-pub(crate) use collection::{BundleArgs, ListArgs, OfflineArg, OfflineArgs};
+pub(crate) use collection::{BundleArgs, ListArgs, OfflineArg, OfflineArgs, ResidencyArgs, set_residency};
 pub(crate) use command::Command;
 pub(crate) use diff::DiffArgs;
 pub(crate) use dump::{DumpArgs, Language};

@@ -150,7 +150,7 @@ fn files(args: &AggregateArgs) -> Result<Vec<Input>> {
             out.push(Input { path: named.path, found: named.root.is_some() });
         }
     }
-    let out = without_recalls(out, |input| &input.path, args.tape)?;
+    let out = without_recalls(out, |input| &input.path, &args.tape)?;
     if out.is_empty() {
         bail!("none of the named files is an archive or a classic file");
     }

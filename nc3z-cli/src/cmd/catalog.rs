@@ -44,7 +44,7 @@ struct Gathered {
 }
 
 /// Returns the files that the inputs name; directories and bundles are entered.
-fn gather(paths: &[PathBuf], tape: OfflineArgs, open: &OpenArgs) -> Result<Gathered> {
+fn gather(paths: &[PathBuf], tape: &OfflineArgs, open: &OpenArgs) -> Result<Gathered> {
     // Looking into an offline file would recall it: its name tells.
     let is_wanted =
         |path: &Path| is_member(path, &BUNDLES) || !is_offline(path) && super::unbundle::is_bundle(path);
@@ -83,7 +83,7 @@ pub(crate) fn write_catalog(args: &CatalogArgs) -> Result<Exit> {
     if let Some(list) = &args.files_from {
         paths.extend(targets::read_names(list, false)?);
     }
-    let found = gather(&paths, args.tape, &args.open)?;
+    let found = gather(&paths, &args.tape, &args.open)?;
     let worst = found.failed.0.max(super::tree::judge(&found.others, args.passed_over));
     let written = write(&found.inputs, (&args.output, args.place.force), *args.threads, &args.open)?;
     if args.json {
@@ -105,7 +105,7 @@ pub(super) type Catalogs = Vec<(PathBuf, Catalog)>;
 /// Opens the catalogues among the inputs, and describes all other inputs in memory, for which their values are read.
 pub(super) fn of_inputs(
     inputs: &[PathBuf],
-    tape: OfflineArgs,
+    tape: &OfflineArgs,
     threads: usize,
     args: &OpenArgs,
 ) -> Result<(Catalogs, Exit)> {
@@ -245,7 +245,7 @@ pub(crate) fn find(args: &FindArgs) -> Result<Exit> {
     let (mut rows, mut hits) = (Vec::new(), 0);
     let mut unknown = Unknowns::default();
     let mut table = Table::new(&[("", Side::Left); 3]);
-    let (opened, worst) = of_inputs(&inputs, args.tape, *args.threads, &args.open)?;
+    let (opened, worst) = of_inputs(&inputs, &args.tape, *args.threads, &args.open)?;
     with_threads(*args.threads, || -> Result<()> {
         check_variables(conditions, &opened)?;
         for (path, catalog) in &opened {

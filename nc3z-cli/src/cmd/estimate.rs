@@ -31,7 +31,7 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
         presets.extend((!args.recursive).then_some(Preset::Max));
     }
     let mut listed = list(&args.files, args.recursive, &looks_classic)?;
-    listed.files = without_recalls(listed.files, std::path::PathBuf::as_path, args.tape)?;
+    listed.files = without_recalls(listed.files, std::path::PathBuf::as_path, &args.tape)?;
     let mut worst = Failures::new(&listed.failures).worst();
     tree::judge(&listed.others, None);
     let all = TreeLen::from_files(&listed.files);

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
     let (catalogs, inputs): (Vec<_>, Vec<_>) =
         args.inputs.iter().cloned().partition(|path| super::catalog::is_catalog(path));
     let found = targets::list(&inputs, true, &targets::is_netcdf)?;
-    let found_files = without_recalls(found.files, PathBuf::as_path, args.tape)?;
+    let found_files = without_recalls(found.files, PathBuf::as_path, &args.tape)?;
     let mut failures = Failures::new(&found.failures);
     let mut files = Vec::new();
     for path in found_files {

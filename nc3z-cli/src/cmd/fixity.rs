@@ -28,7 +28,7 @@ pub(crate) fn run(args: &VerifyArgs, manifest: &Path) -> Result<Exit> {
     if args.tape.on_tape == OfflineArg::Refuse {
         let files: Vec<PathBuf> =
             listing.entries.iter().map(|entry| listing.root.join(&entry.path)).collect();
-        without_recalls(files, PathBuf::as_path, args.tape)?;
+        without_recalls(files, PathBuf::as_path, &args.tape)?;
     }
     let open = crate::registry::open_options();
     let progress = Progress::new(0, "verify".to_owned());

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<Exit> {
                 files.push((input.path, false));
             }
         }
-        let files = without_recalls(files, |(path, _)| path, args.tape)?;
+        let files = without_recalls(files, |(path, _)| path, &args.tape)?;
         for run in files.chunk_by(|a, b| a.1 && b.1) {
             entries.extend(list(run, args)?);
         }

@@ -26,7 +26,7 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
         bail!("`{}` is not a directory; name the directory of the archives", root.display());
     }
     let (archives, mut exit) = if args.from_log.is_empty() { below(root)? } else { logged(args, root)? };
-    let archives = super::offline::without_recalls(archives, PathBuf::as_path, args.tape)?;
+    let archives = super::offline::without_recalls(archives, PathBuf::as_path, &args.tape)?;
     let place = args.output.clone().unwrap_or_else(|| root.join(sha256sums::NAME));
     let to_stdout = place.as_os_str() == "-";
     let mut entries = match sha256sums::of_file(&place) {

@@ -20,7 +20,7 @@ impl From<OfflineArg> for Offline {
 pub(super) fn without_recalls<T>(
     files: Vec<T>,
     path_of: impl Fn(&T) -> &Path,
-    args: OfflineArgs,
+    args: &OfflineArgs,
 ) -> Result<Vec<T>> {
     let (files, offline) = sorted(files, path_of, args.on_tape.into())?;
     offline.iter().for_each(tell);

@@ -97,7 +97,7 @@ fn each(which: &ParityFiles, mut work: impl FnMut(&Path, &mut dyn Write) -> Resu
     let mut out = Stdout::verdicts();
     let mut worst = tree::judge(&found.others, which.passed_over);
     let mut failures = Failures::new(&found.failures);
-    found.jobs = super::offline::without_recalls(found.jobs, |job| &job.input, which.tape)?;
+    found.jobs = super::offline::without_recalls(found.jobs, |job| &job.input, &which.tape)?;
     for Job { input: path, .. } in &found.jobs {
         if interrupted() {
             worst = Exit::Interrupted;

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
     }
     args.archives.iter().try_for_each(|path| super::named::refuse_others(path))?;
     let mut found = targets::archives(&args.archives, args.output.as_deref(), args.recursive)?;
-    found.jobs = without_recalls(found.jobs, |job| &job.input, args.tape)?;
+    found.jobs = without_recalls(found.jobs, |job| &job.input, &args.tape)?;
     let mut summary = Summary::new("recompressed", &found.others);
     summary.kept.1 = if args.dry_run { "only tried" } else { "kept as they were" };
     let mut failures = Failures::new(&found.failures);

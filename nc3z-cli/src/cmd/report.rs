@@ -28,7 +28,7 @@ pub(super) fn run(args: &ListArgs, output: &Path) -> Result<Exit> {
     let keep = |p: &Path| Ok(p.to_owned());
     let naming = Naming { rename: &keep, wanted: &targets::is_netcdf };
     let found = targets::pair(std::slice::from_ref(directory), None, true, &naming)?;
-    let jobs = without_recalls(found.jobs, |job| &job.input, args.tape)?;
+    let jobs = without_recalls(found.jobs, |job| &job.input, &args.tape)?;
     let mut failures = Failures::new(&found.failures);
     let mut files = Vec::new();
     for (path, e) in &found.failures {

@@ -71,7 +71,7 @@ fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
     let naming = Naming { rename: if single { &keep } else { &rename }, wanted: &targets::is_archive_name };
     let mut found = targets::pair(archives, args.output.as_deref(), args.recursive, &naming)?;
     if args.recursive {
-        found.jobs = without_recalls(found.jobs, |job| &job.input, args.tape)?;
+        found.jobs = without_recalls(found.jobs, |job| &job.input, &args.tape)?;
     }
     // A run that fills lost tiles writes them again, so that they are reported.
     let is_run = args.recursive && !args.fill_lost;

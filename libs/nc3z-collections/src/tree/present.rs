@@ -31,7 +31,7 @@ fn known_by_name(output: &Path, how: Evidence) -> Result<Option<bool>> {
 }
 
 /// Returns true if `output` exists and is the archive of `input`, by the test `how`; false if it does not
-/// exist.
+/// exist. If `input` does not exist, a complete archive is its archive.
 ///
 /// # Errors
 /// Another file has this name. It is kept, and the error gives the reason.
@@ -50,7 +50,12 @@ pub fn is_present(
     let archive = source::open(output, false)
         .and_then(|source| Archive::from_source(source, options))
         .with_context(|| format!("{} is not a complete archive (--force replaces it)", there()))?;
-    let mut source = open_regular(input).with_context(|| format!("open `{}`", input.display()))?;
+    let opened = open_regular(input);
+    // A source that was removed or retired after it was archived is listed in the unit of its plan, all the same.
+    if opened.as_ref().is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) {
+        return Ok(true);
+    }
+    let mut source = opened.with_context(|| format!("open `{}`", input.display()))?;
     let meta = source.metadata().with_context(|| format!("look at `{}`", input.display()))?;
     let mut header = vec![0; archive.header_bytes().len()];
     let is_same_header = meta.len() == archive.original_len()

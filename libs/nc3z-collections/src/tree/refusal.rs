@@ -29,6 +29,16 @@ pub enum Refusal {
         /// The first of them.
         first: PathBuf,
     },
+    /// The site's command for files on tape failed.
+    #[error("`{command}` failed ({status}){colon}{reason}", colon = if .reason.is_empty() { "" } else { ": " })]
+    TapeCommand {
+        /// The command, with the name of a file.
+        command: String,
+        /// Its exit status.
+        status: String,
+        /// What it wrote to standard error.
+        reason: String,
+    },
     /// Several inputs would go into one file.
     #[error("several inputs need a directory as output; `{}` is a file", .0.display())]
     OneFile(PathBuf),

@@ -8,8 +8,9 @@
 
 use crate::tree::Result;
 use crate::tree::error::Context as _;
-use crate::tree::refusal::SourceKept;
-use nc3z_reader::platform;
+use crate::tree::refusal::{Refusal, SourceKept};
+use nc3z_reader::source::{self, open_regular};
+use nc3z_reader::{Archive, Monitor, OpenOptions, platform};
 use nc3z_writer::ArchiveReport;
 use sha2::{Digest, Sha256};
 use std::fs::{File, Metadata};
@@ -23,7 +24,7 @@ const PIECE: usize = 1 << 20;
 /// file's times.
 pub fn prepare(input: &Path) {
     // A file that cannot be opened is reported when it is read.
-    if let Ok(file) = nc3z_reader::source::open_regular(input) {
+    if let Ok(file) = open_regular(input) {
         let _ = file.sync_data();
     }
 }
@@ -31,8 +32,7 @@ pub fn prepare(input: &Path) {
 /// Deletes the source, if its name still refers to the file that was archived, with the bytes that the
 /// archive contains, and no other process can write to it.
 pub fn remove(input: &Path, before: Option<&Metadata>, done: &ArchiveReport) -> Result<()> {
-    let file =
-        nc3z_reader::source::open_regular(input).with_context(|| format!("open `{}`", input.display()))?;
+    let file = open_regular(input).with_context(|| format!("open `{}`", input.display()))?;
     let look = || file.metadata().with_context(|| format!("look at `{}`", input.display()));
     file.sync_data().with_context(|| format!("sync `{}`", input.display()))?;
     check_same(before, &look()?)?;
@@ -44,6 +44,51 @@ pub fn remove(input: &Path, before: Option<&Metadata>, done: &ArchiveReport) -> 
     }
     check_same(before, &look()?)?;
     std::fs::remove_file(input).with_context(|| format!("remove `{}`", input.display()))
+}
+
+/// Deletes the source of an archive that an earlier run has written, after both were read again and compared. A source that does not
+/// exist was removed before.
+pub fn remove_archived(
+    input: &Path,
+    archive: &Path,
+    options: &OpenOptions,
+    monitor: &dyn Monitor,
+) -> Result<()> {
+    if input.symlink_metadata().is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) {
+        return Ok(());
+    }
+    let before = compare(archive, input, options, monitor)?;
+    let now = std::fs::metadata(input).with_context(|| format!("look at `{}`", input.display()))?;
+    check_same(Some(&before), &now)?;
+    std::fs::remove_file(input).with_context(|| format!("remove `{}`", input.display()))
+}
+
+/// Reads archive and file, and compares all bytes. Returns the metadata of the file, to which no other process may write.
+pub(in crate::tree) fn compare(
+    archive: &Path,
+    file: &Path,
+    options: &OpenOptions,
+    monitor: &dyn Monitor,
+) -> Result<Metadata> {
+    prepare(file);
+    let opened = open_regular(file).with_context(|| format!("open `{}`", file.display()))?;
+    let look = || opened.metadata().with_context(|| format!("look at `{}`", file.display()));
+    let before = look()?;
+    if let Some(process) = writer_of(&before) {
+        return Err(SourceKept::Open(process).into());
+    }
+    // By position: a failing disk gives an error and no signal.
+    let held = source::open(archive, false).and_then(|source| Archive::from_source(source, options));
+    let held = held.with_context(|| format!("open `{}`", archive.display()))?;
+    let difference = held.compare_original(&opened, file, monitor)?;
+    if difference.is_some() {
+        return Err(Refusal::NotEqual { archive: archive.to_owned(), file: file.to_owned() }.into());
+    }
+    let now = look()?;
+    if source::Stamp::new(&before).change(&now).is_some() {
+        return Err(SourceKept::Written.into());
+    }
+    Ok(now)
 }
 
 fn check_same(before: Option<&Metadata>, now: &Metadata) -> Result<()> {

@@ -77,11 +77,9 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
     if report.is_tree || is_listed(args) {
         tree::tell_run(&report.summary, args.force);
     }
-    let kept = report.summary.kept.0;
-    if args.remove_source && kept > 0 {
-        note!(
-            "nc3z: --remove-source removes files that this run archives; it did not remove the {kept} whose archives existed"
-        );
+    // A run with a log says what remains: files on tape can be archived later.
+    if report.offline > 0 && (args.run.log.is_some() || args.run.unit.is_some()) {
+        worst = worst.max(Exit::Failed);
     }
     let mut failures = Failures::default();
     report.failed.iter().for_each(|(path, ending)| failures.add(path, exit_of(*ending)));

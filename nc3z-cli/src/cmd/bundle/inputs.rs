@@ -33,7 +33,7 @@ pub(super) fn find(args: &BundleArgs) -> Result<Inputs> {
     targets::print(&found.notices);
     let failures: Vec<_> = found.failures.into_iter().map(|(path, e)| (path, e.into())).collect();
     let failures = Failures::new(&failures);
-    let files = without_recalls(found.files, |file| &file.path, args.tape)?;
+    let files = without_recalls(found.files, |file| &file.path, &args.tape)?;
     if files.is_empty() && failures.len() == 0 {
         let others = Other::words(&found.others).map(|words| format!(": {words}")).unwrap_or_default();
         bail!("none of the named files is an archive or a classic file{others}");

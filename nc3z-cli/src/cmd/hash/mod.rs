@@ -37,7 +37,7 @@ pub(crate) fn run(args: &HashArgs) -> Result<Exit> {
     let mut out = Stdout::results();
     let mut rows = Vec::new();
     let work = |path: &PathBuf| hash(path, args, &progress);
-    let files = without_recalls(found.files, PathBuf::as_path, args.tape)?;
+    let files = without_recalls(found.files, PathBuf::as_path, &args.tape)?;
     let files = if args.all_versions { with_versions(files, args) } else { files };
     let done = in_order(&files, *args.threads, work, |path, hashed| {
         match hashed {

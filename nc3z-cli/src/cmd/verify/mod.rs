@@ -53,7 +53,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
     let Found { jobs, failures, others, .. } = find(args)?;
     let originals = Originals::new(args, &jobs)?;
     let defects = defects(args)?;
-    let jobs = without_recalls(jobs, |job| &job.input, args.tape)?;
+    let jobs = without_recalls(jobs, |job| &job.input, &args.tape)?;
     let named: Vec<PathBuf> = jobs.into_iter().map(|job| job.input).collect();
     super::with_threads(*args.threads, || {
         let mut out = Stdout::verdicts();

@@ -191,9 +191,9 @@ fn name_in(value: &Value) -> Option<PathBuf> {
 }
 
 /// Returns a number that stands for a name in memory. Names that have the same are one in 2^64.
-fn number_of(name: &[u8]) -> u64 {
+pub(in crate::tree) fn number_of(name: &[u8]) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(name)
 }
 
 /// The hasher of maps whose keys are such numbers.
-type Numbers<V> = std::collections::HashMap<u64, V, BuildHasherDefault<DefaultHasher>>;
+pub(in crate::tree) type Numbers<V> = std::collections::HashMap<u64, V, BuildHasherDefault<DefaultHasher>>;

@@ -3,7 +3,7 @@
 use super::{CLASSIC, COLUMNS, Campaign, GONE, Numbers, OFFLINE, PLAN, Row, TOTAL, name_json, number_of};
 use crate::tree::error::Context as _;
 use crate::tree::manifest::fixity::date;
-use crate::tree::offline::is_offline;
+use crate::tree::offline::{self, is_offline};
 use crate::tree::refusal::Refusal;
 use crate::tree::table::write_row;
 use crate::tree::walk::{Visited, looks_classic, visit};
@@ -184,6 +184,7 @@ pub fn plan(inputs: &Inputs<'_>, camp: &Path, unit_bytes: u64, update: bool) -> 
         None => inputs.roots.iter().for_each(|root| visit(root, &looks_classic, &mut take)),
     }
     failed.map_or(Ok(()), Err)?;
+    offline::check()?;
     if let (Some(before), Some(changes)) = (&before, &mut planned.changes) {
         before.each_row(&mut |row| {
             if row.unit.is_some() && row.kind != GONE && !known.is_seen(&row.path) {

@@ -10,11 +10,11 @@
 use crate::tree::error::Context as _;
 use crate::tree::manifest::fixity::{append, date};
 use crate::tree::output_dirs::OutputDirs;
-use crate::tree::refusal::{Refusal, SourceKept};
+use crate::tree::refusal::Refusal;
+use crate::tree::removal::compare;
 use crate::tree::walk::{Visited, restored_name, visit};
-use crate::tree::{Error, Result, removal};
-use nc3z_reader::source::{self, open_regular};
-use nc3z_reader::{Archive, Monitor, OpenOptions};
+use crate::tree::{Error, Result};
+use nc3z_reader::{Monitor, OpenOptions};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
@@ -70,8 +70,15 @@ impl Trash {
         let journal = directory.join(JOURNAL);
         let mut files = BTreeMap::new();
         if make && !journal.exists() {
-            let made = fs::create_dir_all(directory.join(FILES));
-            made.with_context(|| format!("create `{}`", directory.display()))?;
+            let place = directory.join(FILES);
+            let making = || format!("create `{}`", directory.display());
+            let inside = place.join("name");
+            let kept = existing(&inside);
+            fs::create_dir_all(&place).with_context(making)?;
+            // The journal has its name before it has a line: a file that is moved is found also after a loss of power.
+            File::create(&journal).with_context(making)?;
+            sync_names(&inside, &kept)?;
+            sync_directory(directory)?;
             return Ok(Trash { directory: directory.to_owned(), files });
         }
         let reading = || format!("read the journal `{}`", journal.display());
@@ -161,7 +168,7 @@ impl Trash {
         if target.symlink_metadata().is_ok() {
             return Err(Refusal::Exists(target).into());
         }
-        let meta = equal(&archive, &original, open, watch.monitor())?;
+        let meta = compare(&archive, &original, open, watch.monitor())?;
         let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
         let file = Retired {
@@ -171,7 +178,9 @@ impl Trash {
             size: meta.len(),
             time,
         };
+        let kept = existing(&target);
         places.prepare_like(&target, Some((&file.original, &file.name)))?;
+        sync_names(&target, &kept)?;
         // The journal knows the file before it leaves its place.
         self.log("retired", &file)?;
         rename(&file.original, &target)?;
@@ -189,7 +198,7 @@ impl Trash {
                 return;
             }
             let place = self.directory.join(FILES).join(&file.name);
-            let purged = equal(&file.archive, &place, open, watch.monitor()).and_then(|_| {
+            let purged = compare(&file.archive, &place, open, watch.monitor()).and_then(|_| {
                 if delete {
                     fs::remove_file(&place).with_context(|| format!("remove `{}`", place.display()))?;
                     self.log("purged", &file)?;
@@ -214,9 +223,11 @@ impl Trash {
             let moved = if file.original.symlink_metadata().is_ok() {
                 Err(Refusal::Exists(file.original.clone()).into())
             } else {
+                let kept = existing(&file.original);
                 OutputDirs::new()
                     .prepare(&file.original)
-                    .and_then(|_| rename(&place, &file.original))
+                    .and_then(|_| sync_names(&file.original, &kept))
+                    .and_then(|()| rename(&place, &file.original))
                     .and_then(|()| self.log("undone", &file))
             };
             match moved {
@@ -252,33 +263,33 @@ fn read_line(value: &Value) -> Option<(String, Retired)> {
     inside.then_some((value["state"].as_str()?.to_owned(), file))
 }
 
-/// Reads archive and file, and compares all bytes. Returns the metadata of the file, to which no other process may write.
-fn equal(archive: &Path, file: &Path, options: &OpenOptions, monitor: &dyn Monitor) -> Result<Metadata> {
-    removal::prepare(file);
-    let opened = open_regular(file).with_context(|| format!("open `{}`", file.display()))?;
-    let look = || opened.metadata().with_context(|| format!("look at `{}`", file.display()));
-    let before = look()?;
-    // By position: a failing disk gives an error and no signal.
-    let held = source::open(archive, false).and_then(|source| Archive::from_source(source, options));
-    let held = held.with_context(|| format!("open `{}`", archive.display()))?;
-    let difference = held.compare_original(&opened, file, monitor)?;
-    if difference.is_some() {
-        return Err(Refusal::NotEqual { archive: archive.to_owned(), file: file.to_owned() }.into());
-    }
-    let now = look()?;
-    if source::Stamp::new(&before).change(&now).is_some() {
-        return Err(SourceKept::Written.into());
-    }
-    Ok(now)
-}
-
 /// Moves a file to a name that is free, and syncs both directories: afterwards it is there also after a loss of power.
 fn rename(from: &Path, to: &Path) -> Result<()> {
     fs::rename(from, to).with_context(|| format!("move `{}` to `{}`", from.display(), to.display()))?;
     for path in [to, from] {
-        let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let synced = File::open(directory).and_then(|directory| directory.sync_all());
-        synced.with_context(|| format!("sync the directory `{}`", directory.display()))?;
+        sync_directory(path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
+    }
+    Ok(())
+}
+
+fn sync_directory(directory: &Path) -> Result<()> {
+    let synced = File::open(directory).and_then(|directory| directory.sync_all());
+    synced.with_context(|| format!("sync the directory `{}`", directory.display()))
+}
+
+/// Returns the directory above a path that exists.
+fn existing(path: &Path) -> PathBuf {
+    let above = path.ancestors().skip(1).find(|directory| directory.is_dir());
+    above.unwrap_or(Path::new("")).to_owned()
+}
+
+/// Syncs the directories between a path and `kept`, which existed before, so that the names of new ones are not lost. The caller syncs
+/// the innermost one.
+fn sync_names(path: &Path, kept: &Path) -> Result<()> {
+    let parent = path.parent().unwrap_or(path);
+    let new = parent.ancestors().take_while(|directory| *directory != kept);
+    for directory in new.filter_map(Path::parent) {
+        sync_directory(if directory.as_os_str().is_empty() { Path::new(".") } else { directory })?;
     }
     Ok(())
 }

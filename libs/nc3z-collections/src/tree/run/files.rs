@@ -167,6 +167,11 @@ impl<'a> Work<'a> {
             Err(e) if self.came_meanwhile(job, &e) => Ok(None),
             done => done,
         };
+        let done = match done {
+            // An earlier run was stopped between the archive and the removal.
+            Ok(None) if self.options.remove_source => self.remove_archived(job).map(|()| None),
+            done => done,
+        };
         let (outcome, state, mut more) = match done {
             Ok(Some(done)) => {
                 let sizes = json!({"original_bytes": done.original_len, "stored_bytes": done.stored_len,
@@ -195,6 +200,11 @@ impl<'a> Work<'a> {
             // The archive exists, but a run that resumes by the log would not know it.
             Err(e) => Outcome::Failed(self.fail(Some(job), &job.input, e).0),
         }
+    }
+
+    fn remove_archived(&self, job: &Job) -> Result<()> {
+        let silent = Silent(self.observer.monitor());
+        removal::remove_archived(&job.input, &job.output, &self.options.open, &silent)
     }
 
     /// Returns nothing if the archive already exists, otherwise also the metadata of the source from before.
@@ -276,7 +286,17 @@ impl<'a> Work<'a> {
             }
         }
         let (jobs, others, is_tree) = (found.jobs, found.others, found.is_tree);
-        Report { summary, jobs, archived: HashSet::new(), failed: Vec::new(), files, others, ending, is_tree }
+        Report {
+            summary,
+            jobs,
+            archived: HashSet::new(),
+            failed: Vec::new(),
+            files,
+            others,
+            ending,
+            offline: 0,
+            is_tree,
+        }
     }
 
     /// Adds to the log, if there is one.

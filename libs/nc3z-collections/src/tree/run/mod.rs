@@ -138,6 +138,8 @@ pub struct Report {
     pub others: Vec<Other>,
     /// The end of copying the others; in a dry run, the expected end of everything.
     pub ending: Ending,
+    /// The number of files that were left out, because their data are on tape.
+    pub offline: usize,
     /// True if any input was a directory.
     pub is_tree: bool,
 }
@@ -213,7 +215,8 @@ pub fn run(
     };
     failed.extend(stopped);
     let (jobs, others, is_tree) = (found.jobs, found.others, found.is_tree);
-    Ok(Report { summary, jobs, archived, failed, files, others, ending, is_tree })
+    let offline = skipped.len();
+    Ok(Report { summary, jobs, archived, failed, files, others, ending, offline, is_tree })
 }
 
 /// Archives pairs of file and archive, as [`run`] does. Returns the outcome for each, in the order in which they finish. Without
