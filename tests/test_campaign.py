@@ -5,12 +5,13 @@ import hashlib
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import unittest
 from pathlib import Path
 
-from common import NIGHT, Case, Moments, finish, nc3z, start, wait_for
+from common import NIGHT, Case, Moments, finish, missing, nc3z, need_program, start, wait_for
 from test_trees import HDF5, classic
 
 FILES = 400 if NIGHT else 60
@@ -346,6 +347,83 @@ class Retire(Case):
                 self.run_here("retire", "-q", "--undo", "--trash", "trash")
                 self.assertEqual(self.files("data"), self.before)
                 shutil.rmtree(self.dir / "trash")
+
+
+class Belongings(Case):
+    """Owners, modes, ACLs and user attributes, against getfacl, getfattr and setfacl."""
+
+    def setUp(self):
+        super().setUp()
+        for name in ("getfacl", "setfacl", "getfattr", "setfattr"):
+            need_program(self, name)
+        data = self.dir / "data"
+        odd = os.fsdecode(b'open/o\\d\xff, "d"\n=.nc')
+        for n, name in enumerate(("open/a.nc", "open/b.nc", "closed/c.nc", "closed/deep/d.nc", odd)):
+            classic(data / name, n)
+        shell = f"""set -e; cd {data}
+            setfacl -m u:1234:rwx,g:55:r,m::r open/a.nc; setfacl -d -m u:99:rx closed; setfacl -m u:98:rx closed/deep
+            setfattr -n user.comment -v 'old "run" = 1' open/a.nc; setfattr -n user.bytes -v 0x00ff0a open/b.nc; setfattr -n user.empty closed/deep
+            chmod 0400 open/b.nc; chmod 2750 closed; chmod 1777 open"""
+        done = subprocess.run(["bash", "-c", shell], capture_output=True, check=False)
+        if b"not supported" in done.stderr:
+            missing(self, "the file system has no ACLs")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        if os.geteuid() == 0:
+            os.chown(data / "closed/c.nc", 77, 88)
+            os.chown(data / "closed", 77, 0)
+            # A change of the owner clears the bit.
+            os.chmod(data / "closed", 0o2750)
+        self.before = self.said("data")
+
+    def said(self, tree):
+        """What the two tools say about a tree, with names below its root."""
+        acl = subprocess.run(["getfacl", "-R", "-n", "."], cwd=self.dir / tree, capture_output=True, check=True).stdout
+        own = subprocess.run(["getfattr", "-R", "-d", "-e", "hex", "."], cwd=self.dir / tree, capture_output=True, check=True).stdout
+        parts = lambda text: sorted(re.sub(rb"\t#effective.*", b"", text).replace(b"\\\\", b"\\134").split(b"\n\n"))
+        return parts(acl), parts(own)
+
+    def run_here(self, *args):
+        return self.ok(nc3z(*args, cwd=self.dir))
+
+    def test_there_and_back(self):
+        self.run_here("plan", "data", "-o", "camp", "--no-samples")
+        self.run_here("archive", "-q", "-r", "data", "-o", "out", "--acl", "beside", "--parents")
+        for directory in ("camp", "beside"):
+            text = [(self.dir / directory / name).read_bytes() for name in ("acl.txt", "xattr.txt")]
+            self.assertEqual(tuple(sorted(part.split(b"\n\n")) for part in text), tuple(self.escaped(parts) for parts in self.before))
+            back = f"back-{directory}"
+            self.run_here("restore", "-q", "-r", "out", "-o", back, "--acl", directory)
+            self.assertEqual(self.said(back), self.before)
+            # Again: they are the same, and the files are kept.
+            self.run_here("restore", "-q", "-r", "out", "-o", back, "--acl", directory)
+            self.assertEqual(self.said(back), self.before)
+            # The tools themselves restore them, too.
+            plain = f"plain-{directory}"
+            self.run_here("restore", "-q", "-r", "out", "-o", plain)
+            self.assertNotEqual(self.said(plain), self.before)
+            for tool, name in (("setfacl", "acl.txt"), ("setfattr", "xattr.txt")):
+                subprocess.run(["chmod", "u+w", "open/b.nc"], cwd=self.dir / plain, check=True)
+                subprocess.run([tool, f"--restore={self.dir / directory / name}"], cwd=self.dir / plain, check=True)
+            subprocess.run(["setfacl", f"--restore={self.dir / directory / 'acl.txt'}"], cwd=self.dir / plain, check=True)
+            self.assertEqual(self.said(plain), self.before)
+
+    def escaped(self, parts):
+        """The name with `=` is escaped in both files."""
+        return sorted(re.sub(rb"(# file: [^\n]*)=", rb"\1\\075", part) for part in parts)
+
+    def test_names_that_lead_out_and_text_of_another_kind(self):
+        self.run_here("archive", "-q", "-r", "data", "-o", "out", "--acl", "beside", "--parents")
+        outside = self.dir / "outside"
+        outside.write_text("x")
+        mode = outside.stat().st_mode
+        acl = self.dir / "beside/acl.txt"
+        text = acl.read_bytes()
+        acl.write_bytes(b"# file: ../outside\n# owner: 1\n# group: 1\nuser::---\ngroup::---\nother::---\n\n"
+                        + b"# file: /etc/hostname\nuser::---\ngroup::---\nother::---\n\n" + text)
+        self.run_here("restore", "-q", "-r", "out", "-o", "back", "--acl", "beside")
+        self.assertEqual(outside.stat().st_mode, mode)
+        acl.write_bytes(text + b"# file: open/a.nc\nuser:bob:r--\n")
+        self.fails(nc3z("restore", "-q", "-r", "out", "-o", "back", "--acl", "beside", cwd=self.dir), 1, "not in the notation of `getfacl -n`")
 
 
 class Reconcile(Case):

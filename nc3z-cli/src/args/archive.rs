@@ -116,6 +116,10 @@ pub(crate) struct ArchiveArgs {
     /// Skip reading the archive back to compare it with the source (not the checksums).
     #[arg(help_heading = SAFETY, long)]
     pub(crate) no_verify: bool,
+    /// Write owners, modes, ACLs and user attributes of all files and directories to acl.txt and xattr.txt in DIR,
+    /// for restore --acl, setfacl --restore and setfattr --restore.
+    #[arg(long, value_name = "DIR", requires = "recursive", conflicts_with_all = ["shard", "dry_run"], hide_short_help = true)]
+    pub(crate) acl: Option<PathBuf>,
     /// Delete each input after its archive is verified and safe on disk.
     #[arg(help_heading = SAFETY, long, conflicts_with = "no_verify")]
     pub(crate) remove_source: bool,

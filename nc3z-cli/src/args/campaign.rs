@@ -29,6 +29,9 @@ pub(crate) struct PlanArgs {
     /// Read no file to estimate sizes and time.
     #[arg(long)]
     pub(crate) no_samples: bool,
+    /// Do not write acl.txt and xattr.txt: owners, modes, ACLs and user attributes of all files and directories.
+    #[arg(long)]
+    pub(crate) no_acl: bool,
     #[command(flatten)]
     _residency: ResidencyArgs,
     #[command(flatten)]

@@ -43,6 +43,10 @@ pub(crate) struct RestoreArgs {
     /// Create missing directories in the name given by -o.
     #[arg(long)]
     pub(crate) parents: bool,
+    /// Also set the owners, modes, ACLs and user attributes that `nc3z plan` or `archive --acl` wrote to acl.txt and
+    /// xattr.txt in DIR. Other owners need root.
+    #[arg(long, value_name = "DIR", requires_all = ["recursive", "output"], hide_short_help = true)]
+    pub(crate) acl: Option<PathBuf>,
     /// Keep the archives (always done).
     #[arg(short, long)]
     keep: bool,

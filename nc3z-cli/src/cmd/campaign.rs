@@ -34,6 +34,12 @@ pub(crate) fn plan(args: &PlanArgs) -> Result<Exit> {
     let failed = failures.len() as u64;
     let worst = Failures::new(&failures).worst();
     let saving = if args.no_samples { None } else { planned.saving(&Progress::of_bytes("plan")) };
+    let is_written = planned.changes.is_none() || args.update;
+    let worst = if is_written && !args.no_acl && cfg!(target_os = "linux") {
+        worst.max(super::acl::write(inputs.roots, &args.output)?)
+    } else {
+        worst
+    };
     let mut out = Stdout::verdicts();
     if *args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&to_json(&planned, saving, failed))?)?;

@@ -1,5 +1,6 @@
 //! One file for each command, with `run(args)`, as a thin layer over the libraries.
 
+mod acl;
 pub(crate) mod aggregate;
 pub(crate) mod archive;
 pub(crate) mod bundle;

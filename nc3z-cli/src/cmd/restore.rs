@@ -93,6 +93,10 @@ fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
         tree::tell_run(&summary, args.force);
     }
     failures.list(found.jobs.len() + found.failures.len(), "archives");
+    let others = match (&args.acl, &args.output) {
+        (Some(acl), Some(output)) if summary.not_tried == 0 => others.max(super::acl::apply(acl, output)?),
+        _ => others,
+    };
     let least = if summary.not_tried > 0 { Exit::Interrupted } else { others };
     Ok(failures.worst().max(least))
 }

@@ -7,6 +7,7 @@
 //! This module prints nothing and parses no options. A caller that reports to a person gets values: a [`walk::Notice`], a
 //! [`manifest::relist::Notice`], or an [`Error`].
 
+pub mod acl;
 pub mod answers;
 pub mod campaign;
 pub mod code;

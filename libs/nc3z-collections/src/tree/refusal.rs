@@ -118,6 +118,14 @@ pub enum Refusal {
     /// The plan is of other directories.
     #[error("`{}` is the plan of other directories; plan these into another directory", .0.display())]
     OtherPlan(PathBuf),
+    /// A file with ACLs or attributes is not in the notation.
+    #[error("`{}`: the file that ends before line {line} is not in the notation of `getfacl -n` or `getfattr -e hex`", .path.display())]
+    NoAcl {
+        /// The path of the file.
+        path: PathBuf,
+        /// The line that follows, from 1.
+        line: u64,
+    },
     /// The list is not a unit of a plan.
     #[error("`{}` is not a unit of a plan, such as camp/units/00001.list", .0.display())]
     NoUnit(PathBuf),

@@ -38,7 +38,9 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
         );
     }
     places::check(args.output.as_deref(), args.parents)?;
-    [&args.run.log, &args.catalog].into_iter().try_for_each(|file| places::check(file.as_deref(), true))?;
+    [&args.run.log, &args.catalog, &args.acl]
+        .into_iter()
+        .try_for_each(|file| places::check(file.as_deref(), true))?;
     if args.inputs.iter().any(|i| i.as_os_str() == "-") || args.output.as_deref() == Some(Path::new("-")) {
         if args.catalog.is_some() {
             refuse!("--catalog reads the archives again: give files, not `-`");
@@ -53,6 +55,9 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
         let roots = args.output.as_ref().map_or(&args.inputs[..], std::slice::from_ref);
         roots.iter().filter(|root| root.is_dir()).for_each(|root| places::clean(root));
     }
+    // Before --remove-source removes anything.
+    let kept =
+        args.acl.as_ref().map_or(Ok(Exit::Done), |directory| super::acl::write(&args.inputs, directory))?;
     let unit = args.run.unit.as_deref().map(Campaign::of_unit).transpose()?;
     let listed = || match (&args.run.unit, &args.run.files_from) {
         (Some(unit), _) => targets::read_names(unit, true),
@@ -98,7 +103,7 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
             worst = worst.max(super::catalog::of_archives(archives, (catalog, args.force), *args.threads)?);
         }
     }
-    Ok(failures.worst().max(worst))
+    Ok(failures.worst().max(worst).max(kept))
 }
 
 /// Returns whether the run is long enough to be continued: it is of a tree or of a list.
