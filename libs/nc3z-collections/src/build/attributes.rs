@@ -6,6 +6,7 @@ use crate::file::Convention;
 use crate::write::text_attribute;
 use nc3z_format::classic::Attribute;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Global attributes that are the same in all files.
 pub(super) fn globals(
@@ -14,7 +15,7 @@ pub(super) fn globals(
     convention: Convention,
     report: &mut Report,
 ) -> Vec<Attribute> {
-    let lists: Vec<&[Attribute]> = scanned.iter().map(|s| &s.attributes[..]).collect();
+    let lists: Vec<&[Arc<Attribute>]> = scanned.iter().map(|s| &s.attributes[..]).collect();
     let (mut out, mut dropped) = common(&lists);
     keep_own(scanned, &mut out, &mut dropped);
     let own = ["Conventions", "history"];
@@ -38,16 +39,16 @@ fn keep_own(scanned: &[Scanned], out: &mut Vec<Attribute>, dropped: &mut Vec<Str
     for own in &existing.attributes {
         let in_new =
             scanned.iter().filter(|s| !s.known).flat_map(|s| &s.attributes).any(|a| a.name == own.name);
-        if !in_new && !out.contains(own) {
+        if !in_new && !out.contains(&**own) {
             dropped.retain(|name| *name != own.name_lossy());
-            out.push(own.clone());
+            out.push((**own).clone());
         }
     }
 }
 
 /// Returns the attributes that are the same in all lists, in the order of the first list, and the names of all other
 /// attributes.
-pub(super) fn common(lists: &[&[Attribute]]) -> (Vec<Attribute>, Vec<String>) {
+pub(super) fn common(lists: &[&[Arc<Attribute>]]) -> (Vec<Attribute>, Vec<String>) {
     let (mut out, mut dropped) = (Vec::new(), BTreeSet::new());
     for a in lists.iter().flat_map(|list| list.iter()) {
         let name = a.name_lossy().into_owned();
@@ -55,7 +56,7 @@ pub(super) fn common(lists: &[&[Attribute]]) -> (Vec<Attribute>, Vec<String>) {
             continue;
         }
         if lists.iter().all(|list| list.iter().any(|b| b == a)) {
-            out.push(a.clone());
+            out.push((**a).clone());
         } else {
             dropped.insert(name);
         }

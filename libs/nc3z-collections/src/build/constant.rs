@@ -2,7 +2,7 @@
 
 use super::Rules;
 use super::join::{Group, Making};
-use super::scan::{Array, MAX_STATIC};
+use super::scan::{Array, MAX_STATIC, unshared};
 use super::stored::STORED;
 use crate::error::{Error, Result};
 use crate::write::NewVariable;
@@ -24,7 +24,7 @@ pub(super) fn constant(group: &Group<'_>, making: &mut Making<'_>) -> Result<()>
     let dimensions =
         group.axes.iter().map(|a| making.masters.dimension(a, &mut making.out)).collect::<Result<_>>()?;
     let ty = first.raw.unwrap_or(NcType::Double);
-    let mut attributes = first.attributes.clone();
+    let mut attributes = unshared(&first.attributes);
     if first.raw.is_none() {
         attributes.retain(|a| !STORED.iter().any(|n| n.as_bytes() == a.name));
     }

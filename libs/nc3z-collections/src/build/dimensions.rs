@@ -1,7 +1,7 @@
 //! The aggregation's own dimensions, with their coordinate variables.
 
 use super::axis::JoinedAxis;
-use super::scan::Coordinate;
+use super::scan::{Coordinate, unshared};
 use crate::error::{Error, Result};
 use crate::master::values::put_double;
 use crate::write::{NewAggregation, NewVariable, free};
@@ -57,7 +57,7 @@ pub(super) fn coordinate(
             .map_err(|what| Error::refused(format!("`{name}`: {what}")))?;
         Ok::<_, Error>(bytes)
     };
-    let mut attributes = c.attributes.clone();
+    let mut attributes = unshared(&c.attributes);
     if let Some(b) = &c.bounds {
         let own = out.free_name(&b.name);
         for a in attributes.iter_mut().filter(|a| a.name == b"bounds" || a.name == b"climatology") {
@@ -70,7 +70,7 @@ pub(super) fn coordinate(
             name: own,
             ty: b.ty,
             dimensions,
-            attributes: b.attributes.clone(),
+            attributes: unshared(&b.attributes),
             values,
         });
     }

@@ -1,12 +1,13 @@
 //! Takes the list of files from an existing aggregation, without reading the files.
 
-use super::scan::{self, Array, Axis, Bounds, Coordinate, Scalar, Scanned};
+use super::scan::{self, Array, Axis, Bounds, Coordinate, Scalar, Scanned, shared};
 use crate::error::{Error, Result};
 use crate::file::as_aggregation;
 use crate::master::cut::location;
 use crate::master::{Data, FileRef, MasterArray};
 use nc3z_format::classic::{Attribute, Variable};
 use nc3z_reader::Dataset;
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -72,7 +73,7 @@ pub(super) fn scan(dataset: &Dataset, name: &str) -> Result<Vec<Scanned>> {
                 name: master.name.clone(),
                 helper: false,
                 ty: master.ty,
-                attributes: attributes.clone(),
+                attributes: shared(&attributes),
                 values,
             };
             files
@@ -156,9 +157,9 @@ fn slice(axis: &Axis, range: &Range<u64>) -> Axis {
 
 /// Drops the fill value that the reader adds but the aggregation's file does not have: new files do not have
 /// it either.
-fn drop_presented_fill(stored: &Dataset, name: &str, attributes: &mut Vec<Attribute>) {
+fn drop_presented_fill(stored: &Dataset, name: &str, attributes: &mut Vec<impl Borrow<Attribute>>) {
     let holds = |v: &Variable| v.attribute(b"_FillValue").is_some();
     if stored.header().variables.iter().any(|v| v.name == name.as_bytes() && !holds(v)) {
-        attributes.retain(|a| a.name != b"_FillValue");
+        attributes.retain(|a| a.borrow().name != b"_FillValue");
     }
 }

@@ -79,7 +79,7 @@ fn same_cells(group: &Group<'_>) -> Error {
 }
 
 pub(super) fn own_text(a: &Array, name: &str) -> Option<String> {
-    a.attributes.iter().find(|x| x.name == name.as_bytes()).map(text).filter(|t| !t.is_empty())
+    a.attributes.iter().find(|x| x.name == name.as_bytes()).map(|x| text(x)).filter(|t| !t.is_empty())
 }
 
 /// Checks that members can be joined, and joins their axes.

@@ -18,6 +18,7 @@ mod join;
 mod scalars;
 mod scan;
 mod settle;
+mod sharing;
 mod stored;
 
 pub use axis::Tolerance;
@@ -203,6 +204,7 @@ fn scan_all(
     let uris =
         files.iter().map(|file| uri(&file.path, directory, rules.absolute)).collect::<Result<Vec<_>>>()?;
     let new: Vec<(&Input, String)> = files.iter().zip(uris).filter(|(_, uri)| !known.contains(uri)).collect();
+    let alike = sharing::Known::default();
     let found: Vec<Result<Scanned>> = new
         .par_iter()
         .map(|(file, uri)| {
@@ -213,6 +215,7 @@ fn scan_all(
             })?;
             seen.fetch_add(1, Ordering::Relaxed);
             let mut found = scan::scan(&dataset, &name, uri)?;
+            alike.share(&mut found);
             found.found_aggregation = file.found && as_aggregation(&dataset).is_some();
             Ok(found)
         })

@@ -2,7 +2,7 @@
 //! value is stored along the dimension that distinguishes the files.
 
 use super::dimensions::coordinate;
-use super::scan::{Scalar, Scanned};
+use super::scan::{Scalar, Scanned, unshared};
 use super::{Joined, Report, attributes};
 use crate::error::Result;
 use crate::file::Convention;
@@ -11,6 +11,7 @@ use crate::write::{NewAggregation, NewArray, NewVariable};
 use nc3z_format::NcType;
 use nc3z_format::classic::Attribute;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// The one dimension along which files follow each other.
 struct Row {
@@ -50,7 +51,7 @@ pub(super) fn add(
                 name: s.name.clone(),
                 ty: s.ty,
                 dimensions: vec![],
-                attributes: s.attributes.clone(),
+                attributes: unshared(&s.attributes),
                 values: s.values.clone(),
             });
             continue;
@@ -129,12 +130,12 @@ fn row(scanned: &[Scanned], out: &NewAggregation) -> Option<Row> {
 /// Returns a scalar as an array along the files. None where that is not possible.
 fn along(row: &Row, scanned: &[Scanned], all: &[&Scalar]) -> Option<NewArray> {
     let first = all[0];
-    let is_packed = |a: &Attribute| a.name == b"scale_factor" || a.name == b"add_offset";
+    let is_packed = |a: &Arc<Attribute>| a.name == b"scale_factor" || a.name == b"add_offset";
     let plain = |s: &&Scalar| s.ty == first.ty && !s.helper && !s.attributes.iter().any(is_packed);
     if first.ty == NcType::Char || !all.iter().all(plain) {
         return None;
     }
-    let lists: Vec<&[Attribute]> = all.iter().map(|s| &s.attributes[..]).collect();
+    let lists: Vec<&[Arc<Attribute>]> = all.iter().map(|s| &s.attributes[..]).collect();
     let (attributes, dropped) = attributes::common(&lists);
     if !dropped.is_empty() {
         return None;

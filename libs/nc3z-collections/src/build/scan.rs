@@ -16,6 +16,19 @@ const MAX_COORDINATES: u64 = 100_000_000;
 /// The maximal length in bytes of an array that is copied into the aggregation.
 pub(super) const MAX_STATIC: u64 = 64 << 20;
 
+/// Attributes. Files of one kind have most of them alike, and share these.
+pub(super) type Attributes = Vec<Arc<Attribute>>;
+
+/// Returns attributes that can be shared.
+pub(super) fn shared(attributes: &[Attribute]) -> Attributes {
+    attributes.iter().cloned().map(Arc::new).collect()
+}
+
+/// Returns the attributes themselves.
+pub(super) fn unshared(attributes: &[Arc<Attribute>]) -> Vec<Attribute> {
+    attributes.iter().map(|a| (**a).clone()).collect()
+}
+
 pub(super) struct Scanned {
     /// The name as it was given.
     pub(super) file: Arc<str>,
@@ -25,7 +38,7 @@ pub(super) struct Scanned {
     pub(super) found_aggregation: bool,
     /// True where the file is already in the aggregation.
     pub(super) known: bool,
-    pub(super) attributes: Vec<Attribute>,
+    pub(super) attributes: Attributes,
     pub(super) arrays: Vec<Array>,
     /// Arrays without dimensions that are not coordinates: grid mappings and numbers.
     pub(super) scalars: Vec<Scalar>,
@@ -52,7 +65,7 @@ pub(super) struct Array {
     /// The stored type, where nothing is packed.
     pub(super) raw: Option<NcType>,
     pub(super) fill: Vec<u8>,
-    pub(super) attributes: Vec<Attribute>,
+    pub(super) attributes: Attributes,
     /// The stored shape of the array.
     pub(super) shape: Vec<u64>,
     pub(super) axes: Vec<Axis>,
@@ -74,7 +87,7 @@ pub(super) struct Axis {
 pub(super) struct Coordinate {
     pub(super) name: String,
     pub(super) ty: NcType,
-    pub(super) attributes: Vec<Attribute>,
+    pub(super) attributes: Attributes,
     pub(super) values: Vec<f64>,
     pub(super) bounds: Option<Bounds>,
 }
@@ -88,7 +101,7 @@ pub(super) struct Bounds {
     pub(super) ty: NcType,
     pub(super) vertices: u64,
     pub(super) values: Vec<f64>,
-    pub(super) attributes: Vec<Attribute>,
+    pub(super) attributes: Attributes,
 }
 
 /// A variable without dimensions.
@@ -97,7 +110,7 @@ pub(super) struct Scalar {
     /// True where it belongs to other variables: a grid mapping, a term of a formula.
     pub(super) helper: bool,
     pub(super) ty: NcType,
-    pub(super) attributes: Vec<Attribute>,
+    pub(super) attributes: Attributes,
     pub(super) values: Vec<u8>,
 }
 
@@ -111,7 +124,7 @@ impl Axis {
 
 impl Coordinate {
     pub(super) fn attribute(&self, name: &str) -> Option<String> {
-        self.attributes.iter().find(|a| a.name == name.as_bytes()).map(text)
+        self.attributes.iter().find(|a| a.name == name.as_bytes()).map(|a| text(a))
     }
 
     /// `Some(true)` where values ascend, `Some(false)` where they descend, `None` for a single value.
@@ -168,7 +181,7 @@ pub(super) fn scan(dataset: &Dataset, name: &str, uri: &str) -> Result<Scanned> 
         uri: uri.into(),
         found_aggregation: false,
         known: false,
-        attributes: dataset.attributes().to_vec(),
+        attributes: shared(dataset.attributes()),
         arrays: Vec::new(),
         scalars: Vec::new(),
         points: Vec::new(),
@@ -208,6 +221,10 @@ pub(super) fn scan(dataset: &Dataset, name: &str, uri: &str) -> Result<Scanned> 
         out.scalars.push(scalar(&v, array.helper).map_err(in_file)?);
         out.points.push(array);
     }
+    // Most files have one array, and a list that grows has room for four.
+    out.arrays.shrink_to_fit();
+    out.points.shrink_to_fit();
+    out.scalars.shrink_to_fit();
     Ok(out)
 }
 
@@ -252,7 +269,7 @@ pub(super) fn array(v: &Variable, axes: Vec<Axis>) -> Result<Array, String> {
             .or_else(|| header.missing_values().next())
             .unwrap_or(v.ty().default_fill())
             .to_vec(),
-        attributes: v.attributes().to_vec(),
+        attributes: shared(v.attributes()),
         shape: v.shape().to_vec(),
         axes,
         scalars: Vec::new(),
@@ -280,11 +297,11 @@ pub(super) fn coordinate(dataset: &Dataset, v: &Variable) -> nc3z_reader::Result
             ty: b.ty(),
             vertices: b.shape().last().copied().unwrap_or(0),
             values: unpacked(&b)?,
-            attributes: b.attributes().to_vec(),
+            attributes: shared(b.attributes()),
         })
     });
     let packed = packing(v.header()).ok().flatten().is_some();
-    let mut attributes = v.attributes().to_vec();
+    let mut attributes = shared(v.attributes());
     attributes.retain(|a| {
         !packed || !["scale_factor", "add_offset", "_FillValue"].iter().any(|n| n.as_bytes() == a.name)
     });
@@ -305,5 +322,5 @@ fn unpacked(v: &Variable) -> nc3z_reader::Result<Vec<f64>> {
 
 fn scalar(v: &Variable, helper: bool) -> nc3z_reader::Result<Scalar> {
     let (name, ty) = (v.name().into_owned(), v.ty());
-    Ok(Scalar { name, helper, ty, attributes: v.attributes().to_vec(), values: v.read_bytes(&v.all())? })
+    Ok(Scalar { name, helper, ty, attributes: shared(v.attributes()), values: v.read_bytes(&v.all())? })
 }

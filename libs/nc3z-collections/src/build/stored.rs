@@ -7,6 +7,7 @@ use crate::write::attribute;
 use nc3z_format::NcType;
 use nc3z_format::classic::Attribute;
 use nc3z_format::units::TimeUnit;
+use std::sync::Arc;
 
 /// Attributes that belong to the stored form of one file's values.
 pub(super) const STORED: [&str; 10] = [
@@ -34,7 +35,7 @@ pub(super) fn stored_form(group: &Group<'_>, report: &mut Report) -> (NcType, Ve
     if converted && (is_time || !ty.is_float()) && ty != NcType::Char {
         ty = NcType::Double;
     }
-    let lists: Vec<&[Attribute]> = members.iter().map(|m| &m.attributes[..]).collect();
+    let lists: Vec<&[Arc<Attribute>]> = members.iter().map(|m| &m.attributes[..]).collect();
     let (mut attributes, dropped) = attributes::common(&lists);
     let plain = members.iter().all(|m| m.raw == Some(ty)) && !converted;
     attributes.retain(|a| {
@@ -45,12 +46,12 @@ pub(super) fn stored_form(group: &Group<'_>, report: &mut Report) -> (NcType, Ve
         && attributes.iter().all(|a| a.name != b"standard_name")
         && members.iter().filter_map(|m| own_text(m, "standard_name")).all(|t| t == text(name))
     {
-        attributes.push(name.clone());
+        attributes.push((**name).clone());
     }
     if converted {
-        let own = first.attributes.iter().find(|a| a.name == b"units").cloned();
+        let own = first.attributes.iter().find(|a| a.name == b"units");
         attributes.retain(|a| a.name != b"units");
-        attributes.extend(own);
+        attributes.extend(own.map(|own| (**own).clone()));
     }
     let named = ["units", "scale_factor", "add_offset", "_FillValue", "missing_value"];
     let dropped: Vec<String> = dropped.into_iter().filter(|n| !named.contains(&n.as_str())).collect();
