@@ -1,5 +1,6 @@
 """Work by Dask: means over many archives, and a tree archived by workers that are killed half way."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 import xarray as xr
 from conftest import CLASSIC
 from distributed import Client, LocalCluster
+from test_collections import TOOL
 
 import nc3z
 import nc3z.xarray  # registers the accessor
@@ -66,6 +68,32 @@ def test_a_tree(by, client, tree, tmp_path):
     assert done.stored_nbytes < done.original_nbytes
     again = archive_tree(tree, tmp_path / "out", **options)
     assert all(result.skipped for result in again.archived) and len(again.archived) == 4
+
+
+def test_a_log_is_that_of_the_program(tree, tmp_path):
+    """The log of a run accounts for every file, and gives the manifest."""
+    log, theirs, out = tmp_path / "log.jsonl", tmp_path / "theirs.jsonl", tmp_path / "out"
+    (tree / "latest.nc").symlink_to("0/deep/smooth.nc")
+    with open(tree / "stub.nc", "wb") as f:
+        f.truncate(1 << 20)
+    archive_tree(tree, out, log=log, on_tape="skip", preset="fast")
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert lines[0]["planned"] == 8 and lines[-1]["complete"]
+    assert lines[-1]["counts"] == {"archived": 4, "failed": 1, "on tape": 1, "passed over": 2}
+    (bad,) = (line for line in lines if line.get("state") == "failed")
+    assert (bad["code"], bad["retry"]) == ("input.damaged", False)
+    if not os.path.exists(TOOL):
+        pytest.skip("no program nc3z")
+    done = subprocess.run([TOOL, "archive", "-q", "-r", tree, "-o", tmp_path / "theirs", "--log", theirs, "--on-tape", "skip"], check=False)
+    assert done.returncode == 1
+    keys = lambda path: {line.get("state", line.get("log")): set(line) - {"seconds", "arguments", "parity_bytes", "target"}
+                         for line in map(json.loads, path.read_text().splitlines())}
+    assert keys(log) == keys(theirs)
+    state = lambda path: {line["file"]: line["state"] for line in map(json.loads, path.read_text().splitlines()) if "file" in line}
+    assert state(log) == state(theirs)
+    done = subprocess.run([TOOL, "hash", "--manifest", out, "--from-log", log], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "bad_truncated_header.nc" in done.stderr
+    assert len((out / "SHA256SUMS").read_text().splitlines()) == 4
 
 
 def test_a_tree_is_gone_on_with_after_a_kill(tmp_path):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from nc3z import _nc3z
 from nc3z._bundling import Bundle, Bundles, bundle_tree, catalog_tree, tree_of
+from nc3z._journal import Journal
 from nc3z._operations import Archived, archive_many
 
 if TYPE_CHECKING:
@@ -23,6 +24,12 @@ __all__ = ["Bundle", "Bundles", "Outcome", "Tree", "archive_batch", "archive_tre
 
 #: The source, the archive, and the result or the message of the exception.
 Outcome = tuple[str, str, "Archived | str"]
+
+
+class Failure(str):
+    """The message of an exception, and its stable code."""
+
+    code: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +63,14 @@ def archive_batch(jobs: Sequence[tuple[str, str]], options: ArchiveOptions) -> l
     for _, path in jobs:
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     results = archive_many(jobs, skip_existing=True, max_workers=1, **options)
-    return [
-        (source, path, f"{type(result).__name__}: {result}" if isinstance(result, Exception) else result)
-        for (source, path), result in zip(jobs, results, strict=True)
-    ]
+    return [(source, path, failure(result) if isinstance(result, Exception) else result) for (source, path), result in zip(jobs, results, strict=True)]
+
+
+def failure(error: Exception) -> Failure:
+    """Returns what is known of an exception as a text, which is sent to the client."""
+    words = Failure(f"{type(error).__name__}: {error}")
+    words.code = getattr(error, "code", None)
+    return words
 
 
 def archive_tree(
@@ -69,6 +80,7 @@ def archive_tree(
     client: Any = None,
     batch_size: int = 32,
     on_tape: Literal["refuse", "skip", "last"] = "refuse",
+    log: str | os.PathLike[str] | None = None,
     on_result: Callable[[Archived | str], object] | None = None,
     **options: Unpack[ArchiveOptions],
 ) -> Tree:
@@ -89,6 +101,8 @@ def archive_tree(
     on_tape
         The treatment of files whose data are on tape, as for ``nc3z archive``: ``"refuse"`` raises an error before anything is
         read, ``"skip"`` leaves them out, ``"last"`` archives them after all others. They are not read to find out their kind.
+    log
+        A file to which the client appends a line of JSON for each file of the tree, as ``nc3z archive --log`` does.
     on_result
         Called on this thread with each result, or with the message that says why a file failed.
     **options
@@ -108,15 +122,36 @@ def archive_tree(
     batches = [jobs[at : at + batch_size] for at in range(0, len(jobs), batch_size)]
     archived: list[Archived] = []
     failed = dict(found.failed)
+    journal = Journal(log, root, output, len(jobs) + len(found.failed) + len(found.passed_over)) if log is not None else None
+    if journal is not None:
+        for path, words in found.failed.items():
+            journal.failed(path, None, words, None)
+        for path, kind in found.passed_over.items():
+            journal.add(path, "on tape" if kind == "file on tape" else "passed over", reason=kind)
     for batch in run_tasks(archive_batch, batches, client, options=options):
-        for source, _, result in batch:
+        for source, path, result in batch:
+            if journal is not None:
+                log_result(journal, source, path, result)
             if isinstance(result, Archived):
                 archived.append(result)
             else:
                 failed[source] = result
             if on_result is not None:
                 on_result(result)
+    if journal is not None:
+        journal.end()
     return Tree(tuple(sorted(archived, key=lambda done: done.source)), failed, found.passed_over)
+
+
+def log_result(journal: Journal, source: str, path: str, result: Archived | str) -> None:
+    """Appends the result for a file to a log."""
+    if not isinstance(result, Archived):
+        journal.failed(source, path, result, getattr(result, "code", None))
+    elif result.skipped:
+        journal.add(source, "present", path)
+    else:
+        sizes = {"original_bytes": result.original_nbytes, "stored_bytes": result.stored_nbytes}
+        journal.add(source, "archived", path, original_sha256=result.sha256, proven=result.verified, **sizes)
 
 
 def run_tasks(work: Callable[..., Any], items: Sequence[Any], client: Any, **options: Any) -> Iterator[Any]:
