@@ -49,6 +49,15 @@ java_reader() {
 }
 step "Java: real files, 100,000 mutations, netcdf-java" java_reader
 step "all other acceptance tests, release" acceptance
+# Campaigns with 50 kills and a disk that fills up. NC3Z_CAMPAIGN is the number of made files.
+campaign() { env NC3Z="$PWD/target/release/nc3z" "$python" tests/long/campaign.py --files "${NC3Z_CAMPAIGN:-20000}" --engine "$1"; }
+slurm() {
+    command -v slurmctld >/dev/null && command -v slurmd >/dev/null && command -v munged >/dev/null || { echo "NOT RUN: slurmctld, slurmd or munge is not installed"; return 77; }
+    campaign slurm
+}
+step "a campaign on 8 processes" campaign local
+step "a campaign on Dask" campaign dask
+step "a campaign on Slurm" slurm
 step "every bit flipped, every cut" env NC3Z_EXHAUSTIVE=1 cargo test --release --quiet -p nc3z-reader --test it
 step "every bit flipped, every cut of a bundle" env NC3Z_EXHAUSTIVE=1 cargo test --release --quiet -p nc3z-collections --lib pack::tests
 step "10,000 mutations of each test file that must be refused: the library" env NC3Z_MUTATIONS=10000 cargo test --release --quiet -p nc3z-reader --test it corpus::
