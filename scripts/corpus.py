@@ -372,12 +372,20 @@ def by_other_commands(corpus, tool, work):
 
 def forged_later(corpus):
     """As `forged`; later numbers."""
+    import lzma
+
     from forge import METADATA, Forge, constant, header
     from make_test_archive import varint
     from nc3z_ref import crc32
     from test_settled import SCALAR, block, scalar
 
     whole = SCALAR + b"\7"
+
+    def stream(data):
+        return lzma.compress(data, lzma.FORMAT_RAW, filters=[{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 2, "lp": 2, "pb": 2}])
+
+    def stored(data):
+        return b"\1" + struct.pack(">H", len(data) - 1) + data + b"\0"
 
     def must(name, about, data, *rules):
         corpus.add(MUST, name, about, data, *rules, verify=False)
@@ -404,6 +412,11 @@ def forged_later(corpus):
     long = header(1, lambda _: len(long), dim=0x7FFFFFFF)
     must("more-pages-than-bytes", "2^31 - 1 tiles of a byte in an archive of some hundred bytes", Forge(long, len(long) + 0x7FFFFFFF, layouts=b"\0\1\1").seal([(0, 0x7FFFFFFF, 160)]).bytes(), "S20")
     must("array-number-above-2-30", "a row of the variable table whose array is none", scalar(rows=[(0, 1, 0), (0x3FFFFFFF, 1, 0)], entry=constant(b"\7") * 2), "F7")
+    corpus.add(READ, "head-by-lzma2", "the head copy is packed by LZMA2", scalar(pack=stream), original=whole, verify=True)
+    corpus.add(READ, "head-in-a-stored-chunk", "the same, in a chunk that is not compressed: its first byte is 1", scalar(pack=stored), original=whole, verify=True)
+    must("head-of-another-length", "an LZMA2 stream of one byte more than the superblock says", scalar(pack=lambda head: stream(head + b"\0")), "R7")
+    must("head-behind-its-end", "a byte behind the LZMA2 stream of the head", scalar(pack=lambda head: stream(head) + b"\0"), "R7")
+    must("head-of-unknown-packing", "packed bytes that are neither a zstd frame nor an LZMA2 stream", scalar(pack=lambda head: b"\x78\x9c" + stream(head)), "R7")
 
 
 #: Rules that no file shows, and why.

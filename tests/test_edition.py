@@ -20,7 +20,9 @@ def packing_of(stored):
     """The codec of packed bytes, and the dictionary of a frame."""
     import zstandard
 
-    return "zstd", zstandard.get_frame_parameters(stored).dict_id
+    if stored[:4] == b"\x28\xb5\x2f\xfd":
+        return "zstd", zstandard.get_frame_parameters(stored).dict_id
+    return "lzma2", 0
 
 
 class Used:
@@ -90,6 +92,21 @@ class Used:
         return {name: sorted(values - known[name], key=str) for name, values in self.found.items() if values - known[name]}
 
 
+def numbers_in_a_head(path):
+    """A file whose header has 20,000 floats in attributes, as polygons."""
+    import netCDF4
+    import numpy as np
+
+    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as d:
+        d.createDimension("x", 2)
+        v = d.createVariable("v", "f4", ("x",))
+        v[:] = [1, 2]
+        rng = np.random.default_rng(3)
+        for part in range(4):
+            v.setncattr(f"outline_{part}", (np.cumsum(rng.integers(-50, 51, 5000)) * 0.01 + 40).astype("f4"))
+    return path
+
+
 class Core(Case):
     seen = defaultdict(set)
 
@@ -117,6 +134,12 @@ class Core(Case):
         self.assertEqual(Core.seen["num", "coder"] | {0}, set(LIST["num"]["coder"]))
         self.assertEqual(Core.seen["num", "domain"], set(LIST["num"]["domain"]))
         self.assertEqual(Core.seen["short_forms"], set(LIST["short_forms"]))
+
+    def test_a_head_of_numbers_is_listed(self):
+        archive = self.dir / "a.nc3z"
+        self.ok(nc3z("archive", numbers_in_a_head(self.dir / "n.nc"), "-o", archive))
+        self.assertCore(archive, "numbers in a head")
+        self.assertEqual(Core.seen["packed"], {"zstd", "lzma2"})
 
     def test_so_do_other_ways_to_write(self):
         """Standard input and output, edits of values and names, appended records, repair with and without losses, recompress, catalogues."""

@@ -135,8 +135,30 @@ def unzstd(data, length, what, dictionary=False, before=None):
     return out
 
 
+def lzma2_length(data, what):
+    """The length that the chunks of an LZMA2 stream say (chains.md, section 2)."""
+    chunks, total = Bytes(data, what), 0
+    while control := chunks.u8():
+        need(control < 3 or control >= 128, f"{what}: a chunk of kind {control}")
+        size = int.from_bytes(chunks.take(2), "big") + 1
+        if control >= 128:
+            total += (control & 31) << 16
+            chunks.take(int.from_bytes(chunks.take(2), "big") + 1 + ((control >> 5 & 3) >= 2))
+        else:
+            chunks.take(size)
+        total += size
+    chunks.end()
+    return total
+
+
 def unpack(data, length, what):
-    """One frame of `length` bytes (None: those that it says), with a dictionary of the format or without (section 1)."""
+    """Packed bytes (section 1) of `length` (None: those that they say): a frame, with a dictionary of the format or without, or an LZMA2 stream."""
+    if data[:1] == b"\1" or data[:1] >= b"\xe0":
+        size = lzma2_length(data, what)
+        need(length in (None, size), f"{what}: a stream of {size} bytes, expected {length}")
+        out = unlzma(data, [{"id": 33, "dict_size": 4096, "lc": 3, "lp": 0, "pb": 2}], size, what)
+        need(len(out) == size, f"{what}: {len(out)} bytes, expected {size}")
+        return out
     size = frame_size(data, what)
     need(size != zstandard.CONTENTSIZE_UNKNOWN and length in (None, size), f"{what}: frame without its content size, or of another one")
     return unzstd(data, size, what, dictionary=True)

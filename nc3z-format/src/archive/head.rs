@@ -130,7 +130,7 @@ impl Head {
         let decoded = self.encode();
         let len = u32::try_from(decoded.len())
             .map_err(|_| Error::limit(SECTION, None, "length", u32::MAX.into(), decoded.len() as u64))?;
-        let stored = super::section_codec::pack(&decoded)?;
+        let stored = super::section_codec::pack_head(&decoded)?;
         Ok((stored.unwrap_or(decoded), len))
     }
 }

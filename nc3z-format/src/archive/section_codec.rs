@@ -1,11 +1,15 @@
-//! The stored form of the head copy and of sections: unencoded or one zstd frame, with one of the format's
-//! dictionaries if that is smaller.
+//! The stored form of the head copy and of sections: unencoded, or *packed*: one zstd frame, with one of the
+//! format's dictionaries if that is smaller, or one LZMA2 stream for heads with long lists of numbers.
 //!
 //! Most archives are small, and half of a small archive is the header: names of attributes, units, and
 //! conventions that thousands of other files also have. One dictionary has these common words. The other has
 //! whole templates of files from Argo and ERDDAP. `spec/dictionary` shows how they were made.
 
-use crate::codec::{ZstdDictionary, decode_zstd_frame_with, encode_zstd_frame, encode_zstd_frame_with};
+#[cfg(all(feature = "lzma", feature = "encode"))]
+use crate::codec::{Lzma, encode_lzma};
+use crate::codec::{
+    ZstdDictionary, decode_lzma, decode_zstd_frame_with, encode_zstd_frame, encode_zstd_frame_with, is_lzma2,
+};
 use crate::error::Result;
 
 /// Part of the format, never changed.
@@ -38,6 +42,11 @@ const HARD_LEVEL: i32 = 19;
 const LONG_LEN: usize = 1 << 20;
 const LONG_LEVEL: i32 = 12;
 const LEVEL: i32 = 6;
+/// A head whose frame has less than 1/`TEXT_SHARE` of its bytes is text.
+#[cfg(all(feature = "lzma", feature = "encode"))]
+const TEXT_SHARE: usize = 4;
+#[cfg(all(feature = "lzma", feature = "encode"))]
+const LZMA_PRESET: u32 = 6;
 /// The level for quick estimates.
 const QUICK_LEVEL: i32 = 3;
 /// A dictionary is chosen without further trials if its frame saves more than about 1/CLEARLY of the bytes of
@@ -66,6 +75,27 @@ pub(super) fn pack(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
         stored = with;
     }
     Ok(Some(stored).filter(|s| s.len() < decoded.len()))
+}
+
+/// As [`pack`], or one LZMA2 stream if that is clearly smaller. zstd's literals have no contexts, so it packs attributes
+/// with thousands of numbers badly, such as polygons.
+#[cfg(all(feature = "lzma", feature = "encode"))]
+pub(super) fn pack_head(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
+    let stored = pack(decoded)?;
+    let len = stored.as_ref().map_or(decoded.len(), Vec::len);
+    // Text is smaller than that by zstd.
+    if decoded.len() <= HARD_LEN || decoded.len() > LONG_LEN || len < decoded.len() / TEXT_SHARE {
+        return Ok(stored);
+    }
+    // Classic headers consist of words of four bytes.
+    let lzma = encode_lzma(Lzma::for_elements(4, Lzma::MOST_DICT), LZMA_PRESET, decoded)?;
+    Ok(if lzma.len() + lzma.len() / CLEARLY < len { Some(lzma) } else { stored })
+}
+
+/// As [`pack`].
+#[cfg(not(all(feature = "lzma", feature = "encode")))]
+pub(super) fn pack_head(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
+    pack(decoded)
 }
 
 /// One zstd frame, even if it is not smaller. Uses the dictionary unless that does not help.
@@ -123,11 +153,14 @@ fn with_dictionary(decoded: &[u8], independent: usize) -> Result<Vec<u8>> {
     Ok(if templates.len() < words.len() { templates } else { words })
 }
 
-/// The content of a head copy or section that is stored as a zstd frame, of at most `limit` bytes.
+/// The content of a head copy or section that is stored packed, of at most `limit` bytes.
 ///
 /// # Errors
 /// Damage; no content size; a larger one; another dictionary.
 pub fn unpack(stored: &[u8], limit: u64) -> Result<Vec<u8>> {
+    if is_lzma2(stored) {
+        return decode_lzma(stored, limit);
+    }
     decode_zstd_frame_with(&[&DICTIONARY, &TEMPLATES], stored, limit)
 }
 
@@ -173,6 +206,24 @@ mod tests {
                 assert!(bytes.len() <= 1000);
             }
         }
+    }
+
+    #[test]
+    #[cfg(all(feature = "lzma", feature = "encode"))]
+    fn long_lists_of_numbers_are_packed_by_lzma_and_text_is_not() {
+        let mut at = 41.25f32;
+        let numbers: Vec<u8> = (0u16..20_000)
+            .flat_map(|i| {
+                at += f32::from(i % 7) * 0.01 - 0.03;
+                at.to_be_bytes()
+            })
+            .collect();
+        let stored = pack_head(&numbers).unwrap().expect("smaller");
+        assert!(is_lzma2(&stored) && stored.len() < pack(&numbers).unwrap().expect("smaller").len());
+        assert_eq!(unpack(&stored, 80_000).unwrap(), numbers);
+        assert!(unpack(&stored, 79_999).is_err());
+        let text = b"standard_name air_temperature units K ".repeat(3000);
+        assert!(!is_lzma2(&pack_head(&text).unwrap().expect("smaller")));
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub use chain::Chain;
 #[cfg(feature = "encode")]
 pub use chain::{TileCoder, encode_tile};
 pub use chain_request::ChainRequest;
-pub use lzma::{Lzma, lzma2_len};
+pub use lzma::{Lzma, decode_lzma, is_lzma2, lzma2_len};
 #[cfg(all(feature = "lzma", feature = "encode"))]
 pub use lzma::{encode_lzma, lzma_shares};
 pub use needs::Needs;

@@ -13,7 +13,9 @@ mod pure;
 
 use super::spec::{ChainSpec, StageSpec};
 #[cfg(any(feature = "lzma", feature = "lzma-rs"))]
-use super::stage::{OTHER_KEYS, Stage, StageKind};
+use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
+use crate::bytes::reserve;
+use crate::error::{Error, Result};
 #[cfg(all(feature = "lzma", feature = "encode"))]
 pub use native::{encode_lzma, lzma_shares};
 use serde_json::{Value, json};
@@ -32,6 +34,7 @@ pub struct Lzma {
 }
 
 const ID: &str = "lzma";
+const SECTION: &str = "LZMA2 stream";
 /// NumCodecs' and liblzma's number of a stream without container, and of the LZMA2 filter.
 const FORMAT_RAW: i64 = 3;
 const FILTER_LZMA2: i64 = 33;
@@ -123,6 +126,46 @@ pub fn lzma2_len(mut input: &[u8]) -> Option<u64> {
     }
 }
 
+/// Returns whether bytes that are a zstd frame or an LZMA2 stream are the latter, by their first byte.
+pub fn is_lzma2(input: &[u8]) -> bool {
+    // The first chunk of a stream is stored, or it resets everything.
+    matches!(input.first(), Some(1 | 0xE0..))
+}
+
+/// Decodes one LZMA2 stream of at most `limit` bytes. Its chunks say how many it has.
+///
+/// # Errors
+/// Damage; a longer stream; a build without LZMA.
+pub fn decode_lzma(input: &[u8], limit: u64) -> Result<Vec<u8>> {
+    let claimed = lzma2_len(input)
+        .ok_or_else(|| Error::corrupt(SECTION, None, "content", "whole chunks", "a cut stream"))?;
+    let len = usize::try_from(claimed).ok().filter(|_| claimed <= limit);
+    let len = len.ok_or_else(|| Error::limit(SECTION, None, "decoded length", limit, claimed))?;
+    let mut out = Vec::new();
+    reserve(&mut out, SECTION, "decoded length in memory", len)?;
+    out.resize(len, 0);
+    decode_into(input, &mut out)?;
+    Ok(out)
+}
+
+#[cfg(any(feature = "lzma", feature = "lzma-rs"))]
+fn decode_into(input: &[u8], out: &mut [u8]) -> Result<()> {
+    #[cfg(feature = "lzma")]
+    let decoder = Lzma::for_elements(1, Lzma::LEAST_DICT);
+    #[cfg(not(feature = "lzma"))]
+    let decoder = pure::Decoder;
+    decoder.decode_into(input, &mut Contexts::default(), out)
+}
+
+#[cfg(not(any(feature = "lzma", feature = "lzma-rs")))]
+fn decode_into(_: &[u8], _: &mut [u8]) -> Result<()> {
+    Err(Error::unsupported(
+        SECTION,
+        None,
+        "this build of nc3z-format was made without the features lzma and lzma-rs",
+    ))
+}
+
 #[cfg(any(feature = "lzma", feature = "lzma-rs"))]
 pub(super) struct LzmaKind;
 
@@ -136,7 +179,7 @@ impl StageKind for LzmaKind {
         r#"{"id":"lzma","format":3,"check":-1,"preset":null,"filters":[{"id":33,"dict_size":1048576,"lc":2,"lp":2,"pb":2}]}"#
     }
 
-    fn bind(&self, spec: &StageSpec) -> Result<Box<dyn Stage>, String> {
+    fn bind(&self, spec: &StageSpec) -> std::result::Result<Box<dyn Stage>, String> {
         let lzma = Lzma::from_spec(spec).ok_or(OTHER_KEYS)?;
         #[cfg(feature = "lzma")]
         return Ok(Box::new(lzma));
@@ -154,6 +197,18 @@ mod tests {
     use super::*;
 
     const TEXT: Lzma = Lzma::for_elements(1, 1 << 20);
+
+    #[test]
+    #[cfg(any(feature = "lzma", feature = "lzma-rs"))]
+    fn a_stream_says_its_length_and_is_told_from_a_zstd_frame() {
+        let letters = b"\xe0\x00\x29\x00\x06\x5d\x00\x30\xee\x2a\x00\x00\x00\x00";
+        assert!(is_lzma2(letters) && is_lzma2(b"\x01") && !is_lzma2(b"\x28\xb5\x2f\xfd") && !is_lzma2(b""));
+        assert_eq!(decode_lzma(letters, 42).map_err(|e| e.to_string()), Ok(vec![b'a'; 42]));
+        assert!(decode_lzma(letters, 41).unwrap_err().to_string().contains("limit"));
+        for cut in 0..letters.len() {
+            assert!(decode_lzma(&letters[..cut], 42).unwrap_err().is_corrupt(), "{cut}");
+        }
+    }
 
     #[test]
     fn other_keys_are_not_this_codec() {

@@ -621,7 +621,7 @@ public final class Archive extends Dataset {
             byte[] before = decodeSection(older, false, false);
             return Packed.unpack(raw, 24, raw.length, Zstd.Dictionary.raw(before), what, most);
         }
-        return Packed.unpack(raw, 0, raw.length, null, what, most);
+        return Packed.unpack(raw, 0, raw.length, what, most);
     }
 
     /** The decoded head copy, with all its checks. */
@@ -629,7 +629,7 @@ public final class Archive extends Dataset {
         long stored = Bytes.i32(superblock, 32) & 0xFFFFFFFFL, length = Bytes.i32(superblock, 36) & 0xFFFFFFFFL;
         byte[] raw = aligned(SUPERBLOCK, stored, "head copy");
         need(Bytes.crc(raw) == Bytes.i32(superblock, 40), "head copy: checksum");
-        byte[] out = stored == length ? raw : Packed.unpack(raw, 0, raw.length, null, "head copy", sectionLimit(1));
+        byte[] out = stored == length ? raw : Packed.unpack(raw, 0, raw.length, "head copy", sectionLimit(1));
         need(out.length == length, "head copy: " + out.length + " bytes decoded, expected " + length);
         return out;
     }

@@ -187,7 +187,7 @@ final class Chain {
         }
     }
 
-    private static byte[] lzma(byte[] data, int from, int count, int length) throws Nc3zException {
+    static byte[] lzma(byte[] data, int from, int count, int length) throws Nc3zException {
         ByteArrayInputStream in = new ByteArrayInputStream(data, from, count);
         byte[] out = Memory.bytes(length);
         try (LZMA2InputStream stream = new LZMA2InputStream(in, Math.max(length, 4096))) {

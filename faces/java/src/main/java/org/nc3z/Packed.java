@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Packed heads and sections (spec/archive.md, section 1): frames with the dictionaries of the format. */
+/** Packed heads and sections (spec/archive.md, section 1): frames with the dictionaries of the format, or LZMA2 streams. */
 final class Packed {
     private static final Map<Long, Zstd.Dictionary> DICTIONARIES = new HashMap<>();
 
@@ -23,9 +23,33 @@ final class Packed {
         return Zstd.decode(data, from, to - from, (int) length, before == null ? formatDictionary(id) : before);
     }
 
-    /** The same of any content: a frame with its content size, with a dictionary of the format or without. */
+    /** The same of any content: a frame with its content size, with a dictionary of the format or without, or an LZMA2 stream. */
     static byte[] unpack(byte[] data, int from, int to, String what, int most) throws Nc3zException {
-        return unpack(data, from, to, null, what, most);
+        int first = from < to ? data[from] & 255 : 0;
+        if (first != 1 && first < 0xE0) return unpack(data, from, to, null, what, most);
+        long length = lzmaLength(data, from, to, what);
+        if (length > most) throw limit(what + ": " + length + " bytes decoded, at most " + most + " expected");
+        return Chain.lzma(data, from, to - from, (int) length);
+    }
+
+    /** The length that the chunks of an LZMA2 stream say (spec/chains.md, section 2). */
+    private static long lzmaLength(byte[] data, int from, int to, String what) throws Nc3zException {
+        long total = 0;
+        for (long at = from; ; ) {
+            need(at < to, what + ": a cut LZMA2 stream");
+            int control = data[(int) at] & 255;
+            if (control == 0) {
+                need(at + 1 == to, what + ": bytes behind an LZMA2 stream");
+                return total;
+            }
+            boolean stored = control < 3;
+            need(stored || control >= 128, what + ": an LZMA2 chunk of kind " + control);
+            need(at + (stored ? 3 : 5) <= to, what + ": a cut LZMA2 stream");
+            long length = ((data[(int) at + 1] & 255) << 8 | data[(int) at + 2] & 255) + 1;
+            total += length + (stored ? 0 : (long) (control & 31) << 16);
+            if (stored) at += 3 + length;
+            else at += 6 + ((control >> 5 & 3) >= 2 ? 1 : 0) + ((data[(int) at + 3] & 255) << 8 | data[(int) at + 4] & 255);
+        }
     }
 
     private static Zstd.Dictionary formatDictionary(long id) throws Nc3zException {
