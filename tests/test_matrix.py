@@ -3,23 +3,11 @@
 The list of commands comes from the tool. A command without a row fails the test, and so does a row without a command."""
 
 import re
-import shutil
-import tarfile
-import zipfile
 
-from common import CLASSIC, Case, nc3z
+import kinds
+from common import Case, nc3z
+from kinds import AGGREGATIONS, ARCHIVES, BUNDLES, CATALOGUES, CLASSICS, KINDS, SOURCE, URLS
 from servers import serve
-
-SOURCE = CLASSIC / "record_padding.nc"
-# Kinds of inputs that have the variables of one file.
-ARCHIVES = ["archive", "version", "member", "member-version", "url-archive", "url-version", "url-member", "standard-input"]
-CLASSICS = ["classic", "member-classic", "packed-member", "url-classic", "url-packed-member"]
-AGGREGATIONS = ["aggregation", "url-aggregation"]
-BUNDLES = ["bundle", "packed-bundle", "zip", "tar", "url-bundle"]
-CATALOGUES = ["catalogue", "url-catalogue"]
-OTHERS = ["directory", "hdf5", "text", "none"]
-URLS = ["url-archive", "url-version", "url-member", "url-classic", "url-packed-member", "url-aggregation", "url-bundle", "url-catalogue"]
-KINDS = ARCHIVES + CLASSICS + AGGREGATIONS + BUNDLES + CATALOGUES + OTHERS
 
 # What a message says of a kind, where a command cannot use it: the kind, and what to do.
 BUNDLE = r"bundle of \d files?.*nc3z list"
@@ -105,8 +93,8 @@ ELSEWHERE = {
     "status": "a campaign: test_campaign",
     "retire": "a campaign: test_campaign",
     "reconcile": "a catalogue: test_campaign",
-    "mount": "a directory: test_mount",
-    "serve": "a directory: test_serve",
+    "mount": "any kind: test_mount",
+    "serve": "any kind: test_serve",
     "netcdf-plugin": "a program: test_netcdf_plugin",
     "filters": "no input",
     "completions": "no input",
@@ -116,48 +104,10 @@ ELSEWHERE = {
 }
 
 
-def hdf5(path):
-    """The least that identifies an HDF5 file."""
-    path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(504))
-
-
 class Matrix(Case):
-    def make(self):
-        """Writes a file of each kind; returns those that a server has, by name."""
-        shutil.copy(SOURCE, self.dir / "a.nc")
-        shutil.copy(SOURCE, self.dir / "c.nc")
-        (self.dir / "d").mkdir()
-        shutil.copy(SOURCE, self.dir / "d/a.nc")
-        self.run_here("archive", "-q", "a.nc", ok=True)
-        self.run_here("archive", "-q", "a.nc", "-o", "d/b.nc.nc3z", ok=True)
-        self.run_here("bundle", "d", "-o", "plain.zip", ok=True)
-        self.run_here("bundle", "--pack", "d", "-o", "packed.zip", ok=True)
-        self.run_here("aggregate", "--new-dim", "run", "a.nc", "c.nc", "-o", "aggregation.nc", ok=True)
-        self.run_here("catalog", "d", "-o", "d.catalog.nc3z", ok=True)
-        with zipfile.ZipFile(self.dir / "other.zip", "w") as z:
-            z.write(SOURCE, "a.nc")
-        with tarfile.open(self.dir / "other.tar", "w") as t:
-            t.add(SOURCE, "a.nc")
-        hdf5(self.dir / "four.nc")
-        (self.dir / "text").write_text("hello, this is no file of numbers\n" * 50)
-        return {path.name: path.read_bytes() for path in self.dir.iterdir() if path.is_file()}
-
     def run_here(self, *args, ok=False, **options):
         done = nc3z(*args, cwd=self.dir, **options)
         return self.ok(done) if ok else done
-
-    def inputs(self, server):
-        return {
-            "archive": "a.nc.nc3z", "version": "a.nc.nc3z@1", "member": "plain.zip!/b.nc.nc3z",
-            "member-version": "plain.zip!/b.nc.nc3z@1", "url-archive": server.url("a.nc.nc3z"),
-            "url-version": server.url("a.nc.nc3z@1"), "url-member": server.url("plain.zip!/b.nc.nc3z"), "standard-input": "-",
-            "classic": "a.nc", "member-classic": "plain.zip!/a.nc", "packed-member": "packed.zip!/a.nc",
-            "url-classic": server.url("a.nc"), "url-packed-member": server.url("packed.zip!/a.nc"),
-            "aggregation": "aggregation.nc", "url-aggregation": server.url("aggregation.nc"), "bundle": "plain.zip",
-            "packed-bundle": "packed.zip", "zip": "other.zip", "tar": "other.tar", "url-bundle": server.url("plain.zip"),
-            "catalogue": "d.catalog.nc3z", "url-catalogue": server.url("d.catalog.nc3z"), "directory": "d", "hdf5": "four.nc", "text": "text",
-            "none": "none.nc",
-        }
 
     def test_each_command_has_a_row(self):
         listed = set(re.findall(r"^  ([a-z]\S*)  ", nc3z("--help-all").stdout.decode(), re.M))
@@ -168,11 +118,10 @@ class Matrix(Case):
         self.assertEqual(commands, rows | set(ELSEWHERE), "a command needs a row in ROWS, or a reason in ELSEWHERE")
 
     def test_each_cell_is_the_answer_or_names_the_kind(self):
-        files = self.make()
+        files = kinds.write(self.dir)
         wrong = []
         with serve(files) as server:
-            names = self.inputs(server)
-            self.assertEqual(sorted(names), sorted(KINDS))
+            names = kinds.names(server)
             for command, (args, cells) in ROWS.items():
                 self.assertEqual(sorted(cells), sorted(KINDS), command)
                 words = command.split()[: 2 if command.startswith("parity ") else 1]
@@ -200,13 +149,13 @@ class Matrix(Case):
         return [] if said else [f"{cell}; expected {expected!r}"]
 
     def test_a_packed_member_is_restored_to_standard_output_as_it_was(self):
-        self.make()
+        kinds.write(self.dir)
         for member in ("packed.zip!/a.nc", "plain.zip!/b.nc.nc3z@1", "plain.zip!/a.nc"):
             with self.subTest(member):
                 self.assertEqual(self.run_here("restore", member, "-o", "-", ok=True).stdout, SOURCE.read_bytes())
 
     def test_a_search_in_a_bundle_names_its_members(self):
-        self.make()
+        kinds.write(self.dir)
         for bundle in ("plain.zip", "packed.zip", "other.tar"):
             out = self.run_here("find", "a", bundle, ok=True).stdout.decode()
             self.assertIn(f"{bundle}!/a.nc", out)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import unittest
 
+import kinds
 from common import NC3Z, NIGHT, ROOT, Case, good_files, missing, nc3z
 
 LIBRARIES = [pathlib.Path(NC3Z).resolve().parent / folder / "libnc3z_netcdf_plugin.so" for folder in (".", "deps")]
@@ -20,6 +21,20 @@ SEED = int(os.environ.get("NC3Z_SEED") or 47)
 
 # The library takes "streaming" for a number of records. The plug-in counts them, as the specification of the format has it.
 DIFFERENT = {"streaming.nc", "streaming_partial.nc"}
+
+#: Opens a name by netCDF-C, and reads variable `a`.
+NETCDF_READS = r"""
+import json, netCDF4, sys
+def read(name):
+    try:
+        with netCDF4.Dataset(name) as file:
+            a = file["a"]
+            a.set_auto_mask(False)
+            return a[(0,) * (a.ndim - 1)][:3].tolist() if a.ndim else []
+    except (OSError, IndexError, KeyError):
+        return None
+print(json.dumps([read(name) for name in sys.argv[1:]]))
+"""
 
 
 def data_files():
@@ -147,6 +162,18 @@ class Loaded(Plugin):
             self.assertEqual((done.returncode, done.stdout), (0, "[21, 22, -32768, 24, 25]\n"), f"slot {slot}: {done.stderr}")
         self.tool("netcdf-plugin", "remove")
         self.assertNotEqual(self.python(code, archive).returncode, 0)
+
+    def test_each_kind_of_input_is_read_or_refused(self):
+        """netCDF-C looks for a file of the whole name, and gives the plug-in those that begin like an archive."""
+        kinds.write(self.dir)
+        self.archive(self.dir / "aggregation.nc", "aggregation.nc.nc3z")
+        names = {kind: name for kind, name in kinds.names(kinds.NoServer()).items() if kind not in kinds.URLS}
+        names["archived-aggregation"] = "aggregation.nc.nc3z"
+        done = self.python(NETCDF_READS, *names.values(), cwd=self.dir)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = dict(zip(names, json.loads(done.stdout), strict=True))
+        read = {"archive": kinds.FIRST, "classic": kinds.FIRST, "archived-aggregation": kinds.FIRST}
+        self.assertEqual({kind: values for kind, values in found.items() if values is not None}, read | {"aggregation": found["aggregation"]})
 
     def test_xarray_reads_what_it_reads_of_the_original(self):
         if importlib.util.find_spec("xarray") is None:

@@ -146,6 +146,11 @@ impl OpenOptions {
         self
     }
 
+    /// The version that is opened, if one was set.
+    pub fn version(&self) -> Option<&VersionName> {
+        self.version.as_ref()
+    }
+
     /// Opens a dataset whose values are checked against this root (`nc3z hash --root`) before they are returned; see
     /// [`crate::Dataset::verified`]. [`crate::Archive::from_source`] refuses a root.
     #[must_use]

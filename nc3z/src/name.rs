@@ -120,6 +120,18 @@ impl Name {
         self.member.is_none() && self.url().is_none() && !self.is_standard_input()
     }
 
+    /// The reason why this is not the name of a whole file on this machine, which can be changed. None if it is one.
+    #[doc(hidden)]
+    pub fn elsewhere(&self) -> Option<Elsewhere> {
+        match () {
+            () if self.url().is_some() => Some(Elsewhere::Url),
+            () if self.is_standard_input() => Some(Elsewhere::StandardInput),
+            () if self.member.is_some() => Some(Elsewhere::Member),
+            () if self.version.is_some() => Some(Elsewhere::Version),
+            () => None,
+        }
+    }
+
     /// The name without the version.
     pub fn without_version(&self) -> PathBuf {
         let mut whole = self.file.clone().into_os_string();
@@ -129,6 +141,20 @@ impl Name {
         }
         whole.into()
     }
+}
+
+/// The place of an input that is not a whole file on this machine.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Elsewhere {
+    /// It is a URL.
+    Url,
+    /// It is standard input.
+    StandardInput,
+    /// It is a member of a bundle.
+    Member,
+    /// It is a version of an archive.
+    Version,
 }
 
 /// The name without the secrets of a URL.

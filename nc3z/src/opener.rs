@@ -3,7 +3,9 @@
 
 use crate::name::{Name, shown, url_of};
 #[cfg(feature = "collections")]
-use nc3z_collections::{FragmentBase, Options, bundle::Bundle, catalog::Catalog, is_aggregation};
+use nc3z_collections::{
+    FragmentBase, Options, as_aggregation, bundle::Bundle, catalog::Catalog, is_aggregation,
+};
 use nc3z_reader::source::{self, FileSource, SharedSource};
 use nc3z_reader::{Archive, Dataset, Error, OpenOptions, Result};
 #[cfg(feature = "remote")]
@@ -13,7 +15,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use crate::name::split_member;
+pub use crate::name::{Elsewhere, split_member};
 #[cfg(feature = "remote")]
 pub use nc3z_remote::RemoteOptions;
 
@@ -205,6 +207,13 @@ impl Opener {
         }
     }
 
+    /// Sets the options for archives.
+    #[must_use]
+    pub fn with_options(mut self, options: OpenOptions) -> Self {
+        self.options = options;
+        self
+    }
+
     /// Sets the way in which objects of URLs are read.
     #[must_use]
     pub fn with_access(mut self, access: Access) -> Self {
@@ -248,13 +257,18 @@ impl Opener {
     /// # Errors
     /// There is no such file, object or member, or it cannot be read. It is a directory ([`WrongKind`]).
     pub fn source(&self, name: &Name) -> Result<SharedSource> {
-        if name.is_standard_input() {
-            return standard_input();
-        }
         match name.member() {
             Some(member) => self.member(name.file(), member),
-            None => self.file(name.file()),
+            None => self.outer(name),
         }
+    }
+
+    /// Opens the bytes of the file that an input is in: of a member, its bundle.
+    ///
+    /// # Errors
+    /// As [`Opener::source`].
+    pub fn outer(&self, name: &Name) -> Result<SharedSource> {
+        if name.is_standard_input() { standard_input() } else { self.file(name.file()) }
     }
 
     fn file(&self, file: &Path) -> Result<SharedSource> {
@@ -342,11 +356,15 @@ impl Opener {
     }
 
     /// Returns the options for opening the archive of a name.
-    fn options_of(&self, name: &Name) -> OpenOptions {
+    fn options_of(&self, name: &Name) -> Result<OpenOptions> {
         let options = self.options.clone();
         match name.requested() {
-            Some(version) => options.with_version(version.clone()),
-            None => options,
+            Some(_) if options.version().is_some() => Err(nc3z_format::Error::invalid(format!(
+                "`{name}` names a version, and so do the options: give one of them"
+            ))
+            .into()),
+            Some(version) => Ok(options.with_version(version.clone())),
+            None => Ok(options),
         }
     }
 
@@ -356,7 +374,7 @@ impl Opener {
     /// It cannot be read, is damaged, or is not an archive: [`WrongKind`] for a bundle, a catalogue and a directory.
     pub fn archive(&self, name: &Name) -> Result<Archive> {
         let source = self.source(name)?;
-        let opened = Archive::from_source(Arc::clone(&source), &self.options_of(name));
+        let opened = Archive::from_source(Arc::clone(&source), &self.options_of(name)?);
         opened.map_err(|e| self.explained(e, source, name, Kind::Archive))
     }
 
@@ -381,7 +399,7 @@ impl Opener {
     /// # Errors
     /// As [`Opener::dataset`].
     pub fn stored_from(&self, source: SharedSource, name: &Name) -> Result<Dataset> {
-        let opened = Dataset::from_source(Arc::clone(&source), &self.options_of(name));
+        let opened = Dataset::from_source(Arc::clone(&source), &self.options_of(name)?);
         let dataset = opened.map_err(|e| self.explained(e, source, name, Kind::Classic))?;
         if name.requested().is_some() && dataset.archive().is_none() {
             let words = format!(
@@ -403,16 +421,19 @@ impl Opener {
         if self.fragments.is_none() || !is_aggregation(&dataset) {
             return Ok(dataset);
         }
-        self.present_at(dataset, &self.place(name)?, name)
+        self.present_at(dataset, &self.place(name)?, &name.to_string())
     }
 
-    /// Presents an aggregation at a known place.
+    /// Presents an aggregation at a known place. Messages call it `name`.
+    ///
+    /// # Errors
+    /// The aggregation contradicts its convention.
     #[cfg(feature = "collections")]
-    fn present_at(&self, dataset: Dataset, place: &FragmentBase, name: &Name) -> Result<Dataset> {
+    pub fn present_at(&self, dataset: Dataset, place: &FragmentBase, name: &str) -> Result<Dataset> {
         let Some(options) = self.fragments.clone() else { return Ok(dataset) };
         let opener = Opener { access: Access::Direct, ..self.clone() };
         let open = move |url: &str| opener.object(url).map_err(|e| e.with_causes());
-        Ok(place.present(dataset, &name.to_string(), Arc::new(open), options)?)
+        Ok(place.present(dataset, name, Arc::new(open), options)?)
     }
 
     /// Opens the variables of a member of a bundle that is open.
@@ -423,7 +444,8 @@ impl Opener {
     pub fn dataset_in(&self, bundle: &Arc<Bundle>, name: &Name) -> Result<Dataset> {
         let member = name.member().unwrap_or_default();
         let stored = self.stored_from(bundle.require(member, &shown(name.file()))?, name)?;
-        self.present_at(stored, &FragmentBase::Bundle(Arc::clone(bundle), member.to_owned()), name)
+        let place = FragmentBase::Bundle(Arc::clone(bundle), member.to_owned());
+        self.present_at(stored, &place, &name.to_string())
     }
 
     /// Returns the dataset: this build does not know aggregations.
@@ -441,11 +463,10 @@ impl Opener {
     /// The bundle of a member cannot be opened.
     #[cfg(feature = "collections")]
     pub fn place(&self, name: &Name) -> Result<FragmentBase> {
-        Ok(match (name.member(), name.url()) {
-            (Some(member), _) => FragmentBase::Bundle(self.bundle(name.file())?, member.to_owned()),
-            (None, Some(url)) => FragmentBase::Server(url.to_owned()),
-            (None, None) => FragmentBase::Disk(name.file().to_owned()),
-        })
+        match name.member() {
+            Some(member) => Ok(FragmentBase::Bundle(self.bundle(name.file())?, member.to_owned())),
+            None => Ok(outside_bundles(name)),
+        }
     }
 
     /// Opens the bytes of an input, and returns the place in which the fragments of an aggregation in them are searched.
@@ -454,12 +475,22 @@ impl Opener {
     /// As [`Opener::source`].
     #[cfg(feature = "collections")]
     pub fn located(&self, name: &Name) -> Result<(SharedSource, FragmentBase)> {
-        let place = self.place(name)?;
-        let source = match &place {
-            FragmentBase::Bundle(bundle, member) => bundle.require(member, &shown(name.file()))?,
-            _ => self.source(name)?,
-        };
-        Ok((source, place))
+        match name.member() {
+            Some(member) => in_bundle(self.bundle(name.file())?, member, name),
+            None => Ok((self.outer(name)?, outside_bundles(name))),
+        }
+    }
+
+    /// As [`Opener::located`], in a file that is open ([`Opener::outer`]).
+    ///
+    /// # Errors
+    /// As [`Opener::source`].
+    #[cfg(feature = "collections")]
+    pub fn located_in(&self, file: &SharedSource, name: &Name) -> Result<(SharedSource, FragmentBase)> {
+        match name.member() {
+            Some(member) => in_bundle(self.bundle_from(Arc::clone(file))?, member, name),
+            None => Ok((Arc::clone(file), outside_bundles(name))),
+        }
     }
 
     /// Opens an input of any kind.
@@ -515,6 +546,28 @@ impl Opener {
         let _ = (self, source, &mut wrong);
         wrong
     }
+}
+
+/// Returns the place of a file that is not in a bundle.
+#[cfg(feature = "collections")]
+fn outside_bundles(name: &Name) -> FragmentBase {
+    match name.url() {
+        Some(url) => FragmentBase::Server(url.to_owned()),
+        None => FragmentBase::Disk(name.file().to_owned()),
+    }
+}
+
+/// Opens a member of an open bundle, and returns its place.
+#[cfg(feature = "collections")]
+fn in_bundle(bundle: Arc<Bundle>, member: &str, name: &Name) -> Result<(SharedSource, FragmentBase)> {
+    let source = bundle.require(member, &shown(name.file()))?;
+    Ok((source, FragmentBase::Bundle(bundle, member.to_owned())))
+}
+
+/// Returns the archive that is open, or that an open aggregation is stored in.
+#[cfg(feature = "collections")]
+pub fn archive_of(dataset: &Dataset) -> Option<&Archive> {
+    dataset.archive().or_else(|| as_aggregation(dataset)?.archive())
 }
 
 /// Returns the bytes of standard input, which is copied to a temporary file when it is opened first, because files are read by

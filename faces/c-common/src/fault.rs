@@ -1,5 +1,7 @@
 //! The errors of a request of a C program.
 
+use nc3z::opener::{Kind, WrongKind};
+use nc3z_reader::ErrorKind;
 use std::fmt;
 
 /// Why a request is refused. The netCDF library has a code for each.
@@ -46,7 +48,7 @@ impl fmt::Display for Fault {
                 write!(f, "the buffer has {given} bytes, the request needs {needed}")
             }
             Fault::TooLarge => f.write_str("the request has more elements than memory has addresses"),
-            Fault::Reader(e) => f.write_str(&e.with_causes()),
+            Fault::Reader(e) => f.write_str(&words(e)),
         }
     }
 }
@@ -57,5 +59,39 @@ impl std::error::Error for Fault {
             Fault::Reader(e) => Some(e),
             _ => None,
         }
+    }
+}
+
+/// Returns the message of an error: what happened, and for an input of another kind what to do.
+pub fn words(e: &nc3z_reader::Error) -> String {
+    let words = e.with_causes();
+    let Some(wrong) = WrongKind::of(e) else { return words };
+    let name = &wrong.name;
+    match (wrong.kind, wrong.needed) {
+        (Kind::Bundle, _) => {
+            format!(
+                "{words}; open one of its files as `{name}!/{}`",
+                wrong.first.as_deref().unwrap_or("NAME")
+            )
+        }
+        (Kind::Tree, _) => format!("{words}; open one of the files in it"),
+        (Kind::Classic, Kind::Archive) => format!("{words}; nc3z_archive makes one of it"),
+        _ => words,
+    }
+}
+
+/// Returns true for an input of a kind that cannot be read.
+pub fn is_wrong_kind(e: &nc3z_reader::Error) -> bool {
+    WrongKind::of(e).is_some()
+}
+
+/// Returns true if there is no such file, or no such member of a bundle.
+pub fn is_not_found(e: &nc3z_reader::Error) -> bool {
+    match e.kind() {
+        ErrorKind::Io { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
+        ErrorKind::Other(other) => {
+            matches!(other.downcast_ref(), Some(nc3z_collections::Error::NoMember { .. }))
+        }
+        _ => false,
     }
 }

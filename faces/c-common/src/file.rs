@@ -1,35 +1,58 @@
-//! An open file, and what of it belongs to one process.
+//! An open file, and the part of it that belongs to one process.
 
 use crate::process;
-use nc3z_reader::source::{FileSource, SharedSource};
-use nc3z_reader::{Dataset, OpenOptions, PerProcess, Result};
+use nc3z::Name;
+use nc3z::opener::{Kind, Opener, archive_of};
+use nc3z_collections::{FragmentBase, Options};
+use nc3z_reader::source::SharedSource;
+use nc3z_reader::verify::{Examination, Report, examine};
+use nc3z_reader::{Archive, Dataset, OpenOptions, PerProcess, Result};
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
+
+/// The name of bytes in messages.
+const NAMELESS: &str = "input";
 
 /// An open file. All methods may be called from any number of threads.
 pub struct File {
     opened: PerProcess<Opened>,
     options: OpenOptions,
+    /// The name by which it was opened. None for bytes.
+    name: Option<Name>,
 }
 
 /// A file as one process has it open.
 pub struct Opened {
+    /// The file that was opened first: of a member, its bundle.
+    outer: SharedSource,
     source: SharedSource,
     dataset: Dataset,
 }
 
 impl Opened {
-    fn new(source: SharedSource, options: &OpenOptions) -> Result<Self> {
+    fn new(outer: SharedSource, name: Option<&Name>, options: &OpenOptions) -> Result<Self> {
         process::set_up();
-        let options = options.clone().with_cache(process::cache());
-        let dataset = Dataset::from_source(Arc::clone(&source), &options)?;
-        Ok(Opened { source, dataset })
+        let opener = opener(&options.clone().with_cache(process::cache()));
+        let nameless = Name::whole(NAMELESS);
+        let (source, base) = match name {
+            Some(name) => opener.located_in(&outer, name)?,
+            None => (Arc::clone(&outer), FragmentBase::Memory),
+        };
+        let name = name.unwrap_or(&nameless);
+        let stored = opener.stored_from(Arc::clone(&source), name)?;
+        let dataset = opener.present_at(stored, &base, &name.to_string())?;
+        Ok(Opened { outer, source, dataset })
     }
 
     /// The bytes that it is read from.
     pub fn source(&self) -> &SharedSource {
         &self.source
+    }
+
+    /// The archive that is open, or that an open aggregation is stored in.
+    pub fn archive(&self) -> Option<&Archive> {
+        archive_of(&self.dataset)
     }
 }
 
@@ -42,13 +65,15 @@ impl Deref for Opened {
 }
 
 impl File {
-    /// Opens an archive or a classic file by its path. It is read by position: a map of a file that another program cuts short would
-    /// end the host's process.
+    /// Opens an input by its name: a path, a URL, a member of a bundle, each with or without a version. Files are read by position: a map
+    /// of a file that another program cuts short would end the host's process.
     ///
     /// # Errors
-    /// The system refuses; the file is damaged.
-    pub fn open(path: &Path, options: &OpenOptions) -> Result<Self> {
-        Self::from_source(Arc::new(FileSource::open(path)?), options)
+    /// The system refuses; the file is damaged, or of another kind.
+    pub fn open(name: &Path, options: &OpenOptions) -> Result<Self> {
+        let name = Name::from_path(name)?;
+        let opened = Opened::new(opener(options).outer(&name)?, Some(&name), options)?;
+        Ok(File { opened: PerProcess::new(opened), options: options.clone(), name: Some(name) })
     }
 
     /// Opens a file from any source of bytes.
@@ -56,8 +81,8 @@ impl File {
     /// # Errors
     /// As [`File::open`].
     pub fn from_source(source: SharedSource, options: &OpenOptions) -> Result<Self> {
-        let opened = PerProcess::new(Opened::new(source, options)?);
-        Ok(File { opened, options: options.clone() })
+        let opened = Opened::new(source, None, options)?;
+        Ok(File { opened: PerProcess::new(opened), options: options.clone(), name: None })
     }
 
     /// The file for this process: a forked child opens it again, since threads of its parent may hold locks that are never released.
@@ -66,8 +91,32 @@ impl File {
     /// Opening it again failed.
     pub fn get(&self) -> Result<Arc<Opened>> {
         self.opened.get(|parent| {
-            let parent = parent.expect("File::from_source puts one there, and nothing takes it away");
-            Opened::new(Arc::clone(&parent.source), &self.options)
+            let parent = parent.expect("both constructors put one there, and nothing takes it away");
+            Opened::new(Arc::clone(&parent.outer), self.name.as_ref(), &self.options)
         })
     }
+}
+
+/// Checks an archive by its name.
+///
+/// # Errors
+/// As [`File::open`].
+pub fn verify(name: &Path, deep: bool) -> Result<Report> {
+    let name = Name::from_path(name)?;
+    // Reads a single file once: forged archives must not keep it busy for ever.
+    let options = OpenOptions::of_command();
+    let opener = opener(&options);
+    let (source, base) = opener.located(&name)?;
+    // A member without the copies in its bundle's index.
+    let source = base.as_stored()?.unwrap_or(source);
+    let what = Examination { version: name.requested().cloned(), deep, all_versions: false };
+    let found = examine(&source, &what, &options, &());
+    Ok(found.map_err(|e| opener.explained(e, source, &name, Kind::Archive))?.report)
+}
+
+fn opener(options: &OpenOptions) -> Opener {
+    let options = options.clone().with_mmap(false);
+    let mut fragments = Options::default();
+    fragments.open = options.clone().with_version(None);
+    Opener::new(options).with_fragments(fragments)
 }

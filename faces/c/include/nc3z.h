@@ -6,7 +6,7 @@
  *  - Pointers where results go may be NULL, unless the function says otherwise.
  *  - A handle may be used by several threads at once, and stays valid for calls that run when it is closed. A closed handle is an error.
  *  - Structures begin with their own size, which the caller sets: later versions of the library may add members.
- *  - Nothing is written to standard output or error, and no signal handler is set. Threads are started by large reads only.
+ *  - Nothing is written to standard output or error, and no signal handler is set. Threads are started by large reads and by URLs only.
  */
 #ifndef NC3Z_H
 #define NC3Z_H
@@ -78,7 +78,8 @@ typedef struct nc3z_open_options {
     int32_t reserved;  /* 0 */
 } nc3z_open_options;
 
-/* Opens an archive or a classic file. options may be NULL; file may not. */
+/* Opens an archive, a classic file or an aggregation: a path, a URL (https, s3, gs, az), a member of a bundle ("set.zip!/a.nc"), or "-" for
+ * standard input. "a.nc.nc3z@2" is a version of an archive. options may be NULL; file may not. */
 int32_t nc3z_open(const char *path, const nc3z_open_options *options, nc3z_file **file);
 /* The same from memory, which is copied. */
 int32_t nc3z_open_memory(const void *bytes, size_t len, const nc3z_open_options *options, nc3z_file **file);
@@ -180,7 +181,7 @@ typedef struct nc3z_report {
     uint64_t tiles;       /* tiles that were checked */
 } nc3z_report;
 
-/* Checks an archive; deep: not 0 to decode all of it. NC3Z_OK: it was checked, and the report says what was found. The words of the first
+/* Checks an archive by any name that nc3z_open takes; deep: not 0 to decode all of it. NC3Z_OK: it was checked, and the report says what was found. The words of the first
  * finding are in nc3z_last_error. */
 int32_t nc3z_verify(const char *path, int32_t deep, nc3z_report *report);
 

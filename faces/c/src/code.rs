@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "symbols that C programs call")]
 
 use crate::pointers::put_text;
-use nc3z_c_common::Fault;
+use nc3z_c_common::{Fault, is_not_found, is_wrong_kind, words};
 use nc3z_reader::ErrorKind;
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char};
@@ -92,16 +92,16 @@ impl From<Fault> for Failure {
 impl From<nc3z_reader::Error> for Failure {
     fn from(e: nc3z_reader::Error) -> Self {
         let code = match e.kind() {
-            ErrorKind::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => Code::NotFound,
+            _ if is_not_found(&e) => Code::NotFound,
             ErrorKind::Io { .. } | ErrorKind::Replaced { .. } => Code::Io,
             ErrorKind::Incomplete { .. } => Code::Incomplete,
             ErrorKind::Range { .. } => Code::Range,
             ErrorKind::Format(e) if matches!(e.kind(), nc3z_format::ErrorKind::Limit { .. }) => Code::Limit,
-            _ if e.is_unsupported() => Code::Unsupported,
+            _ if e.is_unsupported() || is_wrong_kind(&e) => Code::Unsupported,
             _ if e.is_corrupt() => Code::Corrupt,
             _ => Code::Invalid,
         };
-        Failure::new(code, e.with_causes())
+        Failure::new(code, words(&e))
     }
 }
 
@@ -120,8 +120,8 @@ impl From<nc3z_writer::Error> for Failure {
 }
 
 fn code_of_read(e: &nc3z_reader::Error) -> Code {
-    match e.kind() {
-        ErrorKind::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => Code::NotFound,
+    match () {
+        _ if is_not_found(e) => Code::NotFound,
         _ if e.is_corrupt() => Code::Corrupt,
         _ if e.is_unsupported() => Code::Unsupported,
         _ => Code::Io,

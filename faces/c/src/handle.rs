@@ -6,7 +6,7 @@ use crate::code::{Code, Failure, Result, call};
 use crate::pointers::{Sized0, buffer, put, structure, text};
 use crate::source::{Called, nc3z_source};
 use nc3z_c_common::{File, Handles, Opened};
-use nc3z_reader::source::{FileSource, MemorySource, SharedSource};
+use nc3z_reader::source::MemorySource;
 use nc3z_reader::{OpenOptions, VersionName};
 use std::ffi::{OsStr, c_char, c_void};
 use std::path::Path;
@@ -92,7 +92,7 @@ pub(crate) unsafe fn path<'a>(what: &str, path: *const c_char) -> Result<&'a Pat
 unsafe fn open(
     given: *const nc3z_open_options,
     file: *mut *mut nc3z_file,
-    source: impl FnOnce() -> Result<SharedSource>,
+    open: impl FnOnce(Result<OpenOptions>) -> Result<File>,
 ) -> i32 {
     call(|| {
         if file.is_null() {
@@ -100,15 +100,12 @@ unsafe fn open(
         }
         // SAFETY: the caller's promise.
         unsafe { put(file, null_mut()) };
-        let source = source()?;
         // SAFETY: the caller's promise.
-        let opened = File::from_source(source, &unsafe { options(given)? })?;
-        let wants_version = {
-            // SAFETY: the caller's promise.
-            let given = unsafe { structure("options", given)? };
-            given.version > 1 || !given.tag.is_null()
-        };
-        if wants_version && opened.get()?.archive().is_none() {
+        let options = unsafe { options(given) };
+        let version = options.as_ref().ok().and_then(|options| options.version().cloned());
+        let opened = open(options)?;
+        let is_first = matches!(version, None | Some(VersionName::Number(1)));
+        if !is_first && opened.get()?.archive().is_none() {
             return Err(Failure::not_found("a classic file has one version; archives have several"));
         }
         let handle = NEXT.fetch_add(2, Ordering::Relaxed);
@@ -130,7 +127,7 @@ pub unsafe extern "C" fn nc3z_open(
     file: *mut *mut nc3z_file,
 ) -> i32 {
     // SAFETY: the caller's promise.
-    unsafe { open(options, file, || Ok(Arc::new(FileSource::open(path("path", name)?)?))) }
+    unsafe { open(options, file, |options| Ok(File::open(path("path", name)?, &options?)?)) }
 }
 
 /// `nc3z_open_memory` of the header.
@@ -146,9 +143,9 @@ pub unsafe extern "C" fn nc3z_open_memory(
 ) -> i32 {
     // SAFETY: the caller's promise. The buffer is only read.
     unsafe {
-        open(options, file, || {
+        open(options, file, |options| {
             let bytes: &[u8] = buffer(bytes.cast_mut(), len)?;
-            Ok(Arc::new(MemorySource::new(bytes.to_vec())))
+            Ok(File::from_source(Arc::new(MemorySource::new(bytes.to_vec())), &options?)?)
         })
     }
 }
@@ -164,7 +161,13 @@ pub unsafe extern "C" fn nc3z_open_source(
     file: *mut *mut nc3z_file,
 ) -> i32 {
     // SAFETY: the caller's promise.
-    unsafe { open(options, file, || Ok(Arc::new(Called::new(source)?))) }
+    unsafe {
+        open(options, file, |options| {
+            // First, so that it is released if the options are refused.
+            let source = Arc::new(Called::new(source)?);
+            Ok(File::from_source(source, &options?)?)
+        })
+    }
 }
 
 /// `nc3z_close` of the header.

@@ -5,12 +5,9 @@
 use crate::code::{Code, Failure, Result, call, note};
 use crate::handle::{find, nc3z_file, path};
 use crate::pointers::{Sized0, fill, structure};
-use nc3z_c_common::enter_pool;
-use nc3z_reader::source::{FileSource, SharedSource};
-use nc3z_reader::{OpenOptions, verify};
+use nc3z_c_common::{enter_pool, verify};
 use nc3z_writer::{AtomicFile, Preset, WriterOptions, archive_file};
 use std::ffi::c_char;
-use std::sync::Arc;
 
 /// `nc3z_archive_options` of the header.
 #[derive(Debug, Clone, Copy)]
@@ -129,13 +126,7 @@ pub unsafe extern "C" fn nc3z_verify(name: *const c_char, deep: i32, report: *mu
     call(|| {
         // SAFETY: the caller's promise.
         let name = unsafe { path("path", name)? };
-        let found = in_pool(|| {
-            let source: SharedSource = Arc::new(FileSource::open(name)?);
-            // Reads a single file once: forged archives must not keep it busy for ever.
-            let options = OpenOptions::of_command();
-            let check = if deep == 0 { verify::quick } else { verify::deep };
-            Ok(check(&source, &options, &())?)
-        })?;
+        let found = in_pool(|| Ok(verify(name, deep != 0)?))?;
         if let Some(first) = found.findings.first() {
             note(first.message.clone());
         }

@@ -1,6 +1,6 @@
 //! The netCDF library's error codes (`netcdf.h`), and their assignment to errors.
 
-use nc3z_c_common::Fault;
+use nc3z_c_common::{Fault, words};
 use nc3z_reader::{Error, ErrorKind};
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -51,7 +51,7 @@ pub(crate) fn of_fault(fault: &Fault) -> c_int {
         Fault::Buffer { .. } => INVALID,
         Fault::TooLarge => NO_MEMORY,
         Fault::Reader(e) => {
-            log(&e.with_causes());
+            log(&words(e));
             of_reader(e)
         }
     }
@@ -59,7 +59,7 @@ pub(crate) fn of_fault(fault: &Fault) -> c_int {
 
 /// Returns the code of an error while opening. Positive codes are the system's.
 pub(crate) fn of_open(name: &str, e: &Error) -> c_int {
-    log(&format!("{name}: {}", e.with_causes()));
+    log(&format!("{name}: {}", words(e)));
     match e.kind() {
         ErrorKind::Format(e) if e.is_corrupt() => NOT_NETCDF,
         _ => of_reader(e),

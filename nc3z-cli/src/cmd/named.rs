@@ -5,7 +5,7 @@ use crate::args::{FragmentArgs, OpenArgs, RemoteArgs};
 use crate::output::message;
 use anyhow::{Context, Result, anyhow, bail};
 use nc3z::Name;
-use nc3z::opener::{Kind, LastBundle, Opener, WrongKind};
+use nc3z::opener::{Elsewhere, Kind, LastBundle, Opener, WrongKind};
 use nc3z_collections::{Missing, Notes, Options};
 use nc3z_reader::source::{self, SharedSource};
 use nc3z_reader::{Archive, Dataset};
@@ -158,22 +158,21 @@ pub(crate) fn need_archive_file(path: &Path) -> Result<()> {
 
 /// Refuses inputs of a command for archives and trees of archives on this machine that are neither.
 pub(crate) fn refuse_others(path: &Path) -> Result<()> {
-    url::refuse(path)?;
     let name = of(path)?;
     let shown = crate::cmd::shown(path);
-    if name.is_standard_input() {
-        bail!("`-` is standard input, which this command does not read: give the name of a file");
-    }
     let file = message::shell_name(name.file());
-    if name.member().is_some() {
-        bail!(
+    match name.elsewhere() {
+        None => {}
+        Some(Elsewhere::Url) => url::refuse(path)?,
+        Some(Elsewhere::StandardInput) => {
+            bail!("`-` is standard input, which this command does not read: give the name of a file")
+        }
+        Some(Elsewhere::Member) => bail!(
             "`{shown}` is a member of a bundle, and this command needs an archive on disk: `nc3z bundle --extract {file} -o DIR` writes the members as archives"
-        );
-    }
-    if name.requested().is_some() {
-        bail!(
+        ),
+        Some(Elsewhere::Version) => bail!(
             "`{shown}` is a version, and this command is for the archive with all its versions: name {file}"
-        );
+        ),
     }
     if !path.is_file() {
         return Ok(());
