@@ -96,8 +96,8 @@ class ServeCase(Case):
         return archive
 
     @contextlib.contextmanager
-    def serving(self, *options, source=None):
-        process = start("serve", source or self.source, "--listen", "127.0.0.1:0", *options, stdout=-1)
+    def serving(self, *options, source=None, **more):
+        process = start("serve", source or self.source, "--listen", "127.0.0.1:0", *options, stdout=-1, **more)
         line = process.stdout.readline().decode()
         if not line:
             self.fail(process.communicate()[1])

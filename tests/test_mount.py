@@ -14,7 +14,9 @@ import time
 import unittest
 from pathlib import Path
 
+import kinds
 from common import CLASSIC, NC3Z, NIGHT, ROOT, Case, good_files, missing, nc3z, need_program, start
+from servers import serve
 
 COADS = CLASSIC / "coads_climatology.cdf"
 PAGE = 4096
@@ -77,9 +79,9 @@ class MountCase(Case):
             subprocess.run(["umount", "-l", str(place)] if os.geteuid() == 0 else ["fusermount3", "-u", "-z", str(place)], check=False)
 
     @contextlib.contextmanager
-    def mounted(self, *options, source=None, place=None):
+    def mounted(self, *options, source=None, place=None, **more):
         place = place or self.place
-        process = start("mount", *options, source or self.source, place)
+        process = start("mount", *options, source or self.source, place, **more)
         self.addCleanup(self.clear, place)
         # Its messages are read as they come: a full pipe would block it.
         said = []
@@ -126,6 +128,21 @@ class Bytes(MountCase):
                 self.assertEqual(seen.st_blocks, archive.stat().st_blocks)
                 self.assertEqual(os.getxattr(shown, "user.nc3z.archive"), os.fsencode(archive.resolve()))
                 self.assertEqual(os.listxattr(shown), ["user.nc3z.archive"])
+
+    def test_each_kind_of_input_is_shown_or_named(self):
+        files = kinds.write(self.dir)
+        with serve(files) as server:
+            for kind, name in kinds.names(server).items():
+                with self.subTest(kind), open(self.dir / "a.nc.nc3z", "rb") as stdin:
+                    shown = kinds.SHOWN[kind]
+                    if isinstance(shown, str):
+                        self.assertRegex(nc3z("mount", name, self.place, cwd=self.dir, timeout=SOON).stderr, shown)
+                        continue
+                    with self.mounted(source=name, cwd=self.dir, stdin=stdin):
+                        names = self.names(self.place)
+                        self.assertTrue(names if shown is None else set(shown) <= set(names), names)
+                        for file in shown or []:
+                            self.assertEqual((self.place / file).read_bytes(), kinds.SOURCE.read_bytes())
 
     def test_it_is_read_only_and_maps(self):
         self.archive(COADS)

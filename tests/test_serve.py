@@ -14,7 +14,9 @@ import threading
 import time
 import unittest
 
+import kinds
 from common import CLASSIC, NIGHT, Case, good_files, nc3z, peak_memory, sha256, start, synthetic
+from servers import serve
 from serving import SOON, ServeCase
 
 COADS = CLASSIC / "coads_climatology.cdf"
@@ -44,6 +46,20 @@ class Bytes(ServeCase):
                 self.assertEqual(head["etag"], reply["etag"])
                 archive = server.ask(f"/{file.name}.nc3z")
                 self.assertEqual(archive.body, (self.source / f"{file.name}.nc3z").read_bytes())
+
+    def test_each_kind_of_input_is_shown_or_named(self):
+        files = kinds.write(self.dir)
+        with serve(files) as server:
+            for kind, name in kinds.names(server).items():
+                with self.subTest(kind), open(self.dir / "a.nc.nc3z", "rb") as stdin:
+                    shown = kinds.SHOWN[kind]
+                    if isinstance(shown, str):
+                        self.assertRegex(nc3z("serve", name, "--listen", "127.0.0.1:0", cwd=self.dir, timeout=SOON).stderr, shown)
+                        continue
+                    with self.serving(source=name, cwd=self.dir, stdin=stdin) as running:
+                        self.assertEqual(running.ask("/?json").status, 200)
+                        for file in shown or []:
+                            self.assertEqual(running.ask(f"/{file}").body, kinds.SOURCE.read_bytes())
 
     def test_ranges(self):
         self.archive(COADS)

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Arguments of `mount`.
 #[derive(Debug, Args)]
 pub(crate) struct MountArgs {
-    /// A directory with archives; an archive; or a bundle.
+    /// A directory with archives; an archive; or a bundle. An archive or a bundle may be at a URL.
     pub(crate) source: PathBuf,
     /// The mount point: a directory; for a single archive also a file.
     pub(crate) mountpoint: PathBuf,

@@ -20,7 +20,7 @@ written, and no path or link leads out of DIR. For details see docs/serve.md.";
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// A directory with archives and classic files; an archive; or a bundle.
+    /// A directory with archives and classic files; an archive; or a bundle. An archive or a bundle may be at a URL.
     pub(crate) dir: PathBuf,
     /// Address and port. Port 0 selects any free one; it is printed on standard output.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8473")]

@@ -90,6 +90,12 @@ impl Stat {
         Signature { file, len, modified, changed }
     }
 
+    /// Returns the attributes of a directory that the source does not have. Users who may read the file may list it.
+    pub(crate) fn as_directory(&self) -> Self {
+        let mode = self.mode & 0o444 | (self.mode & 0o444) >> 2;
+        Stat { kind: NodeKind::Directory, len: 0, blocks: 0, mode, ..*self }
+    }
+
     /// Returns the attributes of a file that is shown unchanged.
     pub(crate) fn attr(&self, ino: u64) -> Attr {
         Attr {

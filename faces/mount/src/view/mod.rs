@@ -40,9 +40,9 @@ use attr::{Stat, number};
 use event::Log;
 use facts::Facts;
 use names::{VERSIONS, archive_of, is_dot_name, is_name, link_target, original_of};
-use nc3z_collections::bundle::Bundle;
-use nc3z_reader::source::{FileSource, SharedSource};
-use nc3z_reader::{Archive, OpenOptions};
+use nc3z::Name;
+use nc3z::opener::{Found as Input, Kind, Opener, WrongKind};
+use nc3z_reader::{Error, Result};
 use nodes::{NodeTarget, Nodes};
 use open_archives::Originals;
 use original::Original;
@@ -74,6 +74,8 @@ pub struct View {
     log: Log,
     /// The original that is the root, if the view is a single file.
     pinned: Option<Arc<Original>>,
+    /// The version that a single archive's name requests.
+    version: Option<u64>,
     /// True if archives also appear with their own names.
     archives: bool,
     /// True if names that begin with a dot are shown.
@@ -83,24 +85,32 @@ pub struct View {
 }
 
 impl View {
-    /// Makes a view of a directory, an archive, or a bundle.
+    /// Makes a view of a directory, an archive, or a bundle, by any name that nc3z has. Of an archive, the name may have a version.
     ///
     /// # Errors
     /// The source is something else, or cannot be opened.
-    pub fn new(source: &Path, options: ViewOptions) -> io::Result<Self> {
+    pub fn new(source: &Path, options: ViewOptions) -> Result<Self> {
         let ViewOptions { open, log, is_file, archives, confined, dot_names } = options;
-        let (tree, is_archive) = tree_of(source, confined)?;
+        let name = Name::from_path(source)?;
+        let opener = Opener::new(open.clone().with_mmap(false)).with_fragments(None);
+        let (tree, is_archive) = tree_of(&name, &opener, confined)?;
+        let version = match name.requested() {
+            Some(_) => Some(opener.archive(&name)?.version()?.number),
+            None => None,
+        };
         if is_file && !is_archive {
             let why = "only an archive can be shown as a file; a directory or a bundle needs a directory";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+            return Err(nc3z_format::Error::invalid(why).into());
         }
+        let failed = |e| Error::io("open", Some(source), e);
         let mut view = View {
             tree,
             nodes: Nodes::default(),
             originals: Originals::new(open),
-            ahead: Ahead::new()?,
+            ahead: Ahead::new().map_err(failed)?,
             log,
             pinned: None,
+            version,
             archives,
             // A single archive was named by the caller.
             dot_names: dot_names || is_archive,
@@ -108,7 +118,7 @@ impl View {
         };
         view.nodes.set_root(NodeTarget::Directory(PathBuf::new()), None);
         if is_file {
-            view.pin()?;
+            view.pin().map_err(failed)?;
         }
         Ok(view)
     }
@@ -117,10 +127,11 @@ impl View {
     fn pin(&mut self) -> io::Result<()> {
         let items = self.tree.list(Path::new(""))?;
         let path = PathBuf::from(&items.first().ok_or(io::ErrorKind::NotFound)?.name);
-        let original = self.originals.open(&*self.tree, &path, None, &self.log)?;
-        let attr = attr_of(&self.tree.stat_target(&path)?, &original.facts, None);
+        let version = self.version;
+        let original = self.originals.open(&*self.tree, &path, version, &self.log)?;
+        let attr = attr_of(&self.tree.stat_target(&path)?, &original.facts, version);
         let content = original.facts.content;
-        self.nodes.set_root(NodeTarget::Original { archive: path, version: None, content }, Some(attr));
+        self.nodes.set_root(NodeTarget::Original { archive: path, version, content }, Some(attr));
         self.pinned = Some(original);
         Ok(())
     }
@@ -172,7 +183,7 @@ impl View {
             Err(e) => {
                 let archive = directory.join(archive_of(name));
                 if self.is_archive(&archive) {
-                    return self.enter_original(&archive, None);
+                    return self.enter_original(&archive, self.version);
                 }
                 if name == VERSIONS {
                     return self.virtual_directory(NodeTarget::AllVersions(directory.to_owned()), directory);
@@ -226,7 +237,7 @@ impl View {
         let stat = self.tree.stat_target(beside)?;
         let wanted = virtual_number(&stat);
         let ino = self.nodes.enter(place, |n| wanted.wrapping_add(u64::from(n)), 1, None)?;
-        Ok(directory_attr(&stat, ino))
+        Ok(stat.as_directory().attr(ino))
     }
 
     fn enter_original(&self, archive: &Path, version: Option<u64>) -> io::Result<Attr> {
@@ -257,7 +268,7 @@ impl View {
                 Ok(self.tree.stat(path)?.attr(ino))
             }
             NodeTarget::AllVersions(path) | NodeTarget::Versions(path) => {
-                Ok(directory_attr(&self.tree.stat_target(path)?, ino))
+                Ok(self.tree.stat_target(path)?.as_directory().attr(ino))
             }
             NodeTarget::Tag { archive, version, .. } => {
                 Ok(Attr { ino, ..tag_attr(&self.tree.stat_target(archive)?, *version) })
@@ -423,16 +434,19 @@ impl View {
 }
 
 /// Returns the files of a source, depending on its kind, and whether it is a single archive.
-fn tree_of(source: &Path, confined: bool) -> io::Result<(Box<dyn Tree>, bool)> {
-    if source.metadata()?.is_dir() {
-        return Ok((Box::new(DirectoryTree::new(source, confined)?), false));
+fn tree_of(name: &Name, opener: &Opener, confined: bool) -> Result<(Box<dyn Tree>, bool)> {
+    let wrong = |kind| Error::other(WrongKind::new(name.to_string(), kind, Kind::Archive));
+    match opener.open(name)? {
+        Input::Tree if name.requested().is_none() => {
+            let tree = DirectoryTree::new(name.file(), confined);
+            Ok((Box::new(tree.map_err(|e| Error::io("open", Some(name.file()), e))?), false))
+        }
+        Input::Tree => Err(wrong(Kind::Tree)),
+        Input::Bundle(bundle) => Ok((Box::new(BundleTree::new(name, &opener.outer(name)?, bundle)?), false)),
+        Input::Dataset(_, dataset) if dataset.archive().is_none() => Err(wrong(Kind::Classic)),
+        Input::Dataset(..) | Input::Catalog(_) => Ok((Box::new(SingleTree::new(opener, name)?), true)),
+        Input::Other(e) => Err(e),
     }
-    let bytes: SharedSource = Arc::new(FileSource::open(source).map_err(io::Error::other)?);
-    if Bundle::is_bundle(&bytes).map_err(io::Error::other)? {
-        return Ok((Box::new(BundleTree::new(source)?), false));
-    }
-    Archive::from_source(bytes, &OpenOptions::default()).map_err(io::Error::other)?;
-    Ok((Box::new(SingleTree::new(source)?), true))
 }
 
 fn place_of(kind: NodeKind, path: PathBuf) -> NodeTarget {
@@ -448,13 +462,6 @@ fn place_of(kind: NodeKind, path: PathBuf) -> NodeTarget {
 fn attr_of(stat: &Stat, facts: &Facts, version: Option<u64>) -> Attr {
     let blocks = if version.is_some() { facts.added.div_ceil(BLOCK_LEN) } else { stat.blocks };
     Attr { size: facts.len, blocks, is_fixed: true, ..stat.attr(0) }
-}
-
-/// Returns the attributes of a directory that the source does not have. Users who may read the file may list
-/// it.
-fn directory_attr(stat: &Stat, ino: u64) -> Attr {
-    let mode = stat.mode & 0o444 | (stat.mode & 0o444) >> 2;
-    Attr { kind: NodeKind::Directory, size: 0, blocks: 0, mode, ..stat.attr(ino) }
 }
 
 fn tag_attr(stat: &Stat, version: u64) -> Attr {

@@ -1,16 +1,21 @@
 //! The files from which a view is made: a directory on disk, one archive, or a bundle's members.
 
-use super::attr::{NodeKind, Stat, kind_of, number};
+use super::attr::{BLOCK_LEN, NodeKind, Stat, kind_of, number};
 use super::names::{archive_of, original_of};
 use super::platform::{Listed, stat_of};
+use nc3z::Name;
+use nc3z::opener::Opener;
+use nc3z_collections::FragmentBase;
 use nc3z_collections::bundle::Bundle;
-use nc3z_reader::source::{FileSource, SharedSource, open_regular};
+use nc3z_reader::source::{SharedSource, open_regular};
+use nc3z_reader::{Error, Result};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// The bytes of a file of the source.
 pub(crate) enum Content {
@@ -140,29 +145,67 @@ impl Tree for DirectoryTree {
 
 /// One archive, alone in its directory.
 pub(crate) struct SingleTree {
-    path: PathBuf,
+    archive: Single,
+    /// Its name in messages.
+    place: PathBuf,
     /// Its name in the tree, which has the suffix of an archive.
     name: PathBuf,
 }
 
+/// The bytes of a single archive.
+enum Single {
+    /// A file on disk, which may change.
+    File,
+    /// An object at a URL, a member of a bundle, or standard input.
+    Opened(SharedSource, Stat),
+}
+
 impl SingleTree {
-    pub(crate) fn new(path: &Path) -> io::Result<Self> {
-        let path = path.canonicalize()?;
-        let nameless = || io::Error::new(io::ErrorKind::InvalidInput, "the archive has no name");
-        let name = path.file_name().ok_or_else(nameless)?;
-        let name = if original_of(name).is_some() { name.to_owned() } else { archive_of(name) };
-        Ok(SingleTree { name: name.into(), path })
+    pub(crate) fn new(opener: &Opener, name: &Name) -> Result<Self> {
+        let mut place = name.without_version();
+        let archive = if name.is_on_disk() {
+            place = place.canonicalize().map_err(|e| Error::io("open", Some(&place), e))?;
+            Single::File
+        } else {
+            let (source, base) = opener.located(name)?;
+            let stat = Stat { len: source.len(), ..stat_of_input(name, &source)? };
+            let stat = match &base {
+                FragmentBase::Bundle(bundle, member) => {
+                    let file = number(&[b"member", &stat.file.to_le_bytes(), member.as_bytes()]);
+                    Stat {
+                        file,
+                        ..stamped(bundle, member, &stat).map_err(|e| Error::io("open", Some(&place), e))?
+                    }
+                }
+                _ => stat,
+            };
+            place = PathBuf::from(name.clone().with_requested(None).to_string());
+            Single::Opened(source, stat)
+        };
+        let own = if name.is_standard_input() {
+            OsStr::new("input")
+        } else {
+            place.file_name().unwrap_or_default()
+        };
+        let own = if original_of(own).is_some() { own.to_owned() } else { archive_of(own) };
+        Ok(SingleTree { archive, place, name: own.into() })
     }
 }
 
 impl Tree for SingleTree {
     fn stat(&self, path: &Path) -> io::Result<Stat> {
-        let found = match path {
-            p if p.as_os_str().is_empty() => self.path.parent().unwrap_or(&self.path),
-            p if p == self.name => &self.path,
-            _ => return Err(io::ErrorKind::NotFound.into()),
-        };
-        stat_of(&found.metadata()?).ok_or_else(special)
+        let is_root = path.as_os_str().is_empty();
+        if !is_root && path != self.name {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        match &self.archive {
+            Single::File => {
+                let found = if is_root { self.place.parent().unwrap_or(&self.place) } else { &self.place };
+                stat_of(&found.metadata()?).ok_or_else(special)
+            }
+            Single::Opened(_, stat) if is_root => Ok(stat.as_directory()),
+            Single::Opened(_, stat) => Ok(*stat),
+        }
     }
 
     fn stat_target(&self, path: &Path) -> io::Result<Stat> {
@@ -182,12 +225,52 @@ impl Tree for SingleTree {
     }
 
     fn open(&self, _: &Path) -> io::Result<Content> {
-        Ok(Content::File(open_regular(&self.path)?))
+        match &self.archive {
+            Single::File => Ok(Content::File(open_regular(&self.place)?)),
+            Single::Opened(source, _) => Ok(Content::Source(Arc::clone(source))),
+        }
     }
 
     fn place(&self, _: &Path) -> PathBuf {
-        self.path.clone()
+        self.place.clone()
     }
+}
+
+/// Returns attributes of the file that an input is in. An object at a URL is a file that all users may read, as old as this view.
+fn stat_of_input(name: &Name, source: &SharedSource) -> Result<Stat> {
+    if name.url().is_none() && !name.is_standard_input() {
+        let found = name.file().metadata().and_then(|found| stat_of(&found).ok_or_else(special));
+        return found.map_err(|e| Error::io("open", Some(name.file()), e));
+    }
+    let now = SystemTime::now();
+    let identity = source.identity().map_or_else(String::new, |identity| identity.to_string());
+    Ok(Stat {
+        kind: NodeKind::File,
+        len: source.len(),
+        blocks: source.len().div_ceil(BLOCK_LEN),
+        mode: 0o444,
+        uid: 0,
+        gid: 0,
+        accessed: now,
+        modified: now,
+        changed: now,
+        file: number(&[b"object", name.to_string().as_bytes(), identity.as_bytes()]),
+    })
+}
+
+/// Returns the attributes of a bundle's file with the permissions and the time of a member's file, without permissions that a data file
+/// does not have.
+fn stamped(bundle: &Bundle, member: &str, stat: &Stat) -> io::Result<Stat> {
+    let stamp = bundle.stamp(member).map_err(io::Error::other)?;
+    let mode = stamp.mode().and_then(|mode| u16::try_from(mode).ok()).unwrap_or(stat.mode) & 0o666;
+    let blocks = stat.len.div_ceil(BLOCK_LEN);
+    Ok(Stat {
+        kind: NodeKind::File,
+        blocks,
+        mode,
+        modified: stamp.modified().unwrap_or(stat.modified),
+        ..*stat
+    })
 }
 
 /// A member of a bundle.
@@ -199,21 +282,23 @@ enum Member {
 
 /// The members of a bundle, whose names are paths.
 pub(crate) struct BundleTree {
-    path: PathBuf,
-    bundle: Bundle,
+    /// Its name in messages.
+    place: PathBuf,
+    bundle: Arc<Bundle>,
     members: HashMap<PathBuf, Member>,
     /// Attributes of the bundle when it was opened.
     stat: Stat,
 }
 
 impl BundleTree {
-    pub(crate) fn new(path: &Path) -> io::Result<Self> {
-        let path = path.canonicalize()?;
-        let file = open_regular(&path)?;
-        let stat = stat_of(&file.metadata()?).ok_or_else(special)?;
-        let source: SharedSource = Arc::new(FileSource::from_file(file, &path).map_err(io::Error::other)?);
-        let bundle = Bundle::open(source).map_err(io::Error::other)?;
-        let mut tree = BundleTree { path, bundle, members: HashMap::new(), stat };
+    pub(crate) fn new(name: &Name, source: &SharedSource, bundle: Arc<Bundle>) -> Result<Self> {
+        let stat = stat_of_input(name, source)?;
+        let place = if name.is_on_disk() {
+            name.file().canonicalize().map_err(|e| Error::io("open", Some(name.file()), e))?
+        } else {
+            PathBuf::from(name.to_string())
+        };
+        let mut tree = BundleTree { place, bundle, members: HashMap::new(), stat };
         tree.members.insert(PathBuf::new(), Member::Directory(BTreeMap::new()));
         for name in tree.bundle.names().to_vec() {
             // Names that lead out of the bundle, and those below a file, are omitted.
@@ -263,19 +348,14 @@ impl BundleTree {
 
 impl Tree for BundleTree {
     fn stat(&self, path: &Path) -> io::Result<Stat> {
-        // The permissions of the bundle, or of the member's file, without those that a data file does not have.
-        let (mut mode, mut modified) = (self.stat.mode, self.stat.modified);
-        let (kind, len, mode) = match self.find(path)? {
-            Member::Directory(_) => (NodeKind::Directory, 0, mode & 0o444 | (mode & 0o444) >> 2),
+        let file = self.number(path);
+        match self.find(path)? {
+            Member::Directory(_) => Ok(Stat { file, ..self.stat.as_directory() }),
             Member::File(name) => {
-                let stamp = self.bundle.stamp(name).map_err(io::Error::other)?;
-                mode = stamp.mode().and_then(|mode| u16::try_from(mode).ok()).unwrap_or(mode);
-                modified = stamp.modified().unwrap_or(modified);
-                (NodeKind::File, self.member(name)?.len(), mode & 0o666)
+                let stat = Stat { len: self.member(name)?.len(), ..self.stat };
+                Ok(Stat { file, ..stamped(&self.bundle, name, &stat)? })
             }
-        };
-        let (file, blocks) = (self.number(path), len.div_ceil(super::attr::BLOCK_LEN));
-        Ok(Stat { kind, len, blocks, mode, modified, file, ..self.stat })
+        }
     }
 
     fn stat_target(&self, path: &Path) -> io::Result<Stat> {
@@ -307,9 +387,9 @@ impl Tree for BundleTree {
 
     fn place(&self, path: &Path) -> PathBuf {
         if path.as_os_str().is_empty() {
-            return self.path.clone();
+            return self.place.clone();
         }
-        let mut name = self.path.clone().into_os_string();
+        let mut name = self.place.clone().into_os_string();
         name.push("!/");
         name.push(path);
         name.into()

@@ -34,7 +34,7 @@ fn one_archive_may_be_the_root() {
     source.archive("x.nc.nc3z", &classic("all_types_cdf1.nc"));
     assert_eq!(seen.bytes("").unwrap(), original);
     let of_directory = View::new(source.0.path(), ViewOptions::default().with_file_root(true));
-    assert_eq!(of_directory.err().unwrap().kind(), ErrorKind::InvalidInput);
+    assert!(of_directory.err().unwrap().to_string().contains("only an archive"));
 }
 
 /// A tar of regular files.
