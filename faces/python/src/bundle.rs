@@ -7,6 +7,7 @@ use crate::error::Failure;
 use crate::handle::{Handle, How};
 use crate::source::{self, Origin, Settings};
 use nc3z_collections::bundle;
+use nc3z_reader::FileName;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -64,7 +65,7 @@ impl Bundle {
         self.bundle.names()
     }
 
-    /// Opens a member.
+    /// Opens a member, whose name may have a version.
     #[expect(clippy::fn_params_excessive_bools, reason = "Python's keyword arguments")]
     fn open(
         &self,
@@ -75,10 +76,12 @@ impl Bundle {
         fill_missing: bool,
         decode: bool,
     ) -> PyResult<Dataset> {
+        let FileName { file, version } = FileName::of_url(member).map_err(Failure::from)?;
+        let member = &*file.to_string_lossy();
         let opened = py.detach(|| aggregated::open_member_of(&self.bundle, self.shown(), member));
         let (source, place) = opened.map_err(|e| Failure::from(e).in_file(Some(self.shown())))?;
         let reading = Reading { as_stored: false, outside, fill_missing };
-        let how = How { version: None, fill_lost, reading, decode, root: None };
+        let how = How { version, fill_lost, reading, decode, root: None };
         Ok(Dataset::new(Handle::open(py, source, self.origin_of(member), place, how)?))
     }
 }

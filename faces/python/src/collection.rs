@@ -301,12 +301,6 @@ impl Head {
     fn is_text(&self) -> bool {
         self.0.is_text()
     }
-
-    /// True if values are unpacked, masked, or read with another sign.
-    #[getter]
-    fn is_coded(&self) -> bool {
-        self.0.is_coded()
-    }
 }
 
 #[pymethods]

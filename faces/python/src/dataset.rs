@@ -8,6 +8,7 @@ use crate::index::{self, Selected};
 use crate::source::{self, Settings};
 use crate::variable::Variable;
 use crate::versions;
+use nc3z::opener::archive_of;
 use nc3z_format::classic::Version;
 use nc3z_look::cost::Costs;
 use nc3z_look::explain::PlannedRead;
@@ -165,7 +166,7 @@ impl Dataset {
     #[getter]
     fn version(&self) -> PyResult<u64> {
         let dataset = self.handle.dataset()?;
-        let Some(archive) = aggregated::archive_of(&dataset) else { return Ok(0) };
+        let Some(archive) = archive_of(&dataset) else { return Ok(0) };
         Ok(archive.version().map_err(Failure::from)?.number)
     }
 
@@ -174,7 +175,7 @@ impl Dataset {
     #[getter]
     fn tags<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dataset = self.handle.dataset()?;
-        let tags = aggregated::archive_of(&dataset).map(nc3z_reader::Archive::tags).transpose();
+        let tags = archive_of(&dataset).map(nc3z_reader::Archive::tags).transpose();
         let dict = PyDict::new(py);
         for (tag, number) in tags.map_err(|e| self.handle.failure(e))?.unwrap_or_default() {
             dict.set_item(tag, number)?;
@@ -211,7 +212,7 @@ impl Dataset {
     #[pyo3(signature = (most, /))]
     fn _log<'py>(&self, py: Python<'py>, most: u64) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let dataset = self.handle.dataset()?;
-        let archive = aggregated::archive_of(&dataset);
+        let archive = archive_of(&dataset);
         archive.map_or_else(|| Ok(Vec::new()), |archive| versions::log(py, archive, most))
     }
 
@@ -233,7 +234,7 @@ impl Dataset {
     #[getter]
     fn stored_nbytes(&self) -> PyResult<u64> {
         let dataset = self.handle.dataset()?;
-        let archive = aggregated::archive_of(&dataset);
+        let archive = archive_of(&dataset);
         Ok(archive.map_or_else(|| dataset.original_len(), nc3z_reader::Archive::stored_len))
     }
 

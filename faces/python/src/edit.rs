@@ -2,7 +2,7 @@
 
 use crate::attributes;
 use crate::dataset::Dataset;
-use crate::error::Failure;
+use crate::error::{Failure, of_change};
 use crate::versions::{Note, committed};
 use crate::work::{self, Cancel};
 use nc3z_format::NcType;
@@ -117,9 +117,8 @@ impl Edit {
     #[new]
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let name = path.to_string_lossy().into_owned();
-        let staged = py
-            .detach(|| Staged::open(&path, &WriterOptions::default()))
-            .map_err(|e| Failure::from(e).in_file(Some(&name)))?;
+        let staged = py.detach(|| Staged::open(&path, &WriterOptions::default()));
+        let staged = staged.map_err(|e| of_change(&path, e))?;
         Ok(Edit { path: name, staged: Mutex::new(Some(staged)) })
     }
 

@@ -1,9 +1,10 @@
 //! Errors as Python's exceptions, by the family that callers act on. The classes are in `nc3z/_errors.py`.
 
-use nc3z::opener::{Kind, WrongKind};
+use nc3z::Name;
+use nc3z::opener::{Elsewhere, Kind, Opener, WrongKind};
 use nc3z_format::ErrorKind as FormatKind;
 use nc3z_format::url::hidden_in;
-use nc3z_reader::{Error as ReadError, ErrorKind as ReadKind};
+use nc3z_reader::{Error as ReadError, ErrorKind as ReadKind, OpenOptions};
 use nc3z_writer::{Advice, Error as WriteError, ErrorKind as WriteKind};
 use pyo3::exceptions::{PyException, PyFileExistsError, PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -178,6 +179,31 @@ fn wrong_kind(wrong: &WrongKind) -> PyErr {
         return PyOSError::new_err((21, format!("{}; {advice}", wrong.kind), name.clone()));
     }
     exception("UnsupportedError", hidden_in(&format!("{wrong}; {advice}")))
+}
+
+/// Returns the exception for an input that could not be changed. An input that is not an archive on this machine, with all its versions,
+/// is named.
+pub(crate) fn of_change(path: &Path, e: impl Into<Failure>) -> PyErr {
+    let e = e.into().in_file(Some(&path.to_string_lossy()));
+    let Ok(name) = Name::from_path(path) else { return e };
+    let words = match name.elsewhere() {
+        None => {
+            let found = Opener::new(OpenOptions::default().with_mmap(false)).archive(&name);
+            return found.err().as_ref().and_then(WrongKind::of).map_or(e, wrong_kind);
+        }
+        Some(Elsewhere::Url) => "is a URL, and this call needs a file on this machine".to_owned(),
+        Some(Elsewhere::StandardInput) => "is standard input, which this call does not read".to_owned(),
+        Some(Elsewhere::Member) => {
+            "is a member of a bundle, and this call needs an archive on disk".to_owned()
+        }
+        Some(Elsewhere::Version) => {
+            format!(
+                "is a version, and this call is for the archive with all its versions: `{}`",
+                name.file().display()
+            )
+        }
+    };
+    exception("UnsupportedError", format!("`{name}` {words}"))
 }
 
 /// Returns NumPy's name of a Rust type. Rust's `i8` is `int8` in NumPy, where `i8` has 8 bytes.

@@ -5,7 +5,7 @@ use crate::error::Failure;
 use crate::process;
 use crate::source::Origin;
 use nc3z::Name;
-use nc3z::opener::{Kind, Opener};
+use nc3z::opener::{Kind, Opener, archive_of};
 use nc3z_collections::is_aggregation;
 use nc3z_format::bytes::hex;
 use nc3z_format::classic::VarId;
@@ -82,8 +82,8 @@ impl Opened {
             .with_version(how.version.clone())
             .with_fill_lost(how.fill_lost)
             .with_cache(process::cache());
+        let dataset = place.open(&source, name, options)?;
         if let Some(against) = &how.root {
-            let dataset = Dataset::from_source(Arc::clone(&source), &options)?;
             if is_aggregation(&dataset) {
                 let words =
                     "the root of an aggregation is over its fragments: open the fragment that has the values";
@@ -93,8 +93,6 @@ impl Opened {
             let dataset = dataset.verified(&against.root, tree, &())?;
             return Ok(Opened { source, dataset });
         }
-        let opened = Dataset::from_source(Arc::clone(&source), &options);
-        let dataset = opened.map_err(|e| explained(e, &source, name, Kind::Classic))?;
         let of_fragments = with_read_repair(OpenOptions::default(), "a fragment")
             .with_fill_lost(how.fill_lost)
             .with_cache(process::cache());
@@ -114,7 +112,7 @@ impl Handle {
         let name = origin.name().unwrap_or("input").to_owned();
         let opened = py.detach(|| Opened::new(source, &name, &place, &how));
         let opened = opened.map_err(|e| Failure::from(e).in_file(origin.name()))?;
-        if how.version.is_some() && how.root.is_none() && aggregated::archive_of(&opened.dataset).is_none() {
+        if how.version.is_some() && how.root.is_none() && archive_of(&opened.dataset).is_none() {
             return Err(PyValueError::new_err("a classic file has one version; archives have several"));
         }
         Ok(Handle { opened: PerProcess::new(opened), origin, how, place })
@@ -203,7 +201,7 @@ impl Handle {
     /// The stored SHA-256 of the original, hexadecimal.
     pub(crate) fn sha256(&self) -> PyResult<Option<String>> {
         let dataset = self.dataset()?;
-        Ok(match aggregated::archive_of(&dataset).map(Archive::digest) {
+        Ok(match archive_of(&dataset).map(Archive::digest) {
             Some(Digest::Sha256(digest)) => Some(hex(&digest)),
             _ => None,
         })

@@ -86,11 +86,6 @@ impl Settings {
         Ok(dict)
     }
 
-    /// Returns the options for a store. The settings were accepted before.
-    pub(crate) fn options_or_default(&self) -> RemoteOptions {
-        self.options().unwrap_or_default()
-    }
-
     fn options(&self) -> PyResult<RemoteOptions> {
         let mut settings = self.0.clone();
         let mut number = |name: &str| -> PyResult<Option<f64>> {
@@ -173,7 +168,7 @@ pub(crate) fn open_as(
     let shown = nc3z_remote::shown(&words);
     let name = Name::from_path(&path).map_err(|e| Failure::from(e).in_file(Some(&shown)))?;
     let opener = Opener::new(OpenOptions::default().with_mmap(mapped)).with_remote(settings.options()?);
-    let opened = py.detach(|| open_name(&name, &opener, &settings));
+    let opened = py.detach(|| open_name(&name, opener));
     let (source, place) = opened.map_err(|e| Failure::from(e).in_file(Some(&shown)))?;
     let path = name.without_version();
     let origin = if is_url {
@@ -182,6 +177,12 @@ pub(crate) fn open_as(
         Origin::Path { path, given: words }
     };
     Ok((source, origin, place))
+}
+
+/// Returns whether a local name is that of a member of a bundle, or of a version.
+#[pyfunction]
+pub(crate) fn names_part(path: PathBuf) -> bool {
+    Name::from_path(&path).is_ok_and(|name| name.member().is_some() || name.requested().is_some())
 }
 
 fn from_bytes(bytes: &Bound<'_, PyBytes>) -> PyResult<(SharedSource, Origin, Place)> {

@@ -1,7 +1,7 @@
 //! Versions of an archive: lists, adds and names them.
 
 use crate::dataset::version_name;
-use crate::error::Failure;
+use crate::error::{Failure, of_change};
 use crate::work::{self, Cancel};
 use nc3z_format::archive::DigestState;
 use nc3z_format::bytes::hex;
@@ -81,7 +81,6 @@ pub(crate) fn commit<'py>(
     progress: Option<&Bound<'py, PyAny>>,
     cancel: Option<&Cancel>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let name = archive.to_string_lossy().into_owned();
     let note = note.extract::<Note>()?.into();
     // The file is hashed, compared and rebuilt. A file that cannot be read causes an error later, with a
     // better message.
@@ -93,7 +92,7 @@ pub(crate) fn commit<'py>(
             .with_parity_renewed(parity);
         Ok(commit_file(&archive, &edited, &note, &options, watch)?)
     });
-    committed(py, &done.map_err(|e| e.in_file(Some(&name)))?, true)
+    committed(py, &done.map_err(|e| of_change(&archive, e))?, true)
 }
 
 /// Sets a tag to a version, by number or another tag (the newest by default), or deletes the tag. Returns the
@@ -111,5 +110,5 @@ pub(crate) fn tag(
     let version = version.map(version_name).transpose()?;
     let change = if delete { TagChange::Delete } else { TagChange::Set { version, force: move_tag } };
     let done = py.detach(|| tag_version(&archive, tag, &change, &WriterOptions::default()));
-    done.map_err(|e| Failure::from(e).in_file(Some(&archive.to_string_lossy())))
+    done.map_err(|e| of_change(&archive, e))
 }

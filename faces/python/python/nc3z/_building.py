@@ -20,7 +20,7 @@ from nc3z._arrays import CHUNK_NBYTES, Array, JoinedArray, Question, WhereArray,
 from nc3z._fragments import LOCAL, REMOTE, Files, Joined, Opening
 from nc3z._nc3z import Condition, Form, Group, Head
 from nc3z._catalogs import Statistics
-from nc3z.xarray import with_c_names
+from nc3z.xarray import DECODING, with_c_names
 
 #: The most bytes of a variable that is repeated for each file along the joined dimension.
 _REPEATED = 64 << 20
@@ -238,38 +238,20 @@ def _same(a: xr.Variable, b: xr.Variable) -> bool:
 class Engine(BackendEntrypoint):
     """Opens a plan: not a file, therefore not an engine that is registered."""
 
-    open_dataset_parameters: ClassVar[tuple[str, ...] | None] = (
-        "filename_or_obj",
-        "mask_and_scale",
-        "decode_times",
-        "concat_characters",
-        "decode_coords",
-        "drop_variables",
-        "use_cftime",
-        "decode_timedelta",
-    )
+    open_dataset_parameters: ClassVar[tuple[str, ...] | None] = ("filename_or_obj", *DECODING)
 
     def open_dataset(
         self,
         filename_or_obj: Any,
         *,
-        mask_and_scale: bool = True,
-        decode_times: Any = True,
-        concat_characters: bool = True,
         decode_coords: Any = True,
         drop_variables: str | Iterable[str] | None = None,
-        use_cftime: bool | None = None,
-        decode_timedelta: Any = None,
+        **given: Any,
     ) -> xr.Dataset:
         """Builds the dataset. xarray decodes what all files store in the same way."""
         plan: Plan = filename_or_obj
-        options: dict[str, Any] = {
-            "mask_and_scale": mask_and_scale,
-            "decode_times": decode_times,
-            "concat_characters": concat_characters,
-            "use_cftime": use_cftime,
-            "decode_timedelta": decode_timedelta,
-        }
+        options: dict[str, Any] = {"mask_and_scale": True, "decode_times": True, "concat_characters": True, "use_cftime": None, "decode_timedelta": None}
+        options.update(given)
         dropped = [drop_variables] if isinstance(drop_variables, str) else list(drop_variables or ())
         store = _Store(plan, options, dropped)
         dataset: xr.Dataset = StoreBackendEntrypoint().open_dataset(store, decode_coords=decode_coords, **options)

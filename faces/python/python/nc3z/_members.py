@@ -77,7 +77,7 @@ def _add(found: Found, path: str, base: str | None, variables: Sequence[str], op
     elif os.path.isfile(path):
         found.paths.extend(_members(path, opening) if _nc3z.Bundle.recognizes(path) else [path])
         found.searched |= found.paths[-1:] != [path]
-    elif "!/" in path:
+    elif _nc3z.names_part(path):
         found.paths.append(path)
     elif matches := sorted(glob.glob(path, recursive=True)):
         for match in matches:
@@ -107,7 +107,7 @@ def _below(base: str, name: str) -> str:
     """Returns the URL of a name that starts at the URL of a directory."""
     bundle, is_member, member = name.partition("!/")
     parts = urlsplit(base)
-    path = posixpath.normpath(f"{parts.path or '/'}/{quote(bundle)}")
+    path = posixpath.normpath(f"{parts.path.rstrip('/')}/{quote(bundle)}")
     return parts._replace(path=path, query="", fragment="").geturl() + is_member + member
 
 

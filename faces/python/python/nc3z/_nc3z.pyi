@@ -36,6 +36,7 @@ __all__ = [
     "files_of_tree",
     "get_threads",
     "group_files",
+    "names_part",
     "num_decode",
     "num_encode",
     "open",
@@ -150,8 +151,6 @@ class Head:
     def since(self) -> tuple[str, str | None] | None: ...
     @property
     def is_text(self) -> bool: ...
-    @property
-    def is_coded(self) -> bool: ...
 
 @final
 class Condition:
@@ -397,6 +396,7 @@ def restore(
     cancel: Cancel | None = None,
 ) -> dict[str, Any]: ...
 def refuse_url(output: str) -> None: ...
+def names_part(path: str) -> bool: ...
 def check(
     input: Any,
     deep: bool,

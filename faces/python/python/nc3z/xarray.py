@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: The first bytes of an archive.
 MAGIC = b"\x89NC3Z\r\n\x1a"
+#: The parameters by which xarray decodes values.
+DECODING = ("mask_and_scale", "decode_times", "concat_characters", "decode_coords", "drop_variables", "use_cftime", "decode_timedelta")
 #: Types that CDF-5 has and CDF-2 does not have.
 _CDF5_TYPES = tuple(np.dtype(name) for name in ("int64", "uint64", "uint32", "uint16", "uint8"))
 
@@ -188,13 +190,7 @@ class Nc3zBackendEntrypoint(BackendEntrypoint):
     # These are also valid if the class is given in place of the name.
     open_dataset_parameters: ClassVar[tuple[str, ...] | None] = (
         "filename_or_obj",
-        "mask_and_scale",
-        "decode_times",
-        "concat_characters",
-        "decode_coords",
-        "drop_variables",
-        "use_cftime",
-        "decode_timedelta",
+        *DECODING,
         "version",
         "storage_options",
         "fill_lost",
@@ -251,7 +247,7 @@ class Nc3zBackendEntrypoint(BackendEntrypoint):
 
         if isinstance(filename_or_obj, (str, os.PathLike)):
             path = os.fspath(filename_or_obj)
-            filename_or_obj = path if "://" in path else os.path.abspath(os.path.expanduser(path))
+            filename_or_obj = path if "://" in path or path == "-" else os.path.abspath(os.path.expanduser(path))
         dataset = nc3z.open(
             filename_or_obj,
             version=version,
