@@ -3,20 +3,19 @@
 import { encode, size } from "./data.js";
 import { json, numbers, query_name } from "./server.js";
 import { treemap } from "./treemap.js";
-import { $, AFRESH, connect, element, from_query, say, show_file, state, to_query } from "./view.js";
+import { $, AFRESH, element, from_query, go, is_current, run, say, show_file } from "./view.js";
 
 /** Where the file is: directories, and its name. */
 const place = { way: [], file: null };
-let data = null, turn = 0;
+let data = null;
 
-function to_hash() {
-  const q = String(to_query());
-  const hash = `#${directory()}${place.file === null ? "" : encodeURIComponent(place.file)}${q ? "?" + q : ""}`;
-  if (hash !== location.hash) history.replaceState(null, "", hash);
+function address(query) {
+  const q = String(query);
+  return directory() + (place.file === null ? "" : encodeURIComponent(place.file)) + (q ? "?" + q : "");
 }
 
-function from_hash() {
-  const [path, query = ""] = (location.hash.slice(1) || "/").split("?");
+function read(text) {
+  const [path, query = ""] = (text || "/").split("?");
   const names = path.split("/").slice(1).map(decodeURIComponent);
   place.file = names.pop() || null;
   place.way = names;
@@ -27,22 +26,13 @@ const directory = () => "/" + encode(place.way) + (place.way.length ? "/" : "");
 /** Addresses are relative to the page: behind a proxy it may have a prefix. */
 const path = () => "." + directory() + encodeURIComponent(place.file);
 
-async function go(change, to = {}) {
-  Object.assign(state, change);
-  Object.assign(place, to);
-  to_hash();
-  await show();
-}
-connect({ go, moved: to_hash, is_current: (mine) => mine === turn });
-
-async function show() {
-  const mine = ++turn;
+async function show(mine) {
   try {
     await show_tree(mine);
-    if (mine !== turn) return;
+    if (!is_current(mine)) return;
     if (place.file === null) { $("file").hidden = $("variable").hidden = true; document.title = "nc3z"; return; }
     const found = await described(mine);
-    if (found && mine === turn) await show_file(found, mine);
+    if (found && is_current(mine)) await show_file(found, mine);
   } catch (e) {
     say(`This did not work: ${e.message}`);
   }
@@ -53,11 +43,11 @@ async function show_tree(mine) {
   const here = directory();
   if (listed !== here) {
     const { entries } = await json("." + here + "?json");
-    if (mine !== turn) return;
+    if (!is_current(mine)) return;
     const list = element("ul"), names = new Set(entries.map((e) => e.name));
     const add = (text, way, file) => {
-      const address = "#/" + encode(way) + (way.length ? "/" : "") + (file === null ? "" : encodeURIComponent(file));
-      const item = element("li"), link = element("a", text, { href: address });
+      const href = "#/" + encode(way) + (way.length ? "/" : "") + (file === null ? "" : encodeURIComponent(file));
+      const item = element("li"), link = element("a", text, { href });
       item.append(link);
       list.append(item);
     };
@@ -86,7 +76,7 @@ async function show_tree(mine) {
   if (place.file === null) {
     $("sizes").hidden = false;
     const { entries } = await json("." + here + "?sizes");
-    if (mine !== turn) return;
+    if (!is_current(mine)) return;
     treemap($("treemap"), entries, (e) => go({ ...AFRESH, variable: null }, e.kind === "directory" ? { way: [...place.way, e.name], file: null } : { file: e.name.replace(/\.nc3z$/, "") }));
     say(`${entries.length} names, ${size(entries.reduce((a, e) => a + e.bytes, 0))} on disk.`);
   } else $("sizes").hidden = true;
@@ -99,7 +89,7 @@ async function described(mine) {
   say("Reading the file's description …");
   let found;
   try { found = await json(address + ".json"); } catch (e) {
-    if (mine !== turn) return null;
+    if (!is_current(mine)) return null;
     data = null;
     $("variable").hidden = true;
     $("file").hidden = false;
@@ -110,7 +100,7 @@ async function described(mine) {
     say(e.message);
     return null;
   }
-  if (mine !== turn) return null;
+  if (!is_current(mine)) return null;
   const link = (text, end) => element("a", text, { href: address + end });
   const links = [": ", link("the original", ""), " · ", link("DAP2", ".html"), " · ", link("JSON", ".json"), ...(found.archive_bytes ? [" · ", link("the archive", ".nc3z")] : []), ` · in netCDF programs: ${new URL(address, location).href.split("#")[0]}`];
   const stem = place.file.replace(/\.(nc|cdf)$/, "");
@@ -124,8 +114,4 @@ async function described(mine) {
   return data;
 }
 
-let later;
-window.addEventListener("resize", () => { clearTimeout(later); later = setTimeout(show, 200); });
-window.addEventListener("hashchange", () => { from_hash(); show(); });
-from_hash();
-show();
+run({ place, address, read, show });

@@ -13,13 +13,40 @@ const COORDINATES = 4_000_000;
 export const state = { variable: null, at: {}, cross: null, low: null, high: null, colours: "viridis", coast: true };
 /** Another file, or another variable. */
 export const AFRESH = { at: {}, cross: null, low: null, high: null };
-let data = null, field = null, picture = null, chart = null, host = null, drawn = null;
+let data = null, field = null, picture = null, chart = null, drawn = null, page = null, turn = 0;
 
-/** Who shows the file: `go(change)` shows another state, `moved()` writes the state to the address, `is_current(turn)` is false for what was overtaken. */
-export function connect(given) { host = given; }
+/**
+ * Runs a page. `given` has: `place`, which says which file; `address(query)`, the address behind its #, and `read(text)`, which takes place and
+ * state from it; `show(mine)`, which shows them, and ends where `is_current(mine)` is false, because another state was asked for.
+ */
+export function run(given) {
+  page = given;
+  const again = () => page.show(++turn), read = () => page.read(location.hash.slice(1));
+  let later;
+  window.addEventListener("resize", () => { clearTimeout(later); later = setTimeout(again, 200); });
+  window.addEventListener("hashchange", () => { read(); again(); });
+  read();
+  again();
+}
+
+export const is_current = (mine) => mine === turn;
+
+/** Shows another state, and another place if `to` has one. */
+export async function go(change, to = {}) {
+  Object.assign(state, change);
+  Object.assign(page.place, to);
+  moved();
+  await page.show(++turn);
+}
+
+/** Writes place and state to the address. */
+function moved() {
+  const hash = `#${page.address(to_query())}`;
+  if (hash !== location.hash) history.replaceState(null, "", hash);
+}
 
 /** The state as a part of an address. */
-export function to_query() {
+function to_query() {
   const q = new URLSearchParams();
   if (state.variable !== null) q.set("v", state.variable);
   for (const [dim, n] of Object.entries(state.at)) if (n) q.set(`i.${dim}`, n);
@@ -74,7 +101,7 @@ export async function show_file(shown, turn) {
   for (const v of data.variables) {
     const row = element("tr"), name = element("td"), button = element("button", v.name, { type: "button", class: "name" });
     if (v.name === state.variable) row.setAttribute("aria-current", "true");
-    button.addEventListener("click", () => host.go({ ...AFRESH, variable: v.name }));
+    button.addEventListener("click", () => go({ ...AFRESH, variable: v.name }));
     name.append(button);
     const shape = v.dimensions.map((d, n) => `${d}=${v.shape[n]}`).join(" ");
     row.append(name, element("td", v.type), element("td", shape || "one value"), element("td", size(v.original_bytes), { class: "number" }), element("td", v.stored_bytes === undefined ? "" : size(v.stored_bytes), { class: "number" }), element("td", String(v.attribute_values.long_name ?? v.attribute_values.standard_name ?? "")));
@@ -125,7 +152,7 @@ async function show_variable(variable, turn) {
   }
   const axes = [];
   for (let n = 0; n < dims.length; n++) axes.push(await coordinate(dims[n], shape[n]));
-  if (!host.is_current(turn)) return;
+  if (!is_current(turn)) return;
   // A map is of latitude and longitude where they are there, else of the last two dimensions.
   let x = axes.findIndex((a) => is_axis(a.variable, "x")), y = axes.findIndex((a) => is_axis(a.variable, "y"));
   const is_map = x >= 0 && y >= 0;
@@ -138,7 +165,7 @@ async function show_variable(variable, turn) {
   const step = (n) => Math.max(1, Math.ceil(shape[n] / CELLS));
   const parts = dims.map((d, n) => (n === x || n === y ? [0, step(n), shape[n] - 1] : state.at[d]));
   const values = unpack(await data.numbers(variable, parts), variable);
-  if (!host.is_current(turn)) return;
+  if (!is_current(turn)) return;
   const pick = (n) => axes[n].values.filter((_, i) => i % step(n) === 0);
   const xs = pick(x), ys = pick(y), turned = x < y;
   const title = (n) => axes[n].variable?.attribute_values.units ? `${dims[n]} (${axes[n].variable.attribute_values.units})` : dims[n];
@@ -196,7 +223,7 @@ function sliders(variable, axes, but) {
     const tell = () => { out.textContent = `${words(axes[n].values[input.value])} (${input.value})`; input.setAttribute("aria-valuetext", out.textContent); };
     input.value = state.at[dim];
     input.addEventListener("input", tell);
-    input.addEventListener("change", () => host.go({ at: { ...state.at, [dim]: Number(input.value) } }));
+    input.addEventListener("change", () => go({ at: { ...state.at, [dim]: Number(input.value) } }));
     label.append(element("span", dim), input, out);
     box.append(label);
     tell();
@@ -219,7 +246,7 @@ async function series(variable, axes, along, turn) {
     return axis >= 0 && state.cross ? state.cross[axis] : state.at[d];
   });
   const values = unpack(await data.numbers(variable, parts), variable);
-  if (turn !== undefined && !host.is_current(turn)) return;
+  if (turn !== undefined && !is_current(turn)) return;
   if (!dims.length || len === 1) { clear_series(`${variable.name}: ${short(values[0])} ${variable.attribute_values.units ?? ""}`); return; }
   const axis = axes[along], words = words_of(axis.variable);
   const { low, high, mean, count } = extent(values);
@@ -257,19 +284,19 @@ $("map").addEventListener("mousemove", (e) => {
 $("map").addEventListener("mouseleave", () => read());
 $("map").addEventListener("click", (e) => {
   const found = picture?.find(e.offsetX, e.offsetY);
-  if (found) host.go({ cross: [found[0] * field.step[0], found[1] * field.step[1]] });
+  if (found) go({ cross: [found[0] * field.step[0], found[1] * field.step[1]] });
 });
 $("map").addEventListener("keydown", (e) => {
   if (!field) return;
   const [y, x] = field.dims, up = field.y[field.y.length - 1] > field.y[0] ? 1 : -1;
   const moves = { ArrowUp: [up, 0], ArrowDown: [-up, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-  if (e.key === "Enter" && state.cross) { host.go({}); return; }
+  if (e.key === "Enter" && state.cross) { go({}); return; }
   if (!moves[e.key]) return;
   e.preventDefault();
   const limit = [field.variable.shape[y] - 1, field.variable.shape[x] - 1];
   const from = state.cross ?? limit.map((n) => n >> 1), fast = e.shiftKey ? 10 : 1;
   state.cross = from.map((n, i) => Math.max(0, Math.min(limit[i], n + moves[e.key][i] * field.step[i] * fast)));
-  host.moved();
+  moved();
   paint();
 });
 $("range").addEventListener("submit", (e) => {
@@ -277,9 +304,9 @@ $("range").addEventListener("submit", (e) => {
   const low = $("low").valueAsNumber, high = $("high").valueAsNumber;
   if (!(low < high)) { say("The first colour's value must be below the last one's."); return; }
   Object.assign(state, { low, high });
-  host.moved();
+  moved();
   paint();
 });
-$("auto").addEventListener("click", () => { Object.assign(state, { low: null, high: null }); host.moved(); paint(); });
-$("colours").addEventListener("change", (e) => { state.colours = e.target.value; host.moved(); paint(); });
-$("coast").addEventListener("change", (e) => { state.coast = e.target.checked; host.moved(); paint(); });
+$("auto").addEventListener("click", () => { Object.assign(state, { low: null, high: null }); moved(); paint(); });
+$("colours").addEventListener("change", (e) => { state.colours = e.target.value; moved(); paint(); });
+$("coast").addEventListener("change", (e) => { state.coast = e.target.checked; moved(); paint(); });

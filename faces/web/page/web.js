@@ -2,11 +2,11 @@
 
 import { Archive } from "./archive.js";
 import { size } from "./data.js";
-import { $, AFRESH, connect, element, from_query, say, show_file, state, to_query } from "./view.js";
+import { $, AFRESH, element, from_query, go, is_current, run, say, show_file } from "./view.js";
 
 /** What is open: an address, or a file of this computer, whose content no address can name. */
 const place = { url: null, file: null };
-let data = null, turn = 0;
+let data = null;
 const traffic = { requests: 0, bytes: 0, busy: false };
 
 const archive = new Archive((now) => {
@@ -20,37 +20,26 @@ $("stop").addEventListener("click", () => archive.stop());
 
 const name_of = ({ url, file }) => file?.name ?? decodeURIComponent(new URL(url).pathname.split("/").pop() || url);
 
-function to_hash() {
-  const q = to_query();
-  if (place.url) q.set("u", place.url);
-  const hash = `#${q}`;
-  if (hash !== location.hash) history.replaceState(null, "", hash);
+function address(query) {
+  if (place.url) query.set("u", place.url);
+  return String(query);
 }
 
-function from_hash() {
-  const q = new URLSearchParams(location.hash.slice(1));
+function read(text) {
+  const q = new URLSearchParams(text);
   place.url = q.get("u");
   if (place.url) place.file = null;
   from_query(q);
 }
 
-async function go(change, to = {}) {
-  Object.assign(state, change);
-  Object.assign(place, to);
-  to_hash();
-  await show();
-}
-connect({ go, moved: to_hash, is_current: (mine) => mine === turn });
-
-async function show() {
-  const mine = ++turn;
+async function show(mine) {
   try {
     if (!place.url && !place.file) { $("file").hidden = $("variable").hidden = true; return; }
     const found = await described(mine);
-    if (mine === turn) await show_file(found, mine);
-    if (mine === turn && found.note) say(`${found.note} ${$("status").textContent}`);
+    if (is_current(mine)) await show_file(found, mine);
+    if (is_current(mine) && found.note) say(`${found.note} ${$("status").textContent}`);
   } catch (e) {
-    if (mine === turn) say(`This did not work: ${e.message}`);
+    if (is_current(mine)) say(`This did not work: ${e.message}`);
   }
 }
 
@@ -75,7 +64,7 @@ async function described(mine) {
   };
   const links = from.url ? [": ", element("a", "the file", { href: from.url })] : [": a file of this computer"];
   const shown = { ...found, ...here, title: name_of(from), links, download, numbers: (variable, parts) => archive.values(number.get(variable), variable.shape, parts) };
-  if (mine === turn) data = shown;
+  if (is_current(mine)) data = shown;
   return shown;
 }
 
@@ -114,9 +103,5 @@ async function list() {
   $("listing").replaceChildren(element("h2", "Files beside this page"), names);
 }
 
-let later;
-window.addEventListener("resize", () => { clearTimeout(later); later = setTimeout(show, 200); });
-window.addEventListener("hashchange", () => { from_hash(); show(); });
-from_hash();
-show();
+run({ place, address, read, show });
 list().catch(() => {});
