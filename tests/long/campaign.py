@@ -9,6 +9,7 @@ tasks and nodes. `dask` starts a LocalCluster and kills its workers. `local` is 
 exit code 1 and the first difference if anything is lost or not named."""
 
 import argparse
+import contextlib
 import csv
 import hashlib
 import json
@@ -98,6 +99,12 @@ class Kills:
                 self.left, self.done = self.left - 1, self.done + 1
 
 
+def end(pid):
+    # It may have ended meanwhile.
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
 def command(unit, out):
     return [NC3Z, "archive", "-q", "--unit", str(unit), "-o", str(out), "--on-tape", "skip", "--threads", "1"]
 
@@ -145,9 +152,9 @@ class Dask(Local):
         self.client = Client(self.cluster)
 
     def kill(self, pick):
-        pids = list(self.client.run(os.getpid, on_error="ignore").values())
+        pids = [worker.pid for worker in self.cluster.workers.values() if worker.pid]
         if pids:
-            os.kill(pick.choice(pids), signal.SIGKILL)
+            end(pick.choice(pids))
         return bool(pids)
 
     def round(self, units, out):
@@ -209,7 +216,7 @@ class Slurm(Local):
             # The steps of the node die with it.
             mine = [int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit() and self.is_step(p, node)]
             for pid in mine:
-                os.kill(pid, signal.SIGKILL)
+                end(pid)
             self.daemons[node] = self.daemon("slurmd", "-D", "-N", node)
             return True
         tasks = self.call("squeue", "-h", "-r", "-t", "R", "-o", "%i").split()
