@@ -42,7 +42,7 @@ def classic(path, variables, records=False):
     padded = [n + (-n % 4 if len(raw) > 1 or not records else 0) for n in slots]
 
     def header(begin):
-        out = b"CDF\x02" + struct.pack(">III", count, 10, len(sizes) + records)
+        out = bytearray(b"CDF\x02" + struct.pack(">III", count, 10, len(sizes) + records))
         out += (named("t") + struct.pack(">I", 0)) if records else b""
         out += b"".join(named(f"n{n}") + struct.pack(">I", n) for n in sizes)
         out += struct.pack(">IIII", 0, 0, 11, len(variables))
