@@ -46,15 +46,15 @@ def h5_zstd(level):
     return h5(options)
 
 
-def blosc2(filters):
-    """Blosc2 NDArrays, zstd 9: (write, read)."""
+def blosc2(filters, level=9):
+    """Blosc2 NDArrays, zstd: (write, read)."""
     def write(arrays, folder):
         import blosc2 as b2
         for name, a in arrays.items():
             named = {"shuffle": [b2.Filter.SHUFFLE], "bitshuffle": [b2.Filter.BITSHUFFLE],
                      "bytedelta": [b2.Filter.SHUFFLE, b2.Filter.BYTEDELTA]}[filters]
             meta = [0] * (len(named) - 1) + [a.itemsize if filters == "bytedelta" else 0]
-            params = b2.CParams(codec=b2.Codec.ZSTD, clevel=9, typesize=a.itemsize, filters=named, filters_meta=meta,
+            params = b2.CParams(codec=b2.Codec.ZSTD, clevel=level, typesize=a.itemsize, filters=named, filters_meta=meta,
                                 nthreads=1)
             b2.asarray(a, urlpath=f"{folder}/{name}.b2nd", mode="w", cparams=params,
                        chunks=chunks(a.shape, a.itemsize, LARGE))
@@ -121,6 +121,22 @@ def pcodec(level):
         from pcodec import standalone
         return standalone.simple_decompress(blob)
     return each(".pco", encode, decode)
+
+
+def gridpack():
+    """Lattices of floats, Lorenzo, zstd. A file holds shape and type, which its decoder is told."""
+    def encode(a):
+        import json
+        import gridpack as gp
+        head = json.dumps([a.shape, a.dtype.str]).encode()
+        return len(head).to_bytes(4, "little") + head + gp.encode_array(a) if a.dtype.kind == "f" else None
+    def decode(blob):
+        import json
+        import gridpack as gp
+        n = 4 + int.from_bytes(blob[:4], "little")
+        shape, dtype = json.loads(blob[4:n])
+        return gp.decode_array(blob[n:], shape, dtype)
+    return each(".gp", encode, decode)
 
 
 def words(a):
@@ -251,9 +267,11 @@ PEERS = {
     "hdf5 shuffle+zstd 9": h5_zstd(9),
     "pcodec 12": pcodec(12),
     "hdf5 shuffle+zstd 19": h5_zstd(19),
+    "blosc2 shuffle+zstd 5": blosc2("shuffle", 5),
     "blosc2 bytedelta+zstd 9": blosc2("bytedelta"),
     "blosc2 bitshuffle+zstd 9": blosc2("bitshuffle"),
     "zarr3 shuffle+zstd 9": zarr("shuffle"),
+    "gridpack": gridpack(),
     "openzl": openzl(),
     "openzl searched": openzl_searched(),
 }
