@@ -3,7 +3,7 @@
 
     curves.py [--nc3z PATH] [--only REGEX] [--most N] [--reps N] [--write]
 
-Each series makes its files, multiplies one quantity by a factor, and runs the commands with one thread. The last column is the growth
+Each series makes its files, multiplies one quantity by a factor, and runs the commands with one thread. In brackets is the growth
 from the row before: the exponent of a power of the quantity, 1 for linear. Times below 20 ms have no exponent, because most of them is
 the start of a process. --most bounds the bytes of made files. --write replaces the tables of these series in docs/scale.md. Exit code 1 if the time of
 a command grows by a power above 1.3 at the end of a series.

@@ -2,6 +2,7 @@
 import json
 import os
 import subprocess
+import tempfile
 import time
 
 
@@ -12,13 +13,16 @@ class Failed(Exception):
 def run(command, env=None, timeout=3600):
     """Wall and CPU seconds (user + system) and peak resident bytes of a shell command; and its standard output."""
     begin = time.perf_counter()
-    child = subprocess.Popen(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                             env={**os.environ, **(env or {})})
-    out, err = child.stdout.read(), None
-    _, status, used = os.wait4(child.pid, 0)
-    wall = time.perf_counter() - begin
-    child.returncode = os.waitstatus_to_exitcode(status)
-    err = child.stderr.read()
+    # Messages go into a file: a pipe that nobody reads would stop a command that prints many lines.
+    with tempfile.TemporaryFile() as messages:
+        child = subprocess.Popen(command, shell=True, stdout=subprocess.PIPE, stderr=messages,
+                                 env={**os.environ, **(env or {})})
+        out = child.stdout.read()
+        _, status, used = os.wait4(child.pid, 0)
+        wall = time.perf_counter() - begin
+        child.returncode = os.waitstatus_to_exitcode(status)
+        messages.seek(0)
+        err = messages.read()
     if child.returncode:
         raise Failed((err.decode(errors="replace").strip().splitlines() or [f"exit {child.returncode}"])[-1][:200])
     return dict(wall=wall, cpu=used.ru_utime + used.ru_stime, rss=used.ru_maxrss * 1024), out
