@@ -7,6 +7,8 @@ import threading
 import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, unquote, urlsplit
+from xml.sax.saxutils import escape
 
 #: The faults of the server. Each affects every third request after the first, unless the server is set otherwise.
 FAULTS = ("cut", "busy", "whole", "shifted", "short", "changed", "forbidden")
@@ -36,6 +38,9 @@ class Ranges(BaseHTTPRequestHandler):
             server.asked.append((path, self.headers.get("Range"), self.headers.get("If-Match")))
             number = len(server.asked)
         fault = server.fault if server.fault and number > server.after and number % server.every == 0 else None
+        if "list-type=2" in self.path:
+            server.queries.append(self.path)
+            return self.plain(200, ("Content-Type", "application/xml"), body=self.listed(path))
         data = server.files.get(path)
         if data is None:
             return self.plain(404, body=b"<html><body>not here</body></html>")
@@ -83,6 +88,22 @@ class Ranges(BaseHTTPRequestHandler):
         self.wfile.write(body)
         return None
 
+    def listed(self, path):
+        """An answer of S3's ListObjectsV2 with at most `page` objects of the bucket."""
+        bucket = path.strip("/")
+        asked = {key: values[0] for key, values in parse_qs(urlsplit(self.path).query).items()}
+        prefix, after = asked.get("prefix", ""), asked.get("continuation-token", "")
+        sizes = {unquote(name)[len(bucket) + 2:]: len(data) for name, data in self.server.files.items() if unquote(name).startswith(f"/{bucket}/{prefix}")}
+        names = sorted(sizes)
+        names = [name for name in names if name > after]
+        page = names[:self.server.page]
+        more = len(names) > len(page)
+        rows = "".join(f"<Contents><Key>{escape(name)}</Key><LastModified>2026-11-01T00:00:00.000Z</LastModified><ETag>&quot;x&quot;</ETag>"
+                       f"<Size>{sizes[name]}</Size></Contents>" for name in page)
+        token = f"<NextContinuationToken>{escape(page[-1])}</NextContinuationToken>" if more else ""
+        return (f'<?xml version="1.0"?><ListBucketResult><Name>{bucket}</Name><Prefix>{escape(prefix)}</Prefix><KeyCount>{len(page)}</KeyCount>'
+                f"<IsTruncated>{str(more).lower()}</IsTruncated>{token}{rows}</ListBucketResult>").encode()
+
     def plain(self, status, *headers, body=b""):
         self.send_response(status)
         for name, value in (*headers, ("Content-Length", str(len(body)))):
@@ -108,6 +129,8 @@ class Server(ThreadingHTTPServer):
         self.delay, self.sent = delay, 0
         # Whose pages may read the answers.
         self.origins = origins
+        # The number of objects that an answer lists.
+        self.page, self.queries = 1000, []
         self.headers = []
         self.connections = 0
         self.asked, self.changed, self.lock = [], False, threading.Lock()

@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 import unittest
 from pathlib import Path
+from urllib.parse import quote
 
 from common import CLASSIC, NC3Z, Case, missing, nc3z, sha256
 from servers import FAULTS, serve
@@ -151,6 +152,31 @@ class Remote(Case):
             env = {**os.environ, "AWS_ENDPOINT_URL": server.root, "AWS_SKIP_SIGNATURE": "true", "AWS_REGION": "here"}
             self.assertEqual(self.ok(nc3z("read", f"s3://{name}", "SST", "-d", "TIME,3", env=env)).stdout, here)
             self.fails(nc3z("info", f"s3://{name}", "--storage-option", "colour=red"), words="no setting `colour`")
+
+    def test_a_prefix_of_a_store_is_read_by_its_lists(self):
+        """`s3://bucket/tree/` names all objects below it, in pages."""
+        tree = self.dir / "tree"
+        files = {}
+        for n in range(7):
+            path = tree / f"a{n % 2}/m {n}é.nc"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(FILES[NAME])
+        self.ok(nc3z("archive", "-q", "-r", tree))
+        for path in [*tree.rglob("*.nc3z"), *tree.rglob("*3é.nc")]:
+            files[f"bucket/tree/{path.relative_to(tree)}"] = path.read_bytes()
+        files["bucket/tree/notes.txt"] = files["bucket/treeless.nc"] = b"other"
+        with serve({quote(name): data for name, data in files.items()}) as server:
+            server.page = 3
+            options = [word for option in (f"endpoint={server.root}", "skip_signature=true", "region=here") for word in ("--storage-option", option)]
+            listed = json.loads(self.ok(nc3z("list", "--json", "s3://bucket/tree/", *options)).stdout)
+            self.assertEqual(len(listed), 8)
+            self.assertEqual({entry["name"].rsplit("/", 1)[0] for entry in listed}, {"s3://bucket/tree/a0", "s3://bucket/tree/a1"})
+            self.assertEqual(sum("list-type" in path for path in server.queries), 3)
+            self.assertIn(b"7 archives checked, 0 of them not sound", self.ok(nc3z("verify", "s3://bucket/tree/", *options)).stdout)
+            self.ok(nc3z("catalog", "s3://bucket/tree/", "-o", self.dir / "c.catalog.nc3z", *options))
+            self.assertEqual(len(self.ok(nc3z("find", "SST", "s3://bucket/tree/a0/", "-l", *options)).stdout.splitlines()), 4)
+            self.fails(nc3z("list", "s3://bucket/none/", *options), words="no archive and no classic file")
+            self.fails(nc3z("list", server.url("bucket/")), words="HTTP servers have no lists")
 
     def test_bad_servers_give_the_right_bytes_or_an_error(self):
         name = f"bucket/{NAME}.nc3z"

@@ -309,6 +309,24 @@ impl Opener {
         Err(Error::other(format!("`{url}` is a URL, and this build of nc3z reads no URLs")))
     }
 
+    /// Returns the URLs of all objects below a URL that ends in `/`, sorted.
+    ///
+    /// # Errors
+    /// The store cannot be read, or has no lists. This build reads no URLs.
+    #[cfg(feature = "remote")]
+    pub fn objects(&self, url: &str) -> Result<Vec<String>> {
+        Ok(nc3z_remote::list(url, &self.remote)?)
+    }
+
+    /// Returns the URLs of all objects below a URL that ends in `/`.
+    ///
+    /// # Errors
+    /// This build reads no URLs.
+    #[cfg(not(feature = "remote"))]
+    pub fn objects(&self, url: &str) -> Result<Vec<String>> {
+        Err(self.object(url).err().unwrap_or_else(|| Error::other("this build of nc3z reads no URLs")))
+    }
+
     #[cfg(feature = "collections")]
     fn member(&self, bundle: &Path, member: &str) -> Result<SharedSource> {
         Ok(self.bundle(bundle)?.require(member, &shown(bundle))?)

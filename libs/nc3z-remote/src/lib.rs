@@ -21,6 +21,7 @@ mod options;
 mod pace;
 mod paged;
 mod pages;
+mod prefix;
 mod ranges;
 mod secrets;
 mod shared;
@@ -33,6 +34,7 @@ pub use nc3z_reader::PerProcess;
 pub use object::ObjectSource;
 pub use options::RemoteOptions;
 pub use paged::PagedSource;
+pub use prefix::list;
 
 use nc3z_reader::Result;
 use nc3z_reader::source::SharedSource;

@@ -102,8 +102,7 @@ impl ObjectSource {
     /// The object does not exist, the server does not answer, the server does not support byte ranges, or an option is
     /// not valid.
     pub fn open(url: &str, options: &RemoteOptions) -> Result<Self> {
-        let parsed = Url::parse(url).map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e));
-        let parsed = parsed.map_err(|e| Error::io("open", Some(nc3z_format::url::cut(url).as_ref()), e))?;
+        let parsed = parsed(url)?;
         let failed = |e: io::Error| failure("open", &e, &parsed, options);
         let path = store::path(&parsed).map_err(failed)?;
         let store = shared::store(&parsed, options).map_err(failed)?;
@@ -351,14 +350,21 @@ fn without_page(message: &str) -> &str {
 }
 
 /// Makes an error for this URL, without its secrets.
-fn failure(what: &'static str, e: &io::Error, url: &Url, options: &RemoteOptions) -> Error {
+pub(crate) fn failure(what: &'static str, e: &io::Error, url: &Url, options: &RemoteOptions) -> Error {
     let e = io::Error::new(e.kind(), secrets::hidden(&with_causes(e), url, &options.secrets()));
     Error::io(what, Some(secrets::shown(url).as_ref()), e)
 }
 
+pub(crate) fn parsed(url: &str) -> Result<Url> {
+    let parsed = Url::parse(url).map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e));
+    parsed.map_err(|e| Error::io("open", Some(nc3z_format::url::cut(url).as_ref()), e))
+}
+
 /// Runs a future on this crate's threads. The calling thread may belong to another runtime, in which blocking
 /// on a future would panic.
-fn wait<T: Send + 'static>(work: impl Future<Output = io::Result<T>> + Send + 'static) -> io::Result<T> {
+pub(crate) fn wait<T: Send + 'static>(
+    work: impl Future<Output = io::Result<T>> + Send + 'static,
+) -> io::Result<T> {
     let (send, receive) = sync_channel(1);
     runtime()?.spawn(async move {
         // The receiver exists until this is sent.

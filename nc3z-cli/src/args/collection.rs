@@ -157,4 +157,6 @@ pub(crate) struct ListArgs {
     pub(crate) threads: ThreadsArgs,
     #[command(flatten)]
     pub(crate) fragments: FragmentArgs,
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
 }

@@ -21,7 +21,7 @@ use nc3z_collections::tree::answers::hit_json;
 use nc3z_collections::tree::has_changed;
 use nc3z_collections::tree::index::{self, IndexInput, Indexed};
 use nc3z_collections::tree::members::is_member;
-use nc3z_collections::tree::offline::is_offline;
+use nc3z_collections::tree::offline::{is_netcdf_name, is_offline};
 use nc3z_format::spelling::suggest;
 use nc3z_look::find::Pattern;
 use nc3z_reader::Monitor as _;
@@ -48,7 +48,8 @@ fn gather(paths: &[PathBuf], tape: &OfflineArgs, open: &OpenArgs) -> Result<Gath
     // Looking into an offline file would recall it: its name tells.
     let is_wanted =
         |path: &Path| is_member(path, &BUNDLES) || !is_offline(path) && super::unbundle::is_bundle(path);
-    let found = targets::list(paths, true, &is_wanted)?;
+    let paths = super::url::expand(paths, &open.remote, &is_netcdf_name)?;
+    let found = targets::list(&paths, true, &is_wanted)?;
     let failed = (Failures::new(&found.failures).worst(), found.failures.len());
     let mut inputs = Vec::new();
     // Catalogues among the files are about them.

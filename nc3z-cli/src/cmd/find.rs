@@ -12,6 +12,7 @@ use crate::output::table::{Side, Table};
 use crate::output::text;
 use anyhow::{Context, Result, bail};
 use nc3z_collections::catalog::{Catalog, described};
+use nc3z_collections::tree::offline::is_netcdf_name;
 use nc3z_format::classic::Header;
 use nc3z_look::find::{Match, MatchedPart, Pattern, known_by, matches, signature, to_json};
 use serde_json::json;
@@ -30,8 +31,9 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
     let Some(pattern) = Pattern::new(text) else {
         bail!("the pattern is empty; expected a part of a name, or ATTRIBUTE=VALUE");
     };
+    let all = super::url::expand(&args.inputs, &args.open.remote, &is_netcdf_name)?;
     let (catalogs, inputs): (Vec<_>, Vec<_>) =
-        args.inputs.iter().cloned().partition(|path| super::catalog::is_catalog(path));
+        all.into_iter().partition(|path| super::catalog::is_catalog(path));
     let found = targets::list(&inputs, true, &targets::is_netcdf)?;
     let found_files = without_recalls(found.files, PathBuf::as_path, &args.tape)?;
     let mut failures = Failures::new(&found.failures);

@@ -16,6 +16,7 @@ use nc3z::Name;
 use nc3z_collections::bundle::Bundle;
 use nc3z_collections::tree::list::{FileSummary, describe, of_catalog};
 use nc3z_collections::tree::manifest::bag::is_specification;
+use nc3z_collections::tree::offline::is_netcdf_name;
 use nc3z_collections::{FileRef, as_aggregation};
 use nc3z_reader::source::{self, SharedSource};
 use nc3z_reader::{Dataset, Monitor as _};
@@ -41,7 +42,8 @@ pub(crate) fn run(args: &ListArgs) -> Result<Exit> {
     let entries = super::with_threads(*args.threads, || {
         let mut entries = Vec::new();
         let mut files = Vec::new();
-        for input in targets::expand(&args.inputs)? {
+        let inputs = super::url::expand(&args.inputs, &args.remote, &is_netcdf_name)?;
+        for input in targets::expand(&inputs)? {
             if input.path.is_dir() {
                 let found = targets::netcdf_files(&input.path)?;
                 files.extend(found.into_iter().map(|path| (path, true)));
@@ -129,7 +131,13 @@ fn list(files: &[(PathBuf, bool)], args: &ListArgs) -> Result<Vec<Entry>> {
 /// Files are read by position, since a list opens many.
 fn open_args(args: &ListArgs) -> OpenArgs {
     // Of each file it reads its header and the ends of its coordinates.
-    OpenArgs { fragments: args.fragments.clone(), mmap: false, access: Access::Paged, ..OpenArgs::default() }
+    OpenArgs {
+        fragments: args.fragments.clone(),
+        remote: args.remote.clone(),
+        mmap: false,
+        access: Access::Paged,
+        ..OpenArgs::default()
+    }
 }
 
 fn of_path(path: &Path, args: &ListArgs) -> Result<(FileSummary, Dataset)> {

@@ -5,7 +5,7 @@ use anyhow::Result;
 use nc3z_format::url::is_url;
 use nc3z_reader::source::SharedSource;
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Returns the URL, if the name is one.
 pub(crate) fn of(path: &Path) -> Option<&str> {
@@ -26,6 +26,32 @@ pub(crate) fn refuse(path: &Path) -> Result<()> {
         "`{}` is a URL, and this command needs a file on this machine: fetch it first, for instance with `curl -O`",
         shown(path)
     )
+}
+
+/// Replaces each URL that ends in `/` by those of the objects below it whose names `wanted` accepts. Other names stay.
+///
+/// # Errors
+/// A store cannot be read, or has no such object.
+pub(crate) fn expand(
+    inputs: &[PathBuf],
+    args: &RemoteArgs,
+    wanted: &dyn Fn(&Path) -> bool,
+) -> Result<Vec<PathBuf>> {
+    let mut out = Vec::new();
+    for input in inputs {
+        let Some(url) = of(input).filter(|url| address(url).ends_with('/')) else {
+            out.push(input.clone());
+            continue;
+        };
+        let args = OpenArgs { remote: args.clone(), ..OpenArgs::default() };
+        let found = super::named::opener(input, &args).objects(url)?;
+        let before = out.len();
+        out.extend(found.iter().filter(|url| wanted(Path::new(address(url)))).map(PathBuf::from));
+        if out.len() == before {
+            anyhow::bail!("`{}` has no archive and no classic file, by their names", shown(input));
+        }
+    }
+    Ok(out)
 }
 
 /// Returns a text without the secrets of URLs: of those on the command line, whatever characters they have, and of

@@ -202,7 +202,7 @@ pub(crate) fn is_classic_name(path: &Path) -> bool {
 }
 
 /// Returns whether the name of a file is that of a classic file or an archive.
-pub(crate) fn is_netcdf_name(path: &Path) -> bool {
+pub fn is_netcdf_name(path: &Path) -> bool {
     is_classic_name(path) || path.extension().is_some_and(|e| e == ARCHIVE)
 }
 

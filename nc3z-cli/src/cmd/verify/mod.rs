@@ -129,14 +129,15 @@ fn defects(args: &VerifyArgs) -> Result<Vec<Defect>> {
 
 /// Returns the archives to check: as named, or those of the named trees.
 fn find(args: &VerifyArgs) -> Result<Found> {
+    let archives = url::expand(&args.archives, &args.remote, &targets::is_archive_name)?;
     if !args.recursive {
-        if let Some(directory) = args.archives.iter().find(|a| a.is_dir()) {
+        if let Some(directory) = archives.iter().find(|a| a.is_dir()) {
             bail!("`{}` is a directory; --recursive goes into it", directory.display());
         }
         let job = |path: &PathBuf| Job { input: path.clone(), output: PathBuf::new(), name: path.clone() };
-        return Ok(Found { jobs: args.archives.iter().map(job).collect(), ..Found::default() });
+        return Ok(Found { jobs: archives.iter().map(job).collect(), ..Found::default() });
     }
-    targets::archives(&args.archives, None, true)
+    targets::archives(&archives, None, true)
 }
 
 /// The files that archives are compared with.
