@@ -299,7 +299,7 @@ def catalogue_of_tiles():
     n = 4_100_000
     one = dict.fromkeys(("block", "file", "header", "variable", "variable_name_byte", "section", "occurrence", "tiling", "tiling_axis"), 1)
     return catalogue({**one, "tile": n}, block_files=int32(1), block_headers=int32(1), variable_name_length=int32(1), variable_name=b"v",
-                     variable_sections=int32(1), section_occurrences=int32(1), section_tiles=int32(n), tiling_rank=int32(1),
+                     section_occurrences=int32(1), section_tiles=int32(n), tiling_rank=int32(1),
                      tiling_length=struct.pack(">q", 1), occurrence_statistics=b"\1", occurrence_tiles=int32(n), tile_count=struct.pack(">q", 1))
 
 
@@ -308,7 +308,7 @@ def catalogue_of_sections():
     n = 500_000
     names = b"".join(b"%06d" % i for i in range(n))
     return catalogue({"block": 1, "file": 1, "header": 1, "variable": n, "variable_name_byte": 6 * n, "section": n}, block_files=int32(1),
-                     block_headers=int32(1), variable_name_length=int32(6), variable_name=names, variable_sections=int32(1))
+                     block_headers=int32(1), variable_name_length=int32(6), variable_name=names, section_variable=int32(*range(n)))
 
 
 CATALOGUES = [catalogue_of_files, catalogue_of_tiles, catalogue_of_sections]

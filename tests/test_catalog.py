@@ -4,6 +4,7 @@ import contextlib
 import importlib.util
 import json
 import math
+import os
 import pathlib
 import shutil
 import sys
@@ -161,6 +162,51 @@ class Catalogs(Aggregation):
         self.assertEqual(piped.returncode, 2)
         self.ok(nc3z("archive", "-r", data / "m00.nc", "-o", self.dir / "x.nc3z", "--catalog", self.dir / "x.catalog.nc3z", "--dry-run"))
         self.assertFalse((self.dir / "x.catalog.nc3z").exists())
+
+    def test_files_are_added_as_a_version(self):
+        data = self.year()
+        whole, grown = self.dir / "whole.catalog.nc3z", self.dir / "grown.catalog.nc3z"
+        files = sorted(data.glob("*.nc"))
+        self.fails(nc3z("catalog", files[0], "-o", grown, "--append"), 1, "does not exist: leave out --append")
+        self.ok(nc3z("catalog", *files, "-o", whole))
+        self.ok(nc3z("catalog", *files[:5], "-o", grown))
+        first = json.loads(self.ok(nc3z("list", "--json", grown)).stdout)
+        self.assertIn("@2", self.ok(nc3z("catalog", *files[5:11], "-o", grown, "--append")).stderr)
+        # Files that are there are passed over; a directory may be named again.
+        done = json.loads(self.ok(nc3z("catalog", data, "-o", grown, "--append", "--json")).stdout)
+        self.assertEqual((done["files"], done["present"], done["failed"]), (1, 11, 0))
+        size = grown.stat().st_size
+        done = self.ok(nc3z("catalog", data, "-o", grown, "--append"))
+        self.assertIn("had 12 files already", done.stderr)
+        self.assertEqual(grown.stat().st_size, size)
+        # The answers are those of a catalogue that was written at once.
+        for words in (["stats", "--json"], ["stats", "--json", "--each"], ["list", "--json"], ["find", "--json", "--where", "tas > 310"],
+                      ["stats", "--json", "--variable", "tas", "--along", "lat"]):
+            self.assertEqual(*(nc3z(*words, at).stdout.replace(str(at).encode(), b"") for at in (whole, grown)), words)
+        self.assertEqual([f["name"] for f in reference().read(grown.read_bytes())], [str(path) for path in files])
+        self.ok(nc3z("verify", "--deep", grown))
+        # Versions of a catalogue are those of an archive.
+        self.assertEqual(len(json.loads(self.ok(nc3z("log", "--json", grown)).stdout)["versions"]), 3)
+        self.assertEqual(json.loads(self.ok(nc3z("list", "--json", f"{grown}@1")).stdout), first)
+        # A file that changed is an error, and the others are added.
+        shutil.copy(files[0], data / "new.nc")
+        os.utime(files[3], (1e9, 1e9))
+        done = nc3z("catalog", data, "-o", grown, "--append", "--json")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("m03.nc", done.stderr)
+        self.assertIn("earlier state", done.stderr)
+        done = json.loads(done.stdout)
+        self.assertEqual((done["files"], done["present"], done["failed"]), (1, 11, 1))
+        # Kinds of variables that no file had before.
+        text = self.dir / "text.catalog.nc3z"
+        with netCDF4.Dataset(self.dir / "text.nc", "w", format="NETCDF3_CLASSIC") as d:
+            d.createDimension("n", 3)
+            d.createVariable("word", "S1", ("n",))[:] = np.array(list("abc"), "S1")
+        self.ok(nc3z("catalog", self.dir / "text.nc", "-o", text))
+        self.ok(nc3z("catalog", files[0], "-o", text, "--append"))
+        self.assertEqual({row["variable"] for row in self.stats(text)}, {"tas", "pr"})
+        self.fails(nc3z("catalog", files[1], "-o", files[0], "--append"), 1, "not a")
+        self.ok(nc3z("find", "--where", "tas > 0", f"{text}@2"))
 
     def test_files_are_found_by_their_values(self):
         data = self.year()

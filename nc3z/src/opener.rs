@@ -525,10 +525,10 @@ impl Opener {
             #[cfg(feature = "collections")]
             Kind::Bundle if name.requested().is_none() => Ok(Found::Bundle(self.bundle_from(source)?)),
             Kind::Classic | Kind::Archive => {
-                let stored = self.stored_from(Arc::clone(&source), name)?;
+                let stored = self.stored_from(source, name)?;
                 #[cfg(feature = "collections")]
                 if Catalog::is_one(&stored) {
-                    return Ok(Found::Catalog(Catalog::open(source)?));
+                    return Ok(Found::Catalog(Catalog::from_dataset(stored)?));
                 }
                 #[cfg(feature = "collections")]
                 if is_aggregation(&stored) {

@@ -122,19 +122,20 @@ def variables(d, files):
     occurrences = list(zip(columns, d.runs("occurrence_tiles", len(tiles))))
     sections = d.runs("section_occurrences", len(occurrences))
     names = [name.decode() for name in d.strings("variable_name_length", "variable_name")]
-    for name, own in zip(names, d.runs("variable_sections", len(sections))):
-        for section in sections[own]:
-            for (file, variable, tiling, statistics), run in occurrences[section]:
-                need(0 <= file < len(files) and 0 <= tiling < len(kinds), "occurrences")
-                all_ranges = runs[run]
-                first = all_ranges[0].start if all_ranges else 0
-                last = all_ranges[-1].stop if all_ranges else 0
-                found = ranges(gaps[first:last], lengths[first:last])
-                files[file]["variables"].append({
-                    "name": name, "variable": variable, "layout": LAYOUTS[kinds[tiling]], "shape": shapes[tiling],
-                    "tiles": tiles[run] if statistics else None,
-                    "places": [found[r.start - first:r.stop - first] for r in all_ranges] if found else [],
-                })
+    need(len(set(zip(d["section_variable"], d["section_block"]))) == len(sections), "sections: two of one block and variable")
+    for number, section in zip(d["section_variable"], sections):
+        need(0 <= number < len(names), "section_variable")
+        for (file, variable, tiling, statistics), run in occurrences[section]:
+            need(0 <= file < len(files) and 0 <= tiling < len(kinds), "occurrences")
+            all_ranges = runs[run]
+            first = all_ranges[0].start if all_ranges else 0
+            last = all_ranges[-1].stop if all_ranges else 0
+            found = ranges(gaps[first:last], lengths[first:last])
+            files[file]["variables"].append({
+                "name": names[number], "variable": variable, "layout": LAYOUTS[kinds[tiling]], "shape": shapes[tiling],
+                "tiles": tiles[run] if statistics else None,
+                "places": [found[r.start - first:r.stop - first] for r in all_ranges] if found else [],
+            })
     for file in files:
         file["variables"].sort(key=lambda v: v["variable"])
 

@@ -17,6 +17,10 @@ pub(crate) struct CatalogArgs {
     /// The catalogue to write; `-` is standard output.
     #[arg(short, long)]
     pub(crate) output: PathBuf,
+    /// Add the files to the catalogue, which exists, as a new version. Files that it has are passed over; one that changed
+    /// since is an error.
+    #[arg(long, conflicts_with = "force")]
+    pub(crate) append: bool,
     #[command(flatten)]
     pub(crate) place: OutputArgs,
     #[command(flatten)]

@@ -19,7 +19,7 @@ use nc3z::opener::Kind;
 use nc3z_collections::catalog::{self, Area, Catalog, Condition, Hit, Question, Unknown};
 use nc3z_collections::tree::answers::hit_json;
 use nc3z_collections::tree::has_changed;
-use nc3z_collections::tree::index::{self, IndexInput, Indexed};
+use nc3z_collections::tree::index::{self, Failed, IndexInput, IndexOptions, Indexed};
 use nc3z_collections::tree::members::is_member;
 use nc3z_collections::tree::offline::{is_netcdf_name, is_offline};
 use nc3z_format::spelling::suggest;
@@ -73,12 +73,25 @@ fn gather(paths: &[PathBuf], tape: &OfflineArgs, open: &OpenArgs) -> Result<Gath
 
 /// Writes the catalogue of all files.
 pub(crate) fn write_catalog(args: &CatalogArgs) -> Result<Exit> {
-    super::places::check(Some(&args.output), args.place.parents)?;
-    if args.json && super::stdin::is(&args.output) {
+    let is_stream = super::stdin::is(&args.output);
+    if args.json && is_stream {
         refuse!("--json reports on standard output, where -o - writes the catalogue; name a file with -o");
     }
-    if !super::stdin::is(&args.output) {
-        super::places::prepare_new(&args.output, args.place.force)?;
+    if args.append {
+        super::places::check_file(Some(&args.output), args.place.parents)?;
+        if !args.output.exists() {
+            let name = crate::cmd::shown(&args.output);
+            bail!("`{name}` does not exist: leave out --append to write it");
+        }
+        if !is_catalog(&args.output) {
+            let name = crate::cmd::shown(&args.output);
+            bail!("`{name}` is not a catalogue, to which --append adds files: name one with -o");
+        }
+    } else {
+        super::places::check(Some(&args.output), args.place.parents)?;
+        if !is_stream {
+            super::places::prepare_new(&args.output, args.place.force)?;
+        }
     }
     let mut paths = args.inputs.clone();
     if let Some(list) = &args.files_from {
@@ -86,12 +99,16 @@ pub(crate) fn write_catalog(args: &CatalogArgs) -> Result<Exit> {
     }
     let found = gather(&paths, &args.tape, &args.open)?;
     let worst = found.failed.0.max(super::tree::judge(&found.others, args.passed_over));
-    let written = write(&found.inputs, (&args.output, args.place.force), *args.threads, &args.open)?;
+    let written = if args.append {
+        append(&found.inputs, args)?
+    } else {
+        write(&found.inputs, (&args.output, args.place.force), *args.threads, &args.open)?
+    };
     if args.json {
         let report = json!({
             "catalog": crate::cmd::shown(&args.output), "files": written.files, "bytes": written.original_len,
-            "passed_over": Other::to_json(&found.others), "failed": written.failed + found.failed.1,
-            "errors": failure::reported(),
+            "present": written.present, "passed_over": Other::to_json(&found.others),
+            "failed": written.failed + found.failed.1, "errors": failure::reported(),
         });
         writeln!(Stdout::results(), "{}", serde_json::to_string_pretty(&report)?)?;
     } else if let Some(words) = Other::words(&found.others) {
@@ -143,6 +160,8 @@ struct Written {
     failed: usize,
     files: u64,
     original_len: u64,
+    /// The number of files that the catalogue had already.
+    present: u64,
 }
 
 /// Writes the catalogue of files to `output`, which may exist if the second part of it is true. A file that cannot be read is
@@ -151,7 +170,7 @@ fn write(inputs: &[IndexInput], output: (&Path, bool), threads: usize, args: &Op
     let mut failures = Failures::default();
     let target = Target::create(output.0, output.1, Content::Binary)?;
     let done = describe(inputs, BufWriter::new(target.file()), threads, args, &mut failures)?;
-    let mut written = Written { exit: failures.worst(), failed: failures.count(), files: 0, original_len: 0 };
+    let mut written = Written::none(&failures);
     let Some(done) = done else { return Ok(Written { exit: Exit::Interrupted, ..written }) };
     // A catalogue of no file would only hide that none was read.
     if done.files == 0 {
@@ -165,6 +184,35 @@ fn write(inputs: &[IndexInput], output: (&Path, bool), threads: usize, args: &Op
     Ok(written)
 }
 
+impl Written {
+    /// The result before any file was written.
+    fn none(failures: &Failures) -> Self {
+        Written { exit: failures.worst(), failed: failures.count(), files: 0, original_len: 0, present: 0 }
+    }
+}
+
+/// Adds files to the catalogue that is the output.
+fn append(inputs: &[IndexInput], args: &CatalogArgs) -> Result<Written> {
+    let mut failures = Failures::default();
+    let done = described(inputs, *args.threads, &args.open, &mut failures, |options, failed| {
+        index::append(&args.output, inputs, options, failed).in_file(&args.output)
+    })?;
+    let mut written = Written::none(&failures);
+    let Some(done) = done else { return Ok(Written { exit: Exit::Interrupted, ..written }) };
+    (written.files, written.original_len, written.present) =
+        (done.new.files, done.new.original_len, done.present);
+    let (name, there) = (crate::cmd::shown(&args.output), count(done.present, "file"));
+    if let Some(version) = done.version {
+        let (files, all) = (count(done.new.files, "file"), text::size(done.new.original_len));
+        let added = text::size(done.added_len);
+        note!("{files} of {all} -> {name}@{version}  +{added}");
+    }
+    if done.present > 0 {
+        note!("nc3z: {name} had {there} already");
+    }
+    Ok(written)
+}
+
 /// Writes the catalogue of files to `out`. None if the run was interrupted.
 fn describe(
     inputs: &[IndexInput],
@@ -173,6 +221,17 @@ fn describe(
     args: &OpenArgs,
     failures: &mut Failures,
 ) -> Result<Option<Indexed>> {
+    described(inputs, threads, args, failures, |options, failed| index::write(inputs, out, options, failed))
+}
+
+/// Calls `run` with the way to open and describe files.
+fn described<T>(
+    inputs: &[IndexInput],
+    threads: usize,
+    args: &OpenArgs,
+    failures: &mut Failures,
+    run: impl FnOnce(&IndexOptions<'_, anyhow::Error>, Failed<'_, anyhow::Error>) -> Result<T>,
+) -> Result<T> {
     crate::heap::set_up(if inputs.len() > 1 { 1 } else { threads });
     // A file is counted when it is opened.
     let progress = Progress::counting(inputs.len(), "catalog");
@@ -182,14 +241,15 @@ fn describe(
     };
     let mut failed = |path: &Path, e| failures.report(path, &e);
     let members = crate::registry::open_options();
-    index::write(inputs, out, threads, &open, &members, &mut failed, &Interrupt)
+    let options = IndexOptions { threads, open: &open, members: &members, monitor: &Interrupt };
+    run(&options, &mut failed)
 }
 
 /// Returns whether a file is a catalogue; of a URL, whether its name says so.
 pub(super) fn is_catalog(path: &Path) -> bool {
     match super::url::of(path) {
         Some(url) => Catalog::is_name(url.split(['?', '#']).next().unwrap_or_default()),
-        None => Catalog::is_at(path),
+        None => named_of(path).is_ok_and(|name| name.member().is_none() && Catalog::is_at(name.file())),
     }
 }
 
@@ -212,14 +272,15 @@ pub(super) fn open(path: &Path, args: &OpenArgs) -> Result<Catalog> {
         let wrong = named::opener(path, args).wrong_kind(kind, Kind::Catalog, source, &name);
         return Err(nc3z_reader::Error::other(wrong).into());
     }
-    Catalog::open(source).in_file(path)
+    Catalog::from_dataset(name.open_stored(args)?).in_file(path)
 }
 
 /// Returns the pattern, if the first of the words is one, and the inputs.
 fn pattern_of(args: &FindArgs) -> Result<(Option<Pattern>, Vec<PathBuf>)> {
     let Some(first) = args.pattern.as_deref() else { return Ok((None, args.inputs.clone())) };
     let path = Path::new(first);
-    let is_file = path.exists() || super::url::of(path).is_some() || Catalog::is_name(first);
+    let is_file =
+        path.exists() || super::url::of(path).is_some() || Catalog::is_name(first) || is_catalog(path);
     if is_file {
         return Ok((None, std::iter::once(path.to_owned()).chain(args.inputs.iter().cloned()).collect()));
     }
@@ -287,7 +348,6 @@ pub(crate) fn find(args: &FindArgs) -> Result<Exit> {
         Ok(())
     })??;
     if *args.json {
-        rows.extend(failure::rows());
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
     }
     table.print(&mut out, "")?;

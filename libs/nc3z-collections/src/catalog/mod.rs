@@ -5,6 +5,7 @@
 
 mod along;
 mod answers;
+mod append;
 mod described;
 mod member;
 mod needs;
@@ -21,6 +22,7 @@ mod write;
 
 pub use along::{Part, Series, along};
 pub use answers::{Hit, Question, Row, Unknown, find, statistics};
+pub use append::Appender;
 pub use described::described;
 pub use member::{Exactly, Head, HeadKind, Known, Member, Range, Tile, Variable};
 pub use needs::{Asked, Need, need};

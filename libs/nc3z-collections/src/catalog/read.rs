@@ -246,8 +246,8 @@ impl Table {
         bytes: Column,
         all: &Rows<u64>,
     ) -> Result<Vec<String>> {
-        let name = |name: Bytes| String::from_utf8(name.into()).map_err(|e| wrong(format!("a name: {e}")));
-        self.parts(lengths, rows, bytes, all)?.into_iter().map(name).collect()
+        let names = self.parts(lengths, rows, bytes, all)?.into_iter();
+        names.map(|name| String::from_utf8(name.into()).map_err(of_name)).collect()
     }
 
     fn places(&self) -> Result<Vec<Place>> {
@@ -325,7 +325,14 @@ impl Catalog {
     /// # Errors
     /// The file is not a catalogue, or it is damaged.
     pub fn open(source: SharedSource) -> Result<Self> {
-        let dataset = Dataset::from_source(source, &OpenOptions::default())?;
+        Self::from_dataset(Dataset::from_source(source, &OpenOptions::default())?)
+    }
+
+    /// Opens a catalogue by its dataset, as [`Catalog::open`].
+    ///
+    /// # Errors
+    /// As [`Catalog::open`].
+    pub fn from_dataset(dataset: Dataset) -> Result<Self> {
         if !Self::is_one(&dataset) {
             return Err(wrong("this file is not a catalogue"));
         }
@@ -338,29 +345,28 @@ impl Catalog {
         if by_name.len() != variables.len() {
             return Err(wrong("two variables have one name"));
         }
-        let most = blocks.len().saturating_sub(1);
-        let sections = 0..table.lengths[Axis::Section];
-        let numbers = table.sizes(Column::SectionBlock, &sections, most)?;
+        let rows = 0..table.lengths[Axis::Section];
+        let sections = table.sizes(Column::SectionVariable, &rows, variables.len().saturating_sub(1))?;
+        let numbers = table.sizes(Column::SectionBlock, &rows, blocks.len().saturating_sub(1))?;
         let mut occurrences = table.runs(Column::SectionOccurrences, Axis::Occurrence)?.into_iter();
         let mut tiles = table.runs(Column::SectionTiles, Axis::Tile)?.into_iter();
         let mut ranges = table.runs(Column::SectionRanges, Axis::Range)?.into_iter();
-        let mut numbers = numbers.into_iter();
-        for (variable, rows) in table.runs(Column::VariableSections, Axis::Section)?.into_iter().enumerate() {
-            let mut before = None;
-            for _ in rows {
-                // All columns of this dimension have the same length.
-                let number = numbers.next().unwrap_or_default();
-                if before.is_some_and(|before| before >= number) {
-                    return Err(wrong("the blocks of a variable are not in order"));
-                }
-                before = Some(number);
-                let next = |rows: &mut std::vec::IntoIter<Rows<u64>>| rows.next().unwrap_or_default();
-                let section = Section {
-                    occurrences: next(&mut occurrences),
-                    tiles: next(&mut tiles),
-                    ranges: next(&mut ranges),
-                };
-                blocks[number].sections.push((variable, section));
+        for (variable, number) in sections.into_iter().zip(numbers) {
+            // All columns of this dimension have the same length.
+            let next = |rows: &mut std::vec::IntoIter<Rows<u64>>| rows.next().unwrap_or_default();
+            let section = Section {
+                occurrences: next(&mut occurrences),
+                tiles: next(&mut tiles),
+                ranges: next(&mut ranges),
+            };
+            let block = blocks.get_mut(number).filter(|_| variable < variables.len());
+            let block = block.ok_or_else(|| wrong("it has sections, and no blocks or no variables"))?;
+            block.sections.push((variable, section));
+        }
+        for block in &mut blocks {
+            block.sections.sort_by_key(|(variable, _)| *variable);
+            if block.sections.windows(2).any(|two| two[0].0 == two[1].0) {
+                return Err(wrong("a block has a variable twice"));
             }
         }
         let tilings = table.tilings()?;
@@ -370,6 +376,21 @@ impl Catalog {
     /// The number of files.
     pub fn len(&self) -> usize {
         usize::try_from(self.table.lengths[Axis::File]).unwrap_or(usize::MAX)
+    }
+
+    /// The lengths of its dimensions.
+    pub(super) fn lengths(&self) -> &Lengths {
+        &self.table.lengths
+    }
+
+    /// The names of all variables, in the order of the file.
+    pub(super) fn variables(&self) -> &[String] {
+        &self.variables
+    }
+
+    /// Its divisions into tiles, in the order of the file.
+    pub(super) fn tilings(&self) -> &[TileLayout] {
+        &self.tilings
     }
 
     /// Returns true if it has no files.
@@ -398,6 +419,11 @@ impl Catalog {
     pub fn blocks(&self) -> impl Iterator<Item = Block<'_>> {
         self.blocks.iter().map(|place| Block { catalog: self, place })
     }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+fn of_name(e: std::string::FromUtf8Error) -> crate::Error {
+    wrong(format!("a name: {e}"))
 }
 
 /// Beginnings of ranges from their distances to the end of the range before.
@@ -432,12 +458,18 @@ impl<'s> Block<'s> {
     /// # Errors
     /// Damage.
     pub fn names(&self) -> Result<Vec<String>> {
+        let names = self.names_as_stored()?.into_iter();
+        names.map(|name| String::from_utf8(name.into()).map_err(of_name)).collect()
+    }
+
+    /// The bytes of the names of its files.
+    pub(super) fn names_as_stored(&self) -> Result<Vec<Bytes>> {
         let (table, files) = (&self.catalog.table, &self.place.files);
         // The sum of the lengths, so that few bytes do not ask for many names.
         if self.place.names.end - self.place.names.start > (self.len() * MAX_NAME) as u64 {
             return Err(wrong(format!("names have more than {MAX_NAME} bytes")));
         }
-        table.names(Column::NameLength, files, Column::Name, &self.place.names)
+        table.parts(Column::NameLength, files, Column::Name, &self.place.names)
     }
 
     /// Numbers of elements of a dimension, counted from the first one of the block.

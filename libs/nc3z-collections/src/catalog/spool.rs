@@ -103,30 +103,53 @@ impl Spools {
         values.into_iter().try_for_each(|value| self.bytes(column, &value.to_be_bytes()))
     }
 
-    /// The classic file. `order` returns the runs of rows of a dimension in the order of the file: the first row, and their number. None
-    /// if that is the order in which they were appended.
-    pub(super) fn into_classic(
-        self,
-        order: &dyn Fn(Axis) -> Option<Vec<(u64, u64)>>,
-    ) -> Result<(SharedSource, Lengths)> {
+    /// The number of rows of each dimension.
+    fn lengths(&self) -> Lengths {
         let mut lengths = Lengths::default();
         for column in Column::ALL {
             lengths[column.spec().axis] = self.0[*column as usize].len / row_len(*column);
         }
+        lengths
+    }
+
+    /// The columns with rows, in their order, and the number of rows of each dimension. `order` returns the runs of rows of a dimension in
+    /// the order of the file. None if that is the order in which they were appended.
+    pub(super) fn into_columns(
+        self,
+        order: &dyn Fn(Axis) -> Option<Vec<Run>>,
+    ) -> Result<(Vec<Rows>, Lengths)> {
+        let lengths = self.lengths();
+        let mut all = Vec::new();
+        for (column, spool) in Column::ALL.iter().zip(self.0) {
+            let rows = spool.len / row_len(*column);
+            if rows == 0 {
+                continue;
+            }
+            let runs = order(column.spec().axis).unwrap_or_else(|| vec![(0, rows)]);
+            all.push(Rows { column: *column, runs, source: spool.into_source()? });
+        }
+        Ok((all, lengths))
+    }
+
+    /// The classic file. `order` is that of [`Spools::into_columns`].
+    pub(super) fn into_classic(
+        self,
+        order: &dyn Fn(Axis) -> Option<Vec<Run>>,
+    ) -> Result<(SharedSource, Lengths)> {
+        let (all, lengths) = self.into_columns(order)?;
         let (header, columns) = header(&lengths);
+        debug_assert!(columns.iter().eq(all.iter().map(|rows| &rows.column)));
         let arranged = arrange(header, 0)?;
         let mut sources: Vec<SharedSource> = vec![Arc::new(MemorySource::new(arranged.header_bytes.clone()))];
         let mut pieces = vec![Piece { at: 0, source: 0, from: 0 }];
-        let mut spools: Vec<Option<Spool>> = self.0.into_iter().map(Some).collect();
-        for (column, variable) in columns.into_iter().zip(&arranged.header.variables) {
-            let spool = spools[column as usize].take().unwrap_or_default();
-            let (row, len) = (row_len(column), spool.len);
+        for (rows, variable) in all.into_iter().zip(&arranged.header.variables) {
+            let row = row_len(rows.column);
             let mut at = variable.begin;
-            for (first, rows) in order(column.spec().axis).unwrap_or_else(|| vec![(0, len / row)]) {
+            for (first, count) in rows.runs {
                 pieces.push(Piece { at, source: sources.len(), from: first * row });
-                at += rows * row;
+                at += count * row;
             }
-            sources.push(spool.into_source()?);
+            sources.push(rows.source);
             // Variables of short types are padded to a multiple of 4 with their fill value.
             let padding: Vec<u8> = variable
                 .fill_value()
@@ -141,6 +164,33 @@ impl Spools {
             }
         }
         Ok((Arc::new(Classic { len: arranged.layout.file_len, pieces, sources }), lengths))
+    }
+}
+
+/// The first of some rows, and their number.
+pub(super) type Run = (u64, u64);
+
+/// The rows of a column.
+pub(super) struct Rows {
+    pub(super) column: Column,
+    /// Runs of the rows of the source, in the order of the file.
+    runs: Vec<Run>,
+    source: SharedSource,
+}
+
+impl Rows {
+    /// Calls `each` with the rows in their order: some of them at a time, as their number and their bytes.
+    pub(super) fn each(&self, each: &mut dyn FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+        let row = row_len(self.column);
+        let most = IN_MEMORY as u64 / row;
+        for (first, count) in &self.runs {
+            for from in (0..*count).step_by(IN_MEMORY / usize::try_from(row).unwrap_or(1)) {
+                let some = most.min(count - from);
+                let len = usize::try_from(some * row).map_err(failed)?;
+                each(some, &self.source.read_at((first + from) * row, len)?)?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -94,7 +94,7 @@ impl Axis {
 }
 
 /// The dimension of a SHA-256: its name and its length.
-const DIGEST: (&str, u64) = ("sha256_byte", 32);
+pub(super) const DIGEST: (&str, u64) = ("sha256_byte", 32);
 
 /// The attributes of a variable besides its description.
 #[derive(Debug, Clone, Copy)]
@@ -169,7 +169,7 @@ columns! {
     ListBytes "list_bytes" Byte ListByte [] "big-endian values, one list after another";
     VariableNameLength "variable_name_length" Int Variable [Counts(Axis::VariableByte)] "bytes of the name";
     VariableName "variable_name" Char VariableByte [] "names of the variables, one after another";
-    VariableSections "variable_sections" Int Variable [Counts(Axis::Section)] "blocks with the variable";
+    SectionVariable "section_variable" Int Section [Numbers(Axis::Variable)] "variable of the section";
     SectionBlock "section_block" Int Section [Numbers(Axis::Block)] "block of the section";
     SectionOccurrences "section_occurrences" Int Section [Counts(Axis::Occurrence)] "occurrences of the variable in files of the block";
     SectionTiles "section_tiles" Int Section [] "tiles of these occurrences";
@@ -250,7 +250,7 @@ fn text(name: &str, value: &str) -> Attribute {
     Attribute { name: name.into(), ty: NcType::Char, values: value.into() }
 }
 
-fn attributes(spec: &Spec) -> Vec<Attribute> {
+pub(super) fn attributes(spec: &Spec) -> Vec<Attribute> {
     let mut all = vec![text("long_name", spec.text)];
     for note in spec.notes {
         match note {

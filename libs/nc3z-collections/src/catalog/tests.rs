@@ -5,6 +5,8 @@ use bytes::Bytes;
 use nc3z_format::double_double::DoubleDouble;
 use nc3z_format::tile::{Edge, TileLayout};
 use nc3z_reader::source::{MemorySource, SharedSource};
+use nc3z_reader::{Dataset, OpenOptions};
+use nc3z_writer::CommitNote;
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -107,6 +109,25 @@ proptest! {
     fn a_catalog_is_read_as_it_was_written(members in prop::collection::vec(member(), 0..12)) {
         prop_assert_eq!(alike(all(&written(&members)).unwrap()), alike(members.clone()));
         prop_assert_eq!(alike(all(&classic(&members)).unwrap()), alike(members));
+    }
+
+    #[test]
+    fn files_that_are_added_are_read_as_if_all_were_written_at_once(
+        members in prop::collection::vec(member(), 1..12), at in any::<prop::sample::Index>(),
+    ) {
+        let (old, new) = members.split_at(at.index(members.len()));
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.catalog.nc3z");
+        std::fs::write(&path, written(old)).unwrap();
+        // Two commits, so that the second one finds what the first one added.
+        for some in new.chunks(new.len().div_ceil(2)) {
+            let mut appender = Appender::open(&path).unwrap();
+            some.iter().for_each(|m| appender.push(m.clone()).unwrap());
+            appender.commit(&CommitNote::default(), &()).unwrap();
+        }
+        prop_assert_eq!(alike(all(&std::fs::read(&path).unwrap()).unwrap()), alike(members.clone()));
+        let first = Dataset::open(&path, &OpenOptions::default().with_generation(1)).unwrap();
+        prop_assert_eq!(Catalog::from_dataset(first).unwrap().len(), old.len());
     }
 
     #[test]
@@ -275,13 +296,13 @@ fn a_million_small_files() {
         (0..files.min(4096)).map(|_| [stats(0.0, 2000.0), stats(-2.0, 32.0), stats(33.0, 4.0)]).collect();
     let began = std::time::Instant::now();
     let mut writer = Writer::new(Vec::new());
-    for n in 0..files {
+    let member = |n: u32| {
         let three = &known[n as usize % known.len()];
         let variables = ["pressure", "temperature", "salinity"].into_iter().zip(three);
         let sha256: Vec<u8> = (0..4)
             .flat_map(|k| (u64::from(n) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15 ^ k << 17).to_le_bytes())
             .collect();
-        let member = Member {
+        Member {
             name: format!("argo.zip!/{}/R{}_{:03}.nc", 1_900_000 + n / 200, 1_900_000 + n / 200, n % 200),
             head: Head {
                 kind: HeadKind::Packed,
@@ -308,9 +329,9 @@ fn a_million_small_files() {
                     places: Vec::new(),
                 })
                 .collect(),
-        };
-        writer.push(member).unwrap();
-    }
+        }
+    };
+    (0..files).for_each(|n| writer.push(member(n)).unwrap());
     let bytes = writer.finish(&()).unwrap();
     let each = bytes.len() / files as usize;
     eprintln!("{files} files: {} bytes, {each} a file, written in {:?}", bytes.len(), began.elapsed());
@@ -321,5 +342,21 @@ fn a_million_small_files() {
     let began = std::time::Instant::now();
     let rows = statistics(&catalog, &["salinity".into()], false).unwrap();
     eprintln!("stats of a variable: {} values in {:?}", rows[0].summary.count, began.elapsed());
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), &bytes).unwrap();
+    let began = std::time::Instant::now();
+    let mut appender = Appender::open(file.path()).unwrap();
+    assert!(appender.known(&["a.nc", "b.nc"]).unwrap().is_empty());
+    eprintln!("names of all files compared after {:?}", began.elapsed());
+    [files, files + 1].into_iter().for_each(|n| appender.push(member(n)).unwrap());
+    let done = appender.commit(&CommitNote::default(), &()).unwrap();
+    let (old, new) = done.stored_len;
+    eprintln!(
+        "append of 2 files: {} bytes, {} of {} tiles, {:?}",
+        new - old,
+        done.new_tiles,
+        done.kept_tiles + done.new_tiles,
+        began.elapsed()
+    );
     assert!(each <= 300, "{each}");
 }

@@ -2,14 +2,14 @@
 //! files, but for the archive itself.
 
 use super::member::{Known, Member, Tile, Variable};
-use super::spool::{Spools, failed};
-use super::table::{Axis, Column, Lengths, MAX_MEMBERS, MAX_NAME, MAX_VALUES};
+use super::read::Catalog;
+use super::spool::{Run, Spools, failed};
+use super::table::{Axis, Column, MAX_MEMBERS, MAX_NAME, MAX_VALUES};
 use crate::error::Result;
 use crate::pack::of_writer;
 use bytes::Bytes;
 use nc3z_format::tile::{Edge, TileLayout};
 use nc3z_reader::Monitor;
-use nc3z_reader::source::SharedSource;
 use nc3z_writer::{WriterOptions, archive_to_vec};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -29,6 +29,12 @@ const SMALL_COORDINATE: usize = 64;
 /// A catalogue that is being written.
 pub struct Writer<W> {
     out: W,
+    rows: NewRows,
+}
+
+/// The rows of files that are added to a catalogue, or of which one is made.
+#[derive(Default)]
+pub(super) struct NewRows {
     columns: Spools,
     block: Vec<Member>,
     headers: usize,
@@ -51,30 +57,61 @@ pub struct Writer<W> {
 impl<W: Write> Writer<W> {
     /// Begins a catalogue. Nothing is written before [`Writer::finish`].
     pub fn new(out: W) -> Self {
-        Writer {
-            out,
-            columns: Spools::default(),
-            block: Vec::new(),
-            headers: 0,
-            tiles: 0,
-            coordinates: HashMap::new(),
-            coordinate_bytes: 0,
-            original: 0,
-            blocks: 0,
-            files: 0,
-            all_headers: 0,
-            lists: 0,
-            variables: HashMap::new(),
-            tilings: Tilings::default(),
-            sections: Vec::new(),
-        }
+        Writer { out, rows: NewRows::default() }
     }
 
     /// Adds a file.
     ///
     /// # Errors
     /// A name that is too long; errors of the output.
-    pub fn push(&mut self, mut member: Member) -> Result<()> {
+    pub fn push(&mut self, member: Member) -> Result<()> {
+        self.rows.push(member)
+    }
+
+    /// The catalogue as a classic file, which is not archived.
+    #[cfg(test)]
+    pub(super) fn classic(self) -> Vec<u8> {
+        let (columns, order) = self.rows.finish().expect("all rows");
+        let (source, _) = columns.into_classic(&|axis| order.of(axis)).expect("a classic file");
+        source.read_at(0, usize::try_from(source.len()).expect("it is short")).expect("its bytes").to_vec()
+    }
+
+    /// Archives the dataset and writes the archive. The monitor hears of the bytes of the dataset.
+    ///
+    /// # Errors
+    /// Errors of the output; the monitor cancelled.
+    pub fn finish(self, monitor: &dyn Monitor) -> Result<W> {
+        let Writer { mut out, rows } = self;
+        let (columns, order) = rows.finish()?;
+        let (source, lengths) = columns.into_classic(&|axis| order.of(axis))?;
+        let (archive, _) = archive_to_vec(source, &WriterOptions::default(), monitor).map_err(of_writer)?;
+        lengths.check(archive.len() as u64).map_err(failed)?;
+        out.write_all(&archive).map_err(failed)?;
+        Ok(out)
+    }
+}
+
+impl NewRows {
+    /// Rows after those of a catalogue: files, blocks, headers, lists of values, variables and tilings are numbered on.
+    pub(super) fn after(catalog: &Catalog) -> Self {
+        let lengths = catalog.lengths();
+        let mut tilings = HashMap::new();
+        for (number, layout) in (0..).zip(catalog.tilings()) {
+            tilings.entry(layout.clone()).or_insert(number);
+        }
+        NewRows {
+            blocks: lengths[Axis::Block],
+            files: lengths[Axis::File],
+            all_headers: lengths[Axis::Header],
+            lists: lengths[Axis::List],
+            variables: catalog.variables().iter().cloned().zip(0..).collect(),
+            tilings: Tilings { numbers: tilings, next: lengths[Axis::Tiling] },
+            ..NewRows::default()
+        }
+    }
+
+    /// Adds a file.
+    pub(super) fn push(&mut self, mut member: Member) -> Result<()> {
         if member.name.len() > MAX_NAME {
             return Err(failed(format!(
                 "a name has {} bytes, and at most {MAX_NAME} are allowed",
@@ -239,61 +276,49 @@ impl<W: Write> Writer<W> {
         Ok(self.variables.len() - 1)
     }
 
-    /// Returns the classic file, and the lengths of its dimensions.
-    fn into_classic(mut self) -> Result<(SharedSource, Lengths, W)> {
+    /// Returns all columns, and the order of their rows: that of the variables, then of the blocks.
+    pub(super) fn finish(mut self) -> Result<(Spools, Order)> {
         self.flush()?;
         let mut begins = [0_u64; 3];
-        // Where each section's occurrences, tiles and ranges were appended; now in the order of the variables.
         let mut placed: Vec<(Section, [u64; 3])> = Vec::with_capacity(self.sections.len());
         for section in std::mem::take(&mut self.sections) {
             placed.push((section, begins));
             begins.iter_mut().zip(section.counts).for_each(|(begin, count)| *begin += count);
         }
         placed.sort_by_key(|(section, _)| (section.variable, section.block));
-        let mut each = vec![0_u64; self.variables.len()];
-        placed.iter().for_each(|(section, _)| each[section.variable] += 1);
         let out = &mut self.columns;
-        out.sizes(Column::VariableSections, each)?;
+        let variables = placed.iter().map(|(section, _)| section.variable as u64);
+        out.sizes(Column::SectionVariable, variables)?;
         out.sizes(Column::SectionBlock, placed.iter().map(|(section, _)| section.block))?;
         let counts = [Column::SectionOccurrences, Column::SectionTiles, Column::SectionRanges];
         for (n, column) in counts.into_iter().enumerate() {
             out.sizes(column, placed.iter().map(|(section, _)| section.counts[n]))?;
         }
-        let order = |axis: Axis| {
-            let n = [Axis::Occurrence, Axis::Tile, Axis::Range].iter().position(|a| *a == axis)?;
-            Some(placed.iter().map(|(section, begins)| (begins[n], section.counts[n])).collect())
-        };
-        let (source, lengths) = self.columns.into_classic(&order)?;
-        Ok((source, lengths, self.out))
+        Ok((self.columns, Order(placed)))
     }
+}
 
-    /// The catalogue as a classic file, which is not archived.
-    #[cfg(test)]
-    pub(super) fn classic(self) -> Vec<u8> {
-        let (source, _, _) = self.into_classic().expect("a classic file");
-        source.read_at(0, usize::try_from(source.len()).expect("it is short")).expect("its bytes").to_vec()
-    }
+/// The sections in the order of their variables, with the first of the occurrences, tiles and ranges that were appended for each.
+pub(super) struct Order(Vec<(Section, [u64; 3])>);
 
-    /// Archives the dataset and writes the archive. The monitor hears of the bytes of the dataset.
-    ///
-    /// # Errors
-    /// Errors of the output; the monitor cancelled.
-    pub fn finish(self, monitor: &dyn Monitor) -> Result<W> {
-        let (source, lengths, mut out) = self.into_classic()?;
-        let (archive, _) = archive_to_vec(source, &WriterOptions::default(), monitor).map_err(of_writer)?;
-        lengths.check(archive.len() as u64).map_err(failed)?;
-        out.write_all(&archive).map_err(failed)?;
-        Ok(out)
+impl Order {
+    /// The runs of rows of a dimension. None if they are in the order in which they were appended.
+    pub(super) fn of(&self, axis: Axis) -> Option<Vec<Run>> {
+        let n = [Axis::Occurrence, Axis::Tile, Axis::Range].iter().position(|a| *a == axis)?;
+        Some(self.0.iter().map(|(section, begins)| (begins[n], section.counts[n])).collect())
     }
 }
 
 /// Distinct divisions into tiles.
 #[derive(Default)]
-struct Tilings(HashMap<TileLayout, u64>);
+struct Tilings {
+    numbers: HashMap<TileLayout, u64>,
+    next: u64,
+}
 
 impl Tilings {
     fn number(&mut self, out: &mut Spools, layout: &TileLayout) -> Result<u64> {
-        if let Some(number) = self.0.get(layout) {
+        if let Some(number) = self.numbers.get(layout) {
             return Ok(*number);
         }
         let (kind, lengths) = match layout {
@@ -304,8 +329,9 @@ impl Tilings {
         out.sizes(Column::TilingKind, [kind])?;
         out.sizes(Column::TilingRank, [lengths.len() as u64])?;
         out.sizes(Column::TilingLength, lengths.iter().copied())?;
-        let number = self.0.len() as u64;
-        self.0.insert(layout.clone(), number);
+        let number = self.next;
+        self.next += 1;
+        self.numbers.insert(layout.clone(), number);
         Ok(number)
     }
 }

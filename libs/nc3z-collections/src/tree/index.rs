@@ -1,14 +1,15 @@
-//! Writes a catalogue ([`crate::catalog`]) of many files.
+//! Writes a catalogue ([`crate::catalog`]) of many files, and adds files to one.
 
 use crate::bundle::{Bundle, inside};
-use crate::catalog::{Location, Member, Writer, scan};
+use crate::catalog::{Appender, Catalog, Location, Member, Writer, scan};
 use crate::tree::error::Context as _;
 use crate::tree::manifest::bag::is_specification;
 use crate::tree::ordered::in_order;
-use crate::tree::stamp::Stamp;
+use crate::tree::stamp::{Stamp, has_changed};
 use crate::tree::{Error, ErrorKind};
 use crate::{as_aggregation, names_of};
 use nc3z_reader::{Dataset, Monitor, OpenOptions};
+use nc3z_writer::CommitNote;
 use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -55,51 +56,132 @@ pub struct Indexed {
     pub original_len: u64,
 }
 
-/// Writes the catalogue of `inputs` to `out`, on `threads` threads (0: one for each core).
-/// `open` opens files that are not in bundles, `members` has the options for those that are. `failed` receives the files that cannot
-/// be read, which the catalogue then lacks. None if the monitor cancelled.
+/// The files that were added to a catalogue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Appended {
+    /// The files that were added.
+    pub new: Indexed,
+    /// The number of files that the catalogue had already.
+    pub present: u64,
+    /// The version with these files. None if there was nothing to add.
+    pub version: Option<u64>,
+    /// The number of bytes by which the catalogue became longer.
+    pub added_len: u64,
+}
+
+/// The way files are opened and described.
+pub struct IndexOptions<'a, E> {
+    /// The number of threads; 0 for one for each core.
+    pub threads: usize,
+    /// Opens files that are not in bundles.
+    pub open: &'a (dyn Fn(&Path) -> Result<Dataset, E> + Sync),
+    /// Options for files in bundles.
+    pub members: &'a OpenOptions,
+    /// Hears of the bytes of the catalogue, and may cancel.
+    pub monitor: &'a dyn Monitor,
+}
+
+/// Receives the files that cannot be read, which the catalogue then lacks.
+pub type Failed<'a, E> = &'a mut (dyn FnMut(&Path, E) + Send);
+
+/// Writes the catalogue of `inputs` to `out`. None if the monitor cancelled.
 ///
 /// # Errors
 /// The output cannot be written.
 pub fn write<W: Write + Send, E: From<Error> + Send>(
     inputs: &[IndexInput],
     out: W,
-    threads: usize,
-    open: &(dyn Fn(&Path) -> Result<Dataset, E> + Sync),
-    members: &OpenOptions,
-    failed: &mut (dyn FnMut(&Path, E) + Send),
-    monitor: &dyn Monitor,
+    options: &IndexOptions<'_, E>,
+    failed: Failed<'_, E>,
 ) -> Result<Option<Indexed>, E> {
     let mut writer = Writer::new(out);
-    let mut done = Indexed { files: 0, original_len: 0 };
     let others = OnceLock::new();
     let is_known = |place: &Place| others.get_or_init(|| places(inputs)).contains(place);
-    let look = |input: &IndexInput| {
-        if monitor.is_cancelled() {
+    let all: Vec<&IndexInput> = inputs.iter().collect();
+    let done = describe_all(&all, options, &is_known, failed, &mut |member| writer.push(member))?;
+    let Some(done) = done else { return Ok(None) };
+    let mut out = match writer.finish(options.monitor) {
+        Err(_) if options.monitor.is_cancelled() => return Ok(None),
+        out => out.map_err(Error::from)?,
+    };
+    out.flush().with_context(|| "write the catalogue".to_owned())?;
+    Ok(Some(done))
+}
+
+/// Adds `inputs` to the catalogue at `path`, as a new version of it. Files that it has are passed over; those that changed since go to
+/// `failed`. None if the monitor cancelled.
+///
+/// # Errors
+/// The catalogue cannot be read or written.
+pub fn append<E: From<Error> + Send>(
+    path: &Path,
+    inputs: &[IndexInput],
+    options: &IndexOptions<'_, E>,
+    failed: Failed<'_, E>,
+) -> Result<Option<Appended>, E> {
+    let mut appender = Appender::open(path).map_err(Error::from)?;
+    let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+    let known = appender.known(&names).map_err(Error::from)?;
+    let (mut new, mut present) = (Vec::new(), 0);
+    for input in inputs {
+        match known.get(&input.name) {
+            None => new.push(input),
+            Some(head) if has_changed(path, &input.name, head) => {
+                let what = "the catalogue has an earlier state of this file; write the catalogue again";
+                failed(&input.path, Error::from(crate::Error::Refused(what.to_owned())).into());
+            }
+            Some(_) => present += 1,
+        }
+    }
+    let (others, catalog) = (OnceLock::new(), Arc::clone(appender.catalog()));
+    let is_known = |place: &Place| {
+        others
+            .get_or_init(|| {
+                places(inputs).into_iter().chain(places_of(&catalog, path)).collect::<HashSet<_>>()
+            })
+            .contains(place)
+    };
+    let done = describe_all(&new, options, &is_known, failed, &mut |member| appender.push(member))?;
+    let Some(new) = done else { return Ok(None) };
+    if new.files == 0 {
+        return Ok(Some(Appended { new, present, version: None, added_len: 0 }));
+    }
+    let done = match appender.commit(&CommitNote::default(), options.monitor) {
+        Err(_) if options.monitor.is_cancelled() => return Ok(None),
+        done => done.map_err(Error::from)?,
+    };
+    let added_len = done.stored_len.1.saturating_sub(done.stored_len.0);
+    Ok(Some(Appended { new, present, version: Some(done.version), added_len }))
+}
+
+/// Describes files, and calls `push` in their order. None if the monitor cancelled.
+fn describe_all<E: From<Error> + Send>(
+    inputs: &[&IndexInput],
+    options: &IndexOptions<'_, E>,
+    is_known: &(dyn Fn(&Place) -> bool + Sync),
+    failed: Failed<'_, E>,
+    push: &mut (dyn FnMut(Member) -> crate::Result<()> + Send),
+) -> Result<Option<Indexed>, E> {
+    let mut done = Indexed { files: 0, original_len: 0 };
+    let look = |input: &&IndexInput| {
+        if options.monitor.is_cancelled() {
             return Err(Error::from(nc3z_reader::Error::interrupted()).into());
         }
-        describe(input, open, members, &is_known)
+        describe(input, options.open, options.members, is_known)
     };
-    in_order(inputs, threads, look, |input, member| {
+    in_order(inputs, options.threads, look, |input, member| {
         match member {
             Ok(member) => {
                 done.files += 1;
                 done.original_len = done.original_len.saturating_add(member.head.len);
-                writer.push(member).map_err(Error::from)?;
+                push(member).map_err(Error::from)?;
             }
             Err(e) => failed(&input.path, e),
         }
         Ok::<_, E>(())
     })?;
-    if monitor.is_cancelled() {
-        return Ok(None);
-    }
-    let mut out = match writer.finish(monitor) {
-        Err(_) if monitor.is_cancelled() => return Ok(None),
-        out => out.map_err(Error::from)?,
-    };
-    out.flush().with_context(|| "write the catalogue".to_owned())?;
-    Ok(Some(done))
+    Ok((!options.monitor.is_cancelled()).then_some(done))
 }
 
 fn describe<E: From<Error>>(
@@ -154,6 +236,17 @@ fn places(inputs: &[IndexInput]) -> HashSet<Place> {
     inputs.iter().filter_map(place).collect()
 }
 
+/// The files of a catalogue that are on disk, by their names from the current directory or from that of the catalogue.
+fn places_of(catalog: &Catalog, path: &Path) -> HashSet<Place> {
+    let directory = path.parent().unwrap_or(Path::new(""));
+    let names = catalog.blocks().flat_map(|block| block.names().unwrap_or_default());
+    let place = |name: String| {
+        let found = Path::new(&name).canonicalize().or_else(|_| directory.join(&name).canonicalize());
+        found.ok().map(Place::File)
+    };
+    names.filter_map(place).collect()
+}
+
 /// Returns whether a dataset is an aggregation of which a fragment is known.
 fn is_view(dataset: &Dataset, is_known: &dyn Fn(&str) -> bool) -> bool {
     let Some(uris) = as_aggregation(dataset).and_then(|aggregation| aggregation.uris().ok()) else {
@@ -197,7 +290,6 @@ fn scanned(name: &str, dataset: &Dataset, at: Location) -> crate::tree::Result<M
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::Catalog;
     use nc3z_reader::source::MemorySource;
 
     #[test]
@@ -211,7 +303,8 @@ mod tests {
         let open = |path: &Path| Ok::<_, Error>(Dataset::open(path, &options)?);
         let mut failures = Vec::new();
         let mut failed = |path: &Path, _: Error| failures.push(path.file_name().unwrap().to_owned());
-        let done = write(&inputs, &mut out, 2, &open, &options, &mut failed, &()).unwrap().unwrap();
+        let how = IndexOptions { threads: 2, open: &open, members: &options, monitor: &() };
+        let done = write(&inputs, &mut out, &how, &mut failed).unwrap().unwrap();
         assert_eq!(done.files, 2);
         assert_eq!(failures, ["bad_version.nc"]);
         let catalog = Catalog::open(Arc::new(MemorySource::new(out))).unwrap();
