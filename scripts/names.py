@@ -39,6 +39,7 @@ WORDS = (
 # Names that look like a second word, and are another idea.
 OTHER_IDEAS = {
     "JSON": {"index", "generation"},  # `info --layout` shows structures of the format: index pages, and the generation of a block.
+    "Rust": {"index"},  # `Index` is the item of a request for one dimension.
 }
 
 PREAMBLE = """\

@@ -5,14 +5,14 @@
 //! [`Dataset`] opens an archive or a classic file, whichever it is; a [`Variable`] of either is read by hyperslab:
 //!
 //! ```
-//! use nc3z_format::{Hyperslab, selection::Span};
+//! use nc3z_format::Hyperslab;
 //! use nc3z_reader::{Dataset, OpenOptions};
 //!
 //! # let path = "../testdata/classic/record_padding.nc";
 //! let dataset = Dataset::open(path, &OpenOptions::default())?;
 //! let a = dataset.variable("a")?; // short a(time=40, x=5)
 //! // The series of one point, as doubles whatever its type is.
-//! let point = Hyperslab::of_spans(a.shape(), &[Span::new(..), Span::new(3)])?;
+//! let point = Hyperslab::new([0, 3], [40, 1], [1, 1])?;
 //! let series: Vec<f64> = a.read(&point)?;
 //! assert_eq!(series[..3], [3.0, 24.0, 45.0]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

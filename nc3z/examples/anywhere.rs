@@ -7,8 +7,8 @@ fn main() -> nc3z::Result<()> {
     let file = nc3z::open(name)?;
     let time = file.variable("time")?;
     let values = file.variable(&variable)?;
-    let times = time.read_times(&time.all())?;
-    let values = values.read_decoded(&values.all())?;
+    let times = time.read_times(..)?;
+    let values = values.read_decoded(..)?;
     println!("{:?} {:?} {values:?}", times.first(), times.last());
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Archives a classic netCDF file, reads, restores and edits it: `cargo run --example tour -- FILE VARIABLE DIRECTORY`.
 
-use nc3z::{Edit, OpenOptions, Span};
+use nc3z::{Edit, Index, OpenOptions};
 use std::path::Path;
 
 fn main() -> nc3z::Result<()> {
@@ -15,14 +15,14 @@ pub(crate) fn tour(file: &Path, name: &str, directory: &Path) -> nc3z::Result<()
     println!("archived {} bytes in {} bytes", archived.original_len, archived.stored_len);
 
     let variable = nc3z::open(&path)?.variable(name)?;
-    let mut spans = vec![Span::new(..); variable.shape().len()];
-    spans[0] = Span::new(..2);
-    let slab = variable.select(spans)?;
-    println!("{name}{slab} = {:?}", variable.read::<f64>(&slab)?);
+    let mut indices = vec![Index::from(..); variable.shape().len()];
+    indices[0] = (..2).into();
+    let rows = variable.select(indices)?;
+    println!("{name}: {:?} elements: {:?}", rows.counts(), variable.read::<f64>(&rows)?);
     println!("restored {} bytes", nc3z::restore(&path, directory.join("tour.nc"))?.len);
 
     let mut edit = Edit::open(&path)?;
-    edit.set(name, &slab, &[7])?;
+    edit.set(name, &rows, &[7])?;
     edit.set_attribute(name, "units", "K")?;
     println!("committed version {}", edit.commit("two rows corrected")?.version);
 

@@ -29,7 +29,7 @@ impl Attribute {
 ///
 /// ```
 /// use nc3z::{NcType, Values};
-/// assert_eq!(Values::from("K").ty(), NcType::Char);
+/// assert_eq!(Values::from("K").dtype(), NcType::Char);
 /// assert_eq!(Values::from([0.5_f32, 2.0]).to_vec::<f64>()?, [0.5, 2.0]);
 /// # Ok::<(), nc3z::Error>(())
 /// ```
@@ -80,7 +80,7 @@ macro_rules! each {
 
 impl Values {
     /// Returns the external type.
-    pub fn ty(&self) -> NcType {
+    pub fn dtype(&self) -> NcType {
         match self {
             Values::Char(_) => NcType::Char,
             Values::Byte(_) => NcType::Byte,
@@ -119,7 +119,7 @@ impl Values {
     /// # Errors
     /// A value does not fit `T`. Text is converted to `u8` only.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
-        T::decode(&self.to_be(), self.ty(), true).map_err(|unfit| match unfit {
+        T::decode(&self.to_be(), self.dtype(), true).map_err(|unfit| match unfit {
             Unfit::Text(wanted) => Error::invalid(format!("text is read as u8, not as {wanted}")),
             Unfit::Value { position, value, wanted } => {
                 Error::range("the attribute".into(), vec![position as u64], value, wanted)
@@ -219,8 +219,8 @@ mod tests {
             u64::MAX.into(),
         ];
         for values in all {
-            assert_eq!(Values::from_be(values.ty(), &values.to_be()), values);
-            assert_eq!(values.to_be().len(), values.len() * values.ty().size());
+            assert_eq!(Values::from_be(values.dtype(), &values.to_be()), values);
+            assert_eq!(values.to_be().len(), values.len() * values.dtype().size());
         }
     }
 

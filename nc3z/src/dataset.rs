@@ -3,11 +3,11 @@
 use crate::attribute::{Attribute, Values};
 use crate::element::Element;
 use crate::error::{At, Error, Result};
-use crate::hyperslab::{Hyperslab, Span};
 use crate::name::Name;
 use crate::options::OpenOptions;
 use nc3z_format::NcType;
 use nc3z_format::decode_value::{Decoding, Value};
+use nc3z_format::selection::{AnySelection, Hyperslab, Select, Selected, Selection};
 use nc3z_reader::Archive;
 use nc3z_reader::source::MemorySource;
 use std::borrow::Cow;
@@ -189,7 +189,7 @@ impl Variable {
     }
 
     /// Returns the external type.
-    pub fn ty(&self) -> NcType {
+    pub fn dtype(&self) -> NcType {
         self.inner.ty()
     }
 
@@ -215,82 +215,104 @@ impl Variable {
 
     /// Returns the hyperslab of all elements.
     pub fn all(&self) -> Hyperslab {
-        Hyperslab(self.inner.all())
+        self.inner.all()
     }
 
-    /// Returns the hyperslab of one range in each dimension.
+    /// Resolves a request: `..`, or an index, a range, a list or a mask for each dimension; see [`Select`]. The result can be read
+    /// several times.
     ///
     /// ```
     /// # let file = nc3z::open("../testdata/classic/record_padding.nc")?;
-    /// use nc3z::Span;
     /// let a = file.variable("a")?; // short a(time=40, x=5)
-    /// let column = a.select([Span::new(..3), Span::new(3)])?;
+    /// let column = a.select((..3, 3))?;
     /// assert_eq!(a.read::<i32>(&column)?, [3, 24, 45]);
     /// # Ok::<(), nc3z::Error>(())
     /// ```
     ///
     /// # Errors
-    /// The numbers of ranges and dimensions differ. A range is outside its dimension. A stride is 0.
-    pub fn select(&self, spans: impl AsRef<[Span]>) -> Result<Hyperslab> {
-        Hyperslab::of_spans(self.shape(), spans).at(&self.path)
+    /// The numbers of items and dimensions differ. An index is outside its dimension. A stride is 0.
+    pub fn select(&self, request: impl Select) -> Result<Selection> {
+        Ok(self.resolved(request)?.selection)
     }
 
-    /// Reads a hyperslab as numbers of `T`, in row-major order; see [`Element`] for conversions.
+    fn resolved(&self, request: impl Select) -> Result<Selected> {
+        request.select(self.shape()).at(&self.path)
+    }
+
+    fn any(&self, request: impl Select) -> Result<AnySelection<'static>> {
+        Ok(AnySelection::Grid(self.select(request)?))
+    }
+
+    fn bytes(&self, request: impl Select) -> Result<Vec<u8>> {
+        self.inner.gather_bytes(&self.any(request)?).at(&self.path)
+    }
+
+    /// Reads a request as numbers of `T`, in row-major order; see [`Element`] for conversions. A request is written as in the
+    /// `netcdf` crate, `(..3, 3)`, or explicitly as a [`Hyperslab`] or [`Selection`]; see [`Select`].
+    ///
+    /// ```
+    /// # let file = nc3z::open("../testdata/classic/record_padding.nc")?;
+    /// use nc3z::{Hyperslab, Span};
+    /// let a = file.variable("a")?; // short a(time=40, x=5)
+    /// assert_eq!(a.read::<i32>((..3, 3))?, [3, 24, 45]);
+    /// assert_eq!(a.read::<i32>(&Hyperslab::new([0, 3], [3, 1], [1, 1])?)?, [3, 24, 45]);
+    /// assert_eq!(a.read::<i32>((Span::new(..3).by(-2), vec![3, 0_u64]))?, [45, 42, 3, 0]);
+    /// # Ok::<(), nc3z::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The hyperslab is outside the variable. A value does not fit `T`. The file does not contain all elements, or it is
-    /// damaged.
-    pub fn read<T: Element>(&self, slab: &Hyperslab) -> Result<Vec<T>> {
-        self.inner.read(&slab.0).at(&self.path)
+    /// As [`Variable::select`]. A value does not fit `T`. The file does not contain all elements, or it is damaged.
+    pub fn read<T: Element>(&self, request: impl Select) -> Result<Vec<T>> {
+        self.inner.gather(&self.any(request)?).at(&self.path)
     }
 
-    /// Reads a hyperslab into a buffer, which has one value for each element.
+    /// Reads a request into a buffer, which has one value for each element.
     ///
     /// # Errors
-    /// As [`Variable::read`]. The buffer has another length than the hyperslab.
-    pub fn read_into<T: Element>(&self, slab: &Hyperslab, out: &mut [T]) -> Result<()> {
-        self.inner.read_into(&slab.0, out).at(&self.path)
+    /// As [`Variable::read`]. The buffer has another length than the request.
+    pub fn read_into<T: Element>(&self, request: impl Select, out: &mut [T]) -> Result<()> {
+        self.inner.gather_into(&self.any(request)?, out).at(&self.path)
     }
 
-    /// Reads a hyperslab as values of the variable's own type.
+    /// Reads a request as values of the variable's own type.
     ///
     /// # Errors
     /// As [`Variable::read`].
-    pub fn read_values(&self, slab: &Hyperslab) -> Result<Values> {
-        Ok(Values::from_be(self.ty(), &self.inner.read_bytes(&slab.0).at(&self.path)?))
+    pub fn read_values(&self, request: impl Select) -> Result<Values> {
+        Ok(Values::from_be(self.dtype(), &self.bytes(request)?))
     }
 
-    /// Reads a hyperslab as numbers by the conventions of CF: unpacked with `scale_factor` and `add_offset`, NaN in place of missing
+    /// Reads a request as numbers by the conventions of CF: unpacked with `scale_factor` and `add_offset`, NaN in place of missing
     /// values. Times stay numbers in their units; see [`Variable::read_times`].
     ///
     /// ```
     /// # let file = nc3z::open("../testdata/classic/record_padding.nc")?;
     /// let a = file.variable("a")?; // short a(time=40, x=5), without attributes: -32768 is a value
-    /// let row = a.read_decoded(&a.select([nc3z::Span::new(0), nc3z::Span::new(1..4)])?)?;
+    /// let row = a.read_decoded((0, 1..4))?;
     /// assert_eq!(row, [1.0, -32768.0, 3.0]);
     /// # Ok::<(), nc3z::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`Variable::read`].
-    pub fn read_decoded(&self, slab: &Hyperslab) -> Result<Vec<f64>> {
-        Ok(self.decoding().numbers(&self.inner.read_bytes(&slab.0).at(&self.path)?))
+    pub fn read_decoded(&self, request: impl Select) -> Result<Vec<f64>> {
+        Ok(self.decoding().numbers(&self.bytes(request)?))
     }
 
-    /// Reads a hyperslab of times since a date as text in the form of ISO 8601, in the calendar of the variable; None for a missing
+    /// Reads a request of times since a date as text in the form of ISO 8601, in the calendar of the variable; None for a missing
     /// time.
     ///
     /// # Errors
     /// As [`Variable::read`]. The units are not a time since a date.
-    pub fn read_times(&self, slab: &Hyperslab) -> Result<Vec<Option<String>>> {
+    pub fn read_times(&self, request: impl Select) -> Result<Vec<Option<String>>> {
         let decoding = self.decoding();
         if decoding.time().is_none() {
             let words =
                 format!("the variable `{}` has no times: its units are not a time since a date", self.name());
             return Err(Error::invalid(words).at(&self.path));
         }
-        let bytes = self.inner.read_bytes(&slab.0).at(&self.path)?;
-        let items = bytes.chunks_exact(self.ty().size());
+        let bytes = self.bytes(request)?;
+        let items = bytes.chunks_exact(self.dtype().size());
         Ok(items
             .map(|item| match decoding.value(item) {
                 Value::Time(moment) => Some(moment.iso()),
@@ -303,21 +325,28 @@ impl Variable {
         Decoding::new(self.inner.source().header(), self.inner.header())
     }
 
-    /// Reads a hyperslab into an array of the `ndarray` crate, which has the dimensions of the variable.
+    /// Reads a request into an array of the `ndarray` crate. It has the dimensions of the variable, without those for which the request
+    /// has a single index.
     ///
     /// ```
     /// # let file = nc3z::open("../testdata/classic/record_padding.nc")?;
     /// let a = file.variable("a")?; // short a(time=40, x=5)
-    /// let values = a.read_array::<f64>(&a.all())?;
-    /// assert_eq!(values.shape(), [40, 5]);
+    /// assert_eq!(a.get::<f64>(..)?.shape(), [40, 5]);
+    /// assert_eq!(a.get::<i32>((..3, 3))?, ndarray::arr1(&[3, 24, 45]).into_dyn());
     /// # Ok::<(), nc3z::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`Variable::read`].
     #[cfg(feature = "ndarray")]
-    pub fn read_array<T: Element>(&self, slab: &Hyperslab) -> Result<ndarray::ArrayD<T>> {
-        self.inner.read_array(&slab.0).at(&self.path)
+    pub fn get<T: Element>(&self, request: impl Select) -> Result<ndarray::ArrayD<T>> {
+        let selected = self.resolved(request)?;
+        // Each count is at most the number of values read, unless some other count is 0.
+        let in_memory = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        let shape: Vec<usize> = selected.shape().into_iter().map(in_memory).collect();
+        let values = self.read(&selected.selection)?;
+        ndarray::ArrayD::from_shape_vec(shape, values)
+            .map_err(|e| Error::invalid(e.to_string()).at(&self.path))
     }
 }
 

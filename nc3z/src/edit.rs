@@ -3,10 +3,10 @@
 use crate::attribute::{Attribute, Values};
 use crate::element::{Element, Unfit};
 use crate::error::{At, Error, Result};
-use crate::hyperslab::Hyperslab;
 use crate::options::EditOptions;
 use nc3z_format::NcType;
 use nc3z_format::classic::Version as Format;
+use nc3z_format::selection::{Select, Selection};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -161,7 +161,7 @@ impl Edit {
     ///
     /// # Errors
     /// The variable does not exist.
-    pub fn ty(&self, variable: &str) -> Result<NcType> {
+    pub fn dtype(&self, variable: &str) -> Result<NcType> {
         let found = self.inner.header().variable(variable.as_bytes());
         found.map(|(_, found)| found.ty).ok_or_else(|| match self.shape(variable) {
             Err(e) => e,
@@ -169,39 +169,40 @@ impl Edit {
         })
     }
 
-    /// Reads a hyperslab in its present state, staged changes included; see [`Element`] for conversions.
+    /// Reads a request, such as `(..3, 3)`, in its present state, staged changes included; see [`Select`] for requests and [`Element`] for
+    /// conversions.
     ///
     /// # Errors
-    /// The variable does not exist. The hyperslab is outside it. A value does not fit `T`. The archive is damaged.
-    pub fn get<T: Element>(&mut self, variable: &str, slab: &Hyperslab) -> Result<Vec<T>> {
-        let ty = self.ty(variable)?;
-        let bytes = self.inner.get(variable, &slab.0).at(&self.path)?;
-        T::decode(&bytes, ty, self.has_unsigned()).map_err(|unfit| self.unfit(unfit, variable, slab))
+    /// The variable does not exist. The request is outside it. A value does not fit `T`. The archive is damaged.
+    pub fn get<T: Element>(&mut self, variable: &str, request: impl Select) -> Result<Vec<T>> {
+        let (ty, selection) = (self.dtype(variable)?, self.select(variable, request)?);
+        let bytes = self.inner.get(variable, &selection).at(&self.path)?;
+        T::decode(&bytes, ty, self.has_unsigned()).map_err(|unfit| self.unfit(unfit, variable, &selection))
     }
 
-    /// Stages values for a hyperslab, in row-major order; see [`Element`] for conversions. A single value is written to all
-    /// elements.
+    /// Stages values for a request, in row-major order; see [`Select`] and [`Element`]. A single value is written to all elements. Where
+    /// an index occurs twice, the last value is kept.
     ///
     /// ```
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("a.nc3z");
     /// # nc3z::archive("../testdata/classic/record_padding.nc", &path)?;
     /// let mut edit = nc3z::Edit::open(&path)?; // short a(time=40, x=5)
-    /// let row = nc3z::Hyperslab::new([1, 0], [1, 5], [1, 1])?;
-    /// edit.set("a", &row, &[1.0, 2.0, 3.0, 4.0, 5.0])?;
-    /// assert_eq!(edit.get::<i32>("a", &row)?, [1, 2, 3, 4, 5]);
-    /// let error = edit.set("a", &row, &[40_000]).unwrap_err();
+    /// edit.set("a", (1, ..), &[1.0, 2.0, 3.0, 4.0, 5.0])?;
+    /// assert_eq!(edit.get::<i32>("a", (1, ..))?, [1, 2, 3, 4, 5]);
+    /// let error = edit.set("a", (1, ..), &[40_000]).unwrap_err();
     /// assert!(error.to_string().ends_with("element [1, 0]: 40000 does not fit short"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// The variable does not exist. The hyperslab is outside it. A value does not fit the variable's type. The number of
+    /// The variable does not exist. The request is outside it. A value does not fit the variable's type. The number of
     /// values is wrong.
-    pub fn set<T: Element>(&mut self, variable: &str, slab: &Hyperslab, values: &[T]) -> Result<()> {
-        let encoded = T::encode(values, self.ty(variable)?, self.has_unsigned());
-        let bytes = encoded.map_err(|unfit| self.unfit(unfit, variable, slab))?;
-        self.inner.set(variable, &slab.0, &bytes).at(&self.path)
+    pub fn set<T: Element>(&mut self, variable: &str, request: impl Select, values: &[T]) -> Result<()> {
+        let selection = self.select(variable, request)?;
+        let encoded = T::encode(values, self.dtype(variable)?, self.has_unsigned());
+        let bytes = encoded.map_err(|unfit| self.unfit(unfit, variable, &selection))?;
+        self.inner.set(variable, &selection, &bytes).at(&self.path)
     }
 
     /// True if the format of the file has unsigned types.
@@ -209,13 +210,18 @@ impl Edit {
         self.inner.header().version == Format::Cdf5
     }
 
-    fn unfit(&self, unfit: Unfit, variable: &str, slab: &Hyperslab) -> Error {
+    fn select(&self, variable: &str, request: impl Select) -> Result<Selection> {
+        Ok(request.select(&self.shape(variable)?).at(&self.path)?.selection)
+    }
+
+    fn unfit(&self, unfit: Unfit, variable: &str, selection: &Selection) -> Error {
         let error = match unfit {
             Unfit::Text(rust) => {
                 Error::invalid(format!("variable \"{variable}\" is text (char), which is u8 and not {rust}"))
             }
             Unfit::Value { position, value, wanted } => {
-                Error::range(format!("variable \"{variable}\""), slab.index_of(position), value, wanted)
+                let index = selection.index_of(position as u64);
+                Error::range(format!("variable \"{variable}\""), index, value, wanted)
             }
         };
         error.at(&self.path)
@@ -237,7 +243,7 @@ impl Edit {
     /// The variable does not exist. The file cannot have the name or the type.
     pub fn set_attribute(&mut self, variable: &str, name: &str, values: impl Into<Values>) -> Result<()> {
         let values = values.into();
-        self.inner.set_attribute(Some(variable), name, values.ty(), &values.to_be()).at(&self.path)
+        self.inner.set_attribute(Some(variable), name, values.dtype(), &values.to_be()).at(&self.path)
     }
 
     /// Sets an attribute of the file.
@@ -246,7 +252,7 @@ impl Edit {
     /// The file cannot have the name or the type.
     pub fn set_file_attribute(&mut self, name: &str, values: impl Into<Values>) -> Result<()> {
         let values = values.into();
-        self.inner.set_attribute(None, name, values.ty(), &values.to_be()).at(&self.path)
+        self.inner.set_attribute(None, name, values.dtype(), &values.to_be()).at(&self.path)
     }
 
     /// Deletes an attribute of a variable.

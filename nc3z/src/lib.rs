@@ -7,7 +7,7 @@
 //! # let (source, target) = ("../testdata/classic/record_padding.nc", dir.path().join("a.nc3z"));
 //! nc3z::archive(source, &target)?;
 //! let a = nc3z::open(&target)?.variable("a")?; // short a(time=40, x=5)
-//! let series: Vec<f64> = a.read(&a.select([nc3z::Span::new(..3), nc3z::Span::new(3)])?)?;
+//! let series: Vec<f64> = a.read((..3, 3))?;
 //! assert_eq!(series, [3.0, 24.0, 45.0]);
 //! nc3z::restore(&target, dir.path().join("a.nc"))?;
 //! # assert_eq!(std::fs::read(source)?, std::fs::read(dir.path().join("a.nc"))?);
@@ -21,7 +21,7 @@
 //! # let path = dir.path().join("a.nc3z");
 //! # nc3z::archive("../testdata/classic/record_padding.nc", &path)?;
 //! let mut edit = nc3z::Edit::open(&path)?;
-//! edit.set("a", &nc3z::Hyperslab::new([1, 0], [1, 2], [1, 1])?, &[7, 8])?;
+//! edit.set("a", (1, ..2), &[7, 8])?;
 //! edit.set_attribute("a", "units", "K")?;
 //! assert_eq!(edit.commit("corrected row 1")?.version, 2);
 //! let old = nc3z::open_with(&path, &nc3z::OpenOptions::default().with_version(1))?;
@@ -47,8 +47,8 @@
 //! fn first_day(name: &str) -> nc3z::Result<(Option<String>, Vec<f64>)> {
 //!     let file = nc3z::open(name)?; // "tas.nc.nc3z@2", "https://host/tas.nc.nc3z", "set.zip!/tas.nc", "all-years.nc"
 //!     let (time, tas) = (file.variable("time")?, file.variable("tas")?);
-//!     let first = time.read_times(&time.select([nc3z::Span::new(0)])?)?;
-//!     Ok((first[0].clone(), tas.read_decoded(&tas.all())?))
+//!     let first = time.read_times([0])?;
+//!     Ok((first[0].clone(), tas.read_decoded(..)?))
 //! }
 //! ```
 //!
@@ -63,7 +63,7 @@
 //!
 //! * `collections` (on by default): bundles, aggregations and catalogues.
 //! * `remote`: names that are URLs (`https`, `s3`, `gs`, `az`).
-//! * `ndarray`: `Variable::read_array` returns an array of the `ndarray` crate.
+//! * `ndarray`: `Variable::get` returns an array of the `ndarray` crate.
 //!
 //! The crates `nc3z-reader`, `nc3z-writer`, `nc3z-format` and `nc3z-num` are the unstable parts of this crate.
 
@@ -73,7 +73,6 @@ mod dataset;
 mod edit;
 mod element;
 mod error;
-mod hyperslab;
 mod name;
 mod opened;
 #[doc(hidden)]
@@ -89,9 +88,9 @@ pub use dataset::{Dataset, Dimension, Variable, open, open_with};
 pub use edit::{CommitNote, CommitReport, Edit, commit, commit_with};
 pub use element::Element;
 pub use error::{Error, ErrorKind, Result};
-pub use hyperslab::{Hyperslab, Span};
 pub use name::Name;
 pub use nc3z_format::NcType;
+pub use nc3z_format::selection::{Hyperslab, Index, Segment, Select, Selected, Selection, Span};
 pub use nc3z_reader::Monitor;
 pub use nc3z_writer::Preset;
 #[cfg(feature = "collections")]

@@ -53,7 +53,7 @@ fn archives_classic_files_and_memory_read_alike() {
     let bytes = std::fs::read(FILE).unwrap();
     for file in &files {
         let a = file.variable("a").unwrap();
-        assert_eq!((a.ty(), a.shape()), (NcType::Short, &[40, 5][..]));
+        assert_eq!((a.dtype(), a.shape()), (NcType::Short, &[40, 5][..]));
         let dimensions = a.dimensions();
         assert_eq!((dimensions[0].len, dimensions[0].is_record, dimensions[1].len), (40, true, 5));
         let row = Hyperslab::new([1, 4], [1, 5], [1, -1]).unwrap();
@@ -62,6 +62,41 @@ fn archives_classic_files_and_memory_read_alike() {
         file.read_original(7, &mut original).unwrap();
         assert_eq!(original, bytes[7..107]);
     }
+}
+
+#[test]
+fn requests_are_tuples_or_explicit() {
+    let (_dir, path) = archived();
+    let a = nc3z::open(&path).unwrap().variable("a").unwrap(); // short a(time=40, x=5)
+    let (two, last) = (2_usize, -1);
+    assert_eq!(a.read::<i32>((..3, 3)).unwrap(), [3, 24, 45]);
+    assert_eq!(a.read::<i32>((two, last)).unwrap(), [46]);
+    assert_eq!(a.read::<i32>(&a.select((0..=two, vec![3_u64])).unwrap()).unwrap(), [3, 24, 45]);
+    assert_eq!(
+        a.read::<i32>((vec![1, 0, 1_u64], vec![true, false, false, false, true])).unwrap(),
+        [21, 25, 0, 4, 21, 25]
+    );
+    assert_eq!(a.read::<i32>(..).unwrap(), a.read::<i32>(&a.all()).unwrap());
+    for (error, words) in [
+        (a.read::<i32>((..41, 3)).unwrap_err(), "dimension 0 has length 40, asked for 0..41 by 1"),
+        (a.read::<i32>((0, 5)).unwrap_err(), "dimension 1 has length 5, asked for index 5"),
+        (a.read::<i32>((0,)).unwrap_err(), "1 indices for 2 dimensions"),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        assert!(error.to_string().ends_with(words), "{error}");
+    }
+    #[cfg(feature = "ndarray")]
+    {
+        use ndarray::Axis;
+        let whole = a.get::<i32>(..).unwrap();
+        assert_eq!(a.get::<i32>((3, ..)).unwrap(), whole.index_axis(Axis(0), 3));
+        let rows = a.get::<i32>((vec![4, 39, 4_u64], ..)).unwrap();
+        assert_eq!(rows, whole.select(Axis(0), &[4, 39, 4]));
+        assert_eq!(a.get::<i32>((0, 4)).unwrap().ndim(), 0);
+    }
+    let mut edit = Edit::open(&path).unwrap();
+    edit.set("a", (vec![5, 3, 5_u64], 0), &[7, 8, 9]).unwrap();
+    assert_eq!(edit.get::<i32>("a", (vec![3, 5_u64], 0)).unwrap(), [8, 9]);
 }
 
 #[test]
@@ -83,7 +118,7 @@ fn errors_have_a_kind_and_name_the_file() {
     assert_eq!(kind(a.read::<i32>(&Hyperslab::all(&[41, 5])).unwrap_err()), ErrorKind::Invalid);
     let edit = Edit::open(&path).unwrap();
     assert_eq!(kind(Edit::open(&path).unwrap_err()), ErrorKind::Busy);
-    assert_eq!(kind(edit.ty("no such").unwrap_err()), ErrorKind::Invalid);
+    assert_eq!(kind(edit.dtype("no such").unwrap_err()), ErrorKind::Invalid);
 }
 
 #[test]

@@ -35,7 +35,7 @@ enum PickArg<'py> {
 /// A selection of a variable: a list of picks; starts, count and stride of boxes at points; or a mask.
 #[derive(FromPyObject)]
 enum PicksArg<'py> {
-    Points(PyReadonlyArray2<'py, u64>, Vec<u64>, Vec<u64>),
+    Points(PyReadonlyArray2<'py, u64>, Vec<u64>, Vec<i64>),
     Mask(PyReadonlyArray1<'py, bool>),
     Grid(Vec<PickArg<'py>>),
 }

@@ -74,20 +74,6 @@ pub fn copy_tile<T: Copy>(tile: &TilePlan<'_>, src: &[T], dst: &mut [T]) -> Resu
     tile.runs().try_for_each(|run| copy_run(&run, src, dst))
 }
 
-/// Copies all that `tile` contributes, converting each element.
-///
-/// # Errors
-/// As [`copy_tile`].
-pub fn map_tile<S: Copy, T>(
-    tile: &TilePlan<'_>,
-    src: &[S],
-    dst: &mut [T],
-    convert: impl Fn(S) -> T,
-) -> Result<()> {
-    check_decoded(tile, src.len())?;
-    tile.runs().try_for_each(|run| map_run(&run, src, dst, &convert))
-}
-
 fn check_decoded(tile: &TilePlan<'_>, len: usize) -> Result<()> {
     if u64::try_from(len) == Ok(tile.decoded) {
         return Ok(());

@@ -17,8 +17,8 @@ pub enum AnySelection<'a> {
         starts: &'a [u64],
         /// Lengths of the box.
         count: Vec<u64>,
-        /// The distance between the box's elements along each dimension; positive.
-        stride: Vec<u64>,
+        /// The distance between the box's elements along each dimension; not 0.
+        stride: Vec<i64>,
     },
     /// The elements for which a mask of the array's shape, row-major, is true. The output has one dimension.
     Mask(&'a [bool]),
@@ -73,12 +73,16 @@ impl AnySelection<'_> {
                     let given = count.len();
                     return Err(Error::invalid(format!("points of {given} dimensions for {rank}")));
                 }
-                // The box at the greatest index along each dimension.
-                let last = |dim: usize| starts.iter().skip(dim).step_by(rank).max().copied().unwrap_or(0);
-                let count = if starts.is_empty() { vec![0; rank] } else { count.clone() };
-                let stride: Vec<i64> = stride.iter().map(|n| i64::try_from(*n).unwrap_or(0)).collect();
-                Hyperslab { start: (0..rank).map(last).collect(), count, stride }
-                    .resolve_named(shape, name)?;
+                // The boxes at the smallest and at the greatest index along each dimension.
+                let each = |dim: usize| starts.iter().skip(dim).step_by(rank).copied();
+                let count = if starts.is_empty() { &vec![0; rank] } else { count };
+                for start in [
+                    (0..rank).map(|dim| each(dim).min().unwrap_or(0)).collect(),
+                    (0..rank).map(|dim| each(dim).max().unwrap_or(0)).collect(),
+                ] {
+                    let slab = Hyperslab { start, count: count.clone(), stride: stride.clone() };
+                    slab.resolve_named(shape, name)?;
+                }
                 Ok(())
             }
             AnySelection::Mask(mask) => {

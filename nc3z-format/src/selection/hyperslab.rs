@@ -3,7 +3,6 @@
 //! [`Hyperslab`] is the request. [`ResolvedSlab`] is the request after [`Hyperslab::resolve`] has checked that
 //! it is inside an array.
 
-use super::index::Span;
 use super::segment::{Line, Segment};
 use crate::error::{Error, Result};
 use std::fmt;
@@ -49,34 +48,6 @@ impl Hyperslab {
     /// Every element of an array of `shape`.
     pub fn all(shape: &[u64]) -> Self {
         Hyperslab { start: vec![0; shape.len()], count: shape.to_vec(), stride: vec![1; shape.len()] }
-    }
-
-    /// One range for each dimension of an array of `shape`.
-    ///
-    /// ```
-    /// use nc3z_format::selection::{Hyperslab, Span};
-    /// let slab = Hyperslab::of_spans(
-    ///     &[12, 90, 180],
-    ///     &[Span::new(3), Span::new(..).by(-1), Span::new(10..=20).by(5)],
-    /// )?;
-    /// assert_eq!(slab, Hyperslab::new([3, 89, 10], [1, 90, 3], [1, -1, 5])?);
-    /// # Ok::<(), nc3z_format::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Invalid: another number of ranges than dimensions, a range that ends before it starts or beyond the
-    /// dimension, a stride of 0.
-    pub fn of_spans(shape: &[u64], spans: &[Span]) -> Result<Self> {
-        if spans.len() != shape.len() {
-            return Err(Error::invalid(format!("{} ranges for {} dimensions", spans.len(), shape.len())));
-        }
-        let mut slab = Hyperslab { start: vec![], count: vec![], stride: vec![] };
-        for (dim, (span, len)) in spans.iter().zip(shape).enumerate() {
-            let (start, count) = span.within(dim, *len)?;
-            slab.push(Segment { start, count, stride: span.stride });
-        }
-        slab.resolve(shape)?;
-        Ok(slab)
     }
 
     /// Number of dimensions.
@@ -208,24 +179,6 @@ mod tests {
         assert!(fits(u64::MAX - 1, 2, -1, u64::MAX));
         assert!(!fits(1, u64::MAX, i64::MAX, u64::MAX) && !fits(u64::MAX - 1, 2, i64::MAX, u64::MAX));
         assert!(fits(1 << 63, 2, i64::MIN, u64::MAX) && !fits(1 << 62, 2, i64::MIN, u64::MAX));
-        assert!(Hyperslab::of_spans(&[5], &[Span::new(0..=u64::MAX)]).is_err());
-    }
-
-    #[test]
-    fn ranges_become_hyperslabs() {
-        let one = |span: Span| Hyperslab::of_spans(&[10], &[span]).map(|s| (s.start[0], s.count[0])).ok();
-        assert_eq!(one(Span::new(..)), Some((0, 10)));
-        assert_eq!(one(Span::new(4..)), Some((4, 6)));
-        assert_eq!(one(Span::new(..4)), Some((0, 4)));
-        assert_eq!(one(Span::new(..=4).by(2)), Some((0, 3)));
-        assert_eq!(one(Span::new(1..9).by(-4)), Some((8, 2)));
-        assert_eq!(one(Span::new(10..)), Some((10, 0)));
-        assert_eq!(one(Span::new(10..10).by(-1)), Some((10, 0)));
-        assert_eq!((one(Span::new(11..)), one(Span::new(..11)), one(Span::new(10))), (None, None, None));
-        assert_eq!(one(Span::new(..).by(0)), None);
-        #[expect(clippy::reversed_empty_ranges, reason = "what is tested")]
-        let backwards = Span::new(5..4);
-        assert_eq!(one(backwards), None);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! | [`Segment`] | indices of one dimension: `start`, `start + stride`, …; a list or a mask is several segments |
 //! | [`Hyperslab`] | one segment along each dimension |
 //! | [`Selection`] | any segments along each dimension, and their cross product |
+//! | [`Select`] | what a program writes: `(.., 3, vec![4, 0, 7_u64])`; becomes a [`Selection`] |
 //! | [`AnySelection`] | one of these, boxes at points, or a mask of the whole array |
 //!
 //! Indices count elements from 0, slowest dimension first. Strides have either sign. The output is row-major and has one
@@ -25,7 +26,7 @@ mod segment;
 pub use any::AnySelection;
 pub use boxes::{boxes, widths};
 pub use hyperslab::{Hyperslab, ResolvedSlab};
-pub use index::Span;
+pub use index::{Index, Select, Selected, Span};
 pub use mask::Mask;
 pub use placed::{Placed, Row};
 pub use segment::{Line, Run, Segment};
@@ -149,6 +150,16 @@ impl Selection {
             n -= s.count;
         }
         n
+    }
+
+    /// Returns the index in the array of the element at `position` of the output, in row-major order.
+    pub fn index_of(&self, mut position: u64) -> Vec<u64> {
+        let mut index = vec![0; self.rank()];
+        for (dim, count) in self.counts().iter().enumerate().rev() {
+            index[dim] = self.index(dim, position % count.max(&1));
+            position /= count.max(&1);
+        }
+        index
     }
 
     /// Returns the hyperslab of a selection that has one segment along each dimension.

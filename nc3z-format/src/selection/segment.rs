@@ -78,6 +78,7 @@ pub struct Line {
 
 impl Line {
     /// Returns the line of a segment. None if an index is outside of a dimension of length `len`, or the stride is 0.
+    #[inline]
     pub(super) fn new(start: u64, count: u64, stride: i64, len: u64) -> Option<Self> {
         if stride == 0 {
             return None;

@@ -6,6 +6,7 @@ mod cached_read;
 mod classic;
 mod conversion;
 pub mod convert;
+mod gather;
 mod mapped_read;
 mod pieces;
 mod read;

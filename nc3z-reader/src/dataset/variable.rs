@@ -176,9 +176,9 @@ impl Variable {
     ///
     /// ```
     /// # let file = nc3z_reader::Dataset::open("../testdata/classic/record_padding.nc", &Default::default())?;
-    /// use nc3z_format::{Hyperslab, selection::Span};
+    /// use nc3z_format::Hyperslab;
     /// let a = file.variable("a")?; // short a(time=40, x=5)
-    /// let column = Hyperslab::of_spans(a.shape(), &[Span::new(..3), Span::new(3)])?;
+    /// let column = Hyperslab::new([0, 3], [3, 1], [1, 1])?;
     /// assert_eq!(a.read::<i32>(&column)?, [3, 24, 45]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -227,7 +227,7 @@ impl Variable {
     }
 
     /// A vector for `unit` values of `T` for each element of the hyperslab, which is checked first.
-    fn room<T: Clone>(&self, slab: &Hyperslab, unit: usize, value: T) -> Result<Vec<T>> {
+    pub(super) fn room<T: Clone>(&self, slab: &Hyperslab, unit: usize, value: T) -> Result<Vec<T>> {
         let elements = read::check(&*self.source, self.id, slab)?;
         let bytes = elements.saturating_mul((unit * size_of::<T>()) as u64);
         let mut out = Vec::new();

@@ -3,12 +3,16 @@
 use crate::classic::{Model, Var};
 use crate::support::archive_bytes;
 use nc3z_format::classic::{NumRecs, VarId, Version};
+#[cfg(feature = "ndarray")]
+use nc3z_format::selection::{AnySelection, Segment, Selection};
 use nc3z_format::tile::{Edge, TileExtent};
 use nc3z_format::{Hyperslab, NcType};
 use nc3z_reader::cache::TileCache;
 use nc3z_reader::source::{FileSource, MemorySource};
 use nc3z_reader::{Dataset, ErrorKind, OpenOptions, Tile};
 use nc3z_writer::{ChunkRequest, WriterOptions};
+#[cfg(feature = "ndarray")]
+use ndarray::{ArrayD, Axis};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -341,5 +345,73 @@ fn arrays_have_the_shape_of_the_request() {
         assert!(array.iter().copied().eq(v.read::<i64>(&slab).unwrap()));
         let empty = Hyperslab::new([0, 0], [0, 4], [1, 1]).unwrap();
         assert_eq!(v.read_array::<i64>(&empty).unwrap().shape(), [0, 4]);
+    }
+}
+
+#[cfg(feature = "ndarray")]
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Lists in any order, ranges, masks and points, of archives and classic files, compared with the `ndarray` crate.
+    #[test]
+    fn selections_are_those_of_ndarray(
+        shape in prop::collection::vec(1u64..9, 1..4),
+        chunk in prop::option::of(1u64..4),
+        lists in prop::collection::vec(prop::collection::vec(any::<u64>(), 0..7), 3),
+        kinds in prop::collection::vec(0u8..3, 3),
+        starts in prop::collection::vec(prop::collection::vec(any::<u64>(), 3), 0..5),
+        bits in any::<u64>(),
+    ) {
+        let sample = Model::new(Version::Cdf5, 0, vec![Var::fixed(NcType::Int, &shape)]).build();
+        let in_memory = |n: u64| usize::try_from(n).unwrap();
+        let numbers = sample.variable(0).unwrap();
+        let numbers = numbers.as_chunks().0.iter().map(|b| i64::from(i32::from_be_bytes(*b))).collect();
+        let lens: Vec<usize> = shape.iter().map(|n| in_memory(*n)).collect();
+        let whole = ArrayD::from_shape_vec(lens, numbers).unwrap();
+
+        let dims = shape.iter().zip(&lists).zip(&kinds).map(|((&n, list), kind)| match kind {
+            0 => Segment::of_list(list.iter().map(|i| i % n)),
+            1 => vec![Segment { start: n - 1, count: n.div_ceil(2), stride: -2 }],
+            _ => Segment::of_mask(&(0..n).map(|i| bits >> i & 1 == 1).collect::<Vec<_>>()),
+        });
+        let grid = Selection::new(dims.collect());
+        let along = |dim: usize| (0..grid.counts()[dim]).map(|n| in_memory(grid.index(dim, n))).collect::<Vec<_>>();
+        let of_grid = (0..shape.len()).fold(whole.clone(), |array, dim| array.select(Axis(dim), &along(dim)));
+
+        // Every second element of the last dimension from each point on, backwards.
+        let rank = shape.len();
+        let (mut count, mut stride) = (vec![1; rank], vec![1; rank]);
+        (count[rank - 1], stride[rank - 1]) = (shape[rank - 1].div_ceil(2), -2);
+        let of_point = |point: Vec<u64>| {
+            let mut point: Vec<u64> = point.iter().zip(&shape).map(|(i, n)| i % n).collect();
+            point[rank - 1] = shape[rank - 1] - 1;
+            point
+        };
+        let starts: Vec<Vec<u64>> = starts.into_iter().map(of_point).collect();
+        let element = |start: &Vec<u64>, n: u64| {
+            let mut at: Vec<usize> = start.iter().map(|i| in_memory(*i)).collect();
+            at[rank - 1] -= in_memory(2 * n);
+            whole[&at[..]]
+        };
+        let boxes = starts.iter().flat_map(|start| (0..count[rank - 1]).map(move |n| (start, n)));
+        let of_points: Vec<i64> = boxes.map(|(start, n)| element(start, n)).collect();
+        let starts = starts.concat();
+        let points = AnySelection::Points { starts: &starts, count: count.clone(), stride };
+
+        let mask: Vec<bool> = (0..whole.len()).map(|n| bits >> (n % 61) & 1 == 1).collect();
+        let of_mask: Vec<i64> = whole.iter().zip(&mask).filter(|(_, m)| **m).map(|(x, _)| *x).collect();
+
+        let mut options = WriterOptions::default().with_tile_len(24);
+        if let Some(len) = chunk {
+            options = options.with_chunks(ChunkRequest::new((1..=rank).map(|d| (format!("d{d}"), len)).collect::<Vec<_>>()));
+        }
+        for dataset in with_options(&sample.bytes, &options, 1 << 20) {
+            let v = dataset.variable("v0").unwrap();
+            prop_assert!(v.gather::<i64>(&(&grid).into()).unwrap().into_iter().eq(of_grid.iter().copied()));
+            prop_assert_eq!(v.gather::<i64>(&points).unwrap(), of_points.clone());
+            prop_assert_eq!(v.gather::<i64>(&AnySelection::Mask(&mask)).unwrap(), of_mask.clone());
+            let bytes: Vec<u8> = of_grid.iter().flat_map(|x| i32::try_from(*x).unwrap().to_be_bytes()).collect();
+            prop_assert_eq!(v.gather_bytes(&(&grid).into()).unwrap(), bytes);
+        }
     }
 }

@@ -6,7 +6,6 @@
 mod server;
 
 use nc3z_format::Hyperslab;
-use nc3z_format::selection::Span;
 use nc3z_reader::source::ByteSource;
 use nc3z_reader::{Dataset, Error, OpenOptions, verify};
 use nc3z_remote::{ObjectSource, RemoteOptions};
@@ -295,7 +294,7 @@ fn a_series_of_a_classic_file_takes_few_requests_at_once() {
     let path = "../../testdata/classic/coads_climatology.cdf";
     let local = Dataset::open(path, &OpenOptions::default()).unwrap();
     let sst = local.variable("SST").unwrap();
-    let series = Hyperslab::of_spans(sst.shape(), &[Span::new(..), Span::new(45), Span::new(20)]).unwrap();
+    let series = Hyperslab::new([0, 45, 20], [sst.shape()[0], 1, 1], [1, 1, 1]).unwrap();
     let expected = sst.read::<f32>(&series).unwrap();
     // Records are 450 KB apart. The whole file is fetched in one request if that costs no more, otherwise in
     // eleven at once: the first record is in the head.

@@ -127,11 +127,6 @@ impl Archive {
         let points = EntryPoints::find(source, options)?;
         Ok(Archive::new(skeleton(&points, options, None, &mut Recovered::default())?))
     }
-
-    /// True where the index was rebuilt by probing.
-    pub fn is_recovered(&self) -> bool {
-        self.inner.store.index.recovered.is_some()
-    }
 }
 
 /// Builds everything but the blocks from the intact structures, for the target's generation or that of the

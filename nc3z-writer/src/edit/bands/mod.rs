@@ -213,7 +213,7 @@ impl Bands {
 
     /// Goes through points in the order of their tiles. A box that spans several tiles is split at the tiles'
     /// edges.
-    fn points(&self, starts: &[u64], count: &[u64], stride: &[u64], each: Each<'_>) -> Result<()> {
+    fn points(&self, starts: &[u64], count: &[u64], stride: &[i64], each: Each<'_>) -> Result<()> {
         let rank = count.len();
         let flat = |at: &[u64], lens: &[u64]| at.iter().zip(lens).fold(0, |flat, (i, n)| flat * n + i);
         let grid: Vec<u64> = if self.is_linear {
@@ -259,7 +259,7 @@ impl Bands {
     /// Splits a box along an axis into parts that are processed one after another. For chunks, these are the
     /// parts in each tile. For linear tiles, each index is a part if the axis precedes all axes along which the
     /// box has one index.
-    fn blocks(&self, axis: usize, starts: &[u64], count: &[u64], stride: &[u64]) -> Vec<Block> {
+    fn blocks(&self, axis: usize, starts: &[u64], count: &[u64], stride: &[i64]) -> Vec<Block> {
         let (n, step) = (count[axis], stride[axis]);
         let first = starts.get(axis).copied().unwrap_or(0);
         if n == 1 {
@@ -273,8 +273,10 @@ impl Bands {
         let mut blocks: Vec<Block> = Vec::new();
         let mut done = 0;
         while done < n {
-            let here =
-                (self.tile[axis] - (first + done * step) % self.tile[axis]).div_ceil(step).min(n - done);
+            // The distance to the end of the tile, in the direction of the box.
+            let (tile, at) = (self.tile[axis], nth_index(first, step, done));
+            let room = if step < 0 { at % tile + 1 } else { tile - at % tile };
+            let here = room.div_ceil(step.unsigned_abs()).min(n - done);
             blocks.push(Block { done, count: here });
             done += here;
         }
@@ -286,7 +288,7 @@ impl Bands {
         &self,
         start: &[u64],
         block: &[Block],
-        (count, stride): (&[u64], &[u64]),
+        (count, stride): (&[u64], &[i64]),
         place: u64,
         band: &mut RowBand<'_, '_>,
     ) -> Result<()> {
@@ -297,8 +299,12 @@ impl Bands {
         each_index(&lens, |at| {
             let nth: Vec<u64> = at.iter().zip(block).map(|(i, block)| i + block.done).collect();
             let place = place + nth.iter().zip(count).fold(0, |place, (i, n)| place * n + i);
-            let at: Vec<u64> =
-                nth.iter().zip(stride).zip(start).map(|((i, step), first)| first + i * step).collect();
+            let at: Vec<u64> = nth
+                .iter()
+                .zip(stride)
+                .zip(start)
+                .map(|((i, step), first)| nth_index(*first, *step, *i))
+                .collect();
             let at = if self.is_linear {
                 vec![at.iter().zip(&self.shape).fold(0, |flat, (i, n)| flat * n + i)]
             } else {
@@ -307,6 +313,11 @@ impl Bands {
             band.push(Row { at, count: run, place })
         })
     }
+}
+
+/// Returns the `n`-th index of a box along an axis.
+fn nth_index(first: u64, step: i64, n: u64) -> u64 {
+    first.wrapping_add(step.cast_unsigned().wrapping_mul(n))
 }
 
 /// A part of a box along an axis.

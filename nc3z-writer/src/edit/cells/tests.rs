@@ -99,8 +99,9 @@ proptest! {
             };
             let mask: Vec<bool> = (0..total).map(|n| bits[n % 3] >> (n / 3 % 64) & 1 == 1).collect();
             let boxed: Vec<bool> = (0..shape.len()).map(|axis| bits[axis] % 3 == 0).collect();
+            let back = bits[0] % 2 == 1;
             let starts: Vec<u64> = points.iter().flat_map(|point| {
-                (0..shape.len()).map(|axis| if boxed[axis] { 0 } else { point[axis] % shape[axis] }).collect::<Vec<_>>()
+                (0..shape.len()).map(|axis| if boxed[axis] { if back { (shape[axis] - 1) / 2 * 2 } else { 0 } } else { point[axis] % shape[axis] }).collect::<Vec<_>>()
             }).collect();
             let count: Vec<u64> = shape.iter().zip(&boxed).map(|(n, boxed)| if *boxed { n.div_ceil(2) } else { 1 }).collect();
             let (picks, places) = match kind {
@@ -117,11 +118,11 @@ proptest! {
                 1 => (AnySelection::Mask(&mask), (0..total).filter(|&n| mask[n]).collect()),
                 _ => {
                     let places = starts.chunks(shape.len()).flat_map(|start| {
-                        let axes: Vec<Vec<u64>> = start.iter().zip(&count).map(|(s, n)| (0..*n).map(|k| s + 2 * k).collect()).collect();
+                        let axes: Vec<Vec<u64>> = start.iter().zip(&count).map(|(s, n)| (0..*n).map(|k| if back { s - 2 * k } else { s + 2 * k }).collect()).collect();
                         product(&shape, &axes)
                     });
                     let places: Vec<usize> = places.collect();
-                    (AnySelection::Points { starts: &starts, count: count.clone(), stride: vec![2; shape.len()] }, places)
+                    (AnySelection::Points { starts: &starts, count: count.clone(), stride: vec![if back { -2 } else { 2 }; shape.len()] }, places)
                 }
             };
             prop_assert!(picks.check(&shape, &[]).is_ok());

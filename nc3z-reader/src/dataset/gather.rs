@@ -1,0 +1,289 @@
+//! Reads selections that are not one hyperslab, as hyperslabs.
+
+use super::Variable;
+use super::convert::Element;
+use crate::error::Result;
+use nc3z_format::Error as FormatError;
+use nc3z_format::selection::{AnySelection, Hyperslab, Run, Selection, elements};
+
+/// Selected indices that are close to each other are read as the range that they span. The range may have at most this many times
+/// as many indices.
+const DENSE: u64 = 8;
+/// The elements of the part of a mask that is read at a time.
+const MASKED: u64 = 1 << 22;
+/// Up to this number of elements, a buffer is allocated without checking that the file contains them.
+const UNCHECKED: u64 = 1 << 20;
+
+/// Reads a hyperslab into a buffer.
+type Read<'r, T> = &'r dyn Fn(&Hyperslab, &mut [T]) -> Result<()>;
+
+impl Variable {
+    /// Reads a selection as numbers of `T`, in its order: a hyperslab, lists and masks along each dimension, boxes at points, or a
+    /// mask of the variable. Tiles without selected elements are not read, except between indices that are close to each other.
+    ///
+    /// ```
+    /// # let file = nc3z_reader::Dataset::open("../testdata/classic/record_padding.nc", &Default::default())?;
+    /// use nc3z_format::selection::Select;
+    /// let a = file.variable("a")?; // short a(time=40, x=5)
+    /// let selected = (vec![2, 0, 2_u64], -2..).select(a.shape())?;
+    /// assert_eq!(a.gather::<i32>(&(&selected.selection).into())?, [45, 46, 3, 4, 45, 46]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A selection that exceeds the variable; more elements than memory holds; as [`Variable::read_into`].
+    pub fn gather<T: Element>(&self, selection: &AnySelection<'_>) -> Result<Vec<T>> {
+        let mut out = self.space(selection, 1, T::default())?;
+        self.gather_into(selection, &mut out)?;
+        Ok(out)
+    }
+
+    /// As [`Variable::gather`], into a buffer.
+    ///
+    /// # Errors
+    /// As [`Variable::gather`]; a buffer whose length differs from the selection's.
+    pub fn gather_into<T: Element>(&self, selection: &AnySelection<'_>, out: &mut [T]) -> Result<()> {
+        Gather { variable: self, unit: 1, read: &|slab, out| self.read_into(slab, out) }.any(selection, out)
+    }
+
+    /// As [`Variable::gather`], as the elements are in the classic file: big-endian.
+    ///
+    /// # Errors
+    /// As [`Variable::gather`].
+    pub fn gather_bytes(&self, selection: &AnySelection<'_>) -> Result<Vec<u8>> {
+        let unit = self.ty().size();
+        let mut out = self.space(selection, unit, 0)?;
+        Gather { variable: self, unit, read: &|slab, out| self.read_bytes_into(slab, out) }
+            .any(selection, &mut out)?;
+        Ok(out)
+    }
+
+    /// Refuses a selection outside the variable.
+    fn check(&self, selection: &AnySelection<'_>) -> Result<()> {
+        let names: Vec<String> = self.dimensions().map(|d| d.name_lossy().into_owned()).collect();
+        Ok(selection.check(self.shape(), &names)?)
+    }
+
+    /// Returns a buffer of `unit` values for each element of a selection, which is checked first.
+    fn space<T: Clone>(&self, selection: &AnySelection<'_>, unit: usize, value: T) -> Result<Vec<T>> {
+        if let AnySelection::Grid(selection) = selection
+            && let Some(slab) = selection.as_slab()
+        {
+            return self.room(&slab, unit, value);
+        }
+        self.check(selection)?;
+        let elements = selection.elements()?;
+        if let AnySelection::Grid(selection) = selection
+            && elements > UNCHECKED
+        {
+            // A header may describe more elements than fit into memory, in a short file.
+            Pieces::new(self, selection)?.each(&mut |slab, _| self.plan(slab).map(|_| ()))?;
+        }
+        let mut out = Vec::new();
+        let len = usize::try_from(elements).ok().and_then(|n| n.checked_mul(unit));
+        let len = len.filter(|&n| out.try_reserve_exact(n).is_ok()).ok_or_else(|| {
+            let bytes = elements.saturating_mul((unit * size_of::<T>()) as u64);
+            FormatError::limit("selection", None, "bytes in memory", isize::MAX as u64, bytes)
+        })?;
+        out.resize(len, value);
+        Ok(out)
+    }
+}
+
+/// The reading of a selection into values of `T`, `unit` of them for each element.
+struct Gather<'g, T> {
+    variable: &'g Variable,
+    unit: usize,
+    read: Read<'g, T>,
+}
+
+impl<T: Copy + Default> Gather<'_, T> {
+    fn any(&self, selection: &AnySelection<'_>, out: &mut [T]) -> Result<()> {
+        if let AnySelection::Grid(selection) = selection
+            && let Some(slab) = selection.as_slab()
+        {
+            return (self.read)(&slab, out);
+        }
+        self.variable.check(selection)?;
+        let wanted = selection.elements()?.saturating_mul(self.unit as u64);
+        if wanted != out.len() as u64 {
+            let given = out.len();
+            return Err(FormatError::invalid(format!("a buffer of {given} values for {wanted}")).into());
+        }
+        match selection {
+            _ if out.is_empty() => Ok(()),
+            AnySelection::Grid(selection) => self.grid(selection, out),
+            AnySelection::Points { starts, count, stride } => self.points(starts, count, stride, out),
+            AnySelection::Mask(mask) => self.mask(mask, out),
+        }
+    }
+
+    fn grid(&self, selection: &Selection, out: &mut [T]) -> Result<()> {
+        let counts = selection.counts();
+        let mut buffer = Vec::new();
+        Pieces::new(self.variable, selection)?.each(&mut |slab, takes| {
+            if let Some((first, len)) = contiguous(takes, &counts) {
+                return (self.read)(slab, &mut out[first * self.unit..(first + len) * self.unit]);
+            }
+            buffer.clear();
+            buffer.resize(in_memory(elements(&slab.count)) * self.unit, T::default());
+            (self.read)(slab, &mut buffer)?;
+            self.scatter((&buffer, &slab.count, 0), (&mut *out, &counts, 0), takes);
+            Ok(())
+        })
+    }
+
+    /// Copies the taken elements of a hyperslab of `count`, from the outermost dimension on, to their places in an array of `lens`.
+    fn scatter(
+        &self,
+        (from, count, at): (&[T], &[u64], usize),
+        (to, lens, place): (&mut [T], &[u64], usize),
+        takes: &[&Vec<Run>],
+    ) {
+        let Some((runs, inner)) = takes.split_first() else {
+            return to[place * self.unit..][..self.unit]
+                .copy_from_slice(&from[at * self.unit..][..self.unit]);
+        };
+        let (at, place) = (at * in_memory(count[0]), place * in_memory(lens[0]));
+        for run in *runs {
+            if inner.is_empty() && run.is_contiguous() {
+                let (at, place) = (at + in_memory(run.low), place + in_memory(run.place));
+                let len = in_memory(run.count) * self.unit;
+                to[place * self.unit..][..len].copy_from_slice(&from[at * self.unit..][..len]);
+                continue;
+            }
+            for n in 0..run.count {
+                let from = (from, &count[1..], at + in_memory(run.index(n)));
+                self.scatter(from, (&mut *to, &lens[1..], place + in_memory(run.place_of(n))), inner);
+            }
+        }
+    }
+
+    /// Reads the points in the order of their positions in the variable, so that no tile is decoded twice because the cache is too
+    /// small.
+    fn points(&self, starts: &[u64], count: &[u64], stride: &[i64], out: &mut [T]) -> Result<()> {
+        let each = out.len() / (starts.len() / count.len());
+        let mut points: Vec<(&[u64], usize)> = starts.chunks_exact(count.len()).zip(0..).collect();
+        points.sort_unstable();
+        for (start, number) in points {
+            let slab = Hyperslab::new(start, count, stride)?;
+            (self.read)(&slab, &mut out[number * each..][..each])?;
+        }
+        Ok(())
+    }
+
+    /// Reads a number of rows of the first dimension at a time, and of these the box that contains the true elements of the mask.
+    fn mask(&self, mask: &[bool], out: &mut [T]) -> Result<()> {
+        let shape = self.variable.shape();
+        let Some((&len, inner)) = shape.split_first() else {
+            return (self.read)(&self.variable.all(), out);
+        };
+        let row = elements(inner).max(1);
+        let rows = self.variable.tiling()?.rows_per_tile(0).max(MASKED / row).max(1);
+        let (mut first, mut done, mut buffer) = (0, 0, Vec::new());
+        while first < len {
+            let here = rows.min(len - first);
+            let part = &mask[in_memory(first * row)..in_memory((first + here) * row)];
+            let (mut low, mut high) = (shape.to_vec(), vec![0; shape.len()]);
+            let mut index = vec![0; shape.len()];
+            for at in (0..part.len()).filter(|at| part[*at]) {
+                set_index(&mut index, shape, first * row + at as u64);
+                low.iter_mut().zip(&index).for_each(|(low, i)| *low = *i.min(low));
+                high.iter_mut().zip(&index).for_each(|(high, i)| *high = *i.max(high));
+            }
+            if low[0] == len {
+                first += here;
+                continue;
+            }
+            let count: Vec<u64> = low.iter().zip(&high).map(|(low, high)| high - low + 1).collect();
+            let slab = Hyperslab::new(&low[..], &count[..], vec![1; shape.len()])?;
+            buffer.clear();
+            buffer.resize(in_memory(elements(&count)) * self.unit, T::default());
+            (self.read)(&slab, &mut buffer)?;
+            for at in (0..part.len()).filter(|at| part[*at]) {
+                set_index(&mut index, shape, first * row + at as u64);
+                let at = index.iter().zip(&low).zip(&count).fold(0, |at, ((i, low), n)| at * n + i - low);
+                let from = &buffer[in_memory(at) * self.unit..][..self.unit];
+                out[done..done + self.unit].copy_from_slice(from);
+                done += self.unit;
+            }
+            first += here;
+        }
+        Ok(())
+    }
+}
+
+/// Sets the index of the element at `position` of an array of `shape`.
+fn set_index(index: &mut [u64], shape: &[u64], mut position: u64) {
+    for (index, len) in index.iter_mut().zip(shape).rev() {
+        *index = position % len;
+        position /= len;
+    }
+}
+
+/// Converts a number that is at most the length of a buffer or of a mask.
+fn in_memory(n: u64) -> usize {
+    usize::try_from(n).expect("no more than there is in memory")
+}
+
+/// Returns the position and the number of the elements of a hyperslab that fills neighbours of an array of `lens`, in order.
+fn contiguous(takes: &[&Vec<Run>], lens: &[u64]) -> Option<(usize, usize)> {
+    let (outer, inner) = takes.split_first()?;
+    let whole = |(runs, len): (&&Vec<Run>, &u64)| matches!(runs[..], [run] if run.is_contiguous() && run.count == *len);
+    let [run] = outer[..] else { return None };
+    let row = in_memory(elements(&lens[1..]));
+    (run.is_contiguous() && inner.iter().zip(&lens[1..]).all(whole))
+        .then(|| (in_memory(run.place) * row, in_memory(run.count) * row))
+}
+
+/// The hyperslabs as which a selection is read: along each dimension, indices that are read, and what is taken of these.
+struct Pieces(Vec<Vec<(Run, Vec<Run>)>>);
+
+impl Pieces {
+    fn new(variable: &Variable, selection: &Selection) -> Result<Self> {
+        let tiling = variable.tiling()?;
+        let dims = selection.runs(variable.shape())?.into_iter().enumerate();
+        Ok(Pieces(dims.map(|(dim, runs)| pieces(runs, tiling.rows_per_tile(dim).max(1))).collect()))
+    }
+
+    /// Calls `each` with every hyperslab and the runs that are taken of each of its dimensions, with their places in the output.
+    fn each(&self, each: &mut dyn FnMut(&Hyperslab, &[&Vec<Run>]) -> Result<()>) -> Result<()> {
+        let Pieces(dims) = self;
+        if dims.iter().any(Vec::is_empty) {
+            return Ok(());
+        }
+        let mut at = vec![0; dims.len()];
+        loop {
+            let chosen = || dims.iter().zip(&at).map(|(pieces, at)| &pieces[*at]);
+            let start: Vec<u64> = chosen().map(|(run, _)| run.low).collect();
+            let count: Vec<u64> = chosen().map(|(run, _)| run.count).collect();
+            let stride: Vec<i64> =
+                chosen().map(|(run, _)| i64::try_from(run.step).unwrap_or(i64::MAX)).collect();
+            each(&Hyperslab { start, count, stride }, &chosen().map(|(_, takes)| takes).collect::<Vec<_>>())?;
+            // The last dimension runs fastest.
+            let Some(dim) = (0..dims.len()).rev().find(|&dim| at[dim] + 1 < dims[dim].len()) else {
+                return Ok(());
+            };
+            at[dim] += 1;
+            at[dim + 1..].fill(0);
+        }
+    }
+}
+
+/// Returns the indices of a dimension that are read together, each with what is taken of them. Runs are read together where less
+/// than a tile is between them, unless they are too few of the indices in their range.
+fn pieces(runs: Vec<Run>, tile: u64) -> Vec<(Run, Vec<Run>)> {
+    let mut pieces = Vec::new();
+    for cluster in runs.chunk_by(|a, b| b.low / tile - a.last() / tile <= 1) {
+        let (low, last) = (cluster[0].low, cluster[cluster.len() - 1].last());
+        let selected: u64 = cluster.iter().map(|run| run.count).sum();
+        let len = last - low + 1;
+        if cluster.len() > 1 && len <= selected.saturating_mul(DENSE) {
+            let takes = cluster.iter().map(|run| Run { low: run.low - low, ..*run }).collect();
+            pieces.push((Run::new(low, len, 0), takes));
+            continue;
+        }
+        pieces.extend(cluster.iter().map(|run| (*run, vec![Run { low: 0, step: 1, ..*run }])));
+    }
+    pieces
+}
