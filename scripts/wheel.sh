@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 target=${1:-$(rustc --print host-tuple)} out=$(realpath -m "${2:-target/wheels}")
 venv=target/wheel-venv target_dir=${CARGO_TARGET_DIR:-target}
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check 'maturin>=1.12,<2' ziglang==0.15.2 cargo-zigbuild==0.22.4
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check 'maturin>=1.12,<2' ziglang==0.15.2 cargo-zigbuild==0.24.1
 export PATH=$PWD/$venv/bin:$PATH
 case $target in
     *-linux-gnu) suffix=.2.28 policy=manylinux_2_28 build=zigbuild ;;
