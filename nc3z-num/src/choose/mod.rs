@@ -165,10 +165,9 @@ pub(crate) fn choose_plans<W: Word>(
     };
     let all = effort == Effort::Max || thorough;
     let last = if all { usize::MAX } else { final_len::<W>(geom, samples.len() as u64, elements) };
-    let short = parts(&samples, geom, trial::FINER / W::BYTES);
     let parts = parts(&samples, geom, last);
     let mut chooser = Chooser {
-        pieces: Pieces { geom, samples, parts, short, crops, trials, covered },
+        pieces: Pieces { geom, samples, parts, crops, trials, covered },
         sampled,
         thorough,
         ty,

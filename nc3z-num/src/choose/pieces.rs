@@ -12,8 +12,6 @@ pub(crate) enum Piece {
     Crop(usize),
     /// For the first real encodes.
     Trial(usize),
-    /// For measuring the gain of a higher zstd level.
-    Short(usize),
     /// The unchanged part of a sample that the last plans encode.
     Part(usize),
     /// A whole sample, unchanged.
@@ -25,7 +23,6 @@ pub(crate) struct Pieces<'a, W> {
     pub(crate) geom: &'a Geometry,
     pub(crate) samples: Vec<&'a [W]>,
     pub(crate) parts: Vec<&'a [W]>,
-    pub(crate) short: Vec<&'a [W]>,
     pub(crate) crops: Vec<Crop<W>>,
     pub(crate) trials: Vec<Crop<W>>,
     /// True if the trials are the unchanged samples.
@@ -48,7 +45,6 @@ impl<W: Word> Pieces<'_, W> {
         let (list, at) = match piece {
             Piece::Crop(at) => return View::of_crop(&self.crops[at], false),
             Piece::Trial(at) => return View::of_crop(&self.trials[at], self.covered),
-            Piece::Short(at) => (&self.short, at),
             Piece::Part(at) => (&self.parts, at),
             Piece::Sample(at) => (&self.samples, at),
         };
@@ -61,10 +57,6 @@ impl<W: Word> Pieces<'_, W> {
 
     pub(crate) fn trials(&self) -> Vec<Piece> {
         (0..self.trials.len()).map(Piece::Trial).collect()
-    }
-
-    pub(crate) fn short(&self) -> Vec<Piece> {
-        (0..self.short.len()).map(Piece::Short).collect()
     }
 
     pub(crate) fn parts(&self) -> Vec<Piece> {

@@ -22,11 +22,8 @@ const LEVELS_GAIN_AT_MOST: u64 = 135;
 /// The number of plans of zstd, and of the context coder, that are really encoded.
 const KEPT_FAST: usize = 1;
 const KEPT: usize = 2;
-/// If less than 1/`LEFT` of the bytes remains, parts are not representative. All samples are then encoded, which is
-/// quick.
+/// If less than 1/`LEFT` of the bytes remains, more plans are encoded, which is quick.
 const LEFT: u64 = 100;
-/// Bytes of the samples on which the gain of a higher zstd level is measured.
-pub(crate) const FINER: usize = 64 << 10;
 /// The number of plans by value that are encoded by the context coder, besides the others.
 const BY_VALUE_KEPT: usize = 1;
 /// The number of plans for [`Effort::Max`].
@@ -149,14 +146,10 @@ impl<W: Word> Chooser<'_, W> {
     }
 
     /// Returns the best plans of zstd; the choice of [`Effort::Fast`] is first.
-    fn fast_plans(&mut self, estimated: &[Estimated], transforms: &[TransformPlan]) -> Result<Vec<Tried>> {
+    fn fast_plans(&mut self, estimated: &[Estimated]) -> Result<Vec<Tried>> {
         let mut plans = Self::shortlist(estimated, KEPT_FAST, FIRST);
         plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NONE, Coder::Zstd));
         plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NEIGHBOURS, Coder::Zstd));
-        let mut dictionaries = transforms.iter().filter(|d| matches!(d, TransformPlan::Dictionary(_)));
-        if let Some(dictionary) = dictionaries.next().filter(|_| self.dict_len > 0) {
-            plans.push(self.plan(dictionary.clone(), DeltaAxes::NONE, Coder::Planes));
-        }
         self.sized(plans)
     }
 
@@ -180,14 +173,8 @@ impl<W: Word> Chooser<'_, W> {
         let (encoded, sampled) = (self.pieces.len(&parts), self.sampled);
         let of_parts = if most == Bytes::MORE { most } else { most.scaled(encoded, sampled) };
         let sizes = self.sizes(plan, shapes, &parts, of_parts)?;
-        let least = sizes.iter().map(|s| s.0.unweighted(self.weight(&s.1))).min().unwrap_or(0);
         if encoded == sampled {
             return Ok(sizes);
-        }
-        // If almost no bytes remain, the part of a plan's size that does not depend on the number of elements
-        // decides.
-        if least.saturating_mul(LEFT) <= encoded * W::BYTES as u64 {
-            return self.sizes(plan, shapes, &self.pieces.samples(), Bytes::MORE);
         }
         Ok(sizes.into_iter().map(|(size, plan)| (size.scaled(sampled, encoded), plan)).collect())
     }
@@ -195,21 +182,6 @@ impl<W: Word> Chooser<'_, W> {
     /// Returns the size for the shape of the plan.
     fn sample_size(&mut self, plan: &EncodePlan, most: Bytes) -> Result<Bytes> {
         Ok(self.sample_sizes(plan, &[plan.shape], most)?[0].0)
-    }
-
-    /// Returns the weighted size at a higher zstd level; `size` is that of the same plan at level 1. For long
-    /// samples, the saving is measured on a part, because the higher level takes several times as long.
-    fn finer_size(&mut self, size: Bytes, plan: &EncodePlan, finer: &EncodePlan) -> Result<Bytes> {
-        let (short, parts) = (self.pieces.short(), self.pieces.parts());
-        if self.effort == Effort::Max || self.pieces.len(&parts) < 2 * (FINER / W::BYTES) as u64 {
-            return self.sample_size(finer, Bytes::MORE);
-        }
-        let quick = self.size(plan, &short, Bytes::MORE)?;
-        if quick.unweighted(self.weight(plan)) * LEFT < self.pieces.len(&short) * W::BYTES as u64 {
-            return self.sample_size(finer, Bytes::MORE);
-        }
-        let slow = self.size(finer, &short, Bytes::MORE)?;
-        Ok(size.in_ratio(slow, quick))
     }
 
     /// Returns the size on the unchanged samples, if the pieces were only a part of them.
@@ -282,7 +254,7 @@ impl<W: Word> Chooser<'_, W> {
         if let Some((size, plan)) = cheap.first().filter(|c| c.0 <= most) {
             let level = self.level(size.unweighted(self.weight(plan)));
             let finer = EncodePlan { level, ..plan.clone() };
-            let finer_size = self.finer_size(*size, plan, &finer)?;
+            let finer_size = self.sample_size(&finer, Bytes::MORE)?;
             if self.effort == Effort::Max || finer_size <= size.thousandths(1000 - LEVEL_WORTH) {
                 done.push((finer_size, finer));
             }
@@ -360,7 +332,7 @@ impl<W: Word> Chooser<'_, W> {
         // Predictions by values decode too slowly for zstd alone.
         let by_integer: Vec<Estimated> =
             estimated.iter().filter(|s| !s.1.axes.is_by_value()).cloned().collect();
-        let fast = self.fast_plans(&by_integer, transforms)?;
+        let fast = self.fast_plans(&by_integer)?;
         let fast = self.without_dictionary(fast)?;
         let quick = fast.first().map(|s| s.1.clone()).unwrap_or_default();
         let done = if self.effort == Effort::Fast {

@@ -60,11 +60,6 @@ pub const RULES: &[Rule] = &[
         change: |p| p.samples.scan_len = 0,
     },
     Rule {
-        name: "pieces",
-        without: "short arrays are looked at whole",
-        change: |p| p.samples.pieces_below = 0,
-    },
-    Rule {
         name: "two-planes",
         without: "samples need not hold two planes",
         change: |p| p.samples.planes = 0,

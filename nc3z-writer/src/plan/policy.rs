@@ -67,13 +67,8 @@ pub(crate) struct ShortPolicy {
 pub(crate) struct SamplePolicy {
     /// The number of samples of an array.
     pub(crate) count: u64,
-    /// Arrays of at most this many bytes are sampled whole, unless they are sampled in pieces.
+    /// Arrays of at most this many bytes are sampled whole.
     pub(crate) whole_len: usize,
-    /// Arrays of fewer bytes than this are sampled in short pieces only: the shorter an array is, the larger
-    /// is the share of time spent on the choice of a plan.
-    pub(crate) pieces_below: u64,
-    /// Elements of a piece.
-    pub(crate) piece: u64,
     /// Bytes of a sample, if planes are not longer.
     pub(crate) len: u64,
     /// Upper limit for the bytes of a sample, whatever the length of its planes.
@@ -152,8 +147,6 @@ const SAMPLES: SamplePolicy = SamplePolicy {
     most: 2 << 20,
     planes: 2,
     whole_len: 512 << 10,
-    pieces_below: 0,
-    piece: 0,
     trial_len: 512 << 10,
     small_source: 4 << 20,
     trial_len_large: 32 << 10,
@@ -195,7 +188,7 @@ const FAST: Policy = Policy {
     text_columns: false,
     tile_len: 1 << 20,
     finer: Some(FinerPolicy { most_permille: 1010, ..FINER }),
-    samples: SamplePolicy { pieces_below: 128 << 10, piece: 1024, ..SAMPLES },
+    samples: SAMPLES,
     alternatives: NO_ALTERNATIVES,
     short: None,
     shared: None,

@@ -116,14 +116,6 @@ fn sample_ranges(info: &ArrayInfo, policy: &SamplePolicy) -> Vec<(u64, usize)> {
         return pieces(info, total, len, policy.count.min(total / len).max(1));
     }
     let len = sample_len(info, policy).min(tile);
-    if total < policy.pieces_below {
-        // An array of one plane has no previous plane.
-        let plane = info.tiling.geometry(0).ok().and_then(|g| g.plane).filter(|p| *p < info.tiling.present());
-        let least = plane.unwrap_or(0).saturating_mul(policy.planes).max(policy.piece).saturating_mul(size);
-        if least.saturating_mul(policy.count) < total {
-            return pieces(info, total, least, policy.count);
-        }
-    }
     (0..n)
         .map(|i| {
             let first = tiles * (2 * i + 1) / (2 * n) * tile;
