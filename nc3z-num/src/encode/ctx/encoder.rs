@@ -180,8 +180,9 @@ impl Prepared {
         put_header(model, tables, *log, out);
         let encoders: Vec<Encoder> =
             tables.counts.iter().map(|c| Encoder::new(c, *log, &mut work.spread)).collect();
-        work.steps.set(&encoders, &tables.map, *log);
-        put_tokens(&work.steps, &work.symbols, *log, &self.places.lanes, &mut work.bits, out);
+        let steps = work.steps.get_or_insert_default();
+        steps.set(&encoders, &tables.map, *log);
+        put_tokens(steps, &work.symbols, *log, &self.places.lanes, &mut work.bits, out);
         put_raw(numbers, &work.tokens, &mut work.bits, out);
     }
 }

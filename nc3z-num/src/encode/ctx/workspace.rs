@@ -8,7 +8,8 @@ pub(crate) struct Workspace {
     pub(crate) grid: Vec<u8>,
     pub(crate) spread: Vec<u8>,
     pub(crate) symbols: Vec<u16>,
-    pub(crate) steps: Steps,
+    /// 640 KiB, which decoders do not need.
+    pub(crate) steps: Option<Steps>,
     pub(crate) averages: Vec<u8>,
     pub(crate) bits: Vec<u8>,
     pub(crate) counts: Vec<[u32; 2]>,
