@@ -13,6 +13,35 @@ fn point_of<W: Word>(k: W, l: ScaleOffset) -> W {
     if l.step < 0.0 { point::<W, true>(k, l) } else { point::<W, false>(k, l) }
 }
 
+/// The largest `k`: from here on, not every integer is a binary64.
+const MOST: f64 = 9_007_199_254_740_992.0;
+
+/// True if all but at most `missed` patterns are reproduced. Most guesses are wrong, which the first patterns show.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+fn is_met_as<W: Word, const DIVIDED: bool>(patterns: &[W], l: ScaleOffset, missed: usize) -> bool {
+    let (frequency, mut left) = (l.frequency(), missed);
+    for &p in patterns {
+        let ratio = ((p.float_value() - l.off) * frequency).round_ties_even();
+        if point::<W, DIVIDED>(W::signed_from_f64(ratio), l) == p && ratio.abs() <= MOST {
+            continue;
+        }
+        if left == 0 {
+            return false;
+        }
+        left -= 1;
+    }
+    true
+}
+
+/// Does the work of [`is_met_as`] for either sign of the step.
+pub(crate) fn is_met<W: Word>(patterns: &[W], l: ScaleOffset, missed: usize) -> bool {
+    if l.step < 0.0 {
+        is_met_as::<W, true>(patterns, l, missed)
+    } else {
+        is_met_as::<W, false>(patterns, l, missed)
+    }
+}
+
 /// Computes `k` of each pattern and whether it reproduces the pattern; returns the number of reproduced patterns.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn fit_as<W: Word, const DIVIDED: bool>(
@@ -29,7 +58,7 @@ fn fit_as<W: Word, const DIVIDED: bool>(
         for ((&p, k), h) in p.iter().zip(k.iter_mut()).zip(h.iter_mut()) {
             let ratio = ((p.float_value() - l.off) * frequency).round_ties_even();
             *k = W::signed_from_f64(ratio);
-            let good = u8::from(point::<W, DIVIDED>(*k, l) == p && ratio.abs() <= 9_007_199_254_740_992.0);
+            let good = u8::from(point::<W, DIVIDED>(*k, l) == p && ratio.abs() <= MOST);
             *h = good;
             count += good;
         }

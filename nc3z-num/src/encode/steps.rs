@@ -2,7 +2,7 @@
 //! fitted to the gaps between values.
 
 use super::detect::{exponent, power_of_two, sort};
-use super::scale_offset::{hits, hits_from};
+use super::scale_offset::{hits, hits_from, is_met};
 use crate::scale_offset::ScaleOffset;
 use crate::word::Word;
 use multiversion::multiversion;
@@ -33,7 +33,7 @@ pub(super) fn decimal<W: Word>(sample: &[W], ulp: f64) -> Option<ScaleOffset> {
     let few = few_of(sample);
     let first = &few[..few.len().min(8)];
     // True even if one in eight of the few is missed and all of those are among the first.
-    let may_hold = |l| hits(first, l) + few.len() / 8 >= first.len();
+    let may_hold = |l| is_met(first, l, few.len() / 8);
     let mut second = None;
     for p in -3i32..=15 {
         let ten = TENS[p.unsigned_abs() as usize];
@@ -83,7 +83,7 @@ pub(super) fn fraction<W: Word>(sample: &[W], ulp: f64, below: f64) -> Option<Sc
         .copied()
         .take_while(|d| 1.0 > 8.0 * ulp * d && d * 1.5 < below)
         .map(|d| ScaleOffset { off: 0.0, step: -d })
-        .filter(|&l| hits(first, l) + 1 >= first.len())
+        .filter(|&l| is_met(first, l, 1))
         .find(|&l| {
             hits(&few, l) * 16 >= few.len() * 15
                 && hits_from(sample, l, sample.len() * 97 / 100 + 1).is_some()
@@ -104,7 +104,7 @@ pub(super) fn mean<W: Word>(sample: &[W], ulp: f64, below: f64) -> Option<ScaleO
             .filter(|d| ((value * d).round() / d).to_bits() == value.to_bits())
             .map(|d| ScaleOffset { off: 0.0, step: -d })
             .find(|&l| {
-                hits(first, l) == first.len()
+                is_met(first, l, 0)
                     && hits(&few, l) * 16 >= few.len() * 15
                     && hits_from(sample, l, sample.len() * 97 / 100 + 1).is_some()
             })
