@@ -38,16 +38,22 @@ pub fn dictionaries() -> [(&'static str, &'static [u8]); 2] {
 /// takes some 200 ns a byte: the header of 16,000 short arrays took longer than the arrays.
 const HARD_LEN: usize = 64 << 10;
 const HARD_LEVEL: i32 = 19;
-/// Longer content up to `LONG_LEN` is compressed at `LONG_LEVEL`, and content beyond that at `LEVEL`.
-const LONG_LEN: usize = 1 << 20;
-const LONG_LEVEL: i32 = 12;
+/// Longer content is compressed at this level and at `QUICK_LEVEL`, which packs lists of variables better at times. Levels
+/// above this one take up to ten times as long for headers, and save nothing.
+const LONG_LEVEL: i32 = 9;
 const LEVEL: i32 = 6;
+/// Content of more than `REPEATED_LEN` bytes counts as long if a quick frame leaves less than 1/`REPEATED` of it.
+const REPEATED_LEN: usize = 8 << 10;
+const REPEATED: usize = 12;
+/// LZMA2 is not tried for longer heads.
+#[cfg(all(feature = "lzma", feature = "encode"))]
+const LONG_LEN: usize = 1 << 20;
 /// A head whose frame has less than 1/`TEXT_SHARE` of its bytes is text.
 #[cfg(all(feature = "lzma", feature = "encode"))]
 const TEXT_SHARE: usize = 4;
 #[cfg(all(feature = "lzma", feature = "encode"))]
 const LZMA_PRESET: u32 = 6;
-/// The level for quick estimates.
+/// The level for quick estimates, and the quick one for long content.
 const QUICK_LEVEL: i32 = 3;
 /// A dictionary is chosen without further trials if its frame saves more than about 1/CLEARLY of the bytes of
 /// a quick frame without it.
@@ -58,10 +64,11 @@ const WORTH: usize = 16;
 
 /// One zstd frame, if it is smaller.
 pub(super) fn pack(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
-    if decoded.len() > HARD_LEN {
-        let level = if decoded.len() > LONG_LEN { LEVEL } else { LONG_LEVEL };
-        let stored = encode_zstd_frame(decoded, level)?;
-        return Ok(Some(stored).filter(|s| s.len() < decoded.len()));
+    let quick = encode_zstd_frame(decoded, QUICK_LEVEL)?;
+    let repeats = decoded.len() > REPEATED_LEN && quick.len() * REPEATED < decoded.len();
+    if decoded.len() > HARD_LEN || repeats {
+        let frames = [encode_zstd_frame(decoded, LONG_LEVEL)?, quick];
+        return Ok(frames.into_iter().min_by_key(Vec::len).filter(|s| s.len() < decoded.len()));
     }
     // Compressing twice at the highest level is slow. It is skipped if a quick estimate shows that the
     // dictionary is better.
