@@ -81,17 +81,20 @@ pub(crate) fn plan_array(
     let mut percent = policy.estimate_percent;
     if percent.is_some() {
         if recurs(subject, least, scratch)? {
-            tiles.extend(ways.iter().cloned().chain([bytes.clone()]));
+            tiles.append(&mut ways);
             // A table of values would be stored beside tiles that do not use it.
-            let free = |way: &TileChain| way.num.as_ref().is_none_or(|plan| plan.dictionary().is_none());
-            tiles.retain(free);
-            ways.retain(free);
+            tiles.retain(|way| way.num.as_ref().is_none_or(|plan| plan.dictionary().is_none()));
+            if tiles.is_empty() {
+                tiles.push(bytes.clone());
+            }
+            // Bytes are tried on each tile, if a quick look shows that they may win.
+            percent = Some(0);
         } else if least.0.saturating_mul(LITTLE) <= sampled {
             tiles.extend(ways.iter().cloned());
         }
         if let Some(plan) = by_plane(tiles[0].num.as_ref(), subject) {
             ways.push(TileChain::numeric(plan, registry));
-            percent = Some(BY_PLANE_PERCENT);
+            percent = percent.min(Some(BY_PLANE_PERCENT));
         }
     }
     ways.push(bytes);

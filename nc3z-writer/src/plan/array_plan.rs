@@ -2,8 +2,8 @@
 
 use super::chains::TileChain;
 use super::cost::Stored;
-use super::policy::LEVELS_GAIN;
-use super::probe::probed_len;
+use super::policy::{LEVELS_GAIN, QUICK_LEVEL};
+use super::probe::packed_below;
 use super::text::Raised;
 use crate::encode::MadeTile;
 use crate::error::Result;
@@ -86,7 +86,8 @@ impl Fallback {
         stored: Stored,
         scratch: &mut CodecScratch,
     ) -> Result<&[TileChain]> {
-        let promising = !self.probed || probed_len(bytes, scratch)? <= stored.percent(LEVELS_GAIN);
+        let most = stored.percent(LEVELS_GAIN);
+        let promising = !self.probed || packed_below(bytes, QUICK_LEVEL, most, scratch)?.is_some();
         Ok(&self.ways[..self.ways.len() - usize::from(!promising)])
     }
 }

@@ -1,12 +1,8 @@
 //! Measures the zstd size of unencoded bytes, for comparisons.
 
 use super::cost::Stored;
-use super::policy::QUICK_LEVEL;
 use crate::error::Result;
 use nc3z_format::codec::{ChainSpec, CodecScratch, Registry, StageSpec, zstd_len_within};
-
-/// A quick look compresses only a part of longer bytes.
-const PROBED_LEN: usize = 64 << 10;
 
 /// The bytes of a zstd frame besides its content.
 const FRAME: usize = 12;
@@ -37,12 +33,4 @@ pub(super) fn packed_len(bytes: &[u8], level: i32, scratch: &mut CodecScratch) -
         .bind(ChainSpec(vec![StageSpec::zstd(level)]))
         .encode_bytes(bytes, scratch, &mut out)?;
     Ok(without_frame(out.len(), bytes))
-}
-
-/// Estimates the size after a quick zstd. Of long bytes, only the middle quarter is compressed.
-pub(super) fn probed_len(bytes: &[u8], scratch: &mut CodecScratch) -> Result<Stored> {
-    let taken = bytes.len().min(PROBED_LEN.max(bytes.len() / 4));
-    let from = (bytes.len() - taken) / 2;
-    let packed = packed_len(&bytes[from..from + taken], QUICK_LEVEL, scratch)?;
-    Ok(packed.scaled(bytes.len() as u64, taken as u64))
 }
