@@ -56,10 +56,8 @@ pub(crate) struct ShortPolicy {
     pub(crate) trial_len: usize,
     /// The number of arrays of one kind whose plan is searched. The others take the most frequent plan of these.
     pub(crate) searched: usize,
-    /// zstd level for the estimate of one array.
+    /// zstd level for the estimates of one array, and of all arrays together.
     pub(crate) estimate_level: i32,
-    /// zstd level for the estimate of all arrays together.
-    pub(crate) container_level: i32,
 }
 
 /// The part of an array that is sampled. Lengths are bytes before compression.
@@ -169,14 +167,8 @@ const FINER: FinerPolicy = FinerPolicy { tiles: 16, samples: 3, times: 4, most_p
 
 const NO_ALTERNATIVES: AlternativePolicy = AlternativePolicy { count: 0, percent: 100, slack: 0 };
 
-const SHORT: ShortPolicy = ShortPolicy {
-    source_len: 32 << 20,
-    arrays: 2048,
-    trial_len: 8 << 10,
-    searched: 48,
-    estimate_level: 3,
-    container_level: 9,
-};
+const SHORT: ShortPolicy =
+    ShortPolicy { source_len: 32 << 20, arrays: 2048, trial_len: 8 << 10, searched: 48, estimate_level: 3 };
 
 const FAST: Policy = Policy {
     effort: Effort::Fast,
@@ -230,13 +222,7 @@ const MAX: Policy = Policy {
     samples: SAMPLES,
     alternatives: AlternativePolicy { count: 2, percent: 110, slack: 64 },
     estimate_percent: Some(115),
-    short: Some(ShortPolicy {
-        source_len: 4 << 20,
-        searched: usize::MAX,
-        estimate_level: 19,
-        container_level: 19,
-        ..SHORT
-    }),
+    short: Some(ShortPolicy { source_len: 4 << 20, searched: usize::MAX, estimate_level: 19, ..SHORT }),
     shared: Some(SHARED),
     lzma_rivals: true,
     probed: false,

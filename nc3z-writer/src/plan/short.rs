@@ -46,6 +46,11 @@ impl Kind {
         }
     }
 
+    /// True if numbers were smaller for each array that was searched. The estimates of the others are then left out.
+    fn is_numeric(&self) -> bool {
+        self.plans.iter().map(|(_, count)| count).sum::<usize>() == self.seen
+    }
+
     /// Returns the most frequent plan; `None` if numbers were seldom smaller.
     fn usual(&self) -> Option<&EncodePlan> {
         let smaller: usize = self.plans.iter().map(|(_, count)| count).sum();
@@ -84,11 +89,13 @@ pub(super) fn as_numbers(
                 _ if searched => Some(planner.numeric_plan(info, raw, policy)?),
                 usual => usual.cloned(),
             };
+            let is_known = !searched && kind.is_numeric();
             kind.seen += usize::from(searched);
             if let Some(other) = other
                 && let Some((other_plan, numbers)) = planner.numbers(info, &other)?
-                && Stored::from_bytes(&numbers)
-                    < packed_len(&found.bytes, policy.estimate_level, planner.scratch)?
+                && (is_known
+                    || Stored::from_bytes(&numbers)
+                        < packed_len(&found.bytes, policy.estimate_level, planner.scratch)?)
             {
                 if searched {
                     kind.learn(&other);
@@ -152,7 +159,7 @@ pub(super) fn better_as_bytes(
     let mixed =
         short.iter().map(|s| &s.numbers.as_ref().unwrap_or(&s.bytes)[..]).collect::<Vec<_>>().concat();
     let mut stored = |bytes: &[u8]| -> Result<Stored> {
-        let len = |container| packed_len(container, policy.container_level, planner.scratch);
+        let len = |container| packed_len(container, policy.estimate_level, planner.scratch);
         bytes.chunks(CONTAINER_LEN).map(len).sum()
     };
     if stored(&all)? >= stored(&mixed)? {
