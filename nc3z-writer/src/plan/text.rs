@@ -64,15 +64,14 @@ pub(super) fn text_plan(
         }
     }
     let (mut level, mut left) = (policy.zstd_level, Stored(subject.sampled_len()));
-    if !subject.samples.is_empty() {
+    // Where there is only one form and one level, nothing depends on the samples.
+    let is_open = forms.len() > 1 || policy.text_level.is_some() || policy.least_level < policy.zstd_level;
+    if is_open && !subject.samples.is_empty() {
         (level, left) = level_of(|level| size(&of(forms[0], level)), policy)?;
     }
     let whole = subject.info.tiling.tile_count() == 1 && subject.sampled_len() == subject.info.total_bytes();
-    if forms.len() > 1 && !whole {
-        let by_rows = size(&of(None, level))? <= size(&of(forms[0], level))?;
-        if by_rows {
-            forms.remove(0);
-        }
+    if forms.len() > 1 && !whole && size(&of(None, level))? <= left {
+        forms.remove(0);
     }
     let tiles = forms.iter().map(|form| of(*form, level)).collect();
     let repeats = |(ratio, _): &&(u64, u64)| left.0.saturating_mul(*ratio) <= subject.sampled_len();
