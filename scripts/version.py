@@ -30,7 +30,7 @@ PLACES = [
     ("faces/java/pom.xml", rf"<artifactId>nc3z-java</artifactId>\s*<version>({NUMBER})</version>"),
     ("faces/java/netcdf-java/pom.xml", rf"<artifactId>nc3z-[a-z-]+</artifactId>\s*<version>({NUMBER})</version>"),
 ]
-#: The same for the version of the parts.
+#: The files with the version of the parts, and the pattern that finds it.
 PARTS = [("Cargo.toml", rf'^nc3z-[a-z0-9-]* = \{{ path = "[^"]+", version = "({NUMBER})"')]
 
 

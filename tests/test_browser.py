@@ -274,7 +274,7 @@ class Browser(Site):
         files = {"good.nc3z": archive, "cut.nc3z": archive[:-100], "zeros.nc3z": bytes(5000), "empty.nc3z": b"", "text.nc3z": b"<html>" * 99}
         for n in range(HOSTILE):
             changed = bytearray(archive)
-            # Most of it is values: what opening reads is hit as often.
+            # Half of the changes are in the first and the last bytes, which opening reads; the others are mostly in values.
             for _ in range(chance.randint(1, 4)):
                 at = chance.choice((chance.randrange(len(archive)), chance.randrange(2000), len(archive) - 1 - chance.randrange(3000)))
                 changed[at] = chance.randrange(256)

@@ -151,7 +151,7 @@ class Damage(Case):
         for order in ([tree], [tree / "m0.nc", tree / "m0.nc.nc3z"], [tree / "m0.nc.nc3z", tree / "m0.nc"]):
             self.fails(nc3z("bundle", *order, "-o", bundle, "--pack"), 1, "two members would be called `m0.nc.nc3z`")
             self.assertFalse(bundle.exists())
-        # Without --pack both are there, but not one file.
+        # Without --pack the bundle has both. `restore -r` would write both to one name, and refuses.
         self.ok(nc3z("bundle", tree, "-o", bundle))
         self.fails(nc3z("restore", "-r", bundle, "-f", "-o", self.dir / "out"), 1, "m0.nc.nc3z")
         self.assertFalse((self.dir / "out").exists())

@@ -6,7 +6,7 @@ import unittest
 
 from common import NC3Z, Case, sha256
 
-# Calls for each MiB of the source, which is read a few times, and calls of any run.
+# The largest number of system calls for each MiB of the source, and for a run besides these.
 FOR_MIB, ALWAYS = 128, 300
 
 

@@ -5,7 +5,7 @@ import unittest
 
 from common import CLASSIC, Case, nc3z
 
-MADE = {"id": "NC3Z-MADE", "about": "Its values were made up.", "mend": "Archive the original again.", "writers": ["0.0.1", "0.1.0"]}
+MADE = {"id": "NC3Z-MADE", "about": "Its values were made up.", "remedy": "Archive the original again.", "writers": ["0.0.1", "0.1.0"]}
 
 
 class Defects(Case):

@@ -3,10 +3,11 @@
 import json
 import os
 import shutil
+import subprocess
 import sys
 import unittest
 
-from common import CLASSIC, Case, nc3z
+from common import CLASSIC, NC3Z, Case, nc3z
 
 NAME = "numeric.nc"
 
@@ -32,6 +33,11 @@ class Manners(Case):
             "list --html p.html . .", "list --force .", "find -l --json x .", "catalog a.nc3z -o - --json", "archive - --catalog x", "archive smooth.nc -o - --log l",
             "archive - --dry-run", "archive -r . -o - ", "aggregate --check -f smooth.nc -o x.nc", "retire --trash t --undo --after 3d", "info --older a.nc3z@1",
             "verify --against smooth.nc a.nc3z a.nc3z", "diff -q --json a.nc3z a.nc3z", "log --oneline --json a.nc3z",
+            "read a.nc3z tenths --force", "read a.nc3z tenths --parents", "plot a.nc3z tenths --parents", "refs a.nc3z --force", "prune a.nc3z --in-place --force",
+            "repair --in-place a.nc3z --force", "repair --in-place a.nc3z --parents", "recompress --force a.nc3z", "recompress --parents a.nc3z", "archive --parents smooth.nc",
+            "restore --parents a.nc3z", "restore a.nc3z -o - --skip-existing", "bundle a.nc3z -o - --skip-existing", "diff -q --first 3 a.nc3z a.nc3z", "hash --parents a.nc3z",
+            "commit a.nc3z smooth.nc --author me --no-author", "aggregate --append --force smooth.nc -o all.nc", "estimate --most 3 smooth.nc", "spec --force", "tag a.nc3z --move-tag",
+            "archive -r . -o out --clean-temps --dry-run", "list --parents .", "verify --fixity-log f a.nc3z", "hash --strict a.nc3z", "set a.nc3z tenths =1 --from-variable x",
         ):
             with self.subTest(words):
                 before = self.names()
@@ -65,13 +71,31 @@ class Manners(Case):
                 self.assertEqual({name: (self.dir / name).read_bytes() for name in self.names() if (self.dir / name).is_file()}, before)
 
     def test_an_output_that_exists_is_refused_before_the_work(self):
-        """The input is a pipe that nobody writes: whoever reads it first would wait for ever."""
+        """The input is a pipe without a writer: a command that reads it before it checks the output would wait for ever."""
         (self.dir / "there").write_bytes(b"mine")
         (self.dir / "s.nc.proof").write_bytes(b"mine")
         os.mkfifo(self.dir / "pipe.nc")
-        for words in ("hash --tree there pipe.nc", "cite pipe.nc tenths -o there", "cite pipe.nc tenths -o s.nc", "catalog pipe.nc -o there"):
+        for words in ("hash --tree there pipe.nc", "cite pipe.nc tenths -o there", "cite pipe.nc tenths -o s.nc", "catalog pipe.nc -o there",
+                      "aggregate pipe.nc -o there", "refs pipe.nc -o there"):
             with self.subTest(words):
                 self.fails(self.run_here(*words.split(), timeout=20), 1, "exists.*--force")
+
+    def test_a_directory_without_permission_is_refused_before_the_work(self):
+        locked = self.dir / "locked"
+        os.mkdir(locked)
+        os.chmod(self.dir, 0o755)
+        os.chmod(locked, 0o555)
+        # Root may write everywhere.
+        user = {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}
+        for words in ("archive -r . -o locked", "archive numeric.nc -o locked/x.nc3z", "bundle numeric.nc -o locked/x.zip", "catalog . -o locked/x.catalog.nc3z",
+                      "aggregate smooth.nc -o locked/all.nc", "restore a.nc3z -o locked/x.nc", "subset a.nc3z tenths -o locked/x.nc"):
+            with self.subTest(words):
+                try:
+                    done = subprocess.run([NC3Z, *words.split()], cwd=self.dir, capture_output=True, text=True, timeout=60, **user)
+                except PermissionError:
+                    self.skipTest("another user may not run the tool here")
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertRegex(done.stderr, "no file can be created in `locked`: Permission denied")
 
     def test_a_bundle_that_has_no_space_is_refused_before_it_is_written(self):
         with open(self.dir / "vast.nc", "wb") as file:

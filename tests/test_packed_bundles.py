@@ -284,7 +284,7 @@ class Packed(Aggregation):
         self.ok(nc3z("repair", "--in-place", hurt))
         self.assertEqual(hurt.read_bytes(), bundle.read_bytes())
         done = self.ok(nc3z("repair", "--json", bundle, "-o", mended, "-f"))
-        self.assertEqual(json.loads(done.stdout)["mended"], [])
+        self.assertEqual(json.loads(done.stdout)["repaired"], [])
         self.assertEqual(mended.read_bytes(), bundle.read_bytes())
 
     def test_what_cannot_be_mended_is_said(self):

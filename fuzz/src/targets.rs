@@ -318,7 +318,7 @@ pub fn parity(data: &[u8]) {
     }
     match mend_bytes(&bad) {
         Some((report, Ok(out))) => assert_eq!(out[..GOOD.len()], *GOOD, "{report}"),
-        Some((report, Err(e))) => assert!(!report.is_mendable(), "{report}: {e}"),
+        Some((report, Err(e))) => assert!(!report.is_repairable(), "{report}: {e}"),
         None => {}
     }
     for at in (0..bad.len()).step_by(64) {

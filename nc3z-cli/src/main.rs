@@ -49,9 +49,9 @@ fn main() -> ExitCode {
     registry::end();
     if exit != Exit::Done {
         output::failure::print_first();
-        cmd::places::remove_empty();
+        cmd::outputs::remove_empty();
     }
-    cmd::places::finish();
+    cmd::outputs::finish();
     exit.into()
 }
 

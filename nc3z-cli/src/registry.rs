@@ -68,10 +68,10 @@ pub(crate) fn registry() -> Registry {
 pub(crate) fn with_read_repair(options: OpenOptions, file: &Path) -> OpenOptions {
     static TOLD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let file = file.to_owned();
-    options.with_read_repair(move |mended| {
+    options.with_read_repair(move |repaired| {
         if TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(file.clone()) {
             let name = text::safe(&crate::cmd::url::shown(&file));
-            note!("nc3z: warning: {name} is {mended}; `nc3z repair` fixes the file");
+            note!("nc3z: warning: {name} is {repaired}; `nc3z repair` fixes the file");
         }
     })
 }

@@ -76,7 +76,7 @@ impl Archive {
 }
 
 /// The source read through damage, as the options allow it.
-pub(crate) fn mended(source: &SharedSource, options: &OpenOptions) -> SharedSource {
+pub(crate) fn repaired(source: &SharedSource, options: &OpenOptions) -> SharedSource {
     let Some(report) = &options.read_repair else { return Arc::clone(source) };
     let read_repair = Arc::new(ReadRepairSource::new(Arc::clone(source), report.clone()));
     read_repair.begin_to_open();

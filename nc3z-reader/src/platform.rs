@@ -74,10 +74,10 @@ pub fn path_of(bytes: &[u8]) -> PathBuf {
 
 /// The identity of a file, independent of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileIdentity(Kept);
+pub struct FileIdentity(FileKey);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kept {
+enum FileKey {
     #[cfg_attr(not(unix), expect(dead_code, reason = "told by Unix alone"))]
     Inode { device: u64, inode: u64 },
     #[cfg_attr(unix, expect(dead_code, reason = "where the system tells no inode"))]
@@ -90,11 +90,11 @@ pub fn identity(meta: &Metadata) -> FileIdentity {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
-        FileIdentity(Kept::Inode { device: meta.dev(), inode: meta.ino() })
+        FileIdentity(FileKey::Inode { device: meta.dev(), inode: meta.ino() })
     }
     #[cfg(not(unix))]
     {
-        FileIdentity(Kept::Times {
+        FileIdentity(FileKey::Times {
             created: meta.created().ok(),
             modified: meta.modified().ok(),
             len: meta.len(),

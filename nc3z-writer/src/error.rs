@@ -137,6 +137,42 @@ pub enum Advice {
     AllowOverlap,
     /// Use more memory.
     MoreMemory,
+    /// Enter directories.
+    Recurse,
+    /// Create missing directories.
+    CreateDirectories,
+    /// Name the output.
+    NameOutput,
+    /// Name a directory for the output.
+    NameDirectory,
+    /// Choose another directory, or replace what is in this one.
+    OtherDirectoryOrReplace,
+    /// Compare the data, or replace the file.
+    CompareOrReplace,
+    /// Recall the files from tape first, leave them out, or read them last.
+    Recall,
+    /// Name the columns of a table.
+    NameColumns,
+    /// List the chapters of the specification.
+    ListChapters,
+    /// Write a manifest.
+    WriteManifest,
+    /// Check the archive itself.
+    VerifyArchive,
+    /// Make a plan.
+    MakePlan,
+    /// Make the catalogue again.
+    MakeCatalogue,
+    /// Allow fragments outside the aggregation's directory.
+    TrustOutside,
+    /// Join variables by their name, or keep those of different meaning apart.
+    JoinByNameOrMeaning,
+    /// Give the new dimension another name, or join along the existing one.
+    OtherDimension,
+    /// Extract packed members.
+    Extract,
+    /// Make a packed bundle.
+    Pack,
 }
 
 /// An error of the writer.

@@ -73,8 +73,8 @@ pub(crate) unsafe extern "C" fn open(
         let name = path.to_string_lossy();
         // A program that calls netCDF has no other way to learn of it.
         let file_name = name.clone().into_owned();
-        let options = OpenOptions::default().with_read_repair(move |mended| {
-            eprintln!("nc3z: warning: `{file_name}` is {mended}; `nc3z repair` fixes the file");
+        let options = OpenOptions::default().with_read_repair(move |repaired| {
+            eprintln!("nc3z: warning: `{file_name}` is {repaired}; `nc3z repair` fixes the file");
         });
         let (file, memory) = if mode & IN_MEMORY != 0 && !parameters.is_null() {
             // SAFETY: with this flag, netCDF-C passes an NC_memio.

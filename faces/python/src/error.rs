@@ -158,7 +158,11 @@ fn read(e: &ReadError, file: Option<&str>) -> PyErr {
         }
         ReadKind::Interrupted => exception("Cancelled", words()),
         // Errors of an aggregation, and others.
-        _ => exception("Error", words()),
+        _ => {
+            let advice = nc3z_collections::Error::advice_in(e).and_then(in_python);
+            let advice = advice.map_or_else(String::new, |advice| format!("; {advice}"));
+            exception("Error", format!("{}{advice}", words()))
+        }
     }
 }
 
@@ -262,6 +266,7 @@ fn in_python(advice: Advice) -> Option<&'static str> {
         }
         Advice::AllowOverlap => "overlap=\"allow\" appends all",
         Advice::MoveTag => "move_tag=True moves it",
+        Advice::TrustOutside => "outside=True allows that for an aggregation that you trust",
         _ => return None,
     })
 }

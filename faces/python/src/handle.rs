@@ -48,8 +48,8 @@ pub(crate) struct Handle {
 /// Reads archives with parity through damage, with a `UserWarning` for each.
 pub(crate) fn with_read_repair(options: OpenOptions, name: &str) -> OpenOptions {
     let name = name.to_owned();
-    options.with_read_repair(move |mended| {
-        let words = format!("`{name}` is {mended}; `nc3z repair` fixes the file");
+    options.with_read_repair(move |repaired| {
+        let words = format!("`{name}` is {repaired}; `nc3z repair` fixes the file");
         let words = CString::new(words.replace('\0', "?")).expect("there is no zero byte");
         // All reads have detached from the interpreter.
         Python::attach(|py| {

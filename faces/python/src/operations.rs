@@ -277,7 +277,10 @@ pub(crate) fn check<'py>(
     });
     dict.set_item("not_decoded", not_decoded.collect::<Vec<_>>())?;
     dict.set_item("not_rebuilt", report.not_rebuilt.as_deref())?;
-    dict.set_item("mendable", report.parity.as_ref().is_some_and(|p| !report.is_sound() && p.is_mendable()))?;
+    dict.set_item(
+        "repairable",
+        report.parity.as_ref().is_some_and(|p| !report.is_sound() && p.is_repairable()),
+    )?;
     Ok(dict)
 }
 

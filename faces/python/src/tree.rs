@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Paths, each with a text.
-type Told = Vec<(OsString, String)>;
+type PathReasons = Vec<(OsString, String)>;
 
 /// Finds the files of a tree in the order of their names, without following links and without opening files whose data are on
 /// tape: classic files, with `archives` archives, too. Returns these files, those of them whose data are on tape, other files with their
@@ -18,7 +18,7 @@ pub(crate) fn files_of_tree(
     py: Python<'_>,
     root: PathBuf,
     archives: bool,
-) -> PyResult<(Vec<OsString>, Vec<OsString>, Told, Told)> {
+) -> PyResult<(Vec<OsString>, Vec<OsString>, PathReasons, PathReasons)> {
     let wanted: fn(&Path) -> bool = if archives { walk::is_netcdf } else { walk::looks_classic };
     let listed = py.detach(|| walk::list(&[root], true, &wanted));
     let Listed { files, failures, others, .. } = listed.map_err(|e| Failure::Unfit(e.with_causes()))?;

@@ -11,7 +11,7 @@ thread_local! {
 }
 
 /// Makes room for `len` bytes of a request or of the file, and returns their address.
-#[expect(unsafe_code, reason = "the name is exported, and taken by nothing else")]
+#[expect(unsafe_code, reason = "the name is exported, and no other item has it")]
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nc3z_web_input(len: u32) -> *mut u8 {
     INPUT.with_borrow_mut(|input| {
@@ -22,7 +22,7 @@ pub(crate) extern "C" fn nc3z_web_input(len: u32) -> *mut u8 {
 
 /// Executes the request in the input, and returns the status. Afterwards the input is empty, and the output
 /// contains the reply.
-#[expect(unsafe_code, reason = "the name is exported, and taken by nothing else")]
+#[expect(unsafe_code, reason = "the name is exported, and no other item has it")]
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nc3z_web_call() -> i32 {
     // A panic ends the module, but its memory is still readable: the message is stored like a reply.
@@ -34,21 +34,21 @@ pub(crate) extern "C" fn nc3z_web_call() -> i32 {
 }
 
 /// Takes the input as bytes of the file, from `offset` on.
-#[expect(unsafe_code, reason = "the name is exported, and taken by nothing else")]
+#[expect(unsafe_code, reason = "the name is exported, and no other item has it")]
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nc3z_web_provide(offset: u64) {
     SESSION.with_borrow_mut(|session| session.provide(offset, INPUT.take()));
 }
 
 /// Returns the address of the reply.
-#[expect(unsafe_code, reason = "the name is exported, and taken by nothing else")]
+#[expect(unsafe_code, reason = "the name is exported, and no other item has it")]
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nc3z_web_output() -> *const u8 {
     OUTPUT.with_borrow(Vec::as_ptr)
 }
 
 /// Returns the length of the reply in bytes.
-#[expect(unsafe_code, reason = "the name is exported, and taken by nothing else")]
+#[expect(unsafe_code, reason = "the name is exported, and no other item has it")]
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nc3z_web_output_len() -> u32 {
     OUTPUT.with_borrow(|output| u32::try_from(output.len()).unwrap_or(u32::MAX))

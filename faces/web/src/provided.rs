@@ -223,7 +223,7 @@ mod tests {
         held.provide(0, &half);
         held.begin_operation();
         held.provide(KEPT_LEN, &half);
-        assert!(held.holds(&(0..1)), "nothing goes within an operation");
+        assert!(held.holds(&(0..1)), "bytes are kept until the operation ends");
         held.begin_operation();
         assert!(!held.holds(&(0..1)) && held.holds(&(KEPT_LEN..KEPT_LEN + 1)));
     }

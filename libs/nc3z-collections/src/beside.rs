@@ -5,6 +5,7 @@ use crate::bundle::inside;
 use crate::error::{Error, Result};
 use crate::fragments::OpenFragment;
 use nc3z_reader::source::SharedSource;
+use nc3z_writer::Advice;
 use std::sync::Arc;
 
 /// Opens a URL, or returns the reason why it cannot.
@@ -46,9 +47,8 @@ impl OpenFragment for Urls {
                 rest.is_some_and(|rest| below(directory, rest) && !rest.contains(".."))
             });
             if !self.outside && !beside {
-                return Err(wrong(
-                    "it is on a server, outside the directory of the aggregation; `--outside` (in Python `outside=True`) allows that for an aggregation that you trust",
-                ));
+                let e = wrong("it is on a server, outside the directory of the aggregation");
+                return Err(e.advised(Advice::TrustOutside));
             }
             uri.to_owned()
         } else {
@@ -58,7 +58,9 @@ impl OpenFragment for Urls {
             }
             let name = inside(directory, uri).ok_or_else(|| wrong("it is outside the server's tree"))?;
             if !self.outside && !below(directory, &name) {
-                return Err(wrong("it is outside the directory of the aggregation"));
+                return Err(
+                    wrong("it is outside the directory of the aggregation").advised(Advice::TrustOutside)
+                );
             }
             format!("{host}/{name}")
         };

@@ -1,6 +1,7 @@
 //! Errors: what is wrong, in which file, and what to do.
 
 use nc3z_format::units::UnitError;
+use nc3z_writer::Advice;
 use std::path::PathBuf;
 
 /// An error of making or reading an aggregation.
@@ -56,13 +57,23 @@ pub enum Error {
     /// Files that cannot be joined to one array.
     #[error("{0}")]
     Refused(String),
-    /// One file that does not belong to the others; `--skip-misfits` leaves it out.
+    /// One file that does not belong to the others, which a caller may leave out.
     #[error("{what}")]
     Misfit {
         /// The file, as it was given.
         file: String,
         /// The reason, with the names of both files.
         what: String,
+        /// The advice that would let all files through, besides leaving this one out.
+        advice: Option<Advice>,
+    },
+    /// Another error, with the advice that would let the request through.
+    #[error("{error}")]
+    Advised {
+        /// The error, whose text this one has.
+        error: Box<Error>,
+        /// The advice, which each interface puts into its own words.
+        advice: Advice,
     },
     /// The convention cannot express the files' positions in the array.
     #[error("{0}")]
@@ -107,6 +118,47 @@ impl Error {
         }
     }
 
+    /// The stable code of the error, for programs and logs (`docs/campaign.md`).
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::Reader(e) | Error::Inside { source: e, .. } => e.code(),
+            Error::Writer(e) => e.code(),
+            Error::Output(source) | Error::Create { source, .. } | Error::Io { source, .. } => {
+                nc3z_reader::code_of_io(source)
+            }
+            Error::Absent { .. } | Error::NoMember { .. } => "input.missing",
+            Error::Advised { error, .. } => error.code(),
+            _ => "other",
+        }
+    }
+
+    /// The advice that would let a refused request through.
+    pub fn advice(&self) -> Option<Advice> {
+        match self {
+            Error::Advised { advice, .. } => Some(*advice),
+            Error::Misfit { advice, .. } => *advice,
+            Error::Reader(e) => Self::advice_in(e),
+            Error::Writer(e) => e.advice(),
+            _ => None,
+        }
+    }
+
+    /// The advice in an error of the reader that was made from one of these.
+    pub fn advice_in(e: &nc3z_reader::Error) -> Option<Advice> {
+        match e.kind() {
+            nc3z_reader::ErrorKind::Other(e) => e.downcast_ref::<Error>()?.advice(),
+            _ => None,
+        }
+    }
+
+    /// Adds advice.
+    pub(crate) fn advised(self, advice: Advice) -> Self {
+        match self {
+            Error::Misfit { file, what, .. } => Error::Misfit { file, what, advice: Some(advice) },
+            error => Error::Advised { error: Box::new(error), advice },
+        }
+    }
+
     /// True if bytes of a file are invalid.
     pub fn is_corrupt(&self) -> bool {
         matches!(self, Error::Reader(e) | Error::Inside { source: e, .. } if e.is_corrupt())
@@ -148,7 +200,7 @@ impl Error {
     }
 
     pub(crate) fn misfit(file: &str, what: impl Into<String>) -> Self {
-        Error::Misfit { file: file.to_owned(), what: what.into() }
+        Error::Misfit { file: file.to_owned(), what: what.into(), advice: None }
     }
 
     pub(crate) fn unsayable(what: impl Into<String>) -> Self {
@@ -158,8 +210,11 @@ impl Error {
     /// The same kind of error, with the place in front of the message.
     pub(crate) fn within(self, place: &str) -> Self {
         match self {
-            Error::Misfit { file, what } => Error::Misfit { file, what: format!("{place}: {what}") },
+            Error::Misfit { file, what, advice } => {
+                Error::Misfit { file, what: format!("{place}: {what}"), advice }
+            }
             Error::Unsayable(what) => Error::Unsayable(format!("{place}: {what}")),
+            Error::Advised { error, advice } => error.within(place).advised(advice),
             other => Error::Refused(format!("{place}: {other}")),
         }
     }

@@ -18,7 +18,7 @@ pub struct Defect {
     /// The effect of the defect on an archive.
     pub about: String,
     /// The advice for an affected archive.
-    pub mend: String,
+    pub remedy: String,
     /// The first and the last version of nc3z that has it.
     writers: [Version; 2],
     /// It affects archives with a chain that names one of these; all archives if there are none.
@@ -34,7 +34,7 @@ impl Defect {
         Defect::parse(KNOWN.as_bytes()).expect("a test reads the list")
     }
 
-    /// Reads a list: a JSON array of objects with `id`, `about`, `mend`, `writers` (first and last version) and, if
+    /// Reads a list: a JSON array of objects with `id`, `about`, `remedy`, `writers` (first and last version) and, if
     /// it does not affect all archives, `chains` (ids of filters and codecs).
     ///
     /// # Errors
@@ -66,8 +66,9 @@ impl Defect {
                             wrong(&format!("expected `chains`, an array of texts, in {defect}"))
                         })?,
                 };
-                let (id, about, mend) = (text(defect, "id")?, text(defect, "about")?, text(defect, "mend")?);
-                Ok(Defect { id, about, mend, writers, chains })
+                let (id, about, remedy) =
+                    (text(defect, "id")?, text(defect, "about")?, text(defect, "remedy")?);
+                Ok(Defect { id, about, remedy, writers, chains })
             })
             .collect()
     }
@@ -116,9 +117,9 @@ mod tests {
         for bad in [
             "{}",
             "[1]",
-            r#"[{"id":"a","about":"b","mend":"c"}]"#,
-            r#"[{"id":"a","about":"b","mend":"c","writers":["1.0.1","1.0.0"]}]"#,
-            r#"[{"id":"a","about":"b","mend":"c","writers":["1.0.0","1.0.1"],"chains":"zstd"}]"#,
+            r#"[{"id":"a","about":"b","remedy":"c"}]"#,
+            r#"[{"id":"a","about":"b","remedy":"c","writers":["1.0.1","1.0.0"]}]"#,
+            r#"[{"id":"a","about":"b","remedy":"c","writers":["1.0.0","1.0.1"],"chains":"zstd"}]"#,
             r#"[{"id":"a","about":"b","writers":["1.0.0","1.0.1"]}]"#,
         ] {
             assert!(Defect::parse(bad.as_bytes()).is_err(), "{bad}");

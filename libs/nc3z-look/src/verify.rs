@@ -7,6 +7,7 @@ use nc3z_format::parity::ParityLayout;
 use nc3z_reader::Archive;
 use nc3z_reader::parity::{Located, ParityReport};
 use nc3z_reader::verify::{Finding, OlderVersion, Report};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// The number of findings of one archive for which coordinates are read from the archive.
@@ -65,41 +66,98 @@ pub fn older_json((number, done): &OlderVersion) -> Value {
     }
 }
 
+/// The state of an archive's parity.
+#[derive(Debug, Serialize)]
+struct ParityState<'r> {
+    lost_packets: usize,
+    lost_shards: usize,
+    lost_slots: bool,
+    may_be_lost_in_a_group: u64,
+    most_lost_in_a_group: u64,
+    packets: u64,
+    shards: u64,
+    stale_bytes: u64,
+    state: &'r str,
+}
+
 /// Returns the state of an archive's parity.
 pub fn parity_json(report: &ParityReport) -> Value {
     let state = match report {
         p if p.is_intact() => "intact",
-        p if p.is_mendable() => "repairable",
+        p if p.is_repairable() => "repairable",
         _ => "beyond repair",
     };
-    json!({
-        "state": state, "shards": report.layout.shard_count(), "lost_shards": report.lost_shards.len(),
-        "packets": report.layout.packet_count(), "lost_packets": report.lost_packets.len(),
-        "most_lost_in_a_group": report.worst, "may_be_lost_in_a_group": report.layout.shards.parity(),
-        "lost_slots": report.lost_slots, "stale_bytes": report.uncovered,
-    })
+    let state = ParityState {
+        lost_packets: report.lost_packets.len(),
+        lost_shards: report.lost_shards.len(),
+        lost_slots: report.lost_slots,
+        may_be_lost_in_a_group: report.layout.shards.parity(),
+        most_lost_in_a_group: report.worst,
+        packets: report.layout.packet_count(),
+        shards: report.layout.shard_count(),
+        stale_bytes: report.uncovered,
+        state,
+    };
+    json!(state)
 }
 
-/// Returns the place and the shape of the parity in a file of `len` bytes.
-pub fn parity_place_json(located: &Located, len: u64) -> Value {
-    let layout = &located.layout;
-    let ParityLayout { params, shards, packets, .. } = layout;
-    let region = params.end - params.begin;
-    json!({
-        "parity": true,
-        "commit": params.generation,
-        "covers": params.archive_len,
-        "stale_bytes": (len + located.missing).saturating_sub(params.archive_len),
-        "missing_bytes": params.archive_len.saturating_sub(len),
-        "region_offset": params.begin,
-        "region_bytes": region,
-        "shard_bytes": params.shard_len,
-        "data_shards": shards.items(),
-        "parity_shards": shards.parity_items(),
-        "groups": shards.groups(),
-        "parity_shards_per_group": shards.parity(),
-        "packet_bytes": params.packet_len,
-        "packets": layout.packet_count(),
-        "packets_needed": packets.items(),
-    })
+/// The place and the shape of the parity in a file.
+#[derive(Debug, Clone, Serialize)]
+pub struct ParityPlace {
+    /// What adding it cost in bytes, if it is the last that was added.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub added_bytes: Option<u64>,
+    /// The number of the commit that added it.
+    pub commit: u32,
+    /// The length of the archive that it covers in bytes, itself included.
+    pub covers: u64,
+    /// The number of shards with data.
+    pub data_shards: u64,
+    /// The number of groups of shards.
+    pub groups: u64,
+    /// The number of covered bytes that the file has lost at its end.
+    pub missing_bytes: u64,
+    /// The length of a packet.
+    pub packet_bytes: u64,
+    /// The number of packets.
+    pub packets: u64,
+    /// The number of packets that are needed to rebuild all.
+    pub packets_needed: u64,
+    /// The number of shards with parity.
+    pub parity_shards: u64,
+    /// The number of shards with parity in a group, which is how many shards a group can lose.
+    pub parity_shards_per_group: u64,
+    /// The length of the parity.
+    pub region_bytes: u64,
+    /// The offset of the parity.
+    pub region_offset: u64,
+    /// The length of a shard.
+    pub shard_bytes: u64,
+    /// The number of bytes after those that it covers.
+    pub stale_bytes: u64,
+}
+
+impl ParityPlace {
+    /// Describes the parity in a file of `len` bytes.
+    pub fn new(located: &Located, len: u64) -> Self {
+        let layout = &located.layout;
+        let ParityLayout { params, shards, packets, .. } = layout;
+        ParityPlace {
+            added_bytes: None,
+            commit: params.generation,
+            covers: params.archive_len,
+            data_shards: shards.items(),
+            groups: shards.groups(),
+            missing_bytes: params.archive_len.saturating_sub(len),
+            packet_bytes: params.packet_len,
+            packets: layout.packet_count(),
+            packets_needed: packets.items(),
+            parity_shards: shards.parity_items(),
+            parity_shards_per_group: shards.parity(),
+            region_bytes: params.end - params.begin,
+            region_offset: params.begin,
+            shard_bytes: params.shard_len,
+            stale_bytes: (len + located.missing).saturating_sub(params.archive_len),
+        }
+    }
 }

@@ -28,9 +28,9 @@ pub trait BaseSlab<T>: Send + Sync {
 }
 
 /// A slab in memory, used as a base.
-struct Held<T>(Dense<T>);
+struct MemorySlab<T>(Dense<T>);
 
-impl<T: Copy + Send + Sync> BaseSlab<T> for Held<T> {
+impl<T: Copy + Send + Sync> BaseSlab<T> for MemorySlab<T> {
     fn shape(&self) -> &[usize] {
         &self.0.shape
     }
@@ -113,7 +113,7 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
         let offsets =
             Table::new(&grid, (0..count).map(|n| n * size).collect()).expect("a number for each chunk");
         let ones = Table::new(&grid, vec![1; count]).expect("a number for each chunk");
-        Self::new(shape, chunk, vec![Box::new(Held(slab))], ones, offsets, fill)
+        Self::new(shape, chunk, vec![Box::new(MemorySlab(slab))], ones, offsets, fill)
     }
 
     /// Makes an array over base slabs. A chunk with index 0 has the fill value. A chunk with index n is in
@@ -137,8 +137,7 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
         }
         for (&slab, &offset) in slab_indices.cells().iter().zip(slab_offsets.cells()) {
             let Some(slab) = slab.checked_sub(1) else { continue };
-            let known =
-                base.get(slab).ok_or_else(|| Error::Invalid(format!("there is no base slab {slab}")))?;
+            let known = base.get(slab).ok_or_else(|| Error::Invalid(format!("unknown base slab {slab}")))?;
             let fits = match (known.shape(), &chunk[..]) {
                 ([], []) => true,
                 ([len, inner @ ..], [size, rest @ ..]) => {
@@ -308,7 +307,7 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
     pub fn read_chunk(&self, at: &[usize]) -> Result<Vec<T>, Error> {
         let grid = self.layout.slab_indices.shape();
         if at.len() != grid.len() || at.iter().zip(grid).any(|(i, n)| i >= n) {
-            return Err(Error::Invalid(format!("there is no chunk {at:?} in a grid of {grid:?}")));
+            return Err(Error::Invalid(format!("chunk {at:?} is outside the grid of {grid:?}")));
         }
         let (slab, count) = (self.layout.slab_indices.get(at), self.layout.extent(at));
         let mut from = vec![0; at.len()];

@@ -66,7 +66,7 @@ pub(crate) struct AggregateArgs {
     #[arg(long, conflicts_with_all = ["append", "force", "no_verify"])]
     pub(crate) check: bool,
     /// Add files to an existing aggregation; its files are not read again.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "force")]
     pub(crate) append: bool,
     /// Treat coordinates as equal if they differ by at most this.
     #[arg(long, value_name = "DISTANCE", default_value_t = 0.0)]
@@ -90,7 +90,7 @@ pub(crate) struct AggregateArgs {
     #[arg(long)]
     pub(crate) no_history: bool,
     #[command(flatten)]
-    pub(crate) place: OutputArgs,
+    pub(crate) out: OutputArgs,
     /// Also write the specification of the format into the directory nc3z-specification next to the
     /// aggregation, once.
     #[arg(long, conflicts_with = "check")]

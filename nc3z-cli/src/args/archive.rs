@@ -2,7 +2,7 @@
 
 use super::encode::{self, split_rule};
 use super::parity::parse_share;
-use super::{EncodeArgs, RunArgs, TellArgs, ThreadsArgs};
+use super::{DefaultOutputArgs, EncodeArgs, RunArgs, TellArgs, ThreadsArgs};
 use clap::{Args, ValueEnum};
 use nc3z_format::quantize::Quantize;
 use nc3z_writer::Share;
@@ -94,19 +94,15 @@ pub(crate) struct ArchiveArgs {
     pub(crate) catalog: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) run: RunArgs,
-    /// Overwrite existing outputs.
-    #[arg(help_heading = OUTPUT, short, long)]
-    pub(crate) force: bool,
+    #[command(flatten, next_help_heading = OUTPUT)]
+    pub(crate) out: DefaultOutputArgs,
     /// Allow writing an archive to a terminal.
     #[arg(help_heading = OUTPUT, long)]
     pub(crate) to_terminal: bool,
-    /// Create missing directories in the name given by -o.
-    #[arg(help_heading = OUTPUT, long)]
-    pub(crate) parents: bool,
     /// First remove the temporary files that killed runs left anywhere in the output directory (or in the
     /// directories given). Without this option, only those in the directories where this run writes are
     /// removed. Files of running processes are kept.
-    #[arg(help_heading = OUTPUT, long, requires = "recursive")]
+    #[arg(help_heading = OUTPUT, long, requires = "recursive", conflicts_with = "dry_run")]
     pub(crate) clean_temps: bool,
     /// Keep the inputs. This is the default unless --remove-source is given.
     #[arg(help_heading = SAFETY, short, long, conflicts_with = "remove_source")]

@@ -110,7 +110,7 @@ pub(crate) struct ReconcileArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
     /// Overwrite the file of --write.
-    #[arg(short, long)]
+    #[arg(short, long, requires = "write")]
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) json: JsonArgs,

@@ -22,7 +22,7 @@ pub(crate) struct CatalogArgs {
     #[arg(long, conflicts_with = "force")]
     pub(crate) append: bool,
     #[command(flatten)]
-    pub(crate) place: OutputArgs,
+    pub(crate) out: OutputArgs,
     #[command(flatten)]
     pub(crate) tape: OfflineArgs,
     /// Action for files of directories that are not archives, classic files or bundles; they are counted in any case.

@@ -102,7 +102,7 @@ pub(crate) struct CiteArgs {
     #[arg(long, requires = "check")]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) place: OutputArgs,
+    pub(crate) out: OutputArgs,
     #[command(flatten)]
     pub(crate) threads: ThreadsArgs,
     #[command(flatten)]

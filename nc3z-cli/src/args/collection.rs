@@ -70,7 +70,7 @@ pub(crate) struct BundleArgs {
     /// The bundle to write, a ZIP; `-` is standard output. With --extract, the directory to write to.
     #[arg(short, long)]
     pub(crate) output: PathBuf,
-    /// Write each member of a bundle as an archive of its own; files that are not classic netCDF as they are.
+    /// Write each member of a bundle as an archive of its own. Other files are copied.
     #[arg(
         long,
         conflicts_with_all = [
@@ -80,7 +80,7 @@ pub(crate) struct BundleArgs {
     )]
     pub(crate) extract: bool,
     #[command(flatten)]
-    pub(crate) place: OutputArgs,
+    pub(crate) out: OutputArgs,
     /// Read names of further inputs from a file, one in each line, and put them into the bundle in that order, such as
     /// the order on a tape; `-` is standard input. Relative names keep their directories.
     #[arg(long, value_name = "FILE")]
@@ -118,7 +118,7 @@ pub(crate) struct BundleArgs {
     /// With --pack or --append: trade size against time [default: default].
     #[arg(long, value_enum, value_name = "PRESET")]
     pub(crate) preset: Option<PresetArg>,
-    /// With --pack or --append: add redundancy that mends losses of this share of the sectors of each archive in the bundle, such as 5%.
+    /// With --pack or --append: add redundancy that repairs losses of this share of the sectors of each archive in the bundle, such as 5%.
     #[arg(long, value_parser = parse_share, value_name = "SHARE")]
     pub(crate) parity: Option<Share>,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use super::MountArgs;
 use super::PlotArgs;
 #[cfg(feature = "serve")]
 use super::ServeArgs;
-use super::later::Later;
+use super::lazy::LazyArgs;
 use super::{
     AggregateArgs, AppendArgs, ArchiveArgs, AttrArgs, BundleArgs, CatalogArgs, CiteArgs, CommitArgs,
     CompletionsArgs, DiffArgs, DumpArgs, EstimateArgs, FiltersArgs, FindArgs, HashArgs, InfoArgs, ListArgs,
@@ -33,7 +33,7 @@ pub(crate) enum Command {
   nc3z archive tas.nc --quantize tas=granularbr:3   LOSSY: three significant digits of tas
 
 The archive is read back and compared with the source, byte by byte, before success is reported.")]
-    Archive(Later<ArchiveArgs>),
+    Archive(LazyArgs<ArchiveArgs>),
     /// Restore the original file, byte for byte.
     #[command(visible_alias = "checkout")]
     #[command(after_help = "Examples:
@@ -42,7 +42,7 @@ The archive is read back and compared with the source, byte by byte, before succ
   nc3z checkout tas.nc.nc3z --version release -o released.nc
   nc3z restore tas.nc.nc3z -o - | md5sum
   nc3z restore https://example.org/tas.nc.nc3z       writes tas.nc here")]
-    Restore(Later<RestoreArgs>),
+    Restore(LazyArgs<RestoreArgs>),
     /// Write archives again with another preset or tiling, verified to have the same bytes.
     #[command(after_help = "Examples:
   nc3z recompress --preset max tas.nc.nc3z            in place
@@ -52,7 +52,7 @@ The archive is read back and compared with the source, byte by byte, before succ
 The original is rebuilt from the new archive and compared with that of the old one, byte by byte, before anything is replaced. The \
 new archive keeps mode and modification time, and its metadata name the old one (`nc3z info`). Chunked variables keep their chunks \
 unless --layout, --tile or --profile is given. Other options of the old archive are not used again.")]
-    Recompress(Later<RecompressArgs>),
+    Recompress(LazyArgs<RecompressArgs>),
     /// Compute digests of content and bytes, check them, or write a manifest of archives.
     #[command(after_help = "Examples:
   nc3z hash tas.nc tas.nc.nc3z        prints the same content digest twice
@@ -68,7 +68,7 @@ Digests are computed from the data, for which archives are decoded; --recorded s
 dimensions, attributes, variables and values. It is the same for the original, for any archive of it and for the restored file. \
 Exit codes of --check: 0 all match, 1 some do not, 3 corrupt archive. With --from-log, files that failed according to the logs, and \
 missing archives, are listed; the exit code is then 1.")]
-    Hash(Later<HashArgs>),
+    Hash(LazyArgs<HashArgs>),
     /// Write a slice with a proof that it is a part of a dataset, check one, or write a record that cites it.
     #[command(after_help = "Examples:
   nc3z cite tas.nc.nc3z tas -d time,0,11 -o slice.nc              slice.nc and slice.nc.proof
@@ -81,7 +81,7 @@ A slice has the attributes of the file, the named variables, and related variabl
 proof also contains the values around each of the slice's values, 4 KiB each and at most 64 MiB in total; --widen includes these \
 in the slice. docs/citing.md describes how to publish a root. For --check take the root from where the dataset is published, not \
 from the proof. Exit codes of --check: 0 proven, 1 not proven.")]
-    Cite(Later<CiteArgs>),
+    Cite(LazyArgs<CiteArgs>),
     /// Estimate from samples, in seconds, what archiving would save: sizes and times for each preset,
     /// compared with gzip and netCDF-4.
     #[command(after_help = "Examples:
@@ -93,7 +93,7 @@ from the proof. Exit codes of --check: 0 proven, 1 not proven.")]
 Sizes are extrapolated from evenly spread samples, and the table shows their uncertainty; files of up to 1 MiB are archived in \
 memory instead. Gzip and netCDF-4 are estimated from the same samples with the same deflate. For netCDF-4 these are the filters \
 shuffle and deflate 1 or 5, without that format's own overhead. Times are measured while sampling.")]
-    Estimate(Later<EstimateArgs>),
+    Estimate(LazyArgs<EstimateArgs>),
     /// Add an edited file to an archive as a new version; every version can be restored byte for byte.
     #[command(after_help = "Examples:
   nc3z commit tas.nc.nc3z tas.nc -m 'units corrected'
@@ -104,7 +104,7 @@ Unchanged data are not stored again, even if they moved in the file. The new ver
 valid; a crash leaves the old state or the new one. The user's name and the date are stored, unless --no-author is given. A file that has none of the \
 archive's variables (by name, type and lengths, or by values) is refused without --allow-unrelated.
 Older versions: `nc3z log`, `nc3z restore --version`, and NAME@VERSION in every command that reads.")]
-    Commit(Later<CommitArgs>),
+    Commit(LazyArgs<CommitArgs>),
     /// Set, append to or delete attributes, as a new version of an archive.
     #[command(after_help = "Examples:
   nc3z attr tas.nc.nc3z tas:units=K :title='Monthly means' -m 'units corrected'
@@ -115,17 +115,17 @@ Older versions: `nc3z log`, `nc3z restore --version`, and NAME@VERSION in every 
 
 A value is text, unless it consists only of numbers. Numbers without a suffix get the type of the existing attribute; for \
 _FillValue, missing_value and valid_* that of the variable; otherwise int or double. Earlier versions are unchanged.")]
-    Attr(Later<AttrArgs>),
+    Attr(LazyArgs<AttrArgs>),
     /// Overwrite values of a variable, as a new version of an archive.
     #[command(after_help = "Examples:
   nc3z set tas.nc.nc3z tas -d time,5 -d lat,45 -d lon,90 =1013.25    one value
-  nc3z set tas.nc.nc3z tas -d time,2 --from mended.nc                a map from another file
+  nc3z set tas.nc.nc3z tas -d time,2 --from fixed.nc                   a map from another file
   nc3z set tas.nc.nc3z tas -d lat,-90.0,-60.0 =_                     the fill value
   nc3z set tas.nc.nc3z tas -d time,0 --plan =0                       only show what would be done
 
 Selections are as in `nc3z read`. Tiles that are overwritten completely are not read. Changes that exceed half of --memory are \
 kept in a temporary file.")]
-    Set(Later<SetArgs>),
+    Set(LazyArgs<SetArgs>),
     /// Append the records of other files, as a new version of an archive.
     #[command(after_help = "Examples:
   nc3z append tas.nc.nc3z 2026-11.nc -m November
@@ -137,13 +137,13 @@ and also attributes that give numbers their meaning (units, scale_factor, _FillV
 The record coordinate (the variable with the name of the record dimension, otherwise times stored as text such as WRF's Times, \
 otherwise the first time variable) must continue that of the archive. Records that the archive already has with the same values \
 change nothing. Without a record coordinate, records are appended with a warning.")]
-    Append(Later<AppendArgs>),
+    Append(LazyArgs<AppendArgs>),
     /// Rename dimensions, variables and attributes, as a new version of an archive.
     #[command(after_help = "Examples:
   nc3z rename tas.nc.nc3z -v t2m,tas -d x,lon
   nc3z rename tas.nc.nc3z -a tas@long_name,standard_name -a global@Conv,Conventions
   nc3z rename tas.nc.nc3z -v 'T\\,P,tp'        the variable `T,P`")]
-    Rename(Later<RenameArgs>),
+    Rename(LazyArgs<RenameArgs>),
     /// Drop versions: write the versions that are kept to a new archive.
     #[command(after_help = "Examples:
   nc3z prune tas.nc.nc3z -o small.nc3z --keep 1            the original, tagged versions, the newest
@@ -151,17 +151,17 @@ change nothing. Without a record coordinate, records are appended with a warning
   nc3z prune tas.nc.nc3z --in-place --drop-tagged          only the newest
 
 Versions keep their numbers. Every version is rebuilt from the new archive and compared before the new archive gets its name.")]
-    Prune(Later<PruneArgs>),
+    Prune(LazyArgs<PruneArgs>),
     /// Add a version that repeats an older one.
     #[command(after_help = "Examples:
   nc3z revert tas.nc.nc3z 3 -m 'the map was right'")]
-    Revert(Later<RevertArgs>),
+    Revert(LazyArgs<RevertArgs>),
     /// List the versions of an archive, newest first.
     #[command(after_help = "Examples:
   nc3z log tas.nc.nc3z
   nc3z log --oneline tas.nc.nc3z
   nc3z log -n 1 --json tas.nc.nc3z@release")]
-    Log(Later<LogArgs>),
+    Log(LazyArgs<LogArgs>),
     /// Compare two files, or two versions: dimensions, attributes, types, values.
     #[command(after_help = "Examples:
   nc3z diff tas.nc.nc3z@1 tas.nc.nc3z      changes since the file was archived
@@ -172,20 +172,20 @@ Versions keep their numbers. Every version is rebuilt from the new archive and c
 Variables, dimensions and attributes are matched by name; variables that were renamed or moved are recognized. Every bit of every \
 value counts, unless --abs or --rel gives a tolerance.
 Exit codes: 0 equal, 1 different, 2 not compared, 3 corrupt archive.")]
-    Diff(Later<DiffArgs>),
+    Diff(LazyArgs<DiffArgs>),
     /// Give a version a name, or list the names.
     #[command(after_help = "Examples:
   nc3z tag tas.nc.nc3z release             the newest version
   nc3z tag tas.nc.nc3z first --version 1
   nc3z tag tas.nc.nc3z                     all tags")]
-    Tag(Later<TagArgs>),
+    Tag(LazyArgs<TagArgs>),
     /// Show what a file is: dimensions, variables, sizes, ratio, chains, digests, the place of each byte.
     #[command(after_help = "Examples:
   nc3z info tas.nc.nc3z               dimensions, variables, and the stored size of each
   nc3z info --versions tas.nc.nc3z    also its versions
   nc3z info --layout tas.nc.nc3z      where each byte is stored: sections, tiles, the original
   nc3z info --json a.nc b.nc.nc3z     several files, for programs")]
-    Info(Later<InfoArgs>),
+    Info(LazyArgs<InfoArgs>),
     /// Print a variable, or a part of it, or the cost of reading it.
     #[command(after_help = "Examples:
   nc3z read tas.nc3z tas -d time,0 -d lat,30.0,60.0       the first map, between 30 and 60 degrees
@@ -204,7 +204,7 @@ an error.
 
 FILE may be the URL (https, s3, gs, az) of an archive or of a classic file: only the needed bytes are fetched.
 NC3Z_CACHE=SIZE sets the memory for decoded tiles (0: none) [default: 1/8 of memory, at most 1GiB].")]
-    Read(Later<ReadArgs>),
+    Read(LazyArgs<ReadArgs>),
     /// Check archives: every byte against its checksum; with --deep also the rebuilt original.
     #[command(visible_alias = "test")]
     #[command(after_help = "Examples:
@@ -216,7 +216,7 @@ NC3Z_CACHE=SIZE sets the memory for decoded tiles (0: none) [default: 1/8 of mem
   nc3z verify s3://bucket/tas.nc.nc3z  fetches the whole archive
 
 Damage is reported with its offset in the archive, variable, hyperslab and bytes of the original; exit code 3.")]
-    Verify(Later<VerifyArgs>),
+    Verify(LazyArgs<VerifyArgs>),
     /// Save the intact parts of a damaged archive.
     #[command(after_help = "Examples:
   nc3z repair bad.nc3z -o good.nc3z
@@ -227,7 +227,7 @@ If the archive has enough parity (`nc3z parity`), it is restored byte for byte. 
 version is intact, the new archive has all intact versions. If not, it has the intact tiles of the newest version. Lost tiles are \
 listed with the variables' coordinates, and marked as lost in the new archive; `nc3z restore --fill-lost` replaces them by fill \
 values. Exit code 0 if nothing was lost, 3 if something was lost, 1 if nothing could be saved.")]
-    Repair(Later<RepairArgs>),
+    Repair(LazyArgs<RepairArgs>),
     /// Print a file as CDL, as ncdump prints the original.
     #[command(disable_help_flag = true)]
     #[command(after_help = "Examples:
@@ -238,7 +238,7 @@ values. Exit code 0 if nothing was lost, 3 if something was lost, 1 if nothing c
   nc3z dump tas.nc.nc3z | ncgen -o tas.nc
 
 The output is that of ncdump 4.9.0 with the same options, byte for byte; docs/dump.md lists the exceptions.")]
-    Dump(Later<DumpArgs>),
+    Dump(LazyArgs<DumpArgs>),
     /// Write variables, or a part of them, to a new classic file.
     #[command(after_help = "Examples:
   nc3z subset tas.nc.nc3z tas -d time,0,11 -o year.nc              the first twelve records
@@ -249,7 +249,7 @@ The output is that of ncdump 4.9.0 with the same options, byte for byte; docs/du
 Coordinates, bounds, grid mappings, cell measures and ancillary variables are included (not with -C). The record dimension is \
 kept. Attributes are unchanged, except for a new line in `history`. With -d, integers are indices from 0 and numbers with a \
 decimal point are coordinate values; both ends are included.")]
-    Subset(Later<SubsetArgs>),
+    Subset(LazyArgs<SubsetArgs>),
     /// Present many files as one: the new file describes them, and their data stay in the files.
     #[command(after_help = "Examples:
   nc3z aggregate data/ -o all.nc                  all archives and classic files below data/
@@ -262,7 +262,7 @@ decimal point are coordinate values; both ends are included.")]
 The result is read like any other file: `read`, `dump`, `info`, `subset`. The coordinates of a file give its position, \
 along any number of dimensions. Each file keeps its packing and units; values are converted when they are read. Files that do not \
 fit are refused, and both are named: other calendars, units, cell methods, overlaps, a missing file.")]
-    Aggregate(Later<AggregateArgs>),
+    Aggregate(LazyArgs<AggregateArgs>),
     /// Plan a campaign: units of work for many runs, and a table of all files.
     #[command(after_help = "Examples:
   nc3z plan data/ -o camp/ --unit 200GB               units of at most 200 GB, in the order of the directories
@@ -271,7 +271,7 @@ fit are refused, and both are named: other calendars, units, cell methods, overl
   nc3z status camp/                                   what is done, and what remains
 
 Exit codes: 0 planned, or unchanged since; 1 the trees differ from the plan, or a directory could not be read.")]
-    Plan(Later<PlanArgs>),
+    Plan(LazyArgs<PlanArgs>),
     /// Show what a campaign has done, what failed and why, and what remains.
     #[command(after_help = "Examples:
   nc3z status camp/
@@ -281,7 +281,7 @@ Exit codes: 0 planned, or unchanged since; 1 the trees differ from the plan, or 
 
 Only the plan and the logs of its runs are read. Exit codes: 0 each file of the plan has its archive; 1 something remains; 4 only \
 files remain that will never be archived as they are.")]
-    Status(Later<StatusArgs>),
+    Status(LazyArgs<StatusArgs>),
     /// Give up originals in two steps: move them into a trash after archive and original were read again, delete them later.
     #[command(after_help = "Examples:
   nc3z retire data/ out/ --trash .trash/            move the originals of the archives below out/
@@ -290,7 +290,7 @@ files remain that will never be archived as they are.")]
   nc3z retire --undo --trash .trash/                put everything back
 
 A file is moved by one rename on its file system: at any moment it is in one of the two places. trash/retired.jsonl lists each step.")]
-    Retire(Later<RetireArgs>),
+    Retire(LazyArgs<RetireArgs>),
     /// Compare a site's catalogue with archives, by the lengths and digests that the archives record.
     #[command(after_help = "Examples:
   nc3z reconcile catalogue.csv out/                                  columns path, size, checksum
@@ -298,7 +298,7 @@ A file is moved by one rename on its file system: at any moment it is in one of 
   nc3z reconcile list.csv out/ --columns file,bytes,md5 --root /archive/data --write new.csv
 
 No values are read. Exit codes: 0 the same files; 1 some are missing, extra or different; 3 an archive is corrupt.")]
-    Reconcile(Later<ReconcileArgs>),
+    Reconcile(LazyArgs<ReconcileArgs>),
     /// Put many files into one, a ZIP in which each can be read without unpacking, or extract them.
     #[command(after_help = "Examples:
   nc3z bundle data/ -o set.zip
@@ -310,7 +310,7 @@ No values are read. Exit codes: 0 the same files; 1 some are missing, extra or d
 
 Any unzip can extract a bundle that is not packed. Members of any uncompressed ZIP, and of a tar, are read by
 names of the same form.")]
-    Bundle(Later<BundleArgs>),
+    Bundle(LazyArgs<BundleArgs>),
     /// List the files of a directory, a bundle or an aggregation: sizes, variables, dimensions, ranges of coordinates; or
     /// write a page about a directory.
     #[command(after_help = "Examples:
@@ -323,7 +323,7 @@ names of the same form.")]
 
 Only the first and the last value of each coordinate variable are read, and no other data. Exit codes: 0 all files were read, 1 some \
 could not be read, 3 an archive is corrupt; the page of --html is written in any case.")]
-    List(Later<ListArgs>),
+    List(LazyArgs<ListArgs>),
     /// Show the originals of archives as files, which any program can read.
     #[cfg(feature = "mount")]
     #[command(after_help = "Examples:
@@ -337,12 +337,12 @@ could not be read, 3 an archive is corrupt; the page of --html is written in any
 The mount is read-only. Each original has its former size, mode and time, and the disk usage of its archive (`du`). Other files \
 are shown unchanged. Reading damaged bytes is an error, which is also logged: to standard error, to the system log with --daemon, \
 or to the file of --log. For fstab, systemd and archives that change meanwhile see docs/mount.md.")]
-    Mount(Later<MountArgs>),
+    Mount(LazyArgs<MountArgs>),
     /// Serve the originals of archives by HTTP: their bytes, their variables by DAP2 and Zarr, and a page to
     /// view them.
     #[cfg(feature = "serve")]
     #[command(after_help = super::serve::EXAMPLES)]
-    Serve(Later<ServeArgs>),
+    Serve(LazyArgs<ServeArgs>),
     /// Install the netCDF plug-in, with which programs open archives like any netCDF file, or run a program with it.
     #[command(subcommand)]
     #[command(after_help = "Examples:
@@ -365,7 +365,7 @@ Then netCDF4-python, xarray and all other programs with netCDF-C 4.10.1 or later
 
 Axes are in the units of the coordinates, packed values are unpacked, and missing values are left blank. With more than two \
 dimensions, the last two make the map; of the others the first index is used if none is given.")]
-    Plot(Later<PlotArgs>),
+    Plot(LazyArgs<PlotArgs>),
     /// Find variables, dimensions and attributes across archives and classic files, by name or by value.
     #[command(after_help = "Examples:
   nc3z find temperature data/             in names, standard names, titles and other texts
@@ -377,7 +377,7 @@ dimensions, the last two make the map; of the others the first index is used if 
   nc3z find cell_methods='*max*' --where 'tas > 310' data/     from the files themselves: all values are read
 
 Only headers are read, unless --where, --box or --time is given. Exit codes: 0 found or unknown, 1 nothing found or a file that cannot be read, 3 corrupt archive.")]
-    Find(Later<FindArgs>),
+    Find(LazyArgs<FindArgs>),
     /// Write a catalogue of many files: a small file with dimensions, attributes, and for each tile of each variable the
     /// number of values, minimum, maximum, sum and sum of squares.
     #[command(after_help = "Examples:
@@ -387,7 +387,7 @@ Only headers are read, unless --where, --box or --time is given. Exit codes: 0 f
   nc3z find --where 'tas > 310' data.catalog.nc3z
 
 Missing values are left out, and packed ones unpacked. The files are not needed afterwards.")]
-    Catalog(Later<CatalogArgs>),
+    Catalog(LazyArgs<CatalogArgs>),
     /// Show count, minimum, maximum, mean and standard deviation of variables, from a catalogue or from the data.
     #[command(after_help = "Examples:
   nc3z stats data.catalog.nc3z                from a catalogue (nc3z catalog): no file is opened
@@ -397,7 +397,7 @@ Missing values are left out, and packed ones unpacked. The files are not needed 
   nc3z stats data.catalog.nc3z --json                  also the bound of the error of each mean
 
 For smaller parts than --along gives, values must be read: `nc3z read --explain data.catalog.nc3z tas -d time,5` reports which bytes.")]
-    Stats(Later<StatsArgs>),
+    Stats(LazyArgs<StatsArgs>),
     /// Write references into an archive, with which Zarr's readers read it directly.
     #[command(after_help = "Examples:
   nc3z archive --profile zarr tas.nc
@@ -410,7 +410,7 @@ In Python: xarray.open_dataset('reference://', engine='zarr', consolidated=False
 'tas.json'}}). Each array needs a single chain, of codecs that NumCodecs has, and chunks of one shape; an error names the variable \
 that does not fit. Readers do not check nc3z's checksums, and do not notice changes: the references are valid for the present \
 archive. Short archives are copied into the references.")]
-    Refs(Later<RefsArgs>),
+    Refs(LazyArgs<RefsArgs>),
     /// Add redundancy to archives, or remove it.
     #[command(subcommand)]
     #[command(after_help = "Examples:
@@ -427,18 +427,18 @@ archive. Short archives are copied into the references.")]
   nc3z archive --plugins --chain '*=32013,3,0,0,0,0,0' tas.nc    a filter by its number and parameters
 
 Plug-ins are programs of third parties. They are loaded only on request, and never because of an archive's content.")]
-    Filters(Later<FiltersArgs>),
+    Filters(LazyArgs<FiltersArgs>),
     /// Print a script that completes commands, options and file names in a shell.
     #[command(after_help = "Examples:
   nc3z completions bash > /etc/bash_completion.d/nc3z
   nc3z completions zsh > ~/.zfunc/_nc3z                    with fpath+=~/.zfunc
   nc3z completions fish > ~/.config/fish/completions/nc3z.fish")]
-    Completions(Later<CompletionsArgs>),
+    Completions(LazyArgs<CompletionsArgs>),
     /// Write manual pages.
     #[command(after_help = "Examples:
   nc3z man -o /usr/local/share/man/man1    nc3z.1, nc3z-archive.1, ...
   nc3z man | man -l -                      shows the tool's own page")]
-    Man(Later<ManArgs>),
+    Man(LazyArgs<ManArgs>),
     /// Print or write the specification of the format: text, dictionaries, vectors and a reference decoder.
     #[command(after_help = "Examples:
   nc3z spec                        the contents: chapters, version, how to cite
@@ -447,7 +447,7 @@ Plug-ins are programs of third parties. They are loaded only on request, and nev
   nc3z spec --document | pandoc -o nc3z.pdf
 
 These files suffice to write a decoder. `bundle`, `aggregate` and `archive --manifest bagit` add them to a collection with --with-spec.")]
-    Spec(Later<SpecArgs>),
+    Spec(LazyArgs<SpecArgs>),
     /// Calls plug-ins for another nc3z process, which starts this one.
     #[command(hide = true)]
     FilterWorker,

@@ -45,7 +45,7 @@ pub(crate) struct DiffArgs {
     #[arg(long, conflicts_with_all = ["variables", "header"])]
     pub(crate) exact: bool,
     /// Print nothing; only set the exit code.
-    #[arg(short, long, conflicts_with = "json")]
+    #[arg(short, long, conflicts_with_all = ["json", "first"])]
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) json: JsonArgs,

@@ -148,7 +148,7 @@ pub(crate) struct PruneArgs {
     #[arg(long)]
     pub(crate) no_parity: bool,
     #[command(flatten)]
-    pub(crate) place: OutputArgs,
+    pub(crate) out: OutputArgs,
     /// Memory for buffers. It does not affect the archive.
     #[arg(long, value_parser = parse_size, default_value = "256MiB", value_name = "SIZE")]
     pub(crate) memory: u64,

@@ -1,6 +1,6 @@
 //! Arguments of `hash`.
 
-use super::{JsonArgs, OfflineArgs, OpenArgs, PlaceArgs, ThreadsArgs};
+use super::{JsonArgs, OfflineArgs, OpenArgs, ThreadsArgs};
 use clap::{ArgGroup, Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -52,8 +52,9 @@ pub(crate) struct HashArgs {
     /// Overwrite an existing file of --tree; with --manifest, replace all entries.
     #[arg(short, long, requires = "written")]
     pub(crate) force: bool,
-    #[command(flatten)]
-    pub(crate) place: PlaceArgs,
+    /// Create missing directories in the name of the output.
+    #[arg(long, requires = "written")]
+    pub(crate) parents: bool,
     /// Also print the digest of each variable; with --root of a collection, the root of each member.
     #[arg(long, conflicts_with_all = ["check", "recorded"])]
     pub(crate) variables: bool,

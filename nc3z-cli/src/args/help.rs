@@ -217,6 +217,8 @@ fn of_command(command: &mut Command) -> clap::builder::StyledStr {
     let brief = command.clone().after_help(end).mut_args(|arg| {
         let arg = in_one_sentence(arg);
         let is_left_out = is_archive && !arg.is_positional() && !OF_ARCHIVE.contains(&arg.get_id().as_str());
+        // The few options that are left need no groups.
+        let arg = if is_archive { arg.help_heading(None::<&str>) } else { arg };
         if is_left_out { arg.hide(true) } else { arg }
     });
     let text = brief.clone().render_help();

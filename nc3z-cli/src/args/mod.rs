@@ -16,8 +16,8 @@ mod filters;
 mod find;
 mod hash;
 pub(crate) mod help;
-mod later;
 mod layout;
+mod lazy;
 #[cfg(feature = "mount")]
 mod mount;
 mod netcdf_plugin;
@@ -77,7 +77,7 @@ pub(crate) use restore::RestoreArgs;
 pub(crate) use selection::SelectionArgs;
 #[cfg(feature = "serve")]
 pub(crate) use serve::ServeArgs;
-pub(crate) use shared::{JsonArgs, OutputArgs, PlaceArgs, ThreadsArgs};
+pub(crate) use shared::{DefaultOutputArgs, JsonArgs, OutputArgs, ThreadsArgs};
 pub(crate) use shell::{CompletionsArgs, ManArgs};
 pub(crate) use spec::SpecArgs;
 pub(crate) use subset::SubsetArgs;

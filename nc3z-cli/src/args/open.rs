@@ -31,7 +31,7 @@ pub(crate) struct OpenArgs {
 }
 
 impl OpenArgs {
-    /// Options for a command that changes the file: damage is an error, even if parity could mend it.
+    /// Options for a command that changes the file: damage is an error, even if parity could repair it.
     pub(crate) fn as_it_is() -> Self {
         OpenArgs { as_it_is: true, ..OpenArgs::default() }
     }

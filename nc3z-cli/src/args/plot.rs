@@ -1,6 +1,6 @@
 //! Arguments of `plot`.
 
-use super::{OpenArgs, OutputArgs, SelectionArgs, ThreadsArgs};
+use super::{DefaultOutputArgs, OpenArgs, SelectionArgs, ThreadsArgs};
 use clap::Args;
 use nc3z_plot::{Colours, Options};
 use std::path::PathBuf;
@@ -54,7 +54,7 @@ pub(crate) struct PlotArgs {
     #[arg(long, value_parser = parse_size, value_name = "WxH", conflicts_with = "width")]
     pub(crate) size: Option<(u32, u32)>,
     #[command(flatten)]
-    pub(crate) place: OutputArgs,
+    pub(crate) out: DefaultOutputArgs,
     #[command(flatten)]
     pub(crate) threads: ThreadsArgs,
     #[command(flatten)]

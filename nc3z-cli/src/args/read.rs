@@ -61,7 +61,7 @@ pub(crate) struct ReadArgs {
     #[arg(short, long)]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) place: OutputArgs,
+    pub(crate) out: OutputArgs,
     #[command(flatten)]
     pub(crate) threads: ThreadsArgs,
     #[command(flatten)]

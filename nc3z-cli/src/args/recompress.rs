@@ -1,7 +1,7 @@
 //! Arguments of `recompress`.
 
 use super::parity::parse_choice;
-use super::{EncodeArgs, OfflineArgs, PassedOverArg, TellArgs, ThreadsArgs};
+use super::{EncodeArgs, OfflineArgs, OutputArgs, PassedOverArg, TellArgs, ThreadsArgs};
 use clap::Args;
 use nc3z_writer::ParityChoice;
 use std::path::PathBuf;
@@ -41,12 +41,8 @@ pub(crate) struct RecompressArgs {
     /// Action for files of a tree that are not archives; they are counted in any case.
     #[arg(long, value_enum, value_name = "WHAT", requires = "recursive")]
     pub(crate) passed_over: Option<PassedOverArg>,
-    /// Create missing directories in the name given by -o.
-    #[arg(long)]
-    pub(crate) parents: bool,
+    #[command(flatten)]
+    pub(crate) out: OutputArgs,
     #[command(flatten)]
     pub(crate) tell: TellArgs,
-    /// Overwrite existing outputs of -o.
-    #[arg(short, long)]
-    pub(crate) force: bool,
 }

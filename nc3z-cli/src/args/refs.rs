@@ -20,7 +20,7 @@ pub(crate) struct RefsArgs {
     #[arg(short, long)]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) place: OutputArgs,
+    pub(crate) out: OutputArgs,
     #[command(flatten)]
     pub(crate) open: OpenArgs,
 }

@@ -25,7 +25,7 @@ pub(crate) struct RepairArgs {
     #[arg(long, value_parser = parse_choice, default_value = "", hide_default_value = true, value_name = "SHARE")]
     pub(crate) parity: ParityChoice,
     #[command(flatten)]
-    pub(crate) place: OutputArgs,
+    pub(crate) out: OutputArgs,
     /// Also use blocks of a commit whose trailer is missing, for an archive of several versions whose end
     /// was lost.
     #[arg(long)]

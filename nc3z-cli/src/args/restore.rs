@@ -1,7 +1,7 @@
 //! Arguments of `restore`.
 
 use super::versions::parse_version;
-use super::{OfflineArgs, OpenArgs, PassedOverArg, SkipArg, TellArgs, ThreadsArgs};
+use super::{DefaultOutputArgs, OfflineArgs, OpenArgs, PassedOverArg, SkipArg, TellArgs, ThreadsArgs};
 use clap::Args;
 use nc3z_reader::VersionName;
 use std::path::PathBuf;
@@ -29,9 +29,8 @@ pub(crate) struct RestoreArgs {
     /// Action for files of a tree that are not archives; they are counted in any case.
     #[arg(long, value_enum, value_name = "WHAT", requires = "recursive")]
     pub(crate) passed_over: Option<PassedOverArg>,
-    /// Overwrite existing outputs.
-    #[arg(short, long)]
-    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) out: DefaultOutputArgs,
     /// Allow writing a netCDF file to a terminal.
     #[arg(long)]
     pub(crate) to_terminal: bool,
@@ -40,9 +39,6 @@ pub(crate) struct RestoreArgs {
     /// restores all files again.
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "header", value_name = "HOW")]
     pub(crate) skip_existing: Option<SkipArg>,
-    /// Create missing directories in the name given by -o.
-    #[arg(long)]
-    pub(crate) parents: bool,
     /// Also set the owners, modes, ACLs and user attributes that `nc3z plan` or `archive --acl` wrote to acl.txt and
     /// xattr.txt in DIR. Other owners need root.
     #[arg(long, value_name = "DIR", requires_all = ["recursive", "output"], hide_short_help = true)]

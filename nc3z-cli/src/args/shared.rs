@@ -36,21 +36,24 @@ impl Deref for JsonArgs {
     }
 }
 
-/// The option of commands that may create directories for an output.
-#[derive(Debug, Clone, Default, Args)]
-pub(crate) struct PlaceArgs {
-    /// Create missing directories in the name of the output.
-    #[arg(long)]
-    pub(crate) parents: bool,
-}
-
 /// Options of commands that write a file whose name is given by the user.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct OutputArgs {
     /// Overwrite an existing output.
-    #[arg(short, long)]
+    #[arg(short, long, requires = "output")]
     pub(crate) force: bool,
     /// Create missing directories in the name of the output.
-    #[arg(long)]
+    #[arg(long, requires = "output")]
+    pub(crate) parents: bool,
+}
+
+/// Options of commands that write a file under a default name where the user gives none.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct DefaultOutputArgs {
+    /// Overwrite existing outputs.
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    /// Create missing directories in the name given by -o.
+    #[arg(long, requires = "output")]
     pub(crate) parents: bool,
 }

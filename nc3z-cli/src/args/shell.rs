@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Arguments of `completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
-    /// The shell.
+    /// The shell for which the script is written.
     #[arg(value_enum)]
     pub(crate) shell: Shell,
 }

@@ -41,7 +41,7 @@ pub(crate) struct SubsetArgs {
     #[arg(long)]
     pub(crate) no_history: bool,
     #[command(flatten)]
-    pub(crate) place: OutputArgs,
+    pub(crate) out: OutputArgs,
     #[command(flatten)]
     pub(crate) threads: ThreadsArgs,
     #[command(flatten)]

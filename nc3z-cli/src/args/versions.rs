@@ -19,7 +19,7 @@ pub(crate) struct NoteArgs {
     #[arg(long, value_name = "DATE", alias = "time")]
     pub(crate) date: Option<String>,
     /// Record author and date only if --author and --date give them: the same edits then give the same archive.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "author")]
     pub(crate) no_author: bool,
     /// Report only warnings and failures.
     #[arg(short, long)]

@@ -12,7 +12,7 @@ const LISTED: usize = 20;
 
 /// Writes those of all files and directories of `roots` into `directory`.
 pub(super) fn write(roots: &[PathBuf], directory: &Path) -> Result<Exit> {
-    super::places::prepare(&directory.join(acl::FILES[0]))?;
+    super::outputs::prepare(&directory.join(acl::FILES[0]))?;
     let done = acl::write(roots, directory)?;
     if done.other_acls > 0 {
         let files = count(done.other_acls, "file");

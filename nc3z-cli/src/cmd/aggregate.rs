@@ -6,7 +6,7 @@ use crate::args::{AggregateArgs, ConventionArg, IdentityArg, OpenArgs};
 use crate::exit::Exit;
 use crate::names;
 use crate::output::message::InFileExt;
-use crate::output::progress::Progress;
+use crate::output::progress::{Progress, while_counting};
 use crate::output::streams::Stdout;
 use crate::output::table::count;
 use crate::output::target::{Content, Target};
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
 pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
-    super::places::check(Some(&args.output), args.place.parents)?;
+    super::outputs::check(Some(&args.output), args.out.parents)?;
     if super::stdin::is(&args.output) && (args.append || args.with_spec || *args.json) {
         refuse!(
             "`-` is standard output, to which --append adds nothing and beside which --with-spec and --json write nothing: name a file with -o"
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
     }
     // Names of files are relative to the directory of the output.
     if !super::stdin::is(&args.output) {
-        super::places::prepare(&args.output)?;
+        super::outputs::prepare_new(&args.output, args.out.force || args.append || args.check)?;
     }
     let files = files(args)?;
     let made = super::with_threads(*args.threads, || put_together(args, &files))??;
@@ -40,13 +40,13 @@ pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
             commit(args, &made)?;
         } else {
             // The old aggregation was read. It is replaced when the new one is complete.
-            let target = Target::create(&args.output, args.place.force || args.append, Content::Binary)?;
+            let target = Target::create(&args.output, args.out.force || args.append, Content::Binary)?;
             write(target.file(), &made, &args.output)?;
             target.commit()?;
         }
         if args.with_spec {
             let beside = args.output.parent().unwrap_or(Path::new(""));
-            specification::write(&beside.join(specification::DIRECTORY), args.place.force)?;
+            specification::write(&beside.join(specification::DIRECTORY), args.out.force)?;
         }
     }
     if *args.json {
@@ -122,10 +122,8 @@ fn put_together(args: &AggregateArgs, files: &[Input]) -> Result<Made> {
         options,
     };
     let seen = AtomicU64::new(0);
-    let progress = Progress::new(files.len() as u64, crate::cmd::shown(&args.output));
-    let done = aggregate(files, &args.output, existing.as_ref(), &rules, &seen);
-    drop(progress);
-    Ok(done?)
+    let work = || aggregate(files, &args.output, existing.as_ref(), &rules, &seen);
+    Ok(while_counting("aggregate", &seen, files.len() as u64, work)?)
 }
 
 /// Returns all named files, each once, without the output.

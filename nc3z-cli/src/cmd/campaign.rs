@@ -1,10 +1,10 @@
 //! `nc3z plan` and `nc3z status`: campaigns of many runs.
 
 use super::failures::Failures;
-use super::{places, targets};
+use super::{outputs, targets};
 use crate::args::{PlanArgs, StatusArgs};
 use crate::exit::Exit;
-use crate::output::progress::Progress;
+use crate::output::progress::{Progress, while_working};
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table, count};
 use crate::output::target::{Content, Target};
@@ -22,13 +22,14 @@ const DIRECTORIES: usize = 10;
 /// Plans a campaign, or compares it with its trees.
 pub(crate) fn plan(args: &PlanArgs) -> Result<Exit> {
     set_level(&args.tell);
-    places::check_file(Some(&args.output), true)?;
+    outputs::check_file(Some(&args.output), true)?;
     let listed = args.files_from.as_deref().map(|list| targets::read_names(list, args.null)).transpose()?;
     let inputs = Inputs { roots: &args.directories, listed };
     if let Some(root) = inputs.roots.iter().find(|root| !root.is_dir()) {
         anyhow::bail!("`{}` is not a directory; name single files by --files-from", root.display());
     }
-    let mut planned = plan::plan(&inputs, &args.output, args.unit, args.update)?;
+    let work = || plan::plan(&inputs, &args.output, args.unit, args.update);
+    let mut planned = while_working("plan", work)?;
     let failures: Vec<_> =
         std::mem::take(&mut planned.failures).into_iter().map(|(path, e)| (path, e.into())).collect();
     let failed = failures.len() as u64;
@@ -120,7 +121,7 @@ fn to_json(planned: &Planned, saving: Option<Saving>, failed: u64) -> Value {
 
 /// Compares a plan with the logs of its runs.
 pub(crate) fn status(args: &StatusArgs) -> Result<Exit> {
-    places::check(args.html.as_deref(), false)?;
+    outputs::check(args.html.as_deref(), false)?;
     let campaign = Campaign::open(&args.camp)?;
     let mut out = BufWriter::new(Stdout::verdicts());
     let table: Option<&mut dyn Write> = if args.csv { Some(&mut out) } else { None };

@@ -78,7 +78,7 @@ pub(crate) fn write_catalog(args: &CatalogArgs) -> Result<Exit> {
         refuse!("--json reports on standard output, where -o - writes the catalogue; name a file with -o");
     }
     if args.append {
-        super::places::check_file(Some(&args.output), args.place.parents)?;
+        super::outputs::check_file(Some(&args.output), args.out.parents)?;
         if !args.output.exists() {
             let name = crate::cmd::shown(&args.output);
             bail!("`{name}` does not exist: leave out --append to write it");
@@ -88,9 +88,9 @@ pub(crate) fn write_catalog(args: &CatalogArgs) -> Result<Exit> {
             bail!("`{name}` is not a catalogue, to which --append adds files: name one with -o");
         }
     } else {
-        super::places::check(Some(&args.output), args.place.parents)?;
+        super::outputs::check(Some(&args.output), args.out.parents)?;
         if !is_stream {
-            super::places::prepare_new(&args.output, args.place.force)?;
+            super::outputs::prepare_new(&args.output, args.out.force)?;
         }
     }
     let mut paths = args.inputs.clone();
@@ -102,7 +102,7 @@ pub(crate) fn write_catalog(args: &CatalogArgs) -> Result<Exit> {
     let written = if args.append {
         append(&found.inputs, args)?
     } else {
-        write(&found.inputs, (&args.output, args.place.force), *args.threads, &args.open)?
+        write(&found.inputs, (&args.output, args.out.force), *args.threads, &args.open)?
     };
     if args.json {
         let report = json!({

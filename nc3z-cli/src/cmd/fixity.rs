@@ -20,7 +20,7 @@ pub(crate) fn run(args: &VerifyArgs, manifest: &Path) -> Result<Exit> {
         [dir] if dir.is_dir() => Some(dir.clone()),
         _ => refuse!("--manifest takes one directory, or none for the manifest's own"),
     };
-    super::places::check(args.fixity_log.as_deref(), true)?;
+    super::outputs::check(args.fixity_log.as_deref(), true)?;
     let listing = Listing::open(manifest, root)?;
     if args.tape.on_tape == OfflineArg::Skip {
         refuse!("--manifest checks all listed files: --on-tape skip is not for it");

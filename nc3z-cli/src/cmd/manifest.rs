@@ -21,7 +21,7 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
     let [root] = &args.files[..] else {
         refuse!("--manifest writes the manifest of one directory");
     };
-    super::places::check(args.output.as_deref(), args.place.parents)?;
+    super::outputs::check(args.output.as_deref(), args.parents)?;
     if !root.is_dir() {
         bail!("`{}` is not a directory; name the directory of the archives", root.display());
     }

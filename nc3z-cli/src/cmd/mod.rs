@@ -27,8 +27,8 @@ pub(crate) mod mount;
 pub(crate) mod named;
 pub(crate) mod netcdf_plugin;
 mod offline;
+pub(crate) mod outputs;
 pub(crate) mod parity;
-pub(crate) mod places;
 #[cfg(feature = "plot")]
 pub(crate) mod plot;
 pub(crate) mod read;

@@ -46,7 +46,6 @@ fn with_remote(opener: Opener, _: &RemoteArgs) -> Opener {
     opener
 }
 
-/// Returns the options for opening fragments.
 pub(crate) fn fragments(fragments: &FragmentArgs, args: &OpenArgs) -> Options {
     let mut options = Options::default();
     options.open = crate::registry::with_read_repair(args.options(), Path::new("a fragment"));

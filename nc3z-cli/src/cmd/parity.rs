@@ -13,7 +13,7 @@ use anyhow::{Context, Result, anyhow};
 use nc3z_collections::tree::manifest::relist::{Replaced, may_be_listed};
 use nc3z_collections::tree::sha256_of_file;
 use nc3z_format::archive::TRAILER_LEN;
-use nc3z_look::verify::parity_place_json;
+use nc3z_look::verify::ParityPlace;
 use nc3z_reader::parity::locate;
 use nc3z_reader::source;
 use nc3z_writer::Share;
@@ -120,14 +120,20 @@ fn info(args: &ParityInfoArgs) -> Result<Exit> {
         let name = crate::cmd::shown(path);
         let described = describe(path);
         if *args.json {
-            let failed = |e| json!({"error": Failure::new(e, Some(path))});
-            let mut json = described.as_ref().map_or_else(failed, Clone::clone);
-            json["archive"] = json!(name);
-            reports.push(json);
+            let mut row = match &described {
+                Ok(Some(place)) => json!(place),
+                Ok(None) => json!({}),
+                Err(e) => json!({"error": Failure::new(e, Some(path))}),
+            };
+            row["archive"] = name.clone().into();
+            if let Ok(place) = &described {
+                row["parity"] = place.is_some().into();
+            }
+            reports.push(row);
         }
-        let json = described?;
+        let place = described?;
         if !*args.json {
-            write_text(out, &name, &json)?;
+            write_text(out, &name, place.as_ref())?;
         }
         Ok(())
     })?;
@@ -137,7 +143,8 @@ fn info(args: &ParityInfoArgs) -> Result<Exit> {
     Ok(exit)
 }
 
-fn describe(path: &Path) -> Result<serde_json::Value> {
+/// Returns the place of an archive's parity. None for an archive without parity.
+fn describe(path: &Path) -> Result<Option<ParityPlace>> {
     let source = source::open(path, false)?;
     let Some(located) = locate(&source)? else {
         let mut magic = [0; 8];
@@ -152,17 +159,17 @@ fn describe(path: &Path) -> Result<serde_json::Value> {
                     Into::into,
                 ));
         }
-        return Ok(json!({"parity": false}));
+        return Ok(None);
     };
-    let mut json = parity_place_json(&located, source.len());
+    let mut place = ParityPlace::new(&located, source.len());
     // What adding it cost, where it is the last that was added: zeros before it, and the end behind it, too.
     let before = nc3z_reader::Archive::from_source(source, &crate::registry::open_options())
         .map(|archive| archive.trailer().previous + TRAILER_LEN as u64);
     let (begin, end) = (located.layout.params.begin, located.layout.params.archive_len);
     if let Some(before) = before.ok().filter(|&before| before <= begin && begin - before <= MOST_ZEROS) {
-        json["added_bytes"] = json!(end - before);
+        place.added_bytes = Some(end - before);
     }
-    Ok(json)
+    Ok(Some(place))
 }
 
 /// Describes the size of parity, in bytes and relative to the archive without it.
@@ -184,42 +191,36 @@ pub(crate) fn carried(before: Option<Share>, now: Option<Share>) -> Option<Strin
     }
 }
 
-fn write_text(out: &mut dyn Write, name: &str, json: &serde_json::Value) -> Result<()> {
-    if json["parity"] == json!(false) {
+fn write_text(out: &mut dyn Write, name: &str, place: Option<&ParityPlace>) -> Result<()> {
+    let Some(place) = place else {
         writeln!(out, "{name}: no parity")?;
         return Ok(());
-    }
-    let n = |key: &str| json[key].as_u64().unwrap_or(0);
-    let covered = n("covers") - n("region_bytes");
-    // As `parity add` reports it.
-    let cost = match json["added_bytes"].as_u64() {
-        Some(added) => cost(n("covers") - added, n("covers")),
-        None => cost(covered, n("covers")),
     };
-    writeln!(out, "{name}: parity of commit {}", n("commit"))?;
+    let covered = place.covers - place.region_bytes;
+    // As `parity add` reports it.
+    let cost = match place.added_bytes {
+        Some(added) => cost(place.covers - added, place.covers),
+        None => cost(covered, place.covers),
+    };
+    writeln!(out, "{name}: parity of commit {}", place.commit)?;
     writeln!(out, "  covers       {} and itself", text::size(covered))?;
     writeln!(out, "  costs        {cost}")?;
     writeln!(
         out,
         "  shards       {} of data, {} of parity, {} bytes each, in {} groups",
-        n("data_shards"),
-        n("parity_shards"),
-        n("shard_bytes"),
-        n("groups")
+        place.data_shards, place.parity_shards, place.shard_bytes, place.groups
     )?;
-    writeln!(out, "  can lose     {} shards of each group", n("parity_shards_per_group"))?;
+    writeln!(out, "  can lose     {} shards of each group", place.parity_shards_per_group)?;
     writeln!(
         out,
         "  packets      {} of {} bytes, {} needed",
-        n("packets"),
-        n("packet_bytes"),
-        n("packets_needed")
+        place.packets, place.packet_bytes, place.packets_needed
     )?;
-    if n("stale_bytes") > 0 {
-        writeln!(out, "  stale        it does not cover the last {}", text::size(n("stale_bytes")))?;
+    if place.stale_bytes > 0 {
+        writeln!(out, "  stale        it does not cover the last {}", text::size(place.stale_bytes))?;
     }
-    if n("missing_bytes") > 0 {
-        writeln!(out, "  missing      {} of what it covers", text::size(n("missing_bytes")))?;
+    if place.missing_bytes > 0 {
+        writeln!(out, "  missing      {} of what it covers", text::size(place.missing_bytes))?;
     }
     Ok(())
 }

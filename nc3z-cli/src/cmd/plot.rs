@@ -3,6 +3,7 @@
 use super::read::select;
 use crate::args::PlotArgs;
 use crate::exit::Exit;
+use crate::output::progress::while_working;
 use crate::output::target::{Content, Target};
 use crate::output::text;
 use anyhow::{Context, Result, bail};
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &PlotArgs) -> Result<Exit> {
     let output = &args.output.clone().unwrap_or_else(|| default_output(args));
-    super::places::check(Some(output), args.place.parents)?;
+    super::outputs::check(Some(output), args.out.parents)?;
     let kind = match output.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref() {
         Some("png") => PictureFormat::Png,
         Some("svg") => PictureFormat::Svg,
@@ -38,7 +39,8 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Exit> {
         x: args.x.clone(),
         y: args.y.clone(),
     };
-    let drawn = super::with_threads(*args.threads, || draw(&dataset, &variable, &selection, kind, &options))?;
+    let draw = || draw(&dataset, &variable, &selection, kind, &options);
+    let drawn = super::with_threads(*args.threads, || while_working("plot", draw))?;
     let drawn = match drawn {
         Err(Error::NoPicture { .. }) if selection.elements() == 1 && variable.ty() != NcType::Char => {
             bail!("one value cannot be drawn; `nc3z read` prints it");
@@ -52,7 +54,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Exit> {
         };
         note!("nc3z: {}: {note}{how}", text::safe(&args.variable));
     }
-    let target = Target::create(output, args.place.force, Content::Binary)?;
+    let target = Target::create(output, args.out.force, Content::Binary)?;
     target.file().write_all(&drawn.bytes).with_context(|| format!("write `{}`", output.display()))?;
     target.commit()?;
     if args.output.is_none() {

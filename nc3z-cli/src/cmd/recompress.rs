@@ -22,7 +22,7 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
     }
     set_level(&args.tell);
     if !args.dry_run {
-        super::places::check(args.output.as_deref(), args.parents)?;
+        super::outputs::check(args.output.as_deref(), args.out.parents)?;
     }
     args.archives.iter().try_for_each(|path| super::named::refuse_others(path))?;
     let mut found = targets::archives(&args.archives, args.output.as_deref(), args.recursive)?;
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
     let mut failures = Failures::new(&found.failures);
     let options = RecompressOptions {
         writer: archive::encode_options(&args.encode)
-            .with_force(args.force)
+            .with_force(args.out.force)
             .with_optional_chunks(args.recursive || args.archives.len() > 1),
         policy: ReplacePolicy {
             if_smaller: args.if_smaller,
@@ -48,12 +48,16 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
     let progress = Progress::with_passes(0, 2, "recompress".to_owned()).of_files(found.jobs.len() as u64);
     let begin = |job: &Job| {
         if !args.dry_run {
-            super::places::prepare_like(job)?;
+            super::outputs::prepare_like(job)?;
         }
         // Written once, verified once.
         progress.extend(super::open_archive(&job.input, &OpenArgs::default())?.original_len());
         Ok(())
     };
+    if let (Some(first), false) = (found.jobs.first(), args.dry_run) {
+        let len = |job: &Job| job.input.metadata().map_or(0, |m| m.len());
+        super::outputs::warn_of_space(&first.output, found.jobs.iter().map(len).sum());
+    }
     crate::heap::set_up(if found.jobs.len() > 1 { 1 } else { *args.threads });
     let mut emit = |job: &Job, done: Result<Recompressed>| {
         progress.file_done();

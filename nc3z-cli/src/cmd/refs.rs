@@ -18,7 +18,10 @@ pub(crate) fn run(args: &RefsArgs) -> Result<Exit> {
 }
 
 fn refs(args: &RefsArgs) -> Result<Exit> {
-    super::places::check(args.output.as_deref(), args.place.parents)?;
+    super::outputs::check(args.output.as_deref(), args.out.parents)?;
+    if let Some(output) = args.output.as_deref().filter(|output| !super::stdin::is(output)) {
+        super::outputs::prepare_new(output, args.out.force)?;
+    }
     let named = named::of(&args.archive)?;
     let archive = named.open_archive(&args.open)?;
     // Readers support files and offsets in them, but no members of a bundle.
@@ -56,7 +59,7 @@ fn refs(args: &RefsArgs) -> Result<Exit> {
     };
     let text = serde_json::to_string(&references)?;
     let output = args.output.as_deref().unwrap_or(Path::new("-"));
-    let target = Target::create(output, args.place.force, Content::Text)?;
+    let target = Target::create(output, args.out.force, Content::Text)?;
     writeln!(target.file(), "{text}").with_context(|| format!("write `{}`", output.display()))?;
     target.commit()?;
     Ok(Exit::Done)
@@ -71,7 +74,8 @@ fn checksum(archive: &Archive, args: &RefsArgs, file: &Path) -> Result<Value> {
     if args.url.is_some() || super::url::of(file).is_some() {
         return Ok(Value::Null);
     }
-    let modified = file.metadata().and_then(|m| m.modified()).context("look at the archive's age")?;
+    let modified =
+        file.metadata().and_then(|m| m.modified()).context("read the archive's modification time")?;
     let seconds = modified.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs() + 1);
     Ok(json!({"last_modified": seconds}))
 }

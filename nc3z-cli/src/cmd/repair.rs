@@ -55,13 +55,13 @@ impl RepairObserver for ConsoleObserver<'_> {
 
 /// Repairs one archive, or a bundle.
 pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
-    super::places::check_file(args.output.as_deref(), args.place.parents)?;
+    super::outputs::check_file(args.output.as_deref(), args.out.parents)?;
     if let Some(exit) = super::repair_bundle::run(args)? {
         return Ok(exit);
     }
     super::named::need_archive_file(&args.archive)?;
     let Some(output) = &args.output else { return in_place(args) };
-    super::places::prepare(output)?;
+    super::outputs::prepare(output)?;
     let opened = super::open_archive(&args.archive, &OpenArgs::default());
     if let Some(bytes) = opened.ok().map(|archive| archive.torn_tail()).filter(|&bytes| bytes > 0) {
         let name = crate::cmd::shown(&args.archive);
@@ -71,20 +71,20 @@ pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
         );
     }
     let options = RepairOptions {
-        force: args.place.force,
+        force: args.out.force,
         without_parity: args.no_parity,
         uncommitted: args.uncommitted,
         parity: args.parity,
         limits: nc3z_format::Limits::of_command(),
         registry: crate::registry::registry(),
     };
-    let mended = super::with_threads(*args.threads, || {
+    let outcome = super::with_threads(*args.threads, || {
         repair_file(&args.archive, output, &options, &ConsoleObserver(args))
     })?;
-    match mended {
-        Ok(mended) => {
-            say(args, output, &mended)?;
-            Ok(if mended.is_complete() { Exit::Done } else { Exit::Corrupt })
+    match outcome {
+        Ok(outcome) => {
+            say(args, output, &outcome)?;
+            Ok(if outcome.is_complete() { Exit::Done } else { Exit::Corrupt })
         }
         Err(e) if e.step == RepairStep::Versions => Err(e.source.into()),
         Err(e) => {
@@ -101,9 +101,9 @@ pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
 /// Repairs an archive in place, or leaves it unchanged.
 fn in_place(args: &RepairArgs) -> Result<Exit> {
     match super::with_threads(*args.threads, || repair_in_place(&args.archive, &ConsoleObserver(args)))? {
-        Ok(Some(mended)) => {
-            say(args, &args.archive, &RepairOutcome::Parity { report: mended.report, done: mended.done })?;
-            Ok(judge(args, &mended.left?))
+        Ok(Some(outcome)) => {
+            say(args, &args.archive, &RepairOutcome::Parity { report: outcome.report, done: outcome.done })?;
+            Ok(judge(args, &outcome.left?))
         }
         Ok(None) => bail!(
             "`{}` has no parity to repair it with; `nc3z repair -o` saves the intact parts",
@@ -135,14 +135,14 @@ fn judge(args: &RepairArgs, left: &[Finding]) -> Exit {
     Exit::Corrupt
 }
 
-fn say(args: &RepairArgs, output: &Path, mended: &RepairOutcome) -> Result<()> {
+fn say(args: &RepairArgs, output: &Path, outcome: &RepairOutcome) -> Result<()> {
     let mut out = Stdout::verdicts();
     let (name, output) = (crate::cmd::shown(&args.archive), crate::cmd::shown(output));
     if *args.json {
-        let report = to_json(&name, &output, args.parity, mended);
+        let report = to_json(&name, &output, args.parity, outcome);
         return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?);
     }
-    let lines = match mended {
+    let lines = match outcome {
         RepairOutcome::Parity { report, done } => by_parity(report, done, args.parity),
         RepairOutcome::Versions(saved) => by_versions(saved, args.parity),
         RepairOutcome::Blocks(repaired) => by_blocks(repaired),
@@ -223,7 +223,7 @@ fn by_blocks(repaired: &RepairedBlocks) -> Lines {
     };
     let digest = if repaired.is_older {
         let state = digest.replace("all is saved", "whole");
-        format!("the last state is lost; the one before it was saved: {state}")
+        format!("the newest version is lost; the one before it was saved: {state}")
     } else {
         digest.to_owned()
     };

@@ -34,10 +34,10 @@ pub(super) fn run(args: &RepairArgs) -> Result<Option<Exit>> {
             "--no-parity, --uncommitted and --parity are for single archives; `nc3z restore -r --fill-lost` saves the intact parts of a bundle"
         );
     }
-    super::with_threads(*args.threads, || mend(args))?.map(Some)
+    super::with_threads(*args.threads, || repair(args))?.map(Some)
 }
 
-fn mend(args: &RepairArgs) -> Result<Exit> {
+fn repair(args: &RepairArgs) -> Result<Exit> {
     let input = &args.archive;
     let bundle = Bundle::open(source::open(input, false)?).map_err(unbundle::of_aggregate).in_file(input)?;
     let monitor = |len| Progress::new(len, crate::cmd::shown(input));
@@ -50,13 +50,14 @@ fn mend(args: &RepairArgs) -> Result<Exit> {
         file.sync_all().context("write the bundle")?;
         return say(args, &bundle, &done, Some(input));
     };
-    super::places::prepare(output)?;
     let mut from = File::open(input).with_context(|| format!("open `{}`", input.display()))?;
     let like = from.metadata().context("look at the bundle")?;
     if nc3z_writer::is_same_file(&like, output) {
         bail!("`{}` is the bundle itself; --in-place repairs it", output.display());
     }
-    let target = AtomicFile::create(output, args.place.force)?;
+    super::outputs::prepare_new(output, args.out.force)?;
+    super::outputs::check_space(output, len, || len)?;
+    let target = AtomicFile::create(output, args.out.force)?;
     std::io::copy(&mut from, &mut target.file())
         .with_context(|| format!("copy to `{}`", output.display()))?;
     let done = bundle.mend(target.file(), target.temporary_path(), &monitor(len));
@@ -81,7 +82,7 @@ fn say(args: &RepairArgs, bundle: &Bundle, done: &MendedBundle, output: Option<&
         };
         let report = json!({
             "archive": name, "output": output.map(crate::cmd::shown), "by": "parity", "checked": done.checked,
-            "mended": done.mended.iter().map(|n| text::safe(n)).collect::<Vec<_>>(), "mended_bytes": done.bytes,
+            "repaired": done.mended.iter().map(|n| text::safe(n)).collect::<Vec<_>>(), "repaired_bytes": done.bytes,
             "damaged": done.damaged.iter().map(damaged).collect::<Vec<_>>(), "complete": done.damaged.is_empty(),
         });
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
@@ -98,11 +99,11 @@ fn say(args: &RepairArgs, bundle: &Bundle, done: &MendedBundle, output: Option<&
             writeln!(out, "  and {} more", all - LISTED)?;
         }
     }
-    let (checked, mended) = (count(done.checked as u64, "part"), done.mended.len());
-    let result = match (mended, done.damaged.len()) {
+    let (checked, repaired) = (count(done.checked as u64, "part"), done.mended.len());
+    let result = match (repaired, done.damaged.len()) {
         (0, 0) => format!("{checked} checked, none is damaged"),
-        (_, 0) => format!("{checked} checked, {mended} damaged and repaired by parity: it is whole again"),
-        (_, left) => format!("{checked} checked, {mended} repaired by parity, {left} still damaged"),
+        (_, 0) => format!("{checked} checked, {repaired} damaged and repaired by parity: it is whole again"),
+        (_, left) => format!("{checked} checked, {repaired} repaired by parity, {left} still damaged"),
     };
     match output {
         Some(output) => writeln!(out, "{name} -> {}: {result}", crate::cmd::shown(output))?,

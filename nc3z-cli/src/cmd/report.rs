@@ -23,7 +23,7 @@ pub(super) fn run(args: &ListArgs, output: &Path) -> Result<Exit> {
     if !directory.is_dir() {
         bail!("`{}` is not a directory; --html writes a page about one directory", directory.display());
     }
-    super::places::check(Some(output), args.parents)?;
+    super::outputs::check(Some(output), args.parents)?;
     let target = Target::create(output, args.force, Content::Text)?;
     let keep = |p: &Path| Ok(p.to_owned());
     let naming = Naming { rename: &keep, wanted: &targets::is_netcdf };

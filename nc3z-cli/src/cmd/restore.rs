@@ -5,7 +5,7 @@ use super::member::{self, Damaged};
 use super::named::{self, Opens as _};
 use super::offline::without_recalls;
 use super::targets::{self, Job, Naming};
-use super::{places, stdin, tree, unbundle, url};
+use super::{outputs, stdin, tree, unbundle, url};
 use crate::args::{Access, OpenArgs, RestoreArgs};
 use crate::exit::Exit;
 use crate::output::message::InFileExt;
@@ -19,6 +19,7 @@ use nc3z_collections::tree::Refusal;
 use nc3z_collections::tree::restore::{
     Like, Original, RestoreObserver, RestoreOptions, restore_jobs, restore_links,
 };
+use nc3z_look::cost::Costs;
 use nc3z_look::tile_location::words;
 use nc3z_look::verify::is_lossy;
 use nc3z_reader::{Archive, Monitor, RestoreReport};
@@ -32,7 +33,7 @@ const LISTED: usize = 100;
 /// Restores all archives one after another, each in parallel.
 pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
     set_level(&args.tell);
-    super::places::check(args.output.as_deref(), args.parents)?;
+    super::outputs::check(args.output.as_deref(), args.out.parents)?;
     if args.output.as_deref().is_some_and(|o| o == Path::new("-") || o == Path::new("/dev/stdout")) {
         return super::with_threads(*args.threads, || to_stdout(args))?;
     }
@@ -73,24 +74,25 @@ fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
     if args.recursive {
         found.jobs = without_recalls(found.jobs, |job| &job.input, &args.tape)?;
     }
+    check_space(&found.jobs)?;
     // A run that fills lost tiles writes them again, so that they are reported.
     let is_run = args.recursive && !args.fill_lost;
     let options = RestoreOptions {
         output: args.output.clone(),
-        force: args.force,
-        skip_existing: tree::evidence(args.skip_existing, is_run, args.force),
+        force: args.out.force,
+        skip_existing: tree::evidence(args.skip_existing, is_run, args.out.force),
     };
     let console = ConsoleObserver { args, failures: Mutex::new(Failures::new(&found.failures)) };
     let mut summary = super::with_threads(*args.threads, || {
-        restore_jobs(&found.jobs, &found.others, &options, places::all(), &console)
+        restore_jobs(&found.jobs, &found.others, &options, outputs::all(), &console)
     })?;
-    restore_links(&found.others, &options, places::all(), &console, &mut summary);
+    restore_links(&found.others, &options, outputs::all(), &console, &mut summary);
     let failures = console.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
     let others = tree::judge(&found.others, args.passed_over);
     if found.is_tree {
         summary.failed = failures.count() as u64;
         summary.interrupted = failures.interrupted() as u64;
-        tree::tell_run(&summary, args.force);
+        tree::tell_run(&summary, args.out.force);
     }
     failures.list(found.jobs.len() + found.failures.len(), "archives");
     let others = match (&args.acl, &args.output) {
@@ -99,6 +101,30 @@ fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
     };
     let least = if summary.not_tried > 0 { Exit::Interrupted } else { others };
     Ok(failures.worst().max(least))
+}
+
+/// An original is rarely this many times as long as its archive.
+const MOST_RATIO: u64 = 64;
+
+/// Refuses archives whose originals find no space. Files that exist are kept, or replaced.
+fn check_space(jobs: &[Job]) -> Result<()> {
+    let new = || jobs.iter().filter(|job| !job.output.exists());
+    let Some(first) = new().next() else { return Ok(()) };
+    let stored: u64 = new().filter_map(|job| job.input.metadata().ok()).map(|m| m.len()).sum();
+    outputs::check_space(&first.output, stored.saturating_mul(MOST_RATIO), || new().map(needed).sum())
+}
+
+/// Returns the number of bytes that an original takes at least. Runs of zeros take no space.
+fn needed(job: &Job) -> u64 {
+    let archive = super::open_archive(&job.input, &OpenArgs::default());
+    let Some((archive, costs)) = archive.ok().and_then(|archive| {
+        let costs = Costs::new(&archive, archive.source()).ok()?;
+        Some((archive, costs))
+    }) else {
+        return 0;
+    };
+    let has_runs = costs.variables.iter().any(|cost| cost.constant + cost.absent > 0);
+    if has_runs { costs.payload } else { archive.original_len() }
 }
 
 /// Opens the archives of a run, prints each result, and collects the failures.
@@ -183,7 +209,7 @@ impl RestoreObserver<anyhow::Error> for ConsoleObserver<'_> {
     }
 
     fn removed(&self, files: &[PathBuf]) {
-        places::print(files);
+        outputs::print(files);
     }
 
     fn link_leads_out(&self, link: &Path) {
@@ -265,6 +291,9 @@ fn report_filled(path: &Path, archive: &Archive) -> Exit {
 }
 
 fn to_stdout(args: &RestoreArgs) -> Result<Exit> {
+    if args.skip_existing.is_some() {
+        refuse!("--skip-existing keeps a file, and -o - writes to standard output");
+    }
     let mut worst = Exit::Done;
     // The number of filled bytes is known only at the end: with --fill-lost everything is decoded, even if
     // standard output is closed.

@@ -1,6 +1,6 @@
 //! `nc3z retire` and `nc3z reconcile`: originals that are given up, and a catalogue compared with archives.
 
-use super::places;
+use super::outputs;
 use crate::args::{ReconcileArgs, RetireArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::Progress;
@@ -48,7 +48,7 @@ impl Watch for ConsoleObserver {
 /// Moves originals into a trash, deletes them, or puts them back.
 pub(crate) fn retire(args: &RetireArgs) -> Result<Exit> {
     set_level(&args.tell);
-    places::check_file(Some(&args.trash), true)?;
+    outputs::check_file(Some(&args.trash), true)?;
     let verb = match () {
         () if args.undo => "put back",
         () if args.purge && args.yes => "deleted",
@@ -84,7 +84,7 @@ pub(crate) fn retire(args: &RetireArgs) -> Result<Exit> {
 
 /// Compares a catalogue with archives.
 pub(crate) fn reconcile(args: &ReconcileArgs) -> Result<Exit> {
-    places::check(args.write.as_deref(), false)?;
+    outputs::check(args.write.as_deref(), false)?;
     let mut columns = Columns::preset(&args.preset).with_context(|| {
         format!("unknown preset `{}`; expected plain, esgf or intake-esm", text::safe(&args.preset))
     })?;

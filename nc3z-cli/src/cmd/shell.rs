@@ -77,7 +77,7 @@ pub(crate) fn man(args: &ManArgs) -> Result<Exit> {
         Stdout::results().write_all(&page)?;
         return Ok(Exit::Done);
     };
-    super::places::check(Some(directory), true)?;
+    super::outputs::check(Some(directory), true)?;
     std::fs::create_dir_all(directory).with_context(|| format!("create `{}`", directory.display()))?;
     write(directory)?;
     Ok(Exit::Done)

@@ -12,7 +12,7 @@ use std::io::Write;
 /// Prints or writes the specification.
 pub(crate) fn run(args: &SpecArgs) -> Result<Exit> {
     if let Some(directory) = &args.output {
-        super::places::check(Some(directory), true)?;
+        super::outputs::check(Some(directory), true)?;
         let written = specification::write(directory, args.force)?;
         let name = text::safe(&directory.to_string_lossy());
         note!("{} -> {name}; begin with {name}/{}", count(written as u64, "file"), specification::INDEX);

@@ -1,7 +1,7 @@
 //! Which file becomes which ([`nc3z_collections::tree::walk`]), with the walk's notices printed.
 
 use super::{member, url};
-use crate::output::progress::while_blocked;
+use crate::output::progress::{while_blocked, while_working};
 use anyhow::Result;
 use nc3z_collections::tree::ErrorKind;
 use nc3z_collections::tree::patterns::Named;
@@ -38,7 +38,7 @@ pub(crate) fn pair(
     recursive: bool,
     naming: &Naming<'_>,
 ) -> Result<Found> {
-    let found = walk::pair(inputs, output, recursive, naming)?;
+    let found = while_working("find files", || walk::pair(inputs, output, recursive, naming))?;
     print(&found.notices);
     let failures = wrapped(found.failures);
     Ok(Found { jobs: found.jobs, failures, others: found.others, is_tree: found.is_tree })
@@ -57,7 +57,7 @@ pub(crate) fn is_archive_name(path: &Path) -> bool {
 
 /// Returns the named files, and with `recursive` those of directories that are to be processed.
 pub(crate) fn list(inputs: &[PathBuf], recursive: bool, wanted: &dyn Fn(&Path) -> bool) -> Result<Listed> {
-    let found = walk::list(inputs, recursive, wanted)?;
+    let found = while_working("find files", || walk::list(inputs, recursive, wanted))?;
     print(&found.notices);
     Ok(Listed { files: found.files, failures: wrapped(found.failures), others: found.others })
 }

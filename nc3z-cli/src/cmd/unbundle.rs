@@ -25,9 +25,9 @@ pub(super) fn run(args: &BundleArgs) -> Result<Exit> {
         refuse!("--extract takes one bundle");
     };
     let open = OpenArgs { remote: args.remote.clone(), ..OpenArgs::default() };
-    super::places::check_file(Some(&args.output), args.place.parents)?;
+    super::outputs::check_file(Some(&args.output), args.out.parents)?;
     super::with_threads(*args.threads, || {
-        let how = How { force: args.place.force, form: MemberForm::Archives, fill_lost: false };
+        let how = How { force: args.out.force, form: MemberForm::Archives, fill_lost: false };
         all(bundle, &args.output, &open, how)
     })?
 }
@@ -37,7 +37,7 @@ pub(crate) fn restore(path: &Path, args: &RestoreArgs) -> Result<Exit> {
     let Some(output) = &args.output else {
         bail!("`{}` is a bundle; name the directory for its files with -o", url::shown(path))
     };
-    let how = How { force: args.force, form: MemberForm::Originals, fill_lost: args.fill_lost };
+    let how = How { force: args.out.force, form: MemberForm::Originals, fill_lost: args.fill_lost };
     super::with_threads(*args.threads, || all(path, output, &args.open, how))?
 }
 

@@ -33,6 +33,9 @@ pub(crate) fn commit(args: &CommitArgs) -> Result<Exit> {
     let note = note_of(&args.note);
     let options = options(&args.effort).with_force(args.allow_unrelated);
     let len = std::fs::metadata(&args.edited).map_or(0, |m| m.len());
+    if !args.effort.dry_run {
+        super::outputs::warn_of_space(&args.archive, len);
+    }
     let done = super::with_threads(*args.effort.threads, || {
         // The file is hashed, compared and rebuilt.
         let progress = Progress::new(len.saturating_mul(3), crate::cmd::shown(&args.edited));
@@ -59,7 +62,7 @@ pub(crate) fn revert(args: &RevertArgs) -> Result<Exit> {
     let old = Name::whole(&args.archive).with_requested(Some(args.version.clone()));
     let archive = super::in_file(&args.archive, old.open_archive(&OpenArgs::as_it_is()))?;
     set_quiet(args.note.quiet);
-    super::places::prepare(&args.archive)?;
+    super::outputs::prepare(&args.archive)?;
     let done = super::with_threads(*args.effort.threads, || {
         let name = crate::cmd::shown(&args.archive);
         let progress = Progress::new(archive.original_len().saturating_mul(4), name);

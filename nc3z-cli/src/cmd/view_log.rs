@@ -22,7 +22,7 @@ impl Log {
     /// Opens the file, if one is named; otherwise the system's log for a mount in the background.
     pub(in crate::cmd) fn open(file: Option<&Path>, in_background: bool) -> Result<Self> {
         if let Some(path) = file {
-            crate::cmd::places::check(file, true)?;
+            crate::cmd::outputs::check(file, true)?;
             let opened = File::options().append(true).create(true).open(path);
             return Ok(Log::File(opened.with_context(|| format!("open the log `{}`", path.display()))?));
         }
@@ -69,8 +69,8 @@ impl Log {
                 let cause = cause.map_or_else(|| error.to_string(), message::of_reader);
                 format!("{}: it cannot be opened: {}", name(path), text::safe(&cause))
             }
-            Event::Repaired { path, mended } => {
-                format!("{} is {mended}; `nc3z repair` fixes the file", name(path))
+            Event::Repaired { path, repaired } => {
+                format!("{} is {repaired}; `nc3z repair` fixes the file", name(path))
             }
             Event::Hidden { path } => {
                 format!("{} is not shown: the file without .nc3z exists, too", name(path))

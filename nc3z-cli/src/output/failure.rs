@@ -101,6 +101,6 @@ pub(super) fn print_usage(words: &str) {
 
 fn print(failure: &Failure) {
     let report = json!({"error": failure});
-    // Standard error has the message, too, and the exit code tells of the failure.
+    // If it cannot be written, the message on standard error and the exit code are enough.
     let _ = writeln!(streams::Stdout::verdicts(), "{report:#}");
 }

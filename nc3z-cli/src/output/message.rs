@@ -148,7 +148,7 @@ fn io_of<'e>(cause: &'e (dyn StdError + 'static)) -> Option<(&'static str, Optio
 }
 
 /// Returns the system's message, without its number.
-pub(super) fn system_words(e: &io::Error) -> String {
+pub(crate) fn system_words(e: &io::Error) -> String {
     let words = e.to_string();
     match words.rfind(" (os error ") {
         Some(at) => words[..at].to_owned(),
@@ -177,7 +177,7 @@ fn format_words(e: &FormatError) -> String {
             let len = location.offset.unwrap_or(0);
             let whole = len.saturating_add(*needed);
             format!(
-                "the last {needed} bytes of the bundle are missing (the file has {len} bytes, and its beginning says {whole})"
+                "the last {needed} bytes of the bundle are missing (the file has {len} bytes, and its beginning records {whole})"
             )
         }
         (Damage::Beginning, _) => format!("the beginning of the archive is damaged ({e})"),
@@ -185,25 +185,62 @@ fn format_words(e: &FormatError) -> String {
     }
 }
 
+/// Returns the advice in an error of one of the libraries.
+fn advice_of(cause: &(dyn StdError + 'static)) -> Option<Advice> {
+    if let Some(e) = cause.downcast_ref::<nc3z_writer::Error>() {
+        return e.advice();
+    }
+    if let Some(e) = cause.downcast_ref::<nc3z_collections::tree::Error>() {
+        return e.advice();
+    }
+    if let Some(e) = cause.downcast_ref::<nc3z_collections::Error>() {
+        return e.advice();
+    }
+    nc3z_collections::Error::advice_in(cause.downcast_ref::<nc3z_reader::Error>()?)
+}
+
+/// Returns the options or the command that an advice means here.
+fn in_options(advice: Advice) -> Option<&'static str> {
+    Some(match advice {
+        Advice::Replace => "replace it with --force, or choose another name with -o",
+        Advice::MoveTag => "--move-tag moves it",
+        Advice::DropHistory => "--drop-history drops that, -o keeps the old archive",
+        Advice::CommitUnrelated => "archive it separately, or commit it with --allow-unrelated",
+        Advice::ReplaceOrAllowOverlap => {
+            "--replace-overlap writes the new records over the archive's, --allow-overlap appends all"
+        }
+        Advice::AllowOverlap => "--allow-overlap appends all",
+        Advice::MoreMemory => "give more memory with --memory",
+        Advice::Recurse => "--recursive goes into it",
+        Advice::CreateDirectories => "--parents creates it",
+        Advice::NameOutput => "name the output with -o",
+        Advice::NameDirectory => "name a directory with -o",
+        Advice::OtherDirectoryOrReplace => "choose another directory, or add to this one with --force",
+        Advice::CompareOrReplace => "--skip-existing=digest compares the data, --force replaces it",
+        Advice::Recall => "recall them first, or use --on-tape skip or --on-tape last",
+        Advice::NameColumns => "--columns names those for path, size and checksum",
+        Advice::ListChapters => "`nc3z spec --list` names all",
+        Advice::WriteManifest => "`nc3z hash --manifest` and `nc3z archive -r --manifest sha256` write one",
+        Advice::VerifyArchive => "`nc3z verify` checks an archive",
+        Advice::MakePlan => "`nc3z plan` writes one",
+        Advice::MakeCatalogue => "run `nc3z catalog` again when the files are complete",
+        Advice::TrustOutside => "--outside allows that for an aggregation that you trust",
+        Advice::JoinByNameOrMeaning => {
+            "`--identity name` joins them, `--identity meaning` makes two variables of them"
+        }
+        Advice::OtherDimension => {
+            "give the new dimension another name, or join along this one without --new-dim"
+        }
+        Advice::Extract => "`nc3z bundle --extract` writes it as a file",
+        Advice::Pack => "`nc3z bundle --pack` makes a bundle that takes more files",
+        _ => return None,
+    })
+}
+
 /// Returns advice for the user of the command line.
 fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
-    let by_writer = error.chain().find_map(|c| c.downcast_ref::<nc3z_writer::Error>());
-    if let Some(e) = by_writer {
-        let words = e.advice().and_then(|advice| match advice {
-            Advice::Replace => Some("choose another name with -o or replace it with --force"),
-            Advice::MoveTag => Some("--move-tag moves it"),
-            Advice::DropHistory => Some("--drop-history drops that, -o keeps the old archive"),
-            Advice::CommitUnrelated => Some("archive it separately, or commit it with --allow-unrelated"),
-            Advice::ReplaceOrAllowOverlap => Some(
-                "--replace-overlap writes the new records over the archive's, --allow-overlap appends all",
-            ),
-            Advice::AllowOverlap => Some("--allow-overlap appends all"),
-            Advice::MoreMemory => Some("give more memory with --memory"),
-            _ => None,
-        });
-        if words.is_some() {
-            return words.map(str::to_owned);
-        }
+    if let Some(words) = error.chain().find_map(advice_of).and_then(in_options) {
+        return Some(words.to_owned());
     }
     if let Some((_, Some(path), e)) = error.chain().find_map(io_of)
         && let Some(words) = about_names(path, e)

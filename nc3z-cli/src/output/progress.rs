@@ -6,6 +6,7 @@ use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// Set by SIGINT, SIGTERM and SIGHUP. All long operations check it.
@@ -95,6 +96,50 @@ pub(crate) fn while_blocked<T>(work: impl FnOnce() -> T) -> T {
 /// Returns true after the user has requested to stop.
 pub(crate) fn interrupted() -> bool {
     INTERRUPTED.get().is_some_and(|f| f.load(Ordering::Relaxed))
+}
+
+/// The time after which progress is shown.
+const DELAY: Duration = Duration::from_secs(1);
+/// The time between two updates of work that reports no progress of its own.
+const TICK: Duration = Duration::from_millis(200);
+
+/// Runs work that reports no progress, such as a walk through directories, and shows its name and the time that it takes.
+pub(crate) fn while_working<T>(what: &str, work: impl FnOnce() -> T) -> T {
+    while_counting(what, &AtomicU64::new(0), 0, work)
+}
+
+/// Runs work that counts the files that it has done in `done`, of `total` files; 0 means an unknown number.
+pub(crate) fn while_counting<T>(what: &str, done: &AtomicU64, total: u64, work: impl FnOnce() -> T) -> T {
+    if !std::io::stderr().is_terminal() {
+        return work();
+    }
+    let (finished, wait) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let is_over = |time| !matches!(wait.recv_timeout(time), Err(mpsc::RecvTimeoutError::Timeout));
+            if is_over(DELAY) {
+                return;
+            }
+            let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+            let style = if total > 0 {
+                "{msg} {wide_bar} {pos}/{len} files {elapsed}"
+            } else {
+                "{spinner} {msg} {elapsed}"
+            };
+            if let Ok(style) = ProgressStyle::with_template(style) {
+                bar.set_style(style);
+            }
+            bar.set_message(what.to_owned());
+            while !is_over(TICK) {
+                bar.set_position(done.load(Ordering::Relaxed));
+                bar.tick();
+            }
+            bar.finish_and_clear();
+        });
+        let result = work();
+        drop(finished);
+        result
+    })
 }
 
 /// The progress in bytes of the files. It is shown only on a terminal and after a second, so that short
@@ -209,7 +254,7 @@ impl Monitor for Progress {
     fn advance(&self, bytes: u64) {
         let done = self.done.fetch_add(bytes, Ordering::Relaxed) + bytes;
         self.bar.set_position(done / self.passes);
-        if self.hidden.load(Ordering::Relaxed) && self.started.elapsed() > Duration::from_secs(1) {
+        if self.hidden.load(Ordering::Relaxed) && self.started.elapsed() > DELAY {
             self.hidden.store(false, Ordering::Relaxed);
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }

@@ -2,7 +2,7 @@
 
 use super::progress::while_blocked;
 use super::streams::Stdout;
-use crate::cmd::{places, stdin};
+use crate::cmd::{outputs, stdin};
 use anyhow::{Context, Result, bail};
 use nc3z_writer::AtomicFile;
 use std::fs::File;
@@ -37,7 +37,7 @@ impl Target {
             let spool = tempfile::tempfile().context("create a temporary file for standard output")?;
             return Ok(Target::Stream(spool));
         }
-        places::prepare(output)?;
+        outputs::prepare(output)?;
         Ok(Target::Named(AtomicFile::create_with_mode(output, force, 0o666)?))
     }
 

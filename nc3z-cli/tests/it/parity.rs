@@ -32,7 +32,7 @@ fn parity_is_added_described_and_removed() {
 }
 
 #[test]
-fn damage_within_parity_is_said_and_mended() {
+fn damage_within_parity_is_said_and_repaired() {
     let (dir, good) = archived();
     let mut bad = good.clone();
     bad[..5000].fill(0);
@@ -43,7 +43,7 @@ fn damage_within_parity_is_said_and_mended() {
     let text = dir.nc3z(&["verify", "bad.nc3z"]).exits(3).text();
     assert!(text.contains("damaged, repairable by parity (3 of "), "{text}");
     let done = dir.nc3z(&["repair", "--json", "bad.nc3z", "-o", "good.nc3z"]).exits(0).json();
-    assert_eq!((&done["by"], &done["mended_shards"]), (&json!("parity"), &json!(3)));
+    assert_eq!((&done["by"], &done["repaired_shards"]), (&json!("parity"), &json!(3)));
     assert!(dir.read("good.nc3z") == good && dir.read("bad.nc3z") == bad);
     dir.nc3z(&["repair", "bad.nc3z", "-o", "good.nc3z"]).exits(1).says("exists");
     dir.nc3z(&["repair", "--in-place", "bad.nc3z"]).exits(0);

@@ -20,7 +20,7 @@ pub fn encode_head_parity(head: &[u8]) -> Vec<u8> {
 
 /// Computes damaged pieces of a stored head copy anew, at most one of each group; false where that cannot be done. Whether the head is
 /// whole then is for its own checksum to tell.
-pub fn mend_head(head: &mut [u8], parity: &[u8]) -> bool {
+pub fn repair_head(head: &mut [u8], parity: &[u8]) -> bool {
     let groups = groups(head.len());
     let pieces = head.len().div_ceil(PIECE);
     if parity.len() != groups * PIECE + pieces * CRC {
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_pieces_in_a_row_as_there_are_groups_are_mended() {
+    fn as_many_pieces_in_a_row_as_there_are_groups_are_repaired() {
         for len in [1, 4095, 4096, 4097, 40_000, 32_768, 32_769, 125_625] {
             let (head, groups) = (head(len), groups(len));
             let parity = encode_head_parity(&head);
@@ -75,22 +75,22 @@ mod tests {
                 let mut bad = head.clone();
                 let end = ((first + groups) * PIECE).min(len);
                 bad[first * PIECE..end].iter_mut().for_each(|b| *b = !*b);
-                assert!(mend_head(&mut bad, &parity), "{len}, {first}");
+                assert!(repair_head(&mut bad, &parity), "{len}, {first}");
                 assert!(bad == head, "{len}, {first}");
             }
         }
     }
 
     #[test]
-    fn what_cannot_be_mended_is_told_or_left_to_the_heads_checksum() {
+    fn what_cannot_be_repaired_is_told_or_left_to_the_heads_checksum() {
         let head = head(100_000);
         let parity = encode_head_parity(&head);
         let groups = groups(head.len());
         let mut bad = head.clone();
         bad[0] ^= 1;
         bad[groups * PIECE] ^= 1;
-        assert!(!mend_head(&mut bad, &parity));
-        assert!(!mend_head(&mut bad, &parity[1..]));
-        assert!(!mend_head(&mut [], &[]));
+        assert!(!repair_head(&mut bad, &parity));
+        assert!(!repair_head(&mut bad, &parity[1..]));
+        assert!(!repair_head(&mut [], &[]));
     }
 }

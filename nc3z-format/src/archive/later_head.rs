@@ -150,7 +150,7 @@ impl LaterHeadPlace {
                 SECTION,
                 self.offset,
                 "block",
-                "a later head of the length in the index",
+                "a block with a later head, as long as the index says",
                 found,
             ));
         }
@@ -224,7 +224,7 @@ impl LaterHeadParts {
                     SECTION,
                     at,
                     "number of an array",
-                    format!("below {next}, and of one variable"),
+                    format!("a number below {next} that no other variable has"),
                     found,
                 )
             })?;

@@ -34,7 +34,7 @@ pub use constants::{BLOCK_HEADER_LEN, INLINE_MAX, MINOR_VERSION, PAGE_LEN, SUPER
 pub use container::{ContainerBuilder, Member, parse_directory};
 pub use edition::Edition;
 pub use head::{Head, HeadParts, Layouts, TileLayoutSpec};
-pub use head_parity::{encode_head_parity, mend_head};
+pub use head_parity::{encode_head_parity, repair_head};
 pub use ids::{ArrayId, Role};
 pub use index::{IndexEntry, Page, PageTreeBuilder, encode_page, tiles_below, tree_height};
 pub use later_head::{LaterHead, LaterHeadParts, LaterHeadPlace};

@@ -12,8 +12,7 @@ pub struct Foreign {
 const NETCDF4: &str = "`nccopy -k cdf5 in.nc4 out.nc` makes a classic file of it with the same values and attributes, without compression and chunks; \
 groups, strings, types of its own and a second unlimited dimension have no place in a classic file, and nccopy refuses them";
 const UNPACK: &str = "decompress it first";
-const BUNDLE: &str =
-    "of a bundle, `nc3z list` lists the files, and BUNDLE!/FILE names one; decompress another archive first";
+const BUNDLE: &str = "if it is a bundle, `nc3z list` lists its files, and BUNDLE!/FILE names one; otherwise decompress it first";
 const NOT_NETCDF: &str = "it is not a netCDF file";
 
 /// First bytes of formats that turn up under the name `.nc`.

@@ -285,7 +285,7 @@ mod tests {
         }
     }
 
-    fn mend(word: &[Vec<u8>], data: usize, parity: usize, lost: &[usize], width: usize) {
+    fn repair(word: &[Vec<u8>], data: usize, parity: usize, lost: &[usize], width: usize) {
         let erasures = Erasures::new(data, parity, lost.to_vec()).unwrap();
         let lanes = width / LANE;
         let mut work = vec![[0xEE; LANE]; erasures.work_len() * lanes];
@@ -301,7 +301,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(60))]
         #[test]
-        fn as_many_as_there_is_parity_are_mended(
+        fn as_many_as_there_is_parity_are_repaired(
             data in 1usize..400, parity in 1usize..100, lanes in 1usize..4, seed: u64, share in 0usize..=100,
         ) {
             let width = lanes * LANE;
@@ -314,16 +314,16 @@ mod tests {
                 places.swap(i, usize::try_from(x >> 33).unwrap() % (i + 1));
             }
             let count = if share > 80 { parity } else { parity * share / 80 };
-            mend(&word, data, parity, &places[..count.min(places.len())], width);
+            repair(&word, data, parity, &places[..count.min(places.len())], width);
         }
     }
 
     #[test]
-    fn largest_group_is_mended() {
+    fn largest_group_is_repaired() {
         // 65,536 positions exactly, and lost shards at both of its ends.
         let (data, parity) = (65_536 - 64, 40);
         let word = codeword(data, parity, LANE, 11);
-        mend(&word, data, parity, &[0, 39, 64, 65, 30_000, 65_534, 65_535], LANE);
+        repair(&word, data, parity, &[0, 39, 64, 65, 30_000, 65_534, 65_535], LANE);
     }
 
     #[test]

@@ -162,7 +162,7 @@ impl Parser<'_> {
             if let Some(definition) = table.definition(rest) {
                 let unit = self.defined(definition)?;
                 if rest.len() < id.len() && unit.offset != 0.0 {
-                    return Err(format!("a prefix before `{rest}`, with an offset"));
+                    return Err(format!("`{rest}` has an offset, and takes no prefix"));
                 }
                 return Ok(Unit { factor: unit.factor * factor, ..unit });
             }

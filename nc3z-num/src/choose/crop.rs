@@ -1,6 +1,6 @@
 //! Small pieces of samples, on which plans are compared.
 
-use crate::encode::{Runs, Values, Wanted, of_plane};
+use crate::encode::{ElementFilter, Runs, Values, of_plane};
 use crate::geometry::Geometry;
 use crate::scale_offset::{ScaleOffset, Segments};
 use crate::word::Word;
@@ -142,7 +142,7 @@ impl PlaneScales {
         if self.missed * 3 >= self.wanted {
             return;
         }
-        let found = of_plane(&Values::fewer_of(plane, Wanted::Not(look.mask)), self.last);
+        let found = of_plane(&Values::fewer_of(plane, ElementFilter::Not(look.mask)), self.last);
         self.last = found.or(self.last);
         self.missed += usize::from(found.is_none());
         self.list.push(found.unwrap_or(ScaleOffset { off: 0.0, step: 1.0 }));

@@ -5,7 +5,7 @@ use super::cost::Bits;
 use super::samples::find_mask;
 use crate::element::ElementType;
 use crate::encode::Runs;
-use crate::encode::{Coder, EncodePlan, TransformPlan, Values, Wanted, common_zeros, hits, log2_q16};
+use crate::encode::{Coder, ElementFilter, EncodePlan, TransformPlan, Values, common_zeros, hits, log2_q16};
 use crate::error::{Error, Result, bad};
 use crate::geometry::DeltaAxes;
 use crate::reference::integers;
@@ -158,7 +158,7 @@ fn transforms<W: Word>(
     let scale_offset = match base.transform {
         _ if !ty.is_float() => None,
         TransformPlan::ScaleOffset(l) => Some(l),
-        _ => Values::new(values, Wanted::All).detect(false).best(43),
+        _ => Values::new(values, ElementFilter::All).detect(false).best(43),
     };
     if let Some(l) = scale_offset {
         let missed = (values.len() - hits(values, l)) as u64;

@@ -3,7 +3,7 @@
 use super::crop::Crop;
 use crate::dictionary::Dictionary;
 use crate::element::ElementType;
-use crate::encode::{DictionaryBuilder, TransformPlan, Values, Wanted, spread};
+use crate::encode::{DictionaryBuilder, ElementFilter, TransformPlan, Values, spread};
 use crate::geometry::Geometry;
 use crate::word::Word;
 use std::sync::Arc;
@@ -109,13 +109,13 @@ fn scale_offsets<W: Word>(pieces: &[Crop<W>], mask: Option<W>, out: &mut Vec<Tra
     // finest scale-offset of a crop, if the others are coarser.
     let each: Vec<Vec<W>> = pieces.iter().map(|p| valid(&p.words)).collect();
     let all = each.concat();
-    let together = Values::new(&all, Wanted::All);
+    let together = Values::new(&all, ElementFilter::All);
     let constant = together.detect(true).best(58);
     // If one scale-offset represents all values, no other is searched.
     let all_met = constant.is_some_and(|l| together.hold(l, 64));
     let mut finest = None;
     if each.len() > 1 && !all_met {
-        let of = |words: &Vec<W>| Values::fewer_of(words, Wanted::All).detect(false).best(58);
+        let of = |words: &Vec<W>| Values::fewer_of(words, ElementFilter::All).detect(false).best(58);
         let found = each.iter().filter_map(of).filter(|l| constant.is_none() || together.hold(*l, 58));
         finest = found.max_by(|a, b| a.frequency().total_cmp(&b.frequency()));
     }
@@ -127,7 +127,7 @@ fn scale_offsets<W: Word>(pieces: &[Crop<W>], mask: Option<W>, out: &mut Vec<Tra
             return Some(true);
         }
         let n = Geometry::usable(p.geom.plane, p.words.len())?;
-        let values = Values::fewer_of(&p.words[..n], Wanted::Not(mask));
+        let values = Values::fewer_of(&p.words[..n], ElementFilter::Not(mask));
         let enough = values.len() > 8;
         enough
             .then(|| constant.is_some_and(|l| values.hold(l, 43)) || values.detect(false).best(43).is_some())

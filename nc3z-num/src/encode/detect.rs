@@ -14,7 +14,7 @@ const FEW: usize = SAMPLE / 4;
 
 /// The elements that detection uses.
 #[derive(Clone, Copy)]
-pub(crate) enum Wanted<'a, W> {
+pub(crate) enum ElementFilter<'a, W> {
     All,
     /// Elements whose byte is not 0; all without bytes.
     Valid(&'a [u8]),
@@ -22,12 +22,12 @@ pub(crate) enum Wanted<'a, W> {
     Not(Option<W>),
 }
 
-impl<W: Word> Wanted<'_, W> {
+impl<W: Word> ElementFilter<'_, W> {
     fn has(&self, elements: &[W], i: usize) -> bool {
         let wanted = match self {
-            Wanted::All => true,
-            Wanted::Valid(valid) => valid.get(i) != Some(&0),
-            Wanted::Not(mask) => Some(elements[i]) != *mask,
+            ElementFilter::All => true,
+            ElementFilter::Valid(valid) => valid.get(i) != Some(&0),
+            ElementFilter::Not(mask) => Some(elements[i]) != *mask,
         };
         wanted && elements[i].float_value().is_finite()
     }
@@ -36,7 +36,7 @@ impl<W: Word> Wanted<'_, W> {
 /// Values of a tile, or of a segment of one, for detection.
 pub(crate) struct Values<'a, W> {
     elements: &'a [W],
-    wanted: Wanted<'a, W>,
+    wanted: ElementFilter<'a, W>,
     /// A sample of the finite patterns.
     sample: Vec<W>,
     /// Sorted on first use: checking a known scale-offset does not need it.
@@ -52,16 +52,16 @@ struct Ordered {
 
 impl<'a, W: Word> Values<'a, W> {
     /// Samples the wanted elements.
-    pub(crate) fn new(elements: &'a [W], wanted: Wanted<'a, W>) -> Self {
+    pub(crate) fn new(elements: &'a [W], wanted: ElementFilter<'a, W>) -> Self {
         Self::some_of(elements, wanted, SAMPLE)
     }
 
     /// Samples half as many values, for one piece of several.
-    pub(crate) fn fewer_of(elements: &'a [W], wanted: Wanted<'a, W>) -> Self {
+    pub(crate) fn fewer_of(elements: &'a [W], wanted: ElementFilter<'a, W>) -> Self {
         Self::some_of(elements, wanted, SAMPLE / 2)
     }
 
-    fn some_of(elements: &'a [W], wanted: Wanted<'a, W>, most: usize) -> Self {
+    fn some_of(elements: &'a [W], wanted: ElementFilter<'a, W>, most: usize) -> Self {
         let finite = |i: &usize| wanted.has(elements, *i);
         let mut sample: Vec<W> = spread(elements.len(), most).filter(finite).map(|i| elements[i]).collect();
         if elements.len() > most && sample.len() < FEW {
@@ -302,7 +302,7 @@ mod tests {
         let bits: Vec<u32> =
             (0..16_384).map(|i| if i % 50 == 0 { value(i).to_bits() } else { 1e20_f32.to_bits() }).collect();
         let valid: Vec<u8> = bits.iter().map(|&b| u8::from(b != 1e20_f32.to_bits())).collect();
-        let values = Values::new(&bits, Wanted::Valid(&valid));
+        let values = Values::new(&bits, ElementFilter::Valid(&valid));
         assert_eq!(values.len(), 328);
         let found = values.detect(false).best(58).expect("it lies on a step");
         assert!((found.step / f64::from(step) - 1.0).abs() < 1e-4, "{found:?}");
@@ -317,12 +317,12 @@ mod tests {
         #[expect(clippy::cast_possible_truncation, reason = "as the instrument stores it")]
         let bits: Vec<u32> =
             (0..4096).map(|i| ((f64::from(count(i)) * step - 0.03) as f32).to_bits()).collect();
-        let values = Values::new(&bits, Wanted::All);
+        let values = Values::new(&bits, ElementFilter::All);
         let found = values.detect(false).best(43).expect("it lies on a step");
         assert!((found.step / step - 1.0).abs() < 1e-3, "{found:?}");
         // Nothing is found without a step.
         let noise: Vec<u32> = bits.iter().map(|b| b ^ (b.wrapping_mul(0x9E37_79B1) >> 28)).collect();
-        let values = Values::new(&noise, Wanted::All);
+        let values = Values::new(&noise, ElementFilter::All);
         assert!(values.detect(false).best(43).is_none());
     }
 }

@@ -1,6 +1,6 @@
 //! Chooses the scale-offset for a tile.
 
-use super::detect::{Values, Wanted};
+use super::detect::{ElementFilter, Values};
 use super::plan::TransformPlan;
 use crate::geometry::Geometry;
 use crate::scale_offset::{ScaleOffset, Segments};
@@ -19,7 +19,7 @@ pub(crate) fn segments<W: Word>(
         TransformPlan::ScaleOffset(l) => {
             // A better fitting scale-offset takes precedence over one with many exceptions, if there are enough
             // values to decide.
-            let values = Values::new(elements, Wanted::Valid(valid));
+            let values = Values::new(elements, ElementFilter::Valid(valid));
             let least = if values.len() < 64 { 43 } else { 54 };
             let planned = |least| Some(*l).filter(|l| values.hold(*l, least));
             let found = planned(least).or_else(|| {
@@ -44,7 +44,7 @@ pub(crate) fn segments<W: Word>(
 fn per_plane<W: Word>(elements: &[W], len: usize, valid: &[u8]) -> Vec<Option<ScaleOffset>> {
     let mut last: Option<ScaleOffset> = None;
     let plane = |(plane, elements): (usize, &[W])| {
-        let wanted = Wanted::Valid(valid.get(plane * len..).unwrap_or_default());
+        let wanted = ElementFilter::Valid(valid.get(plane * len..).unwrap_or_default());
         let fit = of_plane(&Values::new(elements, wanted), last);
         last = fit.or(last);
         fit

@@ -25,7 +25,7 @@ mod transform;
 
 pub(crate) use buffers::Buffers;
 pub(crate) use ctx::{DIRECT, context_stride, count, log2_q16, token_cost, tokens_of};
-pub(crate) use detect::{Values, Wanted, spread};
+pub(crate) use detect::{ElementFilter, Values, spread};
 pub use dictionary::DictionaryBuilder;
 pub(crate) use fit::of_plane;
 pub(crate) use mask::pattern_of;

@@ -64,7 +64,7 @@ pub(super) fn compare(
 ) -> Result<ValueDiff> {
     let shape: Vec<u64> = v.shape().iter().zip(w.shape()).map(|(a, b)| *a.min(b)).collect();
     let mut found = ValueDiff::default();
-    let known = Known::new(v, w, options);
+    let known = VersionPair::new(v, w, options);
     if let Some((a, b)) = parts_of(v, w, options)? {
         return compare_parts(v, w, (&a, &b), options, shortly, monitor);
     }
@@ -335,7 +335,7 @@ impl ValueDiff {
 }
 
 /// Two versions of one array in one archive. Tiles with the same index entry are equal, and are not read.
-struct Known<'a> {
+struct VersionPair<'a> {
     archives: (&'a Archive, &'a Archive),
     arrays: (ArrayId, ArrayId),
     /// The number of elements of a tile.
@@ -344,7 +344,7 @@ struct Known<'a> {
     inner: Vec<u64>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> VersionPair<'a> {
     fn new(v: &'a Variable, w: &'a Variable, options: &DiffOptions) -> Option<Self> {
         let archives = (v.source().as_archive()?, w.source().as_archive()?);
         // Flat positions are the same in both.
@@ -357,7 +357,7 @@ impl<'a> Known<'a> {
         let lens = (infos.0.tiling.layout(), infos.1.tiling.layout());
         let (TileLayout::Linear { len }, TileLayout::Linear { len: other }) = lens else { return None };
         let inner = v.shape()[1..].to_vec();
-        (len == other).then_some(Known { archives, arrays: (infos.0.id, infos.1.id), len: *len, inner })
+        (len == other).then_some(VersionPair { archives, arrays: (infos.0.id, infos.1.id), len: *len, inner })
     }
 
     /// Returns true if `elements` elements from this index on, a run of the flattened array, are known to be

@@ -28,7 +28,7 @@ const STREAMS: usize = 16;
 
 /// The advice to give before a range is read.
 #[derive(Debug, PartialEq, Eq)]
-enum Wanted {
+enum KernelAdvice {
     Nothing,
     Read(Range<u64>),
     Normal(Range<u64>),
@@ -64,8 +64,8 @@ impl Advised {
         #[cfg(unix)]
         let _ = advised.map.advise(memmap2::Advice::Random);
         let len = advised.asked.len;
-        advised.carry_out(&Wanted::Read(advised.asked.mark(0, GRANULE.min(len))));
-        advised.carry_out(&Wanted::Read(advised.asked.mark(len.saturating_sub(TAIL), TAIL.min(len))));
+        advised.carry_out(&KernelAdvice::Read(advised.asked.mark(0, GRANULE.min(len))));
+        advised.carry_out(&KernelAdvice::Read(advised.asked.mark(len.saturating_sub(TAIL), TAIL.min(len))));
         advised
     }
 
@@ -74,13 +74,13 @@ impl Advised {
         self.carry_out(&self.asked.wanted(offset, len, stream_number()));
     }
 
-    fn carry_out(&self, wanted: &Wanted) {
+    fn carry_out(&self, wanted: &KernelAdvice) {
         #[cfg(unix)]
         {
             let (advice, range) = match wanted {
-                Wanted::Nothing => return,
-                Wanted::Read(range) => (memmap2::Advice::WillNeed, range),
-                Wanted::Normal(range) => (memmap2::Advice::Normal, range),
+                KernelAdvice::Nothing => return,
+                KernelAdvice::Read(range) => (memmap2::Advice::WillNeed, range),
+                KernelAdvice::Normal(range) => (memmap2::Advice::Normal, range),
             };
             let at = usize::try_from(range.start).expect("inside the map");
             let len = usize::try_from(range.end - range.start).expect("inside the map");
@@ -99,10 +99,10 @@ impl Asked {
         Asked { len, granules, streams: Default::default() }
     }
 
-    fn wanted(&self, offset: u64, len: u64, stream: usize) -> Wanted {
+    fn wanted(&self, offset: u64, len: u64, stream: usize) -> KernelAdvice {
         let end = offset.saturating_add(len);
         if len == 0 || end > self.len {
-            return Wanted::Nothing;
+            return KernelAdvice::Nothing;
         }
         let Stream { next, ahead } = &self.streams[stream % STREAMS];
         let last = next.swap(end, Ordering::Relaxed);
@@ -113,23 +113,23 @@ impl Asked {
         }
         if len >= HUGE {
             return if self.has(offset, end) {
-                Wanted::Nothing
+                KernelAdvice::Nothing
             } else {
-                Wanted::Normal(self.mark(offset, len))
+                KernelAdvice::Normal(self.mark(offset, len))
             };
         }
         // Half of the bytes requested ahead are still to come when the next are requested.
         let front = (end + before / 2).min(self.len);
         if len < LONG && self.has(offset, front) {
-            return Wanted::Nothing;
+            return KernelAdvice::Nothing;
         }
         let more = if follows { (before * 2).clamp(AHEAD.start, AHEAD.end) } else { 0 };
         if follows && self.has(end, front) && before > 0 {
             // Enough bytes are already requested.
-            return Wanted::Read(self.mark(offset, len));
+            return KernelAdvice::Read(self.mark(offset, len));
         }
         ahead.store(more, Ordering::Relaxed);
-        Wanted::Read(self.mark(offset, (end + more).min(self.len) - offset))
+        KernelAdvice::Read(self.mark(offset, (end + more).min(self.len) - offset))
     }
 
     /// Returns true if all granules of a range were advised.
@@ -167,12 +167,15 @@ mod tests {
     #[test]
     fn single_reads_ask_for_their_granules_once() {
         let asked = Asked::new(100 * MIB);
-        assert_eq!(asked.wanted(20 * MIB + 5, 100, 0), Wanted::Read(20 * MIB..20 * MIB + GRANULE));
-        assert_eq!(asked.wanted(20 * MIB + 50, 100, 1), Wanted::Nothing, "by another thread");
-        assert_eq!(asked.wanted(90 * MIB - 1, 2, 0), Wanted::Read(90 * MIB - GRANULE..90 * MIB + GRANULE));
-        assert_eq!(asked.wanted(100 * MIB - 1, 1, 0), Wanted::Read(100 * MIB - GRANULE..100 * MIB));
+        assert_eq!(asked.wanted(20 * MIB + 5, 100, 0), KernelAdvice::Read(20 * MIB..20 * MIB + GRANULE));
+        assert_eq!(asked.wanted(20 * MIB + 50, 100, 1), KernelAdvice::Nothing, "by another thread");
+        assert_eq!(
+            asked.wanted(90 * MIB - 1, 2, 0),
+            KernelAdvice::Read(90 * MIB - GRANULE..90 * MIB + GRANULE)
+        );
+        assert_eq!(asked.wanted(100 * MIB - 1, 1, 0), KernelAdvice::Read(100 * MIB - GRANULE..100 * MIB));
         for (offset, len) in [(0, 0), (100 * MIB, 1), (u64::MAX, 5)] {
-            assert_eq!(asked.wanted(offset, len, 0), Wanted::Nothing);
+            assert_eq!(asked.wanted(offset, len, 0), KernelAdvice::Nothing);
         }
     }
 
@@ -180,11 +183,11 @@ mod tests {
     fn long_reads_are_asked_for_again_and_huge_ones_left_to_the_system() {
         let asked = Asked::new(100 * MIB);
         for _ in 0..2 {
-            assert_eq!(asked.wanted(50 * MIB, LONG, 0), Wanted::Read(50 * MIB..50 * MIB + LONG));
+            assert_eq!(asked.wanted(50 * MIB, LONG, 0), KernelAdvice::Read(50 * MIB..50 * MIB + LONG));
             asked.wanted(0, 1, 0);
         }
-        assert_eq!(asked.wanted(0, HUGE, 0), Wanted::Normal(0..HUGE));
-        assert_eq!(asked.wanted(0, HUGE, 0), Wanted::Nothing);
+        assert_eq!(asked.wanted(0, HUGE, 0), KernelAdvice::Normal(0..HUGE));
+        assert_eq!(asked.wanted(0, HUGE, 0), KernelAdvice::Nothing);
     }
 
     #[test]
@@ -192,7 +195,7 @@ mod tests {
         let asked = Asked::new(100 * MIB);
         let (mut calls, mut front) = (0, 0);
         for offset in (0..100 * MIB).step_by(4 << 10) {
-            if let Wanted::Read(range) = asked.wanted(offset, 4 << 10, 3) {
+            if let KernelAdvice::Read(range) = asked.wanted(offset, 4 << 10, 3) {
                 calls += 1;
                 front = range.end;
             }
@@ -203,7 +206,7 @@ mod tests {
         let asked = Asked::new(100 * MIB);
         let ahead: u64 = (0..100_u64)
             .map(|n| match asked.wanted((n * 37 % 100) * MIB, 4096, 0) {
-                Wanted::Read(range) => range.end - range.start,
+                KernelAdvice::Read(range) => range.end - range.start,
                 _ => 0,
             })
             .sum();

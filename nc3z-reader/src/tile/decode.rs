@@ -50,7 +50,7 @@ impl Default for Blocks {
                     .weight_capacity(CONTAINERS_LEN)
                     .shards(1)
                     .build()
-                    .expect("all that is asked for is given"),
+                    .expect("the capacity, the weighter and the hasher are set"),
                 ByLength,
                 DefaultHashBuilder::default(),
                 DefaultLifecycle::default(),

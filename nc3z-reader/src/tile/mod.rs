@@ -107,9 +107,9 @@ impl TileStore {
         out: &mut [u8],
     ) -> Result<()> {
         let decoded = self.decode_whole(key, nearby, worker, out).or_else(|e| {
-            let mends =
+            let repairs =
                 |read_repair: &Arc<ReadRepairSource>| ReadRepairSource::may_repair(&e) && read_repair.begin();
-            if !self.read_repair.as_ref().is_some_and(mends) {
+            if !self.read_repair.as_ref().is_some_and(repairs) {
                 return Err(e);
             }
             // Bytes that were fetched before are those of the damaged file.

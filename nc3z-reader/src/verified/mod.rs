@@ -368,7 +368,7 @@ impl ArraySource for Verified {
                 let slab = Hyperslab::new(start.clone(), shape, vec![1; start.len()])?;
                 let bytes = self.layout().variables[var.index()].ty.size();
                 if in_memory(slab.count.iter().product::<u64>()) * bytes != out.len() {
-                    let what = "a padded tile is read as a hyperslab where a root is checked";
+                    let what = "reading with a root reads padded tiles as hyperslabs";
                     return Err(FormatError::invalid(what).into());
                 }
                 self.read_slab(var, &slab, out)

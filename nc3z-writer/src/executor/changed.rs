@@ -6,7 +6,7 @@ use crate::encode::{EncodedTile, Form};
 use crate::error::Result;
 use crate::generation::GenerationWriter;
 use crate::options::{PACK_LEN, WriterOptions};
-use crate::plan::{ArrayPlan, ChangePlanner, ChangedTile, Decision, Dropped, Known, Payload};
+use crate::plan::{ArrayPlan, ChangePlanner, ChangedTile, Decision, Dropped, Payload, TileState};
 use crate::tiles::RawTile;
 use nc3z_format::archive::{ArrayId, Role};
 use nc3z_format::array_table::Arrays;
@@ -86,10 +86,10 @@ impl<'a> ChangedTiles<'a> {
         &mut self,
         raw: RawTile,
         id: ArrayId,
-        known: Known,
+        known: TileState,
         writer: &mut GenerationWriter<'_, W>,
     ) -> Result<()> {
-        let info = self.arrays.get(raw.array).expect("tiles come of known arrays");
+        let info = self.arrays.get(raw.array).expect("each tile is of a planned array");
         let RawTile { tile, bytes, .. } = raw;
         let (len, batch) = (bytes.len() as u64, self.taken / BATCH_LEN);
         let changed = self.executor.encoder.planner.tile(info, (id, tile), bytes, known)?;

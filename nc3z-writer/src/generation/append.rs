@@ -4,7 +4,7 @@
 //! a generation that they do not name was not acknowledged.
 
 use super::ending::Unsealed;
-use super::locked::Held;
+use super::locked::LockedArchive;
 use super::medium::Medium;
 use super::slots;
 use crate::atomic::{AtomicFile, is_same_file};
@@ -56,7 +56,7 @@ pub(crate) struct InPlace {
     file: File,
     path: PathBuf,
     /// The locked file; `None` in a dry run.
-    held: Option<Held>,
+    held: Option<LockedArchive>,
     /// The options for opening it, also after an append.
     options: OpenOptions,
     archive: Archive,
@@ -119,7 +119,7 @@ impl InPlace {
             .and_then(|_| File::options().read(true).write(true).open(path))
             .map_err(|e| Error::io("open for writing", path, e))?;
         lock(&file, path)?;
-        let held = Held::new(&file, path)?;
+        let held = LockedArchive::new(&file, path)?;
         let archive = Archive::from_source(shared(&file, path)?, options)?;
         Ok(InPlace {
             file,
@@ -202,7 +202,7 @@ impl InPlace {
         Ok(len)
     }
 
-    /// Checks that this process may still change the archive ([`Held::check`]): before the first write, and
+    /// Checks that this process may still change the archive ([`LockedArchive::check`]): before the first write, and
     /// before success is reported.
     pub(crate) fn check(&self) -> Result<()> {
         self.held.as_ref().map_or(Ok(()), |held| held.check(&self.file))

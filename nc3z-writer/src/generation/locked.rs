@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The archive's state when its lock was taken.
-pub(crate) struct Held {
+pub(crate) struct LockedArchive {
     /// The name in messages.
     name: PathBuf,
     /// The absolute path, which does not depend on the working directory.
@@ -23,7 +23,7 @@ pub(crate) struct Held {
     len: AtomicU64,
 }
 
-impl Held {
+impl LockedArchive {
     /// Records the state of `file`, which has just been locked.
     ///
     /// # Errors
@@ -31,7 +31,12 @@ impl Held {
     pub(crate) fn new(file: &File, name: &Path) -> Result<Self> {
         let path = std::path::absolute(name).map_err(|e| Error::io("find", name, e))?;
         let len = file.metadata().map_err(|e| Error::io("look at", name, e))?.len();
-        Ok(Held { name: name.to_owned(), path, process: std::process::id(), len: AtomicU64::new(len) })
+        Ok(LockedArchive {
+            name: name.to_owned(),
+            path,
+            process: std::process::id(),
+            len: AtomicU64::new(len),
+        })
     }
 
     /// Checks that this process took the lock, that the name still belongs to `file`, and that no other process

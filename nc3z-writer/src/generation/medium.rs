@@ -65,7 +65,7 @@ impl Medium<'_> {
             }
             Medium::Over { over, end, name, .. } => {
                 let mut over = *over;
-                let at = behind(*end, offset).map_err(|e| Error::io("write", name, e))?;
+                let at = offset_after(*end, offset).map_err(|e| Error::io("write", name, e))?;
                 over.seek(SeekFrom::Start(at)).map_err(|e| Error::io("seek in", name, e))?;
                 Ok(Box::new(over))
             }
@@ -80,7 +80,7 @@ impl Medium<'_> {
         let written = match self {
             Medium::File { file, .. } => platform::write_all_at(file, bytes, offset),
             Medium::Over { over, end, .. } => {
-                behind(*end, offset).and_then(|at| platform::write_all_at(over, bytes, at))
+                offset_after(*end, offset).and_then(|at| platform::write_all_at(over, bytes, at))
             }
             Medium::Memory(memory) => memory.write_at(offset, bytes),
         };
@@ -219,7 +219,7 @@ fn split(buf: &mut [u8], offset: u64, end: u64) -> (&mut [u8], &mut [u8]) {
 }
 
 /// Returns the position in the other file of a byte after `end`.
-fn behind(end: u64, offset: u64) -> io::Result<u64> {
+fn offset_after(end: u64, offset: u64) -> io::Result<u64> {
     let refused = || io::Error::other("a rehearsal changes nothing that is there");
     offset.checked_sub(end).ok_or_else(refused)
 }

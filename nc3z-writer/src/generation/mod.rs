@@ -24,7 +24,7 @@ pub use append::lock;
 pub(crate) use append::{InPlace, append};
 pub(crate) use blocks::WholeContainer;
 pub(crate) use ending::{Ending, Unsealed, version_number};
-pub(crate) use locked::Held;
+pub(crate) use locked::LockedArchive;
 pub(crate) use medium::{Medium, Memory};
 pub(crate) use short::{shorten, shorten_whole};
 pub(crate) use writer::GenerationWriter;

@@ -6,7 +6,7 @@ use crate::error::{ErrorKind, Result};
 use crate::executor::ChangedTiles;
 use crate::generation::{GenerationWriter, InPlace, Medium, Unsealed};
 use crate::options::WriterOptions;
-use crate::plan::{Dropped, Known, Partition};
+use crate::plan::{Dropped, Partition, TileState};
 use crate::tiles::{RawTile, for_each_tile};
 use nc3z_format::Limits;
 use nc3z_format::archive::{ArrayId, IndexEntry, LaterHead, Layouts, Metadata, Role, TileLayoutSpec};
@@ -181,8 +181,8 @@ impl<'a> State<'a> {
                             kept += 1;
                             return Ok(());
                         }
-                        Some(_) => Known::Changed,
-                        None => Known::Unknown,
+                        Some(_) => TileState::Changed,
+                        None => TileState::Unknown,
                     };
                     encoder.put(raw, id, known, &mut writer)
                 })?;
@@ -206,7 +206,7 @@ impl<'a> State<'a> {
                             Content::Bytes(bytes) => {
                                 monitor.advance(bytes.len() as u64);
                                 let raw = RawTile { array: info.id, tile, bytes };
-                                encoder.put(raw, id, Known::Changed, &mut writer)?;
+                                encoder.put(raw, id, TileState::Changed, &mut writer)?;
                             }
                             Content::Constant(value) => {
                                 new += 1;

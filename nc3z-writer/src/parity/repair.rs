@@ -2,10 +2,10 @@
 
 use crate::atomic::{AtomicFile, is_same_file};
 use crate::error::{Error, ErrorKind, Result};
-use crate::generation::{Held, Medium, lock, slots};
+use crate::generation::{LockedArchive, Medium, lock, slots};
 use nc3z_format::archive::SLOTS_LEN;
 use nc3z_format::archive::constants::SLOTS_AT;
-use nc3z_reader::parity::{ParityReport, RepairedShards, check, copy, judge, mended_slots, prove, repair};
+use nc3z_reader::parity::{ParityReport, RepairedShards, check, copy, judge, prove, repair, repaired_slots};
 use nc3z_reader::platform;
 use nc3z_reader::source::{FileSource, SharedSource};
 use nc3z_reader::{Monitor, OpenOptions};
@@ -42,7 +42,7 @@ pub fn repair_file(
         file.write_all(bytes).map_err(|e| refused("write", output, e))
     })?;
     let (done, _) = apply(&shared, &report, (target.file(), 0), output, monitor)?;
-    mend_slots(&shared, &report, target.file(), target.temporary_path(), monitor)?;
+    repair_slots(&shared, &report, target.file(), target.temporary_path(), monitor)?;
     if accept(target.temporary_path())? {
         target.commit(Some(&like))?;
     }
@@ -61,7 +61,7 @@ pub fn repair_file(
 pub fn repair_in_place(path: &Path, monitor: &dyn Monitor) -> Result<Option<(ParityReport, RepairedShards)>> {
     let source = Arc::new(FileSource::open(path)?);
     lock(source.file(), path)?;
-    let held = Held::new(source.file(), path)?;
+    let held = LockedArchive::new(source.file(), path)?;
     let shared: SharedSource = source.clone();
     let Some(report) = judge(&shared, &OpenOptions::default(), monitor)? else { return Ok(None) };
     if report.missing > 0 {
@@ -85,7 +85,7 @@ pub fn repair_in_place(path: &Path, monitor: &dyn Monitor) -> Result<Option<(Par
         (done, end) = apply(&shared, &report, (&file, 0), path, monitor)?;
         held.set_len(end);
         file.sync_all().map_err(|e| Error::io("sync", path, e))?;
-        mend_slots(&shared, &report, &file, path, monitor)?;
+        repair_slots(&shared, &report, &file, path, monitor)?;
         file.sync_all().map_err(|e| Error::io("sync", path, e))?;
     }
     held.check(&file)?;
@@ -116,19 +116,19 @@ pub fn repair_within(
 
 /// Checks the repaired file, which is open for writing as `file`, and writes its commit slots, which parity does
 /// not cover. They get their content in `damaged`, or otherwise name the last generations of the repaired file.
-fn mend_slots(
+fn repair_slots(
     damaged: &SharedSource,
     report: &ParityReport,
     file: &File,
     path: &Path,
     monitor: &dyn Monitor,
 ) -> Result<()> {
-    let mended: SharedSource = Arc::new(FileSource::open(path)?);
+    let repaired: SharedSource = Arc::new(FileSource::open(path)?);
     // The repaired file has its beginning again, so nothing is missing.
     let mut whole = report.clone();
     whole.missing = 0;
-    prove(&*whole.view(&mended), &whole, monitor)?;
-    let Some((salt, slots)) = mended_slots(damaged, report, &mended)? else {
+    prove(&*whole.view(&repaired), &whole, monitor)?;
+    let Some((salt, slots)) = repaired_slots(damaged, report, &repaired)? else {
         // The file is still not sound; the next check reports it.
         return Ok(());
     };

@@ -48,7 +48,7 @@ use nc3z_format::array_table::{ArrayInfo, Arrays};
 use nc3z_format::codec::{ChainSpec, CodecScratch};
 use nc3z_reader::{ClassicFile, Monitor};
 pub(crate) use older::{
-    ChangePlanner, ChangedTile, CopyPlanner, Decision, Dropped, Known, Payload, is_coded_against_older,
+    ChangePlanner, ChangedTile, CopyPlanner, Decision, Dropped, Payload, TileState, is_coded_against_older,
 };
 pub(crate) use policy::{Policy, SamplePolicy};
 use rayon::prelude::*;

@@ -73,7 +73,7 @@ pub(super) fn as_numbers(
     let mut short = Vec::new();
     let mut kinds: BTreeMap<(NcType, u32), Kind> = BTreeMap::new();
     for (id, plan) in plans {
-        let info = planner.arrays.get(*id).expect("plans are of known arrays");
+        let info = planner.arrays.get(*id).expect("each plan is of an array of the file");
         let mut tiles = planner.held.of(*id);
         let (Some(raw), None) = (tiles.next(), tiles.next()) else { continue };
         if info.total_bytes() > PACK_LEN || requested_chain(planner.classic, info, planner.options)?.is_some()
@@ -166,7 +166,7 @@ pub(super) fn better_as_bytes(
         return Ok(());
     }
     for found in short.into_iter().filter(|s| s.numbers.is_some()) {
-        let info = planner.arrays.get(found.id).expect("plans are of known arrays");
+        let info = planner.arrays.get(found.id).expect("each plan is of an array of the file");
         let plan = ArrayPlan {
             short: vec![short_chain(info.ty, &planner.options.registry)],
             ..ArrayPlan::default()

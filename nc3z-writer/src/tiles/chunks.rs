@@ -98,7 +98,10 @@ impl<'a> Chunked<'a> {
         let mut bytes = Vec::new();
         while let Some(slab) = boxes.next_box() {
             let len: u64 = slab.count.iter().product();
-            bytes.resize(usize::try_from(len).expect("a box is at most the budget or a chunk"), 0);
+            bytes.resize(
+                usize::try_from(len).expect("a box has at most the bytes of the budget or of one chunk"),
+                0,
+            );
             self.read_box(&slab, reader, &mut bytes)?;
             self.cut(&slab, &bytes, sink)?;
         }

@@ -46,8 +46,8 @@ fn parity_repairs_what_it_can_and_keeps_or_changes_its_share() {
     for (n, parity) in [ParityChoice::Keep, ParityChoice::Without].into_iter().enumerate() {
         let output = dir.path().join(format!("{n}.nc3z"));
         let options = RepairOptions { parity, ..RepairOptions::default() };
-        let mended = repair_file(&input, &output, &options, &()).unwrap();
-        assert!(matches!(mended, RepairOutcome::Parity { .. }) && mended.is_complete());
+        let outcome = repair_file(&input, &output, &options, &()).unwrap();
+        assert!(matches!(outcome, RepairOutcome::Parity { .. }) && outcome.is_complete());
         assert!(is_sound(&output));
     }
     let lens = [0, 1].map(|n| dir.path().join(format!("{n}.nc3z")).metadata().unwrap().len());
@@ -62,10 +62,10 @@ fn without_enough_parity_the_intact_blocks_are_saved() {
     let dir = tempfile::tempdir().unwrap();
     let input = damaged(dir.path(), "etopo120.fast.parity.nc3z", 4000, 45_000);
     let (output, seen) = (dir.path().join("out.nc3z"), Seen::default());
-    let mended = repair_file(&input, &output, &RepairOptions::default(), &seen).unwrap();
+    let outcome = repair_file(&input, &output, &RepairOptions::default(), &seen).unwrap();
     assert!(
-        matches!(&mended, RepairOutcome::Blocks(repaired) if repaired.lost_tiles > 0)
-            && !mended.is_complete()
+        matches!(&outcome, RepairOutcome::Blocks(repaired) if repaired.lost_tiles > 0)
+            && !outcome.is_complete()
     );
     assert_eq!(*seen.0.lock().unwrap(), ["Parity", "parity failed", "Versions", "Blocks"]);
     let again = repair_file(&input, &output, &RepairOptions::default(), &()).unwrap_err();
@@ -78,9 +78,9 @@ fn complete_versions_are_saved_before_blocks() {
     let dir = tempfile::tempdir().unwrap();
     let input = damaged(dir.path(), "states.later.nc3z", 4000, 40);
     let output = dir.path().join("out.nc3z");
-    let mended = repair_file(&input, &output, &RepairOptions::default(), &()).unwrap();
-    let complete = mended.is_complete();
-    match mended {
+    let outcome = repair_file(&input, &output, &RepairOptions::default(), &()).unwrap();
+    let complete = outcome.is_complete();
+    match outcome {
         RepairOutcome::Versions(RepairedVersions::Written { done, lost, .. }) => {
             assert!(!done.kept.is_empty() && complete == lost.is_empty());
         }

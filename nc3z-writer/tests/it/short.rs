@@ -116,14 +116,14 @@ fn parity_makes_it_long_and_taking_none_away_changes_nothing() {
 fn a_repaired_short_archive_is_short_and_one_that_lost_tiles_is_long() {
     let dir = TempDir::new().unwrap();
     let path = archived(&dir, &file(0), &WriterOptions::default());
-    let mended = dir.path().join("mended.nc3z");
-    let done = repair_blocks(&path, &mended, &BlockRepairOptions::default(), &()).unwrap();
+    let repaired = dir.path().join("repaired.nc3z");
+    let done = repair_blocks(&path, &repaired, &BlockRepairOptions::default(), &()).unwrap();
     assert!(done.is_complete());
-    let bytes = std::fs::read(&mended).unwrap();
+    let bytes = std::fs::read(&repaired).unwrap();
     assert!(is_short(&bytes));
     assert_eq!(done.stored_len, bytes.len() as u64);
-    is_sound(&mended);
-    assert_eq!(restored(&mended, None), file(0));
+    is_sound(&repaired);
+    assert_eq!(restored(&repaired, None), file(0));
 
     let dir = TempDir::new().unwrap();
     let mut noise = vec![Var::fixed(NcType::Char, &[9_000])];
@@ -137,9 +137,9 @@ fn a_repaired_short_archive_is_short_and_one_that_lost_tiles_is_long() {
     let at = bytes.len() - 9;
     bytes[at] ^= 8;
     std::fs::write(&path, bytes).unwrap();
-    let mended = dir.path().join("mended.nc3z");
-    let done = repair_blocks(&path, &mended, &BlockRepairOptions::default(), &()).unwrap();
+    let repaired = dir.path().join("repaired.nc3z");
+    let done = repair_blocks(&path, &repaired, &BlockRepairOptions::default(), &()).unwrap();
     assert_eq!(done.lost_tiles, 1);
-    assert!(!is_short(&std::fs::read(&mended).unwrap()));
-    is_sound(&mended);
+    assert!(!is_short(&std::fs::read(&repaired).unwrap()));
+    is_sound(&repaired);
 }

@@ -1,7 +1,7 @@
 //! Parity of archives that are made from others, and removal of stale or damaged parity.
 
 use crate::in_place::with_later_generation;
-use crate::made::{SLOTS, archive, checked, mended, source};
+use crate::made::{SLOTS, archive, checked, repaired, source};
 use nc3z_reader::verify::quick;
 use nc3z_reader::{Archive, OpenOptions};
 use nc3z_writer::{
@@ -50,7 +50,7 @@ fn stale_parity_is_removed_by_a_generation_without_it() {
     let again = std::fs::read(&made.path).unwrap();
     let mut bad = again.clone();
     bad[..4096].fill(0);
-    assert!(checked(&again).is_intact() && mended(&bad).unwrap() == again);
+    assert!(checked(&again).is_intact() && repaired(&bad).unwrap() == again);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn recompressed_archives_have_parity_of_the_share_they_had() {
         assert!(checked(&bytes).is_intact());
         let mut bad = bytes.clone();
         bad[..64].fill(0);
-        assert!(mended(&bad).unwrap() == bytes, "{len}");
+        assert!(repaired(&bad).unwrap() == bytes, "{len}");
         let (done, without) = recompress(ParityChoice::Without);
         assert!(done.parity.is_none() && !has_parity(&without) && without.len() < bytes.len());
         // The result equals that of adding parity afterwards.
@@ -168,7 +168,7 @@ fn repaired_archives_have_parity_of_the_share_they_had() {
             if done.parity.is_some() {
                 let mut worse = bytes.clone();
                 worse[..4096].fill(0);
-                assert!(mended(&worse).unwrap() == bytes);
+                assert!(repaired(&worse).unwrap() == bytes);
             }
         }
     }

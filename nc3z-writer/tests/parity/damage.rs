@@ -1,6 +1,6 @@
 //! Damage within the share, and beyond it.
 
-use crate::made::{Lots, SLOTS, archive, archive_with, checked, mended, source};
+use crate::made::{Lots, SLOTS, archive, archive_with, checked, repaired, source};
 use nc3z_reader::parity::{check, repair};
 use nc3z_writer::WriterOptions;
 
@@ -28,7 +28,7 @@ fn spoil(bytes: &mut [u8], ppm: usize, lots: &mut Lots) {
 /// 100 of 100 trials: the guarantee in the specification. `NC3Z_PARITY_MB` and `NC3Z_PARITY_SHARE` set other sizes
 /// and shares.
 #[test]
-fn hundred_of_a_hundred_trials_are_mended() {
+fn hundred_of_a_hundred_trials_are_repaired() {
     let env = |name: &str, default: &str| std::env::var(name).unwrap_or(default.to_owned());
     let len: usize = env("NC3Z_PARITY_MB", "2").parse().unwrap();
     let share = env("NC3Z_PARITY_SHARE", "5%");
@@ -39,13 +39,13 @@ fn hundred_of_a_hundred_trials_are_mended() {
         let mut bad = made.bytes.clone();
         spoil(&mut bad, ppm, &mut lots);
         assert!(bad != made.bytes);
-        let good = mended(&bad).unwrap_or_else(|e| panic!("trial {trial}: {e}"));
+        let good = repaired(&bad).unwrap_or_else(|e| panic!("trial {trial}: {e}"));
         assert!(good == made.bytes, "trial {trial}: the bytes differ");
     }
 }
 
 #[test]
-fn other_shares_and_sizes_are_mended() {
+fn other_shares_and_sizes_are_repaired() {
     let mut lots = Lots(77);
     for (len, share, ppm) in [
         (300_000, "1%", 10_000),
@@ -57,42 +57,42 @@ fn other_shares_and_sizes_are_mended() {
         for trial in 0..10 {
             let mut bad = made.bytes.clone();
             spoil(&mut bad, ppm, &mut lots);
-            let good = mended(&bad).unwrap_or_else(|e| panic!("{len} at {share}, trial {trial}: {e}"));
+            let good = repaired(&bad).unwrap_or_else(|e| panic!("{len} at {share}, trial {trial}: {e}"));
             assert!(good == made.bytes, "{len} at {share}, trial {trial}");
         }
     }
 }
 
 #[test]
-fn first_or_last_64_kib_are_mended() {
+fn first_or_last_64_kib_are_repaired() {
     let made = archive(6_000_000, Some("5%"));
     let edge = 64 << 10;
     for zeros in [false, true] {
         let mut first = made.bytes.clone();
         first[..edge].iter_mut().for_each(|b| *b = if zeros { 0 } else { !*b });
-        assert!(mended(&first).unwrap() == made.bytes);
+        assert!(repaired(&first).unwrap() == made.bytes);
         let mut last = made.bytes.clone();
         let from = last.len() - edge;
         last[from..].iter_mut().for_each(|b| *b = if zeros { 0 } else { !*b });
-        assert!(mended(&last).unwrap() == made.bytes);
+        assert!(repaired(&last).unwrap() == made.bytes);
         // Both kinds of damage, and the file cut short.
         first.truncate(from);
-        assert!(mended(&first).unwrap() == made.bytes);
+        assert!(repaired(&first).unwrap() == made.bytes);
     }
 }
 
 #[test]
-fn file_cut_short_is_mended() {
+fn file_cut_short_is_repaired() {
     let made = archive(1_000_000, Some("5%"));
     for cut in [1, 127, 128, 129, 500, 4095, 4096, 5000, 20_000] {
-        let good = mended(&made.bytes[..made.bytes.len() - cut]).unwrap_or_else(|e| panic!("{cut}: {e}"));
+        let good = repaired(&made.bytes[..made.bytes.len() - cut]).unwrap_or_else(|e| panic!("{cut}: {e}"));
         assert!(good == made.bytes, "{cut} bytes cut");
     }
 }
 
 /// A repair in place that is interrupted, even within a shard, can be started again.
 #[test]
-fn mend_cut_short_anywhere_is_mended() {
+fn repair_cut_short_anywhere_is_repaired() {
     let made = archive(1_000_000, Some("5%"));
     let mut bad = made.bytes.clone();
     spoil(&mut bad, 50_000, &mut Lots(12));
@@ -109,7 +109,7 @@ fn mend_cut_short_anywhere_is_mended() {
         let half = good.len() / 2 - 5;
         bad[*at..*at + half].copy_from_slice(&good[..half]);
         if i % 3 == 0 {
-            assert!(mended(&bad).unwrap() == made.bytes, "cut short in patch {i}");
+            assert!(repaired(&bad).unwrap() == made.bytes, "cut short in patch {i}");
         }
         bad[*at..*at + good.len()].copy_from_slice(good);
     }
@@ -119,16 +119,16 @@ fn mend_cut_short_anywhere_is_mended() {
 }
 
 #[test]
-fn file_that_lost_its_beginning_is_mended() {
+fn file_that_lost_its_beginning_is_repaired() {
     let made = archive(3_000_000, Some("5%"));
     for cut in [1, 64, 127, 4095, 4096, 65_536, 70_001] {
-        let good = mended(&made.bytes[cut..]).unwrap_or_else(|e| panic!("{cut}: {e}"));
+        let good = repaired(&made.bytes[cut..]).unwrap_or_else(|e| panic!("{cut}: {e}"));
         assert!(good == made.bytes, "{cut} bytes cut");
     }
 }
 
 #[test]
-fn tiny_archives_are_mended() {
+fn tiny_archives_are_repaired() {
     let mut lots = Lots(3);
     for len in [0, 1, 100, 900, 3_000, 10_000, 40_000, 70_000] {
         let made = archive(len, Some("5%"));
@@ -139,7 +139,7 @@ fn tiny_archives_are_mended() {
             let burst = bad.len() / 16;
             let begin = lots.below(bad.len() - burst);
             bad[begin..begin + burst].iter_mut().for_each(|b| *b = !*b);
-            assert!(mended(&bad).unwrap() == made.bytes, "{len}: {burst} bytes at {begin}");
+            assert!(repaired(&bad).unwrap() == made.bytes, "{len}: {burst} bytes at {begin}");
         }
     }
 }
@@ -152,14 +152,14 @@ fn every_byte_of_a_small_archive_is_covered() {
         bad[at] ^= 1 << (at % 8);
         let report = checked(&bad);
         let damage = report.damage();
-        assert!(!report.is_intact() && report.is_mendable(), "byte {at}");
+        assert!(!report.is_intact() && report.is_repairable(), "byte {at}");
         assert!(damage.iter().any(|r| r.contains(&(at as u64))), "byte {at}: {damage:?}");
-        assert!(mended(&bad).unwrap() == made.bytes, "byte {at}");
+        assert!(repaired(&bad).unwrap() == made.bytes, "byte {at}");
     }
 }
 
 #[test]
-fn up_to_the_parity_is_mended_and_one_more_is_an_error() {
+fn up_to_the_parity_is_repaired_and_one_more_is_an_error() {
     let made = archive(2_000_000, Some("1%"));
     let layout = checked(&made.bytes).layout;
     assert_eq!(layout.shards.groups(), 1);
@@ -178,18 +178,18 @@ fn up_to_the_parity_is_mended_and_one_more_is_an_error() {
             bad[usize::try_from(place.start).unwrap()] ^= 0x40;
         };
         order[..most].iter().for_each(|&shard| ruin(shard));
-        assert!(mended(&bad).unwrap() == made.bytes, "trial {trial}");
+        assert!(repaired(&bad).unwrap() == made.bytes, "trial {trial}");
         let place = layout.shard_place(order[most] as u64);
         bad[usize::try_from(place.start).unwrap()] ^= 0x40;
         let report = checked(&bad);
-        assert!(!report.is_mendable() && report.worst == most as u64 + 1);
-        let error = mended(&bad).unwrap_err();
+        assert!(!report.is_repairable() && report.worst == most as u64 + 1);
+        let error = repaired(&bad).unwrap_err();
         assert!(error.is_corrupt() && error.to_string().contains("beyond its parity"), "{error}");
     }
 }
 
 #[test]
-fn damaged_parity_alone_is_mended_too() {
+fn damaged_parity_alone_is_repaired_too() {
     let made = archive(2_000_000, Some("5%"));
     let layout = checked(&made.bytes).layout;
     let mut bad = made.bytes.clone();
@@ -203,7 +203,7 @@ fn damaged_parity_alone_is_mended_too() {
     let report = checked(&bad);
     assert_eq!(report.lost_data(), 0);
     assert_eq!(report.lost_packets.len() as u64, layout.packets.parity());
-    assert!(mended(&bad).unwrap() == made.bytes);
+    assert!(repaired(&bad).unwrap() == made.bytes);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Forged packets: time and memory are bounded, and no wrong data are returned.
 
-use crate::made::{archive, checked, mended, source};
+use crate::made::{archive, checked, repaired, source};
 use nc3z_format::parity::{Packet, Params, ParityLayout};
 use nc3z_reader::parity::{check, locate};
 
@@ -80,7 +80,7 @@ fn packets_of_other_numbers_do_not_mislead() {
     assert!(other != layout.params);
     put(&mut bad, other, 0, 3).expect("the numbers agree");
     assert_eq!(locate(&source(&bad)).unwrap().unwrap().layout, layout);
-    assert!(mended(&bad).unwrap() == made.bytes);
+    assert!(repaired(&bad).unwrap() == made.bytes);
 }
 
 #[test]
@@ -93,8 +93,8 @@ fn packets_with_false_checksums_inside_are_refused_by_the_digest_or_the_shards()
         put(&mut bad, layout.params.clone(), number, 0x55).unwrap();
     }
     let report = checked(&bad);
-    assert!(!report.is_mendable());
-    assert!(mended(&bad).unwrap_err().is_corrupt());
+    assert!(!report.is_repairable());
+    assert!(repaired(&bad).unwrap_err().is_corrupt());
 }
 
 #[test]
@@ -114,8 +114,8 @@ fn every_cut_and_many_flips_of_a_small_archive_end_well() {
         // Either the parity is found and reports the loss, or there is none, or it has too few packets.
         if let Ok(Some(report)) = check(&source(&made.bytes[..len]), &()) {
             assert!(!report.is_intact());
-            if report.is_mendable() {
-                assert!(mended(&made.bytes[..len]).unwrap() == made.bytes, "{len}");
+            if report.is_repairable() {
+                assert!(repaired(&made.bytes[..len]).unwrap() == made.bytes, "{len}");
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Files: parity added and removed, and repairs in place and to a new file.
 
-use crate::made::{SLOTS, archive, checked, mended, source};
+use crate::made::{SLOTS, archive, checked, repaired, source};
 use nc3z_format::archive::Trailer;
 use nc3z_reader::{Archive, OpenOptions};
 use nc3z_writer::{Share, parity};
@@ -88,7 +88,7 @@ fn parity_behind_a_later_generation_is_stale_and_still_good() {
     assert!(report.is_intact() && report.to_string().contains("stale"), "{report}");
     let mut bad = longer.clone();
     bad[1000] ^= 1;
-    assert!(mended(&bad).unwrap() == longer);
+    assert!(repaired(&bad).unwrap() == longer);
     // Parity can be added again; the newer one is then used, even if the beginning is lost.
     std::fs::write(&made.path, &longer).unwrap();
     parity::add(&made.path, share("5%"), 1 << 28, &()).unwrap();
@@ -97,13 +97,13 @@ fn parity_behind_a_later_generation_is_stale_and_still_good() {
     assert_eq!((report.uncovered, report.layout.params.generation), (0, 4));
     let mut bad = both.clone();
     bad[..5000].fill(0);
-    assert!(mended(&bad).unwrap() == both);
+    assert!(repaired(&bad).unwrap() == both);
     parity::remove(&made.path, &()).unwrap();
     assert!(std::fs::read(&made.path).unwrap() == longer);
 }
 
 #[test]
-fn files_are_mended_in_place_and_to_a_new_one() {
+fn files_are_repaired_in_place_and_to_a_new_one() {
     let made = archive(700_000, Some("5%"));
     let mut bad = made.bytes.clone();
     bad[..9000].fill(0);

@@ -80,7 +80,7 @@ pub(crate) fn checked(bytes: &[u8]) -> ParityReport {
 }
 
 /// Repairs bytes in memory and checks the result.
-pub(crate) fn mended(bytes: &[u8]) -> nc3z_reader::Result<Vec<u8>> {
+pub(crate) fn repaired(bytes: &[u8]) -> nc3z_reader::Result<Vec<u8>> {
     let report = check(&source(bytes), &())?.expect("there is parity");
     let view = report.view(&source(bytes));
     let mut out = Vec::new();

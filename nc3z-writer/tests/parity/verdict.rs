@@ -69,11 +69,11 @@ fn compare(bad: &[u8], directory: &Path, what: &str) -> bool {
         quick(&source(&bytes), &options, &()).is_ok_and(|report| report.is_sound())
     };
     let said = report.parity.as_ref().map_or("no parity".to_owned(), ToString::to_string);
-    let verdict = report.parity.filter(|p| !p.is_intact() && p.is_mendable());
+    let verdict = report.parity.filter(|p| !p.is_intact() && p.is_repairable());
     std::fs::write(&path, bad).unwrap();
     let mut accepted = false;
-    let to_file = parity::repair_file(&path, &out, true, &(), &mut |mended| {
-        accepted = sound(mended);
+    let to_file = parity::repair_file(&path, &out, true, &(), &mut |repaired| {
+        accepted = sound(repaired);
         Ok(accepted)
     });
     let in_place = parity::repair_in_place(&path, &());

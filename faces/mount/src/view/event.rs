@@ -45,7 +45,7 @@ pub enum Event<'e> {
         /// The archive's path.
         path: &'e Path,
         /// The damage that was repaired during the read.
-        mended: &'e ReadRepair,
+        repaired: &'e ReadRepair,
     },
     /// An archive is not shown, because a file with the original's name exists.
     Hidden {

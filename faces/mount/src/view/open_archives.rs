@@ -128,7 +128,7 @@ impl Originals {
             Content::Source(source) => source,
         };
         let (log, shown) = (log.clone(), place.clone());
-        let tell = move |mended: &ReadRepair| log.tell(&Event::Repaired { path: &shown, mended });
+        let tell = move |repaired: &ReadRepair| log.tell(&Event::Repaired { path: &shown, repaired });
         let options =
             self.options.clone().with_version(version.map(VersionName::Number)).with_read_repair(tell);
         let archive = Archive::from_source(source, &options).map_err(io::Error::other)?;

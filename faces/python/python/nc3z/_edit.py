@@ -44,7 +44,7 @@ class Edit(Mapping[str, EditedVariable]):
     >>> with nc3z.open("edited.nc3z", "r+") as edit:
     ...     edit["SST"][0, 45, 60] = 29.5
     ...     edit["SST"].attrs["units"] = "degC"
-    ...     edit.commit("one value mended").version
+    ...     edit.commit("one value corrected").version
     2
     >>> float(nc3z.open("edited.nc3z")["SST"][0, 45, 60]), nc3z.open("edited.nc3z", version=1)["SST"].units
     (29.5, 'Deg C')

@@ -159,7 +159,7 @@ class Report:
     """The number of further findings that are not listed."""
     sha256: str | None
     """The SHA-256 of the rebuilt original, for a deep check of a sound archive."""
-    mendable: bool
+    repairable: bool
     """True if parity can repair the archive."""
     not_decoded: tuple[tuple[str | None, int, str], ...] = ()
     """Tiles that a deep check could not decode: the variable, the number of tiles, and the missing filter or codec."""

@@ -83,7 +83,7 @@ pub(super) fn axis_of_each<'a>(
     let one = |a: &&Axis| a.len == 1 && values(a) == values(first);
     if found.iter().flatten().all(one) {
         notes.push(format!(
-            "`{}` has no dimension `{}` for `{}`, whose length is 1 in `{}`: the coordinate there is taken for it",
+            "`{}` has no dimension `{}` for `{}`; its coordinate is assumed to be that of `{}`, where its length is 1",
             members[without].file, first.name, members[without].name, members[with].file
         ));
         return Ok(found.into_iter().map(|a| a.unwrap_or(first)).collect());

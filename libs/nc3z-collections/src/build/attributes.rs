@@ -23,7 +23,7 @@ pub(super) fn globals(
     let dropped: Vec<String> = dropped.into_iter().filter(|n| !own.contains(&n.as_str())).collect();
     if !dropped.is_empty() {
         report.notes.push(format!(
-            "global attributes that are not alike in all files are left out: {}",
+            "global attributes that differ between files are left out: {}",
             dropped.join(", ")
         ));
     }

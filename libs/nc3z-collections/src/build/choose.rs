@@ -6,6 +6,7 @@ use super::scan::{Array, Axis, Coordinate, Scanned};
 use crate::error::{Error, Result};
 use nc3z_format::NcType;
 use nc3z_format::names::hint_for;
+use nc3z_writer::Advice;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -99,10 +100,8 @@ pub(super) fn new_dimension(scanned: &mut [Scanned], name: &str) -> Result<()> {
         !s.known && (axes.map(|axis| &axis.name).any(|n| n == name) || each(s).any(|a| a.name == name))
     };
     if let Some(s) = scanned.iter().find(taken) {
-        return Err(Error::refused(format!(
-            "`{}` has a dimension or a variable `{name}` already: give the new dimension another name, or join along it without `--new-dim`",
-            s.file
-        )));
+        return Err(Error::refused(format!("`{}` has a dimension or a variable `{name}` already", s.file))
+            .advised(Advice::OtherDimension));
     }
     let known = scanned.iter().filter(|s| s.known).flat_map(|s| &s.arrays).flat_map(|a| &a.axes);
     let values = known.filter(|axis| axis.name == name).filter_map(|axis| axis.coordinate.as_ref());

@@ -5,6 +5,7 @@ use super::Report;
 use super::join::own_text;
 use super::scan::{Array, Scanned};
 use crate::error::{Error, Result};
+use nc3z_writer::Advice;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The rule by which arrays of different files are one variable.
@@ -155,14 +156,8 @@ fn two_of_one_name(found: &[Same<'_>]) -> Result<()> {
                 None => format!("no standard_name in `{}`", m.file),
             };
             let odd = if a.files.len() < b.files.len() { x } else { y };
-            return Err(Error::misfit(
-                &odd.file,
-                format!(
-                    "variable `{name}` has {} and {}: `--identity name` joins them, `--identity meaning` makes two variables of them",
-                    say(x),
-                    say(y)
-                ),
-            ));
+            return Err(Error::misfit(&odd.file, format!("variable `{name}` has {} and {}", say(x), say(y)))
+                .advised(Advice::JoinByNameOrMeaning));
         }
     }
     Ok(())

@@ -177,7 +177,7 @@ pub fn aggregate(
     loop {
         report.files = scanned.iter().filter(|s| !s.known).count();
         match put_together(&scanned, &directory, &rules, &report) {
-            Err(Error::Misfit { file, what }) if rules.skip_misfits => {
+            Err(Error::Misfit { file, what, .. }) if rules.skip_misfits => {
                 let before = scanned.len();
                 scanned.retain(|s| s.known || *s.file != *file);
                 if scanned.len() == before || scanned.is_empty() {
@@ -228,7 +228,7 @@ fn scan_all(
                 }
                 scanned.push(found);
             }
-            Err(Error::Misfit { file, what }) if rules.skip_misfits => report.skipped.push((file, what)),
+            Err(Error::Misfit { file, what, .. }) if rules.skip_misfits => report.skipped.push((file, what)),
             Err(e) => return Err(e),
         }
     }

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Names, axes and scalars of all files.
-struct Known {
+struct Inventory {
     /// Names and standard names of variables with dimensions.
     shaped: HashSet<String>,
     /// Variables by name or standard name, and the names of their dimensions.
@@ -20,7 +20,7 @@ struct Known {
 
 /// Combines what files say about their axes. Scalars that `along` names count as coordinates.
 pub(super) fn settle(scanned: &mut [Scanned], along: &[String]) {
-    let known = Known::new(scanned);
+    let known = Inventory::new(scanned);
     for s in scanned.iter_mut() {
         let (points, rest) = std::mem::take(&mut s.points).into_iter().partition(|p| known.is_array(p));
         s.points = rest;
@@ -44,7 +44,7 @@ fn labels(a: &Array) -> impl Iterator<Item = String> {
     std::iter::once(a.name.clone()).chain(standard)
 }
 
-impl Known {
+impl Inventory {
     fn new(scanned: &[Scanned]) -> Self {
         let arrays = || scanned.iter().flat_map(|s| &s.arrays).filter(|a| !a.helper);
         let mut keys: HashMap<String, Option<String>> = HashMap::new();
@@ -59,7 +59,7 @@ impl Known {
         let axes = arrays().flat_map(|a| {
             labels(a).flat_map(|label| a.axes.iter().map(move |axis| (label.clone(), axis.name.clone())))
         });
-        Known {
+        Inventory {
             shaped: arrays().flat_map(labels).collect(),
             axes: axes.collect(),
             keys,

@@ -255,7 +255,7 @@ pub(super) fn check_packed(packed: &PackedMember) -> Result<()> {
 
 fn damaged(name: &str) -> nc3z_reader::Error {
     let found = "another one".to_owned();
-    let error = nc3z_format::Error::corrupt(name, None, "SHA-256", "that of the file that was packed", found);
+    let error = nc3z_format::Error::corrupt(name, None, "SHA-256", "the SHA-256 of the packed file", found);
     error.into()
 }
 

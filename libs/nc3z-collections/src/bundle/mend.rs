@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::pack::README;
 use nc3z_format::archive::constants::SLOTS_AT;
 use nc3z_reader::Monitor;
-use nc3z_reader::parity::{ParityReport, check, locate, mended_slots};
+use nc3z_reader::parity::{ParityReport, check, locate, repaired_slots};
 use nc3z_reader::platform::write_all_at;
 use nc3z_reader::source::{ByteSource, FileSource, SharedSource};
 use nc3z_writer::ErrorKind;
@@ -116,7 +116,7 @@ fn write_slots(
     (file, at): (&File, u64),
     path: &Path,
 ) -> Result<()> {
-    if let Some((salt, slots)) = mended_slots(damaged, report, mended)? {
+    if let Some((salt, slots)) = repaired_slots(damaged, report, mended)? {
         let at = at + SLOTS_AT as u64;
         write_all_at(file, &slots.encode(&salt), at).map_err(|e| Error::io(path, e))?;
     }

@@ -34,6 +34,7 @@ use heads::Head;
 use index::{Entries, Entry, Lookup};
 use nc3z_format::Error as FormatError;
 use nc3z_reader::source::SharedSource;
+use nc3z_writer::Advice;
 use open_groups::Groups;
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -246,8 +247,8 @@ impl Bundle {
     /// As [`Bundle::member`]; the member is packed.
     pub fn offset(&self, name: &str) -> Result<Option<u64>> {
         if self.groups.packed.find(name).is_some() {
-            let what = "it is packed: its bytes are not in the bundle as they are; `nc3z bundle --extract` writes them";
-            return Err(Error::fragment(name, what));
+            let what = "it is packed: its bytes are not in the bundle as they are";
+            return Err(Error::fragment(name, what).advised(Advice::Extract));
         }
         Ok(self.find(name, &self.source)?.map(|member| member.offset()))
     }

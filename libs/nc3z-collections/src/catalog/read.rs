@@ -225,7 +225,10 @@ impl Table {
         }
         if end != all.end {
             let name = counts.spec().name;
-            return Err(wrong(format!("`{name}` ends at {end}, and {} elements are there", all.end)));
+            return Err(wrong(format!(
+                "the numbers in `{name}` add up to {end}, and there are {} elements",
+                all.end
+            )));
         }
         Ok(runs)
     }

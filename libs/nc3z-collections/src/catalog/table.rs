@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use nc3z_format::NcType;
 use nc3z_format::classic::{Attribute, DimId, Dimension, Header, NumRecs, Variable, Version};
+use nc3z_writer::Advice;
 
 /// The global attribute that marks a catalogue, and its value.
 pub(super) const MARK: (&str, &str) = ("nc3z_catalog", "1");
@@ -27,7 +28,7 @@ const FREE_BYTES: u64 = 256 << 20;
 const SHARE: u64 = 1000;
 
 pub(super) fn wrong(what: impl std::fmt::Display) -> Error {
-    Error::refused(format!("the catalogue cannot be read: {what}; run `nc3z catalog` again"))
+    Error::refused(format!("the catalogue cannot be read: {what}")).advised(Advice::MakeCatalogue)
 }
 
 /// A dimension of the dataset.

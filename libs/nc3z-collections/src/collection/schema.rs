@@ -137,11 +137,11 @@ impl Member {
 /// Makes the files of a collection. They share headers and coordinates. Any number of threads may scan at once.
 #[derive(Debug, Default)]
 pub struct Scan {
-    known: Mutex<Known>,
+    known: Mutex<SchemaCache>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct SchemaCache {
     /// By header, without the number of records. `None` for a header that does not describe its file.
     schemas: HashMap<Vec<u8>, Option<Arc<Schema>>>,
     values: HashSet<Arc<[u8]>>,
@@ -154,7 +154,7 @@ fn without_count(bytes: &[u8]) -> Vec<u8> {
 }
 
 impl Scan {
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, SchemaCache> {
         // Stored values are complete at any time.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -5,6 +5,7 @@
 use super::Refused;
 use crate::error::Error;
 use nc3z_reader::platform::path_of;
+use nc3z_writer::Advice;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use std::path::{Path, PathBuf};
 
@@ -25,6 +26,7 @@ pub fn names_of(uri: &str) -> Vec<String> {
 
 pub(super) fn resolve(uri: &str, base: Option<&Path>, outside: bool) -> Result<PathBuf, Refused> {
     let wrong = |what: &str| Refused::Other(Error::fragment(uri, what));
+    let outside_of = |what: &str| Refused::Other(Error::fragment(uri, what).advised(Advice::TrustOutside));
     if uri.is_empty() || uri.contains('\0') {
         return Err(wrong("its name is empty or holds a zero byte"));
     }
@@ -55,9 +57,7 @@ pub(super) fn resolve(uri: &str, base: Option<&Path>, outside: bool) -> Result<P
         Some(base) => base,
         None if absolute && outside => Path::new("/"),
         None if absolute => {
-            return Err(wrong(
-                "it is outside the place of the aggregation; `--outside` (in Python `outside=True`) allows that for an aggregation that you trust",
-            ));
+            return Err(outside_of("it is outside the place of the aggregation"));
         }
         None => return Err(wrong("a relative name, and the aggregation has no directory")),
     };
@@ -72,8 +72,8 @@ pub(super) fn resolve(uri: &str, base: Option<&Path>, outside: bool) -> Result<P
     let home = if base.as_os_str().is_empty() { Path::new(".") } else { base };
     let home = home.canonicalize().map_err(|e| Refused::Other(Error::io(home, e)))?;
     if !outside && !found.starts_with(&home) {
-        return Err(wrong(&format!(
-            "it is `{}`, outside the directory of the aggregation, `{}`; `--outside` (in Python `outside=True`) allows that for an aggregation that you trust",
+        return Err(outside_of(&format!(
+            "it is `{}`, outside the directory of the aggregation, `{}`",
             found.display(),
             home.display()
         )));

@@ -37,7 +37,7 @@ struct Run {
 
 /// The requested indices along one of the master's dimensions. They count from the start of the partition.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct RequestedIndices {
     pub(super) start: u64,
     pub(super) count: u64,
     pub(super) stride: i64,
@@ -103,7 +103,7 @@ impl Bound {
 
     /// Reads a part of the partition. Returns conformed values in the stored order of dimensions, and for
     /// each of the master's dimensions the stride in them.
-    pub(super) fn read(&self, wanted: &[Wanted]) -> Result<(Vec<u8>, Vec<usize>)> {
+    pub(super) fn read(&self, wanted: &[RequestedIndices]) -> Result<(Vec<u8>, Vec<usize>)> {
         let runs: Vec<Vec<Run>> = self.axes.iter().map(|axis| axis.runs(wanted)).collect();
         let counts: Vec<usize> =
             runs.iter().map(|runs| runs.last().map_or(0, |r| r.at + in_memory(r.count))).collect();
@@ -162,7 +162,7 @@ impl Bound {
     }
 
     /// Returns the number of bytes of the file's variable that a part of the partition is read from.
-    pub(super) fn bytes_of(&self, wanted: &[Wanted]) -> u64 {
+    pub(super) fn bytes_of(&self, wanted: &[RequestedIndices]) -> u64 {
         wanted.iter().map(|w| w.count).product::<u64>() * self.variable.ty().size() as u64
     }
 
@@ -177,11 +177,11 @@ fn in_memory(n: u64) -> usize {
 
 impl Axis {
     /// Returns the stored indices of a request as runs, in the order of the request.
-    fn runs(&self, wanted: &[Wanted]) -> Vec<Run> {
+    fn runs(&self, wanted: &[RequestedIndices]) -> Vec<Run> {
         let Some(d) = self.master else {
             return vec![Run { start: self.indices.at(0), count: 1, stride: 1, at: 0 }];
         };
-        let Wanted { start, count, stride } = wanted[d];
+        let RequestedIndices { start, count, stride } = wanted[d];
         let extent = self.indices.count();
         // Modulo 2^64; the result is right, since the request is inside the partition.
         let nth = |i: u64| {

@@ -1,7 +1,7 @@
 //! Reads hyperslabs of a master array: finds the partitions that a hyperslab meets, and reads several of them
 //! at once.
 
-use super::conform::{Bound, Wanted};
+use super::conform::{Bound, RequestedIndices};
 use super::copy::{Way, copy, strides};
 use super::{Data, FileRef, MasterArray, Partition};
 use crate::error::{Error, Result};
@@ -34,7 +34,7 @@ struct Segment {
     extent: u64,
     /// The position of the part in the output.
     at: usize,
-    wanted: Wanted,
+    wanted: RequestedIndices,
 }
 
 /// The contribution of one partition to a request.
@@ -42,7 +42,7 @@ struct Task {
     cell: usize,
     extent: Vec<u64>,
     at: Vec<usize>,
-    wanted: Vec<Wanted>,
+    wanted: Vec<RequestedIndices>,
 }
 
 /// Tasks whose partitions are in the same file, which is opened once for all of them, or in no file.
@@ -295,7 +295,7 @@ fn segments(cuts: &[u64], start: u64, count: u64, stride: i64) -> Vec<Segment> {
         let (low, high) = (cuts[cell], cuts[cell + 1]);
         let left = if stride > 0 { high - 1 - index } else { index - low };
         let here = (left / stride.unsigned_abs() + 1).min(count - done);
-        let wanted = Wanted { start: index - low, count: here, stride };
+        let wanted = RequestedIndices { start: index - low, count: here, stride };
         out.push(Segment { cell, extent: high - low, at: in_memory(done), wanted });
         done += here;
     }

@@ -20,6 +20,7 @@ use nc3z_format::Limits;
 use nc3z_format::archive::constants::MAGIC;
 use nc3z_reader::ClassicFile;
 use nc3z_reader::source::{FileSource, MemorySource, SharedSource};
+use nc3z_writer::Advice;
 use nc3z_writer::{AtomicFile, WriterOptions, archive_source, archive_to_vec};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
@@ -102,9 +103,7 @@ pub fn append_packed(
     nc3z_writer::lock_file(file, path).map_err(of_writer)?;
     let bundle = Bundle::open(Arc::new(FileSource::open(path)?))?;
     if !bundle.is_indexed() || !bundle.is_packed() {
-        return Err(Error::refused(
-            "it is not a packed bundle with an index; files can be added to bundles of `nc3z bundle --pack`",
-        ));
+        return Err(Error::refused("it is not a packed bundle with an index").advised(Advice::Pack));
     }
     let source = bundle.source().clone();
     let (len, comment) = (source.len(), index::comment_to_hint(&source)?);

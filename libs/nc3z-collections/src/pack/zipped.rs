@@ -237,7 +237,13 @@ pub(crate) fn filed(source: &SharedSource, name: &str, entry: &Entry) -> Result<
     let &Entry { offset, length: len, crc32, stamp, .. } = entry;
     let local = local::find(source, offset, name)?.filter(|local| local.is_of(len, crc32));
     let header = local.map(|local| local.offset).ok_or_else(|| {
-        Error::corrupt(name, offset, "header in the ZIP", "that of the member in the index", "another one")
+        Error::corrupt(
+            name,
+            offset,
+            "header in the ZIP",
+            "the header of the member in the index",
+            "another header",
+        )
     })?;
     Ok(Filed { name: name.to_owned(), header, offset, len, crc32, stamp })
 }

@@ -4,6 +4,7 @@ use crate::catalog::{Condition, Exactly, Hit, Part, RecalledFile, Row, Series, S
 use crate::{Aggregation, MasterArray, Touched};
 use nc3z_look::text;
 use nc3z_reader::{Dataset, Variable};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// Returns the units of a row, or that there are several.
@@ -67,29 +68,91 @@ pub fn hit_json(hit: &Hit, conditions: &[Condition]) -> Value {
     json!({"file": text::safe(&hit.file), "conditions": each.collect::<Vec<_>>(), "unknown": unknown})
 }
 
-/// Returns the objects and ranges of bytes that a read of `variable` needs. At most `shown` ranges are listed. `left_out` has the files
-/// without an answer, with the reasons.
-pub fn recall_json(
-    variable: &str,
-    objects: &[(String, Vec<RecalledFile>)],
-    left_out: &[(String, String)],
-    shown: usize,
-) -> Value {
-    let files = || objects.iter().flat_map(|(_, files)| files);
-    let bytes = files().fold(0_u64, |sum, file| sum.saturating_add(file.need.bytes()));
-    let ranges: usize = files().map(|file| file.need.ranges.len()).sum();
-    let touched: u64 = files().map(|file| file.need.tiles.0).sum();
-    let tiles = files().fold(0_u64, |sum, file| sum.saturating_add(file.need.tiles.1));
-    let first = files().flat_map(|file| file.need.ranges.iter().map(move |range| (file, range)));
-    let first = first.take(shown).map(|(file, range)| {
-        json!({"object": text::safe(&file.object), "file": text::safe(&file.name), "offset": range.offset, "length": range.len})
-    });
-    let others =
-        left_out.iter().map(|(name, why)| json!({"file": text::safe(name), "reason": text::safe(why)}));
-    json!({
-        "variable": text::safe(variable), "objects": objects.len(), "files": files().count(), "files_left_out": others.collect::<Vec<_>>(),
-        "tiles": {"touched": touched, "total": tiles}, "ranges": ranges, "bytes_to_fetch": bytes, "first_ranges": first.collect::<Vec<_>>(),
-    })
+/// The objects and ranges of bytes that a read of a variable needs.
+#[derive(Debug, Serialize)]
+pub struct RecallReport {
+    /// The number of bytes of all ranges.
+    pub bytes_to_fetch: u64,
+    /// The number of files.
+    pub files: usize,
+    /// The files without an answer.
+    pub files_left_out: Vec<LeftOutFile>,
+    /// The first ranges.
+    pub first_ranges: Vec<RecalledRange>,
+    /// The number of objects.
+    pub objects: usize,
+    /// The number of ranges.
+    pub ranges: usize,
+    /// The numbers of tiles.
+    pub tiles: TouchedTiles,
+    /// The name of the variable.
+    pub variable: String,
+}
+
+/// A file of which the read is not possible.
+#[derive(Debug, Serialize)]
+pub struct LeftOutFile {
+    /// The name of the file.
+    pub file: String,
+    /// The reason.
+    pub reason: String,
+}
+
+/// A range of bytes of a file.
+#[derive(Debug, Serialize)]
+pub struct RecalledRange {
+    /// The name of the file.
+    pub file: String,
+    /// The length in bytes.
+    pub length: u64,
+    /// The object that is recalled.
+    pub object: String,
+    /// The offset in the object.
+    pub offset: u64,
+}
+
+/// The number of tiles of a variable, and of those that a read needs.
+#[derive(Debug, Serialize)]
+pub struct TouchedTiles {
+    /// The number of all tiles.
+    pub total: u64,
+    /// The number of tiles that the read needs.
+    pub touched: u64,
+}
+
+impl RecallReport {
+    /// Sums up the files of a read. At most `shown` ranges are listed. `left_out` has the files without an answer, with the reasons.
+    pub fn new(
+        variable: &str,
+        objects: &[(String, Vec<RecalledFile>)],
+        left_out: &[(String, String)],
+        shown: usize,
+    ) -> Self {
+        let files = || objects.iter().flat_map(|(_, files)| files);
+        let ranges = files().flat_map(|file| file.need.ranges.iter().map(move |range| (file, range)));
+        let first_ranges = ranges.take(shown).map(|(file, range)| RecalledRange {
+            file: text::safe(&file.name),
+            length: range.len,
+            object: text::safe(&file.object),
+            offset: range.offset,
+        });
+        let files_left_out = left_out
+            .iter()
+            .map(|(name, why)| LeftOutFile { file: text::safe(name), reason: text::safe(why) });
+        RecallReport {
+            bytes_to_fetch: files().fold(0, |sum, file| sum.saturating_add(file.need.bytes())),
+            files: files().count(),
+            files_left_out: files_left_out.collect(),
+            first_ranges: first_ranges.collect(),
+            objects: objects.len(),
+            ranges: files().map(|file| file.need.ranges.len()).sum(),
+            tiles: TouchedTiles {
+                total: files().fold(0, |sum, file| sum.saturating_add(file.need.tiles.1)),
+                touched: files().map(|file| file.need.tiles.0).sum(),
+            },
+            variable: text::safe(variable),
+        }
+    }
 }
 
 /// Describes an aggregation: its dimensions, and the fragments of its variables.

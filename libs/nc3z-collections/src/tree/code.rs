@@ -44,7 +44,8 @@ impl Code {
             ErrorKind::Walk(e) => e.io_error().map_or("other", nc3z_reader::code_of_io),
             ErrorKind::Read(e) | ErrorKind::Archive { source: e, .. } => e.code(),
             ErrorKind::Write(e) => e.code(),
-            ErrorKind::Aggregate(_) | ErrorKind::Pattern { .. } => "other",
+            ErrorKind::Aggregate(e) => e.code(),
+            ErrorKind::Pattern { .. } => "other",
             ErrorKind::Refused(refusal) => of_refusal(refusal),
         })
     }
@@ -58,13 +59,11 @@ impl Code {
             if let Some(e) = cause.downcast_ref::<nc3z_writer::Error>() {
                 return Some(e.code());
             }
-            let reader = match cause.downcast_ref::<crate::Error>() {
-                Some(crate::Error::Reader(e)) => Some(e),
-                _ => cause.downcast_ref::<nc3z_reader::Error>(),
-            };
-            reader
-                .map(nc3z_reader::Error::code)
-                .or_else(|| cause.downcast_ref::<std::io::Error>().map(nc3z_reader::code_of_io))
+            if let Some(e) = cause.downcast_ref::<crate::Error>() {
+                return Some(e.code()).filter(|code| *code != "other");
+            }
+            let reader = cause.downcast_ref::<nc3z_reader::Error>().map(nc3z_reader::Error::code);
+            reader.or_else(|| cause.downcast_ref::<std::io::Error>().map(nc3z_reader::code_of_io))
         };
         Self::named(chain.into_iter().find_map(name).unwrap_or("other"))
     }

@@ -1,6 +1,7 @@
 //! Errors of runs over trees.
 
 use crate::tree::refusal::{ManifestFault, Refusal, SourceKept};
+use nc3z_writer::Advice;
 use std::fmt;
 use std::io;
 
@@ -33,6 +34,8 @@ pub enum ErrorKind {
     Archive {
         /// The file, and the reason why it was opened.
         what: String,
+        /// True if the file has the name of an output, and may be replaced.
+        is_output: bool,
         /// The reader's error.
         source: nc3z_reader::Error,
     },
@@ -64,6 +67,18 @@ impl Error {
     /// Returns the kind of the error by value.
     pub fn into_kind(self) -> ErrorKind {
         *self.0
+    }
+
+    /// The advice that would let a refused request through.
+    pub fn advice(&self) -> Option<Advice> {
+        match &*self.0 {
+            ErrorKind::Refused(refusal) => refusal.advice(),
+            ErrorKind::Archive { is_output: true, .. } => Some(Advice::Replace),
+            ErrorKind::Write(e) => e.advice(),
+            ErrorKind::Read(e) => crate::Error::advice_in(e),
+            ErrorKind::Aggregate(e) => e.advice(),
+            _ => None,
+        }
     }
 
     /// Returns whether the caller's monitor ended the work.
@@ -145,7 +160,7 @@ impl<T> Context<T> for io::Result<T> {
 
 impl<T> Context<T> for nc3z_reader::Result<T> {
     fn with_context(self, what: impl FnOnce() -> String) -> Result<T> {
-        self.map_err(|source| ErrorKind::Archive { what: what(), source }.into())
+        self.map_err(|source| ErrorKind::Archive { what: what(), is_output: false, source }.into())
     }
 }
 

@@ -9,7 +9,7 @@ use crate::tree::stamp::{Stamp, has_changed};
 use crate::tree::{Error, ErrorKind};
 use crate::{as_aggregation, names_of};
 use nc3z_reader::{Dataset, Monitor, OpenOptions};
-use nc3z_writer::CommitNote;
+use nc3z_writer::{Advice, CommitNote};
 use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -214,8 +214,8 @@ fn unchanged(
     stamp: Option<Stamp>,
 ) -> crate::tree::Result<Member> {
     if Stamp::new(path) != stamp {
-        let what = "the file changed while it was read; run `nc3z catalog` again when it is complete";
-        return Err(ErrorKind::Aggregate(crate::Error::Refused(what.to_owned())).into());
+        let e = crate::Error::refused("the file changed while it was read");
+        return Err(ErrorKind::Aggregate(e.advised(Advice::MakeCatalogue)).into());
     }
     found
 }

@@ -58,7 +58,7 @@ pub fn in_order<J: Sync, T: Send, F: From<Error> + Send>(
     } else {
         std::thread::scope(|scope| -> Result<(), Error> {
             let handles: Vec<_> = (0..workers).map(|_| scope.spawn(|| with_threads(1, run))).collect();
-            handles.into_iter().try_for_each(|h| h.join().expect("a worker's panic is that of the run"))
+            handles.into_iter().try_for_each(|h| h.join().expect("the run panics if a worker does"))
         })?;
     }
     match turn.into_inner().expect("no panic while it was locked").failed {

@@ -2,7 +2,7 @@
 
 use crate::tree::error::Context as _;
 use crate::tree::refusal::{Mismatch, Refusal, RestoredMismatch};
-use crate::tree::{Result, sha256_of_file};
+use crate::tree::{ErrorKind, Result, sha256_of_file};
 use nc3z_reader::source::{self, open_regular};
 use nc3z_reader::{Archive, Digest, Monitor, OpenOptions};
 use nc3z_writer::Attributes;
@@ -49,7 +49,11 @@ pub fn is_present(
     // By position: a file that shrinks gives an error and no signal.
     let archive = source::open(output, false)
         .and_then(|source| Archive::from_source(source, options))
-        .with_context(|| format!("{} is not a complete archive (--force replaces it)", there()))?;
+        .map_err(|source| ErrorKind::Archive {
+            what: format!("{} is not a complete archive", there()),
+            is_output: true,
+            source,
+        })?;
     let opened = open_regular(input);
     // A source that was removed or retired after it was archived is listed in the unit of its plan, all the same.
     if opened.as_ref().is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) {

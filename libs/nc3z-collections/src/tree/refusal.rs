@@ -1,5 +1,6 @@
-//! Requests that a run cannot carry out: the reason, and what to do. The texts name the options of the tool.
+//! Requests that a run cannot carry out: the reason, and what lets them through, for which each interface has its own words.
 
+use nc3z_writer::Advice;
 use std::path::PathBuf;
 
 /// The reason why a request cannot be carried out.
@@ -13,16 +14,16 @@ pub enum Refusal {
     #[error("fragment `{0}` does not exist")]
     NoFragment(String),
     /// Two members of a collection have the same original name.
-    #[error("two members are `{0}`: a collection's root needs names that differ without .nc3z")]
+    #[error("two members have the original name `{0}`; a collection's root needs different names")]
     TwoMembers(String),
     /// A collection has no tree file.
-    #[error("--tree writes the tree of one file, and this is a collection")]
+    #[error("a tree file is written of one file, and this is a collection")]
     TreeOfCollection,
     /// A directory is named, and directories are not entered.
-    #[error("`{}` is a directory; --recursive goes into it", .0.display())]
+    #[error("`{}` is a directory", .0.display())]
     Directory(PathBuf),
     /// Files have no data on disk, and may not be recalled.
-    #[error("{count} of the inputs {have} no data on disk, such as `{first}`: reading them recalls them from tape. Recall them first, or use --on-tape skip or --on-tape last", have = if *.count == 1 { "has" } else { "have" }, first = .first.display())]
+    #[error("{count} of the inputs {have} no data on disk, such as `{first}`: reading them recalls them from tape", have = if *.count == 1 { "has" } else { "have" }, first = .first.display())]
     Offline {
         /// The number of these files.
         count: usize,
@@ -65,22 +66,22 @@ pub enum Refusal {
     #[error("with -o, names in a list must be relative and must not lead upwards")]
     ListedName,
     /// The file's name does not give the name of the output.
-    #[error("`{}` does not end in {}; name the output with -o", .0.display(), crate::tree::walk::SUFFIX)]
+    #[error("`{}` does not end in {}", .0.display(), crate::tree::walk::SUFFIX)]
     Suffix(PathBuf),
     /// An older version has no name for the output.
-    #[error("name the output of an older version with -o")]
+    #[error("the output of an older version has no name")]
     VersionName,
     /// Standard input has no name for the output.
-    #[error("data from standard input have no name; name the output with -o")]
+    #[error("data from standard input have no name")]
     NoName,
     /// The directory of an output does not exist.
-    #[error("directory `{}` does not exist; --parents creates it", .0.display())]
+    #[error("directory `{}` does not exist", .0.display())]
     NoParent(PathBuf),
     /// Other files are to be copied, but no directory was given.
-    #[error("--passed-over copy copies into another directory; name it with -o")]
+    #[error("files that are passed over are copied into another directory, and none is named")]
     CopyInPlace,
     /// A file of the name exists.
-    #[error("`{}` exists; replace it with --force", .0.display())]
+    #[error("`{}` exists", .0.display())]
     Exists(PathBuf),
     /// A file of the name exists that is not the source's archive.
     #[error("`{}` exists, and {why}", .archive.display())]
@@ -102,7 +103,7 @@ pub enum Refusal {
     #[error("no file matches the pattern `{0}`")]
     NoFile(String),
     /// The file is not a log.
-    #[error("`{}` is not a log of `nc3z archive --log`: no line in it names a file and its state", .0.display())]
+    #[error("`{}` is not the log of a run: no line in it names a file and its state", .0.display())]
     NoLog(PathBuf),
     /// A name in a log is damaged.
     #[error("`{}`: `{digits}` is not a file name", .log.display())]
@@ -113,7 +114,7 @@ pub enum Refusal {
         digits: String,
     },
     /// The file does not describe a plan.
-    #[error("`{}` does not describe a plan; `nc3z plan` writes one", .0.display())]
+    #[error("`{}` does not describe a plan", .0.display())]
     NoPlan(PathBuf),
     /// The plan is of other directories.
     #[error("`{}` is the plan of other directories; plan these into another directory", .0.display())]
@@ -152,7 +153,7 @@ pub enum Refusal {
         file: PathBuf,
     },
     /// A catalogue lacks a column.
-    #[error("`{}` has no column `{column}`; its columns are {known}. --columns names those for path, size and checksum", .path.display())]
+    #[error("`{}` has no column `{column}`; its columns are {known}", .path.display())]
     NoColumn {
         /// The path of the catalogue.
         path: PathBuf,
@@ -162,10 +163,10 @@ pub enum Refusal {
         known: String,
     },
     /// The specification has no such file.
-    #[error("the specification has no file `{}`; `nc3z spec --list` names all", nc3z_look::text::safe(.0))]
+    #[error("the specification has no file `{}`", nc3z_look::text::safe(.0))]
     NoChapter(String),
     /// A file of the specification exists with other content.
-    #[error("`{}` differs from the file of this version; choose another directory, or replace it with --force", .0.display())]
+    #[error("`{}` differs from the file of this version", .0.display())]
     OtherSpecification(PathBuf),
     /// The source has other content than its archive, or may get it.
     #[error(transparent)]
@@ -175,21 +176,50 @@ pub enum Refusal {
     Manifest(#[from] ManifestFault),
 }
 
+impl Refusal {
+    /// The advice that would let the request through.
+    pub fn advice(&self) -> Option<Advice> {
+        Some(match self {
+            Refusal::Directory(_) => Advice::Recurse,
+            Refusal::Offline { .. } => Advice::Recall,
+            Refusal::Suffix(_) | Refusal::VersionName | Refusal::NoName => Advice::NameOutput,
+            Refusal::NoParent(_) => Advice::CreateDirectories,
+            Refusal::CopyInPlace
+            | Refusal::Manifest(ManifestFault::NoBagDirectory | ManifestFault::InputFile(_)) => {
+                Advice::NameDirectory
+            }
+            Refusal::Exists(_) => Advice::Replace,
+            Refusal::NotItsArchive { why: Mismatch::Older, .. }
+            | Refusal::NotItsOriginal { why: RestoredMismatch::OtherTime, .. } => Advice::CompareOrReplace,
+            Refusal::NotItsArchive { .. } | Refusal::NotItsOriginal { .. } => Advice::Replace,
+            Refusal::NoPlan(_) => Advice::MakePlan,
+            Refusal::NoColumn { .. } => Advice::NameColumns,
+            Refusal::NoChapter(_) => Advice::ListChapters,
+            Refusal::OtherSpecification(_) | Refusal::Manifest(ManifestFault::FullBag(_)) => {
+                Advice::OtherDirectoryOrReplace
+            }
+            Refusal::Manifest(ManifestFault::None(_)) => Advice::WriteManifest,
+            Refusal::Manifest(ManifestFault::Archive(_)) => Advice::VerifyArchive,
+            _ => return None,
+        })
+    }
+}
+
 /// The difference between an existing archive and that of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Mismatch {
     /// It has another header or length.
-    #[error("is the archive of another file (--force replaces it)")]
+    #[error("is the archive of another file")]
     OtherFile,
     /// It has no digest.
-    #[error("has no digest to compare (--force replaces it)")]
+    #[error("has no digest to compare")]
     NoDigest,
     /// It has another digest.
-    #[error("is the archive of other data (--force replaces it)")]
+    #[error("is the archive of other data")]
     OtherData,
     /// It is older.
-    #[error("is older than the source (--skip-existing=digest compares, --force replaces it)")]
+    #[error("is older than the source")]
     Older,
 }
 
@@ -198,18 +228,16 @@ pub enum Mismatch {
 #[non_exhaustive]
 pub enum RestoredMismatch {
     /// It has another header or length.
-    #[error("is another file than the archive's (--force replaces it)")]
+    #[error("is another file than the archive's")]
     OtherFile,
     /// The archive has no digest.
-    #[error("its archive has no digest to compare (--force replaces it)")]
+    #[error("its archive has no digest to compare")]
     NoDigest,
     /// It has another digest.
-    #[error("has other data than its archive (--force replaces it)")]
+    #[error("has other data than its archive")]
     OtherData,
     /// It has another modification time.
-    #[error(
-        "has another time than its archive (--skip-existing=digest compares the data, --force replaces it)"
-    )]
+    #[error("has another time than its archive")]
     OtherTime,
 }
 
@@ -233,7 +261,7 @@ pub enum SourceKept {
 #[non_exhaustive]
 pub enum ManifestFault {
     /// There is none.
-    #[error("hash --manifest `{}` does not exist; `nc3z hash --manifest` and `nc3z archive -r --manifest sha256` write one", .0.display())]
+    #[error("manifest `{}` does not exist", .0.display())]
     None(PathBuf),
     /// It is too large, or no file.
     #[error("`{}` is not a manifest: expected a file of at most {most} bytes", .path.display())]
@@ -244,7 +272,7 @@ pub enum ManifestFault {
         most: u64,
     },
     /// It is an archive.
-    #[error("`{name}` is an nc3z archive, not a manifest; `nc3z verify {name}` checks an archive", name = .0.display())]
+    #[error("`{name}` is an nc3z archive, not a manifest", name = .0.display())]
     Archive(PathBuf),
     /// A line of a list is wrong.
     #[error("`{}`, line {line}: expected a SHA-256, two blanks and a name", .path.display())]
@@ -263,7 +291,7 @@ pub enum ManifestFault {
         entry: u64,
     },
     /// A bag is wanted, and no directory for it.
-    #[error("a bag needs a directory of its own; name it with -o")]
+    #[error("a bag needs a directory of its own, and none is named")]
     NoBagDirectory,
     /// The directory for a bag has another file.
     #[error("`{}` holds `{}` and is not a bag; a bag needs a directory of its own", .root.display(), .name.display())]
@@ -274,7 +302,7 @@ pub enum ManifestFault {
         name: PathBuf,
     },
     /// The bag has files.
-    #[error("`{}` is not empty; choose another directory, or add to it with --force", .0.display())]
+    #[error("`{}` is not empty", .0.display())]
     FullBag(PathBuf),
     /// The name cannot be in a bag.
     #[error("`{}` is not valid UTF-8 and cannot be listed in a bag", .0.display())]
@@ -283,7 +311,7 @@ pub enum ManifestFault {
     #[error("its name is not valid UTF-8 and cannot be listed in a bag; nothing was written")]
     ArchiveName,
     /// An input is not a directory.
-    #[error("`{}` is not a directory; name directories, or one with -o", .0.display())]
+    #[error("`{}` is not a directory", .0.display())]
     InputFile(PathBuf),
     /// The root is not a directory.
     #[error("`{}` is not a directory; name the directory of the archives", .0.display())]

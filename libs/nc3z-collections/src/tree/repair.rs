@@ -7,8 +7,8 @@ use nc3z_writer::{LostTiles, ParityChoice, RepairOutcome, RepairedBlocks, Repair
 use serde_json::{Value, json};
 
 /// Returns the result of a repair of `archive` to `output`, for which `choice` was the parity.
-pub fn to_json(archive: &str, output: &str, choice: ParityChoice, mended: &RepairOutcome) -> Value {
-    let mut found = match mended {
+pub fn to_json(archive: &str, output: &str, choice: ParityChoice, outcome: &RepairOutcome) -> Value {
+    let mut found = match outcome {
         RepairOutcome::Parity { report, done } => by_parity(report, done),
         RepairOutcome::Versions(saved) => by_versions(saved, choice),
         RepairOutcome::Blocks(repaired) => by_blocks(repaired),
@@ -16,13 +16,13 @@ pub fn to_json(archive: &str, output: &str, choice: ParityChoice, mended: &Repai
     };
     found["archive"] = archive.into();
     found["output"] = output.into();
-    found["complete"] = mended.is_complete().into();
+    found["complete"] = outcome.is_complete().into();
     found
 }
 
 fn by_parity(report: &ParityReport, done: &RepairedShards) -> Value {
     json!({
-        "by": "parity", "mended_shards": done.shards, "mended_packets": done.packets, "mended_bytes": done.bytes,
+        "by": "parity", "repaired_shards": done.shards, "repaired_packets": done.packets, "repaired_bytes": done.bytes,
         "stale_bytes": report.uncovered,
     })
 }

@@ -51,6 +51,9 @@ impl Observer for ConsoleObserver<'_> {
             [job] => crate::cmd::shown(&job.input),
             _ => "archive".to_owned(),
         };
+        if let [first, ..] = jobs {
+            crate::cmd::outputs::warn_of_space(&first.output, bytes);
+        }
         let _ = self.progress.set(Progress::with_passes(bytes, passes, message).of_files(jobs.len() as u64));
     }
 
@@ -63,7 +66,7 @@ impl Observer for ConsoleObserver<'_> {
         match event {
             Event::Notice(notice) => crate::cmd::targets::print(std::slice::from_ref(notice)),
             Event::Offline(files) => crate::cmd::offline::tell(files),
-            Event::Removed(path) => crate::cmd::places::print(&[path.to_owned()]),
+            Event::Removed(path) => crate::cmd::outputs::print(&[path.to_owned()]),
             Event::Archived(job, done) => {
                 self.archived.0.fetch_add(1, Ordering::Relaxed);
                 self.archived.1.fetch_add(done.without_chunks.into(), Ordering::Relaxed);
@@ -78,7 +81,9 @@ impl Observer for ConsoleObserver<'_> {
             }
             Event::WouldFail(job) => {
                 let (input, output) = (shown(&job.input), shown(&job.output));
-                note!("nc3z: {input}: `{output}` exists (--skip-existing skips it, --force replaces it)");
+                note!(
+                    "nc3z: {input} would not be archived: `{output}` exists (--skip-existing skips it, --force replaces it)"
+                );
             }
             Event::LinkLeadsOut(path) => crate::cmd::tree::tell_leads_out(path),
             _ => {}

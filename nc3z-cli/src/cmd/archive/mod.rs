@@ -7,7 +7,7 @@ mod piped;
 pub(super) use options::encode_options;
 
 use super::failures::Failures;
-use super::places;
+use super::outputs;
 use super::targets;
 use super::tree::{self, evidence};
 use super::url;
@@ -37,10 +37,10 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
             "`{url}` is a URL, and `nc3z archive` reads files: `curl -s {url} | nc3z archive - -o NAME.nc3z` takes one from a server"
         );
     }
-    places::check(args.output.as_deref(), args.parents)?;
+    outputs::check(args.output.as_deref(), args.out.parents)?;
     [&args.run.log, &args.catalog, &args.acl]
         .into_iter()
-        .try_for_each(|file| places::check(file.as_deref(), true))?;
+        .try_for_each(|file| outputs::check(file.as_deref(), true))?;
     if args.inputs.iter().any(|i| i.as_os_str() == "-") || args.output.as_deref() == Some(Path::new("-")) {
         if args.catalog.is_some() {
             refuse!("--catalog reads the archives again: give files, not `-`");
@@ -48,12 +48,12 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
         return super::with_threads(*args.threads, || piped::run(args, &writer))?;
     }
     if let Some(catalog) = args.catalog.as_ref().filter(|_| !args.run.dry_run) {
-        places::prepare_new(catalog, args.force)?;
+        outputs::prepare_new(catalog, args.out.force)?;
     }
     let manifests = manifests(args)?;
     if args.clean_temps && !args.run.dry_run {
         let roots = args.output.as_ref().map_or(&args.inputs[..], std::slice::from_ref);
-        roots.iter().filter(|root| root.is_dir()).for_each(|root| places::clean(root));
+        roots.iter().filter(|root| root.is_dir()).for_each(|root| outputs::clean(root));
     }
     // Before --remove-source removes anything.
     let kept =
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
     let inputs = Inputs { paths: &args.inputs, listed: Some(&listed) };
     let console = ConsoleObserver::new(args);
     let report =
-        nc3z_collections::tree::run(&inputs, &options_of(args, writer, unit), places::all(), &console)?;
+        nc3z_collections::tree::run(&inputs, &options_of(args, writer, unit), outputs::all(), &console)?;
     console.end();
     if args.run.dry_run {
         tree::tell(&report.summary);
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
         Some(PassedOverOfTreeArg::Copy) => exit_of(report.ending),
     };
     if report.is_tree || is_listed(args) {
-        tree::tell_run(&report.summary, args.force);
+        tree::tell_run(&report.summary, args.out.force);
     }
     // A run with a log says what remains: files on tape can be archived later.
     if report.offline > 0 && (args.run.log.is_some() || args.run.unit.is_some()) {
@@ -100,7 +100,8 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
         }
         let archives = report.archives();
         if let Some(catalog) = args.catalog.as_ref().filter(|_| !archives.is_empty()) {
-            worst = worst.max(super::catalog::of_archives(archives, (catalog, args.force), *args.threads)?);
+            worst =
+                worst.max(super::catalog::of_archives(archives, (catalog, args.out.force), *args.threads)?);
         }
     }
     Ok(failures.worst().max(worst).max(kept))
@@ -140,13 +141,13 @@ fn manifests(args: &ArchiveArgs) -> Result<Option<Manifests>> {
             "--with-spec is for bags (--manifest bagit); `nc3z spec -o DIR` writes the specification anywhere"
         );
     }
-    Ok(Some(Manifests::prepare(kind, &args.inputs, args.output.as_deref(), args.force)?))
+    Ok(Some(Manifests::prepare(kind, &args.inputs, args.output.as_deref(), args.out.force)?))
 }
 
 /// Writes the manifests of the archives that are there, and the specification into a bag.
 fn write(manifests: &Manifests, report: &Report, args: &ArchiveArgs) -> Result<Exit> {
     if let Some(bag) = manifests.bag().filter(|_| args.with_spec) {
-        specification::write(&bag.join(specification::DIRECTORY), args.force)?;
+        specification::write(&bag.join(specification::DIRECTORY), args.out.force)?;
     }
     let archives = report.archives();
     let bytes = archives.iter().map(|path| path.metadata().map_or(0, |m| m.len())).sum();
@@ -169,8 +170,8 @@ fn options_of(args: &ArchiveArgs, writer: WriterOptions, unit: Option<(Campaign,
         output: args.output.as_deref().map(|output| directory(manifest_kind(args), output)),
         recursive: args.recursive,
         shard: args.run.shard,
-        skip_existing: evidence(args.run.skip_existing, is_run(args), args.force),
-        force: args.force,
+        skip_existing: evidence(args.run.skip_existing, is_run(args), args.out.force),
+        force: args.out.force,
         remove_source: args.remove_source,
         log: log.or_else(|| args.run.log.clone()),
         arguments: std::env::args_os().map(|word| url::hidden_in(&word.to_string_lossy())).collect(),

@@ -11,7 +11,7 @@ pub(super) fn options(args: &ArchiveArgs) -> WriterOptions {
     let mut quantize = PerVariable::default();
     args.quantize.iter().for_each(|(name, mode)| quantize.push(name, *mode));
     let options = encode_options(&args.encode);
-    let options = options.with_quantize(quantize).with_verify(!args.no_verify).with_force(args.force);
+    let options = options.with_quantize(quantize).with_verify(!args.no_verify).with_force(args.out.force);
     let options = options.with_md5(args.digest == Some(DigestArg::Md5));
     let options = options.with_content_digests(args.digest != Some(DigestArg::None));
     match args.parity {

@@ -54,7 +54,7 @@ pub(super) fn run(args: &ArchiveArgs, options: &WriterOptions) -> Result<Exit> {
     let name = if from_stdin { Path::new("standard input") } else { input };
     let named = || crate::cmd::shown(name);
     if output.as_os_str() != "-" {
-        crate::cmd::places::prepare(output)?;
+        crate::cmd::outputs::prepare(output)?;
         let done = archive_open_file(source, name, output, options, &progress).with_context(named)?;
         drop(progress);
         report(name, output, &done);

@@ -44,10 +44,13 @@ fn write(args: &BundleArgs) -> Result<Exit> {
     if args.json && super::stdin::is(&args.output) {
         refuse!("--json reports on standard output, where -o - writes the bundle; name a file with -o");
     }
+    if args.skip_existing && super::stdin::is(&args.output) {
+        refuse!("--skip-existing keeps a file, and -o - writes to standard output");
+    }
     if args.append || args.target_size.is_some() {
-        super::places::check_file(Some(&args.output), args.place.parents)?;
+        super::outputs::check_file(Some(&args.output), args.out.parents)?;
     } else {
-        super::places::check(Some(&args.output), args.place.parents)?;
+        super::outputs::check(Some(&args.output), args.out.parents)?;
     }
     let Inputs { files, others, failures } = inputs::find(args)?;
     let mut written = Vec::new();
@@ -131,10 +134,12 @@ fn write_one(mut files: Vec<Bundled>, output: &Path, args: &BundleArgs) -> Resul
         tell!("{} -> {name}  {}", packed_words(&done), text::size(done.len));
         return Ok(packed_json(&name, &done));
     }
-    if !args.pack && !super::stdin::is(output) {
-        super::places::check_space(output, total)?;
+    if args.pack && !super::stdin::is(output) {
+        super::outputs::warn_of_space(output, total);
+    } else if !super::stdin::is(output) {
+        super::outputs::check_space(output, total, || total)?;
     }
-    let target = Target::create(output, args.place.force, Content::Binary)?;
+    let target = Target::create(output, args.out.force, Content::Binary)?;
     let mut out = target.file().try_clone().context("write the bundle")?;
     if args.pack {
         let done = write_packed(&files, &mut out, output, &options(args), &tell)?;
@@ -198,7 +203,7 @@ fn append(files: &[Bundled], args: &BundleArgs, tell: &dyn Fn(u64) -> bool) -> R
             args.output.display()
         )
     })?;
-    super::places::prepare(&args.output)?;
+    super::outputs::prepare(&args.output)?;
     append_packed(files, &mut file, &args.output, &options(args), tell).with_context(place)
 }
 

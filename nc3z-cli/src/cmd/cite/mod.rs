@@ -5,7 +5,7 @@ mod slice;
 
 use super::named::{self, Opens as _};
 use super::subset::history;
-use super::{places, shown};
+use super::{outputs, shown};
 use crate::args::{CiteArgs, OpenArgs, RecordArg, RootArgs};
 use crate::exit::Exit;
 use crate::output::progress::Progress;
@@ -33,10 +33,10 @@ pub(crate) fn run(args: &CiteArgs) -> Result<Exit> {
     if args.variable.is_none() && args.format.is_none() {
         refuse!("nothing to write: name a variable and --output, or a record by --format");
     }
-    places::check_file(args.output.as_deref(), args.place.parents)?;
+    outputs::check_file(args.output.as_deref(), args.out.parents)?;
     if let Some(output) = &args.output {
-        places::prepare_new(output, args.place.force)?;
-        places::prepare_new(&proof_path(output), args.place.force)?;
+        outputs::prepare_new(output, args.out.force)?;
+        outputs::prepare_new(&proof_path(output), args.out.force)?;
     }
     super::with_threads(*args.threads, || super::in_file(&args.file, cite(args)))??;
     Ok(Exit::Done)
@@ -154,9 +154,9 @@ fn with_proof(
     let bytes = std::fs::read(output).with_context(|| format!("read `{}`", output.display()))?;
     let proven = check_slice(&Slice::parse(&bytes)?, &proof, tree.root())?;
     let path = proof_path(output);
-    places::prepare(&path)?;
+    outputs::prepare(&path)?;
     let text = proof.to_json();
-    let target = AtomicFile::create_with_mode(&path, args.place.force, 0o666)?;
+    let target = AtomicFile::create_with_mode(&path, args.out.force, 0o666)?;
     target.file().write_all(text.as_bytes()).with_context(|| format!("write `{}`", path.display()))?;
     target.commit(None)?;
     note!(

@@ -1,10 +1,10 @@
 //! The slice of a proof, planned from the arguments and written.
 
 use crate::args::CiteArgs;
-use crate::cmd::places::output_of;
+use crate::cmd::outputs::output_of;
 use crate::cmd::read::printed;
 use crate::cmd::subset::{arrangement, write};
-use crate::output::progress::Interrupt;
+use crate::output::progress::{Interrupt, while_working};
 use anyhow::{Context, Result};
 use nc3z_cite::{Error, PlannedSlice, SliceForm};
 use nc3z_look::part::SubsetRequest;
@@ -38,16 +38,12 @@ pub(super) fn write_slice(
 ) -> Result<()> {
     if slice.form() == SliceForm::Classic {
         let contents = slice.contents();
-        return write(
-            (&args.file, output, args.place.force),
-            dataset,
-            contents,
-            &arrangement(contents, None)?,
-        );
+        return write((&args.file, output, args.out.force), dataset, contents, &arrangement(contents, None)?);
     }
-    let target = output_of(&args.file, output, args.place.force)?;
+    let target = output_of(&args.file, output, args.out.force)?;
     let mut out = BufWriter::new(target.file());
-    let written = slice.write_values(&mut out, &Interrupt).map_err(unpacked);
+    let work = || slice.write_values(&mut out, &Interrupt);
+    let written = while_working("cite", work).map_err(unpacked);
     written.with_context(|| format!("write `{}`", output.display()))?;
     out.flush()?;
     drop(out);

@@ -2,7 +2,7 @@
 
 use crate::args::PruneArgs;
 use crate::cmd::parity::carried;
-use crate::cmd::{places, stdin, with_threads};
+use crate::cmd::{outputs, stdin, with_threads};
 use crate::exit::Exit;
 use crate::output::progress::Progress;
 use crate::output::table::count;
@@ -15,18 +15,18 @@ use std::fs::File;
 pub(crate) fn prune(args: &PruneArgs) -> Result<Exit> {
     let path = &args.archive;
     crate::cmd::named::need_archive_file(path)?;
-    places::check(args.output.as_deref(), args.place.parents)?;
+    outputs::check(args.output.as_deref(), args.out.parents)?;
     let mut output = args.output.clone();
     let mut spool = None;
     match &args.output {
         // The new archive is read again before it is complete, so it is written to disk first.
         Some(name) if stdin::is(name) && !args.dry_run => {
-            let stream = Target::create(name, args.place.force, Content::Binary)?;
+            let stream = Target::create(name, args.out.force, Content::Binary)?;
             let directory = tempfile::tempdir().context("create a temporary directory for the archive")?;
             output = Some(directory.path().join("archive.nc3z"));
             spool = Some((stream, directory));
         }
-        Some(name) if !stdin::is(name) => places::prepare(name)?,
+        Some(name) if !stdin::is(name) => outputs::prepare_new(name, args.out.force || args.dry_run)?,
         _ => {}
     }
     let options = WriterOptions::default()
@@ -34,7 +34,7 @@ pub(crate) fn prune(args: &PruneArgs) -> Result<Exit> {
         .with_memory(args.memory)
         .with_dry_run(args.dry_run)
         .with_parity_renewed(!args.no_parity)
-        .with_force(args.place.force);
+        .with_force(args.out.force);
     let keep = Keep { versions: &args.keep, tagged: !args.drop_tagged };
     let done = with_threads(*args.threads, || {
         let progress = Progress::new(0, text::safe(&path.to_string_lossy()));

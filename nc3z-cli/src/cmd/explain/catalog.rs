@@ -7,7 +7,7 @@ use crate::output::table::{Side, Table, count};
 use crate::output::{chain, text};
 use anyhow::{Result, bail};
 use nc3z_collections::catalog::{Recall, RecalledFile, recall};
-use nc3z_collections::tree::answers::recall_json;
+use nc3z_collections::tree::answers::{LeftOutFile, RecallReport};
 use nc3z_format::Hyperslab;
 use nc3z_reader::{Dataset, Variable};
 use std::io::{BufWriter, Write};
@@ -50,34 +50,29 @@ fn print(
     left_out: &[(String, anyhow::Error)],
 ) -> Result<()> {
     let mut out = BufWriter::new(Stdout::results());
-    let files = || objects.iter().flat_map(|(_, files)| files);
-    let bytes: u64 = files().fold(0, |sum, file| sum.saturating_add(file.need.bytes()));
-    let ranges: usize = files().map(|file| file.need.ranges.len()).sum();
-    let (touched, tiles) =
-        files().fold((0_u64, 0_u64), |(a, b), f| (a + f.need.tiles.0, b.saturating_add(f.need.tiles.1)));
     let shown = if args.all { usize::MAX } else { SHOWN };
+    let left_out: Vec<_> = left_out.iter().map(|(name, e)| (name.clone(), chain(e))).collect();
+    let report = RecallReport::new(&args.variable, objects, &left_out, shown);
     if args.json {
-        let left_out: Vec<_> = left_out.iter().map(|(name, e)| (name.clone(), chain(e))).collect();
-        let report = recall_json(&args.variable, objects, &left_out, shown);
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
         return Ok(out.flush()?);
     }
-    writeln!(out, "objects    {}", objects.len())?;
-    writeln!(out, "files      {}", files().count())?;
-    writeln!(out, "tiles      {touched} of {tiles}")?;
-    writeln!(out, "fetch      {} in {}", super::size(bytes), count(ranges as u64, "range"))?;
-    if let Some((name, e)) = left_out.first() {
-        let (name, why) = (text::safe(name), text::safe(&chain(e)));
-        writeln!(out, "left out   {}, the first one `{name}`: {why}", count(left_out.len() as u64, "file"))?;
+    writeln!(out, "objects    {}", report.objects)?;
+    writeln!(out, "files      {}", report.files)?;
+    writeln!(out, "tiles      {} of {}", report.tiles.touched, report.tiles.total)?;
+    let ranges = count(report.ranges as u64, "range");
+    writeln!(out, "fetch      {} in {ranges}", super::size(report.bytes_to_fetch))?;
+    if let Some(LeftOutFile { file, reason }) = report.files_left_out.first() {
+        let files = count(report.files_left_out.len() as u64, "file");
+        writeln!(out, "left out   {files}, the first one `{file}`: {reason}")?;
     }
     let mut table = Table::new(&[("offset", Side::Right), ("bytes", Side::Right), ("file", Side::Left)]);
-    let rows = files().flat_map(|file| file.need.ranges.iter().map(move |range| (file, range)));
-    for (file, range) in rows.take(shown) {
-        table.push(vec![range.offset.to_string(), range.len.to_string(), text::safe(&file.name)]);
+    for range in &report.first_ranges {
+        table.push(vec![range.offset.to_string(), range.length.to_string(), range.file.clone()]);
     }
     table.print(&mut out, "  ")?;
-    if ranges > shown {
-        writeln!(out, "  and {} more", ranges - shown)?;
+    if report.ranges > shown {
+        writeln!(out, "  and {} more", report.ranges - shown)?;
     }
     Ok(out.flush()?)
 }

@@ -11,17 +11,27 @@ use crate::output::streams::Stdout;
 use anyhow::{Context, Result, bail};
 use nc3z_collections::tree::hash::{CheckPolicy, Checked, Listed, check, read_list};
 use nc3z_reader::{Dataset, DigestRequest, Digests};
-use serde_json::json;
+use serde::Serialize;
+use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::path::Path;
 
-#[derive(Default)]
+/// The numbers of digests by their verdict, and of files and lines without one.
+#[derive(Default, Serialize)]
 struct Counts {
-    right: u64,
-    wrong: u64,
-    unreadable: u64,
-    ignored: u64,
+    failed: u64,
     malformed: u64,
+    missing: u64,
+    ok: u64,
+    unreadable: u64,
+}
+
+/// The report for programs.
+#[derive(Serialize)]
+struct Report<'c> {
+    #[serde(flatten)]
+    counts: &'c Counts,
+    results: Vec<Value>,
 }
 
 pub(super) fn run(args: &HashArgs) -> Result<Exit> {
@@ -40,10 +50,10 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
         |job, checked| {
             let name = crate::cmd::shown(&job.file);
             match checked {
-                Ok(Checked::Missing) => counts.ignored += 1,
+                Ok(Checked::Missing) => counts.missing += 1,
                 Ok(Checked::Compared { lines, instead }) => {
                     for (line, right) in job.lines.iter().zip(lines) {
-                        *(if right { &mut counts.right } else { &mut counts.wrong }) += 1;
+                        *(if right { &mut counts.ok } else { &mut counts.failed }) += 1;
                         let what = line.subject.words();
                         let verdict = if right { "OK" } else { "FAILED" };
                         let instead = instead.as_ref().map(|p| crate::cmd::shown(p));
@@ -74,10 +84,8 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
     )?;
     drop(progress);
     if *args.json && !args.status {
-        let report = json!({
-            "ok": counts.right, "failed": counts.wrong, "unreadable": counts.unreadable, "missing": counts.ignored,
-            "malformed": counts.malformed, "results": rows,
-        });
+        // With its keys in the order of the alphabet, as in all reports.
+        let report = json!(Report { counts: &counts, results: rows });
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
     }
     out.flush()?;
@@ -93,13 +101,13 @@ fn verdict(counts: &Counts, args: &HashArgs) -> Exit {
     };
     warn(counts.malformed, "line is not a digest", "lines are not digests");
     warn(counts.unreadable, "listed file could not be checked", "listed files could not be checked");
-    warn(counts.wrong, "computed digest did NOT match", "computed digests did NOT match");
-    let nothing = counts.right + counts.wrong + counts.unreadable == 0;
+    warn(counts.failed, "computed digest did NOT match", "computed digests did NOT match");
+    let nothing = counts.ok + counts.failed + counts.unreadable == 0;
     if nothing && !args.status {
         note!("nc3z: warning: no digest was checked");
     }
     let malformed = args.strict && counts.malformed > 0;
-    let failed = counts.wrong + counts.unreadable > 0 || nothing || malformed;
+    let failed = counts.failed + counts.unreadable > 0 || nothing || malformed;
     if failed { Exit::Failed } else { Exit::Done }
 }
 

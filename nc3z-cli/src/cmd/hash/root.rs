@@ -3,7 +3,7 @@
 use super::name;
 use crate::args::HashArgs;
 use crate::cmd::named::{self, Opens as _};
-use crate::cmd::{places, shown};
+use crate::cmd::{outputs, shown};
 use crate::exit::Exit;
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
@@ -21,9 +21,9 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
     if args.tree.is_some() && args.files.len() > 1 {
         refuse!("--tree writes the tree of one file, and {} are named", args.files.len());
     }
-    places::check_file(args.tree.as_deref(), args.place.parents)?;
+    outputs::check_file(args.tree.as_deref(), args.parents)?;
     if let Some(tree) = &args.tree {
-        places::prepare_new(tree, args.force)?;
+        outputs::prepare_new(tree, args.force)?;
     }
     let mut out = Stdout::results();
     let mut rows = Vec::new();
@@ -79,7 +79,7 @@ fn rooted(path: &Path, args: &HashArgs, progress: &Progress) -> Result<Rooted> {
     }
     let rooted = rooting.of_dataset(&dataset)?;
     if let (Some(path), Some(tree)) = (&args.tree, &rooted.tree) {
-        places::prepare(path)?;
+        outputs::prepare(path)?;
         let target = AtomicFile::create_with_mode(path, args.force, 0o666)?;
         target.file().write_all(tree).with_context(|| format!("write `{}`", path.display()))?;
         target.commit(None)?;

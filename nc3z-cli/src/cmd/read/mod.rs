@@ -4,7 +4,7 @@ use crate::args::{FormatArg, OpenArgs, ReadArgs, SelectionArgs};
 use crate::cmd::named::{self, Opens as _};
 use crate::exit::Exit;
 use crate::names;
-use crate::output::progress::{interrupted, while_blocked};
+use crate::output::progress::{interrupted, while_blocked, while_working};
 use crate::output::streams::Stdout;
 use crate::output::text;
 use crate::selection;
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &ReadArgs) -> Result<Exit> {
     if args.decode && args.format == FormatArg::Raw {
         refuse!("--decode does not apply to --format raw, which writes the stored bytes");
     }
-    super::places::check(args.output.as_deref(), args.place.parents)?;
+    super::outputs::check(args.output.as_deref(), args.out.parents)?;
     let open = || super::cite::open_verified(&args.file, &args.root, &args.open);
     let (dataset, variable, selection) = select_in(&args.file, &open, &args.variable, &args.selection)?;
     let output = args.output.as_deref().filter(|o| *o != Path::new("-"));
@@ -57,9 +57,9 @@ fn to_file(
     variable: &Variable,
     selection: &Selection,
 ) -> Result<()> {
-    let target = super::places::output_of(&args.file, output, args.place.force)?;
-    write(target.file(), args, dataset, variable, selection)
-        .with_context(|| format!("write `{}`", output.display()))?;
+    let target = super::outputs::output_of(&args.file, output, args.out.force)?;
+    let work = || write(target.file(), args, dataset, variable, selection);
+    while_working("read", work).with_context(|| format!("write `{}`", output.display()))?;
     target.commit(None)?;
     Ok(())
 }

@@ -23,7 +23,7 @@ use std::path::Path;
 const OUT_BUFFER: usize = 1 << 20;
 
 pub(crate) fn run(args: &SubsetArgs) -> Result<Exit> {
-    super::places::check(Some(&args.output), args.place.parents)?;
+    super::outputs::check(Some(&args.output), args.out.parents)?;
     super::with_threads(*args.threads, || super::in_file(&args.file, subset(args)))??;
     Ok(Exit::Done)
 }
@@ -40,7 +40,7 @@ fn subset(args: &SubsetArgs) -> Result<()> {
     if args.kind.is_none() && version != dataset.header().version {
         note!("nc3z: note: written as {version}: the subset does not fit {}", dataset.header().version);
     }
-    write((&args.file, &args.output, args.place.force), &dataset, &contents, &arrangement)?;
+    write((&args.file, &args.output, args.out.force), &dataset, &contents, &arrangement)?;
     note!(
         "{} -> {}  {} variables, {}",
         text::safe(&super::url::shown(&args.file)),
@@ -51,7 +51,6 @@ fn subset(args: &SubsetArgs) -> Result<()> {
     Ok(())
 }
 
-/// Returns the request of the arguments.
 fn request_of(args: &SubsetArgs) -> SubsetRequest {
     SubsetRequest {
         variables: args.names.iter().chain(&args.variables).cloned().collect(),
@@ -78,7 +77,11 @@ pub(super) fn write(
     contents: &Contents,
     arrangement: &Arrangement,
 ) -> Result<()> {
-    super::places::refuse_same(file, output)?;
+    super::outputs::refuse_same(file, output)?;
+    if !super::stdin::is(output) {
+        let len = arrangement.layout.file_len;
+        super::outputs::check_space(output, len, || len)?;
+    }
     let target = Target::create(output, force, Content::Binary)?;
     let progress = Progress::new(arrangement.layout.file_len, crate::cmd::shown(output));
     let mut out = BufWriter::with_capacity(OUT_BUFFER, target.file());

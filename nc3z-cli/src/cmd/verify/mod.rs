@@ -226,7 +226,7 @@ fn check(
         Ok(examined) => examined,
         Err(e) => {
             // An archive that cannot be parsed may still have valid parity.
-            let parity = mendable(path, args, progress);
+            let parity = repairable(path, args, progress);
             let mut outcome = Outcome::failed(path, e, parity.as_ref());
             outcome.json["parity"] = parity.as_ref().map(parity_json).into();
             return outcome;
@@ -251,10 +251,10 @@ fn check(
     if args.known_defects.is_some() {
         let affects = |defect: &&Defect| archive.as_ref().is_some_and(|archive| defect.affects(archive));
         let found: Vec<&Defect> = defects.iter().filter(affects).collect();
-        let words = |d: &&Defect| format!("{name}: AFFECTED by {}: {} {}", d.id, d.about, d.mend);
+        let words = |d: &&Defect| format!("{name}: AFFECTED by {}: {} {}", d.id, d.about, d.remedy);
         lines.extend(found.iter().map(words).map(|line| text::safe(&line)));
         json["defects"] =
-            found.iter().map(|d| json!({"id": d.id, "about": d.about, "mend": d.mend})).collect();
+            found.iter().map(|d| json!({"id": d.id, "about": d.about, "remedy": d.remedy})).collect();
         exit = if found.is_empty() { exit } else { exit.max(Exit::Failed) };
     }
     let is_bare =
@@ -314,7 +314,7 @@ fn version_words((number, done): &OlderVersion) -> String {
 }
 
 /// Returns the parity report of an archive that cannot be checked otherwise.
-fn mendable(path: &Path, args: &VerifyArgs, progress: &Progress) -> Option<ParityReport> {
+fn repairable(path: &Path, args: &VerifyArgs, progress: &Progress) -> Option<ParityReport> {
     let source = open(path, args).ok()?;
     nc3z_reader::parity::judge(&source, &open_options(), progress).ok()?
 }

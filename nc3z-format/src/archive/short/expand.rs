@@ -189,7 +189,8 @@ impl Builder {
             }
         };
         if chain == 0 {
-            decoded_len = u32::try_from(payload.len()).expect("a directory, or its file, is short");
+            decoded_len = u32::try_from(payload.len())
+                .expect("the definitions of a short archive have fewer than 2^32 bytes");
             decoded_crc = crc32fast::hash(&payload);
         }
         if decoded_len > MAX_DECODED_LEN {

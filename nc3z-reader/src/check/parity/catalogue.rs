@@ -13,7 +13,7 @@ pub(super) struct Catalogue<'a> {
     source: &'a dyn ByteSource,
     layout: &'a ParityLayout,
     /// Payloads of lost packets, computed from the others, by number.
-    mended: Cow<'a, RepairedPackets>,
+    repaired: Cow<'a, RepairedPackets>,
 }
 
 /// Payloads of lost packets by number.
@@ -37,7 +37,7 @@ impl<'a> Catalogue<'a> {
         layout: &'a ParityLayout,
         threads: Threads,
     ) -> Result<Self> {
-        let mut catalogue = Self::with_mended(source, layout, Cow::Owned(RepairedPackets::new()));
+        let mut catalogue = Self::with_repaired(source, layout, Cow::Owned(RepairedPackets::new()));
         let code = &layout.packets;
         let mut lost: BTreeMap<u64, Vec<Member>> = BTreeMap::new();
         let most = code.parity();
@@ -71,25 +71,25 @@ impl<'a> Catalogue<'a> {
                 out.copy_from_slice(&payload[column..column + out.len()]);
                 Ok(())
             })?;
-            let mended = recovered.into_iter().map(|(member, bytes)| (catalogue.number(member), bytes));
-            let mended = mended.collect::<Vec<_>>();
-            catalogue.mended.to_mut().extend(mended);
+            let repaired = recovered.into_iter().map(|(member, bytes)| (catalogue.number(member), bytes));
+            let repaired = repaired.collect::<Vec<_>>();
+            catalogue.repaired.to_mut().extend(repaired);
         }
         Ok(catalogue)
     }
 
     /// The catalogue of a source whose lost packets are known.
-    pub(super) fn with_mended(
+    pub(super) fn with_repaired(
         source: &'a dyn ByteSource,
         layout: &'a ParityLayout,
-        mended: Cow<'a, RepairedPackets>,
+        repaired: Cow<'a, RepairedPackets>,
     ) -> Self {
-        Catalogue { source, layout, mended }
+        Catalogue { source, layout, repaired }
     }
 
     /// Returns the payloads of the lost packets.
-    pub(super) fn into_mended(self) -> RepairedPackets {
-        self.mended.into_owned()
+    pub(super) fn into_repaired(self) -> RepairedPackets {
+        self.repaired.into_owned()
     }
 
     fn number(&self, member: Member) -> u64 {
@@ -118,7 +118,7 @@ impl<'a> Catalogue<'a> {
 
     /// The payload of a packet, from the file or computed.
     fn payload(&self, number: u64) -> Result<bytes::Bytes> {
-        match self.mended.get(&number) {
+        match self.repaired.get(&number) {
             Some(bytes) => Ok(bytes.clone().into()),
             None => self.packet(number)?.ok_or_else(|| self.changed(number)),
         }
@@ -148,12 +148,12 @@ impl<'a> Catalogue<'a> {
     }
 
     pub(super) fn lost(&self) -> Vec<u64> {
-        self.mended.keys().copied().collect()
+        self.repaired.keys().copied().collect()
     }
 
     /// The bytes of the lost packets, as they should be in the file.
-    pub(super) fn mended(&self) -> impl Iterator<Item = (u64, Vec<u8>)> {
-        self.mended
+    pub(super) fn repaired(&self) -> impl Iterator<Item = (u64, Vec<u8>)> {
+        self.repaired
             .iter()
             .map(|(&j, payload)| (self.layout.packet_offset(j), Packet::encode(self.layout, j, payload)))
     }

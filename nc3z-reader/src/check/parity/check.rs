@@ -54,7 +54,7 @@ impl ParityReport {
     }
 
     /// True if all damage can be repaired; after [`super::judge()`], if the archive is then sound.
-    pub fn is_mendable(&self) -> bool {
+    pub fn is_repairable(&self) -> bool {
         self.overloaded.is_empty() && self.refused.is_none()
     }
 
@@ -85,8 +85,8 @@ impl ParityReport {
     }
 
     /// Returns an error if groups have lost more shards than parity can compute.
-    pub(super) fn check_mendable(&self) -> Result<()> {
-        if self.is_mendable() {
+    pub(super) fn check_repairable(&self) -> Result<()> {
+        if self.is_repairable() {
             return Ok(());
         }
         if let Some(why) = &self.refused {
@@ -121,7 +121,7 @@ impl std::fmt::Display for ParityReport {
             write!(f, "parity intact ({shards} shards, {packets} packets)")?;
         } else if let Some(why) = &self.refused {
             write!(f, "damaged beyond what its parity covers ({why})")?;
-        } else if self.is_mendable() {
+        } else if self.is_repairable() {
             write!(
                 f,
                 "damaged, repairable by parity ({} of {shards} shards, {} of {packets} packets{})",

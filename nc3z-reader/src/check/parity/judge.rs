@@ -3,7 +3,7 @@
 
 use super::check::{ParityReport, check};
 use super::repair::{prove, repair};
-use super::slots::mended_slots;
+use super::slots::repaired_slots;
 use super::{UNIT, readable};
 use crate::check::verify::first_finding;
 use crate::error::Result;
@@ -30,7 +30,7 @@ pub fn judge(
     monitor: &dyn Monitor,
 ) -> Result<Option<ParityReport>> {
     let Some(mut report) = check(source, monitor)? else { return Ok(None) };
-    if report.is_intact() || !report.is_mendable() {
+    if report.is_intact() || !report.is_repairable() {
         return Ok(Some(report));
     }
     let tried = repaired(source, &report, monitor).and_then(|whole| {
@@ -64,7 +64,7 @@ fn repaired(source: &SharedSource, report: &ParityReport, monitor: &dyn Monitor)
 
 /// The archive with the commit slots that a repair writes, which parity takes for zeros.
 fn with_slots(damaged: &SharedSource, report: &ParityReport, whole: SharedSource) -> Result<SharedSource> {
-    let Some((salt, slots)) = mended_slots(damaged, report, &whole)? else { return Ok(whole) };
+    let Some((salt, slots)) = repaired_slots(damaged, report, &whole)? else { return Ok(whole) };
     let parts = BTreeMap::from([(SLOTS_AT as u64, Bytes::copy_from_slice(&slots.encode(&salt)))]);
     Ok(Arc::new(Repaired { len: whole.len(), under: whole, parts }))
 }

@@ -28,7 +28,7 @@ pub use locate::{Located, locate, locate_in};
 pub use read_repair::ReadRepair;
 pub(crate) use read_repair::{ReadRepairHook, ReadRepairSource};
 pub use repair::{RepairedShards, prove, repair};
-pub use slots::mended_slots;
+pub use slots::repaired_slots;
 
 /// Copies the source piece by piece. Unreadable bytes are written as zeros, which [`repair()`] corrects.
 ///

@@ -80,7 +80,7 @@ struct Parity {
 
 #[derive(Default)]
 struct Shards {
-    mended: BTreeMap<u64, Bytes>,
+    repaired: BTreeMap<u64, Bytes>,
     held: usize,
     /// Groups that were computed, or that have lost too much.
     groups: BTreeSet<u64>,
@@ -118,8 +118,8 @@ impl ReadRepairSource {
         if self.under.len() <= parity.layout.params.archive_len
             && has_damaged_slots(&self.under, &parity.layout)
         {
-            let mended: SharedSource = Arc::<Self>::clone(self);
-            if let Ok(Some((salt, slots))) = slots_of(&self.under, 0, &mended) {
+            let repaired: SharedSource = Arc::<Self>::clone(self);
+            if let Ok(Some((salt, slots))) = slots_of(&self.under, 0, &repaired) {
                 let _ = self.slots.set(Bytes::copy_from_slice(&slots.encode(&salt)));
             }
         }
@@ -134,7 +134,7 @@ impl ReadRepairSource {
         let Some(located) = locate(&self.under)?.filter(is_complete) else { return Ok(None) };
         let view = located.view(&self.under);
         let Located { layout, .. } = located;
-        let packets = Catalogue::read_on(&*view, &layout, Threads::One)?.into_mended();
+        let packets = Catalogue::read_on(&*view, &layout, Threads::One)?.into_repaired();
         let checks = Mutex::new((0, Arc::default()));
         Ok(Some(Parity { view, layout, packets, checks, shards: Mutex::default() }))
     }
@@ -146,9 +146,9 @@ impl ReadRepairSource {
 
     /// Reports the first damage that was repaired.
     fn report(&self, place: Range<u64>) {
-        let mended = ReadRepair { place };
-        if self.found.set(mended.clone()).is_ok() {
-            (self.report.0)(&mended);
+        let repaired = ReadRepair { place };
+        if self.found.set(repaired.clone()).is_ok() {
+            (self.report.0)(&repaired);
         }
     }
 
@@ -156,8 +156,8 @@ impl ReadRepairSource {
         self.parity.get()?.as_ref()
     }
 
-    /// Fills `buf` with the bytes of shards, mended where they are damaged.
-    fn read_mended(&self, parity: &Parity, offset: u64, buf: &mut [u8]) -> Result<()> {
+    /// Fills `buf` with the bytes of shards, repaired where they are damaged.
+    fn read_repaired(&self, parity: &Parity, offset: u64, buf: &mut [u8]) -> Result<()> {
         let mut at = offset;
         let mut rest = &mut *buf;
         while !rest.is_empty() {
@@ -172,8 +172,8 @@ impl ReadRepairSource {
                 continue;
             };
             let place = parity.layout.shard_place(shard);
-            let (bytes, is_mended) = parity.shard(shard)?;
-            if is_mended {
+            let (bytes, is_repaired) = parity.shard(shard)?;
+            if is_repaired {
                 self.report(place.clone());
             }
             let from = usize::try_from(at - place.start).expect("less than a shard");
@@ -241,7 +241,7 @@ impl Parity {
         if let Some(check) = find(&held) {
             return Ok(check);
         }
-        let catalogue = Catalogue::with_mended(&*self.view, &self.layout, Cow::Borrowed(&self.packets));
+        let catalogue = Catalogue::with_repaired(&*self.view, &self.layout, Cow::Borrowed(&self.packets));
         let (first, checks) = catalogue.checks(self.layout.packet_of(shard))?;
         *held = (first, checks.into());
         find(&held).ok_or_else(|| nc3z_format::Error::invalid(format!("no shard {shard}")).into())
@@ -254,21 +254,21 @@ impl Parity {
     /// The bytes of a data shard, and true if they were computed. If it is damaged and its group cannot be computed, the damaged bytes.
     fn shard(&self, shard: u64) -> Result<(Bytes, bool)> {
         let lock = || self.shards.lock().unwrap_or_else(PoisonError::into_inner);
-        let held = |shards: &Shards| shards.mended.get(&shard).map(|bytes| (bytes.clone(), true));
-        if let Some(mended) = held(&lock()) {
-            return Ok(mended);
+        let held = |shards: &Shards| shards.repaired.get(&shard).map(|bytes| (bytes.clone(), true));
+        if let Some(repaired) = held(&lock()) {
+            return Ok(repaired);
         }
         let stored = self.stored(shard)?;
         if self.is_whole(shard, &stored)? {
             return Ok((stored, false));
         }
         let mut shards = lock();
-        self.mend(group_of(&self.layout, shard), &mut shards)?;
+        self.repair(group_of(&self.layout, shard), &mut shards)?;
         Ok(held(&shards).unwrap_or((stored, false)))
     }
 
     /// Computes the lost shards of a group, unless it has lost too many, or that was done before.
-    fn mend(&self, group: u64, shards: &mut Shards) -> Result<()> {
+    fn repair(&self, group: u64, shards: &mut Shards) -> Result<()> {
         let code = &self.layout.shards;
         if !shards.groups.insert(group) {
             return Ok(());
@@ -294,7 +294,7 @@ impl Parity {
             let len = usize::try_from(place.end - place.start).expect("at most a shard");
             if shard < code.items() && self.is_whole(shard, &bytes)? {
                 shards.held += len;
-                shards.mended.insert(shard, Bytes::copy_from_slice(&bytes[..len]));
+                shards.repaired.insert(shard, Bytes::copy_from_slice(&bytes[..len]));
             }
         }
         Ok(())
@@ -317,7 +317,7 @@ impl ByteSource for ReadRepairSource {
     fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         let Some(parity) = self.active() else { return self.under.read_into(offset, buf) };
         check_range(self.len(), offset, buf.len())?;
-        self.read_mended(parity, offset, buf)
+        self.read_repaired(parity, offset, buf)
     }
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {

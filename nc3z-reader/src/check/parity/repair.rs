@@ -39,7 +39,7 @@ pub fn repair(
     monitor: &dyn Monitor,
     write: &mut dyn FnMut(u64, &[u8]) -> Result<()>,
 ) -> Result<RepairedShards> {
-    report.check_mendable()?;
+    report.check_repairable()?;
     let layout = &report.layout;
     let catalogue = Catalogue::read(source, layout)?;
     let mut done = RepairedShards { shards: 0, packets: 0, bytes: 0 };
@@ -56,7 +56,9 @@ pub fn repair(
             let place = layout.shard_place(shard);
             if found != expected {
                 let (expected, found) = (format!("{expected:08x}"), format!("{found:08x}"));
-                return Err(FormatError::corrupt("mended shard", place.start, "CRC", expected, found).into());
+                return Err(
+                    FormatError::corrupt("repaired shard", place.start, "CRC", expected, found).into()
+                );
             }
             let len = usize::try_from(place.end - place.start).expect("at most a shard");
             write(place.start, &bytes[..len])?;
@@ -65,7 +67,7 @@ pub fn repair(
         }
         monitor.advance(layout.shards.slots(group) * layout.params.shard_len);
     }
-    for (offset, bytes) in catalogue.mended() {
+    for (offset, bytes) in catalogue.repaired() {
         write(offset, &bytes)?;
         done.packets += 1;
         done.bytes += bytes.len() as u64;
@@ -124,5 +126,5 @@ pub fn prove(source: &dyn ByteSource, report: &ParityReport, monitor: &dyn Monit
     if found == report.digest {
         return Ok(());
     }
-    Err(FormatError::corrupt("mended archive", None, "SHA-256", hex(&report.digest), hex(&found)).into())
+    Err(FormatError::corrupt("repaired archive", None, "SHA-256", hex(&report.digest), hex(&found)).into())
 }

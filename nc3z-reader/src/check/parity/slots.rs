@@ -15,24 +15,24 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// A trailer of the repaired archive is damaged; the source cannot be read.
-pub fn mended_slots(
+pub fn repaired_slots(
     damaged: &SharedSource,
     report: &ParityReport,
-    mended: &SharedSource,
+    repaired: &SharedSource,
 ) -> Result<Option<(Salt, CommitSlots)>> {
-    slots_of(damaged, report.missing, mended)
+    slots_of(damaged, report.missing, repaired)
 }
 
-/// As [`mended_slots`], for a file that has lost `missing` bytes at its beginning.
+/// As [`repaired_slots`], for a file that has lost `missing` bytes at its beginning.
 pub(super) fn slots_of(
     damaged: &SharedSource,
     missing: u64,
-    mended: &SharedSource,
+    repaired: &SharedSource,
 ) -> Result<Option<(Salt, CommitSlots)>> {
     let options = OpenOptions::default().with_older(true);
-    let Ok(archive) = Archive::from_source(Arc::clone(mended), &options) else { return Ok(None) };
-    let (superblock, end) = (archive.superblock(), mended.len() - archive.torn_tail());
-    let mut slots = slots_at(&**mended, end, superblock)?;
+    let Ok(archive) = Archive::from_source(Arc::clone(repaired), &options) else { return Ok(None) };
+    let (superblock, end) = (archive.superblock(), repaired.len() - archive.torn_tail());
+    let mut slots = slots_at(&**repaired, end, superblock)?;
     let mut bytes = [0; SUPERBLOCK_LEN];
     if missing == 0 && damaged.read_into(0, &mut bytes).is_ok() {
         let before = Superblock::slots(&bytes, &superblock.salt);

@@ -5,7 +5,9 @@ use crate::error::Result;
 use crate::source::ByteSource;
 use crate::source::lenient::Lenient;
 use nc3z_format::archive::constants::HEAD_OFFSET;
-use nc3z_format::archive::{HeadParts, SectionEncoding, SectionEntry, SectionKind, SectionTable, mend_head};
+use nc3z_format::archive::{
+    HeadParts, SectionEncoding, SectionEntry, SectionKind, SectionTable, repair_head,
+};
 use nc3z_format::{Error as FormatError, Limits};
 
 /// Bytes searched in one step.
@@ -46,7 +48,7 @@ pub(crate) fn find_head(
         }
     }
     if let Some(first) = first
-        && let Some(head) = mended(points, &first, sections, limits)
+        && let Some(head) = repaired(points, &first, sections, limits)
     {
         return Ok(head);
     }
@@ -57,7 +59,7 @@ pub(crate) fn find_head(
 }
 
 /// The head copy after the superblock, with its damaged parts computed from its parity.
-fn mended(
+fn repaired(
     points: &EntryPoints,
     entry: &SectionEntry,
     sections: Option<&SectionTable>,
@@ -77,7 +79,7 @@ fn mended(
     };
     let mut head = bytes(entry)?;
     let parity = parity.decode(&bytes(parity)?, limits.head_len()).ok()?;
-    if !mend_head(&mut head, &parity) {
+    if !repair_head(&mut head, &parity) {
         return None;
     }
     check(points, entry, &head, limits).ok()

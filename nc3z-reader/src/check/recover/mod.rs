@@ -18,7 +18,7 @@ pub use stored::{StoredContainer, StoredTile};
 use crate::archive::{Archive, Inner};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
-use crate::open::{Parts, check_table, mended};
+use crate::open::{Parts, check_table, repaired};
 use crate::options::OpenOptions;
 use crate::sections::{read_later_head, read_section, read_sections};
 use crate::source::lenient::Lenient;
@@ -112,7 +112,7 @@ impl Archive {
         options: &OpenOptions,
         monitor: &dyn Monitor,
     ) -> Result<(Self, Vec<String>)> {
-        let source = &mended(source, options);
+        let source = &repaired(source, options);
         let how = RecoverOptions { open: options.clone().with_fill_lost(true), uncommitted: false };
         let (archive, found) = Archive::recover(source, &how, monitor)?;
         if found.is_older {
@@ -276,7 +276,7 @@ fn later_head(
 /// The error for a lost later head: without the header of the newest version, the meaning of its tiles is
 /// unknown.
 fn without_later_head(at: u64, why: &str) -> Error {
-    let found = format!("lost: {why}; the last state cannot be read without it, generations before it can");
+    let found = format!("lost: {why}; the newest version cannot be read without it, older ones can");
     FormatError::corrupt("trailer", at, "later head", "whole", found).into()
 }
 

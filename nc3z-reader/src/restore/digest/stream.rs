@@ -183,7 +183,7 @@ impl Task<'_> {
     /// Hashes this variable's part of each record in the window. The first and the last part may be
     /// incomplete.
     fn run_records(&mut self, layout: &Layout, begin: u64, bytes: &[u8], slot: &Slot) {
-        let records = layout.records.as_ref().expect("the caller has taken a slot from them");
+        let records = layout.records.as_ref().expect("only a layout with regular records has slots for them");
         let v = &layout.variables[slot.variable.index()];
         let total = v.present * v.element_size();
         let end = begin + bytes.len() as u64;

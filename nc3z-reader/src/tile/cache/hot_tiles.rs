@@ -28,7 +28,7 @@ pub(super) struct HotTiles {
     shards: [Shard; SHARDS],
 }
 
-type Tiles = HashMap<Key, Held, DefaultHashBuilder>;
+type Tiles = HashMap<Key, CachedTile, DefaultHashBuilder>;
 
 /// Aligned apart from other shards, so that threads that read different archives do not wait for each other.
 #[derive(Default)]
@@ -46,7 +46,7 @@ impl Shard {
     }
 }
 
-struct Held {
+struct CachedTile {
     bytes: Bytes,
     /// In the high bits the evictions before the last read of the tile in the cache. In the low bits the
     /// reads since these evictions, at most [`COUNTED`].
@@ -102,7 +102,7 @@ impl HotTiles {
             held.reads.store(now, Ordering::Relaxed);
             return;
         }
-        let held = Held { bytes: bytes.clone(), reads: AtomicU64::new(reads(evictions, 1)) };
+        let held = CachedTile { bytes: bytes.clone(), reads: AtomicU64::new(reads(evictions, 1)) };
         shard.write().insert(key, held);
         // The tile may have left the cache meanwhile, and been removed here before it was added.
         if current().is_none_or(|now| now.as_ptr() != bytes.as_ptr()) {

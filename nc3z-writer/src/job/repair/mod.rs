@@ -142,7 +142,7 @@ pub fn repair_file(
         match by_parity.map_err(|source| RepairError { step: RepairStep::Parity, source }) {
             // The repaired file is not sound, and its intact parts were saved.
             _ if rewritten.is_some() => {}
-            Ok(Some(mended)) => return Ok(mended),
+            Ok(Some(outcome)) => return Ok(outcome),
             Ok(None) => {}
             Err(e) if e.source.is_corrupt() => observer.note(RepairNote::ParityFailed(&e.source)),
             Err(e) => return Err(e),
@@ -185,27 +185,27 @@ fn by_parity(
 ) -> Result<Option<RepairOutcome>> {
     let monitor = of_parity(input, observer);
     let open = OpenOptions::of_command().with_registry(options.registry.clone());
-    let mended = parity::repair_file(input, output, options.force, &*monitor, &mut |mended| {
-        let source = source::open(mended, false)?;
+    let outcome = parity::repair_file(input, output, options.force, &*monitor, &mut |repaired| {
+        let source = source::open(repaired, false)?;
         let sound = quick(&source, &open, &*monitor).is_ok_and(|report| report.is_sound());
         if sound {
-            change_parity(options.parity, mended, &*monitor)?;
+            change_parity(options.parity, repaired, &*monitor)?;
         } else {
-            *rewritten = Some(rewrite(mended, output, options, observer));
+            *rewritten = Some(rewrite(repaired, output, options, observer));
         }
         Ok(sound)
     })?;
-    Ok(mended.map(|(report, done)| RepairOutcome::Parity { report, done }))
+    Ok(outcome.map(|(report, done)| RepairOutcome::Parity { report, done }))
 }
 
 /// The repaired archive has its former parity. If another share is requested, the parity is changed before the archive gets its name.
-fn change_parity(choice: ParityChoice, mended: &Path, monitor: &dyn Monitor) -> Result<()> {
+fn change_parity(choice: ParityChoice, archive: &Path, monitor: &dyn Monitor) -> Result<()> {
     if choice == ParityChoice::Keep {
         return Ok(());
     }
-    remove(mended, monitor)?;
+    remove(archive, monitor)?;
     if let Some(share) = choice.share(None) {
-        add(mended, share, DEFAULT_MEMORY, monitor)?;
+        add(archive, share, DEFAULT_MEMORY, monitor)?;
     }
     Ok(())
 }

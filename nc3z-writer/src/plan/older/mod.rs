@@ -29,7 +29,7 @@ const TINY: usize = 48;
 
 /// The relation of a tile to the archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Known {
+pub(crate) enum TileState {
     /// The archive does not have it.
     Changed,
     /// It must be compared with the archive's tile.
@@ -43,7 +43,7 @@ pub(crate) struct ChangedTile<'a> {
     pub(crate) id: ArrayId,
     pub(crate) tile: u64,
     pub(crate) bytes: Vec<u8>,
-    pub(crate) known: Known,
+    pub(crate) known: TileState,
     /// The older tile that it may be coded against, once it is known.
     base: Option<Base>,
     /// A sample of the difference to it, if one was taken.
@@ -98,7 +98,7 @@ impl<'a> ChangePlanner<'a> {
         info: &'a ArrayInfo,
         (id, tile): (ArrayId, u64),
         bytes: Vec<u8>,
-        known: Known,
+        known: TileState,
     ) -> Result<ChangedTile<'a>> {
         let mut base = None;
         let is_new = bytes.len() > TINY && !self.has_tile(id, tile);
@@ -117,7 +117,7 @@ impl<'a> ChangePlanner<'a> {
         let was = self.old.arrays().get(it.id).filter(|info| it.tile < info.tiling.tile_count());
         // Padded chunks may have any value outside the array. If these values differ, the tile is stored
         // again.
-        if it.known == Known::Unknown
+        if it.known == TileState::Unknown
             && let Some(was) = was
             && was.tile_len(it.tile)? == len
             && self.old.cached_tile(it.id, it.tile)? == it.bytes

@@ -61,7 +61,7 @@ pub(super) fn resolve(
             (Some(own), Some(other)) => {
                 let (name, other) = (variable.name_lossy(), other.name());
                 return Err(refuse(format!(
-                    "variable \"{name}\" is asked for in chunks `{own}` and in layout {other}; one of the two"
+                    "variable \"{name}\" has two requests: the chunks `{own}` and the layout {other}; give one of them"
                 )));
             }
             (None, None) => chunks_here(false),

@@ -140,7 +140,7 @@ fn root_of(digests: &Digests) -> Root {
 /// Names the member in an error of reading it.
 fn within(e: Error, what: String) -> Error {
     match e.into_kind() {
-        ErrorKind::Read(source) => ErrorKind::Archive { what, source }.into(),
+        ErrorKind::Read(source) => ErrorKind::Archive { what, is_output: false, source }.into(),
         kind => kind.into(),
     }
 }

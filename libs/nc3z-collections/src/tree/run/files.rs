@@ -319,7 +319,7 @@ impl<'a> Work<'a> {
     /// Logs the files that are left out, because their data are on tape.
     pub(super) fn log_offline(&self, skipped: &[PathBuf]) -> Result<()> {
         let Some(journal) = &self.journal else { return Ok(()) };
-        let reason = "no data on disk, and --on-tape skip";
+        let reason = "no data on disk";
         skipped
             .iter()
             .try_for_each(|path| journal.add_file(path, journal::ON_TAPE, json!({"reason": reason})))

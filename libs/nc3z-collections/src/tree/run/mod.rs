@@ -169,6 +169,9 @@ pub fn run(
     places: &OutputDirs,
     observer: &dyn Observer,
 ) -> Result<Report> {
+    if options.copy_others && options.output.is_none() {
+        return Err(Refusal::CopyInPlace.into());
+    }
     let (found, skipped) = find(inputs, options, observer)?;
     let planned = found.jobs.len() + found.failures.len() + found.others.len() + skipped.len();
     let work = Work::new(options, inputs.paths, planned, Some(places), observer)?;
@@ -205,13 +208,9 @@ pub fn run(
             }
         }
     }
-    let ending = if options.copy_others {
-        let Some(output) = &options.output else {
-            return Err(Refusal::CopyInPlace.into());
-        };
-        work.copy_others(&found.others, output, &mut summary)
-    } else {
-        Ending::Done
+    let ending = match &options.output {
+        Some(output) if options.copy_others => work.copy_others(&found.others, output, &mut summary),
+        _ => Ending::Done,
     };
     failed.extend(stopped);
     let (jobs, others, is_tree) = (found.jobs, found.others, found.is_tree);

@@ -7,9 +7,9 @@ use std::ops::Deref;
 
 /// The arguments of a command.
 #[derive(Debug)]
-pub(crate) struct Later<T>(T);
+pub(crate) struct LazyArgs<T>(T);
 
-impl<T> Deref for Later<T> {
+impl<T> Deref for LazyArgs<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -25,7 +25,7 @@ fn described<T: Args>(command: Command) -> Command {
     if let Some(long_about) = long_about { command.long_about(long_about) } else { command }
 }
 
-impl<T: Args> Args for Later<T> {
+impl<T: Args> Args for LazyArgs<T> {
     fn augment_args(command: Command) -> Command {
         command.defer(described::<T>)
     }
@@ -35,13 +35,13 @@ impl<T: Args> Args for Later<T> {
     }
 }
 
-impl<T: FromArgMatches> FromArgMatches for Later<T> {
+impl<T: FromArgMatches> FromArgMatches for LazyArgs<T> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        T::from_arg_matches(matches).map(Later)
+        T::from_arg_matches(matches).map(LazyArgs)
     }
 
     fn from_arg_matches_mut(matches: &mut ArgMatches) -> Result<Self, Error> {
-        T::from_arg_matches_mut(matches).map(Later)
+        T::from_arg_matches_mut(matches).map(LazyArgs)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
