@@ -76,9 +76,8 @@ ON_DISK = row("archive", "catalogue", classic=CLASSIC_FILE, aggregation=CLASSIC_
 ON_DISK |= dict.fromkeys(["member", "member-version", "member-classic", "packed-member"], "is a member of a bundle.*on disk")
 ON_DISK |= {"version": "is a version", "standard-input": "is standard input"}
 ARCHIVED = dict.fromkeys([*ARCHIVES, *CATALOGUES], "it is archived already")
-#: Files that `archive` does not find, since it takes files on this machine.
-NOT_FOUND = dict.fromkeys([*URLS, "version", "member", "member-version", "standard-input", "member-classic", "packed-member"], NONE)
-NOT_CLASSIC = dict.fromkeys(BUNDLES, "zip archive|tar|magic is")
+ON_DISK_CLASSIC = ON_DISK | dict.fromkeys(["classic", "aggregation"]) | {"directory": "IsADirectoryError"}
+ON_DISK_CLASSIC |= dict.fromkeys(["archive", "catalogue", "version"], "it is archived already")
 
 #: The call of an entry for a name, and its row.
 ROWS = {
@@ -88,10 +87,10 @@ ROWS = {
     "versions": (nc3z.versions, ANY_VARIABLE),
     "verify": (nc3z.verify, ARCHIVE),
     "restore": (lambda name: nc3z.restore(name, "out.nc", force=True), ARCHIVE),
-    "estimate": (lambda name: nc3z.estimate(name, ["fast"]), VARIABLES | ARCHIVED | NOT_CLASSIC),
-    "archive": (lambda name: nc3z.archive(name, "out.nc3z", force=True), row("classic", "aggregation", directory="IsADirectoryError") | ARCHIVED | NOT_CLASSIC | NOT_FOUND),
-    "archive_bytes": (nc3z.archive_bytes, VARIABLES | ARCHIVED | NOT_CLASSIC),
-    "archive_many": (lambda name: raised(nc3z.archive_many([(name, "out.nc3z")], force=True)), row("classic", "aggregation", directory="IsADirectoryError") | ARCHIVED | NOT_CLASSIC | NOT_FOUND),
+    "estimate": (lambda name: nc3z.estimate(name, ["fast"]), VARIABLES | ARCHIVED),
+    "archive": (lambda name: nc3z.archive(name, "out.nc3z", force=True), ON_DISK_CLASSIC),
+    "archive_bytes": (nc3z.archive_bytes, VARIABLES | ARCHIVED),
+    "archive_many": (lambda name: raised(nc3z.archive_many([(name, "out.nc3z")], force=True)), ON_DISK_CLASSIC),
     "Edit": (edited, ON_DISK | {"catalogue": "KeyError: 'a'"}),
     "commit": (lambda name: nc3z.commit(name, "c.nc"), ON_DISK | {"catalogue": "shares no variable"}),
     "tag": (lambda name: nc3z.tag(name, "good"), ON_DISK),

@@ -2,9 +2,10 @@
 
 use crate::attributes;
 use crate::dataset::Dataset;
-use crate::error::{Failure, of_change};
+use crate::error::{Failure, of_file};
 use crate::versions::{Note, committed};
 use crate::work::{self, Cancel};
+use nc3z::opener::Kind;
 use nc3z_format::NcType;
 use nc3z_format::classic::{Header, Version};
 use nc3z_format::selection::{AnySelection, Segment, Selection};
@@ -118,7 +119,7 @@ impl Edit {
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let name = path.to_string_lossy().into_owned();
         let staged = py.detach(|| Staged::open(&path, &WriterOptions::default()));
-        let staged = staged.map_err(|e| of_change(&path, e))?;
+        let staged = staged.map_err(|e| of_file(&path, Kind::Archive, e))?;
         Ok(Edit { path: name, staged: Mutex::new(Some(staged)) })
     }
 

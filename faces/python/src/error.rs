@@ -185,27 +185,30 @@ fn wrong_kind(wrong: &WrongKind) -> PyErr {
     exception("UnsupportedError", hidden_in(&format!("{wrong}; {advice}")))
 }
 
-/// Returns the exception for an input that could not be changed. An input that is not an archive on this machine, with all its versions,
-/// is named.
-pub(crate) fn of_change(path: &Path, e: impl Into<Failure>) -> PyErr {
+/// Returns the exception for a file that a call could not use. An input that is not a whole file on this machine, or of another kind than
+/// is needed, is named.
+pub(crate) fn of_file(path: &Path, needed: Kind, e: impl Into<Failure>) -> PyErr {
     let e = e.into().in_file(Some(&path.to_string_lossy()));
     let Ok(name) = Name::from_path(path) else { return e };
-    let words = match name.elsewhere() {
-        None => {
-            let found = Opener::new(OpenOptions::default().with_mmap(false)).archive(&name);
-            return found.err().as_ref().and_then(WrongKind::of).map_or(e, wrong_kind);
+    let words = match (name.elsewhere(), needed) {
+        (None, _) => {
+            let opener = Opener::new(OpenOptions::default().with_mmap(false));
+            let found = match needed {
+                Kind::Archive => opener.archive(&name).err(),
+                _ => opener.stored(&name).err(),
+            };
+            return found.as_ref().and_then(WrongKind::of).map_or(e, wrong_kind);
         }
-        Some(Elsewhere::Url) => "is a URL, and this call needs a file on this machine".to_owned(),
-        Some(Elsewhere::StandardInput) => "is standard input, which this call does not read".to_owned(),
-        Some(Elsewhere::Member) => {
-            "is a member of a bundle, and this call needs an archive on disk".to_owned()
+        (Some(Elsewhere::Url), _) => "is a URL, and this call needs a file on this machine".to_owned(),
+        (Some(Elsewhere::StandardInput), _) => "is standard input, which this call does not read".to_owned(),
+        (Some(Elsewhere::Member), _) => {
+            "is a member of a bundle, and this call needs a file on disk".to_owned()
         }
-        Some(Elsewhere::Version) => {
-            format!(
-                "is a version, and this call is for the archive with all its versions: `{}`",
-                name.file().display()
-            )
+        (Some(Elsewhere::Version), Kind::Archive) => {
+            let file = name.file().display();
+            format!("is a version, and this call is for the archive with all its versions: `{file}`")
         }
+        (Some(Elsewhere::Version), _) => "is a version of an archive: it is archived already".to_owned(),
     };
     exception("UnsupportedError", format!("`{name}` {words}"))
 }

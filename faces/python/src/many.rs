@@ -1,8 +1,9 @@
 //! Archives many files with `nc3z_collections::tree::run_jobs`, while the calling thread hands on each result.
 
-use crate::error::Failure;
+use crate::error::{Failure, of_file};
 use crate::operations::{Options, archived};
 use crate::work::{self, Cancel};
+use nc3z::opener::Kind;
 use nc3z_collections::tree::run::{Event, Observer};
 use nc3z_collections::tree::walk::Job;
 use nc3z_collections::tree::{Error, ErrorKind};
@@ -105,7 +106,7 @@ pub(crate) fn archive_many(
         Python::attach(|py| {
             match done {
                 Ok(done) => on_result.call1(py, (number, archived(py, &done)?)),
-                Err(e) => on_result.call1(py, (number, e.in_file(Some(&name(number))))),
+                Err(e) => on_result.call1(py, (number, of_file(&jobs[number].input, Kind::Classic, e))),
             }
             .map(drop)
         })

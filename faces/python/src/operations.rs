@@ -1,12 +1,12 @@
 //! Operations on whole files: archive, restore, verify, estimate. Each returns a dict, which
 //! `nc3z/_operations.py` converts to its result.
 
-use crate::error::Failure;
+use crate::error::{Failure, of_file};
 use crate::handle::{explained, with_read_repair};
 use crate::source::{self, BufferSource, Origin, Settings};
 use crate::work::{self, Cancel};
 use nc3z::Name;
-use nc3z::opener::Kind;
+use nc3z::opener::{Kind, Opener};
 use nc3z_format::bytes::hex;
 use nc3z_format::codec::ChainRequest;
 use nc3z_format::quantize::Quantize;
@@ -120,7 +120,7 @@ pub(crate) fn archive<'py>(
     let total = std::fs::metadata(&input).map_or(0, |m| m.len());
     let done =
         work::run(py, total, progress, cancel, |watch| Ok(archive_file(&input, &output, &options, watch)?));
-    archived(py, &done.map_err(named)?)
+    archived(py, &done.map_err(|e| of_file(&input, Kind::Classic, e))?)
 }
 
 /// Archives a classic file in memory to a file. The memory must not change meanwhile.
@@ -154,10 +154,12 @@ pub(crate) fn archive_bytes<'py>(
     progress: Option<&Bound<'py, PyAny>>,
     cancel: Option<&Cancel>,
 ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyDict>)> {
-    let (source, _, _) = source::open(py, input, None)?;
+    let (source, origin, _) = source::open(py, input, None)?;
     let options = options.extract::<Options>()?.into_writer()?;
-    let (bytes, done) =
-        work::run(py, source.len(), progress, cancel, |watch| Ok(archive_to_vec(source, &options, watch)?))?;
+    let made = work::run(py, source.len(), progress, cancel, |watch| {
+        Ok(archive_to_vec(Arc::clone(&source), &options, watch)?)
+    });
+    let (bytes, done) = made.map_err(|e| not_classic(e, source, &origin))?;
     Ok((PyBytes::new(py, &bytes), archived(py, &done)?))
 }
 
@@ -172,6 +174,20 @@ fn command_source(
     let (source, origin, place) = source::open_as(py, input, settings, false)?;
     let stored = place.as_stored().map_err(|e| Failure::from(e).in_file(origin.name()))?;
     Ok((stored.unwrap_or(source), origin, place.version().cloned()))
+}
+
+/// Returns the exception for bytes that are not a classic file; a bundle is named.
+fn not_classic(e: impl Into<Failure>, source: SharedSource, origin: &Origin) -> PyErr {
+    let name = origin.name();
+    let e = match Kind::of(&source) {
+        Ok(kind @ Kind::Bundle) => {
+            let name = Name::whole(name.unwrap_or("input"));
+            let wrong = Opener::new(OpenOptions::default()).wrong_kind(kind, Kind::Classic, source, &name);
+            nc3z_reader::Error::other(wrong).into()
+        }
+        _ => e.into(),
+    };
+    e.in_file(name)
 }
 
 /// Restores the classic file of an archive.
@@ -298,8 +314,9 @@ pub(crate) fn estimate<'py>(
     let (source, origin, _) = source::open(py, input, None)?;
     let named = |e: Failure| e.in_file(origin.name());
     let presets = presets.iter().map(|name| preset(name)).collect::<PyResult<Vec<_>>>()?;
-    let classic = py.detach(|| ClassicFile::from_source(source, &nc3z_format::Limits::default()));
-    let classic = classic.map_err(|e| named(e.into()))?;
+    let classic =
+        py.detach(|| ClassicFile::from_source(Arc::clone(&source), &nc3z_format::Limits::default()));
+    let classic = classic.map_err(|e| not_classic(e, source, &origin))?;
     let sample = sample_nbytes.unwrap_or(nc3z_writer::DEFAULT_SAMPLE_LEN);
     let found = work::run(py, 0, progress, cancel, |watch| {
         Ok(nc3z_writer::estimate(&classic, &presets, sample, watch)?)

@@ -1,8 +1,9 @@
 //! Versions of an archive: lists, adds and names them.
 
 use crate::dataset::version_name;
-use crate::error::{Failure, of_change};
+use crate::error::{Failure, of_file};
 use crate::work::{self, Cancel};
+use nc3z::opener::Kind;
 use nc3z_format::archive::DigestState;
 use nc3z_format::bytes::hex;
 use nc3z_reader::{Archive, Version};
@@ -92,7 +93,7 @@ pub(crate) fn commit<'py>(
             .with_parity_renewed(parity);
         Ok(commit_file(&archive, &edited, &note, &options, watch)?)
     });
-    committed(py, &done.map_err(|e| of_change(&archive, e))?, true)
+    committed(py, &done.map_err(|e| of_file(&archive, Kind::Archive, e))?, true)
 }
 
 /// Sets a tag to a version, by number or another tag (the newest by default), or deletes the tag. Returns the
@@ -110,5 +111,5 @@ pub(crate) fn tag(
     let version = version.map(version_name).transpose()?;
     let change = if delete { TagChange::Delete } else { TagChange::Set { version, force: move_tag } };
     let done = py.detach(|| tag_version(&archive, tag, &change, &WriterOptions::default()));
-    done.map_err(|e| of_change(&archive, e))
+    done.map_err(|e| of_file(&archive, Kind::Archive, e))
 }
