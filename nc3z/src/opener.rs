@@ -315,7 +315,7 @@ impl Opener {
     /// The store cannot be read, or has no lists. This build reads no URLs.
     #[cfg(feature = "remote")]
     pub fn objects(&self, url: &str) -> Result<Vec<String>> {
-        Ok(nc3z_remote::list(url, &self.remote)?)
+        nc3z_remote::list(url, &self.remote)
     }
 
     /// Returns the URLs of all objects below a URL that ends in `/`.

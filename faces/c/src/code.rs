@@ -121,10 +121,10 @@ impl From<nc3z_writer::Error> for Failure {
 
 fn code_of_read(e: &nc3z_reader::Error) -> Code {
     match () {
-        _ if is_not_found(e) => Code::NotFound,
-        _ if e.is_corrupt() => Code::Corrupt,
-        _ if e.is_unsupported() => Code::Unsupported,
-        _ => Code::Io,
+        () if is_not_found(e) => Code::NotFound,
+        () if e.is_corrupt() => Code::Corrupt,
+        () if e.is_unsupported() => Code::Unsupported,
+        () => Code::Io,
     }
 }
 

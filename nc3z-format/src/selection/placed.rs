@@ -62,18 +62,16 @@ impl Placed {
                 let reach = run.count.checked_sub(1).and_then(|n| n.checked_mul(run.step));
                 let last = reach.and_then(|reach| reach.checked_add(run.low)).filter(|last| *last < len);
                 let behind = !run.reversed || run.place >= run.count.saturating_sub(1);
-                match last.filter(|_| run.step > 0 && behind && run.low >= least) {
-                    Some(last) => least = last,
-                    None => {
-                        let stride = i64::try_from(run.step).unwrap_or(i64::MAX);
-                        return Err(outside(
-                            dim,
-                            None,
-                            len,
-                            Segment { start: run.low, count: run.count, stride },
-                        ));
-                    }
-                }
+                let Some(last) = last.filter(|_| run.step > 0 && behind && run.low >= least) else {
+                    let stride = i64::try_from(run.step).unwrap_or(i64::MAX);
+                    return Err(outside(
+                        dim,
+                        None,
+                        len,
+                        Segment { start: run.low, count: run.count, stride },
+                    ));
+                };
+                least = last;
             }
         }
         Ok(Placed(Kind::Grid(dims)))

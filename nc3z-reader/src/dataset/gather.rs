@@ -243,7 +243,7 @@ impl Pieces {
     fn new(variable: &Variable, selection: &Selection) -> Result<Self> {
         let tiling = variable.tiling()?;
         let dims = selection.runs(variable.shape())?.into_iter().enumerate();
-        Ok(Pieces(dims.map(|(dim, runs)| pieces(runs, tiling.rows_per_tile(dim).max(1))).collect()))
+        Ok(Pieces(dims.map(|(dim, runs)| pieces(&runs, tiling.rows_per_tile(dim).max(1))).collect()))
     }
 
     /// Calls `each` with every hyperslab and the runs that are taken of each of its dimensions, with their places in the output.
@@ -272,7 +272,7 @@ impl Pieces {
 
 /// Returns the indices of a dimension that are read together, each with what is taken of them. Runs are read together where less
 /// than a tile is between them, unless they are too few of the indices in their range.
-fn pieces(runs: Vec<Run>, tile: u64) -> Vec<(Run, Vec<Run>)> {
+fn pieces(runs: &[Run], tile: u64) -> Vec<(Run, Vec<Run>)> {
     let mut pieces = Vec::new();
     for cluster in runs.chunk_by(|a, b| b.low / tile - a.last() / tile <= 1) {
         let (low, last) = (cluster[0].low, cluster[cluster.len() - 1].last());

@@ -344,7 +344,8 @@ impl Block {
                 sys::set_mode(path, mode | self.flags)?;
             }
             for (n, ((_, attribute), acl)) in KINDS.iter().zip(&self.acls).enumerate() {
-                if !acl.is_empty() && !(n == 0 && is_plain) {
+                let is_in_mode = n == 0 && is_plain;
+                if !acl.is_empty() && !is_in_mode {
                     sys::set(path, attribute.as_bytes(), &bytes_of(acl))?;
                 }
             }

@@ -188,10 +188,11 @@ impl Refusal {
             | Refusal::Manifest(ManifestFault::NoBagDirectory | ManifestFault::InputFile(_)) => {
                 Advice::NameDirectory
             }
-            Refusal::Exists(_) => Advice::Replace,
             Refusal::NotItsArchive { why: Mismatch::Older, .. }
             | Refusal::NotItsOriginal { why: RestoredMismatch::OtherTime, .. } => Advice::CompareOrReplace,
-            Refusal::NotItsArchive { .. } | Refusal::NotItsOriginal { .. } => Advice::Replace,
+            Refusal::Exists(_) | Refusal::NotItsArchive { .. } | Refusal::NotItsOriginal { .. } => {
+                Advice::Replace
+            }
             Refusal::NoPlan(_) => Advice::MakePlan,
             Refusal::NoColumn { .. } => Advice::NameColumns,
             Refusal::NoChapter(_) => Advice::ListChapters,
