@@ -29,7 +29,7 @@ USES = [
     ("archive no/such.nc", 1, ["no/such.nc", "No such file", "directory `no` does not exist"]),
     ("archive c.nc.nc3z", 1, ["c.nc.nc3z", "nc3z archive", "archived already"]),
     ("archive https://example.org/x.nc", 1, ["https://example.org/x.nc", "is a URL", "curl -s"]),
-    ("archive c.nc", 1, ["c.nc.nc3z` exists", "-o", "--force"]),
+    ("archive c.nc", 1, ["c.nc.nc3z` exists", "--force", "-o"]),
     # The same where an archive is wanted.
     ("verify empty.nc", 1, ["empty.nc", "the file is empty", "not an nc3z archive"]),
     ("verify elf", 1, ["elf", "program or library", "not an nc3z archive"]),
@@ -56,11 +56,11 @@ USES = [
     ("hash --check c.nc.nc3z", 1, ["c.nc.nc3z` is an nc3z archive", "not a list of digests", "nc3z hash c.nc.nc3z"]),
     ("hash --check n.nc", 1, ["n.nc` is a classic netCDF file", "not a list of digests"]),
     ("hash --check text.txt", 1, ["no digest was checked"]),
-    ("verify --manifest c.nc.nc3z", 1, ["is an nc3z archive, not a manifest", "nc3z verify c.nc.nc3z"]),
+    ("verify --manifest c.nc.nc3z", 1, ["is an nc3z archive, not a manifest", "`nc3z verify` checks an archive"]),
     ("verify --manifest dir", 1, ["manifest `dir/SHA256SUMS` does not exist", "nc3z hash --manifest"]),
-    ("archive -r dir -o y --resume text.txt", 1, ["`text.txt` is not a log", "--log"]),
+    ("archive -r dir -o y --resume text.txt", 1, ["`text.txt` is not the log of a run", "names a file"]),
     ("hash --manifest n.nc", 1, ["`n.nc` is not a directory"]),
-    ("hash --manifest dir --from-log text.txt", 1, ["`text.txt` is not a log"]),
+    ("hash --manifest dir --from-log text.txt", 1, ["`text.txt` is not the log of a run"]),
     # Standard input where it cannot be.
     ("repair - -o x", 1, ["-", "standard input", "name of a file"]),
     ("parity add -", 1, ["-", "standard input", "name of a file"]),

@@ -64,7 +64,7 @@ pub(crate) struct SetArgs {
     #[arg(long, group = "values", value_name = "FILE")]
     pub(crate) from: Option<PathBuf>,
     /// The name of the variable in that file.
-    #[arg(long, value_name = "NAME", requires = "from")]
+    #[arg(long, value_name = "NAME", requires = "from", conflicts_with_all = ["value", "text"])]
     pub(crate) from_variable: Option<String>,
     /// Read numbers from a text file (`-`: standard input), separated by blanks, commas or line breaks.
     #[arg(long, group = "values", value_name = "FILE")]
@@ -133,7 +133,7 @@ pub(crate) struct PruneArgs {
     #[arg(short, long, group = "target", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Replace the old archive by the new one: dropped versions are lost.
-    #[arg(long, group = "target")]
+    #[arg(long, group = "target", conflicts_with_all = ["force", "parents"])]
     pub(crate) in_place: bool,
     /// Versions to keep, by number or tag. The newest and tagged ones are always kept.
     #[arg(long, value_name = "VERSION,...", value_delimiter = ',', value_parser = parse_version)]

@@ -16,7 +16,7 @@ pub(crate) struct RepairArgs {
     pub(crate) output: Option<PathBuf>,
     /// Repair the archive itself with its parity: only lost bytes are overwritten, and nothing is changed if
     /// not all can be repaired.
-    #[arg(long, conflicts_with_all = ["output", "force", "uncommitted", "no_parity", "parity"])]
+    #[arg(long, conflicts_with_all = ["output", "force", "parents", "uncommitted", "no_parity", "parity"])]
     pub(crate) in_place: bool,
     /// Do not use parity; save what is intact without it.
     #[arg(long)]

@@ -108,7 +108,8 @@ fn free_space(output: &Path) -> Option<u64> {
     #[cfg(unix)]
     {
         let system = rustix::fs::statvfs(existing(output)).ok()?;
-        Some(system.f_bavail.saturating_mul(system.f_frsize))
+        // A file system without blocks, such as /proc, reports nothing.
+        (system.f_blocks > 0).then(|| system.f_bavail.saturating_mul(system.f_frsize))
     }
     #[cfg(not(unix))]
     {

@@ -218,10 +218,12 @@ mod tests {
     #[test]
     #[cfg(all(feature = "lzma", feature = "encode"))]
     fn long_lists_of_numbers_are_packed_by_lzma_and_text_is_not() {
-        let mut at = 41.25f32;
-        let numbers: Vec<u8> = (0u16..20_000)
-            .flat_map(|i| {
-                at += f32::from(i % 7) * 0.01 - 0.03;
+        // The outline of a region: a walk of small random steps.
+        let (mut at, mut seed) = (41.25f32, 1u32);
+        let numbers: Vec<u8> = (0..20_000)
+            .flat_map(|_| {
+                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                at += f32::from((seed >> 24) as u8) * 0.0001 - 0.012_75;
                 at.to_be_bytes()
             })
             .collect();
