@@ -376,7 +376,7 @@ class Resuming(Trees):
         shutil.copy(self.dir / "in/0/0.nc", self.dir / "in/bad.nc")
         done = self.ok(nc3z(*args, cwd=self.dir))
         self.assertIn("nc3z: 2 archived, 6 already there", done.stderr)
-        self.fails(nc3z("archive", "-r", "--resume", "in/readme.txt", "in", "-o", "out", cwd=self.dir), 1, "not a log")
+        self.fails(nc3z("archive", "-r", "--resume", "in/readme.txt", "in", "-o", "out", cwd=self.dir), 1, "is not the log of a run")
 
     def test_interrupted_tree_keeps_what_is_done(self):
         files = 300 if NIGHT else 70
