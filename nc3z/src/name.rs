@@ -120,7 +120,8 @@ impl Name {
         self.member.is_none() && self.url().is_none() && !self.is_standard_input()
     }
 
-    /// The reason why this is not the name of a whole file on this machine, which can be changed. None if it is one.
+    /// Returns why a command that changes files cannot take this name: it is a URL, standard input, a member or a version. None for a file on
+    /// this machine.
     #[doc(hidden)]
     pub fn elsewhere(&self) -> Option<Elsewhere> {
         match () {

@@ -45,7 +45,7 @@ impl Kind {
     /// # Errors
     /// Its first bytes cannot be read.
     #[doc(hidden)]
-    pub fn of(source: &SharedSource) -> Result<Self> {
+    pub fn from_source(source: &SharedSource) -> Result<Self> {
         if Archive::is_one(&**source)? {
             return Ok(Kind::Archive);
         }
@@ -100,7 +100,7 @@ impl WrongKind {
     }
 
     /// Returns the error inside an error of the reader.
-    pub fn of(error: &Error) -> Option<&Self> {
+    pub fn within(error: &Error) -> Option<&Self> {
         match error.kind() {
             nc3z_reader::ErrorKind::Other(e) => e.downcast_ref(),
             _ => None,
@@ -520,7 +520,7 @@ impl Opener {
             return Ok(Found::Tree);
         }
         let source = self.source(name)?;
-        let kind = Kind::of(&source)?;
+        let kind = Kind::from_source(&source)?;
         match kind {
             #[cfg(feature = "collections")]
             Kind::Bundle if name.requested().is_none() => Ok(Found::Bundle(self.bundle_from(source)?)),
@@ -545,7 +545,7 @@ impl Opener {
 
     /// Returns the error for a file that could not be opened as the kind that is needed: [`WrongKind`], if it is another kind.
     pub fn explained(&self, error: Error, source: SharedSource, name: &Name, needed: Kind) -> Error {
-        match Kind::of(&source) {
+        match Kind::from_source(&source) {
             Ok(Kind::Other | Kind::Archive) | Err(_) => error,
             Ok(kind) if kind == needed => error,
             Ok(kind) => Error::other(self.wrong_kind(kind, needed, source, name)),

@@ -65,7 +65,7 @@ impl std::error::Error for Fault {
 /// Returns the message of an error: what happened, and for an input of another kind what to do.
 pub fn words(e: &nc3z_reader::Error) -> String {
     let words = e.with_causes();
-    let Some(wrong) = WrongKind::of(e) else { return words };
+    let Some(wrong) = WrongKind::within(e) else { return words };
     let name = &wrong.name;
     match (wrong.kind, wrong.needed) {
         (Kind::Bundle, _) => {
@@ -82,7 +82,7 @@ pub fn words(e: &nc3z_reader::Error) -> String {
 
 /// Returns true for an input of a kind that cannot be read.
 pub fn is_wrong_kind(e: &nc3z_reader::Error) -> bool {
-    WrongKind::of(e).is_some()
+    WrongKind::within(e).is_some()
 }
 
 /// Returns true if there is no such file, or no such member of a bundle.

@@ -258,7 +258,7 @@ impl Head {
     #[staticmethod]
     fn of(variable: &Variable) -> PyResult<Head> {
         let (dataset, reader) = variable.opened()?;
-        Ok(Head(collection::Head::of(dataset.header(), reader.id(), reader.header())))
+        Ok(Head(collection::Head::from_variable(dataset.header(), reader.id(), reader.header())))
     }
 
     /// Its name, which ends at a NUL as in the C library.

@@ -134,7 +134,7 @@ impl From<Failure> for PyErr {
 
 fn read(e: &ReadError, file: Option<&str>) -> PyErr {
     let words = || named(e.with_causes(), file);
-    if let Some(wrong) = WrongKind::of(e) {
+    if let Some(wrong) = WrongKind::within(e) {
         return wrong_kind(wrong);
     }
     match e.kind() {
@@ -197,7 +197,7 @@ pub(crate) fn of_file(path: &Path, needed: Kind, e: impl Into<Failure>) -> PyErr
                 Kind::Archive => opener.archive(&name).err(),
                 _ => opener.stored(&name).err(),
             };
-            return found.as_ref().and_then(WrongKind::of).map_or(e, wrong_kind);
+            return found.as_ref().and_then(WrongKind::within).map_or(e, wrong_kind);
         }
         (Some(Elsewhere::Url), _) => "is a URL, and this call needs a file on this machine".to_owned(),
         (Some(Elsewhere::StandardInput), _) => "is standard input, which this call does not read".to_owned(),

@@ -179,7 +179,7 @@ fn command_source(
 /// Returns the exception for bytes that are not a classic file; a bundle is named.
 fn not_classic(e: impl Into<Failure>, source: SharedSource, origin: &Origin) -> PyErr {
     let name = origin.name();
-    let e = match Kind::of(&source) {
+    let e = match Kind::from_source(&source) {
         Ok(kind @ Kind::Bundle) => {
             let name = Name::whole(name.unwrap_or("input"));
             let wrong = Opener::new(OpenOptions::default()).wrong_kind(kind, Kind::Classic, source, &name);

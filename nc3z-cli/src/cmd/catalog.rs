@@ -267,7 +267,7 @@ pub(super) fn named(path: &Path) -> Option<(PathBuf, Option<String>)> {
 pub(super) fn open(path: &Path, args: &OpenArgs) -> Result<Catalog> {
     let name = named_of(path)?;
     let source = name.source(args)?;
-    let kind = Kind::of(&source)?;
+    let kind = Kind::from_source(&source)?;
     if kind == Kind::Bundle {
         let wrong = named::opener(path, args).wrong_kind(kind, Kind::Catalog, source, &name);
         return Err(nc3z_reader::Error::other(wrong).into());

@@ -122,7 +122,7 @@ impl Opens for Name {
         let is_archive = Archive::is_one(&*source)?;
         let opened = opener(&self.without_version(), args).stored_from(source, self);
         // Exit code 3 is only for corrupt archives.
-        let as_it_is = |e: &nc3z_reader::Error| is_archive || WrongKind::of(e).is_some();
+        let as_it_is = |e: &nc3z_reader::Error| is_archive || WrongKind::within(e).is_some();
         let dataset = opened
             .map_err(|e| if as_it_is(&e) { e.into() } else { anyhow!("{}", message::of_reader(&e)) })?;
         if !is_archive && args.older {
@@ -177,7 +177,7 @@ pub(crate) fn refuse_others(path: &Path) -> Result<()> {
         return Ok(());
     }
     let source = source::open(path, false)?;
-    let kind = Kind::of(&source)?;
+    let kind = Kind::from_source(&source)?;
     if !matches!(kind, Kind::Bundle | Kind::Catalog | Kind::Classic) {
         return Ok(());
     }

@@ -9,7 +9,7 @@ use crate::output::streams::Stdout;
 use crate::output::table::count;
 use crate::output::{report_error, text};
 use anyhow::{Context, Result, anyhow, bail};
-use nc3z_collections::bundle::{Bundle, MendedBundle};
+use nc3z_collections::bundle::{Bundle, RepairedBundle};
 use nc3z_reader::source;
 use nc3z_writer::AtomicFile;
 use serde_json::json;
@@ -46,7 +46,7 @@ fn repair(args: &RepairArgs) -> Result<Exit> {
         let file = File::options().read(true).write(true).open(input);
         let file = file.with_context(|| format!("open `{}` for writing", input.display()))?;
         nc3z_writer::lock_file(&file, input)?;
-        let done = bundle.mend(&file, input, &monitor(len)).map_err(unbundle::of_aggregate)?;
+        let done = bundle.repair(&file, input, &monitor(len)).map_err(unbundle::of_aggregate)?;
         file.sync_all().context("write the bundle")?;
         return say(args, &bundle, &done, Some(input));
     };
@@ -60,10 +60,10 @@ fn repair(args: &RepairArgs) -> Result<Exit> {
     let target = AtomicFile::create(output, args.out.force)?;
     std::io::copy(&mut from, &mut target.file())
         .with_context(|| format!("copy to `{}`", output.display()))?;
-    let done = bundle.mend(target.file(), target.temporary_path(), &monitor(len));
+    let done = bundle.repair(target.file(), target.temporary_path(), &monitor(len));
     let done = done.map_err(unbundle::of_aggregate)?;
     // A copy with the same damage is of no use.
-    let is_better = done.damaged.is_empty() || !done.mended.is_empty();
+    let is_better = done.damaged.is_empty() || !done.repaired.is_empty();
     if is_better {
         target.commit(Some(&like))?;
     }
@@ -71,7 +71,7 @@ fn repair(args: &RepairArgs) -> Result<Exit> {
 }
 
 /// Prints the result. `output` is the file that was written.
-fn say(args: &RepairArgs, bundle: &Bundle, done: &MendedBundle, output: Option<&Path>) -> Result<Exit> {
+fn say(args: &RepairArgs, bundle: &Bundle, done: &RepairedBundle, output: Option<&Path>) -> Result<Exit> {
     let exit = if done.damaged.is_empty() { Exit::Done } else { Exit::Corrupt };
     let mut out = Stdout::verdicts();
     let name = crate::cmd::shown(&args.archive);
@@ -82,13 +82,13 @@ fn say(args: &RepairArgs, bundle: &Bundle, done: &MendedBundle, output: Option<&
         };
         let report = json!({
             "archive": name, "output": output.map(crate::cmd::shown), "by": "parity", "checked": done.checked,
-            "repaired": done.mended.iter().map(|n| text::safe(n)).collect::<Vec<_>>(), "repaired_bytes": done.bytes,
+            "repaired": done.repaired.iter().map(|n| text::safe(n)).collect::<Vec<_>>(), "repaired_bytes": done.bytes,
             "damaged": done.damaged.iter().map(damaged).collect::<Vec<_>>(), "complete": done.damaged.is_empty(),
         });
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
         return Ok(exit);
     }
-    for part in &done.mended {
+    for part in &done.repaired {
         writeln!(out, "{name}: repaired by parity: {}", text::safe(part))?;
     }
     for (part, why) in &done.damaged {
@@ -99,7 +99,7 @@ fn say(args: &RepairArgs, bundle: &Bundle, done: &MendedBundle, output: Option<&
             writeln!(out, "  and {} more", all - LISTED)?;
         }
     }
-    let (checked, repaired) = (count(done.checked as u64, "part"), done.mended.len());
+    let (checked, repaired) = (count(done.checked as u64, "part"), done.repaired.len());
     let result = match (repaired, done.damaged.len()) {
         (0, 0) => format!("{checked} checked, none is damaged"),
         (_, 0) => format!("{checked} checked, {repaired} damaged and repaired by parity: it is whole again"),
@@ -116,7 +116,7 @@ fn say(args: &RepairArgs, bundle: &Bundle, done: &MendedBundle, output: Option<&
 }
 
 /// Returns what to do about the rest of the damage.
-fn advice(bundle: &Path, done: &MendedBundle) -> String {
+fn advice(bundle: &Path, done: &RepairedBundle) -> String {
     let whole = format!(
         "write the intact parts with `nc3z restore -r --fill-lost {} -o DIR`, and bundle again from another copy or the originals",
         shell_name(bundle)

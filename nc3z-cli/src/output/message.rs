@@ -307,7 +307,7 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
 
 /// Returns the kind of an input that cannot be used as requested.
 pub(crate) fn wrong_kind(error: &anyhow::Error) -> Option<&WrongKind> {
-    error.chain().find_map(|c| c.downcast_ref::<nc3z_reader::Error>()).and_then(WrongKind::of)
+    error.chain().find_map(|c| c.downcast_ref::<nc3z_reader::Error>()).and_then(WrongKind::within)
 }
 
 /// Returns the commands for an input that another command cannot use.

@@ -53,7 +53,7 @@ const LONG_LEN: usize = 1 << 20;
 const TEXT_SHARE: usize = 4;
 #[cfg(all(feature = "lzma", feature = "encode"))]
 const LZMA_PRESET: u32 = 6;
-/// The level for quick estimates, and the quick one for long content.
+/// The level of estimates, and of the second frame that is tried for long content.
 const QUICK_LEVEL: i32 = 3;
 /// A dictionary is chosen without further trials if its frame saves more than about 1/CLEARLY of the bytes of
 /// a quick frame without it.

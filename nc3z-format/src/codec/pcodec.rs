@@ -94,14 +94,14 @@ impl StageKind for PcodecKind {
 
 /// A number of `pco`'s, by its bits.
 trait Bits: Number {
-    fn of(bits: u64) -> Self;
+    fn from_bits(bits: u64) -> Self;
     fn bits(self) -> u64;
 }
 
 macro_rules! bits {
     ($($ty:ident $unsigned:ident;)*) => {
         $(impl Bits for $ty {
-            fn of(bits: u64) -> Self {
+            fn from_bits(bits: u64) -> Self {
                 let mask = u64::from($unsigned::MAX);
                 $ty::from_le_bytes($unsigned::try_from(bits & mask).expect("masked").to_le_bytes())
             }
@@ -134,7 +134,7 @@ fn wrong(what: &'static str, expected: impl ToString, found: impl ToString) -> E
 /// chunk.
 fn numbers_of<T: Bits>(input: &[u8], count: usize) -> Result<Vec<T>> {
     let broken = |e: pco::errors::PcoError| wrong("content", "a pcodec stream", e);
-    let mut numbers = vec![T::of(0); count];
+    let mut numbers = vec![T::from_bits(0); count];
     let (file, mut rest) = FileDecompressor::new(input).map_err(broken)?;
     let mut done = 0;
     loop {
@@ -168,7 +168,8 @@ impl<T: Bits + Send + Sync + 'static> Stage for Pcodec<T> {
                 input.len()
             )));
         }
-        let numbers: Vec<T> = input.chunks_exact(size).map(|bytes| T::of(self.dtype.bits(bytes))).collect();
+        let numbers: Vec<T> =
+            input.chunks_exact(size).map(|bytes| T::from_bits(self.dtype.bits(bytes))).collect();
         let stream = pco::standalone::simple_compress(&numbers, &self.config)
             .map_err(|e| Error::invalid(format!("pcodec: {e}")))?;
         out.extend_from_slice(&stream);

@@ -204,7 +204,7 @@ fn scan_all(
     let uris =
         files.iter().map(|file| uri(&file.path, directory, rules.absolute)).collect::<Result<Vec<_>>>()?;
     let new: Vec<(&Input, String)> = files.iter().zip(uris).filter(|(_, uri)| !known.contains(uri)).collect();
-    let alike = sharing::Known::default();
+    let alike = sharing::SharedParts::default();
     let found: Vec<Result<Scanned>> = new
         .par_iter()
         .map(|(file, uri)| {

@@ -11,12 +11,12 @@ const KEPT: usize = 8;
 
 /// What the files that were scanned so far have.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct SharedParts {
     attributes: Mutex<HashMap<Vec<u8>, Vec<Arc<Attribute>>>>,
     coordinates: Mutex<HashMap<String, Vec<Arc<Coordinate>>>>,
 }
 
-impl Known {
+impl SharedParts {
     /// Replaces what an earlier file had by that of the earlier file.
     pub(super) fn share(&self, scanned: &mut Scanned) {
         self.attributes_of(&mut scanned.attributes);

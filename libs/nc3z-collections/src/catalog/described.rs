@@ -1,6 +1,6 @@
 //! A file as its catalogue knows it: a dataset with the header and the coordinates. Other values cannot be read.
 
-use super::member::{Head, HeadKind, Known};
+use super::member::{CoordinateValues, Head, HeadKind};
 use super::table::wrong;
 use crate::error::Result;
 use bytes::Bytes;
@@ -35,7 +35,7 @@ impl ByteSource for Absent {
 
 struct Described {
     file: ClassicFile,
-    known: Vec<Known>,
+    known: Vec<CoordinateValues>,
 }
 
 impl Described {
@@ -126,7 +126,7 @@ fn copy(bytes: &[u8], out: &mut [u8]) -> Result<(), Error> {
 ///
 /// # Errors
 /// A damaged header.
-pub fn described(head: &Head, header: &Bytes, coordinates: Vec<Known>) -> Result<Dataset> {
+pub fn described(head: &Head, header: &Bytes, coordinates: Vec<CoordinateValues>) -> Result<Dataset> {
     // An aggregation is not a file and has no length of its own.
     let len = if head.kind == HeadKind::Other { u64::MAX } else { head.len };
     let limits = Limits::default();

@@ -66,14 +66,14 @@ pub struct Member {
     /// The classic header's bytes.
     pub header: Bytes,
     /// Values of variables that are coordinates.
-    pub coordinates: Vec<Known>,
+    pub coordinates: Vec<CoordinateValues>,
     /// The variables, in the order of the header.
     pub variables: Vec<Variable>,
 }
 
 /// Values of a coordinate, big-endian: all of them, or the first and the last. A value of times that are text is a row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Known {
+pub struct CoordinateValues {
     /// Its position in the header.
     pub variable: u32,
     /// True if these are all values.
@@ -84,7 +84,7 @@ pub struct Known {
     pub bytes: Bytes,
 }
 
-impl Known {
+impl CoordinateValues {
     /// The first and the last value.
     #[must_use]
     pub fn ends(&self) -> Self {
@@ -92,7 +92,7 @@ impl Known {
             (Some(first), Some(last)) => [first, &self.bytes[last..]].concat().into(),
             _ => Bytes::new(),
         };
-        Known { whole: false, bytes: ends, ..*self }
+        CoordinateValues { whole: false, bytes: ends, ..*self }
     }
 }
 

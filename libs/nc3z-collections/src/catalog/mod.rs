@@ -24,7 +24,7 @@ pub use along::{Part, Series, along};
 pub use answers::{Hit, Question, Row, Unknown, find, statistics};
 pub use append::Appender;
 pub use described::described;
-pub use member::{Exactly, Head, HeadKind, Known, Member, Range, Tile, Variable};
+pub use member::{CoordinateValues, Exactly, Head, HeadKind, Member, Range, Tile, Variable};
 pub use needs::{Asked, Need, need};
 pub use question::{Condition, Summary};
 pub use read::{Block, Catalog, Occurrence, Sums, Tiles};

@@ -1,6 +1,6 @@
 //! Reads a catalogue. Its parts are read when they are asked for.
 
-use super::member::{Exactly, Head, HeadKind, Known, Member, Range, Tile, Variable};
+use super::member::{CoordinateValues, Exactly, Head, HeadKind, Member, Range, Tile, Variable};
 use super::table::{
     Axis, Column, Lengths, MAX_BYTES, MAX_MEMBERS, MAX_NAME, MAX_VALUES, is_marked, row_len, wrong,
 };
@@ -524,7 +524,7 @@ impl<'s> Block<'s> {
     ///
     /// # Errors
     /// Damage.
-    pub fn coordinates(&self) -> Result<Vec<Vec<Known>>> {
+    pub fn coordinates(&self) -> Result<Vec<Vec<CoordinateValues>>> {
         let (table, place) = (&self.catalog.table, self.place);
         let rows = &place.coordinates;
         let each = table.split(Column::Coordinates, &place.files, rows)?;
@@ -533,7 +533,7 @@ impl<'s> Block<'s> {
         let widths = table.sizes(Column::CoordinateWidth, rows, MAX_VALUE)?;
         let numbers = self.local(Column::CoordinateList, rows, &place.lists)?;
         let values = table.parts(Column::ListLength, &place.lists, Column::ListBytes, &place.list_bytes)?;
-        let known = |n: usize| Known {
+        let known = |n: usize| CoordinateValues {
             variable: u32::try_from(variables[n]).unwrap_or(u32::MAX),
             whole: extents[n] == 1,
             size: widths[n],

@@ -1,6 +1,6 @@
 //! Looks at a file: its header, its coordinates, and the values and places of each tile.
 
-use super::member::{Exactly, Head, HeadKind, Known, Member, Range, Tile, Variable};
+use super::member::{CoordinateValues, Exactly, Head, HeadKind, Member, Range, Tile, Variable};
 use crate::error::Result;
 use crate::file::as_aggregation;
 use bytes::Bytes;
@@ -91,7 +91,7 @@ fn header(dataset: &Dataset) -> Result<Bytes> {
 }
 
 /// The values of a coordinate: of a dimension with its name, of times along one dimension or none, also as text.
-fn known(dataset: &Dataset, variable: &nc3z_reader::Variable) -> Result<Option<Known>> {
+fn known(dataset: &Dataset, variable: &nc3z_reader::Variable) -> Result<Option<CoordinateValues>> {
     let head = variable.header();
     let words = TextTimes::new(dataset.header(), head);
     let is_number = head.dimensions.len() <= 1 && variable.ty() != NcType::Char;
@@ -112,7 +112,7 @@ fn known(dataset: &Dataset, variable: &nc3z_reader::Variable) -> Result<Option<K
     let whole = len <= MOST_COORDINATE;
     let bytes = if whole { read(0, len)? } else { [read(0, item)?, read(len - item, item)?].concat() };
     let size = usize::try_from(item).unwrap_or(1);
-    Ok(Some(Known { variable: variable.id().0, whole, size, bytes: bytes.into() }))
+    Ok(Some(CoordinateValues { variable: variable.id().0, whole, size, bytes: bytes.into() }))
 }
 
 /// Places of tiles in an archive.

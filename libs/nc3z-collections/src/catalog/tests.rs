@@ -86,7 +86,12 @@ fn member() -> impl Strategy<Value = Member> {
             header: Bytes::from(header.into_bytes()),
             coordinates: (0..)
                 .zip(known)
-                .map(|(variable, (whole, bytes))| Known { variable, whole, size: 4, bytes: bytes.into() })
+                .map(|(variable, (whole, bytes))| CoordinateValues {
+                    variable,
+                    whole,
+                    size: 4,
+                    bytes: bytes.into(),
+                })
                 .collect(),
             variables,
         },
@@ -177,7 +182,12 @@ fn small() -> Vec<Member> {
             modified: 5,
         },
         header: Bytes::from_static(b"a header"),
-        coordinates: vec![Known { variable: 0, whole: true, size: 8, bytes: Bytes::from(vec![1; 16]) }],
+        coordinates: vec![CoordinateValues {
+            variable: 0,
+            whole: true,
+            size: 8,
+            bytes: Bytes::from(vec![1; 16]),
+        }],
         variables: vec![variable(n)],
     };
     (0..3).map(member).collect()

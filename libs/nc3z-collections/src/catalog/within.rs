@@ -1,7 +1,7 @@
 //! Which files have values in a region or in a period: by the least and the largest latitude, longitude and time.
 
 use super::answers::parsed;
-use super::member::Known;
+use super::member::CoordinateValues;
 use super::read::{Block, Tiles};
 use super::table::wrong;
 use crate::error::Result;
@@ -108,7 +108,12 @@ fn ends_of_dates(unit: &TimeUnit, values: impl Iterator<Item = f64>) -> Option<(
 }
 
 /// The least and the largest of the times of a coordinate whose values the catalogue has.
-fn known_ends(header: &Header, variable: &Variable, times: &Times, known: &Known) -> Option<(f64, f64)> {
+fn known_ends(
+    header: &Header,
+    variable: &Variable,
+    times: &Times,
+    known: &CoordinateValues,
+) -> Option<(f64, f64)> {
     let items = known.bytes.chunks_exact(known.size.max(1));
     match times {
         Times::Words(words) if known.size as u64 == words.row_len() => {

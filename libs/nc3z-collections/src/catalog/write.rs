@@ -1,7 +1,7 @@
 //! Writes a catalogue: block by block into columns, which become a classic file that is archived. Memory does not grow with the number of
 //! files, but for the archive itself.
 
-use super::member::{Known, Member, Tile, Variable};
+use super::member::{CoordinateValues, Member, Tile, Variable};
 use super::read::Catalog;
 use super::spool::{Run, Spools, failed};
 use super::table::{Axis, Column, MAX_MEMBERS, MAX_NAME, MAX_VALUES};
@@ -148,7 +148,7 @@ impl NewRows {
     }
 
     /// Keeps a coordinate whole if the block has it, or if it is small; otherwise its ends.
-    fn keep(&mut self, known: &mut Known) {
+    fn keep(&mut self, known: &mut CoordinateValues) {
         let len = known.bytes.len() as u64;
         let room = FREE_COORDINATES + self.original / COORDINATE_SHARE;
         let fits = self.coordinate_bytes + len <= room || known.bytes.len() <= SMALL_COORDINATE;
@@ -225,7 +225,7 @@ impl NewRows {
         out.sizes(Column::CoordinateVariable, each().map(|c| c.variable.into()))?;
         out.sizes(Column::CoordinateExtent, each().map(|c| u64::from(c.whole)))?;
         out.sizes(Column::CoordinateWidth, each().map(|c| c.size as u64))?;
-        let number = |c: &Known| known.get(&c.bytes).map_or(0, |n| *n as u64) + self.lists;
+        let number = |c: &CoordinateValues| known.get(&c.bytes).map_or(0, |n| *n as u64) + self.lists;
         out.sizes(Column::CoordinateList, each().map(number))?;
         self.lists += known.len() as u64;
         let mut values = vec![Bytes::new(); known.len()];

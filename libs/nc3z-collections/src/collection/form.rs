@@ -88,7 +88,7 @@ impl Form {
             // Values of the other types are never missing.
             _ => i64::MIN.to_be_bytes()[..self.ty.size()].to_vec(),
         };
-        let conform = Conform::of(head.decoding().clone(), self.ty, fill, units);
+        let conform = Conform::from_decoding(head.decoding().clone(), self.ty, fill, units);
         conform.apply(stored).map_err(|(_, what)| what)
     }
 }

@@ -58,7 +58,7 @@ impl Head {
     }
 
     /// Returns a variable of a header, for its values.
-    pub fn of(header: &Header, id: VarId, variable: &Variable) -> Self {
+    pub fn from_variable(header: &Header, id: VarId, variable: &Variable) -> Self {
         Head::new(header, id, variable, variable.name_lossy().into_owned(), Vec::new())
     }
 

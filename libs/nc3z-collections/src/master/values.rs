@@ -62,11 +62,11 @@ impl Conform {
             return Err(format!("it is of type {}, the aggregation of type {to}", from.ty));
         }
         packing(from)?;
-        Ok(Conform::of(Decoding::without_bounds(from), to, fill.to_vec(), Units::By(unit)))
+        Ok(Conform::from_decoding(Decoding::without_bounds(from), to, fill.to_vec(), Units::By(unit)))
     }
 
     /// Makes the conversion from decoded numbers.
-    pub(crate) fn of(decoding: Decoding, to: NcType, fill: Vec<u8>, units: Units) -> Self {
+    pub(crate) fn from_decoding(decoding: Decoding, to: NcType, fill: Vec<u8>, units: Units) -> Self {
         Conform { from: decoding.ty(), to, decoding, units, fill }
     }
 

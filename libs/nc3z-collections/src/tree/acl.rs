@@ -126,7 +126,7 @@ fn of_file(path: &Path, name: &Path, done: &mut Done) -> Result<[Vec<u8>; 2]> {
     let looking = || format!("read the attributes of `{}`", path.display());
     let meta = path.symlink_metadata().with_context(looking)?;
     let names = sys::names(path).with_context(looking)?;
-    let block = Block::of(path, &meta, &names).with_context(looking)?;
+    let block = Block::read(path, &meta, &names).with_context(looking)?;
     let mut head = NAME.as_bytes().to_vec();
     quote(name, &mut head);
     let mut acl = head.clone();
@@ -236,7 +236,7 @@ fn each_block(path: &Path, with: &mut dyn FnMut(&Path, &[Vec<u8>]) -> Option<()>
 }
 
 impl Block {
-    fn of(path: &Path, meta: &Metadata, names: &[Vec<u8>]) -> std::io::Result<Self> {
+    fn read(path: &Path, meta: &Metadata, names: &[Vec<u8>]) -> std::io::Result<Self> {
         let (owner, group) = sys::owner(meta);
         let mode = sys::mode(meta);
         let mut block = Block {

@@ -159,7 +159,7 @@ pub fn plan(inputs: &Inputs<'_>, camp: &Path, unit_bytes: u64, update: bool) -> 
     {
         return Err(Refusal::OtherPlan(camp.to_owned()).into());
     }
-    let mut known = Known::new(before.as_ref())?;
+    let mut known = EarlierFiles::new(before.as_ref())?;
     let writes = before.is_none() || update;
     let mut out = if writes { Some(Units::create(camp, before.as_ref(), unit_bytes)?) } else { None };
     let mut planned = Planned { changes: before.as_ref().map(|_| Changes::default()), ..Planned::default() };
@@ -207,7 +207,7 @@ pub fn plan(inputs: &Inputs<'_>, camp: &Path, unit_bytes: u64, update: bool) -> 
 fn taken(
     visited: Visited,
     planned: &mut Planned,
-    known: &mut Known,
+    known: &mut EarlierFiles,
     sampled: &mut Sampled,
     out: Option<&mut Units>,
 ) -> Result<()> {
@@ -295,12 +295,12 @@ enum Seen {
 }
 
 /// The files of an earlier plan, by the numbers of their names.
-struct Known {
+struct EarlierFiles {
     files: Numbers<(u64, u32, bool)>,
     links: HashSet<(u64, u64)>,
 }
 
-impl Known {
+impl EarlierFiles {
     fn new(before: Option<&Campaign>) -> Result<Self> {
         let mut files = before.map_or_else(Numbers::default, Campaign::numbers);
         before.map_or(Ok(()), |before| {
@@ -314,7 +314,7 @@ impl Known {
                 Ok(())
             })
         })?;
-        Ok(Known { files, links: HashSet::new() })
+        Ok(EarlierFiles { files, links: HashSet::new() })
     }
 
     fn see(&mut self, row: &Row) -> Seen {

@@ -18,11 +18,11 @@ use std::sync::Arc;
 
 /// The result of repairing a bundle.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct MendedBundle {
+pub struct RepairedBundle {
     /// The number of groups, archives and other files that the bundle stores.
     pub checked: usize,
     /// The names of those that have the recorded checksum again.
-    pub mended: Vec<String>,
+    pub repaired: Vec<String>,
     /// The number of bytes that were written.
     pub bytes: u64,
     /// The names of those that are still damaged, and why.
@@ -37,7 +37,7 @@ impl Bundle {
     ///
     /// # Errors
     /// The bundle cannot be read, or the file cannot be written; a tar, which records no checksums; a cancelled monitor.
-    pub fn mend(&self, file: &File, path: &Path, monitor: &dyn Monitor) -> Result<MendedBundle> {
+    pub fn repair(&self, file: &File, path: &Path, monitor: &dyn Monitor) -> Result<RepairedBundle> {
         if self.kind == "tar" {
             return Err(Error::refused(
                 "a tar records no checksums of its members; unbundle it, and repair its archives",
@@ -45,7 +45,7 @@ impl Bundle {
         }
         let readme = self.packed.then(|| README.to_owned());
         let names = self.groups().map(str::to_owned).chain(self.plain.iter().cloned()).chain(readme);
-        let mut done = MendedBundle::default();
+        let mut done = RepairedBundle::default();
         for name in names {
             done.checked += 1;
             let place = self.find(&name, &self.source)?.map(|member| (member.offset(), member.len()));
@@ -78,14 +78,14 @@ impl Bundle {
                 Ok(Some(shards)) => {
                     done.has_parity = true;
                     done.bytes += shards.bytes;
-                    let mended = part(&(Arc::new(FileSource::open(path)?) as SharedSource))?;
-                    if !is_sound(&mended)?
+                    let repaired = part(&(Arc::new(FileSource::open(path)?) as SharedSource))?;
+                    if !is_sound(&repaired)?
                         && let Some(report) = check(&damaged, &())?
                     {
-                        write_slots(&damaged, &report, &mended, (file, at), path)?;
+                        write_slots(&damaged, &report, &repaired, (file, at), path)?;
                     }
-                    if is_sound(&mended)? {
-                        done.mended.push(name);
+                    if is_sound(&repaired)? {
+                        done.repaired.push(name);
                     } else {
                         done.damaged.push((name, "its parity does not cover all of the damage".to_owned()));
                     }
@@ -112,11 +112,11 @@ impl Bundle {
 fn write_slots(
     damaged: &SharedSource,
     report: &ParityReport,
-    mended: &SharedSource,
+    repaired: &SharedSource,
     (file, at): (&File, u64),
     path: &Path,
 ) -> Result<()> {
-    if let Some((salt, slots)) = repaired_slots(damaged, report, mended)? {
+    if let Some((salt, slots)) = repaired_slots(damaged, report, repaired)? {
         let at = at + SLOTS_AT as u64;
         write_all_at(file, &slots.encode(&salt), at).map_err(|e| Error::io(path, e))?;
     }
