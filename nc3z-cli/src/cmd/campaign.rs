@@ -163,7 +163,7 @@ fn tell_status(status: &Status, out: &mut impl Write) -> Result<()> {
     )?;
     let meanings = [
         (State::Open, "no run has a result for them"),
-        (State::Stopped, "a run was stopped before them"),
+        (State::Stopped, "a run stopped before it reached them"),
         (State::Offline, "left out, because their data are on tape"),
         (State::Failed, "failed; a new run may help"),
         (State::Refused, "failed, and will fail again as they are"),

@@ -8,8 +8,7 @@ use std::num::NonZeroU32;
 pub struct Needs {
     /// The number of the definition, among those of the tile's variable, that holds the dictionary.
     pub dictionary: Option<u64>,
-    /// The distance to the reference variable: the tile is coded against the tile of the same number of the
-    /// variable whose id is less by this.
+    /// The id of the tile's variable minus that of its reference variable: the tile is coded against the tile of the same number there.
     pub reference: Option<NonZeroU32>,
     /// Whether it is coded against an older tile, which its payload names first: [`super::Chain::older_tile`].
     pub base: bool,

@@ -257,7 +257,7 @@ fn of_header(name: &str) -> String {
     format!("`{name}`, header")
 }
 
-/// Returns bytes of a column of the group itself, which are `what`. Lost ones are not filled.
+/// Returns bytes of a column of the group itself. `what` names them in errors. If any of them is lost, that is an error.
 fn own_bytes(archive: &Archive, id: ArrayId, place: Range<u64>, what: &str) -> Result<Vec<u8>> {
     let mut stored = vec![0; usize::try_from(place.end - place.start).unwrap_or(0)];
     archive.read_array_bytes(id, place.start, &mut stored).map_err(|e| lost::of_error(what, e))?;
