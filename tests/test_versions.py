@@ -224,6 +224,15 @@ class Versions(Case):
         self.assertEqual(json.loads(self.ok(nc3z("info", "--json", other)).stdout)["version"], len(FILES))
         self.assertFalse((self.dir / "r.nc").exists())
 
+    def test_a_refused_tag_leaves_a_short_archive_as_it_is(self):
+        archive = self.dir / "short.nc3z"
+        self.ok(nc3z("archive", CLASSIC / "all_types_cdf1.nc", "-o", archive))
+        before = archive.read_bytes()
+        self.assertLess(len(before), 500)
+        self.fails(nc3z("tag", "--delete", archive, "none"), 1, "no tag `none`")
+        self.fails(nc3z("tag", archive, "far", "--version", 9), 1, "9")
+        self.assertEqual(archive.read_bytes(), before)
+
     def test_tags(self):
         before = self.archive.read_bytes()
         self.ok(nc3z("tag", self.archive, "good", "--version", 3))

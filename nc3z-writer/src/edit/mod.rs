@@ -110,7 +110,7 @@ impl Edit {
     pub fn open(path: &Path, options: &WriterOptions) -> Result<Self> {
         // The edit has its own cache, because the process's shared cache does not count as the edit's memory.
         let cache = TileCache::new(options.memory / SHARE);
-        let place = InPlace::open_as_it_is(path, &options.open_options().with_cache(cache))?;
+        let place = InPlace::open(path, &options.open_options().with_cache(cache))?;
         let archive = place.archive();
         if archive.trailer().required & REQUIRED_LOST != 0 {
             let what = "an edit of a file whose tiles are lost";

@@ -101,19 +101,9 @@ fn check_mode(file: &Metadata, path: &Path) -> Result<()> {
 }
 
 impl InPlace {
-    /// Opens the archive at `path` for reading and writing, and locks it. An archive in the short form is first
-    /// converted to the long form, because generations can be appended only to that. A new file replaces the
-    /// old one, so that there is a complete archive at any moment.
+    /// Opens and locks the archive in its present form. Callers that append make it [longer](Self::longer) when nothing can refuse the
+    /// change any more.
     pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Self> {
-        let place = Self::open_as_it_is(path, options)?;
-        if !place.archive.is_short() {
-            return Ok(place);
-        }
-        place.lengthened()
-    }
-
-    /// Opens and locks the archive in its present form, for callers that only remove something.
-    pub(crate) fn open_as_it_is(path: &Path, options: &OpenOptions) -> Result<Self> {
         // A path that is not a regular file is refused before it is opened.
         let file = nc3z_reader::source::open_regular(path)
             .and_then(|_| File::options().read(true).write(true).open(path))
@@ -184,7 +174,7 @@ impl InPlace {
     /// Replaces the short form by the long form, and opens the result.
     fn lengthened(&self) -> Result<Self> {
         let len = self.lengthen()?;
-        let place = Self::open_as_it_is(&self.path, &self.options)?;
+        let place = Self::open(&self.path, &self.options)?;
         // The new file has a new lock. If another process took it in between, it has changed the archive.
         if place.end() == len { Ok(place) } else { Err(ErrorKind::Busy(self.path.clone()).into()) }
     }

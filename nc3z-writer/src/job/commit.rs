@@ -72,7 +72,7 @@ pub fn commit_file(
     monitor: &dyn Monitor,
 ) -> Result<CommitReport> {
     note.check()?;
-    let mut place = InPlace::open_as_it_is(path, &options.open_options())?;
+    let mut place = InPlace::open(path, &options.open_options())?;
     // If no version number is left, the file need not be read.
     next_number(place.archive())?;
     let archive = place.archive();

@@ -209,7 +209,7 @@ pub(super) fn next(
     let medium = target.medium();
     let (unsealed, _) = copy_tiles(archive, &|_, _| false, &medium, &metadata, monitor)?;
     unsealed.end(&medium, Some(sha256))?;
-    let first = InPlace::open_as_it_is(target.temporary_path(), &options.open_options())?;
+    let first = InPlace::open(target.temporary_path(), &options.open_options())?;
     first.archive().check_original(monitor)?;
     *place = Some(first);
     Ok(())

@@ -77,6 +77,9 @@ pub fn tag_version(path: &Path, name: &str, change: &TagChange, options: &Writer
             number
         }
     };
+    if let Some(longer) = place.longer()? {
+        place = longer;
+    }
     let renewal = Renewal::begin(&mut place, options, &())?;
     let done = put(&place, &tags);
     Ok(renewal.end(&mut place, options, &(), done.map(|()| number))?.0)

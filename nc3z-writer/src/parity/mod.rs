@@ -41,7 +41,7 @@ const HAS_PARITY: u32 = 1;
 /// It is not an archive, or a damaged one, or its parity already covers all of it. The system refuses an operation.
 /// After an error the archive is unchanged.
 pub fn add(path: &Path, share: Share, memory: u64, monitor: &dyn Monitor) -> Result<(u64, u64)> {
-    let place = InPlace::open(path, &OpenOptions::default())?;
+    let mut place = InPlace::open(path, &OpenOptions::default())?;
     if let Some(layout) = current(place.archive())? {
         let why = format!(
             "it has parity of {} shards for each {} already; `nc3z parity remove` removes it",
@@ -50,8 +50,11 @@ pub fn add(path: &Path, share: Share, memory: u64, monitor: &dyn Monitor) -> Res
         );
         return Err(ErrorKind::Parity { path: path.to_owned(), why }.into());
     }
-    let before = place.end();
     check_sound(&place, monitor)?;
+    if let Some(longer) = place.longer()? {
+        place = longer;
+    }
+    let before = place.end();
     let after = place.append(|medium| write(place.archive(), medium, share, memory, monitor))?;
     Ok((before, after))
 }

@@ -29,7 +29,7 @@ pub struct Removed {
 /// It is not an archive, or has no parity. Other parts than the parity are damaged, which the parity may repair.
 /// The system refuses an operation.
 pub fn remove(path: &Path, monitor: &dyn Monitor) -> Result<Removed> {
-    let place = InPlace::open_as_it_is(path, &OpenOptions::default().with_older(true))?;
+    let place = InPlace::open(path, &OpenOptions::default().with_older(true))?;
     let archive = place.archive();
     let end = place.end();
     let before = end + archive.torn_tail();

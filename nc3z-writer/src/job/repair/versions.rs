@@ -226,7 +226,7 @@ fn copy(
         kept.push(archive.version()?.number);
         let mut metadata = metadata_of(archive, &[]);
         put_tags(&newest.tags()?, &mut metadata);
-        let mut place = Some(InPlace::open_as_it_is(target.temporary_path(), &options.open_options())?);
+        let mut place = Some(InPlace::open(target.temporary_path(), &options.open_options())?);
         let original: SharedSource = Arc::new(archive.original());
         next(&mut place, &target, archive, original, *sha256, metadata, options, monitor)?;
         stored = place.as_ref().map_or(end, InPlace::end);
