@@ -40,12 +40,12 @@ impl ClassicFile {
     pub fn from_source(source: SharedSource, limits: &Limits) -> Result<Self> {
         let len = source.len();
         // The bytes in memory may contain the whole header.
-        let at_hand = if source.holds(&(0..1)) {
+        let loaded = if source.holds(&(0..1)) {
             source.ends(0, 0).map_or(0, |(head, _)| head.len() as u64)
         } else {
             0
         };
-        let mut take = if at_hand > 0 { at_hand.min(FIRST_READ) } else { FIRST_READ }.min(len);
+        let mut take = if loaded > 0 { loaded.min(FIRST_READ) } else { FIRST_READ }.min(len);
         loop {
             let size = usize::try_from(take).expect("Limits::header_len is checked below");
             let prefix = source.read_at(0, size)?;

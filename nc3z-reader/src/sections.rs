@@ -78,8 +78,8 @@ pub(crate) fn fetch_sections(source: &dyn ByteSource, sections: &SectionTable, l
         let entry = sections.find(kind).ok()?;
         let len = usize::try_from(entry.len).ok()?;
         let stored = nearby.get(entry.offset, len).or_else(|| {
-            let at_hand = source.holds(&(entry.offset..entry.offset + entry.len));
-            at_hand.then(|| source.read_at(entry.offset, len).ok()).flatten()
+            let is_loaded = source.holds(&(entry.offset..entry.offset + entry.len));
+            is_loaded.then(|| source.read_at(entry.offset, len).ok()).flatten()
         })?;
         let older = entry.older(&stored).ok().flatten().filter(|older| older.len <= limit)?;
         let range = older.offset..older.offset.checked_add(older.len)?;

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tile_is_at_hand_once_reading_it_changes_nothing_and_until_something_is_evicted() {
+    fn a_tile_is_hot_until_something_is_evicted() {
         let cache = TileCache::new(3 * 1256);
         let share = Share::new(cache.clone());
         let is_hot = |tile| share.hot_tiles().tile(key(tile)).is_some();
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn tiles_in_long_pieces_are_not_at_hand() {
+    fn tiles_in_long_pieces_are_not_hot() {
         let share = Share::new(TileCache::new(1 << 20));
         for wanted in [0, 1025] {
             for _ in 0..4 {
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_at_hand_is_in_the_cache_whoever_reads_and_clears_meanwhile() {
+    fn hot_tiles_are_in_the_cache_while_others_read_and_clear() {
         let cache = TileCache::new(6 * 1256);
         for round in 0..10 {
             let share = Share::new(cache.clone());
