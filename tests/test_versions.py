@@ -228,7 +228,6 @@ class Versions(Case):
         archive = self.dir / "short.nc3z"
         self.ok(nc3z("archive", CLASSIC / "all_types_cdf1.nc", "-o", archive))
         before = archive.read_bytes()
-        self.assertLess(len(before), 500)
         self.fails(nc3z("tag", "--delete", archive, "none"), 1, "no tag `none`")
         self.fails(nc3z("tag", archive, "far", "--version", 9), 1, "9")
         self.assertEqual(archive.read_bytes(), before)
