@@ -376,7 +376,7 @@ class Belongings(Case):
         self.before = self.said("data")
 
     def said(self, tree):
-        """What the two tools say about a tree, with names below its root."""
+        """Returns the output of getfacl and getfattr for a tree, with names below its root."""
         acl = subprocess.run(["getfacl", "-R", "-n", "."], cwd=self.dir / tree, capture_output=True, check=True).stdout
         own = subprocess.run(["getfattr", "-R", "-d", "-e", "hex", "."], cwd=self.dir / tree, capture_output=True, check=True).stdout
         parts = lambda text: sorted(re.sub(rb"\t#effective.*", b"", text).replace(b"\\\\", b"\\134").split(b"\n\n"))

@@ -104,7 +104,7 @@ pub fn parity_json(report: &ParityReport) -> Value {
 /// The place and the shape of the parity in a file.
 #[derive(Debug, Clone, Serialize)]
 pub struct ParityPlace {
-    /// What adding it cost in bytes, if it is the last that was added.
+    /// The number of bytes that adding the parity took, zeros before it included. None if the archive was changed afterwards.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub added_bytes: Option<u64>,
     /// The number of the commit that added it.

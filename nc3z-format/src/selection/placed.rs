@@ -4,7 +4,7 @@ use super::segment::{Run, Segment};
 use super::{Selection, outside};
 use crate::error::{Error, Result};
 
-/// Elements inside an array, with their positions in the output: a selection, or a part of one that is carried out by itself.
+/// Elements inside an array, with their positions in the output: a selection, or one of the parts into which it was divided.
 ///
 /// ```
 /// use nc3z_format::selection::{Placed, Run, Segment, Selection};

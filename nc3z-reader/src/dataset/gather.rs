@@ -236,7 +236,7 @@ fn contiguous(takes: &[&Vec<Run>], lens: &[u64]) -> Option<(usize, usize)> {
         .then(|| (in_memory(run.place) * row, in_memory(run.count) * row))
 }
 
-/// The hyperslabs as which a selection is read: along each dimension, indices that are read, and what is taken of these.
+/// A selection as hyperslabs to read: for each dimension, the ranges of indices that are read, each with the indices in it that are selected.
 struct Pieces(Vec<Vec<(Run, Vec<Run>)>>);
 
 impl Pieces {
@@ -270,8 +270,8 @@ impl Pieces {
     }
 }
 
-/// Returns the indices of a dimension that are read together, each with what is taken of them. Runs are read together where less
-/// than a tile is between them, unless they are too few of the indices in their range.
+/// Returns the ranges of indices of a dimension that are read, each with the selected indices in it. Runs share a range if less than a tile is
+/// between them, unless too few of the range's indices are selected.
 fn pieces(runs: &[Run], tile: u64) -> Vec<(Run, Vec<Run>)> {
     let mut pieces = Vec::new();
     for cluster in runs.chunk_by(|a, b| b.low / tile - a.last() / tile <= 1) {

@@ -67,7 +67,7 @@ def archive_batch(jobs: Sequence[tuple[str, str]], options: ArchiveOptions) -> l
 
 
 def failure(error: Exception) -> Failure:
-    """Returns what is known of an exception as a text, which is sent to the client."""
+    """Returns the type and the message of an exception as a text that can be sent to the client."""
     words = Failure(f"{type(error).__name__}: {error}")
     words.code = getattr(error, "code", None)
     return words

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// as `history`, is not compared with those of all files.
 const KEPT: usize = 8;
 
-/// What the files that were scanned so far have.
+/// The attributes and coordinates of the files that were scanned so far, each once.
 #[derive(Default)]
 pub(super) struct SharedParts {
     attributes: Mutex<HashMap<Vec<u8>, Vec<Arc<Attribute>>>>,

@@ -94,7 +94,7 @@ pub struct RecallReport {
 pub struct LeftOutFile {
     /// The name of the file.
     pub file: String,
-    /// The reason.
+    /// Why the file is left out.
     pub reason: String,
 }
 

@@ -189,7 +189,7 @@ fn has_no_blocks(_: &std::fs::Metadata) -> bool {
 /// Returns the first failure of the site's command, if it failed for any file.
 ///
 /// # Errors
-/// The failure itself.
+/// The site's command failed.
 pub fn check() -> Result<()> {
     let failure = Residency::current()
         .and_then(|residency| residency.failure.lock().unwrap_or_else(PoisonError::into_inner).take());

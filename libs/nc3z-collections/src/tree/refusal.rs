@@ -35,9 +35,9 @@ pub enum Refusal {
     TapeCommand {
         /// The command, with the name of a file.
         command: String,
-        /// Its exit status.
+        /// The exit status of the command.
         status: String,
-        /// What it wrote to standard error.
+        /// The text that the command wrote to standard error.
         reason: String,
     },
     /// Several inputs would go into one file.
