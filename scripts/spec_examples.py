@@ -202,11 +202,11 @@ def frame(content):
 
 def sample(file):
     """The short form of a classic file: as a whole, in a frame that is not compressed."""
-    from nc3z_short import MAGIC, TEXT, WHOLE, varint
+    from nc3z_short import MAGIC, MINOR, TEXT, WHOLE, varint
 
     metadata = json.dumps({"writer": "spec.py"}, separators=(",", ":")).encode()
     packed = frame(varint(0) + varint(len(metadata)) + metadata + file)
-    begin = MAGIC + WHOLE + struct.pack("<HI", 1, len(packed))
+    begin = MAGIC + WHOLE + struct.pack("<HI", MINOR, len(packed))
     rest = TEXT + hashlib.sha256(file).digest() + packed
     return begin + struct.pack("<I", zlib.crc32(begin + rest)) + rest
 

@@ -10,7 +10,8 @@ from common import NIGHT
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "spec/reference"))
 from make_test_archive import TEXT, varint  # noqa: E402
-from nc3z_ref import (BLOCK_MARKER, CONSTANT, CONTAINERS, HEAD_AT, MAGIC, PACKED, S_HEAD, S_METADATA, S_PAGES, S_TABLE, STORED,  # noqa: E402
+from nc3z_bytes import MAGIC, MAJOR, MINOR  # noqa: E402
+from nc3z_ref import (BLOCK_MARKER, CONSTANT, CONTAINERS, HEAD_AT, PACKED, S_HEAD, S_METADATA, S_PAGES, S_TABLE, STORED,  # noqa: E402
                       TRAILER_END, TRAILER_MARKER, crc32, salted_crc, shuffle)
 
 # Of the largest headers that may be: all of one at night, a quarter by day.
@@ -45,7 +46,7 @@ class Forge:
         self.length, self.generation, self.previous = length, 0, 0
         stored = zstd(self.head, 9)
         self.stored_head = pack(self.head) if pack else stored if len(stored) < len(self.head) else self.head
-        top = MAGIC + struct.pack("<HHI8sQIII", 0, 1, 0, self.salt, length, len(self.stored_head), len(self.head),
+        top = MAGIC + struct.pack("<HHI8sQIII", MAJOR, MINOR, 0, self.salt, length, len(self.stored_head), len(self.head),
                                   crc32(self.stored_head))
         text = TEXT.ljust(64, b"\0")
         self.out = bytearray(top + struct.pack("<I", crc32(top + text)) + text + bytes(48) + self.stored_head)

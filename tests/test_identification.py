@@ -4,10 +4,14 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import unittest
 from pathlib import Path
 
 from common import CLASSIC, ROOT, Case, nc3z
+
+sys.path.insert(0, str(ROOT / "spec/reference"))
+from nc3z_bytes import MAJOR, MINOR  # noqa: E402
 
 HERE = ROOT / "packaging/identification"
 MIME = "application/vnd.nc3z"
@@ -35,10 +39,10 @@ class Identification(Case):
 
     def test_file(self):
         self.needs("file")
-        for path, words in ((self.long, "version 0.1, 67548 bytes restored"), (self.short, "version 0.1, short form"),
-                            (self.whole, "version 0.1, short form, stored as a whole")):
+        for path, words in ((self.long, "67548 bytes restored"), (self.short, "short form"),
+                            (self.whole, "short form, stored as a whole")):
             done = run("file", "-b", "-m", ROOT / "spec/magic", path)
-            self.assertEqual(done.stdout.strip(), f"nc3z archive of a classic netCDF file, {words}")
+            self.assertEqual(done.stdout.strip(), f"nc3z archive of a classic netCDF file, version {MAJOR}.{MINOR}, {words}")
             self.assertEqual(run("file", "-b", "--mime-type", "-m", ROOT / "spec/magic", path).stdout.strip(), MIME)
         self.assertNotIn("nc3z", run("file", "-b", "-m", ROOT / "spec/magic", self.other).stdout)
 

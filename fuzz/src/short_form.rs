@@ -3,6 +3,7 @@
 
 use super::{open_and_restore, repair_and_check};
 use nc3z_format::archive::short::SHORT_PREFIX_LEN;
+use nc3z_format::archive::{MAJOR_VERSION, MINOR_VERSION};
 use nc3z_format::codec::encode_zstd_frame;
 
 /// Of the length: the content is a file as a whole.
@@ -24,8 +25,9 @@ pub fn short_form(data: &[u8]) {
 
 /// An archive in the short form around a stored content.
 fn sealed(form: u8, content: &[u8], sha256: &[u8; 32], payloads: &[u8]) -> Vec<u8> {
-    let mut prefix = b"\x89NC3Z\r\n\x1a\0".to_vec();
-    prefix.extend([form, 1, 0]);
+    let mut prefix = b"\x89NC3Z\r\n\x1a".to_vec();
+    prefix.extend([MAJOR_VERSION, form]);
+    prefix.extend(MINOR_VERSION.to_le_bytes());
     let len = u32::try_from(content.len()).expect("an input is short");
     prefix.extend(len.to_le_bytes());
     prefix.extend([0; 4]);

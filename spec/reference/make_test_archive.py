@@ -17,9 +17,9 @@ import struct
 import sys
 import zlib
 
-from nc3z_bytes import bitshuffle, lz4, package
+from nc3z_bytes import MAGIC, MAJOR, MINOR, bitshuffle, lz4, package
 from nc3z_num import BYTE, Type, geometry_of
-from nc3z_ref import (BLOCK_MARKER, CHAINS, CONSTANT, CONSTANTS, CONTAINERS, GAP, HEAD_AT, INLINE_TILES, MAGIC, PACKED,
+from nc3z_ref import (BLOCK_MARKER, CHAINS, CONSTANT, CONSTANTS, CONTAINERS, GAP, HEAD_AT, INLINE_TILES, PACKED,
                       PAGE_FAN, PAGE_LEAF, PAGE_SIZE, STORED, S_HEAD, S_METADATA, S_PAGES, S_TABLE, TRAILER_END,
                       TRAILER_MARKER, TYPE_SIZES, Classic, Header, Layout, Refused, Tiles, crc32, product, salted_crc,
                       head_dictionary, shuffle)
@@ -233,7 +233,7 @@ class Producer:
         stored = head if self.options.head == "raw" else zstandard.ZstdCompressor(level=9, **words).compress(head)
         if len(stored) >= len(head):
             stored = head
-        super_ = MAGIC + struct.pack("<HHI8sQIII", 0, 1, 0, self.salt, len(data), len(stored), len(head), crc32(stored))
+        super_ = MAGIC + struct.pack("<HHI8sQIII", MAJOR, MINOR, 0, self.salt, len(data), len(stored), len(head), crc32(stored))
         text = TEXT.ljust(64, b"\0")
         self.out += super_ + struct.pack("<I", crc32(super_ + text)) + text + bytes(48) + stored
         begin = self.align()
@@ -281,7 +281,7 @@ def whole(data):
     metadata = compact({"writer": "make_test_archive 0.1", "options": {}})
     content = varint(0) + varint(len(metadata)) + metadata + data
     packed = zstandard.ZstdCompressor(level=9).compress(content)
-    start = MAGIC + struct.pack("<BBHI", 0, 2, 1, len(packed))
+    start = MAGIC + struct.pack("<BBHI", MAJOR, 2, MINOR, len(packed))
     rest = b"netCDF in nc3z\r\n" + hashlib.sha256(data).digest()
     return start + struct.pack("<I", crc32(start + rest + packed)) + rest + packed
 

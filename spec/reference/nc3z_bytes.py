@@ -4,6 +4,10 @@ imports of packages that are not in Python's library."""
 import importlib
 import sys
 
+#: The first bytes of an archive, and the version of the format that is read and written.
+MAGIC = b"\x89NC3Z\r\n\x1a"
+MAJOR, MINOR = 0, 1
+
 
 def package(name):
     """A package of Python. Ends the program with a sentence if it is not installed."""

@@ -30,7 +30,7 @@ from pathlib import Path
 import nc3z_digest
 import nc3z_filters
 import nc3z_short
-from nc3z_bytes import package, shuffle, unbitshuffle, unlz4, unshuffle
+from nc3z_bytes import MAGIC, MAJOR, package, shuffle, unbitshuffle, unlz4, unshuffle
 
 zstandard = package("zstandard")
 
@@ -524,7 +524,6 @@ class Tiles:
 
 # ---------------------------------------------------------------- sections 1, 6 and 7: what frames the blocks
 
-MAGIC = b"\x89NC3Z\r\n\x1a"
 BLOCK_MARKER, TRAILER_MARKER, TRAILER_END = b"\xb1NCb", b"\xb1NCt", b"CZ\r\n"
 SLOTS_AT, HEAD_AT, TRAILER_SIZE, PAGE_SIZE = 112, 160, 128, 4096
 PAGE_LEAF, PAGE_FAN, INLINE_TILES = 169, 509, 32
@@ -683,7 +682,7 @@ class Archive:
         raw = self.slice(0, HEAD_AT, "superblock")
         major, minor, reserved, self.salt, self.length, stored, decoded, head_crc, crc = \
             struct.unpack_from("<HHI8sQIIII", raw, 8)
-        if major != 0:
+        if major != MAJOR:
             raise Refused(f"archive of format version {major}.{minor}")
         need(crc == crc32(raw[:44] + raw[48:SLOTS_AT]), "superblock: checksum")
         need(reserved == 0, "superblock: reserved bytes are not zero")
@@ -1305,7 +1304,7 @@ def command_restore(args):
 def command_info(args):
     a = Archive(args.data)
     h, c, t = a.header, a.classic, a.trailer
-    print(f"nc3z archive, format 0.{a.minor}, generation {t.generation}, {len(args.data)} bytes")
+    print(f"nc3z archive, format {MAJOR}.{a.minor}, generation {t.generation}, {len(args.data)} bytes")
     print(f"original: CDF-{h.version}, {a.length} bytes, header {h.length}, {c.n} records of {c.stride} bytes")
     print(f"digest: {('none', t.sha256.hex(), 'stale')[t.digest]}")
     for key, digest in (a.recorded_digests() or {}).items():

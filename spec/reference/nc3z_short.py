@@ -7,12 +7,12 @@ import hashlib
 import struct
 import zlib
 
-from nc3z_bytes import shuffle
+from nc3z_bytes import MAGIC, MAJOR, MINOR, shuffle
 
 PREFIX = 68
 LENGTH, CONTENT, ENTRIES = 64 << 10, 1 << 20, 1 << 14
-MAGIC, TEXT = b"\x89NC3Z\r\n\x1a", b"netCDF in nc3z\r\n"
-DIRECTORY, WHOLE = b"\x00\x01", b"\x00\x02"    # major version and form
+TEXT = b"netCDF in nc3z\r\n"
+DIRECTORY, WHOLE = bytes([MAJOR, 1]), bytes([MAJOR, 2])    # major version and form
 GAP = 0xC0000000
 CONTAINERS, CONSTANTS = GAP + 1, GAP + 2
 TILE, CONTAINER, DEFINITION, LIST = range(4)
@@ -189,7 +189,7 @@ def long_form(start, content, sha256):
     header = in_head.take(in_head.varint())
     salt = hashlib.sha256(hashlib.sha256(header).digest() + struct.pack("<Q", original_length)).digest()[:4] + sha256[:4]
     long = Long(salt, required & 1)
-    superblock = bytearray(MAGIC + struct.pack("<H", 0) + struct.pack("<H", 1) + bytes(4) + salt)
+    superblock = bytearray(MAGIC + struct.pack("<HHI", MAJOR, MINOR, 0) + salt)
     superblock += struct.pack("<QIII", original_length, len(head), len(head), zlib.crc32(head))
     text = b"\nnetCDF in nc3z\nnc3z restore FILE\nFormat: nc3z spec/archive.md\n\n"
     superblock += struct.pack("<I", zlib.crc32(bytes(superblock) + text)) + text + bytes(48)

@@ -2,8 +2,8 @@
 
 /// The archive's first bytes.
 pub const MAGIC: [u8; 8] = [0x89, b'N', b'C', b'3', b'Z', 0x0D, 0x0A, 0x1A];
-/// Major version: another one is refused.
-pub const MAJOR_VERSION: u16 = 0;
+/// Major version, the ninth byte: another one is refused.
+pub const MAJOR_VERSION: u8 = 0;
 /// Minor version that is written; any is read.
 pub const MINOR_VERSION: u16 = 1;
 /// Bytes of the superblock.

@@ -30,7 +30,9 @@ pub mod version;
 pub use block::{BlockHeader, BlockKind, align8};
 pub use commit::Commit;
 pub use constant_tiles::{ConstantRow, ConstantsBuilder, parse_constants};
-pub use constants::{BLOCK_HEADER_LEN, INLINE_MAX, MINOR_VERSION, PAGE_LEN, SUPERBLOCK_LEN, TRAILER_LEN};
+pub use constants::{
+    BLOCK_HEADER_LEN, INLINE_MAX, MAJOR_VERSION, MINOR_VERSION, PAGE_LEN, SUPERBLOCK_LEN, TRAILER_LEN,
+};
 pub use container::{ContainerBuilder, Member, parse_directory};
 pub use edition::Edition;
 pub use head::{Head, HeadParts, Layouts, TileLayoutSpec};

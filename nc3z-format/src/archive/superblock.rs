@@ -28,12 +28,20 @@ pub struct Superblock {
 const SECTION: &str = "superblock";
 const CRC_AT: usize = 44;
 
+/// The error for a major version, or a form of archives (0 is the long one), that this build does not read.
+pub(super) fn other_version([major, form]: [u8; 2]) -> Error {
+    let what = format!(
+        "format version {major}, form {form}; this build reads version {MAJOR_VERSION}, forms 0 to 2. A newer nc3z may read it"
+    );
+    Error::unsupported(SECTION, 8, what)
+}
+
 impl Superblock {
     /// Returns the 160 bytes.
     pub fn encode(&self) -> [u8; SUPERBLOCK_LEN] {
         let mut out = [0; SUPERBLOCK_LEN];
         out[0..8].copy_from_slice(&MAGIC);
-        out[8..10].copy_from_slice(&MAJOR_VERSION.to_le_bytes());
+        out[8] = MAJOR_VERSION;
         out[10..12].copy_from_slice(&self.minor.to_le_bytes());
         out[16..24].copy_from_slice(&self.salt.0);
         out[24..32].copy_from_slice(&self.original_len.to_le_bytes());
@@ -54,11 +62,9 @@ impl Superblock {
     pub fn decode(bytes: &[u8; SUPERBLOCK_LEN]) -> Result<Self> {
         Self::check_magic(bytes)?;
         let mut c = ByteCursor::new(SECTION, 8, &bytes[8..]);
-        let major = c.u16("major version")?;
-        if major != MAJOR_VERSION {
-            let what =
-                format!("major version {major}; this build reads {MAJOR_VERSION}. A newer nc3z may read it");
-            return Err(Error::unsupported(SECTION, 8, what));
+        let version = c.array("version")?;
+        if version != [MAJOR_VERSION, 0] {
+            return Err(other_version(version));
         }
         let minor = c.u16("minor version")?;
         c.reserved(4)?;

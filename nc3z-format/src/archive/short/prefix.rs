@@ -1,8 +1,8 @@
 //! The prefix of a short form: its form, its length, and its digest and checksum.
 
 use super::{SECTION, SHORT_PREFIX_LEN};
-use crate::archive::Superblock;
-use crate::archive::constants::{MAGIC, MINOR_VERSION};
+use crate::archive::constants::{MAGIC, MAJOR_VERSION, MINOR_VERSION};
+use crate::archive::superblock::{Superblock, other_version};
 use crate::bytes::ByteCursor;
 use crate::error::{Error, Result};
 
@@ -30,12 +30,11 @@ pub(super) struct Prefix {
 }
 
 impl Form {
-    /// The form, from the first ten bytes of a file. `None` if the file is not a short form of major version 0
-    /// that this build knows.
+    /// The form, from the first ten bytes of a file. `None` if the file is not a short form that this build knows.
     pub(super) fn new(start: &[u8]) -> Option<Self> {
         match start.strip_prefix(&MAGIC)? {
-            [0, 1, ..] => Some(Form::Directory),
-            [0, 2, ..] => Some(Form::Whole),
+            [MAJOR_VERSION, 1, ..] => Some(Form::Directory),
+            [MAJOR_VERSION, 2, ..] => Some(Form::Whole),
             _ => None,
         }
     }
@@ -51,6 +50,7 @@ impl Prefix {
         let len = u32::try_from(content.len()).map_err(|_| limit())?;
         let mut out = [0; SHORT_PREFIX_LEN];
         out[..VERSION_AT].copy_from_slice(&MAGIC);
+        out[VERSION_AT] = MAJOR_VERSION;
         out[VERSION_AT + 1] = self.form as u8;
         out[10..12].copy_from_slice(&MINOR_VERSION.to_le_bytes());
         out[12..16].copy_from_slice(&len.to_le_bytes());
@@ -69,10 +69,8 @@ impl Prefix {
         let mut c = ByteCursor::new(SECTION, 0, stored);
         let start: [u8; SHORT_PREFIX_LEN] = c.array("prefix")?;
         Superblock::check_magic(&start)?;
-        let form = Form::new(&start).ok_or_else(|| {
-            let what = format!("version {:?}; a newer nc3z may read it", &start[VERSION_AT..VERSION_AT + 2]);
-            Error::unsupported(SECTION, VERSION_AT as u64, what)
-        })?;
+        let form =
+            Form::new(&start).ok_or_else(|| other_version([start[VERSION_AT], start[VERSION_AT + 1]]))?;
         let mut fields = ByteCursor::new(SECTION, 12, &start[12..]);
         let len = fields.u32("content length")? as usize;
         let expected = fields.u32("CRC")?;

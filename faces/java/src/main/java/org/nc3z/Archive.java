@@ -15,6 +15,8 @@ public final class Archive extends Dataset {
     static final int HEADS = 0xC0000004;
     static final int CONTAINERS = 0xC0000001;
     private static final byte[] MAGIC = {(byte) 0x89, 'N', 'C', '3', 'Z', '\r', '\n', 0x1a};
+    /** The version of the format that is read. */
+    static final byte MAJOR = 0, MINOR = 1;
     private static final int SUPERBLOCK = 160;
     private static final int SLOTS = 112;
     static final int TRAILER = 128;
@@ -283,8 +285,8 @@ public final class Archive extends Dataset {
             throw unsupported("not an nc3z archive: its first bytes are " + Bytes.hex(Arrays.copyOf(start, Math.min(8, start.length))));
         }
         need(start.length == 12, "archive: ends after " + start.length + " bytes");
-        if (start[8] != 0 || start[9] < 0 || start[9] > 2) {
-            throw unsupported("archive of format version " + (start[8] & 255) + "." + (start[9] & 255) + ", this reader knows 0");
+        if (start[8] != MAJOR || start[9] < 0 || start[9] > 2) {
+            throw unsupported("archive of format version " + (start[8] & 255) + ", form " + (start[9] & 255) + "; this reader knows version " + MAJOR + ", forms 0 to 2");
         }
         givenLength = given.length();
         if (start[9] != 0) {

@@ -67,7 +67,7 @@ final class ShortForm {
         System.arraycopy(sha256, 0, salt, 4, 4);
 
         ByteBuffer first = little(160);
-        first.put(data, 0, 8).putShort((short) 0).putShort((short) 1).putInt(0).put(salt).putLong(original).putInt(head.length).putInt(head.length).putInt(Bytes.crc(head));
+        first.put(data, 0, 8).putShort(Archive.MAJOR).putShort(Archive.MINOR).putInt(0).put(salt).putLong(original).putInt(head.length).putInt(head.length).putInt(Bytes.crc(head));
         first.position(48);
         first.put(TEXT.getBytes(StandardCharsets.US_ASCII));
         java.util.zip.CRC32 crc = new java.util.zip.CRC32();
