@@ -99,7 +99,7 @@ def by_the_tool(corpus, tool, work):
     add("chunks-padded", "chunks, padded at the edges", "record_padding.nc", "--layout", "chunked", "--edge", "pad", "--tile-size", "64")
     add("profile-zarr", "what Zarr reads without copying", "etopo120.cdf", "--profile", "zarr", "--preset", "fast", edition="extended")
     add("pages-of-an-index", "more than 32 tiles: a tree of pages", "etopo120.cdf", "--tile-size", "256", "--preset", "fast", rules=("F8",))
-    add("parity", "a parity region", "record_padding.nc", "--parity", "5%", "--tile-size", "64", rules=("F12",))
+    add("parity", "a parity region", "record_padding.nc", "--parity", "5%", "--tile-size", "64", rules=("F10",))
     add("parity-of-the-head", "a head of 12 KB, more than a sixteenth of the archive", "outlines.nc", "--tile-size", "64")
     add("long-form", "a small archive in the long form, without slots", "all_types_cdf5.nc", "--tile-size", "64", "--layout", "linear")
 
@@ -121,7 +121,7 @@ def by_the_tool(corpus, tool, work):
     edited("later-head-twice", "three versions, each with its head", att(":title=another"), att(":history=twice"))
     edited("another-file", "the second version is another file", commit("record_padding.nc"))
     edited("version-of-old-tiles", "revert: a generation that holds again what an older one held", att(":title=another"), lambda made: run(tool, "revert", made, "1"))
-    edited("tags", "two tags", lambda made: run(tool, "tag", made, "first"), att(":title=another"), lambda made: run(tool, "tag", made, "second.1"), rules=("F10", "F11"))
+    edited("tags", "two tags", lambda made: run(tool, "tag", made, "first"), att(":title=another"), lambda made: run(tool, "tag", made, "second.1"), rules=("W6",))
     edited("parity-between", "parity of the first version, which a second one made stale", lambda made: run(tool, "parity", "add", made), att(":title=another"))
     for name in ("numeric.later", "smooth.later", "states.later"):
         golden = GOLDEN / f"{name}.nc3z"
@@ -231,7 +231,8 @@ def forged(corpus):
     import zstandard
     from forge import Forge, be, constant, header, one_scalar, scalar_with, zstd
     from make_test_archive import varint
-    from nc3z_ref import MAGIC, crc32
+    from nc3z_bytes import MAGIC, MAJOR, MINOR
+    from nc3z_ref import crc32
     from test_settled import CASES, GOOD, SCALAR, block, scalar, window
 
     whole = SCALAR + b"\7"
@@ -303,7 +304,7 @@ def forged(corpus):
 
     def short(form, content):
         packed = zstd(content, 19)
-        begin = MAGIC + struct.pack("<BBHI", 0, form, 1, len(packed))
+        begin = MAGIC + struct.pack("<BBHI", MAJOR, form, MINOR, len(packed))
         rest = b"netCDF in nc3z\r\n" + hashlib.sha256(whole).digest() + packed
         return begin + struct.pack("<I", crc32(begin + rest)) + rest
     must("short-of-more-than-a-mib", "short form: a content of 1,048,577 bytes and more", short(2, varint(0) + varint(2) + b"{}" + SCALAR + bytes(1 << 20)), "F9")
@@ -357,7 +358,7 @@ def by_other_commands(corpus, tool, work):
     data = made.read_bytes()
     made.write_bytes(flipped(data, len(data) // 3))
     run(tool, "repair", "--force", made, "-o", other)
-    add("repaired-by-parity", "equal to the undamaged archive", other, "F12")
+    add("repaired-by-parity", "equal to the undamaged archive", other, "F10")
     run(tool, "archive", "--force", "--tile-size", "1KiB", CLASSIC / "numeric.nc", "-o", made)
     data = made.read_bytes()
     made.write_bytes(flipped(data, len(data) // 3))
@@ -374,7 +375,7 @@ def forged_later(corpus):
     """As `forged`; later numbers."""
     import lzma
 
-    from forge import METADATA, Forge, constant, header
+    from forge import METADATA, Forge, constant, header, scalar_with
     from make_test_archive import varint
     from nc3z_ref import crc32
     from test_settled import SCALAR, block, scalar
@@ -417,6 +418,8 @@ def forged_later(corpus):
     must("head-of-another-length", "an LZMA2 stream of one byte more than the superblock says", scalar(pack=lambda head: stream(head + b"\0")), "R7")
     must("head-behind-its-end", "a byte behind the LZMA2 stream of the head", scalar(pack=lambda head: stream(head) + b"\0"), "R7")
     must("head-of-unknown-packing", "packed bytes that are neither a zstd frame nor an LZMA2 stream", scalar(pack=lambda head: b"\x78\x9c" + stream(head)), "R7")
+    record = json.dumps({"tags": {"t" * 65: 1}, "version": {"message": "m" * 65537, "number": 1}}, separators=(",", ":")).encode()
+    corpus.add(READ, "long-message-and-tag", "a message of 65,537 bytes and a tag of 65 letters, which no writer may write, and readers take", scalar_with(record), "W6", original=whole, verify=True)
 
 
 #: Rules that no file shows, and why.
