@@ -6,7 +6,7 @@ import sys
 import unittest
 from collections import defaultdict
 
-from common import CLASSIC, ROOT, Case, good_files, nc3z
+from common import CLASSIC, ROOT, Case, good_files, nc3z, without_slots
 from forge import record_file
 
 sys.path.insert(0, str(ROOT / "spec/reference"))
@@ -30,7 +30,7 @@ class Used:
 
     def __init__(self, data):
         self.found = defaultdict(set)
-        self.found["short_forms"].add(data[9] if data[8] == 0 else None)
+        self.found["short_forms"].add(data[9] if data[8] == nc3z_ref.MAJOR else None)
         if data[9]:
             length, = struct.unpack_from("<I", data, 12)
             self.packed(data[68:68 + length])
@@ -39,8 +39,12 @@ class Used:
         if data[32:36] != data[36:40]:
             self.packed(data[160:])
         at = archive.trailer.offset
+        # Bytes of an element, by the number of the array: of all generations.
+        self.elements = {}
         while True:
             trailer = archive.trailer_at(at)
+            older = nc3z_ref.Archive(without_slots(bytearray(data[:at + 128])))
+            self.elements.update({id: tiles.array.element for id, tiles in older.tiles.items()})
             for name, bits in (("required_features", trailer.required), ("optional_features", trailer.optional)):
                 self.found[name] |= {bit for bit in range(32) if bits >> bit & 1}
             for entry in range(trailer.table_length // 24):
@@ -52,24 +56,24 @@ class Used:
             if not at:
                 break
         self.found["dictionaries"].discard(0)
-        for tiles in archive.tiles.values():
+        for id, tiles in archive.tiles.items():
             self.found["tile_layouts"].add(tiles.layout.kind)
             for tile in range(tiles.count):
-                self.found["index_entries"].add(archive.entry(tiles.array.id, tile).kind)
+                self.found["index_entries"].add(archive.entry(id, tile).kind)
         for block in archive.probe():
             self.found["blocks"].add(block.kind)
-            self.payload(block.chain, archive.payload(block))
+            self.payload(block.chain, archive.payload(block), block.variable)
             if block.kind == 1:
                 inside = archive.decode_block(block)
-                for position, _, _, chain, length in nc3z_ref.container_members(inside):
-                    self.payload(chain, inside[position:position + length])
+                for position, variable, _, chain, length in nc3z_ref.container_members(inside):
+                    self.payload(chain, inside[position:position + length], variable)
 
     def packed(self, stored):
         codec, dictionary = packing_of(stored)
         self.found["packed"].add(codec)
         self.found["dictionaries"].add(dictionary)
 
-    def payload(self, number, payload):
+    def payload(self, number, payload, variable):
         chain = self.archive.chains[number]
         self.found["chains"].add(tuple(step["id"] for step in chain))
         if not chain or chain[-1]["id"] != "nc3z.num":
@@ -82,6 +86,13 @@ class Used:
         for name, value in (("version", version), ("mask", flags & 3), ("domain", flags >> 2 & 3), ("exceptions", flags >> 4 & 3), ("strides", more & 15),
                             ("coder", more >> 4 & 7), ("neighbours_again", repeats & 3), ("rows_again", repeats >> 2 & 3), ("by_value", repeats >> 4)):
             self.found["num", name].add(value)
+        if flags & 3 == 1:
+            # The mask is the first part: the masked pattern, then the stride. All parts but the last have a length in front.
+            rest, parts = nc3z_ref.Bytes(payload[4 if repeats else 3:], "payload"), 2 + (more & 1) + (flags >> 2 & 3 in (1, 2)) + (flags >> 4 & 3 > 0)
+            for _ in range(parts - 1):
+                rest.varint()
+            stride, = rest.take(self.elements[variable] + 1)[-1:]
+            self.found["num", "mask_stride"].add(stride)
 
     def outside_of_the_list(self):
         """Returns the features that are used and not listed."""
@@ -133,6 +144,7 @@ class Core(Case):
         # All coders but words as they are, and all domains, occur in the test data, so that the test would see others.
         self.assertEqual(Core.seen["num", "coder"] | {0}, set(LIST["num"]["coder"]))
         self.assertEqual(Core.seen["num", "domain"], set(LIST["num"]["domain"]))
+        self.assertEqual(Core.seen["num", "mask_stride"], set(LIST["num"]["mask_stride"]))
         self.assertEqual(Core.seen["short_forms"], set(LIST["short_forms"]))
 
     def test_a_head_of_numbers_is_listed(self):
