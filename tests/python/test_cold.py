@@ -58,5 +58,5 @@ def test_a_file_that_is_not_in_memory_is_opened_by_few_bytes(tmp_path):
         pytest.skip("the file system keeps the file in memory, or does not count reads")
     print(f"{size / 1e6:.1f} MB: opened by {opened} bytes, one value by {value}")
     assert opened <= 128 << 10
-    # A tile of 1 MiB, and the pages around it.
-    assert value <= (128 + 1024 + 256) << 10
+    # A tile of 1 MiB, the pages around it, and what else the process reads from disk meanwhile: the system counts all of it.
+    assert value <= 2 << 20

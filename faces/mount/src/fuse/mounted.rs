@@ -145,8 +145,7 @@ fn by_helper(mountpoint: &Path) -> io::Result<()> {
 /// Increases the kernel's read-ahead from the usual 128 KiB, for fewer requests. Only root may do that;
 /// otherwise nothing else changes.
 fn widen_ahead(mountpoint: &Path) {
-    let Ok(stat) = rustix::fs::stat(mountpoint) else { return };
-    let (major, minor) = (rustix::fs::major(stat.st_dev), rustix::fs::minor(stat.st_dev));
-    let place = format!("/sys/class/bdi/{major}:{minor}/read_ahead_kb");
+    let Some(device) = overlap::device_at(mountpoint) else { return };
+    let place = format!("/sys/class/bdi/{device}/read_ahead_kb");
     let _ = std::fs::write(place, KERNEL_AHEAD_KIB.to_string());
 }

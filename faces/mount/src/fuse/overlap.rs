@@ -48,6 +48,12 @@ fn names_of(path: &Path, mounts: &[Mount]) -> Vec<PathBuf> {
     names
 }
 
+/// Returns the device of the file system that is mounted at a path, such as `0:42`, by the system's list of mounts. A look at the path itself
+/// would be a request to that file system: a process that serves it and is killed meanwhile waits for its own answer for ever.
+pub(super) fn device_at(mountpoint: &Path) -> Option<String> {
+    mounts().into_iter().rev().find(|mount| mount.place == mountpoint).map(|mount| mount.device)
+}
+
 /// Returns the mounts of this process. Empty on systems that do not list them in this way.
 fn mounts() -> Vec<Mount> {
     let text = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
@@ -91,5 +97,15 @@ mod tests {
         assert!(names("/mnt/x/inner").contains(&"/data/a b/inner".into()));
         assert!(names("/data/a b/c").contains(&"/mnt/x/c".into()));
         assert_eq!(names("/mnt/other/d"), [PathBuf::from("/mnt/other/d"), "/mnt/other/d".into()]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_device_of_a_mount_is_listed() {
+        use std::os::unix::fs::MetadataExt;
+        let device = std::fs::metadata("/proc").unwrap().dev();
+        let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+        assert_eq!(device_at(Path::new("/proc")), Some(format!("{major}:{minor}")));
+        assert_eq!(device_at(Path::new("/proc/self")), None);
     }
 }
