@@ -8,6 +8,7 @@ anything, or with --verbose. The last line is the sum; exit code 1 if anything f
 """
 
 import argparse
+import faulthandler
 import json
 import os
 import re
@@ -22,6 +23,8 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 # Long modules begin first, so that none of them is left to run alone at the end. Others follow by name.
 LONGEST = ("test_faults", "test_reads", "test_recompress", "test_inject", "test_parity", "test_repair")
+# The longest module takes two minutes. One that takes this many seconds hangs: it ends, and says where it was. NC3Z_NIGHT's take hours.
+MODULE_SECONDS = 24 * 3600 if os.environ.get("NC3Z_NIGHT") else 1200
 # Messages of modules without failures: the kills and faults that were tried, and the parts that were not tested.
 TELLING = re.compile(r"NOT TESTED|: killed \d|\d faults;")
 
@@ -30,6 +33,7 @@ def run_module(name, result):
     """The process of one module: runs its tests and writes the counts."""
     sys.path.insert(0, str(TESTS))
     os.chdir(TESTS.parent)
+    faulthandler.dump_traceback_later(MODULE_SECONDS, exit=True)
     program = unittest.main(module=name, argv=[name], exit=False, verbosity=1)
     found = program.result
     bad = len(found.failures) + len(found.errors) + len(found.unexpectedSuccesses)
