@@ -127,6 +127,7 @@ step "conda's package" scripts/conda.sh
 step "Homebrew's formula" scripts/homebrew.sh
 step "image of the static binary" scripts/images.sh
 step "wheel with the tool" scripts/wheel.sh
+step "static binary and wheel on a bare Debian" scripts/bare.sh
 # Azure's blobs, by Microsoft's emulator.
 azurite() {
     command -v npm >/dev/null || { echo "NOT RUN: missing npm to install azurite"; return 77; }

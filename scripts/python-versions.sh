@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Installs one wheel of the Python package, built for release, into a fresh environment of each interpreter from 3.11 on, and runs the
 # package's tests there. Interpreters: the arguments, or those of pyenv and of the path. Takes a quarter of an hour for each.
+#     NC3Z_WHEEL   the wheel to install, such as that of scripts/wheel.sh, in place of one that is built here
+#     NC3Z_TESTS   what pytest runs (tests/python)
 set -uo pipefail
 cd "$(dirname "$0")/.."
 if [ $# -gt 0 ]; then
@@ -32,11 +34,13 @@ for python in "${interpreters[@]}"; do
     fi
     kind=abi3
     case $version in *t) kind=$version ;; esac
-    if [ ! -d "$folder/$kind" ]; then
+    if [ -n "${NC3Z_WHEEL:-}" ]; then
+        mkdir -p "$folder/$kind" && cp "$NC3Z_WHEEL" "$folder/$kind/"
+    elif [ ! -d "$folder/$kind" ]; then
         "$own" -m maturin build --quiet --release --interpreter "$own" --manifest-path faces/python/Cargo.toml --out "$folder/$kind" || exit 1
     fi
     "$own" -m pip install --quiet --disable-pip-version-check --no-deps "$folder/$kind"/*.whl
-    if "$own" -m pytest -c tests/python/pytest.ini --quiet tests/python -n 2; then
+    if "$own" -m pytest -c tests/python/pytest.ini --quiet ${NC3Z_TESTS:-tests/python} -n 2; then
         echo "Python $version: passed ($(basename "$folder/$kind"/*.whl))"
     else
         echo "Python $version: FAILED"

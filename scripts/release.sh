@@ -35,7 +35,7 @@ notes() {
     [ "$(wc -w <"$out/notes.md")" -gt 20 ] || { echo "CHANGELOG.md has no section \"## $version (DATE)\""; return 1; }
 }
 tool() { cargo build --quiet --locked --release -p nc3z-cli -p nc3z-netcdf-plugin -p nc3z-c && "$target_dir/release/nc3z" --version | grep -q "^nc3z $version\b"; }
-static() { env -u CARGO_TARGET_DIR scripts/static.sh && cp "target/$(uname -m)-unknown-linux-musl/static/nc3z.stripped" "$out/nc3z-$version-$(uname -m)-linux-musl"; }
+static() { scripts/static.sh && cp "$target_dir/$(uname -m)-unknown-linux-musl/static/nc3z.stripped" "$out/nc3z-$version-$(uname -m)-linux-musl"; }
 # Nothing but the binary and one file: no C library, no certificates, no /proc.
 empty_root() {
     local root binary=$out/nc3z-$version-$(uname -m)-linux-musl
@@ -69,6 +69,12 @@ PY
     local code=$?
     rm -rf "$folder"
     return $code
+}
+# Both on a machine with neither compiler nor network.
+bare() {
+    local binary=$out/nc3z-$version-$(uname -m)-linux-musl wheels=("$out"/nc3z-"$version"-*.whl)
+    [ -e "$binary" ] && [ -e "${wheels[0]}" ] || not_run_because "the static binary or the wheel was not built" || return 77
+    scripts/bare.sh "$binary" "${wheels[0]}"
 }
 # With NC3Z_VERIFY_CRATES=1, each crate is built from what its package holds: half an hour.
 crates() {
@@ -138,6 +144,7 @@ step "the same binary from another folder" twice
 step "installer" installer
 step "wheel" wheel
 step "wheel in a clean environment" wheel_works
+step "static binary and wheel on a bare Debian" bare
 step "crates" crates
 step "Java library" java_library
 step "bill of materials" bill_of_materials

@@ -8,25 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 wasm=wasm32-unknown-unknown small=i686-unknown-linux-gnu big_endian=s390x-unknown-linux-gnu
 run=${1:-check}
-other=(--quiet)
-oldest=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
-
-# Which compiler knows a target: a standard library that rustup has or fetches, or Debian's compiler and the library's source,
-# from which cargo builds the library. RUSTC_BOOTSTRAP lets a stable cargo do so.
-build_std=()
-toolchain() {
-    # Programs that run at build time are the workspace's own, and are already compiled.
-    build_std=() other=(--quiet)
-    unset RUSTC RUSTC_BOOTSTRAP RUSTC_WORKSPACE_WRAPPER
-    if rustup target list --installed 2>/dev/null | grep -qx "$1" || timeout 30 rustup target add "$1" 2>/dev/null; then return 0; fi
-    [ -x /usr/bin/rustc ] && [ -d "$(/usr/bin/rustc --print sysroot)/lib/rustlib/src/rust/library" ] || return 1
-    # Older than the workspace's rust-version: no use.
-    [ "$(printf '%s\n' "$oldest" "$(/usr/bin/rustc --version | cut -d' ' -f2)" | sort -V | head -1)" = "$oldest" ] || return 1
-    export RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1
-    # Another compiler's work is kept apart.
-    other=(--target-dir target/other --quiet)
-    build_std=("-Zbuild-std=$2")
-}
+source scripts/toolchain.sh
 links_32_bits() { printf '#include <stdio.h>\nint main(void){return 0;}' | cc -m32 -xc - -o /dev/null 2>/dev/null; }
 
 ran=0

@@ -21,9 +21,16 @@ out=$(cd "$out" && pwd)
 cd "$(dirname "$0")/.."
 target=wasm32-unknown-unknown
 if [ -z "$wasm" ]; then
-    if ! rustup target list --installed 2>/dev/null | grep -qx "$target" && ! rustup target add "$target"; then
-        echo "web.sh: Rust's library for $target cannot be had: rustup target add $target" >&2
+    linker=$(rustc --print sysroot)/lib/rustlib/$(rustc --print host-tuple)/bin/rust-lld
+    source scripts/toolchain.sh
+    if ! toolchain "$target" std,panic_abort; then
+        echo "web.sh: no Rust for $target: rustup target add $target, or as root on Debian: apt-get install rustc-web rust-web-src" >&2
         exit 77
+    fi
+    folder=${CARGO_TARGET_DIR:-target}
+    if [ ${#build_std[@]} != 0 ]; then
+        folder+=/other
+        [ ! -x "$linker" ] || export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=$linker
     fi
     if [ "$codecs" = codecs ]; then
         compiler=${CC:-$(compgen -c clang | grep -x 'clang\(-[0-9]*\)\?' | sort -V | tail -1)}
@@ -32,8 +39,8 @@ if [ -z "$wasm" ]; then
     fi
     # The strings of the module contain no directory of the machine that made it.
     RUSTFLAGS="${RUSTFLAGS:-} --remap-path-prefix=$PWD=nc3z --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo" \
-        cargo build --package nc3z-web --features "$codecs" --target "$target" --profile web
-    wasm=${CARGO_TARGET_DIR:-target}/$target/web/nc3z_web.wasm
+        cargo build "${other[@]}" ${build_std[@]+"${build_std[@]}"} --package nc3z-web --features "$codecs" --target "$target" --profile web
+    wasm=$folder/$target/web/nc3z_web.wasm
 fi
 cp "$wasm" "$out/nc3z_web.wasm"
 cp faces/web/page/{web,archive,worker,wasm,sources}.js faces/web/page/web.css "$out/"

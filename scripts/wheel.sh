@@ -7,9 +7,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${1:-$(rustc --print host-tuple)} out=$(realpath -m "${2:-target/wheels}")
 venv=target/wheel-venv target_dir=${CARGO_TARGET_DIR:-target}
-[ -x "$venv/bin/python" ] || python3 -m venv "$venv"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check 'maturin>=1.12,<2' ziglang==0.15.2 cargo-zigbuild==0.24.1
-export PATH=$PWD/$venv/bin:$PATH
+[ -e "$venv/pyvenv.cfg" ] || python3 -m venv "$venv"
+# Windows has another name for it.
+programs=$PWD/$venv/bin
+[ -d "$programs" ] || programs=$PWD/$venv/Scripts
+export PATH=$programs:$PATH
+python -m pip install --quiet --disable-pip-version-check 'maturin>=1.12,<2' ziglang==0.15.2 cargo-zigbuild==0.24.1
 case $target in
     *-linux-gnu) suffix=.2.28 policy=manylinux_2_28 build=zigbuild ;;
     *-linux-musl) suffix= policy=musllinux_1_2 build=zigbuild ;;
@@ -28,5 +31,5 @@ install -m 755 "$tool" "$data/scripts/"
 strip "$data/scripts/$(basename "$tool")" 2>/dev/null || true
 more=()
 [ -z "$policy" ] || more+=(--compatibility "$policy" --zig)
-"$venv/bin/python" -m maturin build --quiet --release --locked --strip --manifest-path faces/python/Cargo.toml --target "$target" --out "$out" "${more[@]}"
+python -m maturin build --quiet --release --locked --strip --manifest-path faces/python/Cargo.toml --target "$target" --out "$out" "${more[@]}"
 ls -l "$out"/nc3z-*.whl

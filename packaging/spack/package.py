@@ -5,8 +5,9 @@ from spack.package import *
 class Nc3z(Package):
     """Exact, small, randomly readable archives of classic netCDF files."""
 
-    # A publisher sets homepage, git and the SHA-256 of each version.
-    git = "https://example.org/nc3z.git"
+    # A release adds a version with its SHA-256.
+    homepage = "https://github.com/nc3z/nc3z"
+    git = "https://github.com/nc3z/nc3z.git"
     license("MIT OR Apache-2.0")
 
     version("main", branch="main")

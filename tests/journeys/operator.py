@@ -4,6 +4,8 @@ import json
 import os
 import shutil
 
+from common import nc3z
+
 
 def campaign(test, out, at):
     test.assertIn("3 archives", out)
@@ -23,15 +25,20 @@ def check(test, out, at):
     test.assertIn("would be kept", out)
 
 
-def no_fuse():
+def no_command(name):
+    """Why the block of an optional command cannot run: the static binary has neither `serve` nor `mount`."""
+    return None if nc3z(name, "--help").returncode == 0 else f"this nc3z has no `{name}`"
+
+
+def no_mount():
     if not os.access("/dev/fuse", os.R_OK | os.W_OK) or not shutil.which("fusermount3"):
         return "no /dev/fuse, or no fusermount3"
-    return None
+    return no_command("mount")
 
 
-def no_curl():
-    return None if shutil.which("curl") else "no curl"
+def no_server():
+    return no_command("serve") if shutil.which("curl") else "no curl"
 
 
 BLOCKS = {"campaign": campaign, "serve": serve, "mount": mount, "check": check}
-SKIP = {"mount": no_fuse, "serve": no_curl}
+SKIP = {"mount": no_mount, "serve": no_server}
