@@ -18,11 +18,15 @@ export RUSTFLAGS="-C relocation-model=static -C target-feature=+crt-static -C fo
 built=$folder/$target
 if [ ${#build_std[@]} != 0 ]; then
     built=$folder/other/$target
-    # Only rustup's library brings the C library and the unwinder. musl-gcc has the first; the second has nothing to do without its tables.
-    # Its path is relative, because it must be the same in each folder that builds the same bytes.
+    # Only rustup's library brings the C library and the unwinder. musl-gcc has the first. The second would read tables that are cut off below, so
+    # this one finds no frame. Its path is relative, because it must be the same in each folder that builds the same bytes.
     mkdir -p target/no-unwinder
-    ar rcs target/no-unwinder/libunwind.a
-    RUSTFLAGS+=" -C linker=musl-gcc -C link-self-contained=no -L native=target/no-unwinder"
+    printf 'int _Unwind_Backtrace(void *step, void *state) { (void)step, (void)state; return 5; }
+unsigned long _Unwind_GetIP(void *context) { (void)context; return 0; }\n' >target/no-unwinder/none.c
+    musl-gcc -O2 -c target/no-unwinder/none.c -o target/no-unwinder/none.o
+    rm -f target/no-unwinder/libunwind.a
+    ar rcsD target/no-unwinder/libunwind.a target/no-unwinder/none.o
+    RUSTFLAGS+=" -C linker=musl-gcc -C link-self-contained=no -C link-arg=-Wl,--no-dynamic-linker -L native=target/no-unwinder"
     build_std+=(-Zbuild-std-features=)
 fi
 # Without `mount` and `serve`, which the limit has no room for.
