@@ -31,6 +31,7 @@ for folder in "$(dirname "$binary")" "$(dirname "$binary")/deps"; do
         # A program that links statically needs a library built for it.
         rm -f "$root/usr/lib/libnc3z.a"
         if command -v strip >/dev/null; then strip "$root"/usr/lib/libnc3z.so.*.*; fi
+        chmod 644 "$root"/usr/lib/libnc3z.so.*.*
         break
     fi
 done
@@ -39,6 +40,10 @@ done
 install -m 755 packaging/mount.fuse.nc3z "$root/usr/sbin/mount.fuse.nc3z"
 "$binary" man -o "$root/usr/share/man/man1"
 gzip -9n "$root"/usr/share/man/man1/*.1
+if [ -e "$root/usr/share/man/man1/nc3z-mount.1.gz" ]; then
+    mkdir -p "$root/usr/share/man/man8"
+    echo '.so man1/nc3z-mount.1' | gzip -9n >"$root/usr/share/man/man8/mount.fuse.nc3z.8.gz"
+fi
 "$binary" completions bash > "$root/usr/share/bash-completion/completions/nc3z"
 "$binary" completions zsh > "$root/usr/share/zsh/vendor-completions/_nc3z"
 "$binary" completions fish > "$root/usr/share/fish/vendor_completions.d/nc3z.fish"
@@ -48,7 +53,7 @@ cp packaging/identification/nc3z.xml "$root/usr/share/mime/packages/"
 install -D -m 644 spec/magic "$root/usr/share/nc3z/magic"
 cp README.md LICENSE-MIT LICENSE-APACHE libs/nc3z-plot/assets/DejaVuSans-LICENCE.txt "$doc/"
 cp LICENSE-MIT "$doc/copyright"
-gzip -9nc CHANGELOG.md > "$doc/changelog.gz"
+gzip -9nc CHANGELOG.md > "$doc/CHANGELOG.md.gz"
 tar -C "$root" --sort=name --owner=0 --group=0 --mtime=@0 -czf "$out/nc3z-$version-$machine.tar.gz" usr
 echo "$out/nc3z-$version-$machine.tar.gz"
 if command -v dpkg-deb >/dev/null; then
@@ -65,6 +70,14 @@ if command -v dpkg-deb >/dev/null; then
     fi
     [ -n "${DEBEMAIL:-}" ] || echo "note: DEBFULLNAME and DEBEMAIL are not set: the package has no maintainer who can be reached" >&2
     maintainer="${DEBFULLNAME:-The nc3z maintainers} <${DEBEMAIL:-nc3z@localhost}>"
+    # Debian's own form of a changelog, with the release as its only entry.
+    printf 'nc3z (%s) stable; urgency=medium\n\n  * This release; its changes are in CHANGELOG.md.gz.\n\n -- %s  %s\n' "$version" "$maintainer" \
+        "$(LC_ALL=C date -uR -d "@${SOURCE_DATE_EPOCH:-$(date +%s)}")" | gzip -9nc >"$doc/changelog.gz"
+    library=$(cd "$root/usr/lib" 2>/dev/null && ls libnc3z.so.? 2>/dev/null || true)
+    if [ -n "$library" ]; then
+        echo "activate-noawait ldconfig" >"$root/DEBIAN/triggers"
+        echo "libnc3z ${library##*.} nc3z (>= $version)" >"$root/DEBIAN/shlibs"
+    fi
     printf 'Package: nc3z\nVersion: %s\nArchitecture: %s\nMaintainer: %s\nSection: science\nPriority: optional\nInstalled-Size: %s\n%sDescription: exact, small, randomly readable archives of classic netCDF files\n A classic netCDF file becomes one archive that gives back the very bytes,\n is small, can be read in part, and carries checksums on everything.\n' \
         "$version" "$arch" "$maintainer" "$size" "$depends" > "$root/DEBIAN/control"
     dpkg-deb --root-owner-group -Zgzip -z6 --build "$root" "$out/nc3z_${version}_$arch.deb" >/dev/null
