@@ -13,7 +13,7 @@ mod selection;
 pub(crate) use nc3z_format::names;
 
 use args::{Cli, Command};
-use clap::FromArgMatches;
+use clap::{ArgMatches, FromArgMatches};
 use exit::Exit;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         return if nc3z_filters::worker_main().is_ok() { Exit::Done } else { Exit::Failed }.into();
     }
     output::progress::catch_signals();
-    let exit = registry::set_up(&cli).and_then(|()| args::set_residency(&matches)).and_then(|()| run(&cli));
+    let exit = start(&cli, &matches).and_then(|()| run(&cli));
     let exit = exit.unwrap_or_else(|e| {
         if output::streams::is_reader_gone(&e) {
             return Exit::Done;
@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         output::report_error(None, &e);
         exit::of_error(&e)
     });
+    output::status_line::end();
     cmd::named::tell_notes();
     registry::end();
     if exit != Exit::Done {
@@ -53,6 +54,16 @@ fn main() -> ExitCode {
     }
     cmd::outputs::finish();
     exit.into()
+}
+
+/// Prepares what all commands need.
+fn start(cli: &Cli, matches: &ArgMatches) -> anyhow::Result<()> {
+    registry::set_up(cli)?;
+    args::set_residency(matches)?;
+    if cli.command.has_end() {
+        output::status_line::start(&args::command_words(matches))?;
+    }
+    Ok(())
 }
 
 /// Translates `nc3z -t`, `-d` and `-l`, which have the same meaning as in gzip.

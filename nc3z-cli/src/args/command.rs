@@ -452,3 +452,17 @@ These files suffice to write a decoder. `bundle`, `aggregate` and `archive --man
     #[command(hide = true)]
     FilterWorker,
 }
+
+impl Command {
+    /// Returns whether the command ends when its work is done. The others serve, or run a program that has the terminal.
+    pub(crate) fn has_end(&self) -> bool {
+        match self {
+            #[cfg(feature = "mount")]
+            Command::Mount(_) => false,
+            #[cfg(feature = "serve")]
+            Command::Serve(_) => false,
+            Command::NetcdfPlugin(_) | Command::FilterWorker => false,
+            _ => true,
+        }
+    }
+}

@@ -156,6 +156,12 @@ pub(crate) fn is_json(matches: &clap::ArgMatches) -> bool {
     matches!(matches.try_get_one::<bool>("json"), Ok(Some(true))) || is_json(matches)
 }
 
+/// Returns the words that name the command, such as `parity add`.
+pub(crate) fn command_words(matches: &clap::ArgMatches) -> String {
+    let Some((name, matches)) = matches.subcommand() else { return String::new() };
+    format!("{name} {}", command_words(matches)).trim_end().to_owned()
+}
+
 /// Returns whether words that clap refuses ask for JSON.
 pub(crate) fn asks_for_json(words: &[OsString]) -> bool {
     words.iter().take_while(|word| *word != "--").any(|word| word == "--json")

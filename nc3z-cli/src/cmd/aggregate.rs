@@ -6,7 +6,7 @@ use crate::args::{AggregateArgs, ConventionArg, IdentityArg, OpenArgs};
 use crate::exit::Exit;
 use crate::names;
 use crate::output::message::InFileExt;
-use crate::output::progress::{Progress, while_counting};
+use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::table::count;
 use crate::output::target::{Content, Target};
@@ -20,7 +20,6 @@ use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
 
 pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
     super::outputs::check(Some(&args.output), args.out.parents)?;
@@ -121,9 +120,8 @@ fn put_together(args: &AggregateArgs, files: &[Input]) -> Result<Made> {
         history: (!args.no_history).then(super::subset::history::line),
         options,
     };
-    let seen = AtomicU64::new(0);
-    let work = || aggregate(files, &args.output, existing.as_ref(), &rules, &seen);
-    Ok(while_counting("aggregate", &seen, files.len() as u64, work)?)
+    let progress = Progress::counting(files.len(), "aggregate");
+    Ok(aggregate(files, &args.output, existing.as_ref(), &rules, &progress)?)
 }
 
 /// Returns all named files, each once, without the output.

@@ -34,7 +34,7 @@ pub(crate) fn plan(args: &PlanArgs) -> Result<Exit> {
         std::mem::take(&mut planned.failures).into_iter().map(|(path, e)| (path, e.into())).collect();
     let failed = failures.len() as u64;
     let worst = Failures::new(&failures).worst();
-    let saving = if args.no_samples { None } else { planned.saving(&Progress::of_bytes("plan")) };
+    let saving = if args.no_samples { None } else { planned.saving(&Progress::new(0, "plan".to_owned())) };
     let is_written = planned.changes.is_none() || args.update;
     let worst = if is_written && !args.no_acl && cfg!(target_os = "linux") {
         worst.max(super::acl::write(inputs.roots, &args.output)?)

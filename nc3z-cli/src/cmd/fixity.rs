@@ -55,7 +55,7 @@ pub(crate) fn run(args: &VerifyArgs, manifest: &Path) -> Result<Exit> {
         },
     )?;
     drop(progress);
-    let rest = listing.check_rest(&open, &Progress::of_bytes("verify"))?;
+    let rest = listing.check_rest(&open, &Progress::new(0, "verify".to_owned()))?;
     let unlisted = rest.iter().filter(|(_, difference)| matches!(difference, Difference::Unlisted)).count();
     rest.into_iter().for_each(|(path, difference)| fail(&path, difference));
     let stopped = exits.contains(&Exit::Interrupted);

@@ -56,7 +56,8 @@ fn listed(path: &Path) -> Result<Option<Replaced>> {
     if !may_be_listed(path) {
         return Ok(None);
     }
-    let before = sha256_of_file(path, &Progress::new(0, String::new()))?;
+    let len = std::fs::metadata(path).map_or(0, |m| m.len());
+    let before = sha256_of_file(path, &Progress::new(len, "digest for the manifest".to_owned()))?;
     Ok(Some(Replaced { path: path.to_owned(), before }))
 }
 

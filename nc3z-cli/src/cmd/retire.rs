@@ -56,7 +56,7 @@ pub(crate) fn retire(args: &RetireArgs) -> Result<Exit> {
         () => "moved into the trash",
     };
     let console = ConsoleObserver {
-        progress: Progress::of_bytes("retire"),
+        progress: Progress::new(0, "retire".to_owned()),
         verb,
         done: Cell::new((0, 0)),
         worst: Cell::new(Exit::Done),

@@ -53,7 +53,7 @@ pub(crate) fn evidence(arg: Option<SkipArg>, is_run: bool, is_forced: bool) -> O
 
 /// Brings the manifests that list changed archives up to date, and prints which; see [`relist`].
 pub(crate) fn relisted(replaced: &[Replaced]) -> nc3z_collections::tree::Result<()> {
-    relist(replaced, &Progress::new(0, String::new()), &mut |notice| {
+    relist(replaced, &Progress::new(0, "manifest".to_owned()), &mut |notice| {
         let label = if notice.is_warning() { "warning: " } else { "" };
         note!("nc3z: {label}{notice}");
     })

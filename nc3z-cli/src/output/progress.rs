@@ -1,13 +1,13 @@
-//! A progress bar on a terminal, after a second; and the flag that signals set.
+//! What a command shows of its progress ([`Progress`], drawn by [`super::status_line`]), and the flag that signals set.
 
+use super::status_line::{self, Phase};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nc3z_reader::Monitor;
-use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc;
-use std::time::{Duration, Instant};
+#[cfg(unix)]
+use std::time::Duration;
 
 /// Set by SIGINT, SIGTERM and SIGHUP. All long operations check it.
 static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
@@ -98,56 +98,45 @@ pub(crate) fn interrupted() -> bool {
     INTERRUPTED.get().is_some_and(|f| f.load(Ordering::Relaxed))
 }
 
-/// The time after which progress is shown.
-const DELAY: Duration = Duration::from_secs(1);
-/// The time between two updates of work that reports no progress of its own.
-const TICK: Duration = Duration::from_millis(200);
+/// The template for work that reports no progress.
+const SPINNER: &str = "{spinner} {msg} {elapsed}";
+/// The template for bytes whose total is unknown.
+const OPEN_BYTES: &str = "{msg} {binary_bytes} {binary_bytes_per_sec} {elapsed}";
+/// The template for bytes whose total is known.
+const BYTES: &str = "{msg} {wide_bar} {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}";
+/// The template for files.
+const FILES: &str = "{msg} {wide_bar} {pos}/{len} files {eta}";
 
 /// Runs work that reports no progress, such as a walk through directories, and shows its name and the time that it takes.
 pub(crate) fn while_working<T>(what: &str, work: impl FnOnce() -> T) -> T {
-    while_counting(what, &AtomicU64::new(0), 0, work)
+    let _phase = status_line::begin(&spinner(what), false);
+    work()
 }
 
-/// Runs work that counts the files that it has done in `done`, of `total` files; 0 means an unknown number.
-pub(crate) fn while_counting<T>(what: &str, done: &AtomicU64, total: u64, work: impl FnOnce() -> T) -> T {
-    if !std::io::stderr().is_terminal() {
-        return work();
+/// Makes a bar for work that reports no progress.
+pub(super) fn spinner(message: &str) -> ProgressBar {
+    bar(0, SPINNER, message)
+}
+
+/// Makes a bar that is not drawn yet.
+fn bar(total: u64, template: &str, message: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+    set_template(&bar, template);
+    bar.set_message(message.to_owned());
+    bar
+}
+
+fn set_template(bar: &ProgressBar, template: &str) {
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
     }
-    let (finished, wait) = mpsc::channel::<()>();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            let is_over = |time| !matches!(wait.recv_timeout(time), Err(mpsc::RecvTimeoutError::Timeout));
-            if is_over(DELAY) {
-                return;
-            }
-            let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-            let style = if total > 0 {
-                "{msg} {wide_bar} {pos}/{len} files {elapsed}"
-            } else {
-                "{spinner} {msg} {elapsed}"
-            };
-            if let Ok(style) = ProgressStyle::with_template(style) {
-                bar.set_style(style);
-            }
-            bar.set_message(what.to_owned());
-            while !is_over(TICK) {
-                bar.set_position(done.load(Ordering::Relaxed));
-                bar.tick();
-            }
-            bar.finish_and_clear();
-        });
-        let result = work();
-        drop(finished);
-        result
-    })
 }
 
-/// The progress in bytes of the files. It is shown only on a terminal and after a second, so that short
-/// operations show no bar.
+/// A phase of a command whose progress is measured, in bytes or in files.
 pub(crate) struct Progress {
     bar: ProgressBar,
-    started: Instant,
-    hidden: AtomicBool,
+    /// Ends when this is dropped.
+    phase: Phase,
     /// The number of passes over the bytes of the files. The bar counts each byte once.
     passes: u64,
     /// The number of bytes processed in all passes.
@@ -158,49 +147,26 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Makes a bar that ends at `total` bytes.
+    /// Makes a bar that ends at `total` bytes. With 0 it shows the bytes so far, until [`Progress::extend`] is called.
     pub(crate) fn new(total: u64, message: String) -> Self {
         Self::with_passes(total, 1, message)
     }
 
     /// Makes a bar for several passes over `total` bytes.
     pub(crate) fn with_passes(total: u64, passes: u64, message: String) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
-        let is_terminal = std::io::stderr().is_terminal();
-        if is_terminal {
-            let style = "{msg} {wide_bar} {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}";
-            if let Ok(style) = ProgressStyle::with_template(style) {
-                bar.set_style(style);
-            }
-            bar.set_message(message.clone());
-        }
-        Progress {
-            bar,
-            started: Instant::now(),
-            hidden: AtomicBool::new(is_terminal),
-            passes: passes.max(1),
-            done: AtomicU64::new(0),
-            files: (AtomicU64::new(0), 0),
-            message,
-        }
-    }
-
-    /// Shows the bytes so far, for work whose length is not known.
-    pub(crate) fn of_bytes(message: &str) -> Self {
-        let progress = Self::new(0, message.to_owned());
-        if let Ok(style) = ProgressStyle::with_template("{msg} {binary_bytes} {binary_bytes_per_sec}") {
-            progress.bar.set_style(style);
-        }
-        progress
+        Self::with_template(total, if total == 0 { OPEN_BYTES } else { BYTES }, passes, message)
     }
 
     /// Makes a bar that counts files, for work whose bytes are not known.
     pub(crate) fn counting(files: usize, message: &str) -> Self {
-        let progress = Self::new(files as u64, message.to_owned());
-        if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} files {eta}") {
-            progress.bar.set_style(style);
-        }
-        progress
+        Self::with_template(files as u64, FILES, 1, message.to_owned())
+    }
+
+    fn with_template(total: u64, template: &str, passes: u64, message: String) -> Self {
+        let bar = bar(total, template, &message);
+        let phase = status_line::begin(&bar, true);
+        let done = AtomicU64::new(0);
+        Progress { bar, phase, passes: passes.max(1), done, files: (AtomicU64::new(0), 0), message }
     }
 
     /// Makes a bar for many files, which also shows the number of finished files.
@@ -225,13 +191,15 @@ impl Progress {
 
     /// Extends the bar by `bytes`, because another file has begun.
     pub(crate) fn extend(&self, bytes: u64) {
+        if self.bar.length() == Some(0) {
+            set_template(&self.bar, BYTES);
+        }
         self.bar.inc_length(bytes);
     }
-}
 
-impl Progress {
+    /// Ends the phase before this is dropped.
     pub(crate) fn finish(&self) {
-        self.bar.finish_and_clear();
+        self.phase.end();
     }
 }
 
@@ -244,20 +212,10 @@ impl Monitor for Interrupt {
     }
 }
 
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.finish();
-    }
-}
-
 impl Monitor for Progress {
     fn advance(&self, bytes: u64) {
         let done = self.done.fetch_add(bytes, Ordering::Relaxed) + bytes;
         self.bar.set_position(done / self.passes);
-        if self.hidden.load(Ordering::Relaxed) && self.started.elapsed() > DELAY {
-            self.hidden.store(false, Ordering::Relaxed);
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
-        }
     }
 
     fn is_cancelled(&self) -> bool {

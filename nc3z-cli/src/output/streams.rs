@@ -25,7 +25,7 @@ macro_rules! refuse {
 /// secrets in it: standard error is often kept in logs.
 pub(crate) fn write_note(line: fmt::Arguments<'_>) {
     let line = crate::cmd::url::hidden_in(&format!("{line}\n"));
-    let _ = io::stderr().lock().write_all(line.as_bytes());
+    let _ = super::status_line::beside(|| io::stderr().lock().write_all(line.as_bytes()));
 }
 
 /// True after a byte was written to standard output.
@@ -104,7 +104,7 @@ impl Write for Stdout {
             return Ok(bytes.len());
         }
         WRITTEN.store(true, Ordering::Relaxed);
-        let done = self.out.write(bytes);
+        let done = super::status_line::beside_result(bytes, || self.out.write(bytes));
         self.judge(done, bytes.len())
     }
 
@@ -112,7 +112,7 @@ impl Write for Stdout {
         if self.closed && self.when_closed == WhenClosed::GoOn {
             return Ok(());
         }
-        let done = self.out.flush();
+        let done = super::status_line::beside_result(&[], || self.out.flush());
         self.judge(done, ())
     }
 }

@@ -31,13 +31,12 @@ use crate::file::{Convention, as_aggregation};
 use crate::fragments::{Options, to_uri};
 use crate::write::NewAggregation;
 use join::Making;
-use nc3z_reader::Dataset;
+use nc3z_reader::{Dataset, Monitor};
 use rayon::prelude::*;
 use scan::Scanned;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The options for joining files.
 #[derive(Clone)]
@@ -143,17 +142,17 @@ pub struct Made {
 }
 
 /// Joins files. `output` is the path of the new aggregation: names of files are relative to its directory.
-/// `existing` is an aggregation whose files are taken over without being read again. `seen` is called with
-/// the number of files read.
+/// `existing` is an aggregation whose files are taken over without being read again. `monitor` counts the
+/// files that are read, and may stop the run.
 ///
 /// # Errors
-/// Files that cannot be joined. The error names them and gives the reason.
+/// Files that cannot be joined: the error names them and gives the reason. The monitor cancels.
 pub fn aggregate(
     files: &[Input],
     output: &Path,
     existing: Option<&Dataset>,
     rules: &Rules,
-    seen: &AtomicU64,
+    monitor: &dyn Monitor,
 ) -> Result<Made> {
     let mut report = Report::default();
     let directory = home(output)?;
@@ -161,7 +160,7 @@ pub fn aggregate(
         Some(existing) => existing::scan(existing, &output.to_string_lossy())?,
         None => Vec::new(),
     };
-    scan_all(files, &directory, rules, seen, &mut scanned, &mut report)?;
+    scan_all(files, &directory, rules, monitor, &mut scanned, &mut report)?;
     choose::variables(&mut scanned, &rules.variables)?;
     choose::with_values(&mut scanned, &mut report)?;
     if scanned.is_empty() {
@@ -195,7 +194,7 @@ fn scan_all(
     files: &[Input],
     directory: &Path,
     rules: &Rules,
-    seen: &AtomicU64,
+    monitor: &dyn Monitor,
     scanned: &mut Vec<Scanned>,
     report: &mut Report,
 ) -> Result<()> {
@@ -208,12 +207,15 @@ fn scan_all(
     let found: Vec<Result<Scanned>> = new
         .par_iter()
         .map(|(file, uri)| {
+            if monitor.is_cancelled() {
+                return Err(nc3z_reader::Error::interrupted().into());
+            }
             let name = file.path.to_string_lossy();
             let dataset = crate::file::open(&file.path, &rules.options).map_err(|e| match e {
                 Error::Reader(e) => Error::misfit(&name, format!("`{name}`: {}", e.with_causes())),
                 e => Error::misfit(&name, format!("`{name}`: {e}")),
             })?;
-            seen.fetch_add(1, Ordering::Relaxed);
+            monitor.advance(1);
             let mut found = scan::scan(&dataset, &name, uri)?;
             alike.share(&mut found);
             found.found_aggregation = file.found && as_aggregation(&dataset).is_some();
