@@ -327,6 +327,24 @@ impl Opener {
         Err(self.object(url).err().unwrap_or_else(|| Error::other("this build of nc3z reads no URLs")))
     }
 
+    /// Checks, before long work, that there are credentials for the stores of these URLs.
+    ///
+    /// # Errors
+    /// Credentials are incomplete or cannot be read, or there are none. The error names the variable or the file.
+    #[cfg(feature = "remote")]
+    pub fn check_credentials<'u>(&self, urls: impl IntoIterator<Item = &'u str>) -> Result<()> {
+        nc3z_remote::check(urls, &self.remote)
+    }
+
+    /// Does nothing: this build reads no URLs.
+    ///
+    /// # Errors
+    /// None.
+    #[cfg(not(feature = "remote"))]
+    pub fn check_credentials<'u>(&self, _: impl IntoIterator<Item = &'u str>) -> Result<()> {
+        Ok(())
+    }
+
     #[cfg(feature = "collections")]
     fn member(&self, bundle: &Path, member: &str) -> Result<SharedSource> {
         Ok(self.bundle(bundle)?.require(member, &shown(bundle))?)

@@ -13,6 +13,7 @@
 //! so that bytes of two objects never mix. Calls block. Requests run concurrently, as many as the server
 //! answers without delay (16 at the start, at most 128), on two threads of this crate.
 
+mod credentials;
 mod forward;
 mod headers;
 mod names;
@@ -27,6 +28,7 @@ mod secrets;
 mod shared;
 mod store;
 
+pub use credentials::check;
 pub use forward::ForwardSource;
 pub use headers::HEADERS_VARIABLE;
 pub use nc3z_format::url::{is_url, shown};

@@ -3,7 +3,7 @@
 use crate::PerProcess;
 use crate::options::RemoteOptions;
 use crate::pace::Pace;
-use crate::{ranges, secrets, shared, store};
+use crate::{credentials, ranges, secrets, shared, store};
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{Stream, TryStreamExt};
@@ -99,13 +99,14 @@ impl ObjectSource {
     /// Opens an object by one request for its first bytes, which also returns its length and its tag.
     ///
     /// # Errors
-    /// The object does not exist, the server does not answer, the server does not support byte ranges, or an option is
-    /// not valid.
+    /// The object does not exist, the server does not answer, the server does not support byte ranges, an option is
+    /// not valid, or the store needs credentials and there are none.
     pub fn open(url: &str, options: &RemoteOptions) -> Result<Self> {
         let parsed = parsed(url)?;
         let failed = |e: io::Error| failure("open", &e, &parsed, options);
         let path = store::path(&parsed).map_err(failed)?;
-        let store = shared::store(&parsed, options).map_err(failed)?;
+        credentials::of_store(&parsed, options).map_err(failed)?;
+        let store = shared::store(&parsed, options).map_err(failed)?.objects;
         // The first request also contains the header of most classic files.
         let reach = Reach::REMOTE.with_ends(64 << 10, Reach::REMOTE.tail_len);
         let (meta, head) = {
@@ -139,7 +140,7 @@ impl ObjectSource {
     }
 
     fn store(&self) -> io::Result<Arc<Arc<dyn ObjectStore>>> {
-        self.store.get(|_| shared::store(&self.target.url, &self.target.options))
+        self.store.get(|_| Ok(shared::store(&self.target.url, &self.target.options)?.objects))
     }
 
     fn fetch(&self, ranges: Vec<Range<u64>>) -> Result<Vec<Bytes>> {

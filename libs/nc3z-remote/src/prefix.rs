@@ -2,7 +2,7 @@
 
 use crate::object::{failure, parsed, wait};
 use crate::options::RemoteOptions;
-use crate::{shared, store};
+use crate::{credentials, shared, store};
 use futures_util::TryStreamExt;
 use nc3z_reader::Result;
 use object_store::ObjectStore;
@@ -26,7 +26,8 @@ pub fn list(url: &str, options: &RemoteOptions) -> Result<Vec<String>> {
         return Err(failed(io::Error::new(io::ErrorKind::Unsupported, words)));
     }
     let prefix = store::path(&parsed).map_err(failed)?;
-    let store = shared::store(&parsed, options).map_err(failed)?;
+    credentials::of_store(&parsed, options).map_err(failed)?;
+    let store = shared::store(&parsed, options).map_err(failed)?.objects;
     let found = {
         let (store, prefix) = (Arc::clone(&store), prefix.clone());
         wait(async move { Ok(store.list(Some(&prefix)).try_collect::<Vec<_>>().await?) }).map_err(failed)?

@@ -1,20 +1,20 @@
 //! Stores that objects share. A store has the connections to its server and the certificates of authorities: making one takes
 //! milliseconds, and its first request a connection.
 
+use crate::PerProcess;
 use crate::headers::HEADERS_VARIABLE;
 use crate::options::RemoteOptions;
-use crate::{PerProcess, store};
-use object_store::ObjectStore;
+use crate::store::{self, Store};
 use std::ffi::OsString;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use url::Url;
 
 /// The number of stores that are kept when no object needs them.
 const KEPT: usize = 16;
 
 /// Stores in the order of their last use.
-type Stores = Mutex<Vec<(Key, Arc<dyn ObjectStore>)>>;
+type Stores = Mutex<Vec<(Key, Store)>>;
 
 static STORES: PerProcess<Stores> = PerProcess::empty();
 
@@ -44,7 +44,7 @@ fn is_setting(name: &str) -> bool {
 ///
 /// # Errors
 /// As [`store::build`].
-pub(crate) fn store(url: &Url, options: &RemoteOptions) -> io::Result<Arc<dyn ObjectStore>> {
+pub(crate) fn store(url: &Url, options: &RemoteOptions) -> io::Result<Store> {
     let stores = STORES.get(|_| Ok::<_, io::Error>(Stores::default()))?;
     let mut stores = stores.lock().unwrap_or_else(PoisonError::into_inner);
     let key = Key::new(url, options);
@@ -53,7 +53,7 @@ pub(crate) fn store(url: &Url, options: &RemoteOptions) -> io::Result<Arc<dyn Ob
         Some(at) => stores.remove(at),
         None => (key, store::build(url, options)?),
     };
-    stores.push((key, Arc::clone(&store)));
+    stores.push((key, store.clone()));
     let most = stores.len().saturating_sub(KEPT);
     stores.drain(..most);
     Ok(store)
@@ -62,9 +62,11 @@ pub(crate) fn store(url: &Url, options: &RemoteOptions) -> io::Result<Arc<dyn Ob
 #[cfg(test)]
 mod tests {
     use super::*;
+    use object_store::ObjectStore;
+    use std::sync::Arc;
 
     fn of(url: &str, options: &RemoteOptions) -> Arc<dyn ObjectStore> {
-        store(&Url::parse(url).unwrap(), options).unwrap()
+        store(&Url::parse(url).unwrap(), options).unwrap().objects
     }
 
     #[test]

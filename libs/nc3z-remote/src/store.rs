@@ -1,5 +1,6 @@
 //! Makes a store from a URL, and the object's path in it.
 
+use crate::credentials::{self, Credentials};
 use crate::headers;
 use crate::names;
 use crate::options::RemoteOptions;
@@ -41,11 +42,19 @@ pub(crate) fn server(url: &Url) -> Url {
     server
 }
 
+/// A store, with the credentials that it signs requests with.
+#[derive(Clone)]
+pub(crate) struct Store {
+    pub(crate) objects: Arc<dyn ObjectStore>,
+    /// None for a store whose requests are not signed.
+    pub(crate) credentials: Option<Arc<Credentials>>,
+}
+
 /// Makes the store of a URL.
 ///
 /// # Errors
-/// A setting or a scheme that does not exist, or a value that is not valid.
-pub(crate) fn build(url: &Url, options: &RemoteOptions) -> io::Result<Arc<dyn ObjectStore>> {
+/// A setting or a scheme that does not exist, or a value that is not valid; credentials that are incomplete or cannot be read.
+pub(crate) fn build(url: &Url, options: &RemoteOptions) -> io::Result<Store> {
     static PROVIDER: Once = Once::new();
     let environment = std::env::var(headers::HEADERS_VARIABLE).ok();
     // A provider that the program has already installed is kept.
@@ -60,14 +69,25 @@ pub(crate) fn build(url: &Url, options: &RemoteOptions) -> io::Result<Arc<dyn Ob
         ..RetryConfig::default()
     };
     macro_rules! cloud {
-        ($builder:expr, $key:ty, $names:ident) => {{
+        ($builder:expr, $key:ty, $names:ident, $rules:ident) => {{
             let mut builder = $builder.with_url(url.as_str()).with_client_options(client).with_retry(retry);
             for (name, value) in &options.settings {
                 if let Some((known, value)) = names::$names(name, value) {
                     builder = builder.with_config(key::<$key>(&known, name)?, value);
                 }
             }
-            Ok(Arc::new(builder.build().map_err(wrong)?) as Arc<dyn ObjectStore>)
+            let get = |name: &str| builder.get_config_value(&name.parse::<$key>().ok()?);
+            credentials::$rules.check(get)?;
+            let is_true = |text: String| matches!(&*text.to_lowercase(), "true" | "1" | "on" | "yes" | "y");
+            let signs = !get("skip_signature").is_some_and(is_true);
+            let store = Arc::new(builder.build().map_err(wrong)?);
+            let provider = Arc::clone(store.credentials());
+            let obtain = Box::new(move || {
+                let provider = Arc::clone(&provider);
+                Box::pin(async move { provider.get_credential().await.map(drop) }) as _
+            });
+            let credentials = signs.then(|| Arc::new(Credentials { obtain, rules: &credentials::$rules }));
+            Ok(Store { objects: store, credentials })
         }};
     }
     if is_http(url) {
@@ -77,14 +97,16 @@ pub(crate) fn build(url: &Url, options: &RemoteOptions) -> io::Result<Arc<dyn Ob
         // These are sent as a header. URLs for which this is an error have none.
         let _ = (base.set_username(""), base.set_password(None));
         let store = HttpBuilder::new().with_url(base.as_str()).with_client_options(client).with_retry(retry);
-        return Ok(Arc::new(store.build().map_err(wrong)?));
+        return Ok(Store { objects: Arc::new(store.build().map_err(wrong)?), credentials: None });
     }
     match ObjectStoreScheme::parse(url).map_err(wrong)?.0 {
-        ObjectStoreScheme::AmazonS3 => cloud!(AmazonS3Builder::from_env(), AmazonS3ConfigKey, s3),
+        ObjectStoreScheme::AmazonS3 => cloud!(AmazonS3Builder::from_env(), AmazonS3ConfigKey, s3, S3),
         ObjectStoreScheme::GoogleCloudStorage => {
-            cloud!(GoogleCloudStorageBuilder::from_env(), GoogleConfigKey, google)
+            cloud!(GoogleCloudStorageBuilder::from_env(), GoogleConfigKey, google, GOOGLE)
         }
-        ObjectStoreScheme::MicrosoftAzure => cloud!(MicrosoftAzureBuilder::from_env(), AzureConfigKey, azure),
+        ObjectStoreScheme::MicrosoftAzure => {
+            cloud!(MicrosoftAzureBuilder::from_env(), AzureConfigKey, azure, AZURE)
+        }
         _ => {
             let words = format!("unknown URL scheme `{}`", url.scheme());
             Err(io::Error::new(io::ErrorKind::InvalidInput, words))
@@ -112,13 +134,13 @@ mod tests {
         let of_fsspec = ["key", "secret", "client_kwargs.region_name", "endpoint_url"];
         let options = of_fsspec.iter().fold(options, |o, name| o.with_setting(*name, "http://here"));
         assert!(build(&url, &options).is_ok());
-        let error = build(&url, &options.clone().with_setting("client_kwargs.x", "y")).unwrap_err();
+        let error = build(&url, &options.clone().with_setting("client_kwargs.x", "y")).err().unwrap();
         assert_eq!(error.to_string(), "the store has no setting `client_kwargs.x`");
-        let error = build(&url, &options.with_setting("colour", "red")).unwrap_err();
+        let error = build(&url, &options.with_setting("colour", "red")).err().unwrap();
         assert_eq!(error.to_string(), "the store has no setting `colour`");
         let http = Url::parse("http://host/a%20b").unwrap();
         assert_eq!(path(&http).unwrap().as_ref(), "a b");
-        let error = build(&http, &RemoteOptions::default().with_setting("region", "x")).unwrap_err();
+        let error = build(&http, &RemoteOptions::default().with_setting("region", "x")).err().unwrap();
         assert!(error.to_string().starts_with("HTTP servers have no setting `region`"), "{error}");
     }
 }

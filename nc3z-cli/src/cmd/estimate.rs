@@ -4,7 +4,7 @@ use super::failures::Failures;
 use super::offline::without_recalls;
 use super::targets::{list, looks_classic};
 use super::tree::{self, Other};
-use crate::args::{EstimateArgs, OpenArgs, PresetArg};
+use crate::args::{EstimateArgs, OpenArgs, PresetArg, RemoteArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::failure::Failure;
 use crate::output::progress::{Progress, interrupted};
@@ -30,6 +30,7 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
         // For a tree, `max` would take longer than archiving it with the default preset.
         presets.extend((!args.recursive).then_some(Preset::Max));
     }
+    super::url::check_credentials(&args.files, &RemoteArgs::default())?;
     let mut listed = list(&args.files, args.recursive, &looks_classic)?;
     listed.files = without_recalls(listed.files, std::path::PathBuf::as_path, &args.tape)?;
     let mut worst = Failures::new(&listed.failures).worst();

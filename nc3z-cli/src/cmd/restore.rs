@@ -34,6 +34,7 @@ const LISTED: usize = 100;
 pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
     set_level(&args.tell);
     super::outputs::check(args.output.as_deref(), args.out.parents)?;
+    url::check_credentials(&args.archives, &args.open.remote)?;
     if args.output.as_deref().is_some_and(|o| o == Path::new("-") || o == Path::new("/dev/stdout")) {
         return super::with_threads(*args.threads, || to_stdout(args))?;
     }
@@ -74,7 +75,7 @@ fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
     if args.recursive {
         found.jobs = without_recalls(found.jobs, |job| &job.input, &args.tape)?;
     }
-    check_space(&found.jobs)?;
+    check_space(&found.jobs, args.out.force)?;
     // A run that fills lost tiles writes them again, so that they are reported.
     let is_run = args.recursive && !args.fill_lost;
     let options = RestoreOptions {
@@ -106,12 +107,18 @@ fn run_named(archives: &[PathBuf], args: &RestoreArgs) -> Result<Exit> {
 /// An original is rarely this many times as long as its archive.
 const MOST_RATIO: u64 = 64;
 
-/// Refuses archives whose originals find no space. Files that exist are kept, or replaced.
-fn check_space(jobs: &[Job]) -> Result<()> {
-    let new = || jobs.iter().filter(|job| !job.output.exists());
-    let Some(first) = new().next() else { return Ok(()) };
-    let stored: u64 = new().filter_map(|job| job.input.metadata().ok()).map(|m| m.len()).sum();
-    outputs::check_space(&first.output, stored.saturating_mul(MOST_RATIO), || new().map(needed).sum())
+/// Refuses archives whose originals find no space. Files that exist are kept, or with `replaces` stay until the new file is
+/// complete.
+fn check_space(jobs: &[Job], replaces: bool) -> Result<()> {
+    let (old, new): (Vec<&Job>, Vec<&Job>) = jobs.iter().partition(|job| job.output.exists());
+    let old = if replaces { old } else { Vec::new() };
+    let Some(first) = new.first().or(old.first()) else { return Ok(()) };
+    let all = || new.iter().chain(&old);
+    let stored: u64 = all().filter_map(|job| job.input.metadata().ok()).map(|m| m.len()).sum();
+    outputs::check_space(&first.output, stored.saturating_mul(MOST_RATIO), || {
+        let largest = old.iter().map(|job| needed(job)).max().unwrap_or(0);
+        new.iter().map(|job| needed(job)).sum::<u64>().max(largest)
+    })
 }
 
 /// Returns the number of bytes that an original takes at least. Runs of zeros take no space.

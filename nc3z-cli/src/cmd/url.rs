@@ -28,15 +28,27 @@ pub(crate) fn refuse(path: &Path) -> Result<()> {
     )
 }
 
+/// Checks, before long work, that there are credentials for the stores of all inputs that are URLs. With one input, opening it is
+/// the check.
+///
+/// # Errors
+/// Credentials are incomplete or cannot be read, or there are none.
+pub(crate) fn check_credentials(inputs: &[PathBuf], args: &RemoteArgs) -> Result<()> {
+    let args = OpenArgs { remote: args.clone(), ..OpenArgs::default() };
+    let urls = inputs.iter().filter_map(|input| of(input));
+    Ok(super::named::opener(Path::new(""), &args).check_credentials(urls.filter(|_| inputs.len() > 1))?)
+}
+
 /// Replaces each URL that ends in `/` by those of the objects below it whose names `wanted` accepts. Other names stay.
 ///
 /// # Errors
-/// A store cannot be read, or has no such object.
+/// A store cannot be read, or has no such object. There are no credentials for a store.
 pub(crate) fn expand(
     inputs: &[PathBuf],
     args: &RemoteArgs,
     wanted: &dyn Fn(&Path) -> bool,
 ) -> Result<Vec<PathBuf>> {
+    check_credentials(inputs, args)?;
     let mut out = Vec::new();
     for input in inputs {
         let Some(url) = of(input).filter(|url| address(url).ends_with('/')) else {

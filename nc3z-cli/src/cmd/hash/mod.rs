@@ -31,6 +31,7 @@ pub(crate) fn run(args: &HashArgs) -> Result<Exit> {
     if args.root || args.tree.is_some() {
         return root::run(args);
     }
+    crate::cmd::url::check_credentials(&args.files, &args.open.remote)?;
     let found = targets::list(&args.files, args.recursive, &targets::is_netcdf)?;
     let mut worst = Failures::new(&found.failures).worst();
     let progress = Progress::new(0, "hash".to_owned());

@@ -39,6 +39,7 @@ pub(super) struct OneFile {
 
 /// Reports on all files. If one cannot be read, the others are still reported.
 pub(crate) fn run(args: &InfoArgs) -> Result<Exit> {
+    super::url::check_credentials(&args.files, &args.open.remote)?;
     let each = args.files.iter().map(|file| OneFile {
         file: file.clone(),
         json: args.json,
