@@ -308,7 +308,7 @@ class Retire(Case):
         self.assertRegex(done.stderr, "0/0.nc.nc3z.* does not hold the bytes of")
         self.assertEqual(set(self.files("data")), {"0/0.nc", "0/2.nc"})
         # A trash inside of the tree, or on another file system.
-        self.fails(nc3z("retire", "data", "out", "--trash", "data/trash", cwd=self.dir), 1, "inside of the directory of the originals")
+        self.fails(nc3z("retire", "data", "out", "--trash", "data/trash", cwd=self.dir), 1, "inside the directory of the originals")
         if os.path.isdir("/dev/shm") and os.stat("/dev/shm").st_dev != os.stat(self.dir).st_dev:
             self.addCleanup(shutil.rmtree, "/dev/shm/nc3z-trash", ignore_errors=True)
             self.fails(nc3z("retire", "data", "out", "--trash", "/dev/shm/nc3z-trash", cwd=self.dir), 1, "another file system")

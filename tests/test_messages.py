@@ -67,7 +67,7 @@ USES = [
     ("commit - n.nc", 1, ["standard input"]),
     ("estimate -", 1, ["-", "the file is empty"]),
     ("recompress -", 1, ["needs files on both sides"]),
-    ("restore -", 1, ["standard input have no name", "-o"]),
+    ("restore -", 1, ["output for standard input has no default name", "-o"]),
     ("info -", 1, ["the file is empty"]),
     ("archive - n.nc", 1, ["`-` must be the only input"]),
     # Where outputs go.

@@ -14,8 +14,8 @@ pub struct ArrayInfo {
     pub id: ArrayId,
     /// Type of its elements; bytes for padding and gap.
     pub ty: NcType,
-    /// Its shape, what of it is present, and its tiles. An array whose claimed shape is out of all bounds, of which only the
-    /// present elements are real, is a flat array of those.
+    /// Its shape, the number of present elements, and its tiles. If the shape in the header is larger than an array can be,
+    /// this is the shape of a flat array of the present elements.
     pub tiling: Tiling,
 }
 
@@ -45,8 +45,8 @@ impl ArrayInfo {
         }
     }
 
-    /// The tiling over the array's bytes, with one more dimension: the bytes of an element. Code that copies
-    /// parts of tiles then handles only bytes, and runs that begin inside an element are not a special case.
+    /// Returns the tiling of the array's bytes. It has one more dimension, the bytes of an element, so that code that copies
+    /// parts of tiles needs no special case for runs that begin inside an element.
     ///
     /// # Errors
     /// The array has more bytes than an array may have elements.
@@ -192,7 +192,7 @@ impl Arrays {
     /// The array of a record variable's padding, if it has any.
     pub fn padding(&self, var: VarId) -> Option<&ArrayInfo> {
         let id = ArrayId::padding(self.variables.get(var.index())?.id.0);
-        // In the order of the header, which is that of the numbers in all but later heads.
+        // The paddings are in the order of the header, which is the order of their ids except in later heads.
         match self.paddings.binary_search_by_key(&id, |a| a.id) {
             Ok(i) if self.numbers.is_empty() => Some(&self.paddings[i]),
             _ => self.paddings.iter().find(|a| a.id == id),
@@ -267,7 +267,7 @@ fn bind(
     let place = || format!("head copy, tile layout of {id}");
     let tiling = match layout.bind(shape, present) {
         Ok(tiling) => tiling,
-        // Shapes may be claimed beyond all bounds; only what is present counts.
+        // The header may claim a shape larger than an array can be. Only the present elements are real.
         Err(_) if matches!(layout, TileLayout::Linear { .. }) => layout
             .bind(&[present], present)
             .map_err(|e| Error::corrupt(place(), None, "tile layout", "one that fits the array", e))?,

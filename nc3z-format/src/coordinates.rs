@@ -70,7 +70,7 @@ const NAMES: [(&str, &str); 34] = [
     ("elon", "elat"),
     ("lonc", "latc"),
 ];
-/// Names in MPAS. Its angles are radians where no attribute gives the unit.
+/// Names in MPAS, whose angles are radians if no attribute gives the unit.
 const RADIANS: [&str; 6] = ["loncell", "latcell", "lonvertex", "latvertex", "lonedge", "latedge"];
 /// Names of times in small letters, where units are a time since a date and no standard name says otherwise.
 const TIMES: [&str; 5] = ["time", "juld", "ocean_time", "xtime", "times"];
@@ -91,7 +91,7 @@ fn of_units(units: &str) -> Option<Direction> {
     }
 }
 
-/// Returns true if a unit is not that of an angle or of a number.
+/// Returns true if a unit is neither a unit of angles nor that of a plain number.
 fn is_other(units: &str) -> bool {
     let angle = Unit::parse("degree").ok();
     let other = Unit::parse(units).ok().zip(angle).is_some_and(|(unit, angle)| unit.to(&angle).is_none());
@@ -228,8 +228,8 @@ pub enum Times {
     Words(TextTimes),
 }
 
-/// Returns true if a variable of times since a date is marked as the time of the data: by its standard name or its axis, by a
-/// dimension of its name, or by a usual name.
+/// Returns true if a variable of times since a date is marked as the time of the data: by its standard name or axis, by a
+/// dimension with the same name, or by a usual name of times.
 pub fn is_marked_as_time(header: &Header, v: &Variable) -> bool {
     let own = |d: &DimId| header.dimensions.get(d.index()).is_some_and(|d| d.name == v.name);
     let by_name = || TIMES.contains(&v.name_lossy().to_lowercase().as_str());

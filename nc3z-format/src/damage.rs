@@ -14,9 +14,9 @@ const HEADER: [&str; 4] = ["header", "dimension list", "variable list", "global 
 pub enum Damage {
     /// The file has no bytes.
     Empty,
-    /// The first bytes are those of another format, or of a version that this build does not know.
+    /// The file begins like another format, or like a version of the format that this build does not know.
     OtherFormat,
-    /// The first bytes are not those of a classic file, and of no known format.
+    /// The file begins neither like a classic file nor like another known format.
     NotClassic,
     /// A classic file ends inside its header.
     HeaderCut,

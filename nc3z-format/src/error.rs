@@ -182,14 +182,14 @@ impl Error {
         ErrorKind::InvalidArgument(what.into()).into()
     }
 
-    /// The error as that of an outer structure: `section` is put before the inner one, and the inner offset
-    /// is moved by `base`.
+    /// Returns the error as an error of an outer structure. `section` is put before the inner section, and `base` is added to the
+    /// inner offset.
     #[must_use]
     pub fn within(self, section: &str, base: u64) -> Self {
         self.moved(section, |offset| Some(offset.unwrap_or(0).saturating_add(base)))
     }
 
-    /// Adds what needs the section it happened in; the offset stays.
+    /// Puts the name of the structure that needs this section before the section. The offset does not change.
     #[must_use]
     pub fn needed_by(self, section: &str) -> Self {
         self.moved(section, |offset| offset)
@@ -210,7 +210,7 @@ impl Error {
     }
 }
 
-/// Returns the message of an error and of its causes, none of them twice.
+/// Returns the messages of an error and its causes, each once.
 pub fn with_causes(error: &dyn std::error::Error) -> String {
     let mut out = error.to_string();
     let mut cause = error.source();

@@ -11,10 +11,10 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::fmt::Write as _;
 
-/// Reads one JSON text, nothing after it.
+/// Reads one JSON text.
 ///
 /// # Errors
-/// Not JSON; a key that an object has twice; more than `limits` allow.
+/// The bytes are not JSON, or other bytes follow; an object has a key twice; the text exceeds `limits`.
 pub(crate) fn parse(section: &'static str, bytes: &[u8], limits: &Limits) -> Result<Value> {
     let count = Count::new(section, limits);
     let mut text = serde_json::Deserializer::from_slice(bytes);
@@ -26,7 +26,7 @@ pub(crate) fn parse(section: &'static str, bytes: &[u8], limits: &Limits) -> Res
 pub(crate) fn brief(value: &Value) -> String {
     const MOST: usize = 200;
     let mut text = Brief(String::new());
-    // It ends early by an error of its own.
+    // `Brief` returns an error when the text is long enough.
     let _ = write!(text, "{value}");
     if text.0.len() > MOST {
         let end = (0..=MOST).rev().find(|&at| text.0.is_char_boundary(at)).unwrap_or(0);
@@ -106,7 +106,7 @@ impl<'l> Count<'l> {
     }
 }
 
-/// One value, and what is in it.
+/// One value with the values inside it.
 #[derive(Clone, Copy)]
 pub struct Tree<'c, 'l>(&'c Count<'l>);
 

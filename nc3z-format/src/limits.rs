@@ -20,7 +20,7 @@ pub struct Limits {
     pub padded_len: u64,
     /// Decoded bytes of one container or constants list.
     pub container_len: u64,
-    /// Decoded bytes of tiles that a rebuild of the original may hold at once, besides its windows.
+    /// Decoded bytes of tiles that a rebuild of the original may have in memory at once, in addition to its windows.
     pub rebuild_len: u64,
     /// Decoded bytes of the metadata section.
     pub metadata_len: u64,
@@ -76,7 +76,7 @@ impl Default for Limits {
     }
 }
 
-/// What a limit is for an archive of a known length: no more than a floor and a multiple of that length.
+/// A limit for an archive of a known length: a floor plus a multiple of that length.
 struct Share {
     floor: u64,
     /// `multiple / per` bytes or items for each byte of the archive.
@@ -168,8 +168,7 @@ mod tests {
         assert_eq!(work(0, 1), (8 << 30) + 256);
     }
 
-    /// The rows of the table of limits: what, the number, and of those that depend on the archive's length the floor, the multiple
-    /// and its divisor.
+    /// The rows of the table of limits: the quantity, the largest number, and the share for limits that depend on the archive's length.
     fn rows() -> Vec<(&'static str, u64, Option<&'static Share>)> {
         let limits = Limits::default();
         vec![

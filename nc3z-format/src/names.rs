@@ -60,8 +60,8 @@ pub fn list(text: &str) -> Vec<String> {
     names.map(|name| String::from_utf8_lossy(&unescape_bytes(name)).into_owned()).collect()
 }
 
-/// Returns the name that stands alone where no separator can follow: as it is if the file has it, otherwise without the
-/// backslashes that it needs next to separators.
+/// Returns a name that is given without separators. If the file has the name unchanged, it is returned unchanged; otherwise it is returned
+/// without the backslashes that a name needs next to separators.
 pub fn alone(name: &str, has: impl Fn(&[u8]) -> bool) -> String {
     let plain = unescape(name);
     if !has(name.as_bytes()) && has(plain.as_bytes()) { plain } else { name.to_owned() }

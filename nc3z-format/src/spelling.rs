@@ -5,8 +5,8 @@ use std::borrow::Cow;
 /// Names that are listed at most.
 const LISTED: usize = 20;
 
-/// The known name that was probably meant: one that is equal except for upper and lower case, one that begins
-/// with `wanted`, one that contains it or is contained in it, or one that differs by a few letters.
+/// Returns the known name that was probably meant: a name that differs only in upper and lower case, begins with `wanted`,
+/// contains `wanted`, is contained in `wanted`, or differs by a few letters.
 pub fn nearest<'n>(wanted: &str, known: &'n [Cow<'_, str>]) -> Option<&'n str> {
     let lower = wanted.to_lowercase();
     let letters = lower.chars().count();

@@ -251,7 +251,8 @@ impl Tiling {
         })
     }
 
-    /// The same, but for distances that depend on the length of the first dimension: those reach over the tile whatever that length is, or was.
+    /// Does the work of [`Tiling::geometry`], but distances that depend on the length of the first dimension are longer than the tile. The
+    /// result then does not change when that dimension grows.
     ///
     /// # Errors
     /// Invalid: no such tile.

@@ -72,7 +72,7 @@ pub fn hidden_in(text: &str) -> String {
         let scheme = rest[..at]
             .rfind(|c: char| !c.is_ascii_alphanumeric())
             .map_or(0, |before| before + rest[before..].chars().next().map_or(1, char::len_utf8));
-        // Of other schemes, only what has both slashes is a URL for sure.
+        // A text with another scheme is a URL for sure only if it has both slashes.
         let is_other = scheme < at && rest[at..].starts_with("://");
         if !is_scheme(&rest[scheme..at]) && !is_other {
             out.push_str(&rest[..at + 2]);

@@ -1,4 +1,5 @@
-//! What a generation that changes the file says of itself in a block, so that it can be rebuilt where its end is lost: what it changes, and of what.
+//! The block in which a generation records its changes to the file, and the version that it changes. With this block the generation
+//! can be rebuilt if its end is lost.
 
 use super::BlockKind;
 use super::block::BlockHeader;

@@ -1,4 +1,4 @@
-//! Parity of the head copy alone, where a second copy would be dear (`spec/archive.md`, section 6).
+//! Parity of the head copy, for archives in which a second head copy would take too many bytes (`spec/archive.md`, section 6).
 
 /// Bytes of a piece of the stored head copy.
 const PIECE: usize = 4096;

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 pub enum IndexEntry {
     /// Never written.
     Absent,
-    /// A block of its own.
+    /// Stored in a block that has no other tile.
     Stored {
         /// Offset of the block header.
         offset: u64,
@@ -309,7 +309,7 @@ struct OpenPage {
 }
 
 impl PageTreeBuilder {
-    /// A tree whose pages are written at `offset` and after it.
+    /// Begins a tree whose pages are written from `offset` on.
     pub fn new(array: ArrayId, salt: Salt, offset: u64) -> Self {
         PageTreeBuilder { array, salt, offset, open: Vec::new() }
     }

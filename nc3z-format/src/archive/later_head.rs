@@ -84,11 +84,10 @@ pub struct LaterHeadPlace {
 }
 
 impl LaterHeadPlace {
-    /// The place in the index.
+    /// Returns the place that the index gives.
     ///
     /// # Errors
-    /// Index and trailer disagree whether there is a later head; an entry of another kind; a block that ends
-    /// after the trailer.
+    /// Only one of index and trailer has a later head; the entry is of another kind; the block ends after the trailer.
     pub fn find(table: &VariableTable, trailer: &Trailer) -> Result<Option<Self>> {
         let wrong = |what, expected: &str, found: &str| {
             Err(Error::corrupt("variable table", None, what, expected, found))

@@ -18,7 +18,7 @@ pub struct Metadata {
     pub writer: String,
     /// Options used to write the archive.
     pub options: BTreeMap<String, String>,
-    /// Chains after those of the head copy.
+    /// Chains in addition to those of the head copy.
     pub chains: Vec<ChainSpec>,
     /// All other keys, preserved.
     pub extra: BTreeMap<String, Value>,

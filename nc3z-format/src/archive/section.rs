@@ -82,8 +82,8 @@ pub enum SectionEncoding {
     Raw = 0,
     /// One zstd frame with its content size, with or without the format's dictionary.
     Zstd = 1,
-    /// Unencoded, with checksums of its own inside. Only for index pages, and for kinds with parity or
-    /// checksums of their own.
+    /// Unencoded, with checksums in the content. Only for index pages, and for kinds whose content has parity or
+    /// checksums.
     SelfChecked = 2,
     /// The entry of an older section of the same kind, then one zstd frame that continues that section's
     /// content. Only for variable table and metadata.
@@ -106,8 +106,8 @@ pub struct SectionEntry {
 }
 
 impl SectionEntry {
-    /// Checks the stored bytes and decodes them. If this section continues an older one, `read` returns the
-    /// stored bytes of that one.
+    /// Checks the stored bytes and decodes them. If this section continues an older section, `read` is called for the
+    /// stored bytes of the older one.
     ///
     /// # Errors
     /// Damage; more than `limit` bytes; errors of `read`.
@@ -124,10 +124,10 @@ impl SectionEntry {
         Ok(decoded.map_err(|e| e.within(self.kind.name(), self.offset))?)
     }
 
-    /// The section that this one continues, if any.
+    /// Returns the older section that this section continues, if any.
     ///
     /// # Errors
-    /// Damage; a section of another kind; one that does not precede this one; one that continues another.
+    /// Damage; the older section is of another kind, does not precede this one, or continues another section.
     pub fn older(&self, stored: &[u8]) -> Result<Option<SectionEntry>> {
         if self.encoding != SectionEncoding::After {
             return Ok(None);
@@ -221,8 +221,8 @@ impl SectionEntry {
         out
     }
 
-    /// Checks the encoding: index pages have checksums of their own; head, variable table and metadata have
-    /// none. Only variable table and metadata continue older sections. Other kinds may have any encoding.
+    /// Checks the encoding. Index pages must have checksums in their content; head, variable table and metadata must not.
+    /// Only variable table and metadata may continue older sections. Other kinds may have any encoding.
     fn check_encoding(&self, at: u64) -> Result<()> {
         let inside = self.encoding == SectionEncoding::SelfChecked;
         let expected = match self.kind {

@@ -84,8 +84,8 @@ pub(super) fn pack(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
     Ok(Some(stored).filter(|s| s.len() < decoded.len()))
 }
 
-/// As [`pack`], or one LZMA2 stream if that is clearly smaller. zstd's literals have no contexts, so it packs attributes
-/// with thousands of numbers badly, such as polygons.
+/// Packs as [`pack`] does, or into one LZMA2 stream if that is clearly smaller. zstd codes literals without contexts, so it
+/// packs attributes with thousands of numbers, such as polygons, badly.
 #[cfg(all(feature = "lzma", feature = "encode"))]
 pub(super) fn pack_head(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
     let stored = pack(decoded)?;

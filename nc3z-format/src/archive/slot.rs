@@ -94,8 +94,8 @@ impl CommitSlot {
 }
 
 impl CommitSlots {
-    /// The slots of an archive whose last generation is that of `last`. The one before is named too, unless
-    /// both belong in the same slot.
+    /// Returns the slots of an archive whose last generation is that of `last`. The slots also name the generation before it,
+    /// unless both belong in the same slot.
     pub fn new(last: CommitSlot, before: Option<CommitSlot>) -> Self {
         let mut slots = CommitSlots::default();
         for slot in before.into_iter().chain([last]) {

@@ -93,7 +93,7 @@ impl Superblock {
     /// Checks the first bytes of a file, which may be fewer than eight.
     ///
     /// # Errors
-    /// They are not those of an archive.
+    /// The bytes are not the beginning of an archive.
     pub fn check_magic(bytes: &[u8]) -> Result<()> {
         let seen = &bytes[..bytes.len().min(MAGIC.len())];
         if seen == MAGIC {

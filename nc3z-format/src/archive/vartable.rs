@@ -49,8 +49,8 @@ impl VariableTable {
         Some((row, &self.entries[self.starts[at]..self.starts[at] + inline]))
     }
 
-    /// Checks that the index pages of all trees fit into an archive of `end` bytes. Each page belongs to one
-    /// place of one array, so that a walk through all tiles reads no more bytes than the archive has.
+    /// Checks that the index pages of all trees fit into an archive of `end` bytes. A page is used only once, so a walk
+    /// through all tiles then reads no more bytes than the archive has.
     ///
     /// # Errors
     /// An array has more tiles than there are bytes for its pages.

@@ -55,7 +55,7 @@ mod tests {
             }
             let is_wanted = |at: u64| wanted.iter().any(|r| inside(r, at));
             for m in &merged {
-                // It begins and ends with what is wanted, and bridges no more than the gap.
+                // A merged range begins and ends with a requested one, and has no unrequested run longer than the gap.
                 prop_assert!(is_wanted(m.start) && is_wanted(m.end - 1));
                 let mut idle = 0;
                 for at in m.clone() {

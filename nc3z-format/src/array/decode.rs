@@ -78,7 +78,7 @@ impl<'b> Block<'b> {
         Ok(())
     }
 
-    /// The payload of a block of bytes (no tile), decoded, its checksum compared.
+    /// Returns the decoded payload of a block that holds bytes and no tile, after checking its checksum.
     ///
     /// # Errors
     /// Damage; a chain that the archive or this build does not have; more than `limit` bytes.

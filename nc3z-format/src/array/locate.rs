@@ -6,7 +6,7 @@ use crate::codec::{Chain, OlderTile};
 use crate::error::{Error, Result};
 use std::ops::Range;
 
-/// One tile of one array: what an index entry belongs to.
+/// One tile of one array. Each index entry belongs to one tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TileKey {
     /// The array of the tile, or [`ArrayId::definitions`] for data that tiles of a variable share.
@@ -31,7 +31,7 @@ impl std::fmt::Display for TileKey {
 /// The place of a tile's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// In a block of its own.
+    /// In a block that has no other tile.
     Block(BlockPlace),
     /// In a shared container.
     Member(MemberPlace),
@@ -107,7 +107,7 @@ pub struct Located<'a> {
     pub dictionary: Option<TileKey>,
     /// The tile that it is coded against.
     pub reference: Option<TileKey>,
-    /// The number of the array's tile that has its form: its own, or that of the tile that is coded against it.
+    /// The number of the tile that gives this one its form: its own number, or that of the tile that is coded against it.
     pub form_of: u64,
 }
 
@@ -193,8 +193,8 @@ pub fn check_reference(tile: &Located<'_>, other: &Located<'_>, place: &dyn Fn()
     }
 }
 
-/// Finds the older tile that a tile is coded against, from the beginning of its payload. The older tile is
-/// decoded with this tile's type and shape, whatever its array.
+/// Reads from the beginning of a payload which older tile the tile is coded against. The older tile is decoded with this
+/// tile's type and shape, even if it belongs to another array.
 ///
 /// # Errors
 /// Corrupt: a payload that names none; a block or container that does not precede the tile's own; a tile that

@@ -39,7 +39,7 @@ pub fn tiles_of_original(layout: &Layout, arrays: &Arrays, range: Range<u64>) ->
     Ok(keys)
 }
 
-/// All records that a range touches count whole: a record is no longer than what its tiles hold of it.
+/// Adds the tiles of all records that a range touches, and of each record all tiles.
 fn add_records(layout: &Layout, arrays: &Arrays, range: Range<u64>, keys: &mut Vec<TileKey>) -> Result<()> {
     let Some(records) = &layout.records else { return Ok(()) };
     let first = (range.start - records.begin) / records.stride;

@@ -29,8 +29,8 @@ struct Conversion {
 }
 
 impl CFormat {
-    /// Reads a format for values of type `ty`. `None` for what C leaves undefined (a conversion for another type,
-    /// several conversions), what takes the value for an address, and `%a`.
+    /// Reads a format for values of type `ty`. Returns `None` for formats that C leaves undefined (a conversion for another
+    /// type, several conversions), for formats that use the value as an address, and for `%a`.
     pub(crate) fn parse(format: &[u8], ty: NcType) -> Option<Self> {
         let mut out = CFormat { before: Vec::new(), conversion: None, after: Vec::new() };
         let mut rest = format.iter().copied().take_while(|&b| b != 0).peekable();

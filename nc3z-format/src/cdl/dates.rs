@@ -40,7 +40,8 @@ impl Calendar {
     }
 }
 
-/// Appends the dates of an attribute's numbers as a comment: one or two on the attribute's line, more on lines of their own. Ends the line.
+/// Appends the dates of an attribute's numbers as a comment, and ends the line. One or two dates are written on the attribute's
+/// line, and more on the next lines.
 pub(crate) fn comment(variable: Option<&Variable>, attribute: &Attribute, style: &Style, out: &mut Vec<u8>) {
     let unit =
         variable.filter(|_| attribute.ty != NcType::Char && !attribute.values.is_empty()).and_then(time_unit);

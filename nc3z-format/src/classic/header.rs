@@ -200,8 +200,8 @@ impl Variable {
         self.own_fill_value().unwrap_or(self.ty.default_fill())
     }
 
-    /// The values of the attribute `missing_value`, big-endian, if they are of the variable's type: what the CF conventions
-    /// (section 2.5.1) take for missing besides the fill value.
+    /// The values of the attribute `missing_value`, big-endian, if the attribute has the variable's type. By the CF conventions
+    /// (section 2.5.1), they mark missing data besides the fill value.
     pub fn missing_values(&self) -> impl Iterator<Item = &[u8]> {
         let attribute = self.attribute(b"missing_value").filter(|a| a.ty == self.ty);
         attribute.into_iter().flat_map(|a| a.values.chunks_exact(a.ty.size()))
@@ -249,8 +249,8 @@ impl Header {
         variable.dimensions.first().is_some_and(|&d| self.dim_len(d) == 0)
     }
 
-    /// Bytes of the variable, of one record of it for a record variable, where there are `numrecs` records: a
-    /// dimension of length 0 that is not the first counts as `numrecs`. `u128::MAX` where even 128 bits overflow.
+    /// Returns the bytes of the variable, or those of one record of a record variable, in a file with `numrecs` records. A
+    /// dimension of length 0 that is not the first counts as `numrecs`. If even 128 bits overflow, returns `u128::MAX`.
     pub fn slot_len(&self, variable: &Variable, numrecs: u64) -> u128 {
         let skip = usize::from(self.is_record(variable));
         let lengths = variable.dimensions.iter().skip(skip).map(|&d| match self.dim_len(d) {

@@ -4,12 +4,12 @@
 //! 1. A variable whose first dimension has length 0 is a *record variable*. `s` is its bytes per record, `p` is `s`
 //!    rounded up to 4, but `p = s` for a lone record variable. `R` is the sum of `p`, `B0` the smallest `begin` of
 //!    a record variable; the record count `n` is the field or, streaming, `floor((file_len - B0) / R)`. A dimension
-//!    of length 0 elsewhere counts as `n`; as 0 where a streaming `n` is being worked out.
-//! 2. The header owns `[0, header_len)`. Fixed variables in id order own their extent, clipped to the file, if it
-//!    meets neither the header nor an extent owned before; else they are *aliased* and own nothing.
+//!    of length 0 that is not the first counts as `n`, but as 0 while a streaming `n` is computed.
+//! 2. The header owns `[0, header_len)`. Each fixed variable, in the order of ids, owns its extent, clipped to the file, if
+//!    the extent overlaps neither the header nor an extent that is already owned. Otherwise it is *aliased* and owns nothing.
 //! 3. Records are *regular* iff `R > 0` and `n > 0`, the slots sorted by `begin` tile `[B0, B0 + R)`, and
-//!    `[B0, min(file_len, B0 + n R))` meets neither the header nor an owned extent. Then every record variable is
-//!    owned, and so is its padding; else all are aliased.
+//!    `[B0, min(file_len, B0 + n R))` overlaps neither the header nor an owned extent. Regular records are owned, with
+//!    their padding; otherwise all record variables are aliased.
 //! 4. The remaining bytes are the gap residue.
 //!
 //! Sizes that do not fit 64 bits saturate. The result is exact, since no file has bytes at such offsets. Only

@@ -34,8 +34,8 @@ impl Segment {
     }
 }
 
-/// The gap residue: every byte that is neither header, nor part of a whole present element of an owned variable,
-/// nor present record padding; ascending and concatenated. Positions in it are *residue positions*.
+/// The gap residue: the concatenation of all bytes, in the order of the file, that belong neither to the header, nor to a
+/// complete element of an owned variable, nor to record padding. Positions in it are *residue positions*.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gaps {
     /// (file offset, length, residue position), ascending, none empty, none adjacent.

@@ -17,8 +17,9 @@ const NAMING: [(&[u8], bool); 7] = [
     (b"formula_terms", false),
 ];
 
-/// The chosen variables and all that belong to them: the coordinate variables of their dimensions, what their CF attributes
-/// name, and what belongs to those. Names that no variable has are passed over: they may be in another file.
+/// Returns the chosen variables with all related ones: the coordinate variables of their dimensions, the variables that their CF
+/// attributes name, and the variables that are related to these. Names that no variable has are ignored, since they may be in
+/// another file.
 pub fn with_related(header: &Header, chosen: impl IntoIterator<Item = VarId>) -> BTreeSet<VarId> {
     let mut found = BTreeSet::new();
     let mut todo: Vec<VarId> = chosen.into_iter().collect();

@@ -79,8 +79,8 @@ pub fn sniff(head: &[u8]) -> Option<Foreign> {
         .iter()
         .any(|&o| at(o, b"CDF\x01\0") || at(o, b"CDF\x02\0") || at(o, b"CDF\x05\0"));
     shifted.then_some(Foreign {
-        name: "a netCDF file behind bytes that do not belong to it",
-        hint: "remove what stands before `CDF`",
+        name: "a netCDF file after bytes that do not belong to it",
+        hint: "remove the bytes before `CDF`",
     })
 }
 

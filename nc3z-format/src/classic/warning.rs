@@ -138,7 +138,7 @@ impl fmt::Display for Warning {
                 write!(f, "variable {v}: overlaps the header or an earlier variable")
             }
             Warning::IrregularRecords => {
-                write!(f, "the record variables do not fit together into records of their own")
+                write!(f, "the slots of the record variables do not form regular records")
             }
             Warning::TrailingBytes { offset, len } => {
                 write!(f, "{len} bytes from byte {offset} on belong to no variable")

@@ -28,10 +28,10 @@ impl StageKind for Bz2Kind {
     }
 }
 
-/// The codec, with its level: how many 100 kB a block has.
-struct Bz2(#[cfg_attr(not(feature = "encode"), expect(dead_code, reason = "streams say it themselves"))] u32);
+/// The codec, with its level: the length of a block in units of 100 kB.
+struct Bz2(#[cfg_attr(not(feature = "encode"), expect(dead_code, reason = "only encoding needs it"))] u32);
 
-#[expect(clippy::needless_pass_by_value, reason = "numbers and words as they come")]
+#[expect(clippy::needless_pass_by_value, reason = "callers pass numbers and strings")]
 fn wrong(what: &'static str, expected: impl ToString, found: impl ToString) -> Error {
     Error::corrupt("bzip2 stream", None, what, expected.to_string(), found.to_string())
 }

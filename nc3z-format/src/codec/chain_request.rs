@@ -13,7 +13,7 @@ use std::fmt;
 
 /// The numeric codec, which is not in registries.
 const NUM_EXAMPLE: &str = r#"{"id":"nc3z.num"}"#;
-/// For messages about what is not a chain at all.
+/// The example in messages about texts that are not a chain.
 const EXAMPLE: &str = r#"[{"id":"zstd","level":9}]"#;
 
 /// A requested chain: HDF5's notation, NumCodecs' JSON or Zarr's split of it. Keys that follow from the
@@ -25,7 +25,7 @@ impl ChainRequest {
     /// Reads `[{"id":…},…]`, `{"filters":[…],"compressor":{…}}`, or `2|32015,9`.
     ///
     /// # Errors
-    /// None of these; ids or keys that this build does not know; a codec that is not the last.
+    /// Another notation; ids or keys that this build does not know; a codec that is not the last stage.
     pub fn parse(text: &str) -> Result<Self> {
         Self::parse_with(text, &Registry::default())
     }

@@ -134,7 +134,7 @@ fn fletcher32(bytes: &[u8]) -> u32 {
     let (words, rest) = bytes.as_chunks::<2>();
     let fold = |sum: u32| (sum & 0xFFFF) + (sum >> 16);
     let (mut low, mut high) = (0_u32, 0_u32);
-    // As many words as the sums take without overflow.
+    // 360 words do not overflow the sums.
     for part in words.chunks(360) {
         for word in part {
             low += u32::from(u16::from_be_bytes(*word));
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(adler32(digits), 0x091E_01DE);
         assert_eq!(fletcher32(b""), 0);
         for len in 0..40 {
-            // Byte by byte is what the tables say.
+            // The tables define the checksum byte by byte.
             let bytes: Vec<u8> = (0..len).map(|i: u8| i.wrapping_mul(37)).collect();
             let mut crc = !0_u32;
             for byte in &bytes {

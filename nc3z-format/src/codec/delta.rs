@@ -24,7 +24,7 @@ impl StageKind for DeltaKind {
         let are_floats = (from.kind == NumberClass::Float, to.kind == NumberClass::Float);
         if are_floats.0 != are_floats.1 || (are_floats.0 && from.size != to.size) {
             return Err(
-                "differences of integers are integers, those of floats floats of the same size".to_owned()
+                "differences of integers must be integers, and differences of floats must be floats of the same size".to_owned()
             );
         }
         Ok(Box::new(Delta { from, to }))

@@ -126,7 +126,8 @@ impl Dtype {
         }
     }
 
-    /// Writes a number as an element; into integers as Rust converts: cut at the decimal point and at the type's ends, 0 for what is not a number.
+    /// Writes a number as an element. For an integer type it is converted as Rust does: the fraction is cut, values beyond the type
+    /// become its smallest or largest value, and NaN becomes 0.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

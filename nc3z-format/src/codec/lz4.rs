@@ -71,7 +71,7 @@ impl Stage for Lz4 {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "numbers and words as they come")]
+#[expect(clippy::needless_pass_by_value, reason = "callers pass numbers and strings")]
 fn wrong(what: &'static str, expected: impl ToString, found: impl ToString) -> Error {
     Error::corrupt("lz4 block", None, what, expected.to_string(), found.to_string())
 }

@@ -44,7 +44,7 @@ struct Lz4H5(
     #[cfg_attr(not(feature = "encode"), expect(dead_code, reason = "frames say it themselves"))] u32,
 );
 
-#[expect(clippy::needless_pass_by_value, reason = "numbers and words as they come")]
+#[expect(clippy::needless_pass_by_value, reason = "callers pass numbers and strings")]
 fn wrong(what: &'static str, expected: impl ToString, found: impl ToString) -> Error {
     Error::corrupt("HDF5's LZ4 frame", None, what, expected.to_string(), found.to_string())
 }

@@ -6,9 +6,10 @@ use std::num::NonZeroU32;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Needs {
-    /// The number of the definition, among those of the tile's variable, that holds the dictionary.
+    /// The number of the definition with the dictionary, among the definitions of the tile's variable.
     pub dictionary: Option<u64>,
-    /// The id of the tile's variable minus that of its reference variable: the tile is coded against the tile of the same number there.
+    /// The id of the tile's variable minus the id of its reference variable. The tile is coded against the reference variable's tile
+    /// with the same number.
     pub reference: Option<NonZeroU32>,
     /// Whether it is coded against an older tile, which its payload names first: [`super::Chain::older_tile`].
     pub base: bool,

@@ -31,10 +31,10 @@ impl OlderTile {
         out
     }
 
-    /// The beginning of a payload, and the rest.
+    /// Reads the beginning of a payload, and returns it with the remaining bytes.
     ///
     /// # Errors
-    /// Corrupt: fewer bytes; no entry that an older tile can have; a length that no tile has.
+    /// Corrupt: too few bytes; an entry that no older tile can have; a length that no tile has.
     pub(super) fn read(payload: &[u8]) -> Result<(Self, &[u8])> {
         let mut c = ByteCursor::new(WHAT, 0, payload);
         let entry: [u8; ENTRY_LEN] = c.array("index entry of the older tile")?;

@@ -120,12 +120,12 @@ fn boxed<T: Bits + Send + Sync + 'static>(dtype: Dtype, config: ChunkConfig) -> 
 /// The codec, for one type of numbers.
 struct Pcodec<T> {
     dtype: Dtype,
-    #[cfg_attr(not(feature = "encode"), expect(dead_code, reason = "streams say it themselves"))]
+    #[cfg_attr(not(feature = "encode"), expect(dead_code, reason = "only encoding needs it"))]
     config: ChunkConfig,
     numbers: std::marker::PhantomData<fn() -> T>,
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "numbers and words as they come")]
+#[expect(clippy::needless_pass_by_value, reason = "callers pass numbers and strings")]
 fn wrong(what: &'static str, expected: impl ToString, found: impl ToString) -> Error {
     Error::corrupt("pcodec stream", None, what, expected.to_string(), found.to_string())
 }

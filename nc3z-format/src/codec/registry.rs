@@ -51,10 +51,10 @@ built_in! {
     all(), "quantize", super::lossy::LossyKind(super::lossy::Lossy::Quantize);
 }
 
-/// The filters and codecs that chains may name. A value: cheap to clone, changed by making another.
+/// The filters and codecs that chains may name. A registry is cheap to clone. It is not changed: [`Registry::with`] returns another one.
 ///
-/// The default has all that this build has; [`Registry::with`] adds others, of which this crate need not know. The numeric codec
-/// `nc3z.num` is part of the format and always there.
+/// The default registry has the filters and codecs of this build; [`Registry::with`] adds those of other crates. The numeric codec
+/// `nc3z.num` is part of the format and always available.
 ///
 /// ```
 /// use nc3z_format::codec::{ChainSpec, Contexts, Registry, CodecScratch, Stage, StageKind, StageSpec};

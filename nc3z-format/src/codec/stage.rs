@@ -1,4 +1,4 @@
-//! What a filter or codec has to be: a kind that reads its JSON object, and a bound stage that encodes and decodes.
+//! The two traits of a filter or codec: its kind reads the stored JSON object, and a bound stage encodes and decodes.
 
 use super::spec::StageSpec;
 use crate::error::{Error, Result};
@@ -14,7 +14,7 @@ pub trait StageKind: Send + Sync {
     /// The id in stored chains.
     fn id(&self) -> &str;
 
-    /// A valid JSON object, for messages. Its keys are all that a user may give.
+    /// A valid JSON object, for messages. It has all keys that a user may give.
     fn example(&self) -> &str;
 
     /// Returns true if a user may give this key.
@@ -22,10 +22,10 @@ pub trait StageKind: Send + Sync {
         self.example().contains(&format!("\"{key}\""))
     }
 
-    /// Makes the stage for a stored object of this id. Any object may come.
+    /// Makes the stage for a stored object with this id. The object may have any other keys.
     ///
     /// # Errors
-    /// Why this object cannot be bound, in a few words: a key that is missing, not known or out of range may change the meaning.
+    /// The reason in a few words. A key that is missing, unknown or out of range must be an error, since it may change the meaning.
     fn bind(&self, spec: &StageSpec) -> Result<Box<dyn Stage>, String>;
 
     /// Completes an object that a user wrote, for elements of a type: adds the omitted keys.

@@ -53,7 +53,7 @@ impl Deflate {
         name(self.gzip)
     }
 
-    #[expect(clippy::needless_pass_by_value, reason = "numbers and words as they come")]
+    #[expect(clippy::needless_pass_by_value, reason = "callers pass numbers and strings")]
     fn wrong(&self, what: &'static str, expected: impl ToString, found: impl ToString) -> Error {
         let place = if self.gzip { "gzip member" } else { "zlib stream" };
         Error::corrupt(place, None, what, expected.to_string(), found.to_string())

@@ -5,15 +5,15 @@
 //! Everything that shows or selects values calls it: pictures, lists, selections by coordinate, decoded reading, aggregation.
 //! The rules are those of the CF conventions (sections 2.5.1, 4.4 and 8.1) and of the NetCDF User's Guide, as netCDF4-python
 //! applies them:
-//! 1. `_Unsigned = "true"` makes the bits of a signed integer an unsigned one, also those of the attributes of rule 2 and 3;
-//!    `"false"` does the opposite.
-//! 2. A value is missing if it equals `_FillValue` or an element of `missing_value`, which may be of another type; without
-//!    a `_FillValue`, if it equals the default fill value of its type. Single bytes have no default.
-//! 3. A value outside `valid_range`, `valid_min` or `valid_max` is missing. These attributes are about stored values, except
-//!    where the stored values are packed integers, and their type is a float type, or that of the wider one of `scale_factor` and
-//!    `add_offset` and wider than the stored values.
+//! 1. `_Unsigned = "true"` reads the bits of signed integers as unsigned ones, also in the attributes of rules 2 and 3. `"false"` does
+//!    the opposite.
+//! 2. A value is missing if it equals `_FillValue` or an element of `missing_value`, which may have another type. Without a
+//!    `_FillValue`, a value is missing if it equals the default fill value of its type. Single bytes have no default.
+//! 3. A value outside `valid_range`, `valid_min` or `valid_max` is missing. These attributes are compared with stored values. They are
+//!    compared with unpacked values if the stored values are packed integers and the attribute has a float type, or has the wider
+//!    type of `scale_factor` and `add_offset` and this is wider than the stored type.
 //! 4. All other values are shown as `stored * scale_factor + add_offset`.
-//! 5. Of a variable whose units are a time since a date, the result is a moment of the calendar. Bounds have the units of the
+//! 5. If the units of a variable are a time since a date, its values become moments of the calendar. Bounds have the units of the
 //!    variable that names them.
 
 mod number;
@@ -32,7 +32,7 @@ use rules::Missing;
 /// The type of decoded values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
-    /// Elements as they are stored, of this type: integers may have been given the other sign.
+    /// Stored elements, of this type. It differs from the stored type in the sign if `_Unsigned` changes it.
     AsStored(NcType),
     /// Unpacked as floats.
     Single,
@@ -40,7 +40,7 @@ pub enum Shown {
     Double,
 }
 
-/// A value as it is shown.
+/// A decoded value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value {
     /// The value is missing.
@@ -180,7 +180,7 @@ impl Decoding {
         self.packing.map(|p| (p.scale.unwrap_or(1.0), p.offset.unwrap_or(0.0)))
     }
 
-    /// Returns true if its integers are read with another sign than that of their type.
+    /// Returns true if signed integers are read as unsigned ones, or the reverse.
     pub fn has_other_sign(&self) -> bool {
         self.read_as != self.ty
     }
@@ -199,9 +199,9 @@ impl Decoding {
         }
     }
 
-    /// The type of an array in which NaN marks missing values: [`Decoding::shown`], except for integers of a
-    /// variable with an attribute for missing values. These become floats, as in xarray: floats up to 16
-    /// bits, doubles beyond.
+    /// Returns the type of an array in which NaN marks missing values. It is [`Decoding::shown`], except for integers of a
+    /// variable with an attribute for missing values: as in xarray, those of up to 16 bits become floats, and wider ones
+    /// doubles.
     pub fn shown_with_nan(&self) -> Shown {
         match self.shown() {
             Shown::AsStored(NcType::Char) => Shown::AsStored(NcType::Char),
@@ -319,7 +319,7 @@ fn named_by<'h>(header: &'h Header, variable: &Variable) -> Option<&'h Variable>
     })
 }
 
-/// The texts of unit and calendar of a time since a date, also of those that are not understood. Bounds have those of the variable
+/// Returns unit and calendar of a time since a date as text, even if they are not understood. Bounds have the unit of the variable
 /// that names them.
 pub fn unit_of(header: &Header, variable: &Variable) -> Option<(String, Option<String>)> {
     let of = |v: &Variable| {
@@ -336,7 +336,7 @@ pub fn time_unit(variable: &Variable) -> Option<TimeUnit> {
     TimeUnit::parse(&units, calendar).ok()
 }
 
-/// Why the units of a variable are those of a time since a date, but not understood. None for all others.
+/// Returns the reason why the units of a variable, a time since a date, are not understood. None for all other variables.
 pub fn unknown_time(variable: &Variable) -> Option<String> {
     let units = text(variable, b"units").filter(|u| variable.ty != NcType::Char && TimeUnit::is_time(u))?;
     let name = text(variable, b"calendar");
@@ -366,8 +366,8 @@ fn packing(v: &Variable) -> Option<Packing> {
     if is_identity {
         return None;
     }
-    // CF, section 8.1: the result has the type of the attributes. A float would lose digits of integers beyond 16 bits, and of
-    // an offset whose scale is missing or of another type.
+    // CF, section 8.1: the result has the type of the attributes. A float would lose digits of integers with more than 16 bits, and of
+    // an offset without a scale of the same type.
     let is_float = |found: Option<(f64, NcType)>| found.is_some_and(|(_, ty)| ty == NcType::Float);
     let narrow = v.ty.size() <= 2 || v.ty == NcType::Float;
     let single = narrow && is_float(scale) && (offset.is_none() || is_float(offset));

@@ -130,8 +130,8 @@ fn stored(item: &[u8], ty: NcType, v: &Variable, read_as: NcType) -> Option<Numb
     }
 }
 
-/// A number of an attribute, as exact as the variable's type. If `_Unsigned` changes the sign of the
-/// variable, it also changes whole numbers that are written with the other sign.
+/// Returns a number of an attribute, as exact as the variable's type. If `_Unsigned` changes the sign of the variable, it
+/// also changes whole numbers of the attribute that have the sign before that change.
 fn limit(item: &[u8], ty: NcType, v: &Variable, read_as: NcType) -> Number {
     let number = Number::for_type(ty, item);
     match (read_as, number) {

@@ -51,8 +51,8 @@ impl Domain {
     }
 }
 
-/// The digest of one variable's values: type, lengths (the record count in place of every length 0), elements present, and the root
-/// of the tree over them. Neither name nor attributes.
+/// Returns the digest of one variable's values. It covers the type, the lengths (with the record count for each length 0), the number of
+/// present elements, and the root of the tree over them, but neither name nor attributes.
 pub fn variable_digest(variable: &VarLayout, root: &Hash) -> Hash {
     values_digest(variable.ty, &variable.shape, variable.present, root)
 }

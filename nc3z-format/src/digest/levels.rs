@@ -1,4 +1,5 @@
-//! Tree files: one level of each variable's tree, by which any part of it is checked without the rest (`spec/proof.md`, section 4).
+//! Tree files. They store one level of each variable's tree, so that any part of a variable can be checked without its other parts
+//! (`spec/proof.md`, section 4).
 
 use super::tree::Tree;
 use super::{Hash, Pieces, Root};
@@ -90,7 +91,7 @@ pub fn tree_roots(variables: usize) -> (u64, u64) {
     (TREE_MAGIC.len() as u64 + 8, variables as u64 * HASH_LEN)
 }
 
-/// A tree file: of each variable the root of its values and the nodes of its stored level.
+/// Encodes a tree file. `variables` has the root of each variable's values and the nodes of its stored level.
 ///
 /// # Panics
 /// The nodes are not those of the layout's variables.
@@ -123,7 +124,7 @@ pub fn fold_nodes(nodes: &[Hash], per_branch: u64) -> Hash {
     let mut branches = Tree::default();
     for branch in nodes.chunks(usize::try_from(per_branch).unwrap_or(usize::MAX).max(1)) {
         let mut tree = Tree::default();
-        // Where a branch begins with a node, and all but the last of its nodes have as many leaves, nodes fold as leaves do.
+        // Each branch begins with a new node, and all nodes but the last have the same number of leaves. So nodes fold as leaves do.
         branch.iter().for_each(|node| tree.push(*node));
         branches.push(tree.root());
     }

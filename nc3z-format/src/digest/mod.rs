@@ -1,11 +1,11 @@
-//! Content digests: what a classic file says, not how it is laid out (`spec/digest.md`).
+//! Content digests. They cover the content of a classic file and not the arrangement of its bytes (`spec/digest.md`).
 //!
 //! ```text
 //! values of a variable, big-endian, row-major ─▶ branches, leaves of 4 KiB ─▶ Merkle tree ─▶ root of the values
 //! type ‖ lengths ‖ elements present ‖ root of the values  ─▶ digest of the variable
 //! entry of the file, entry of each variable with its digest ─▶ Merkle tree ─▶ root of the file
 //! ```
-//! Pure: callers bring the values in any pieces, and may hash groups of leaves wherever they like.
+//! Callers pass the values in pieces of any length, and may hash groups of leaves in other threads.
 
 mod domain;
 mod entry;

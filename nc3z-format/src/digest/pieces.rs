@@ -3,8 +3,8 @@
 //! ```text
 //! values ─▶ branches (planes, or whatever trailing part of the array has 32 KiB) ─▶ leaves of 4 KiB
 //! ```
-//! Each branch begins with a new leaf. So no node covers parts of two branches, and a slice of whole planes meets no values of others
-//! (docs/design/0041).
+//! Each branch begins with a new leaf. So no node covers parts of two branches, and the leaves of a slice of whole planes have no
+//! values of other planes (docs/design/0041).
 
 use super::tree::{GROUP_LEN, LEAF_LEN};
 use crate::error::Result;
@@ -17,8 +17,8 @@ use std::ops::Range;
 /// The smallest trailing part of an array with at least this many bytes is a branch.
 const BRANCH_FROM: u64 = 32 << 10;
 
-/// The bytes of a branch of an array with these lengths. An array without branches is one branch: its length, `len`, is returned. The
-/// first dimension, which may be that of records, is not part of a branch.
+/// Returns the length in bytes of a branch of an array with these lengths. An array that is too short for branches is one branch of `len`
+/// bytes. The first dimension, which may be the record dimension, is not part of a branch.
 pub fn branch_len(ty: NcType, shape: &[u64], len: u64) -> u64 {
     let mut bytes = ty.size() as u64;
     for &n in shape.iter().skip(1).rev() {
@@ -67,8 +67,8 @@ impl Pieces {
         Pieces { len: self.count(), branch: self.per_branch(), piece: 1 }
     }
 
-    /// The level above: pieces of `2^level` of these pieces in a branch, or of as many whole branches, a power of two, as have at most
-    /// `2^level` pieces.
+    /// Returns pieces that are `2^level` times as large. A piece has `2^level` of these pieces within a branch. If branches have fewer, it
+    /// has as many whole branches, a power of two, as have at most `2^level` pieces together.
     #[must_use]
     pub fn coarser(&self, level: u32) -> Self {
         let (many, per_branch) = (1 << level, self.per_branch());
@@ -122,7 +122,7 @@ impl Pieces {
         self.range(self.piece_at(units.start)).start..self.range(self.piece_at(units.end - 1)).end
     }
 
-    /// The pieces that a hyperslab of the array meets: a plan whose tiles are pieces.
+    /// Returns the pieces that a hyperslab of the array touches, as a plan whose tiles are the pieces.
     ///
     /// # Errors
     /// Arrays that are too large, a hyperslab beyond them.

@@ -1,14 +1,14 @@
-//! Proofs that some leaves belong to a root: the hashes of the largest subtrees in which none of them is (`spec/proof.md`).
+//! Proofs that some leaves belong to a root. A proof has the hashes of the largest subtrees without any of these leaves (`spec/proof.md`).
 //!
-//! Trees are over branches of `per_branch` leaves, of which the last may have fewer, and in each branch over leaves. Where a branch is a leaf,
-//! this is the tree over the leaves.
+//! A tree has subtrees for branches of `per_branch` leaves each; the last branch may have fewer. If each branch is one leaf, this is the tree
+//! over the leaves.
 
 use super::Hash;
 use super::tree::{empty_hash, node_hash};
 
-/// Computes the root of a tree of `count` leaves from some of its leaves, ascending by number, and from `nodes`: the roots of the
-/// largest subtrees that have none of them, from the first leaf to the last. `None` where these do not fit together: too few nodes or
-/// too many, leaves out of order or beyond the end. A root does not say of how many leaves it is: what is hashed around it has to.
+/// Computes the root of a tree of `count` leaves from some of its leaves, in ascending order, and from `nodes`, the roots of the
+/// largest subtrees without any of these leaves, from the first leaf to the last. Returns `None` if there are too few or too many nodes,
+/// or if leaves are out of order or beyond the end. A root does not fix the number of leaves, so callers hash that number together with it.
 pub fn fold(count: u64, per_branch: u64, leaves: &[(u64, Hash)], nodes: &[Hash]) -> Option<Hash> {
     let ascends = leaves.windows(2).all(|pair| pair[0].0 < pair[1].0);
     if !ascends || leaves.last().is_some_and(|last| last.0 >= count) {

@@ -12,7 +12,8 @@ const OF_LEN: usize = 16;
 /// Bytes that a digest takes in the metadata, and the other keys of the record.
 const DIGEST_LEN: u64 = 36;
 const REST_LEN: u64 = 32;
-/// The digest of the file may take this part of the archive, those of its variables this one.
+/// The digest of the file is stored if it takes at most 1/`FILE_SHARE` of the archive, and those of its variables if they take at most
+/// 1/`VARIABLES_SHARE`.
 const FILE_SHARE: u64 = 64;
 const VARIABLES_SHARE: u64 = 256;
 
@@ -45,7 +46,7 @@ impl DigestRecord {
         self
     }
 
-    /// Takes the place of what is on record in the metadata; `sha256` is the digest of the file that these digests are of.
+    /// Replaces the record in the metadata. `sha256` is the digest of the file to which these digests belong.
     pub fn put(&self, sha256: &Hash, extra: &mut BTreeMap<String, Value>) {
         extra.remove(KEY);
         if *self == DigestRecord::default() {

@@ -31,8 +31,8 @@ pub(super) fn empty_hash() -> Hash {
     Sha256::digest([]).into()
 }
 
-/// The root of the tree over some values alone, in branches of `branch_len` bytes: of a whole variable, of some of its branches, or of leaves
-/// of a branch that form a subtree.
+/// Returns the root of the tree over some values, in branches of `branch_len` bytes. The values are a whole variable, some of its branches,
+/// or leaves of one branch that form a subtree.
 pub fn values_root(bytes: &[u8], branch_len: u64) -> Hash {
     let branch_len = usize::try_from(branch_len).unwrap_or(usize::MAX).max(1);
     let mut branches = Tree::default();
@@ -220,7 +220,7 @@ impl ValuesHasher {
         self.close_if_full();
     }
 
-    /// The level whose nodes are kept, if they are in branches.
+    /// The level whose nodes are collected, if that level is inside branches.
     pub fn level(&self) -> Option<u32> {
         self.kept.as_ref().filter(|keep| keep.in_branches).map(|keep| keep.level)
     }
@@ -287,7 +287,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// Hashes a group; `level` is that of the hasher which takes it.
+    /// Hashes a group. `level` is the level of the hasher to which the group is added.
     pub fn new(bytes: &[u8], level: Option<u32>) -> Self {
         let mut root = Tree::default();
         let level = level.filter(|level| *level < GROUP_LEVEL).unwrap_or(GROUP_LEVEL);

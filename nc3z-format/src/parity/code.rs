@@ -91,7 +91,7 @@ pub struct Erasures {
     engine: DefaultEngine,
     /// End of the data's positions.
     end: usize,
-    /// Positions whose content is lost, ascending; not those of parity that was never made.
+    /// Positions whose content is lost, in ascending order, without those of parity that was never made.
     lost: Vec<usize>,
     /// All that are not there.
     absent: Vec<bool>,
@@ -108,8 +108,8 @@ impl std::fmt::Debug for Erasures {
 }
 
 impl Erasures {
-    /// For a group of `data` and `parity` shards, of which those at these code positions are lost: parity shard `r` has
-    /// position `r`, data shard `s` has position `span + s`.
+    /// Prepares to repair a group of `data` and `parity` shards that has lost the shards at these code positions. Parity
+    /// shard `r` has position `r`, and data shard `s` has position `span + s`.
     ///
     /// # Errors
     /// More are lost than there is parity for.

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 /// Positions of one codeword: parity and data together.
 pub(super) const MOST_POSITIONS: u64 = 65_536;
 
-/// Items dealt to groups in runs; each group has parity of its own (`spec/parity.md`, "Groups").
+/// Items that are dealt to groups in runs. Each group has its own parity (`spec/parity.md`, "Groups").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interleave {
     items: u64,
@@ -15,10 +15,10 @@ pub struct Interleave {
 }
 
 impl Interleave {
-    /// `items` dealt to `groups` in runs of `run`, with `parity` parity items for each group.
+    /// Deals `items` to `groups` in runs of `run` items, with `parity` parity items for each group.
     ///
     /// # Errors
-    /// A zero; more groups than items; a group of more than 65,536 positions.
+    /// A number is zero; there are more groups than items; a group has more than 65,536 positions.
     pub fn new(items: u64, groups: u64, run: u64, parity: u64) -> Result<Self> {
         if items == 0 || groups == 0 || run == 0 || parity == 0 || groups > items {
             let found = format!("{items} items, {groups} groups, runs of {run}, {parity} parity items");

@@ -52,7 +52,7 @@ pub struct Params {
 /// Where everything is; made from [`Params`], which it has checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParityLayout {
-    /// As the packets say.
+    /// The parameters in the packets.
     pub params: Params,
     /// The assignment of shards to groups.
     pub shards: Interleave,
@@ -136,13 +136,13 @@ impl ParityLayout {
         self.shards.items() + self.shards.parity_items()
     }
 
-    /// Packets, those of parity included.
+    /// The number of packets, including parity packets.
     pub fn packet_count(&self) -> u64 {
         self.packets.items().saturating_add(self.packets.parity_items())
     }
 
-    /// The bytes of a shard: data shards come first, then parity. The last data shard may be shorter than the others;
-    /// what it lacks counts as zeros.
+    /// The bytes of a shard. Data shards have the first numbers, then parity shards. The last data shard may be shorter than
+    /// the others; the missing bytes count as zeros.
     pub fn shard_place(&self, shard: u64) -> Range<u64> {
         let len = self.params.shard_len;
         if shard < self.head_shards {
@@ -187,7 +187,7 @@ impl ParityLayout {
         self.params.packet_len - PACKET_HEADER_LEN as u64
     }
 
-    /// The shards whose checksums a packet of data holds, and where in its payload the first of them is.
+    /// Returns the shards whose checksums are in a data packet, and the offset of the first checksum in the packet's payload.
     pub fn packet_shards(&self, packet: u64) -> (Range<u64>, usize) {
         let from = (packet * self.payload_len()).max(DIGEST_LEN);
         let to = (packet + 1) * self.payload_len();

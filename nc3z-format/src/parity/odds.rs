@@ -13,7 +13,7 @@ pub(super) fn unlucky(n: u64, num: u64, den: u64, odds: f64) -> u64 {
     #[expect(clippy::cast_precision_loss, reason = "numbers of shards are far below 2^53")]
     let (count, p) = (n as f64, num as f64 / den as f64);
     let ratio = p / (1.0 - p);
-    // Probabilities relative to that of the mode: upwards until they vanish, and the sum downwards.
+    // Probabilities are relative to that of the mode. They are computed upwards until they vanish, and summed downwards.
     #[expect(clippy::cast_precision_loss, reason = "as above")]
     let step = |x: u64| (count - x as f64) / (x as f64 + 1.0) * ratio;
     let mode = u64::try_from(u128::from(n) * u128::from(num) / u128::from(den)).expect("at most n");

@@ -1,7 +1,7 @@
 //! The amount of parity for a share. Readers do not need this: packets record the choice.
 //!
-//! The guarantee (`docs/design/0006-parity.md`): of the whole file, including parity and packets, half the
-//! share of its sectors may be lost at random and half the share in one burst, both at the same time.
+//! The guarantee (`docs/design/0006-parity.md`): the file, including parity and packets, survives the loss of half the
+//! share of its sectors at random positions, and of half the share in one burst, both at the same time.
 
 use super::UNIT;
 use super::interleave::{Interleave, MOST_POSITIONS};
@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 const SECTOR: u64 = 4096;
 /// Archives below this have shorter shards.
 const SMALL: u64 = 64 << 10;
-/// Archives with shorter shards than this are of a sector or four: they do not outlive the loss of many sectors anyhow.
+/// Archives with shorter shards than this have one to four sectors, so they cannot survive the loss of many sectors.
 const SHORT: u64 = 1024;
 /// Consecutive shards of one group: 64 KiB, so that a group is not read in single sectors.
 const RUN: u16 = 16;
@@ -125,7 +125,7 @@ impl Sizes {
         // A burst need not begin where a sector does.
         let burst = self.share.half_of(sectors) + 1;
         if self.shard_len < SECTOR {
-            // A sector touches this many shards. More parity than data is of no use.
+            // A sector touches this many shards. More parity than data would be useless.
             let each = SECTOR / self.shard_len + 1;
             return ((random + burst) * each).min(self.items);
         }
@@ -155,7 +155,7 @@ impl Sizes {
         };
         let data = catalogue_packets(shards, len);
         let groups = data.div_ceil(PACKET_GROUP);
-        // Beyond this, the region is so small that one sector is most of it.
+        // With more parity than this, one sector would still be most of the region.
         let most = match data.div_ceil(groups) {
             few if self.shard_len < SHORT => few + 4,
             n => 3 * n + 8,

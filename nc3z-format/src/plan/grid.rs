@@ -1,8 +1,8 @@
 //! A selection as nested arithmetic progressions, and the copy runs that walk it.
 //!
-//! After the negative strides are turned round (the source ascends, the destination may descend) and neighbouring
-//! dimensions that continue each other are merged, the shape is no longer needed: a grid is a base and a list of
-//! axes, each a count with a source and a destination step.
+//! A grid is a base and a list of axes, and each axis has a count, a source step and a destination step. Negative strides are
+//! turned round, so that the source ascends and the destination may descend. Neighbouring dimensions that continue each other
+//! are merged. The shape is then no longer needed.
 
 /// One progression: `count >= 2` positions, each `src` further in the source and `dst` in the destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +41,8 @@ impl Grid {
 
     /// Ordinal of the first position whose source is `bound` or more; `len()` if there is none.
     ///
-    /// The greedy digits are those of the last position not beyond `bound`: by invariant (2) a larger digit would
-    /// overshoot, and a smaller one could not catch up.
+    /// The digit of each axis is the largest one that does not exceed `bound`. By invariant (2), a smaller digit with any
+    /// later digits would give an earlier position.
     pub(super) fn seek(&self, bound: u64) -> u64 {
         let Some(mut rest) = bound.checked_sub(self.src) else { return 0 };
         let mut ordinal = 0;

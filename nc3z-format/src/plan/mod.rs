@@ -75,8 +75,8 @@ impl Plan {
         Plan::cut(tiling, None, slab)
     }
 
-    /// As [`Plan::with_tiling`], for linear tiles that are cut in each branch of `branch` elements separately: a tile begins with each branch, and
-    /// the last one of a branch may be shorter. Chunks have no branches.
+    /// Does the work of [`Plan::with_tiling`] for linear tiles that do not cross branches of `branch` elements: each branch begins with a new
+    /// tile, and the last tile of a branch may be shorter. Chunks have no branches.
     ///
     /// # Errors
     /// As [`Plan::with_tiling`]; a branch of no elements.
@@ -135,8 +135,8 @@ impl Plan {
         self.elements() == self.selected
     }
 
-    /// Number of tiles touched. Known at once for chunks, and for linear tiles where the selection has no gaps longer
-    /// than a tile, or none shorter; otherwise counted by a search for the end of each tile.
+    /// The number of tiles that the selection touches. It is computed directly for chunks, and for linear tiles if all gaps of the
+    /// selection are longer than a tile, or all are shorter. Otherwise the tiles are counted by a search for the end of each.
     pub fn tile_count(&self) -> u64 {
         match &self.kind {
             PlanKind::Empty => 0,
@@ -169,7 +169,7 @@ enum TilesKind<'p> {
 impl<'p> Iterator for Tiles<'p> {
     type Item = TilePlan<'p>;
 
-    // In the caller's loop, and what it calls: a plan that is moved costs more than making it.
+    // Inlined into the caller's loop: moving a plan takes longer than making it.
     #[inline]
     fn next(&mut self) -> Option<TilePlan<'p>> {
         match &mut self.0 {

@@ -59,7 +59,7 @@ impl fmt::Debug for TilePlan<'_> {
     }
 }
 
-/// One line of totals, then the tiles; the first few of them, or all with `{:#}`.
+/// One line of totals, then the first few tiles, or all tiles with `{:#}`.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let elements = self.elements();

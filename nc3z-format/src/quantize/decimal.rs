@@ -31,8 +31,8 @@ const LOG_OF_HALF: f64 = -std::f64::consts::LOG10_2;
 /// The last bits of a logarithm count if a sum is within this distance of a whole number.
 const NEAR: f64 = 1e-12;
 
-/// The nearest number to the decimal logarithm of a significand, or one that leads to the same bits: the library's costs less, but its last bit
-/// is not the same on all machines.
+/// Returns the nearest number to the decimal logarithm of a significand, or a number that leads to the same rounding. The library's logarithm
+/// is quicker, but its last bit differs between machines.
 fn logarithm(significand: f64, e: i32) -> f64 {
     if significand <= 0.5 {
         return LOG_OF_HALF;

@@ -16,13 +16,13 @@ pub(super) trait Real: Copy + PartialEq {
     /// Returns the number that is nearest to `x`.
     fn nearest(x: f64) -> Self;
 
-    /// Returns whether rounding changes a value: it is neither zero, NaN nor an infinity.
+    /// Returns whether rounding can change a value, which is so unless it is zero, NaN or infinite.
     fn is_roundable(self) -> bool {
         let x = self.wide();
         x.is_finite() && x != 0.0
     }
 
-    /// Floor of the binary logarithm of a normal number; that of the smallest one for all below.
+    /// Returns the floor of the binary logarithm of a normal number. For smaller numbers, returns that of the smallest normal number.
     fn exponent(self) -> i32 {
         let field =
             self.bits() >> Self::MANTISSA & ((1 << (EXPONENT_BITS[usize::from(Self::MANTISSA > 23)])) - 1);

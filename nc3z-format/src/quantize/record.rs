@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 /// The key in the metadata.
 pub const LOSSY_KEY: &str = "lossy";
 
-/// Where the values came from, and what became of them.
+/// The record of a loss of precision: the source file, and how much each variable changed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LossRecord {
     /// Bytes of the file before quantization.
@@ -23,9 +23,9 @@ pub struct VariableLoss {
     pub name: String,
     /// How, as on the command line.
     pub quantize: String,
-    /// Elements, and those of them that changed.
+    /// The number of elements.
     pub elements: u64,
-    /// Elements whose value is another.
+    /// The number of elements whose value changed.
     pub changed: u64,
     /// The largest absolute error.
     pub max_abs_error: f64,

@@ -87,10 +87,10 @@ impl Quantizer {
         self.each(first, bytes, |_, _, _| Ok(())).expect("nothing is checked");
     }
 
-    /// As [`Self::apply`], and proves the bound on every element and measures the errors.
+    /// Does the work of [`Self::apply`], checks the bound for every element, and measures the errors.
     ///
     /// # Errors
-    /// An element that changed more than the mode allows, which would be an error of this code.
+    /// An element changed more than the mode allows. This would be a defect of this code.
     ///
     /// # Panics
     /// Bytes that are not a multiple of the element size.

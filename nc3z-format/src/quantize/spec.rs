@@ -64,7 +64,7 @@ impl Quantize {
         if (1..=most).contains(&found) {
             return Ok(());
         }
-        Err(Error::invalid(format!("{self} of type {ty}: 1 to {most} {what} can be kept")))
+        Err(Error::invalid(format!("{self} for type {ty}: expected 1 to {most} {what}")))
     }
 
     /// The grid of [`Quantize::Absolute`]: the largest power of two that is at most twice the bound.

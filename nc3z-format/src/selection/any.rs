@@ -7,8 +7,8 @@ use crate::tile::element_count;
 /// Elements of an array: a cross product, boxes at points, or a mask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnySelection<'a> {
-    /// The cross product of segments along each dimension. The output has one dimension for each of the array's. Where an index
-    /// occurs twice, the last value written is kept.
+    /// The cross product of segments along each dimension. The output has the array's number of dimensions. If an index occurs
+    /// twice, the value that is written last remains.
     Grid(Selection),
     /// A box at each point. The output is an array of the number of points and the lengths of the box. Equal points are the same
     /// box; the last value written is kept.

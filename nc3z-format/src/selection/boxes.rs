@@ -2,8 +2,8 @@
 
 use super::Hyperslab;
 
-/// The run `[first, end)` of an array of `shape` (no length of which is 0, and of rank 1 or more), flattened in row-major
-/// order, as hyperslabs that follow each other without a break: at most twice as many as there are dimensions.
+/// Returns the elements `[first, end)` of a flattened array (row-major, rank 1 or more, no length 0) as hyperslabs that follow
+/// each other without a gap. There are at most twice as many hyperslabs as dimensions.
 ///
 /// ```
 /// use nc3z_format::selection::boxes;

@@ -129,7 +129,7 @@ macro_rules! numbers {
 }
 numbers! { u64 usize u32 i32 i64 }
 
-/// Converts an index. Those beyond `i64` are beyond any dimension, and stay so.
+/// Converts an index. An index beyond `i64` becomes `i64::MAX`, which is beyond any dimension, too.
 fn signed(n: impl TryInto<i64>) -> i64 {
     n.try_into().unwrap_or(i64::MAX)
 }

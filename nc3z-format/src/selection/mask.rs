@@ -3,7 +3,7 @@
 /// A mask over some dimensions of a variable: true for cells outside of a region.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Mask {
-    /// The positions of the cells' dimensions among those of the variable.
+    /// The numbers of the variable's dimensions that are dimensions of the cells.
     dims: Vec<usize>,
     /// The lengths of these dimensions.
     shape: Vec<u64>,

@@ -107,7 +107,7 @@ impl Placed {
         }
     }
 
-    /// Returns the rows; none of them for a grid.
+    /// Returns the rows. A grid has none.
     pub fn as_rows(&self) -> &[Row] {
         match &self.0 {
             Kind::Grid(_) => &[],

@@ -67,14 +67,14 @@ pub struct Conversion {
 }
 
 impl Conversion {
-    /// Numbers stay as they are.
+    /// The conversion that changes no number.
     pub const IDENTITY: Conversion = Conversion { mul: 1.0, div: 1.0, add: 0.0 };
 
     pub(crate) fn new(mul: f64, div: f64, add: f64) -> Self {
         Conversion { mul, div, add }
     }
 
-    /// True where numbers stay as they are.
+    /// Returns whether the conversion changes no number.
     pub fn is_identity(&self) -> bool {
         *self == Self::IDENTITY
     }
@@ -106,7 +106,7 @@ impl Unit {
         parse::parse(text.trim())
     }
 
-    /// The conversion of numbers in this unit to `other`. `None` if they are of different quantities.
+    /// The conversion of numbers in this unit to `other`. `None` if the units measure different quantities.
     pub fn to(&self, other: &Unit) -> Option<Conversion> {
         if self.powers != other.powers {
             return None;

@@ -64,8 +64,8 @@ impl Moment {
         format!("{}T{}{fraction}", day(date), clock(rest))
     }
 
-    /// As CDL has dates: without the parts of the time of day that are zero and last, and with a fraction of the second of six
-    /// digits if it has any. `separator` is between date and time of day.
+    /// Formats a date as CDL does. Trailing parts of the time of day that are zero are omitted. A fraction of the second has six
+    /// digits. `separator` is between date and time of day.
     ///
     /// ```
     /// use nc3z_format::units::{Calendar, TimeUnit};
@@ -208,8 +208,8 @@ impl Period {
         Ok(Span(start..end))
     }
 
-    /// Its moments in a calendar that may lack some of its days: of those that it has, from the next one to the one before. So
-    /// `1950-12-31` ends with December, too, where all months have 30 days.
+    /// Returns the moments of this period in a calendar that may lack its first or last day. A missing first day is replaced by the next
+    /// existing day, and a missing last day by the one before. So `1950-12-31` ends with December also if all months have 30 days.
     ///
     /// # Errors
     /// A date that no calendar has, such as the 32nd day of a month.
@@ -268,8 +268,8 @@ impl std::str::FromStr for Period {
     }
 }
 
-/// The reference date, and the microseconds after its beginning, in universal time, by the grammar of UDUNITS-2: dates such as
-/// `2000-1-1`, `20000101` and `2000`, times such as `6`, `06:00`, `0630` and `06:30:15.5`.
+/// Reads a reference date in the grammar of UDUNITS-2, and returns the date and the microseconds after its beginning, in universal
+/// time. Dates are such as `2000-1-1`, `20000101` and `2000`, and times such as `6`, `06:00`, `0630` and `06:30:15.5`.
 pub(super) fn reference(text: &str) -> Result<(Date, i64), String> {
     let mut scan = Scan(text);
     let date = reference_date(&mut scan)?;
@@ -385,7 +385,7 @@ fn zone_offset(zone: &str) -> Result<i64, String> {
 struct Scan<'a>(&'a str);
 
 impl Scan<'_> {
-    /// A date, with a time of day or without, as exact as it is written.
+    /// Reads a date with or without a time of day. The period is as long as the last part that is written.
     fn period(&mut self) -> Option<Period> {
         let negative = self.skip("-");
         let year = self.number(7)?;

@@ -32,7 +32,7 @@ pub(super) fn parse(text: &str) -> Result<Unit, UnitError> {
     Ok(unit)
 }
 
-/// Texts whose meaning in the grammar is not what their authors intend.
+/// Returns the reason to refuse a text that the grammar reads in another way than its authors mean.
 fn trap(text: &str) -> Option<&'static str> {
     let lower = text.to_ascii_lowercase();
     let words: Vec<&str> = lower.split([' ', '.', '_', '-', '*']).filter(|w| !w.is_empty()).collect();

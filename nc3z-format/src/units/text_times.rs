@@ -15,8 +15,8 @@ pub struct TextTimes {
 }
 
 impl TextTimes {
-    /// Returns the times of a variable, if it has a name of times (`Times`, `xtime`, that of its dimension) and one row of
-    /// characters for each index of one dimension, or one row.
+    /// Returns the times of a variable. Its name must be one for times (`Times`, `xtime`, or the name of its dimension), and it must
+    /// have one row of characters for each index of one dimension, or a single row.
     pub fn new(header: &Header, variable: &Variable) -> Option<Self> {
         let (along, row) = match variable.dimensions[..] {
             [along, row] => (Some(&header.dimensions.get(along.index())?.name[..]), row),

@@ -12,7 +12,7 @@ const DAY: i64 = 86_400 * SECOND;
 /// The year of UDUNITS, which the CF conventions (section 4.4) follow: 365.242198781 days. A month is a twelfth of it.
 const YEAR: i64 = 31_556_925_974_678_400;
 
-/// A time unit, a reference date, and the calendar that both are of.
+/// A time unit with its reference date and its calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeUnit {
     calendar: Calendar,
@@ -70,8 +70,8 @@ impl TimeUnit {
         i128::from(self.day) * i128::from(MICROSECONDS_OF_DAY) + i128::from(self.microseconds)
     }
 
-    /// The moment of a number, to the nearest microsecond. Nothing for a number that is not finite, and for one that is
-    /// 2^63 microseconds or more away from the reference date: no library computes dates beyond.
+    /// Returns the moment of a number, to the nearest microsecond. Returns `None` if the number is not finite, or is 2^63
+    /// microseconds or more away from the reference date, where no library computes dates.
     ///
     /// ```
     /// use nc3z_format::units::{Calendar, TimeUnit};
@@ -171,7 +171,7 @@ fn gcd(a: i128, b: i128) -> i128 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "what is exact below 2^53 stays so")]
+#[expect(clippy::cast_precision_loss, reason = "numbers below 2^53 stay exact")]
 fn float(n: i128) -> f64 {
     n as f64
 }
@@ -190,8 +190,8 @@ fn split(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// Nanoseconds of a unit. Months and years are those of UDUNITS in every calendar, except where cftime defines them: months
-/// of 360-day years have 30 days, common years 365.
+/// Returns the nanoseconds of a unit. Months and years have the lengths of UDUNITS in every calendar, except for two that cftime
+/// defines: a month of a 360-day year has 30 days, and a common year 365.
 fn step(unit: &str, calendar: Calendar) -> Result<i64, String> {
     Ok(match unit {
         "nanosecond" | "nanoseconds" | "nanosec" | "nanosecs" | "ns" => 1,

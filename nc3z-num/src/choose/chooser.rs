@@ -9,7 +9,7 @@ use crate::geometry::DeltaAxes;
 use crate::scratch::Scratch;
 use crate::word::{Pool, Word};
 
-/// Bytes are packed at zstd's highest level by [`Effort::Default`] if level 1 leaves at most 1/`REPEATED` of them.
+/// [`Effort::Default`] packs bytes at zstd's highest level if level 1 leaves at most 1/`REPEATED` of them.
 const REPEATED: u64 = 32;
 
 /// The time to spend on a variable. Each effort also encodes the lower effort's choice on the samples.

@@ -61,25 +61,26 @@ impl AddAssign for Bits {
     }
 }
 
-/// The size by a trial, in thousandths of a byte: a plan that must save some is charged more for each byte.
+/// The size of a plan by a trial, in thousandths of a byte. Each byte of a plan that is slow to decode costs more than
+/// 1,000 thousandths, so that the plan is chosen only if it saves enough bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Bytes(u64);
 
 impl Bytes {
-    /// The cost of a plan that was not encoded to the end; no limit.
+    /// The cost of a plan whose trial was stopped. As a limit: no limit.
     pub(crate) const MORE: Bytes = Bytes(u64::MAX);
 
-    /// From bytes that count as they are.
+    /// Returns the cost of bytes without a weight: 1,000 thousandths each.
     pub(crate) const fn whole(bytes: u64) -> Self {
         Bytes(bytes * 1000)
     }
 
-    /// From bytes, each of which counts as `weight` thousandths.
+    /// Returns the cost of bytes that cost `weight` thousandths each.
     pub(crate) const fn weighted(bytes: u64, weight: u64) -> Self {
         Bytes(bytes * weight)
     }
 
-    /// Returns the bytes, each of which counts as `weight` thousandths.
+    /// Returns the number of bytes, if each cost `weight` thousandths.
     pub(crate) const fn unweighted(self, weight: u64) -> u64 {
         self.0 / weight
     }
@@ -94,7 +95,7 @@ impl Bytes {
         Bytes((self.0 / 1000).saturating_mul(count))
     }
 
-    /// Returns the size and a quarter of it.
+    /// Returns 5/4 of the size.
     pub(crate) const fn and_a_quarter(self) -> Self {
         Bytes(self.0.saturating_mul(5) / 4)
     }

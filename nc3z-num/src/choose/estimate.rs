@@ -18,21 +18,21 @@ use crate::word::Word;
 pub(crate) const BEHIND: u64 = 115;
 pub(crate) const SLACK: u64 = 256;
 
-/// Thousandths of its estimate that a plan must save to predict floats by their values, which decodes more slowly.
+/// The thousandths of a plan's estimate that prediction by values must save. Such plans decode more slowly.
 const BY_VALUE_WORTH: u64 = 10;
 
-/// Bytes of samples that prediction by values is tried on: shorter arrays that leave their shared container for it make
-/// the archive larger (a file of 1 KB: 10 %).
+/// The smallest samples, in bytes, for which prediction by values is tried. Shorter arrays share a container, and moving
+/// one out of it makes the archive larger (a file of 1 KB: by 10 %).
 const BY_VALUE_LEAST: u64 = 1 << 10;
 
-/// Repeated differences are tried for plans that need at most this many hundredths of the best.
+/// Repeated differences are tried for plans whose estimate is at most this many hundredths of the best.
 const CLIMBS: u64 = 130;
-/// The largest number of plans for which they are tried.
+/// The largest number of plans for which repeated differences are tried.
 const STARTS: usize = 3;
-/// Only upwards; a repeat must save 1/256.
+/// The hill climb only adds repeats, and each repeat must save 1/256.
 const UP: Climb<'_> = Climb { steps: &[(1, 0), (0, 1)], gain: 256 };
 
-/// Order-0 estimate of residuals: entropy for tokens, raw bits as they are. Overwrites the words.
+/// Estimates the bits of residuals: the order-0 entropy of their tokens plus their raw bits. Overwrites the words.
 fn token_bits<W: Word>(words: &mut [W], signed: bool, tokens: &mut Vec<u8>) -> Bits {
     if signed {
         zigzag_all(words);

@@ -40,8 +40,8 @@ use std::sync::Arc;
 pub struct Extent {
     /// Elements of the variable; the number is at least that of the samples.
     pub elements: u64,
-    /// Samples of at most this many bytes in all are encoded unchanged by about ten plans; longer ones by the best
-    /// plan of each coder.
+    /// About ten plans encode the unchanged samples if all samples have at most this many bytes together. Longer samples
+    /// are encoded only by the best plan of each coder.
     pub whole_len: usize,
     /// True if a dictionary of the variable's values can be stored beside its tiles.
     pub dictionary: bool,
@@ -56,13 +56,13 @@ impl Default for Extent {
 /// Plans for a variable; the plan with the smallest estimated size is first.
 #[derive(Debug, Clone, Default)]
 pub struct Candidates {
-    /// One to four plans, six for [`Effort::Max`].
+    /// One to four plans; up to six for [`Effort::Max`].
     pub plans: Vec<EncodePlan>,
-    /// The bytes of the samples by each plan, with their share of a dictionary; scaled from a part if the samples
-    /// are long. Empty if only crops were encoded.
+    /// The size of the samples in bytes by each plan, with their share of a dictionary. For long samples it is
+    /// extrapolated from a part. Empty if only crops were encoded.
     pub sampled: Vec<u64>,
-    /// The encoded variable by the first plan, if one sample is the whole variable and was encoded. It equals the
-    /// result of [`crate::encode`].
+    /// The variable as the first plan encodes it, if one sample is the whole variable. It equals the result of
+    /// [`crate::encode`].
     pub payload: Option<Vec<u8>>,
     /// The choice of [`Effort::Fast`]. If only pieces of an array were sampled, it should be tried on the whole
     /// array.
@@ -70,19 +70,21 @@ pub struct Candidates {
     /// True if values repeat so often that a dictionary of the whole variable may save bytes: collect it with
     /// [`crate::DictionaryBuilder`] and call [`crate::choose_with`].
     pub scan_dictionary: bool,
-    /// The pattern that a dictionary of the whole variable need not have, because all plans mask it out.
+    /// The pattern that all plans mask out. A dictionary of the whole variable does not need it.
     pub mask: Option<u64>,
 }
 
-/// Elements of a crop for estimates, and of a crop for real encodes; [`Effort::Max`] takes four times as many.
+/// The number of elements in a crop for estimates, and in a crop for real encodes. [`Effort::Max`] takes four times as
+/// many.
 const CROP: usize = 4 << 10;
 const TRIAL: usize = 16 << 10;
-/// Bytes of the samples that the last few plans encode; all of them for [`Effort::Max`].
+/// The number of bytes of the samples that the last few plans encode. [`Effort::Max`] encodes all bytes.
 const FINAL: usize = 256 << 10;
-/// The least number of rows of each of these parts, as long as they are at most 1/`FINAL_SHARE` of the variable.
+/// The least number of rows in each part of the samples that the last plans encode, as long as the parts are at most
+/// 1/`FINAL_SHARE` of the variable.
 const FINAL_ROWS: u64 = 16;
 const FINAL_SHARE: u64 = 8;
-/// Bytes of storing a definition, in addition to its content.
+/// The number of bytes that storing a definition takes besides its content.
 const DEFINITION: u64 = 64;
 
 thread_local! {

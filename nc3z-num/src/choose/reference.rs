@@ -14,7 +14,7 @@ use crate::transform::Transform;
 use crate::word::Word;
 use std::ops::Range;
 
-/// The length of a window in elements, and the number of windows.
+/// The length of a compared window in elements, and the number of windows.
 const WINDOW: usize = 64;
 const WINDOWS: usize = 8;
 /// The number of candidates that are worth real encodes.
@@ -82,11 +82,11 @@ impl<W: Word> Sample<'_, W> {
     }
 }
 
-/// Cost, number of the candidate, axes and transform of a way.
+/// A way to code the tile against a candidate: its cost, the candidate's number, the axes and the transform.
 type Found = (Bits, usize, DeltaAxes, TransformPlan);
 
-/// Sorts ways by cost. Of equal ones the nearest, which is the last, comes first. It does not depend on the word
-/// width, so it is compiled once.
+/// Sorts ways by cost. Of equal ways the nearest candidate, which has the highest number, comes first. The function does
+/// not depend on the word width, so it is compiled once.
 fn cheapest_and_nearest_first(found: &mut [Found]) {
     found.sort_by_key(|f| (f.0, std::cmp::Reverse(f.1)));
 }

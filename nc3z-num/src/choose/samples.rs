@@ -77,14 +77,15 @@ pub(crate) fn categories<W: Word>(samples: &[&[W]], whole: bool) -> Option<Vec<W
     Some(seen.patterns()).filter(|p| p.len() > 1)
 }
 
-/// True if patterns may occur about twice each, judged from the number of equal elements in a spread selection.
+/// Returns whether each pattern may occur about twice, as the number of equal elements in a spread selection shows.
 fn recurs<W: Word>(samples: &[&[W]], mask: Option<W>, valid: usize) -> bool {
     let each = (PICKED / samples.len().max(1)).max(1);
     let picked = samples.iter().flat_map(|s| spread(s.len(), each).map(|i| s[i]));
     let picked: Vec<W> = picked.filter(|&e| Some(e) != mask).collect();
     let mut seen = DictionaryBuilder::default();
     seen.add_all(&picked, None);
-    // In that case, 1/`valid` of the n * n / 2 pairs of n selected elements are equal. Half of this is enough.
+    // If each pattern occurs twice, 1/`valid` of the n * n / 2 pairs of n selected elements are equal. Half of these pairs
+    // is enough.
     (picked.len() - seen.len()).saturating_mul(valid) >= picked.len().saturating_mul(picked.len()) / 4
 }
 

@@ -9,10 +9,11 @@ use crate::encode::{Coder, EncodePlan, Prepared, Shape, TransformPlan, finish_wi
 use crate::error::Result;
 use crate::word::Word;
 
-/// Thousandths of its bytes that a plan must save for previous rows in its contexts. They reduce decoding speed by a
-/// fifth, or by half if elements are masked: tokens and contexts then move between their positions and the front.
+/// The thousandths of a plan's bytes that contexts with the previous row must save. These contexts reduce the decoding
+/// speed by a fifth, and by half if elements are masked, since tokens and contexts then move between their positions and
+/// the front.
 const ROWS_WORTH: u64 = 10;
-/// The threshold if elements are masked.
+/// [`ROWS_WORTH`] if elements are masked.
 const MASKED_ROWS_WORTH: u64 = 30;
 
 impl<W: Word> Chooser<'_, W> {
@@ -99,7 +100,7 @@ impl<W: Word> Chooser<'_, W> {
         Ok(self.sizes(plan, &[plan.shape], pieces, most)?[0].0)
     }
 
-    /// Returns the weight of a plan's byte, in thousandths: its least saving is added.
+    /// Returns what a byte of a plan costs, in thousandths: 1,000 plus the saving that the plan must reach.
     pub(crate) fn weight(&self, plan: &EncodePlan) -> u64 {
         let context = plan.coder == Coder::Ctx && self.effort == Effort::Default;
         // Words of up to 16 bits decode slowly with contexts, so contexts must save 2 in 100.

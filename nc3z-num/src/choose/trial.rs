@@ -9,42 +9,45 @@ use crate::error::Result;
 use crate::geometry::DeltaAxes;
 use crate::word::{Word, index};
 
-/// For variables of more elements, a scan is worthwhile if the crops show that a dictionary nearly saves bytes.
+/// A variable with more elements than this is scanned for a dictionary even if, on crops, a dictionary only nearly saves
+/// bytes.
 const LARGE: u64 = 1 << 18;
-/// Level 1 may take this many hundredths of the best plan's bytes: zstd's higher levels gain at most about that.
+/// A plan is encoded at a higher zstd level if level 1 takes at most this many hundredths of the best plan's bytes, since
+/// higher levels gain about 2 %.
 const LEVELS_GAIN: u64 = 102;
-/// Thousandths of its bytes that a plan must save at a higher level, which takes several times as long.
+/// The thousandths of a plan's bytes that a higher level must save, since it takes several times as long.
 const LEVEL_WORTH: u64 = 4;
-/// The limit for byte planes, whose higher level is higher.
+/// [`LEVELS_GAIN`] for byte planes, which use a higher level.
 const LEVELS_GAIN_OF_BYTES: u64 = 120;
-/// The limit for [`Effort::Max`].
+/// [`LEVELS_GAIN`] for [`Effort::Max`].
 const LEVELS_GAIN_AT_MOST: u64 = 135;
 /// The number of plans of zstd, and of the context coder, that are really encoded.
 const KEPT_FAST: usize = 1;
 const KEPT: usize = 2;
-/// If less than 1/`LEFT` of the bytes remains, more plans are encoded, which is quick.
+/// If a plan leaves less than 1/`LEFT` of the bytes, more plans are encoded, since that is quick.
 const LEFT: u64 = 100;
-/// The number of plans by value that are encoded by the context coder, besides the others.
+/// The number of plans with prediction by values that the context coder encodes in addition.
 const BY_VALUE_KEPT: usize = 1;
 /// The number of plans for [`Effort::Max`].
 const KEPT_AT_MOST: usize = 4;
-/// The best plan of each transform is encoded by zstd if its estimate is at most this many hundredths of the best,
-/// because estimates ignore repeats. The context coder's sizes follow estimates more closely, so [`BEHIND`] is
-/// enough for it.
+/// zstd encodes the best plan of each transform if the plan's estimate is at most this many hundredths of the best
+/// estimate. Estimates ignore repeats, which zstd uses. The context coder's sizes follow estimates more closely, so it
+/// uses [`BEHIND`].
 const FIRST: u64 = 160;
-/// A dictionary whose best estimate is more than this many hundredths of the best does not win by real encodes.
+/// Dictionaries are not encoded if their best estimate is more than this many hundredths of the best estimate: none of
+/// these won.
 const DICTIONARY: u64 = 130;
-/// The number of plans that are returned, and for [`Effort::Max`], where those with mixed predictions are added.
+/// The number of plans that are returned. [`Effort::Max`] adds those with mixed predictions.
 const RETURNED: usize = 4;
 const RETURNED_AT_MOST: usize = RETURNED + MIXED;
-/// Bytes of samples that mixed predictions are tried on: the model learns little from fewer, and short arrays that leave
-/// their shared container for it make the container larger (a mesh of 209 KB: 6 %).
+/// The smallest samples, in bytes, for which mixed predictions are tried. The model learns little from fewer bytes. Short
+/// arrays share a container, and moving one out of it makes the archive larger (a mesh of 209 KB: by 6 %).
 const MIX_LEAST: u64 = 16 << 10;
-/// Thousandths of its bytes that a plan must save for mixed predictions, which decode some fifty times slower.
+/// The thousandths of a plan's bytes that mixed predictions must save. They decode about fifty times slower.
 const MIX_WORTH: u64 = 10;
-/// The number of plans that are encoded with mixed predictions: other residuals are seldom smaller with them.
+/// The number of plans that are encoded with mixed predictions. Those of further plans are seldom smaller.
 const MIXED: usize = 2;
-/// Bytes that a plan may exceed the threshold by: estimates of short arrays are imprecise.
+/// A plan may exceed the threshold by this many bytes, because estimates of short arrays are imprecise.
 const FORGIVEN: u64 = 64;
 
 /// The result of a trial.

@@ -1,4 +1,5 @@
-//! Requests that a run cannot carry out: the reason, and what lets them through, for which each interface has its own words.
+//! The reasons why a run refuses a request, each with the advice that lets the request through. Each interface puts the advice
+//! into its own words.
 
 use nc3z_writer::Advice;
 use std::path::PathBuf;
@@ -14,10 +15,12 @@ pub enum Refusal {
     #[error("fragment `{0}` does not exist")]
     NoFragment(String),
     /// Two members of a collection have the same original name.
-    #[error("two members have the original name `{0}`; a collection's root needs different names")]
+    #[error(
+        "two members have the original name `{0}`; the root of a collection needs a different name for each member"
+    )]
     TwoMembers(String),
     /// A collection has no tree file.
-    #[error("a tree file is written of one file, and this is a collection")]
+    #[error("a tree file describes one file, and a collection is named; name one file, or one member")]
     TreeOfCollection,
     /// A directory is named, and directories are not entered.
     #[error("`{}` is a directory", .0.display())]
@@ -44,7 +47,7 @@ pub enum Refusal {
     #[error("several inputs need a directory as output; `{}` is a file", .0.display())]
     OneFile(PathBuf),
     /// Several inputs would go into one name that a file has.
-    #[error("several inputs need a directory as output; `{name}` is the name of one file (`{name}/` is a directory)", name = .0.display())]
+    #[error("several inputs need a directory as output; `{name}` names one file, and `{name}/` a directory", name = .0.display())]
     OneName(PathBuf),
     /// Two inputs would get the same output.
     #[error("`{}` and `{}` would both become `{}`; nothing was done", .first.display(), .second.display(), .output.display())]
@@ -60,7 +63,7 @@ pub enum Refusal {
     #[error("archive and output are the same file `{}`", .0.display())]
     SameFile(PathBuf),
     /// The name of a file cannot be in a bundle.
-    #[error("the name `{}` is not UTF-8, as names in a bundle are; rename the file to include it", .0.display())]
+    #[error("the name `{}` is not valid UTF-8, and names in a bundle must be; rename the file to include it", .0.display())]
     MemberName(PathBuf),
     /// A name of a list is absolute or leads upwards.
     #[error("with -o, names in a list must be relative and must not lead upwards")]
@@ -69,16 +72,18 @@ pub enum Refusal {
     #[error("`{}` does not end in {}", .0.display(), crate::tree::walk::SUFFIX)]
     Suffix(PathBuf),
     /// An older version has no name for the output.
-    #[error("the output of an older version has no name")]
+    #[error("the output of an older version has no default name")]
     VersionName,
     /// Standard input has no name for the output.
-    #[error("data from standard input have no name")]
+    #[error("the output for standard input has no default name")]
     NoName,
     /// The directory of an output does not exist.
     #[error("directory `{}` does not exist", .0.display())]
     NoParent(PathBuf),
     /// Other files are to be copied, but no directory was given.
-    #[error("files that are passed over are copied into another directory, and none is named")]
+    #[error(
+        "files that are passed over are copied into the output directory, and no output directory is named"
+    )]
     CopyInPlace,
     /// A file of the name exists.
     #[error("`{}` exists", .0.display())]
@@ -106,21 +111,21 @@ pub enum Refusal {
     #[error("`{}` is not the log of a run: no line in it names a file and its state", .0.display())]
     NoLog(PathBuf),
     /// A name in a log is damaged.
-    #[error("`{}`: `{digits}` is not a file name", .log.display())]
+    #[error("`{}`: `{digits}` is not a file name in hexadecimal digits", .log.display())]
     LoggedName {
         /// The path of the log.
         log: PathBuf,
         /// The name in hexadecimal digits.
         digits: String,
     },
-    /// The file does not describe a plan.
-    #[error("`{}` does not describe a plan", .0.display())]
+    /// The file is not a plan.
+    #[error("`{}` is not a valid plan", .0.display())]
     NoPlan(PathBuf),
-    /// The plan is of other directories.
-    #[error("`{}` is the plan of other directories; plan these into another directory", .0.display())]
+    /// The plan is for other directories.
+    #[error("`{}` is a plan for other directories; write the new plan to another directory", .0.display())]
     OtherPlan(PathBuf),
     /// A file with ACLs or attributes is not in the notation.
-    #[error("`{}`: the file that ends before line {line} is not in the notation of `getfacl -n` or `getfattr -e hex`", .path.display())]
+    #[error("`{}`: the entry that ends before line {line} is not in the notation of `getfacl -n` or `getfattr -e hex`", .path.display())]
     NoAcl {
         /// The path of the file.
         path: PathBuf,
@@ -138,11 +143,11 @@ pub enum Refusal {
         /// The row, from 1, which has the names of the columns.
         row: u64,
     },
-    /// The trash is inside of the originals' directory.
-    #[error("the trash `{}` is inside of the directory of the originals; choose one beside it", .0.display())]
+    /// The trash is inside the originals' directory.
+    #[error("the trash `{}` is inside the directory of the originals; choose a directory outside it", .0.display())]
     TrashInside(PathBuf),
     /// The trash is on another file system.
-    #[error("the trash `{}` is on another file system than the originals: files are moved by renaming them, which is safe at any moment; choose a directory on theirs", .0.display())]
+    #[error("the trash `{}` is on another file system than the originals, and originals are moved by renaming, which works within one file system; choose a directory on theirs", .0.display())]
     OtherDevice(PathBuf),
     /// Archive and file differ.
     #[error("`{}` does not hold the bytes of `{}`; the file stays where it is", .archive.display(), .file.display())]
@@ -166,7 +171,7 @@ pub enum Refusal {
     #[error("the specification has no file `{}`", nc3z_look::text::safe(.0))]
     NoChapter(String),
     /// A file of the specification exists with other content.
-    #[error("`{}` differs from the file of this version", .0.display())]
+    #[error("`{}` exists and differs from the file of this version", .0.display())]
     OtherSpecification(PathBuf),
     /// The source has other content than its archive, or may get it.
     #[error(transparent)]
@@ -229,7 +234,7 @@ pub enum Mismatch {
 #[non_exhaustive]
 pub enum RestoredMismatch {
     /// It has another header or length.
-    #[error("is another file than the archive's")]
+    #[error("is not the archive's original")]
     OtherFile,
     /// The archive has no digest.
     #[error("its archive has no digest to compare")]
@@ -238,7 +243,7 @@ pub enum RestoredMismatch {
     #[error("has other data than its archive")]
     OtherData,
     /// It has another modification time.
-    #[error("has another time than its archive")]
+    #[error("has another modification time than its archive")]
     OtherTime,
 }
 
@@ -249,7 +254,7 @@ pub enum SourceKept {
     /// Another process can write to it.
     #[error("process {0} has it open for writing; its archive is complete, and the source was not removed")]
     Open(u32),
-    /// Its bytes are others than those of the archive.
+    /// The source was written to while it was archived.
     #[error("it was written to while it was archived; the source was not removed: archive it again")]
     Written,
     /// The name or the times changed.
@@ -291,11 +296,11 @@ pub enum ManifestFault {
         /// The entry, from 1.
         entry: u64,
     },
-    /// A bag is wanted, and no directory for it.
-    #[error("a bag needs a directory of its own, and none is named")]
+    /// No directory is named for a bag.
+    #[error("a bag needs its own directory, and no directory is named")]
     NoBagDirectory,
     /// The directory for a bag has another file.
-    #[error("`{}` holds `{}` and is not a bag; a bag needs a directory of its own", .root.display(), .name.display())]
+    #[error("`{}` contains `{}` and is not a bag; name an empty directory, or one with a bag", .root.display(), .name.display())]
     NoBag {
         /// The path of the directory.
         root: PathBuf,
@@ -321,7 +326,7 @@ pub enum ManifestFault {
     #[error(transparent)]
     NotThere(#[from] NotThere),
     /// An archive is in none of the directories.
-    #[error("an archive outside the tree")]
+    #[error("an archive is outside the tree")]
     Outside,
     /// Logs do not account for all files.
     #[error("{}", gaps(.0))]
@@ -342,7 +347,7 @@ fn gaps(gaps: &[(PathBuf, String)]) -> String {
         lines.push(format!("and {} more", gaps.len() - GAPS));
     }
     format!(
-        "{}. Files may be missing in it: nothing was written. Run the part again (archives that exist are kept), and give the logs of all parts",
+        "{}. The manifest might lack files, so nothing was written. Run that part again (it keeps existing archives), and give the logs of all parts",
         lines.join("; ")
     )
 }

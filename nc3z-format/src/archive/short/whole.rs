@@ -20,8 +20,8 @@ pub(super) fn content(required: u32, metadata: &[u8], file: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The directory of the archive that the content of such a form stands for: each array that has bytes is one tile, a member of
-/// one container, all stored as they are.
+/// Returns the directory of the archive that this content is expanded to. Each array that has bytes is one tile in one container,
+/// and all of them are stored unencoded.
 ///
 /// # Errors
 /// Damage; a file whose header cannot be read.

@@ -1,6 +1,6 @@
-//! Bit shuffle, as in HDF5's filter 32008 without its own compression. In blocks of elements: all lowest bits
-//! of all first bytes, then the next bits, …, then those of the second bytes. With a `cname`, each block is
-//! then compressed ([`packed`]).
+//! Bit shuffle, as in HDF5's filter 32008 without compression. A block of elements is stored as the lowest bits of all
+//! first bytes, then the next bits of all first bytes, and so on, then the bits of the second bytes. With a `cname`, each
+//! block is then compressed ([`packed`]).
 
 mod packed;
 

@@ -70,7 +70,7 @@ pub(super) struct Packed {
     pub(super) inner: Inner,
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "numbers and words as they come")]
+#[expect(clippy::needless_pass_by_value, reason = "callers pass numbers and strings")]
 fn wrong(what: &'static str, expected: impl ToString, found: impl ToString) -> Error {
     Error::corrupt("bit-shuffled blocks", None, what, expected.to_string(), found.to_string())
 }

@@ -108,8 +108,8 @@ enum Shuffle {
     Bits,
 }
 
-/// The codec. Decoding needs none of it: frames say everything themselves.
-#[cfg_attr(not(feature = "encode"), expect(dead_code, reason = "frames say it themselves"))]
+/// The codec's settings. Only encoding needs them, since each frame stores its settings.
+#[cfg_attr(not(feature = "encode"), expect(dead_code, reason = "only encoding needs it"))]
 struct Blosc {
     inner: Inner,
     level: usize,
@@ -118,7 +118,7 @@ struct Blosc {
     typesize: u8,
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "numbers and words as they come")]
+#[expect(clippy::needless_pass_by_value, reason = "callers pass numbers and strings")]
 fn wrong(what: &'static str, expected: impl ToString, found: impl ToString) -> Error {
     Error::corrupt("Blosc frame", None, what, expected.to_string(), found.to_string())
 }

@@ -394,7 +394,7 @@ fn decode(
     Ok(())
 }
 
-/// One stage's output, for the stage before it.
+/// Decodes one stage. Its output is the input of the stage before it.
 fn decode_between(
     stage: &dyn Stage,
     input: &[u8],

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 pub use native::{encode_lzma, lzma_shares};
 use serde_json::{Value, json};
 
-/// What the encoder may choose; decoders need none of it, since LZMA2 says it itself and distances end at the beginning.
+/// The choices of the encoder. Decoders need none of them: LZMA2 stores its properties, and no distance goes beyond the beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lzma {
     /// Bytes that are searched back, from [`Lzma::LEAST_DICT`] to [`Lzma::MOST_DICT`].
@@ -132,7 +132,7 @@ pub fn is_lzma2(input: &[u8]) -> bool {
     matches!(input.first(), Some(1 | 0xE0..))
 }
 
-/// Decodes one LZMA2 stream of at most `limit` bytes. Its chunks say how many it has.
+/// Decodes one LZMA2 stream of at most `limit` bytes. The chunks of the stream store its length.
 ///
 /// # Errors
 /// Damage; a longer stream; a build without LZMA.

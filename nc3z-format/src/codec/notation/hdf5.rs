@@ -40,7 +40,7 @@ mod number {
 /// The names of Blosc's codecs, in the order of their numbers.
 const BLOSC_CODECS: [&str; 6] = ["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"];
 
-/// Registered names: `None` for a number that is not among those of the list of registered filters.
+/// Returns the registered name of a filter. `None` if the list of registered filters does not have the number.
 pub fn hdf5_filter_name(id: u32) -> Option<&'static str> {
     Some(match id {
         number::DEFLATE => "deflate",
@@ -74,7 +74,7 @@ pub fn hdf5_filter_name(id: u32) -> Option<&'static str> {
     })
 }
 
-/// Where a filter that is not built in can be had.
+/// Returns where to get a filter that is not built in.
 fn source_of(id: u32) -> &'static str {
     match id {
         4..=6 => "it is part of HDF5 itself and has no plug-in",

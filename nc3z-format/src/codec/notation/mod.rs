@@ -1,5 +1,5 @@
 //! The two notations of a chain that others use: HDF5's filter ids with their parameters, and NumCodecs' JSON with Zarr's split into
-//! filters and a compressor. What one cannot say is an error that names it.
+//! filters and a compressor. A stage that a notation cannot express is an error, which names the stage.
 
 mod constants;
 mod hdf5;

@@ -42,7 +42,7 @@ pub(in crate::codec) fn canonical(spec: StageSpec) -> StageSpec {
     spec.with("id", id)
 }
 
-/// The objects of a chain: an array of them, or Zarr's `{"filters":[…],"compressor":{…}}`, whose parts may be null.
+/// Returns the objects of a chain, which is an array of objects, or Zarr's `{"filters":[…],"compressor":{…}}`, where both may be null.
 pub(in crate::codec) fn stages_of(value: &Value) -> Option<Vec<Value>> {
     match value {
         Value::Array(stages) => Some(stages.clone()),
@@ -61,7 +61,7 @@ pub(in crate::codec) fn stages_of(value: &Value) -> Option<Vec<Value>> {
     }
 }
 
-/// An object as NumCodecs has it.
+/// Returns a stage in the notation of NumCodecs.
 fn to_numcodecs(stage: &StageSpec) -> Result<Value> {
     if !KNOWN.contains(&stage.id()) {
         let hint = match stage.id() {

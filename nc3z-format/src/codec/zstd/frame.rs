@@ -48,12 +48,12 @@ pub fn encode_zstd_frame(decoded: &[u8], level: i32) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// For contents of at least this many bytes the context is not reused: its tables would be many times as
-/// large as those for usual structures.
+/// The context is not reused for contents of at least this many bytes: its tables would be many times as large as those
+/// for usual structures.
 const LARGE: usize = 1 << 20;
 
-/// Calls `f` with the context of this thread for `len` bytes. Small archives consist of a dozen frames, many of which are tried in two ways:
-/// a context of its own for each took a fifth of the time of writing one.
+/// Calls `f` with this thread's context for `len` bytes. A small archive consists of a dozen frames, and many of them are encoded in two
+/// ways. A new context for each encoding took a fifth of the time of writing the archive.
 fn with_encoder<T>(len: usize, f: impl FnOnce(&mut Encoder) -> T) -> T {
     thread_local! {
         static ENCODER: RefCell<Encoder> = RefCell::default();
@@ -85,15 +85,15 @@ impl ZstdDictionary {
     }
 }
 
-/// One frame that continues `before`: it may refer to bytes of `before`.
+/// Encodes one frame that may refer to bytes of `before`.
 ///
 /// # Errors
-/// An error of zstd, which means a lack of memory; a build without it.
+/// An error of zstd, which means a lack of memory; a build without zstd.
 pub fn encode_zstd_frame_after(before: &[u8], decoded: &[u8]) -> Result<Vec<u8>> {
     Encoder::encode_after(plain(before), decoded)
 }
 
-/// Decodes such a frame, which must say its content size, into exactly `len` bytes.
+/// Decodes a frame of [`encode_zstd_frame_after`] into exactly `len` bytes. The frame must store its content size.
 ///
 /// # Errors
 /// Damage; another content size; a build without the C library.
@@ -112,7 +112,7 @@ pub fn decode_zstd_frame_after(before: &[u8], stored: &[u8], len: u64) -> Result
     Ok(out)
 }
 
-/// As `decode_zstd_frame_after`, for any content size up to `limit`.
+/// Does the work of [`decode_zstd_frame_after`] for any content size up to `limit`.
 ///
 /// # Errors
 /// Damage; no content size, or a larger one; a build without the C library.
@@ -141,7 +141,7 @@ pub fn encode_zstd_frame_with(dictionary: &'static ZstdDictionary, decoded: &[u8
     Ok(out)
 }
 
-/// Decodes one frame that says its content size, which must not exceed `limit`.
+/// Decodes one frame. It must store its content size, which must not exceed `limit`.
 ///
 /// # Errors
 /// Damage; no content size; a larger one; a frame that needs a dictionary.
@@ -149,10 +149,10 @@ pub fn decode_zstd_frame(stored: &[u8], limit: u64) -> Result<Vec<u8>> {
     decode_frame(&[], stored, limit)
 }
 
-/// As [`decode_zstd_frame`], of frames that need one of these dictionaries as well.
+/// Does the work of [`decode_zstd_frame`], and also decodes frames that need one of these dictionaries.
 ///
 /// # Errors
-/// As there; a frame that needs another dictionary.
+/// As [`decode_zstd_frame`]; a frame that needs another dictionary.
 pub fn decode_zstd_frame_with(
     dictionaries: &[&'static ZstdDictionary],
     stored: &[u8],
@@ -185,7 +185,7 @@ fn decode_frame(known: &[&'static ZstdDictionary], stored: &[u8], limit: u64) ->
     let mut out = Vec::new();
     // Reserved, not filled: pages that are not decoded into are never touched.
     reserve(&mut out, SECTION, "decoded length in memory", len)?;
-    // A context of its own for each call took a third of the time of opening a small archive.
+    // A new context for each call took a third of the time of opening a small archive.
     thread_local! {
         static DECODER: RefCell<Decoder> = RefCell::default();
     }

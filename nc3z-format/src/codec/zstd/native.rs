@@ -10,8 +10,8 @@ use zstd::dict::{DecoderDictionary, EncoderDictionary};
 use zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
 use zstd::zstd_safe::{CParameter, ResetDirective, WriteBuf, compress_bound, get_error_name};
 
-/// Level of frames that continue something, and of those that have more than `LONG` bytes: the highest level takes some
-/// 200 ns a byte, and so most of the time of an edit in a file with many variables.
+/// The level of frames that continue older content, and the level if they have more than `LONG` bytes. The highest level
+/// takes about 200 ns for a byte, which would be most of the time of an edit in a file with many variables.
 const AFTER_LEVEL: i32 = 19;
 const LONG_AFTER_LEVEL: i32 = 9;
 const LONG: usize = 64 << 10;
@@ -87,7 +87,7 @@ impl Decoder {
     }
 }
 
-/// What a compression context is set to: a level, or a dictionary with its own, which is known by its address.
+/// The setting of a compression context: a level, or a dictionary with its level. The address identifies the dictionary.
 #[derive(Clone, Copy, PartialEq)]
 enum Setting {
     Level(i32),
@@ -141,7 +141,7 @@ impl Encoder {
         Ok(len)
     }
 
-    /// Sets a level, which takes any dictionary away, too.
+    /// Sets a level and removes the dictionary.
     fn at_level(level: i32) -> impl FnOnce(&mut Compressor<'static>) -> io::Result<()> {
         move |context| {
             context.set_compression_level(level)?;

@@ -88,7 +88,7 @@ fn frame_of_both(before: &[u8], frame: &[u8], len: usize) -> Option<Vec<u8>> {
     let end = frame.len().checked_sub(if descriptor & 4 == 0 { 0 } else { 4 })?;
     let mut out = Vec::with_capacity(frame.len() + before.len() + before.len() / BLOCK_MOST * 3 + 32);
     out.extend_from_slice(&frame[..4]);
-    // One segment, the size in eight bytes, no checksum: it would be that of the second part.
+    // One segment, the size in eight bytes, and no checksum, since the frame's checksum covers only the second part.
     out.push(0xE0);
     out.extend_from_slice(&(len as u64).to_le_bytes());
     for raw in before.chunks(BLOCK_MOST) {

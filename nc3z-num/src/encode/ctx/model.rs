@@ -20,7 +20,7 @@ const fn log2_table() -> [u32; 257] {
     let mut out = [0u32; 257];
     let mut i = 0;
     while i < 256 {
-        // Bit by bit: square the mantissa (32 fraction bits); a result of 2 or more gives a one.
+        // Each bit of the logarithm is found by squaring the mantissa (32 fraction bits): it is one if the square is 2 or more.
         let mut m: u64 = (1 << 32) + ((i as u64) << 24);
         let mut bit = 1u32 << 15;
         while bit > 0 {
@@ -81,7 +81,7 @@ pub(crate) fn thresholds(rows: &[Histogram], classes: usize) -> Vec<u8> {
     if classes < 2 || total == 0 {
         return Vec::new();
     }
-    // Candidate cuts at quantiles; the groups between them are atoms.
+    // Candidate cuts are at quantiles. The rows between two candidates form an atom, which is never divided.
     let (mut cuts, mut atoms) = (vec![0usize], vec![[0u32; TOKENS]]);
     let (mut seen, mut next) = (0u64, 1u64);
     for (value, row) in rows.iter().enumerate() {
