@@ -105,6 +105,27 @@ class Manners(Case):
         self.fails(done, 1, "big.zip.*needs .*file system has .* left")
         self.assertFalse((self.dir / "big.zip").exists())
 
+    def test_credentials_are_checked_before_the_work(self):
+        """Each input of the command is at a store. The check ends the command, where each input would have an error of its own."""
+        env = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "GOOGLE_", "AZURE_"))}
+        cases = (
+            ("s3://b/x.nc3z", {"AWS_ACCESS_KEY_ID": "me"}, "AWS_ACCESS_KEY_ID is set, and AWS_SECRET_ACCESS_KEY is not"),
+            ("s3://b/x.nc3z", {"AWS_SECRET_ACCESS_KEY": "hush-hush"}, "AWS_SECRET_ACCESS_KEY is set, and AWS_ACCESS_KEY_ID is not"),
+            ("s3://b/x.nc3z", {"AWS_WEB_IDENTITY_TOKEN_FILE": "none", "AWS_ROLE_ARN": "r"}, "`none` cannot be read, which AWS_WEB_IDENTITY_TOKEN_FILE"),
+            ("gs://b/x.nc3z", {"GOOGLE_APPLICATION_CREDENTIALS": "none.json"}, "`none.json` cannot be read, which GOOGLE_APPLICATION_CREDENTIALS"),
+            ("az://b/x.nc3z", {}, "AZURE_STORAGE_ACCOUNT_NAME is not set"),
+            # A machine that no store knows: nothing answers at this address.
+            ("s3://b/x.nc3z", {"AWS_METADATA_ENDPOINT": "http://127.0.0.1:9"}, "the store gives no credentials to this machine; set AWS_ACCESS_KEY_ID"),
+        )
+        for url, given, words in cases:
+            for command in (("verify",), ("hash", "a.nc3z"), ("list", "."), ("catalog", "-o", "c.nc3z", NAME), ("restore",), ("info", "a.nc3z")):
+                with self.subTest(words, command=command):
+                    done = self.run_here(*command, url, url + ".other", env=env | given, timeout=60)
+                    self.fails(done, 1, words)
+                    self.assertEqual((done.stdout, done.stderr.count("nc3z: error:")), (b"", 1))
+                    self.assertNotIn("hush", done.stderr)
+        self.assertFalse((self.dir / "c.nc3z").exists())
+
     def test_errors_in_json_have_codes(self):
         (self.dir / "cut.nc3z").write_bytes((self.dir / "a.nc3z").read_bytes()[:-40])
         for words, code in (("verify --json none.nc3z", "input.missing"), ("hash --json none.nc", "input.missing"), ("find --json x none.nc", "input.missing"),
