@@ -39,7 +39,7 @@ pub(crate) struct Inner {
     pub(crate) superblock: Superblock,
     pub(crate) trailer: Trailer,
     pub(crate) trailer_offset: u64,
-    /// The end of the last valid trailer: that of this generation, unless an older one was requested.
+    /// The end of the last valid trailer. It is the trailer of this generation, unless an older generation was requested.
     pub(crate) last_end: u64,
     pub(crate) sections: SectionTable,
     pub(crate) head: Head,
@@ -281,8 +281,8 @@ impl Archive {
         self.inner.store.cached(TileKey::new(array, tile), &self.nearby, worker, 0, true)
     }
 
-    /// The tile against which a later version of this tile may be coded. It is coded against no other tile.
-    /// It is this tile, or the one that this tile is coded against. `None` if there is no such tile.
+    /// Returns the tile against which a later version of this tile may be coded: this tile, or the tile that this one is coded
+    /// against. The result is itself not coded against another tile. `None` if there is no such tile.
     ///
     /// # Errors
     /// No such tile; damage.
@@ -308,7 +308,7 @@ impl Archive {
         Ok(Some(BaseTile { array, tile, entry, bytes: self.cached_tile(array, tile)? }))
     }
 
-    /// The recorded CRC-32 of a decoded tile, or `None` for a tile without bytes of its own.
+    /// The recorded CRC-32 of a decoded tile, or `None` for a tile without stored bytes, such as a constant one.
     ///
     /// # Errors
     /// No such tile; a damaged block header.
@@ -325,8 +325,8 @@ impl Archive {
         }
     }
 
-    /// Returns whether a source is an archive by its first bytes. A source that begins as neither an archive nor a classic file is one
-    /// if it ends as an archive does: its first bytes are damaged.
+    /// Returns whether a source is an archive. Its first bytes decide, unless they are those of neither an archive nor a classic file:
+    /// then the last bytes decide, since the first ones may be damaged.
     ///
     /// # Errors
     /// The first bytes cannot be read.

@@ -93,8 +93,8 @@ pub enum ErrorKind {
         /// The name of the type that was requested.
         wanted: &'static str,
     },
-    /// Elements that are missing in the classic file, which ends before all that its header claims. An
-    /// archive of it is sound, and has the same elements.
+    /// Elements that the header claims, but the classic file ends before them. An archive of such a file is sound and has the
+    /// same elements.
     #[error(
         "{variable} of shape {shape:?}, of which the file holds the first {present} elements; selection {selection}: {missing} \
          bytes are missing, because the classic file is incomplete"
@@ -269,7 +269,7 @@ impl Error {
         }
     }
 
-    /// The message, with those of its causes.
+    /// Returns the messages of the error and of its causes.
     pub fn with_causes(&self) -> String {
         nc3z_format::error::with_causes(self)
     }

@@ -40,7 +40,7 @@ impl FileName {
         Ok(FileName { file, version: Some(version) })
     }
 
-    /// Splits a URL. Hosts and objects may contain an `@`, too: a version must follow the name of an archive.
+    /// Splits a URL. Hosts and objects may also contain an `@`, so a version must follow the name of an archive.
     ///
     /// # Errors
     /// The text after the `@` is not a version.

@@ -1,6 +1,6 @@
 //! Reads into every number type, compiled here once. At optimisation level 1 the compiler shares generic
-//! functions between crates: the crate's own tests, its example and the dependent crates use these instead of
-//! their own. For builds of tests only: programs compile what they read.
+//! functions between crates, so the crate's tests, its example and the dependent crates need not compile them again.
+//! This is only for builds of tests. Programs compile the functions that they use.
 
 use crate::Variable;
 use std::hint::black_box;

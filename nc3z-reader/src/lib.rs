@@ -53,9 +53,8 @@
 //! into it. All others pass through a [`cache`] that the process shares. Large requests use several threads.
 //! Memory: the output, the cache's budget, and two tiles per thread.
 //!
-//! Bytes come from a [`source`]. A source whose requests cost time says so in its [`source::Reach`], and is
-//! read window by window: the bytes for many tiles are merged into few requests, and one window is decoded
-//! while the next is fetched.
+//! Bytes come from a [`source`]. A source with slow requests describes them by its [`source::Reach`]. It is read in windows:
+//! the bytes for many tiles are merged into few requests, and one window is decoded while the next is fetched.
 //!
 //! # Features
 //!

@@ -27,7 +27,7 @@ impl FileBytes for Archive {
 }
 
 impl Archive {
-    /// The tiles of a variable that has tiles of its own.
+    /// The tiles of a variable. `None` for an aliased variable, which has none.
     pub(super) fn stored(&self, var: VarId) -> Option<StoredTiles<'_>> {
         self.layout().variable(var).filter(|v| v.owned)?;
         let info = self.arrays().variable(var);

@@ -9,10 +9,10 @@ use nc3z_format::array_table::byte_run;
 use nc3z_format::classic::VarId;
 
 impl Archive {
-    /// All present elements of a variable as big-endian bytes, row-major, as in libnetcdf before conversion.
+    /// Reads a variable as the big-endian bytes of the classic file, row-major.
     ///
     /// # Errors
-    /// Elements that the header claims but the original file does not contain; damage.
+    /// The original file lacks elements that its header claims; damage.
     pub fn read_variable_bytes(&self, var: VarId) -> Result<Vec<u8>> {
         let v = self.variable_layout(var)?;
         let size = v.ty.size() as u64;

@@ -38,7 +38,7 @@ impl Variable {
         Ok(out)
     }
 
-    /// As [`Variable::gather`], into a buffer.
+    /// Does the work of [`Variable::gather`] into a buffer.
     ///
     /// # Errors
     /// As [`Variable::gather`]; a buffer whose length differs from the selection's.
@@ -46,7 +46,7 @@ impl Variable {
         Gather { variable: self, unit: 1, read: &|slab, out| self.read_into(slab, out) }.any(selection, out)
     }
 
-    /// As [`Variable::gather`], as the elements are in the classic file: big-endian.
+    /// Does the work of [`Variable::gather`], and returns the big-endian bytes of the classic file.
     ///
     /// # Errors
     /// As [`Variable::gather`].

@@ -1,5 +1,4 @@
-//! Requests to a variable whose bytes are in memory as in the file. They are converted in place, in one pass,
-//! without tiles.
+//! Requests to a variable whose bytes are mapped into memory. They are converted in one pass, without tiles.
 
 use super::read::unfit;
 use super::source::ArraySource;
@@ -13,8 +12,8 @@ use nc3z_format::selection::Hyperslab;
 /// as this many bytes.
 const CACHE_LINE: usize = 64;
 
-/// From this many bytes on, a conversion uses other threads. Waking them takes as long as converting some
-/// hundred KiB on an idle machine, and much longer on a busy one.
+/// A conversion of at least this many bytes uses several threads. Waking them takes as long as converting some hundred
+/// KiB on an idle machine, and much longer on a busy one.
 const PARALLEL_FROM: usize = 16 << 20;
 
 /// Smallest share in bytes. Shares of equal length finish at about the same time if each thread has several.

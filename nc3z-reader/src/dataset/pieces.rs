@@ -1,6 +1,6 @@
-//! Variables read directly from the bytes of the classic file: those of classic files, and aliased variables
-//! of archives, whose bytes belong to others. They are cut into linear pieces that need no decoding, so a
-//! part of a piece costs only its own bytes.
+//! Variables that are read directly from the bytes of the classic file: variables of classic files, and aliased variables
+//! of archives, whose bytes are stored with other variables. They are cut into linear pieces. Pieces need no decoding, so a
+//! part of a piece can be read alone.
 
 use crate::error::{Error, Result};
 use crate::source::{ByteSource, Nearby};

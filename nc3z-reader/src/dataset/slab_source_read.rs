@@ -59,7 +59,7 @@ fn cut(slab: Hyperslab, most: u64, pieces: &mut Vec<Hyperslab>) {
     let (mut first, mut second) = (slab.clone(), slab);
     first.count[dim] = half;
     second.count[dim] -= half;
-    // Inside the dimension, as the plan has checked; arithmetic modulo 2^64 finds it.
+    // The plan has checked that the start is inside the dimension, so arithmetic modulo 2^64 is exact.
     let step = second.stride[dim].cast_unsigned().wrapping_mul(half);
     second.start[dim] = second.start[dim].wrapping_add(step);
     cut(first, most, pieces);

@@ -113,7 +113,7 @@ impl Variable {
         read::plan(&*self.source, self.id, &*self.tiling()?, slab)
     }
 
-    /// Reads a hyperslab's elements as they are in the classic file: big-endian.
+    /// Reads a hyperslab as the big-endian bytes of the classic file.
     ///
     /// ```
     /// # let file = nc3z_reader::Dataset::open("../testdata/classic/record_padding.nc", &Default::default())?;

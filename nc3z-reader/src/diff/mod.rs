@@ -362,8 +362,7 @@ impl Compare<'_> {
         Ok(found)
     }
 
-    /// Returns true if two variables have the same bits. If only headers are compared: if they have the same
-    /// attributes.
+    /// Returns whether two variables have the same bits, or the same attributes if only headers are compared.
     fn is_same(&mut self, v: &Variable, w: &Variable) -> Result<bool> {
         if self.options.header_only {
             return Ok(attributes(v.attributes(), w.attributes()).is_empty());
@@ -378,7 +377,7 @@ impl Compare<'_> {
         let mut before = shape_of(v);
         let mut after = shape_of(w);
         if let Some(part) = &self.options.part {
-            // The lengths compared are those of the parts.
+            // The lengths of the parts are compared.
             let over = before.dimensions.iter().map(|d| part.is_over(d)).collect::<Vec<_>>();
             for (d, (x, y)) in before.shape.iter_mut().zip(&mut after.shape).enumerate() {
                 if over[d] {

@@ -34,8 +34,7 @@ pub struct ValueDiff {
     pub compared: u64,
     /// The number of elements that differ.
     pub differing: u64,
-    /// Of these, the number of elements that are equal as numbers: zeros of two signs, and NaN of several
-    /// kinds.
+    /// The number of differing elements that are equal as numbers: zeros of two signs, and NaN with different bits.
     pub equal_in_value: u64,
     /// The largest difference of two numbers. `None` for text, and if each difference has a NaN.
     pub largest: Option<Extreme>,
@@ -372,8 +371,8 @@ impl<'a> VersionPair<'a> {
         (at / self.len..=last / self.len).all(|tile| {
             let entry = |archive: &Archive, array| archive.entry(array, tile).ok();
             match (entry(self.archives.0, self.arrays.0), entry(self.archives.1, self.arrays.1)) {
-                // The last tile of one may be shorter than that of the other: then constants have another
-                // length, and blocks differ.
+                // The last tile of one variable may be shorter than that of the other. Then constants differ in length, and
+                // blocks differ.
                 (Some(a), Some(b)) => a == b && !matches!(a, IndexEntry::Absent | IndexEntry::Lost),
                 _ => false,
             }

@@ -253,7 +253,7 @@ fn a_head_that_says_something_else_is_found_in_every_generation() {
         let second = append_sections(&first, NamedHead::Own(own.encode()));
         let report = check(append_sections(&second, NamedHead::At(place.clone())));
         assert_eq!(report.is_sound(), sound, "{:?}", report.findings);
-        let words = "it says something else than the head copy behind the superblock";
+        let words = "it differs from the head copy after the superblock";
         let named = report.findings.iter().filter(|f| f.message == words).count();
         assert_eq!(named, usize::from(!sound), "{:?}", report.findings);
     }

@@ -1,4 +1,4 @@
-//! The catalogue: the digest and every shard's checksum, spread over packets, which have parity of their own.
+//! The catalogue: the digest and the checksum of every shard. It is spread over packets, and the packets have their own parity.
 
 use super::group::{Member, Threads, recover};
 use crate::error::{Error, Result};
@@ -8,7 +8,7 @@ use nc3z_format::parity::{PACKET_HEADER_LEN, Packet, ParityLayout};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The catalogue of an archive. Intact packets stay in the file, lost ones are computed and held in memory.
+/// The catalogue of an archive. Intact packets are read from the file; lost packets are computed and kept in memory.
 pub(super) struct Catalogue<'a> {
     source: &'a dyn ByteSource,
     layout: &'a ParityLayout,
@@ -140,7 +140,7 @@ impl<'a> Catalogue<'a> {
     }
 
     pub(super) fn check(&self, shard: u64) -> Result<u32> {
-        // As ParityLayout::packet_shards: the digest comes first, then four bytes a shard.
+        // The order is that of ParityLayout::packet_shards: the digest, then four bytes for each shard.
         let at = shard * 4 + nc3z_format::parity::DIGEST_LEN;
         let payload = self.payload(at / self.layout.payload_len())?;
         let at = usize::try_from(at % self.layout.payload_len()).expect("inside a payload");

@@ -19,9 +19,9 @@ const STEP: u64 = 64;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ParityReport {
-    /// The places of all parts, in the archive as it was.
+    /// The places of all parts in the undamaged archive.
     pub layout: ParityLayout,
-    /// Bytes that the file has lost from its beginning: then offsets are those of [`ParityReport::view`].
+    /// The number of bytes that the file has lost from its beginning. If it is not 0, offsets are those of [`ParityReport::view`].
     pub missing: u64,
     /// SHA-256 of the covered bytes, as recorded.
     pub digest: [u8; 32],
@@ -48,7 +48,7 @@ impl ParityReport {
         self.lost_packets.is_empty() && self.lost_shards.is_empty() && !self.lost_slots
     }
 
-    /// The source with the offsets that the archive had; what [`super::repair()`] and [`super::prove()`] work on.
+    /// Returns the source with the offsets of the undamaged archive. [`super::repair()`] and [`super::prove()`] need this view.
     pub fn view(&self, source: &SharedSource) -> SharedSource {
         Located { layout: self.layout.clone(), missing: self.missing }.view(source)
     }

@@ -14,7 +14,7 @@ const WORK_LEN_OF_ONE: usize = 32 << 20;
 pub(super) enum Threads {
     /// All threads of the pool.
     All,
-    /// Only the calling thread. It may hold a lock for which others in the pool wait.
+    /// Only the calling thread, which may hold a lock that other threads of the pool wait for.
     One,
 }
 

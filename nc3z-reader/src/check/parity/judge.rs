@@ -15,7 +15,7 @@ use nc3z_format::archive::constants::SLOTS_AT;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Repaired bytes that are held for this trial. If more is lost, only a repair into a file can decide.
+/// The largest number of repaired bytes that this trial keeps in memory. If more is lost, only a repair into a file can decide.
 const HELD: u64 = 1 << 30;
 
 /// Checks the archive's parity. If parity can compute the damaged parts, also decides whether the archive

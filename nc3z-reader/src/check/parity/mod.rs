@@ -52,7 +52,7 @@ const SECTOR: usize = 4096;
 /// Bytes of which shards and packets are multiples.
 const UNIT: usize = 64;
 
-/// True where the medium could not be read: then the bytes are lost, as if they were damaged.
+/// Returns whether the medium could not be read. The bytes then count as damaged.
 fn is_lost(e: &Error) -> bool {
     // EIO is 5 on all supported systems. A file that lost its beginning has an unexpected end before its
     // first byte.
@@ -60,10 +60,10 @@ fn is_lost(e: &Error) -> bool {
         if source.raw_os_error() == Some(5) || source.kind() == std::io::ErrorKind::UnexpectedEof)
 }
 
-/// The bytes of a range; those of sectors that the medium refuses, or that are gone, are zeros.
+/// Returns the bytes of a range. Bytes of sectors that the medium cannot read, or that the file has lost, are zeros.
 ///
 /// # Errors
-/// Any other trouble of reading.
+/// Any other error of reading.
 fn readable(source: &dyn ByteSource, offset: u64, len: usize) -> Result<bytes::Bytes> {
     match source.read_at(offset, len) {
         Err(e) if is_lost(&e) => {}

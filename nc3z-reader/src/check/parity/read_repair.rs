@@ -1,9 +1,9 @@
 //! Reading through damage: a source whose damaged shards are computed from the archive's parity when they are read. The file is not
 //! changed.
 //!
-//! Until a reader finds damage, the source passes on the bytes as they are. From then on ([`ReadRepairSource::begin`]) each shard that is
-//! read is compared with its checksum. The lost shards of a group are computed together, once, and held in memory up to [`HELD`] bytes.
-//! A group that has lost too much stays as it is, and the reader reports its error.
+//! Until a reader finds damage, the source returns the bytes unchanged. From then on ([`ReadRepairSource::begin`]) each shard that is
+//! read is compared with its checksum. The lost shards of a group are computed together, once, and kept in memory, up to [`HELD`] bytes.
+//! If a group has lost too much, its bytes are returned unchanged, and the reader reports the damage.
 
 use super::catalogue::{Catalogue, RepairedPackets};
 use super::check::{group_of, has_damaged_slots, shard_check};
@@ -114,7 +114,7 @@ impl ReadRepairSource {
             return false;
         }
         let Some(Some(parity)) = self.parity.get() else { return false };
-        // Bytes behind those that the parity covers may be a later version, of which only the slots know.
+        // Bytes after those that the parity covers may be a later version, which only the commit slots name.
         if self.under.len() <= parity.layout.params.archive_len
             && has_damaged_slots(&self.under, &parity.layout)
         {

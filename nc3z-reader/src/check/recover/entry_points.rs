@@ -34,15 +34,15 @@ pub(crate) struct EntryPoints {
     pub(crate) trailer: Option<(u64, Trailer)>,
     /// The commit slots. Empty if they cannot be read.
     pub(crate) slots: CommitSlots,
-    /// Says that a later generation than that trailer's is lost, where the slots name one, or cannot be read.
+    /// The error if a generation after that of the trailer is lost: the slots name one, or cannot be read.
     pub(crate) lost: Option<Error>,
-    /// Why the last 128 bytes are not a trailer, where they are none.
+    /// The error if the last 128 bytes are not a trailer.
     pub(crate) trailer_error: Option<Error>,
-    /// The salt; unproven where neither superblock nor trailer is whole.
+    /// The salt. It is not certain if neither superblock nor trailer is intact.
     pub(crate) salt: Salt,
-    /// Bytes of the original; as sure as the salt.
+    /// The number of bytes of the original. It is as certain as the salt.
     pub(crate) original_len: u64,
-    /// Length and CRC of the stored head copy, as the superblock has them, and whether it is compressed.
+    /// Length, CRC and compression of the stored head copy, from the superblock.
     pub(crate) head: Option<HeadFacts>,
 }
 
@@ -134,8 +134,8 @@ impl EntryPoints {
         })
     }
 
-    /// The trailer has the salt too. Without one, the superblock's bytes are taken for what they may still be; the head copy,
-    /// whose hash the salt is, decides.
+    /// Finds the salt without an intact superblock: in the trailer, or without a trailer in the bytes of the damaged superblock.
+    /// The head copy decides whether these are right, since the salt is a hash of it.
     fn without_superblock(
         source: &SharedSource,
         start: &[u8; SUPERBLOCK_LEN],
@@ -171,7 +171,7 @@ impl EntryPoints {
             });
         };
         let place = trailer.archive_len - TRAILER_LEN as u64;
-        // The file is shorter than its intact trailer says, so it lost its beginning.
+        // The file is shorter than its intact trailer says, so it has lost bytes from its beginning.
         let missing = place - at;
         let view = if missing == 0 {
             Arc::clone(source)

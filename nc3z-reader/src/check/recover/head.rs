@@ -39,7 +39,7 @@ pub(crate) fn find_head(
         facts.push(candidate);
     }
     for fact in &facts {
-        // Both copies have the same bytes, so length and checksum of one find the other.
+        // Both copies have the same bytes, so the other one can be found by length and checksum of this one.
         if fact.encoding == SectionEncoding::Zstd
             && let Some(offset) = search(points, fact)
             && let Ok(head) = read(points, &SectionEntry { offset, ..fact.clone() }, limits)

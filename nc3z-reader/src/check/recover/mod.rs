@@ -1,9 +1,9 @@
 //! Opens damaged archives: the blocks are probed, and the index is rebuilt from them.
 //!
-//! Every intact structure is used. Each damaged one is replaced by its substitute: the first head copy by the
-//! second, the superblock's salt by the trailer's, the metadata by chain definitions, the index by block
-//! headers, containers and constants lists. Tiles without any intact copy are *lost*. This module reads; the
-//! writer writes a sound archive.
+//! Every intact structure is used. A damaged structure is replaced by another one with the same content: the first head copy
+//! by the second, the superblock's salt by the trailer's, the metadata by chain definitions, the index by block headers,
+//! containers and constants lists. Tiles without any intact copy are *lost*. This module reads; the writer writes a sound
+//! archive.
 
 mod entry_points;
 mod head;
@@ -78,8 +78,8 @@ impl Archive {
     /// allow it.
     ///
     /// # Errors
-    /// No archive, another version, an unknown feature; no intact head copy, without which the blocks cannot
-    /// be interpreted; a cancelled monitor.
+    /// The source is not an archive, or has an unknown version or feature; no head copy is intact, so that the blocks cannot be
+    /// interpreted; the monitor cancels.
     pub fn recover(
         source: &SharedSource,
         options: &RecoverOptions,
@@ -129,8 +129,8 @@ impl Archive {
     }
 }
 
-/// Builds everything but the blocks from the intact structures, for the target's generation or that of the
-/// last trailer.
+/// Builds everything but the blocks from the intact structures, for the target generation, or without a target for the
+/// generation of the last trailer.
 fn skeleton(
     points: &EntryPoints,
     options: &OpenOptions,
@@ -180,7 +180,7 @@ fn skeleton(
     let mut table = table;
     if let Some((generation, commit)) = target.and_then(Target::by_commit) {
         state_by_commit(&mut stated, generation, commit);
-        // The head copy is that of the first file. Older versions are those of the last whole trailer.
+        // The head copy belongs to the first version of the file. Older versions are found by the last intact trailer.
         stated.original_len = points.original_len;
         stated.previous = points.trailer.as_ref().map_or(0, |(at, _)| *at);
         let older = VersionRecord::find(&metadata).ok().flatten().map(|record| record.number);
@@ -285,7 +285,7 @@ fn keep<T>(result: Result<T>, report: &mut Recovered) -> Option<T> {
     result.map_err(|e| report.notes.push(e.with_causes())).ok()
 }
 
-/// The superblock, or one made of what is known.
+/// Returns the superblock, or a superblock made from the recovered facts.
 fn superblock(points: &EntryPoints) -> Superblock {
     match &points.superblock {
         Ok(superblock) => superblock.clone(),
@@ -337,7 +337,7 @@ fn counted(
             continue;
         }
         if committed.is_some_and(|c| generation > c) {
-            // The digest that is recorded is that of the generation before.
+            // The recorded digest belongs to the generation before.
             inner.trailer.digest_state = DigestState::Stale;
             inner.trailer.sha256 = [0; 32];
         }
@@ -346,7 +346,7 @@ fn counted(
             inner.trailer.required |= REQUIRED_LOSSY;
         }
         match block.header.kind {
-            // Numbers of chains are those of all generations.
+            // All generations share the numbers of chains.
             BlockKind::Chain => _ = chains.insert(block.header.tile, block.clone()),
             BlockKind::Parity => {}
             _ if target.has(generation) => found.push(block.clone()),

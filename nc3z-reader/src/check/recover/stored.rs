@@ -1,4 +1,4 @@
-//! Tiles as they are stored, checked and decoded once, so that a repair can copy them without changing a bit.
+//! The stored bytes of tiles. They are checked and decoded once, so that a repair can copy them without changing a bit.
 
 use crate::archive::Archive;
 use crate::error::Result;
@@ -11,7 +11,7 @@ use nc3z_format::array::{Block, Place, TileKey};
 /// The most definitions of one variable that are carried over.
 const MAX_DEFINITIONS: u64 = 1 << 16;
 
-/// A tile whose checksums hold, as it is stored.
+/// The stored bytes of a tile whose checksums are correct.
 #[derive(Debug, Clone)]
 pub enum StoredTile {
     /// All elements have the same bits: the big-endian value, then zeros.
@@ -30,7 +30,7 @@ pub enum StoredTile {
         /// CRC-32 of the decoded tile.
         decoded_crc: u32,
     },
-    /// A block of its own.
+    /// A block that has no other tile.
     Block {
         /// The chain of the block.
         chain: u16,
@@ -43,7 +43,7 @@ pub enum StoredTile {
     },
 }
 
-/// A container whose checksums hold, as it is stored.
+/// The stored bytes of a container whose checksums are correct.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StoredContainer {
@@ -60,10 +60,10 @@ pub struct StoredContainer {
 }
 
 impl Archive {
-    /// The container at an offset that [`Archive::stored_offset`] gave, as it is stored. All its checksums have been compared.
+    /// Returns the stored bytes of the container at an offset from [`Archive::stored_offset`], after checking all its checksums.
     ///
     /// # Errors
-    /// No container there; damage.
+    /// There is no container at the offset; damage.
     pub fn stored_container(&self, offset: u64) -> Result<StoredContainer> {
         let (store, nearby) = (&self.inner.store, Nearby::default());
         let place = || "packed container".to_owned();
@@ -90,8 +90,8 @@ impl Archive {
         Ok(parse_directory(&decoded)?)
     }
 
-    /// A tile as it is stored. Checksums of stored bytes have been compared; it is decoded only where that is needed to know its
-    /// own checksum.
+    /// Returns the stored bytes of a tile, after checking their checksums. The tile is decoded only if its own checksum is not
+    /// recorded.
     ///
     /// # Errors
     /// No such tile; damage; a lost tile.

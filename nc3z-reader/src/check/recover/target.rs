@@ -13,7 +13,7 @@ use nc3z_format::archive::constants::HEAD_OFFSET;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockKind, Commit, IndexEntry};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All blocks of an archive whose headers are whole.
+/// All blocks with intact headers of an archive.
 pub(super) struct Probed {
     /// All blocks except commits, in the order of the file.
     pub(super) blocks: Vec<ProbedBlock>,

@@ -101,7 +101,7 @@ impl Expected {
         let h = &found.header;
         if h.generation != self.generation {
             return Some(format!(
-                "block of generation {} among those of generation {}",
+                "a block of generation {} is among the blocks of generation {}",
                 h.generation, self.generation
             ));
         }

@@ -77,7 +77,7 @@ fn check_with_lost_tiles(archive: &Archive, report: &mut Report, monitor: &dyn M
 }
 
 fn check_tiles(archive: &Archive, monitor: &dyn Monitor, report: &mut Report) -> Result<()> {
-    // By array: first tile to end of what has been named.
+    // For each array, the runs of tiles that findings name: first tile to end.
     let mut named: HashMap<ArrayId, BTreeMap<u64, u64>> = HashMap::new();
     for place in report.findings.iter().flat_map(|f| &f.places).chain(&report.lost) {
         let end = named.entry(place.array).or_default().entry(place.tiles.start).or_default();

@@ -31,8 +31,8 @@ pub struct Examined {
     pub older: Vec<OlderVersion>,
 }
 
-/// Checks the bytes of an archive, in the way of [`quick`] or [`deep`]. Of another version than the newest, all bytes are checked,
-/// and with `deep` that version is rebuilt.
+/// Checks the bytes of an archive, as [`quick`] or [`deep`] does. If an older version is named, all bytes are checked, too, and with
+/// `deep` that version is rebuilt.
 ///
 /// # Errors
 /// As [`quick`]; the named version does not open or cannot be rebuilt; the list of versions cannot be read.

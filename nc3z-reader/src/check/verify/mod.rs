@@ -119,11 +119,11 @@ fn inspect(
     match &opened {
         Ok(archive) => lost = index::check(archive, &mut report, &mut findings, monitor)?,
         Err(e) if e.is_unsupported() => return Err(opened.expect_err("it is an error")),
-        // Its bytes are as they were written, but invalid.
+        // The bytes of the index have the right checksums, but are invalid.
         Err(e) if findings.is_empty() => findings.push(Structure::Index, 0..0, e.with_causes()),
         Err(_) => {}
     }
-    // If the archive does not open, the head alone still names the variable of a block.
+    // If the archive does not open, the head still gives the names of the variables.
     let words = opened.as_ref().ok().cloned().or_else(|| Archive::skeleton(source, &strict).ok());
     report.more = findings.more;
     report.findings = findings.all.into_iter().map(|raw| named(raw, words.as_ref())).collect();

@@ -27,15 +27,15 @@ pub enum Structure {
     IndexPage,
     /// The table of sections.
     SectionTable,
-    /// The last 128 bytes, or those of an older generation.
+    /// The trailer: the last 128 bytes of a generation.
     Trailer,
     /// The bytes after the last intact trailer.
     Tail,
-    /// The content of the index, if its bytes are as they were written.
+    /// The index: its content is invalid, although its bytes have the right checksums.
     Index,
-    /// A tile that does not decode, though its stored bytes are as they were written.
+    /// A tile that does not decode, although its stored bytes have the right checksums.
     Tile,
-    /// The original, as it was rebuilt.
+    /// The rebuilt original.
     Original,
 }
 
@@ -79,7 +79,7 @@ pub struct Finding {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Undecoded {
-    /// From the first of them to the last.
+    /// The place of the tiles, from the first to the last.
     pub place: TileLocation,
     /// The number of tiles.
     pub tiles: u64,
@@ -101,8 +101,8 @@ pub struct Report {
     pub tiles: u64,
     /// Bytes of sections that have checksums of a kind unknown to this build.
     pub unchecked: u64,
-    /// Tiles that a deep check could not decode since this build does not know their chains; their stored bytes are as they were
-    /// written.
+    /// The number of tiles that a deep check could not decode, since this build does not know their chains. Their stored bytes have the
+    /// right checksums.
     pub undecoded: u64,
     /// The tiles that were not decoded, array by array.
     pub not_decoded: Vec<Undecoded>,
@@ -112,7 +112,7 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// Findings beyond those listed.
     pub more: u64,
-    /// Tiles that were lost before the archive was repaired: recorded, so no finding.
+    /// Tiles that were lost before the archive was repaired. The archive records them, so they are not findings.
     pub lost: Vec<TileLocation>,
     /// The archive's parity, if it has a usable one: the damage of the parity and of the archive, and whether
     /// it can be repaired. For a sound archive, only the parity itself was checked.
@@ -122,8 +122,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// True where the archive is as it was written. It may hold tiles that were lost earlier: see `lost`. A deep check may have
-    /// been unable to decode some: see [`Report::is_complete`].
+    /// Returns whether the archive has all bytes that were written. It may have tiles that were lost before it was written: see `lost`. A
+    /// deep check may not have decoded all tiles: see [`Report::is_complete`].
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty()
     }

@@ -335,7 +335,7 @@ impl<'a> Walk<'a> {
             if !other {
                 continue;
             }
-            let words = "it says something else than the head copy behind the superblock";
+            let words = "it differs from the head copy after the superblock";
             let bytes = copy.offset..copy.offset + copy.len;
             self.findings.push(Structure::Section(SectionKind::Head), bytes, words);
         }

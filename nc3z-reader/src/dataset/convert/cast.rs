@@ -4,22 +4,22 @@
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
     clippy::float_cmp,
-    reason = "casts are what this file is for; each says beside it when the value fits"
+    reason = "this file consists of casts; next to each is the test whether the value fits"
 )]
 
 /// Conversion of one value from `S`.
 pub trait Cast<S> {
-    /// The value, and whether it fits; if not, the value has no meaning.
+    /// Returns the converted value, and whether it fits. A value that does not fit has no meaning.
     fn cast(from: S) -> (Self, bool)
     where
         Self: Sized;
 
-    /// As [`cast`](Self::cast), by the rules of the netCDF C library (`libsrc/ncx.m4` of netcdf-c), which differ for floats:
+    /// Converts by the rules of the netCDF C library (`libsrc/ncx.m4` of netcdf-c). They differ from [`cast`](Self::cast) for floats:
     ///
     /// * A float fits an integer if it is between the integer's least and greatest value before its fraction is
     ///   cut off: 127.5 does not fit a `byte`.
-    /// * Infinities, too, are beyond the largest float.
-    /// * A NaN counts as fitting. C does not define the resulting integer: here it is that of x86-64.
+    /// * Infinities do not fit a float.
+    /// * A NaN fits an integer. C does not define the result; here it is the one that x86-64 computes.
     fn cast_as_c(from: S) -> (Self, bool)
     where
         Self: Sized,
@@ -60,7 +60,7 @@ macro_rules! float_to_integer {
                 if x.is_nan() {
                     return (<$to>::OF_NAN, true);
                 }
-                // Where the greatest value rounds up to a power of two, that counts as fitting, as it does in C.
+                // If the greatest value rounds up to a power of two, that power fits, as in C.
                 (x as $to, x >= <$to>::MIN as f64 && x <= <$to>::MAX as f64)
             }
         }
