@@ -1,7 +1,7 @@
 //! Open files of a view: their bytes, their data sets, and the tags that identify their content.
 
 use crate::failure::{Answer, Failure};
-use crate::options::{Describe, Options};
+use crate::options::Options;
 use crate::ranges::{Conditions, Validators, Verdict, http_date};
 use crate::reply::{Content, Reply};
 use crate::request::Request;
@@ -98,10 +98,6 @@ impl OpenFile {
     /// The maximal length of a reply that is made from it.
     pub(crate) fn reply_len(&self) -> u64 {
         self.files.options.reply_len
-    }
-
-    pub(crate) fn describe(&self) -> &Describe {
-        &*self.files.options.describe
     }
 
     /// The file as a data set.

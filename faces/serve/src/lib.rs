@@ -31,5 +31,5 @@ mod target;
 mod zarr;
 
 pub use log::Access;
-pub use options::{Describe, Options};
+pub use options::Options;
 pub use server::serve;

@@ -5,7 +5,8 @@ use crate::files::{OpenFile, conditions};
 use crate::reply::Reply;
 use crate::request::Request;
 use hyper::StatusCode;
-use nc3z_format::coordinates::Direction;
+use nc3z_look::info::{Details, Info};
+use nc3z_look::text;
 use nc3z_zarr::attributes_json;
 
 /// The maximal total length of the attributes in the JSON, in bytes.
@@ -29,15 +30,11 @@ pub(crate) fn answer(file: &OpenFile, request: &Request) -> Answer<Reply> {
     if len > VALUES_LEN {
         return Err(Failure::too_long(len as u64, VALUES_LEN as u64));
     }
-    let internal = |e: String| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, e);
-    let mut found = (file.describe())(&file.name, &dataset).map_err(internal)?;
-    found["attributes"] = attributes_json(&header.attributes);
-    for (n, variable) in header.variables.iter().enumerate() {
-        if let Some(place) = found.get_mut("variables").and_then(|all| all.get_mut(n)) {
-            place["attribute_values"] = attributes_json(&variable.attributes);
-            place["coordinate"] = Direction::name_of(variable).into();
-        }
-    }
-    let reply = Reply::whole(StatusCode::OK, "application/json", found.to_string().into());
+    let info = Info::new(text::safe(&file.name), &dataset)?;
+    let mut found = Vec::new();
+    let details = Details { attributes: Some(&attributes_json), ..Details::default() };
+    let written = info.write_json(details, &mut found);
+    written.map_err(|e| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, e.to_string()))?;
+    let reply = Reply::whole(StatusCode::OK, "application/json", found.into());
     Ok(file.validated(reply, &etag).with_ranges(false))
 }

@@ -1,12 +1,9 @@
 //! Options of a server.
 
 use crate::log::Access;
-use nc3z_reader::{Dataset, OpenOptions};
+use nc3z_reader::OpenOptions;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Describes a data set as JSON. The string is its name. The error is one line.
-pub type Describe = dyn Fn(&str, &Dataset) -> Result<serde_json::Value, String> + Send + Sync;
 
 /// Options of a server.
 #[derive(Clone)]
@@ -27,8 +24,6 @@ pub struct Options {
     pub open: OpenOptions,
     /// Receives a line for each request.
     pub access: Arc<dyn Fn(&Access<'_>) + Send + Sync>,
-    /// Makes the JSON of `/x.json`.
-    pub describe: Arc<Describe>,
 }
 
 impl Default for Options {
@@ -42,7 +37,6 @@ impl Default for Options {
             decodes: (2 * cores).max(4),
             open: OpenOptions::default(),
             access: Arc::new(|_| ()),
-            describe: Arc::new(|name, _| Ok(serde_json::json!({ "file": name }))),
         }
     }
 }

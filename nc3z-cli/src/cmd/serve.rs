@@ -2,7 +2,6 @@
 
 use super::view_log::Log;
 use crate::args::ServeArgs;
-use crate::cmd::read::printed;
 use crate::cmd::subset::history::moment;
 use crate::exit::Exit;
 use crate::output::progress::interrupted;
@@ -43,9 +42,6 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit> {
         reply_len: args.max_reply,
         open,
         access: Arc::new(move |access| lines.write(access)),
-        describe: Arc::new(|name, dataset| {
-            printed(nc3z_look::info::describe(name, dataset)).map_err(|e| format!("{e:#}"))
-        }),
         ..Options::default()
     };
     let listener = TcpListener::bind(args.listen).with_context(|| format!("listen at {}", args.listen))?;

@@ -8,16 +8,28 @@ use crate::print;
 use crate::text;
 use nc3z_format::archive::{Edition, SectionKind, constants};
 use nc3z_format::bytes::hex;
-use nc3z_format::classic::{Header, Layout, NumRecs, VarId, Variable};
+use nc3z_format::classic::{Attribute, Header, Layout, NumRecs, VarId, Variable};
 use nc3z_format::codec::{Chain, ChainSpec};
+use nc3z_format::coordinates::Direction;
 use nc3z_format::quantize::LossRecord;
 use nc3z_format::tile::{Edge, TileLayout};
-use nc3z_reader::{Archive, ClassicFile, Dataset, Digest, Result};
+use nc3z_reader::{Archive, Dataset, Digest, Result};
 use serde_json::{Map, Value, json};
 use std::io::Write;
 
 /// Returns more keys for the JSON of a chain: the chain in the notation of another program.
 pub type Notation<'a> = dyn Fn(&ChainSpec) -> Map<String, Value> + 'a;
+
+/// What a description as JSON has besides.
+#[derive(Default)]
+pub struct Details<'a> {
+    /// Chains in the notation of another program.
+    pub notation: Option<&'a Notation<'a>>,
+    /// The values of attributes as JSON, and with them the direction of each coordinate.
+    pub attributes: Option<&'a dyn Fn(&[Attribute]) -> Value>,
+    /// The versions of the archive.
+    pub versions: Option<Vec<Value>>,
+}
 
 /// The description of a file.
 pub struct Info<'a> {
@@ -32,18 +44,15 @@ pub struct Info<'a> {
 }
 
 impl<'a> Info<'a> {
-    /// Describes an archive. Reads its index.
+    /// Describes an archive, whose index is read, or a classic file.
     ///
     /// # Errors
     /// The archive cannot be read.
-    pub fn of_archive(file: String, archive: &'a Archive) -> Result<Self> {
-        let costs = Costs::new(archive, archive.source())?;
-        Ok(Info { file, header: archive.header(), layout: archive.layout(), archive: Some((archive, costs)) })
-    }
-
-    /// Describes a classic file.
-    pub fn of_classic(file: String, classic: &'a ClassicFile) -> Self {
-        Info { file, header: classic.header(), layout: classic.layout(), archive: None }
+    pub fn new(file: String, dataset: &'a Dataset) -> Result<Self> {
+        let costs =
+            |archive: &'a Archive| Costs::new(archive, archive.source()).map(|costs| (archive, costs));
+        let archive = dataset.archive().map(costs).transpose()?;
+        Ok(Info { file, header: dataset.header(), layout: dataset.layout(), archive })
     }
 
     /// Formats the kind of the file: `nc3z archive of CDF-1`.
@@ -56,16 +65,12 @@ impl<'a> Info<'a> {
         }
     }
 
-    /// Writes the description as JSON, variable by variable, with the versions if there are any to list.
+    /// Writes the description as JSON, variable by variable.
     ///
     /// # Errors
     /// Writing to the output fails.
-    pub fn write_json(
-        &self,
-        notation: Option<&Notation<'_>>,
-        versions: Option<Vec<Value>>,
-        out: &mut dyn Write,
-    ) -> print::Result<()> {
+    pub fn write_json(&self, details: Details<'_>, out: &mut dyn Write) -> print::Result<()> {
+        let Details { notation, attributes, versions } = details;
         let mut json = JsonWriter::new(out)?;
         let kind = if self.archive.is_some() { "archive" } else { "classic" };
         json.field("file", &self.file.as_str().into())?;
@@ -85,6 +90,9 @@ impl<'a> Info<'a> {
         json.field("numrecs", &self.layout.numrecs.into())?;
         json.field("numrecs_field", &field)?;
         json.field("global_attributes", &self.header.attributes.len().into())?;
+        if let Some(attributes) = attributes {
+            json.field("attributes", &attributes(&self.header.attributes))?;
+        }
         json.field("residue", &self.residue_json(notation))?;
         json.array("dimensions")?;
         for d in &self.header.dimensions {
@@ -94,7 +102,12 @@ impl<'a> Info<'a> {
         json.close()?;
         json.array("variables")?;
         for (id, variable) in self.header.variables() {
-            json.item(&self.variable_json(notation, id, variable))?;
+            let mut found = self.variable_json(notation, id, variable);
+            if let Some(attributes) = attributes {
+                found["attribute_values"] = attributes(&variable.attributes);
+                found["coordinate"] = Direction::name_of(variable).into();
+            }
+            json.item(&found)?;
         }
         json.close()?;
         json.array("warnings")?;
@@ -147,22 +160,6 @@ impl<'a> Info<'a> {
         };
         json!({"gap": part(gap, &costs.gap), "padding": part(padding, &costs.padding)})
     }
-}
-
-/// Returns the description of an open file as JSON.
-///
-/// # Errors
-/// The archive cannot be read.
-pub fn describe(name: &str, dataset: &Dataset) -> print::Result<Value> {
-    let archive = match dataset.archive() {
-        Some(archive) => Some((archive, Costs::new(archive, archive.source())?)),
-        None => None,
-    };
-    let (header, layout) = (dataset.header(), dataset.layout());
-    let info = Info { file: text::safe(name), header, layout, archive };
-    let mut json = Vec::new();
-    info.write_json(None, None, &mut json)?;
-    serde_json::from_slice(&json).map_err(|e| std::io::Error::from(e).into())
 }
 
 /// Returns the tiles by kind, and by chain.

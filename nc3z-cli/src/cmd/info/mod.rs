@@ -20,7 +20,7 @@ use nc3z_format::codec::ChainSpec;
 use nc3z_format::quantize::LossRecord;
 use nc3z_format::tile::{Edge, TileLayout};
 use nc3z_look::cost::Costs;
-use nc3z_look::info::{Info, Notation, edition};
+use nc3z_look::info::{Details, Info, Notation, edition};
 use nc3z_look::versions::versions_json;
 use nc3z_reader::{Archive, Dataset, Digest};
 use serde_json::{Value, json};
@@ -94,10 +94,7 @@ fn report(args: &OneFile, versions: bool, notation: Option<NotationArg>) -> Resu
     }
     let input = named::input(&dataset);
     let file = text::safe(&super::url::shown(&args.file));
-    let info = match input {
-        Input::Archive(archive) => in_file(&args.file, Info::of_archive(file, archive).map_err(Into::into))?,
-        Input::Classic(classic) => Info::of_classic(file, classic),
-    };
+    let info = in_file(&args.file, Info::new(file, &dataset).map_err(Into::into))?;
     let keys = notation.map(|notation| move |chain: &ChainSpec| notation::json(notation, chain));
     let keys = keys.as_ref().map(|keys| keys as &Notation<'_>);
     let mut out = BufWriter::with_capacity(OUT_BUFFER, Stdout::results());
@@ -108,7 +105,7 @@ fn report(args: &OneFile, versions: bool, notation: Option<NotationArg>) -> Resu
             }
             _ => None,
         };
-        printed(info.write_json(keys, versions, &mut out))?;
+        printed(info.write_json(Details { notation: keys, versions, attributes: None }, &mut out))?;
     } else {
         write_text(&info, notation, &mut out)?;
         if let (true, Input::Archive(archive)) = (versions, input) {
