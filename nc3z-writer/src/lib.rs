@@ -54,6 +54,3 @@ pub use layout::{ChunkError, ChunkRequest, TileChoice};
 pub use leftovers::{TEMPORARY_SUFFIX, is_temporary_name, remove_leftovers};
 pub use options::*;
 pub use per_variable::PerVariable;
-#[cfg(feature = "ablation")]
-#[doc(hidden)]
-pub use plan::ablation;

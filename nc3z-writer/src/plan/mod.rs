@@ -12,8 +12,6 @@
 //! ([`crate::encode`]) carries out a plan and does not search: if a tile is to be encoded in several ways,
 //! the plan lists them.
 
-#[cfg(feature = "ablation")]
-pub mod ablation;
 mod array;
 mod array_plan;
 mod chains;

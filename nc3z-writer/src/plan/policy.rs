@@ -230,18 +230,7 @@ const MAX: Policy = Policy {
 };
 
 impl Policy {
-    #[cfg(not(feature = "ablation"))]
     pub(crate) const fn for_preset(preset: Preset) -> &'static Policy {
-        Self::preset(preset)
-    }
-
-    /// The policy of a preset, without the rule that is switched off.
-    #[cfg(feature = "ablation")]
-    pub(crate) fn for_preset(preset: Preset) -> &'static Policy {
-        super::ablation::altered(Self::preset(preset))
-    }
-
-    const fn preset(preset: Preset) -> &'static Policy {
         match preset {
             Preset::Fast => &FAST,
             Preset::Default => &DEFAULT,
