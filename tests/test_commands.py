@@ -15,10 +15,6 @@ SMALL = samples.small()
 class Directory(Case):
     """Runs commands in the test's directory."""
 
-    def write(self, **files):
-        for name, data in files.items():
-            self.put(name, data)
-
     def put(self, name, data):
         path = self.dir / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,7 @@ use crate::aggregated::{self, Reading};
 use crate::attributes;
 use crate::error::Failure;
 use crate::handle::{Against, Handle, How};
-use crate::index::{self, Selected};
+use crate::key::{Axes, Key};
 use crate::source::{self, Settings};
 use crate::variable::Variable;
 use crate::versions;
@@ -12,7 +12,6 @@ use nc3z::opener::archive_of;
 use nc3z_format::classic::Version;
 use nc3z_look::cost::Costs;
 use nc3z_look::explain::PlannedRead;
-use nc3z_look::selection::Selection;
 use nc3z_reader::VersionName;
 use nc3z_reader::source::{MemorySource, SharedSource};
 use nc3z_zarr::Arrays;
@@ -195,9 +194,10 @@ impl Dataset {
     ) -> PyResult<Bound<'py, PyAny>> {
         let dataset = self.handle.dataset()?;
         let found = dataset.variable(variable).map_err(|e| self.handle.failure(e))?;
-        let selected =
-            key.map_or_else(|| Ok(Selected::all(found.shape())), |key| index::parse(key, found.shape()))?;
-        let selection = Selection::from(&selected.slab);
+        let names: Vec<String> = found.dimensions().map(|d| d.name_lossy().into_owned()).collect();
+        let axes = Axes { names: &names, shape: found.shape(), grows: false };
+        let key = key.map_or_else(|| Ok(Key::all(found.shape())), |key| Key::new(key, false, axes))?;
+        let selection = key.selection()?;
         let source: SharedSource = match dataset.archive() {
             Some(archive) => archive.source().clone(),
             // The cost of a classic file follows from its header.

@@ -1,13 +1,13 @@
 //! Decoded values as NumPy's masked arrays; parts of variables by values, dates and regions.
 
 use crate::handle::Handle;
+use crate::variable::type_name;
 use nc3z_format::NcType;
 use nc3z_format::decode_value::{Decoding, Number, Shown, Value};
 use nc3z_format::units::{Calendar, Period};
 use nc3z_look::selection::{
     Bound as Limit, BoxArg, DimArg, Error as SelectionError, RangeArg, Request, Selection,
 };
-use nc3z_look::values;
 use nc3z_reader::Variable;
 use numpy::{Element, PyArray1};
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
@@ -42,20 +42,6 @@ pub(crate) fn dtype(decoding: &Decoding) -> &'static str {
 /// Returns true for calendars that `datetime64` supports.
 fn is_numpys(calendar: Calendar) -> bool {
     matches!(calendar, Calendar::Standard | Calendar::ProlepticGregorian)
-}
-
-/// Returns a selection as a masked array of decoded values. Text is returned as stored.
-pub(crate) fn decoded<'py>(
-    py: Python<'py>,
-    handle: &Handle,
-    variable: &Variable,
-    selection: &Selection,
-    shape: &[u64],
-) -> PyResult<Bound<'py, PyAny>> {
-    let dataset = handle.dataset()?;
-    let decoding = Decoding::new(dataset.header(), variable.header());
-    let bytes = py.detach(|| values::bytes(variable, selection)).map_err(|e| handle.failure(e))?;
-    elements(py, &decoding, &bytes, selection.outside(), shape)
 }
 
 /// Returns big-endian elements as a masked array of decoded values. Those `outside` are masked, too.
@@ -242,22 +228,20 @@ pub(crate) fn select(
     Ok(found)
 }
 
-/// Returns a selection as stored: a plain array, masked only if a region is selected.
+/// Returns big-endian elements as stored: a plain array, masked only if some are `outside` of a region.
 pub(crate) fn stored<'py>(
     py: Python<'py>,
-    handle: &Handle,
-    variable: &Variable,
-    type_name: &str,
-    selection: &Selection,
+    ty: NcType,
+    bytes: Vec<u8>,
+    outside: Option<Vec<bool>>,
+    shape: &[u64],
 ) -> PyResult<Bound<'py, PyAny>> {
-    let bytes = py.detach(|| values::bytes(variable, selection)).map_err(|e| handle.failure(e))?;
-    let numpy = py.import("numpy")?;
-    let native = numpy.call_method1("dtype", (type_name,))?;
+    let native = py.import("numpy")?.call_method1("dtype", (type_name(ty),))?;
     let big = native.call_method1("newbyteorder", (">",))?;
-    let array = numpy.call_method1("frombuffer", (pyo3::types::PyBytes::new(py, &bytes), big))?;
-    let array = array.call_method1("astype", (native,))?;
-    match selection.outside() {
-        None => array.call_method1("reshape", (PyTuple::new(py, selection.counts())?,)),
-        Some(mask) => masked(py, array, mask, &selection.counts()),
+    let array =
+        PyArray1::from_vec(py, bytes).call_method1("view", (big,))?.call_method1("astype", (native,))?;
+    match outside {
+        None => array.call_method1("reshape", (PyTuple::new(py, shape)?,)),
+        Some(mask) => masked(py, array, mask, shape),
     }
 }

@@ -2,19 +2,22 @@
 
 use crate::attributes;
 use crate::dataset::Dataset;
+use crate::decode;
 use crate::error::{Failure, of_file};
+use crate::key::{Axes, Key};
+use crate::variable::type_name;
 use crate::versions::{Note, committed};
 use crate::work::{self, Cancel};
 use nc3z::opener::Kind;
 use nc3z_format::NcType;
 use nc3z_format::classic::{Header, Version};
-use nc3z_format::selection::{AnySelection, Segment, Selection};
+use nc3z_format::selection::AnySelection;
 use nc3z_writer::WriterOptions;
 use nc3z_writer::edit::{AppendPolicy, Edit as Staged, Overlap, Plan};
-use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PySlice, PyTuple};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -26,40 +29,22 @@ pub(crate) struct Edit {
     staged: Mutex<Option<Staged>>,
 }
 
-/// A selection along one dimension: start, count and stride, or ascending indices.
-#[derive(FromPyObject)]
-enum PickArg<'py> {
-    Range(u64, u64, i64),
-    List(PyReadonlyArray1<'py, u64>),
+/// The number of values that are passed to the editor at a time.
+const PART: u64 = 4 << 20;
+
+/// Type and dimensions of a variable, in the present state of the edit.
+struct Array {
+    ty: NcType,
+    names: Vec<String>,
+    shape: Vec<u64>,
+    is_record: bool,
 }
 
-/// A selection of a variable: a list of picks; starts, count and stride of boxes at points; or a mask.
-#[derive(FromPyObject)]
-enum PicksArg<'py> {
-    Points(PyReadonlyArray2<'py, u64>, Vec<u64>, Vec<i64>),
-    Mask(PyReadonlyArray1<'py, bool>),
-    Grid(Vec<PickArg<'py>>),
-}
-
-impl PicksArg<'_> {
-    fn picks(&self) -> PyResult<AnySelection<'_>> {
-        Ok(match self {
-            PicksArg::Points(starts, count, stride) => AnySelection::Points {
-                starts: starts.as_slice()?,
-                count: count.clone(),
-                stride: stride.clone(),
-            },
-            PicksArg::Mask(mask) => AnySelection::Mask(mask.as_slice()?),
-            PicksArg::Grid(picks) => {
-                let pick = |pick: &PickArg<'_>| {
-                    Ok(match pick {
-                        &PickArg::Range(start, count, stride) => vec![Segment { start, count, stride }],
-                        PickArg::List(list) => Segment::of_list(list.as_slice()?.iter().copied()),
-                    })
-                };
-                AnySelection::Grid(Selection::new(picks.iter().map(pick).collect::<PyResult<_>>()?))
-            }
-        })
+impl Array {
+    /// Parses a key. If the key may `grow` the variable, it may have indices beyond the last record.
+    fn key<'py>(&self, key: &Bound<'py, PyAny>, points: bool, grow: bool) -> PyResult<Key<'py>> {
+        let grows = grow && self.is_record;
+        Key::new(key, points, Axes { names: &self.names, shape: &self.shape, grows })
     }
 }
 
@@ -96,6 +81,18 @@ impl Edit {
             work(staged.as_mut().ok_or_else(closed)?)
         });
         done.map_err(|e| e.in_file(Some(&self.path)))
+    }
+
+    fn array(&self, py: Python<'_>, name: &str) -> PyResult<Array> {
+        self.with(py, |staged| {
+            let shape = staged.shape_of(name)?;
+            let header = staged.header();
+            let (_, variable) = header.variable(name.as_bytes()).expect("it has a shape");
+            let dims = || variable.dimensions.iter().map(|d| &header.dimensions[d.index()]);
+            let names = dims().map(|d| d.name_lossy().into_owned()).collect();
+            let is_record = dims().next().is_some_and(nc3z_format::classic::Dimension::is_record);
+            Ok(Array { ty: variable.ty, names, shape, is_record })
+        })
     }
 
     fn header(&self, py: Python<'_>) -> PyResult<(Header, u64)> {
@@ -245,51 +242,87 @@ impl Edit {
         self.with(py, |staged| Ok(staged.set_kind(kind)?))
     }
 
-    /// Returns elements, big-endian, in the order of the picks.
+    /// Returns the elements of a key. With `points`, its lists are broadcast against each other.
     fn get<'py>(
         &self,
         py: Python<'py>,
         variable: &str,
-        picks: PicksArg<'_>,
-    ) -> PyResult<Bound<'py, PyArray1<u8>>> {
-        let picks = picks.picks()?;
-        let bytes = self.with(py, |staged| Ok(staged.get(variable, &picks)?))?;
-        Ok(PyArray1::from_vec(py, bytes))
+        key: &Bound<'py, PyAny>,
+        points: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let array = self.array(py, variable)?;
+        let key = array.key(key, points, false)?;
+        let selection = key.any()?;
+        let bytes = self.with(py, |staged| Ok(staged.get(variable, &selection)?))?;
+        let found = decode::stored(py, array.ty, bytes, None, &key.shape)?;
+        if key.scalar { found.get_item(PyTuple::empty(py)) } else { Ok(found) }
     }
 
-    /// Writes elements, big-endian. A single one is used for all.
-    fn set(
+    /// Writes values of the variable's type, which are broadcast to the elements of a key. Indices beyond the last record make the
+    /// record dimension longer.
+    fn set<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         variable: &str,
-        picks: PicksArg<'_>,
-        values: PyReadonlyArray1<'_, u8>,
+        key: &Bound<'py, PyAny>,
+        points: bool,
+        values: &Bound<'py, PyUntypedArray>,
     ) -> PyResult<()> {
-        let picks = picks.picks()?;
-        let values = values.as_slice()?;
-        self.with(py, |staged| Ok(staged.set(variable, &picks, values)?))
+        let array = self.array(py, variable)?;
+        let key = array.key(key, points, true)?;
+        let numpy = py.import("numpy")?;
+        let all = numpy.call_method1("broadcast_to", (values, PyTuple::new(py, &key.shape)?))?;
+        if key.elements() == 0 {
+            return Ok(());
+        }
+        let needed = key.least_len();
+        if array.shape.first().is_some_and(|len| *len < needed) {
+            self.resize(py, &array.names[0], needed)?;
+        }
+        let big =
+            numpy.call_method1("dtype", (type_name(array.ty),))?.call_method1("newbyteorder", (">",))?;
+        let stage = |selection: &AnySelection<'_>, values: &Bound<'py, PyAny>| {
+            let bytes = numpy.call_method1("ascontiguousarray", (values, &big))?;
+            let bytes = bytes.call_method1("reshape", (-1,))?.call_method1("view", ("uint8",))?;
+            let bytes: PyReadonlyArray1<'py, u8> = bytes.extract()?;
+            let bytes = bytes.as_slice()?;
+            self.with(py, |staged| Ok(staged.set(variable, selection, bytes)?))
+        };
+        let selection = key.any()?;
+        if values.ndim() == 0 {
+            return stage(&selection, values);
+        }
+        let AnySelection::Grid(_) = selection else { return stage(&selection, &all) };
+        let parts = key.parts(PART)?;
+        if parts.len() == 1 {
+            return stage(&selection, &all);
+        }
+        for (part, from, to) in parts {
+            let rows = PySlice::new(py, isize::try_from(from)?, isize::try_from(to)?, 1);
+            stage(&AnySelection::Grid(part), &all.get_item(rows)?)?;
+        }
+        Ok(())
     }
 
-    /// Returns the plan of `set`.
-    fn plan_set<'py>(
+    /// Returns the plan of `set`, or of `get`.
+    fn plan<'py>(
         &self,
         py: Python<'py>,
         variable: &str,
-        picks: PicksArg<'_>,
+        key: &Bound<'py, PyAny>,
+        points: bool,
+        set: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let picks = picks.picks()?;
-        planned(py, self.with(py, |staged| Ok(staged.plan_set(variable, &picks)?))?)
-    }
-
-    /// Returns the plan of `get`.
-    fn plan_get<'py>(
-        &self,
-        py: Python<'py>,
-        variable: &str,
-        picks: PicksArg<'_>,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let picks = picks.picks()?;
-        planned(py, self.with(py, |staged| Ok(staged.plan_get(variable, &picks)?))?)
+        let key = self.array(py, variable)?.key(key, points, false)?;
+        let selection = key.any()?;
+        let plan = self.with(py, |staged| {
+            Ok(if set {
+                staged.plan_set(variable, &selection)?
+            } else {
+                staged.plan_get(variable, &selection)?
+            })
+        });
+        planned(py, plan?)
     }
 
     /// Returns the plan of changing the length of a dimension, for one variable.

@@ -16,12 +16,12 @@ mod decode;
 mod edit;
 mod error;
 mod handle;
-mod index;
+mod journal;
+mod key;
 mod many;
 mod num;
 mod operations;
 mod picture;
-mod points;
 mod process;
 mod source;
 mod tree;
@@ -45,6 +45,8 @@ mod _nc3z {
     #[pymodule_export]
     use crate::edit::Edit;
     #[pymodule_export]
+    use crate::journal::Journal;
+    #[pymodule_export]
     use crate::many::archive_many;
     #[pymodule_export]
     use crate::num::{num_decode, num_encode};
@@ -57,7 +59,7 @@ mod _nc3z {
     #[pymodule_export]
     use crate::tree::files_of_tree;
     #[pymodule_export]
-    use crate::variable::Variable;
+    use crate::variable::{Indexer, Variable};
     #[pymodule_export]
     use crate::versions::{commit, tag};
     #[pymodule_export]

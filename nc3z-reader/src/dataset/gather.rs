@@ -58,8 +58,24 @@ impl Variable {
         Ok(out)
     }
 
+    /// Checks that a selection is inside the variable, and, if it has many elements, that the file can contain them: a header may
+    /// describe more elements than fit into memory, in a short file. Returns the number of elements. Nothing is read but the index.
+    ///
+    /// # Errors
+    /// A selection that exceeds the variable or the file.
+    pub fn check(&self, selection: &AnySelection<'_>) -> Result<u64> {
+        self.inside(selection)?;
+        let elements = selection.elements()?;
+        if let AnySelection::Grid(selection) = selection
+            && elements > UNCHECKED
+        {
+            Pieces::new(self, selection)?.each(&mut |slab, _| self.plan(slab).map(|_| ()))?;
+        }
+        Ok(elements)
+    }
+
     /// Refuses a selection outside the variable.
-    fn check(&self, selection: &AnySelection<'_>) -> Result<()> {
+    fn inside(&self, selection: &AnySelection<'_>) -> Result<()> {
         let names: Vec<String> = self.dimensions().map(|d| d.name_lossy().into_owned()).collect();
         Ok(selection.check(self.shape(), &names)?)
     }
@@ -71,14 +87,7 @@ impl Variable {
         {
             return self.room(&slab, unit, value);
         }
-        self.check(selection)?;
-        let elements = selection.elements()?;
-        if let AnySelection::Grid(selection) = selection
-            && elements > UNCHECKED
-        {
-            // A header may describe more elements than fit into memory, in a short file.
-            Pieces::new(self, selection)?.each(&mut |slab, _| self.plan(slab).map(|_| ()))?;
-        }
+        let elements = self.check(selection)?;
         let mut out = Vec::new();
         let len = usize::try_from(elements).ok().and_then(|n| n.checked_mul(unit));
         let len = len.filter(|&n| out.try_reserve_exact(n).is_ok()).ok_or_else(|| {
@@ -104,7 +113,7 @@ impl<T: Copy + Default> Gather<'_, T> {
         {
             return (self.read)(&slab, out);
         }
-        self.variable.check(selection)?;
+        self.variable.inside(selection)?;
         let wanted = selection.elements()?.saturating_mul(self.unit as u64);
         if wanted != out.len() as u64 {
             let given = out.len();
@@ -160,14 +169,25 @@ impl<T: Copy + Default> Gather<'_, T> {
     }
 
     /// Reads the points in the order of their positions in the variable, so that no tile is decoded twice because the cache is too
-    /// small.
+    /// small. Neighbours in the variable that are neighbours in the output, too, are read as one hyperslab.
     fn points(&self, starts: &[u64], count: &[u64], stride: &[i64], out: &mut [T]) -> Result<()> {
         let each = out.len() / (starts.len() / count.len());
         let mut points: Vec<(&[u64], usize)> = starts.chunks_exact(count.len()).zip(0..).collect();
         points.sort_unstable();
-        for (start, number) in points {
-            let slab = Hyperslab::new(start, count, stride)?;
-            (self.read)(&slab, &mut out[number * each..][..each])?;
+        // The last dimension before those in which a box has other than one index.
+        let axis = count.iter().position(|n| *n != 1).unwrap_or(count.len()).checked_sub(1);
+        let is_next = |(a, m): &(&[u64], usize), (b, n): &(&[u64], usize)| {
+            let differs =
+                |axis| a[..axis] == b[..axis] && a[axis] + 1 == b[axis] && a[axis + 1..] == b[axis + 1..];
+            m + 1 == *n && axis.is_some_and(differs)
+        };
+        for run in points.chunk_by(is_next) {
+            let (start, number) = run[0];
+            let mut slab = Hyperslab::new(start, count, stride)?;
+            if let Some(axis) = axis {
+                (slab.count[axis], slab.stride[axis]) = (run.len() as u64, 1);
+            }
+            (self.read)(&slab, &mut out[number * each..][..each * run.len()])?;
         }
         Ok(())
     }
@@ -180,15 +200,25 @@ impl<T: Copy + Default> Gather<'_, T> {
         };
         let row = elements(inner).max(1);
         let rows = self.variable.tiling()?.rows_per_tile(0).max(MASKED / row).max(1);
+        let last = shape.len() - 1;
         let (mut first, mut done, mut buffer) = (0, 0, Vec::new());
         while first < len {
             let here = rows.min(len - first);
             let part = &mask[in_memory(first * row)..in_memory((first + here) * row)];
+            // The lines along the last dimension that have true elements: from the first of them to the last.
+            let line_len = in_memory(if inner.is_empty() { here } else { shape[last] });
+            let lines = || {
+                part.chunks(line_len).enumerate().filter_map(|(n, line)| {
+                    let ends = line.iter().position(|at| *at).zip(line.iter().rposition(|at| *at));
+                    ends.map(|(from, to)| (first * row + (n * line_len + from) as u64, &line[from..=to]))
+                })
+            };
             let (mut low, mut high) = (shape.to_vec(), vec![0; shape.len()]);
             let mut index = vec![0; shape.len()];
-            for at in (0..part.len()).filter(|at| part[*at]) {
-                set_index(&mut index, shape, first * row + at as u64);
+            for (position, line) in lines() {
+                set_index(&mut index, shape, position);
                 low.iter_mut().zip(&index).for_each(|(low, i)| *low = *i.min(low));
+                index[last] += line.len() as u64 - 1;
                 high.iter_mut().zip(&index).for_each(|(high, i)| *high = *i.max(high));
             }
             if low[0] == len {
@@ -200,12 +230,18 @@ impl<T: Copy + Default> Gather<'_, T> {
             buffer.clear();
             buffer.resize(in_memory(elements(&count)) * self.unit, T::default());
             (self.read)(&slab, &mut buffer)?;
-            for at in (0..part.len()).filter(|at| part[*at]) {
-                set_index(&mut index, shape, first * row + at as u64);
+            for (position, line) in lines() {
+                set_index(&mut index, shape, position);
                 let at = index.iter().zip(&low).zip(&count).fold(0, |at, ((i, low), n)| at * n + i - low);
-                let from = &buffer[in_memory(at) * self.unit..][..self.unit];
-                out[done..done + self.unit].copy_from_slice(from);
-                done += self.unit;
+                let mut at = in_memory(at) * self.unit;
+                for run in line.chunk_by(|a, b| a == b) {
+                    let len = run.len() * self.unit;
+                    if run[0] {
+                        out[done..done + len].copy_from_slice(&buffer[at..at + len]);
+                        done += len;
+                    }
+                    at += len;
+                }
             }
             first += here;
         }

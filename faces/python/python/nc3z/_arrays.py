@@ -106,7 +106,7 @@ class JoinedArray(_Lazy):
         variable = self.joined.files.dataset(piece.file)[self.joined.name]
         if self.form is not None:
             what = f"{shown(self.joined.files.paths[piece.file])}: variable {self.joined.name}"
-            out[piece.place] = conformed(self.form, Head.of(variable), np.asarray(variable[self.joined.own(piece.key)]), what)
+            out[piece.place] = conformed(self.form, Head.of(variable), np.asarray(variable[self.joined.own(piece)]), what)
             return
         # Also without dimensions a view, not a number.
         place: Any = (*piece.place, ...)
@@ -115,13 +115,13 @@ class JoinedArray(_Lazy):
             inside = piece.local[-1] < variable.shape[-1]
             piece = replace(piece, local=(*piece.local[:-1], piece.local[-1][inside]))
             if inside.any():
-                view[..., inside] = variable[self.joined.own(piece.key)]
+                view[..., inside] = variable[self.joined.own(piece)]
             return
-        own = self.joined.own(piece.key)
+        own = self.joined.own(piece)
         is_one = not self.joined.stacked or len(view) == 1
         if self.joined.stacked:
             view = view[0, ...]
-        if is_one and view.flags.c_contiguous and variable.dtype == view.dtype and all(isinstance(item, slice) for item in own):
+        if is_one and view.flags.c_contiguous and variable.dtype == view.dtype:
             variable.read(own, out=view)
         else:
             out[piece.place] = variable[own]
@@ -168,7 +168,7 @@ class Question:
                 work.extend(part for number, part in tiles(piece, tile) if possible[number])
 
         def one(piece: Piece) -> None:
-            values = self.joined.files.dataset(piece.file, decode=True)[self.joined.name][self.joined.own(piece.key)]
+            values = self.joined.files.dataset(piece.file, decode=True)[self.joined.name][self.joined.own(piece)]
             found[piece.place] = self.condition.holds(np.asarray(np.ma.getdata(values))) & ~np.ma.getmaskarray(values)
 
         _each(one, work, self.joined)

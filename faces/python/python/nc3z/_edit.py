@@ -77,9 +77,6 @@ class Edit(Mapping[str, EditedVariable]):
         """Lengths of dimensions by name. The length of the record dimension is the number of records."""
         return {name: length for name, length, _ in self._edit.dimensions()}
 
-    def _is_record(self, name: str) -> bool:
-        return any(known == name and is_record for known, _, is_record in self._edit.dimensions())
-
     @property
     def attrs(self) -> Attributes:
         """The file's attributes. Setting one is part of the edit."""

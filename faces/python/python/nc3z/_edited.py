@@ -7,19 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from nc3z import _keys
 from nc3z._attributes import _DTYPES, Attributes
 from nc3z._cast import cast
-from nc3z._keys import Selected
 from nc3z._plans import Plan, Planner
 
 if TYPE_CHECKING:
     from nc3z._edit import Edit
 
 Array = npt.NDArray[Any]
-
-#: The number of values that are passed to the editor at once.
-_PART = 4 << 20
 
 
 class EditedVariable:
@@ -44,49 +39,19 @@ class EditedVariable:
         """The variable's attributes. Setting one is part of the edit."""
         return Attributes(self._edit, self.name, self.dtype)
 
-    def _select(self, key: Any, grow: bool = False) -> Selected:
-        if _keys.is_mask(key):
-            return _keys.mask(key, self.dimensions, self.shape)
-        return _keys.grid(key, self.dimensions, self.shape, lambda name: grow and self._owner._is_record(name))
-
-    def _points(self, key: Any) -> Selected:
-        return _keys.points(key, self.dimensions, self.shape)
-
     def __getitem__(self, key: Any) -> Array:
         """Returns the current values, including staged ones."""
-        return self._read(self._select(key))
+        return self._edit.get(self.name, key, False)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Stages values: arrays, or one value for all. A record beyond the last makes the record dimension longer."""
-        array = self._cast(value)
-        self._write(self._select(key, grow=True), array)
+        self._set(key, False, value)
 
-    def _read(self, selected: Selected) -> Array:
-        if 0 in selected.full:
-            return np.zeros(selected.shape, self.dtype)
-        stored = self._edit.get(self.name, selected.picks).view(self.dtype.newbyteorder(">"))
-        found = np.ascontiguousarray(selected.from_read(stored).astype(self.dtype)).reshape(selected.shape)
-        return found[()] if selected.scalar else found
+    def _set(self, key: Any, points: bool, value: Any) -> None:
+        self._edit.set(self.name, key, points, cast(value, self.dtype, f"variable {self.name}", self._fill()))
 
-    def _cast(self, value: Any) -> Array:
-        return cast(value, self.dtype, f"variable {self.name}", self._fill())
-
-    def _write(self, selected: Selected, array: Array) -> None:
-        values = selected.to_write(array)
-        if 0 in selected.full:
-            return
-        for name, length, wanted in zip(self.dimensions, self.shape, selected.lengths, strict=True):
-            if wanted > length:
-                self._owner.resize(name, wanted)
-        if array.ndim == 0:
-            self._edit.set(self.name, selected.picks, self._stored(array))
-            return
-        for part, rows in selected.parts(_PART):
-            self._edit.set(self.name, part.picks, self._stored(values[rows] if values.ndim else values))
-
-    def _stored(self, values: Array) -> npt.NDArray[np.uint8]:
-        """Returns values as big-endian bytes."""
-        return np.ascontiguousarray(values, self.dtype.newbyteorder(">")).reshape(-1).view(np.uint8)
+    def _plan(self, points: bool, set: bool) -> Planner:
+        return Planner(lambda key: Plan(**self._edit.plan(self.name, key, points, set)))
 
     def _fill(self) -> Array | None:
         """The attribute ``_FillValue``, if it is one value of the variable's type."""
@@ -110,12 +75,12 @@ class EditedVariable:
     @property
     def plan_set(self) -> Planner:
         """``plan_set[key]``: the reads, copies and writes for setting values. Nothing is executed."""
-        return Planner(lambda key: Plan(**self._edit.plan_set(self.name, self._select(key).picks)))
+        return self._plan(False, True)
 
     @property
     def plan_get(self) -> Planner:
         """``plan_get[key]``: the reads and copies for reading values."""
-        return Planner(lambda key: Plan(**self._edit.plan_get(self.name, self._select(key).picks)))
+        return self._plan(False, False)
 
     def plan_resize(self, size: int, dimension: str | None = None) -> Plan:
         """The operations on this variable for another length of a dimension, by default the first.
@@ -159,24 +124,18 @@ class _Indexer:
     def __init__(self, variable: EditedVariable, points: bool) -> None:
         self._variable, self._points = variable, points
 
-    def _select(self, key: Any, grow: bool) -> Selected:
-        return self._variable._points(key) if self._points else self._variable._select(key, grow)
-
     def __getitem__(self, key: Any) -> Array:
-        return self._variable._read(self._select(key, False))
+        return self._variable._edit.get(self._variable.name, key, self._points)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        array = self._variable._cast(value)
-        self._variable._write(self._select(key, True), array)
+        self._variable._set(key, self._points, value)
 
     @property
     def plan_set(self) -> Planner:
         """See ``EditedVariable.plan_set``."""
-        variable = self._variable
-        return Planner(lambda key: Plan(**variable._edit.plan_set(variable.name, self._select(key, False).picks)))
+        return self._variable._plan(self._points, True)
 
     @property
     def plan_get(self) -> Planner:
         """See ``EditedVariable.plan_get``."""
-        variable = self._variable
-        return Planner(lambda key: Plan(**variable._edit.plan_get(variable.name, self._select(key, False).picks)))
+        return self._variable._plan(self._points, False)

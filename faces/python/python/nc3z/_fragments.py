@@ -156,18 +156,6 @@ def _unpacked(packed: bytes, opening: Opening) -> Files:
     return Files(paths, tokens, opening)
 
 
-def _slice(indices: Index) -> slice | Index:
-    """Returns indices with equal steps as a slice."""
-    if len(indices) == 1:
-        return slice(int(indices[0]), int(indices[0]) + 1)
-    steps = np.diff(indices)
-    step = int(steps[0])
-    if step == 0 or (steps != step).any():
-        return indices
-    stop = int(indices[-1]) + (1 if step > 0 else -1)
-    return slice(int(indices[0]), stop if stop >= 0 else None, step)
-
-
 def _runs(labels: Index) -> Iterator[tuple[int, slice]]:
     """The runs of equal labels: label and place."""
     cuts = [0, *(np.flatnonzero(np.diff(labels)) + 1).tolist(), len(labels)]
@@ -187,10 +175,6 @@ class Piece:
     #: The shape of the file's part.
     extent: tuple[int, ...]
 
-    @property
-    def key(self) -> tuple[slice | Index, ...]:
-        return tuple(_slice(indices) for indices in self.local)
-
 
 @dataclass(frozen=True, slots=True)
 class Joined:
@@ -207,9 +191,9 @@ class Joined:
     #: True if the files do not have the first dimension: each file is one element of it.
     stacked: bool = False
 
-    def own(self, key: tuple[slice | Index, ...]) -> tuple[slice | Index, ...]:
-        """Returns a key for the array of a file."""
-        return key[1:] if self.stacked else key
+    def own(self, piece: Piece) -> tuple[Index, ...]:
+        """Returns the key of a piece for the array of its file."""
+        return piece.local[1:] if self.stacked else piece.local
 
     def box(self, tile: Sequence[int]) -> tuple[int, ...]:
         """Returns the shape of a file's tile with all dimensions."""

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from nc3z import _nc3z
 from nc3z._bundling import Bundle, Bundles, bundle_tree, catalog_tree, tree_of
-from nc3z._journal import Journal
 from nc3z._operations import Archived, archive_many
 
 if TYPE_CHECKING:
@@ -122,7 +121,7 @@ def archive_tree(
     batches = [jobs[at : at + batch_size] for at in range(0, len(jobs), batch_size)]
     archived: list[Archived] = []
     failed = dict(found.failed)
-    journal = Journal(log, root, output, len(jobs) + len(found.failed) + len(found.passed_over)) if log is not None else None
+    journal = _nc3z.Journal(log, root, output, len(jobs) + len(found.failed) + len(found.passed_over)) if log is not None else None
     if journal is not None:
         for path, words in found.failed.items():
             journal.failed(path, None, words, None)
@@ -143,7 +142,7 @@ def archive_tree(
     return Tree(tuple(sorted(archived, key=lambda done: done.source)), failed, found.passed_over)
 
 
-def log_result(journal: Journal, source: str, path: str, result: Archived | str) -> None:
+def log_result(journal: _nc3z.Journal, source: str, path: str, result: Archived | str) -> None:
     """Appends the result for a file to a log."""
     if not isinstance(result, Archived):
         journal.failed(source, path, result, getattr(result, "code", None))

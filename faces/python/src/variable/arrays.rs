@@ -2,9 +2,8 @@
 
 use super::Variable;
 use crate::decode;
-use crate::index::Selected;
-use nc3z_format::{Hyperslab, NcType, with_type};
-use nc3z_look::selection::Selection;
+use crate::key::Key;
+use nc3z_format::{NcType, with_type};
 use nc3z_reader::Variable as ReaderVariable;
 use nc3z_reader::convert::Element;
 use numpy::{PyArrayDyn, PyArrayMethods};
@@ -31,42 +30,42 @@ impl Variable {
     pub(super) fn read_new<'py>(
         &self,
         py: Python<'py>,
-        selected: &Selected,
+        key: &Key<'_>,
         dtype: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         // A header may describe more elements than fit into memory, in a short file. That is reported before
         // NumPy allocates memory. Reading reports it as well, so that small reads skip this check.
-        if selected.elements() > SMALL {
-            self.reader()?.plan(&selected.slab).map_err(|e| self.handle.failure(e))?;
+        if key.elements() > SMALL {
+            self.reader()?.check(&key.any()?).map_err(|e| self.handle.failure(e))?;
         }
         // Not zeros: a read writes every element, or it fails and the array is dropped. NumPy uses large
         // pages for it.
         let empty = EMPTY.import(py, "numpy", "empty")?;
-        let shape = PyTuple::new(py, &selected.shape)?;
+        let shape = PyTuple::new(py, &key.shape)?;
         let array = empty.call1((shape, dtype))?;
-        self.read_to(&array, &selected.slab)?;
+        self.read_to(&array, key)?;
         Ok(array)
     }
 
     /// Like `read_new`, for few elements of the variable's own type.
-    fn read_few<'py>(&self, py: Python<'py>, selected: &Selected) -> PyResult<Bound<'py, PyAny>> {
-        let shape = selected.shape.iter().map(|n| usize::try_from(*n)).collect::<Result<Vec<_>, _>>()?;
+    fn read_few<'py>(&self, py: Python<'py>, key: &Key<'_>) -> PyResult<Bound<'py, PyAny>> {
+        let shape = key.shape.iter().map(|n| usize::try_from(*n)).collect::<Result<Vec<_>, _>>()?;
         let reader = self.reader()?;
         Ok(with_type!(self.ty, T => {
             let array = PyArrayDyn::<T>::zeros(py, &shape[..], false);
-            self.fill::<T>(&reader, &array, &selected.slab)?;
+            self.fill::<T>(&reader, &array, key)?;
             array.into_any()
         }))
     }
 
     /// Reads into a contiguous array of any numeric type, or of bytes if the variable is text.
-    pub(super) fn read_to(&self, array: &Bound<'_, PyAny>, slab: &Hyperslab) -> PyResult<()> {
+    pub(super) fn read_to(&self, array: &Bound<'_, PyAny>, key: &Key<'_>) -> PyResult<()> {
         let reader = self.reader()?;
         macro_rules! try_types {
             ($($rust:ty),+) => {$(
                 if let Ok(typed) = array.cast::<PyArrayDyn<$rust>>() {
-                    return self.fill::<$rust>(&reader, typed, slab);
+                    return self.fill::<$rust>(&reader, typed, key);
                 }
             )+};
         }
@@ -83,14 +82,20 @@ impl Variable {
         &self,
         reader: &ReaderVariable,
         array: &Bound<'_, PyArrayDyn<T>>,
-        slab: &Hyperslab,
+        key: &Key<'_>,
     ) -> PyResult<()> {
         let mut guard =
             array.try_readwrite().map_err(|e| PyValueError::new_err(format!("output array: {e}")))?;
         let out = guard
             .as_slice_mut()
             .map_err(|_| PyValueError::new_err("the output array is not C-contiguous"))?;
-        array.py().detach(|| reader.read_into(slab, out)).map_err(|e| self.handle.failure(e))
+        let done = if let Some(slab) = key.slab() {
+            array.py().detach(|| reader.read_into(slab, out))
+        } else {
+            let selection = key.any()?;
+            array.py().detach(|| reader.gather_into(&selection, out))
+        };
+        done.map_err(|e| self.handle.failure(e))
     }
 
     /// NumPy's own object for the type in memory, bytes for text. No lookup by name is needed.
@@ -98,40 +103,22 @@ impl Variable {
         with_type!(self.ty, T => numpy::dtype::<T>(py)).into_any()
     }
 
-    /// Reads a selection, decoded or as stored, as the dataset was opened.
-    pub(super) fn read_selected<'py>(
-        &self,
-        py: Python<'py>,
-        selected: &Selected,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    /// Reads the selection of a key, decoded or as stored, as the dataset was opened.
+    pub(super) fn read_key<'py>(&self, py: Python<'py>, key: &Key<'_>) -> PyResult<Bound<'py, PyAny>> {
         if self.decodes() {
-            let (reader, slab) = (self.reader()?, &selected.slab);
-            // A header may describe more elements than fit into memory.
-            reader.plan(slab).map_err(|e| self.handle.failure(e))?;
-            return decode::decoded(py, &self.handle, &reader, &Selection::from(slab), &selected.shape);
+            let (reader, selection) = (self.reader()?, key.any()?);
+            let bytes = py.detach(|| reader.gather_bytes(&selection)).map_err(|e| self.handle.failure(e))?;
+            return decode::elements(py, &self.decoding()?, &bytes, None, &key.shape);
         }
-        self.read_stored(py, selected)
-    }
-
-    /// Reads elements as stored.
-    pub(super) fn read_stored<'py>(
-        &self,
-        py: Python<'py>,
-        selected: &Selected,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let bytes = selected.elements().saturating_mul(self.ty.size() as u128);
-        let mut array = if bytes <= CLEARED && selected.shape.len() <= CLEARED_RANK {
-            self.read_few(py, selected)?
+        let bytes = key.elements().saturating_mul(self.ty.size() as u128);
+        let mut array = if bytes <= CLEARED && key.shape.len() <= CLEARED_RANK {
+            self.read_few(py, key)?
         } else {
-            self.read_new(py, selected, &self.descriptor(py))?
+            self.read_new(py, key, &self.descriptor(py))?
         };
         if self.ty == NcType::Char {
             array = array.call_method1("view", ("S1",))?;
         }
-        if selected.shape.is_empty() && selected.scalar {
-            array.get_item(PyTuple::empty(py))
-        } else {
-            Ok(array)
-        }
+        if key.scalar { array.get_item(PyTuple::empty(py)) } else { Ok(array) }
     }
 }

@@ -4,18 +4,17 @@ use crate::attributes;
 use crate::chunks;
 use crate::decode;
 use crate::handle::Handle;
-use crate::index::{self, Selected};
+use crate::key::{Axes, Key};
 use crate::picture;
-use crate::points::read_points;
 use nc3z_format::classic::VarId;
 use nc3z_format::decode_value::Decoding;
-use nc3z_format::{NcType, with_type};
+use nc3z_format::{Hyperslab, NcType, with_type};
 use nc3z_look::cost::Costs;
-use nc3z_look::selection::Selection;
+use nc3z_look::values;
 use nc3z_plot as plot;
 use nc3z_reader::convert::Element;
 use nc3z_reader::{Dataset as ReaderDataset, Variable as ReaderVariable};
-use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -68,6 +67,16 @@ impl Variable {
 
     fn type_name(&self) -> &'static str {
         type_name(self.ty)
+    }
+
+    /// Parses a key; see [`Key::new`].
+    fn key<'py>(&self, key: &Bound<'py, PyAny>, points: bool) -> PyResult<Key<'py>> {
+        Key::new(key, points, Axes { names: &self.dimensions, shape: &self.shape, grows: false })
+    }
+
+    /// Parses a key that may be left out: then it selects everything.
+    fn key_or_all<'py>(&self, key: Option<&Bound<'py, PyAny>>) -> PyResult<Key<'py>> {
+        key.map_or_else(|| Ok(Key::all(&self.shape)), |key| self.key(key, false))
     }
 }
 
@@ -175,14 +184,8 @@ impl Variable {
 
     /// Reads the selection of a key: integers, slices with any step, an ellipsis; lists and masks as in
     /// netCDF4-python, each along its own dimension.
-    fn __getitem__<'py>(this: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        match index::parse(key, &this.get().shape) {
-            Ok(selected) => this.get().read_selected(this.py(), &selected),
-            Err(_) if index::has_lists(key) => {
-                this.py().import("nc3z._indexing")?.getattr("by_lists")?.call1((this, key))
-            }
-            Err(e) => Err(e),
-        }
+    fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.read_key(py, &self.key(key, false)?)
     }
 
     /// Reads the selection of a key (by default everything) as another type, or into the caller's array.
@@ -194,22 +197,15 @@ impl Variable {
         dtype: Option<&Bound<'py, PyAny>>,
         out: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let selected = match key {
-            Some(key) => index::parse(key, &self.shape)?,
-            None => Selected::all(&self.shape),
-        };
+        let key = self.key_or_all(key)?;
         let Some(out) = out else {
-            let Some(dtype) = dtype else { return self.read_selected(py, &selected) };
+            let Some(dtype) = dtype else { return self.read_key(py, &key) };
             if self.ty == NcType::Char || self.decodes() {
-                return self.read_selected(py, &selected)?.call_method1("astype", (dtype,));
+                return self.read_key(py, &key)?.call_method1("astype", (dtype,));
             }
             let wanted = py.import("numpy")?.getattr("dtype")?.call1((dtype,))?;
-            let array = self.read_new(py, &selected, &wanted.call_method1("newbyteorder", ("=",))?)?;
-            return if selected.shape.is_empty() && selected.scalar {
-                array.get_item(PyTuple::empty(py))
-            } else {
-                Ok(array)
-            };
+            let array = self.read_new(py, &key, &wanted.call_method1("newbyteorder", ("=",))?)?;
+            return if key.scalar { array.get_item(PyTuple::empty(py)) } else { Ok(array) };
         };
         if dtype.is_some() {
             return Err(PyTypeError::new_err(
@@ -217,18 +213,18 @@ impl Variable {
             ));
         }
         let shape = out.cast::<PyUntypedArray>()?.shape().to_vec();
-        if !shape.iter().map(|n| *n as u64).eq(selected.shape.iter().copied()) {
-            let words = format!("the selection has shape {:?}, the output array {shape:?}", selected.shape);
+        if !shape.iter().map(|n| *n as u64).eq(key.shape.iter().copied()) {
+            let words = format!("the selection has shape {:?}, the output array {shape:?}", key.shape);
             return Err(PyValueError::new_err(words));
         }
         if self.decodes() {
-            decode::put(&self.read_selected(py, &selected)?, &out, &self.name)?;
+            decode::put(&self.read_key(py, &key)?, &out, &self.name)?;
             return Ok(out);
         }
         let is_text =
             self.ty == NcType::Char && out.getattr("dtype")?.getattr("itemsize")?.extract::<usize>()? == 1;
         let target = if is_text { out.call_method1("view", ("uint8",))? } else { out.clone() };
-        self.read_to(&target, &selected.slab)?;
+        self.read_to(&target, &key)?;
         Ok(out)
     }
 
@@ -247,63 +243,12 @@ impl Variable {
         let reader = self.reader()?;
         let request = decode::request(r#box, dims)?;
         let selection = decode::select(py, &self.handle, &reader, &request)?;
-        for (slab, _) in selection.slabs() {
-            reader.plan(&slab).map_err(|e| self.handle.failure(e))?;
-        }
+        let bytes = py.detach(|| values::bytes(&reader, &selection)).map_err(|e| self.handle.failure(e))?;
+        let (outside, shape) = (selection.outside(), selection.counts());
         if self.decodes() {
-            return decode::decoded(py, &self.handle, &reader, &selection, &selection.counts());
+            return decode::elements(py, &self.decoding()?, &bytes, outside, &shape);
         }
-        decode::stored(py, &self.handle, &reader, self.type_name(), &selection)
-    }
-
-    /// Reads the selection of a key as stored, even if the dataset decodes: `oindex` and `vindex` decode
-    /// afterwards.
-    fn _read_stored<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.read_stored(py, &index::parse(key, &self.shape)?)
-    }
-
-    /// NumPy's name for the stored type.
-    #[getter]
-    fn _stored_type(&self) -> &'static str {
-        self.type_name()
-    }
-
-    /// True where the dataset decodes this variable.
-    #[getter]
-    fn _decodes(&self) -> bool {
-        self.decodes()
-    }
-
-    /// Decodes elements that were read as stored, which are big-endian here.
-    fn _decode<'py>(&self, py: Python<'py>, bytes: &[u8], shape: Vec<u64>) -> PyResult<Bound<'py, PyAny>> {
-        decode::elements(py, &self.decoding()?, bytes, None, &shape)
-    }
-
-    /// Reads a box of `count` and `stride` as stored from each of `starts` into the rows of `out`, for
-    /// `vindex`.
-    #[pyo3(signature = (starts, count, stride, out, /))]
-    fn _read_points(
-        &self,
-        starts: PyReadonlyArray2<'_, u64>,
-        count: Vec<u64>,
-        stride: Vec<i64>,
-        out: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
-        let reader = self.reader()?;
-        let starts = starts.as_array();
-        let points: Vec<Vec<u64>> = starts.rows().into_iter().map(|row| row.to_vec()).collect();
-        macro_rules! try_types {
-            ($($rust:ty),+) => {$(
-                if let Ok(typed) = out.cast::<PyArrayDyn<$rust>>() {
-                    let mut guard = typed.try_readwrite().map_err(|e| PyValueError::new_err(e.to_string()))?;
-                    let out = guard.as_slice_mut().map_err(|e| PyValueError::new_err(e.to_string()))?;
-                    let done = typed.py().detach(|| read_points(&reader, points, &count, &stride, out));
-                    return done.map_err(|e| self.handle.failure(e));
-                }
-            )+};
-        }
-        try_types!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
-        Err(PyTypeError::new_err("an output array of a native numeric type is needed"))
+        decode::stored(py, self.ty, bytes, outside, &shape)
     }
 
     /// A quick look at the selection of a key (by default everything), drawn as by `nc3z plot`: a map of the
@@ -329,11 +274,7 @@ impl Variable {
     ) -> PyResult<Bound<'py, PyBytes>> {
         let options = picture::Request { kind, width, size, range, colours, diverging, coastline };
         let (kind, options) = options.checked()?;
-        let slab = match key {
-            Some(key) => index::parse(key, &self.shape)?.slab,
-            None => Selected::all(&self.shape).slab,
-        };
-        let selection = Selection::from(&slab);
+        let selection = self.key_or_all(key)?.selection()?;
         let name = self.handle.origin.name().unwrap_or_default();
         let file = name.rsplit('/').next().unwrap_or_default().to_owned();
         let (dataset, reader) = (self.handle.dataset()?, self.reader()?);
@@ -365,9 +306,10 @@ impl Variable {
     /// `bench/python_access.py` compares it with the time of a call.
     #[pyo3(signature = (key, times, /))]
     fn _seconds(&self, py: Python<'_>, key: &Bound<'_, PyAny>, times: u32) -> PyResult<f64> {
-        let selected = index::parse(key, &self.shape)?;
+        let key = self.key(key, false)?;
+        let slab = key.slab().ok_or_else(|| PyTypeError::new_err("a key without lists is needed"))?;
         let reader = self.reader()?;
-        with_type!(self.ty, T => py.detach(|| seconds::<T>(&reader, &selected, times)))
+        with_type!(self.ty, T => py.detach(|| seconds::<T>(&reader, slab, times)))
             .map_err(|e| self.handle.failure(e))
     }
 
@@ -383,7 +325,7 @@ impl Variable {
                 "copy=False is not possible: a variable is read into a new array",
             ));
         }
-        let array = self.read_selected(py, &Selected::all(&self.shape))?;
+        let array = self.read_key(py, &Key::all(&self.shape))?;
         match dtype {
             Some(dtype) => {
                 let options = PyDict::new(py);
@@ -417,14 +359,14 @@ impl Variable {
 
     /// Reads by indices along each dimension independently: lists, boolean arrays, slices, integers.
     #[getter]
-    fn oindex<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        this.py().import("nc3z._indexing")?.getattr("OIndex")?.call1((this,))
+    fn oindex(this: &Bound<'_, Self>) -> Indexer {
+        Indexer { variable: this.clone().unbind(), points: false }
     }
 
     /// Reads points: integer arrays that are broadcast against each other, as in NumPy.
     #[getter]
-    fn vindex<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        this.py().import("nc3z._indexing")?.getattr("VIndex")?.call1((this,))
+    fn vindex(this: &Bound<'_, Self>) -> Indexer {
+        Indexer { variable: this.clone().unbind(), points: true }
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
@@ -454,12 +396,28 @@ impl Variable {
     }
 }
 
+/// An object that is indexed in place of a variable.
+#[pyclass(frozen, module = "nc3z", name = "Indexer")]
+pub(crate) struct Indexer {
+    variable: Py<Variable>,
+    /// True if lists are broadcast against each other.
+    points: bool,
+}
+
+#[pymethods]
+impl Indexer {
+    fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let variable = self.variable.get();
+        variable.read_key(py, &variable.key(key, self.points)?)
+    }
+}
+
 /// Reads the same selection into the same memory `times` times. Returns the seconds.
-fn seconds<T: Element>(reader: &ReaderVariable, selected: &Selected, times: u32) -> nc3z_reader::Result<f64> {
-    let mut out: Vec<T> = reader.read(&selected.slab)?;
+fn seconds<T: Element>(reader: &ReaderVariable, slab: &Hyperslab, times: u32) -> nc3z_reader::Result<f64> {
+    let mut out: Vec<T> = reader.read(slab)?;
     let begin = Instant::now();
     for _ in 0..times {
-        reader.read_into(&selected.slab, std::hint::black_box(&mut out[..]))?;
+        reader.read_into(slab, std::hint::black_box(&mut out[..]))?;
     }
     Ok(begin.elapsed().as_secs_f64())
 }
