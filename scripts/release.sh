@@ -86,17 +86,6 @@ java_library() {
     command -v mvn >/dev/null || { not_run_because "no mvn"; return; }
     mvn --quiet --offline -f faces/java/pom.xml package -DskipTests && cp faces/java/target/nc3z-java-"$version".jar "$out/"
 }
-# What is compiled into the static binary. Members of the workspace are named by their place in it, not by this machine's directories.
-bill_of_materials() {
-    local code=0
-    cargo cyclonedx --version >/dev/null 2>&1 || { not_run_because "no cargo-cyclonedx (cargo install cargo-cyclonedx)"; return; }
-    (cd nc3z-cli && cargo cyclonedx --quiet --format json --spec-version 1.5 --no-build-deps --no-default-features --features plot,remote \
-        --target "$(uname -m)-unknown-linux-musl" --override-filename bom) && sed "s|path+file://$PWD/||g" nc3z-cli/bom.json >"$out/nc3z-$version.cdx.json" || code=1
-    # It writes one for each member of the workspace.
-    find . -name 'bom.json' -not -path './target/*' -delete
-    ! grep -q "$PWD" "$out/nc3z-$version.cdx.json" || { echo "it names directories of this machine"; return 1; }
-    return $code
-}
 specification() { "$target_dir/release/nc3z" spec >"$out/nc3z-spec-$version.txt" && [ -s "$out/nc3z-spec-$version.txt" ]; }
 # Archives of every earlier version give back the bytes that they were made of.
 old_archives() {
@@ -153,7 +142,7 @@ step "wheel in a clean environment" wheel_works
 step "static binary and wheel on a bare Debian" bare
 step "crates" crates
 step "Java library" java_library
-step "bill of materials" bill_of_materials
+step "bill of materials" scripts/bill.sh "$out/nc3z-$version.cdx.json"
 step "specification" specification
 step "SHA-256 of all files" sums
 close
