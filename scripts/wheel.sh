@@ -20,8 +20,8 @@ case $target in
 esac
 # The tool's own features: no FUSE, whose driver needs a system library at build time only where `mount` is on.
 cargo "$build" --quiet --release --locked -p nc3z-cli --target "$target$suffix"
-# Files below nc3z.data/scripts are put beside the interpreter, as commands.
-data=faces/python/nc3z.data
+# maturin takes the folder MODULE.data. What is below its `scripts` is installed beside the interpreter, as a command.
+data=faces/python/nc3z._nc3z.data
 rm -rf "$data"
 trap 'rm -rf "$data"' EXIT
 mkdir -p "$data/scripts"
@@ -32,4 +32,7 @@ strip "$data/scripts/$(basename "$tool")" 2>/dev/null || true
 more=()
 [ -z "$policy" ] || more+=(--compatibility "$policy" --zig)
 python -m maturin build --quiet --release --locked --strip --manifest-path faces/python/Cargo.toml --target "$target" --out "$out" "${more[@]}"
+for wheel in "$out"/nc3z-*.whl; do
+    python -m zipfile -l "$wheel" | grep -q '\.data/scripts/nc3z' || { echo "$wheel: the command nc3z is not in it"; exit 1; }
+done
 ls -l "$out"/nc3z-*.whl
