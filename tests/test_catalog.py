@@ -172,9 +172,16 @@ class Catalogs(Aggregation):
         self.ok(nc3z("catalog", *files[:5], "-o", grown))
         first = json.loads(self.ok(nc3z("list", "--json", grown)).stdout)
         self.assertIn("@2", self.ok(nc3z("catalog", *files[5:11], "-o", grown, "--append")).stderr)
+        # What it is, and as which archive it is stored.
+        told = json.loads(self.ok(nc3z("info", "--json", grown)).stdout)
+        self.assertEqual(told, {"file": str(grown), "kind": "catalogue", "files": 11, "file_bytes": grown.stat().st_size})
+        self.assertRegex(self.ok(nc3z("info", grown)).stdout.decode(), r"(?s)catalogue\n.*files +11; `nc3z list")
+        for words in (["--as-stored"], ["--versions"]):
+            self.assertEqual(json.loads(self.ok(nc3z("info", "--json", *words, grown)).stdout)["kind"], "archive")
         # Files that are there are passed over; a directory may be named again.
         done = json.loads(self.ok(nc3z("catalog", data, "-o", grown, "--append", "--json")).stdout)
         self.assertEqual((done["files"], done["present"], done["failed"]), (1, 11, 0))
+        self.assertEqual(done["original_bytes"], files[11].stat().st_size)
         size = grown.stat().st_size
         done = self.ok(nc3z("catalog", data, "-o", grown, "--append"))
         self.assertIn("had 12 files already", done.stderr)

@@ -106,7 +106,7 @@ pub(crate) fn write_catalog(args: &CatalogArgs) -> Result<Exit> {
     };
     if args.json {
         let report = json!({
-            "catalog": crate::cmd::shown(&args.output), "files": written.files, "bytes": written.original_len,
+            "catalog": crate::cmd::shown(&args.output), "files": written.files, "original_bytes": written.original_len,
             "present": written.present, "passed_over": Other::to_json(&found.others),
             "failed": written.failed + found.failed.1, "errors": failure::reported(),
         });

@@ -83,7 +83,8 @@ fn report(args: &OneFile, versions: bool, notation: Option<NotationArg>) -> Resu
     let dataset = match open(args) {
         Err(e) => match message::wrong_kind(&e) {
             Some(found @ WrongKind { kind: Kind::Bundle | Kind::Catalog, .. }) => {
-                return report_many(args, found);
+                let kind = if found.kind == Kind::Bundle { "bundle" } else { "catalogue" };
+                return report_many(args, kind, found.files.map(|n| n as u64));
             }
             _ => return Err(e),
         },
@@ -91,6 +92,12 @@ fn report(args: &OneFile, versions: bool, notation: Option<NotationArg>) -> Resu
     };
     if !args.open.fragments.as_stored && nc3z_collections::has_aggregations(dataset.header()) {
         return report_aggregation(args, dataset);
+    }
+    // With --as-stored, --versions or --notation a catalogue is reported as the archive that it is stored in.
+    let is_stored = args.open.fragments.as_stored || versions || notation.is_some();
+    if !is_stored && dataset.archive().is_some() && super::catalog::is_catalog(&args.file) {
+        let catalog = in_file(&args.file, super::catalog::open(&args.file, &args.open))?;
+        return report_many(args, "catalogue", Some(catalog.len() as u64));
     }
     let input = named::input(&dataset);
     let file = text::safe(&super::url::shown(&args.file));
@@ -116,21 +123,20 @@ fn report(args: &OneFile, versions: bool, notation: Option<NotationArg>) -> Resu
     Ok(Exit::Done)
 }
 
-/// Reports on a bundle or a catalogue.
-fn report_many(args: &OneFile, found: &WrongKind) -> Result<Exit> {
+/// Reports on a file that has or describes other files: a bundle or a catalogue.
+fn report_many(args: &OneFile, kind: &str, files: Option<u64>) -> Result<Exit> {
     let file = crate::cmd::shown(&args.file);
     let name = named::of(&args.file)?;
     let bytes = named::Opens::source(&name, &args.open)?.len();
-    let kind = if found.kind == Kind::Bundle { "bundle" } else { "catalogue" };
     let mut out = Stdout::results();
     if args.json {
-        let json = json!({"file": file, "kind": kind, "files": found.files, "file_bytes": bytes});
+        let json = json!({"file": file, "kind": kind, "files": files, "file_bytes": bytes});
         writeln!(out, "{}", serde_json::to_string_pretty(&json)?)?;
     } else {
         writeln!(out, "{file}: {kind}")?;
         let mut facts = Table::new(&[("", Side::Left), ("", Side::Left)]);
         facts.push(vec!["file".to_owned(), exact(bytes)]);
-        let files = found.files.map_or_else(|| "unknown".to_owned(), |n| n.to_string());
+        let files = files.map_or_else(|| "unknown".to_owned(), |n| n.to_string());
         facts.push(vec![
             "files".to_owned(),
             format!("{files}; `nc3z list {}` lists them", message::shell_name(&args.file)),
