@@ -401,7 +401,7 @@ class Behaviour(Dump):
         return path
 
     def test_memory_is_bounded(self):
-        """A long row of NULs with something behind it must not be put together in memory."""
+        """A long row of NULs that ends in another character is not collected in memory."""
         path = self.dir / "nuls.nc"
         size = 256 << 20
         with open(path, "wb") as f:

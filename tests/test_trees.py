@@ -166,7 +166,7 @@ class Modes(Trees):
             for name, mode in modes.items():
                 with self.subTest(command=command[0], directory=name):
                     self.assertEqual(oct((self.dir / command[-1] / name).stat().st_mode & 0o7777), oct(mode))
-        # A directory for several trees allows what all of them allow, and directories that exist stay as they are.
+        # A directory for several trees gets only the permissions that all of them have. The modes of existing directories do not change.
         shutil.copytree(self.dir / "in/secret/open", self.dir / "public")
         (self.dir / "public/x.nc").rename(self.dir / "public/y.nc")
         os.chmod(self.dir / "public", 0o755)

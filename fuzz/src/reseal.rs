@@ -39,7 +39,7 @@ fn reseal_parts(bytes: &mut [u8]) -> Option<()> {
         };
         if let Some(header) = decoded.as_deref().and_then(header_of_head) {
             let salt = Salt::of_file(header, original_len, &[0; 32]);
-            // The other four bytes follow from the content, and are right for some content, whatever they are.
+            // The other four bytes depend on the content. Any value is right for some content, so they stay.
             put(bytes, 16, &salt.0[..4]);
         }
     }

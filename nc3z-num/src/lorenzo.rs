@@ -2,9 +2,9 @@
 //! from its neighbours in a box of two or three dimensions. The integers of floats are not linear where the exponent or
 //! the sign changes, so that differences of integers predict fields around zero, such as winds, less well.
 //!
-//! All arithmetic is in the element's own type, one rounding for each operation. Only magnitudes from 2^-100 to 2^100
-//! (`double`: 2^-900 to 2^900) count, others are 0: no result overflows or is subnormal, so that all platforms and
-//! modes of the processor give the same prediction.
+//! All arithmetic is in the element's type, with one rounding for each operation. Magnitudes outside of 2^-100 to 2^100
+//! (`double`: 2^-900 to 2^900) are treated as 0. So no result overflows or is subnormal, and all platforms and modes of the
+//! processor give the same prediction.
 
 use crate::delta::Masked;
 use crate::geometry::Stencil;

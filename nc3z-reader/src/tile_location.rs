@@ -36,7 +36,7 @@ pub struct TileLocation {
     pub variable: Option<Vec<u8>>,
     /// The numbers of the tiles.
     pub tiles: Range<u64>,
-    /// Names of the dimensions that `slabs` are along; empty where the elements are counted flat.
+    /// The names of the dimensions of `slabs`. Empty if `slabs` are ranges of the flattened array.
     pub dimensions: Vec<Vec<u8>>,
     /// The parts of the array in the tiles. Together they are exactly the tiles, except for runs of very many
     /// chunks.

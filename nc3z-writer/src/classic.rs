@@ -12,8 +12,8 @@ pub trait ClassicValues {
     /// The error of the source; it also carries errors of writing.
     type Error: From<io::Error>;
 
-    /// Passes the big-endian bytes of a variable to `sink` in row-major order, in pieces of any length. Of a
-    /// record variable it passes the records `rows`; of a fixed variable, where `rows` is `0..1`, all values.
+    /// Passes the big-endian bytes of a variable to `sink` in row-major order, in pieces of any length. For a
+    /// record variable it passes the records `rows`. For a fixed variable `rows` is `0..1`, and it passes all values.
     ///
     /// # Errors
     /// The source fails, or `sink` returned an error, which must be passed on.

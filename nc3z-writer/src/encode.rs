@@ -29,7 +29,7 @@ pub(crate) enum Form {
     Constant { value: [u8; 8], size: u8 },
     /// A member of a container, which this chain packs; without a chain, zstd.
     Member { chain: u16, bytes: Vec<u8>, container_chain: Option<u16> },
-    /// A block of its own.
+    /// A block that has no other tile.
     Block { chain: u16, payload: Vec<u8> },
 }
 
@@ -146,7 +146,7 @@ pub(crate) fn make_tile(
     if other.is_some() && payload.len() <= SHORT_PAYLOAD {
         return Ok(member(payload, way));
     }
-    // Filters keep the length. If only filters were requested, they are kept.
+    // A chain of filters alone does not change the length, and is stored.
     if payload.len() > bytes.len() {
         (way, payload) = (Way::AsItIs, bytes.clone());
     }
@@ -154,9 +154,8 @@ pub(crate) fn make_tile(
     Ok(made(decoded_crc, Form::Block { chain: 0, payload }, way))
 }
 
-/// Returns what [`make_tile`] would return for an array's only tile, whose payload the numeric codec has
-/// already made by the first chain of the array's plan, with the estimated length. Returns `None` if the tile
-/// is not a block of its own.
+/// Returns the result of [`make_tile`] for an array's only tile, if the numeric codec has already made the payload by the
+/// first chain of the array's plan, with the estimated length. Returns `None` if the tile shares its block.
 pub(crate) fn made_before(info: &ArrayInfo, bytes: &[u8], mut payload: Vec<u8>) -> Option<MadeTile> {
     let is_block = bytes.len() as u64 > PACK_LEN && payload.len() <= bytes.len();
     if !is_block || constant_value(bytes, info.ty.size()).is_some() {

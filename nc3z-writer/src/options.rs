@@ -25,7 +25,7 @@ pub const MAX_TILE_LEN: u64 = 1 << 30;
 /// The parity of an archive that is made from another archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ParityChoice {
-    /// With the other archive's share; without parity if the other archive has none.
+    /// With the same share as the other archive, or without parity if the other archive has none.
     #[default]
     Keep,
     /// Without parity.

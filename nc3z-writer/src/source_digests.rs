@@ -54,7 +54,7 @@ impl SourceDigests {
         Ok(SourceDigests { sha256, record, quick: Some(quick.finish_128()) })
     }
 
-    /// SourceDigests of which only the SHA-256 is known.
+    /// Digests of a source for which only the SHA-256 is known.
     pub(crate) fn of_sha256(sha256: [u8; 32]) -> Self {
         SourceDigests { sha256, record: DigestRecord::default(), quick: None }
     }

@@ -1,4 +1,4 @@
-//! Names of inputs: a path, a URL or `-`, behind it a member of a bundle and a version.
+//! Names of inputs: a path, a URL or `-`, followed by the name of a member of a bundle and by a version, if any.
 
 use crate::version::VersionName;
 use nc3z_format::url;

@@ -59,7 +59,7 @@ pub fn check(slice: &Slice, proof: &Proof, root: &Root) -> Result<Proven> {
     }
     if proof.variables.len() != slice.variables.len() || proof.variables.is_empty() {
         let (proven, there) = (proof.variables.len(), slice.variables.len());
-        return Err(Error::refused(format!("the proof is of {proven} variables, the slice has {there}")));
+        return Err(Error::refused(format!("the proof has {proven} variables, and the slice has {there}")));
     }
     let mut entries: Vec<(u64, Hash)> = Vec::new();
     match (&proof.file, &slice.attributes) {
@@ -206,7 +206,10 @@ fn check_form(own: &SliceVariable, entry: &Entry, slab: &Hyperslab) -> Result<()
         return differs("type");
     }
     if own.shape != slab.count {
-        return Err(Error::refused(format!("the slice is of shape {:?}, the hyperslab {slab}", own.shape)));
+        return Err(Error::refused(format!(
+            "the slice has the shape {:?}, and the hyperslab is {slab}",
+            own.shape
+        )));
     }
     if let Some(dimensions) = &own.dimensions {
         let same = dimensions.len() == entry.dimensions.len()

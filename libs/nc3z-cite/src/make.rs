@@ -135,9 +135,7 @@ impl Values<'_> {
             let mut values = vec![0; usize::try_from(end - first).expect("a node is at most 1 MiB")];
             self.dataset.source().read_range(self.variable, first, &mut values)?;
             if !self.tree.matches(self.variable, number, &values)? {
-                return Err(Error::refused(
-                    "the tree file belongs to other values than those of the dataset",
-                ));
+                return Err(Error::refused("the tree file does not belong to the values of the dataset"));
             }
             self.node = Some((number, values));
         }

@@ -94,7 +94,10 @@ fn check_dimensions(header: &Header) -> Result<()> {
         let used = header.variables.iter().any(|v| v.dimensions.iter().any(|id| id.index() == n));
         if !used {
             let name = dimension.name_lossy();
-            let what = format!("the slice has the dimension `{}` and no variable of it", name.escape_debug());
+            let what = format!(
+                "the slice has the dimension `{}`, which none of its variables has",
+                name.escape_debug()
+            );
             return Err(Error::refused(what));
         }
     }
@@ -107,7 +110,7 @@ fn values_of<'s>(bytes: &'s [u8], place: &VarLayout) -> Result<Cow<'s, [u8]>> {
         return Err(Error::malformed("the slice ends before its values do"));
     }
     let in_memory =
-        |n: u64| usize::try_from(n).map_err(|_| Error::malformed("a slice beyond what memory holds"));
+        |n: u64| usize::try_from(n).map_err(|_| Error::malformed("a slice that does not fit in memory"));
     let size = in_memory(place.element_size())?;
     let (mut first, mut runs) = (0, Vec::new());
     while first < place.present {

@@ -2,10 +2,7 @@
 //!
 //! The structures are those of HDF5's `H5PLextern.h` and `H5Zpublic.h` and of netCDF-C's `netcdf_filter_build.h`.
 
-#![expect(
-    unsafe_code,
-    reason = "calling libraries of others is what this file is for; it runs in a process of its own"
-)]
+#![expect(unsafe_code, reason = "this file calls third-party libraries, in a separate process")]
 
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL, Symbol};
 use serde_json::{Value, json};
@@ -212,7 +209,7 @@ impl Opened {
             return if count == 0 { Ok(Vec::new()) } else { Err("it returned no parameters".to_owned()) };
         }
         if count > MOST_PARAMETERS || count > room(values) {
-            return Err(format!("it says {count} parameters, which is more than it made"));
+            return Err(format!("it reports {count} parameters, more than it returned"));
         }
         // SAFETY: the converter returns `count` parameters, which the caller frees.
         let all = unsafe { std::slice::from_raw_parts(values, count) }.to_vec();

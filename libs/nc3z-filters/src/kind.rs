@@ -122,7 +122,8 @@ impl Stage for PluginStage {
 
     fn decode_up_to(&self, input: &[u8], _: &mut Contexts, out: &mut [u8]) -> nc3z_format::Result<usize> {
         let made = self.call(Op::Decode, input, out.len())?;
-        let place = out.get_mut(..made.len()).expect("the worker gives no more than it was allowed");
+        let place =
+            out.get_mut(..made.len()).expect("the worker returns at most the allowed number of bytes");
         place.copy_from_slice(&made);
         Ok(made.len())
     }

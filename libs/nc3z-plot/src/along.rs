@@ -122,7 +122,7 @@ impl Along<'_> {
         };
         let all: Vec<Variable> = self.dataset.variables().filter(fits).collect();
         let adjusted = |v: &Variable| v.name().ends_with("_ADJUSTED");
-        // Argo has pressures as measured and adjusted ones, as it has temperatures.
+        // Argo has measured and adjusted pressures, and likewise temperatures.
         let like = |v: &&Variable| adjusted(v) == adjusted(self.variable);
         let named = || all.iter().filter(|v| is_named(v) && role(v) == Role::Vertical);
         let declared = || all.iter().filter(|v| is_vertical_by_attributes(v));

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// The largest number of failures that are listed.
 const LISTED: usize = 20;
 
-/// Writes those of all files and directories of `roots` into `directory`.
+/// Writes the ACLs of all files and directories of `roots` into files in `directory`.
 pub(super) fn write(roots: &[PathBuf], directory: &Path) -> Result<Exit> {
     super::outputs::prepare(&directory.join(acl::FILES[0]))?;
     let done = acl::write(roots, directory)?;

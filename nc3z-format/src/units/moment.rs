@@ -218,7 +218,7 @@ impl Period {
             Err(why) if self.is_in_some_calendar() => why,
             found => return found,
         };
-        // At most ten days are missing, in October 1582, or a year.
+        // A calendar lacks at most ten days, those of October 1582, or the year 0.
         let Date { year, month, day } = self.date;
         let at = |date: Date| calendar.day_number(date).ok();
         let first = || {

@@ -55,7 +55,7 @@ fn forward<W: Float>(
         expected[after(far + near)..].iter_mut().zip(&*steps).for_each(|(e, s)| *e -= *s);
     }
     expected[after(near)..].iter_mut().zip(&*steps).for_each(|(e, s)| *e += *s);
-    // From here on, the elements from which each one is predicted.
+    // From here on, this buffer has the element from which each element is predicted.
     let before = steps;
     before[1..].copy_from_slice(&values[..n - 1]);
     for pair in runs.list.windows(2) {

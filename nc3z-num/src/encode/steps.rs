@@ -11,16 +11,16 @@ use std::sync::LazyLock;
 /// Powers of ten, exact in binary64.
 const TENS: [f64; 16] =
     [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
-/// Fractions with divisors up to `DIVISORS` are tried: means over a number of cells, parts of degrees and hours;
-/// also fractions of decimals with up to `DIGITS` digits.
+/// Fractions with divisors up to `DIVISORS` are tried, such as means over a number of cells, and parts of degrees and
+/// hours. Fractions of decimals with up to `DIGITS` digits are tried, too.
 const DIVISORS: u32 = 400;
 const DIGITS: usize = 4;
-/// The divisors of means are at most 1/`CHANCE` of the reciprocal of the distance of floats: any value is a quotient by a
-/// finer one by chance.
+/// The divisors of means are at most 1/`CHANCE` of the reciprocal of the distance between floats. With a larger divisor,
+/// every float is a multiple of the fraction by chance.
 const CHANCE: f64 = 64.0;
 /// Minutes of a day, seconds of an hour and of a day.
 const TIMES: [u32; 3] = [1440, 3600, 86_400];
-/// 1/`FEW_STRAY` of the gaps, or half as large a share of the values, may not be multiples of the step.
+/// At most 1/`FEW_STRAY` of the gaps, or half this share of the values, need not be multiples of the step.
 const FEW_STRAY: usize = 64;
 
 /// Returns about 32 of the values, for a quick check.

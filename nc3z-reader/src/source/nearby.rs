@@ -51,14 +51,14 @@ impl Nearby {
         Nearby(Some(pieces.into_iter().collect()))
     }
 
-    /// These pieces and those of `other`. The pieces must not overlap.
+    /// Joins these pieces and the pieces of `other`. The pieces must not overlap.
     pub(crate) fn and(&self, other: &Nearby) -> Self {
         let (Some(a), Some(b)) = (&self.0, &other.0) else {
             return if self.0.is_some() { self.clone() } else { other.clone() };
         };
         let mut all: Vec<_> = a.iter().chain(b.iter()).cloned().collect();
         all.sort_by_key(|(offset, bytes)| (*offset, bytes.len()));
-        // Of two pieces that begin at the same byte the longer one comes last, and is found.
+        // If two pieces begin at the same byte, the longer one is sorted last, so that the search finds it.
         Nearby(Some(all.into()))
     }
 

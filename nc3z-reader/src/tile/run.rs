@@ -23,9 +23,8 @@ pub(crate) fn flat_tiling(info: &ArrayInfo) -> Result<Tiling> {
     })
 }
 
-/// Plans to read a run of `len` bytes from byte `first` on. The outputs of the plans follow each other, and
-/// each plan has its length. A linear array needs one plan, a chunked array at most twice as many as it has
-/// dimensions.
+/// Returns the plans to read a run of `len` bytes from byte `first` on, each with the length of its output. The outputs
+/// follow each other. A linear array needs one plan, and a chunked array at most twice as many as it has dimensions.
 pub(crate) fn plans_of_run(
     tiling: &Tiling,
     first: u64,
@@ -34,7 +33,7 @@ pub(crate) fn plans_of_run(
     slabs_of_run(tiling, first, len).map(|found| found.map(|(_, plan, len)| (plan, len)))
 }
 
-/// As [`plans_of_run`], each plan with its hyperslab.
+/// Returns the result of [`plans_of_run`], with the hyperslab of each plan.
 fn slabs_of_run(
     tiling: &Tiling,
     first: u64,

@@ -131,7 +131,7 @@ fn markers_everywhere_and_blocks_that_claim_to_overlap_cost_one_pass() {
 fn blocks_inside_a_whole_block_are_its_payload() {
     let (mut bytes, salt) = start(20, 10);
     let at = bytes.len() as u64;
-    // The inner block is made for the very place where it stands.
+    // The inner block is valid at exactly this offset.
     let mut inner = Vec::new();
     let place = at + 48;
     inner.extend([0; 4]);

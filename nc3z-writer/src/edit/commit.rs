@@ -92,7 +92,7 @@ fn commit_to(
         let of = match (variable.kept(), &variable.cells) {
             (Some(v), _) => Match::Same(v),
             (None, Some(cells)) => Match::Fresh(cells.spec().clone()),
-            (None, None) => unreachable!("what is not kept has cells"),
+            (None, None) => unreachable!("a variable without kept tiles has cells"),
         };
         (id, of)
     });

@@ -15,9 +15,9 @@
 //! assert_eq!(done.version, 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-//! The classic form of such a version is canonical, as the netCDF library lays files out: the variables one
-//! after another, each at a multiple of 4, no gaps. Tiles do not depend on the position of their variable in
-//! the file. So unchanged tiles are kept whatever the change of the header.
+//! The classic form of such a version is canonical. As in files of the netCDF library, the variables follow each other
+//! without gaps, each at a multiple of 4. Tiles do not depend on the position of their variable in the file, so no change
+//! of the header affects unchanged tiles.
 
 mod append;
 mod bands;
@@ -67,9 +67,9 @@ const RECORDS_TO_COME: u64 = 1 << 20;
 pub(crate) struct Edited {
     /// The archive's variable that it comes from.
     origin: Option<VarId>,
-    /// Its elements, if any of them were accessed for an edit.
+    /// The elements, if an edit has accessed any.
     cells: Option<Cells>,
-    /// True if its unchanged tiles are those of the archive's variable.
+    /// True if unchanged tiles are taken from the archive's variable.
     keeps_tiles: bool,
 }
 
@@ -418,7 +418,7 @@ impl Edit {
         Ok(cells)
     }
 
-    /// Returns a copy of an archive's variable, in tiles of its own.
+    /// Returns a copy of an archive's variable, in new tiles.
     fn copied(&self, archive: &Archive, at: usize, v: VarId, fill: &[u8]) -> Result<Cells> {
         let dataset = Dataset::from(archive.clone());
         let variable = dataset.variable_at(v).expect("it is the archive's own");

@@ -16,7 +16,7 @@ pub enum PartValues {
     One(Vec<u8>),
     /// All values, big-endian and row-major.
     All(Vec<u8>),
-    /// The values of a variable, whose lengths are those of the part. Dimensions of one element may be missing.
+    /// The values of a variable with the lengths of the part. Dimensions of one element may be missing.
     Of(Box<Variable>),
 }
 

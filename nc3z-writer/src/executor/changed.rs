@@ -39,7 +39,7 @@ struct Changes<'a> {
     planner: ChangePlanner<'a>,
     /// The plan of each array that has needed one.
     plans: HashMap<ArrayId, ArrayPlan>,
-    /// Tables of values that were added, with their numbers, by array; and how many of them count as stored.
+    /// The tables of values that were added to each array, with their numbers; and the number of tables that count as stored.
     tables: HashMap<ArrayId, Vec<(u64, Vec<u8>)>>,
     stored_tables: HashMap<ArrayId, usize>,
     /// Short differences that are not written yet.
@@ -105,7 +105,7 @@ impl<'a> ChangedTiles<'a> {
     /// Writes the waiting tiles. Returns the numbers of new and of unchanged tiles.
     pub(crate) fn finish<W: Write>(self, writer: &mut GenerationWriter<'_, W>) -> Result<(u64, u64)> {
         let Changes { short, counts, .. } = self.executor.finish(writer)?;
-        // Several share a container: the header of a separate block would be as long as the difference.
+        // Several short differences share a container, since the header of a separate block is as long as a difference.
         let is_shared = short.len() > 1;
         for ShortDifference { array, tile, decoded_len, decoded_crc, payload } in short {
             let chain = writer.chain_number(payload.chain)?;

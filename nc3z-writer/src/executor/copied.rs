@@ -31,7 +31,7 @@ struct CopiedPieces<'a> {
 
 /// A unit that is copied as a whole.
 enum Piece {
-    /// A tile that is constant or has a block of its own.
+    /// A tile that is constant or shares its block with no other tile.
     Tile(ArrayId, u64),
     /// The container at an offset, and its current members.
     Container(u64, Vec<(ArrayId, u64)>),
@@ -64,7 +64,7 @@ pub(crate) fn copy_tiles(
 ) -> Result<(Unsealed, u64)> {
     // The new head copy contains all chains; their numbers stay the same.
     let mut chains: Vec<ChainSpec> = archive.chains().iter().map(|chain| chain.spec().clone()).collect();
-    // The short form's directory compressed these bytes; now they need a chain of their own.
+    // In the short form the directory compressed these bytes. In the long form they need a chain.
     if archive.is_short() && !chains.iter().any(ChainSpec::is_zstd) {
         chains.push(ChainSpec(vec![StageSpec::zstd(ZSTD_LEVEL)]));
     }

@@ -5,10 +5,10 @@
 //! commit, edits       ─▶ changed (plan, or difference to an older) ─┼─▶ Executor ─▶ GenerationWriter
 //! gc, repair          ─▶ copied  (stored bytes stay as they are)   ─┘
 //! ```
-//! Each encodes one tile in its own way ([`Encode`]). The rest is one [`Executor`]: batches bound the
-//! memory, the tiles of a batch are encoded in parallel by the caller's threads, cancelling ends the work between
-//! two tiles, and tiles are written in the order in which they came. So neither the number of threads nor the
-//! memory changes the archive.
+//! Each of the three encodes a tile in its own way ([`Encode`]). All else is done by one [`Executor`]: batches bound the
+//! memory, the caller's threads encode the tiles of a batch in parallel, cancelling ends the work between two tiles, and
+//! tiles are written in the order in which they were passed. So neither the number of threads nor the memory changes the
+//! archive.
 
 mod changed;
 mod copied;

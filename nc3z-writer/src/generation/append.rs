@@ -198,7 +198,7 @@ impl InPlace {
         self.held.as_ref().map_or(Ok(()), |held| held.check(&self.file))
     }
 
-    /// Returns the archive as it was opened.
+    /// Returns the archive in the state in which it was opened.
     pub(crate) fn archive(&self) -> &Archive {
         &self.archive
     }

@@ -103,7 +103,7 @@ impl Ending {
         self.trailer.original_len = original_len;
     }
 
-    /// Gives the generation a head of its own, for a file of this length.
+    /// Marks that the generation has a later head, for a file of this length.
     pub(crate) fn with_head(&mut self, original_len: u64) {
         self.trailer.required |= REQUIRED_LATER_HEAD;
         self.trailer.original_len = original_len;
@@ -140,7 +140,7 @@ pub(crate) struct Unsealed {
     version: u32,
     before: Option<CommitSlot>,
     table: Vec<u8>,
-    /// The commit block as it was written, and its offset.
+    /// The offset of the written commit block, and its content.
     pub(super) commit: Option<(u64, Commit)>,
 }
 

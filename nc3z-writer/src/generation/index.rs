@@ -64,7 +64,7 @@ impl Index {
         }
     }
 
-    /// Announces an array none of whose entries are kept.
+    /// Announces an array. None of its entries in the previous generation are kept.
     pub(super) fn declare_anew(&mut self, array: ArrayId) {
         self.arrays.insert(array, Entries::All(Vec::new()));
     }

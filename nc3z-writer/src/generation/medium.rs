@@ -191,7 +191,7 @@ impl Write for &Memory {
     }
 }
 
-/// A file's bytes up to `end`, followed by those of another file.
+/// The bytes of one file up to `end`, followed by the bytes of another file.
 struct OverSource {
     file: FileSource,
     over: FileSource,

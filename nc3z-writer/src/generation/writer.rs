@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
-/// Archives whose blocks end beyond this have a second copy of the head (`spec/archive.md`, section 6).
+/// An archive has a second copy of the head if its blocks end beyond this offset (`spec/archive.md`, section 6).
 const SECOND_HEAD_FROM: u64 = 64 << 10;
 /// Smaller archives have it if they are at least this many times as long as the head: it costs them 1.6 % at most.
 const SECOND_HEAD_SHARE: u64 = 64;
@@ -208,7 +208,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         }
     }
 
-    /// Gives this generation a head of its own: another header, and the arrays of its variables.
+    /// Writes a later head for this generation: another header, and the arrays of its variables.
     pub(crate) fn put_head(&mut self, head: &LaterHead) -> Result<()> {
         let decoded = head.encode();
         let added = self.added.as_ref().expect("a fresh archive has its head copy");

@@ -33,8 +33,7 @@ pub struct ArchiveReport {
     pub proven: bool,
     /// Irregularities of the classic file, and requests that were not met.
     pub warnings: Vec<String>,
-    /// True if chunk lengths were requested that may be without effect ([`WriterOptions::with_optional_chunks`]), and no variable has
-    /// what they are for.
+    /// True if optional chunk lengths were requested ([`WriterOptions::with_optional_chunks`]), and no variable has their dimensions.
     pub without_chunks: bool,
     /// The effect of rounding, if it was requested. The archive then does not contain the source's values.
     pub lossy: Option<LossRecord>,

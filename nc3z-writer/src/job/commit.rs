@@ -353,9 +353,9 @@ fn is_like(old: &Archive, v: VarId, classic: &ClassicFile, new: VarId) -> bool {
     was.ty == is.ty && was.shape.len() == is.shape.len() && was.is_record == is.is_record && inner
 }
 
-/// True if a variable of the archive had less than a quarter of these elements, in one linear tile that is no
-/// longer than they are. With that tile length, the grown variable would have many short tiles, so a new one
-/// is chosen.
+/// Returns whether a new tile length is chosen for a variable that has grown. This is so if the variable had less than a
+/// quarter of these elements, in a single linear tile of exactly that length: with the old length it would now have many
+/// short tiles.
 pub(crate) fn is_outgrown(old: &Archive, v: VarId, present: u64) -> bool {
     let was = &old.layout().variables[v.index()];
     matches!(old.head().layouts[v.index()], TileLayoutSpec::Linear(len) if len >= was.present && len < present / 4)

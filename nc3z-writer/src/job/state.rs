@@ -36,7 +36,7 @@ pub(crate) enum Tiles<'a> {
 
 /// The relation of a variable of the new state to the archive.
 pub(crate) enum Match {
-    /// This variable of the archive; unchanged tiles are kept.
+    /// The same variable as this one of the archive. Unchanged tiles are kept.
     Same(VarId),
     /// A new variable, in tiles of this layout.
     Fresh(TileLayoutSpec),
@@ -222,8 +222,8 @@ impl<'a> State<'a> {
         Ok((writer.finish(metadata)?, (new + encoded, kept + equal)))
     }
 
-    /// If tiles refer to others, returns the tiles to store anew, because they or the tiles they refer to
-    /// changed.
+    /// Returns the tiles to store again because they changed, or because a tile that they refer to changed. `None` if no tile
+    /// refers to another one.
     fn compare(&self, monitor: &dyn Monitor) -> Result<Option<HashSet<(ArrayId, u64)>>> {
         if !self.has_references() {
             return Ok(None);

@@ -1,9 +1,9 @@
 //! Adds and removes parity, and repairs with it. `spec/parity.md`; reading and checking is in
 //! [`nc3z_reader::parity`].
 //!
-//! Parity is a generation of its own: a region of packets and parity shards after the existing archive, then a
-//! section table and a trailer. So adding appends, removing cuts off, and `archive --parity` gives the same bytes
-//! as `archive` and `parity add`.
+//! Parity is a separate generation: a region of packets and parity shards after the existing archive, then a section table
+//! and a trailer. So parity is added by appending and removed by cutting, and `archive --parity` gives the same bytes as
+//! `archive` followed by `parity add`.
 //!
 //! ```text
 //! add:     region, sync, section table and trailer, sync, slot  a crash leaves the old archive and a torn tail
@@ -107,7 +107,7 @@ fn previous_trailer(archive: &Archive, source: &dyn ByteSource) -> Result<Option
     Ok(Some((Trailer::decode(&bytes, at, &archive.superblock().salt)?, at)))
 }
 
-/// True if the archive's last generation is that of `previous` with parity, and nothing else.
+/// Returns whether the archive's last generation only adds parity to the generation of `previous`.
 fn is_parity_of(archive: &Archive, previous: &Trailer) -> bool {
     let mine = archive.trailer();
     let as_added = Trailer {

@@ -63,7 +63,7 @@ pub(crate) fn plan_array(
     let mut tiles = Vec::new();
     let mut ways = Vec::new();
     for Trial { plan, stored } in trials {
-        // Another table of values would have to save more bytes than it takes.
+        // A plan with another table of values is left out, since the table takes bytes, too.
         let free = table || plan.dictionary().is_none();
         if tiles.is_empty() || (free && stored <= most && tiles.len() <= policy.alternatives.count) {
             tiles.push(TileChain::numeric(plan, registry));
@@ -107,8 +107,8 @@ pub(crate) fn plan_array(
     Ok(ArrayPlan { short: tiles[..1].to_vec(), tiles, fallback, made, ..ArrayPlan::default() })
 }
 
-/// The plan with a scale-offset for each plane, where the samples' planes have one in common. The planes of other tiles may
-/// differ: means over months have a step of their own in each month.
+/// Returns the plan with a scale-offset for each plane, if all planes of the samples have the same one. The planes of other tiles
+/// may differ: in means over months, the step differs from month to month.
 fn by_plane(plan: Option<&EncodePlan>, subject: &Subject<'_>) -> Option<EncodePlan> {
     let plan = plan.filter(|plan| matches!(plan.transform, TransformPlan::ScaleOffset(_)))?;
     let tile = subject.info.tiling.geometry(0).ok()?;

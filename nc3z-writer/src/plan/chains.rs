@@ -11,7 +11,7 @@ pub(crate) struct TileChain {
     pub(crate) chain: Chain,
     /// The plan of the numeric codec, if the chain is that codec.
     pub(crate) num: Option<EncodePlan>,
-    /// If tiles refer to another variable's tiles: this variable's id minus the id of the other variable.
+    /// This variable's id minus the id of the variable that its tiles refer to, if they refer to another variable.
     pub(crate) against: Option<u32>,
     /// Number of the chain in the chain table; 0 until [`ChainTable::assign`].
     pub(crate) number: u16,

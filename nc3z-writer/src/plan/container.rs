@@ -8,7 +8,7 @@ use nc3z_format::codec::{Chain, ChainSpec, CodecScratch, Registry, StageSpec};
 
 /// The cost of one more container: a block's header, padding, and different offsets in the index.
 const ONE_MORE: usize = BLOCK_HEADER_LEN + 36;
-/// Members of one kind stay with the others if they have fewer bytes.
+/// Members of one kind get a separate container only if they have at least this many bytes.
 const APART: usize = 2 << 10;
 
 /// A container that is being filled.

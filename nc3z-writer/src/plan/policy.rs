@@ -54,7 +54,8 @@ pub(crate) struct ShortPolicy {
     pub(crate) arrays: usize,
     /// Arrays up to this length are encoded whole by each candidate plan.
     pub(crate) trial_len: usize,
-    /// The number of arrays of one kind whose plan is searched. The others take the most frequent plan of these.
+    /// The number of arrays of one kind for which a plan is searched. All other arrays of that kind get the most frequent of
+    /// these plans.
     pub(crate) searched: usize,
     /// zstd level for the estimates of one array, and of all arrays together.
     pub(crate) estimate_level: i32,

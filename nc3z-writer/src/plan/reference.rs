@@ -55,7 +55,7 @@ struct Alike<'a> {
 /// The last arrays, grouped by the number of elements.
 type Bases<'a> = BTreeMap<(u64, u64), Alike<'a>>;
 
-/// Gives arrays that become smaller by it a plan that refers to another array. Returns these arrays.
+/// Plans arrays by reference to another array where that makes them smaller. Returns these arrays.
 pub(super) fn plan_references(
     planner: &mut Planner<'_>,
     plans: &mut BTreeMap<ArrayId, ArrayPlan>,

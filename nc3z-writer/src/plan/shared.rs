@@ -218,8 +218,8 @@ fn group(pool: &[Member<'_>], policy: &SharedPolicy, dict: u32) -> Result<Group>
     Ok(Group { ids, lzma, saved })
 }
 
-/// Returns the LZMA parameters for the elements of the longest member. The gap has no elements of its own: it
-/// contains what the other members are.
+/// Returns the LZMA parameters for the elements of the longest member. The gap does not count: it contains copies of the
+/// other members' elements.
 fn contexts(pool: &[Member<'_>], dict: u32) -> Lzma {
     let rank = |m: &Member<'_>| (m.info.id.role() != Role::Gap, m.bytes.len(), m.info.ty.size());
     Lzma::for_elements(pool.iter().map(rank).max().map_or(1, |(_, _, size)| size), dict)
@@ -243,8 +243,8 @@ fn pools<'a>(members: Vec<Member<'a>>, policy: &SharedPolicy) -> Vec<Vec<Member<
 }
 
 /// Returns the members of a pool and their saving in one container; no members if the saving is smaller than a
-/// container's overhead. Members that are smaller under their own plans leave the container, as long as the rest does
-/// not become larger by more. A gap contains a copy of the others, so all of them stay with it.
+/// container's overhead. A member that is smaller under its own plan leaves the container, unless the remaining members
+/// then grow by more than that. A gap contains copies of the other members, so all of them stay with it.
 fn worthwhile(pool: &[Member<'_>], lzma: Lzma, preset: u32, gap: bool) -> Result<(Vec<ArrayId>, Stored)> {
     const LEAST: Stored = Stored(BLOCK_HEADER_LEN as u64 + 32);
     let mut inside = pool.to_vec();

@@ -27,7 +27,7 @@ pub(super) struct Short {
     numbers: Option<Vec<u8>>,
 }
 
-/// Numbers are given up for a kind if they were smaller for fewer than 1/`SELDOM` of the arrays that were searched.
+/// The numeric codec is not used for a kind if it was smaller for fewer than 1/`SELDOM` of the searched arrays.
 const SELDOM: usize = 8;
 
 /// The plans of short arrays of one type and about one length: files with thousands of them have few kinds.
@@ -51,7 +51,7 @@ impl Kind {
         self.plans.iter().map(|(_, count)| count).sum::<usize>() == self.seen
     }
 
-    /// Returns the most frequent plan; `None` if numbers were seldom smaller.
+    /// Returns the most frequent plan; `None` if the numeric codec was rarely smaller.
     fn usual(&self) -> Option<&EncodePlan> {
         let smaller: usize = self.plans.iter().map(|(_, count)| count).sum();
         let most = self.plans.iter().max_by_key(|(_, count)| *count)?;

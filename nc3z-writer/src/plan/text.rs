@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 
 /// Text with longer rows is not treated as a table.
 const ROW: usize = 4096;
-/// If a quick zstd makes rows (or columns) larger than the other by this factor, in hundredths, the choice is
-/// made without further trials.
+/// If a quick zstd shows that rows are larger than columns by this factor, in hundredths, or the reverse, no further
+/// trials are needed.
 const TELLS: u64 = 125;
 /// Thousandths of its bytes that text must save at [`Policy::zstd_level`]; otherwise [`Policy::least_level`] packs it, ten
 /// times as fast.
@@ -106,8 +106,8 @@ pub(crate) struct Raised {
     cost: u64,
 }
 
-/// Packs text at the highest level as long as that takes a small part of the time of the source: the text that takes
-/// least first.
+/// Packs text at the highest level, the quickest text first, until that takes a given small part of the time for the
+/// source.
 pub(super) fn raise_levels(arrays: &Arrays, plans: &mut BTreeMap<ArrayId, ArrayPlan>) {
     let source = arrays.iter().fold(0u64, |sum, a| sum.saturating_add(a.total_bytes()));
     let mut left = (source / SHARE).max(ALWAYS);

@@ -1,4 +1,4 @@
-//! Chooses shorter tiles for long arrays, if they take hardly more bytes. Reading a map, a box or one value
+//! Chooses shorter tiles for long arrays, if they take few more bytes. Reading a map, a box or one value
 //! then decodes less, and editing one value stores less. Fields that were packed one by one even become
 //! smaller.
 
@@ -61,8 +61,7 @@ fn linear_len(info: &ArrayInfo) -> Option<u64> {
     Some(info.linear_tile_len()? / info.ty.size() as u64)
 }
 
-/// Returns the array in shorter tiles, if it is long and a sample of its tiles takes hardly more bytes after
-/// it is cut.
+/// Returns the array in shorter tiles, if it is long and a sample of its tiles takes few more bytes when it is cut.
 pub(crate) fn refine_array(
     classic: &ClassicFile,
     info: &ArrayInfo,

@@ -30,8 +30,8 @@ pub(crate) fn short_limit(long: u64) -> Option<usize> {
     (long <= LOOKED_AT).then(|| usize::try_from(long).map_or(SHORT, |long| (long - 1).min(SHORT)))
 }
 
-/// Returns the limit for the archive that packs a source of `len` bytes as a whole, in place of an archive of
-/// `archive` bytes; `None` if that is not tried. The limit depends on `quickest`, the length of the quickest
+/// Returns the largest length at which an archive that packs a source of `len` bytes as a whole replaces an archive of
+/// `archive` bytes; `None` if packing as a whole is not tried. The limit depends on `quickest`, the length of the quickest
 /// preset's archive. So all presets make the same choice, and no preset gives a larger archive than a quicker one.
 pub(crate) fn longest_whole(
     len: u64,

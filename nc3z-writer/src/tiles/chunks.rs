@@ -2,8 +2,8 @@
 //! by run and cut.
 //!
 //! Chunks are numbered row-major. So the chunks of a box have consecutive numbers if it spans one chunk along the
-//! outer dimensions, some along one dimension, and the whole length of the inner dimensions. The largest such box
-//! that fits in memory is read at a time; the tiles and their order do not depend on it.
+//! outer dimensions, any number along one dimension, and the whole length of the inner dimensions. The largest such box
+//! that fits in memory is read at a time. The tiles and their order do not depend on its size.
 
 use super::padding::fill_up;
 use super::raw::RawTile;

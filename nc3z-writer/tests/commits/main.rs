@@ -292,7 +292,7 @@ fn numbered(n: u32) -> File {
     fn value(i: u64, n: u32) -> u32 {
         if i % 30_000 == u64::from(n) { n } else { noise(i) }
     }
-    // Values are functions: a few of them serve for all numbers.
+    // A variable's values are given by a function pointer, so there are only a few different functions.
     const VALUES: [fn(u64) -> u32; 4] = [|i| value(i, 1), |i| value(i, 2), |i| value(i, 3), |i| value(i, 4)];
     let large = Var { value: VALUES[n as usize % 4], ..LARGE };
     File { title: TITLES[n as usize % 3], records: 6, vars: vec![large, SMALL, SERIES] }

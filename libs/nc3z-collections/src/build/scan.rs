@@ -16,7 +16,7 @@ const MAX_COORDINATES: u64 = 100_000_000;
 /// The maximal length in bytes of an array that is copied into the aggregation.
 pub(super) const MAX_STATIC: u64 = 64 << 20;
 
-/// Attributes. Files of one kind have most of them alike, and share these.
+/// Attributes. Files of one kind have most attributes in common, and share these.
 pub(super) type Attributes = Vec<Arc<Attribute>>;
 
 /// Returns attributes that can be shared.

@@ -17,7 +17,7 @@ pub(super) struct SharedParts {
 }
 
 impl SharedParts {
-    /// Replaces what an earlier file had by that of the earlier file.
+    /// Replaces each part that an earlier file has, too, by the part of the earlier file.
     pub(super) fn share(&self, scanned: &mut Scanned) {
         self.attributes_of(&mut scanned.attributes);
         scanned.scalars.iter_mut().for_each(|scalar| self.attributes_of(&mut scalar.attributes));

@@ -73,12 +73,12 @@ pub fn merged(groups: Vec<Group>) -> Vec<Vec<Group>> {
     }
     let compared: Vec<Compared<'_>> =
         groups.iter().zip(keys).map(|(group, key)| Compared::new(group, key)).collect();
-    // In the order of names: which groups are merged does not depend on the order in which files were found.
+    // The order of names decides which groups are merged, not the order in which files were found.
     let mut order: Vec<usize> = (0..groups.len()).collect();
     order.sort_by(|a, b| groups[*a].files[0].name.cmp(&groups[*b].files[0].name));
     let mut merged: Vec<Vec<usize>> = Vec::new();
-    // By a coordinate, the places in `merged` by the variables there. Groups of equal variables cannot be merged; many of them are
-    // files that could not be placed.
+    // For each coordinate, the merged groups that have it: sets of variables, and the positions in `merged` of the groups with these
+    // variables. Groups with equal variables cannot be merged; many of them are files without a known position.
     let mut known: HashMap<(&str, Whole), BTreeMap<BTreeSet<usize>, Vec<usize>>> = HashMap::new();
     for n in order {
         let own = &compared[n];

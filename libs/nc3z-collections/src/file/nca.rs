@@ -219,9 +219,7 @@ impl Described {
         }
         for key in ["file_offset", "lbpack"] {
             if data.get(key).is_some_and(|v| !v.is_null() && v.as_i64() != Some(0)) {
-                return Err(format!(
-                    "sub-arrays with `{key}` are of another format than netCDF, and not read"
-                ));
+                return Err(format!("sub-arrays with `{key}` are not netCDF, and cannot be read"));
             }
         }
         let variable = data.get("ncvar").and_then(Value::as_str).ok_or("its data has no `ncvar`")?.to_owned();

@@ -257,7 +257,7 @@ fn axes(
     }
     if let Some(n) = (0..masters.len()).find(|n| masters[*n].is_none() && counts[*n] != 1) {
         return Err(format!(
-            "a dimension that the aggregation does not have is of length {}, not 1",
+            "a dimension that the aggregation does not have has length {}, not 1",
             counts[n]
         ));
     }

@@ -59,7 +59,7 @@ impl Conform {
     /// A conversion between text and numbers; packing attributes that are not numbers.
     pub(crate) fn new(from: &Variable, to: NcType, fill: &[u8], unit: Conversion) -> Result<Self, String> {
         if (from.ty == NcType::Char) != (to == NcType::Char) {
-            return Err(format!("it is of type {}, the aggregation of type {to}", from.ty));
+            return Err(format!("it has type {}, and the aggregation has type {to}", from.ty));
         }
         packing(from)?;
         Ok(Conform::from_decoding(Decoding::without_bounds(from), to, fill.to_vec(), Units::By(unit)))
@@ -115,7 +115,7 @@ impl Conform {
 impl Conform {
     /// The microseconds of a time.
     fn moment(&self, value: Number, since: Since) -> Result<i128, String> {
-        let unit = self.decoding.time().ok_or("it has no unit of time that is known")?;
+        let unit = self.decoding.time().ok_or("its unit of time is unknown")?;
         let zero = TimeUnit::parse(since.units(), unit.calendar()).ok().and_then(|zero| zero.moment(0.0));
         let zero = zero.expect("every calendar has these days");
         let moment = match value {

@@ -27,7 +27,7 @@ pub struct Shard {
     pub count: u64,
 }
 
-/// A file of a tree that the user should know of, because its content is not in the result.
+/// A file of a tree whose content is not in the result, which is reported to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// The path of the file.

@@ -79,7 +79,7 @@ fn unique_values(file: &mut NewFile, array: &NewArray, dimensions: Vec<usize>) -
     for p in &array.partitions {
         let value = if let Data::Value(value) = &p.data { &value[..] } else { fill };
         if value.len() != array.ty.size() {
-            return Err(Error::refused(format!("variable `{}`: a value is of another type", array.name)));
+            return Err(Error::refused(format!("variable `{}`: a value has another type", array.name)));
         }
         values.extend_from_slice(value);
     }
@@ -122,7 +122,7 @@ fn reference<'a>(array: &NewArray, p: &'a Partition) -> Result<Ref<'a>> {
         return cannot(format!("`{uri}` has its dimensions in another order"));
     }
     if matches!(p.units, UnitsOf::Given { .. }) {
-        return cannot(format!("the units of `{uri}` are not those of its own variable"));
+        return cannot(format!("the units of `{uri}` differ from those of its variable"));
     }
     Ok(Ref { uri, variable: &sub.variable, fingerprint: sub.fingerprint.as_deref().unwrap_or("") })
 }

@@ -106,7 +106,7 @@ impl Request {
             notes.extend(found);
             if ranges.insert(id, segments).is_some() {
                 let how = if by_region().any(|(d, _)| *d == id) {
-                    "in a range of its own and in the region"
+                    "both in its own range and in the region"
                 } else {
                     "twice"
                 };

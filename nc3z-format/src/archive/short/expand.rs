@@ -25,7 +25,7 @@ pub struct Expanded {
     pub missing: u64,
     /// Bytes after the end.
     pub extra: u64,
-    /// The end of prefix and directory in the file.
+    /// The offset in the file at which prefix and directory end.
     pub directory_end: u64,
     /// Blocks whose payloads are stored after the directory, in their order.
     pub outside: Vec<Outside>,

@@ -25,11 +25,11 @@ use serde_json::{Value, json};
 pub struct Lzma {
     /// Bytes that are searched back, from [`Lzma::LEAST_DICT`] to [`Lzma::MOST_DICT`].
     pub dict_size: u32,
-    /// High bits of the byte before that a literal's context has.
+    /// The number of high bits of the previous byte in the context of a literal.
     pub lc: u32,
-    /// Low bits of the position that a literal's context has: `lc + lp` is at most 4.
+    /// The number of low bits of the position in the context of a literal: `lc + lp` is at most 4.
     pub lp: u32,
-    /// Low bits of the position that every other context has, at most 4.
+    /// The number of low bits of the position in all other contexts, at most 4.
     pub pb: u32,
 }
 

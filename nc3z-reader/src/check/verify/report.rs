@@ -83,7 +83,7 @@ pub struct Undecoded {
     pub place: TileLocation,
     /// The number of tiles.
     pub tiles: u64,
-    /// The reason for the first: the filter or codec that this build does not have.
+    /// The reason why the first of these tiles was not decoded: the filter or codec that this build lacks.
     pub why: String,
 }
 

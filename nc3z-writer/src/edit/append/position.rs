@@ -115,8 +115,8 @@ impl Edit {
             first += values.len() as u64;
             let values: Vec<Number> = values.into_iter().flatten().collect();
             if alone && direction.is_none() {
-                // A single record has no direction. The direction is then that of the new records, otherwise
-                // ascending.
+                // A single record has no direction. The new records then give the direction, if they have one; otherwise it
+                // is ascending.
                 direction = match values[..] {
                     [a, b, ..] => Direction::new(a, b),
                     _ => None,

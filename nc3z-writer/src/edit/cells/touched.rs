@@ -63,7 +63,7 @@ impl Cells {
         Ok(self.plan(plan.to_string(), touched, false))
     }
 
-    /// Plans other lengths of inner axes: every element moves, so all tiles are read and made anew.
+    /// Plans a change of the lengths of inner axes. Every element moves, so all tiles are read and written again.
     pub(in super::super) fn plan_rearrange(&self, shape: &[u64]) -> Plan {
         let touched: Vec<Touched> = self.indices().map(|at| Touched { at, whole: true }).collect();
         let on_base = touched.iter().filter(|tile| self.lies_on_base(&tile.at)).count();

@@ -180,7 +180,7 @@ impl Overhead {
 /// The costs of all sampled arrays.
 pub(super) struct Costs {
     by_array: BTreeMap<ArrayId, ArrayCost>,
-    /// Bytes of the containers divided by those of their members: containers are compressed once more.
+    /// The bytes of the containers divided by the bytes of their members, since containers compress their members again.
     shared: f64,
 }
 

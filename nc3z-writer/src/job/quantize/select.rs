@@ -124,7 +124,7 @@ fn names(list: &[u8], word: &[u8]) -> bool {
     list.split(|b| b.is_ascii_whitespace() || *b == 0).any(|w| w == word)
 }
 
-/// Values that are not rounded: the fill value (netCDF's default if the variable has none) and those of
+/// Returns the values that are not rounded: the fill value (netCDF's default if the variable has none) and the values of
 /// `missing_value`.
 fn fills(variable: &Variable) -> Vec<Vec<u8>> {
     std::iter::once(variable.fill_value()).chain(variable.missing_values()).map(<[u8]>::to_vec).collect()

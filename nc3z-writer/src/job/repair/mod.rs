@@ -76,7 +76,7 @@ pub struct RepairOptions {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum RepairOutcome {
-    /// By parity: the archive has all the bytes that it had.
+    /// Repaired by parity: the archive has all its original bytes.
     Parity {
         /// The state of the parity before the repair.
         report: ParityReport,

@@ -155,7 +155,7 @@ pub fn repair_versions(
 fn between(newest: &Archive, last: u64, lost: u64) -> Vec<(u64, String)> {
     let dropped = dropped(newest.metadata());
     let numbers = (last + 1..lost).take(usize::try_from(LOOKED_FOR).expect("100,000"));
-    let why = || format!("its end is missing, as is that of version {lost}");
+    let why = || format!("its end is missing, like the end of version {lost}");
     numbers.filter(|number| !dropped.contains(number)).map(|number| (number, why())).collect()
 }
 

@@ -40,8 +40,8 @@ const FIRST_TRY: usize = 128;
 /// because later tiles can be coded against an independent tile.
 const CLEARLY: usize = 3;
 const CLEARLY_OF: usize = 4;
-/// Higher levels are tried if the quick level's result takes at most this many quarters of the best other
-/// way's bytes: higher levels gain no more than that.
+/// Higher levels are tried if the quick level's result takes at most this many quarters of the bytes of the best other
+/// way. Higher levels do not gain more than this factor.
 const LEVELS_GAIN_QUARTERS: usize = 5;
 /// A higher level is used if it makes the sample smaller by more than about 1/`LEVEL_GAIN`.
 const LEVEL_GAIN: usize = 32;
@@ -159,7 +159,7 @@ pub(super) struct Chooser<'a> {
     options: &'a WriterOptions,
 }
 
-/// One tile, and the older one that it may be coded against.
+/// A tile, and the older tile that it may be coded against.
 pub(super) struct Changed<'a> {
     pub(super) info: &'a ArrayInfo,
     pub(super) tile: u64,

@@ -27,8 +27,8 @@ impl<'a> EqualTiles<'a> {
         EqualTiles { old, dropped, all: None }
     }
 
-    /// Returns the tile that a new variable's tile may be coded against: a tile with the same bytes, or the tile
-    /// that this one is coded against; otherwise the tile at the same position of a dropped variable with the same
+    /// Returns the tile that a new variable's tile may be coded against. It is a tile with the same bytes, or the tile that
+    /// such a tile is coded against. Without one, it is the tile at the same position of a dropped variable with the same
     /// name.
     pub(super) fn find(
         &mut self,

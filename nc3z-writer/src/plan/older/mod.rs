@@ -1,9 +1,8 @@
 //! Decides how the changed tiles of an archive are stored: by their array's plan, as the difference to the tile that
 //! they replace, or as the difference to an equal tile of another array.
 //!
-//! A first look decides about most tiles without a plan ([`ChangePlanner::first_look`]): unchanged ones, constant
-//! ones, short ones, and those of which a few elements changed. For the others the array is planned as in a new
-//! archive ([`ChangePlanner::by_plan`]).
+//! Most tiles need no plan ([`ChangePlanner::first_look`]): unchanged tiles, constant tiles, short tiles, and tiles with few
+//! changed elements. For all other tiles the array is planned as in a new archive ([`ChangePlanner::by_plan`]).
 
 mod copied;
 mod difference;

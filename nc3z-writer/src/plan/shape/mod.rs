@@ -25,7 +25,7 @@ pub(crate) struct Partition {
     pub(crate) gap: u64,
     /// Messages on requests that cannot be met, and on layouts that are slow to restore.
     pub(crate) warnings: Vec<String>,
-    /// True if chunk lengths were requested, and no variable has what they are for.
+    /// True if chunk lengths were requested, and no variable has their dimensions.
     pub(crate) without_chunks: bool,
 }
 

@@ -21,19 +21,19 @@ const NAMED: usize = 3;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum State {
-    /// Its archive was written, or was there.
+    /// The file's archive was written, or existed already.
     Done,
-    /// No run has a result for it.
+    /// No run has a result for the file.
     Open,
-    /// A run was stopped before or while it was archived.
+    /// A run was stopped before or while the file was archived.
     Stopped,
-    /// It was left out, because its data are on tape.
+    /// The file was left out, because its data are on tape.
     Offline,
-    /// It failed, and the same run may succeed later.
+    /// The file failed, and the same run may succeed later.
     Failed,
-    /// It failed, and will fail again as it is.
+    /// The file failed, and will fail again unless it changes.
     Refused,
-    /// It is not a classic file any more.
+    /// The file is no longer a classic file.
     Other,
 }
 
