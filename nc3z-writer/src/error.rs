@@ -112,7 +112,7 @@ pub enum ErrorKind {
         why: String,
     },
     /// The archive has the largest possible number of generations.
-    #[error("`{}`: its generations are used up", .0.display())]
+    #[error("`{}` has the largest possible number of commits: write it to a new archive, which begins with one", .0.display())]
     GenerationsUsedUp(PathBuf),
     /// The caller asked to stop.
     #[error("interrupted; nothing was written")]

@@ -168,7 +168,7 @@ fn history(archive: &Archive, source: &FileSource) -> Vec<String> {
     let parity = u32::from(crate::parity::is_last(archive, source));
     let earlier = archive.trailer().generation.saturating_sub(1 + parity);
     if earlier > 0 {
-        found.push(format!("{earlier} earlier generation{}", if earlier == 1 { "" } else { "s" }));
+        found.push(format!("{earlier} earlier commit{}", if earlier == 1 { "" } else { "s" }));
     }
     if archive.torn_tail() > 0 {
         let (bytes, at) = (archive.torn_tail(), archive.trailer().archive_len);
