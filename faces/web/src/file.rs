@@ -19,7 +19,7 @@ const CACHE_LEN: u64 = 128 << 20;
 const ELEMENTS: u64 = 1 << 20;
 /// The maximal number of decoded bytes of the tiles for one piece of values.
 const TILES_LEN: u64 = 64 << 20;
-/// The maximal length of a part that is made: the page keeps it in memory.
+/// The maximal length of a part that the page writes, since it keeps the part in memory.
 const MOST_MADE: u64 = 1 << 30;
 
 /// The end of an attempt.

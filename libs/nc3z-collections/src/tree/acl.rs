@@ -148,11 +148,11 @@ fn of_file(path: &Path, name: &Path, done: &mut Done) -> Result<[Vec<u8>; 2]> {
     Ok([acl, own])
 }
 
-/// Gives the files and directories below `root` what the files in `directory` have for them: directories last, those inside first. Names
-/// that do not exist there are left out.
+/// Sets the owners, modes, ACLs and attributes of files and directories below `root`, which the files in `directory` list. Directories are
+/// set last, inner ones first. Listed names that do not exist below `root` are left out.
 ///
 /// # Errors
-/// One of the files cannot be read, or is not in the notation. What the system refuses is in the result.
+/// One of the files in `directory` cannot be read, or is not in the notation. Changes that the system refuses are in the result.
 pub fn apply(directory: &Path, root: &Path) -> Result<Done> {
     let mut done = Done::default();
     each_block(&directory.join(FILES[1]), &mut |name, lines| {

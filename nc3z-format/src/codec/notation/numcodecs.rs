@@ -26,7 +26,7 @@ const KNOWN: [&str; 18] = [
     "zstd",
 ];
 
-/// Other names of what has a name here.
+/// Other ids that are read, and the id that each stands for.
 const ALIASES: [(&str, &str); 5] = [
     ("imagecodecs_lz4h5", "lz4h5"),
     ("imagecodecs_lzf", "lzf"),

@@ -321,7 +321,7 @@ fn no_trailer(points: &EntryPoints) -> Trailer {
     }
 }
 
-/// The blocks that count. Takes the chains from those that define them.
+/// Returns the blocks of the target's generations, and takes the chains from the blocks that define them.
 fn counted(
     inner: &mut Inner,
     committed: Option<u32>,
