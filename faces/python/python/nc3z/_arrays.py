@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
-from xarray.backends import BackendArray
-from xarray.core import dtypes, indexing
+from xarray.core import dtypes
 
 from nc3z._fragments import Index, Joined, Piece, tiles
 from nc3z._nc3z import Condition, Form, Head, shown
 from nc3z._catalogs import Statistics
+from nc3z.xarray import LazyArray
 
 Array = npt.NDArray[Any]
 #: Requests to a server at a time.
@@ -62,29 +62,7 @@ def _each(work: Callable[[Piece], None], pieces: Sequence[Piece], joined: Joined
             work(piece)
 
 
-class _Lazy(BackendArray):
-    """An array that reads outer selections: for each dimension an index, a slice or a list."""
-
-    __slots__ = ()
-    shape: tuple[int, ...]
-
-    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
-        if isinstance(key, indexing.BasicIndexer | indexing.OuterIndexer):
-            return self.read(key.tuple)
-        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self.read)
-
-    async def async_getitem(self, key: indexing.ExplicitIndexer) -> Any:
-        """Reads in a thread, while the event loop continues."""
-        import asyncio
-
-        return await asyncio.to_thread(self.__getitem__, key)
-
-    def read(self, key: tuple[Any, ...]) -> Any:
-        """Reads an outer selection."""
-        raise NotImplementedError
-
-
-class JoinedArray(_Lazy):
+class JoinedArray(LazyArray):
     """A variable of many files. If the files store it in different ways, values are converted to ``form``."""
 
     __slots__ = ("dtype", "form", "joined", "shape")
@@ -175,7 +153,7 @@ class Question:
         return found
 
 
-class WhereArray(_Lazy):
+class WhereArray(LazyArray):
     """The values of a variable where all conditions are met, missing values elsewhere. Files and tiles without such values are not
     read.
     """

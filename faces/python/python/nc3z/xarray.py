@@ -97,16 +97,16 @@ def with_c_names(values: Mapping[str, Any] | Dataset) -> dict[str, Any]:
     return {names[name]: value for name, value in values.items()}
 
 
-class Nc3zArray(BackendArray):
-    """A variable with xarray's interface for indexing. Any number of threads may read at once."""
+class LazyArray(BackendArray):
+    """An array that reads outer selections: for each dimension an index, a slice or a list."""
 
-    __slots__ = ("dtype", "file", "name", "shape")
-
-    def __init__(self, file: _File, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        self.file, self.name, self.shape, self.dtype = file, name, shape, dtype
+    __slots__ = ()
+    shape: tuple[int, ...]
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
-        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._read)
+        if isinstance(key, indexing.BasicIndexer | indexing.OuterIndexer):
+            return self.read(key.tuple)
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self.read)
 
     async def async_getitem(self, key: indexing.ExplicitIndexer) -> Any:
         """Reads in a thread, while the event loop continues."""
@@ -114,7 +114,21 @@ class Nc3zArray(BackendArray):
 
         return await asyncio.to_thread(self.__getitem__, key)
 
-    def _read(self, key: tuple[Any, ...]) -> Any:
+    def read(self, key: tuple[Any, ...]) -> Any:
+        """Reads an outer selection."""
+        raise NotImplementedError
+
+
+class Nc3zArray(LazyArray):
+    """A variable with xarray's interface for indexing. Any number of threads may read at once."""
+
+    __slots__ = ("dtype", "file", "name", "shape")
+
+    def __init__(self, file: _File, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self.file, self.name, self.shape, self.dtype = file, name, shape, dtype
+
+    def read(self, key: tuple[Any, ...]) -> Any:
+        """Reads an outer selection. Lists read the tiles of their indices, not the range that they span."""
         return self.file.dataset()[self.name][key]
 
     def __reduce__(self) -> tuple[Any, ...]:
