@@ -12,7 +12,7 @@ from pathlib import Path
 from spec_examples import examples
 
 SPEC = Path(__file__).resolve().parent.parent / "spec"
-CHAPTERS = ["archive", "chains", "num", "pco", "classic", "examples", "conformance", "parity", "bundle", "catalogue", "digest", "proof", "quantize", "compatibility", "errata"]
+CHAPTERS = ["archive", "chains", "num", "pco", "classic", "examples", "conformance", "parity", "catalogue", "digest", "proof", "quantize", "compatibility", "errata"]
 MARK = "## Chapters\n"
 FILES = {
     "dictionary/": "the zstd dictionaries of heads and sections, and the programs that made them (`archive.md`, *Dictionary*)",

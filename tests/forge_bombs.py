@@ -52,44 +52,6 @@ GRIDS = [
 ]
 
 
-def bundle(index):
-    """A ZIP of one small member with this as the index of nc3z, as `nc3z bundle` would point to it."""
-    packed = b"nc3zidx2" + struct.pack("<Q", len(index)) + zstandard.ZstdCompressor(level=3).compress(index)
-    out = io.BytesIO()
-    entries = []
-    for name, data in ((b"a.txt", b"x"), (b".nc3z/index", packed)):
-        check, size = zlib.crc32(data), len(data)
-        head = struct.pack("<HHHHHIIIHH", 20, 0, 0, 0, 0x21, check, size, size, len(name), 0)
-        entries.append(b"PK\1\2" + struct.pack("<H", 20) + head[:-4] + struct.pack("<HHHHHII", len(name), 0, 0, 0, 0, 0, out.tell()) + name)
-        out.write(b"PK\3\4" + head + name)
-        at = out.tell()
-        out.write(data)
-    begin, directory = out.tell(), b"".join(entries)
-    comment = f"nc3z-index {at} {len(packed)} {crc32(packed):08x}".encode()
-    out.write(directory + b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, len(entries), len(entries), len(directory), begin, len(comment)) + comment)
-    return out.getvalue()
-
-
-def listed(text):
-    return bundle(struct.pack("<Q", len(text)) + text)
-
-
-def bundle_of_objects():
-    return listed(b'{"version":2,"members":[' + b'{"a":0},' * (6 * MANY) + b"0]}")
-
-
-def bundle_of_blanks():
-    return listed(b'{"version":2,"members":[' + b" " * ((512 if NIGHT else 64) << 20) + b"]}")
-
-
-def bundle_of_members():
-    return listed(b'{"version":2,"members":[' + b",".join(b'["%d",0,0,0,[]]' % n for n in range(40_000)) + b"]}")
-
-
-def bundle_of_parts():
-    return listed(b'{"version":2,"members":[["a",0,1,0,[' + b"[0,0]," * 100_000 + b"[0,0]]]]}")
-
-
 def tar_of_a_long_name(kind=tarfile.GNUTYPE_LONGNAME, size=1 << 30):
     """The name claims to have a GiB, but only a few bytes follow."""
     info = tarfile.TarInfo("././@LongLink")
@@ -147,7 +109,7 @@ def parts_of_numbers():
     return aggregation('{"Partitions": [{"part": "[%s]", "data": {"file": "f", "ncvar": "v", "shape": [1]}}]}' % part)
 
 
-BUNDLES = [bundle_of_objects, bundle_of_blanks, bundle_of_members, bundle_of_parts, tar_of_a_long_name, tar_of_pax]
+BUNDLES = [tar_of_a_long_name, tar_of_pax]
 AGGREGATIONS = [partitions_of_objects, keys_of_an_aggregation, nearly_json, deep_json, many_partitions, parts_of_numbers]
 
 
@@ -218,52 +180,43 @@ def group_of_empty_frames():
 
 
 def packed_bundle(groups, names):
-    """A packed bundle of archives of groups; `names` are those of the members of each."""
-    out, entries, listed = io.BytesIO(), [], []
-
-    def add(name, data):
-        check, size = zlib.crc32(data), len(data)
-        head = struct.pack("<HHHHHIIIHH", 20, 0, 0, 0, 0x21, check, size, size, len(name), 0)
-        entries.append(b"PK\1\2" + struct.pack("<H", 20) + head[:-4] + struct.pack("<HHHHHII", len(name), 0, 0, 0, 0, 0, out.tell()) + name)
-        out.write(b"PK\3\4" + head + name)
-        listed.append((name.decode(), out.tell(), size, check))
-        out.write(data)
-        return listed[-1]
-
-    add(b"README-nc3z.txt", b"Members.")
-    packed = []
-    for n, (archive, own) in enumerate(zip(groups, names)):
-        name = b".nc3z/packed/%06d.nc3z" % n
-        add(name, archive)
-        packed.append('["%s",%d,%d]' % (name.decode(), len(own), sum(len(m) + 1 for m in own)))
-    rows = ",".join('["%s",%d,%d,%d,[]]' % row for row in listed)
-    text = ('{"version":2,"members":[%s],"packed":[%s]}' % (rows, ",".join(packed))).encode()
-    plain = struct.pack("<Q", len(text)) + text + b"".join(m + b"\0" for own in names for m in own)
-    index = b"nc3zidx2" + struct.pack("<Q", len(plain)) + small(plain)
-    _, at, *_ = add(b".nc3z/index", index)
-    begin, directory = out.tell(), b"".join(entries)
-    comment = f"nc3z-index {at} {len(index)} {crc32(index):08x}".encode()
-    out.write(directory + b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, len(entries), len(entries), len(directory), begin, len(comment)) + comment)
-    return out.getvalue()
+    """The dataset of a bundle of packed members; `names` are those of the members of each group."""
+    content, rows = b"".join(groups), []
+    at = 0
+    for group, own in zip(groups, names):
+        rows += [(name, at, len(group)) for name in own]
+        at += len(group)
+    every = b"".join(name for name, _, _ in rows)
+    # Blocks have at most 4,096 files.
+    n = len(rows)
+    assert n <= 4096
+    column = lambda code, values: struct.pack(f">{n}{code}", *values)  # noqa: E731
+    return catalogue(
+        {"block": 1, "file": n, "file_name_byte": len(every), "header": 1, "content_byte": len(content)}, True, block_files=int32(n),
+        block_name_bytes=int32(len(every)), block_headers=int32(1), file_name_length=column("i", [len(name) for name, _, _ in rows]), file_name=every,
+        file_kind=b"\3", file_offset=column("q", [at for _, at, _ in rows]), file_stored_size=column("q", [size for _, _, size in rows]),
+        file_mode=struct.pack(">h", -1), content=content)
 
 
 PACKED = [(group_of_frames, 1, 1500), (group_of_arrays, 8, 1), (group_of_empty_frames, 8, 1)]
 
 
-def catalogue(dimensions, **values):
+def catalogue(dimensions, is_bundle=False, **values):
     """A classic dataset with the variables of a catalogue (spec/catalogue.md), all 0 but those that are given, as CDF-5."""
     rows = re.findall(r"^\| `(\w+)\((\w+)(, sha256_byte)?\)` \| (\w+) \|", (ROOT / "spec/catalogue.md").read_text(), re.M)
-    numbers = {"byte": 1, "char": 2, "short": 3, "int": 4, "double": 6, "ubyte": 7, "int64": 10}
-    sizes = {"byte": 1, "char": 1, "short": 2, "int": 4, "double": 8, "ubyte": 1, "int64": 8}
+    numbers = {"byte": 1, "char": 2, "short": 3, "int": 4, "double": 6, "ubyte": 7, "uint": 9, "int64": 10}
+    sizes = {"byte": 1, "char": 1, "short": 2, "int": 4, "double": 8, "ubyte": 1, "uint": 4, "int64": 8}
     long = lambda n: struct.pack(">Q", n)  # noqa: E731
     text = lambda s: long(len(s)) + s + bytes(-len(s) % 4)  # noqa: E731
     names = [*dimensions, "sha256_byte"]
-    parts = [(name, axis, digest, kind) for name, axis, digest, kind in rows if axis in dimensions]
+    of_bundles = ("file_crc32", "file_mode", "content")
+    parts = [(name, axis, digest, kind) for name, axis, digest, kind in rows if axis in dimensions and (is_bundle or name not in of_bundles)]
+    marks = [b"nc3z_catalog", *([b"nc3z_bundle"] if is_bundle else [])]
 
     def header(begins):
         out = b"CDF\5" + long(0) + struct.pack(">I", 10) + long(len(names))
         out += b"".join(text(n.encode()) + long(dimensions.get(n, 32)) for n in names)
-        out += struct.pack(">I", 12) + long(1) + text(b"nc3z_catalog") + struct.pack(">I", 2) + text(b"1")
+        out += struct.pack(">I", 12) + long(len(marks)) + b"".join(text(mark) + struct.pack(">I", 2) + text(b"1") for mark in marks)
         out += struct.pack(">I", 11) + long(len(parts))
         for (name, axis, digest, kind), begin in zip(parts, begins):
             of = [axis, *(["sha256_byte"] if digest else [])]

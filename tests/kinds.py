@@ -38,8 +38,8 @@ def write(place):
     shutil.copy(SOURCE, place / "d/a.nc")
     tool("archive", "-q", "a.nc")
     tool("archive", "-q", "a.nc", "-o", "d/b.nc.nc3z")
-    tool("bundle", "d", "-o", "plain.zip")
-    tool("bundle", "--pack", "d", "-o", "packed.zip")
+    tool("bundle", "d", "-o", "plain.bundle.nc3z")
+    tool("bundle", "--pack", "d", "-o", "packed.bundle.nc3z")
     tool("aggregate", "--new-dim", "run", "a.nc", "c.nc", "-o", "aggregation.nc")
     tool("catalog", "d", "-o", "d.catalog.nc3z")
     with zipfile.ZipFile(place / "other.zip", "w") as z:
@@ -54,13 +54,13 @@ def write(place):
 def names(server):
     """The name of each kind, in the directory of `write`."""
     found = {
-        "archive": "a.nc.nc3z", "version": "a.nc.nc3z@1", "member": "plain.zip!/b.nc.nc3z",
-        "member-version": "plain.zip!/b.nc.nc3z@1", "url-archive": server.url("a.nc.nc3z"),
-        "url-version": server.url("a.nc.nc3z@1"), "url-member": server.url("plain.zip!/b.nc.nc3z"), "standard-input": "-",
-        "classic": "a.nc", "member-classic": "plain.zip!/a.nc", "packed-member": "packed.zip!/a.nc",
-        "url-classic": server.url("a.nc"), "url-packed-member": server.url("packed.zip!/a.nc"),
-        "aggregation": "aggregation.nc", "url-aggregation": server.url("aggregation.nc"), "bundle": "plain.zip",
-        "packed-bundle": "packed.zip", "zip": "other.zip", "tar": "other.tar", "url-bundle": server.url("plain.zip"),
+        "archive": "a.nc.nc3z", "version": "a.nc.nc3z@1", "member": "plain.bundle.nc3z!/b.nc.nc3z",
+        "member-version": "plain.bundle.nc3z!/b.nc.nc3z@1", "url-archive": server.url("a.nc.nc3z"),
+        "url-version": server.url("a.nc.nc3z@1"), "url-member": server.url("plain.bundle.nc3z!/b.nc.nc3z"), "standard-input": "-",
+        "classic": "a.nc", "member-classic": "plain.bundle.nc3z!/a.nc", "packed-member": "packed.bundle.nc3z!/a.nc",
+        "url-classic": server.url("a.nc"), "url-packed-member": server.url("packed.bundle.nc3z!/a.nc"),
+        "aggregation": "aggregation.nc", "url-aggregation": server.url("aggregation.nc"), "bundle": "plain.bundle.nc3z",
+        "packed-bundle": "packed.bundle.nc3z", "zip": "other.zip", "tar": "other.tar", "url-bundle": server.url("plain.bundle.nc3z"),
         "catalogue": "d.catalog.nc3z", "url-catalogue": server.url("d.catalog.nc3z"), "directory": "d", "hdf5": "four.nc", "text": "text",
         "none": "none.nc",
     }

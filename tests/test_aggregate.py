@@ -473,12 +473,13 @@ class Collections(Aggregation):
         for f in files:
             os.remove(f)
         self.ok(nc3z("aggregate", data, "-o", data / "agg.nc"))
-        bundle = self.dir / "set.zip"
+        bundle = self.dir / "set.bundle.nc3z"
         self.ok(nc3z("bundle", data, "-o", bundle))
-        with zipfile.ZipFile(bundle) as z:
+        self.assertIn((data / "m1.nc.nc3z").read_bytes(), bundle.read_bytes())
+        self.ok(nc3z("bundle", data, "-o", self.dir / "set.zip", "--zip"))
+        with zipfile.ZipFile(self.dir / "set.zip") as z:
             self.assertIsNone(z.testzip())
-            self.assertEqual(z.namelist(), ["agg.nc", "m0.nc.nc3z", "m1.nc.nc3z", "m2.nc.nc3z", ".nc3z/index"])
-            self.assertTrue(z.comment.startswith(b"nc3z-index "))
+            self.assertEqual(z.namelist(), ["agg.nc", "m0.nc.nc3z", "m1.nc.nc3z", "m2.nc.nc3z"])
             self.assertEqual(z.read("m1.nc.nc3z"), (data / "m1.nc.nc3z").read_bytes())
         shutil.rmtree(data)
         self.near(self.values(f"{bundle}!/m1.nc.nc3z"), truth(range(3, 6)))
@@ -490,8 +491,9 @@ class Collections(Aggregation):
         self.assertEqual([e["kind"] for e in listed], ["aggregation", "archive", "archive", "archive"])
         self.assertEqual(listed[2]["time"], ["2001-01-04", "2001-01-06"])
         # Any uncompressed zip, and a tar; a compressed one is refused.
-        with zipfile.ZipFile(bundle) as z:
+        with zipfile.ZipFile(self.dir / "set.zip") as z:
             z.extractall(self.dir / "out")
+        self.near(self.values(f"{self.dir / 'set.zip'}!/agg.nc"), truth(range(9)))
         plain = shutil.make_archive(str(self.dir / "plain"), "tar", self.dir / "out")
         self.near(self.values(f"{plain}!/m2.nc.nc3z"), truth(range(6, 9)))
         self.near(self.values(f"{plain}!/agg.nc"), truth(range(9)))
@@ -510,22 +512,22 @@ class Collections(Aggregation):
         self.ok(nc3z("archive", files[1]))
         os.remove(files[1])
         self.ok(nc3z("aggregate", data, "-o", data / "agg.nc"))
-        self.ok(nc3z("bundle", data, "-o", self.dir / "set.zip"))
+        self.ok(nc3z("bundle", data, "-o", self.dir / "set.bundle.nc3z"))
         # One that leads to another directory of the same server.
         with netCDF4.Dataset(data / "agg.nc") as d:
             self.assertEqual(netCDF4.chartostring(d["fragment_uris"][:]).ravel().tolist(), ["m0.nc", "m1.nc.nc3z", "m2.nc"])
         served = {f"sub/{p.name}": p.read_bytes() for p in data.iterdir()}
-        served["set.zip"] = (self.dir / "set.zip").read_bytes()
+        served["set.bundle.nc3z"] = (self.dir / "set.bundle.nc3z").read_bytes()
         served["agg.nc"] = served["sub/agg.nc"].replace(b"m1.nc.nc3z", b"../m1.nc\0\0")
         with serve(served) as server:
-            for name in ("sub/agg.nc", "set.zip!/agg.nc"):
+            for name in ("sub/agg.nc", "set.bundle.nc3z!/agg.nc"):
                 server.asked.clear()
                 self.near(self.values(server.url(name), "tas"), truth(range(9)))
                 server.asked.clear()
                 self.near(self.values(server.url(name), "tas", "-d", "time,4"), truth([4]))
                 # Fragments outside the selection are not requested.
                 self.assertFalse([path for path, _, _ in server.asked if path in ("/sub/m0.nc", "/sub/m2.nc")])
-            self.near(self.values(server.url("set.zip!/m1.nc.nc3z"), "tas"), truth(range(3, 6)))
+            self.near(self.values(server.url("set.bundle.nc3z!/m1.nc.nc3z"), "tas"), truth(range(3, 6)))
             self.fails(nc3z("read", server.url("agg.nc"), "tas", "-d", "time,4"), words="outside the server's tree|outside the directory")
 
     def test_a_directory_is_listed(self):
@@ -570,11 +572,11 @@ class Collections(Aggregation):
             raw[middle : middle + 64] = bytes(b ^ 0xFF for b in raw[middle : middle + 64])
             path.write_bytes(raw)
             self.assertNotEqual(nc3z("read", path, "tas", "-o", os.devnull, "-f").returncode, 0)
-        self.ok(nc3z("bundle", data, "-o", self.dir / "set.zip"))
+        self.ok(nc3z("bundle", data, "-o", self.dir / "set.bundle.nc3z"))
         expected = [("lat", "degrees_north", -89.5, 89.5, None), ("level", "hPa", 1000.5, 0.1, None), ("lon", "degrees_east", 0, 20, None)]
         days = {"agg.nc": ("days", 0, 89, "2001-01-01", "2001-03-31"), "m0": ("days", 0, 29, "2001-01-01", "2001-01-30"),
                 "m1": ("hours", 30, 59, "2001-01-02 06:00:00", "2001-01-03 11:00:00"), "m2": ("days", 60, 89, "2001-03-02", "2001-03-31")}
-        for place in (data, self.dir / "set.zip", data / "agg.nc"):
+        for place in (data, self.dir / "set.bundle.nc3z", data / "agg.nc"):
             with self.subTest(place.name):
                 listed = json.loads(self.ok(nc3z("list", "--json", place)).stdout)
                 names = [Path(e["name"]).name.removesuffix(".nc.nc3z") for e in listed]
@@ -614,15 +616,15 @@ class Collections(Aggregation):
         self.near(self.values(agg), truth(range(1)))
         (data / "m[12].nc").unlink()
         # In a bundle, names are kept from the first wildcard on.
-        self.ok(nc3z("bundle", data / "**/*.nc", "-o", self.dir / "set.zip"))
-        with zipfile.ZipFile(self.dir / "set.zip") as z:
-            self.assertEqual(z.namelist(), ["y1/m0.nc", "y1/m1.nc", "y2/deep/m3.nc", "y2/m2.nc", ".nc3z/index"])
+        self.ok(nc3z("bundle", data / "**/*.nc", "-o", self.dir / "set.bundle.nc3z"))
+        names = [entry["name"] for entry in json.loads(self.ok(nc3z("list", "--json", self.dir / "set.bundle.nc3z")).stdout)]
+        self.assertEqual(names, ["y1/m0.nc", "y1/m1.nc", "y2/deep/m3.nc", "y2/m2.nc"])
         listed = json.loads(self.ok(nc3z("list", "--json", data / "y2/**/*.nc")).stdout)
         self.assertEqual([Path(e["name"]).name for e in listed], ["m3.nc", "m2.nc"])
-        for command in (("aggregate", "-o", self.dir / "no.nc"), ("bundle", "-o", self.dir / "no.zip"), ("list",)):
+        for command in (("aggregate", "-o", self.dir / "no.nc"), ("bundle", "-o", self.dir / "no.bundle.nc3z"), ("list",)):
             self.fails(nc3z(*command, data / "*.cdf"), words=r"no file matches the pattern .*\*\.cdf")
             self.fails(nc3z(*command, data / "x[.nc"), words="pattern .*x.*wrong")
-        self.assertEqual(self.names(), ["agg.nc", "data", "set.zip", "values.npy"])
+        self.assertEqual(self.names(), ["agg.nc", "data", "set.bundle.nc3z", "values.npy"])
 
 
 if __name__ == "__main__":

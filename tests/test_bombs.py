@@ -72,7 +72,7 @@ class Bombs(Case):
             for command in ("info", "verify", "verify --deep", "parity add"):
                 self.assertEqual(found[command], 3, f"{command} of {name}")
 
-    def test_bundles_whose_index_inflates(self):
+    def test_tars_of_long_names(self):
         commands = {"list": ["list", "FILE"], "info": ["info", "FILE!/a.txt"]}
         for make in forge_bombs.BUNDLES:
             self.measure(make.__name__, make(), commands, ".zip")
@@ -84,11 +84,13 @@ class Bombs(Case):
             (self.dir / "g.nc").write_bytes(make())
             self.ok(nc3z("archive", "-q", "-f", self.dir / "g.nc", "-o", self.dir / "g.nc3z"))
             names = [[b"%d/m%d.nc" % (n, m) if groups > 1 else b"m%d.nc" % m for m in range(members)] for n in range(groups)]
-            data = forge_bombs.packed_bundle([(self.dir / "g.nc3z").read_bytes()] * groups, names)
+            (self.dir / "b.nc").write_bytes(forge_bombs.packed_bundle([(self.dir / "g.nc3z").read_bytes()] * groups, names))
+            self.ok(nc3z("archive", "-q", "-f", self.dir / "b.nc", "-o", self.dir / "b.nc3z"))
+            data = (self.dir / "b.nc3z").read_bytes()
             self.assertLess(len(data), 100_000)
             # A command for each of 1,500 members reads 6 GB.
             some = commands if NIGHT or members == 1 else {c: commands[c] for c in ("list", "verify --deep")}
-            self.measure(make.__name__, data, some, ".zip")
+            self.measure(make.__name__, data, some, ".bundle.nc3z")
             shutil.rmtree(self.dir / "out", ignore_errors=True)
 
     def test_catalogues_of_many_elements(self):
@@ -135,8 +137,8 @@ class Bombs(Case):
         (self.dir / "a.nc").write_bytes(forge_bombs.aggregation(text))
         for args in (["list", "a.nc"], ["read", "a.nc", "tas"]):
             self.assertIn("refers to itself", self.told(nc3z(*args, cwd=self.dir)))
-        self.ok(nc3z("bundle", "a.nc", "-o", "b.zip", cwd=self.dir))
-        self.assertIn("refers to itself", self.told(nc3z("read", "b.zip!/a.nc", "tas", cwd=self.dir)))
+        self.ok(nc3z("bundle", "a.nc", "-o", "b.bundle.nc3z", cwd=self.dir))
+        self.assertIn("refers to itself", self.told(nc3z("read", "b.bundle.nc3z!/a.nc", "tas", cwd=self.dir)))
         # The message about wrong cuts has plain numbers.
         pair = '{"data": {"file": "f.nc", "ncvar": "v", "shape": [1]}, "index": [%d], "location": [[%d, %d]]}'
         text = '{"pdimensions": ["a"], "pshape": [2], "Partitions": [' + pair % (0, 0, 1) + "," + pair % (1, 1, 2) + "]}"
@@ -161,21 +163,6 @@ class Bombs(Case):
             self.ok(nc3z("restore", f"../../slip.zip!/{name}", cwd=self.dir / "a/b"))
             self.assertEqual((self.dir / "a/b" / made).read_bytes(), (CLASSIC / "record_padding.nc").read_bytes())
         self.assertEqual((self.names(), self.names(self.dir / "a")), (["a", "slip.zip", "x.nc3z"], ["b"]))
-
-    def test_a_member_that_was_changed_in_place_is_read_as_it_is(self):
-        """The index of the bundle knows the old one, and its head: header and data are both those of the new one."""
-        old = (CLASSIC / "coads_climatology.cdf").read_bytes()
-        new = bytearray(old.replace(b"SST", b"TOS"))
-        new[-4000:] = bytes(4000)
-        (self.dir / "a.nc").write_bytes(old)
-        self.ok(nc3z("bundle", "a.nc", "-o", "b.zip", cwd=self.dir))
-        bundle = (self.dir / "b.zip").read_bytes()
-        at = bundle.index(old)
-        (self.dir / "b.zip").write_bytes(bundle[:at] + new + bundle[at + len(old):])
-        (self.dir / "a.nc").write_bytes(new)
-        one, other = (self.ok(nc3z("dump", "-n", "a", name, cwd=self.dir)).stdout for name in ("b.zip!/a.nc", "a.nc"))
-        self.assertIn(b"TOS(", other)
-        self.assertEqual(one, other)
 
     def test_files_that_nobody_may_write_are_not_replaced(self):
         self.ok(nc3z("archive", CLASSIC / "record_padding.nc", "-o", self.dir / "x.nc3z"))

@@ -39,7 +39,7 @@ class Damage(Case):
 
     def grown(self):
         """A packed bundle of ten files, and the same one after two were added."""
-        bundle = self.dir / "set.zip"
+        bundle = self.dir / "set.bundle.nc3z"
         self.ok(nc3z("bundle", self.tree(10), "-o", bundle, "--pack"))
         before = bundle.read_bytes()
         self.ok(nc3z("bundle", self.tree(2, 10, "more"), "-o", bundle, "--append"))
@@ -57,14 +57,14 @@ class Damage(Case):
 
     def test_every_command_refuses_a_bundle_without_its_end(self):
         before, after = self.grown()
-        cut = self.dir / "cut.zip"
+        cut = self.dir / "cut.bundle.nc3z"
         zeroed = after[:-512] + bytes(512)
         for what, data in (("cut", after[:-1]), ("the old end", after[:len(before)]), ("in the middle", after[:(len(before) + len(after)) // 2]),
                            ("the last sector", zeroed)):
             cut.write_bytes(data)
             out = self.dir / "out"
             for args in (["list", cut], ["restore", "-r", cut, "-o", out], ["bundle", "--extract", cut, "-o", out], ["verify", cut], ["verify", "--deep", cut],
-                         ["repair", cut, "-o", self.dir / "r.zip"], ["catalog", cut, "-o", self.dir / "r.catalog.nc3z"], ["read", f"{cut}!/m0.nc", "v"],
+                         ["repair", cut, "-f", "-o", self.dir / "r.bundle.nc3z"], ["catalog", cut, "-o", self.dir / "r.catalog.nc3z"], ["read", f"{cut}!/m0.nc", "v"],
                          ["restore", f"{cut}!/m0.nc", "-o", self.dir / "m0.nc"], ["bundle", self.dir / "more", "-o", cut, "--append"]):
                 with self.subTest(what, args=args[0]):
                     done = nc3z(*args)
@@ -72,40 +72,20 @@ class Damage(Case):
             self.assertEqual(subprocess.run([sys.executable, REFERENCE, "list", cut], capture_output=True).returncode, 3)
             self.assertEqual(cut.read_bytes(), data)
             self.assertFalse(out.exists() or (self.dir / "m0.nc").exists())
-            with serve({"set.zip": data}) as server:
-                self.assertEqual(self.listed(server.url("set.zip"))[0], 3, what)
-        # The remaining files are written, and the message says that some are missing.
-        cut.write_bytes(after[:-1])
-        done = self.fails(nc3z("list", cut), 3, "the last 1 bytes of the bundle are missing.*--fill-lost")
-        done = self.fails(nc3z("restore", "-r", "--fill-lost", cut, "-o", self.dir / "out"), 3, "MISSING")
-        self.assertEqual(len(list((self.dir / "out").rglob("*.nc"))), 10, done.stderr)
+            with serve({"set.bundle.nc3z": data}) as server:
+                self.assertEqual(self.listed(server.url("set.bundle.nc3z"))[0], 3, what)
 
     def test_any_cut_of_the_added_part_is_refused(self):
         before, after = self.grown()
-        cut = self.dir / "cut.zip"
+        cut = self.dir / "cut.bundle.nc3z"
         for length in [*range(len(before), len(after), STEP), len(after) - 1]:
             cut.write_bytes(after[:length])
             self.assertEqual(self.listed(cut), (3, None), length)
 
-    def test_what_is_added_keeps_the_old_members_by_the_index(self):
-        bundle, before, more = self.dir / "set.zip", None, self.tree(2, 10, "more")
-        self.ok(nc3z("bundle", self.tree(10), "-o", bundle, "--pack"))
-        before = bundle.read_bytes()
-        begin = before.index(b"PK\1\2")
-        for bit in range(8 * begin, 8 * len(before), 1 if STEP == 1 else 179):
-            hurt = bytearray(before)
-            hurt[bit // 8] ^= 1 << bit % 8
-            bundle.write_bytes(hurt)
-            if nc3z("bundle", more, "-o", bundle, "--append").returncode == 0:
-                self.assertEqual(self.listed(bundle), (0, 12), bit)
-                self.ok(nc3z("verify", bundle))
-            else:
-                self.assertEqual(bundle.read_bytes(), hurt, bit)
-
     def test_members_are_compared_with_their_checksums_on_every_way_out(self):
         tree = self.tree(3)
         (tree / "notes.txt").write_text("Some notes of no consequence.")
-        bundle, hurt = self.dir / "set.zip", self.dir / "hurt.zip"
+        bundle, hurt = self.dir / "set.bundle.nc3z", self.dir / "hurt.bundle.nc3z"
         self.ok(nc3z("bundle", tree, tree / "notes.txt", "-o", bundle))
         data = bundle.read_bytes()
         for name, content in (("m0.nc", (tree / "m0.nc").read_bytes()), ("notes.txt", (tree / "notes.txt").read_bytes())):
@@ -125,29 +105,20 @@ class Damage(Case):
         self.ok(nc3z("archive", tree / "m0.nc", "-o", self.dir / "z.nc.nc3z"))
         self.ok(nc3z("bundle", self.dir / "z.nc.nc3z", "-f", "-o", bundle))
         data = bytearray(bundle.read_bytes())
-        data[data.index(b"\x89NC3Z")] ^= 1
+        data[data.index(b"\x89NC3Z", 1)] ^= 1
         hurt.write_bytes(data)
         self.fails(nc3z("restore", "-r", hurt, "-o", self.dir / "out"), 3)
 
     def test_packed_members_go_to_standard_output(self):
-        tree, bundle = self.tree(4), self.dir / "set.zip"
+        tree, bundle = self.tree(4), self.dir / "set.bundle.nc3z"
         self.ok(nc3z("bundle", tree, "-o", bundle, "--pack"))
         done = self.ok(nc3z("restore", f"{bundle}!/m0.nc", f"{bundle}!/sub/m1.nc", "-o", "-"))
         self.assertEqual(done.stdout, (tree / "m0.nc").read_bytes() + (tree / "sub/m1.nc").read_bytes())
 
-    def test_a_recorded_digest_is_compared_by_restore_and_unbundle(self):
-        """In this bundle the SHA-256 of a.nc is another one than that of its bytes; all checksums are right."""
-        bundle = ROOT / "testdata/bundles/wrong_sha256.zip"
-        for number, command in enumerate((["restore", "-r"], ["bundle", "--extract"])):
-            out = self.dir / f"out{number}"
-            self.fails(nc3z(*command, bundle, "-o", out), 3, "a.nc.*SHA-256")
-            self.assertEqual(len([p for p in out.rglob("*") if p.is_file()]), 1)
-        self.fails(nc3z("restore", f"{bundle}!/a.nc", "-o", "-"), 3, "SHA-256")
-
     def test_names_are_decided_before_anything_is_written(self):
         tree = self.tree(1)
         self.ok(nc3z("archive", tree / "m0.nc"))
-        bundle = self.dir / "set.zip"
+        bundle = self.dir / "set.bundle.nc3z"
         for order in ([tree], [tree / "m0.nc", tree / "m0.nc.nc3z"], [tree / "m0.nc.nc3z", tree / "m0.nc"]):
             self.fails(nc3z("bundle", *order, "-o", bundle, "--pack"), 1, "two members would be called `m0.nc.nc3z`")
             self.assertFalse(bundle.exists())
@@ -179,7 +150,7 @@ class Damage(Case):
         try:
             for number in range(3):
                 for how in ([], ["--pack"]):
-                    bundle, out = self.dir / f"{number}{len(how)}.zip", self.dir / f"out{number}{len(how)}"
+                    bundle, out = self.dir / f"{number}{len(how)}.bundle.nc3z", self.dir / f"out{number}{len(how)}"
                     done = nc3z("bundle", tree, "-o", bundle, *how)
                     if done.returncode == 0:
                         self.ok(nc3z("restore", "-r", bundle, "-o", out))
@@ -193,19 +164,19 @@ class Damage(Case):
             writer.join()
 
     def test_a_run_that_is_killed_at_any_call_leaves_the_bundle(self):
-        """Also while a ZIP is added, whose end is then the last one in the file."""
+        """Also while a ZIP or another bundle is added."""
         if not shutil.which("cc"):
             self.skipTest("no C compiler")
         shim = self.dir / "faults.so"
         subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", shim, Path(__file__).with_name("faults.c")], check=True)
         before, _ = self.grown()
-        inner = self.dir / "more/inner.zip"
+        inner = self.dir / "more/inner.bundle.nc3z"
         self.ok(nc3z("bundle", self.dir / "data/m0.nc", "-o", inner))
         with zipfile.ZipFile(self.dir / "more/other.zip", "w") as other:
             other.writestr("x.txt", "text")
         place = self.dir / "place"
         place.mkdir()
-        bundle = place / "set.zip"
+        bundle = place / "set.bundle.nc3z"
         for files in ([self.dir / "more"], [inner], [self.dir / "more/other.zip"], [self.dir / "more", inner]):
             total = 10 + (2 if files[0].is_dir() else 0) + sum(not f.is_dir() for f in files)
 
@@ -217,7 +188,7 @@ class Damage(Case):
             self.ok(run("none 0 0"))
             counts = {name: int(n) for name, n in (line.split() for line in (self.dir / "log").read_text().splitlines())}
             for op in ("write", "sync", "cut"):
-                for n in chosen(counts[op]):
+                for n in chosen(counts.get(op, 0)):
                     self.assertNotEqual(run(f"{op} {n} kill").returncode, 0)
                     count = self.restored(bundle)
                     self.assertIn(count, (10, total), (files, op, n))
@@ -242,7 +213,7 @@ class Damage(Case):
         times[more.name] = more.stat()
         facts = lambda stat: (stat.st_mtime_ns, stat.st_mode & 0o777)
         for options in ([], ["--pack"]):
-            bundle = self.dir / "set.zip"
+            bundle = self.dir / "set.bundle.nc3z"
             self.ok(nc3z("bundle", tree, tree / "notes.txt", "-f", "-o", bundle, *options))
             if options:
                 self.ok(nc3z("bundle", more, "-o", bundle, "--append"))
@@ -257,19 +228,22 @@ class Damage(Case):
             for member, like in (("sub/m1.nc", "m1.nc"), ("m2.nc.nc3z" if not options else "m2.nc", "m2.nc.nc3z"), ("notes.txt", "notes.txt")):
                 self.ok(nc3z("restore", f"{bundle}!/{member}", "-f", "-o", self.dir / "one"))
                 self.assertEqual(facts((self.dir / "one").stat()), facts(times[like]), (options, member))
-            # Other programs see them, too, as far as the format can say them.
-            if shutil.which("unzip"):
-                out = self.dir / f"unzipped{len(options)}"
-                subprocess.run(["unzip", "-q", bundle, "-d", out], check=True, env=dict(os.environ, TZ="Asia/Kolkata"))
-                stat = (out / "notes.txt").stat()
-                self.assertEqual((int(stat.st_mtime), stat.st_mode & 0o777), (int(times["notes.txt"].st_mtime), facts(times["notes.txt"])[1]))
-            with zipfile.ZipFile(bundle) as inside:
-                self.assertIsNone(inside.testzip())
+        # A plain ZIP has them as far as the format can say them.
+        bundle = self.dir / "set.zip"
+        self.ok(nc3z("bundle", tree, tree / "notes.txt", "-o", bundle, "--zip"))
+        with zipfile.ZipFile(bundle) as inside:
+            self.assertIsNone(inside.testzip())
+            self.assertEqual(inside.getinfo("notes.txt").external_attr >> 16 & 0o777, facts(times["notes.txt"])[1])
+        if shutil.which("unzip"):
+            subprocess.run(["unzip", "-tq", bundle], check=True, capture_output=True)
+        out = self.dir / "outzip"
+        self.ok(nc3z("restore", "-r", bundle, "-o", out))
+        self.assertEqual((out / "notes.txt").read_bytes(), b"no netCDF file")
 
-    def test_a_bundle_that_another_program_changed_is_read_as_it_is(self):
+    def test_a_zip_that_another_program_changed_is_read_as_it_is(self):
         bundle = self.dir / "set.zip"
         tree = self.tree(3)
-        self.ok(nc3z("bundle", tree, "-o", bundle))
+        self.ok(nc3z("bundle", tree, "-o", bundle, "--zip"))
         with zipfile.ZipFile(bundle, "a") as out:
             out.writestr("more.nc", classic(9))
         self.assertEqual(self.listed(bundle), (0, 4))

@@ -63,10 +63,10 @@ class Catalogs(Aggregation):
         data = self.year()
         archives, catalog = self.dir / "archives", self.dir / "a.catalog.nc3z"
         self.ok(nc3z("archive", "-r", data, "-o", archives))
-        self.ok(nc3z("bundle", data, "-o", self.dir / "set.zip"))
-        self.ok(nc3z("bundle", data, "-o", self.dir / "packed.zip", "--pack"))
+        self.ok(nc3z("bundle", data, "-o", self.dir / "set.bundle.nc3z"))
+        self.ok(nc3z("bundle", data, "-o", self.dir / "packed.bundle.nc3z", "--pack"))
         want = {name: self.numbers(data, name) for name in ("tas", "pr")}
-        inputs = [data, archives, self.dir / "set.zip", self.dir / "packed.zip"]
+        inputs = [data, archives, self.dir / "set.bundle.nc3z", self.dir / "packed.bundle.nc3z"]
         for at in inputs:
             self.ok(nc3z("catalog", at, "-o", catalog, "-f"))
         self.ok(nc3z("catalog", archives, "-o", self.dir / "one.catalog.nc3z", "--threads", "1"))
@@ -130,9 +130,9 @@ class Catalogs(Aggregation):
         data = self.year()
         archives = self.dir / "archives"
         self.ok(nc3z("archive", "-r", data, "-o", archives))
-        self.ok(nc3z("bundle", data, "-o", self.dir / "packed.zip", "--pack"))
+        self.ok(nc3z("bundle", data, "-o", self.dir / "packed.bundle.nc3z", "--pack"))
         found = []
-        for at in (data, archives, self.dir / "packed.zip"):
+        for at in (data, archives, self.dir / "packed.bundle.nc3z"):
             self.ok(nc3z("catalog", at, "-o", self.dir / "s.catalog.nc3z", "-f"))
             found.append(self.stats(self.dir / "s.catalog.nc3z"))
         self.assertEqual(found[0], found[1])
@@ -274,8 +274,8 @@ class Catalogs(Aggregation):
         data = self.year()
         archives, catalog = self.dir / "archives", self.dir / "a.catalog.nc3z"
         self.ok(nc3z("archive", "-r", data, "-o", archives))
-        self.ok(nc3z("bundle", data, "-o", self.dir / "packed.zip", "--pack"))
-        self.ok(nc3z("catalog", archives, data, self.dir / "packed.zip", "-o", catalog))
+        self.ok(nc3z("bundle", data, "-o", self.dir / "packed.bundle.nc3z", "--pack"))
+        self.ok(nc3z("catalog", archives, data, self.dir / "packed.bundle.nc3z", "-o", catalog))
         found = reference().read(catalog.read_bytes())
         self.assertEqual(len(found), 36)
         rows = {row["variable"]: row for row in self.stats(catalog)}
@@ -322,9 +322,9 @@ class Catalogs(Aggregation):
                 tas[:] = rng.normal(280, 9, (30, 60, 90)).cumsum(0)
         archives = self.dir / "archives"
         self.ok(nc3z("archive", "-r", data, "-o", archives))
-        self.ok(nc3z("bundle", archives, "-o", self.dir / "set.zip"))
+        self.ok(nc3z("bundle", archives, "-o", self.dir / "set.bundle.nc3z"))
         catalog = self.dir / "s.catalog.nc3z"
-        for at, object in ((data, data / "m1.nc"), (archives, archives / "m1.nc.nc3z"), (self.dir / "set.zip", self.dir / "set.zip")):
+        for at, object in ((data, data / "m1.nc"), (archives, archives / "m1.nc.nc3z"), (self.dir / "set.bundle.nc3z", self.dir / "set.bundle.nc3z")):
             wanted = json.loads(self.ok(nc3z("list", "--json", at)).stdout)
             self.ok(nc3z("catalog", at, "-o", catalog, "-f"))
             moved = self.dir / "moved"
@@ -332,6 +332,8 @@ class Catalogs(Aggregation):
             listed = json.loads(self.ok(nc3z("list", "--json", catalog)).stdout)
             for a, b in zip(wanted, listed, strict=True):
                 self.assertTrue(b.pop("name").endswith(a.pop("name")))
+                # Of a member, with the headers of the bundle's blocks between its bytes.
+                self.assertIn(b.pop("bytes") - a.pop("bytes"), range(100) if at.suffix else [0])
                 self.assertEqual(a, b)
             found = json.loads(self.ok(nc3z("find", "--json", "standard_name=air_temperature", catalog)).stdout)
             self.assertEqual(len(found), 4)

@@ -59,8 +59,8 @@ class Roots(Case):
             self.assertNotEqual(root(edited), root(self.dir / "m/0.nc3z"))
             self.ok(nc3z("revert", edited, "1"))
             yield edited
-        self.ok(nc3z("bundle", self.dir / "m/0.nc3z", "-o", self.dir / "m/b.zip"))
-        yield f"{self.dir}/m/b.zip!/0.nc3z"
+        self.ok(nc3z("bundle", self.dir / "m/0.nc3z", "-o", self.dir / "m/b.bundle.nc3z"))
+        yield f"{self.dir}/m/b.bundle.nc3z!/0.nc3z"
         with serve({"c.nc": path.read_bytes(), "c.nc3z": (self.dir / "m/0.nc3z").read_bytes()}) as server:
             yield server.url("c.nc")
             yield server.url("c.nc3z")
@@ -86,16 +86,16 @@ class Roots(Case):
         members.mkdir()
         shutil.copy(CLASSIC / "record_padding.nc", members / "r.nc")
         self.ok(nc3z("archive", COADS, "-o", members / "c.nc.nc3z"))
-        self.ok(nc3z("bundle", members, "-o", self.dir / "b.zip"))
-        self.assertEqual(root(f"{self.dir}/b.zip!/c.nc.nc3z"), expected)
+        self.ok(nc3z("bundle", members, "-o", self.dir / "b.bundle.nc3z"))
+        self.assertEqual(root(f"{self.dir}/b.bundle.nc3z!/c.nc.nc3z"), expected)
         # The collection: by name of the original, whatever the form of the members.
-        both = root(self.dir / "b.zip")
+        both = root(self.dir / "b.bundle.nc3z")
         own = nc3z_digest.collection_root([(b"c.nc", bytes.fromhex(expected[6:])), (b"r.nc", bytes.fromhex(root(members / "r.nc")[6:]))])
         self.assertEqual(both, f"nc3z1:{own.hex()}")
         (members / "c.nc.nc3z").unlink()
         shutil.copy(COADS, members / "c.nc")
-        self.ok(nc3z("bundle", members, "-o", self.dir / "plain.zip"))
-        self.assertEqual(root(self.dir / "plain.zip"), both)
+        self.ok(nc3z("bundle", members, "-o", self.dir / "plain.bundle.nc3z"))
+        self.assertEqual(root(self.dir / "plain.bundle.nc3z"), both)
         archive = self.dir / "v.nc3z"
         self.ok(nc3z("archive", COADS, "-o", archive))
         with serve({"v.nc3z": archive.read_bytes(), "v.nc": COADS.read_bytes()}) as server:

@@ -139,8 +139,8 @@ class Cut(Case):
         tree = self.dir / "tree"
         tree.mkdir()
         (tree / "a.nc3z").write_bytes(data[:-1])
-        self.ok(nc3z("bundle", tree, "-o", self.dir / "b.zip"))
-        done = nc3z("dump", f"{self.dir}/b.zip!/a.nc3z")
+        self.ok(nc3z("bundle", tree, "-o", self.dir / "b.bundle.nc3z"))
+        done = nc3z("dump", f"{self.dir}/b.bundle.nc3z!/a.nc3z")
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("version 4 are missing", done.stderr)
 

@@ -289,10 +289,10 @@ class Find(Case):
         self.assertIn("2 files changed after the catalogue was made", done.stderr)
         for command in ("stats", "list"):
             self.assertRegex(self.ok(nc3z(command, catalog)).stderr, r"2 files changed after the catalogue was made, such as .*a\.nc`; run `nc3z catalog` again")
-        self.ok(nc3z("bundle", data, "-o", self.dir / "set.zip"))
-        catalog = self.index(self.dir / "set.zip")
+        self.ok(nc3z("bundle", data, "-o", self.dir / "set.bundle.nc3z"))
+        catalog = self.index(self.dir / "set.bundle.nc3z")
         self.assertEqual(self.found("--where", "tas > 300", catalog), (["b.nc"], {}))
-        os.utime(self.dir / "set.zip", (1e9, 1e9))
+        os.utime(self.dir / "set.bundle.nc3z", (1e9, 1e9))
         self.assertEqual(self.found("--where", "tas > 300", catalog)[1], {"a.nc": ["changed"], "b.nc": ["changed"]})
 
     def test_longitudes_across_the_date_line(self):

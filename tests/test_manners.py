@@ -23,12 +23,12 @@ class Manners(Case):
         return nc3z(*words, cwd=self.dir, **more)
 
     def test_options_that_do_not_go_together_are_usage_errors(self):
-        self.ok(self.run_here("bundle", NAME, "-o", "set.zip"))
+        self.ok(self.run_here("bundle", NAME, "-o", "set.bundle.nc3z"))
         for words in (
             "read a.nc3z tenths --format npy --coordinates", "read a.nc3z tenths --format raw --decode", "read a.nc3z tenths --explain --format csv",
             "read a.nc3z tenths --explain -o x", "read a.nc3z tenths --all", "read a.nc3z tenths --json", "info --layout --versions a.nc3z",
-            "bundle a.nc3z -o x.zip --preset max", "bundle a.nc3z -o - --json", "bundle --extract set.zip -o out --pack", "bundle --extract set.zip set.zip -o out",
-            "bundle a.nc3z -o x.zip --storage-option a=b", "hash --tree t a.nc3z smooth.nc", "hash --manifest . --recursive", "hash --manifest . .", "hash --force a.nc3z",
+            "bundle a.nc3z -o x.bundle.nc3z --preset max", "bundle a.nc3z -o - --json", "bundle --extract set.bundle.nc3z -o out --pack", "bundle --extract set.bundle.nc3z set.bundle.nc3z -o out",
+            "bundle a.nc3z -o x.bundle.nc3z --storage-option a=b", "hash --tree t a.nc3z smooth.nc", "hash --manifest . --recursive", "hash --manifest . .", "hash --force a.nc3z",
             "hash --from-log l a.nc3z", "cite a.nc3z", "cite a.nc3z tenths", "cite --check a.nc3z", "cite --check a.nc3z --root nc3z1:00 -o x", "list --html p.html --json .",
             "list --html p.html . .", "list --force .", "find -l --json x .", "catalog a.nc3z -o - --json", "archive - --catalog x", "archive smooth.nc -o - --log l",
             "archive - --dry-run", "archive -r . -o - ", "aggregate --check -f smooth.nc -o x.nc", "retire --trash t --undo --after 3d", "info --older a.nc3z@1",
@@ -87,7 +87,7 @@ class Manners(Case):
         os.chmod(locked, 0o555)
         # Root may write everywhere.
         user = {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}
-        for words in ("archive -r . -o locked", "archive numeric.nc -o locked/x.nc3z", "bundle numeric.nc -o locked/x.zip", "catalog . -o locked/x.catalog.nc3z",
+        for words in ("archive -r . -o locked", "archive numeric.nc -o locked/x.nc3z", "bundle numeric.nc -o locked/x.bundle.nc3z", "catalog . -o locked/x.catalog.nc3z",
                       "aggregate smooth.nc -o locked/all.nc", "restore a.nc3z -o locked/x.nc", "subset a.nc3z tenths -o locked/x.nc"):
             with self.subTest(words):
                 try:
@@ -101,9 +101,9 @@ class Manners(Case):
         with open(self.dir / "vast.nc", "wb") as file:
             file.write((CLASSIC / NAME).read_bytes())
             file.truncate(1 << 43)
-        done = self.run_here("bundle", "vast.nc", "-o", "big.zip", timeout=60)
-        self.fails(done, 1, "big.zip.*needs .*file system has .* left")
-        self.assertFalse((self.dir / "big.zip").exists())
+        done = self.run_here("bundle", "vast.nc", "-o", "big.bundle.nc3z", timeout=60)
+        self.fails(done, 1, "big.bundle.nc3z.*needs .*file system has .* left")
+        self.assertFalse((self.dir / "big.bundle.nc3z").exists())
 
     def test_credentials_are_checked_before_the_work(self):
         """Each input of the command is at a store. The check ends the command, where each input would have an error of its own."""
@@ -140,7 +140,7 @@ class Manners(Case):
 
     def test_a_command_that_fails_prints_its_error_in_json(self):
         (self.dir / "cut.nc3z").write_bytes((self.dir / "a.nc3z").read_bytes()[:-40])
-        (self.dir / "none.zip").write_bytes(b"")
+        (self.dir / "none.bundle.nc3z").write_bytes(b"")
         cases = (
             ("info --json none.nc", "input.missing", "none.nc"), ("info --layout --json none.nc", "input.missing", "none.nc"),
             ("log --json none.nc3z", "input.missing", "none.nc3z"), ("diff --json none.nc a.nc3z", "input.missing", "none.nc"),
@@ -148,7 +148,7 @@ class Manners(Case):
             ("repair --json none.nc3z -o new.nc3z", "input.missing", "none.nc3z"), ("stats --json none.nc3z", "input.missing", "none.nc3z"),
             ("aggregate --json none.nc -o x.nc", None, None), ("hash --root --json none.nc", "input.missing", "none.nc"),
             ("cite --check none.nc --root nc3z1:00 --json", None, None), ("verify --json", "option", None), ("frobnicate --json", "option", None),
-            ("bundle --json --skip-existing --append a.nc3z -o x.zip", "option", None),
+            ("bundle --json --skip-existing --append a.nc3z -o x.bundle.nc3z", "option", None),
         )
         for words, code, path in cases:
             with self.subTest(words):

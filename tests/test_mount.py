@@ -208,8 +208,8 @@ class Bytes(MountCase):
 
     def test_a_bundle_and_one_archive(self):
         archive = self.archive(COADS, "2026/coads.cdf")
-        self.ok(nc3z("bundle", self.source, "-o", self.dir / "set.zip"))
-        with self.mounted(source=self.dir / "set.zip"):
+        self.ok(nc3z("bundle", self.source, "-o", self.dir / "set.bundle.nc3z"))
+        with self.mounted(source=self.dir / "set.bundle.nc3z"):
             found = [Path(d, name) for d, _, names in os.walk(self.place) for name in names if name == "coads.cdf"]
             self.assertEqual([path.read_bytes() for path in found], [COADS.read_bytes()])
         file = self.dir / "coads.cdf"
@@ -431,8 +431,8 @@ class Places(MountCase):
         self.refused(self.dir / "link", self.source, "the source is inside it")
         self.refused(file, file, "it is the source itself")
         self.refused(file, self.source / "sub", "the source is inside it")
-        self.ok(nc3z("bundle", self.source, "-o", self.dir / "set.zip"))
-        self.refused(self.dir / "set.zip", self.dir, "the source is inside it")
+        self.ok(nc3z("bundle", self.source, "-o", self.dir / "set.bundle.nc3z"))
+        self.refused(self.dir / "set.bundle.nc3z", self.dir, "the source is inside it")
 
     def test_by_a_bind_mount(self):
         if os.geteuid() != 0:

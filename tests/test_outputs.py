@@ -2,7 +2,6 @@
 
 import json
 import unittest
-import zipfile
 
 from common import CLASSIC, Case, nc3z
 
@@ -24,8 +23,8 @@ class Outputs(Case):
             "subset": (("subset", a, "-v", "TIME"), b"CDF"),
             "plot": (("plot", a, "SST", "-d", "TIME,0"), b"\x89PNG"),
             "aggregate": (("aggregate", a), b"CDF"),
-            "bundle": (("bundle", a), b"PK"),
-            "bundle --pack": (("bundle", "--pack", CLASSIC / NAME), b"PK"),
+            "bundle": (("bundle", a), b"\x89NC3Z"),
+            "bundle --pack": (("bundle", "--pack", CLASSIC / NAME), b"\x89NC3Z"),
             "index": (("catalog", a), b"\x89NC3"),
             "read": (("read", a, "TIME", "-d", "TIME,0"), b"366"),
             "gc": (("prune", a), b"\x89NC3Z"),
@@ -45,7 +44,7 @@ class Outputs(Case):
         return path
 
     def bundle(self):
-        path = self.dir / "all.zip"
+        path = self.dir / "all.bundle.nc3z"
         if not path.exists():
             self.ok(nc3z("bundle", self.archive, "-o", path))
         return path
@@ -78,8 +77,8 @@ class Outputs(Case):
                     self.assertEqual(done.stdout, b"")
                 else:
                     self.assertEqual(self.ok(done).stdout[: len(first)], first)
-        (self.dir / "s.zip").write_bytes(self.run_in(commands["bundle"][0], "-").stdout)
-        self.assertEqual(zipfile.ZipFile(self.dir / "s.zip").testzip(), None)
+        (self.dir / "s.bundle.nc3z").write_bytes(self.run_in(commands["bundle"][0], "-").stdout)
+        self.ok(nc3z("verify", self.dir / "s.bundle.nc3z"))
         (self.dir / "g.nc3z").write_bytes(self.run_in(commands["gc"][0], "-").stdout)
         self.assertEqual(json.loads(self.ok(nc3z("log", "--json", self.dir / "g.nc3z")).stdout)["versions"].__len__(), 1)
         # A file of that name is named by its directory.
@@ -96,7 +95,7 @@ class Outputs(Case):
     def test_directories_are_made_on_request(self):
         for name, (command, _) in self.commands().items():
             with self.subTest(command=name):
-                suffix = {"plot": ".png"}.get(name, "")
+                suffix = {"plot": ".png", "bundle": ".bundle.nc3z", "bundle --pack": ".bundle.nc3z"}.get(name, "")
                 new = self.dir / f"new {name}"
                 done = self.run_in(command, new / f"x{suffix}")
                 self.fails(done, words="--parents")

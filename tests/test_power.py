@@ -113,7 +113,7 @@ class Power(Case):
 
     def content(self, path):
         """What the archive is, by its newest version: the file, its tags and its parity. What the bundle is: its files."""
-        if path.suffix == ".zip":
+        if path.name.endswith(".bundle.nc3z"):
             out = self.dir / "files"
             shutil.rmtree(out, ignore_errors=True)
             self.ok(nc3z("restore", "-r", path, "-o", out))
@@ -138,7 +138,7 @@ class Power(Case):
         data.mkdir()
         for n in range(9):
             shutil.copy(CLASSIC / ("winds.nc" if n % 2 else "numeric.nc"), data / f"m{n}.nc")
-        bundle = self.dir / "set.zip"
+        bundle = self.dir / "set.bundle.nc3z"
         self.ok(nc3z("bundle", "--pack", *(data / f"m{n}.nc" for n in range(3)), "-o", bundle))
         for n in (3, 5, 7):
             shutil.copy2(self.lost(bundle, "bundle", data / f"m{n}.nc", data / f"m{n + 1}.nc", "-o", None, "--append"), bundle)

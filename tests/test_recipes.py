@@ -140,14 +140,14 @@ class Recipes(Case):
         self.assertEqual(names, ["1990", "1991", "1992", "_top"])
         (self.dir / "back").mkdir()
         for name in names:
-            self.ok(nc3z("restore", "-r", f"bundles/{name}.zip", "-o", f"back/{name}", cwd=self.dir))
+            self.ok(nc3z("restore", "-r", f"bundles/{name}.bundle.nc3z", "-o", f"back/{name}", cwd=self.dir))
         for path in (self.dir / "data").rglob("*.nc"):
             name = path.relative_to(self.dir / "data")
             back = self.dir / "back" / (name if len(name.parts) > 1 else "_top" / name)
             self.assertTrue(path.read_bytes() == back.read_bytes(), path)
         rows = json.loads(self.ok(nc3z("stats", "bundles/1991.catalog.nc3z", "--json", cwd=self.dir)).stdout)
         self.assertEqual({row["files"] for row in rows}, {len(list((self.dir / "data/1991").rglob("*.nc")))})
-        self.assertEqual(sorted(p.suffix for p in (self.dir / "bundles").iterdir()), sorted([".nc3z", ".zip"] * 4))
+        self.assertEqual(sorted("".join(p.suffixes[-2:]) for p in (self.dir / "bundles").iterdir()), sorted([".catalog.nc3z", ".bundle.nc3z"] * 4))
 
     def test_slurm_bundles(self):
         """As `test_slurm`."""

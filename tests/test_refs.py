@@ -118,14 +118,14 @@ class Refs(Case):
         self.assertIsNone(elsewhere["checksum"], "what is there is not known")
 
     def test_members_of_bundles_lead_into_the_bundle(self):
-        """By nc3z's own bundle, any ZIP that is not compressed, and a tar; on disk and on a server."""
+        """By a ZIP of nc3z, any ZIP that is not compressed, and a tar; on disk and on a server."""
         path = CLASSIC / "coads_climatology.cdf"
         folder = self.dir / "set"
         folder.mkdir()
         archive = folder / "a.nc3z"
         self.ok(nc3z("archive", "--profile", "zarr", "--tile-size", "64KiB", path, "-o", archive))
         alone = self.refs(archive)
-        self.ok(nc3z("bundle", folder, "-o", self.dir / "own.zip"))
+        self.ok(nc3z("bundle", folder, "-o", self.dir / "own.zip", "--zip"))
         with zipfile.ZipFile(self.dir / "plain.zip", "w", zipfile.ZIP_STORED) as made:
             made.write(path, "first.nc")
             made.write(archive, "a.nc3z")

@@ -37,20 +37,20 @@ class Anywhere(Case):
 
     def test_one_call_reads_every_name(self):
         self.run_here("archive", "-q", "a.nc")
-        self.run_here("bundle", "--pack", "a.nc", "b.nc", "-o", "set.zip")
+        self.run_here("bundle", "--pack", "a.nc", "b.nc", "-o", "set.bundle.nc3z")
         self.run_here("aggregate", "a.nc", "b.nc", "-o", "all.nc")
         first = 'Some(Some("2000-02-28T00:00:00")) Some(Some("2000-02-29T00:00:00")) [100.0, 100.5]\n'
         second = 'Some(Some("2000-03-01T00:00:00")) Some(Some("2000-03-02T00:00:00")) [101.0, NaN]\n'
         both = 'Some(Some("2000-02-28T00:00:00")) Some(Some("2000-03-02T00:00:00")) [100.0, 100.5, 101.0, NaN]\n'
-        files = {name: (self.dir / name).read_bytes() for name in ("a.nc.nc3z", "set.zip", "a.nc", "b.nc", "all.nc")}
+        files = {name: (self.dir / name).read_bytes() for name in ("a.nc.nc3z", "set.bundle.nc3z", "a.nc", "b.nc", "all.nc")}
         with serve(files) as server:
             for name, expected in {
-                "a.nc": first, "a.nc.nc3z@1": first, "set.zip!/b.nc": second, "all.nc": both,
-                server.url("a.nc.nc3z"): first, server.url("a.nc.nc3z@1"): first, server.url("set.zip!/b.nc"): second,
+                "a.nc": first, "a.nc.nc3z@1": first, "set.bundle.nc3z!/b.nc": second, "all.nc": both,
+                server.url("a.nc.nc3z"): first, server.url("a.nc.nc3z@1"): first, server.url("set.bundle.nc3z!/b.nc"): second,
                 server.url("all.nc"): both,
             }.items():
                 with self.subTest(name):
                     self.assertEqual(self.read(name), expected)
-            self.assertRegex(self.read(server.url("set.zip"), 1), r"set.zip` is a bundle of 2 files")
-        self.assertRegex(self.read("set.zip", 1), r"`set.zip` is a bundle of 2 files")
+            self.assertRegex(self.read(server.url("set.bundle.nc3z"), 1), r"set.bundle.nc3z` is a bundle of 2 files")
+        self.assertRegex(self.read("set.bundle.nc3z", 1), r"`set.bundle.nc3z` is a bundle of 2 files")
         self.assertRegex(self.read(".", 1), r"`.` is a directory")

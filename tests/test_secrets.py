@@ -17,10 +17,10 @@ SECRETS = ("hunter2", "someone", "tokenvalue", "whisper")
 def setUpModule():
     global FILES
     with tempfile.TemporaryDirectory(prefix="nc3z-test-") as folder:
-        archive, bundle = Path(folder) / f"{NAME}.nc3z", Path(folder) / "all.zip"
+        archive, bundle = Path(folder) / f"{NAME}.nc3z", Path(folder) / "all.bundle.nc3z"
         subprocess.run([NC3Z, "archive", "--preset", "fast", CLASSIC / NAME, "-o", archive], check=True, capture_output=True)
         subprocess.run([NC3Z, "bundle", archive, "-o", bundle], check=True, capture_output=True)
-        FILES = {NAME: (CLASSIC / NAME).read_bytes(), f"{NAME}.nc3z": archive.read_bytes(), "all.zip": bundle.read_bytes()}
+        FILES = {NAME: (CLASSIC / NAME).read_bytes(), f"{NAME}.nc3z": archive.read_bytes(), "all.bundle.nc3z": bundle.read_bytes()}
 
 
 class Secrets(Case):
@@ -51,7 +51,7 @@ class Secrets(Case):
             def url(name, query="?token=tokenvalue"):
                 return server.url(name).replace("://", "://someone:hunter2@") + query
 
-            archive, classic, bundle, none = url(f"{NAME}.nc3z"), url(NAME), url("all.zip"), url("none.nc")
+            archive, classic, bundle, none = url(f"{NAME}.nc3z"), url(NAME), url("all.bundle.nc3z"), url("none.nc")
             plain = url(f"{NAME}.nc3z", "")
             reading = [
                 ("catalog", classic, archive, "-o", "s.catalog.nc3z"),

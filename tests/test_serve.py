@@ -447,7 +447,7 @@ class Running(ServeCase):
 
     def test_one_archive_and_a_bundle(self):
         archive = self.archive(SMALL, "x.nc")
-        bundle = self.dir / "b.zip"
+        bundle = self.dir / "b.bundle.nc3z"
         self.ok(nc3z("bundle", archive, "-o", bundle))
         for source in (archive, bundle):
             with self.serving("--quiet", source=source) as server:

@@ -28,9 +28,7 @@ pub enum Damage {
     EndMissing,
     /// The end of an archive is missing or overwritten.
     EndOverwritten,
-    /// The end of a bundle is missing.
-    BundleCut,
-    /// The index or the list of members of a bundle is damaged.
+    /// The list of members of a bundle is damaged.
     Bundle,
     /// Tiles were lost before the archive was repaired. No further repair saves them.
     Lost,
@@ -47,7 +45,6 @@ impl Error {
                 "header" if *what == "magic" && *available == 0 => Damage::Empty,
                 section if is_header(section) => Damage::HeaderCut,
                 "archive" => Damage::EndMissing,
-                "bundle" => Damage::BundleCut,
                 _ => Damage::Other,
             },
             ErrorKind::Corrupt { found, .. } if found.contains(LOST) => Damage::Lost,
@@ -57,7 +54,7 @@ impl Error {
                 section if is_header(section) => Damage::Header,
                 "trailer" if what.starts_with("marker") => Damage::EndOverwritten,
                 "superblock" => Damage::Beginning,
-                "bundle" | "index of the bundle" => Damage::Bundle,
+                "bundle" => Damage::Bundle,
                 _ => Damage::Other,
             },
             _ => Damage::Other,

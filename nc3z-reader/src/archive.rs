@@ -281,6 +281,30 @@ impl Archive {
         self.inner.store.cached(TileKey::new(array, tile), &self.nearby, worker, 0, true)
     }
 
+    /// Fetches the stored bytes of tiles of any arrays in few requests, if requests cost time. Reads of these tiles by the returned
+    /// archive need no request. Bytes that cannot be fetched are left out: the read reports the error.
+    ///
+    /// # Errors
+    /// Another object is in the place of the source.
+    pub fn fetched(&self, tiles: &[TileKey]) -> Result<Self> {
+        if !self.inner.store.fetches_ahead() {
+            return Ok(self.clone());
+        }
+        Ok(self.with_nearby(self.inner.store.fetch(tiles)?.1))
+    }
+
+    /// Fetches the index pages of tiles in few requests, if requests cost time. The returned archive knows their entries.
+    ///
+    /// # Errors
+    /// The source refuses.
+    pub fn indexed(&self, tiles: &[TileKey]) -> Result<Self> {
+        let store = &self.inner.store;
+        if !store.fetches_ahead() {
+            return Ok(self.clone());
+        }
+        Ok(self.with_nearby(store.index.fetch_pages(store, tiles)?))
+    }
+
     /// Returns the tile against which a later version of this tile may be coded: this tile, or the tile that this one is coded
     /// against. The result is itself not coded against another tile. `None` if there is no such tile.
     ///

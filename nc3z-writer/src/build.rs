@@ -59,7 +59,10 @@ impl Build<'_> {
         // The salt depends on the whole content, so the source is read once before anything is written, while
         // the arrays are planned.
         let (sums, prepared) = rayon::join(
-            || SourceDigests::new(self.classic, self.options, self.monitor),
+            || match self.options.seed {
+                Some(seed) => Ok(SourceDigests::of_sha256(seed)),
+                None => SourceDigests::new(self.classic, self.options, self.monitor),
+            },
             || Prepared::new(self.classic, partition.clone(), self.options, self.monitor),
         );
         let sums = sums.map_err(|e| self.or_changed(e))?;
@@ -69,24 +72,30 @@ impl Build<'_> {
         let salt = Salt::of_file(&prepared.head.header, self.classic.source().len(), &sha256);
         let mut written = self.write(prepared, salt, &sums, medium, self.monitor)?;
         let mut quickest = written.len();
-        for &quicker in quicker_presets(self.options.preset, self.classic.source().len()) {
-            (written, quickest) = self.or_as(quicker, written, partition, (salt, &sums), medium)?;
+        let digest = self.options.seed.is_none().then_some(sha256);
+        if digest.is_some() {
+            for &quicker in quicker_presets(self.options.preset, self.classic.source().len()) {
+                (written, quickest) = self.or_as(quicker, written, partition, (salt, &sums), medium)?;
+            }
+            written = self.or_whole(written, quickest, &sha256, medium)?;
         }
-        let Written { unsealed, short } = self.or_whole(written, quickest, &sha256, medium)?;
+        let Written { unsealed, short } = written;
         let options = OpenOptions::default().with_registry(self.options.registry.clone());
-        if self.prove {
+        if self.prove && digest.is_some() {
             let archive = match short {
                 Some(_) => Archive::from_source(medium.source()?, &options),
                 None => Archive::from_unsealed(medium.source()?, unsealed.trailer.clone(), &options),
             };
             self.prove(&archive?, &sums).map_err(|e| self.or_changed(e))?;
         }
-        self.check_unchanged(&sha256)?;
+        if digest.is_some() {
+            self.check_unchanged(&sha256)?;
+        }
         if let Some(stored_len) = short {
             return Ok(Built { sha256, stored_len, parity_len: 0 });
         }
         let (memory, without_parity) = (self.options.memory, unsealed.trailer.archive_len);
-        let stored_len = seal(medium, unsealed, Some(sha256), self.parity, memory, self.monitor)?;
+        let stored_len = seal(medium, unsealed, digest, self.parity, memory, self.monitor)?;
         Ok(Built { sha256, stored_len, parity_len: stored_len - without_parity })
     }
 
@@ -103,7 +112,9 @@ impl Build<'_> {
         let unsealed = prepared
             .write(out, medium.name(), salt, self.lossy, sums, monitor)
             .map_err(|e| self.or_changed(e))?;
-        let short = if self.parity.is_none() { shorten(medium, &unsealed, sums.sha256)? } else { None };
+        // The short form has the SHA-256.
+        let is_short = self.parity.is_none() && self.options.seed.is_none();
+        let short = if is_short { shorten(medium, &unsealed, sums.sha256)? } else { None };
         Ok(Written { unsealed, short })
     }
 

@@ -127,7 +127,7 @@ pub(crate) fn make_tile(
         return Ok(member(bytes.clone(), Way::Container));
     }
     let shape = TileShape { ty: info.ty, geometry: info.tiling.geometry(tile)? };
-    if u64::from(decoded_len) <= PACK_LEN {
+    if u64::from(decoded_len) <= PACK_LEN && !plan.as_it_is {
         let (at, bytes) = smallest(&plan.short, bytes, &shape, other, scratch)?;
         return Ok(member(bytes, at.map_or(Way::AsItIs, Way::Short)));
     }

@@ -32,8 +32,8 @@ pub use classic::{ClassicValues, Sink, write_classic};
 pub use error::{Advice, Error, ErrorKind, Result};
 pub use generation::lock as lock_file;
 pub use job::archive::{
-    ArchiveReport, Prepared, archive_file, archive_open_file, archive_source, archive_to, archive_to_vec,
-    check_unchanged, prepare_file, publish,
+    ArchiveReport, Prepared, archive_file, archive_into, archive_open_file, archive_source, archive_to,
+    archive_to_vec, check_unchanged, prepare_file, publish,
 };
 pub use job::commit::{CommitNote, CommitReport, commit_file};
 pub use job::estimate::{

@@ -105,6 +105,8 @@ pub struct WriterOptions {
     pub(crate) record_content: bool,
     /// True if the original's MD5 is recorded.
     pub(crate) record_md5: bool,
+    /// Stands for the SHA-256 of the source in the salt, if that is not computed.
+    pub(crate) seed: Option<[u8; 32]>,
 }
 
 impl Default for WriterOptions {
@@ -128,11 +130,20 @@ impl Default for WriterOptions {
             planned_by: None,
             record_content: true,
             record_md5: false,
+            seed: None,
         }
     }
 }
 
 impl WriterOptions {
+    /// Leaves out all digests of the classic file, so that its bytes are read only to archive them (off by default). The archive has no
+    /// recorded SHA-256 and is not compared with the source. `seed` takes the place of the SHA-256: it must differ for different files.
+    #[must_use]
+    pub fn without_digest(mut self, seed: [u8; 32]) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
     /// Records digests of the original's content in the archive (on by default): of the file, and of each
     /// variable if the archive is large compared with the digests. Archives of files of up to 128 KiB have
     /// none.

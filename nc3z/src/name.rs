@@ -196,7 +196,11 @@ fn split(path: &Path) -> Option<(PathBuf, String)> {
 #[doc(hidden)]
 pub fn split_member(path: &Path) -> Option<(PathBuf, String)> {
     let is_url = url_of(path).is_some();
-    split(path).filter(|(bundle, _)| is_url || (path.symlink_metadata().is_err() && bundle.is_file()))
+    let is_file = |bundle: &Path| {
+        // The name of the bundle may have a version.
+        bundle.is_file() || FileName::on_disk(bundle).is_ok_and(|name| name.file.is_file())
+    };
+    split(path).filter(|(bundle, _)| is_url || (path.symlink_metadata().is_err() && is_file(bundle)))
 }
 
 #[cfg(test)]

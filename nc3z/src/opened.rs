@@ -36,7 +36,7 @@ pub enum Opened {
 /// use nc3z::Opened;
 /// match nc3z::open_any("../testdata/bundles")? {
 ///     Opened::Classic(file) | Opened::Archive(file) | Opened::Aggregation(file) => println!("{file:?}"),
-///     Opened::Bundle(bundle) => println!("{} files", bundle.names().len()),
+///     Opened::Bundle(bundle) => println!("{} files", bundle.len()),
 ///     other => println!("{}: {}", other.name(), other.kind()),
 /// }
 /// # Ok::<(), nc3z::Error>(())
@@ -113,9 +113,23 @@ pub struct Bundle {
 
 #[cfg(feature = "collections")]
 impl Bundle {
-    /// The names of its members.
-    pub fn names(&self) -> &[String] {
-        self.inner.names()
+    /// The number of its members.
+    pub fn len(&self) -> usize {
+        self.inner.len()
+    }
+
+    /// True if it has no members.
+    pub fn is_empty(&self) -> bool {
+        self.inner.is_empty()
+    }
+
+    /// Returns the names of its members.
+    ///
+    /// # Errors
+    /// The bundle is damaged.
+    pub fn names(&self) -> Result<&[String]> {
+        let shown = self.name.to_string();
+        self.inner.names().map_err(nc3z_reader::Error::from).at(Path::new(&shown))
     }
 
     /// Opens a member.

@@ -6,6 +6,8 @@ use crate::name::{Name, shown, url_of};
 use nc3z_collections::{
     FragmentBase, Options, as_aggregation, bundle::Bundle, catalog::Catalog, is_aggregation,
 };
+#[cfg(feature = "collections")]
+use nc3z_reader::FileName;
 use nc3z_reader::source::{self, FileSource, SharedSource};
 use nc3z_reader::{Archive, Dataset, Error, OpenOptions, Result};
 #[cfg(feature = "remote")]
@@ -29,7 +31,7 @@ pub enum Kind {
     Archive,
     /// A file, classic or archived, whose variables are in other files.
     Aggregation,
-    /// A ZIP or tar of files.
+    /// A file of files: a catalogue that holds them, a ZIP or a tar.
     Bundle,
     /// A catalogue: descriptions of many files, without their data.
     Catalog,
@@ -40,7 +42,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns the kind of a file by its bytes. An aggregation or a catalogue is a classic file or an archive here, and a tree has no bytes.
+    /// Returns the kind of a file by its first bytes. An aggregation, a catalogue or a bundle of nc3z is a classic file or an archive here,
+    /// and a tree has no bytes.
     ///
     /// # Errors
     /// Its first bytes cannot be read.
@@ -268,7 +271,15 @@ impl Opener {
     /// # Errors
     /// As [`Opener::source`].
     pub fn outer(&self, name: &Name) -> Result<SharedSource> {
-        if name.is_standard_input() { standard_input() } else { self.file(name.file()) }
+        if name.is_standard_input() {
+            return standard_input();
+        }
+        #[cfg(feature = "collections")]
+        if name.member().is_some() {
+            // The name of the bundle may have a version.
+            return self.file(&self.versioned(name.file())?.0);
+        }
+        self.file(name.file())
     }
 
     fn file(&self, file: &Path) -> Result<SharedSource> {
@@ -378,15 +389,27 @@ impl Opener {
 
     #[cfg(feature = "collections")]
     fn new_bundle(&self, file: &Path) -> Result<Arc<Bundle>> {
-        self.bundle_from(self.file(file)?)
+        let (file, options) = self.versioned(file)?;
+        self.bundle_from(self.file(&file)?, &options)
+    }
+
+    /// Takes the version from the name of a bundle. Returns the name of the file, and the options for opening it.
+    #[cfg(feature = "collections")]
+    fn versioned(&self, file: &Path) -> Result<(PathBuf, OpenOptions)> {
+        let name = match url_of(file) {
+            Some(url) => FileName::of_url(url)?,
+            None => FileName::on_disk(file)?,
+        };
+        let whole = Name::whole(&name.file).with_requested(name.version);
+        Ok((name.file, self.options_of(&whole)?))
     }
 
     #[cfg(feature = "collections")]
-    fn bundle_from(&self, source: SharedSource) -> Result<Arc<Bundle>> {
+    fn bundle_from(&self, source: SharedSource, options: &OpenOptions) -> Result<Arc<Bundle>> {
         let bundle = match self.damaged {
-            Damaged::Refused => Bundle::open(source)?,
-            Damaged::Checked => Bundle::open_damaged(source)?,
-            Damaged::Filled => Bundle::open_damaged(source)?.filling_lost(),
+            Damaged::Refused => Bundle::open_with(source, options)?,
+            Damaged::Checked => Bundle::open_damaged(source, options)?,
+            Damaged::Filled => Bundle::open_damaged(source, options)?.filling_lost(),
         };
         Ok(Arc::new(bundle))
     }
@@ -444,7 +467,21 @@ impl Opener {
             );
             return Err(nc3z_format::Error::invalid(words).into());
         }
+        #[cfg(feature = "collections")]
+        if let Some(archive) = dataset.archive().filter(|_| Bundle::is_one(&dataset)) {
+            let bundle = Bundle::from_archive(archive)?;
+            return Err(Error::other(Self::of_bundle(&bundle, name, Kind::Classic)));
+        }
         Ok(dataset)
+    }
+
+    /// Returns the error for a bundle where another kind is needed.
+    #[cfg(feature = "collections")]
+    fn of_bundle(bundle: &Bundle, name: &Name, needed: Kind) -> WrongKind {
+        let mut wrong = WrongKind::new(name.to_string(), Kind::Bundle, needed);
+        wrong.files = Some(bundle.len());
+        wrong.first = bundle.names().ok().and_then(|names| names.first().cloned());
+        wrong
     }
 
     /// Presents an aggregation with the data of its fragments, which are in its bundle, on its server, or in its directory. Any other
@@ -524,7 +561,10 @@ impl Opener {
     #[cfg(feature = "collections")]
     pub fn located_in(&self, file: &SharedSource, name: &Name) -> Result<(SharedSource, FragmentBase)> {
         match name.member() {
-            Some(member) => in_bundle(self.bundle_from(Arc::clone(file))?, member, name),
+            Some(member) => {
+                let (_, options) = self.versioned(name.file())?;
+                in_bundle(self.bundle_from(Arc::clone(file), &options)?, member, name)
+            }
             None => Ok((Arc::clone(file), outside_bundles(name))),
         }
     }
@@ -541,9 +581,18 @@ impl Opener {
         let kind = Kind::from_source(&source)?;
         match kind {
             #[cfg(feature = "collections")]
-            Kind::Bundle if name.requested().is_none() => Ok(Found::Bundle(self.bundle_from(source)?)),
+            Kind::Bundle if name.requested().is_none() => {
+                Ok(Found::Bundle(self.bundle_from(source, &self.options)?))
+            }
             Kind::Classic | Kind::Archive => {
-                let stored = self.stored_from(source, name)?;
+                let opened = self.stored_from(Arc::clone(&source), name);
+                #[cfg(feature = "collections")]
+                if let Err(e) = &opened
+                    && WrongKind::within(e).is_some_and(|wrong| wrong.kind == Kind::Bundle)
+                {
+                    return Ok(Found::Bundle(self.bundle_from(source, &self.options_of(name)?)?));
+                }
+                let stored = opened?;
                 #[cfg(feature = "collections")]
                 if Catalog::is_one(&stored) {
                     return Ok(Found::Catalog(Catalog::from_dataset(stored)?));
@@ -572,15 +621,13 @@ impl Opener {
 
     /// Returns the error for an input of this kind where another one is needed.
     pub fn wrong_kind(&self, kind: Kind, needed: Kind, source: SharedSource, name: &Name) -> WrongKind {
-        let mut wrong = WrongKind::new(name.to_string(), kind, needed);
         #[cfg(feature = "collections")]
-        if let (Kind::Bundle, Ok(bundle)) = (kind, self.bundle_from(source)) {
-            wrong.files = Some(bundle.names().len());
-            wrong.first = bundle.names().first().cloned();
+        if let (Kind::Bundle, Ok(bundle)) = (kind, self.bundle_from(source, &self.options)) {
+            return Self::of_bundle(&bundle, name, needed);
         }
         #[cfg(not(feature = "collections"))]
-        let _ = (self, source, &mut wrong);
-        wrong
+        let _ = (self, source);
+        WrongKind::new(name.to_string(), kind, needed)
     }
 }
 

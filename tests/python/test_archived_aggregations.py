@@ -118,10 +118,10 @@ def test_tokens_change_with_the_bundle(folder, archived):  # noqa: F811
     import zipfile
 
     def bundle():
-        with zipfile.ZipFile(folder / "set.zip", "w") as z:
+        with zipfile.ZipFile(folder / "set.bundle.nc3z", "w") as z:
             for path in sorted(folder.glob("*.nc*")):
                 z.write(path, path.name)
-        with xr.open_dataset(f"{folder / 'set.zip'}!/agg.nc.nc3z", engine="nc3z") as ds:
+        with xr.open_dataset(f"{folder / 'set.bundle.nc3z'}!/agg.nc.nc3z", engine="nc3z") as ds:
             return ds.chunk().tas.data.name
 
     first = bundle()
@@ -142,7 +142,7 @@ def test_members_of_bundles_are_verified_and_restored(folder):  # noqa: F811
     from servers import serve
 
     program = os.environ.get("NC3Z", str(ROOT / "target/debug/nc3z"))
-    bundle = folder / "set.zip"
+    bundle = folder / "set.bundle.nc3z"
     subprocess.run([program, "bundle", folder, "-o", bundle], check=True, capture_output=True)
     member = f"{bundle}!/m1.nc.nc3z"
     assert nc3z.verify(member).is_sound
@@ -155,6 +155,6 @@ def test_members_of_bundles_are_verified_and_restored(folder):  # noqa: F811
     begin = info.header_offset + 30 + int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
     whole[begin + info.file_size // 2] ^= 1
     bundle.write_bytes(whole)
-    with serve({"set.zip": bytes(whole)}) as server:
-        for name in (member, server.url("set.zip!/m1.nc.nc3z")):
+    with serve({"set.bundle.nc3z": bytes(whole)}) as server:
+        for name in (member, server.url("set.bundle.nc3z!/m1.nc.nc3z")):
             assert not nc3z.verify(name).is_sound

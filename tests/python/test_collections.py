@@ -104,20 +104,20 @@ def test_every_place_gives_the_same_dataset(year, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     wanted = oracle(in_order(year))
     run("archive", "-r", year, "-o", "archives")
-    run("bundle", year, "-o", "plain.zip")
-    run("bundle", "archives", "-o", "archives.zip")
-    run("bundle", year, "-o", "packed.zip", "--pack")
+    run("bundle", year, "-o", "plain.bundle.nc3z")
+    run("bundle", "archives", "-o", "archives.bundle.nc3z")
+    run("bundle", year, "-o", "packed.bundle.nc3z", "--pack")
     run("catalog", "archives", "-o", "catalog.catalog.nc3z")
-    run("catalog", "packed.zip", "-o", "packed.catalog.nc3z")
+    run("catalog", "packed.bundle.nc3z", "-o", "packed.catalog.nc3z")
     run("aggregate", "archives", "-o", "archives/all.nc", "--no-history")
-    for place in ("archives", "plain.zip", "archives.zip", "packed.zip", "catalog.catalog.nc3z", "packed.catalog.nc3z"):
+    for place in ("archives", "plain.bundle.nc3z", "archives.bundle.nc3z", "packed.bundle.nc3z", "catalog.catalog.nc3z", "packed.catalog.nc3z"):
         check(nc3z.open_collection(place).dataset, wanted)
         check(nc3z.open_collection(place, chunks={}).dataset, wanted)
     # An aggregation has one dataset. In a directory with its files it is left out.
     assert list(nc3z.open_collection("archives").left_out) == [str(tmp_path / "archives/all.nc")]
     xr.testing.assert_equal(nc3z.open_collection("archives/all.nc", chunks={}).dataset.tas.drop_attrs(), wanted.tas.drop_attrs())
-    run("bundle", "archives", "-o", "whole.zip")
-    assert nc3z.open_collection("whole.zip!/all.nc").dataset.tas.shape == wanted.tas.shape
+    run("bundle", "archives", "-o", "whole.bundle.nc3z")
+    assert nc3z.open_collection("whole.bundle.nc3z!/all.nc").dataset.tas.shape == wanted.tas.shape
     # A file beside its archive is the same file.
     for path in year.glob("*.nc"):
         os.link(path, tmp_path / "archives" / path.name)
@@ -129,10 +129,10 @@ def test_every_place_gives_the_same_dataset(year, tmp_path, monkeypatch):
 @tool
 @pytest.mark.parametrize("kind", ["--pack", None])
 def test_a_bundle_on_a_server(year, tmp_path, kind):
-    run("bundle", year, "-o", tmp_path / "set.zip", *filter(None, [kind]))
+    run("bundle", year, "-o", tmp_path / "set.bundle.nc3z", *filter(None, [kind]))
     wanted = oracle(in_order(year))
-    with serve({"set.zip": (tmp_path / "set.zip").read_bytes()}) as server:
-        collection = nc3z.open_collection(server.url("set.zip"))
+    with serve({"set.bundle.nc3z": (tmp_path / "set.bundle.nc3z").read_bytes()}) as server:
+        collection = nc3z.open_collection(server.url("set.bundle.nc3z"))
         check(collection.dataset, wanted)
         again = pickle.loads(pickle.dumps(collection.dataset))
         xr.testing.assert_identical(again.compute(), wanted.compute())
@@ -140,13 +140,13 @@ def test_a_bundle_on_a_server(year, tmp_path, kind):
 
 @tool
 def test_headers_are_sent_to_the_server(year, tmp_path, monkeypatch):
-    run("bundle", year, "-o", tmp_path / "set.zip", "--pack")
-    with serve({"set.zip": (tmp_path / "set.zip").read_bytes()}) as server:
-        nc3z.open_collection(server.url("set.zip"), storage_options={"bearer_token": "abc", "header.X-Key": "k"})
+    run("bundle", year, "-o", tmp_path / "set.bundle.nc3z", "--pack")
+    with serve({"set.bundle.nc3z": (tmp_path / "set.bundle.nc3z").read_bytes()}) as server:
+        nc3z.open_collection(server.url("set.bundle.nc3z"), storage_options={"bearer_token": "abc", "header.X-Key": "k"})
         assert all(h["Authorization"] == "Bearer abc" and h["X-Key"] == "k" for h in server.headers)
         del server.headers[:]
         monkeypatch.setenv("NC3Z_HTTP_HEADERS", "X-Other: 1")
-        nc3z.open_collection(server.url("set.zip").replace("://", "://me:secret@"))
+        nc3z.open_collection(server.url("set.bundle.nc3z").replace("://", "://me:secret@"))
         assert all(h["Authorization"].startswith("Basic ") and h["X-Other"] == "1" for h in server.headers)
 
 
@@ -398,10 +398,10 @@ def test_a_file_that_was_replaced_is_an_error(year):
 
 @tool
 def test_forged_indexes_of_bundles(year, tmp_path):
-    run("bundle", year, "-o", tmp_path / "set.zip", "--pack")
-    data = (tmp_path / "set.zip").read_bytes()
+    run("bundle", year, "-o", tmp_path / "set.bundle.nc3z", "--pack")
+    data = (tmp_path / "set.bundle.nc3z").read_bytes()
     at = data.rfind(b"nc3zidx2")
-    hurt = tmp_path / "hurt.zip"
+    hurt = tmp_path / "hurt.bundle.nc3z"
     rng = np.random.default_rng(3)
     for _ in range(60):
         forged = bytearray(data)

@@ -80,12 +80,12 @@ def test_types_are_joined_alike_in_every_place(tmp_path):
     (tmp_path / "data").mkdir()
     paths = [put(tmp_path / "data" / f"{n}.nc", values, n=n) for n, values in enumerate([np.ones((2, 2), "i2"), np.array([[1e5, 2.5], [np.nan, 7]], "f8")])]
     run("archive", "-r", "data", "-o", "archives", cwd=tmp_path)
-    run("bundle", "data", "-o", "plain.zip", cwd=tmp_path)
-    run("bundle", "data", "-o", "packed.zip", "--pack", cwd=tmp_path)
+    run("bundle", "data", "-o", "plain.bundle.nc3z", cwd=tmp_path)
+    run("bundle", "data", "-o", "packed.bundle.nc3z", "--pack", cwd=tmp_path)
     run("catalog", "data", "-o", "data.catalog.nc3z", cwd=tmp_path)
     run("aggregate", "data", "-o", "data/all.nc", cwd=tmp_path)
     wanted = nested(paths)
-    for place in ("data", "archives", "plain.zip", "packed.zip", "data.catalog.nc3z", "data/all.nc"):
+    for place in ("data", "archives", "plain.bundle.nc3z", "packed.bundle.nc3z", "data.catalog.nc3z", "data/all.nc"):
         found = nc3z.open_collection(tmp_path / place).dataset
         assert found.v.dtype == "f8"
         np.testing.assert_array_equal(found.v, wanted.v, place)
@@ -245,9 +245,9 @@ def test_a_link_to_a_file_of_the_tree_is_not_a_second_file(tmp_path):
 def test_a_bundle_at_a_url_is_opened_once_for_all_of_its_members(tmp_path, kind):
     for n in range(30):
         write(tmp_path / "data" / f"{n:02}.nc", month(n), encoding=FILL)
-    run("bundle", "data", "-o", "set.zip", *kind, cwd=tmp_path)
-    with serve({"set.zip": (tmp_path / "set.zip").read_bytes()}) as server:
-        collection = nc3z.open_collection(server.url("set.zip"))
+    run("bundle", "data", "-o", "set.bundle.nc3z", *kind, cwd=tmp_path)
+    with serve({"set.bundle.nc3z": (tmp_path / "set.bundle.nc3z").read_bytes()}) as server:
+        collection = nc3z.open_collection(server.url("set.bundle.nc3z"))
         assert len(server.asked) <= (6 if kind else 30 + 4)
         opened = len(server.asked)
         xr.testing.assert_identical(collection.dataset.compute(), oracle(sorted((tmp_path / "data").glob("*.nc"))).compute())
@@ -266,21 +266,21 @@ VOCABULARIES = {
 def test_settings_have_the_same_names_for_files_and_collections(tmp_path, vocabulary):
     for n in range(2):
         write(tmp_path / "data" / f"{n}.nc", month(n), encoding=FILL)
-    run("bundle", "data", "-o", "set.zip", "--pack", cwd=tmp_path)
-    run("catalog", "data/0.nc", "data/1.nc", "set.zip", "-o", "data.catalog.nc3z", cwd=tmp_path)
+    run("bundle", "data", "-o", "set.bundle.nc3z", "--pack", cwd=tmp_path)
+    run("catalog", "data/0.nc", "data/1.nc", "set.bundle.nc3z", "-o", "data.catalog.nc3z", cwd=tmp_path)
     files = {f"bucket/p/{path.relative_to(tmp_path)}": path.read_bytes() for path in [*tmp_path.glob("data/*"), *tmp_path.glob("*.*")]}
     wanted = oracle(sorted((tmp_path / "data").glob("*.nc")))
     with serve(files) as server:
         options = VOCABULARIES[vocabulary](server.url("").rstrip("/"))
         assert nc3z.open("s3://bucket/p/data/0.nc", storage_options=options)["tas"].shape == (5, 6, 8)
-        assert nc3z.open("s3://bucket/p/set.zip!/0.nc", storage_options=options)["tas"].shape == (5, 6, 8)
-        found = nc3z.open_collection("s3://bucket/p/set.zip", storage_options=options).dataset
+        assert nc3z.open("s3://bucket/p/set.bundle.nc3z!/0.nc", storage_options=options)["tas"].shape == (5, 6, 8)
+        found = nc3z.open_collection("s3://bucket/p/set.bundle.nc3z", storage_options=options).dataset
         xr.testing.assert_equal(found.compute(), wanted.compute())
         xr.testing.assert_equal(pickle.loads(pickle.dumps(found)).compute(), wanted.compute())
         # Names in a catalogue at a URL start beside it.
         collection = nc3z.open_collection("s3://bucket/p/data.catalog.nc3z", storage_options=options)
         assert {path for g in collection for path in collection.files(g)} == {
-            f"s3://bucket/p/{name}" for name in ("data/0.nc", "data/1.nc", "set.zip!/0.nc", "set.zip!/1.nc")
+            f"s3://bucket/p/{name}" for name in ("data/0.nc", "data/1.nc", "set.bundle.nc3z!/0.nc", "set.bundle.nc3z!/1.nc")
         }
         few = nc3z.open_collection("s3://bucket/p/data.catalog.nc3z", storage_options=options, where="tas > 1e9", drop=False)
         assert sum(int(ds.tas.count()) for ds in few.values()) == 0
@@ -290,7 +290,7 @@ def test_settings_have_the_same_names_for_files_and_collections(tmp_path, vocabu
         for unknown in ({"colour": "red"}, {"client_kwargs": {"colour": "red"}}):
             for opened in (nc3z.open, nc3z.open_collection):
                 with pytest.raises(OSError, match=r"no setting `(client_kwargs\.)?colour`"):
-                    opened("s3://bucket/p/set.zip!/0.nc", storage_options={**options, **unknown})
+                    opened("s3://bucket/p/set.bundle.nc3z!/0.nc", storage_options={**options, **unknown})
 
 
 def test_headers_by_the_name_of_fsspec(tmp_path):

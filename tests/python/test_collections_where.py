@@ -284,8 +284,8 @@ def test_groups_are_built_from_the_catalog_alone(archives, monkeypatch):
         assert len(collection) == 1 and "8 files" in repr(collection)
     xr.testing.assert_identical(collection.dataset.compute(), wanted)
     # A catalogue of the originals, and of a packed bundle: nothing is opened either, and what is replaced is noticed.
-    run("bundle", archives / "data", "-o", archives / "set.zip", "--pack")
-    run("catalog", archives / "data", archives / "set.zip", "-o", archives / "both.catalog.nc3z")
+    run("bundle", archives / "data", "-o", archives / "set.bundle.nc3z", "--pack")
+    run("catalog", archives / "data", archives / "set.bundle.nc3z", "-o", archives / "both.catalog.nc3z")
     with monkeypatch.context() as patch:
         patch.setattr(Opening, "open", refuse)
         both = nc3z.open_collection(archives / "both.catalog.nc3z", where="tas > 1e9", drop=False, errors="raise")

@@ -47,7 +47,7 @@ def test_bundles_with_catalogs(tree, tmp_path, by):
     xr.testing.assert_identical(nc3z.open_collection([b.path for b in done.done]).dataset.compute(), wanted)
     catalogs = nc3z.open_collection(f"{out}/*.catalog.nc3z", where="tas > 300").dataset
     xr.testing.assert_identical(catalogs.compute(), wanted.where(wanted.tas > 300))
-    run("restore", "-r", out / "00001.zip", "-o", tmp_path / "back")
+    run("restore", "-r", out / "00001.bundle.nc3z", "-o", tmp_path / "back")
     assert (tmp_path / "back" / "2002" / "4.nc").read_bytes() == (tree / "2002" / "4.nc").read_bytes()
     again = bundle_tree(tree, out, **options)
     assert [b.skipped for b in again.done] == [True] * 3

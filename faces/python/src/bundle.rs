@@ -59,10 +59,23 @@ impl Bundle {
         py.detach(|| opened().is_some_and(|source| bundle::Bundle::is_bundle(&source).unwrap_or(false)))
     }
 
+    /// Returns whether a name is one that bundles have.
+    #[staticmethod]
+    fn is_name(name: &str) -> bool {
+        bundle::Bundle::is_name(name)
+    }
+
+    /// True if it has a table, which is a catalogue of its members.
+    #[getter]
+    fn has_table(&self) -> bool {
+        self.bundle.archive().is_some()
+    }
+
     /// The names of its members, in its order.
     #[getter]
-    fn names(&self) -> &[String] {
-        self.bundle.names()
+    fn names(&self) -> PyResult<Vec<String>> {
+        let names = self.bundle.names().map(<[String]>::to_vec);
+        names.map_err(|e| failure(e, self.shown()))
     }
 
     /// Opens a member, whose name may have a version.

@@ -3,7 +3,7 @@
 use crate::error::{Failure, exception};
 use crate::source::{self, Settings};
 use nc3z_collections::Error;
-use nc3z_collections::catalog::{self, HeadKind};
+use nc3z_collections::catalog::{self, HeadKind, UNKNOWN_TIME};
 use nc3z_format::Limits;
 use nc3z_format::bytes::hex;
 use nc3z_format::classic::{Header, Layout, Parse, parse_prefix};
@@ -20,7 +20,7 @@ pub(crate) struct Catalog {
 
 /// A file: name, kind, length, stored length, SHA-256, header, lengths of dimensions, all values of coordinates by the position of
 /// their variable, and the time of the last change in milliseconds.
-type File = (String, &'static str, u64, u64, Option<String>, Py<PyBytes>, Vec<u64>, Py<PyDict>, i64);
+type File = (String, &'static str, u64, u64, Option<String>, Py<PyBytes>, Vec<u64>, Py<PyDict>, Option<i64>);
 
 /// Converts an error of a catalogue or a bundle with this name.
 pub(crate) fn failure(e: Error, name: &str) -> PyErr {
@@ -44,6 +44,8 @@ impl Catalog {
         let (source, origin, _) = source::open(py, path, storage_options)?;
         let name = origin.name().unwrap_or("the catalogue").to_owned();
         let catalog = py.detach(|| catalog::Catalog::open(source)).map_err(|e| failure(e, &name))?;
+        // The files of a bundle are its members.
+        let catalog = if catalog.is_bundle() { catalog.within(&*name) } else { catalog };
         Ok(Catalog { catalog, name })
     }
 
@@ -79,6 +81,26 @@ impl Catalog {
             let shared: Vec<_> =
                 headers.iter().map(|bytes| (parse(bytes), PyBytes::new(py, bytes).unbind())).collect();
             for ((name, (head, number)), known) in names.into_iter().zip(heads).zip(coordinates) {
+                let is_view = |header: &nc3z_format::classic::Header| {
+                    self.catalog.is_bundle() && nc3z_collections::has_aggregations(header)
+                };
+                let described = shared.get(number).and_then(|(header, _)| header.as_ref());
+                // Of other files, and of an aggregation in a bundle, only the name is known.
+                if head.kind == HeadKind::File || described.is_some_and(|(header, _)| is_view(header)) {
+                    let (nothing, none) = (PyBytes::new(py, b"").unbind(), PyDict::new(py).unbind());
+                    files.push((
+                        name,
+                        "other file",
+                        head.len,
+                        head.stored,
+                        None,
+                        nothing,
+                        Vec::new(),
+                        none,
+                        None,
+                    ));
+                    continue;
+                }
                 let (Some((header, header_len)), bytes) = shared.get(number).ok_or_else(damaged)? else {
                     return Err(damaged());
                 };
@@ -98,7 +120,7 @@ impl Catalog {
                     bytes.clone_ref(py),
                     lengths,
                     values.unbind(),
-                    head.modified,
+                    (head.modified != UNKNOWN_TIME).then_some(head.modified),
                 );
                 files.push(file);
             }

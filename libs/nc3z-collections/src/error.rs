@@ -162,6 +162,7 @@ impl Error {
     /// True if bytes of a file are invalid.
     pub fn is_corrupt(&self) -> bool {
         matches!(self, Error::Reader(e) | Error::Inside { source: e, .. } if e.is_corrupt())
+            || matches!(self, Error::Writer(e) if e.is_corrupt())
     }
 
     pub(crate) fn is_interrupted(&self) -> bool {
@@ -182,17 +183,6 @@ impl Error {
 
     pub(crate) fn fragment(file: &str, what: impl Into<String>) -> Self {
         Error::Fragment { file: file.to_owned(), what: what.into() }
-    }
-
-    /// Bytes of a file are invalid.
-    pub(crate) fn corrupt(
-        place: impl Into<String>,
-        offset: impl Into<Option<u64>>,
-        what: &'static str,
-        expected: impl std::fmt::Display,
-        found: impl std::fmt::Display,
-    ) -> Self {
-        nc3z_format::Error::corrupt(place, offset, what, expected, found).into()
     }
 
     pub(crate) fn refused(what: impl Into<String>) -> Self {

@@ -24,13 +24,13 @@ pub enum FragmentBase {
 }
 
 impl FragmentBase {
-    /// Returns the bytes of a bundle's member as they are in the bundle, without copies in its index. None for other files.
+    /// Returns the bytes of a bundle's member. None for other files.
     ///
     /// # Errors
     /// The member cannot be read.
     pub fn as_stored(&self) -> Result<Option<SharedSource>> {
         let FragmentBase::Bundle(bundle, member) = self else { return Ok(None) };
-        bundle.member_as_stored(member)
+        bundle.member(member)
     }
 
     /// Returns the offset of the file in its bundle, or 0.

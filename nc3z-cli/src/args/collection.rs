@@ -63,11 +63,11 @@ pub(crate) fn set_residency(matches: &clap::ArgMatches) -> anyhow::Result<()> {
 #[derive(Debug, Args)]
 pub(crate) struct BundleArgs {
     /// Directories, of which archives and classic files are taken; single files; or quoted patterns such as
-    /// 'data/**/*.nc'. Names in the bundle start at the first wildcard of a pattern. With --extract, one bundle: a ZIP,
-    /// packed or not, or a tar.
+    /// 'data/**/*.nc'. Names in the bundle start at the first wildcard of a pattern. With --extract, one bundle: of nc3z,
+    /// a ZIP or a tar.
     #[arg(required_unless_present = "files_from")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// The bundle to write, a ZIP; `-` is standard output. With --extract, the directory to write to.
+    /// The bundle to write, NAME.bundle.nc3z; `-` is standard output. With --extract, the directory to write to.
     #[arg(short, long)]
     pub(crate) output: PathBuf,
     /// Write each member of a bundle as an archive of its own. Other files are copied.
@@ -75,7 +75,7 @@ pub(crate) struct BundleArgs {
         long,
         conflicts_with_all = [
             "files_from", "target_size", "skip_existing", "shard", "on_tape", "passed_over", "json", "with_spec", "pack", "append",
-            "preset", "parity",
+            "preset", "parity", "zip", "statistics",
         ]
     )]
     pub(crate) extract: bool,
@@ -85,7 +85,7 @@ pub(crate) struct BundleArgs {
     /// the order on a tape; `-` is standard input. Relative names keep their directories.
     #[arg(long, value_name = "FILE")]
     pub(crate) files_from: Option<PathBuf>,
-    /// Write several bundles, NAME-000.zip, NAME-001.zip and so on, whose inputs have at most SIZE bytes (KiB, MiB or
+    /// Write several bundles, NAME-000.bundle.nc3z, NAME-001.bundle.nc3z and so on, whose inputs have at most SIZE bytes (KiB, MiB or
     /// GiB). They end where the directory changes, if that is in the second half.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "append")]
     pub(crate) target_size: Option<u64>,
@@ -112,15 +112,22 @@ pub(crate) struct BundleArgs {
     /// an archive of each.
     #[arg(long)]
     pub(crate) pack: bool,
-    /// Add files to a packed bundle that is there. Nothing in it is rewritten, and an interrupted run leaves it as it was.
-    #[arg(long, conflicts_with = "force")]
+    /// Add files to a bundle that is there, as a new version. They are packed if others are. An interrupted run leaves the bundle as
+    /// it was.
+    #[arg(long, conflicts_with_all = ["force", "parity"])]
     pub(crate) append: bool,
     /// With --pack or --append: trade size against time [default: default].
     #[arg(long, value_enum, value_name = "PRESET")]
     pub(crate) preset: Option<PresetArg>,
-    /// With --pack or --append: add redundancy that repairs losses of this share of the sectors of each archive in the bundle, such as 5%.
+    /// Add redundancy that repairs losses of this share of the sectors of the bundle, such as 5%.
     #[arg(long, value_parser = parse_share, value_name = "SHARE")]
     pub(crate) parity: Option<Share>,
+    /// Also compute the statistics of all variables, with which `find --where` and `stats` answer at once. All values are read.
+    #[arg(long)]
+    pub(crate) statistics: bool,
+    /// Write a plain ZIP without compression instead, for other programs.
+    #[arg(long, conflicts_with_all = ["pack", "append", "parity", "statistics", "preset"])]
+    pub(crate) zip: bool,
     #[command(flatten)]
     pub(crate) threads: ThreadsArgs,
     #[command(flatten)]

@@ -221,7 +221,7 @@ Damage is reported with its offset in the archive, variable, hyperslab and bytes
     #[command(after_help = "Examples:
   nc3z repair bad.nc3z -o good.nc3z
   nc3z repair --in-place bad.nc3z      only with parity
-  nc3z repair bad.zip -o good.zip      groups and archives of a bundle, by their parity
+  nc3z repair bad.bundle.nc3z -o good.bundle.nc3z
 
 If the archive has enough parity (`nc3z parity`), it is restored byte for byte. Otherwise a new archive is written. If the newest \
 version is intact, the new archive has all intact versions. If not, it has the intact tiles of the newest version. Lost tiles are \
@@ -299,24 +299,24 @@ A file is moved by one rename on its file system: at any moment it is in one of 
 
 No values are read. Exit codes: 0 the same files; 1 some are missing, extra or different; 3 an archive is corrupt.")]
     Reconcile(LazyArgs<ReconcileArgs>),
-    /// Put many files into one, a ZIP in which each can be read without unpacking, or extract them.
+    /// Put many files into one, in which each can be read without unpacking, or extract them.
     #[command(after_help = "Examples:
-  nc3z bundle data/ -o set.zip
-  nc3z bundle data/ -o set.zip --pack             files share what repeats across them
-  nc3z bundle 2026-02/ -o set.zip --append        more files, in a packed bundle
-  nc3z read set.zip!/2026-01.nc.nc3z tas -d time,0
-  nc3z bundle --extract set.zip -o out/           an archive of each member; `restore -r` writes the originals
-  nc3z list set.zip
+  nc3z bundle data/ -o set.bundle.nc3z
+  nc3z bundle data/ -o set.bundle.nc3z --pack     files share what repeats across them
+  nc3z bundle 2026-02/ -o set.bundle.nc3z --append
+  nc3z read set.bundle.nc3z!/2026-01.nc.nc3z tas -d time,0
+  nc3z bundle --extract set.bundle.nc3z -o out/   an archive of each member; `restore -r` writes the originals
+  nc3z list set.bundle.nc3z
 
-Any unzip can extract a bundle that is not packed. Members of any uncompressed ZIP, and of a tar, are read by
-names of the same form.")]
+A bundle is an archive with versions: `log`, `verify`, `repair`, `parity` and `prune` take it, and set.bundle.nc3z@1 is its first version.
+--zip writes a plain ZIP instead. Members of any uncompressed ZIP, and of a tar, are read by names of the same form.")]
     Bundle(LazyArgs<BundleArgs>),
     /// List the files of a directory, a bundle or an aggregation: sizes, variables, dimensions, ranges of coordinates; or
     /// write a page about a directory.
     #[command(after_help = "Examples:
   nc3z list data/
   nc3z list 'data/**/2026-*.nc'
-  nc3z list set.zip
+  nc3z list set.bundle.nc3z
   nc3z list all.nc            an aggregation, and the state of each of its fragments
   nc3z list --json data/
   nc3z list --html page.html /archive    a map of sizes, the ratios, the largest variables, the unreadable files
@@ -329,7 +329,7 @@ could not be read, 3 an archive is corrupt; the page of --html is written in any
     #[command(after_help = "Examples:
   nc3z mount archive/ /mnt/data           archive/2026/tas.nc.nc3z is /mnt/data/2026/tas.nc
   nc3z mount --daemon archive/ /mnt/data  returns when the mount is ready
-  nc3z mount set.zip /mnt/data            the members of a bundle
+  nc3z mount set.bundle.nc3z /mnt/data    the members of a bundle
   nc3z mount tas.nc.nc3z tas.nc           one archive onto one file, which must exist
   ls /mnt/data/.versions/tas.nc           its versions and tags
   fusermount3 -u /mnt/data                unmounts it; so do ^C, SIGTERM and SIGHUP
@@ -382,7 +382,7 @@ Only headers are read, unless --where, --box or --time is given. Exit codes: 0 f
     /// number of values, minimum, maximum, sum and sum of squares.
     #[command(after_help = "Examples:
   nc3z catalog data/ -o data.catalog.nc3z
-  nc3z catalog set.zip -o set.catalog.nc3z
+  nc3z catalog set.bundle.nc3z -o set.catalog.nc3z
   nc3z stats data.catalog.nc3z
   nc3z find --where 'tas > 310' data.catalog.nc3z
 
@@ -404,7 +404,7 @@ For smaller parts than --along gives, values must be read: `nc3z read --explain 
   nc3z refs tas.nc.nc3z -o tas.json
   nc3z refs tas.nc.nc3z --url s3://bucket/tas.nc.nc3z -o tas.json
   nc3z refs https://example.org/tas.nc.nc3z > tas.json
-  nc3z refs set.zip!/tas.nc.nc3z -o tas.json              offsets in the bundle set.zip
+  nc3z refs set.bundle.nc3z!/tas.nc.nc3z -o tas.json              offsets in the bundle set.bundle.nc3z
 
 In Python: xarray.open_dataset('reference://', engine='zarr', consolidated=False, backend_kwargs={'storage_options': {'fo': \
 'tas.json'}}). Each array needs a single chain, of codecs that NumCodecs has, and chunks of one shape; an error names the variable \

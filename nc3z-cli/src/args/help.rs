@@ -74,7 +74,7 @@ const COLUMNS: [&[(&str, &[Entry])]; 2] = [
         (
             "Many files",
             &[
-                ("bundle", "many files in one ZIP"),
+                ("bundle", "many files in one"),
                 ("aggregate", "many files as one"),
                 ("catalog", "statistics of many files"),
                 ("refs", "references for Zarr"),

@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Endings of names of bundles that have no data on disk.
-const BUNDLES: [&str; 2] = ["zip", "tar"];
+const BUNDLES: [&str; 3] = ["zip", "tar", "nc3z"];
 
 /// The files that inputs name, with the failures and the other files of directories.
 struct Gathered {
@@ -59,7 +59,8 @@ fn gather(paths: &[PathBuf], tape: &OfflineArgs, open: &OpenArgs) -> Result<Gath
         // A catalogue is for other users, too: the secrets used to open a file are not included.
         let name = super::url::shown(&path).into_owned();
         if super::unbundle::is_bundle(&path) {
-            inputs.extend(IndexInput::members(&name, &super::member::open(&path, open)?));
+            let bundle = super::member::open(&path, open)?;
+            inputs.extend(IndexInput::members(&name, &bundle).in_file(&path)?);
         } else {
             inputs.push(IndexInput::file(path, name));
         }
@@ -120,15 +121,25 @@ pub(crate) fn write_catalog(args: &CatalogArgs) -> Result<Exit> {
 /// Catalogues, each with its name for messages.
 pub(super) type Catalogs = Vec<(PathBuf, Catalog)>;
 
-/// Opens the catalogues among the inputs, and describes all other inputs in memory, for which their values are read.
+/// Opens the catalogues among the inputs, and describes all other inputs in memory, for which their values are read. The table of a
+/// bundle is one of the catalogues if `tables` has a value, and it tells all that is asked for: statistics, if that is true.
 pub(super) fn of_inputs(
     inputs: &[PathBuf],
     tape: &OfflineArgs,
     threads: usize,
     args: &OpenArgs,
+    tables: Option<bool>,
 ) -> Result<(Catalogs, Exit)> {
-    let (named, data): (Vec<_>, Vec<_>) = inputs.iter().cloned().partition(|path| is_catalog(path));
+    let (named, files): (Vec<_>, Vec<_>) = inputs.iter().cloned().partition(|path| is_catalog(path));
     let mut all: Catalogs = Vec::new();
+    let mut data = Vec::new();
+    for path in files {
+        let table = tables.map(|statistics| of_bundle(&path, args, statistics)).transpose()?;
+        match table.flatten() {
+            Some(catalog) => all.push((path, catalog)),
+            None => data.push(path),
+        }
+    }
     for path in named {
         let catalog = open(&path, args)?;
         all.push((path, catalog));
@@ -144,6 +155,17 @@ pub(super) fn of_inputs(
         all.push((first, Catalog::open(Arc::new(MemorySource::new(bytes)))?));
     }
     Ok((all, found.failed.0.max(failures.worst())))
+}
+
+/// Returns the table of a bundle, if it tells all that is asked for.
+fn of_bundle(path: &Path, args: &OpenArgs, statistics: bool) -> Result<Option<Catalog>> {
+    if super::stdin::is(path) || !super::unbundle::is_bundle(path) {
+        return Ok(None);
+    }
+    let bundle = super::member::open(path, args)?;
+    let catalog = bundle.catalog(&super::url::shown(path)).in_file(path)?;
+    let Some(catalog) = catalog else { return Ok(None) };
+    Ok(catalog.is_complete(statistics).in_file(path)?.then_some(catalog))
 }
 
 /// Writes the catalogue of archives that were just written.
@@ -307,7 +329,8 @@ pub(crate) fn find(args: &FindArgs) -> Result<Exit> {
     let (mut rows, mut hits) = (Vec::new(), 0);
     let mut unknown = Unknowns::default();
     let mut table = Table::new(&[("", Side::Left); 3]);
-    let (opened, worst) = of_inputs(&inputs, &args.tape, *args.threads, &args.open)?;
+    let (opened, worst) =
+        of_inputs(&inputs, &args.tape, *args.threads, &args.open, Some(!conditions.is_empty()))?;
     with_threads(*args.threads, || -> Result<()> {
         check_variables(conditions, &opened)?;
         for (path, catalog) in &opened {

@@ -13,7 +13,6 @@ use crate::output::table::{Side, Table};
 use crate::output::{message, text};
 use anyhow::Result;
 use nc3z::Name;
-use nc3z_collections::bundle::Bundle;
 use nc3z_collections::tree::list::{FileSummary, describe, of_catalog};
 use nc3z_collections::tree::manifest::bag::is_specification;
 use nc3z_collections::tree::offline::is_netcdf_name;
@@ -96,10 +95,9 @@ fn list(files: &[(PathBuf, bool)], args: &ListArgs) -> Result<Vec<Entry>> {
     }
     let named = named::of(input)?;
     let source = named.source(&open_args(args))?;
-    if named.requested().is_none() && Bundle::is_bundle(&source)? {
-        let bundle = Bundle::open(source).map_err(super::unbundle::of_aggregate);
-        let bundle = bundle.in_file(input)?;
-        let data = bundle.names().par_iter().filter(|member| !is_specification(member));
+    if named.member().is_none() && super::unbundle::is_bundle(input) {
+        let bundle = super::member::open(input, &open_args(args))?;
+        let data = bundle.names().in_file(input)?.par_iter().filter(|member| !is_specification(member));
         let each = data.map(|member| {
             let found = bundle.member(member).map_err(super::unbundle::of_aggregate).and_then(|source| {
                 let source = source.ok_or_else(|| anyhow::anyhow!("it is not there"))?;

@@ -38,7 +38,8 @@ pub(crate) fn members(path: &Path, args: &OpenArgs) -> Result<Option<Vec<PathBuf
     if !super::unbundle::is_bundle(path) {
         return Ok(None);
     }
-    Ok(Some(open(path, args)?.names().iter().map(|name| inside(path, name)).collect()))
+    let bundle = open(path, args)?;
+    Ok(Some(bundle.names().in_file(path)?.iter().map(|name| inside(path, name)).collect()))
 }
 
 /// Returns the name of a member as an input.

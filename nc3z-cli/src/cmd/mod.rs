@@ -35,7 +35,6 @@ pub(crate) mod read;
 pub(crate) mod recompress;
 pub(crate) mod refs;
 pub(crate) mod repair;
-mod repair_bundle;
 mod report;
 pub(crate) mod restore;
 pub(crate) mod retire;

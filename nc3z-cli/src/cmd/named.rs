@@ -185,6 +185,16 @@ pub(crate) fn refuse_others(path: &Path) -> Result<()> {
     Err(nc3z_reader::Error::other(wrong).into())
 }
 
+/// Refuses a bundle as a whole, which a command would take for the archive of its table.
+pub(crate) fn refuse_bundle(path: &Path, args: &OpenArgs) -> Result<()> {
+    if stdin::is(path) || !super::unbundle::is_bundle(path) {
+        return Ok(());
+    }
+    let name = of(path)?;
+    let wrong = opener(path, args).wrong_kind(Kind::Bundle, Kind::Archive, name.source(args)?, &name);
+    Err(nc3z_reader::Error::other(wrong).into())
+}
+
 /// Returns the kind of file that was opened as stored.
 pub(crate) fn input(dataset: &Dataset) -> Input<'_> {
     match (dataset.archive(), dataset.classic()) {

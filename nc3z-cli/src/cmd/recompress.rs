@@ -25,6 +25,8 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
         super::outputs::check(args.output.as_deref(), args.out.parents)?;
     }
     args.archives.iter().try_for_each(|path| super::named::refuse_others(path))?;
+    let open = OpenArgs::default();
+    args.archives.iter().try_for_each(|path| super::named::refuse_bundle(path, &open))?;
     let mut found = targets::archives(&args.archives, args.output.as_deref(), args.recursive)?;
     found.jobs = without_recalls(found.jobs, |job| &job.input, &args.tape)?;
     let mut summary = Summary::new("recompressed", &found.others);

@@ -23,6 +23,7 @@ fn refs(args: &RefsArgs) -> Result<Exit> {
         super::outputs::prepare_new(output, args.out.force)?;
     }
     let named = named::of(&args.archive)?;
+    named::refuse_bundle(&args.archive, &args.open)?;
     let archive = named.open_archive(&args.open)?;
     // Readers support files and offsets in them, but no members of a bundle.
     let (file, offset) = match named.member() {

@@ -56,8 +56,9 @@ impl RepairObserver for ConsoleObserver<'_> {
 /// Repairs one archive, or a bundle.
 pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
     super::outputs::check_file(args.output.as_deref(), args.out.parents)?;
-    if let Some(exit) = super::repair_bundle::run(args)? {
-        return Ok(exit);
+    if let Some((bundle, _)) = super::member::of(&args.archive) {
+        let bundle = crate::output::message::shell_name(&bundle);
+        bail!("members of a bundle are repaired with the bundle: `nc3z repair {bundle} -o NEW`");
     }
     super::named::need_archive_file(&args.archive)?;
     let Some(output) = &args.output else { return in_place(args) };

@@ -249,6 +249,7 @@ fn named(path: &Path, args: &RestoreArgs) -> Result<Name> {
 
 /// Opens an archive. With `--fill-lost` also a damaged one, whose index is then rebuilt.
 fn open(named: &Name, args: &RestoreArgs) -> Result<Archive> {
+    super::named::refuse_bundle(&named.without_version(), &args.open)?;
     if !args.fill_lost {
         let archive = named.open_archive(&args.open)?;
         archive.require_whole()?;

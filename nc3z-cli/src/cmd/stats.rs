@@ -20,7 +20,8 @@ pub(crate) fn stats(args: &StatsArgs) -> Result<Exit> {
     if args.inputs.len() > 1 && args.inputs.iter().any(|path| super::catalog::is_catalog(path)) {
         refuse!("a catalogue has statistics of its files: name it alone, or name files without catalogues");
     }
-    let (opened, worst) = of_inputs(&args.inputs, &args.tape, *args.threads, &args.open)?;
+    let tables = (args.inputs.len() == 1).then_some(true);
+    let (opened, worst) = of_inputs(&args.inputs, &args.tape, *args.threads, &args.open, tables)?;
     let Some((path, catalog)) = opened.first() else { return Ok(worst) };
     let done = super::with_threads(*args.threads, || match &args.along {
         Some(dimension) => along(args, path, catalog, dimension),

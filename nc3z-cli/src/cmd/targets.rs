@@ -3,6 +3,7 @@
 use super::{member, url};
 use crate::output::progress::{while_blocked, while_working};
 use anyhow::Result;
+use nc3z_collections::bundle::Bundle;
 use nc3z_collections::tree::ErrorKind;
 use nc3z_collections::tree::patterns::Named;
 use nc3z_collections::tree::walk::{self, Notice};
@@ -50,9 +51,9 @@ pub(crate) fn archives(inputs: &[PathBuf], output: Option<&Path>, recursive: boo
     pair(inputs, output, recursive, &Naming { rename: &keep, wanted: &is_archive_name })
 }
 
-/// Returns whether a file of a tree is taken for an archive.
+/// Returns whether a file of a tree is taken for an archive of one file.
 pub(crate) fn is_archive_name(path: &Path) -> bool {
-    path.extension().is_some_and(|e| e == "nc3z")
+    path.extension().is_some_and(|e| e == "nc3z") && !Bundle::is_name(&path.to_string_lossy())
 }
 
 /// Returns the named files, and with `recursive` those of directories that are to be processed.

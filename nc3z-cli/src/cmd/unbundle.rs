@@ -2,7 +2,7 @@
 
 use super::failures::Failures;
 use super::member::{self, Damaged};
-use super::url;
+use super::{named, url};
 use crate::args::{BundleArgs, OpenArgs, RestoreArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::message::InFileExt;
@@ -43,10 +43,15 @@ pub(crate) fn restore(path: &Path, args: &RestoreArgs) -> Result<Exit> {
 
 /// Returns whether a path is that of a bundle as a whole.
 pub(crate) fn is_bundle(path: &Path) -> bool {
-    if url::of(path).is_some() {
-        return member::of(path).is_none() && path.extension().is_some_and(|e| e == "zip" || e == "tar");
+    if let Some(url) = url::of(path) {
+        let name = url.split(['?', '#']).next().unwrap_or_default();
+        return member::of(path).is_none() && Bundle::is_name(name.split('@').next().unwrap_or(name));
     }
-    path.is_file() && source::open(path, false).is_ok_and(|s| Bundle::is_bundle(&s).unwrap_or(false))
+    let Ok(name) = named::of(path) else { return false };
+    let is_one = |file: &Path| {
+        file.is_file() && source::open(file, false).is_ok_and(|s| Bundle::is_bundle(&s).unwrap_or(false))
+    };
+    name.member().is_none() && is_one(name.file())
 }
 
 /// The way in which members are written.
@@ -65,7 +70,9 @@ fn all(path: &Path, output: &Path, open: &OpenArgs, how: How) -> Result<Exit> {
         bail!("`{}` is a file; the members of a bundle need a directory", output.display());
     }
     bundle.check_outputs(how.form).in_file(path)?;
-    let progress = Progress::new(bundle.names().len() as u64, text::safe(&url::shown(path)));
+    let progress = Progress::new(bundle.len() as u64, text::safe(&url::shown(path)));
+    let plain = bundle.plain_names().in_file(path)?;
+    let groups = bundle.groups().in_file(path)?;
     let mut run = Run {
         path,
         output,
@@ -76,7 +83,7 @@ fn all(path: &Path, output: &Path, open: &OpenArgs, how: How) -> Result<Exit> {
         done: 0,
         filled: 0,
     };
-    let is_whole = run.groups() && run.members(bundle.names().iter().skip(packed_count(&bundle)));
+    let is_whole = run.groups(&groups)? && run.members(plain.into_iter());
     let (failures, done, filled) = (run.failures, run.done, run.filled);
     drop(progress);
     let shown = text::safe(&url::shown(path));
@@ -100,11 +107,6 @@ fn report_damage(path: &Path, damage: &Error) -> Exit {
     Exit::Corrupt
 }
 
-/// The number of packed members, whose names come first.
-fn packed_count(bundle: &Bundle) -> usize {
-    (0..bundle.groups().len()).map(|group| bundle.members_of(group).count()).sum()
-}
-
 /// The members of a bundle on their way to files.
 struct Run<'r> {
     path: &'r Path,
@@ -121,27 +123,24 @@ struct Run<'r> {
 
 impl Run<'_> {
     /// Writes the members of all groups. Returns false if the run was interrupted.
-    fn groups(&mut self) -> bool {
-        for number in 0..self.bundle.groups().len() {
+    fn groups(&mut self, groups: &[String]) -> Result<bool> {
+        for (number, group) in groups.iter().enumerate() {
+            let names = self.bundle.members_of(number).in_file(self.path)?;
             match self.bundle.group(number) {
-                Err(e) => self.group_failed(number, &of_aggregate(e)),
-                Ok(_) if !self.members(self.bundle.members_of(number)) => return false,
+                Err(e) => self.group_failed(group, &names, &of_aggregate(e)),
+                Ok(_) if !self.members(names.into_iter()) => return Ok(false),
                 Ok(_) => {}
             }
         }
-        true
+        Ok(true)
     }
 
     /// Reports a group that cannot be opened, and each of its members.
-    fn group_failed(&mut self, number: usize, e: &anyhow::Error) {
-        let names: Vec<&str> = self.bundle.members_of(number).collect();
-        let group = self.bundle.groups().nth(number).unwrap_or_default();
-        let parity = names.first().and_then(|name| self.bundle.has_parity(name).ok().flatten());
-        let advice = match parity {
-            Some(true) => {
-                format!("`nc3z repair {} -o NEW` repairs it with its parity", message::shell_name(self.path))
-            }
-            _ => message::ELSEWHERE.to_owned(),
+    fn group_failed(&mut self, group: &str, names: &[&str], e: &anyhow::Error) {
+        let advice = if self.bundle.has_parity() {
+            format!("`nc3z repair {} -o NEW` repairs it with its parity", message::shell_name(self.path))
+        } else {
+            message::ELSEWHERE.to_owned()
         };
         let lost = count(names.len() as u64, "member");
         let said = format!(

@@ -29,6 +29,7 @@ const USER_VARIABLES: [&str; 3] = ["USER", "LOGNAME", "USERNAME"];
 
 pub(crate) fn commit(args: &CommitArgs) -> Result<Exit> {
     super::named::need_archive_file(&args.archive)?;
+    super::named::refuse_bundle(&args.archive, &OpenArgs::default())?;
     set_quiet(args.note.quiet);
     let note = note_of(&args.note);
     let options = options(&args.effort).with_force(args.allow_unrelated);

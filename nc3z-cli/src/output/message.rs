@@ -173,13 +173,6 @@ fn format_words(e: &FormatError) -> String {
         (Damage::Header, _) => format!("the file's header is damaged ({e})"),
         (Damage::EndOverwritten, _) => format!("the end of the archive is missing or overwritten ({e})"),
         (Damage::EndMissing, _) => format!("the end of the archive is missing ({e})"),
-        (Damage::BundleCut, Format::Truncated { location, needed, .. }) => {
-            let len = location.offset.unwrap_or(0);
-            let whole = len.saturating_add(*needed);
-            format!(
-                "the last {needed} bytes of the bundle are missing (the file has {len} bytes, and its beginning records {whole})"
-            )
-        }
         (Damage::Beginning, _) => format!("the beginning of the archive is damaged ({e})"),
         _ => e.to_string(),
     }
@@ -288,7 +281,7 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
         && crate::exit::of_error(error) == crate::exit::Exit::Corrupt
     {
         let name = file.map(Path::to_owned).or_else(|| file_of(error));
-        if damaged.is_some_and(|e| matches!(e.damage(), Damage::BundleCut | Damage::Bundle)) {
+        if damaged.is_some_and(|e| e.damage() == Damage::Bundle) {
             return Some(about_bundle(name.as_deref()));
         }
         return Some(match name {

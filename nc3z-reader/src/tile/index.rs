@@ -94,7 +94,7 @@ impl Index {
     ///
     /// # Errors
     /// The error of the source.
-    pub(super) fn fetch_pages(&self, store: &TileStore, keys: &[TileKey]) -> Result<Nearby> {
+    pub(crate) fn fetch_pages(&self, store: &TileStore, keys: &[TileKey]) -> Result<Nearby> {
         let mut nearby = Nearby::default();
         let mut ways: Vec<Way<'_>> = Vec::new();
         for key in keys {

@@ -157,6 +157,14 @@ impl Changed {
             let fates = cells.fates();
             debug_assert_eq!(fates.len() as u64, info.tiling.tile_count());
             for (tile, fate) in (0_u64..).zip(fates) {
+                let fate = match &variable.tail {
+                    Some(tail) => {
+                        let (first, len) = info.tile_bytes(tile)?;
+                        let (begin, end) = tail.within(first, len as u64);
+                        if begin < end { Fate::Store } else { fate }
+                    }
+                    None => fate,
+                };
                 let padded = |was: &ArrayInfo| {
                     matches!(was.tiling.layout(), TileLayout::Chunked { edge: Edge::Padded, .. })
                 };
@@ -226,7 +234,7 @@ impl Changed {
         if self.fills.contains(&(info.id, tile)) {
             return Ok(Content::Constant(header.fill_value().to_vec()));
         }
-        let bytes = match (&variable.cells, variable.origin) {
+        let mut bytes = match (&variable.cells, variable.origin) {
             (Some(cells), _) => {
                 let extent = match info.tiling.extent(tile)? {
                     nc3z_format::tile::TileExtent::Chunk { shape, .. } => shape,
@@ -237,6 +245,9 @@ impl Changed {
             (None, Some(v)) => old.read_tile(old.arrays().variable(v).id, tile)?,
             (None, None) => unreachable!("new variables have cells"),
         };
+        if let Some(tail) = &variable.tail {
+            tail.copy(info.tile_bytes(tile)?.0, &mut bytes)?;
+        }
         Ok(Content::Bytes(bytes))
     }
 }

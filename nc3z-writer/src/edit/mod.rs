@@ -52,6 +52,7 @@ use nc3z_format::selection::{self, AnySelection};
 use nc3z_format::tile::element_count;
 use nc3z_format::{Error as FormatError, NcType};
 use nc3z_reader::cache::TileCache;
+use nc3z_reader::source::SharedSource;
 use nc3z_reader::{Archive, Dataset, Monitor};
 use std::path::Path;
 use std::sync::Arc;
@@ -71,6 +72,32 @@ pub(crate) struct Edited {
     cells: Option<Cells>,
     /// True if unchanged tiles are taken from the archive's variable.
     keeps_tiles: bool,
+    /// Elements that are read from a source by the commit.
+    tail: Option<Tail>,
+}
+
+/// Elements of a variable in linear tiles, from one of them on, as the bytes of a source.
+pub(crate) struct Tail {
+    /// The place of its first byte in the flattened array.
+    first: u64,
+    source: SharedSource,
+}
+
+impl Tail {
+    /// Copies what it has of a range of bytes of the flattened array.
+    fn copy(&self, first: u64, out: &mut [u8]) -> Result<()> {
+        let (begin, end) = self.within(first, out.len() as u64);
+        if begin < end {
+            let at = |n: u64| usize::try_from(n - first).expect("inside the range");
+            self.source.read_into(begin - self.first, &mut out[at(begin)..at(end)])?;
+        }
+        Ok(())
+    }
+
+    /// Returns the part of a range of bytes that it has; an empty one otherwise.
+    fn within(&self, first: u64, len: u64) -> (u64, u64) {
+        (first.max(self.first), (first + len).min(self.first + self.source.len()))
+    }
 }
 
 impl Edited {
@@ -81,6 +108,11 @@ impl Edited {
 
     /// Bytes of the flattened array.
     fn read_flat(&self, archive: &Archive, first: u64, out: &mut [u8]) -> Result<()> {
+        self.read_staged(archive, first, out)?;
+        self.tail.iter().try_for_each(|tail| tail.copy(first, out))
+    }
+
+    fn read_staged(&self, archive: &Archive, first: u64, out: &mut [u8]) -> Result<()> {
         match (&self.cells, self.origin) {
             (Some(cells), _) => cells.read_flat(first, out),
             (None, Some(v)) => Ok(archive.read_array_bytes(archive.arrays().variable(v).id, first, out)?),
@@ -270,7 +302,7 @@ impl Edit {
     /// dimension is not the first one.
     pub fn add_variable(&mut self, name: &str, ty: NcType, dimensions: &[&str]) -> Result<()> {
         self.edit_header(|h| header::add_variable(h, name, ty, dimensions))?;
-        self.variables.push(Arc::new(Edited { origin: None, cells: None, keeps_tiles: false }));
+        self.variables.push(Arc::new(Edited { origin: None, cells: None, keeps_tiles: false, tail: None }));
         Ok(())
     }
 
@@ -358,6 +390,10 @@ impl Edit {
             }
         }
         let edited = self.edited(at);
+        if edited.tail.is_some() {
+            let why = "its elements are read from a source: commit before its shape changes".to_owned();
+            return refuse("resize", why);
+        }
         (edited.cells, edited.keeps_tiles) = (Some(new), false);
         self.spill_if_full()
     }
@@ -495,7 +531,7 @@ impl std::fmt::Debug for Edit {
 /// Returns the state before any edit.
 fn begin(archive: &Archive) -> (Header, u64, Vec<Arc<Edited>>) {
     let header = archive.header().clone();
-    let edited = |(v, _)| Arc::new(Edited { origin: Some(v), cells: None, keeps_tiles: true });
+    let edited = |(v, _)| Arc::new(Edited { origin: Some(v), cells: None, keeps_tiles: true, tail: None });
     let variables = archive.header().variables().map(edited).collect();
     (header, archive.layout().numrecs, variables)
 }

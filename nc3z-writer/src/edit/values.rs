@@ -1,8 +1,9 @@
 //! Writes and reads values of an edit.
 
-use super::{Edit, header};
+use super::{Edit, Tail, header};
 use crate::error::Result;
 use nc3z_format::selection::AnySelection;
+use nc3z_reader::source::SharedSource;
 use std::sync::Arc;
 
 impl Edit {
@@ -29,6 +30,30 @@ impl Edit {
         let cells = edited.cells.as_mut().expect("made above");
         cells.set(&selection, values, &self.spill, budget)?;
         self.spill_if_full()
+    }
+
+    /// Sets the elements of a variable of bytes with one dimension, from `first` to the last one, from a source, which the commit reads
+    /// twice. Nothing of it is kept in memory or in a temporary file.
+    ///
+    /// # Errors
+    /// The variable does not exist, has another shape or type, is in chunks, or has another number of elements behind `first`.
+    pub fn set_from(&mut self, variable: &str, first: u64, source: SharedSource) -> Result<()> {
+        let at = header::find_variable(&self.header, variable)?;
+        let (shape, size) = (self.shape(at), self.header.variables[at].ty.size());
+        let wanted = first.checked_add(source.len());
+        if size != 1 || shape.len() != 1 || wanted != Some(shape[0]) {
+            let bytes = source.len();
+            let why = format!("{bytes} bytes from element {first} on do not end with `{variable}`{shape:?}");
+            return super::refuse("set", why);
+        }
+        if !self.cells(at)?.is_linear() {
+            return super::refuse("set", format!("`{variable}` is in chunks"));
+        }
+        self.touched = true;
+        let edited =
+            Arc::get_mut(&mut self.variables[at]).expect("only a commit shares them, and it is over");
+        edited.tail = Some(Tail { first, source });
+        Ok(())
     }
 
     /// Returns the variable's position, after checking that the selection is inside it.

@@ -178,6 +178,9 @@ impl<'a> Encode for Changes<'a> {
                 }
                 Form::Block { chain: writer.chain_number(chain)?, payload }
             }
+            Decision::Block => {
+                Form::Block { chain: writer.chain_number(ChainSpec(Vec::new()))?, payload: bytes }
+            }
             _ if u64::from(decoded_len) <= PACK_LEN => {
                 Form::Member { chain: 0, bytes, container_chain: None }
             }

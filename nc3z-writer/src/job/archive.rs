@@ -27,7 +27,7 @@ pub struct ArchiveReport {
     pub stored_len: u64,
     /// Bytes of the archive that are parity.
     pub parity_len: u64,
-    /// SHA-256 of that file.
+    /// SHA-256 of that file; with [`WriterOptions::without_digest`], the seed.
     pub sha256: [u8; 32],
     /// True if the archive was read back and compared with the source.
     pub proven: bool,
@@ -175,6 +175,21 @@ pub fn archive_source(
     Ok(done)
 }
 
+/// Archives a source into an empty open file, called `name`. Nothing is synced. The source must not change during the work.
+///
+/// # Errors
+/// As [`archive_file`]. The file may have a part of the archive then.
+pub fn archive_into(
+    source: SharedSource,
+    file: &File,
+    name: &Path,
+    options: &WriterOptions,
+    monitor: &dyn Monitor,
+) -> Result<ArchiveReport> {
+    let subject = Subject::new(source, options, monitor)?;
+    subject.archive(&Medium::File { file, name, path: None }, name, options, &|| Ok(true), monitor)
+}
+
 /// Archives a source as [`archive_to_vec`] does and writes the archive to `out`. Nothing is written before
 /// the archive has been compared with the source.
 ///
@@ -242,7 +257,7 @@ impl Subject {
         let Built { sha256, stored_len, parity_len } = build.run(&partition, medium)?;
         let original_len = classic.source().len();
         let without_chunks = partition.without_chunks;
-        let proven = options.verify;
+        let proven = options.verify && options.seed.is_none();
         Ok(ArchiveReport {
             original_len,
             stored_len,

@@ -138,10 +138,11 @@ fn recurs(subject: &Subject<'_>, least: Stored, scratch: &mut CodecScratch) -> R
 /// The plan for a requested chain: nothing is tried. The chain also encodes short tiles, which then share
 /// containers.
 pub(super) fn requested(subject: &Subject<'_>, chain: ChainSpec, policy: &Policy) -> Result<ArrayPlan> {
+    let as_it_is = chain.0.is_empty();
     let way = if chain.is_numeric() {
         TileChain::numeric(numeric_plans(subject, policy)?.plans.remove(0).0, subject.registry)
     } else {
         TileChain::bytes(subject.registry.bind(chain))
     };
-    Ok(ArrayPlan { short: vec![way.clone()], tiles: vec![way], ..ArrayPlan::default() })
+    Ok(ArrayPlan { short: vec![way.clone()], tiles: vec![way], as_it_is, ..ArrayPlan::default() })
 }

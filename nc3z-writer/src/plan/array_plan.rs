@@ -29,6 +29,8 @@ pub(crate) struct ArrayPlan {
     /// If set, the tiles go unencoded into shared containers with this chain, and the other ways are not
     /// used.
     pub(crate) container: Option<TileChain>,
+    /// True if each tile is a block of its own without a chain, however short it is.
+    pub(crate) as_it_is: bool,
     /// Tiles that were already encoded by this plan.
     pub(crate) made: Made,
 }

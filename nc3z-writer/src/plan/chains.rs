@@ -72,7 +72,7 @@ impl ChainTable {
 
     /// Numbers the chains of a plan.
     pub(crate) fn assign(&mut self, plan: &mut ArrayPlan) {
-        let ArrayPlan { tiles, short, fallback, container, raised: _, made: _ } = plan;
+        let ArrayPlan { as_it_is: _, tiles, short, fallback, container, raised: _, made: _ } = plan;
         let fallback = fallback.iter_mut().flat_map(|f| &mut f.ways);
         for way in tiles.iter_mut().chain(short).chain(fallback).chain(container) {
             way.number = self.number(&way.chain);

@@ -300,7 +300,7 @@ impl BundleTree {
         };
         let mut tree = BundleTree { place, bundle, members: HashMap::new(), stat };
         tree.members.insert(PathBuf::new(), Member::Directory(BTreeMap::new()));
-        for name in tree.bundle.names().to_vec() {
+        for name in tree.bundle.names()?.to_vec() {
             // Names that lead out of the bundle, and those below a file, are omitted.
             let parts: Option<Vec<&OsStr>> = Path::new(&name)
                 .components()

@@ -114,7 +114,7 @@ def _parts(files: Iterator[tuple[str, int, int]], nbytes: int, count: int) -> It
 
 def make_part(part: Part) -> Bundle | str:
     """One task: the bundle and the catalogue of a part, or the message that says why they were not made."""
-    bundle = f"{part.name}.zip" if part.bundles else None
+    bundle = f"{part.name}.bundle.nc3z" if part.bundles else None
     catalog = f"{part.name}.catalog.nc3z" if part.catalogs else None
     made = os.path.join(part.output, f"{part.name}.list")
     wanted = [os.path.join(part.output, name) for name in (bundle, catalog) if name]
@@ -187,7 +187,7 @@ def bundle_tree(
     program: str = "nc3z",
     on_result: Callable[[Bundle | str], object] | None = None,
 ) -> Bundles:
-    """Puts the archives and classic files of a tree into bundles ``output/NNNNN.zip``, each with its catalogue ``NNNNN.catalog.nc3z``.
+    """Puts the archives and classic files of a tree into bundles ``output/NNNNN.bundle.nc3z``, each with its catalogue ``NNNNN.catalog.nc3z``.
 
     A bundle that is there is kept if it was made from the same files, which ``NNNNN.list`` records. So an interrupted run continues
     when it is started again. Bundles and catalogues get their names only after they are complete.
@@ -259,7 +259,7 @@ def _tree(
         if isinstance(result, Bundle):
             done[name] = result
         else:
-            failed[os.path.join(output, f"{name}.{'zip' if bundles else 'catalog.nc3z'}")] = result
+            failed[os.path.join(output, f"{name}.{'bundle.nc3z' if bundles else 'catalog.nc3z'}")] = result
         if on_result is not None:
             on_result(result)
     return Bundles(tuple(done[name] for name in sorted(done)), failed, found.passed_over)

@@ -31,8 +31,8 @@ class Statistics:
     header: bytes = b""
     sizes: Sequence[int] = ()
     coordinates: Mapping[int, bytes] = field(default_factory=dict)
-    #: The time of the file's last change when it was indexed, in milliseconds; 0 if it is not known.
-    modified: int = 0
+    #: The time of the file's last change when it was indexed, in nanoseconds; None if it is not known, and of a member in its bundle.
+    modified: int | None = None
 
     def describes(self, path: str) -> bool:
         """Returns whether a local file can be the one that was indexed, without opening it: by its size and time."""
@@ -43,10 +43,10 @@ class Statistics:
             status = os.stat(bundle)
         except OSError:
             return False
-        if self.modified:
-            now = status.st_mtime_ns // 10**6
-            # Some copies keep only the seconds.
-            if now != self.modified and (now // 1000 != self.modified // 1000 or (now % 1000 and self.modified % 1000)):
+        if self.modified is not None:
+            now, then = status.st_mtime_ns // 10**6, self.modified // 10**6
+            # Some copies keep only the seconds, others the milliseconds.
+            if now != then and (now // 1000 != then // 1000 or (now % 1000 and then % 1000)):
                 return False
         elif self.made is not None and status.st_mtime > self.made:
             return False
@@ -101,4 +101,5 @@ def read(path: str, variables: Sequence[str], storage_options: Mapping[str, Any]
         for number, tiles in catalog.tiles(variable):
             # Of variables of the same name, which few files have, the first one counts.
             files[number].tiles.setdefault(variable, tiles)
-    return Catalog(path, dict(zip(names, files, strict=True)))
+    known = {name: file for name, file in zip(names, files, strict=True) if file.kind != "other file"}
+    return Catalog(path, known)

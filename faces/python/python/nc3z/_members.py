@@ -15,7 +15,7 @@ from nc3z._fragments import Opening
 
 #: The first bytes of archives and of classic files.
 _MAGICS = (b"\x89NC3Z\r\n\x1a", b"CDF\x01", b"CDF\x02", b"CDF\x05")
-#: The names of members that describe the bundle (spec/bundle.md).
+#: The names of members that describe the bundle.
 _OWN = (".nc3z/", "README-nc3z.txt", "nc3z-specification/")
 
 
@@ -66,8 +66,8 @@ def _add(found: Found, path: str, base: str | None, variables: Sequence[str], op
         found.statistics.update(placed)
     elif "://" in path:
         # Members and packed members; `set.zip!/a.nc` is a single file.
-        if "!/" not in path and path.partition("?")[0].endswith((".zip", ".tar")):
-            found.paths.extend(_members(path, opening))
+        if "!/" not in path and _nc3z.Bundle.is_name(path.partition("?")[0]):
+            _add_bundle(found, path, variables, opening)
             found.searched = True
         else:
             found.paths.append(path)
@@ -75,8 +75,11 @@ def _add(found: Found, path: str, base: str | None, variables: Sequence[str], op
         found.paths.extend(_tree(path, found, opening))
         found.searched = True
     elif os.path.isfile(path):
-        found.paths.extend(_members(path, opening) if _nc3z.Bundle.recognizes(path) else [path])
-        found.searched |= found.paths[-1:] != [path]
+        if _nc3z.Bundle.recognizes(path):
+            _add_bundle(found, path, variables, opening)
+            found.searched = True
+        else:
+            found.paths.append(path)
     elif _nc3z.names_part(path):
         found.paths.append(path)
     elif matches := sorted(glob.glob(path, recursive=True)):
@@ -84,6 +87,13 @@ def _add(found: Found, path: str, base: str | None, variables: Sequence[str], op
             _add(found, match, base, variables, opening)
     else:
         raise FileNotFoundError(f"{path}: no such file or directory, and no file matches this pattern")
+
+
+def _add_bundle(found: Found, path: str, variables: Sequence[str], opening: Opening) -> None:
+    """Adds the members of a bundle. Its own table tells what is in them."""
+    found.paths.extend(_members(path, opening))
+    if opening.bundle(path).has_table:
+        found.statistics.update(_catalogs.read(path, variables, opening.settings(path)).files)
 
 
 def _placed(catalog: _catalogs.Catalog, base: str | None) -> dict[str, _catalogs.Statistics]:
@@ -158,6 +168,8 @@ def _tree(root: str, found: Found, opening: Opening) -> Iterator[str]:
                 found.notes.append(f"{path}: left out, because its archive is there")
             elif os.path.islink(path) and os.path.commonpath([os.path.realpath(path), inside]) == inside:
                 found.notes.append(f"{path}: left out, because it is a link to a file of the tree")
+            elif _nc3z.Bundle.is_name(name) and _nc3z.Bundle.recognizes(path):
+                yield from _members(path, opening)
             elif _is_netcdf(path):
                 # Catalogues among the files are about them.
                 if not _nc3z.Catalog.is_name(name):

@@ -1,17 +1,13 @@
-//! Checks a bundle: the checksums of members, and the index against the ZIP's directory.
+//! Checks the members of a bundle by their checksums.
 
+use super::Bundle;
 use super::extract::check_packed;
-use super::heads::Head;
-use super::index::Entry;
-use super::{Bundle, Directory, Member, index, zip_of};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use nc3z_format::archive::constants::MAGIC;
 use nc3z_reader::Monitor;
 use nc3z_reader::source::{ByteSource, SharedSource};
 use rayon::prelude::*;
 use serde_json::{Value, json};
-use std::collections::HashSet;
-use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// The result of the check of a member.
@@ -59,8 +55,6 @@ impl MemberCheck {
 
 /// Bytes of one read.
 const STEP: usize = 4 << 20;
-/// The maximal number of differences in the list.
-const MOST: usize = 100;
 
 impl Bundle {
     /// Returns the CRC-32 that the bundle stores for a member. A tar stores none.
@@ -68,22 +62,7 @@ impl Bundle {
     /// # Errors
     /// The directory cannot be read.
     pub fn crc32(&self, name: &str) -> Result<Option<u32>> {
-        Ok(self.find(name, &self.source)?.and_then(|member| member.crc32()))
-    }
-
-    /// Returns the bytes of a member as they are in the bundle, without the copies in the index. None where
-    /// there is no such member.
-    ///
-    /// # Errors
-    /// As [`Bundle::member`].
-    pub fn member_as_stored(&self, name: &str) -> Result<Option<SharedSource>> {
-        if let Some(member) = self.packed_member(name)? {
-            return Ok(Some(Arc::new(member)));
-        }
-        let Some(member) = self.find(name, &self.source)? else { return Ok(None) };
-        let (offset, len) = (member.offset(), member.len());
-        let bare = Member::new(self.source.clone(), offset, len, Head::default());
-        Ok(Some(Arc::new(bare.map_err(|what| Error::fragment(name, what))?)))
+        Ok(self.recorded(name)?.and_then(|member| member.crc32()))
     }
 
     /// Checks a member that is not an archive by its recorded checksum. None where there is no such member.
@@ -95,121 +74,19 @@ impl Bundle {
             check_packed(&packed)?;
             return Ok(Some(MemberCheck::Packed { len: packed.len() }));
         }
-        let Some(source) = self.member_as_stored(name)? else { return Ok(None) };
+        let Some(member) = self.recorded(name)? else { return Ok(None) };
+        let recorded = member.crc32();
+        let source: SharedSource = Arc::new(member);
         let magic = source.read_at(0, usize::try_from(source.len().min(8)).unwrap_or(8))?;
         if magic[..] == MAGIC {
             return Ok(Some(MemberCheck::Archive));
         }
-        let recorded = self.crc32(name)?;
         let tell = |bytes: u64| {
             monitor.advance(bytes);
             !monitor.is_cancelled()
         };
         let found = crc32_of(&source, &tell)?.ok_or_else(nc3z_reader::Error::interrupted)?;
         Ok(Some(MemberCheck::Plain { len: source.len(), recorded, found }))
-    }
-
-    /// Compares the index of a bundle with the ZIP's own directory and with the members. Returns a list of
-    /// the differences.
-    ///
-    /// # Errors
-    /// The directory cannot be read.
-    pub fn check(&self) -> Result<Vec<String>> {
-        let mut found: Vec<String> = self.damage.iter().map(|e| format!("it is damaged: {e}")).collect();
-        found.extend(self.check_directory()?);
-        for (number, group) in self.groups().enumerate() {
-            if self.has_group(group)? {
-                continue;
-            }
-            let lost = self
-                .members_of(number)
-                .map(|name| format!("`{name}` is lost: its group `{group}` is missing"));
-            found.extend(lost);
-        }
-        found.truncate(MOST);
-        Ok(found)
-    }
-
-    /// Compares the index with the ZIP's own directory and with the members.
-    fn check_directory(&self) -> Result<Vec<String>> {
-        match &self.directory {
-            Directory::Index(_) if self.kind == "tar" => Ok(Vec::new()),
-            Directory::Index(entries) => {
-                let mut found = match self.against_directory(entries) {
-                    Err(e) if !e.is_interrupted() => vec![format!("its directory is damaged: {e}")],
-                    found => found?,
-                };
-                for name in entries.keys().collect::<BTreeSet<_>>() {
-                    if found.len() >= MOST {
-                        break;
-                    }
-                    if let Some(entry) = entries.get(name).filter(|entry| !self.has_head(entry)) {
-                        let at = entry.offset;
-                        found.push(format!(
-                            "member `{name}` at byte {at}: the index repeats other bytes of it"
-                        ));
-                    }
-                }
-                Ok(found)
-            }
-            // Members that another program added are not in the index, and a damaged index is not used
-            // either.
-            Directory::Zip(_) => Ok(match (self.crc32(index::NAME)?, self.member_as_stored(index::NAME)?) {
-                (Some(expected), Some(index)) if crc32_of(&index, &|_| true)? != Some(expected) => {
-                    vec!["its index is damaged: members are found by the directory of the ZIP".to_owned()]
-                }
-                _ => Vec::new(),
-            }),
-        }
-    }
-
-    /// Returns true where a member has the bytes that are copied in the index.
-    fn has_head(&self, entry: &Entry) -> bool {
-        let parts = entry.head.parts();
-        let ranges: Vec<_> = parts
-            .iter()
-            .map(|(at, bytes)| entry.offset + at..entry.offset + at + bytes.len() as u64)
-            .collect();
-        let read = self.source.read_ranges(&ranges);
-        read.is_ok_and(|read| read.iter().zip(parts).all(|(found, (_, bytes))| found == bytes))
-    }
-
-    /// Lists the differences between the index and the directory.
-    fn against_directory(&self, entries: &HashMap<String, Entry>) -> Result<Vec<String>> {
-        let wrong = |e: zip::result::ZipError| Error::refused(format!("the directory of the bundle: {e}"));
-        let mut archive = zip_of(&self.source, false)?;
-        let mut found = Vec::new();
-        let mut names = BTreeSet::new();
-        for n in 0..archive.len() {
-            if found.len() >= MOST {
-                break;
-            }
-            let file = archive.by_index_raw(n).map_err(wrong)?;
-            let name = file.name().map_err(wrong)?.into_owned();
-            if name == index::NAME || name.ends_with('/') {
-                continue;
-            }
-            let Some(entry) = entries.get(&name) else {
-                found.push(format!("the directory has the member `{name}`, the index has not"));
-                continue;
-            };
-            let in_directory = (file.data_start(), file.size(), file.crc32());
-            let in_index = (Some(entry.offset), entry.length, entry.crc32);
-            if in_directory != in_index {
-                found.push(format!(
-                    "member `{name}`: the directory says offset, length and CRC-32 are {in_directory:x?}, the index says {in_index:x?}"
-                ));
-            }
-            names.insert(name);
-        }
-        let more = entries.keys().filter(|name| !names.contains(*name)).take(MOST - found.len().min(MOST));
-        let missing: BTreeSet<&String> = more.collect();
-        found.extend(
-            missing
-                .into_iter()
-                .map(|name| format!("the index has the member `{name}`, the directory has not")),
-        );
-        Ok(found)
     }
 }
 
@@ -235,26 +112,28 @@ pub(crate) fn crc32_of(source: &SharedSource, tell: &dyn Fn(u64) -> bool) -> Res
 }
 
 impl Bundle {
-    /// Returns the names of what is checked on its own: the groups of packed members that are there, then the members outside of
-    /// groups.
-    pub fn parts_to_check(&self) -> Vec<String> {
-        let groups: Vec<String> = self.groups().map(str::to_owned).collect();
-        let packed: HashSet<&str> = (0..groups.len()).flat_map(|n| self.members_of(n)).collect();
-        let plain = self.names().iter().filter(|name| !packed.contains(name.as_str()));
-        // [`Bundle::check`] reports missing groups.
-        let there = groups.iter().filter(|group| self.has_group(group).unwrap_or(true));
-        there.chain(plain).cloned().collect()
+    /// Returns the names of what is checked on its own: the groups of packed members, then the members outside of groups.
+    ///
+    /// # Errors
+    /// The table is damaged.
+    pub fn parts_to_check(&self) -> Result<Vec<String>> {
+        let mut parts = self.groups()?;
+        parts.extend(self.plain_names()?.into_iter().map(str::to_owned));
+        Ok(parts)
     }
 
     /// Returns the number of members of a group, and those that do not come back. None if there is no such group.
-    pub fn hurt_members(&self, group: &str) -> Option<(usize, Vec<String>)> {
-        let number = self.groups().position(|name| name == group)?;
-        let names: Vec<&str> = self.members_of(number).collect();
+    ///
+    /// # Errors
+    /// The table is damaged.
+    pub fn hurt_members(&self, group: &str) -> Result<Option<(usize, Vec<String>)>> {
+        let Some(number) = self.groups()?.iter().position(|name| name == group) else { return Ok(None) };
+        let names = self.members_of(number)?;
         let is_hurt = |name: &&&str| match self.packed_member(name) {
             Ok(Some(packed)) => check_packed(&packed).is_err(),
             _ => true,
         };
         let hurt = names.par_iter().filter(is_hurt).map(|name| (*name).to_owned()).collect();
-        Some((names.len(), hurt))
+        Ok(Some((names.len(), hurt)))
     }
 }

@@ -1,6 +1,6 @@
 //! Members of a bundle written as files of their own.
 
-use super::{Bundle, Member, Stamp, inside};
+use super::{Bundle, Member, SUFFIX, Stamp, inside};
 use crate::error::{Error, Result};
 use crate::pack::{LostPart, PackedMember};
 use nc3z_format::archive::constants::MAGIC;
@@ -13,8 +13,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The ending of the names of archives.
-const SUFFIX: &str = ".nc3z";
 /// The number of bytes copied at once.
 const COPY_LEN: u64 = 4 << 20;
 
@@ -144,10 +142,10 @@ impl Bundle {
     /// As [`Bundle::member`].
     pub fn member_file(&self, name: &str) -> Result<Option<MemberFile>> {
         if let Some(packed) = self.packed_member(name)? {
-            let stamp = self.groups.packed.stamp(name).unwrap_or_default();
+            let stamp = self.stamp(name)?;
             return Ok(Some(MemberFile::Packed(Box::new(PackedFile { packed, stamp }))));
         }
-        let Some(member) = self.find(name, &self.source)? else { return Ok(None) };
+        let Some(member) = self.recorded(name)? else { return Ok(None) };
         if is_archive(&member)? {
             return Ok(None);
         }
@@ -159,7 +157,7 @@ impl Bundle {
     /// # Errors
     /// There are two; a member cannot be read.
     pub fn check_outputs(&self, form: MemberForm) -> Result<()> {
-        let names: HashSet<&str> = self.names().iter().map(String::as_str).collect();
+        let names: HashSet<&str> = self.names()?.iter().map(String::as_str).collect();
         let twice = |one: &str, other: &str| {
             Error::refused(format!(
                 "`{one}` and `{other}` would be the same file; write one of them by its name"
@@ -169,8 +167,9 @@ impl Bundle {
             let Some(original) = name.strip_suffix(SUFFIX).filter(|original| names.contains(original)) else {
                 continue;
             };
+            // Of two members with these names only one is written under the name of the other.
             let is_same = match form {
-                MemberForm::Archives => self.is_packed_member(original),
+                MemberForm::Archives => self.find(original, &self.source)?.is_none(),
                 MemberForm::Originals => match self.find(name, &self.source)? {
                     Some(member) => is_archive(&member)?,
                     None => false,
@@ -223,7 +222,7 @@ pub fn extract(
     }
     let missing = || Error::refused("it is not there");
     if form == MemberForm::Archives {
-        let member = bundle.find(name, &bundle.source)?.ok_or_else(missing)?;
+        let member = bundle.recorded(name)?.ok_or_else(missing)?;
         let file = MemberFile::Stored { name: name.to_owned(), member };
         return file.write(&output.join(name_inside), force);
     }

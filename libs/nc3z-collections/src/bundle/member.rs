@@ -1,14 +1,13 @@
-//! A range of a byte source as a byte source of its own. Some of its bytes may be in memory.
+//! A range of a byte source as a byte source of its own. A small one is read as a whole.
 
-use super::heads::Head;
 use super::stamp::Stamp;
 use bytes::Bytes;
+use nc3z_reader::Result;
 use nc3z_reader::source::{ByteSource, Reach, SharedSource};
-use nc3z_reader::{Error, Result};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// A member up to this length whose head is not known is read as a whole, if each request costs a round trip.
+/// A member up to this length is read as a whole, if each request costs a round trip.
 const SMALL: u64 = 64 << 10;
 
 /// A member of a bundle.
@@ -16,7 +15,6 @@ pub struct Member {
     source: SharedSource,
     offset: u64,
     len: u64,
-    head: Head,
     /// The CRC-32 that the bundle records.
     crc32: Option<u32>,
     stamp: Stamp,
@@ -25,19 +23,13 @@ pub struct Member {
 }
 
 impl Member {
-    /// Makes a member of `len` bytes from `offset` on. The bytes of `head` are known already.
-    pub(super) fn new(
-        source: SharedSource,
-        offset: u64,
-        len: u64,
-        head: Head,
-    ) -> std::result::Result<Self, String> {
+    /// Makes a member of `len` bytes from `offset` on.
+    pub(super) fn new(source: SharedSource, offset: u64, len: u64) -> std::result::Result<Self, String> {
         match offset.checked_add(len).filter(|end| *end <= source.len()) {
             Some(_) => Ok(Member {
                 source,
                 offset,
                 len,
-                head,
                 crc32: None,
                 stamp: Stamp::default(),
                 whole: OnceLock::new(),
@@ -58,7 +50,7 @@ impl Member {
         self.stamp
     }
 
-    /// The CRC-32 that the bundle records; a tar records none.
+    /// The CRC-32 that the bundle records, if it was asked for; a tar records none.
     pub fn crc32(&self) -> Option<u32> {
         self.crc32
     }
@@ -83,9 +75,9 @@ impl Member {
         Ok(())
     }
 
-    /// All bytes of a small member without a head. None for other members.
+    /// All bytes of a small member. None for other members.
     fn whole(&self) -> Result<Option<&Bytes>> {
-        if !self.head.is_empty() || self.len > SMALL || !self.source.reach().fetches_ahead() {
+        if self.len > SMALL || !self.source.reach().fetches_ahead() {
             return Ok(None);
         }
         if let Some(whole) = self.whole.get() {
@@ -96,12 +88,8 @@ impl Member {
         Ok(Some(self.whole.get_or_init(|| read)))
     }
 
-    /// Returns the bytes from `offset` on, which are inside the member, if they are in the head or the member
-    /// is small.
+    /// Returns the bytes from `offset` on, which are inside the member, if it is small.
     fn in_memory(&self, offset: u64, len: usize) -> Result<Option<Bytes>> {
-        if let Some(bytes) = self.head.get(offset, len) {
-            return Ok(Some(bytes));
-        }
         let at = usize::try_from(offset).unwrap_or(usize::MAX);
         Ok(self.whole()?.map(|whole| whole.slice(at..at + len)))
     }
@@ -136,49 +124,26 @@ impl ByteSource for Member {
             let at = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
             return Ok(ranges.iter().map(|r| whole.slice(at(r.start)..at(r.end.max(r.start)))).collect());
         }
-        let missing = |range: &&Range<u64>| !self.holds(range);
-        let moved: Vec<Range<u64>> = ranges
-            .iter()
-            .filter(missing)
-            .map(|r| self.offset + r.start..self.offset + r.end.max(r.start))
-            .collect();
-        let mut read =
-            if moved.is_empty() { Vec::new() } else { self.source.read_ranges(&moved)? }.into_iter();
-        let each = ranges.iter().map(|range| {
-            let len = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
-            self.head.get(range.start, len).or_else(|| read.next()).ok_or_else(|| {
-                let what = "the source gave fewer ranges than were asked for";
-                Error::io("read ranges of", None, std::io::Error::other(what))
-            })
-        });
-        each.collect()
+        let moved: Vec<Range<u64>> =
+            ranges.iter().map(|r| self.offset + r.start..self.offset + r.end.max(r.start)).collect();
+        self.source.read_ranges(&moved)
     }
 
     fn reach(&self) -> Reach {
         self.source.reach()
     }
 
+    fn lends(&self) -> bool {
+        self.source.lends()
+    }
+
     fn holds(&self, range: &Range<u64>) -> bool {
-        let len = range.end.checked_sub(range.start).and_then(|len| usize::try_from(len).ok());
-        len.is_some_and(|len| self.head.get(range.start, len).is_some())
+        self.whole.get().is_some()
+            || range.end <= self.len
+                && self.source.holds(&(self.offset + range.start..self.offset + range.end))
     }
 
     fn identity(&self) -> Option<Arc<str>> {
         self.source.identity()
-    }
-
-    /// Where a part is in memory, returns its first and last bytes: they suffice for opening.
-    fn ends(&self, head: u64, tail: u64) -> Result<(Bytes, Bytes)> {
-        if self.head.is_empty() {
-            let ends = if head.saturating_add(tail) >= self.len {
-                (self.read_at(0, usize::try_from(self.len).unwrap_or(usize::MAX))?, Bytes::new())
-            } else {
-                let mut both = self.read_ranges(&[0..head, self.len - tail..self.len])?;
-                let last = both.pop().unwrap_or_default();
-                (both.pop().unwrap_or_default(), last)
-            };
-            return Ok(ends);
-        }
-        Ok(self.head.ends(self.len))
     }
 }

@@ -1,6 +1,6 @@
 //! Compares a bundle with the files that it would be made of, so that an interrupted run continues after its last whole bundle.
 
-use super::{Bundle, Bundled};
+use super::{Bundle, Bundled, SUFFIX};
 use crate::error::{Error, Result};
 use nc3z_format::archive::constants::MAGIC;
 use nc3z_reader::source::{FileSource, SharedSource};
@@ -9,9 +9,6 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
-
-/// The ending of the names of archives.
-const SUFFIX: &str = ".nc3z";
 
 impl Bundle {
     /// Returns the first difference between this bundle, whose file was last written at `written`, and one of these files: by the names
@@ -26,15 +23,12 @@ impl Bundle {
         written: Option<SystemTime>,
         is_extra: &dyn Fn(&str) -> bool,
     ) -> Result<Option<String>> {
-        if !self.is_indexed() {
-            return Ok(Some("it has no index".to_owned()));
-        }
         let mut packed = HashMap::new();
-        for number in 0..self.groups().len() {
+        for number in 0..self.groups()?.len() {
             let group = self.group(number)?;
             packed.extend(group.names().map(str::to_owned).zip(group.member_lens()));
         }
-        let members = self.names().iter().filter(|name| !is_extra(name)).count();
+        let members = self.names()?.iter().filter(|name| !is_extra(name)).count();
         for file in files {
             let meta = file.path.metadata().map_err(|e| Error::io(&file.path, e))?;
             let is_newer = meta.modified().ok().zip(written).is_some_and(|(file, bundle)| file > bundle);
@@ -64,13 +58,14 @@ impl Bundle {
     /// The lengths of a member that is not packed and of its file: of both as they are, or of both originals if the member is the
     /// archive of the file. None where no such member is there.
     fn stored_len(&self, name: &str, path: &Path, len: u64) -> Result<Option<(u64, u64)>> {
-        if let Some(member) = self.find(name, &self.source)? {
-            let member: SharedSource = Arc::new(member);
-            // A classic file and an archive of one name are different members.
+        let Some(member) = self.find(name, &self.source)? else { return Ok(None) };
+        let is_own = self.is_own_name(name)?;
+        let member: SharedSource = Arc::new(member);
+        // A classic file and an archive of one name are different members.
+        if is_own {
             return Ok(Some((member.len(), len)));
         }
-        let Some(member) = self.find(&format!("{name}{SUFFIX}"), &self.source)? else { return Ok(None) };
-        Ok(Some((original_len(&(Arc::new(member) as SharedSource))?, original_len(&opened(path)?)?)))
+        Ok(Some((original_len(&member)?, original_len(&opened(path)?)?)))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Modification time and permissions of the files in a bundle.
 
+use crate::catalog::{Head, UNKNOWN_TIME};
 use nc3z_format::units::{Calendar, Date};
 use nc3z_writer::Attributes;
 use std::fs::Metadata;
@@ -30,6 +31,12 @@ impl Stamp {
     pub(crate) fn new(nanos: Option<i64>, mode: Option<u32>) -> Self {
         let mode = mode.and_then(|mode| u16::try_from(mode & MODE).ok());
         Stamp { modified: nanos.unwrap_or(i64::MIN), mode: mode.unwrap_or(u16::MAX) }
+    }
+
+    /// What a catalogue has of a file.
+    pub(crate) fn of_head(head: &Head) -> Self {
+        let nanos = Some(head.modified).filter(|nanos| *nanos != UNKNOWN_TIME);
+        Self::new(nanos, head.mode.map(u32::from))
     }
 
     pub(crate) fn from_metadata(meta: &Metadata) -> Self {
@@ -71,11 +78,6 @@ impl Stamp {
         Attributes { mode: self.mode(), modified: self.modified() }
     }
 
-    /// The time in whole seconds, as the field of a ZIP with extended timestamps has it.
-    pub(crate) fn seconds(self) -> Option<i32> {
-        i32::try_from(self.nanos()?.div_euclid(NANOS)).ok()
-    }
-
     /// Time and date of a ZIP, in UTC.
     pub(crate) fn dos(self) -> [u16; 2] {
         let Some(nanos) = self.nanos() else { return [0, FIRST_DATE] };
@@ -102,10 +104,7 @@ mod tests {
         assert_eq!(of(1_234_526_431).dos(), [(12 << 11) + 15, (29 << 9) + (2 << 5) + 13]);
         // 2000-02-29 23:59:59
         assert_eq!(of(951_868_799).dos(), [(23 << 11) + (59 << 5) + 29, (20 << 9) + (2 << 5) + 29]);
-        assert_eq!(
-            (of(-1).dos(), of(-1).seconds(), of(1 << 40).seconds()),
-            ([0, FIRST_DATE], Some(-1), None)
-        );
+        assert_eq!(of(-1).dos(), [0, FIRST_DATE]);
         // 2107-12-31 23:59:58, the last one, and the next second but one.
         assert_eq!(of(4_354_819_198).dos(), [(23 << 11) + (59 << 5) + 29, (127 << 9) + (12 << 5) + 31]);
         assert_eq!(of(4_354_819_200).dos(), [0, FIRST_DATE]);

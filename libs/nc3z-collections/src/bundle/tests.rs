@@ -1,6 +1,7 @@
 use super::*;
 use nc3z_reader::source::MemorySource;
 use std::fs::File;
+use zip::CompressionMethod;
 
 fn source(bytes: Vec<u8>) -> SharedSource {
     Arc::new(MemorySource::new(bytes))
@@ -22,58 +23,104 @@ fn bundle() -> Vec<u8> {
             Bundled { name: format!("sub/f{n}.nc"), path }
         })
         .collect();
-    let out = dir.path().join("out.zip");
-    let mut file = File::create_new(&out).unwrap();
-    write_bundle(&files, &mut file, &|_| true).unwrap();
+    let out = dir.path().join("out.bundle.nc3z");
+    let file = File::options().read(true).write(true).create_new(true).open(&out).unwrap();
+    write_bundle(&files, &file, &out, &BundleOptions::default(), &()).unwrap();
     std::fs::read(out).unwrap()
 }
 
+/// The bundle with another byte in `f3`.
+fn hurt(mut bytes: Vec<u8>) -> Vec<u8> {
+    let place = Bundle::open(source(bytes.clone())).unwrap().place("sub/f3.nc").unwrap().unwrap();
+    bytes[usize::try_from(place.offset + place.len / 2).unwrap()] ^= 1;
+    bytes
+}
+
 fn check(bundle: &Bundle) {
-    assert_eq!(bundle.names().len(), 5);
+    assert_eq!((bundle.names().unwrap().len(), bundle.len()), (5, 5));
     for n in 0..5_u8 {
         let member = bundle.member(&format!("sub/f{n}.nc")).unwrap().unwrap();
         assert_eq!(member.len(), 1000 * u64::from(n));
         assert_eq!(member.read_at(0, content(n).len()).unwrap(), content(n));
         assert!(member.read_at(1, content(n).len().max(1)).is_err());
     }
-    assert!(bundle.member("sub/f9.nc").unwrap().is_none() && bundle.member(index::NAME).unwrap().is_none());
+    assert!(bundle.member("sub/f9.nc").unwrap().is_none());
 }
 
 #[test]
-fn members_are_read_by_the_index_and_without_it() {
+fn members_are_read_from_the_content() {
     let bytes = bundle();
     assert_eq!(bytes, bundle(), "the same files give the same bytes");
-    let indexed = Bundle::open(source(bytes.clone())).unwrap();
-    assert!(indexed.is_indexed());
-    check(&indexed);
-    let Directory::Index(entries) = &indexed.directory else { panic!("an index") };
-    // The first has the hint in its padding; small ones have little padding.
-    let first = entries.values().map(|e| e.offset).min().unwrap();
-    assert!(first == 4096 && entries.values().all(|e| e.offset.is_multiple_of(64)));
-    // The index is damaged: the ZIP's own directory is used, if that is asked for.
-    let at = bytes.windows(8).position(|w| w == b"nc3zidx2").unwrap();
-    let mut damaged = bytes.clone();
-    damaged[at + 20] ^= 1;
-    assert!(Bundle::open(source(damaged.clone())).err().unwrap().is_corrupt());
-    let plain = Bundle::open_damaged(source(damaged)).unwrap();
-    assert!(!plain.is_indexed());
-    assert_eq!(plain.names().len(), 5);
-    for n in 0..5_u8 {
-        let member = plain.member(&format!("sub/f{n}.nc")).unwrap().unwrap();
-        assert_eq!(member.read_at(0, content(n).len()).unwrap(), content(n));
-    }
+    let opened = Bundle::open(source(bytes.clone())).unwrap();
+    assert_eq!(opened.kind(), "bundle");
+    check(&opened);
+    let place = opened.place("sub/f3.nc").unwrap().unwrap();
+    assert_eq!((place.len >= 3000, place.packed), (true, false));
     // Any byte may be wrong: the result is an answer or an error, never a panic.
-    for at in (0..bytes.len()).rev().take(1500).chain((0..bytes.len()).step_by(511)) {
+    for at in (0..bytes.len()).step_by(7) {
         let mut hurt = bytes.clone();
         hurt[at] ^= 0x55;
         if let Ok(bundle) = Bundle::open(source(hurt)) {
-            for name in bundle.names() {
+            for name in bundle.names().unwrap_or_default() {
                 let _ = bundle.member(name).map(|m| m.map(|m| m.read_at(0, 1).is_ok()));
             }
         }
     }
-    for len in [0, 3, 21, 22, 100, bytes.len() - 1] {
-        assert!(Bundle::open(source(bytes[..len].to_vec())).is_err());
+    for len in (0..bytes.len()).step_by(11) {
+        assert!(Bundle::open(source(bytes[..len].to_vec())).is_err(), "{len}");
+    }
+}
+
+/// Files of noise, which is stored as it is, over several tiles.
+#[test]
+fn members_across_tiles_are_read_in_any_ranges() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut seed = 1_u64;
+    let mut next = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        usize::try_from(seed >> 33).unwrap() % below
+    };
+    let contents: Vec<Vec<u8>> = [700_000, 0, 1_500_000, 3, 900_000, 2_000_000]
+        .into_iter()
+        .map(|len| (0..len).map(|_| u8::try_from(next(256)).unwrap()).collect())
+        .collect();
+    let bundled = |n: usize| {
+        let path = dir.path().join(format!("{n}"));
+        std::fs::write(&path, &contents[n]).unwrap();
+        Bundled { name: format!("f{n}"), path }
+    };
+    let out = dir.path().join("out.bundle.nc3z");
+    let file = File::options().read(true).write(true).create_new(true).open(&out).unwrap();
+    let (first, rest): (Vec<Bundled>, Vec<Bundled>) =
+        ((0..4).map(bundled).collect(), (4..6).map(bundled).collect());
+    write_bundle(&first, &file, &out, &BundleOptions::default(), &()).unwrap();
+    drop(file);
+    let done = Append::open(&out).unwrap().add(&rest, &BundleOptions::default(), &()).unwrap();
+    assert_eq!((done.members, done.version), (2, 2));
+    let bundle = Bundle::open(source(std::fs::read(&out).unwrap())).unwrap();
+    let bytes = std::fs::read(&out).unwrap();
+    for (n, content) in contents.iter().enumerate() {
+        let name = format!("f{n}");
+        let member = bundle.member(&name).unwrap().unwrap();
+        assert!(member.read_at(0, content.len()).unwrap() == content[..], "{n}");
+        for _ in 0..20 {
+            let at = next(content.len() + 1);
+            let len = next(content.len() - at + 1);
+            let ranges = [at as u64..(at + len) as u64, 0..content.len().min(5) as u64];
+            let found = member.read_ranges(&ranges).unwrap();
+            assert!(found[0] == content[at..at + len] && found[1] == content[..content.len().min(5)]);
+        }
+        // The places are ranges of the file with these bytes.
+        let place = bundle.place(&name).unwrap().unwrap();
+        let whole = crate::catalog::Range { offset: 0, len: content.len() as u64 };
+        let mut joined: Vec<u8> = Vec::new();
+        for range in bundle.places(&place, whole).unwrap() {
+            let at = usize::try_from(place.offset.wrapping_add(range.offset)).unwrap();
+            joined.extend(&bytes[at..at + usize::try_from(range.len).unwrap()]);
+        }
+        assert!(joined == *content, "{n}");
+        let is_one = place.len == content.len() as u64;
+        assert_eq!(bundle.offset(&name).ok(), is_one.then_some(Some(place.offset)), "{n}");
     }
 }
 
@@ -96,10 +143,11 @@ fn compressed_members_and_wrong_names_are_refused() {
     assert!(e.contains("zip -0"), "{e}");
     assert_eq!(inside("a/b", "../c.nc").as_deref(), Some("a/c.nc"));
     assert_eq!((inside("a", "../../c"), inside("", "/etc")), (None, None));
-    let mut out = tempfile::tempfile().unwrap();
-    for name in ["../a", "/a", "a/../b", "", index::NAME] {
+    let out = tempfile::tempfile().unwrap();
+    for name in ["../a", "/a", "a/../b", "", "a//b", ".nc3z/packed/000000.nc3z"] {
         let file = Bundled { name: name.into(), path: "x".into() };
-        assert!(write_bundle(&[file], &mut out, &|_| true).is_err(), "{name}");
+        let made = write_bundle(&[file], &out, Path::new("x"), &BundleOptions::default(), &());
+        assert!(made.unwrap_err().to_string().contains("not a valid name"), "{name}");
     }
 }
 
@@ -123,44 +171,35 @@ fn members_of_a_tar_are_read_in_place() {
     for at in (0..bytes.len()).step_by(97) {
         let mut hurt = bytes.clone();
         hurt[at] ^= 0x55;
-        let _ = Bundle::open(source(hurt)).map(|b| b.names().len());
+        let _ = Bundle::open(source(hurt)).map(|b| b.len());
     }
 }
 
-/// More members than the short end record can count. They are not aligned, to save disk space.
+/// More members than the short end record of a ZIP counts.
 #[test]
-fn more_members_than_the_short_form_counts() {
+fn bundles_and_zips_of_many_members() {
     const MEMBERS: usize = 65_600;
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("one");
     std::fs::write(&path, b"some bytes").unwrap();
     let files: Vec<Bundled> =
         (0..MEMBERS).map(|n| Bundled { name: format!("m{n}"), path: path.clone() }).collect();
-    let out = dir.path().join("out.zip");
-    write::write_aligned(&files, 1, &mut File::create_new(&out).unwrap(), &|_| true).unwrap();
-    let mut bytes = std::fs::read(&out).unwrap();
-    // The long end record and its locator precede the short one, which has no number of members.
-    let end = bytes.windows(4).rposition(|w| w == b"PK\x05\x06").unwrap();
-    assert_eq!(
-        (&bytes[end - 20..end - 16], &bytes[end - 76..end - 72]),
-        (&b"PK\x06\x07"[..], &b"PK\x06\x06"[..])
-    );
-    assert_eq!(bytes[end + 8..end + 12], [0xff; 4]);
-    let check = |bytes: Vec<u8>, indexed: bool| {
-        let bundle = Bundle::open(source(bytes)).unwrap();
-        assert_eq!((bundle.is_indexed(), bundle.names().len()), (indexed, MEMBERS));
-        for name in ["m0", "m65535", "m65536", "m65599"] {
+    let check = |name: &str| {
+        let bundle = Bundle::open(source(std::fs::read(dir.path().join(name)).unwrap())).unwrap();
+        assert_eq!(bundle.len(), MEMBERS);
+        for name in ["m0", "m65535", "m65536", "m65599"].iter().cycle().take(20) {
             let member = bundle.member(name).unwrap().unwrap();
             assert_eq!(member.read_at(0, 10).unwrap(), &b"some bytes"[..]);
+            assert!(bundle.member("m65600").unwrap().is_none());
         }
     };
-    check(bytes.clone(), true);
-    // The offset of the directory is only in the long record.
-    bytes[end + 16..end + 20].fill(0xff);
-    check(bytes.clone(), true);
-    let at = bytes.windows(8).rposition(|w| w == b"nc3zidx2").unwrap();
-    bytes[at] ^= 1;
-    check(bytes, false);
+    let file = |name: &str| {
+        File::options().read(true).write(true).create_new(true).open(dir.path().join(name)).unwrap()
+    };
+    write_zip(&files, &file("a.zip"), Path::new("a.zip"), &()).unwrap();
+    check("a.zip");
+    write_bundle(&files, &file("a.nc3z"), Path::new("a.nc3z"), &BundleOptions::default(), &()).unwrap();
+    check("a.nc3z");
 }
 
 #[test]
@@ -171,20 +210,15 @@ fn members_that_are_no_archives_are_checked_by_their_checksums() {
     assert!(matches!(checked, MemberCheck::Plain { len: 3000, recorded: Some(a), found } if a == found));
     assert!(checked.is_sound() && checked.to_json("f3").unwrap()["crc32_matches"] == true);
     assert!(opened.check_member("sub/f9.nc", &()).unwrap().is_none());
-    let mut hurt = bytes;
-    let at = hurt.windows(3000).position(|part| part == content(3)).unwrap();
-    hurt[at + 2000] ^= 1;
-    let checked = Bundle::open(source(hurt)).unwrap().check_member("sub/f3.nc", &()).unwrap().unwrap();
-    assert!(!checked.is_sound());
+    let hurt = Bundle::open(source(hurt(bytes))).unwrap();
+    assert!(hurt.check_member("sub/f3.nc", &()).map_or(true, |found| !found.unwrap().is_sound()));
 }
 
 #[test]
 fn files_that_are_stored_are_compared_with_their_checksums_on_the_way_out() {
     let bytes = bundle();
-    let mut hurt = bytes.clone();
-    let at = hurt.windows(3000).position(|part| part == content(3)).unwrap();
-    hurt[at + 2000] ^= 1;
-    let (sound, hurt) = (Bundle::open(source(bytes)).unwrap(), Bundle::open(source(hurt)).unwrap());
+    let (sound, hurt) =
+        (Bundle::open(source(bytes.clone())).unwrap(), Bundle::open(source(hurt(bytes))).unwrap());
     let dir = tempfile::tempdir().unwrap();
     let options = nc3z_reader::OpenOptions::default();
     for form in [MemberForm::Originals, MemberForm::Archives] {
@@ -196,8 +230,7 @@ fn files_that_are_stored_are_compared_with_their_checksums_on_the_way_out() {
             assert_eq!(std::fs::read(dir.path().join(format!("sub/f{n}.nc"))).unwrap(), content(n));
         }
         let e = write(&hurt, 3).unwrap_err();
-        assert!(e.is_corrupt() && e.to_string().contains("CRC-32"), "{e}");
-        write(&hurt, 4).unwrap();
+        assert!(e.is_corrupt(), "{e}");
     }
 }
 

@@ -7,7 +7,7 @@ use super::table::wrong;
 use super::within::{Area, Fit, within};
 use crate::error::Result;
 use nc3z_format::Limits;
-use nc3z_format::classic::{Header, Parse, parse_prefix};
+use nc3z_format::classic::{Header, NumRecs, Parse, Version, parse_prefix};
 use nc3z_format::decode_value;
 use nc3z_format::units::Period;
 use rayon::prelude::*;
@@ -70,11 +70,23 @@ impl Unknown {
 }
 
 pub(super) fn parsed(block: &Block<'_>) -> Result<Vec<Header>> {
+    let empty = || Header {
+        version: Version::Cdf1,
+        numrecs: NumRecs::Count(0),
+        dimensions: Vec::new(),
+        attributes: Vec::new(),
+        variables: Vec::new(),
+    };
     let parse = |bytes: bytes::Bytes| match parse_prefix(&bytes, u64::MAX, &Limits::default())? {
         Parse::Done(header, _) => Ok(*header),
         Parse::Incomplete { .. } => Err(wrong("a header is not complete")),
     };
-    block.headers()?.into_iter().map(parse).collect()
+    // A file that is not netCDF has an empty header.
+    block
+        .headers()?
+        .into_iter()
+        .map(|bytes| if bytes.is_empty() { Ok(empty()) } else { parse(bytes) })
+        .collect()
 }
 
 /// Rows by file, if each is asked for, and by the name of the variable.

@@ -4,11 +4,12 @@ use super::member::{Head, Member};
 use super::read::Catalog;
 use super::spool::failed;
 use super::table::{Axis, Column, DIGEST, Lengths, attributes};
-use super::write::NewRows;
+use super::write::{NewRows, bundle_options};
 use crate::error::Result;
 use crate::pack::of_writer;
 use nc3z_format::Hyperslab;
-use nc3z_reader::{Dataset, Monitor};
+use nc3z_reader::source::SharedSource;
+use nc3z_reader::{Archive, Dataset, Monitor};
 use nc3z_writer::edit::Edit;
 use nc3z_writer::{CommitNote, CommitReport, WriterOptions};
 use std::collections::HashMap;
@@ -28,8 +29,17 @@ impl Appender {
     /// # Errors
     /// It is not a catalogue, it is damaged, or another process changes it.
     pub fn open(path: &Path) -> Result<Self> {
+        Self::open_with(path, &WriterOptions::default())
+    }
+
+    /// Opens the bundle at `path`.
+    pub(crate) fn of_bundle(path: &Path) -> Result<Self> {
+        Self::open_with(path, &bundle_options())
+    }
+
+    fn open_with(path: &Path, options: &WriterOptions) -> Result<Self> {
         // The tiles that do not change are neither read nor proved.
-        let edit = Edit::open(path, &WriterOptions::default()).map_err(of_writer)?.with_digest(false);
+        let edit = Edit::open(path, options).map_err(of_writer)?.with_digest(false);
         let catalog = Arc::new(Catalog::from_dataset(Dataset::from(edit.archive().clone()))?);
         let rows = NewRows::after(&catalog);
         Ok(Appender { edit, catalog, rows })
@@ -75,8 +85,26 @@ impl Appender {
     /// # Errors
     /// The catalogue would be too large, or it cannot be written. Then it is unchanged.
     pub fn commit(self, note: &CommitNote, monitor: &dyn Monitor) -> Result<CommitReport> {
+        self.commit_with(None, note, monitor)
+    }
+
+    /// The archive that is edited.
+    pub(crate) fn archive(&self) -> &Archive {
+        self.edit.archive()
+    }
+
+    /// Commits the files of a bundle, whose bytes `content` has.
+    pub(crate) fn commit_with(
+        self,
+        content: Option<SharedSource>,
+        note: &CommitNote,
+        monitor: &dyn Monitor,
+    ) -> Result<CommitReport> {
         let Appender { mut edit, catalog, rows } = self;
-        let (columns, order) = rows.finish()?;
+        let (mut columns, order) = rows.finish()?;
+        if let Some(content) = content.filter(|content| content.len() > 0) {
+            columns.put_source(Column::Content, content);
+        }
         let (columns, added) = columns.into_columns(&|axis| order.of(axis))?;
         let before = *catalog.lengths();
         let lengths = lengthen(&mut edit, &before, &added)?;
@@ -94,6 +122,10 @@ impl Appender {
                     edit.set_attribute(Some(spec.name), &name, attribute.ty, &attribute.values)
                         .map_err(of_writer)?;
                 }
+            }
+            if rows.column == Column::Content {
+                edit.set_from(spec.name, at, rows.source().clone()).map_err(of_writer)?;
+                continue;
             }
             rows.each(&mut |count, bytes| {
                 let mut slab = (vec![at], vec![count]);

@@ -18,11 +18,19 @@ pub enum HeadKind {
     Packed,
     /// Anything else that presents variables, such as an aggregation. It has no places.
     Other,
+    /// A file that is not netCDF. Its header is empty.
+    File,
 }
 
 impl HeadKind {
-    pub(super) const ALL: [HeadKind; 5] =
-        [HeadKind::Classic, HeadKind::Archive, HeadKind::Short, HeadKind::Packed, HeadKind::Other];
+    pub(super) const ALL: [HeadKind; 6] = [
+        HeadKind::Classic,
+        HeadKind::Archive,
+        HeadKind::Short,
+        HeadKind::Packed,
+        HeadKind::Other,
+        HeadKind::File,
+    ];
 
     pub(super) fn code(self) -> usize {
         HeadKind::ALL.iter().position(|kind| *kind == self).unwrap_or_default()
@@ -35,12 +43,13 @@ impl HeadKind {
             HeadKind::Archive | HeadKind::Short => "archive",
             HeadKind::Packed => "packed",
             HeadKind::Other => "aggregation",
+            HeadKind::File => "other file",
         }
     }
 }
 
 /// The kind, the length and the place of a file.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Head {
     /// The kind of the head.
     pub kind: HeadKind,
@@ -52,8 +61,30 @@ pub struct Head {
     pub stored: u64,
     /// SHA-256 of the classic file, where it is on record.
     pub sha256: Option<[u8; 32]>,
-    /// When the file on disk was changed last, as of the scan: milliseconds since 1970; 0 where that is not known.
+    /// When the file on disk was changed last, as of the scan: nanoseconds since 1970; [`UNKNOWN_TIME`] where that is not known.
     pub modified: i64,
+    /// CRC-32 of the stored bytes. Only bundles have it.
+    pub crc32: Option<u32>,
+    /// Permission bits. Only bundles have them.
+    pub mode: Option<u16>,
+}
+
+/// Stands for a time that is not known.
+pub const UNKNOWN_TIME: i64 = i64::MIN;
+
+impl Default for Head {
+    fn default() -> Self {
+        Head {
+            kind: HeadKind::default(),
+            len: 0,
+            offset: 0,
+            stored: 0,
+            sha256: None,
+            modified: UNKNOWN_TIME,
+            crc32: None,
+            mode: None,
+        }
+    }
 }
 
 /// A file.

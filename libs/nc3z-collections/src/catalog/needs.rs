@@ -79,6 +79,11 @@ pub fn need(asked: Asked<'_>, slabs: &[Hyperslab]) -> Result<Need> {
     if whole {
         ranges = vec![Range { offset: 0, len: head.stored }];
     }
+    if head.kind == HeadKind::Classic {
+        // In a bundle, headers of blocks are between its bytes: each range moves by at most their length.
+        let more = head.stored.saturating_sub(head.len);
+        ranges.iter_mut().for_each(|range| range.len = range.len.saturating_add(more));
+    }
     let mut need = Need { tiles: (touched, tiling.tile_count()), ranges: merged(ranges), whole };
     for range in &mut need.ranges {
         range.offset = range.offset.saturating_add(head.offset);
@@ -106,7 +111,7 @@ fn classic(
 }
 
 /// Sorts ranges, and joins those that touch or overlap.
-fn merged(mut ranges: Vec<Range>) -> Vec<Range> {
+pub(super) fn merged(mut ranges: Vec<Range>) -> Vec<Range> {
     ranges.sort_unstable();
     let mut out: Vec<Range> = Vec::with_capacity(ranges.len());
     for range in ranges {

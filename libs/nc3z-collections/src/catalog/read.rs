@@ -1,12 +1,15 @@
 //! Reads a catalogue. Its parts are read when they are asked for.
 
-use super::member::{CoordinateValues, Exactly, Head, HeadKind, Member, Range, Tile, Variable};
+use super::content::Content;
+use super::member::{CoordinateValues, Exactly, Head, HeadKind, Member, Range, Tile, UNKNOWN_TIME, Variable};
 use super::table::{
-    Axis, Column, Lengths, MAX_BYTES, MAX_MEMBERS, MAX_NAME, MAX_VALUES, is_marked, row_len, wrong,
+    Axis, Column, Lengths, MAX_BYTES, MAX_MEMBERS, MAX_NAME, MAX_VALUES, check_bundle, is_bundle, is_marked,
+    row_len, wrong,
 };
 use crate::error::Result;
 use bytes::Bytes;
 use nc3z_format::NcType;
+use nc3z_format::array::TileKey;
 use nc3z_format::classic::VarId;
 use nc3z_format::double_double::DoubleDouble;
 use nc3z_format::tile::{Edge, TileLayout};
@@ -35,6 +38,8 @@ pub struct Catalog {
     /// The number of a variable by its name.
     by_name: HashMap<String, usize>,
     tilings: Vec<TileLayout>,
+    /// The name of the bundle, which is part of the names of its files.
+    within: Option<String>,
 }
 
 /// Files of a catalogue that are described together.
@@ -102,16 +107,24 @@ pub struct Sums {
 }
 
 /// The variables of the dataset.
-struct Table {
-    dataset: Dataset,
-    lengths: Lengths,
+#[derive(Clone)]
+pub(super) struct Table {
+    pub(super) dataset: Dataset,
+    pub(super) lengths: Lengths,
+    /// The archive with the bytes of some tiles in memory.
+    near: Option<Archive>,
     /// By the number of the column. None where the catalogue has no element of it.
     columns: Vec<Option<VarId>>,
+    is_bundle: bool,
 }
 
 impl Table {
-    fn new(dataset: Dataset) -> Result<Self> {
+    pub(super) fn new(dataset: Dataset) -> Result<Self> {
         let header = dataset.header();
+        let is_bundle = is_bundle(header);
+        if is_bundle {
+            check_bundle(header)?;
+        }
         let mut lengths = Lengths::default();
         for axis in Axis::ALL {
             let of = header.dimensions.iter().find(|d| d.name == axis.name().as_bytes());
@@ -130,7 +143,7 @@ impl Table {
                 if variable.ty != spec.ty || len != lengths[spec.axis].checked_mul(row) {
                     return Err(wrong(format!("the variable `{}` has another type or shape", spec.name)));
                 }
-            } else if lengths[spec.axis] > 0 {
+            } else if lengths[spec.axis] > 0 && (is_bundle || !column.is_of_bundles()) {
                 return Err(wrong(format!("it has no variable `{}`", spec.name)));
             }
             let id = number.map(|n| u32::try_from(n).map_err(wrong)).transpose()?;
@@ -138,11 +151,11 @@ impl Table {
         }
         let stored = dataset.archive().map_or(dataset.original_len(), Archive::stored_len);
         lengths.check(stored).map_err(wrong)?;
-        Ok(Table { dataset, lengths, columns })
+        Ok(Table { dataset, lengths, near: None, columns, is_bundle })
     }
 
     /// The bytes of some rows.
-    fn bytes(&self, column: Column, rows: &Rows<u64>) -> Result<Bytes> {
+    pub(super) fn bytes(&self, column: Column, rows: &Rows<u64>) -> Result<Bytes> {
         let spec = column.spec();
         let count = rows.end.saturating_sub(rows.start);
         if count == 0 {
@@ -159,12 +172,39 @@ impl Table {
             ))
         })?;
         let mut out = vec![0; len];
-        self.dataset.source().read_range(id, rows.start * row, &mut out)?;
+        match &self.near {
+            Some(archive) => copy_tiles(archive, id, rows.start * row, &mut out)?,
+            None => self.dataset.source().read_range(id, rows.start * row, &mut out)?,
+        }
         Ok(out.into())
     }
 
+    /// The variable of a column, if the catalogue has elements of it.
+    pub(super) fn variable(&self, column: Column) -> Option<VarId> {
+        self.columns[column as usize]
+    }
+
+    /// Fetches some rows of several columns in few requests, if requests cost time.
+    pub(super) fn near(&self, parts: &[(Column, Rows<u64>)]) -> Result<Self> {
+        let Some(archive) = self.dataset.archive() else { return Ok(self.clone()) };
+        if !archive.source().reach().fetches_ahead() {
+            return Ok(self.clone());
+        }
+        let mut keys = Vec::new();
+        for (column, rows) in parts.iter().filter(|(_, rows)| !rows.is_empty()) {
+            let Some(id) = self.variable(*column) else { continue };
+            let info = archive.arrays().variable(id);
+            // A catalogue that another program made may have chunks, which are read one by one.
+            let Some(tile) = info.linear_tile_len() else { return Ok(self.clone()) };
+            let row = row_len(*column);
+            let end = rows.end.saturating_mul(row).div_ceil(tile).min(info.tiling.tile_count());
+            keys.extend((rows.start.saturating_mul(row) / tile..end).map(|n| TileKey::new(info.id, n)));
+        }
+        Ok(Table { near: Some(archive.fetched(&keys)?), ..self.clone() })
+    }
+
     /// Reads numbers of a column.
-    fn numbers(&self, column: Column, rows: &Rows<u64>) -> Result<Vec<i64>> {
+    pub(super) fn numbers(&self, column: Column, rows: &Rows<u64>) -> Result<Vec<i64>> {
         let (spec, count) = (column.spec(), rows.end.saturating_sub(rows.start));
         if count > MAX_VALUES as u64 {
             let name = spec.name;
@@ -176,6 +216,7 @@ impl Table {
         let (twos, _) = bytes.as_chunks::<2>();
         Ok(match spec.ty {
             NcType::Short => twos.iter().map(|b| i16::from_be_bytes(*b).into()).collect(),
+            NcType::UInt => bytes.as_chunks::<4>().0.iter().map(|b| u32::from_be_bytes(*b).into()).collect(),
             NcType::Int => bytes.as_chunks::<4>().0.iter().map(|b| i32::from_be_bytes(*b).into()).collect(),
             NcType::Int64 => bytes.as_chunks::<8>().0.iter().map(|b| i64::from_be_bytes(*b)).collect(),
             _ => bytes.iter().map(|b| b.cast_signed().into()).collect(),
@@ -194,7 +235,7 @@ impl Table {
     }
 
     /// Reads lengths or offsets of a column.
-    fn lengths(&self, column: Column, rows: &Rows<u64>) -> Result<Vec<u64>> {
+    pub(super) fn lengths(&self, column: Column, rows: &Rows<u64>) -> Result<Vec<u64>> {
         let negative = |n: i64| wrong(format!("`{}` has {n}, which is negative", column.spec().name));
         self.numbers(column, rows)?.into_iter().map(|n| u64::try_from(n).map_err(|_| negative(n))).collect()
     }
@@ -301,10 +342,28 @@ impl Table {
     }
 }
 
+/// Copies bytes of a variable in linear tiles, tile by tile.
+fn copy_tiles(archive: &Archive, id: VarId, first: u64, out: &mut [u8]) -> Result<()> {
+    let info = archive.arrays().variable(id);
+    let len = info.linear_tile_len().unwrap_or(1);
+    let mut done = 0;
+    while done < out.len() {
+        let at = first + done as u64;
+        let tile = archive.cached_tile(info.id, at / len)?;
+        let skip = usize::try_from(at % len).map_err(wrong)?;
+        let here = tile.get(skip..).filter(|here| !here.is_empty());
+        let here = here.ok_or_else(|| wrong(format!("a tile of {} is too short", info.id)))?;
+        let take = here.len().min(out.len() - done);
+        out[done..done + take].copy_from_slice(&here[..take]);
+        done += take;
+    }
+    Ok(())
+}
+
 impl Catalog {
-    /// Returns whether a dataset is a catalogue.
+    /// Returns whether a dataset is a catalogue without its files.
     pub fn is_one(dataset: &Dataset) -> bool {
-        is_marked(dataset.header())
+        is_marked(dataset.header()) && !is_bundle(dataset.header())
     }
 
     /// Returns whether a name is one that catalogues have.
@@ -336,7 +395,7 @@ impl Catalog {
     /// # Errors
     /// As [`Catalog::open`].
     pub fn from_dataset(dataset: Dataset) -> Result<Self> {
-        if !Self::is_one(&dataset) {
+        if !is_marked(dataset.header()) {
             return Err(wrong("this file is not a catalogue"));
         }
         let table = Table::new(dataset)?;
@@ -373,12 +432,60 @@ impl Catalog {
             }
         }
         let tilings = table.tilings()?;
-        Ok(Catalog { table, blocks, variables, by_name, tilings })
+        Ok(Catalog { table, blocks, variables, by_name, tilings, within: None })
     }
 
     /// The number of files.
     pub fn len(&self) -> usize {
         usize::try_from(self.table.lengths[Axis::File]).unwrap_or(usize::MAX)
+    }
+
+    /// Returns whether it describes all of its netCDF files as if they had been opened; with `statistics`, also all values. An
+    /// aggregation that a bundle holds is described without its fragments.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn is_complete(&self, statistics: bool) -> Result<bool> {
+        let mut has_tiles = vec![false; self.len()];
+        let all = self.table.lengths[Axis::Occurrence];
+        for first in (0..all).step_by(MAX_VALUES) {
+            let rows = first..all.min(first + MAX_VALUES as u64);
+            let most = self.len().saturating_sub(1);
+            for file in self.table.sizes(Column::OccurrenceFile, &rows, most)? {
+                has_tiles[file] = true;
+            }
+        }
+        for block in self.blocks() {
+            let headers = super::answers::parsed(&block)?;
+            for (number, (head, header)) in block.heads()?.into_iter().enumerate() {
+                let header = headers.get(header).ok_or_else(|| wrong("a header is not there"))?;
+                let is_known = header.variables.is_empty() || has_tiles[block.first() + number];
+                let is_view = self.is_bundle() && crate::has_aggregations(header);
+                if head.kind != HeadKind::File && (is_view || statistics && !is_known) {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// The bytes of its files, if it has them.
+    pub(super) fn content(&self) -> Result<Option<Content>> {
+        let archive = self.table.dataset.archive().filter(|_| self.is_bundle());
+        let both = archive.zip(self.table.variable(Column::Content));
+        both.map(|(archive, id)| Content::new(archive, id)).transpose()
+    }
+
+    /// Names the files as members of the bundle with this name.
+    #[must_use]
+    pub fn within(mut self, bundle: impl Into<String>) -> Self {
+        self.within = Some(bundle.into());
+        self
+    }
+
+    /// Returns whether it has its files.
+    pub fn is_bundle(&self) -> bool {
+        self.table.is_bundle
     }
 
     /// The lengths of its dimensions.
@@ -462,7 +569,9 @@ impl<'s> Block<'s> {
     /// Damage.
     pub fn names(&self) -> Result<Vec<String>> {
         let names = self.names_as_stored()?.into_iter();
-        names.map(|name| String::from_utf8(name.into()).map_err(of_name)).collect()
+        let within = self.catalog.within.as_deref();
+        let whole = |name: String| within.map_or(name.clone(), |bundle| format!("{bundle}!/{name}"));
+        names.map(|name| String::from_utf8(name.into()).map(whole).map_err(of_name)).collect()
     }
 
     /// The bytes of the names of its files.
@@ -504,9 +613,10 @@ impl<'s> Block<'s> {
             let sha256 = sums.as_chunks::<32>().0[n];
             let sha256 = (sha256 != [0; 32]).then_some(sha256);
             let (kind, len) = (HeadKind::ALL[kinds[n]], lengths[n]);
-            let head =
-                Head { kind, len, offset: offsets[n], stored: stored[n], sha256, modified: modified[n] };
-            (head, headers[n])
+            // The object of a member is its bundle, whose time is another one.
+            let modified = if self.catalog.is_bundle() { UNKNOWN_TIME } else { modified[n] };
+            let (offset, stored) = (offsets[n], stored[n]);
+            (Head { kind, len, offset, stored, sha256, modified, crc32: None, mode: None }, headers[n])
         };
         Ok((0..self.len()).map(head).collect())
     }

@@ -40,6 +40,7 @@ pub fn recall<E: From<Error> + From<nc3z_reader::Error>>(
     select: &dyn Fn(&Dataset, &Variable) -> Result<Vec<Hyperslab>, E>,
 ) -> Result<Recall<E>> {
     let (mut files, mut left_out, mut is_known) = (Vec::new(), Vec::new(), false);
+    let content = catalog.content()?;
     for block in catalog.blocks() {
         let Some(tiles) = block.tiles(variable)? else { continue };
         let (names, heads, headers) = (block.names()?, block.heads()?, block.headers()?);
@@ -64,7 +65,11 @@ pub fn recall<E: From<Error> + From<nc3z_reader::Error>>(
                 let variable = dataset.variable(variable)?;
                 let slabs = select(&dataset, &variable)?;
                 let (variable, layout) = (variable.id(), &found.layout);
-                Ok(need(Asked { head, dataset: &dataset, variable, layout, places }, &slabs)?)
+                let mut need = need(Asked { head, dataset: &dataset, variable, layout, places }, &slabs)?;
+                if let Some(content) = &content {
+                    need.ranges = content.ranges(&need.ranges)?;
+                }
+                Ok(need)
             };
             match of() {
                 Ok(need) => {

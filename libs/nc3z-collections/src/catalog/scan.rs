@@ -1,6 +1,6 @@
 //! Looks at a file: its header, its coordinates, and the values and places of each tile.
 
-use super::member::{CoordinateValues, Exactly, Head, HeadKind, Member, Range, Tile, Variable};
+use super::member::{CoordinateValues, Exactly, Head, HeadKind, Member, Range, Tile, UNKNOWN_TIME, Variable};
 use crate::error::Result;
 use crate::file::as_aggregation;
 use bytes::Bytes;
@@ -17,8 +17,8 @@ use std::collections::HashMap;
 const MOST_COORDINATE: u64 = 1 << 20;
 
 /// Where the bytes of a file are.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Location {
+#[derive(Clone, Copy)]
+pub struct Location<'a> {
     /// Their offset in the bundle; 0 of a file of its own.
     pub offset: u64,
     /// Their number; of a packed member, that of its group.
@@ -27,15 +27,36 @@ pub struct Location {
     pub packed: bool,
     /// True for an aggregation whose fragments are in the catalogue, too: their values are not counted twice.
     pub is_view: bool,
-    /// When the file on disk was changed last: milliseconds since 1970; 0 where that is not known.
+    /// When the file on disk was changed last: nanoseconds since 1970; [`UNKNOWN_TIME`] where that is not known.
     pub modified: i64,
+    /// True to leave out the statistics, which need all values.
+    pub is_brief: bool,
+    /// Returns where a range of the file's bytes is, from `offset` on. None if it is there as it is.
+    pub places: Option<Places<'a>>,
 }
 
-/// What there is to know of a file. All its values are read.
+/// Returns where a range of bytes is.
+pub type Places<'a> = &'a dyn Fn(Range) -> Result<Vec<Range>>;
+
+impl Default for Location<'_> {
+    fn default() -> Self {
+        Location {
+            offset: 0,
+            stored: 0,
+            packed: false,
+            is_view: false,
+            modified: UNKNOWN_TIME,
+            is_brief: false,
+            places: None,
+        }
+    }
+}
+
+/// What there is to know of a file. All its values are read, unless it is to be brief.
 ///
 /// # Errors
 /// Damage.
-pub fn scan(name: &str, dataset: &Dataset, at: Location) -> Result<Member> {
+pub fn scan(name: &str, dataset: &Dataset, at: Location<'_>) -> Result<Member> {
     let archive = dataset.archive();
     let kind = match archive {
         _ if at.packed => HeadKind::Packed,
@@ -44,15 +65,23 @@ pub fn scan(name: &str, dataset: &Dataset, at: Location) -> Result<Member> {
         None if dataset.classic().is_some() => HeadKind::Classic,
         None => HeadKind::Other,
     };
-    let mut places =
-        Places { archive: archive.filter(|_| kind == HeadKind::Archive), containers: HashMap::new() };
+    let mut places = TilePlaces {
+        archive: archive.filter(|_| kind == HeadKind::Archive),
+        places: at.places,
+        containers: HashMap::new(),
+    };
     let aggregation = as_aggregation(dataset);
     let mut variables = Vec::with_capacity(dataset.header().variables.len());
     let mut coordinates = Vec::new();
     for variable in dataset.variables() {
+        let is_view = at.is_view && aggregation.is_some_and(|a| a.master(variable.id()).is_some());
+        if at.is_brief {
+            // Without all of its coordinates a file is still described.
+            coordinates.extend(known(dataset, &variable).ok().flatten());
+            continue;
+        }
         let tiling = variable.tiling()?;
         let mut tiles = None;
-        let is_view = at.is_view && aggregation.is_some_and(|a| a.master(variable.id()).is_some());
         if variable.ty() != NcType::Char && !is_view {
             let decoding = Decoding::new(dataset.header(), variable.header());
             let each = variable.tiles()?.map(|tile| Ok(values(&decoding, &tile?.bytes)));
@@ -75,7 +104,8 @@ pub fn scan(name: &str, dataset: &Dataset, at: Location) -> Result<Member> {
         _ => None,
     });
     let Location { offset, stored, modified, .. } = at;
-    let head = Head { kind, len: dataset.original_len(), offset, stored, sha256, modified };
+    let len = dataset.original_len();
+    let head = Head { kind, len, offset, stored, sha256, modified, ..Head::default() };
     Ok(Member { name: name.to_owned(), head, header: header(dataset)?, coordinates, variables })
 }
 
@@ -116,15 +146,23 @@ fn known(dataset: &Dataset, variable: &nc3z_reader::Variable) -> Result<Option<C
 }
 
 /// Places of tiles in an archive.
-struct Places<'a> {
+struct TilePlaces<'a> {
     archive: Option<&'a Archive>,
+    places: Option<Places<'a>>,
     /// Ranges of containers of small tiles, by their offset.
     containers: HashMap<u64, Range>,
 }
 
-impl Places<'_> {
+impl TilePlaces<'_> {
     /// The ranges that a tile takes: its own, and that of the tile that it is coded against.
     fn of(&mut self, var: VarId, tile: u64) -> Result<Vec<Range>> {
+        let found = self.in_file(var, tile)?;
+        let Some(places) = self.places else { return Ok(found) };
+        let each = found.into_iter().map(places).collect::<Result<Vec<_>>>()?;
+        Ok(each.concat())
+    }
+
+    fn in_file(&mut self, var: VarId, tile: u64) -> Result<Vec<Range>> {
         let Some(archive) = self.archive else { return Ok(Vec::new()) };
         if !archive.variable_layout(var)?.owned {
             return Ok(vec![Range { offset: 0, len: archive.stored_len() }]);

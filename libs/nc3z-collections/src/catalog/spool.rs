@@ -24,6 +24,8 @@ struct Spool {
     buffer: Vec<u8>,
     file: Option<File>,
     len: u64,
+    /// Bytes that are elsewhere, if they are not here.
+    elsewhere: Option<SharedSource>,
 }
 
 impl Spool {
@@ -48,6 +50,9 @@ impl Spool {
         if self.file.is_some() {
             self.flush()?;
         }
+        if let Some(source) = self.elsewhere {
+            return Ok(source);
+        }
         Ok(match self.file {
             Some(file) => Arc::new(FileSource::from_file(file, Path::new("a temporary file"))?),
             None => Arc::new(MemorySource::new(self.buffer)),
@@ -70,6 +75,11 @@ impl Spools {
         self.0[column as usize].push(bytes)
     }
 
+    /// Takes a source as the bytes of a column, which has none so far.
+    pub(super) fn put_source(&mut self, column: Column, source: SharedSource) {
+        self.0[column as usize] = Spool { len: source.len(), elsewhere: Some(source), ..Spool::default() };
+    }
+
     /// Appends numbers to a column.
     pub(super) fn numbers(&mut self, column: Column, values: impl IntoIterator<Item = i64>) -> Result<()> {
         let ty = column.spec().ty;
@@ -80,6 +90,9 @@ impl Spools {
                 NcType::Byte => spool.push(&i8::try_from(value).map_err(|_| narrow(value))?.to_be_bytes())?,
                 NcType::Short => {
                     spool.push(&i16::try_from(value).map_err(|_| narrow(value))?.to_be_bytes())?;
+                }
+                NcType::UInt => {
+                    spool.push(&u32::try_from(value).map_err(|_| narrow(value))?.to_be_bytes())?;
                 }
                 NcType::Int => spool.push(&i32::try_from(value).map_err(|_| narrow(value))?.to_be_bytes())?,
                 _ => spool.push(&value.to_be_bytes())?,
@@ -107,7 +120,9 @@ impl Spools {
     fn lengths(&self) -> Lengths {
         let mut lengths = Lengths::default();
         for column in Column::ALL {
-            lengths[column.spec().axis] = self.0[*column as usize].len / row_len(*column);
+            // Only bundles have all columns of the files.
+            let len = &mut lengths[column.spec().axis];
+            *len = (*len).max(self.0[*column as usize].len / row_len(*column));
         }
         lengths
     }
@@ -135,9 +150,10 @@ impl Spools {
     pub(super) fn into_classic(
         self,
         order: &dyn Fn(Axis) -> Option<Vec<Run>>,
+        is_bundle: bool,
     ) -> Result<(SharedSource, Lengths)> {
         let (all, lengths) = self.into_columns(order)?;
-        let (header, columns) = header(&lengths);
+        let (header, columns) = header(&lengths, is_bundle);
         debug_assert!(columns.iter().eq(all.iter().map(|rows| &rows.column)));
         let arranged = arrange(header, 0)?;
         let mut sources: Vec<SharedSource> = vec![Arc::new(MemorySource::new(arranged.header_bytes.clone()))];
@@ -179,6 +195,11 @@ pub(super) struct Rows {
 }
 
 impl Rows {
+    /// The bytes of the rows, if they are in their order.
+    pub(super) fn source(&self) -> &SharedSource {
+        &self.source
+    }
+
     /// Calls `each` with the rows in their order: some of them at a time, as their number and their bytes.
     pub(super) fn each(&self, each: &mut dyn FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
         let row = row_len(self.column);

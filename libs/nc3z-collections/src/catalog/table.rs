@@ -7,6 +7,8 @@ use nc3z_writer::Advice;
 
 /// The global attribute that marks a catalogue, and its value.
 pub(super) const MARK: (&str, &str) = ("nc3z_catalog", "1");
+/// The global attribute that marks a catalogue with its files, and its value.
+const BUNDLE_MARK: (&str, &str) = ("nc3z_bundle", "1");
 /// The files of a block at most.
 pub(super) const MAX_MEMBERS: usize = 4096;
 /// Bytes of a name at most.
@@ -50,10 +52,11 @@ pub(super) enum Axis {
     TilingDimension,
     Tile,
     Range,
+    Content,
 }
 
 impl Axis {
-    pub(super) const ALL: [Axis; 16] = [
+    pub(super) const ALL: [Axis; 17] = [
         Axis::Block,
         Axis::File,
         Axis::NameByte,
@@ -70,6 +73,7 @@ impl Axis {
         Axis::TilingDimension,
         Axis::Tile,
         Axis::Range,
+        Axis::Content,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -90,6 +94,7 @@ impl Axis {
             Axis::TilingDimension => "tiling_axis",
             Axis::Tile => "tile",
             Axis::Range => "range",
+            Axis::Content => "content_byte",
         }
     }
 }
@@ -106,8 +111,8 @@ pub(super) enum Note {
     Numbers(Axis),
     Units(&'static str),
     Flags(&'static str),
-    /// 0 stands for an unknown value.
-    Unknown,
+    /// This number stands for an unknown value.
+    Unknown(i64),
 }
 
 /// The type, the dimension and the meaning of a variable.
@@ -140,6 +145,13 @@ macro_rules! columns {
     };
 }
 
+impl Column {
+    /// True if only bundles have it.
+    pub(super) fn is_of_bundles(self) -> bool {
+        matches!(self, Column::Crc32 | Column::Mode | Column::Content)
+    }
+}
+
 use Note::{Counts, Flags, Numbers, Units, Unknown};
 
 columns! {
@@ -152,13 +164,15 @@ columns! {
     BlockListBytes "block_list_bytes" Int Block [] "bytes of these lists";
     NameLength "file_name_length" Int File [Counts(Axis::NameByte)] "bytes of the name";
     Name "file_name" Char NameByte [] "names of the files, one after another";
-    Kind "file_kind" Byte File [Flags("classic archive short_archive packed_member aggregation")] "kind of the file";
+    Kind "file_kind" Byte File [Flags("classic archive short_archive packed_member aggregation other_file")] "kind of the file";
     Size "file_size" Int64 File [Units("byte")] "length of the classic file";
     Offset "file_offset" Int64 File [Units("byte")] "offset in the file on disk";
     Stored "file_stored_size" Int64 File [Units("byte")] "length in the file on disk";
     FileHeader "file_header" Int File [Numbers(Axis::Header)] "header of the file";
     Sha256 "file_sha256" UByte File [] "SHA-256 of the classic file, 0 if unknown";
-    Modified "file_modified" Int64 File [Units("milliseconds since 1970-01-01"), Unknown] "last change of the file on disk";
+    Modified "file_modified" Int64 File [Units("nanoseconds since 1970-01-01"), Unknown(i64::MIN)] "last change of the file on disk";
+    Crc32 "file_crc32" UInt File [] "CRC-32 of the stored bytes";
+    Mode "file_mode" Short File [Unknown(-1)] "permissions of the file";
     Coordinates "file_coordinates" Int File [Counts(Axis::Coordinate)] "known coordinates of the file";
     HeaderLength "header_length" Int Header [Counts(Axis::HeaderByte)] "bytes of the header";
     HeaderBytes "header_bytes" Char HeaderByte [] "headers of classic files, one after another";
@@ -196,6 +210,7 @@ columns! {
     TileRanges "tile_ranges" Int Tile [Counts(Axis::Range)] "ranges of bytes of the tile";
     RangeGap "range_gap" Int64 Range [Units("byte")] "bytes from the end of the occurrence's range before";
     RangeLength "range_length" Int64 Range [Units("byte")] "length of the range";
+    Content "content" Byte Content [] "bytes of the files, one after another";
 }
 
 /// The lengths of all dimensions.
@@ -222,6 +237,8 @@ impl Lengths {
         let mut sums = [0_u64; 4];
         for axis in Axis::ALL {
             let group = match axis {
+                // It is read by members, each of which has its own limits.
+                Axis::Content => continue,
                 Axis::Block | Axis::Variable | Axis::Section | Axis::Tiling | Axis::TilingDimension => 0,
                 Axis::NameByte | Axis::HeaderByte | Axis::ListByte | Axis::VariableByte => 2,
                 Axis::File => 3,
@@ -258,8 +275,9 @@ pub(super) fn attributes(spec: &Spec) -> Vec<Attribute> {
             Counts(axis) => all.push(text("sample_dimension", axis.name())),
             Numbers(axis) => all.push(text("instance_dimension", axis.name())),
             Units(units) => all.push(text("units", units)),
-            Unknown => {
-                let values = vec![0; spec.ty.size()];
+            Unknown(value) => {
+                let bytes = value.to_be_bytes();
+                let values = bytes[bytes.len() - spec.ty.size()..].to_vec();
                 all.push(Attribute { name: "_FillValue".into(), ty: spec.ty, values });
             }
             Flags(words) => {
@@ -274,16 +292,19 @@ pub(super) fn attributes(spec: &Spec) -> Vec<Attribute> {
 
 /// The header of a catalogue, and its variables in their order. Those without elements are left out, as are their dimensions: a classic
 /// file has no fixed dimension of length 0.
-pub(super) fn header(lengths: &Lengths) -> (Header, Vec<Column>) {
+pub(super) fn header(lengths: &Lengths, is_bundle: bool) -> (Header, Vec<Column>) {
     let present: Vec<Axis> = Axis::ALL.into_iter().filter(|axis| lengths[*axis] > 0).collect();
     let mut dimensions: Vec<Dimension> =
         present.iter().map(|axis| Dimension { name: axis.name().into(), len: lengths[*axis] }).collect();
     let digest = dimensions.len();
     dimensions.push(Dimension { name: DIGEST.0.into(), len: DIGEST.1 });
-    let id = |n: usize| DimId(u32::try_from(n).expect("there are 17 dimensions"));
+    let id = |n: usize| DimId(u32::try_from(n).expect("there are 18 dimensions"));
     let (mut variables, mut columns) = (Vec::new(), Vec::new());
     for column in Column::ALL {
         let spec = column.spec();
+        if column.is_of_bundles() && !is_bundle {
+            continue;
+        }
         let Some(at) = present.iter().position(|axis| *axis == spec.axis) else { continue };
         let mut own = vec![id(at)];
         own.extend((*column == Column::Sha256).then(|| id(digest)));
@@ -297,11 +318,11 @@ pub(super) fn header(lengths: &Lengths) -> (Header, Vec<Column>) {
             begin: 0,
         });
     }
-    let attributes = vec![
-        text("Conventions", "CF-1.12"),
-        text("title", "Catalogue of netCDF files"),
-        text(MARK.0, MARK.1),
-    ];
+    let title = if is_bundle { "Bundle of files" } else { "Catalogue of netCDF files" };
+    let mut attributes = vec![text("Conventions", "CF-1.12"), text("title", title), text(MARK.0, MARK.1)];
+    if is_bundle {
+        attributes.push(text(BUNDLE_MARK.0, BUNDLE_MARK.1));
+    }
     (
         Header { version: Version::Cdf5, numrecs: NumRecs::Count(0), dimensions, attributes, variables },
         columns,
@@ -317,6 +338,24 @@ pub(super) fn row_len(column: Column) -> u64 {
 /// Returns whether a header is that of a catalogue.
 pub(super) fn is_marked(header: &Header) -> bool {
     header.attribute(MARK.0.as_bytes()).is_some_and(|mark| mark.values == MARK.1.as_bytes())
+}
+
+/// Returns whether a header is that of a bundle, of this or of another version.
+pub(super) fn is_bundle(header: &Header) -> bool {
+    is_marked(header) && header.attribute(BUNDLE_MARK.0.as_bytes()).is_some()
+}
+
+/// Checks the version of a bundle.
+pub(super) fn check_bundle(header: &Header) -> Result<()> {
+    let found = header.attribute(BUNDLE_MARK.0.as_bytes()).map(|mark| mark.values.as_slice());
+    if found == Some(BUNDLE_MARK.1.as_bytes()) {
+        return Ok(());
+    }
+    let found = String::from_utf8_lossy(found.unwrap_or_default()).into_owned();
+    Err(Error::refused(format!(
+        "the bundle cannot be read: its attribute `{}` is `{found}`, and this version of nc3z knows `{}`",
+        BUNDLE_MARK.0, BUNDLE_MARK.1
+    )))
 }
 
 #[cfg(test)]

@@ -77,12 +77,20 @@ fn variable() -> impl Strategy<Value = Variable> {
 fn member() -> impl Strategy<Value = Member> {
     let known = (any::<bool>(), prop::collection::vec(any::<u8>(), 8..40));
     let size = || 0..i64::MAX.unsigned_abs();
-    let head = (0..5_usize, size(), size(), size(), any::<Option<[u8; 32]>>(), any::<i64>());
+    let head = (0..6_usize, size(), size(), size(), any::<Option<[u8; 32]>>(), any::<i64>());
     let variables = prop::collection::vec(variable(), 0..4);
     ("(x/)?[a-z]{1,9}", head, "[a-c]{0,3}", prop::collection::vec(known, 0..3), variables).prop_map(
         |(name, (kind, len, offset, stored, sha256, modified), header, known, variables)| Member {
             name,
-            head: Head { kind: HeadKind::ALL[kind], len, offset, stored, sha256, modified },
+            head: Head {
+                kind: HeadKind::ALL[kind],
+                len,
+                offset,
+                stored,
+                sha256,
+                modified,
+                ..Head::default()
+            },
             header: Bytes::from(header.into_bytes()),
             coordinates: (0..)
                 .zip(known)
@@ -180,6 +188,7 @@ fn small() -> Vec<Member> {
             stored: 300,
             sha256: Some([7; 32]),
             modified: 5,
+            ..Head::default()
         },
         header: Bytes::from_static(b"a header"),
         coordinates: vec![CoordinateValues {
@@ -321,6 +330,7 @@ fn a_million_small_files() {
                 stored: 69_900,
                 sha256: sha256.try_into().ok(),
                 modified: i64::from(n),
+                ..Head::default()
             },
             header: profile(n),
             coordinates: Vec::new(),

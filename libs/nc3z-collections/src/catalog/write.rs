@@ -8,12 +8,18 @@ use super::table::{Axis, Column, MAX_MEMBERS, MAX_NAME, MAX_VALUES};
 use crate::error::Result;
 use crate::pack::of_writer;
 use bytes::Bytes;
+use nc3z_format::codec::ChainRequest;
 use nc3z_format::tile::{Edge, TileLayout};
-use nc3z_reader::Monitor;
-use nc3z_writer::{WriterOptions, archive_to_vec};
+use nc3z_reader::source::{FileSource, SharedSource};
+use nc3z_reader::{Archive, Monitor, OpenOptions};
+use nc3z_writer::{PerVariable, Share, WriterOptions, archive_into, archive_to_vec};
+use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::fs::File;
 use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
 
 /// A block ends with the file that brings it to this many bytes of headers and coordinates,
 const MOST_HEADERS: usize = 8 << 20;
@@ -25,6 +31,9 @@ const FREE_COORDINATES: u64 = 16 << 10;
 const COORDINATE_SHARE: u64 = 2048;
 /// Coordinates of so few bytes are always kept.
 const SMALL_COORDINATE: usize = 64;
+
+/// Bytes that are read at a time.
+const STEP: usize = 1 << 20;
 
 /// A catalogue that is being written.
 pub struct Writer<W> {
@@ -52,6 +61,8 @@ pub(super) struct NewRows {
     variables: HashMap<String, usize>,
     tilings: Tilings,
     sections: Vec<Section>,
+    /// Rows of a bundle have more columns.
+    is_bundle: bool,
 }
 
 impl<W: Write> Writer<W> {
@@ -72,7 +83,7 @@ impl<W: Write> Writer<W> {
     #[cfg(test)]
     pub(super) fn classic(self) -> Vec<u8> {
         let (columns, order) = self.rows.finish().expect("all rows");
-        let (source, _) = columns.into_classic(&|axis| order.of(axis)).expect("a classic file");
+        let (source, _) = columns.into_classic(&|axis| order.of(axis), false).expect("a classic file");
         source.read_at(0, usize::try_from(source.len()).expect("it is short")).expect("its bytes").to_vec()
     }
 
@@ -83,7 +94,7 @@ impl<W: Write> Writer<W> {
     pub fn finish(self, monitor: &dyn Monitor) -> Result<W> {
         let Writer { mut out, rows } = self;
         let (columns, order) = rows.finish()?;
-        let (source, lengths) = columns.into_classic(&|axis| order.of(axis))?;
+        let (source, lengths) = columns.into_classic(&|axis| order.of(axis), false)?;
         let (archive, _) = archive_to_vec(source, &WriterOptions::default(), monitor).map_err(of_writer)?;
         lengths.check(archive.len() as u64).map_err(failed)?;
         out.write_all(&archive).map_err(failed)?;
@@ -91,7 +102,87 @@ impl<W: Write> Writer<W> {
     }
 }
 
+/// A bundle that is being written.
+pub(crate) struct BundleWriter {
+    rows: NewRows,
+}
+
+impl BundleWriter {
+    pub(crate) fn new() -> Self {
+        BundleWriter { rows: NewRows::of_bundle() }
+    }
+
+    /// Adds a file, whose bytes are in the content.
+    pub(crate) fn push(&mut self, member: Member) -> Result<()> {
+        self.rows.push(member)
+    }
+
+    /// Writes the bundle to an empty file, called `path`. `content` has the bytes of all files; they are read once, in their order.
+    pub(crate) fn finish(
+        self,
+        content: SharedSource,
+        out: &File,
+        path: &Path,
+        parity: Option<Share>,
+        monitor: &dyn Monitor,
+    ) -> Result<()> {
+        let len = content.len();
+        let (mut columns, order) = self.rows.finish()?;
+        if len > 0 {
+            columns.put_source(Column::Content, content);
+        }
+        let (source, lengths) = columns.into_classic(&|axis| order.of(axis), true)?;
+        // The content is the last variable.
+        let table = source.len().saturating_sub(len.next_multiple_of(4));
+        let seed = hash(&source, table)?;
+        let mut options = bundle_options().without_digest(seed);
+        if let Some(share) = parity {
+            options = options.with_parity(share);
+        }
+        archive_into(source.clone(), out, path, &options, monitor).map_err(of_writer)?;
+        let file = out.try_clone().map_err(failed)?;
+        let written: SharedSource = Arc::new(FileSource::from_file(file, path)?);
+        let archive = Archive::from_source(written, &OpenOptions::default())?;
+        lengths.check(archive.stored_len()).map_err(failed)?;
+        let (mut here, mut there) = (vec![0; STEP], vec![0; STEP]);
+        for at in (0..table).step_by(STEP) {
+            let len = usize::try_from(table - at).map_or(STEP, |left| left.min(STEP));
+            source.read_into(at, &mut here[..len])?;
+            archive.read_original(at, &mut there[..len])?;
+            if here[..len] != there[..len] {
+                return Err(failed("its table is read back with other bytes"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The options for the archive of a bundle: the content is stored as it is.
+pub(super) fn bundle_options() -> WriterOptions {
+    let mut chains = PerVariable::default();
+    let plain = ChainRequest::parse("[]").expect("an empty chain");
+    chains.push(Column::Content.spec().name, plain);
+    WriterOptions::default().with_chains(chains)
+}
+
+/// SHA-256 of the first bytes of a source.
+fn hash(source: &SharedSource, len: u64) -> Result<[u8; 32]> {
+    let mut sha = Sha256::new();
+    let mut buffer = vec![0; STEP];
+    for at in (0..len).step_by(STEP) {
+        let here = usize::try_from(len - at).map_or(STEP, |left| left.min(STEP));
+        source.read_into(at, &mut buffer[..here])?;
+        sha.update(&buffer[..here]);
+    }
+    Ok(sha.finalize().into())
+}
+
 impl NewRows {
+    /// The rows of a new bundle.
+    pub(super) fn of_bundle() -> Self {
+        NewRows { is_bundle: true, ..NewRows::default() }
+    }
+
     /// Rows after those of a catalogue: files, blocks, headers, lists of values, variables and tilings are numbered on.
     pub(super) fn after(catalog: &Catalog) -> Self {
         let lengths = catalog.lengths();
@@ -106,6 +197,7 @@ impl NewRows {
             lists: lengths[Axis::List],
             variables: catalog.variables().iter().cloned().zip(0..).collect(),
             tilings: Tilings { numbers: tilings, next: lengths[Axis::Tiling] },
+            is_bundle: catalog.is_bundle(),
             ..NewRows::default()
         }
     }
@@ -191,7 +283,12 @@ impl NewRows {
         out.sizes(Column::Offset, each().map(|h| h.offset))?;
         out.sizes(Column::Stored, each().map(|h| h.stored))?;
         each().try_for_each(|h| out.bytes(Column::Sha256, &h.sha256.unwrap_or_default()))?;
-        out.numbers(Column::Modified, each().map(|h| h.modified))
+        out.numbers(Column::Modified, each().map(|h| h.modified))?;
+        if self.is_bundle {
+            out.sizes(Column::Crc32, each().map(|h| h.crc32.unwrap_or_default().into()))?;
+            out.numbers(Column::Mode, each().map(|h| h.mode.map_or(-1, i64::from)))?;
+        }
+        Ok(())
     }
 
     fn put_headers(&mut self, block: &[Member]) -> Result<()> {

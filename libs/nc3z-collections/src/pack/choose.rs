@@ -15,9 +15,8 @@ use std::sync::Arc;
 const SAMPLE: usize = 16;
 /// The savings are clear if the group takes at most this percentage of the separate archives.
 const CLEARLY: u64 = 85;
-/// The cost of a member of the ZIP, besides its bytes and twice its name: two headers, and its line in the
-/// index.
-const MEMBER_COST: u64 = 76 + 24;
+/// The bytes of a file of its own in the table of the bundle, besides its name: place, length and checksum.
+const MEMBER_COST: u64 = 16;
 /// If not all members save bytes, those are tried whose length is at most 1 / SHORTER of the longest: they
 /// consist mainly of headers and names.
 const SHORTER: usize = 4;
@@ -56,8 +55,7 @@ pub(super) fn make(members: &[Member], options: &WriterOptions) -> Result<Made> 
     let mut best: Option<(u64, Vec<u8>, Vec<usize>)> = None;
     while chosen.len() > 1 {
         let packed = group(&chosen.iter().map(|&n| &members[n]).collect::<Vec<_>>(), &own)?;
-        let names: usize = chosen.iter().map(|&n| members[n].name.len()).sum();
-        let taken = packed.len() as u64 + MEMBER_COST + names as u64;
+        let taken = packed.len() as u64 + MEMBER_COST;
         if chosen.len() == members.len() && is_clear(members, taken, &alone)? {
             return Ok(made(members, packed, &chosen));
         }
@@ -110,8 +108,8 @@ fn alone(member: &Member, options: &WriterOptions) -> Result<(String, Vec<u8>)> 
 }
 
 /// Returns the number of bytes that an archive adds to the bundle.
-fn cost((name, archive): &(String, Vec<u8>)) -> u64 {
-    archive.len() as u64 + 2 * name.len() as u64 + MEMBER_COST
+fn cost((_, archive): &(String, Vec<u8>)) -> u64 {
+    archive.len() as u64 + MEMBER_COST
 }
 
 /// Returns whether a group of `taken` bytes is clearly smaller than the separate archives of its members, by

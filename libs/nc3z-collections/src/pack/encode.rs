@@ -83,5 +83,5 @@ pub(crate) fn of_writer(e: nc3z_writer::Error) -> Error {
     if e.is_interrupted() {
         return nc3z_reader::Error::interrupted().into();
     }
-    nc3z_reader::Error::other(e).into()
+    Error::Writer(e)
 }

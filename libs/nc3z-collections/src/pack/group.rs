@@ -3,7 +3,7 @@
 use super::arrays::{self, Own};
 use super::listing::{self, Frame, Listed, Place};
 use super::lost;
-use super::{DIRECTORY, HEADS, MARK, MEMBERS, OWN_COLUMNS};
+use super::{HEADS, MARK, MEMBERS, OWN_COLUMNS};
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use nc3z_format::Error as FormatError;
@@ -39,11 +39,6 @@ pub struct Group {
     members: Vec<Listed>,
     /// The offset of each member's header in its frame.
     headers: Vec<u64>,
-}
-
-/// Returns whether a member of a ZIP is a group, by its name.
-pub(crate) fn is_group_name(name: &str) -> bool {
-    name.starts_with(DIRECTORY)
 }
 
 fn corrupt(

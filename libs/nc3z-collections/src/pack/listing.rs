@@ -1,4 +1,4 @@
-//! The list of a group's members: their arrays and headers. For its bytes see `spec/bundle.md`, "The list of
+//! The list of a group's members: their arrays and headers. For its bytes see `spec/catalogue.md`, "The list of
 //! members".
 
 use std::collections::HashMap;

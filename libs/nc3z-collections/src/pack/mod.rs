@@ -1,7 +1,7 @@
 //! Packed bundles: small files share equal and similar data. A *group* contains about a hundred files. It is
 //! an ordinary archive of one classic file, whose arrays are the *columns*: the arrays with the same name of
 //! all members, one after another, equal ones only once. A list describes each member: its header, and for
-//! each array its column and its place there (`spec/bundle.md`).
+//! each array its column and its place there (`spec/catalogue.md`, section 6).
 //!
 //! ```text
 //! members ─▶ order (like with like) ─▶ columns ─▶ one classic file ─▶ archive          group: nc3z_members │ nc3z_heads │ columns …
@@ -20,18 +20,15 @@ mod lost;
 mod order;
 mod original;
 mod write;
-pub(crate) mod zipped;
 
 pub use group::{Group, PackedMember};
 pub use lost::LostPart;
-pub use write::{PackOptions, Packed, append_packed, write_packed};
+pub use write::PackOptions;
+pub(crate) use write::add;
 
 pub(crate) use encode::of_writer;
-pub(crate) use group::is_group_name;
 
-/// The name of the text for people who unzip the bundle.
-pub(crate) const README: &str = "README-nc3z.txt";
-/// The directory of the groups in the bundle.
+/// The names of groups begin with it. No member has such a name.
 pub(crate) const DIRECTORY: &str = ".nc3z/packed/";
 /// Name of the column with the list of members.
 const MEMBERS: &str = "nc3z_members";

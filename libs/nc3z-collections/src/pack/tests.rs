@@ -4,7 +4,7 @@
 use super::group::Group;
 use super::listing::{self, Place};
 use super::*;
-use crate::bundle::{Bundle, Bundled};
+use crate::bundle::{Append, Bundle, BundleOptions, Bundled, write_bundle};
 use nc3z_format::Limits;
 use nc3z_format::archive::pack_frame;
 use nc3z_reader::source::{ByteSource, MemorySource, SharedSource};
@@ -86,8 +86,9 @@ fn tree(contents: Vec<Vec<u8>>) -> Tree {
     Tree { dir, files }
 }
 
-fn options(dir: &Path) -> PackOptions {
-    PackOptions { writer: WriterOptions::default(), scratch: dir.to_owned() }
+fn options(dir: &Path) -> BundleOptions {
+    let pack = PackOptions { writer: WriterOptions::default(), scratch: dir.to_owned() };
+    BundleOptions { pack: Some(pack), threads: 1, ..BundleOptions::default() }
 }
 
 impl Tree {
@@ -97,8 +98,8 @@ impl Tree {
 
     fn pack(&self, files: &[Bundled], name: &str) -> Vec<u8> {
         let path = self.dir.path().join(name);
-        let mut out = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
-        let done = write_packed(files, &mut out, &path, &options(self.dir.path()), &|_| true).unwrap();
+        let out = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        let done = write_bundle(files, &out, &path, &options(self.dir.path()), &()).unwrap();
         assert_eq!((done.members, done.len), (files.len() as u64, out.metadata().unwrap().len()));
         std::fs::read(path).unwrap()
     }
@@ -128,30 +129,28 @@ fn every_file_comes_back_and_the_bundle_is_smaller() {
     contents.push(b"no netCDF file".to_vec());
     contents.push(file(7, 150_000, b""));
     let tree = tree(contents);
-    let bytes = tree.pack(&tree.bundled(), "a.zip");
-    assert_eq!(bytes, tree.pack(&tree.bundled(), "b.zip"), "the same files give the same bytes");
-    let bundle = open(bytes.clone());
-    assert!(bundle.is_indexed() && bundle.is_packed());
-    assert_eq!(bundle.groups().collect::<Vec<_>>(), [".nc3z/packed/000000.nc3z"]);
-    assert_eq!(bundle.names().len(), 42);
-    assert_eq!((bundle.names()[3].as_str(), bundle.names()[41].as_str()), ("d/3.nc", "d/41.nc.nc3z"));
+    let bytes = tree.pack(&tree.bundled(), "a.bundle.nc3z");
+    assert_eq!(bytes, tree.pack(&tree.bundled(), "b.bundle.nc3z"), "the same files give the same bytes");
+    let bundle = open(bytes);
+    assert!(bundle.is_packed().unwrap());
+    assert_eq!(bundle.groups().unwrap(), [".nc3z/packed/000000.nc3z"]);
+    let names = bundle.names().unwrap();
+    assert_eq!((names.len(), bundle.members_of(0).unwrap().len()), (42, 40));
+    assert_eq!((names[3].as_str(), names[41].as_str()), ("d/3.nc", "d/41.nc.nc3z"));
+    assert_eq!(bundle.plain_names().unwrap(), ["d/40.nc", "d/41.nc.nc3z"]);
     tree.check(&bundle, 0..40);
     tree.check(&bundle, 41..42);
-    assert!(bundle.check().unwrap().is_empty());
     assert!(bundle.offset("d/3.nc").unwrap_err().to_string().contains("packed"));
     assert!(bundle.member("d/99.nc").unwrap().is_none());
     // Separately, each takes about 500 bytes.
     let group = bundle.member(".nc3z/packed/000000.nc3z").unwrap().unwrap().len();
     assert!(group < 40 * 150, "{group}");
-    // Any ZIP program lists what the directory has.
-    let mut zip = zip::ZipArchive::new(std::io::Cursor::new(bytes)).unwrap();
-    assert!(zip.by_name(README).is_ok() && zip.by_name("d/40.nc").is_ok());
 }
 
 #[test]
 fn ranges_of_members_are_those_of_the_files() {
     let tree = tree(some(12));
-    let bundle = open(tree.pack(&tree.bundled(), "a.zip"));
+    let bundle = open(tree.pack(&tree.bundled(), "a.bundle.nc3z"));
     let mut seed = 1_u64;
     let mut next = |below: usize| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -168,22 +167,6 @@ fn ranges_of_members_are_those_of_the_files() {
 }
 
 #[test]
-fn without_an_index_the_groups_tell_what_is_in_them() {
-    let tree = tree(some(9));
-    let mut bytes = tree.pack(&tree.bundled(), "a.zip");
-    let at = bytes.windows(8).position(|w| w == b"nc3zidx2").unwrap();
-    bytes[at + 20] ^= 1;
-    // The members could be those of an older end, as far as a reader knows.
-    let source: SharedSource = Arc::new(MemorySource::new(bytes));
-    let e = Bundle::open(source.clone()).err().expect("damaged");
-    assert!(e.is_corrupt() && e.to_string().contains("index of the bundle"), "{e}");
-    let bundle = Bundle::open_damaged(source).unwrap();
-    assert!(!bundle.is_indexed() && bundle.is_packed() && bundle.damage().is_some());
-    assert!(bundle.check().unwrap()[0].contains("CRC-32"));
-    tree.check(&bundle, 0..9);
-}
-
-#[test]
 fn archives_are_packed_as_what_they_restore() {
     let mut tree = tree(some(6));
     for (bundled, bytes) in &mut tree.files[..3] {
@@ -194,96 +177,53 @@ fn archives_are_packed_as_what_they_restore() {
     }
     let mut files = tree.bundled();
     files[..3].iter_mut().for_each(|b| b.name.push_str(".nc3z"));
-    let bundle = open(tree.pack(&files, "a.zip"));
-    assert_eq!(bundle.names().len(), 6);
+    let bundle = open(tree.pack(&files, "a.bundle.nc3z"));
+    assert_eq!(bundle.len(), 6);
     tree.check(&bundle, 0..6);
     // Both a file and its archive: two members of one name.
     files.push(Bundled { name: "d/0.nc".into(), path: tree.files[5].0.path.clone() });
-    let path = tree.dir.path().join("twice.zip");
-    let mut out = File::create_new(&path).unwrap();
-    let e = write_packed(&files, &mut out, &path, &options(tree.dir.path()), &|_| true).unwrap_err();
+    let path = tree.dir.path().join("twice.bundle.nc3z");
+    let out = File::create_new(&path).unwrap();
+    let e = write_bundle(&files, &out, &path, &options(tree.dir.path()), &()).unwrap_err();
     assert!(e.to_string().contains("d/0.nc"), "{e}");
 }
 
 #[test]
-fn files_are_added_and_a_run_that_was_killed_loses_nothing() {
+fn files_are_added_as_a_version() {
     let tree = tree(some(30));
     let files = tree.bundled();
-    let before = tree.pack(&files[..20], "a.zip");
-    let path = tree.dir.path().join("a.zip");
-    let append = |files: &[Bundled], stop: u64| {
-        let mut file = File::options().read(true).write(true).open(&path).unwrap();
-        let told = std::cell::Cell::new(0_u64);
-        append_packed(files, &mut file, &path, &options(tree.dir.path()), &|_| {
-            told.set(told.get() + 1);
-            told.get() < stop
-        })
-    };
-    let e = append(&files[19..21], u64::MAX).unwrap_err();
+    let before = tree.pack(&files[..20], "a.bundle.nc3z");
+    let path = tree.dir.path().join("a.bundle.nc3z");
+    let e = added(&tree, &files[19..21], "a.bundle.nc3z").unwrap_err();
     assert!(e.to_string().contains("d/19.nc"), "{e}");
-    assert!(append(&files[20..], 3).is_err());
-    let done = append(&files[20..], u64::MAX).unwrap();
-    assert_eq!((done.members, done.packed), (10, 10));
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    let append = Append::open(&path).unwrap();
+    assert!(append.is_packed());
+    let done = append.add(&files[20..], &options(tree.dir.path()), &()).unwrap();
+    assert_eq!((done.members, done.packed, done.version), (10, 10, 2));
     let after = std::fs::read(&path).unwrap();
     let bundle = open(after.clone());
-    assert_eq!((bundle.names().len(), bundle.groups().len()), (30, 2));
+    assert_eq!((bundle.len(), bundle.groups().unwrap().len()), (30, 2));
     tree.check(&bundle, 0..30);
-    assert!(bundle.check().unwrap().is_empty());
-    // At any moment: new bytes are after the old end, and the hint changes last.
-    let hint = |bytes: &mut Vec<u8>, from: &[u8]| {
-        let at = before.windows(10).position(|w| w == b"nc3z-index").unwrap();
-        bytes[at..at + 96].copy_from_slice(&from[at..at + 96]);
-    };
-    for len in (before.len()..=after.len()).step_by(37).chain([after.len() - 1, after.len()]) {
-        let mut torn = after[..len].to_vec();
-        hint(&mut torn, &before);
-        let bundle = open(torn.clone());
-        tree.check(&bundle, 0..20);
-        let whole = len == after.len();
-        assert_eq!(bundle.names().len(), if whole { 30 } else { 20 }, "{len}");
-    }
-    // Half of the new bytes, then once more.
-    let mut torn = after[..before.len() + 700].to_vec();
-    hint(&mut torn, &before);
-    std::fs::write(&path, torn).unwrap();
-    append(&files[20..], u64::MAX).unwrap();
-    assert_eq!(std::fs::read(&path).unwrap(), after);
+    // The older version is still there.
+    let first = OpenOptions::default().with_version(nc3z_reader::VersionName::Number(1));
+    let bundle = Bundle::open_with(Arc::new(MemorySource::new(after)), &first).unwrap();
+    assert_eq!(bundle.len(), 20);
+    tree.check(&bundle, 0..20);
 }
 
 #[test]
-fn an_interrupted_second_append_loses_nothing() {
-    let tree = tree(some(40));
-    let files = tree.bundled();
-    let path = tree.dir.path().join("a.zip");
-    std::fs::write(&path, tree.pack(&files[..20], "b.zip")).unwrap();
-    let append = |files: &[Bundled]| {
-        let mut file = File::options().read(true).write(true).open(&path).unwrap();
-        append_packed(files, &mut file, &path, &options(tree.dir.path()), &|_| true).unwrap();
-        std::fs::read(&path).unwrap()
-    };
-    let first = std::fs::read(&path).unwrap();
-    let second = append(&files[20..30]);
-    let third = append(&files[30..]);
-    let at = first.windows(10).position(|w| w == b"nc3z-index").unwrap();
-    assert_ne!(first[at..at + 96], second[at..at + 96]);
-    // The hint of the second end is on disk before anything is written behind it, although the run that wrote that end may not
-    // have come to its hint.
-    let torn = |len: usize| [&second[..], &third[second.len()..len]].concat();
-    for len in (second.len() + 1..third.len()).step_by(61) {
-        let bundle = open(torn(len));
-        tree.check(&bundle, 0..30);
-        assert_eq!(bundle.names().len(), 30, "{len}");
+fn a_run_that_was_killed_before_its_commit_leaves_the_bundle() {
+    let tree = tree(some(16));
+    let (before, after) = grown(&tree, 12);
+    // New bytes are behind the old end, and the commit slots at the beginning change last.
+    let slots = 4096.min(before.len());
+    for len in (before.len()..=after.len()).step_by(step(37)) {
+        let torn = [&before[..slots], &after[slots..len]].concat();
+        let bundle = open(torn);
+        assert_eq!(bundle.len(), 12, "{len}");
+        tree.check(&bundle, 0..12);
     }
-    let mut unhinted = second.clone();
-    unhinted[at..at + 96].copy_from_slice(&first[at..at + 96]);
-    std::fs::write(&path, &unhinted).unwrap();
-    assert_eq!(append(&files[30..]), third);
-    std::fs::write(&path, &unhinted).unwrap();
-    let mut file = File::options().read(true).write(true).open(&path).unwrap();
-    let stopped = append_packed(&files[30..], &mut file, &path, &options(tree.dir.path()), &|_| false);
-    assert!(stopped.is_err());
-    let bundle = open(std::fs::read(&path).unwrap());
-    assert_eq!(bundle.names().len(), 30);
 }
 
 /// All cases with `NC3Z_EXHAUSTIVE=1`, otherwise a sample of them.
@@ -294,14 +234,13 @@ fn step(sample: usize) -> usize {
 /// A bundle of some files, and the same one after others were added.
 fn grown(tree: &Tree, first: usize) -> (Vec<u8>, Vec<u8>) {
     let files = tree.bundled();
-    let before = tree.pack(&files[..first], "grown.zip");
-    (before, added(tree, &files[first..], "grown.zip").unwrap())
+    let before = tree.pack(&files[..first], "grown.bundle.nc3z");
+    (before, added(tree, &files[first..], "grown.bundle.nc3z").unwrap())
 }
 
 fn added(tree: &Tree, files: &[Bundled], name: &str) -> crate::Result<Vec<u8>> {
     let path = tree.dir.path().join(name);
-    let mut file = File::options().read(true).write(true).open(&path).unwrap();
-    append_packed(files, &mut file, &path, &options(tree.dir.path()), &|_| true)?;
+    Append::open(&path)?.add(files, &options(tree.dir.path()), &())?;
     Ok(std::fs::read(path).unwrap())
 }
 
@@ -336,11 +275,6 @@ fn a_cut_bundle_is_never_an_older_one() {
     for len in (0..before.len()).step_by(step(97)) {
         assert!(Bundle::open(Arc::new(MemorySource::new(after[..len].to_vec()))).is_err(), "{len}");
     }
-    // The intact members can still be read.
-    let cut: SharedSource = Arc::new(MemorySource::new(after[..after.len() - 1].to_vec()));
-    let bundle = Bundle::open_damaged(cut).unwrap();
-    assert_eq!(bundle.names().len(), 12);
-    tree.check(&bundle, 0..12);
 }
 
 #[test]
@@ -364,93 +298,36 @@ fn a_damaged_bundle_shows_neither_older_members_nor_other_bytes() {
 }
 
 #[test]
-fn files_are_added_to_what_the_index_says() {
-    let tree = tree(some(8));
-    let files = tree.bundled();
-    let before = tree.pack(&files[..6], "a.zip");
-    let list = before.windows(4).position(|w| w == b"PK\x01\x02").unwrap();
-    let right = added(&tree, &files[6..], "a.zip").unwrap();
-    for bit in (8 * list..8 * before.len()).step_by(step(37)) {
-        let mut hurt = before.clone();
-        hurt[bit / 8] ^= 1 << (bit % 8);
-        std::fs::write(tree.dir.path().join("a.zip"), hurt).unwrap();
-        // A bundle whose index cannot be found gets nothing added.
-        let Ok(bytes) = added(&tree, &files[6..], "a.zip") else { continue };
-        let list = before.len()..;
-        assert!(bytes[list.clone()] == right[list], "bit {bit}: the new list is that of a sound bundle");
-        let bundle = open(bytes);
-        tree.check(&bundle, 0..8);
-        assert_eq!(bundle.check().unwrap(), [""; 0]);
-    }
-}
-
-#[test]
-fn a_zip_that_is_added_is_never_taken_for_the_bundle() {
-    let mut contents = some(6);
-    contents.push(contents[0].clone());
-    let mut tree = tree(contents);
-    let inner = tree.pack(&tree.bundled()[..3], "inner.zip");
-    let (bundled, bytes) = &mut tree.files[6];
-    std::fs::write(&bundled.path, &inner).unwrap();
-    (*bytes).clone_from(&inner);
-    let (before, after) = grown(&tree, 6);
-    let at = before.windows(10).position(|w| w == b"nc3z-index").unwrap();
-    let inside = after.windows(inner.len()).position(|w| w == inner).unwrap();
-    let ends = [inside + inner.len(), inside + inner.len() - 1];
-    for len in (before.len()..after.len()).step_by(step(53)).chain(ends) {
-        let mut torn = after[..len].to_vec();
-        torn[at..at + 96].copy_from_slice(&before[at..at + 96]);
-        let bundle = open(torn);
-        assert_eq!(bundle.names().len(), 6, "{len}");
-        tree.check(&bundle, 0..6);
-        assert!(Bundle::open(Arc::new(MemorySource::new(after[..len].to_vec()))).is_err(), "{len}");
-    }
-}
-
-#[test]
-fn a_damaged_hint_does_not_hide_the_bundle() {
-    let tree = tree(some(5));
-    let (_, after) = grown(&tree, 3);
-    let at = after.windows(10).position(|w| w == b"nc3z-index").unwrap();
-    for bit in (8 * at..8 * (at + 60)).step_by(step(3)) {
-        let mut hurt = after.clone();
-        hurt[bit / 8] ^= 1 << (bit % 8);
-        let bundle = open(hurt);
-        assert_eq!(bundle.names().len(), 5, "bit {bit}");
-        tree.check(&bundle, 0..5);
-    }
-}
-
-#[test]
 fn a_file_and_its_archive_are_one_member() {
     let tree = tree(some(2));
     let file = |name: &str, n: usize| Bundled { name: name.into(), path: tree.files[n].0.path.clone() };
     for names in [["x.nc", "x.nc.nc3z"], ["x.nc.nc3z", "x.nc"]] {
         let files = [file("other.nc", 0), file(names[0], 0), file(names[1], 1)];
-        let path = tree.dir.path().join("names.zip");
-        let mut out = File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
-        let e = write_packed(&files, &mut out, &path, &options(tree.dir.path()), &|_| true).unwrap_err();
+        let path = tree.dir.path().join("names.bundle.nc3z");
+        let out = File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
+        let e = write_bundle(&files, &out, &path, &options(tree.dir.path()), &()).unwrap_err();
         assert!(e.to_string().contains("two members would be called `x.nc.nc3z`"), "{e}");
     }
 }
 
 #[test]
-fn what_is_no_packed_bundle_gets_nothing_added() {
+fn what_is_no_bundle_gets_nothing_added() {
     let tree = tree(some(2));
     let path = tree.dir.path().join("plain.zip");
-    let mut out = File::create_new(&path).unwrap();
-    crate::bundle::write_bundle(&tree.bundled(), &mut out, &|_| true).unwrap();
+    crate::bundle::write_zip(&tree.bundled(), &File::create_new(&path).unwrap(), &path, &()).unwrap();
     let before = std::fs::read(&path).unwrap();
-    let mut file = File::options().read(true).write(true).open(&path).unwrap();
-    let more = [Bundled { name: "more.nc".into(), path: tree.files[0].0.path.clone() }];
-    assert!(append_packed(&more, &mut file, &path, &options(tree.dir.path()), &|_| true).is_err());
+    assert!(Append::open(&path).is_err());
     assert_eq!(std::fs::read(&path).unwrap(), before);
+    let archive = tree.dir.path().join("a.nc3z");
+    nc3z_writer::archive_file(&tree.files[0].0.path, &archive, &WriterOptions::default(), &()).unwrap();
+    assert!(Append::open(&archive).is_err());
 }
 
 #[test]
 fn damage_of_a_shared_block_names_who_it_hurts() {
     let tree = tree(some(8));
-    let bundle = open(tree.pack(&tree.bundled(), "a.zip"));
+    let bytes = tree.pack(&tree.bundled(), "a.bundle.nc3z");
+    let bundle = open(bytes.clone());
     let group = bundle.group(0).unwrap();
     let header = group.archive().header();
     let column =
@@ -461,7 +338,6 @@ fn damage_of_a_shared_block_names_who_it_hurts() {
     let id = nc3z_format::archive::ArrayId::variable(u32::try_from(short).unwrap());
     assert_eq!(group.hurt_by(id, 0).unwrap().len(), 8);
     // Of the bytes behind the end, two files have some; the gap behind the header has all.
-    let bytes = bundle.source().read_at(0, usize::try_from(bundle.source().len()).unwrap()).unwrap().to_vec();
     for at in (0..bytes.len()).step_by(61) {
         let mut hurt = bytes.clone();
         hurt[at] ^= 0x10;
@@ -506,7 +382,7 @@ fn forge(bytes: &[u8], change: &dyn Fn(&mut listing::Listing)) -> crate::Result<
 #[test]
 fn forged_references_are_errors() {
     let tree = tree(some(4));
-    let bytes = tree.pack(&tree.bundled(), "a.zip");
+    let bytes = tree.pack(&tree.bundled(), "a.bundle.nc3z");
     let member = |group: crate::Result<Group>| Arc::new(group?).member(0);
     assert!(member(forge(&bytes, &|_| ())).unwrap().is_some());
     let place =
@@ -556,7 +432,7 @@ proptest! {
             bytes
         });
         let tree = tree(contents.collect());
-        let bundle = open(tree.pack(&tree.bundled(), "a.zip"));
+        let bundle = open(tree.pack(&tree.bundled(), "a.bundle.nc3z"));
         tree.check(&bundle, 0..tree.files.len());
     }
 }

@@ -1,7 +1,7 @@
 //! Writes a catalogue ([`crate::catalog`]) of many files, and adds files to one.
 
 use crate::bundle::{Bundle, inside};
-use crate::catalog::{Appender, Catalog, Location, Member, Writer, scan};
+use crate::catalog::{Appender, Catalog, Location, Member, UNKNOWN_TIME, Writer, scan};
 use crate::tree::error::Context as _;
 use crate::tree::manifest::bag::is_specification;
 use crate::tree::ordered::in_order;
@@ -34,15 +34,18 @@ impl IndexInput {
     }
 
     /// The data files of the bundle that the catalogue calls `name`.
-    pub fn members(name: &str, bundle: &Arc<Bundle>) -> Vec<Self> {
+    ///
+    /// # Errors
+    /// The table of the bundle is damaged.
+    pub fn members(name: &str, bundle: &Arc<Bundle>) -> crate::Result<Vec<Self>> {
         let stamp = Stamp::new(Path::new(name));
-        let data = bundle.names().iter().filter(|member| !is_specification(member));
+        let data = bundle.names()?.iter().filter(|member| !is_specification(member));
         let input = |member: &String| {
             let name = format!("{name}!/{member}");
             let member = Some((Arc::clone(bundle), member.clone()));
             IndexInput { path: PathBuf::from(&name), name, member, stamp }
         };
-        data.map(input).collect()
+        Ok(data.map(input).collect())
     }
 }
 
@@ -193,7 +196,7 @@ fn describe<E: From<Error>>(
     let Some((bundle, member)) = &input.member else {
         let stamp = Stamp::new(&input.path);
         let dataset = open(&input.path)?;
-        let Stamp { len: stored, modified } = stamp.unwrap_or_default();
+        let Stamp { len: stored, modified } = stamp.unwrap_or(Stamp { len: 0, modified: UNKNOWN_TIME });
         let directory = input.path.parent().unwrap_or(Path::new(""));
         let is_view = is_view(&dataset, &|name| {
             directory.join(name).canonicalize().is_ok_and(|path| is_known(&Place::File(path)))
@@ -264,14 +267,14 @@ fn of_member(
 ) -> crate::tree::Result<Member> {
     let missing = || ErrorKind::Aggregate(crate::Error::Refused("it is not there".to_owned()));
     let source = bundle.member(member).map_err(ErrorKind::Aggregate)?.ok_or_else(missing)?;
-    let at = bundle.location(member).map_err(ErrorKind::Aggregate)?;
-    let (offset, stored, packed) = at.ok_or_else(missing)?;
+    let place = bundle.place(member).map_err(ErrorKind::Aggregate)?.ok_or_else(missing)?;
+    let places = |range| bundle.places(&place, range);
     let dataset = Dataset::from_source(source, options)?;
     // The fragments of an aggregation are other members; those at URLs are not fetched.
-    let place = crate::FragmentBase::Bundle(Arc::clone(bundle), member.to_owned());
+    let base = crate::FragmentBase::Bundle(Arc::clone(bundle), member.to_owned());
     let refuse = |url: &str| Err(format!("`{url}` is not fetched for a catalogue of a bundle"));
     let fragments = crate::Options { open: options.clone(), ..crate::Options::default() };
-    let dataset = place.present(dataset, &input.name, Arc::new(refuse), fragments);
+    let dataset = base.present(dataset, &input.name, Arc::new(refuse), fragments);
     let dataset = dataset.map_err(ErrorKind::Aggregate)?;
     let directory = member.rsplit_once('/').map_or("", |(directory, _)| directory);
     let known = |name: &str| {
@@ -279,11 +282,13 @@ fn of_member(
         inside.is_some_and(|name| is_known(&Place::Member(Arc::as_ptr(bundle).addr(), name)))
     };
     let is_view = is_view(&dataset, &known);
-    let modified = input.stamp.unwrap_or_default().modified;
-    scanned(&input.name, &dataset, Location { offset, stored, packed, is_view, modified })
+    let modified = input.stamp.map_or(UNKNOWN_TIME, |stamp| stamp.modified);
+    let (offset, stored, packed, places) = (place.offset, place.len, place.packed, Some(&places as _));
+    let at = Location { offset, stored, packed, is_view, modified, places, ..Location::default() };
+    scanned(&input.name, &dataset, at)
 }
 
-fn scanned(name: &str, dataset: &Dataset, at: Location) -> crate::tree::Result<Member> {
+fn scanned(name: &str, dataset: &Dataset, at: Location<'_>) -> crate::tree::Result<Member> {
     Ok(scan(name, dataset, at).map_err(ErrorKind::Aggregate)?)
 }
 

@@ -61,10 +61,13 @@ pub fn parts(files: &[(String, u64)], target: u64) -> Vec<Range<usize>> {
     out
 }
 
-/// `set.zip` as `set-000.zip`.
+/// `set.bundle.nc3z` as `set-000.bundle.nc3z`, `set.zip` as `set-000.zip`.
 pub fn numbered(output: &Path, n: usize) -> PathBuf {
-    let stem = output.file_stem().unwrap_or_default().to_string_lossy();
-    let ending = output.extension().map_or(String::new(), |e| format!(".{}", e.to_string_lossy()));
+    let name = output.file_name().unwrap_or_default().to_string_lossy();
+    let ending = [".bundle.nc3z", ".nc3z"].into_iter().find(|ending| name.ends_with(ending));
+    let at = ending
+        .map_or_else(|| name.rfind('.').filter(|at| *at > 0), |ending| name.len().checked_sub(ending.len()));
+    let (stem, ending) = name.split_at(at.unwrap_or(name.len()));
     output.with_file_name(format!("{stem}-{n:03}{ending}"))
 }
 

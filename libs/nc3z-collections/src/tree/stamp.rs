@@ -1,15 +1,18 @@
 //! Whether a file is still the one that was indexed, by its length and the time of its last change. No file is opened, so that none is
 //! recalled from tape.
 
-use crate::catalog::Head;
+use crate::bundle::Stamp as FileStamp;
+use crate::catalog::{Head, UNKNOWN_TIME};
 use std::path::Path;
-use std::time::UNIX_EPOCH;
+
+/// Nanoseconds of a millisecond.
+const MILLI: i64 = 1_000_000;
 
 /// The length and the time of the last change of a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Stamp {
     pub(crate) len: u64,
-    /// Milliseconds since 1970; 0 where it is not known.
+    /// Nanoseconds since 1970; [`UNKNOWN_TIME`] where it is not known.
     pub(crate) modified: i64,
 }
 
@@ -17,12 +20,7 @@ impl Stamp {
     /// The stamp of a local file. None for others.
     pub(crate) fn new(path: &Path) -> Option<Self> {
         let metadata = std::fs::metadata(path).ok()?;
-        let after = metadata.modified().ok().map(|at| at.duration_since(UNIX_EPOCH));
-        let modified = match after {
-            Some(Ok(after)) => i64::try_from(after.as_millis()).unwrap_or(0),
-            Some(Err(before)) => i64::try_from(before.duration().as_millis()).map_or(0, |n| -n),
-            None => 0,
-        };
+        let modified = FileStamp::from_metadata(&metadata).nanos().unwrap_or(UNKNOWN_TIME);
         Some(Stamp { len: metadata.len(), modified })
     }
 }
@@ -31,16 +29,16 @@ impl Stamp {
 /// directory, otherwise at that of the catalogue. A file that is not on disk, or whose time the catalogue does not have, is not said to
 /// have changed.
 pub fn has_changed(catalog: &Path, name: &str, head: &Head) -> bool {
-    if head.modified == 0 {
+    if head.modified == UNKNOWN_TIME {
         return false;
     }
     let (object, member) =
         name.split_once("!/").map_or((name, None), |(object, member)| (object, Some(member)));
     let beside = || Stamp::new(&catalog.parent()?.join(object));
     let Some(now) = Stamp::new(Path::new(object)).or_else(beside) else { return false };
+    // Some copies keep only the seconds, others the milliseconds.
+    let (a, b) = (now.modified.div_euclid(MILLI), head.modified.div_euclid(MILLI));
     let is_whole = |ms: i64| ms % 1000 == 0;
-    let (a, b) = (now.modified, head.modified);
-    // Some copies keep only the seconds.
     let same_time = a == b || a.div_euclid(1000) == b.div_euclid(1000) && (is_whole(a) || is_whole(b));
     !same_time || member.is_none() && now.len != head.stored
 }

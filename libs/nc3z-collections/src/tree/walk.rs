@@ -1,5 +1,6 @@
 //! Assigns outputs to inputs: names as in gzip and zstd, trees with their structure.
 
+use crate::bundle::Bundle;
 use crate::tree::offline::{is_classic_name, is_netcdf_name, is_offline};
 use crate::tree::refusal::Refusal;
 use crate::tree::{Error, FileKind, Other, Result};
@@ -345,6 +346,10 @@ pub fn list(inputs: &[PathBuf], recursive: bool, wanted: &dyn Fn(&Path) -> bool)
 /// Returns whether a file is an archive or a classic file by its first bytes, or cannot be read, so that this
 /// is reported. The name decides for an offline file, which is not read.
 pub fn is_netcdf(path: &Path) -> bool {
+    // A bundle is an archive, and stands for other files.
+    if Bundle::is_name(&path.to_string_lossy()) {
+        return false;
+    }
     if is_offline(path) {
         return is_netcdf_name(path);
     }

@@ -5,7 +5,7 @@ mod inputs;
 use super::tree::Other;
 use crate::args::BundleArgs;
 use crate::exit::Exit;
-use crate::output::progress::{Progress, interrupted};
+use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::table::count;
 use crate::output::target::{Content, Target};
@@ -13,12 +13,12 @@ use crate::output::{failure, set_level, text};
 use anyhow::{Context, Result, bail};
 use inputs::Inputs;
 use nc3z_collections::Error;
-use nc3z_collections::bundle::{Bundle, Bundled, write_bundle};
-use nc3z_collections::pack::{PackOptions, Packed, append_packed, write_packed};
+use nc3z_collections::bundle::{Append, Bundle, BundleOptions, Bundled, Written, write_bundle, write_zip};
+use nc3z_collections::pack::PackOptions;
 use nc3z_collections::tree::manifest::bag::is_specification;
 use nc3z_collections::tree::shard;
 use nc3z_collections::tree::specification;
-use nc3z_reader::{Monitor, source};
+use nc3z_reader::source;
 use nc3z_writer::{Preset, WriterOptions};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -34,8 +34,15 @@ pub(crate) fn run(args: &BundleArgs) -> Result<Exit> {
     if !args.remote.settings.is_empty() {
         refuse!("--storage-option is for --extract: a bundle is made of files");
     }
-    if !args.pack && !args.append && (args.preset.is_some() || args.parity.is_some()) {
-        refuse!("--preset and --parity are for bundles that are made with --pack: others copy what there is");
+    if !args.pack && !args.append && args.preset.is_some() {
+        refuse!("--preset is for bundles that are made with --pack: others copy what there is");
+    }
+    let is_zip = args.output.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zip"));
+    if is_zip && !args.zip {
+        refuse!(
+            "`{}`: a bundle of nc3z is no ZIP: call it NAME.bundle.nc3z, or write a plain ZIP with --zip",
+            crate::cmd::shown(&args.output)
+        );
     }
     super::with_threads(*args.threads, || write(args))?
 }
@@ -122,17 +129,15 @@ fn write_one(mut files: Vec<Bundled>, output: &Path, args: &BundleArgs) -> Resul
         }
     }
     let total: u64 = files.iter().filter_map(|f| f.path.metadata().ok()).map(|m| m.len()).sum();
-    let progress = Progress::new(total, crate::cmd::shown(output));
-    let tell = |bytes| {
-        progress.advance(bytes);
-        !interrupted()
-    };
+    // The bytes are read to describe the files, and to copy them.
+    let passes = if args.zip { 1 } else { 2 };
+    let progress = Progress::new(total.saturating_mul(passes), crate::cmd::shown(output));
     let name = crate::cmd::shown(output);
     if args.append {
-        let done = append(&files, args, &tell)?;
+        let done = append(&files, args, &progress)?;
         drop(progress);
-        tell!("{} -> {name}  {}", packed_words(&done), text::size(done.len));
-        return Ok(packed_json(&name, &done));
+        tell!("{} -> {name}@{}  {}", words(&done), done.version, text::size(done.len));
+        return Ok(to_json(&name, &done));
     }
     if args.pack && !super::stdin::is(output) {
         super::outputs::warn_of_space(output, total);
@@ -140,23 +145,23 @@ fn write_one(mut files: Vec<Bundled>, output: &Path, args: &BundleArgs) -> Resul
         super::outputs::check_space(output, total, || total)?;
     }
     let target = Target::create(output, args.out.force, Content::Binary)?;
-    let mut out = target.file().try_clone().context("write the bundle")?;
-    if args.pack {
-        let done = write_packed(&files, &mut out, output, &options(args), &tell)?;
+    if args.zip {
+        let len =
+            write_zip(&files, target.file(), output, &progress).map_err(super::unbundle::of_aggregate)?;
         drop(progress);
         target.commit()?;
-        tell!("{} -> {name}  {}", packed_words(&done), text::size(done.len));
-        return Ok(packed_json(&name, &done));
+        tell!("{} -> {name}  {}", count(files.len() as u64, "file"), text::size(len));
+        return Ok(json!({"bundle": name, "members": files.len(), "bytes": len}));
     }
-    let classic = write_bundle(&files, &mut out, &tell)?;
-    let len = out.metadata().context("write the bundle")?.len();
+    let done = write_bundle(&files, target.file(), output, &options(args, args.pack), &progress)
+        .map_err(super::unbundle::of_aggregate)?;
     drop(progress);
     target.commit()?;
-    tell!("{} -> {name}  {}", count(files.len() as u64, "file"), text::size(len));
-    if classic > 0 {
-        note!("nc3z: note: {} as they are, uncompressed; --pack compresses them", stored_words(classic));
+    tell!("{} -> {name}  {}", words(&done), text::size(done.len));
+    if done.classic > 0 {
+        note!("nc3z: note: {} as they are, uncompressed; --pack compresses them", stored_words(done.classic));
     }
-    Ok(json!({"bundle": name, "members": files.len(), "uncompressed": classic, "bytes": len}))
+    Ok(to_json(&name, &done))
 }
 
 fn stored_words(classic: u64) -> String {
@@ -166,8 +171,11 @@ fn stored_words(classic: u64) -> String {
     }
 }
 
-fn packed_json(name: &str, done: &Packed) -> Value {
-    json!({"bundle": name, "members": done.members, "packed": done.packed, "groups": done.groups, "bytes": done.len})
+fn to_json(name: &str, done: &Written) -> Value {
+    json!({
+        "bundle": name, "members": done.members, "packed": done.packed, "groups": done.groups, "uncompressed": done.classic,
+        "bytes": done.len, "version": done.version,
+    })
 }
 
 /// Keeps a bundle of an earlier run, if it is one of these files.
@@ -177,9 +185,12 @@ fn kept(files: &[Bundled], output: &Path, args: &BundleArgs) -> Result<Value> {
     let written = output.metadata().and_then(|m| m.modified()).ok();
     let differs = source::open(output, false).map_err(Error::from).and_then(|source| {
         let bundle = Bundle::open(source)?;
-        if bundle.is_packed() != args.pack {
-            let how = if args.pack { "it is not packed" } else { "it is packed" };
+        if (bundle.kind() == "zip") != args.zip {
+            let how = if args.zip { "it is no ZIP" } else { "it is a plain ZIP" };
             return Ok(Some(how.to_owned()));
+        }
+        if bundle.is_packed()? && !args.pack {
+            return Ok(Some("it is packed".to_owned()));
         }
         bundle.differs(files, written, &|member| is_specification(member))
     });
@@ -195,16 +206,15 @@ fn kept(files: &[Bundled], output: &Path, args: &BundleArgs) -> Result<Value> {
 }
 
 /// Adds files to a bundle that is there.
-fn append(files: &[Bundled], args: &BundleArgs, tell: &dyn Fn(u64) -> bool) -> Result<Packed> {
+fn append(files: &[Bundled], args: &BundleArgs, progress: &Progress) -> Result<Written> {
     let place = || format!("`{}`", args.output.display());
-    let mut file = File::options().read(true).write(true).open(&args.output).with_context(|| {
-        format!(
-            "open `{}`, to which files are to be added (--pack makes a new bundle)",
-            args.output.display()
-        )
-    })?;
+    if !args.output.exists() {
+        bail!("{} does not exist: leave out --append to write it", place());
+    }
     super::outputs::prepare(&args.output)?;
-    append_packed(files, &mut file, &args.output, &options(args), tell).with_context(place)
+    let append = Append::open(&args.output).map_err(super::unbundle::of_aggregate).with_context(place)?;
+    let options = options(args, args.pack || append.is_packed());
+    append.add(files, &options, progress).map_err(super::unbundle::of_aggregate).with_context(place)
 }
 
 /// The directory of the bundle, for long archives on their way into it.
@@ -216,16 +226,21 @@ fn scratch(args: &BundleArgs) -> PathBuf {
     beside.unwrap_or(Path::new(".")).to_owned()
 }
 
-fn options(args: &BundleArgs) -> PackOptions {
+fn options(args: &BundleArgs, is_packed: bool) -> BundleOptions {
     let preset = args.preset.map_or(Preset::Default, super::estimate::preset);
-    let mut writer = WriterOptions::default().with_preset(preset);
-    if let Some(share) = args.parity {
-        writer = writer.with_parity(share);
+    let writer = WriterOptions::default().with_preset(preset);
+    BundleOptions {
+        pack: is_packed.then(|| PackOptions { writer, scratch: scratch(args) }),
+        statistics: args.statistics,
+        parity: args.parity,
+        threads: *args.threads,
     }
-    PackOptions { writer, scratch: scratch(args) }
 }
 
-fn packed_words(done: &Packed) -> String {
-    let (files, groups) = (count(done.members, "file"), count(done.groups, "group"));
-    format!("{files}, {} of them packed in {groups},", done.packed)
+fn words(done: &Written) -> String {
+    let files = count(done.members, "file");
+    if done.groups == 0 {
+        return files;
+    }
+    format!("{files}, {} of them packed in {},", done.packed, count(done.groups, "group"))
 }

@@ -12,7 +12,7 @@ pub(crate) use attr::{attr, rename};
 pub(crate) use prune::prune;
 pub(crate) use set::set;
 
-use crate::args::EditArgs;
+use crate::args::{EditArgs, OpenArgs};
 use crate::exit::Exit;
 use crate::output::progress::Progress;
 use crate::output::set_quiet;
@@ -24,6 +24,7 @@ use std::path::Path;
 /// Opens an archive for editing.
 fn open(path: &Path, args: &EditArgs) -> Result<Edit> {
     crate::cmd::named::need_archive_file(path)?;
+    crate::cmd::named::refuse_bundle(path, &OpenArgs::default())?;
     let options =
         WriterOptions::default().with_registry(crate::registry::registry()).with_memory(args.effort.memory);
     set_quiet(args.note.quiet);

@@ -9,7 +9,6 @@ use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::text;
 use anyhow::{Context, Result, bail};
-use nc3z_collections::bundle::Bundle;
 use nc3z_collections::tree::hash::{Rooted, Rooting};
 use nc3z_collections::{as_aggregation, is_aggregation};
 use nc3z_writer::AtomicFile;
@@ -58,7 +57,6 @@ fn rooted(path: &Path, args: &HashArgs, progress: &Progress) -> Result<Rooted> {
         bail!("a directory has no root; `nc3z bundle` makes one file of it");
     }
     let named = named::of(path)?;
-    let source = named.source(&args.open)?;
     let options = args.open.options();
     let rooting = Rooting {
         tree: args.tree.is_some(),
@@ -68,8 +66,8 @@ fn rooted(path: &Path, args: &HashArgs, progress: &Progress) -> Result<Rooted> {
         begin: &|len| progress.extend(len),
         monitor: progress,
     };
-    if named.requested().is_none() && Bundle::is_bundle(&source)? {
-        return Ok(rooting.of_bundle(&Bundle::open(source)?)?);
+    if named.member().is_none() && crate::cmd::unbundle::is_bundle(path) {
+        return Ok(rooting.of_bundle(&*crate::cmd::member::open(path, &args.open)?)?);
     }
     let dataset = named.open_stored(&args.open)?;
     if !args.open.fragments.as_stored && is_aggregation(&dataset) {

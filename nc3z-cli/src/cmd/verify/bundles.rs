@@ -1,10 +1,11 @@
-//! Checks bundles: each member by its name, and whether the index agrees with the ZIP's own directory.
+//! Checks bundles: each member by its name; a bundle of nc3z as an archive, too.
 
 use super::Outcome;
 use crate::args::{Access, OpenArgs, VerifyArgs};
 use crate::cmd::member::{self, Damaged};
 use crate::cmd::{named, stdin, unbundle, url};
 use crate::exit::Exit;
+use crate::output::message::InFileExt;
 use crate::output::progress::Progress;
 use crate::output::text;
 use anyhow::Result;
@@ -29,8 +30,9 @@ pub(super) fn expand(paths: Vec<PathBuf>, args: &VerifyArgs) -> Expanded {
         out.total += member::on_disk(&path).metadata().map_or(0, |m| m.len());
         match members(&path, args) {
             Ok(None) => out.paths.push(path),
-            Ok(Some(Members { parts, count, differences })) => {
-                out.bundles.push(of_bundle(&path, count, parts.len(), &differences));
+            Ok(Some(Members { parts, count, is_archive, damage })) => {
+                out.bundles.push(of_bundle(&path, count, parts.len(), damage));
+                out.paths.extend(is_archive.then_some(path));
                 out.paths.extend(parts);
             }
             Err(e) => out.bundles.push(Outcome::failed(&path, e, None)),
@@ -44,8 +46,10 @@ struct Members {
     /// Groups of packed members, and other members, by name.
     parts: Vec<PathBuf>,
     count: usize,
-    /// Differences between the index and the directory.
-    differences: Vec<String>,
+    /// True if the bundle itself is an archive.
+    is_archive: bool,
+    /// The damage in spite of which the members are known.
+    damage: Option<String>,
 }
 
 /// Returns the members of a bundle. None for a file that is not a bundle.
@@ -60,8 +64,9 @@ fn members(path: &Path, args: &VerifyArgs) -> Result<Option<Members>> {
     let bundle = member::open_as(path, &all, Damaged::Checked)?;
     let inside = |name: &String| member::inside(path, name);
     // Of packed members, their groups are checked, and named if they are damaged.
-    let parts = bundle.parts_to_check().iter().map(inside).collect();
-    Ok(Some(Members { parts, count: bundle.names().len(), differences: bundle.check()? }))
+    let parts = bundle.parts_to_check().in_file(path)?.iter().map(inside).collect();
+    let damage = bundle.damage().map(|e| format!("it is damaged: {e}"));
+    Ok(Some(Members { parts, count: bundle.len(), is_archive: bundle.archive().is_some(), damage }))
 }
 
 /// Adds to the result of a damaged group the members that do not come back. With `--deep`, members of sound groups are checked, too.
@@ -71,7 +76,7 @@ pub(super) fn add_hurt(path: &Path, args: &VerifyArgs, outcome: &mut Outcome) {
         return;
     }
     let Ok(bundle) = member::open_as(&file, &open_args(args), Damaged::Checked) else { return };
-    let Some((members, hurt)) = bundle.hurt_members(&name) else { return };
+    let Ok(Some((members, hurt))) = bundle.hurt_members(&name) else { return };
     let hurt: Vec<String> = hurt.iter().map(|name| text::safe(name)).collect();
     let shown = text::safe(&url::shown(path));
     outcome.json["members"] = members.into();
@@ -89,15 +94,15 @@ fn open_args(args: &VerifyArgs) -> OpenArgs {
     OpenArgs { remote: args.remote.clone(), ..OpenArgs::default() }
 }
 
-fn of_bundle(path: &Path, count: usize, parts: usize, differences: &[String]) -> Outcome {
+fn of_bundle(path: &Path, count: usize, parts: usize, damage: Option<String>) -> Outcome {
     let name = text::safe(&url::shown(path));
-    let sound = differences.is_empty();
-    let mut lines: Vec<String> = differences.iter().map(|d| format!("{name}: {}", text::safe(d))).collect();
+    let sound = damage.is_none();
+    let mut lines: Vec<String> = damage.iter().map(|d| format!("{name}: {}", text::safe(d))).collect();
     if sound {
         let packed = if parts == count { String::new() } else { format!(" in {parts} parts") };
-        lines.push(format!("{name}: bundle of {count} members{packed}, whose index and directory agree"));
+        lines.push(format!("{name}: bundle of {count} members{packed}"));
     }
-    let findings: Vec<String> = differences.iter().map(|d| text::safe(d)).collect();
+    let findings: Vec<String> = damage.iter().map(|d| text::safe(d)).collect();
     let json =
         json!({"archive": name, "kind": "bundle", "sound": sound, "members": count, "findings": findings});
     let exit = if sound { Exit::Done } else { Exit::Corrupt };
@@ -108,7 +113,7 @@ fn of_bundle(path: &Path, count: usize, parts: usize, differences: &[String]) ->
 pub(super) fn source(path: &Path, args: &VerifyArgs) -> Result<Option<SharedSource>> {
     let Some((file, name)) = member::of(path) else { return Ok(None) };
     let open = open_args(args);
-    match member::open_as(&file, &open, Damaged::Checked)?.member_as_stored(&name)? {
+    match member::open_as(&file, &open, Damaged::Checked)?.member(&name)? {
         Some(source) => Ok(Some(source)),
         // The error lists the existing members.
         None => member::source(&file, &name, &open).map(Some),

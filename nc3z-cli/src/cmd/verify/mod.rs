@@ -129,7 +129,8 @@ fn defects(args: &VerifyArgs) -> Result<Vec<Defect>> {
 
 /// Returns the archives to check: as named, or those of the named trees.
 fn find(args: &VerifyArgs) -> Result<Found> {
-    let archives = url::expand(&args.archives, &args.remote, &targets::is_archive_name)?;
+    let is_wanted = |path: &Path| path.extension().is_some_and(|ending| ending == "nc3z");
+    let archives = url::expand(&args.archives, &args.remote, &is_wanted)?;
     if !args.recursive {
         if let Some(directory) = archives.iter().find(|a| a.is_dir()) {
             bail!("`{}` is a directory; --recursive goes into it", directory.display());

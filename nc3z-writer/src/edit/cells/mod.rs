@@ -114,7 +114,7 @@ impl Cells {
         &self.spec
     }
 
-    fn is_linear(&self) -> bool {
+    pub(super) fn is_linear(&self) -> bool {
         matches!(self.spec, TileLayoutSpec::Linear(_))
     }
 

@@ -222,8 +222,9 @@ fn unrecorded(
     if salt.confirms(header, archive.original_len(), &sha256) {
         return (Some(sha256), RepairedDigest::Recomputed);
     }
-    // The salt depends on the first state's content only.
-    let is_first = recovered.generation <= 1;
+    // The salt depends on the first state's content only, or on a seed, if no digest was recorded.
+    let has_none = recovered.has_trailer && archive.digest() == Digest::None;
+    let is_first = recovered.generation <= 1 && !has_none;
     (None, if is_first { RepairedDigest::Differs } else { RepairedDigest::Unconfirmed })
 }
 

@@ -9,6 +9,7 @@ mod difference;
 mod dropped;
 mod equal;
 
+use super::subject::requested_chain;
 use super::{ArrayPlan, plan_one};
 use crate::encode::constant_value;
 use crate::error::Result;
@@ -56,6 +57,8 @@ pub(crate) enum Decision {
     Constant([u8; 8]),
     /// No encoding makes it shorter.
     AsItIs,
+    /// It is a block of its own without a chain, by request.
+    Block,
     /// This payload is stored.
     Made(Payload),
     /// Its array's plan decides.
@@ -101,7 +104,7 @@ impl<'a> ChangePlanner<'a> {
     ) -> Result<ChangedTile<'a>> {
         let mut base = None;
         let is_new = bytes.len() > TINY && !self.has_tile(id, tile);
-        if is_new && constant_value(&bytes, info.ty.size()).is_none() {
+        if is_new && !self.is_plain(info) && constant_value(&bytes, info.ty.size()).is_none() {
             base = self.equal.find(self.name_of(info), info, tile, &bytes)?.map(Base::new);
         }
         Ok(ChangedTile { info, id, tile, bytes, known, base, sketch: None })
@@ -125,6 +128,9 @@ impl<'a> ChangePlanner<'a> {
         }
         if let Some(value) = constant_value(&it.bytes, it.info.ty.size()) {
             return Ok(Decision::Constant(value));
+        }
+        if self.is_plain(it.info) {
+            return Ok(Decision::Block);
         }
         if len <= TINY {
             return Ok(Decision::AsItIs);
@@ -195,6 +201,11 @@ impl<'a> ChangePlanner<'a> {
             return Ok(false);
         }
         base.is_outgrown(payload.bytes.len(), &it.bytes, || Ok(self.old.cached_tile(it.id, it.tile)?))
+    }
+
+    /// True if the tiles of an array are to be stored as they are, by request.
+    fn is_plain(&self, info: &ArrayInfo) -> bool {
+        matches!(requested_chain(self.classic, info, self.options), Ok(Some(chain)) if chain.0.is_empty())
     }
 
     /// True if the archive has this tile number.

@@ -77,7 +77,7 @@ impl Rooting<'_> {
     /// A member cannot be read; two members have the same original name; a tree file is wanted; a cancelled monitor.
     pub fn of_bundle(&self, bundle: &Bundle) -> Result<Rooted> {
         let mut members = BTreeMap::new();
-        for member in bundle.names().iter().filter(|member| !bag::is_specification(member)) {
+        for member in bundle.names()?.iter().filter(|member| !bag::is_specification(member)) {
             let place = || format!("member `{member}`");
             let source = bundle.member(member)?.ok_or_else(|| Refusal::NoMember(member.clone()))?;
             let dataset = Dataset::from_source(source, self.open).with_context(place)?;
