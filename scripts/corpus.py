@@ -32,9 +32,9 @@ READ, MAY, MUST = "must-read", "may-refuse", "must-refuse"
 DATED, DATE = {"attr", "append", "commit", "rename", "revert", "set"}, ("--date", "2026-11-28T00:00:00Z")
 
 
-def run(*command):
+def run(*command, cwd=None):
     command = (*command, *DATE) if command[1] in DATED else command
-    done = subprocess.run([str(part) for part in command], capture_output=True, check=False)
+    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, check=False)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}: {done.stderr.decode()}")
     return done.stdout
@@ -422,6 +422,78 @@ def forged_later(corpus):
     corpus.add(READ, "long-message-and-tag", "a message of 65,537 bytes and a tag of 65 letters, which no writer may write, and readers take", scalar_with(record), "W6", original=whole, verify=True)
 
 
+def bundles(corpus, tool, work):
+    """Bundles and catalogues (spec/catalogue.md): members by name. Those whose table is wrong are sound archives of a changed dataset."""
+    from nc3z_bundle import restored
+    from nc3z_ref import Classic, Header
+
+    tree, more, many, made = work / "tree", work / "more", work / "many", work / "b.bundle.nc3z"
+    for folder, names in ((tree, ("template.nc", "record_padding.nc")), (more, ("no_records.nc",)), (many, ("record_padding.nc",))):
+        folder.mkdir()
+        for name in names:
+            shutil.copy(CLASSIC / name, folder)
+    for name in ("smooth.nc", "all_types_cdf2.nc"):
+        run(tool, "archive", CLASSIC / name, "-o", tree / f"{name}.nc3z")
+    for number in range(8):
+        (many / f"like_{number}.nc").write_bytes((CLASSIC / "template.nc").read_bytes()[:-1] + bytes([number]))
+    for path in (*tree.iterdir(), *more.iterdir(), *many.iterdir()):
+        path.chmod(0o644)
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    content = {path.name: path.read_bytes() for folder in (more, many, tree) for path in folder.iterdir()}
+    content.update({name: (CLASSIC / name.removesuffix(".nc3z")).read_bytes() for name in content if name.endswith(".nc3z")})
+
+    def add(kind, name, about, data, members, *, sound=True, rules=()):
+        """`members`: names, and None for those that are refused."""
+        corpus.add(kind, f"bundle-{name}", about, data, *rules, verify=sound)
+        if kind == READ:
+            # A program may restore the table, or say that this is a bundle and has members.
+            del corpus.rows[-1]["restore"]
+            corpus.rows[-1]["dataset"] = hashlib.sha256(restored(data)).hexdigest()
+        corpus.rows[-1]["members"] = {member: hashlib.sha256(content[member]).hexdigest() if good else None for member, good in members.items()}
+
+    plain = {path.name: True for path in sorted(tree.iterdir())}
+    for name, about, folder, *options in (("plain", "classic files and archives, as they are", tree), ("packed", "members in a group", many, "--pack"),
+                                          ("parity", "a bundle with parity", tree, "--parity", "5%"), ("statistics", "a bundle with statistics of its files", tree, "--statistics")):
+        run(tool, "bundle", "--force", folder, "-o", made, *options)
+        members = {path.name: True for path in sorted(folder.iterdir())}
+        add(READ, name, about, made.read_bytes(), {**members, "nothing": False})
+        if name == "packed":
+            run(tool, "bundle", "--append", "--pack", more, "-o", made)
+            add(READ, "appended", "two versions: a file was added to a packed bundle", made.read_bytes(), {**members, "no_records.nc": True})
+    run(tool, "bundle", "--force", tree, "-o", made)
+    data = made.read_bytes()
+    at = data.index(content["record_padding.nc"][:200])
+    add(MUST, "content-damaged", "one bit of a member: a reader may refuse those that share its tile, too", flipped(data, at + 100), {"record_padding.nc": False}, sound=False, rules=("R1",))
+    add(MUST, "cut", "the last byte of a bundle is missing", data[:-1], dict.fromkeys(plain, False), sound=False, rules=("R6",))
+    dataset = restored(made.read_bytes())
+    header = Header(dataset)
+    places = {v.name.decode(): Classic(header, len(dataset)).arrays[v.id] for v in header.vars}
+    one = sorted(plain).index("record_padding.nc")
+
+    def changed(name, about, variable, element, new, members, *, at=None):
+        """`element` of `variable` in the dataset has the bytes `new`."""
+        place = places[variable].begin + element * places[variable].element if at is None else at
+        data = dataset[:place] + new + dataset[place + len(new):]
+        (work / "changed.nc").write_bytes(data)
+        run(tool, "archive", "--force", work / "changed.nc", "-o", made)
+        add(READ, name, about, made.read_bytes(), members, sound=None)
+
+    changed("checksum-of-a-member", "the table has another CRC-32 of a classic file", "file_crc32", one, b"\1\2\3\4", {**plain, "record_padding.nc": False})
+    changed("member-outside", "the bytes of a member are behind the content", "file_offset", one, b"\0\0\0\1\0\0\0\0", {**plain, "record_padding.nc": False})
+    changed("member-of-kind-9", "a member of an unknown kind", "file_kind", one, b"\x09", {**plain, "record_padding.nc": False})
+    start = sum(map(len, sorted(plain)[:one]))
+    changed("name-outside", "the name of a member leads outside", "file_name", start, b"../", {**{name: True for name in plain if name != "record_padding.nc"}, "../ord_padding.nc": False})
+    at = dataset.index(b"nc3z_bundle\0") + 12 + 4 + 8
+    changed("of-a-later-kind", "the attribute nc3z_bundle has another value", None, None, b"2", dict.fromkeys(plain, False), at=at)
+    shutil.copy2(tree / "template.nc", tree / "templatf.nc")
+    run(tool, "bundle", "--force", tree, "-o", made)
+    dataset = restored(made.read_bytes())
+    at = dataset.index(b"template.nctemplatf.nc") + 18
+    changed("two-of-one-name", "two members have one name", None, None, b"e", {**plain, "template.nc": False}, at=at)
+    run(tool, "catalog", "--force", tree.name, "-o", made, cwd=work)
+    corpus.add(READ, "catalogue", "a catalogue of files, with statistics", made.read_bytes(), original=run(tool, "restore", made, "-o", "-"), verify=True)
+
+
 #: Rules that no file shows, and why.
 WITHOUT = {
     "R8": "what a reader need not do",
@@ -457,7 +529,8 @@ def make():
         damaged(corpus, archive, tool)
         forged(corpus)
         by_other_commands(corpus, tool, Path(folder))
-    forged_later(corpus)
+        forged_later(corpus)
+        bundles(corpus, tool, Path(folder))
     rows = sorted(corpus.rows, key=lambda row: row["file"])
     text = json.dumps({"format": "nc3z", "without": WITHOUT, "files": []}, indent=1)
     text = text.replace('"files": []', '"files": [\n' + ",\n".join("  " + json.dumps(row) for row in rows) + "\n ]")

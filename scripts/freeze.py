@@ -66,7 +66,7 @@ pub const LAST_OF_VERSION_0: &str = "{last}";
     );
 ''', '''    let what = if major == 0 {
         format!(
-            "format version 0, of a development build before 1.0. Restore it with the nc3z that wrote it; the last one is commit {LAST_OF_VERSION_0} of the source"
+            "format version 0, of a development build before 1.0. Restore it with the nc3z that wrote it, or with commit {LAST_OF_VERSION_0} of the source, the last one that reads it"
         )
     } else {
         format!(
@@ -144,8 +144,7 @@ def refused():
 
 
 #: Rules that no file shows, and why.
-'''), ("        by_other_commands(corpus, tool, Path(folder))\n    forged_later(corpus)\n", '''        by_other_commands(corpus, tool, Path(folder))
-        forged_later(corpus)
+'''), ("        bundles(corpus, tool, Path(folder))\n", '''        bundles(corpus, tool, Path(folder))
         of_version_0(corpus, archive)
 '''))
     change("tests/test_conformance.py", ('''    def test_the_reference_in_python(self):

@@ -10,6 +10,7 @@ from common import CLASSIC, ROOT, Case, good_files, nc3z, without_slots
 from forge import record_file
 
 sys.path.insert(0, str(ROOT / "spec/reference"))
+import nc3z_bundle  # noqa: E402
 import nc3z_ref  # noqa: E402
 
 LIST = json.loads((ROOT / "spec/editions/core-1.json").read_text())
@@ -184,6 +185,27 @@ class Core(Case):
         self.assertIn(1, Core.seen["required_features"])
         self.ok(nc3z("catalog", CLASSIC / "numeric.nc", first, "-o", self.dir / "all.catalog.nc3z"))
         self.assertCore(self.dir / "all.catalog.nc3z", "catalogue")
+
+    def test_bundles_and_their_groups(self):
+        tree, bundle, group = self.dir / "tree", self.dir / "b.bundle.nc3z", self.dir / "group.nc3z"
+        tree.mkdir()
+        data = (CLASSIC / "template.nc").read_bytes()
+        for n in range(8):
+            (tree / f"{n}.nc").write_bytes(data[:-1] + bytes([n]))
+        (tree / "winds.nc").write_bytes((CLASSIC / "winds.nc").read_bytes())
+        groups = set()
+        for options in ((), ("--statistics",), ("--pack",), ("--pack", "--preset", "max", "--parity", "5%")):
+            self.ok(nc3z("bundle", "--force", *options, tree, "-o", bundle))
+            self.assertCore(bundle, f"bundle {options}")
+            read = nc3z_bundle.Bundle(bundle.read_bytes())
+            found = {(offset, size) for kind, offset, size, _ in read.places.values() if kind == nc3z_bundle.PACKED}
+            for offset, size in found:
+                group.write_bytes(read.content[offset:offset + size])
+                self.assertCore(group, f"group of {options}")
+            groups |= found
+        self.ok(nc3z("bundle", "--append", CLASSIC / "no_records.nc", "-o", bundle))
+        self.assertCore(bundle, "bundle, appended")
+        self.assertTrue(groups)
 
     def test_so_do_edits(self):
         archive = self.dir / "e.nc3z"

@@ -5,6 +5,7 @@ java() { exec env java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -jar "$jar" "$@"
 case "$1" in
     restore) java restore "$2" -o - ;;
     read) java read "$2" "$3" --raw ;;
+    member) java restore "$2" -m "$3" -o - ;;
     verify) java verify "$2" ;;
     *) exit 64 ;;
 esac

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The reference reader as the runner of the test files calls a decoder: `restore FILE`, `read FILE NAME`. It does not check archives: 64."""
+"""The reference reader as the runner of the test files calls a decoder: `restore FILE`, `read FILE NAME`, `member FILE NAME`. It does not check archives: 64."""
 
 import io
 import sys
 
+import nc3z_bundle
 import nc3z_digest
 import nc3z_ref
 
@@ -26,16 +27,20 @@ def values(archive, name, original):
 
 def main():
     command, path, *names = sys.argv[1:]
-    if command not in ("restore", "read"):
+    if command not in ("restore", "read", "member"):
         return 64
     try:
         with open(path, "rb") as file:
-            archive = nc3z_ref.Archive(file.read())
-        out = bytearray(archive.length)
-        if command == "restore":
-            archive.restore(out)
+            data = file.read()
+        if command == "member":
+            out = nc3z_bundle.restored(nc3z_bundle.Bundle(data).member(names[0]))
         else:
-            out = values(archive, names[0].encode(), out)
+            archive = nc3z_ref.Archive(data)
+            out = bytearray(archive.length)
+            if command == "restore":
+                archive.restore(out)
+            else:
+                out = values(archive, names[0].encode(), out)
     except nc3z_ref.Corrupt as error:
         print(f"corrupt: {error}", file=sys.stderr)
         return 3

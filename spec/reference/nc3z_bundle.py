@@ -1,97 +1,26 @@
 #!/usr/bin/env python3
-"""A small reader of packed bundles, written from the text of spec/bundle.md alone.
+"""A small reader of bundles, written from the text of spec/catalogue.md alone (sections 5 to 7).
 
     nc3z_bundle.py list BUNDLE               names of all members
-    nc3z_bundle.py restore BUNDLE -o DIR     every file, byte for byte
+    nc3z_bundle.py member BUNDLE NAME        a member as it is stored; a packed one as the classic file that it is
+    nc3z_bundle.py restore BUNDLE -o DIR     every file, byte for byte; archives are restored
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 the bundle is corrupt.
 """
 
 import argparse
 import hashlib
-import json
-import os
 import struct
 import sys
 import zlib
-from pathlib import Path, PurePosixPath
+from collections import Counter
+from pathlib import Path
 
+from nc3z_bytes import MAGIC
+from nc3z_catalog import Dataset
 from nc3z_ref import TYPE_SIZES, Archive, Bytes, Classic, Corrupt, Header, Refused, frame_size, need, unzstd
 
-MAGIC, HINT = b"nc3zidx2", 96
-GROUPS, README = ".nc3z/packed/", "README-nc3z.txt"
-BYTE = 1
-
-
-def end_of(data):
-    """Comment of the end, and where the list of members begins; nothing without an end (section 1)."""
-    for at in range(len(data) - 22, max(len(data) - 22 - 65536, -1), -1):
-        if data[at:at + 4] != b"PK\5\6" or len(data) - at - 22 != int.from_bytes(data[at + 20:at + 22], "little"):
-            continue
-        count, size, directory = struct.unpack_from("<HII", data, at + 10)
-        last = at
-        if (count == 0xffff or 0xffffffff in (size, directory)) and at >= 20 and data[at - 20:at - 16] == b"PK\6\7":
-            last = int.from_bytes(data[at - 12:at - 4], "little")
-            if data[last:last + 4] != b"PK\6\6":
-                continue
-            size, directory = struct.unpack_from("<QQ", data, last + 40)
-        if directory + size == last:
-            return data[at + 22:], directory
-    return None
-
-
-def words(text):
-    """Offset, length and CRC-32 of the index, and the length of the bundle (of a hint)."""
-    parts = text.rstrip(b"\0").split()
-    try:
-        if parts[:1] == [b"nc3z-index"]:
-            return (int(parts[1]), int(parts[2]), int(parts[3], 16)), int(parts[4]) if len(parts) > 4 else None
-    except (ValueError, IndexError):
-        pass
-    return None, None
-
-
-def committed(data):
-    """The bytes of the index of a bundle, and those of the bundle, without what an interrupted run left (section 1)."""
-
-    def named(pointer):
-        found = data[pointer[0]:pointer[0] + pointer[1]]
-        return found if len(found) == pointer[1] and zlib.crc32(found) == pointer[2] else None
-
-    at = 30 + sum(struct.unpack_from("<HH", data, 26))
-    hinted, length = words(data[at - HINT:at])
-    if length is None:
-        hinted = None
-    if hinted and length == len(data) and named(hinted):
-        return named(hinted), data
-    end = end_of(data)
-    pointer = words(end[0])[0] if end else None
-    if pointer and pointer[0] + pointer[1] != end[1]:
-        pointer = None
-    if pointer and named(pointer) and (not hinted or length <= len(data) or pointer == hinted):
-        return named(pointer), data
-    if end and not pointer and (not hinted or length != len(data)):
-        raise Refused("another program has changed the ZIP")
-    need(not hinted or length <= len(data), f"the bundle has {len(data)} bytes, and its hint says {length}")
-    need(hinted and length < len(data), "index: CRC-32")
-    return committed(data[:length])
-
-
-def index(data):
-    """The list, and the names of packed members (section 2)."""
-    need(data[:8] == MAGIC, "index: not one")
-    length = int.from_bytes(data[8:16], "little")
-    plain = unzstd(data[16:], length, "index")
-    size = int.from_bytes(plain[:8], "little")
-    need(8 + size <= length, "index: its list is longer than itself")
-    found = json.loads(plain[8:8 + size])
-    heads = sum(part[1] for member in found["members"] for part in member[4])
-    names, rest = [], plain[8 + size + heads:]
-    for group, members, own in found.get("packed", []):
-        mine, rest = rest[:own].split(b"\0"), rest[own:]
-        need(len(mine) == members + 1 and not mine[-1], f"index: names of {group}")
-        names.append((group, [name.decode() for name in mine[:-1]]))
-    return found, names
+BYTE, PACKED, KINDS = 1, 3, 6
 
 
 def signed(b):
@@ -99,14 +28,21 @@ def signed(b):
     return n >> 1 ^ -(n & 1)
 
 
+def restored(data):
+    """The original of an archive; other files are as they are."""
+    if data[:8] != MAGIC:
+        return data
+    archive = Archive(data)
+    file = bytearray(archive.length)
+    archive.restore(file)
+    return bytes(file)
+
+
 class Group:
-    """Sections 3 and 4."""
+    """Sections 6 and 7."""
 
     def __init__(self, data):
-        self.archive = Archive(data)
-        file = bytearray(self.archive.length)
-        self.archive.restore(file)
-        self.file = bytes(file)
+        self.file = restored(data)
         header = Header(self.file)
         marks = [a for a in header.atts if a.name == b"nc3z_packed"]
         need(marks and marks[0].value == b"1", "group: no mark, or another version")
@@ -153,6 +89,7 @@ class Group:
 
     def member(self, name):
         """The bytes of a file."""
+        need(name in self.members, f"{name}: its group does not have it")
         length, head, places, digest = self.members[name]
         header = Header(head)
         need(header.length == len(head), f"{name}: length of its header")
@@ -172,43 +109,61 @@ class Group:
         return bytes(file)
 
 
-def files(data):
-    """Name and bytes of each file of a bundle."""
-    listed, data = committed(data)
-    found, packed = index(listed)
-    for name, offset, length, crc, _ in found["members"]:
-        stored = data[offset:offset + length]
-        need(len(stored) == length and zlib.crc32(stored) == crc, f"{name}: CRC-32")
-        if name == README:
-            continue
-        if name.startswith(GROUPS):
-            group = Group(stored)
-            need((name, group.names) in packed, f"{name}: names of its members")
-            yield from ((member, group.member(member)) for member in group.names)
-        elif stored[:8] == b"\x89NC3Z\r\n\x1a":
-            archive = Archive(stored)
-            file = bytearray(archive.length)
-            archive.restore(file)
-            yield name.removesuffix(".nc3z"), bytes(file)
-        else:
-            yield name, stored
+class Bundle:
+    """Section 5."""
+
+    def __init__(self, data):
+        d = Dataset(data)
+        need(d.marks.get(b"nc3z_bundle") == b"1", "this is no bundle, or one of a later kind")
+        self.content, self.groups = d.raw("content"), {}
+        names = [name.decode() for name in d.strings("file_name_length", "file_name")]
+        columns = [d[f"file_{name}"] for name in ("kind", "offset", "stored_size", "crc32")]
+        need(all(len(column) == len(names) for column in columns), "files: number")
+        self.places = {name: place for name, *place in zip(names, *columns)}
+        self.twice = {name for name, count in Counter(names).items() if count > 1}
+
+    def member(self, name):
+        """The bytes of a member as they are stored; of a packed one, of the file."""
+        name = name if name in self.places else f"{name}.nc3z"
+        if name not in self.places:
+            raise Refused(f"{name}: no such member")
+        need(name not in self.twice, f"{name}: two members have this name")
+        need("\0" not in name and not {"", ".", ".."} & set(name.split("/")), f"{name!r}: a name that no file has")
+        kind, offset, size, crc = self.places[name]
+        need(0 <= kind < KINDS and offset >= 0 and 0 <= size <= len(self.content) - offset, f"{name}: its bytes")
+        stored = self.content[offset:offset + size]
+        if kind != PACKED:
+            need(zlib.crc32(stored) == crc, f"{name}: CRC-32")
+            return stored
+        if offset not in self.groups:
+            self.groups = {offset: Group(stored)}
+        return self.groups[offset].member(name)
+
+    def files(self):
+        """Name and bytes of each file; archives are restored."""
+        for name in self.places:
+            data = self.member(name)
+            yield name.removesuffix(".nc3z") if data[:8] == MAGIC else name, restored(data)
 
 
 def main():
-    parser = argparse.ArgumentParser(description="reference reader of packed bundles")
-    parser.add_argument("command", choices=["list", "restore"])
+    parser = argparse.ArgumentParser(description="reference reader of bundles")
+    parser.add_argument("command", choices=["list", "member", "restore"])
     parser.add_argument("bundle")
+    parser.add_argument("name", nargs="?")
     parser.add_argument("-o", "--output")
     args = parser.parse_args()
     try:
-        for name, content in files(Path(args.bundle).read_bytes()):
-            need(not os.path.isabs(name) and ".." not in PurePosixPath(name).parts, f"{name}: leads outside")
-            if args.command == "list":
-                print(name)
-                continue
-            target = Path(args.output or ".") / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
+        bundle = Bundle(Path(args.bundle).read_bytes())
+        if args.command == "list":
+            print(*bundle.places, sep="\n")
+        elif args.command == "member":
+            sys.stdout.buffer.write(bundle.member(args.name or ""))
+        else:
+            for name, content in bundle.files():
+                target = Path(args.output or ".") / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content)
     except (Corrupt, KeyError, IndexError, struct.error, ValueError) as error:
         print(f"corrupt: {error}", file=sys.stderr)
         return 3

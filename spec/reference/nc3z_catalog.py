@@ -14,8 +14,8 @@ from pathlib import Path
 from nc3z_ref import TYPE_SIZES, Archive, Classic, Corrupt, Header, Refused, need
 
 CHAR, DIGEST = 2, 32
-FORMATS = {1: "b", 3: "h", 4: "i", 6: "d", 7: "B", 10: "q"}
-KINDS = ["classic", "archive", "short", "packed", "other"]
+FORMATS = {1: "b", 3: "h", 4: "i", 6: "d", 7: "B", 9: "I", 10: "q"}
+KINDS = ["classic", "archive", "short", "packed", "other", "file"]
 LAYOUTS = ["linear", "clipped", "padded"]
 WRAP = 1 << 64
 
@@ -31,18 +31,21 @@ class Dataset:
             self.file = bytearray(archive.length)
             archive.restore(self.file)
         header = Header(self.file)
-        mark = [a.value for a in header.atts if a.name == b"nc3z_catalog"]
-        need(mark == [b"1"], "this is no catalogue")
+        self.marks = {a.name: a.value for a in header.atts if a.name.startswith(b"nc3z_")}
+        need(self.marks.get(b"nc3z_catalog") == b"1", "this is no catalogue")
         self.places = Classic(header, len(self.file)).arrays
         self.variables = {v.name.decode(): v for v in header.vars}
         self.lengths = {d.name.decode(): d.length for d in header.dims}
 
-    def __getitem__(self, name):
+    def raw(self, name):
+        """The bytes of a variable as they are stored; none if it is left out."""
         variable = self.variables.get(name)
+        return bytes(self.file[variable.begin:variable.begin + self.places[variable.id].slot]) if variable else b""
+
+    def __getitem__(self, name):
+        variable, data = self.variables.get(name), self.raw(name)
         if variable is None:
             return b"" if name.endswith(("_name", "_bytes")) else []
-        place = self.places[variable.id]
-        data = bytes(self.file[variable.begin:variable.begin + place.slot])
         if variable.type == CHAR or name == "list_bytes":
             return data
         return list(struct.unpack(f">{len(data) // TYPE_SIZES[variable.type]}{FORMATS[variable.type]}", data))

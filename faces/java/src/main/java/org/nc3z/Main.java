@@ -146,39 +146,42 @@ public final class Main {
     }
 
     private void restore(String name) throws IOException {
-        try (Dataset data = open(name)) {
-            String to = options.get("-o");
-            if (to == null) {
-                if (!name.endsWith(".nc3z")) throw Nc3zException.argument(name + " does not end with .nc3z: name the output with -o");
-                to = name.substring(0, name.length() - 5);
+        String to = options.get("-o");
+        if (to == null) {
+            if (!name.endsWith(".nc3z")) throw Nc3zException.argument(name + " does not end with .nc3z: name the output with -o");
+            to = name.substring(0, name.length() - 5);
+        }
+        if (to.equals("-")) {
+            original(name, out);
+            return;
+        }
+        Path path = Paths.get(to);
+        if (Files.exists(path) && !options.containsKey("--force")) throw new FileAlreadyExistsException(to);
+        Path temporary = Files.createTempFile(path.toAbsolutePath().getParent(), "." + path.getFileName(), ".part");
+        try {
+            try (OutputStream file = Files.newOutputStream(temporary)) {
+                original(name, file);
             }
-            if (to.equals("-")) {
-                original(data, out);
-                return;
-            }
-            Path path = Paths.get(to);
-            if (Files.exists(path) && !options.containsKey("--force")) throw new FileAlreadyExistsException(to);
-            Path folder = path.toAbsolutePath().getParent();
-            Path temporary = Files.createTempFile(folder, "." + path.getFileName(), ".part");
-            try {
-                try (OutputStream file = Files.newOutputStream(temporary)) {
-                    original(data, file);
-                }
-                Files.move(temporary, path, StandardCopyOption.REPLACE_EXISTING);
-            } finally {
-                Files.deleteIfExists(temporary);
-            }
+            Files.move(temporary, path, StandardCopyOption.REPLACE_EXISTING);
+        } finally {
+            Files.deleteIfExists(temporary);
         }
     }
 
-    /** The original of an archive, or a packed member of a bundle as it is. */
-    private void original(Dataset data, OutputStream to) throws IOException {
-        if (data instanceof Archive) {
+    /** The original of an archive; a member of a bundle that is no archive as it is. */
+    private void original(String name, OutputStream to) throws IOException {
+        if (options.containsKey("-m")) {
+            try (Bundle bundle = Bundle.open(Source.of(Paths.get(name)))) {
+                Source member = bundle.member(options.get("-m"));
+                if (!Archive.isArchive(member.bytes(0, (int) Math.min(8, member.length())))) {
+                    bundle.copy(options.get("-m"), to);
+                    return;
+                }
+            }
+        }
+        try (Dataset data = open(name)) {
+            if (!(data instanceof Archive)) throw Nc3zException.unsupported("not an nc3z archive, but a classic netCDF file");
             ((Archive) data).restore(to);
-        } else if (options.containsKey("-m")) {
-            try (Bundle bundle = Bundle.open(Source.of(Paths.get(words.get(0))))) { bundle.copy(options.get("-m"), to); }
-        } else {
-            throw Nc3zException.unsupported("not an nc3z archive, but a classic netCDF file");
         }
     }
 
