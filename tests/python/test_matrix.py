@@ -79,15 +79,18 @@ ARCHIVED = dict.fromkeys([*ARCHIVES, *CATALOGUES], "it is archived already")
 ON_DISK_CLASSIC = ON_DISK | dict.fromkeys(["classic", "aggregation"]) | {"directory": "IsADirectoryError"}
 ON_DISK_CLASSIC |= dict.fromkeys(["archive", "catalogue", "version"], "it is archived already")
 
+#: A bundle of nc3z is an archive, too.
+OWN_BUNDLES = ["bundle", "packed-bundle", "url-bundle"]
+
 #: The call of an entry for a name, and its row.
 ROWS = {
     "open": (lambda name: a(nc3z.open(name)), VARIABLES),
     "open_collection": (with_collection, VARIABLES | dict.fromkeys([*BUNDLES, *CATALOGUES, "directory"]) | {"standard-input": NONE}),
     "info": (nc3z.info, ANY_VARIABLE),
     "versions": (nc3z.versions, ANY_VARIABLE),
-    "verify": (nc3z.verify, ARCHIVE),
+    "verify": (nc3z.verify, ARCHIVE | dict.fromkeys(OWN_BUNDLES)),
     "restore": (lambda name: nc3z.restore(name, "out.nc", force=True), ARCHIVE),
-    "estimate": (lambda name: nc3z.estimate(name, ["fast"]), VARIABLES | ARCHIVED),
+    "estimate": (lambda name: nc3z.estimate(name, ["fast"]), VARIABLES | ARCHIVED | dict.fromkeys(OWN_BUNDLES, "it is archived already")),
     "archive": (lambda name: nc3z.archive(name, "out.nc3z", force=True), ON_DISK_CLASSIC),
     "archive_bytes": (nc3z.archive_bytes, VARIABLES | ARCHIVED),
     "archive_many": (lambda name: raised(nc3z.archive_many([(name, "out.nc3z")], force=True)), ON_DISK_CLASSIC),

@@ -212,6 +212,11 @@ pub(crate) fn restore<'py>(
         opened.map_err(|e| explained(e, &source, name, Kind::Archive))
     });
     let archive = archive.map_err(|e| named(e.into()))?;
+    if nc3z_collections::bundle::Bundle::is_one(&nc3z_reader::Dataset::from(archive.clone())) {
+        let opener = Opener::new(OpenOptions::default());
+        let wrong = opener.wrong_kind(Kind::Bundle, Kind::Classic, source, &Name::whole(name));
+        return Err(named(nc3z_reader::Error::other(wrong).into()));
+    }
     let like = match &origin {
         Origin::Path { path, .. } => {
             Some(std::fs::metadata(Name::from_path(path).map_err(Failure::from)?.file())?)
