@@ -80,7 +80,8 @@ ON_DISK_CLASSIC = ON_DISK | dict.fromkeys(["classic", "aggregation"]) | {"direct
 ON_DISK_CLASSIC |= dict.fromkeys(["archive", "catalogue", "version"], "it is archived already")
 
 #: A bundle of nc3z is an archive, too.
-OWN_BUNDLES = ["bundle", "packed-bundle", "url-bundle"]
+OWN_ON_DISK = ["bundle", "packed-bundle"]
+OWN_BUNDLES = [*OWN_ON_DISK, "url-bundle"]
 
 #: The call of an entry for a name, and its row.
 ROWS = {
@@ -92,12 +93,12 @@ ROWS = {
     "restore": (lambda name: nc3z.restore(name, "out.nc", force=True), ARCHIVE),
     "estimate": (lambda name: nc3z.estimate(name, ["fast"]), VARIABLES | ARCHIVED | dict.fromkeys(OWN_BUNDLES, "it is archived already")),
     "archive": (lambda name: nc3z.archive(name, "out.nc3z", force=True), ON_DISK_CLASSIC),
-    "archive_bytes": (nc3z.archive_bytes, VARIABLES | ARCHIVED),
+    "archive_bytes": (nc3z.archive_bytes, VARIABLES | ARCHIVED | dict.fromkeys(OWN_BUNDLES, "it is archived already")),
     "archive_many": (lambda name: raised(nc3z.archive_many([(name, "out.nc3z")], force=True)), ON_DISK_CLASSIC),
-    "Edit": (edited, ON_DISK | {"catalogue": "KeyError: 'a'"}),
-    "commit": (lambda name: nc3z.commit(name, "c.nc"), ON_DISK | {"catalogue": "shares no variable"}),
-    "tag": (lambda name: nc3z.tag(name, "good"), ON_DISK),
-    "delete_tag": (lambda name: (nc3z.tag(name, "good"), nc3z.delete_tag(name, "good")), ON_DISK),
+    "Edit": (edited, ON_DISK | dict.fromkeys(["catalogue", *OWN_ON_DISK], "KeyError: 'a'")),
+    "commit": (lambda name: nc3z.commit(name, "c.nc"), ON_DISK | dict.fromkeys(["catalogue", *OWN_ON_DISK], "shares no variable")),
+    "tag": (lambda name: nc3z.tag(name, "good"), ON_DISK | dict.fromkeys(OWN_ON_DISK)),
+    "delete_tag": (lambda name: (nc3z.tag(name, "good"), nc3z.delete_tag(name, "good")), ON_DISK | dict.fromkeys(OWN_ON_DISK)),
     "xarray": (with_xarray, VARIABLES),
     "zarr": (with_zarr, VARIABLES),
 }
