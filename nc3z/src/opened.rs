@@ -34,7 +34,7 @@ pub enum Opened {
 ///
 /// ```
 /// use nc3z::Opened;
-/// match nc3z::open_any("../testdata/bundles")? {
+/// match nc3z::open_any("../testdata/classic")? {
 ///     Opened::Classic(file) | Opened::Archive(file) | Opened::Aggregation(file) => println!("{file:?}"),
 ///     Opened::Bundle(bundle) => println!("{} files", bundle.len()),
 ///     other => println!("{}: {}", other.name(), other.kind()),
