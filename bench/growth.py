@@ -86,7 +86,7 @@ def commands(count, only):
         ("aggregate", ("aggregate", "data", "-o", "all.nc", "-f")),
         ("catalog", ("catalog", "data", "-o", "all.catalog.nc3z", "-f")),
         ("stats", ("stats", "all.catalog.nc3z")),
-        ("bundle --pack", ("bundle", "--pack", "data", "-o", "all.zip", "-f")),
+        ("bundle --pack", ("bundle", "--pack", "data", "-o", "all.bundle.nc3z", "-f")),
     )
     units = -(-count // 100_000)
     archive = [("archive", "-q", "--unit", f"camp/units/{n + 1:05}.list", "-o", "out", "--preset", "fast") for n in range(units)]

@@ -78,11 +78,11 @@ def tree(program, folder, times, found):
 
         seconds = best(times, archive)
         stored = sum(p.stat().st_size for p in (here / "archives").iterdir())
-        bundle = best(times, lambda: run(program, "bundle", "archives", "-o", "set.zip", "--force", "--threads", 1, cwd=here))
-        index = best(times, lambda: run(program, "catalog", "set.zip", "-o", "set.catalog.nc3z", "--force", "--threads", 1, cwd=here))
+        bundle = best(times, lambda: run(program, "bundle", "archives", "-o", "set.bundle.nc3z", "--force", "--threads", 1, cwd=here))
+        index = best(times, lambda: run(program, "catalog", "set.bundle.nc3z", "-o", "set.catalog.nc3z", "--force", "--threads", 1, cwd=here))
         catalog, times_there = here / "set.catalog.nc3z", 20
         tiles = tile_count(catalog)
-        many = repeated(program, here / "set.zip", times_there, here)
+        many = repeated(program, here / "set.bundle.nc3z", times_there, here)
         stats = best(times, lambda: run(program, "stats", many)) / times_there
         found["sample_files"], found["sample_bytes"] = len(paths), original
         found["archive_seconds_per_gb"] = seconds / original * 1e9
@@ -127,11 +127,11 @@ def reads(program, found):
         (here / "set").mkdir()
         for n in range(20):
             os.link(here / "a.nc.nc3z", here / "set" / f"{n:02}.nc.nc3z")
-        run(program, "bundle", "set", "-o", "set.zip", cwd=here)
+        run(program, "bundle", "set", "-o", "set.bundle.nc3z", cwd=here)
         with nc3z.open(here / "a.nc.nc3z") as opened:
             found["tile_bytes"] = int(np.prod(opened["tas"].tile_shape)) * 4
-        files = {name: (here / name).read_bytes() for name in ("a.nc", "a.nc.nc3z", "set.zip")}
-    for kind, name in (("classic", "a.nc"), ("archive", "a.nc.nc3z"), ("bundle", "set.zip!/07.nc.nc3z")):
+        files = {name: (here / name).read_bytes() for name in ("a.nc", "a.nc.nc3z", "set.bundle.nc3z")}
+    for kind, name in (("classic", "a.nc"), ("archive", "a.nc.nc3z"), ("bundle", "set.bundle.nc3z!/07.nc.nc3z")):
         with serve(files) as server:
             nc3z.set_cache(0)
             opened = nc3z.open(server.url(name))

@@ -448,7 +448,7 @@ class Packed(Aggregation):
             self.assertTrue(out.exists())
             report = json.loads(self.ok(nc3z(*command, tree, "-f", "-o", out, "--json")).stdout)
             self.assertEqual((report["passed_over"], report["failed"]), (kinds, 0))
-            self.assertEqual(report["files"] if number == 2 else report["bundles"][0]["members"], 3)
+            self.assertEqual(report["files"] if number == 2 else report["bundles"][0]["files"], 3)
         # A name that a bundle cannot have is a failure of its own.
         shutil.copy(tree / "p00000.nc", os.fsencode(tree) + b"/L\xfcneburg.nc")
         for options in ([], ["--pack"]):

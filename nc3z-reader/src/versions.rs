@@ -216,7 +216,6 @@ impl Node {
     /// The nearest generation before `node` with an intact end and intact metadata, for a search whose path
     /// is damaged. `None` if that generation has an older version than the wanted one: then the end of the
     /// wanted one is damaged.
-    /// the one that is wanted: its own end is what is damaged then.
     fn past_damage(
         source: &dyn ByteSource,
         node: &Node,

@@ -408,8 +408,8 @@ impl Opener {
     fn bundle_from(&self, source: SharedSource, options: &OpenOptions) -> Result<Arc<Bundle>> {
         let bundle = match self.damaged {
             Damaged::Refused => Bundle::open_with(source, options)?,
-            Damaged::Checked => Bundle::open_damaged(source, options)?,
-            Damaged::Filled => Bundle::open_damaged(source, options)?.filling_lost(),
+            Damaged::Checked => Bundle::open_damaged(&source, options)?,
+            Damaged::Filled => Bundle::open_damaged(&source, options)?.filling_lost(),
         };
         Ok(Arc::new(bundle))
     }

@@ -213,7 +213,7 @@ fn by_blocks(repaired: &RepairedBlocks) -> Lines {
             "all blocks are saved, by their checksums; the recorded SHA-256 was lost, and nothing else says that they are of one file: none is recorded now"
         }
         RepairedDigest::Differs => {
-            "all blocks are saved, but the rebuilt original does NOT have the recorded SHA-256; none is recorded now"
+            "all blocks are saved, but the rebuilt original does NOT have the SHA-256 that the archive was made with, if it was made with one (catalogues and bundles are not); none is recorded now"
         }
         RepairedDigest::CarriedOver => {
             "all is saved; some tiles are made with chains that this build does not know and were carried over unread"

@@ -144,10 +144,10 @@ impl Bundle {
     ///
     /// # Errors
     /// It is not a bundle, or its table is lost.
-    pub fn open_damaged(source: SharedSource, options: &OpenOptions) -> Result<Self> {
-        match Self::open_with(Arc::clone(&source), options) {
-            Err(e) if e.is_corrupt() && Archive::is_one(&*source)? => {
-                let mut bundle = Self::from_archive(&Archive::open_filled(&source, options, &())?.0)?;
+    pub fn open_damaged(source: &SharedSource, options: &OpenOptions) -> Result<Self> {
+        match Self::open_with(Arc::clone(source), options) {
+            Err(e) if e.is_corrupt() && Archive::is_one(&**source)? => {
+                let mut bundle = Self::from_archive(&Archive::open_filled(source, options, &())?.0)?;
                 bundle.damage = Some(e);
                 Ok(bundle)
             }
@@ -288,7 +288,7 @@ impl Bundle {
     /// As [`Bundle::member`].
     pub fn stamp(&self, name: &str) -> Result<Stamp> {
         if let Some(container) = self.container() {
-            let number = self.number(container, name)?;
+            let number = number_of(container, name)?;
             let head = number.map(|number| container.record(number)).transpose()?;
             return Ok(head.map(|head| Stamp::of_head(&head)).unwrap_or_default());
         }
@@ -309,7 +309,7 @@ impl Bundle {
                 content: None,
             }));
         };
-        let Some(number) = self.number(container, name)? else { return Ok(None) };
+        let Some(number) = number_of(container, name)? else { return Ok(None) };
         let head = container.head(number)?;
         let places = container.content().places(head.offset..head.offset + head.stored)?;
         let offset = places.iter().map(|place| place.start).min().unwrap_or(0);
@@ -352,14 +352,6 @@ impl Bundle {
         Err(Error::fragment(name, what).advised(Advice::Extract))
     }
 
-    /// The number of the member with a name; if there is none, of the archive of that name.
-    fn number(&self, container: &Container, name: &str) -> Result<Option<usize>> {
-        match container.find(name)? {
-            None => container.find(&format!("{name}{SUFFIX}")),
-            found => Ok(found),
-        }
-    }
-
     /// Returns whether a member has this name, not that of its archive.
     fn is_own_name(&self, name: &str) -> Result<bool> {
         match &self.directory {
@@ -386,7 +378,7 @@ impl Bundle {
                 if let Some(group) = self.group_place(name)? {
                     return Ok(Some(Member::new(source.clone(), group.offset, group.stored).map_err(wrong)?));
                 }
-                let Some(number) = self.number(container, name)? else { return Ok(None) };
+                let Some(number) = number_of(container, name)? else { return Ok(None) };
                 let head = container.head(number)?;
                 if head.kind == HeadKind::Packed {
                     return Ok(None);
@@ -409,9 +401,17 @@ impl Bundle {
     fn recorded(&self, name: &str) -> Result<Option<Member>> {
         let Some(member) = self.find(name, &self.source)? else { return Ok(None) };
         let Some(container) = self.container() else { return Ok(Some(member)) };
-        let Some(number) = self.number(container, name)? else { return Ok(Some(member)) };
+        let Some(number) = number_of(container, name)? else { return Ok(Some(member)) };
         let head = container.record(number)?;
         Ok(Some(member.with_record(head.crc32, Stamp::of_head(&head))))
+    }
+}
+
+/// The number of the member with a name; if there is none, of the archive of that name.
+fn number_of(container: &Container, name: &str) -> Result<Option<usize>> {
+    match container.find(name)? {
+        None => container.find(&format!("{name}{SUFFIX}")),
+        found => Ok(found),
     }
 }
 

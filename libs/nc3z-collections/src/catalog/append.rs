@@ -102,7 +102,7 @@ impl Appender {
     ) -> Result<CommitReport> {
         let Appender { mut edit, catalog, rows } = self;
         let (mut columns, order) = rows.finish()?;
-        if let Some(content) = content.filter(|content| content.len() > 0) {
+        if let Some(content) = content.filter(|content| !content.is_empty()) {
             columns.put_source(Column::Content, content);
         }
         let (columns, added) = columns.into_columns(&|axis| order.of(axis))?;

@@ -52,7 +52,7 @@ impl Content {
             let (skip, len) = (at % self.tile, end - at);
             pieces.push(match archive.entry(self.array, number)? {
                 IndexEntry::Stored { offset, len: stored, chain, .. }
-                    if self.is_plain(archive, chain) && skip + len <= u64::from(stored) =>
+                    if is_plain(archive, chain) && skip + len <= u64::from(stored) =>
                 {
                     let begin = offset + BLOCK_HEADER_LEN as u64 + skip;
                     Piece::Stored(begin..begin + len)
@@ -65,11 +65,6 @@ impl Content {
             at = end;
         }
         Ok(pieces)
-    }
-
-    /// Returns whether bytes with this chain are stored as they are.
-    fn is_plain(&self, archive: &Archive, chain: u16) -> bool {
-        archive.chains().get(usize::from(chain)).is_some_and(|chain| chain.spec().0.is_empty())
     }
 
     /// The ranges of the file that reading a range takes: of a tile that is decoded, all of it.
@@ -129,6 +124,11 @@ impl Content {
         }
         Ok(())
     }
+}
+
+/// Returns whether bytes with this chain are stored as they are.
+fn is_plain(archive: &Archive, chain: u16) -> bool {
+    archive.chains().get(usize::from(chain)).is_some_and(|chain| chain.spec().0.is_empty())
 }
 
 impl ByteSource for Content {
@@ -201,13 +201,12 @@ impl ByteSource for Content {
                     Piece::Coded(tile, part) => archive.cached_tile(self.array, *tile)?.slice(part.clone()),
                 });
             }
-            out.push(match parts.len() {
-                1 => parts.remove(0),
-                _ => {
-                    let mut whole = BytesMut::with_capacity(parts.iter().map(Bytes::len).sum());
-                    parts.iter().for_each(|part| whole.extend_from_slice(part));
-                    whole.freeze()
-                }
+            out.push(if parts.len() == 1 {
+                parts.remove(0)
+            } else {
+                let mut whole = BytesMut::with_capacity(parts.iter().map(Bytes::len).sum());
+                parts.iter().for_each(|part| whole.extend_from_slice(part));
+                whole.freeze()
             });
         }
         Ok(out)

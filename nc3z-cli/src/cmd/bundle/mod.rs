@@ -151,7 +151,7 @@ fn write_one(mut files: Vec<Bundled>, output: &Path, args: &BundleArgs) -> Resul
         drop(progress);
         target.commit()?;
         tell!("{} -> {name}  {}", count(files.len() as u64, "file"), text::size(len));
-        return Ok(json!({"bundle": name, "members": files.len(), "bytes": len}));
+        return Ok(json!({"file": name, "files": files.len(), "file_bytes": len}));
     }
     let done = write_bundle(&files, target.file(), output, &options(args, args.pack), &progress)
         .map_err(super::unbundle::of_aggregate)?;
@@ -173,8 +173,8 @@ fn stored_words(classic: u64) -> String {
 
 fn to_json(name: &str, done: &Written) -> Value {
     json!({
-        "bundle": name, "members": done.members, "packed": done.packed, "groups": done.groups, "uncompressed": done.classic,
-        "bytes": done.len, "version": done.version,
+        "file": name, "file_bytes": done.len, "files": done.members, "packed": done.packed, "groups": done.groups,
+        "uncompressed": done.classic, "version": done.version,
     })
 }
 
@@ -197,7 +197,7 @@ fn kept(files: &[Bundled], output: &Path, args: &BundleArgs) -> Result<Value> {
     match differs.map_err(super::unbundle::of_aggregate).with_context(place)? {
         None => {
             tell!("{name}: kept, with {}", count(files.len() as u64, "file"));
-            Ok(json!({"bundle": name, "members": files.len(), "kept": true}))
+            Ok(json!({"file": name, "files": files.len(), "kept": true}))
         }
         Some(what) => bail!(
             "`{name}` exists, and is not the bundle of these files: {what}. Move it away, or replace it and all others with --force"

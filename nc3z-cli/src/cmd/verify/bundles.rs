@@ -31,7 +31,7 @@ pub(super) fn expand(paths: Vec<PathBuf>, args: &VerifyArgs) -> Expanded {
         match members(&path, args) {
             Ok(None) => out.paths.push(path),
             Ok(Some(Members { parts, count, is_archive, damage })) => {
-                out.bundles.push(of_bundle(&path, count, parts.len(), damage));
+                out.bundles.push(of_bundle(&path, count, parts.len(), damage.as_deref()));
                 out.paths.extend(is_archive.then_some(path));
                 out.paths.extend(parts);
             }
@@ -94,7 +94,7 @@ fn open_args(args: &VerifyArgs) -> OpenArgs {
     OpenArgs { remote: args.remote.clone(), ..OpenArgs::default() }
 }
 
-fn of_bundle(path: &Path, count: usize, parts: usize, damage: Option<String>) -> Outcome {
+fn of_bundle(path: &Path, count: usize, parts: usize, damage: Option<&str>) -> Outcome {
     let name = text::safe(&url::shown(path));
     let sound = damage.is_none();
     let mut lines: Vec<String> = damage.iter().map(|d| format!("{name}: {}", text::safe(d))).collect();
