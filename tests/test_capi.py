@@ -59,6 +59,8 @@ NAMED = dict.fromkeys(kinds.BUNDLES, r"bundle of \d files?; open one of its file
     "directory": "a directory; open one of the files in it", "hdf5": "HDF5", "text": "this is text", "none": "No such file"}
 READ = dict.fromkeys(kinds.ARCHIVES + kinds.CLASSICS + kinds.AGGREGATIONS) | dict.fromkeys(kinds.CATALOGUES, "no variable") | NAMED
 VERIFIED = dict.fromkeys(kinds.ARCHIVES + kinds.CATALOGUES) | dict.fromkeys(kinds.CLASSICS + kinds.AGGREGATIONS, NOT_ARCHIVE) | NAMED
+# A bundle of nc3z is an archive.
+VERIFIED |= dict.fromkeys(kind for kind in kinds.BUNDLES if kind not in ("zip", "tar"))
 
 
 class Capi(Case):

@@ -359,7 +359,7 @@ class Corpus(JavaCase):
         import test_conformance
 
         rows, bad = test_conformance.DESCRIBED["files"], self.dir / "bad.nc3z"
-        good = {row.get("undamaged") for row in rows} | {row["restore"] for row in rows}
+        good = {row.get("undamaged") for row in rows} | {row.get("restore") for row in rows}
         for row in rows:
             if row["file"].startswith("must-refuse"):
                 data, rng = (test_conformance.CORPUS / row["file"]).read_bytes(), random.Random(row["file"])

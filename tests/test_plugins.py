@@ -273,7 +273,7 @@ class Plugins(Case):
 
     def test_codecs_that_misbehave_cost_an_error_each(self):
         for says, to_json, to_hdf5 in (
-            (1, "is not JSON", "which is more than it made"), (2, 'is not an object with the id "test"', "which is more than it made"),
+            (1, "is not JSON", "more than it returned"), (2, 'is not an object with the id "test"', "more than it returned"),
             (3, "returned no JSON", "returned no parameters"), (4, 'is not an object with the id "test"', None), (5, "error -7", "crashed (signal 6)"),
             (6, "is not JSON", None), (7, "is not JSON", None),
         ):

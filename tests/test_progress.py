@@ -19,7 +19,7 @@ PHASES = [
     ("archive -r . -o all --manifest sha256 --catalog c.catalog.nc3z", ["archive", "archive .* files", "manifest", "catalog"]),
     ("archive - -o piped.nc3z", ["archive"]),
     ("restore a.nc3z -o back.nc", ["restore", "find files", "a.nc3z"]),
-    ("restore -r set.zip -o back", ["restore", "set.zip"]),
+    ("restore -r set.bundle.nc3z -o back", ["restore", "set.bundle.nc3z"]),
     ("recompress --preset fast a.nc3z -o other.nc3z", ["recompress", "find files", "recompress"]),
     ("hash a.nc3z", ["hash", "find files", "hash"]),
     ("hash --root a.nc3z", ["hash", "hash"]),
@@ -47,7 +47,7 @@ PHASES = [
     ("refs a.nc3z -o refs.json", ["refs"]),
     ("subset a.nc3z tenths -o part.nc", ["subset", "part.nc"]),
     ("aggregate tree -o all.nc", ["aggregate", "find files", "aggregate .* files"]),
-    ("bundle tree -o other.zip", ["bundle", "other.zip"]),
+    ("bundle tree -o other.bundle.nc3z", ["bundle", "other.bundle.nc3z"]),
     ("list tree", ["list", "find files", "list .* files"]),
     ("list --html page.html tree", ["list", "find files", "list .* files"]),
     ("find tenths tree", ["find", "find files", "find .* files"]),
@@ -155,8 +155,8 @@ class Phases(Progress):
         if "record" in words:
             shutil.copy(CLASSIC / "record_padding.nc", self.dir / "record.nc")
             self.run_here("archive", "record.nc", "-o", "record.nc3z")
-        if "set.zip" in words:
-            self.ok(self.run_here("bundle", "a.nc", "-o", "set.zip"))
+        if "set.bundle.nc3z" in words:
+            self.ok(self.run_here("bundle", "a.nc", "-o", "set.bundle.nc3z"))
         if "parity remove" in words:
             self.ok(self.run_here("parity", "add", "a.nc3z"))
         if "--check list" in words:

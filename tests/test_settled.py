@@ -132,7 +132,7 @@ class Settled(Case):
         whole = SCALAR + b"\7"
         head = Forge(SCALAR, len(whole), layouts=b"\0\1\1").salt
         rows = varint(0) + varint(0) + varint(1) + b"\1\7"
-        for salt, words, code in ((head[:4] + hashlib.sha256(whole).digest()[:4], "made anew", 0), (head[:4] + b"\1\2\3\4", "NOT have the recorded", 3)):
+        for salt, words, code in ((head[:4] + hashlib.sha256(whole).digest()[:4], "made anew", 0), (head[:4] + b"\1\2\3\4", "NOT have the SHA-256", 3)):
             with self.subTest(words):
                 path, out = self.dir / "a.nc3z", self.dir / "out.nc3z"
                 path.write_bytes(scalar(salt=salt, body=lambda f: f.block(CONSTANTS, 3, 0, 0, len(rows), crc32(rows), rows) and None)[:-60])
