@@ -117,6 +117,16 @@ class Members(Aggregation):
                 self.assertEqual(np.argwhere((found > 9e36).all((1, 2))).ravel().tolist(), [0, 2])
                 self.near(found[1:2], truth([1]))
 
+    def test_the_table_of_a_bundle_is_read_as_stored(self):
+        bundle = self.bundled()
+        told = json.loads(self.ok(nc3z("info", "--json", bundle)).stdout)
+        self.assertEqual(told, {"file": str(bundle), "kind": "bundle", "files": 4, "file_bytes": bundle.stat().st_size})
+        for words in (["--as-stored"], ["--versions"]):
+            self.assertEqual(json.loads(self.ok(nc3z("info", "--json", *words, bundle)).stdout)["kind"], "archive")
+        stored = self.values(bundle, "file_stored_size", "--as-stored")
+        self.assertEqual(stored.tolist(), [path.stat().st_size for path in sorted((self.dir / "data").iterdir())])
+        self.fails(nc3z("read", bundle, "file_size"), words="is a bundle of 4 files")
+
     def test_bundles_and_members_are_verified(self):
         bundle = self.bundled()
         done = self.ok(nc3z("verify", bundle))

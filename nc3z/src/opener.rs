@@ -468,7 +468,10 @@ impl Opener {
             return Err(nc3z_format::Error::invalid(words).into());
         }
         #[cfg(feature = "collections")]
-        if let Some(archive) = dataset.archive().filter(|_| Bundle::is_one(&dataset)) {
+        // As stored, a bundle has the variables of its table, as a catalogue has.
+        if let Some(archive) =
+            dataset.archive().filter(|_| self.fragments.is_some() && Bundle::is_one(&dataset))
+        {
             let bundle = Bundle::from_archive(archive)?;
             return Err(Error::other(Self::of_bundle(&bundle, name, Kind::Classic)));
         }
@@ -587,9 +590,10 @@ impl Opener {
             Kind::Classic | Kind::Archive => {
                 let opened = self.stored_from(Arc::clone(&source), name);
                 #[cfg(feature = "collections")]
-                if let Err(e) = &opened
-                    && WrongKind::within(e).is_some_and(|wrong| wrong.kind == Kind::Bundle)
-                {
+                if match &opened {
+                    Ok(stored) => Bundle::is_one(stored),
+                    Err(e) => WrongKind::within(e).is_some_and(|wrong| wrong.kind == Kind::Bundle),
+                } {
                     return Ok(Found::Bundle(self.bundle_from(source, &self.options_of(name)?)?));
                 }
                 let stored = opened?;

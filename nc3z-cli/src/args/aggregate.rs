@@ -106,7 +106,7 @@ pub(crate) struct AggregateArgs {
 /// Options for reading an aggregation.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct FragmentArgs {
-    /// Read the file of an aggregation itself: the variables that describe it, without its fragments.
+    /// Read the file of an aggregation or of a bundle itself: the variables that describe its files.
     #[arg(long, help_heading = "Aggregations")]
     pub(crate) as_stored: bool,
     /// Trust the aggregation: its fragments may be outside its own directory.

@@ -31,6 +31,7 @@ use std::path::PathBuf;
 const OUT_BUFFER: usize = 64 << 10;
 
 /// One of the files to report on.
+#[derive(Clone)]
 pub(super) struct OneFile {
     pub(super) file: PathBuf,
     pub(super) json: bool,
@@ -82,6 +83,14 @@ pub(crate) fn run(args: &InfoArgs) -> Result<Exit> {
 fn report(args: &OneFile, versions: bool, notation: Option<NotationArg>) -> Result<Exit> {
     let dataset = match open(args) {
         Err(e) => match message::wrong_kind(&e) {
+            // The versions and chains of a bundle are those of the archive that it is.
+            Some(WrongKind { kind: Kind::Bundle, .. })
+                if (versions || notation.is_some()) && !args.open.fragments.as_stored =>
+            {
+                let mut stored = args.clone();
+                stored.open.fragments.as_stored = true;
+                return report(&stored, versions, notation);
+            }
             Some(found @ WrongKind { kind: Kind::Bundle | Kind::Catalog, .. }) => {
                 let kind = if found.kind == Kind::Bundle { "bundle" } else { "catalogue" };
                 return report_many(args, kind, found.files.map(|n| n as u64));
