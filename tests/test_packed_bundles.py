@@ -460,7 +460,7 @@ class Packed(Aggregation):
         tree = self.tree(3)
         self.assertEqual(nc3z("bundle", tree, "-o", self.dir / "a.bundle.nc3z", "--preset", "max").returncode, 2)
         self.assertEqual(nc3z("bundle", tree, "-o", self.dir / "none.bundle.nc3z", "--append").returncode, 1)
-        # A bundle of nc3z is no ZIP, and nothing is added to one.
+        # A bundle is an nc3z archive: nothing is added to a ZIP.
         self.fails(nc3z("bundle", tree, "-o", self.dir / "a.zip"), 2, "--zip")
         self.ok(nc3z("bundle", tree, "-o", self.dir / "plain.zip", "--zip"))
         before = (self.dir / "plain.zip").read_bytes()

@@ -40,7 +40,7 @@ pub enum ErrorKind {
     /// A later state of the file was committed, and its trailer is damaged. The state before it must not be
     /// mistaken for it.
     #[error(
-        "the archive was committed beyond generation {generation}, whose trailer is the last whole one, and the trailer behind it is \
+        "the archive has commits after commit {generation}, whose trailer is the last whole one, and the trailer behind it is \
          damaged: repairing it may save more, and the older state is given only where it is asked for"
     )]
     OlderState {
@@ -49,7 +49,7 @@ pub enum ErrorKind {
     },
     /// A commit slot is damaged, and bytes follow the last whole trailer: the slot may have named a generation that these bytes begin.
     #[error(
-        "a commit slot is damaged, and {behind} bytes follow the end of generation {generation}, which is whole: a later version may \
+        "a commit slot is damaged, and {behind} bytes follow the end of commit {generation}, which is whole: a later version may \
          have been lost, and the older one is given only where it is asked for"
     )]
     NewestUnknown {
@@ -161,7 +161,7 @@ fn unverified(variable: &str, elements: &std::ops::Range<u64>, tiles: &[u64], ro
 fn newest_lost(version: u32, generation: u32, archive_len: u64, len: u64, whole: Option<u32>) -> String {
     let of = match whole {
         Some(whole) if whole == version => {
-            format!("generation {generation}, which adds tags or parity to version {version},")
+            format!("commit {generation}, which adds tags or parity to version {version},")
         }
         _ => format!("version {version}"),
     };

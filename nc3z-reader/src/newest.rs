@@ -69,7 +69,7 @@ pub(crate) fn lost(
             }
         };
         let differs = || {
-            let of = |generation: u32, crc: u32| format!("generation {generation} with the CRC {crc:08x}");
+            let of = |generation: u32, crc: u32| format!("commit {generation} with the CRC {crc:08x}");
             let (expected, found) =
                 (of(newest.generation, newest.trailer_crc), of(trailer.generation, trailer.crc()));
             FormatError::corrupt("trailer", *at, "trailer that the commit slot names", expected, found).into()

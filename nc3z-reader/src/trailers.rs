@@ -155,7 +155,7 @@ pub(crate) fn find_generation(
     let all = generations(source, last, limits)?;
     let known: Vec<u32> = all.iter().rev().map(|(_, trailer)| trailer.generation).collect();
     let known = name_generations(&known);
-    Err(FormatError::invalid(format!("no generation {wanted}; the archive has {known}")).into())
+    Err(FormatError::invalid(format!("no commit {wanted}; the archive has {known}")).into())
 }
 
 /// `1`, `1, 2 and 5`, or `1 to 40` for many consecutive numbers.

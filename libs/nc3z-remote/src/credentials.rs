@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// A setting of a store, and the environment variable for it.
 type Setting = (&'static str, &'static str);
 
-/// What the credentials of a kind of store consist of.
+/// The settings that one kind of store needs.
 pub(crate) struct Rules {
     /// Settings without which the store has no address.
     required: &'static [Setting],
@@ -26,7 +26,7 @@ pub(crate) struct Rules {
     groups: &'static [&'static [Setting]],
     /// Settings that are names of files.
     files: &'static [Setting],
-    /// How to give credentials.
+    /// Words that say how a user gives credentials.
     advice: &'static str,
 }
 

@@ -28,7 +28,7 @@ struct Line {
     state: Mutex<State>,
 }
 
-/// What standard output is.
+/// Kinds of standard output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StdoutKind {
     /// A terminal, which the line may be on, too.
@@ -54,7 +54,7 @@ struct State {
     last_result: LastResult,
 }
 
-/// What the last result left on the terminal.
+/// The state of the terminal after the last result.
 #[derive(Default)]
 enum LastResult {
     #[default]

@@ -176,7 +176,7 @@ fn any_generation_opens_and_reads_as_it_was() {
     assert_eq!(open(None).unwrap().trailer().generation, 3);
     assert_eq!((one.generations().unwrap().len(), three.generations().unwrap().len()), (1, 3));
     let e = open(Some(7)).unwrap_err();
-    assert_eq!(e.to_string(), "no generation 7; the archive has 1 to 3");
+    assert_eq!(e.to_string(), "no commit 7; the archive has 1 to 3");
     assert!(open(Some(0)).is_err() && open(Some(u64::MAX)).is_err());
 }
 

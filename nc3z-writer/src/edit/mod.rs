@@ -84,7 +84,7 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
-    /// Copies what it has of a range of bytes of the flattened array.
+    /// Copies the bytes of the tail that are in a range of the flattened array.
     fn copy(&self, first: u64, out: &mut [u8]) -> Result<()> {
         let (begin, end) = self.within(first, out.len() as u64);
         if begin < end {

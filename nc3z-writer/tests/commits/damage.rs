@@ -163,7 +163,7 @@ fn is_told(bytes: &[u8]) -> bool {
         }
         Err(e) => {
             let words = [
-                "committed beyond generation 1",
+                "has commits after commit 1",
                 "of version 2 is damaged",
                 "of version 2 are missing",
                 "adds tags or parity to version 1, is damaged",

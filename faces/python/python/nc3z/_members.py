@@ -90,7 +90,7 @@ def _add(found: Found, path: str, base: str | None, variables: Sequence[str], op
 
 
 def _add_bundle(found: Found, path: str, variables: Sequence[str], opening: Opening) -> None:
-    """Adds the members of a bundle. Its own table tells what is in them."""
+    """Adds the members of a bundle. Its own table has their headers."""
     found.paths.extend(_members(path, opening))
     if opening.bundle(path).has_table:
         found.statistics.update(_catalogs.read(path, variables, opening.settings(path)).files)

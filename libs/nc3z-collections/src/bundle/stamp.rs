@@ -33,7 +33,7 @@ impl Stamp {
         Stamp { modified: nanos.unwrap_or(i64::MIN), mode: mode.unwrap_or(u16::MAX) }
     }
 
-    /// What a catalogue has of a file.
+    /// Takes time and permissions from a row of a catalogue.
     pub(crate) fn of_head(head: &Head) -> Self {
         let nanos = Some(head.modified).filter(|nanos| *nanos != UNKNOWN_TIME);
         Self::new(nanos, head.mode.map(u32::from))

@@ -163,7 +163,7 @@ impl Container {
         found.map(|number| self.name(number).map(|_| number)).transpose()
     }
 
-    /// What the table has of a file.
+    /// Returns the row of a file, without checksum, time and permissions.
     pub(crate) fn head(&self, number: usize) -> Result<Head> {
         let row = number as u64;
         Ok(self.heads(&(row..row + 1), &[])?.remove(0))
@@ -211,7 +211,7 @@ impl Container {
         (0..kinds.len()).map(head).collect()
     }
 
-    /// What the table has of a file, with checksum, time and permissions.
+    /// Returns the row of a file, with checksum, time and permissions.
     pub(crate) fn record(&self, number: usize) -> Result<Head> {
         let row = number as u64;
         let more = [Column::Crc32, Column::Mode, Column::Modified];

@@ -20,7 +20,7 @@ use std::io::Write;
 /// Returns more keys for the JSON of a chain: the chain in the notation of another program.
 pub type Notation<'a> = dyn Fn(&ChainSpec) -> Map<String, Value> + 'a;
 
-/// What a description as JSON has besides.
+/// Optional parts of the description as JSON.
 #[derive(Default)]
 pub struct Details<'a> {
     /// Chains in the notation of another program.

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &BundleArgs) -> Result<Exit> {
     let is_zip = args.output.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zip"));
     if is_zip && !args.zip {
         refuse!(
-            "`{}`: a bundle of nc3z is no ZIP: call it NAME.bundle.nc3z, or write a plain ZIP with --zip",
+            "`{}`: a bundle is an nc3z archive: name it NAME.bundle.nc3z, or write a plain ZIP with --zip",
             crate::cmd::shown(&args.output)
         );
     }
@@ -186,7 +186,7 @@ fn kept(files: &[Bundled], output: &Path, args: &BundleArgs) -> Result<Value> {
     let differs = source::open(output, false).map_err(Error::from).and_then(|source| {
         let bundle = Bundle::open(source)?;
         if (bundle.kind() == "zip") != args.zip {
-            let how = if args.zip { "it is no ZIP" } else { "it is a plain ZIP" };
+            let how = if args.zip { "it is not a ZIP" } else { "it is a plain ZIP" };
             return Ok(Some(how.to_owned()));
         }
         if bundle.is_packed()? && !args.pack {

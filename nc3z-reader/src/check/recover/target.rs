@@ -139,7 +139,7 @@ impl Target {
         }
         if let (false, Some(last)) = (is_known, beyond.last()) {
             report.notes.push(format!(
-                "generation {last} has neither an intact trailer nor an intact commit block: its blocks were left out, and generation {generation} was rebuilt"
+                "commit {last} has neither an intact trailer nor an intact commit block: its blocks were left out, and commit {generation} was rebuilt"
             ));
         }
         let mut target =
@@ -173,7 +173,7 @@ impl Target {
         }
         if at > first && probed.counts.contains_key(&at) {
             report.notes.push(format!(
-                "the commit block of generation {at} is lost: nothing says which older generations it refers to"
+                "the commit block of commit {at} is lost: nothing says which older commits it refers to"
             ));
             self.chain.extend(probed.counts.keys().filter(|&&g| g < at));
         }

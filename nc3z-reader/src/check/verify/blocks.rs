@@ -101,13 +101,13 @@ impl Expected {
         let h = &found.header;
         if h.generation != self.generation {
             return Some(format!(
-                "a block of generation {} is among the blocks of generation {}",
+                "a block of commit {} is among the blocks of commit {}",
                 h.generation, self.generation
             ));
         }
         let words = match (h.lossy, self.lossy) {
-            (true, false) => "says that values were rounded, the trailer of its generation does not",
-            (false, true) => "does not say that values were rounded, the trailer of its generation does",
+            (true, false) => "says that values were rounded, the trailer of its commit does not",
+            (false, true) => "does not say that values were rounded, the trailer of its commit does",
             _ => return None,
         };
         Some(format!("{}, number {}: the block {words}", h.array, h.tile))

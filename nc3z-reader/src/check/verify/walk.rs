@@ -158,11 +158,11 @@ impl<'a> Walk<'a> {
                 let (count, generation) = (tail.end - tail.start, trailer.generation);
                 let words = if TailState::new(&*self.source, trailer, &self.points.slots) == TailState::Torn {
                     format!(
-                        "{count} bytes after the end of generation {generation} do not belong to it: a commit that did not finish, or foreign bytes. The archive is whole, and a repair leaves them out"
+                        "{count} bytes after the end of commit {generation} do not belong to it: a commit that did not finish, or foreign bytes. The archive is whole, and a repair leaves them out"
                     )
                 } else {
                     format!(
-                        "{count} bytes after the last whole trailer, that of generation {generation}: a commit whose end was damaged ({words})"
+                        "{count} bytes after the last whole trailer, that of commit {generation}: a commit whose end was damaged ({words})"
                     )
                 };
                 self.findings.push(Structure::Tail, tail.clone(), words);
@@ -252,7 +252,7 @@ impl<'a> Walk<'a> {
         match read {
             Ok(previous) if previous.generation < trailer.generation => Some((at, previous)),
             Ok(previous) => {
-                let words = format!("generation {} before {}", previous.generation, trailer.generation);
+                let words = format!("commit {} before {}", previous.generation, trailer.generation);
                 self.findings.push(Structure::Trailer, bytes.clone(), words);
                 self.done(bytes);
                 None

@@ -136,7 +136,7 @@ pub struct Report {
     pub files: usize,
     /// Other files of the trees.
     pub others: Vec<Other>,
-    /// How copying the other files ended; in a dry run, how the run would end.
+    /// The end of copying the other files; in a dry run, the end that it would have.
     pub ending: Ending,
     /// The number of files that were left out, because their data are on tape.
     pub offline: usize,
