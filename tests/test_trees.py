@@ -273,8 +273,8 @@ class Resuming(Trees):
         self.assertEqual(path.read_bytes(), held)
         stat = path.stat()
         flipped = held[:-1] + bytes([held[-1] ^ 1])
-        for name, raw, how, words in (("edited", flipped, (), "another time"), ("edited", flipped, ("--skip-existing=digest",), "other data"),
-                                      ("longer", held + b"x", (), "another file"), ("text", b"precious", (), "another file")):
+        for name, raw, how, words in (("edited", flipped, (), "another modification time"), ("edited", flipped, ("--skip-existing=digest",), "other data"),
+                                      ("longer", held + b"x", (), "is not the archive's original"), ("text", b"precious", (), "is not the archive's original")):
             with self.subTest(name, how=how):
                 path.write_bytes(raw)
                 self.fails(nc3z(*args, *how, cwd=self.dir), 1, words)
