@@ -15,7 +15,7 @@ toolchain() {
     [ "$(printf '%s\n' "$oldest" "$(/usr/bin/rustc --version | cut -d' ' -f2)" | sort -V | head -1)" = "$oldest" ] || return 1
     # RUSTC_BOOTSTRAP lets a stable cargo build the standard library.
     export RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1
-    # What another compiler made is kept apart.
+    # Files that another compiler made are kept apart.
     other=(--target-dir "${CARGO_TARGET_DIR:-target}/other" --quiet)
     build_std=("-Zbuild-std=$2")
 }

@@ -106,9 +106,7 @@ pub fn verify(name: &Path, deep: bool) -> Result<Report> {
     // Reads a single file once: forged archives must not keep it busy for ever.
     let options = OpenOptions::of_command();
     let opener = opener(&options);
-    let (source, base) = opener.located(&name)?;
-    // A member without the copies in its bundle's index.
-    let source = base.as_stored()?.unwrap_or(source);
+    let source = opener.source(&name)?;
     let what = Examination { version: name.requested().cloned(), deep, all_versions: false };
     let found = examine(&source, &what, &options, &());
     Ok(found.map_err(|e| opener.explained(e, source, &name, Kind::Archive))?.report)

@@ -45,11 +45,6 @@ impl Place {
         Ok(self.base.offset()?)
     }
 
-    /// Returns the bytes of a bundle's member as they are in the bundle. None for other files.
-    pub(crate) fn as_stored(&self) -> Result<Option<SharedSource>> {
-        Ok(self.base.as_stored()?)
-    }
-
     /// Opens the variables in these bytes as stored, with these options.
     pub(crate) fn open(&self, source: &SharedSource, name: &str, options: OpenOptions) -> Result<Dataset> {
         self.opener.clone().with_options(options).stored_from(Arc::clone(source), &Name::whole(name))

@@ -163,17 +163,15 @@ pub(crate) fn archive_bytes<'py>(
     Ok((PyBytes::new(py, &bytes), archived(py, &done)?))
 }
 
-/// Opens the input of a command. A local file is read by position, so that a failing disk gives an error
 /// Opens the input of a command that checks bytes, with the version that its name requests. A file is read by position, so that a
-/// failing disk gives an error instead of a signal, and a member of a bundle without the copies in the bundle's index.
+/// failing disk gives an error instead of a signal.
 fn command_source(
     py: Python<'_>,
     input: &Bound<'_, PyAny>,
     settings: Option<Settings>,
 ) -> PyResult<(SharedSource, Origin, Option<VersionName>)> {
     let (source, origin, place) = source::open_as(py, input, settings, false)?;
-    let stored = place.as_stored().map_err(|e| Failure::from(e).in_file(origin.name()))?;
-    Ok((stored.unwrap_or(source), origin, place.version().cloned()))
+    Ok((source, origin, place.version().cloned()))
 }
 
 /// Returns the exception for bytes that are not a classic file; a bundle is named.

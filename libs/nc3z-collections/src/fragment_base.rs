@@ -6,7 +6,6 @@ use crate::error::{Error, Result};
 use crate::file::{is_aggregation, wrap};
 use crate::fragments::{OpenFragment, Options};
 use nc3z_reader::Dataset;
-use nc3z_reader::source::SharedSource;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -24,15 +23,6 @@ pub enum FragmentBase {
 }
 
 impl FragmentBase {
-    /// Returns the bytes of a bundle's member. None for other files.
-    ///
-    /// # Errors
-    /// The member cannot be read.
-    pub fn as_stored(&self) -> Result<Option<SharedSource>> {
-        let FragmentBase::Bundle(bundle, member) = self else { return Ok(None) };
-        bundle.member(member)
-    }
-
     /// Returns the offset of the file in its bundle, or 0.
     ///
     /// # Errors
