@@ -86,7 +86,13 @@ java_library() {
     command -v mvn >/dev/null || { not_run_because "no mvn"; return; }
     mvn --quiet --offline -f faces/java/pom.xml package -DskipTests && cp faces/java/target/nc3z-java-"$version".jar "$out/"
 }
-specification() { "$target_dir/release/nc3z" spec >"$out/nc3z-spec-$version.txt" && [ -s "$out/nc3z-spec-$version.txt" ]; }
+# One page of HTML and one PDF, and their SHA-256 at the end of the notes.
+specification() {
+    local sums
+    sums=$(NC3Z=$target_dir/release/nc3z scripts/spec_pdf.sh "$out") || return 1
+    printf '\nThe specification, SHA-256:\n\n```\n%s\n```\n' "$sums" >>"$out/notes.md"
+    echo "$sums"
+}
 # Archives of every earlier version give back the bytes that they were made of.
 old_archives() {
     local list count=0 archive sha lost
