@@ -493,6 +493,30 @@ def bundles(corpus, tool, work):
     run(tool, "catalog", "--force", tree.name, "-o", made, cwd=work)
     corpus.add(READ, "catalogue", "a catalogue of files, with statistics", made.read_bytes(), original=run(tool, "restore", made, "-o", "-"), verify=True)
 
+    # Packed members: their headers, lengths and SHA-256 are in the table.
+    run(tool, "bundle", "--force", many, "-o", made, "--pack")
+    dataset = restored(made.read_bytes())
+    header = Header(dataset)
+    places = {v.name.decode(): Classic(header, len(dataset)).arrays[v.id] for v in header.vars}
+    members = {path.name: True for path in sorted(many.iterdir())}
+    of = lambda name: sorted(members).index(name)  # noqa: E731
+    changed("sha256-of-a-packed-member", "the table has another SHA-256 of a packed member", None, None, b"\1\2\3\4", {**members, "like_3.nc": False},
+            at=places["file_sha256"].begin + 32 * of("like_3.nc"))
+    changed("packed-member-of-another-number", "two packed members have the number of one in their group", "file_group_member", of("like_3.nc"), struct.pack(">i", of("like_4.nc")),
+            {**members, "like_3.nc": False})
+    changed("packed-member-outside", "a packed member has a number that its group does not have", "file_group_member", of("like_3.nc"), struct.pack(">i", 99), {**members, "like_3.nc": False})
+    changed("packed-header", "two packed members have the header of one, of another length", "file_header", of("record_padding.nc"), struct.pack(">i", 0), {**members, "record_padding.nc": False})
+    changed("packed-length", "the length of a packed member is that of a longer file", "file_size", of("like_3.nc"), struct.pack(">q", 1 << 20), {**members, "like_3.nc": False})
+    changed("cut-group", "the bytes of a group end before its end", "file_stored_size", of("like_3.nc"), struct.pack(">q", 100), {**members, "like_3.nc": False})
+    (tree / "templatf.nc").unlink()
+    for name, text in (("notes.txt", b"Some notes of no consequence.\n"), ("nothing.txt", b"")):
+        content[name] = text
+        (tree / name).write_bytes(text)
+        (tree / name).chmod(0o644)
+        os.utime(tree / name, (1_700_000_000, 1_700_000_000))
+    run(tool, "bundle", "--force", tree, *(tree / name for name in ("notes.txt", "nothing.txt")), "-o", made)
+    add(READ, "other-files", "files that are not netCDF, one of them without bytes: kind 5", made.read_bytes(), {**plain, "notes.txt": True, "nothing.txt": True})
+
 
 #: Rules that no file shows, and why.
 WITHOUT = {

@@ -9,7 +9,6 @@ import zlib
 from binascii import crc32
 
 import forge
-import zstandard
 from common import NIGHT, ROOT
 from forge import Forge, be, varint
 
@@ -113,92 +112,72 @@ BUNDLES = [tar_of_a_long_name, tar_of_pax]
 AGGREGATIONS = [partitions_of_objects, keys_of_an_aggregation, nearly_json, deep_json, many_partitions, parts_of_numbers]
 
 
-def number(n):
-    out = b""
-    while n >= 0x80:
-        out, n = out + bytes([n & 0x7F | 0x80]), n >> 7
-    return out + bytes([n])
-
-
-def small(data):
-    return zstandard.ZstdCompressor(level=9, write_content_size=True).compress(data)
-
-
 def classic(variables, atts=b""):
-    """A classic file of one-dimensional variables of bytes; `atts` are global attributes."""
+    """A classic file of one-dimensional variables of ints; `atts` are global attributes."""
 
     def whole(begins):
-        head = b"CDF\x02" + be(0) + be(10, len(variables)) + b"".join(be(1) + bytes([97 + n]) + b"\0\0\0" + be(len(data)) for n, (_, data) in enumerate(variables))
+        head = b"CDF\x02" + be(0) + be(10, len(variables)) + b"".join(be(1) + bytes([97 + n]) + b"\0\0\0" + be(len(data) // 4) for n, (_, data) in enumerate(variables))
         head += atts or be(0, 0)
         head += be(11, len(variables))
         for n, ((name, data), begin) in enumerate(zip(variables, begins)):
-            head += be(len(name)) + name + bytes(-len(name) % 4) + be(1, n, 0, 0, 1, len(data) + -len(data) % 4) + struct.pack(">Q", begin)
+            head += be(len(name)) + name + bytes(-len(name) % 4) + be(1, n, 0, 0, 4, len(data)) + struct.pack(">Q", begin)
         return head
 
     at, begins = len(whole([0] * len(variables))), []
     for _, data in variables:
         begins.append(at)
-        at += len(data) + -len(data) % 4
-    return whole(begins) + b"".join(data + bytes(-len(data) % 4) for _, data in variables)
+        at += len(data)
+    return whole(begins) + b"".join(data for _, data in variables)
 
 
-def group(members, heads):
-    """The classic file of a group."""
+def group(counts, arrays):
+    """The classic file of a group. All arrays are the first element of column 3."""
     mark = be(12, 1, 11) + b"nc3z_packed\0" + be(2, 1) + b"1\0\0\0"
-    return classic([(b"nc3z_members", members), (b"nc3z_heads", heads or b"\0"), (b"v", bytes(16))], mark)
+    return classic([(b"member_arrays", counts), (b"array_column", be(3) * arrays), (b"array_step", bytes(4 * arrays)), (b"v", bytes(16))], mark)
 
 
-def members_of(frames, members):
-    """A list of members: frames as pairs of lengths; members as name, length of file and header, frame, and number of arrays."""
-    out = b"\1" + number(len(frames)) + b"".join(number(a) + number(b) for a, b in frames)
-    out += number(len(members)) + b"".join(number(len(m[0])) + m[0] for m in members)
-    last = 0
-    for _, length, header, frame, arrays in members:
-        out += number(length) + number(header) + number(frame - last) + number(arrays)
-        last = frame
-    for *_, arrays in members:
-        # All are in column 2, at its beginning: signed numbers 1 and -1.
-        out += (b"\2\0" + b"\1\0" * (arrays - 1)) if arrays else b""
-    return out + bytes(32 * len(members))
-
-
-def group_of_frames(count=1500):
-    """Each member has a header of nearly 4 MiB in a frame of its own."""
-    title = bytes((4 << 20) - 200)
-    head = b"CDF\1" + be(0, 0, 0, 12, 1, 5) + b"title\0\0\0" + be(2, len(title)) + title + be(0, 0)
-    frame = small(head)
-    return group(small(members_of([(len(frame), len(head))] * count, [(b"m%d.nc" % n, len(head), len(head), n, 0) for n in range(count)])), frame * count)
+def group_without_arrays(count=1500):
+    """Members without arrays, and one that has one."""
+    return group(bytes(4 * count) + be(1), 1)
 
 
 def group_of_arrays():
-    """A list of 64 MiB of arrays."""
-    return group(small(members_of([(10, 100)], [(b"m.nc", 1000, 100, 0, (60 << 20) // 2)])), small(bytes(100)))
+    """One member of thirty million arrays."""
+    return group(be(30 << 20), 30 << 20)
 
 
-def group_of_empty_frames():
-    return group(small(b"\1" + number(30 << 20) + bytes(60 << 20) + b"\0"), b"")
+def group_of_members():
+    """Thirty million members."""
+    return group(be(1) + bytes(4 * (30 << 20)), 1)
 
 
-def packed_bundle(groups, names):
-    """The dataset of a bundle of packed members; `names` are those of the members of each group."""
+def long_header():
+    """A header of nearly 4 MiB."""
+    title = bytes((4 << 20) - 200)
+    return b"CDF\1" + be(0, 0, 0, 12, 1, 5) + b"title\0\0\0" + be(2, len(title)) + title + be(0, 0)
+
+
+def packed_bundle(groups, names, header=bytes(32)):
+    """The dataset of a bundle of packed members, which have one header; `names` are those of the members of each group."""
     content, rows = b"".join(groups), []
     at = 0
     for group, own in zip(groups, names):
-        rows += [(name, at, len(group)) for name in own]
+        rows += [(name, at, len(group), number) for number, name in enumerate(own)]
         at += len(group)
-    every = b"".join(name for name, _, _ in rows)
+    every = b"".join(name for name, *_ in rows)
     # Blocks have at most 4,096 files.
     n = len(rows)
     assert n <= 4096
     column = lambda code, values: struct.pack(f">{n}{code}", *values)  # noqa: E731
     return catalogue(
-        {"block": 1, "file": n, "file_name_byte": len(every), "header": 1, "content_byte": len(content)}, True, block_files=int32(n),
-        block_name_bytes=int32(len(every)), block_headers=int32(1), file_name_length=column("i", [len(name) for name, _, _ in rows]), file_name=every,
-        file_kind=b"\3", file_offset=column("q", [at for _, at, _ in rows]), file_stored_size=column("q", [size for _, _, size in rows]),
-        file_mode=struct.pack(">h", -1), content=content)
+        {"block": 1, "file": n, "file_name_byte": len(every), "header": 1, "header_byte": len(header), "content_byte": len(content)}, True, block_files=int32(n),
+        block_name_bytes=int32(len(every)), block_headers=int32(1), block_header_bytes=int32(len(header)),
+        header_length=int32(len(header)), header_bytes=header, file_name_length=column("i", [len(name) for name, *_ in rows]), file_name=every, file_kind=b"\3",
+        file_size=struct.pack(">q", len(header)), file_offset=column("q", [at for _, at, *_ in rows]), file_stored_size=column("q", [size for *_, size, _ in rows]),
+        file_group_member=column("i", [number for *_, number in rows]), file_mode=struct.pack(">h", -1), content=content)
 
 
-PACKED = [(group_of_frames, 1, 1500), (group_of_arrays, 8, 1), (group_of_empty_frames, 8, 1)]
+PACKED = [(group_without_arrays, 1, 1500), (group_of_arrays, 8, 1), (group_of_members, 8, 1)]
 
 
 def catalogue(dimensions, is_bundle=False, **values):
@@ -209,7 +188,7 @@ def catalogue(dimensions, is_bundle=False, **values):
     long = lambda n: struct.pack(">Q", n)  # noqa: E731
     text = lambda s: long(len(s)) + s + bytes(-len(s) % 4)  # noqa: E731
     names = [*dimensions, "sha256_byte"]
-    of_bundles = ("file_crc32", "file_mode", "content")
+    of_bundles = ("file_crc32", "file_mode", "file_group_member", "content")
     parts = [(name, axis, digest, kind) for name, axis, digest, kind in rows if axis in dimensions and (is_bundle or name not in of_bundles)]
     marks = [b"nc3z_catalog", *([b"nc3z_bundle"] if is_bundle else [])]
 

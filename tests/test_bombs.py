@@ -84,7 +84,8 @@ class Bombs(Case):
             (self.dir / "g.nc").write_bytes(make())
             self.ok(nc3z("archive", "-q", "-f", self.dir / "g.nc", "-o", self.dir / "g.nc3z"))
             names = [[b"%d/m%d.nc" % (n, m) if groups > 1 else b"m%d.nc" % m for m in range(members)] for n in range(groups)]
-            (self.dir / "b.nc").write_bytes(forge_bombs.packed_bundle([(self.dir / "g.nc3z").read_bytes()] * groups, names))
+            header = forge_bombs.long_header() if members > 1 else bytes(32)
+            (self.dir / "b.nc").write_bytes(forge_bombs.packed_bundle([(self.dir / "g.nc3z").read_bytes()] * groups, names, header))
             self.ok(nc3z("archive", "-q", "-f", self.dir / "b.nc", "-o", self.dir / "b.nc3z"))
             data = (self.dir / "b.nc3z").read_bytes()
             self.assertLess(len(data), 100_000)

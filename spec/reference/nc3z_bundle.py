@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A small reader of bundles, written from the text of spec/catalogue.md alone (sections 5 to 7).
+"""A small reader of bundles, written from the text of spec/catalogue.md alone (sections 5 and 6).
 
     nc3z_bundle.py list BUNDLE               names of all members
     nc3z_bundle.py member BUNDLE NAME        a member as it is stored; a packed one as the classic file that it is
@@ -17,15 +17,11 @@ from collections import Counter
 from pathlib import Path
 
 from nc3z_bytes import MAGIC
-from nc3z_catalog import Dataset
-from nc3z_ref import TYPE_SIZES, Archive, Bytes, Classic, Corrupt, Header, Refused, frame_size, need, unzstd
+from nc3z_catalog import DIGEST, Dataset
+from nc3z_ref import TYPE_SIZES, Archive, Classic, Corrupt, Header, Refused, need
 
-BYTE, PACKED, KINDS = 1, 3, 6
-
-
-def signed(b):
-    n = b.varint()
-    return n >> 1 ^ -(n & 1)
+BYTE, INT, PACKED, KINDS = 1, 4, 3, 6
+LIST = [b"member_arrays", b"array_column", b"array_step"]
 
 
 def restored(data):
@@ -39,59 +35,36 @@ def restored(data):
 
 
 class Group:
-    """Sections 6 and 7."""
+    """Section 6."""
 
     def __init__(self, data):
         self.file = restored(data)
         header = Header(self.file)
         marks = [a for a in header.atts if a.name == b"nc3z_packed"]
         need(marks and marks[0].value == b"1", "group: no mark, or another version")
-        need([v.name for v in header.vars[:2]] == [b"nc3z_members", b"nc3z_heads"], "group: its own variables")
+        need([(v.name, v.type) for v in header.vars[:3]] == [(name, INT) for name in LIST], "group: its list")
         self.classic = Classic(header, len(self.file))
         self.types = [v.type for v in header.vars]
-        packed = self.column(0)
-        b = Bytes(unzstd(packed, frame_size(packed, "list"), "list", dictionary=True), "list of members")
-        need(b.u8() == 1, "list: version")
-        heads, at, self.frames = self.column(1), 0, []
-        for _ in range(b.varint()):
-            stored, decoded = b.varint(), b.varint()
-            need(decoded <= 4 << 20, "list: frame of headers")
-            self.frames.append(unzstd(heads[at:at + stored], decoded, "headers", dictionary=True))
-            at += stored
-        self.names = [b.take(b.varint()).decode() for _ in range(b.varint())]
-        facts, frame = [], 0
-        for _ in self.names:
-            length, header = b.varint(), b.varint()
-            frame += b.varint()
-            facts.append((length, header, frame, b.varint()))
-        places, last = [], {}
-        for *_, count in facts:
-            own, column = [], 0
-            for _ in range(count):
-                column += signed(b) + 1
-                first = last.get(column, 0) + signed(b)
-                last[column] = first
-                own.append((column, first))
-            places.append(own)
-        digests = [b.take(32) for _ in self.names]
-        b.end()
-        self.members, used = {}, [0] * len(self.frames)
-        for name, (length, header, frame, _), own, digest in zip(self.names, facts, places, digests):
-            need(frame < len(self.frames), f"{name}: frame of its header")
-            head = self.frames[frame][used[frame]:used[frame] + header]
-            need(len(head) == header, f"{name}: its header leaves the frame")
-            used[frame] += header
-            self.members[name] = (length, head, own, digest)
+        counts, columns, steps = ([n for (n,) in struct.iter_unpack(">i", self.column(number))] for number in range(3))
+        need(len(columns) == len(steps) and min(counts) >= 0 and sum(counts) == len(columns), "group: number of arrays")
+        last, places = {}, []
+        for column, step in zip(columns, steps):
+            last[column] = last.get(column, 0) + step
+            need(0 <= last[column] < 1 << 31, "group: place of an array")
+            places.append((column, last[column]))
+        self.members, end = [], 0
+        for count in counts:
+            self.members.append(places[end:end + count])
+            end += count
 
     def column(self, number):
         place = self.classic.arrays[number]
         return self.file[place.begin:place.begin + place.present * place.element]
 
-    def member(self, name):
+    def member(self, name, number, length, head):
         """The bytes of a file."""
-        need(name in self.members, f"{name}: its group does not have it")
-        length, head, places, digest = self.members[name]
-        header = Header(head)
+        need(0 <= number < len(self.members), f"{name}: its group does not have it")
+        header, places = Header(head), self.members[number]
         need(header.length == len(head), f"{name}: length of its header")
         classic = Classic(header, length)
         arrays = [(id, place) for id, place in sorted(classic.arrays.items()) if place.present]
@@ -100,12 +73,11 @@ class Group:
         file[:len(head)] = head
         for (id, place), (column, first) in zip(arrays, places):
             kind = header.vars[id].type if id < len(header.vars) else BYTE
-            need(2 <= column < len(self.types) and self.types[column] == kind, f"{name}: column of array {id:#x}")
+            need(len(LIST) <= column < len(self.types) and self.types[column] == kind, f"{name}: column of array {id:#x}")
             size = TYPE_SIZES[kind]
             data = self.column(column)[first * size:first * size + place.present * size]
-            need(first >= 0 and len(data) == place.present * size, f"{name}: place of array {id:#x}")
+            need(len(data) == place.present * size, f"{name}: place of array {id:#x}")
             place.put(file, 0, data)
-        need(hashlib.sha256(file).digest() == digest, f"{name}: SHA-256")
         return bytes(file)
 
 
@@ -117,8 +89,10 @@ class Bundle:
         need(d.marks.get(b"nc3z_bundle") == b"1", "this is no bundle, or one of a later kind")
         self.content, self.groups = d.raw("content"), {}
         names = [name.decode() for name in d.strings("file_name_length", "file_name")]
-        columns = [d[f"file_{name}"] for name in ("kind", "offset", "stored_size", "crc32")]
+        columns = [d[f"file_{name}"] for name in ("kind", "offset", "stored_size", "crc32", "size", "header", "group_member")]
         need(all(len(column) == len(names) for column in columns), "files: number")
+        self.headers, sums = d.strings("header_length", "header_bytes"), d.raw("file_sha256")
+        columns.append([sums[at:at + DIGEST] for at in range(0, len(sums), DIGEST)])
         self.places = {name: place for name, *place in zip(names, *columns)}
         self.twice = {name for name, count in Counter(names).items() if count > 1}
 
@@ -129,7 +103,7 @@ class Bundle:
             raise Refused(f"{name}: no such member")
         need(name not in self.twice, f"{name}: two members have this name")
         need("\0" not in name and not {"", ".", ".."} & set(name.split("/")), f"{name!r}: a name that no file has")
-        kind, offset, size, crc = self.places[name]
+        kind, offset, size, crc, length, header, number, sha256 = self.places[name]
         need(0 <= kind < KINDS and offset >= 0 and 0 <= size <= len(self.content) - offset, f"{name}: its bytes")
         stored = self.content[offset:offset + size]
         if kind != PACKED:
@@ -137,7 +111,10 @@ class Bundle:
             return stored
         if offset not in self.groups:
             self.groups = {offset: Group(stored)}
-        return self.groups[offset].member(name)
+        need(0 <= header < len(self.headers) and length >= 0, f"{name}: its header")
+        file = self.groups[offset].member(name, number, length, self.headers[header])
+        need(hashlib.sha256(file).digest() == sha256, f"{name}: SHA-256")
+        return file
 
     def files(self):
         """Name and bytes of each file; archives are restored."""

@@ -1,7 +1,6 @@
 //! Checks the members of a bundle by their checksums.
 
 use super::Bundle;
-use super::extract::check_packed;
 use crate::error::Result;
 use nc3z_format::archive::constants::MAGIC;
 use nc3z_reader::Monitor;
@@ -70,9 +69,9 @@ impl Bundle {
     /// # Errors
     /// It cannot be read, or is packed and damaged; a cancelled monitor.
     pub fn check_member(&self, name: &str, monitor: &dyn Monitor) -> Result<Option<MemberCheck>> {
-        if let Some(packed) = self.packed_member(name)? {
-            check_packed(&packed)?;
-            return Ok(Some(MemberCheck::Packed { len: packed.len() }));
+        if let Some(file) = self.packed_file(name)? {
+            file.check()?;
+            return Ok(Some(MemberCheck::Packed { len: file.packed.len() }));
         }
         let Some(member) = self.recorded(name)? else { return Ok(None) };
         let recorded = member.crc32();
@@ -129,8 +128,8 @@ impl Bundle {
     pub fn hurt_members(&self, group: &str) -> Result<Option<(usize, Vec<String>)>> {
         let Some(number) = self.groups()?.iter().position(|name| name == group) else { return Ok(None) };
         let names = self.members_of(number)?;
-        let is_hurt = |name: &&&str| match self.packed_member(name) {
-            Ok(Some(packed)) => check_packed(&packed).is_err(),
+        let is_hurt = |name: &&&str| match self.packed_file(name) {
+            Ok(Some(file)) => file.check().is_err(),
             _ => true,
         };
         let hurt = names.par_iter().filter(is_hurt).map(|name| (*name).to_owned()).collect();

@@ -38,11 +38,32 @@ pub enum MemberFile {
     },
 }
 
-/// A packed member, and time and permissions of its file.
+/// A packed member, and what the bundle records of its file.
 pub struct PackedFile {
     /// The bytes of the original file.
     pub packed: PackedMember,
+    sha256: [u8; 32],
     stamp: Stamp,
+}
+
+impl PackedFile {
+    /// Gives all bytes to `to`. Returns whether they have the recorded SHA-256.
+    fn copy(&self, to: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<bool> {
+        let mut hash = Sha256::new();
+        pieces(&self.packed, &mut |bytes| {
+            hash.update(bytes);
+            to(bytes)
+        })?;
+        Ok(hash.finalize()[..] == self.sha256)
+    }
+
+    /// Checks that the member has the bytes that were packed.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.copy(&mut |_| Ok(()))? { Ok(()) } else { Err(damaged(self.packed.name()).into()) }
+    }
 }
 
 impl MemberFile {
@@ -93,17 +114,10 @@ impl MemberFile {
     pub fn copy(&self, to: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         match self {
             MemberFile::Packed(file) => {
-                let packed = &file.packed;
-                let mut hash = Sha256::new();
-                pieces(self.source(), &mut |bytes| {
-                    hash.update(bytes);
-                    to(bytes)
-                })?;
-                let is_right = hash.finalize()[..] == packed.sha256();
-                if is_right || !packed.lost()?.is_empty() {
+                if file.copy(to)? || !file.packed.lost()?.is_empty() {
                     return Ok(());
                 }
-                Err(damaged(packed.name()).into())
+                Err(damaged(file.packed.name()).into())
             }
             MemberFile::Stored { name, member } => {
                 let mut crc = crc32fast::Hasher::new();
@@ -141,15 +155,22 @@ impl Bundle {
     /// # Errors
     /// As [`Bundle::member`].
     pub fn member_file(&self, name: &str) -> Result<Option<MemberFile>> {
-        if let Some(packed) = self.packed_member(name)? {
-            let stamp = self.stamp(name)?;
-            return Ok(Some(MemberFile::Packed(Box::new(PackedFile { packed, stamp }))));
+        if let Some(file) = self.packed_file(name)? {
+            return Ok(Some(MemberFile::Packed(Box::new(file))));
         }
         let Some(member) = self.recorded(name)? else { return Ok(None) };
         if is_archive(&member)? {
             return Ok(None);
         }
         Ok(Some(MemberFile::Stored { name: name.to_owned(), member }))
+    }
+
+    /// Returns a packed member with what the table records of its file. None where no packed member has that name.
+    pub(super) fn packed_file(&self, name: &str) -> Result<Option<PackedFile>> {
+        let Some((number, packed)) = self.packed_row(name)? else { return Ok(None) };
+        let Some(container) = self.container() else { return Ok(None) };
+        let (sha256, record) = (container.sha256(number)?, container.record(number)?);
+        Ok(Some(PackedFile { packed, sha256, stamp: Stamp::of_head(&record) }))
     }
 
     /// Returns an error if two members would be written to the same file.
@@ -209,8 +230,8 @@ pub fn extract(
         name_inside.ok_or_else(|| Error::refused(format!("`{name}` leads out of the directory")))?;
     match (bundle.member_file(name)?, form) {
         (Some(MemberFile::Packed(file)), MemberForm::Archives) => {
-            let PackedFile { packed, stamp } = *file;
-            check_packed(&packed)?;
+            file.check()?;
+            let PackedFile { packed, stamp, .. } = *file;
             let target = parented(output.join(format!("{name_inside}{SUFFIX}")))?;
             let file = AtomicFile::create_with_mode(&target, force, 0o666)?;
             archive_to(Arc::new(packed), &mut file.file(), &WriterOptions::default(), &())?;
@@ -237,19 +258,6 @@ pub fn extract(
     archive.restore_to_file(file.file(), &target, &())?;
     file.commit_as(bundle.stamp(name)?.attributes())?;
     Ok(LostPart::of_archive(&archive))
-}
-
-/// Checks that a packed member has the bytes that were packed.
-///
-/// # Errors
-/// It is damaged.
-pub(super) fn check_packed(packed: &PackedMember) -> Result<()> {
-    let mut hash = Sha256::new();
-    pieces(packed, &mut |bytes| {
-        hash.update(bytes);
-        Ok(())
-    })?;
-    if hash.finalize()[..] == packed.sha256() { Ok(()) } else { Err(damaged(packed.name()).into()) }
 }
 
 fn damaged(name: &str) -> nc3z_reader::Error {

@@ -122,8 +122,13 @@ impl Bundle {
     /// Returns a packed member. None where no packed member has that name.
     ///
     /// # Errors
-    /// Its group is damaged.
+    /// Its group or the table is damaged.
     pub fn packed_member(&self, name: &str) -> Result<Option<PackedMember>> {
+        Ok(self.packed_row(name)?.map(|(_, member)| member))
+    }
+
+    /// Returns a packed member and its number in the table.
+    pub(super) fn packed_row(&self, name: &str) -> Result<Option<(usize, PackedMember)>> {
         let Some(container) = self.container() else { return Ok(None) };
         let Some(number) = container.find(name)? else { return Ok(None) };
         let head = container.head(number)?;
@@ -131,13 +136,7 @@ impl Bundle {
             return Ok(None);
         }
         let open = self.opened_group(head.offset, head.stored)?;
-        let inside = open.names().position(|known| known == name);
-        let member = inside.map(|number| open.member(number)).transpose()?.flatten();
-        let absent = || {
-            let what = "the bundle says that it is in a group of files, which has no such file";
-            Error::fragment(name, what)
-        };
-        member.map(Some).ok_or_else(absent)
+        Ok(Some((number, open.member(container.packed(number, &head)?)?)))
     }
 
     /// The group with this number.

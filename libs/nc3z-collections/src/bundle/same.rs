@@ -1,6 +1,6 @@
 //! Compares a bundle with the files that it would be made of, so that an interrupted run continues after its last whole bundle.
 
-use super::{Bundle, Bundled, SUFFIX};
+use super::{Bundle, Bundled, HeadKind, SUFFIX};
 use crate::error::{Error, Result};
 use nc3z_format::archive::constants::MAGIC;
 use nc3z_reader::source::{FileSource, SharedSource};
@@ -16,7 +16,7 @@ impl Bundle {
     /// None if the two are equal.
     ///
     /// # Errors
-    /// A group or an archive in the bundle cannot be read.
+    /// The table or an archive in the bundle cannot be read.
     pub fn differs(
         &self,
         files: &[Bundled],
@@ -24,11 +24,16 @@ impl Bundle {
         is_extra: &dyn Fn(&str) -> bool,
     ) -> Result<Option<String>> {
         let mut packed = HashMap::new();
-        for number in 0..self.groups()?.len() {
-            let group = self.group(number)?;
-            packed.extend(group.names().map(str::to_owned).zip(group.member_lens()));
+        let names = self.names()?;
+        if let Some(container) = self.container() {
+            container.each(&mut |number, head| {
+                if head.kind == HeadKind::Packed {
+                    packed.insert(names[number].as_str(), head.len);
+                }
+                Ok(())
+            })?;
         }
-        let members = self.names()?.iter().filter(|name| !is_extra(name)).count();
+        let members = names.iter().filter(|name| !is_extra(name)).count();
         for file in files {
             let meta = file.path.metadata().map_err(|e| Error::io(&file.path, e))?;
             let is_newer = meta.modified().ok().zip(written).is_some_and(|(file, bundle)| file > bundle);
@@ -36,8 +41,8 @@ impl Bundle {
                 return Ok(Some(format!("`{}` is newer", file.path.display())));
             }
             let original = file.name.strip_suffix(SUFFIX).unwrap_or(&file.name);
-            let len = match packed.get(&file.name).or_else(|| packed.get(original)) {
-                Some(len) if packed.contains_key(&file.name) => Some((*len, meta.len())),
+            let len = match packed.get(file.name.as_str()).or_else(|| packed.get(original)) {
+                Some(len) if packed.contains_key(file.name.as_str()) => Some((*len, meta.len())),
                 Some(len) => Some((*len, original_len(&opened(&file.path)?)?)),
                 None => self.stored_len(&file.name, &file.path, meta.len())?,
             };

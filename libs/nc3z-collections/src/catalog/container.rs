@@ -3,9 +3,10 @@
 use super::content::Content;
 use super::member::{Head, HeadKind};
 use super::read::{Catalog, Table};
-use super::table::{Axis, Column, is_bundle, wrong};
+use super::table::{Axis, Column, MAX_MEMBERS, is_bundle, wrong};
 use crate::bundle::inside;
 use crate::error::Result;
+use crate::pack::PackedRow;
 use bytes::Bytes;
 use nc3z_format::classic::Header;
 use nc3z_reader::{Archive, Dataset};
@@ -17,6 +18,8 @@ use std::sync::{Arc, OnceLock};
 const UNSORTED: usize = 8;
 /// In a bundle of at most this many files, their places are fetched with the names.
 const FETCHED_TOGETHER: u64 = 100_000;
+/// The maximal length in bytes of the header of a packed member.
+const MAX_HEADER: u64 = 4 << 20;
 /// Rows that are read at a time.
 const STEP: u64 = 1 << 20;
 
@@ -29,6 +32,15 @@ pub(crate) struct Container {
     searches: AtomicUsize,
     /// The numbers of the files in the order of their names.
     sorted: OnceLock<Vec<u32>>,
+    headers: OnceLock<Headers>,
+}
+
+/// The headers of all files.
+struct Headers {
+    /// The headers of each block, and their bytes.
+    blocks: Vec<(Range<u64>, Range<u64>)>,
+    /// The table with the columns that lead to a header.
+    near: Table,
 }
 
 /// The names of all files.
@@ -71,9 +83,15 @@ impl Container {
             Some(id) => Content::new(archive, id)?,
             None => Content::empty(archive),
         };
-        let (names, sorted) = (OnceLock::new(), OnceLock::new());
-        let searches = AtomicUsize::new(0);
-        Ok(Container { archive: archive.clone(), table, content: Arc::new(content), names, searches, sorted })
+        Ok(Container {
+            archive: archive.clone(),
+            table,
+            content: Arc::new(content),
+            names: OnceLock::new(),
+            searches: AtomicUsize::new(0),
+            sorted: OnceLock::new(),
+            headers: OnceLock::new(),
+        })
     }
 
     /// The archive of the table and of the content.
@@ -216,6 +234,57 @@ impl Container {
         let row = number as u64;
         let more = [Column::Crc32, Column::Mode, Column::Modified];
         Ok(self.heads(&(row..row + 1), &more)?.remove(0))
+    }
+
+    fn headers(&self) -> Result<&Headers> {
+        if let Some(headers) = self.headers.get() {
+            return Ok(headers);
+        }
+        let all = |column: Column| (column, 0..self.table.lengths[column.spec().axis]);
+        let mut parts = vec![all(Column::BlockHeaders), all(Column::BlockHeaderBytes)];
+        if self.table.lengths[Axis::File] <= FETCHED_TOGETHER {
+            parts.extend([Column::FileHeader, Column::GroupMember, Column::HeaderLength].map(all));
+        }
+        let near = self.table.near(&parts)?;
+        let headers = near.runs(Column::BlockHeaders, Axis::Header)?;
+        let bytes = near.runs(Column::BlockHeaderBytes, Axis::HeaderByte)?;
+        let blocks = headers.into_iter().zip(bytes).collect();
+        Ok(self.headers.get_or_init(|| Headers { blocks, near }))
+    }
+
+    /// Returns what reading a packed member takes of the table, besides its place: that is the row `head`.
+    pub(crate) fn packed(&self, number: usize, head: &Head) -> Result<PackedRow> {
+        let Headers { blocks, near } = self.headers()?;
+        let row = number as u64..number as u64 + 1;
+        let header = near.lengths(Column::FileHeader, &row)?[0];
+        let member = near.lengths(Column::GroupMember, &row)?[0];
+        let block = blocks.get(blocks.partition_point(|(headers, _)| headers.end <= header));
+        let (headers, bytes) = block.ok_or_else(|| wrong(format!("file {number} has header {header}")))?;
+        if headers.end - headers.start > MAX_MEMBERS as u64 {
+            return Err(wrong(format!("a block has more than {MAX_MEMBERS} headers")));
+        }
+        let lengths = near.lengths(Column::HeaderLength, &(headers.start..header + 1))?;
+        let len = lengths.last().copied().unwrap_or(0);
+        let end = lengths.iter().fold(bytes.start, |end, len| end.saturating_add(*len));
+        if len > MAX_HEADER || end > bytes.end {
+            return Err(wrong(format!(
+                "header {header} has {len} bytes up to byte {end}, and those of its block end at byte {}",
+                bytes.end
+            )));
+        }
+        Ok(PackedRow {
+            name: self.name(number)?.to_owned(),
+            number: usize::try_from(member).map_err(wrong)?,
+            len: head.len,
+            header: self.table.bytes(Column::HeaderBytes, &(end - len..end))?,
+        })
+    }
+
+    /// Returns the SHA-256 of a file.
+    pub(crate) fn sha256(&self, number: usize) -> Result<[u8; 32]> {
+        let row = number as u64..number as u64 + 1;
+        let sum = self.table.bytes(Column::Sha256, &row)?;
+        sum.first_chunk().copied().ok_or_else(|| wrong("a SHA-256 is too short"))
     }
 
     /// Calls `each` with what the table has of all files, one after another.

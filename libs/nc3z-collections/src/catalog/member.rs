@@ -67,6 +67,8 @@ pub struct Head {
     pub crc32: Option<u32>,
     /// Permission bits. Only bundles have them.
     pub mode: Option<u16>,
+    /// The number of a packed member in its group.
+    pub group_member: u32,
 }
 
 /// Stands for a time that is not known.
@@ -83,6 +85,7 @@ impl Default for Head {
             modified: UNKNOWN_TIME,
             crc32: None,
             mode: None,
+            group_member: 0,
         }
     }
 }

@@ -250,7 +250,7 @@ impl Table {
 
     /// The numbers of elements of one dimension for each element of another, as consecutive ranges of rows that
     /// cover the dimension.
-    fn runs(&self, counts: Column, all: Axis) -> Result<Vec<Rows<u64>>> {
+    pub(super) fn runs(&self, counts: Column, all: Axis) -> Result<Vec<Rows<u64>>> {
         let rows = 0..self.lengths[counts.spec().axis];
         self.split(counts, &rows, &(0..self.lengths[all]))
     }
@@ -616,7 +616,7 @@ impl<'s> Block<'s> {
             // The object of a member is its bundle, whose time is another one.
             let modified = if self.catalog.is_bundle() { UNKNOWN_TIME } else { modified[n] };
             let (offset, stored) = (offsets[n], stored[n]);
-            (Head { kind, len, offset, stored, sha256, modified, crc32: None, mode: None }, headers[n])
+            (Head { kind, len, offset, stored, sha256, modified, ..Head::default() }, headers[n])
         };
         Ok((0..self.len()).map(head).collect())
     }

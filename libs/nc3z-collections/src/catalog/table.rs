@@ -148,7 +148,7 @@ macro_rules! columns {
 impl Column {
     /// True if only bundles have it.
     pub(super) fn is_of_bundles(self) -> bool {
-        matches!(self, Column::Crc32 | Column::Mode | Column::Content)
+        matches!(self, Column::Crc32 | Column::Mode | Column::GroupMember | Column::Content)
     }
 }
 
@@ -173,6 +173,7 @@ columns! {
     Modified "file_modified" Int64 File [Units("nanoseconds since 1970-01-01"), Unknown(i64::MIN)] "last change of the file on disk";
     Crc32 "file_crc32" UInt File [] "CRC-32 of the stored bytes";
     Mode "file_mode" Short File [Unknown(-1)] "permissions of the file";
+    GroupMember "file_group_member" Int File [] "position of a packed member in its group";
     Coordinates "file_coordinates" Int File [Counts(Axis::Coordinate)] "known coordinates of the file";
     HeaderLength "header_length" Int Header [Counts(Axis::HeaderByte)] "bytes of the header";
     HeaderBytes "header_bytes" Char HeaderByte [] "headers of classic files, one after another";

@@ -287,6 +287,7 @@ impl NewRows {
         if self.is_bundle {
             out.sizes(Column::Crc32, each().map(|h| h.crc32.unwrap_or_default().into()))?;
             out.numbers(Column::Mode, each().map(|h| h.mode.map_or(-1, i64::from)))?;
+            out.sizes(Column::GroupMember, each().map(|h| h.group_member.into()))?;
         }
         Ok(())
     }

@@ -4,6 +4,8 @@ use super::encode::{group, of_writer};
 use crate::bundle::stamp::Stamp;
 use crate::error::Result;
 use bytes::Bytes;
+use nc3z_format::Limits;
+use nc3z_reader::ClassicFile;
 use nc3z_reader::source::MemorySource;
 use nc3z_writer::{WriterOptions, archive_to_vec};
 use std::cell::OnceCell;
@@ -30,10 +32,18 @@ pub(super) struct Member {
     pub(super) archive: Option<(String, Vec<u8>)>,
 }
 
+impl Member {
+    /// The file, parsed.
+    pub(super) fn classic(&self) -> Result<ClassicFile> {
+        let source = Arc::new(MemorySource::new(self.bytes.clone()));
+        Ok(ClassicFile::from_source(source, &Limits::default())?)
+    }
+}
+
 /// The result of packing files.
 #[derive(Default)]
 pub(super) struct Made {
-    /// A group, and the names of its members, with time and permissions of their files.
+    /// A group, and the names of its members in their order, with time and permissions of their files.
     pub(super) group: Option<(Vec<u8>, Vec<(String, Stamp)>)>,
     pub(super) alone: Vec<(String, Vec<u8>, Stamp)>,
 }
@@ -55,6 +65,7 @@ pub(super) fn make(members: &[Member], options: &WriterOptions) -> Result<Made> 
     let mut best: Option<(u64, Vec<u8>, Vec<usize>)> = None;
     while chosen.len() > 1 {
         let packed = group(&chosen.iter().map(|&n| &members[n]).collect::<Vec<_>>(), &own)?;
+        let Some(packed) = packed else { break };
         let taken = packed.len() as u64 + MEMBER_COST;
         if chosen.len() == members.len() && is_clear(members, taken, &alone)? {
             return Ok(made(members, packed, &chosen));

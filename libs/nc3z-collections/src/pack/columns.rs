@@ -2,9 +2,9 @@
 //! as one classic file.
 
 use super::arrays;
-use super::listing::Place;
-use super::{HEADS, MARK, MEMBERS, OWN_COLUMNS};
-use crate::error::Result;
+use super::listing::{Listing, Place};
+use super::{LIST, MARK};
+use crate::error::{Error, Result};
 use nc3z_format::NcType;
 use nc3z_format::archive::{ArrayId, Role};
 use nc3z_format::classic::{Attribute, DimId, Dimension, Header, NumRecs, VarId, Variable, Version, arrange};
@@ -78,21 +78,25 @@ impl Columns {
         number
     }
 
-    /// Assigns each array to a column, and returns the places of each member's arrays.
+    /// Assigns each array to a column, and lists the places of each member's arrays.
     pub(super) fn arranged(mut self) -> Arranged {
         let columns = self.columns();
-        for (column, (_, _, pieces)) in (OWN_COLUMNS..).zip(&columns) {
+        for (column, (_, _, pieces)) in (LIST.len()..).zip(&columns) {
+            let column = u32::try_from(column).unwrap_or(u32::MAX);
             let mut first = 0;
             for &(name, piece) in pieces {
                 let size = self.names[name].ty.size();
                 let piece = &mut self.names[name].pieces[piece];
-                piece.place = Place { column, first };
-                first += (piece.bytes.len() / size) as u64;
+                // A column of more elements is refused when the list is encoded.
+                piece.place = Place { column, first: u32::try_from(first).unwrap_or(u32::MAX) };
+                first += piece.bytes.len() / size;
             }
         }
-        let place = |&(name, piece): &(usize, usize)| self.names[name].pieces[piece].place;
-        let places = self.members.iter().map(|m| m.iter().map(place).collect()).collect();
-        let mut out = Arranged { places, columns: Vec::with_capacity(columns.len()) };
+        let mut list = Listing::default();
+        for member in &self.members {
+            list.push(member.iter().map(|&(name, piece)| self.names[name].pieces[piece].place));
+        }
+        let mut out = Arranged { list, columns: Vec::with_capacity(columns.len()) };
         for (name, inner, pieces) in columns {
             let Some(&(first, _)) = pieces.first() else { continue };
             let bytes: Vec<&[u8]> = pieces.iter().map(|&(n, p)| &self.names[n].pieces[p].bytes[..]).collect();
@@ -204,20 +208,24 @@ struct Column {
 /// Columns, and the places of the members' arrays in them.
 pub(super) struct Arranged {
     /// For each member, in the order in which they were added.
-    pub(super) places: Vec<Vec<Place>>,
+    pub(super) list: Listing,
     columns: Vec<Column>,
 }
 
 impl Arranged {
-    /// The classic file of a group.
-    pub(super) fn file(self, members: Vec<u8>, heads: Vec<u8>) -> Result<Vec<u8>> {
-        let own = |name: &str, bytes| Column {
+    /// The classic file of a group, whose members have arrays.
+    pub(super) fn file(self) -> Result<Vec<u8>> {
+        let list = self.list.encode();
+        let list =
+            list.ok_or_else(|| Error::refused("a column of a group would have 2^31 elements or more"))?;
+        let own = |(name, values): (&str, Vec<i32>)| Column {
             name: name.as_bytes().to_vec(),
-            ty: NcType::Byte,
+            ty: NcType::Int,
             inner: Vec::new(),
-            bytes,
+            bytes: values.iter().flat_map(|value| value.to_be_bytes()).collect(),
         };
-        let mut columns = vec![own(MEMBERS, members), own(HEADS, heads)];
+        let values = [list.counts, list.columns, list.steps];
+        let mut columns: Vec<Column> = LIST.into_iter().zip(values).map(own).collect();
         columns.extend(self.columns);
         let is_old = columns.iter().all(|c| c.ty as u8 <= NcType::Double as u8);
         let version = if is_old { Version::Cdf2 } else { Version::Cdf5 };

@@ -1,22 +1,10 @@
-//! The list of a group's members: their arrays and headers. For its bytes see `spec/catalogue.md`, "The list of
-//! members".
+//! The places of the arrays of a group's members, and the three variables of the group that have them. See `spec/catalogue.md`,
+//! "Groups".
 
 use std::collections::HashMap;
 
-const VERSION: u8 = 1;
 /// The maximal number of members of a group.
 pub(super) const MAX_MEMBERS: usize = 65_536;
-/// Bytes of a SHA-256.
-const DIGEST_LEN: usize = 32;
-
-/// A zstd frame of headers in the column of headers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Frame {
-    /// Bytes as stored.
-    pub(super) stored: u64,
-    /// Bytes of the headers.
-    pub(super) decoded: u64,
-}
 
 /// The place of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,204 +12,93 @@ pub(super) struct Place {
     /// Number of the column's variable in the group.
     pub(super) column: u32,
     /// Its first element there.
-    pub(super) first: u64,
+    pub(super) first: u32,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Listed {
-    pub(super) name: String,
-    /// Bytes of the file.
-    pub(super) len: u64,
-    pub(super) frame: usize,
-    /// Bytes of its header.
-    pub(super) header_len: u64,
-    pub(super) sha256: [u8; DIGEST_LEN],
-    /// One for each array of its own, in their order.
-    pub(super) places: Vec<Place>,
-}
-
+/// The places of the arrays of all members.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Listing {
-    pub(super) frames: Vec<Frame>,
-    pub(super) members: Vec<Listed>,
+    places: Vec<Place>,
+    /// The end of each member's places.
+    ends: Vec<usize>,
 }
 
-/// Returns the bytes of the list, before compression. Fields of one kind are stored together, and places are
-/// differences to the previous one of the same column. For consecutive files of one kind these are equal.
-pub(super) fn encode(list: &Listing) -> Vec<u8> {
-    let mut out = vec![VERSION];
-    put(&mut out, list.frames.len() as u64);
-    for frame in &list.frames {
-        put(&mut out, frame.stored);
-        put(&mut out, frame.decoded);
+/// The values of the variables of a list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Stored {
+    /// The number of arrays of each member.
+    pub(super) counts: Vec<i32>,
+    /// The column of each array.
+    pub(super) columns: Vec<i32>,
+    /// First element of each array, less that of the last array before it in this column. For consecutive files of one kind these
+    /// are equal.
+    pub(super) steps: Vec<i32>,
+}
+
+impl Listing {
+    /// Adds a member with the places of its arrays.
+    pub(super) fn push(&mut self, places: impl IntoIterator<Item = Place>) {
+        self.places.extend(places);
+        self.ends.push(self.places.len());
     }
-    put(&mut out, list.members.len() as u64);
-    for m in &list.members {
-        put(&mut out, m.name.len() as u64);
-        out.extend_from_slice(m.name.as_bytes());
+
+    /// The number of members.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
     }
-    let mut frame = 0;
-    for m in &list.members {
-        put(&mut out, m.len);
-        put(&mut out, m.header_len);
-        put(&mut out, (m.frame - frame) as u64);
-        frame = m.frame;
-        put(&mut out, m.places.len() as u64);
+
+    /// The number of arrays of all members.
+    pub(super) fn arrays(&self) -> usize {
+        self.places.len()
     }
-    let mut last = Last::default();
-    for m in &list.members {
-        let mut column = 0;
-        for place in &m.places {
-            put_signed(&mut out, i64::from(place.column) - column - 1);
-            column = place.column.into();
-            put_signed(&mut out, last.step(place.column, place.first));
+
+    /// The places of a member's arrays, in their order.
+    pub(super) fn places(&self, member: usize) -> Option<&[Place]> {
+        let end = *self.ends.get(member)?;
+        let begin = member.checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.places.get(begin..end)
+    }
+
+    /// Returns the values to store. None if one is beyond 2^31 - 1.
+    pub(super) fn encode(&self) -> Option<Stored> {
+        let mut out = Stored::default();
+        let mut last: HashMap<u32, i32> = HashMap::new();
+        for place in &self.places {
+            let first = i32::try_from(place.first).ok()?;
+            out.columns.push(i32::try_from(place.column).ok()?);
+            // Both are from 0 to 2^31 - 1.
+            out.steps.push(first - last.insert(place.column, first).unwrap_or(0));
         }
-    }
-    list.members.iter().for_each(|m| out.extend_from_slice(&m.sha256));
-    out
-}
-
-/// The last place of each column.
-#[derive(Default)]
-struct Last(HashMap<u32, u64>);
-
-impl Last {
-    /// Returns the difference from the last place to `first`, which becomes the last. Both are below 2^62.
-    fn step(&mut self, column: u32, first: u64) -> i64 {
-        let last = self.0.insert(column, first).unwrap_or(0);
-        first.wrapping_sub(last).cast_signed()
-    }
-
-    /// Returns the place after this difference.
-    fn after(&mut self, column: u32, step: i64) -> Option<u64> {
-        let last = self.0.entry(column).or_insert(0);
-        *last = last.checked_add_signed(step)?;
-        Some(*last)
-    }
-}
-
-/// Parses a list, whose members have at most `most` arrays together. The error describes the defect.
-pub(super) fn decode(bytes: &[u8], most: u64) -> Result<Listing, String> {
-    let mut c = ListingCursor(bytes);
-    match c.take(1, "the version")?[0] {
-        VERSION => {}
-        other => return Err(format!("its version is {other}; this build knows {VERSION}")),
-    }
-    let frames = c.count(2, "frames")?;
-    if frames > MAX_MEMBERS {
-        return Err(format!("it has {frames} frames, more than {MAX_MEMBERS} members can have"));
-    }
-    let mut list = Listing::default();
-    for _ in 0..frames {
-        let (stored, decoded) = (c.number("the length of a frame")?, c.number("the length of a frame")?);
-        list.frames.push(Frame { stored, decoded });
-    }
-    let members = c.count(DIGEST_LEN, "members")?;
-    if members > MAX_MEMBERS {
-        return Err(format!("it has {members} members, more than {MAX_MEMBERS}"));
-    }
-    for _ in 0..members {
-        let len = c.count(1, "bytes of a name")?;
-        let name = std::str::from_utf8(c.take(len, "a name")?).map_err(|e| format!("a name: {e}"))?;
-        let (name, places) = (name.to_owned(), Vec::new());
-        list.members.push(Listed { name, len: 0, frame: 0, header_len: 0, sha256: [0; DIGEST_LEN], places });
-    }
-    let mut counts = Vec::with_capacity(members);
-    let mut frame = 0_usize;
-    for m in &mut list.members {
-        m.len = c.number("the length of a member")?;
-        m.header_len = c.number("the length of a header")?;
-        let step = c.number("the frame of a header")?;
-        frame = usize::try_from(step).ok().and_then(|n| frame.checked_add(n)).unwrap_or(usize::MAX);
-        if frame >= frames {
-            return Err(format!("the header of `{}` is in frame {frame} of {frames}", m.name));
+        let mut begin = 0;
+        for &end in &self.ends {
+            out.counts.push(i32::try_from(end - begin).ok()?);
+            begin = end;
         }
-        m.frame = frame;
-        counts.push(c.count(2, "arrays")?);
+        Some(out)
     }
-    let all = counts.iter().fold(0_u64, |sum, n| sum.saturating_add(*n as u64));
-    if all > most {
-        return Err(format!(
-            "its members have {all} arrays, and those of a group of this length at most {most}"
-        ));
-    }
-    let mut last = Last::default();
-    for (m, &count) in list.members.iter_mut().zip(&counts) {
-        // Each takes at least two bytes: the list cannot have more than its length allows.
-        c.holds(count.saturating_mul(2), "arrays")?;
-        m.places.reserve_exact(count);
-        let mut column = 0_i64;
-        for _ in 0..count {
-            let step = c.signed("a column")?;
-            column = step.checked_add(1).and_then(|n| column.checked_add(n)).unwrap_or(-1);
-            let number = u32::try_from(column).map_err(|_| format!("`{}` names column {column}", m.name))?;
-            let step = c.signed("a place")?;
-            let first = last.after(number, step);
-            let first = first.ok_or_else(|| format!("an array of `{}` begins before its column", m.name))?;
-            m.places.push(Place { column: number, first });
+
+    /// Reads the values of a group. The error describes the defect.
+    pub(super) fn decode(stored: &Stored) -> Result<Self, String> {
+        let mut list = Listing::default();
+        let mut last: HashMap<u32, i32> = HashMap::new();
+        for (&column, &step) in stored.columns.iter().zip(&stored.steps) {
+            let number = u32::try_from(column).map_err(|_| format!("an array is in column {column}"))?;
+            let last = last.entry(number).or_insert(0);
+            let first = last.checked_add(step).filter(|first| *first >= 0);
+            *last = first.ok_or_else(|| format!("an array begins {step} elements behind element {last}"))?;
+            list.places.push(Place { column: number, first: last.cast_unsigned() });
         }
-    }
-    for m in &mut list.members {
-        m.sha256.copy_from_slice(c.take(DIGEST_LEN, "a digest")?);
-    }
-    if c.0.is_empty() { Ok(list) } else { Err(format!("{} bytes follow it", c.0.len())) }
-}
-
-/// The bytes that are left.
-struct ListingCursor<'b>(&'b [u8]);
-
-impl<'b> ListingCursor<'b> {
-    fn take(&mut self, len: usize, what: &str) -> Result<&'b [u8], String> {
-        let (taken, rest) = self.0.split_at_checked(len).ok_or_else(|| format!("it ends in {what}"))?;
-        self.0 = rest;
-        Ok(taken)
-    }
-
-    /// Seven bits a byte, lowest first.
-    fn number(&mut self, what: &str) -> Result<u64, String> {
-        let mut n = 0;
-        for shift in (0..63).step_by(7) {
-            let byte = self.take(1, what)?[0];
-            n |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Ok(n);
-            }
+        let mut end = 0_usize;
+        for &count in &stored.counts {
+            let next = usize::try_from(count).ok().and_then(|count| end.checked_add(count));
+            end = next.ok_or_else(|| format!("a member has {count} arrays"))?;
+            list.ends.push(end);
         }
-        Err(format!("{what} has more than 63 bits"))
-    }
-
-    fn signed(&mut self, what: &str) -> Result<i64, String> {
-        let n = self.number(what)?;
-        Ok((n >> 1).cast_signed() ^ -(n & 1).cast_signed())
-    }
-
-    /// A number of things that take `each` bytes at least.
-    fn count(&mut self, each: usize, what: &str) -> Result<usize, String> {
-        let n = usize::try_from(self.number(what)?).unwrap_or(usize::MAX);
-        self.holds(n.saturating_mul(each), what)?;
-        Ok(n)
-    }
-
-    fn holds(&self, bytes: usize, what: &str) -> Result<(), String> {
-        let left = self.0.len();
-        if bytes <= left {
-            Ok(())
-        } else {
-            Err(format!("it says that it has more {what} than {left} bytes hold"))
+        if end != list.places.len() {
+            return Err(format!("its members have {end} arrays, and it has places of {}", list.places.len()));
         }
+        Ok(list)
     }
-}
-
-fn put(out: &mut Vec<u8>, mut n: u64) {
-    while n >= 0x80 {
-        out.push(u8::try_from(n & 0x7f).unwrap_or(0) | 0x80);
-        n >>= 7;
-    }
-    out.push(u8::try_from(n).unwrap_or(0));
-}
-
-fn put_signed(out: &mut Vec<u8>, n: i64) {
-    put(out, ((n << 1) ^ (n >> 63)).cast_unsigned());
 }
 
 #[cfg(test)]
@@ -229,52 +106,51 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn listed() -> impl Strategy<Value = Listed> {
-        let places = prop::collection::vec((0_u32..5000, 0_u64..1 << 40), 0..9);
-        ("[a-z/.]{1,12}", 0_u64..1 << 40, 0_u64..1 << 20, any::<[u8; 32]>(), places).prop_map(
-            |(name, len, header_len, sha256, places)| Listed {
-                name,
-                len,
-                frame: 0,
-                header_len,
-                sha256,
-                places: places.into_iter().map(|(column, first)| Place { column, first }).collect(),
-            },
-        )
-    }
-
     proptest! {
         #[test]
         fn a_list_is_read_as_it_was_written(
-            mut members in prop::collection::vec(listed(), 0..20),
-            frames in prop::collection::vec((0_u64..1 << 30, 0_u64..1 << 30), 1..4),
+            members in prop::collection::vec(prop::collection::vec((0_u32..9, 0_u32..1 << 31), 0..9), 0..20),
         ) {
-            let count = members.len();
-            for (n, m) in members.iter_mut().enumerate() {
-                m.frame = n * frames.len() / count;
+            let mut list = Listing::default();
+            for member in &members {
+                list.push(member.iter().map(|&(column, first)| Place { column, first }));
             }
-            let frames = frames.into_iter().map(|(stored, decoded)| Frame { stored, decoded }).collect();
-            let list = Listing { frames, members };
-            let bytes = encode(&list);
-            prop_assert_eq!(decode(&bytes, u64::MAX), Ok(list));
-            for end in 0..bytes.len() {
-                prop_assert!(decode(&bytes[..end], u64::MAX).is_err());
+            let stored = list.encode().unwrap();
+            prop_assert_eq!(Listing::decode(&stored), Ok(list.clone()));
+            for (number, member) in members.iter().enumerate() {
+                let found = list.places(number).unwrap().iter().map(|place| (place.column, place.first));
+                prop_assert!(found.eq(member.iter().copied()));
             }
+            prop_assert_eq!(list.places(members.len()), None);
         }
 
         #[test]
-        fn any_bytes_are_a_list_or_an_error(mut bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            if let Some(first) = bytes.first_mut() {
-                *first = VERSION;
+        fn any_values_are_a_list_or_an_error(
+            counts in prop::collection::vec(any::<i32>(), 0..4), arrays in prop::collection::vec(any::<(i32, i32)>(), 0..9),
+        ) {
+            let (columns, steps) = arrays.into_iter().unzip();
+            if let Ok(list) = Listing::decode(&Stored { counts, columns, steps }) {
+                prop_assert_eq!((0..list.len()).map(|n| list.places(n).unwrap().len()).sum::<usize>(), list.arrays());
             }
-            let _ = decode(&bytes, u64::MAX);
         }
     }
 
     #[test]
-    fn counts_do_not_allocate_what_the_list_cannot_hold() {
-        let huge = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f];
-        assert!(decode(&[&[VERSION][..], &huge].concat(), u64::MAX).unwrap_err().contains("frames"));
-        assert!(decode(&[&[VERSION, 0][..], &huge].concat(), u64::MAX).unwrap_err().contains("members"));
+    fn values_that_contradict_each_other_are_errors() {
+        let right = Stored { counts: vec![2, 1], columns: vec![3, 4, 3], steps: vec![5, 0, -5] };
+        let list = Listing::decode(&right).unwrap();
+        assert_eq!(list.places(1), Some(&[Place { column: 3, first: 0 }][..]));
+        for (change, words) in [
+            (Box::new(|s: &mut Stored| s.counts[0] = 3) as Box<dyn Fn(&mut Stored)>, "4 arrays"),
+            (Box::new(|s| s.counts[0] = -1), "-1 arrays"),
+            (Box::new(|s| s.columns[0] = -1), "column -1"),
+            (Box::new(|s| s.steps[2] = -6), "begins -6"),
+            (Box::new(|s| s.steps[2] = i32::MAX), "begins 2147483647"),
+        ] {
+            let mut wrong = right.clone();
+            change(&mut wrong);
+            let e = Listing::decode(&wrong).unwrap_err();
+            assert!(e.contains(words), "{words}: {e}");
+        }
     }
 }

@@ -105,8 +105,8 @@ impl PackedMember {
             return Ok(Vec::new());
         }
         let mut out = Vec::new();
-        for (own, place) in self.own.iter().zip(&self.listed().places) {
-            let first = place.first * own.ty.size() as u64;
+        for (own, place) in self.own.iter().zip(&self.places) {
+            let first = place.begin(own.ty);
             let tiles = lost_tiles(&self.archive, ArrayId::variable(place.column));
             let shared = |(tile, _): &(Range<u64>, String)| {
                 tile.end.min(first + own.len).saturating_sub(tile.start.max(first))

@@ -1,12 +1,12 @@
 //! Tests packed bundles as a whole: members are restored exactly, also after appending, damage, truncation or
 //! forgery.
 
-use super::group::Group;
-use super::listing::{self, Place};
+use super::group::{Group, PackedRow};
+use super::listing::{Listing, Place};
 use super::*;
 use crate::bundle::{Append, Bundle, BundleOptions, Bundled, write_bundle};
+use bytes::Bytes;
 use nc3z_format::Limits;
-use nc3z_format::archive::pack_frame;
 use nc3z_reader::source::{ByteSource, MemorySource, SharedSource};
 use nc3z_reader::{ClassicFile, Dataset, OpenOptions};
 use nc3z_writer::{WriterOptions, archive_to_vec};
@@ -326,20 +326,9 @@ fn what_is_no_bundle_gets_nothing_added() {
 }
 
 #[test]
-fn damage_of_a_shared_block_names_who_it_hurts() {
+fn any_damaged_byte_gives_the_right_bytes_or_an_error() {
     let tree = tree(some(8));
     let bytes = tree.pack(&tree.bundled(), "a.bundle.nc3z");
-    let bundle = open(bytes.clone());
-    let group = bundle.group(0).unwrap();
-    let header = group.archive().header();
-    let column =
-        |name: &str| nc3z_format::archive::ArrayId::variable(header.variable(name.as_bytes()).unwrap().0.0);
-    assert_eq!(group.hurt_by(column(HEADS), 0).unwrap().len(), 8);
-    // `lat` is one piece, which all members share.
-    let short = header.variables.iter().position(|v| v.name == b"nc3z_short_float").unwrap();
-    let id = nc3z_format::archive::ArrayId::variable(u32::try_from(short).unwrap());
-    assert_eq!(group.hurt_by(id, 0).unwrap().len(), 8);
-    // Of the bytes behind the end, two files have some; the gap behind the header has all.
     for at in (0..bytes.len()).step_by(61) {
         let mut hurt = bytes.clone();
         hurt[at] ^= 0x10;
@@ -353,68 +342,90 @@ fn damage_of_a_shared_block_names_who_it_hurts() {
     }
 }
 
-/// The group of a bundle with another list.
-fn forge(bytes: &[u8], change: &dyn Fn(&mut listing::Listing)) -> crate::Result<Group> {
-    let bundle = open(bytes.to_vec());
-    let source = bundle.member(".nc3z/packed/000000.nc3z").unwrap().unwrap();
-    let archive = nc3z_reader::Archive::from_source(source, &OpenOptions::default()).unwrap();
-    let mut original = vec![0; usize::try_from(archive.original_len()).unwrap()];
-    archive.read_original(0, &mut original).unwrap();
-    let classic =
-        ClassicFile::from_source(Arc::new(MemorySource::new(original)), &Limits::default()).unwrap();
-    let len = classic.layout().variables[0].present;
-    let mut list = vec![0; usize::try_from(len).unwrap()];
-    classic.read_array_bytes(nc3z_format::archive::ArrayId::variable(0), 0, &mut list).unwrap();
-    let mut list = listing::decode(&nc3z_format::archive::unpack(&list, 1 << 20).unwrap(), u64::MAX).unwrap();
-    change(&mut list);
-    let list = pack_frame(&listing::encode(&list)).unwrap();
-    let mut heads = vec![0; usize::try_from(classic.layout().variables[1].present).unwrap()];
-    classic.read_array_bytes(nc3z_format::archive::ArrayId::variable(1), 0, &mut heads).unwrap();
+/// A group of four files with another list, and the first of its members by another row of the table.
+fn forge(change: &dyn Fn(&mut Vec<Vec<Place>>, &mut PackedRow)) -> crate::Result<super::PackedMember> {
     let mut columns = columns::Columns::default();
-    for n in 0..4 {
-        let source = Arc::new(MemorySource::new(file(n, 5 + n % 3, if n % 4 == 0 { b"tail" } else { b"" })));
-        columns.add(&ClassicFile::from_source(source, &Limits::default()).unwrap()).unwrap();
+    let mut header = Bytes::new();
+    let mut len = 0;
+    for n in (0..4).rev() {
+        let bytes = file(n, 5 + n % 3, if n % 4 == 0 { b"tail" } else { b"" });
+        len = bytes.len() as u64;
+        let classic =
+            ClassicFile::from_source(Arc::new(MemorySource::new(bytes)), &Limits::default()).unwrap();
+        columns.add(&classic).unwrap();
+        header = Bytes::copy_from_slice(classic.header_bytes());
     }
-    let file = columns.arranged().file(list, heads).unwrap();
+    let mut row = PackedRow { name: "d/0.nc".into(), number: 3, len, header };
+    let mut arranged = columns.arranged();
+    let mut places: Vec<_> = (0..4).map(|n| arranged.list.places(n).unwrap().to_vec()).collect();
+    change(&mut places, &mut row);
+    arranged.list = Listing::default();
+    places.into_iter().for_each(|places| arranged.list.push(places));
+    let file = arranged.file().unwrap();
     let (archive, _) =
         archive_to_vec(Arc::new(MemorySource::new(file)), &WriterOptions::default(), &()).unwrap();
-    Group::open(Arc::new(MemorySource::new(archive)), &OpenOptions::default())
+    Group::open(Arc::new(MemorySource::new(archive)), &OpenOptions::default())?.member(row)
+}
+#[test]
+fn forged_references_are_errors() {
+    assert!(forge(&|_, _| ()).is_ok());
+    type Change = Box<dyn Fn(&mut Vec<Vec<Place>>, &mut PackedRow)>;
+    let place = |column, first| -> Change { Box::new(move |p, _| p[3][0] = Place { column, first }) };
+    let cut = |len: usize| -> Change { Box::new(move |_, row| row.header.truncate(len)) };
+    let changes: [(Change, &str); 11] = [
+        // To the list itself, beyond the columns: no circle can be made.
+        (place(0, 0), "column"),
+        (place(2, 0), "column"),
+        (place(99, 0), "column"),
+        (place(3, 1 << 30), "place"),
+        (Box::new(|p, _| p[3].swap(0, 1)), "type of its column"),
+        (Box::new(|p, _| _ = p[3].pop()), "number of arrays"),
+        (Box::new(|_, row| row.number = 4), "number in its group"),
+        (cut(100), "header"),
+        (cut(0), "header"),
+        (Box::new(|_, row| row.header = [&row.header[..], b"more"].concat().into()), "header"),
+        (Box::new(|_, row| row.len = 1 << 40), ""),
+    ];
+    for (change, words) in changes {
+        let Err(e) = forge(&*change) else { panic!("{words}: it was taken") };
+        assert!(e.to_string().contains(words), "{words}: {e}");
+        // The header is that of the bundle: a defect of it is not one of a classic file of the user.
+        let crate::Error::Reader(e) = e else { panic!("{words}: {e}") };
+        let nc3z_reader::ErrorKind::Format(e) = e.kind() else { panic!("{words}: {e}") };
+        assert!(!e.is_of_header() && e.is_corrupt(), "{words}: {e}");
+    }
 }
 
 #[test]
-fn forged_references_are_errors() {
+fn files_without_arrays_are_not_packed() {
+    let mut bytes = b"CDF\x01".to_vec();
+    bytes.extend([0; 28]);
+    let tree = tree(vec![bytes.clone(), bytes]);
+    let bundle = open(tree.pack(&tree.bundled(), "a.bundle.nc3z"));
+    assert!(!bundle.is_packed().unwrap());
+    tree.check(&bundle, 0..2);
+}
+
+#[test]
+fn a_member_is_compared_with_the_sha256_of_the_table() {
     let tree = tree(some(4));
     let bytes = tree.pack(&tree.bundled(), "a.bundle.nc3z");
-    let member = |group: crate::Result<Group>| Arc::new(group?).member(0);
-    assert!(member(forge(&bytes, &|_| ())).unwrap().is_some());
-    let place =
-        |column, first| move |l: &mut listing::Listing| l.members[0].places[0] = Place { column, first };
-    for (change, words) in [
-        // To the list itself, to the headers, beyond the columns: no circle can be made.
-        (Box::new(place(0, 0)) as Box<dyn Fn(&mut listing::Listing)>, "column"),
-        (Box::new(place(1, 0)), "column"),
-        (Box::new(place(99, 0)), "column"),
-        (Box::new(place(2, 1 << 50)), "place"),
-        (Box::new(|l| l.members[0].places.swap(0, 1)), "type of its column"),
-        (Box::new(|l| _ = l.members[0].places.pop()), "number of arrays"),
-        (Box::new(|l| l.members[0].header_len = 100), "header"),
-        (Box::new(|l| l.members[0].header_len = 1 << 40), "end"),
-        (Box::new(|l| l.frames[0].decoded = 1 << 40), "limit"),
-        (Box::new(|l| l.frames[0].stored = 1 << 40), "end of a frame"),
-        (Box::new(|l| l.members[0].len = 1 << 40), ""),
-    ] {
-        match member(forge(&bytes, &*change)) {
-            Err(e) => {
-                assert!(e.to_string().contains(words), "{words}: {e}");
-                // The header is that of the bundle: a defect of it is not one of a classic file of the user.
-                let crate::Error::Reader(e) = e else { panic!("{words}: {e}") };
-                let nc3z_reader::ErrorKind::Format(e) = e.kind() else { panic!("{words}: {e}") };
-                assert!(!e.is_of_header() && (e.is_corrupt() || words == "limit"), "{words}: {e}");
-            }
-            // Longer than it is: the gap is then longer than its column.
-            Ok(_) => panic!("{words}: it was taken"),
-        }
+    let source = Arc::new(MemorySource::new(bytes));
+    let archive = nc3z_reader::Archive::from_source(source, &OpenOptions::default()).unwrap();
+    let mut table = vec![0; usize::try_from(archive.original_len()).unwrap()];
+    archive.read_original(0, &mut table).unwrap();
+    let sums = archive.header().variable(b"file_sha256").unwrap().1.begin;
+    table[usize::try_from(sums).unwrap() + 2 * 32 + 5] ^= 1;
+    let source = Arc::new(MemorySource::new(table));
+    let bundle = open(archive_to_vec(source, &WriterOptions::default(), &()).unwrap().0);
+    let out = tree.dir.path().join("out");
+    for (number, (bundled, _)) in tree.files.iter().enumerate() {
+        let written = bundle.member_file(&bundled.name).unwrap().unwrap().write(&out, true);
+        assert_eq!(written.is_err(), number == 2, "{written:?}");
+        assert_eq!(bundle.check_member(&bundled.name, &()).is_err(), number == 2);
     }
+    let hurt = bundle.hurt_members(".nc3z/packed/000000.nc3z").unwrap();
+    assert_eq!(hurt, Some((4, vec!["d/2.nc".to_owned()])));
 }
 
 proptest! {

@@ -88,7 +88,7 @@ pub(crate) fn add(
                 order[range.clone()].iter().map(|&n| read(&small[n], &files[small[n].file], &recent));
             let members = members.collect::<Result<Vec<Member>>>()?;
             let made = make(&members, &options.writer)?;
-            Ok((described(&made, &members, statistics), made))
+            Ok((described(&made, &members, statistics)?, made))
         };
         let made: Vec<Result<(Vec<Described>, Made)>> = batch.par_iter().map(one).collect();
         for (range, made) in batch.iter().zip(made) {
@@ -107,18 +107,21 @@ fn told(adding: &Adding<'_>, bytes: u64) -> Result<()> {
 }
 
 /// The descriptions of the members of the group that was made.
-fn described(made: &Made, members: &[Member], statistics: bool) -> Vec<Described> {
+fn described(made: &Made, members: &[Member], statistics: bool) -> Result<Vec<Described>> {
     let names = made.group.iter().flat_map(|(_, names)| names);
-    let one = |(name, stamp): &(String, Stamp)| {
+    let one = |((name, stamp), number): (&(String, Stamp), u32)| {
         let member = members.iter().find(|member| member.name == *name).expect("it is one of them");
         let source: SharedSource = Arc::new(MemorySource::new(member.bytes.clone()));
         let mut described = stamped(describe(name, &source, statistics), *stamp);
+        // The group has no headers: one that cannot be described has its header, too.
+        described.header = Bytes::copy_from_slice(member.classic()?.header_bytes());
         described.head.kind = HeadKind::Packed;
         described.head.len = member.bytes.len() as u64;
         described.head.sha256 = Some(Sha256::digest(&member.bytes).into());
-        described
+        described.head.group_member = number;
+        Ok(described)
     };
-    names.map(one).collect()
+    names.zip(0..).map(one).collect()
 }
 
 /// A description with time and permissions.

@@ -9,22 +9,23 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.*;
 
-/** A bundle (spec/catalogue.md, sections 5 to 7): an archive with a table of files, their bytes, and packed members in groups. */
+/** A bundle (spec/catalogue.md, sections 5 and 6): an archive with a table of files, their bytes, and packed members in groups. */
 public final class Bundle implements Closeable {
     private static final int PACKED = 3, KINDS = 6;
     private static final int NAME = 16384;
-    private static final int LIST = 64 << 20;
-    private static final int FRAME = 4 << 20;
+    private static final int HEADER = 4 << 20, SHA256 = 32;
 
     /** What the table says of a member. */
     private static final class Row {
-        int kind, crc;
-        long offset, length;
+        int number, kind, crc, header, member;
+        long offset, length, fileLength;
         boolean twice;
     }
 
     private final Archive archive;
-    private final Header.Variable content;
+    private final Header.Variable content, headers, sums;
+    /** The first byte of each header, and the end of the last. */
+    private final long[] headerAt;
     private final Map<String, Row> rows = new LinkedHashMap<>();
     /** By offset in the content. */
     private final Map<Long, Group> groups = new HashMap<>();
@@ -37,10 +38,22 @@ public final class Bundle implements Closeable {
         }
         content = find("content", DataType.BYTE);
         ByteBuffer lengths = column("file_name_length", DataType.INT), kinds = column("file_kind", DataType.BYTE), offsets = column("file_offset", DataType.INT64),
-            sizes = column("file_stored_size", DataType.INT64), crcs = column("file_crc32", DataType.UINT), names = column("file_name", DataType.CHAR);
+            sizes = column("file_stored_size", DataType.INT64), crcs = column("file_crc32", DataType.UINT), names = column("file_name", DataType.CHAR),
+            fileLengths = column("file_size", DataType.INT64), fileHeaders = column("file_header", DataType.INT), members = column("file_group_member", DataType.INT),
+            headerLengths = column("header_length", DataType.INT);
         int files = lengths.remaining() / 4;
         need(files <= 65536 + 16 * archive.size, "bundle: " + files + " files in " + archive.size + " bytes");
-        need(kinds.remaining() == files && offsets.remaining() / 8 == files && sizes.remaining() / 8 == files && crcs.remaining() / 4 == files, "bundle: columns of different lengths");
+        need(kinds.remaining() == files && offsets.remaining() / 8 == files && sizes.remaining() / 8 == files && crcs.remaining() / 4 == files
+            && fileLengths.remaining() / 8 == files && fileHeaders.remaining() / 4 == files && members.remaining() / 4 == files, "bundle: columns of different lengths");
+        headers = find("header_bytes", DataType.CHAR);
+        sums = archive.header().variables.stream().filter(v -> v.name().equals("file_sha256")).findFirst().orElse(null);
+        need(files == 0 || sums != null && sums.type == DataType.UBYTE && archive.present(sums) == (long) SHA256 * files, "bundle: file_sha256");
+        headerAt = new long[headerLengths.remaining() / 4 + 1];
+        for (int i = 0; headerLengths.hasRemaining(); i++) {
+            int length = headerLengths.getInt();
+            need(length >= 0, "bundle: length of header " + i);
+            headerAt[i + 1] = headerAt[i] + length;
+        }
         for (int i = 0; i < files; i++) {
             int length = lengths.getInt();
             need(length >= 0 && length <= NAME && length <= names.remaining(), "bundle: length of name " + i);
@@ -48,10 +61,14 @@ public final class Bundle implements Closeable {
             names.get(raw);
             String name = new String(raw, StandardCharsets.UTF_8);
             Row row = new Row();
+            row.number = i;
             row.kind = kinds.get();
             row.offset = offsets.getLong();
             row.length = sizes.getLong();
             row.crc = crcs.getInt();
+            row.fileLength = fileLengths.getLong();
+            row.header = fileHeaders.getInt();
+            row.member = members.getInt();
             Row other = rows.put(name, row);
             row.twice = other != null;
         }
@@ -99,7 +116,20 @@ public final class Bundle implements Closeable {
     /** A member as it is stored: an archive, or any file. A packed member is given whole, as the classic file that it is. */
     public Source member(String name) throws IOException {
         Row row = row(name);
-        return row.kind == PACKED ? Source.of(group(row).member(name)) : stored(row);
+        return row.kind == PACKED ? Source.of(packed(row, name)) : stored(row);
+    }
+
+    /** A packed member, which is compared with its SHA-256. */
+    private byte[] packed(Row row, String name) throws IOException {
+        need(row.fileLength >= 0 && row.header >= 0 && row.header < headerAt.length - 1, "bundle: header of " + name);
+        long at = headerAt[row.header], length = headerAt[row.header + 1] - at;
+        need(length <= HEADER && (headers == null ? 0 : archive.present(headers)) - length >= at, "bundle: header of " + name);
+        byte[] head = new byte[(int) length], sum = new byte[SHA256];
+        if (length > 0) archive.values(headers.id, at, head, 0, head.length);
+        archive.values(sums.id, (long) SHA256 * row.number, sum, 0, SHA256);
+        byte[] file = group(row).member(name, row.member, row.fileLength, head);
+        need(Arrays.equals(Dataset.sha256().digest(file), sum), name + ": SHA-256");
+        return file;
     }
 
     /** Bytes of the content. Closing them leaves the bundle open. */
@@ -140,103 +170,74 @@ public final class Bundle implements Closeable {
 
     @Override public void close() throws IOException { archive.close(); }
 
-    /** An archive with many classic files (sections 6 and 7). */
+    /** An archive with the arrays of many classic files (section 6). */
     private static final class Group {
-        private static final class Member {
-            long length;
-            int header, frame, headerAt;
-            long[][] places;
-            byte[] sha256;
-        }
+        private static final String[] LIST = {"member_arrays", "array_column", "array_step"};
+        private static final int MEMBERS = 65536;
 
         private final String name;
         private final Archive archive;
-        private final List<byte[]> frames = new ArrayList<>();
-        private final Map<String, Member> members = new HashMap<>();
+        /** The arrays before those of each member, and of all. */
+        private final int[] begins;
+        private final int[] columns, firsts;
 
         Group(String name, Archive archive) throws IOException {
             this.name = name;
             this.archive = archive;
-            List<Header.Variable> vars = archive.header().variables;
             Header.Attribute mark = Header.find(archive.header().attributes, "nc3z_packed");
-            need(mark != null && mark.text().equals("1") && vars.size() >= 2 && vars.get(0).name().equals("nc3z_members") && vars.get(1).name().equals("nc3z_heads"), name + ": no group of a bundle");
-            byte[] list = archive.read(vars.get(0));
-            Bytes in = new Bytes(Packed.unpack(list, 0, list.length, name + ": list of members", LIST), name + ": list of members");
-            need(in.u8() == 1, name + ": version of the list of members");
-            byte[] heads = archive.read(vars.get(1));
-            int at = 0;
-            for (long i = in.count(Math.min(65536, in.left())); i > 0; i--) {
-                int stored = in.count(heads.length - at), decoded = in.count(FRAME);
-                byte[] frame = Packed.unpack(heads, at, at + stored, name + ": headers", FRAME);
-                need(frame.length == decoded, name + ": length of a frame of headers");
-                frames.add(frame);
-                at += stored;
+            need(mark != null && mark.text().equals("1"), name + ": no group of a bundle");
+            long most = 4194304 + 16 * archive.size;
+            int[] counts = values(0, MEMBERS);
+            columns = values(1, most);
+            firsts = values(2, most);
+            need(columns.length == firsts.length, name + ": number of arrays");
+            begins = new int[counts.length + 1];
+            for (int i = 0; i < counts.length; i++) {
+                need(counts[i] >= 0 && counts[i] <= columns.length - begins[i], name + ": number of arrays of member " + i);
+                begins[i + 1] = begins[i] + counts[i];
             }
-            int count = in.count(Math.min(65536, in.left()));
-            String[] names = new String[count];
-            for (int i = 0; i < count; i++) names[i] = new String(in.take(in.varint(Integer.MAX_VALUE)), StandardCharsets.UTF_8);
-            Member[] all = new Member[count];
-            int[] used = new int[frames.size()];
-            int frame = 0;
-            long arrays = 4194304 + 16 * archive.size;
-            for (int i = 0; i < count; i++) {
-                Member m = all[i] = new Member();
-                m.length = in.varint(Long.MAX_VALUE);
-                m.header = in.count(FRAME);
-                frame += in.count(frames.size());
-                m.places = new long[in.count(Math.min(in.left(), arrays))][];
-                arrays -= m.places.length;
-                need(frame < frames.size() && m.header <= frames.get(frame).length - used[frame], names[i] + ": its header leaves the frame");
-                m.frame = frame;
-                m.headerAt = used[frame];
-                used[frame] += m.header;
+            need(begins[counts.length] == columns.length, name + ": number of arrays");
+            Map<Integer, Long> last = new HashMap<>();
+            for (int k = 0; k < columns.length; k++) {
+                long first = last.getOrDefault(columns[k], 0L) + firsts[k];
+                need(first >= 0 && first <= Integer.MAX_VALUE, name + ": place of array " + k);
+                last.put(columns[k], first);
+                firsts[k] = (int) first;
             }
-            Map<Long, Long> last = new HashMap<>();
-            for (Member m : all) {
-                long column = 0;
-                for (int k = 0; k < m.places.length; k++) {
-                    column += signed(in) + 1;
-                    long first = last.getOrDefault(column, 0L) + signed(in);
-                    last.put(column, first);
-                    m.places[k] = new long[] {column, first};
-                }
-            }
-            for (int i = 0; i < count; i++) {
-                all[i].sha256 = in.take(32);
-                members.put(names[i], all[i]);
-            }
-            in.finish();
         }
 
-        private static long signed(Bytes in) throws Nc3zException {
-            long n = in.varint(Long.MAX_VALUE);
-            return n >>> 1 ^ -(n & 1);
+        /** The values of a variable of the list. */
+        private int[] values(int number, long most) throws IOException {
+            List<Header.Variable> vars = archive.header().variables;
+            need(number < vars.size() && vars.get(number).name().equals(LIST[number]) && vars.get(number).type == DataType.INT, name + ": no variable " + LIST[number]);
+            long count = archive.present(vars.get(number));
+            need(count <= most, name + ": " + count + " values of " + LIST[number]);
+            int[] out = new int[(int) count];
+            ByteBuffer.wrap(archive.read(vars.get(number))).asIntBuffer().get(out);
+            return out;
         }
 
-        byte[] member(String file) throws IOException {
-            Member m = members.get(file);
-            need(m != null, name + ": has no member " + file);
-            byte[] head = Arrays.copyOfRange(frames.get(m.frame), m.headerAt, m.headerAt + m.header);
+        byte[] member(String file, int member, long length, byte[] head) throws IOException {
+            need(member >= 0 && member < begins.length - 1, name + ": has no member " + member);
             Header header = new Header(head, head.length);
-            need(header.length == head.length && m.length >= head.length, file + ": length of its header");
-            Classic classic = new Classic(header, m.length);
-            byte[] out = Memory.bytes(m.length);
+            need(header.length == head.length && length >= head.length, file + ": length of its header");
+            Classic classic = new Classic(header, length);
+            byte[] out = Memory.bytes(length);
             System.arraycopy(head, 0, out, 0, head.length);
-            int k = 0;
+            int k = begins[member], end = begins[member + 1];
             for (Place p : classic.arrays.values()) {
                 if (p.present == 0) continue;
-                need(k < m.places.length, file + ": number of its arrays");
-                long column = m.places[k][0], first = m.places[k++][1];
+                need(k < end, file + ": number of its arrays");
+                int column = columns[k], first = firsts[k++];
                 DataType type = p.id >= 0 ? header.variables.get(p.id).type : DataType.BYTE;
-                need(column >= 2 && column < archive.header().variables.size(), file + ": column " + column);
-                Header.Variable v = archive.header().variables.get((int) column);
-                need(v.type == type && first >= 0 && first <= archive.present(v) - p.present, file + ": run of column " + column);
+                need(column >= LIST.length && column < archive.header().variables.size(), file + ": column " + column);
+                Header.Variable v = archive.header().variables.get(column);
+                need(v.type == type && first <= archive.present(v) - p.present, file + ": run of column " + column);
                 byte[] data = Memory.bytes(p.bytes());
-                archive.values(v.id, first * type.size(), data, 0, data.length);
+                archive.values(v.id, (long) first * type.size(), data, 0, data.length);
                 p.runs(0, data.length, (at, array, n) -> System.arraycopy(data, (int) array, out, (int) at, (int) n));
             }
-            need(k == m.places.length, file + ": number of its arrays");
-            need(Arrays.equals(Dataset.sha256().digest(out), m.sha256), file + ": SHA-256");
+            need(k == end, file + ": number of its arrays");
             return out;
         }
     }
