@@ -193,6 +193,12 @@ class Browser(Site):
             unnamed = page.evaluate("""[...document.querySelectorAll('button, input, select, a, canvas')].filter(e => e.checkVisibility() &&
                 !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length)).map(e => e.outerHTML)""")
             self.assertEqual(unnamed, [])
+            # As wide as a phone: the page is not wider than the window.
+            for narrow in ("", "#" + address.split("#")[1]):
+                phone = self.page(server, narrow or "#u=data/coads.cdf.nc3z")
+                phone.set_viewport_size({"width": 390, "height": 844})
+                phone.locator("button.name:has-text('SST')").wait_for()
+                self.assertEqual(phone.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"), 0, narrow)
         self.assertEqual(self.troubles, [])
 
     def test_every_byte_is_the_one_that_the_tool_reads(self):

@@ -198,7 +198,7 @@ class Core(Case):
             self.ok(nc3z("bundle", "--force", *options, tree, "-o", bundle))
             self.assertCore(bundle, f"bundle {options}")
             read = nc3z_bundle.Bundle(bundle.read_bytes())
-            found = {(offset, size) for kind, offset, size, _ in read.places.values() if kind == nc3z_bundle.PACKED}
+            found = {(offset, size) for kind, offset, size, *_ in read.places.values() if kind == nc3z_bundle.PACKED}
             for offset, size in found:
                 group.write_bytes(read.content[offset:offset + size])
                 self.assertCore(group, f"group of {options}")
