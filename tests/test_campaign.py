@@ -150,6 +150,16 @@ class Campaign(Case):
         self.assertEqual(self.plan("--update")["changes"]["gone"]["files"], len([i for i in range(FILES) if i % 12 == 0]))
         self.assertTrue(self.status()["complete"])
 
+    def test_a_run_that_fails_leaves_the_directories_to_others(self):
+        """Another run may have found a directory, and be about to write to it."""
+        for path in (self.dir / "data/0").rglob("*.nc"):
+            path.write_bytes(b"CDF\x01" + b"\xff" * 60)
+        self.plan("--no-samples", unit="1TB")
+        self.work(code=4)
+        self.assertEqual(list((self.dir / "out/data/0").rglob("*.nc3z")) + list((self.dir / "out/0").rglob("*.nc3z")), [])
+        made = {p.name for p in self.dir.glob("out/**/0/*")}
+        self.assertEqual(made, {"m0", "m1", "m2"})
+
     def test_names_are_those_of_a_tree(self):
         """A unit archives as `archive -r` does; its log gives the manifest."""
         self.plan()

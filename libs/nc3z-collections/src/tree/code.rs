@@ -2,6 +2,7 @@
 
 use crate::tree::refusal::{Mismatch, Refusal, SourceKept};
 use crate::tree::{Error, ErrorKind};
+use std::path::Path;
 
 /// The code of a failure, and whether the same run may succeed later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +49,13 @@ impl Code {
             ErrorKind::Pattern { .. } => "other",
             ErrorKind::Refused(refusal) => of_refusal(refusal),
         })
+    }
+
+    /// Returns the code of an error of archiving `input`. Where something else does not exist, such as the directory of the archive,
+    /// the input is not to blame.
+    pub fn of_file(error: &Error, input: &Path) -> Self {
+        let code = Self::from_error(error);
+        if code.name == "input.missing" && input.exists() { Self::named("io.other") } else { code }
     }
 
     /// Returns the code of the first cause that has one; `other` if none has.
@@ -116,6 +124,11 @@ mod tests {
         };
         assert_eq!(io(io::ErrorKind::StorageFull), Code { name: "io.enospc", retry: true });
         assert_eq!(io(io::ErrorKind::NotFound).name, "input.missing");
+        let failed: io::Result<()> = Err(io::ErrorKind::NotFound.into());
+        let failed = failed.with_context(|| "create the archive".to_owned()).unwrap_err();
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        assert_eq!(Code::of_file(&failed, &here.join("Cargo.toml")), Code { name: "io.other", retry: true });
+        assert_eq!(Code::of_file(&failed, &here.join("no such file")).name, "input.missing");
         let exists = Code::from_error(&Refusal::Exists("a".into()).into());
         assert_eq!((exists.name, exists.retry, exists.is_permanent_input()), ("exists", false, false));
         assert!(Code::named("input.damaged").is_permanent_input());

@@ -19,6 +19,8 @@ struct State {
     seen: Option<HashSet<(PathBuf, Option<PathBuf>)>>,
     /// Directories that the run has made, parents first, with the modes that they get at its end.
     made: Vec<(PathBuf, Option<u32>)>,
+    /// True if other runs write to the same directories.
+    shared: bool,
 }
 
 /// Refuses an output that is meant as a URL, and one in a directory that does not exist, unless `parents` is set: it may be a typing
@@ -48,7 +50,7 @@ impl Default for OutputDirs {
 impl OutputDirs {
     /// Makes the list of a run that has made no directory yet.
     pub const fn new() -> Self {
-        OutputDirs(Mutex::new(State { seen: None, made: Vec::new() }))
+        OutputDirs(Mutex::new(State { seen: None, made: Vec::new(), shared: false }))
     }
 
     /// Makes the directory that an output goes into, and removes temporary files that killed runs left in it. Returns their names.
@@ -114,9 +116,17 @@ impl OutputDirs {
         closed.filter(|(path, mode)| exactly(path, *mode).is_err()).map(|(path, _)| path).collect()
     }
 
-    /// Removes the directories that the run has made and put nothing in.
+    /// Keeps empty directories: another run may have found them, and be about to write to them.
+    pub fn share(&self) {
+        self.0.lock().expect("no panic while it is locked").shared = true;
+    }
+
+    /// Removes the directories that the run has made and put nothing in, unless it shares them.
     pub fn remove_empty(&self) {
         let state = self.0.lock().expect("no panic while it is locked");
+        if state.shared {
+            return;
+        }
         for (path, _) in state.made.iter().rev() {
             // This fails, as intended, if the directory is not empty.
             let _ = std::fs::remove_dir(path);

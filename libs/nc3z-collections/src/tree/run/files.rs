@@ -184,7 +184,7 @@ impl<'a> Work<'a> {
                 (Outcome::Present, "present", json!({}))
             }
             Err(e) => {
-                let code = Code::from_error(&e);
+                let code = Code::of_file(&e, &job.input);
                 let (ending, words) = self.fail(Some(job), &job.input, e);
                 let state = if ending == Ending::Interrupted { journal::INTERRUPTED } else { "failed" };
                 (

@@ -172,6 +172,9 @@ pub fn run(
     if options.copy_others && options.output.is_none() {
         return Err(Refusal::CopyInPlace.into());
     }
+    if options.unit.is_some() || options.shard.is_some() {
+        places.share();
+    }
     let (found, skipped) = find(inputs, options, observer)?;
     let planned = found.jobs.len() + found.failures.len() + found.others.len() + skipped.len();
     let work = Work::new(options, inputs.paths, planned, Some(places), observer)?;
