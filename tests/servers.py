@@ -31,6 +31,17 @@ class Ranges(BaseHTTPRequestHandler):
 
     def do_GET(self, with_body=True):
         server = self.server
+        with server.lock:
+            server.running += 1
+            server.most_at_once = max(server.most_at_once, server.running)
+        try:
+            self.answer(with_body)
+        finally:
+            with server.lock:
+                server.running -= 1
+
+    def answer(self, with_body):
+        server = self.server
         time.sleep(server.delay)
         path = self.path.split("?")[0]
         with server.lock:
@@ -133,6 +144,8 @@ class Server(ThreadingHTTPServer):
         self.page, self.queries = 1000, []
         self.headers = []
         self.connections = 0
+        # Requests that are being answered, and the most at the same time.
+        self.running = self.most_at_once = 0
         self.asked, self.changed, self.lock = [], False, threading.Lock()
         self.root = f"http://127.0.0.1:{self.server_address[1]}"
 

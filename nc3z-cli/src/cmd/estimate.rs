@@ -197,7 +197,7 @@ fn print(out: &mut dyn Write, name: &str, header: &Header, found: &Estimate) -> 
         let ratios = v.stored_len.iter().chain(&v.peer_len).map(|n| text::ratio(v.original_len, *n));
         let mark = if v.sampled_len == 0 { " *" } else { "" };
         let name = format!("{}{mark}", text::name(&header.variables[v.id.index()].name));
-        table.push([name, text::size(v.original_len)].into_iter().chain(ratios).collect());
+        table.push([name, text::size(v.original_len)].into_iter().chain(ratios));
     }
     if !found.variables.is_empty() {
         table.print(out, "  ")?;

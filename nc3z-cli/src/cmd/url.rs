@@ -7,6 +7,9 @@ use nc3z_reader::source::SharedSource;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+/// The number of objects of a store that are read at the same time, if the number of threads is not given.
+pub(crate) const REQUESTS: usize = 16;
+
 /// Returns the URL, if the name is one.
 pub(crate) fn of(path: &Path) -> Option<&str> {
     path.to_str().filter(|text| is_url(text))
@@ -39,10 +42,34 @@ pub(crate) fn check_credentials(inputs: &[PathBuf], args: &RemoteArgs) -> Result
     Ok(super::named::opener(Path::new(""), &args).check_credentials(urls.filter(|_| inputs.len() > 1))?)
 }
 
-/// Replaces each URL that ends in `/` by those of the objects below it whose names `wanted` accepts. Other names stay.
+/// Returns whether a name is a URL that ends in `/`: that of all objects below it.
+pub(crate) fn is_prefix(path: &Path) -> bool {
+    of(path).is_some_and(|url| address(url).ends_with('/'))
+}
+
+/// Returns the URLs of the objects below a prefix whose names `wanted` accepts.
 ///
 /// # Errors
-/// A store cannot be read, or has no such object. There are no credentials for a store.
+/// The store cannot be read, or has no such object.
+pub(crate) fn objects(
+    prefix: &Path,
+    args: &RemoteArgs,
+    wanted: &dyn Fn(&Path) -> bool,
+) -> Result<Vec<PathBuf>> {
+    let args = OpenArgs { remote: args.clone(), ..OpenArgs::default() };
+    let found = super::named::opener(prefix, &args).objects(of(prefix).unwrap_or_default())?;
+    let found: Vec<PathBuf> =
+        found.into_iter().filter(|url| wanted(Path::new(address(url)))).map(PathBuf::from).collect();
+    if found.is_empty() {
+        anyhow::bail!("`{}` has no archive and no classic file, by their names", shown(prefix));
+    }
+    Ok(found)
+}
+
+/// Replaces each prefix by the objects below it whose names `wanted` accepts. Other names stay.
+///
+/// # Errors
+/// As [`objects`]. There are no credentials for a store.
 pub(crate) fn expand(
     inputs: &[PathBuf],
     args: &RemoteArgs,
@@ -51,16 +78,10 @@ pub(crate) fn expand(
     check_credentials(inputs, args)?;
     let mut out = Vec::new();
     for input in inputs {
-        let Some(url) = of(input).filter(|url| address(url).ends_with('/')) else {
+        if is_prefix(input) {
+            out.extend(objects(input, args, wanted)?);
+        } else {
             out.push(input.clone());
-            continue;
-        };
-        let args = OpenArgs { remote: args.clone(), ..OpenArgs::default() };
-        let found = super::named::opener(input, &args).objects(url)?;
-        let before = out.len();
-        out.extend(found.iter().filter(|url| wanted(Path::new(address(url)))).map(PathBuf::from));
-        if out.len() == before {
-            anyhow::bail!("`{}` has no archive and no classic file, by their names", shown(input));
         }
     }
     Ok(out)

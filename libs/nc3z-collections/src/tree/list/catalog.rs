@@ -9,16 +9,12 @@ use rayon::prelude::*;
 /// A file's name, and what the catalogue knows of it.
 type Listed = (String, Result<FileSummary>);
 
-/// Lists the files of a catalogue by their names. No other file is opened.
-///
-/// # Errors
-/// The catalogue cannot be read.
-pub fn of_catalog(catalog: &Catalog) -> Result<Vec<Listed>> {
-    let mut entries = Vec::with_capacity(catalog.len());
-    for block in catalog.blocks() {
+/// Lists the files of a catalogue by their names, block by block. No other file is opened.
+pub fn of_catalog(catalog: &Catalog) -> impl Iterator<Item = Result<Vec<Listed>>> {
+    catalog.blocks().map(|block| {
         let (names, heads, headers) = (block.names()?, block.heads()?, block.headers()?);
         let files: Vec<_> = names.into_iter().zip(heads).zip(block.coordinates()?).collect();
-        entries.par_extend(files.into_par_iter().map(|((name, (head, number)), known)| {
+        let listed = files.into_par_iter().map(|((name, (head, number)), known)| {
             let found = || -> Result<FileSummary> {
                 let header = headers
                     .get(number)
@@ -33,7 +29,7 @@ pub fn of_catalog(catalog: &Catalog) -> Result<Vec<Listed>> {
                 Ok(found)
             };
             (text::safe(&name), found())
-        }));
-    }
-    Ok(entries)
+        });
+        Ok(listed.collect())
+    })
 }
