@@ -172,6 +172,17 @@ class Remote(Case):
             self.assertEqual(len(listed), 8)
             self.assertEqual({entry["name"].rsplit("/", 1)[0] for entry in listed}, {"s3://bucket/tree/a0", "s3://bucket/tree/a1"})
             self.assertEqual(sum("list-type" in path for path in server.queries), 3)
+            # Several objects are read at the same time.
+            server.delay, server.most_at_once = 0.05, 0
+            self.ok(nc3z("list", "s3://bucket/tree/", *options))
+            self.assertIn(server.most_at_once, range(3, 17))
+            server.delay = 0
+            together = self.dir / "all.nc"
+            self.ok(nc3z("aggregate", "s3://bucket/tree/", "--new-dim", "run", "-o", together, *options))
+            self.assertIn(b"run=8", self.ok(nc3z("list", together, "--outside", *options)).stdout)
+            self.fails(nc3z("read", together, "SST", "-d", "run,3", "-d", "TIME,3", *options), words="--outside")
+            self.ok(nc3z("read", together, "SST", "-d", "run,3", "-d", "TIME,3", "--outside", *options))
+            self.fails(nc3z("aggregate", "https://me:secret@localhost/a.nc", "-o", self.dir / "b.nc"), words="has secrets")
             self.assertIn(b"7 archives checked, 0 of them not sound", self.ok(nc3z("verify", "s3://bucket/tree/", *options)).stdout)
             self.ok(nc3z("catalog", "s3://bucket/tree/", "-o", self.dir / "c.catalog.nc3z", *options))
             self.assertEqual(len(self.ok(nc3z("find", "SST", "s3://bucket/tree/a0/", "-l", *options)).stdout.splitlines()), 4)

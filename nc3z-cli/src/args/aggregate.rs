@@ -1,6 +1,6 @@
 //! Arguments of `aggregate`, and of commands that read its output.
 
-use super::{JsonArgs, OfflineArgs, OutputArgs, ThreadsArgs};
+use super::{JsonArgs, OfflineArgs, OutputArgs, RemoteArgs, ThreadsArgs};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -30,7 +30,7 @@ pub(crate) enum IdentityArg {
 #[derive(Debug, Args)]
 pub(crate) struct AggregateArgs {
     /// Archives and classic files, in any mixture; directories, with all files below them; quoted patterns
-    /// such as 'data/**/*.nc'.
+    /// such as 'data/**/*.nc'; URLs, of which one that ends in / stands for all objects below it.
     #[arg(required_unless_present = "files_from")]
     pub(crate) files: Vec<PathBuf>,
     /// Read names of files from this file, one in each line; `-` is standard input.
@@ -101,6 +101,8 @@ pub(crate) struct AggregateArgs {
     pub(crate) tape: OfflineArgs,
     #[command(flatten)]
     pub(crate) threads: ThreadsArgs,
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
 }
 
 /// Options for reading an aggregation.

@@ -2,7 +2,7 @@
 
 use super::offline::without_recalls;
 use super::targets;
-use crate::args::{AggregateArgs, ConventionArg, IdentityArg, OpenArgs};
+use crate::args::{Access, AggregateArgs, ConventionArg, IdentityArg, OpenArgs};
 use crate::exit::Exit;
 use crate::names;
 use crate::output::message::InFileExt;
@@ -13,13 +13,15 @@ use crate::output::target::{Content, Target};
 use crate::output::text;
 use anyhow::{Context, Result, bail};
 use nc3z_collections::build::{Identity, Input, Made, Rules, Tolerance, aggregate};
+use nc3z_collections::tree::offline::is_netcdf_name;
 use nc3z_collections::tree::specification;
-use nc3z_collections::{Convention, Options, open};
+use nc3z_collections::{Convention, OpenUrl, Options, Urls, open};
 use nc3z_writer::{AtomicFile, CommitNote, WriterOptions, commit_file};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
     super::outputs::check(Some(&args.output), args.out.parents)?;
@@ -33,7 +35,9 @@ pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
         super::outputs::prepare_new(&args.output, args.out.force || args.append || args.check)?;
     }
     let files = files(args)?;
-    let made = super::with_threads(*args.threads, || put_together(args, &files))??;
+    let has_urls = *args.threads == 0 && files.iter().any(|file| super::url::of(&file.path).is_some());
+    let threads = if has_urls { super::url::REQUESTS } else { *args.threads };
+    let made = super::with_threads(threads, || put_together(args, &files))??;
     if !args.check {
         if args.append && super::open_input(&args.output, &OpenArgs::default())?.archive().is_some() {
             commit(args, &made)?;
@@ -86,10 +90,13 @@ fn commit(args: &AggregateArgs, made: &Made) -> Result<()> {
 }
 
 fn put_together(args: &AggregateArgs, files: &[Input]) -> Result<Made> {
-    let open_args = OpenArgs::default();
+    let open_args = OpenArgs { remote: args.remote.clone(), access: Access::Paged, ..OpenArgs::default() };
     // The user names the files, and therefore trusts them.
     let mut options = Options::default();
     (options.open, options.outside) = (open_args.options(), true);
+    let opener = super::named::opener(Path::new(""), &open_args);
+    let object: OpenUrl = Arc::new(move |url| opener.object(url).map_err(|e| e.with_causes()));
+    options.opener = Some(Arc::new(Urls::beside(None, true, object)));
     let existing = if args.append {
         if !args.output.exists() {
             bail!("`{}` does not exist, so nothing can be added to it", args.output.display());
@@ -136,9 +143,17 @@ fn files(args: &AggregateArgs) -> Result<Vec<Input>> {
     let output = args.output.canonicalize().ok();
     let is_output = |f: &PathBuf| output.is_some() && f.canonicalize().ok() == output;
     let mut out = Vec::new();
+    super::url::check_credentials(&args.files, &args.remote)?;
     for named in named {
-        super::url::refuse(&named.path)?;
-        if named.path.is_dir() {
+        if super::url::is_prefix(&named.path) {
+            let found = super::url::objects(&named.path, &args.remote, &is_netcdf_name)?;
+            out.extend(found.into_iter().map(|path| Input { path, found: true }));
+        } else if super::url::shown(&named.path) != named.path.to_string_lossy() {
+            bail!(
+                "`{}` has secrets, and the aggregation would name them: use a URL without them, and `--storage-option` or the environment",
+                super::url::shown(&named.path)
+            );
+        } else if named.path.is_dir() {
             let found = targets::netcdf_files(&named.path)?;
             let found = found.into_iter().filter(|f| !is_output(f));
             out.extend(found.map(|path| Input { path, found: true }));

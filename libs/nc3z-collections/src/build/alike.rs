@@ -25,14 +25,14 @@ pub(super) fn alike(members: &[&Array]) -> Result<()> {
         let differ = |what: &str, of: &dyn Fn(&Array) -> Option<String>| {
             let say = |a: &Array| of(a).map_or("none".to_owned(), |t| format!("`{t}`"));
             Err(Error::misfit(
-                &odd(members, of, first, m).file,
+                odd(members, of, first, m).id.file(),
                 format!(
                     "variable `{}`: {what} {} in `{}` and {} in `{}`",
                     first.name,
                     say(first),
-                    first.file,
+                    first.id.file(),
                     say(m),
-                    m.file
+                    m.id.file()
                 ),
             ))
         };
@@ -51,8 +51,13 @@ pub(super) fn alike(members: &[&Array]) -> Result<()> {
                 let (ca, cb) = (own_text(first, "calendar"), own_text(m, "calendar"));
                 conversion(&from, cb.as_deref(), &to, ca.as_deref()).map_err(|e| {
                     let both = |a: &Array| (units(a), own_text(a, "calendar"));
-                    let what = format!("variable `{}` of `{}` and `{}`: {e}", first.name, m.file, first.file);
-                    Error::misfit(&odd(members, both, first, m).file, what)
+                    let what = format!(
+                        "variable `{}` of `{}` and `{}`: {e}",
+                        first.name,
+                        m.id.file(),
+                        first.id.file()
+                    );
+                    Error::misfit(odd(members, both, first, m).id.file(), what)
                 })?;
             }
             (None, None) => {}
@@ -84,17 +89,19 @@ pub(super) fn axis_of_each<'a>(
     if found.iter().flatten().all(one) {
         notes.push(format!(
             "`{}` has no dimension `{}` for `{}`; its coordinate is assumed to be that of `{}`, where its length is 1",
-            members[without].file, first.name, members[without].name, members[with].file
+            members[without].id.file(), first.name, members[without].name, members[with].id.file()
         ));
         return Ok(found.into_iter().map(|a| a.unwrap_or(first)).collect());
     }
     let has = |a: &Array| a.axes.iter().chain(&a.scalars).any(|a| a.key == key);
     let odd = odd(members, has, members[with], members[without]);
     Err(Error::misfit(
-        &odd.file,
+        odd.id.file(),
         format!(
             "variable `{}`: `{}` has no axis `{key}` and no scalar coordinate with its position there; `{}` has the axis",
-            members[without].name, members[without].file, members[with].file
+            members[without].name,
+            members[without].id.file(),
+            members[with].id.file()
         ),
     ))
 }

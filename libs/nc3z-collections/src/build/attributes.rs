@@ -36,9 +36,9 @@ pub(super) fn globals(
 /// Keeps the attributes of an existing aggregation that no new file has: its user may have set them.
 fn keep_own(scanned: &[Scanned], out: &mut Vec<Attribute>, dropped: &mut Vec<String>) {
     let Some(existing) = scanned.iter().find(|s| s.known) else { return };
-    for own in &existing.attributes {
+    for own in existing.attributes.iter() {
         let in_new =
-            scanned.iter().filter(|s| !s.known).flat_map(|s| &s.attributes).any(|a| a.name == own.name);
+            scanned.iter().filter(|s| !s.known).flat_map(|s| s.attributes.iter()).any(|a| a.name == own.name);
         if !in_new && !out.contains(&**own) {
             dropped.retain(|name| *name != own.name_lossy());
             out.push((**own).clone());

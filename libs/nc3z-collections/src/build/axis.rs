@@ -1,6 +1,6 @@
 //! Joins the same axis of many files: collects its values, and finds the index range of each file.
 
-use super::scan::{Axis, Bounds, Coordinate};
+use super::scan::{Axis, Bounds, Coordinate, CoordinateForm};
 use crate::error::{Error, Result};
 use crate::master::values::{put_double, text};
 use nc3z_format::NcType;
@@ -24,11 +24,34 @@ pub(super) struct JoinedAxis {
     pub(super) ascending: bool,
     /// The coordinate, in the master's units and direction.
     pub(super) coordinate: Option<Coordinate>,
-    /// For each member its index range, and whether it is reversed.
-    pub(super) places: Vec<(Range<u64>, bool)>,
+    pub(super) places: Places,
     /// True where members have different values on this axis.
     pub(super) varies: bool,
     pub(super) notes: Vec<String>,
+}
+
+/// For each member its index range, and whether it is reversed.
+pub(super) enum Places {
+    /// All members have the same one.
+    Same((Range<u64>, bool)),
+    Each(Vec<(Range<u64>, bool)>),
+}
+
+impl Places {
+    pub(super) fn get(&self, member: usize) -> &(Range<u64>, bool) {
+        match self {
+            Places::Same(place) => place,
+            Places::Each(places) => &places[member],
+        }
+    }
+
+    /// Returns the first member for which `is` returns true.
+    pub(super) fn position(&self, is: impl Fn(&(Range<u64>, bool)) -> bool) -> Option<usize> {
+        match self {
+            Places::Same(place) => is(place).then_some(0),
+            Places::Each(places) => places.iter().position(is),
+        }
+    }
 }
 
 /// A member's values in the master's units, ascending.
@@ -122,7 +145,11 @@ pub(super) fn join(
         len,
         ascending,
         coordinate: Some(coordinate),
-        places,
+        places: if places.iter().all(|p| *p == places[0]) {
+            Places::Same(places[0].clone())
+        } else {
+            Places::Each(places)
+        },
         varies,
         notes,
     })
@@ -131,13 +158,13 @@ pub(super) fn join(
 /// Joins dimensions without coordinates: all have the same length, or they follow each other.
 fn without_coordinate(axes: &[&Axis], files: &[&str], in_order: bool) -> Result<JoinedAxis> {
     let (name, mut len) = (axes[0].name.clone(), axes[0].len);
-    let mut places: Vec<(Range<u64>, bool)> = Vec::new();
-    if in_order {
+    let places = if in_order {
         len = 0;
-        for axis in axes {
-            places.push((len..len + axis.len, false));
+        let each = axes.iter().map(|axis| {
             len += axis.len;
-        }
+            (len - axis.len..len, false)
+        });
+        Places::Each(each.collect())
     } else {
         if let Some(n) = axes.iter().position(|a| a.len != len || a.coordinate.is_some()) {
             let what = format!(
@@ -148,8 +175,8 @@ fn without_coordinate(axes: &[&Axis], files: &[&str], in_order: bool) -> Result<
             let misfit = odd(axes, |a| (a.len, a.coordinate.is_some()), 0, n);
             return Err(Error::misfit(files[misfit], what));
         }
-        places = vec![(0..len, false); axes.len()];
-    }
+        Places::Same((0..len, false))
+    };
     let varies = in_order && axes.len() > 1;
     Ok(JoinedAxis { name, len, ascending: true, coordinate: None, places, varies, notes: vec![] })
 }
@@ -184,7 +211,7 @@ fn equal(
         len,
         ascending,
         coordinate: Some((**first).clone()),
-        places: vec![(0..len, false); axes.len()],
+        places: Places::Same((0..len, false)),
         varies: false,
         notes: vec![],
     })
@@ -379,7 +406,7 @@ fn assemble(
     let bounds = bounds.zip(first_bounds).map(|(values, b)| {
         let of = |c: &Coordinate| c.bounds.as_ref().map(|b| b.ty);
         let ty = if same(b.ty, &of) && fit(&values, b.ty) { b.ty } else { NcType::Double };
-        Bounds { ty, values, ..b.clone() }
+        Box::new(Bounds { ty, values, ..(**b).clone() })
     });
     let mut attributes = first.attributes.clone();
     let is_bounds = |a: &nc3z_format::classic::Attribute| a.name == b"bounds" || a.name == b"climatology";
@@ -393,5 +420,6 @@ fn assemble(
                     .iter()
                     .all(|c| c.attributes.iter().any(|b| b.name == a.name && text(b) == text(a)))
     });
-    Coordinate { name: first.name.clone(), ty, attributes, values, bounds }
+    let form = CoordinateForm { name: first.name.clone(), ty, attributes };
+    Coordinate { form: Arc::new(form), values, bounds }
 }

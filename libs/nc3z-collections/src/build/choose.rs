@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::join::own_text;
-use super::scan::{Array, Axis, Coordinate, Scanned};
+use super::scan::{Array, Axis, Coordinate, CoordinateForm, Scanned};
 use crate::error::{Error, Result};
 use nc3z_format::NcType;
 use nc3z_format::names::hint_for;
@@ -56,7 +56,7 @@ pub(super) fn with_values(scanned: &mut Vec<Scanned>, report: &mut Report) -> Re
         for s in scanned.iter().filter(|s| s.found_aggregation) {
             report.notes.push(format!(
                 "`{}` is an aggregation itself and is left out; name it to include it",
-                s.file
+                s.id.file()
             ));
         }
         scanned.retain(|s| !s.found_aggregation);
@@ -71,7 +71,9 @@ pub(super) fn with_values(scanned: &mut Vec<Scanned>, report: &mut Report) -> Re
         };
         let what = format!(
             "`{}` has no values of `{}`: its dimension `{}` has length 0",
-            s.file, array.name, axis.name
+            s.id.file(),
+            array.name,
+            axis.name
         );
         report.notes.push(format!("{what}; it is left out there"));
         last = Some(what);
@@ -100,13 +102,17 @@ pub(super) fn new_dimension(scanned: &mut [Scanned], name: &str) -> Result<()> {
         !s.known && (axes.map(|axis| &axis.name).any(|n| n == name) || each(s).any(|a| a.name == name))
     };
     if let Some(s) = scanned.iter().find(taken) {
-        return Err(Error::refused(format!("`{}` has a dimension or a variable `{name}` already", s.file))
-            .advised(Advice::OtherDimension));
+        return Err(Error::refused(format!(
+            "`{}` has a dimension or a variable `{name}` already",
+            s.id.file()
+        ))
+        .advised(Advice::OtherDimension));
     }
     let known = scanned.iter().filter(|s| s.known).flat_map(|s| &s.arrays).flat_map(|a| &a.axes);
     let values = known.filter(|axis| axis.name == name).filter_map(|axis| axis.coordinate.as_ref());
     let mut next = values.flat_map(|c| &c.values).fold(-1.0_f64, |most, x| most.max(*x)) + 1.0;
     let shaped = scanned.iter().flat_map(|s| &s.arrays).any(|a| !a.helper);
+    let form = Arc::new(CoordinateForm { name: name.to_owned(), ty: NcType::Int, attributes: Vec::new() });
     for s in scanned.iter_mut().filter(|s| !s.known) {
         if !shaped {
             let (points, rest) =
@@ -114,13 +120,7 @@ pub(super) fn new_dimension(scanned: &mut [Scanned], name: &str) -> Result<()> {
             (s.arrays, s.points) = (points, rest);
             s.scalars.retain(|scalar| s.arrays.iter().all(|a| a.name != scalar.name));
         }
-        let coordinate = Arc::new(Coordinate {
-            name: name.to_owned(),
-            ty: NcType::Int,
-            attributes: Vec::new(),
-            values: vec![next],
-            bounds: None,
-        });
+        let coordinate = Arc::new(Coordinate { form: form.clone(), values: vec![next], bounds: None });
         for array in s.arrays.iter_mut().filter(|a| !a.helper) {
             array.scalars.insert(0, Axis::of_scalar(Arc::clone(&coordinate)));
         }

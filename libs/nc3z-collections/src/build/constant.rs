@@ -43,14 +43,16 @@ fn differ(group: &Group<'_>, values: &[u8], other: &Array, rules: &Rules) -> Res
     let odd = if agree == 1 && group.members.len() > 2 { first } else { other };
     let what = format!(
         "`{}` and `{}` have different values of `{}`, and no coordinate says where each belongs",
-        first.file, other.file, first.name
+        first.id.file(),
+        other.id.file(),
+        first.name
     );
-    Ok(Error::misfit(&odd.file, what))
+    Ok(Error::misfit(odd.id.file(), what))
 }
 
 /// All values of an array: as stored, or unpacked to doubles.
 fn read_whole(m: &Array, rules: &Rules) -> Result<Vec<u8>> {
-    let dataset = crate::file::open(std::path::Path::new(&*m.file), &rules.options)?;
+    let dataset = super::open(std::path::Path::new(m.id.file()), &rules.options)?;
     let v = dataset.variable(&m.name)?;
     let bytes = v.read_bytes(&v.all())?;
     if m.raw.is_some() {
@@ -63,6 +65,6 @@ fn read_whole(m: &Array, rules: &Rules) -> Result<Vec<u8>> {
         fill,
         nc3z_format::units::Conversion::IDENTITY,
     )
-    .map_err(|what| Error::fragment(&m.file, what))?;
-    conform.apply(bytes).map_err(|(_, what)| Error::fragment(&m.file, what))
+    .map_err(|what| Error::fragment(m.id.file(), what))?;
+    conform.apply(bytes).map_err(|(_, what)| Error::fragment(m.id.file(), what))
 }

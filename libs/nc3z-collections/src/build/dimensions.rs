@@ -15,7 +15,7 @@ pub(super) struct Masters {
 
 impl Masters {
     /// Returns the dimension of an axis. Adds it with its coordinate variable if it is new.
-    pub(super) fn dimension(&mut self, joined: &JoinedAxis, out: &mut NewAggregation) -> Result<usize> {
+    pub(super) fn dimension(&mut self, joined: &JoinedAxis, out: &mut NewAggregation<'_>) -> Result<usize> {
         // The same numbers in other units are different values.
         let meaning = |c: &Option<Coordinate>| {
             c.as_ref().map(|c| (c.values.clone(), c.attribute("units"), c.attribute("calendar")))
@@ -47,7 +47,7 @@ pub(super) fn coordinate(
     c: &Coordinate,
     name: &str,
     dim: Option<usize>,
-    out: &mut NewAggregation,
+    out: &mut NewAggregation<'_>,
 ) -> Result<()> {
     let encode = |values: &[f64], ty: NcType| {
         let mut bytes = Vec::with_capacity(values.len() * ty.size());

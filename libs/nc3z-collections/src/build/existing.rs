@@ -1,6 +1,6 @@
 //! Takes the list of files from an existing aggregation, without reading the files.
 
-use super::scan::{self, Array, Axis, Bounds, Coordinate, Scalar, Scanned, shared};
+use super::scan::{self, Array, Axis, Bounds, Coordinate, FileId, Form, Scalar, Scanned, shared};
 use crate::error::{Error, Result};
 use crate::file::as_aggregation;
 use crate::master::cut::location;
@@ -16,12 +16,15 @@ use std::sync::Arc;
 pub(super) fn scan(dataset: &Dataset, name: &str) -> Result<Vec<Scanned>> {
     let refused = |what: &str| Error::refused(format!("`{name}` cannot be added to: {what}"));
     let aggregation = as_aggregation(dataset).ok_or_else(|| refused("it is not an aggregation"))?;
-    let own = scan::scan(aggregation.fragments().own(), name, "")?;
+    let own = scan::scan(aggregation.fragments().own(), name, "", false)?;
     let mut files: BTreeMap<String, Scanned> = BTreeMap::new();
     // The aggregation's own coordinates and attributes.
     let stored = aggregation.fragments().own();
     let mut presented = scan_arrays(dataset)?;
-    presented.iter_mut().for_each(|a| drop_presented_fill(stored, &a.name, &mut a.attributes));
+    for array in &mut presented {
+        let form = Arc::make_mut(&mut array.form);
+        drop_presented_fill(stored, &form.name, &mut form.attributes);
+    }
     for (_, _, master) in aggregation.masters().filter(|(.., m)| !is_values(m)) {
         let Some(template) = presented.iter().find(|a| a.name == master.name) else { continue };
         for n in 0..master.partitions.len() {
@@ -35,19 +38,15 @@ pub(super) fn scan(dataset: &Dataset, name: &str) -> Result<Vec<Scanned>> {
             }
             let place = location(n, &master.cuts);
             let axes = template.axes.iter().zip(&place).map(|(axis, range)| slice(axis, range)).collect();
-            let array = Array {
-                known: true,
+            let id = FileId::new(uri, uri, sub.fingerprint.as_deref().unwrap_or(""));
+            let form = Form {
                 name: sub.variable.trim_start_matches('/').to_owned(),
-                file: uri.as_str().into(),
-                uri: uri.as_str().into(),
-                fingerprint: sub.fingerprint.as_deref().unwrap_or("").into(),
                 shape: place.iter().map(|r| r.end - r.start).collect(),
-                axes,
-                ..template.clone()
+                ..(*template.form).clone()
             };
+            let array = Array { known: true, form: form.into(), id: id.clone(), axes, ..template.clone() };
             let entry = files.entry(uri.clone()).or_insert_with(|| Scanned {
-                file: uri.as_str().into(),
-                uri: uri.as_str().into(),
+                id,
                 found_aggregation: false,
                 known: true,
                 attributes: own.attributes.clone(),
@@ -132,7 +131,7 @@ fn scan_arrays(dataset: &Dataset) -> Result<Vec<Array>> {
                 .as_ref()
                 .and_then(|c| c.attribute("standard_name"))
                 .unwrap_or_else(|| name.clone());
-            Ok(Axis { key, name, len: *len, coordinate })
+            Ok(Axis::new(key, name, *len, coordinate))
         });
         let axes = axes.collect::<nc3z_reader::Result<Vec<_>>>()?;
         // Scalars that became axes have dimensions here.
@@ -146,13 +145,13 @@ fn scan_arrays(dataset: &Dataset) -> Result<Vec<Array>> {
 fn slice(axis: &Axis, range: &Range<u64>) -> Axis {
     let Some(c) = axis.coordinate.as_ref().filter(|_| *range != (0..axis.len)) else { return axis.clone() };
     let at = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-    let bounds = c.bounds.as_ref().map(|b| Bounds {
-        values: b.values[at(range.start * b.vertices)..at(range.end * b.vertices)].to_vec(),
-        ..b.clone()
+    let bounds = c.bounds.as_ref().map(|b| {
+        let values = b.values[at(range.start * b.vertices)..at(range.end * b.vertices)].to_vec();
+        Box::new(Bounds { values, ..(**b).clone() })
     });
     let values = c.values[at(range.start)..at(range.end)].to_vec();
-    let coordinate = Coordinate { values, bounds, ..(**c).clone() };
-    Axis { len: range.end - range.start, coordinate: Some(Arc::new(coordinate)), ..axis.clone() }
+    let coordinate = Coordinate { form: c.form.clone(), values, bounds };
+    Axis::new(axis.key.clone(), axis.name.clone(), range.end - range.start, Some(Arc::new(coordinate)))
 }
 
 /// Drops the fill value that the reader adds but the aggregation's file does not have: new files do not have

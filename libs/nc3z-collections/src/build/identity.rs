@@ -35,7 +35,7 @@ impl<'a> Same<'a> {
         Same {
             names: members.iter().map(|m| m.name.as_str()).collect(),
             standard_names: members.iter().filter_map(|m| own_text(m, "standard_name")).collect(),
-            files: members.iter().map(|m| &*m.file).collect(),
+            files: members.iter().map(|m| m.id.file()).collect(),
             members,
         }
     }
@@ -152,12 +152,15 @@ fn two_of_one_name(found: &[Same<'_>]) -> Result<()> {
                 continue;
             };
             let say = |m: &Array| match own_text(m, "standard_name") {
-                Some(text) => format!("the standard_name `{text}` in `{}`", m.file),
-                None => format!("no standard_name in `{}`", m.file),
+                Some(text) => format!("the standard_name `{text}` in `{}`", m.id.file()),
+                None => format!("no standard_name in `{}`", m.id.file()),
             };
             let odd = if a.files.len() < b.files.len() { x } else { y };
-            return Err(Error::misfit(&odd.file, format!("variable `{name}` has {} and {}", say(x), say(y)))
-                .advised(Advice::JoinByNameOrMeaning));
+            return Err(Error::misfit(
+                odd.id.file(),
+                format!("variable `{name}` has {} and {}", say(x), say(y)),
+            )
+            .advised(Advice::JoinByNameOrMeaning));
         }
     }
     Ok(())
@@ -174,9 +177,9 @@ fn note_names(same: &Same<'_>, report: &mut Report) {
             "variable `{}` is joined though its {attribute} is {} in `{}` and {} in `{}`",
             first.name,
             say(first),
-            first.file,
+            first.id.file(),
             say(other),
-            other.file
+            other.id.file()
         ));
     }
 }

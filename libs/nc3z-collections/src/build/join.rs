@@ -2,7 +2,6 @@
 
 use super::alike::{alike, axis_of_each};
 use super::axis::{self, JoinedAxis};
-use super::check::Check;
 use super::constant::constant;
 use super::dimensions::{Masters, coordinate};
 use super::identity;
@@ -11,22 +10,25 @@ use super::stored::stored_form;
 use super::{Report, Rules};
 use crate::error::{Error, Result};
 use crate::file::Convention;
-use crate::master::cut::{Placed, cut};
+use crate::master::cut::{self, Placed, part_of};
 use crate::master::values::text;
-use crate::master::{Data, FileRef, Partition, SubArray, UnitsOf};
+use crate::master::{Data, FileRef, Partition, PartitionList, SubArray, UnitsOf};
 use crate::write::{NewAggregation, NewArray};
 use nc3z_format::NcType;
+use std::borrow::Cow;
 use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// An aggregation while it is put together.
-pub(super) struct Making<'r> {
-    pub(super) rules: &'r Rules,
+pub(super) struct Making<'a> {
+    pub(super) rules: &'a Rules,
     pub(super) convention: Convention,
-    pub(super) out: NewAggregation,
+    pub(super) out: NewAggregation<'a>,
     pub(super) masters: Masters,
     pub(super) report: Report,
-    /// Elements that are compared after the aggregation is written.
-    pub(super) checks: Vec<Check>,
+    /// Groups whose data stay in the files, each with the name of its array. They are compared after the aggregation is written.
+    pub(super) joined: Vec<(Arc<Group<'a>>, String)>,
 }
 
 /// Arrays that are joined to one.
@@ -35,13 +37,13 @@ pub(super) struct Group<'a> {
     /// The axes in the master's order.
     pub(super) axes: Vec<JoinedAxis>,
     /// For each member, the position of each of its axes among the master's axes.
-    pub(super) orders: Vec<Vec<usize>>,
+    pub(super) orders: Vec<Arc<[usize]>>,
     /// Scalar coordinates that all members share.
     scalars: Vec<Axis>,
 }
 
 /// Joins all arrays of all files.
-pub(super) fn join(scanned: &[Scanned], making: &mut Making<'_>) -> Result<()> {
+pub(super) fn join<'a>(scanned: &'a [Scanned], making: &mut Making<'a>) -> Result<()> {
     let mut groups = Vec::new();
     for members in identity::variables(scanned, making.rules.identity, &mut making.report)? {
         groups.push(group(members, making.rules, &mut making.report)?);
@@ -59,7 +61,7 @@ pub(super) fn join(scanned: &[Scanned], making: &mut Making<'_>) -> Result<()> {
         } else if !joined && helper {
             constant(&group, making)?;
         } else {
-            array(&group, making)?;
+            array(group, making)?;
         }
     }
     Ok(())
@@ -69,11 +71,13 @@ pub(super) fn join(scanned: &[Scanned], making: &mut Making<'_>) -> Result<()> {
 fn same_cells(group: &Group<'_>) -> Error {
     let (a, b) = (group.members[0], group.members[1]);
     Error::misfit(
-        &b.file,
+        b.id.file(),
         format!(
             "`{}` and `{}` hold the same cells of `{}`: nothing tells them apart. `--new-dim NAME` joins files along a new dimension; a \
              scalar coordinate, such as a time, counts where the attribute `coordinates` of the variable names it",
-            a.file, b.file, a.name
+            a.id.file(),
+            b.id.file(),
+            a.name
         ),
     )
 }
@@ -86,7 +90,7 @@ pub(super) fn own_text(a: &Array, name: &str) -> Option<String> {
 fn group<'a>(members: Vec<&'a Array>, rules: &Rules, report: &mut Report) -> Result<Group<'a>> {
     let first = members[0];
     alike(&members)?;
-    let files: Vec<&str> = members.iter().map(|m| &*m.file).collect();
+    let files: Vec<&str> = members.iter().map(|m| m.id.file()).collect();
     let (keys, constant_scalars) = axis_keys(&members, rules.new_dimension.as_deref());
     let mut axes = Vec::new();
     for key in &keys {
@@ -98,7 +102,7 @@ fn group<'a>(members: Vec<&'a Array>, rules: &Rules, report: &mut Report) -> Res
         let joined = axis::join(&own, &files, rules.tolerance, in_order, rules.contiguous)
             .map_err(|e| e.within(&format!("variable `{}`", first.name)))?;
         if joined.varies && !may {
-            let other = joined.places.iter().position(|p| p.0 != joined.places[0].0).unwrap_or(0);
+            let other = joined.places.position(|p| p.0 != joined.places.get(0).0).unwrap_or(0);
             let what = format!(
                 "variable `{}`: `{}` and `{}` differ along `{}`, along which nothing should be joined",
                 first.name, files[0], files[other], joined.name
@@ -109,10 +113,12 @@ fn group<'a>(members: Vec<&'a Array>, rules: &Rules, report: &mut Report) -> Res
         axes.push(joined);
     }
     overlap(&members, &axes)?;
-    let orders = members
-        .iter()
-        .map(|m| m.axes.iter().filter_map(|a| keys.iter().position(|k| *k == a.key)).collect())
-        .collect();
+    let mut orders: Vec<Arc<[usize]>> = Vec::with_capacity(members.len());
+    for m in &members {
+        let order: Vec<usize> = m.axes.iter().filter_map(|a| keys.iter().position(|k| *k == a.key)).collect();
+        let last = orders.last().filter(|last| ***last == *order).cloned();
+        orders.push(last.unwrap_or_else(|| order.into()));
+    }
     Ok(Group { members, axes, orders, scalars: constant_scalars })
 }
 
@@ -174,9 +180,9 @@ fn overlap(members: &[&Array], axes: &[JoinedAxis]) -> Result<()> {
     let varying: Vec<&JoinedAxis> = axes.iter().filter(|a| a.varies).collect();
     let [axis] = varying[..] else { return Ok(()) };
     let mut order: Vec<usize> = (0..members.len()).collect();
-    order.sort_by_key(|n| (axis.places[*n].0.start, axis.places[*n].0.end));
+    order.sort_by_key(|n| (axis.places.get(*n).0.start, axis.places.get(*n).0.end));
     for pair in order.windows(2) {
-        let (a, b) = (&axis.places[pair[0]].0, &axis.places[pair[1]].0);
+        let (a, b) = (&axis.places.get(pair[0]).0, &axis.places.get(pair[1]).0);
         if b.start < a.end {
             let say = |range: &std::ops::Range<u64>| match &axis.coordinate {
                 Some(c) => {
@@ -192,48 +198,78 @@ fn overlap(members: &[&Array], axes: &[JoinedAxis]) -> Result<()> {
             let what = format!(
                 "variable `{}`: `{}` and `{}` overlap along `{}`: {} and {}",
                 members[pair[0]].name,
-                members[pair[0]].file,
-                members[pair[1]].file,
+                members[pair[0]].id.file(),
+                members[pair[1]].id.file(),
                 axis.name,
                 say(a),
                 say(b)
             );
-            return Err(Error::misfit(&members[pair[1]].file, what));
+            return Err(Error::misfit(members[pair[1]].id.file(), what));
         }
     }
     Ok(())
 }
 
 /// Adds an array whose data stay in the files.
-fn array(group: &Group<'_>, making: &mut Making<'_>) -> Result<()> {
+fn array<'a>(group: Group<'a>, making: &mut Making<'a>) -> Result<()> {
+    let group = Arc::new(group);
     let first = group.members[0];
     let name = making.out.free_name(&first.name);
     if name != first.name {
-        let what = format!("another variable `{}`, of `{}`, is called `{name}`", first.name, first.file);
+        let what = format!("another variable `{}`, of `{}`, is called `{name}`", first.name, first.id.file());
         making.report.notes.push(what);
     }
     let dimensions: Vec<usize> =
         group.axes.iter().map(|a| making.masters.dimension(a, &mut making.out)).collect::<Result<_>>()?;
     let names: Vec<String> = dimensions.iter().map(|d| making.out.own.dimensions[*d].0.clone()).collect();
     let shape: Vec<u64> = group.axes.iter().map(|a| a.len).collect();
-    let mut placed = Vec::with_capacity(group.members.len());
     for n in 0..group.members.len() {
-        placed.push(place(group, n, &names, making.convention)?);
-        making.checks.extend(Check::new(group, n, &name));
+        place(&group, n, &names, making.convention)?;
     }
-    let (cuts, partitions) =
-        cut(&names, &shape, &placed).map_err(|e| e.within(&format!("variable `{}`", first.name)))?;
-    let (ty, attributes) = stored_form(group, &mut making.report);
+    let file = |n: usize| group.members[n].id.file().to_owned();
+    let (cuts, members) = cut::cells(&names, &shape, group.members.len(), &|n| location(&group, n), &file)
+        .map_err(|e| e.within(&format!("variable `{}`", first.name)))?;
+    let (ty, attributes) = stored_form(&group, &mut making.report);
     let fragments = cuts.iter().map(|c| c.len() as u64 - 1).collect();
-    making.report.arrays.push(super::Joined { name: name.clone(), dimensions: names, shape, fragments });
+    let report = super::Joined { name: name.clone(), dimensions: names.clone(), shape, fragments };
+    making.report.arrays.push(report);
     for c in group.scalars.iter().filter_map(|scalar| scalar.coordinate.as_ref()) {
         if making.out.own.variables.iter().all(|v| v.name != c.name) {
             coordinate(c, &c.name, None, &mut making.out)?;
         }
     }
     let directions = group.axes.iter().map(|a| a.ascending).collect();
+    making.joined.push((group.clone(), name.clone()));
+    let convention = making.convention;
+    let partitions = Box::new(Members { group, names, convention, cuts: cuts.clone(), members });
     making.out.arrays.push(NewArray { name, ty, attributes, dimensions, directions, cuts, partitions });
     Ok(())
+}
+
+/// The partitions of an array. Each is made when it is written: of a million files, all of them do not fit memory.
+struct Members<'a> {
+    group: Arc<Group<'a>>,
+    names: Vec<String>,
+    convention: Convention,
+    cuts: Vec<Vec<u64>>,
+    /// The member that fills each cell.
+    members: Vec<u32>,
+}
+
+impl PartitionList for Members<'_> {
+    fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    fn get(&self, n: usize) -> Result<Cow<'_, Partition>> {
+        let placed = place(&self.group, self.members[n] as usize, &self.names, self.convention)?;
+        Ok(Cow::Owned(part_of(&placed, &self.names, &cut::location(n, &self.cuts))?))
+    }
+}
+
+/// The box of the master array that a member fills.
+fn location(group: &Group<'_>, n: usize) -> Vec<Range<u64>> {
+    group.axes.iter().map(|axis| axis.places.get(n).0.clone()).collect()
 }
 
 /// A member as a partition of the array with the dimensions `names`.
@@ -242,21 +278,25 @@ fn place(group: &Group<'_>, n: usize, names: &[String], convention: Convention) 
     let nca = convention != Convention::Cf;
     let stored: Vec<String> = order.iter().map(|d| names[*d].clone()).collect();
     let reversed: Vec<String> =
-        order.iter().filter(|d| group.axes[**d].places[n].1).map(|d| names[*d].clone()).collect();
+        order.iter().filter(|d| group.axes[**d].places.get(n).1).map(|d| names[*d].clone()).collect();
     let ordered = order.windows(2).all(|pair| pair[0] < pair[1]);
-    if !nca && let Some(axis) = group.axes.iter().find(|axis| axis.places[n].1) {
-        let other = axis.places.iter().position(|p| !p.1).unwrap_or(0);
+    if !nca && let Some(axis) = group.axes.iter().find(|axis| axis.places.get(n).1) {
+        let other = axis.places.position(|p| !p.1).unwrap_or(0);
         let (runs, others) =
             if axis.ascending { ("descending", "ascending") } else { ("ascending", "descending") };
         return Err(Error::unsayable(format!(
             "variable `{}`: `{}` in `{}` is {runs}, in `{}` {others}. CF-1.13 cannot express that, the convention NCA can",
-            m.name, axis.name, m.file, group.members[other].file
+            m.name,
+            axis.name,
+            m.id.file(),
+            group.members[other].id.file()
         )));
     }
     if !nca && !ordered {
         return Err(Error::unsayable(format!(
             "variable `{}`: `{}` has its dimensions in the order {stored:?}, others {names:?}. CF-1.13 cannot express that, the convention NCA can",
-            m.name, m.file
+            m.name,
+            m.id.file()
         )));
     }
     let units = if nca {
@@ -266,10 +306,10 @@ fn place(group: &Group<'_>, n: usize, names: &[String], convention: Convention) 
         UnitsOf::Variable
     };
     let sub = SubArray {
-        file: FileRef::Uri(m.uri.to_string()),
+        file: FileRef::Uri(m.id.uri().to_owned()),
         variable: m.name.clone(),
         shape: nca.then(|| m.shape.clone()),
-        fingerprint: Some(m.fingerprint.to_string()).filter(|f| !f.is_empty()),
+        fingerprint: Some(m.id.fingerprint().to_owned()).filter(|f| !f.is_empty()),
     };
     let partition = Partition {
         dimensions: (stored != names && nca).then_some(stored),
@@ -278,6 +318,5 @@ fn place(group: &Group<'_>, n: usize, names: &[String], convention: Convention) 
         part: None,
         data: Data::Array(sub),
     };
-    let location = group.axes.iter().map(|a| a.places[n].0.clone()).collect();
-    Ok(Placed { location, partition, name: m.file.to_string() })
+    Ok(Placed { location: location(group, n), partition, name: m.id.file().to_owned() })
 }

@@ -30,11 +30,13 @@ use crate::error::{Error, Result};
 use crate::file::{Convention, as_aggregation};
 use crate::fragments::{Options, to_uri};
 use crate::write::NewAggregation;
+use bytes::Bytes;
 use join::Making;
+use nc3z_format::url::is_url;
 use nc3z_reader::{Dataset, Monitor};
 use rayon::prelude::*;
 use scan::Scanned;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -95,7 +97,7 @@ impl Default for Rules {
 /// A file to join.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Input {
-    /// The path of the file.
+    /// The path of the file, or its URL if `options.opener` of the [`Rules`] opens it.
     pub path: PathBuf,
     /// True where the file was found in a directory or by a pattern. An aggregation that was found so is left
     /// out.
@@ -134,7 +136,7 @@ pub struct Joined {
 #[derive(Debug, Clone)]
 pub struct Made {
     /// The bytes of the file.
-    pub bytes: Vec<u8>,
+    pub bytes: Bytes,
     /// The convention that it is written in.
     pub convention: Convention,
     /// The notes and counts.
@@ -178,7 +180,7 @@ pub fn aggregate(
         match put_together(&scanned, &directory, &rules, &report) {
             Err(Error::Misfit { file, what, .. }) if rules.skip_misfits => {
                 let before = scanned.len();
-                scanned.retain(|s| s.known || *s.file != *file);
+                scanned.retain(|s| s.known || *s.id.file() != *file);
                 if scanned.len() == before || scanned.is_empty() {
                     return Err(Error::refused(what));
                 }
@@ -198,12 +200,13 @@ fn scan_all(
     scanned: &mut Vec<Scanned>,
     report: &mut Report,
 ) -> Result<()> {
-    let known: BTreeSet<String> = scanned.iter().map(|s| s.uri.to_string()).collect();
+    let known: BTreeSet<String> = scanned.iter().map(|s| s.id.uri().to_owned()).collect();
     report.known = known.len();
     let uris =
         files.iter().map(|file| uri(&file.path, directory, rules.absolute)).collect::<Result<Vec<_>>>()?;
     let new: Vec<(&Input, String)> = files.iter().zip(uris).filter(|(_, uri)| !known.contains(uri)).collect();
     let alike = sharing::SharedParts::default();
+    scanned.iter_mut().for_each(|known| alike.share(known));
     let found: Vec<Result<Scanned>> = new
         .par_iter()
         .map(|(file, uri)| {
@@ -211,25 +214,21 @@ fn scan_all(
                 return Err(nc3z_reader::Error::interrupted().into());
             }
             let name = file.path.to_string_lossy();
-            let dataset = crate::file::open(&file.path, &rules.options).map_err(|e| match e {
+            let dataset = open(&file.path, &rules.options).map_err(|e| match e {
                 Error::Reader(e) => Error::misfit(&name, format!("`{name}`: {}", e.with_causes())),
                 e => Error::misfit(&name, format!("`{name}`: {e}")),
             })?;
             monitor.advance(1);
-            let mut found = scan::scan(&dataset, &name, uri)?;
+            let mut found = scan::scan(&dataset, &name, uri, rules.fingerprints)?;
             alike.share(&mut found);
             found.found_aggregation = file.found && as_aggregation(&dataset).is_some();
             Ok(found)
         })
         .collect();
+    scanned.reserve_exact(found.len());
     for found in found {
         match found {
-            Ok(mut found) => {
-                if !rules.fingerprints {
-                    found.arrays.iter_mut().chain(&mut found.points).for_each(|a| a.fingerprint = "".into());
-                }
-                scanned.push(found);
-            }
+            Ok(found) => scanned.push(found),
             Err(Error::Misfit { file, what, .. }) if rules.skip_misfits => report.skipped.push((file, what)),
             Err(e) => return Err(e),
         }
@@ -270,18 +269,18 @@ fn made(
         out: NewAggregation::default(),
         masters: dimensions::Masters::default(),
         report: report.clone(),
-        checks: Vec::new(),
+        joined: Vec::new(),
     };
     making.out.own.attributes = attributes::globals(scanned, rules, convention, &mut making.report);
     join::join(scanned, &mut making)?;
     scalars::add(scanned, convention, &mut making.out, &mut making.report);
     scalars::add_coordinates(scanned, &mut making.out)?;
-    let Making { out, mut report, checks, .. } = making;
+    let Making { out, mut report, joined, .. } = making;
     let mut told = BTreeSet::new();
     report.notes.retain(|note| told.insert(note.clone()));
-    let mut made = Made { bytes: out.to_bytes(convention)?, convention, report: Report::default() };
+    let mut made = Made { bytes: out.to_bytes(convention)?.into(), convention, report: Report::default() };
     if rules.verify {
-        check::read_back(&made, &out, &checks, directory, rules, &mut report)?;
+        check::read_back(&made, &out, &joined, directory, rules, &mut report)?;
     }
     made.report = report;
     Ok(made)
@@ -289,18 +288,39 @@ fn made(
 
 /// Makes coordinates with equal values share memory, so that comparing them is cheap.
 fn share_coordinates(scanned: &mut [Scanned]) {
-    let mut known: HashMap<(String, u64), Vec<Arc<scan::Coordinate>>> = HashMap::new();
     let axes =
         scanned.iter_mut().flat_map(|s| &mut s.arrays).flat_map(|a| a.axes.iter_mut().chain(&mut a.scalars));
-    for axis in axes {
-        let Some(c) = &mut axis.coordinate else { continue };
-        let first = c.values.first().copied().unwrap_or(0.0).to_bits();
-        let others = known.entry((c.name.clone(), first)).or_default();
-        match others.iter().find(|other| Arc::ptr_eq(other, c) || ***other == **c) {
-            Some(other) => *c = other.clone(),
-            None => others.push(c.clone()),
+    let mut all: Vec<&mut Arc<scan::Coordinate>> = axes.filter_map(|axis| axis.coordinate.as_mut()).collect();
+    let first = |c: &scan::Coordinate| c.values.first().copied().unwrap_or(0.0).to_bits();
+    all.sort_by(|a, b| (&a.name, first(a)).cmp(&(&b.name, first(b))));
+    for near in all.chunk_by_mut(|a, b| a.name == b.name && first(a) == first(b)) {
+        let mut known: Vec<Arc<scan::Coordinate>> = Vec::new();
+        for c in near {
+            match known.iter().find(|other| Arc::ptr_eq(other, c) || ***other == ***c) {
+                Some(other) => **c = other.clone(),
+                None => known.push(c.clone()),
+            }
         }
     }
+}
+
+/// Returns the name of a file as a URL, if it is one.
+fn url_of(file: &Path) -> Option<&str> {
+    file.to_str().filter(|name| is_url(name))
+}
+
+/// Opens a file on this machine, or the object of a URL.
+fn open(file: &Path, options: &Options) -> Result<Dataset> {
+    let (Some(url), Some(opener)) = (url_of(file), &options.opener) else {
+        return crate::file::open(file, options);
+    };
+    let source = opener.open_fragment(url)?;
+    let source = source.ok_or_else(|| Error::fragment(url, "this program opens no such URL"))?;
+    let dataset = Dataset::from_source(source, &options.open)?;
+    if crate::file::is_aggregation(&dataset) {
+        return crate::file::wrap(dataset, url, None, options);
+    }
+    Ok(dataset)
 }
 
 /// The directory that names of fragments are relative to.
@@ -311,6 +331,9 @@ fn home(output: &Path) -> Result<PathBuf> {
 
 /// The name of a file in an aggregation in `directory`.
 fn uri(file: &Path, directory: &Path, absolute: bool) -> Result<String> {
+    if let Some(url) = url_of(file) {
+        return Ok(url.to_owned());
+    }
     let path = std::path::absolute(file).map_err(|e| Error::io(file, e))?;
     // A symbolic link in the name itself is kept: only its directory is resolved.
     let (parent, name) = (path.parent().unwrap_or(Path::new("/")), path.file_name().unwrap_or_default());

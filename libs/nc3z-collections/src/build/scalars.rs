@@ -10,6 +10,7 @@ use crate::master::{Data, FileRef, Partition, UnitsOf};
 use crate::write::{NewAggregation, NewArray, NewVariable};
 use nc3z_format::NcType;
 use nc3z_format::classic::Attribute;
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -26,10 +27,10 @@ struct Row {
 pub(super) fn add(
     scanned: &[Scanned],
     convention: Convention,
-    out: &mut NewAggregation,
+    out: &mut NewAggregation<'_>,
     report: &mut Report,
 ) {
-    let row = row(scanned, out).filter(|_| convention == Convention::Cf);
+    let known = OnceCell::new();
     let mut done = BTreeSet::new();
     for (file, s) in scanned.iter().flat_map(|file| file.scalars.iter().map(move |s| (file, s))) {
         if out.is_taken(&s.name) {
@@ -37,7 +38,11 @@ pub(super) fn add(
             let used = file.arrays.iter().flat_map(|a| &a.scalars).any(|axis| axis.name == s.name);
             if !used && done.insert(&s.name) && !is_own(out, s) {
                 let what = "in others it is a coordinate or another variable";
-                report.notes.push(format!("the number `{}` of `{}` is left out: {what}", s.name, file.file));
+                report.notes.push(format!(
+                    "the number `{}` of `{}` is left out: {what}",
+                    s.name,
+                    file.id.file()
+                ));
             }
             continue;
         }
@@ -56,6 +61,7 @@ pub(super) fn add(
             });
             continue;
         }
+        let row = known.get_or_init(|| row(scanned, out).filter(|_| convention == Convention::Cf));
         match row.as_ref().and_then(|row| along(row, scanned, &all)) {
             Some(array) => {
                 let (name, len) = &out.own.dimensions[array.dimensions[0]];
@@ -80,7 +86,7 @@ pub(super) fn add(
 }
 
 /// Adds the numeric scalar coordinates that are stored in the aggregation itself.
-pub(super) fn add_coordinates(scanned: &[Scanned], out: &mut NewAggregation) -> Result<()> {
+pub(super) fn add_coordinates(scanned: &[Scanned], out: &mut NewAggregation<'_>) -> Result<()> {
     for point in scanned.iter().flat_map(|s| &s.points) {
         let is_own = out.own.variables.iter().any(|v| v.name == point.name && v.dimensions.is_empty());
         for c in point.scalars.iter().filter(|_| is_own).filter_map(|axis| axis.coordinate.as_ref()) {
@@ -93,20 +99,21 @@ pub(super) fn add_coordinates(scanned: &[Scanned], out: &mut NewAggregation) -> 
 }
 
 /// Returns true where the aggregation has this scalar as a variable of its own.
-fn is_own(out: &NewAggregation, s: &Scalar) -> bool {
+fn is_own(out: &NewAggregation<'_>, s: &Scalar) -> bool {
     out.own.variables.iter().any(|v| v.name == s.name && v.dimensions.is_empty() && v.values == s.values)
 }
 
 /// Returns the dimension along which each file has its own index range, if there is one.
-fn row(scanned: &[Scanned], out: &NewAggregation) -> Option<Row> {
+fn row(scanned: &[Scanned], out: &NewAggregation<'_>) -> Option<Row> {
     let mut found: Option<Row> = None;
     for array in &out.arrays {
         let mut cut = (0..array.cuts.len()).filter(|d| array.cuts[*d].len() > 2);
         let (Some(d), None) = (cut.next(), cut.next()) else { return None };
-        let uris = array.partitions.iter().map(|p| match &p.sub_array()?.file {
-            FileRef::Uri(uri) => Some(uri.clone()),
-            FileRef::Own => None,
-        });
+        let uris =
+            (0..array.partitions.len()).map(|n| match &array.partitions.get(n).ok()?.sub_array()?.file {
+                FileRef::Uri(uri) => Some(uri.clone()),
+                FileRef::Own => None,
+            });
         let row = Row {
             dimension: array.dimensions[d],
             direction: array.directions[d],
@@ -123,12 +130,12 @@ fn row(scanned: &[Scanned], out: &NewAggregation) -> Option<Row> {
     let row = found?;
     let each: BTreeSet<&String> = row.uris.iter().collect();
     let with_arrays = scanned.iter().filter(|s| !s.arrays.is_empty());
-    let files = with_arrays.map(|s| s.uri.to_string()).all(|uri| each.contains(&uri));
+    let files = with_arrays.map(|s| s.id.uri().to_owned()).all(|uri| each.contains(&uri));
     (each.len() == row.uris.len() && files).then_some(row)
 }
 
 /// Returns a scalar as an array along the files. None where that is not possible.
-fn along(row: &Row, scanned: &[Scanned], all: &[&Scalar]) -> Option<NewArray> {
+fn along(row: &Row, scanned: &[Scanned], all: &[&Scalar]) -> Option<NewArray<'static>> {
     let first = all[0];
     let is_packed = |a: &Arc<Attribute>| a.name == b"scale_factor" || a.name == b"add_offset";
     let plain = |s: &&Scalar| s.ty == first.ty && !s.helper && !s.attributes.iter().any(is_packed);
@@ -144,16 +151,20 @@ fn along(row: &Row, scanned: &[Scanned], all: &[&Scalar]) -> Option<NewArray> {
         .iter()
         .filter_map(|s| {
             let own = s.scalars.iter().find(|o| o.name == first.name)?;
-            Some((&*s.uri, &own.values[..]))
+            Some((s.id.uri(), &own.values[..]))
         })
         .collect();
-    let partitions = row.uris.iter().map(|uri| Partition {
-        dimensions: None,
-        reversed: vec![],
-        units: UnitsOf::Variable,
-        part: None,
-        data: values.get(uri.as_str()).map_or(Data::Missing, |value| Data::Value(value.to_vec())),
-    });
+    let partitions: Vec<Partition> = row
+        .uris
+        .iter()
+        .map(|uri| Partition {
+            dimensions: None,
+            reversed: vec![],
+            units: UnitsOf::Variable,
+            part: None,
+            data: values.get(uri.as_str()).map_or(Data::Missing, |value| Data::Value(value.to_vec())),
+        })
+        .collect();
     Some(NewArray {
         name: first.name.clone(),
         ty: first.ty,
@@ -161,6 +172,6 @@ fn along(row: &Row, scanned: &[Scanned], all: &[&Scalar]) -> Option<NewArray> {
         dimensions: vec![row.dimension],
         directions: vec![row.direction],
         cuts: vec![row.cuts.clone()],
-        partitions: partitions.collect(),
+        partitions: Box::new(partitions),
     })
 }

@@ -9,6 +9,7 @@ use nc3z_format::classic::Attribute;
 use nc3z_format::decode_value::{Decoding, Shown};
 use nc3z_reader::{Dataset, Variable};
 use std::collections::BTreeSet;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// The maximal number of elements of a coordinate variable that are read.
@@ -29,16 +30,42 @@ pub(super) fn unshared(attributes: &[Arc<Attribute>]) -> Vec<Attribute> {
     attributes.iter().map(|a| (**a).clone()).collect()
 }
 
-pub(super) struct Scanned {
+/// The names and the fingerprint of a file, in one text: a million files may be joined.
+pub(super) struct FileId {
+    text: Box<str>,
+    /// The begins of the second and the third part.
+    begins: [usize; 2],
+}
+
+impl FileId {
+    pub(super) fn new(file: &str, uri: &str, fingerprint: &str) -> Arc<Self> {
+        let begins = [file.len(), file.len() + uri.len()];
+        Arc::new(FileId { text: [file, uri, fingerprint].concat().into(), begins })
+    }
+
     /// The name as it was given.
-    pub(super) file: Arc<str>,
-    /// Its name in the aggregation.
-    pub(super) uri: Arc<str>,
+    pub(super) fn file(&self) -> &str {
+        &self.text[..self.begins[0]]
+    }
+
+    /// The name in the aggregation.
+    pub(super) fn uri(&self) -> &str {
+        &self.text[self.begins[0]..self.begins[1]]
+    }
+
+    /// The fingerprint. Empty where none is stored.
+    pub(super) fn fingerprint(&self) -> &str {
+        &self.text[self.begins[1]..]
+    }
+}
+
+pub(super) struct Scanned {
+    pub(super) id: Arc<FileId>,
     /// True where the file was found in a directory, and is an aggregation itself.
     pub(super) found_aggregation: bool,
     /// True where the file is already in the aggregation.
     pub(super) known: bool,
-    pub(super) attributes: Attributes,
+    pub(super) attributes: Arc<Attributes>,
     pub(super) arrays: Vec<Array>,
     /// Arrays without dimensions that are not coordinates: grid mappings and numbers.
     pub(super) scalars: Vec<Scalar>,
@@ -52,14 +79,20 @@ pub(super) struct Scanned {
 /// An array of a file, or an array that is already in the aggregation.
 #[derive(Clone)]
 pub(super) struct Array {
-    pub(super) name: String,
+    pub(super) form: Arc<Form>,
     /// True where it belongs to other variables: an auxiliary coordinate, a cell measure.
     pub(super) helper: bool,
     /// True where it is already in the aggregation.
     pub(super) known: bool,
-    pub(super) file: Arc<str>,
-    pub(super) uri: Arc<str>,
-    pub(super) fingerprint: Arc<str>,
+    pub(super) id: Arc<FileId>,
+    pub(super) axes: Vec<Axis>,
+    pub(super) scalars: Vec<Axis>,
+}
+
+/// The header of an array. Files of one kind share it.
+#[derive(Clone, PartialEq)]
+pub(super) struct Form {
+    pub(super) name: String,
     /// Type of the unpacked values.
     pub(super) ty: NcType,
     /// The stored type, where nothing is packed.
@@ -68,32 +101,66 @@ pub(super) struct Array {
     pub(super) attributes: Attributes,
     /// The stored shape of the array.
     pub(super) shape: Vec<u64>,
-    pub(super) axes: Vec<Axis>,
-    pub(super) scalars: Vec<Axis>,
+}
+
+impl Deref for Array {
+    type Target = Form;
+
+    fn deref(&self) -> &Form {
+        &self.form
+    }
 }
 
 /// One axis of an array.
 #[derive(Clone)]
 pub(super) struct Axis {
+    pub(super) form: Arc<AxisForm>,
+    pub(super) coordinate: Option<Arc<Coordinate>>,
+}
+
+/// The names and the length of an axis. Files of one kind share them.
+#[derive(Clone, PartialEq)]
+pub(super) struct AxisForm {
     /// The key of the axis: the standard name of its coordinate, otherwise its own name.
     pub(super) key: String,
     pub(super) name: String,
     pub(super) len: u64,
-    pub(super) coordinate: Option<Arc<Coordinate>>,
+}
+
+impl Deref for Axis {
+    type Target = AxisForm;
+
+    fn deref(&self) -> &AxisForm {
+        &self.form
+    }
 }
 
 /// The values of a coordinate variable.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(super) struct Coordinate {
+    pub(super) form: Arc<CoordinateForm>,
+    pub(super) values: Vec<f64>,
+    pub(super) bounds: Option<Box<Bounds>>,
+}
+
+/// The header of a coordinate variable. Files of one kind share it.
+#[derive(Clone, PartialEq)]
+pub(super) struct CoordinateForm {
     pub(super) name: String,
     pub(super) ty: NcType,
     pub(super) attributes: Attributes,
-    pub(super) values: Vec<f64>,
-    pub(super) bounds: Option<Bounds>,
+}
+
+impl Deref for Coordinate {
+    type Target = CoordinateForm;
+
+    fn deref(&self) -> &CoordinateForm {
+        &self.form
+    }
 }
 
 /// The cells of a coordinate.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(super) struct Bounds {
     /// True for the bounds of a climatology, whose cells overlap.
     pub(super) climatology: bool,
@@ -115,10 +182,14 @@ pub(super) struct Scalar {
 }
 
 impl Axis {
+    pub(super) fn new(key: String, name: String, len: u64, coordinate: Option<Arc<Coordinate>>) -> Self {
+        Axis { form: Arc::new(AxisForm { key, name, len }), coordinate }
+    }
+
     /// Makes an axis of a scalar coordinate.
     pub(super) fn of_scalar(c: Arc<Coordinate>) -> Self {
         let key = c.attribute("standard_name").unwrap_or_else(|| c.name.clone());
-        Axis { key, name: c.name.clone(), len: 1, coordinate: Some(c) }
+        Axis::new(key, c.name.clone(), 1, Some(c))
     }
 }
 
@@ -152,7 +223,8 @@ fn listed(dataset: &Dataset, attributes: &[&str]) -> BTreeSet<String> {
     all.flat_map(|a| text(a).split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
-pub(super) fn scan(dataset: &Dataset, name: &str, uri: &str) -> Result<Scanned> {
+/// Scans a file, which the aggregation calls `uri`. Its fingerprint is kept where `fingerprints` is true.
+pub(super) fn scan(dataset: &Dataset, name: &str, uri: &str, fingerprints: bool) -> Result<Scanned> {
     let in_file = |e: nc3z_reader::Error| Error::misfit(name, format!("`{name}`: {}", e.with_causes()));
     let bounds_names = listed(dataset, &["bounds", "climatology"]);
     let auxiliary = listed(dataset, &["coordinates"]);
@@ -162,7 +234,7 @@ pub(super) fn scan(dataset: &Dataset, name: &str, uri: &str) -> Result<Scanned> 
         .collect();
     // Of an aggregation, the file itself.
     let stored = as_aggregation(dataset).map_or(dataset, |aggregation| aggregation.fragments().own());
-    let print: Arc<str> = fingerprint(stored)?.into();
+    let print = if fingerprints { fingerprint(stored)? } else { String::new() };
     let coordinates: Vec<Option<Arc<Coordinate>>> = dataset
         .dimensions()
         .iter()
@@ -177,11 +249,10 @@ pub(super) fn scan(dataset: &Dataset, name: &str, uri: &str) -> Result<Scanned> 
         .collect::<Result<_, _>>()
         .map_err(in_file)?;
     let mut out = Scanned {
-        file: name.into(),
-        uri: uri.into(),
+        id: FileId::new(name, uri, &print),
         found_aggregation: false,
         known: false,
-        attributes: shared(dataset.attributes()),
+        attributes: Arc::new(shared(dataset.attributes())),
         arrays: Vec::new(),
         scalars: Vec::new(),
         points: Vec::new(),
@@ -204,13 +275,13 @@ pub(super) fn scan(dataset: &Dataset, name: &str, uri: &str) -> Result<Scanned> 
             let coordinate = coordinates.get(id.index()).cloned().flatten();
             let key = coordinate.as_ref().and_then(|c| c.attribute("standard_name"));
             let name = d.name_lossy().into_owned();
-            Axis { key: key.unwrap_or_else(|| name.clone()), name, len: *len, coordinate }
+            Axis::new(key.unwrap_or_else(|| name.clone()), name, *len, coordinate)
         });
         let mut array =
             array(&v, axes.collect()).map_err(|what| Error::misfit(name, format!("`{name}`: {what}")))?;
         array.scalars = scalar_axes(dataset, &v).map_err(in_file)?;
         array.helper = helpers.contains(&own_name);
-        (array.file, array.uri, array.fingerprint) = (out.file.clone(), out.uri.clone(), print.clone());
+        array.id = out.id.clone();
         if !point {
             out.arrays.push(array);
             continue;
@@ -255,13 +326,8 @@ pub(super) fn array(v: &Variable, axes: Vec<Axis>) -> Result<Array, String> {
         },
         Shown::AsStored(ty) => ty,
     };
-    Ok(Array {
+    let form = Form {
         name,
-        helper: false,
-        known: false,
-        file: "".into(),
-        uri: "".into(),
-        fingerprint: "".into(),
         ty,
         raw: (!packed && !unsigned).then(|| v.ty()),
         fill: header
@@ -271,6 +337,12 @@ pub(super) fn array(v: &Variable, axes: Vec<Axis>) -> Result<Array, String> {
             .to_vec(),
         attributes: shared(v.attributes()),
         shape: v.shape().to_vec(),
+    };
+    Ok(Array {
+        form: Arc::new(form),
+        helper: false,
+        known: false,
+        id: FileId::new("", "", ""),
         axes,
         scalars: Vec::new(),
     })
@@ -291,27 +363,26 @@ pub(super) fn coordinate(dataset: &Dataset, v: &Variable) -> nc3z_reader::Result
         b.shape().len() == v.shape().len() + 1 && b.shape().starts_with(v.shape()) && b.ty() != NcType::Char
     });
     let bounds = bounds.map(|b| {
-        Ok::<_, nc3z_reader::Error>(Bounds {
+        Ok::<_, nc3z_reader::Error>(Box::new(Bounds {
             climatology,
             name: b.name().into_owned(),
             ty: b.ty(),
             vertices: b.shape().last().copied().unwrap_or(0),
             values: unpacked(&b)?,
             attributes: shared(b.attributes()),
-        })
+        }))
     });
     let packed = packing(v.header()).ok().flatten().is_some();
     let mut attributes = shared(v.attributes());
     attributes.retain(|a| {
         !packed || !["scale_factor", "add_offset", "_FillValue"].iter().any(|n| n.as_bytes() == a.name)
     });
-    Ok(Coordinate {
+    let form = CoordinateForm {
         name: v.name().into_owned(),
         ty: if packed { NcType::Double } else { v.ty() },
         attributes,
-        values,
-        bounds: bounds.transpose()?,
-    })
+    };
+    Ok(Coordinate { form: Arc::new(form), values, bounds: bounds.transpose()? })
 }
 
 fn unpacked(v: &Variable) -> nc3z_reader::Result<Vec<f64>> {

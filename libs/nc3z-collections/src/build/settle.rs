@@ -84,7 +84,7 @@ impl Inventory {
     /// Gives an axis the standard name that it has in other files.
     fn name(&self, axis: &mut Axis) {
         if let Some(Some(key)) = self.keys.get(&axis.name).filter(|_| axis.key == axis.name) {
-            axis.key.clone_from(key);
+            Arc::make_mut(&mut axis.form).key.clone_from(key);
         }
     }
 }

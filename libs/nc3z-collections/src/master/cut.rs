@@ -20,6 +20,9 @@ pub struct Placed {
 /// The cuts along each dimension, and the partitions between them in row-major order.
 pub(crate) type Matrix = (Vec<Vec<u64>>, Vec<Partition>);
 
+/// The cuts along each dimension, and the number of the sub-array that fills each cell between them.
+pub(crate) type Cells = (Vec<Vec<u64>>, Vec<u32>);
+
 /// Cuts a master array so that every sub-array consists of one or more whole partitions. `dimensions` are the
 /// master's. Their directions are not needed: partitions name their reversed dimensions.
 ///
@@ -38,59 +41,71 @@ pub(crate) type Matrix = (Vec<Vec<u64>>, Vec<Partition>);
 /// # Errors
 /// Boxes that overlap, leave the array or leave a gap; the error names them. A matrix of too many partitions.
 pub fn cut(dimensions: &[String], shape: &[u64], placed: &[Placed]) -> Result<Matrix> {
+    let (place, name) = (|n: usize| placed[n].location.clone(), |n: usize| placed[n].name.clone());
+    let (cuts, owners) = cells(dimensions, shape, placed.len(), &place, &name)?;
+    let part =
+        |(cell, owner): (usize, &u32)| part_of(&placed[*owner as usize], dimensions, &location(cell, &cuts));
+    let partitions = owners.iter().enumerate().map(part).collect::<Result<_>>()?;
+    Ok((cuts, partitions))
+}
+
+/// Does the same for `count` sub-arrays, and returns of each partition only the number of its sub-array. `place` returns the box of a
+/// sub-array, `name` its name in messages.
+pub(crate) fn cells(
+    dimensions: &[String],
+    shape: &[u64],
+    count: usize,
+    place: &dyn Fn(usize) -> Vec<Range<u64>>,
+    name: &dyn Fn(usize) -> String,
+) -> Result<Cells> {
     let mut edges: Vec<BTreeSet<u64>> = shape.iter().map(|len| BTreeSet::from([0, *len])).collect();
-    for p in placed {
-        let inside = p.location.len() == shape.len()
-            && p.location.iter().zip(shape).all(|(r, len)| r.start < r.end && r.end <= *len);
+    for n in 0..count {
+        let location = place(n);
+        let inside = location.len() == shape.len()
+            && location.iter().zip(shape).all(|(r, len)| r.start < r.end && r.end <= *len);
         if !inside {
             return Err(Error::refused(format!(
-                "`{}` at {:?} is outside an array of {shape:?}",
-                p.name, p.location
+                "`{}` at {location:?} is outside an array of {shape:?}",
+                name(n)
             )));
         }
-        for (edges, range) in edges.iter_mut().zip(&p.location) {
+        for (edges, range) in edges.iter_mut().zip(&location) {
             edges.extend([range.start, range.end]);
         }
     }
     let cuts: Vec<Vec<u64>> = edges.into_iter().map(|e| e.into_iter().collect()).collect();
     let cells = cuts.iter().map(|c| c.len() - 1).try_fold(1_usize, usize::checked_mul);
     let cells = cells.filter(|n| *n <= MAX_PARTITIONS).ok_or_else(|| {
-        Error::refused(format!(
-            "{} sub-arrays whose edges are not aligned make too many partitions",
-            placed.len()
-        ))
+        Error::refused(format!("{count} sub-arrays whose edges are not aligned make too many partitions"))
     })?;
-    let mut owner: Vec<Option<u32>> = vec![None; cells];
-    for (n, p) in placed.iter().enumerate() {
-        let n = u32::try_from(n).map_err(|_| Error::refused("more than 2^32 sub-arrays"))?;
+    let mut owners = vec![FREE; cells];
+    for n in 0..count {
+        let owner = u32::try_from(n).ok().filter(|n| *n != FREE);
+        let owner = owner.ok_or_else(|| Error::refused("2^32 sub-arrays or more"))?;
+        let location = place(n);
         // Every edge is one of the cuts.
         let at = |d: usize, edge: u64| cuts[d].partition_point(|c| *c < edge);
         let ranges: Vec<Range<usize>> =
-            p.location.iter().enumerate().map(|(d, r)| at(d, r.start)..at(d, r.end)).collect();
-        each_cell(&ranges, &cuts, &mut |cell| match owner[cell].replace(n) {
-            None => Ok(()),
-            Some(other) => {
-                let other = &placed[other as usize];
-                Err(Error::refused(format!(
-                    "`{}` and `{}` overlap: they fill {} and {}",
-                    other.name,
-                    p.name,
-                    show(dimensions, &other.location),
-                    show(dimensions, &p.location)
-                )))
-            }
+            location.iter().enumerate().map(|(d, r)| at(d, r.start)..at(d, r.end)).collect();
+        each_cell(&ranges, &cuts, &mut |cell| match std::mem::replace(&mut owners[cell], owner) {
+            FREE => Ok(()),
+            other => Err(Error::refused(format!(
+                "`{}` and `{}` overlap: they fill {} and {}",
+                name(other as usize),
+                name(n),
+                show(dimensions, &place(other as usize)),
+                show(dimensions, &location)
+            ))),
         })?;
     }
-    let mut partitions = Vec::with_capacity(cells);
-    for (cell, owner) in owner.iter().enumerate() {
-        let location = location(cell, &cuts);
-        let Some(owner) = owner else {
-            return Err(Error::refused(format!("nothing fills {}", show(dimensions, &location))));
-        };
-        partitions.push(part_of(&placed[*owner as usize], dimensions, &location)?);
+    if let Some(cell) = owners.iter().position(|owner| *owner == FREE) {
+        return Err(Error::refused(format!("nothing fills {}", show(dimensions, &location(cell, &cuts)))));
     }
-    Ok((cuts, partitions))
+    Ok((cuts, owners))
 }
+
+/// The owner of a cell that no sub-array fills.
+const FREE: u32 = u32::MAX;
 
 fn show(dimensions: &[String], location: &[Range<u64>]) -> String {
     let each = dimensions.iter().zip(location).map(|(d, r)| format!("{d} {} to {}", r.start, r.end - 1));
@@ -127,7 +142,7 @@ pub(crate) fn location(mut cell: usize, cuts: &[Vec<u64>]) -> Vec<Range<u64>> {
 }
 
 /// Returns the partition that fills a box inside a placed sub-array.
-fn part_of(placed: &Placed, dimensions: &[String], location: &[Range<u64>]) -> Result<Partition> {
+pub(crate) fn part_of(placed: &Placed, dimensions: &[String], location: &[Range<u64>]) -> Result<Partition> {
     let Placed { location: whole, partition, name } = placed;
     if whole == location || !matches!(partition.data, Data::Array(_)) {
         return Ok(partition.clone());

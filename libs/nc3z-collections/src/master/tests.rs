@@ -238,7 +238,7 @@ impl Case {
             dimensions: (0..dims.len()).collect(),
             directions: (0..dims.len()).map(|n| n % 2 == 0).collect(),
             cuts,
-            partitions,
+            partitions: Box::new(partitions),
         };
         let mut own = NewFile {
             dimensions: dims.into_iter().zip(self.shape.iter().copied()).collect(),
@@ -431,7 +431,7 @@ fn by_element(n: u64, width: u64, name: &dyn Fn(u64) -> String) -> Vec<u8> {
         dimensions: vec![0],
         directions: vec![true],
         cuts: vec![(0..=n * width).collect()],
-        partitions: partitions.collect(),
+        partitions: Box::new(partitions.collect::<Vec<_>>()),
     };
     let own = NewFile { dimensions: vec![("n".into(), n * width)], ..NewFile::default() };
     NewAggregation { own, arrays: vec![array] }.to_bytes(Convention::Nca).unwrap()

@@ -10,24 +10,11 @@ use std::collections::HashMap;
 
 /// Adds aggregated variables to a file. Variables with the same fragments share the variables that describe
 /// them.
-pub(super) fn add(file: &mut NewFile, arrays: &[NewArray]) -> Result<()> {
+pub(super) fn add(file: &mut NewFile, arrays: &[NewArray<'_>]) -> Result<()> {
     let mut maps = HashMap::new();
     let mut names = HashMap::new();
     let mut identifiers = HashMap::new();
     for array in arrays {
-        if array.partitions.iter().all(|p| p.sub_array().is_none()) {
-            let frags = fragment_dimensions(file, array);
-            let key = (array.dimensions.clone(), array.cuts.clone());
-            let map = match maps.get(&key) {
-                Some(name) => String::clone(name),
-                None => map(file, array)?,
-            };
-            maps.insert(key, map.clone());
-            let values = unique_values(file, array, frags)?;
-            variable(file, array, &format!("map: {map} unique_values: {values}"), None);
-            continue;
-        }
-        let refs: Vec<Ref> = array.partitions.iter().map(|p| reference(array, p)).collect::<Result<_>>()?;
         let frags = fragment_dimensions(file, array);
         let key = (array.dimensions.clone(), array.cuts.clone());
         let map = match maps.get(&key) {
@@ -35,24 +22,39 @@ pub(super) fn add(file: &mut NewFile, arrays: &[NewArray]) -> Result<()> {
             None => map(file, array)?,
         };
         maps.insert(key.clone(), map.clone());
-        let uris: Vec<&str> = refs.iter().map(|r| r.uri).collect();
-        let uri_key = (key, uris.join("\0"));
+        if has_only_values(array)? {
+            let values = unique_values(file, array, frags)?;
+            variable(file, array, &format!("map: {map} unique_values: {values}"), None);
+            continue;
+        }
+        let (mut uris, mut ids, mut checks) = (Texts::default(), Texts::default(), Texts::default());
+        for n in 0..array.partitions.len() {
+            let partition = array.partitions.get(n)?;
+            let found = reference(array, &partition)?;
+            uris.push(found.uri);
+            ids.push(found.variable);
+            checks.push(found.fingerprint);
+        }
+        let uri_key = (key, uris);
         let (uri, checks) = if let Some(known) = names.get(&uri_key) {
             <(String, Option<String>)>::clone(known)
         } else {
-            let uri = strings(file, "fragment_uris", &frags, &uris);
-            let checks: Vec<&str> = refs.iter().map(|r| r.fingerprint).collect();
+            let uri = strings(file, "fragment_uris", &frags, &uri_key.1);
             let some = checks.iter().any(|c| !c.is_empty());
             (uri, some.then(|| strings(file, "fragment_fingerprints", &frags, &checks)))
         };
-        names.insert(uri_key.clone(), (uri.clone(), checks.clone()));
-        let ids: Vec<&str> = refs.iter().map(|r| r.variable).collect();
-        let same = ids.windows(2).all(|pair| pair[0] == pair[1]);
-        let id_key = if same { (None, ids[..1].join("")) } else { (Some(uri_key), ids.join("\0")) };
+        let same = ids.iter().all(|id| Some(id) == ids.iter().next());
+        if same {
+            ids = ids.iter().take(1).collect();
+        }
+        let id_key = (if same { None } else { Some(uri_key.clone()) }, ids);
+        names.insert(uri_key, (uri.clone(), checks.clone()));
         let id = match identifiers.get(&id_key) {
             Some(name) => String::clone(name),
-            None if same => strings(file, "fragment_identifiers", &[], &ids[..1]),
-            None => strings(file, "fragment_identifiers", &frags, &ids),
+            None => {
+                let dimensions: &[usize] = if same { &[] } else { &frags };
+                strings(file, "fragment_identifiers", dimensions, &id_key.1)
+            }
         };
         identifiers.insert(id_key, id.clone());
         variable(file, array, &format!("map: {map} uris: {uri} identifiers: {id}"), checks.as_deref());
@@ -60,7 +62,44 @@ pub(super) fn add(file: &mut NewFile, arrays: &[NewArray]) -> Result<()> {
     Ok(())
 }
 
-fn variable(file: &mut NewFile, array: &NewArray, data: &str, checks: Option<&str>) {
+/// Texts of all fragments, one after another.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+struct Texts {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Texts {
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.ends.push(self.text.len());
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &str> {
+        let mut begin = 0;
+        self.ends.iter().map(move |end| &self.text[std::mem::replace(&mut begin, *end)..*end])
+    }
+}
+
+impl<'t> FromIterator<&'t str> for Texts {
+    fn from_iter<I: IntoIterator<Item = &'t str>>(all: I) -> Self {
+        let mut texts = Texts::default();
+        all.into_iter().for_each(|text| texts.push(text));
+        texts
+    }
+}
+
+/// Returns whether no partition of an array is in a file.
+fn has_only_values(array: &NewArray<'_>) -> Result<bool> {
+    for n in 0..array.partitions.len() {
+        if array.partitions.get(n)?.sub_array().is_some() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn variable(file: &mut NewFile, array: &NewArray<'_>, data: &str, checks: Option<&str>) {
     let dims: Vec<&str> = array.dimensions.iter().map(|d| file.dimensions[*d].0.as_str()).collect();
     let mut attributes = array.attributes.clone();
     attributes.push(text_attribute("aggregated_dimensions", &dims.join(" ")));
@@ -72,11 +111,12 @@ fn variable(file: &mut NewFile, array: &NewArray, data: &str, checks: Option<&st
 }
 
 /// Adds one value for each fragment whose elements are all equal; the fill value where they are missing.
-fn unique_values(file: &mut NewFile, array: &NewArray, dimensions: Vec<usize>) -> Result<String> {
+fn unique_values(file: &mut NewFile, array: &NewArray<'_>, dimensions: Vec<usize>) -> Result<String> {
     let own = array.attributes.iter().find(|a| a.name == b"_FillValue" && a.ty == array.ty);
     let fill = own.map_or(array.ty.default_fill(), |a| &a.values[..]);
     let mut values = Vec::with_capacity(array.partitions.len() * array.ty.size());
-    for p in &array.partitions {
+    for n in 0..array.partitions.len() {
+        let p = array.partitions.get(n)?;
         let value = if let Data::Value(value) = &p.data { &value[..] } else { fill };
         if value.len() != array.ty.size() {
             return Err(Error::refused(format!("variable `{}`: a value has another type", array.name)));
@@ -96,7 +136,7 @@ struct Ref<'a> {
     fingerprint: &'a str,
 }
 
-fn reference<'a>(array: &NewArray, p: &'a Partition) -> Result<Ref<'a>> {
+fn reference<'p>(array: &NewArray<'_>, p: &'p Partition) -> Result<Ref<'p>> {
     let cannot = |what: String| {
         Err(Error::unsayable(format!(
             "variable `{}`: {what}; CF-1.13 cannot express that, NCA can",
@@ -127,14 +167,14 @@ fn reference<'a>(array: &NewArray, p: &'a Partition) -> Result<Ref<'a>> {
     Ok(Ref { uri, variable: &sub.variable, fingerprint: sub.fingerprint.as_deref().unwrap_or("") })
 }
 
-fn fragment_dimensions(file: &mut NewFile, array: &NewArray) -> Vec<usize> {
+fn fragment_dimensions(file: &mut NewFile, array: &NewArray<'_>) -> Vec<usize> {
     let each = array.dimensions.iter().zip(&array.cuts);
     let sizes: Vec<(String, u64)> =
         each.map(|(d, cuts)| (format!("f_{}", file.dimensions[*d].0), cuts.len() as u64 - 1)).collect();
     sizes.into_iter().map(|(name, len)| file.dimension(&name, len)).collect()
 }
 
-fn map(file: &mut NewFile, array: &NewArray) -> Result<String> {
+fn map(file: &mut NewFile, array: &NewArray<'_>) -> Result<String> {
     let name = file.free_name("fragment_map");
     let rank = array.cuts.len() as u64;
     let columns = array.cuts.iter().map(|cuts| cuts.len() - 1).max().unwrap_or(1);
@@ -165,13 +205,13 @@ fn map(file: &mut NewFile, array: &NewArray) -> Result<String> {
 }
 
 /// Adds a variable of texts, padded with zeros: readers do not remove blanks.
-fn strings(file: &mut NewFile, name: &str, dimensions: &[usize], texts: &[&str]) -> String {
+fn strings(file: &mut NewFile, name: &str, dimensions: &[usize], texts: &Texts) -> String {
     let name = file.free_name(name);
-    let len = texts.iter().map(|t| t.len()).max().unwrap_or(0).max(1);
+    let len = texts.iter().map(str::len).max().unwrap_or(0).max(1);
     let mut dimensions = dimensions.to_vec();
     dimensions.push(file.dimension(&format!("strlen{len}"), len as u64));
-    let mut values = Vec::with_capacity(texts.len() * len);
-    for text in texts {
+    let mut values = Vec::with_capacity(texts.ends.len() * len);
+    for text in texts.iter() {
         values.extend_from_slice(text.as_bytes());
         values.resize(values.len() + len - text.len(), 0);
     }

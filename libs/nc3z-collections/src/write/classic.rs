@@ -119,7 +119,8 @@ impl NewFile {
     }
 
     fn write(&self, arrangement: &Arrangement) -> Result<Vec<u8>> {
-        let mut out = Vec::new();
+        let len: usize = self.variables.iter().map(|v| v.values.len().next_multiple_of(4)).sum();
+        let mut out = Vec::with_capacity(arrangement.header_bytes.len() + len);
         let mut values = Values(self);
         write_classic(arrangement, &mut values, &mut out)
             .map_err(|e| Error::refused(format!("the file cannot be put together: {e}")))?;

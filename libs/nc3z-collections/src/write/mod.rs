@@ -9,22 +9,21 @@ pub use classic::{NewFile, NewVariable, attribute, text_attribute};
 
 use crate::error::{Error, Result};
 use crate::file::Convention;
-use crate::master::Partition;
+use crate::master::PartitionList;
 use nc3z_format::NcType;
 use nc3z_format::classic::Attribute;
 
 /// A file with aggregated variables, before it is written.
-#[derive(Debug, Clone, Default)]
-pub struct NewAggregation {
+#[derive(Default)]
+pub struct NewAggregation<'a> {
     /// Dimensions, attributes, and the variables whose data are in this file.
     pub own: NewFile,
     /// Aggregated variables.
-    pub arrays: Vec<NewArray>,
+    pub arrays: Vec<NewArray<'a>>,
 }
 
 /// An aggregated variable, before it is written.
-#[derive(Debug, Clone)]
-pub struct NewArray {
+pub struct NewArray<'a> {
     /// Name.
     pub name: String,
     /// Type of the elements.
@@ -38,10 +37,10 @@ pub struct NewArray {
     /// The cuts along each dimension.
     pub cuts: Vec<Vec<u64>>,
     /// Its partitions in row-major order.
-    pub partitions: Vec<Partition>,
+    pub partitions: Box<dyn PartitionList + 'a>,
 }
 
-impl NewAggregation {
+impl NewAggregation<'_> {
     /// Returns true where a variable has the name.
     pub(crate) fn is_taken(&self, name: &str) -> bool {
         self.own.has(name) || self.arrays.iter().any(|a| a.name == name)

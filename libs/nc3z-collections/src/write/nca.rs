@@ -9,7 +9,7 @@ use crate::master::{Data, FileRef, Partition, UnitsOf};
 use serde_json::{Map, Value, json};
 
 /// Adds aggregated variables to a file.
-pub(super) fn add(file: &mut NewFile, arrays: &[NewArray]) -> Result<()> {
+pub(super) fn add(file: &mut NewFile, arrays: &[NewArray<'_>]) -> Result<()> {
     for array in arrays {
         let dims: Vec<String> = array.dimensions.iter().map(|d| file.dimensions[*d].0.clone()).collect();
         let text = describe(array, &dims)?.to_string();
@@ -28,17 +28,18 @@ pub(super) fn add(file: &mut NewFile, arrays: &[NewArray]) -> Result<()> {
     Ok(())
 }
 
-fn describe(array: &NewArray, dims: &[String]) -> Result<Value> {
+fn describe(array: &NewArray<'_>, dims: &[String]) -> Result<Value> {
     let partitioned: Vec<usize> = (0..dims.len()).filter(|d| array.cuts[*d].len() > 2).collect();
     let mut partitions = Vec::with_capacity(array.partitions.len());
-    for (n, p) in array.partitions.iter().enumerate() {
+    for n in 0..array.partitions.len() {
+        let p = array.partitions.get(n)?;
         let location = location(n, &array.cuts);
         let index = partitioned.iter().map(|d| array.cuts[*d].partition_point(|c| *c < location[*d].start));
         let ranges: Vec<[u64; 2]> = location.iter().map(|r| [r.start, r.end]).collect();
         let mut out = Map::new();
         out.insert("index".into(), index.collect::<Vec<_>>().into());
         out.insert("location".into(), json!(ranges));
-        partition(array, dims, p, &mut out)?;
+        partition(array, dims, &p, &mut out)?;
         partitions.push(Value::Object(out));
     }
     let directions: Map<String, Value> =
@@ -49,7 +50,12 @@ fn describe(array: &NewArray, dims: &[String]) -> Result<Value> {
     Ok(json!({"directions": directions, "pdimensions": names, "pshape": pshape, "Partitions": partitions}))
 }
 
-fn partition(array: &NewArray, dims: &[String], p: &Partition, out: &mut Map<String, Value>) -> Result<()> {
+fn partition(
+    array: &NewArray<'_>,
+    dims: &[String],
+    p: &Partition,
+    out: &mut Map<String, Value>,
+) -> Result<()> {
     let refused = |what: &str| Err(Error::refused(format!("variable `{}`: {what}", array.name)));
     let Data::Array(sub) = &p.data else { return refused("a partition without a file is not written") };
     if let Some(names) = p.dimensions.as_ref().filter(|names| *names != dims) {
