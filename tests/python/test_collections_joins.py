@@ -396,6 +396,32 @@ def test_files_on_tape_are_not_opened_unless_asked_for(tree, tmp_path):
         archive_tree(tree, tmp_path / "out", on_tape="recall")
 
 
+def test_the_site_says_which_files_are_on_tape(tree, tmp_path):
+    for name in ("b.nc", "c.nc"):
+        put(tree / name, np.ones((2, 2), "f4"))
+    sources = lambda done: [os.path.relpath(r.source, tree) for r in done.archived]
+    site = tmp_path / "site"
+    site.write_text('#!/bin/sh\ncase $1 in */b.nc) echo released;; */broken*) exit 3;; *) echo exists;; esac\n')
+    site.chmod(0o755)
+    done = archive_tree(tree, tmp_path / "one", tape_command=f"{site} {{}}", on_tape="skip", preset="fast")
+    assert sources(done) == ["c.nc", "sub/a.nc"] and done.passed_over[str(tree / "b.nc")] == "file on tape"
+    # The list of the last call is not that of the next one.
+    assert sources(archive_tree(tree, tmp_path / "two", preset="fast")) == ["b.nc", "c.nc", "sub/a.nc"]
+    listed = tmp_path / "tape.list"
+    listed.write_text(f"{tree / 'sub/a.nc'}\n{tree / 'b.nc'}\n")
+    with pytest.raises(OSError, match="2 files have no data on disk"):
+        archive_tree(tree, tmp_path / "three", tape_list=listed)
+    told = []
+    archive_tree(tree, tmp_path / "three", tape_list=listed, on_tape="last", batch_size=1, on_result=told.append, preset="fast")
+    assert [os.path.relpath(r.source, tree) for r in told if not isinstance(r, str)] == ["c.nc", "sub/a.nc", "b.nc"]
+    with pytest.raises(ValueError, match="no-such-command"):
+        archive_tree(tree, tmp_path / "four", tape_command="no-such-command {}")
+    put(tree / "broken.nc", np.ones((2, 2), "f4"))
+    with pytest.raises(ValueError, match="exit status: 3"):
+        archive_tree(tree, tmp_path / "four", tape_command=str(site))
+    assert not (tmp_path / "four").exists()
+
+
 def test_an_attribute_is_one_text(tmp_path):
     path = put(tmp_path / "a.nc", np.ones((2, 2), "f4"))
     nc3z.archive(path)

@@ -55,6 +55,24 @@ class Part:
     program: str
 
 
+@dataclass(frozen=True, slots=True)
+class Tape:
+    """What says which files are on tape, and the treatment of these files."""
+
+    on_tape: str = "refuse"
+    command: str | None = None
+    names: str | os.PathLike[str] | None = None
+
+    def options(self) -> list[str]:
+        """Returns the options of the program."""
+        options = ["--on-tape", self.on_tape]
+        if self.command is not None:
+            options += ["--tape-command", self.command]
+        if self.names is not None:
+            options += ["--tape-list", os.path.abspath(self.names)]
+        return options
+
+
 @dataclass(slots=True)
 class Files:
     """The files of a tree, as the program finds them."""
@@ -64,10 +82,11 @@ class Files:
     passed_over: dict[str, str]
 
 
-def tree_of(root: str, output: str, *, archives: bool, on_tape: str) -> Files:
+def tree_of(root: str, output: str, *, archives: bool, tape: Tape) -> Files:
     """Finds the classic files of a tree, with ``archives`` archives, too; without those of the output. No link is followed, and no
     file on tape is opened.
     """
+    on_tape = tape.on_tape
     if on_tape not in ("refuse", "skip", "last"):
         raise ValueError(f"unknown on_tape {on_tape!r}; expected 'refuse', 'skip' or 'last'")
     inside = os.path.join(os.path.abspath(output), "")
@@ -75,7 +94,7 @@ def tree_of(root: str, output: str, *, archives: bool, on_tape: str) -> Files:
     def is_own(path: str) -> bool:
         return os.path.abspath(path).startswith(inside)
 
-    files, stubs, others, failed = _nc3z.files_of_tree(root, archives)
+    files, stubs, others, failed = _nc3z.files_of_tree(root, archives, tape.command, None if tape.names is None else os.fspath(tape.names))
     stubs_on_tape = dict.fromkeys(path for path in stubs if not is_own(path))
     if stubs_on_tape and on_tape == "refuse":
         count = f"{len(stubs_on_tape)} {'file has' if len(stubs_on_tape) == 1 else 'files have'}"
@@ -184,6 +203,8 @@ def bundle_tree(
     catalogs: bool = True,
     preset: Literal["fast", "default", "max"] = "default",
     on_tape: Literal["refuse", "skip", "last"] = "refuse",
+    tape_command: str | None = None,
+    tape_list: str | os.PathLike[str] | None = None,
     program: str = "nc3z",
     on_result: Callable[[Bundle | str], object] | None = None,
 ) -> Bundles:
@@ -200,7 +221,7 @@ def bundle_tree(
         A ``distributed.Client``. Without one, Dask's current scheduler is used.
     target_nbytes
         The most bytes of the files of a bundle. It ends earlier where the directory changes, if that is in its second half.
-    pack, preset, on_tape
+    pack, preset, on_tape, tape_command, tape_list
         As for ``nc3z bundle``.
     catalogs
         Whether catalogues are made. All values are then read once.
@@ -209,8 +230,9 @@ def bundle_tree(
     on_result
         Called on this thread with each result, or with the message that says why a bundle was not made.
     """
-    options = ["--on-tape", on_tape, *(["--pack", "--preset", preset] if pack else [])]
-    return _tree(root, output, client, target_nbytes, 1 << 60, True, catalogs, options, program, on_tape, on_result)
+    tape = Tape(on_tape, tape_command, tape_list)
+    options = [*tape.options(), *(["--pack", "--preset", preset] if pack else [])]
+    return _tree(root, output, client, target_nbytes, 1 << 60, True, catalogs, options, program, tape, on_result)
 
 
 def catalog_tree(
@@ -220,6 +242,8 @@ def catalog_tree(
     client: Any = None,
     batch_size: int = 1000,
     on_tape: Literal["refuse", "skip", "last"] = "refuse",
+    tape_command: str | None = None,
+    tape_list: str | os.PathLike[str] | None = None,
     program: str = "nc3z",
     on_result: Callable[[Bundle | str], object] | None = None,
 ) -> Bundles:
@@ -227,7 +251,8 @@ def catalog_tree(
 
     Names in the catalogues are relative to ``output``. For the parameters see :func:`bundle_tree`.
     """
-    return _tree(root, output, client, 1 << 62, batch_size, False, True, ["--on-tape", on_tape], program, on_tape, on_result)
+    tape = Tape(on_tape, tape_command, tape_list)
+    return _tree(root, output, client, 1 << 62, batch_size, False, True, tape.options(), program, tape, on_result)
 
 
 def _tree(
@@ -240,14 +265,14 @@ def _tree(
     catalogs: bool,
     options: Sequence[str],
     program: str,
-    on_tape: str,
+    tape: Tape,
     on_result: Callable[[Bundle | str], object] | None,
 ) -> Bundles:
     from nc3z.dask import run_tasks
 
     _nc3z.refuse_url(os.fspath(output))
     root, output, program = os.path.abspath(root), os.path.abspath(output), _found(program)
-    found = tree_of(root, output, archives=True, on_tape=on_tape)
+    found = tree_of(root, output, archives=True, tape=tape)
     os.makedirs(output, exist_ok=True)
     parts = [
         Part(f"{n:05}", root, output, files, bundles, catalogs, tuple(options), program)

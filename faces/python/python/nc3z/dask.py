@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from nc3z import _nc3z
-from nc3z._bundling import Bundle, Bundles, bundle_tree, catalog_tree, tree_of
+from nc3z._bundling import Bundle, Bundles, Tape, bundle_tree, catalog_tree, tree_of
 from nc3z._operations import Archived, archive_many
 
 if TYPE_CHECKING:
@@ -79,6 +79,8 @@ def archive_tree(
     client: Any = None,
     batch_size: int = 32,
     on_tape: Literal["refuse", "skip", "last"] = "refuse",
+    tape_command: str | None = None,
+    tape_list: str | os.PathLike[str] | None = None,
     log: str | os.PathLike[str] | None = None,
     on_result: Callable[[Archived | str], object] | None = None,
     **options: Unpack[ArchiveOptions],
@@ -100,6 +102,9 @@ def archive_tree(
     on_tape
         The treatment of files whose data are on tape, as for ``nc3z archive``: ``"refuse"`` raises an error before anything is
         read, ``"skip"`` leaves them out, ``"last"`` archives them after all others. They are not read to find out their kind.
+    tape_command, tape_list
+        A command that says whether a file is on tape, such as ``"lfs hsm_state {}"``, and a file with the names of those on tape, in the
+        order of their recall, as ``--tape-command`` and ``--tape-list`` of ``nc3z archive``. The client runs the command once for each file.
     log
         A file to which the client appends a line of JSON for each file of the tree, as ``nc3z archive --log`` does.
     on_result
@@ -110,13 +115,15 @@ def archive_tree(
     Raises
     ------
     OSError
-        Files are on tape, and ``on_tape`` is ``"refuse"``.
+        Files are on tape, and ``on_tape`` is ``"refuse"``. The list cannot be read.
+    ValueError
+        The command failed. Nothing is read.
     """
     if "skip_existing" in options:
         raise TypeError("archive_tree() got an unexpected keyword argument 'skip_existing': existing archives of the same source are always kept")
     root, output = os.fspath(root), os.fspath(output)
     _nc3z.refuse_url(output)
-    found = tree_of(root, output, archives=False, on_tape=on_tape)
+    found = tree_of(root, output, archives=False, tape=Tape(on_tape, tape_command, tape_list))
     jobs = [(path, os.path.join(output, os.path.relpath(path, root) + ".nc3z")) for path in found.files]
     batches = [jobs[at : at + batch_size] for at in range(0, len(jobs), batch_size)]
     archived: list[Archived] = []
