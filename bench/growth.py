@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Processor time and memory of commands for many files, by their number: the table "Growth" of docs/scale.md.
 
-    python3 bench/growth.py --nc3z target/release/nc3z [--most 100000] [--only plan,list,...]
+    python3 bench/growth.py --nc3z target/release/nc3z [--python .venv/bin/python] [--least 1000] [--most 100000] [--only plan,list,...]
 
-Makes trees of 1,000, 10,000, ... files of 2.1 KB, a time step each, in a temporary directory."""
+Makes trees of 1,000, 10,000, ... files of 2.1 KB, a time step each, in a temporary directory. With `--python`, an interpreter that has the
+package, `open_collection` is measured, too."""
 
 import argparse
 import math
@@ -73,36 +74,46 @@ def measured(words, cwd):
     return used.ru_utime + used.ru_stime, used.ru_maxrss << 10
 
 
-def commands(count, only):
+#: Opens a collection, and no values of it.
+OPEN = "import sys, nc3z; collection = nc3z.open_collection(sys.argv[1]); assert sum(len(group.time) for group in collection.values()) == int(sys.argv[2])"
+
+
+def commands(count, only, python):
     work = (
         ("plan", ("plan", "data", "-o", "camp", "--no-samples", "--unit", "1TB")),
         ("archive", None),
         ("status", ("status", "camp")),
         ("reconcile", ("reconcile", "cat.csv", "out")),
         ("list", ("list", "data")),
+        ("list --json", ("list", "--json", "data")),
         ("hash", ("hash", "-r", "data")),
         ("find", ("find", "tas", "data")),
         ("verify", ("verify", "-q", "-r", "out")),
         ("aggregate", ("aggregate", "data", "-o", "all.nc", "-f")),
         ("catalog", ("catalog", "data", "-o", "all.catalog.nc3z", "-f")),
         ("stats", ("stats", "all.catalog.nc3z")),
+        ("list the catalogue", ("list", "all.catalog.nc3z")),
+        ("open_collection", (python, "-c", OPEN, "data", str(count))),
+        ("open_collection of the catalogue", (python, "-c", OPEN, "all.catalog.nc3z", str(count))),
         ("bundle --pack", ("bundle", "--pack", "data", "-o", "all.bundle.nc3z", "-f")),
     )
     units = -(-count // 100_000)
     archive = [("archive", "-q", "--unit", f"camp/units/{n + 1:05}.list", "-o", "out", "--preset", "fast") for n in range(units)]
     for title, words in work:
-        if not only or title.split()[0] in only:
+        if (not only or title.split()[0] in only) and (python or "open_collection" not in title):
             yield title, archive if words is None else [words]
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--nc3z", default="target/release/nc3z")
+    parser.add_argument("--python")
+    parser.add_argument("--least", type=int, default=1000)
     parser.add_argument("--most", type=int, default=100_000)
     parser.add_argument("--only", default="")
     args = parser.parse_args()
     tool, rows, counts = str(Path(args.nc3z).resolve()), {}, []
-    count = 1000
+    count = args.least
     while count <= args.most:
         counts.append(count)
         work = Path(tempfile.mkdtemp(prefix="nc3z-growth-"))
@@ -110,8 +121,8 @@ def main():
             make(work / "data", count)
             with open(work / "cat.csv", "w", encoding="utf-8") as f:
                 f.write("path,size,checksum\n" + "".join(f"{n // 1000:04}/{n:07}.nc,,\n" for n in range(count)))
-            for title, runs in commands(count, set(filter(None, args.only.split(",")))):
-                used = [measured([tool, *words], work) for words in runs]
+            for title, runs in commands(count, set(filter(None, args.only.split(","))), args.python):
+                used = [measured(list(words) if words[0] == args.python else [tool, *words], work) for words in runs]
                 rows.setdefault(title, []).append((sum(u[0] for u in used), max(u[1] for u in used)))
                 print(f"{count:>9,} {title:15} {rows[title][-1][0]:9.2f} s {rows[title][-1][1] / 1e6:8.1f} MB", file=sys.stderr, flush=True)
         finally:

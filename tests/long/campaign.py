@@ -152,7 +152,8 @@ class Dask(Local):
         self.client = Client(self.cluster)
 
     def kill(self, pick):
-        pids = [worker.pid for worker in self.cluster.workers.values() if worker.pid]
+        # A worker that is killed while it starts is not started again.
+        pids = [worker.pid for worker in self.cluster.workers.values() if worker.pid and worker.status.name == "running"]
         if pids:
             end(pick.choice(pids))
         return bool(pids)
