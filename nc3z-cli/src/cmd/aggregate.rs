@@ -37,7 +37,7 @@ pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
     let files = files(args)?;
     let has_urls = *args.threads == 0 && files.iter().any(|file| super::url::of(&file.path).is_some());
     let threads = if has_urls { super::url::REQUESTS } else { *args.threads };
-    let made = super::with_threads(threads, || put_together(args, &files))??;
+    let made = super::with_threads(threads, || put_together(args, files))??;
     if !args.check {
         if args.append && super::open_input(&args.output, &OpenArgs::default())?.archive().is_some() {
             commit(args, &made)?;
@@ -89,7 +89,7 @@ fn commit(args: &AggregateArgs, made: &Made) -> Result<()> {
     Ok(())
 }
 
-fn put_together(args: &AggregateArgs, files: &[Input]) -> Result<Made> {
+fn put_together(args: &AggregateArgs, files: Vec<Input>) -> Result<Made> {
     let open_args = OpenArgs { remote: args.remote.clone(), access: Access::Paged, ..OpenArgs::default() };
     // The user names the files, and therefore trusts them.
     let mut options = Options::default();

@@ -40,6 +40,9 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+/// The number of files that are scanned at a time.
+const AT_A_TIME: usize = 4096;
+
 /// The options for joining files.
 #[derive(Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
@@ -150,7 +153,7 @@ pub struct Made {
 /// # Errors
 /// Files that cannot be joined: the error names them and gives the reason. The monitor cancels.
 pub fn aggregate(
-    files: &[Input],
+    files: Vec<Input>,
     output: &Path,
     existing: Option<&Dataset>,
     rules: &Rules,
@@ -193,7 +196,7 @@ pub fn aggregate(
 
 /// Scans all files that are not yet in the aggregation.
 fn scan_all(
-    files: &[Input],
+    files: Vec<Input>,
     directory: &Path,
     rules: &Rules,
     monitor: &dyn Monitor,
@@ -202,38 +205,45 @@ fn scan_all(
 ) -> Result<()> {
     let known: BTreeSet<String> = scanned.iter().map(|s| s.id.uri().to_owned()).collect();
     report.known = known.len();
-    let uris =
-        files.iter().map(|file| uri(&file.path, directory, rules.absolute)).collect::<Result<Vec<_>>>()?;
-    let new: Vec<(&Input, String)> = files.iter().zip(uris).filter(|(_, uri)| !known.contains(uri)).collect();
     let alike = sharing::SharedParts::default();
     scanned.iter_mut().for_each(|known| alike.share(known));
-    let found: Vec<Result<Scanned>> = new
-        .par_iter()
-        .map(|(file, uri)| {
-            if monitor.is_cancelled() {
-                return Err(nc3z_reader::Error::interrupted().into());
+    scanned.reserve_exact(files.len());
+    let scan_one = |file: Input| -> Result<Option<Scanned>> {
+        if monitor.is_cancelled() {
+            return Err(nc3z_reader::Error::interrupted().into());
+        }
+        let uri = uri(&file.path, directory, rules.absolute)?;
+        if known.contains(&uri) {
+            return Ok(None);
+        }
+        let name = file.path.to_string_lossy();
+        let dataset = open(&file.path, &rules.options).map_err(|e| match e {
+            Error::Reader(e) => Error::misfit(&name, format!("`{name}`: {}", e.with_causes())),
+            e => Error::misfit(&name, format!("`{name}`: {e}")),
+        })?;
+        monitor.advance(1);
+        let mut found = scan::scan(&dataset, &name, &uri, rules.fingerprints)?;
+        alike.share(&mut found);
+        found.found_aggregation = file.found && as_aggregation(&dataset).is_some();
+        Ok(Some(found))
+    };
+    let mut files = files.into_iter();
+    loop {
+        let part: Vec<Input> = files.by_ref().take(AT_A_TIME).collect();
+        if part.is_empty() {
+            return Ok(());
+        }
+        let found: Vec<Result<Option<Scanned>>> = part.into_par_iter().map(&scan_one).collect();
+        for found in found {
+            match found {
+                Ok(found) => scanned.extend(found),
+                Err(Error::Misfit { file, what, .. }) if rules.skip_misfits => {
+                    report.skipped.push((file, what));
+                }
+                Err(e) => return Err(e),
             }
-            let name = file.path.to_string_lossy();
-            let dataset = open(&file.path, &rules.options).map_err(|e| match e {
-                Error::Reader(e) => Error::misfit(&name, format!("`{name}`: {}", e.with_causes())),
-                e => Error::misfit(&name, format!("`{name}`: {e}")),
-            })?;
-            monitor.advance(1);
-            let mut found = scan::scan(&dataset, &name, uri, rules.fingerprints)?;
-            alike.share(&mut found);
-            found.found_aggregation = file.found && as_aggregation(&dataset).is_some();
-            Ok(found)
-        })
-        .collect();
-    scanned.reserve_exact(found.len());
-    for found in found {
-        match found {
-            Ok(found) => scanned.push(found),
-            Err(Error::Misfit { file, what, .. }) if rules.skip_misfits => report.skipped.push((file, what)),
-            Err(e) => return Err(e),
         }
     }
-    Ok(())
 }
 
 /// The convention of an existing aggregation that gets more files.
