@@ -147,13 +147,15 @@ class Dask(Local):
         from distributed import Client, LocalCluster
 
         super().__init__(workers, work)
-        dask.config.set({"distributed.scheduler.allowed-failures": 100})
+        # On a busy machine a new worker takes longer than the 15 s after which the cluster gives it up.
+        dask.config.set({"distributed.scheduler.allowed-failures": 100, "distributed.deploy.lost-worker-timeout": "1h"})
         self.cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50)
         self.client = Client(self.cluster)
 
     def kill(self, pick):
         # A worker that is killed while it starts is not started again.
-        pids = [worker.pid for worker in self.cluster.workers.values() if worker.pid and worker.status.name == "running"]
+        processes = [nanny.process for nanny in self.cluster.workers.values() if nanny.process]
+        pids = [process.pid for process in processes if process.status.name == "running" and process.pid]
         if pids:
             end(pick.choice(pids))
         return bool(pids)
