@@ -34,7 +34,7 @@ impl Appender {
 
     /// Opens the bundle at `path`.
     pub(crate) fn of_bundle(path: &Path) -> Result<Self> {
-        Self::open_with(path, &bundle_options())
+        Self::open_with(path, &bundle_options(false))
     }
 
     fn open_with(path: &Path, options: &WriterOptions) -> Result<Self> {

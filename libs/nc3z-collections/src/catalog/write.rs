@@ -1,7 +1,7 @@
 //! Writes a catalogue: block by block into columns, which become a classic file that is archived. Memory does not grow with the number of
 //! files, but for the archive itself.
 
-use super::member::{CoordinateValues, Member, Tile, Variable};
+use super::member::{CoordinateValues, HeadKind, Member, Tile, Variable};
 use super::read::Catalog;
 use super::spool::{Run, Spools, failed};
 use super::table::{Axis, Column, MAX_MEMBERS, MAX_NAME, MAX_VALUES};
@@ -31,6 +31,11 @@ const FREE_COORDINATES: u64 = 16 << 10;
 const COORDINATE_SHARE: u64 = 2048;
 /// Coordinates of so few bytes are always kept.
 const SMALL_COORDINATE: usize = 64;
+
+/// In a packed bundle, headers of this many bytes together are packed by LZMA. Shorter ones share a container with other columns.
+/// Headers of 119 Argo files, 1.96 MB, take 61 KB by zstd and 50 KB by LZMA.
+const LONG_HEADERS: u64 = 1 << 20;
+const HEADER_CHAIN: &str = r#"[{"id":"lzma","format":3,"check":-1,"preset":null,"filters":[{"id":33,"dict_size":1048576,"lc":3,"lp":0,"pb":0}]}]"#;
 
 /// Bytes that are read at a time.
 const STEP: usize = 1 << 20;
@@ -63,6 +68,8 @@ pub(super) struct NewRows {
     sections: Vec<Section>,
     /// Rows of a bundle have more columns.
     is_bundle: bool,
+    /// A file is packed.
+    is_packed: bool,
 }
 
 impl<W: Write> Writer<W> {
@@ -127,6 +134,7 @@ impl BundleWriter {
         monitor: &dyn Monitor,
     ) -> Result<()> {
         let len = content.len();
+        let is_packed = self.rows.is_packed;
         let (mut columns, order) = self.rows.finish()?;
         if len > 0 {
             columns.put_source(Column::Content, content);
@@ -135,7 +143,8 @@ impl BundleWriter {
         // The content is the last variable.
         let table = source.len().saturating_sub(len.next_multiple_of(4));
         let seed = hash(&source, table)?;
-        let mut options = bundle_options().without_digest(seed);
+        let is_long = is_packed && lengths[Axis::HeaderByte] >= LONG_HEADERS;
+        let mut options = bundle_options(is_long).without_digest(seed);
         if let Some(share) = parity {
             options = options.with_parity(share);
         }
@@ -157,11 +166,16 @@ impl BundleWriter {
     }
 }
 
-/// The options for the archive of a bundle: the content is stored as it is.
-pub(super) fn bundle_options() -> WriterOptions {
+/// The options for the archive of a bundle: the content is stored as it is, and long headers of packed files are packed by LZMA.
+pub(super) fn bundle_options(has_long_headers: bool) -> WriterOptions {
     let mut chains = PerVariable::default();
-    let plain = ChainRequest::parse("[]").expect("an empty chain");
-    chains.push(Column::Content.spec().name, plain);
+    let mut push = |column: Column, chain| {
+        chains.push(column.spec().name, ChainRequest::parse(chain).expect("a chain of this build"));
+    };
+    push(Column::Content, "[]");
+    if has_long_headers {
+        push(Column::HeaderBytes, HEADER_CHAIN);
+    }
     WriterOptions::default().with_chains(chains)
 }
 
@@ -211,6 +225,7 @@ impl NewRows {
             )));
         }
         self.original = self.original.saturating_add(member.head.len);
+        self.is_packed |= member.head.kind == HeadKind::Packed;
         for known in &mut member.coordinates {
             self.keep(known);
         }
