@@ -13,8 +13,6 @@ from urllib.parse import quote, urlsplit
 from nc3z import _nc3z, _catalogs
 from nc3z._fragments import Opening
 
-#: The first bytes of archives and of classic files.
-_MAGICS = (b"\x89NC3Z\r\n\x1a", b"CDF\x01", b"CDF\x02", b"CDF\x05")
 #: The names of members that describe the bundle.
 _OWN = (".nc3z/", "README-nc3z.txt", "nc3z-specification/")
 
@@ -121,58 +119,27 @@ def _below(base: str, name: str) -> str:
     return parts._replace(path=path, query="", fragment="").geturl() + is_member + member
 
 
-def _is_netcdf(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return file.read(8).startswith(_MAGICS)
-    except OSError:
-        # Opening reports the error.
-        return True
-
-
 def _members(path: str, opening: Opening) -> list[str]:
     names = opening.bundle(path).names
     return [f"{path}!/{name}" for name in names if not name.startswith(_OWN) and not name.endswith("/")]
-
-
-def _walk(folder: str) -> Iterator[tuple[str, set[str], list[str]]]:
-    """The directories of a tree: path, names of entries that are not directories, and sorted names of files."""
-    names, files, folders = set(), [], []
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.is_dir():
-                    if not entry.is_symlink():
-                        folders.append(entry.name)
-                    continue
-                names.add(entry.name)
-                if entry.is_file():
-                    files.append(entry.name)
-    except OSError:
-        # As os.walk: what cannot be listed is not there.
-        pass
-    yield folder, names, sorted(files)
-    for name in sorted(folders):
-        yield from _walk(os.path.join(folder, name))
 
 
 def _tree(root: str, found: Found, opening: Opening) -> Iterator[str]:
     """The archives, classic files and members of bundles below a directory. Where a file and its archive are side by side, the
     archive is taken. A link to a file of the tree is left out: the file has its own name.
     """
-    inside = os.path.realpath(root)
-    for folder, present, files in _walk(root):
-        for name in files:
-            path = os.path.join(folder, name)
-            if f"{name}.nc3z" in present:
-                found.notes.append(f"{path}: left out, because its archive is there")
-            elif os.path.islink(path) and os.path.commonpath([os.path.realpath(path), inside]) == inside:
-                found.notes.append(f"{path}: left out, because it is a link to a file of the tree")
-            elif _nc3z.Bundle.is_name(name) and _nc3z.Bundle.recognizes(path):
-                yield from _members(path, opening)
-            elif _is_netcdf(path):
-                # Catalogues among the files are about them.
-                if not _nc3z.Catalog.is_name(name):
-                    yield path
-            elif _nc3z.Bundle.recognizes(path):
-                yield from _members(path, opening)
+    files, _, others, _ = _nc3z.files_of_tree(root, True)
+    kinds = dict.fromkeys(files, "") | dict(others)
+    for path, kind in sorted(kinds.items()):
+        if not os.path.isfile(path):
+            # A link to nothing, or to a directory outside of the tree.
+            continue
+        if f"{path}.nc3z" in kinds:
+            found.notes.append(f"{path}: left out, because its archive is there")
+        elif kind == "link inside the tree":
+            found.notes.append(f"{path}: left out, because it is a link to a file of the tree")
+        elif kind and _nc3z.Bundle.recognizes(path):
+            yield from _members(path, opening)
+        # Catalogues among the files are about them. A linked file of another kind is left out when it is opened.
+        elif kind in ("", "link out of the tree") and not _nc3z.Catalog.is_name(path):
+            yield path
