@@ -86,13 +86,13 @@ class Places(Aggregation):
         touched = min(touched, FILES)
         paths = {path for path, _, _ in server.asked}
         if bundled:
-            # Two for the bundle, one for its names, one for the aggregation; then the fragments that are touched, opened and read together.
+            # Two for the bundle, with which small members come; then the fragments that are touched, opened and read together, the first of which tells how.
             self.assertEqual(paths, {f"/bucket/{name.split('!')[0]}"})
-            self.assertLessEqual(asked, 9, server.asked)
+            self.assertEqual(asked, 3 if touched == 1 else 4, server.asked)
         else:
-            # Of each file its beginning, with which small ones come whole, and at most its end and the data.
+            # Of each file its beginning, with which small ones come whole.
             self.assertEqual(len(paths), 1 + touched)
-            self.assertLessEqual(asked, 1 + 3 * touched + 1, server.asked)
+            self.assertEqual(asked, 1 + touched, server.asked)
 
     def test_a_bundle_opens_in_few_requests(self):
         sets = self.sets()
@@ -102,12 +102,12 @@ class Places(Aggregation):
                 more = ("lat",) if command[0] == "read" else ()
                 self.ok(nc3z(*command, server.url("set.bundle.nc3z!/agg.nc"), *more))
                 # Two for the bundle, one for the names; small members come with them.
-                self.assertLessEqual(len(server.asked), 6, (command, server.asked))
+                self.assertEqual(len(server.asked), 3, (command, server.asked))
                 for show in (("dump", "-h"), ("info",), ("info", "--json")):
                     server.asked.clear()
                     self.ok(nc3z(*show, server.url("set.bundle.nc3z!/m3.nc.nc3z")))
                     # A small member has no digest on record: `info --json` computes it from the member's data.
-                    self.assertLessEqual(len(server.asked), 6, (show, server.asked))
+                    self.assertEqual(len(server.asked), 3, (show, server.asked))
         self.assertTrue(sets)
 
     def test_info_asks_no_more_than_opening_and_what_it_shows(self):
