@@ -9,6 +9,7 @@
 
 mod domain;
 mod entry;
+mod lanes;
 mod levels;
 mod pieces;
 mod proof;

@@ -1,6 +1,7 @@
 //! The tree over a variable's values: the Merkle tree hash of RFC 9162, section 2.1.1, with SHA-256, over branches, and in each branch
 //! over leaves of 4 KiB.
 
+use super::lanes::{LANES, leaf_hashes};
 use super::{Hash, Pieces};
 use sha2::{Digest, Sha256};
 
@@ -38,10 +39,21 @@ pub fn values_root(bytes: &[u8], branch_len: u64) -> Hash {
     let mut branches = Tree::default();
     for branch in bytes.chunks(branch_len) {
         let mut leaves = Tree::default();
-        branch.chunks(LEAF_LEN).for_each(|leaf| leaves.push(leaf_hash(leaf)));
+        for_each_leaf(branch, |leaf| leaves.push(leaf));
         branches.push(leaves.root());
     }
     branches.root()
+}
+
+/// Calls `sink` with the hash of each leaf of some bytes, in order. The last leaf may be shorter.
+fn for_each_leaf(bytes: &[u8], mut sink: impl FnMut(Hash)) {
+    let (whole, rest) = bytes.as_chunks::<LEAF_LEN>();
+    let (together, others) = whole.as_chunks::<LANES>();
+    together.iter().flat_map(leaf_hashes).for_each(&mut sink);
+    others.iter().for_each(|leaf| sink(leaf_hash(leaf)));
+    if !rest.is_empty() {
+        sink(leaf_hash(rest));
+    }
 }
 
 /// Combines hashes in order as they are added. It holds the nodes of one path in memory.
@@ -180,9 +192,15 @@ impl ValuesHasher {
             let in_branch = self.groups.branch() - self.len % self.groups.branch();
             let in_branch = usize::try_from(in_branch).unwrap_or(usize::MAX);
             if self.open.is_none() && bytes.len() >= LEAF_LEN.min(in_branch) {
-                let (leaf, rest) = bytes.split_at(LEAF_LEN.min(in_branch));
-                self.len += leaf.len() as u64;
-                self.push(leaf_hash(leaf));
+                // Whole leaves, or the last one of a branch.
+                let here = in_branch.min(bytes.len());
+                let here = if here == in_branch { here } else { here / LEAF_LEN * LEAF_LEN };
+                let (leaves, rest) = bytes.split_at(here);
+                let mut lens = leaves.chunks(LEAF_LEN).map(|leaf| leaf.len() as u64);
+                for_each_leaf(leaves, |leaf| {
+                    self.len += lens.next().unwrap_or_default();
+                    self.push(leaf);
+                });
                 bytes = rest;
                 continue;
             }
