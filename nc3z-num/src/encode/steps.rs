@@ -20,6 +20,8 @@ const DIGITS: usize = 4;
 const CHANCE: f64 = 64.0;
 /// Minutes of a day, seconds of an hour and of a day.
 const TIMES: [u32; 3] = [1440, 3600, 86_400];
+/// The same numbers without the zeros at their ends.
+const TIME_ROOTS: [u32; 3] = [144, 36, 864];
 /// At most 1/`FEW_STRAY` of the gaps, or half this share of the values, need not be multiples of the step.
 const FEW_STRAY: usize = 64;
 
@@ -79,11 +81,23 @@ pub(super) fn fraction<W: Word>(sample: &[W], ulp: f64, below: f64) -> Option<Sc
     });
     let few = few_of(sample);
     let first = &few[..few.len().min(8)];
+    let is_allowed = |d: f64| 1.0 > 8.0 * ulp * d && d * 1.5 < below;
+    let may_hold = |d: f64| is_met(first, ScaleOffset { off: 0.0, step: -d }, 1);
+    // Quotients by a divisor are quotients by ten times the divisor, too. So the largest divisors show that values are no
+    // fractions, as most are not.
+    let largest = |root: u32| {
+        let multiples = TENS[..=DIGITS].iter().map(|ten| f64::from(root) * ten);
+        multiples.take_while(|&d| is_allowed(d)).last()
+    };
+    let roots = (1..=DIVISORS).filter(|d| !d.is_multiple_of(10)).chain(TIME_ROOTS);
+    if !roots.filter_map(largest).any(may_hold) {
+        return None;
+    }
     ALL.iter()
         .copied()
-        .take_while(|d| 1.0 > 8.0 * ulp * d && d * 1.5 < below)
+        .take_while(|&d| is_allowed(d))
+        .filter(|&d| may_hold(d))
         .map(|d| ScaleOffset { off: 0.0, step: -d })
-        .filter(|&l| is_met(first, l, 1))
         .find(|&l| {
             hits(&few, l) * 16 >= few.len() * 15
                 && hits_from(sample, l, sample.len() * 97 / 100 + 1).is_some()
@@ -97,17 +111,17 @@ pub(super) fn mean<W: Word>(sample: &[W], ulp: f64, below: f64) -> Option<ScaleO
     let first = &few[..few.len().min(8)];
     // The value farthest from 0 of those: a 0 is a quotient by any number.
     let value = first.iter().map(|p| p.float_value()).max_by(|a, b| a.abs().total_cmp(&b.abs()))?;
+    let is_quotient = |d: &f64| ((value * d).round() / d).to_bits() == value.to_bits();
     (3..=DIVISORS).step_by(2).find_map(|odd| {
         let divisors = std::iter::successors(Some(f64::from(odd)), |d| Some(d * 2.0));
-        divisors
-            .take_while(|d| 1.0 > CHANCE * ulp * d && d * 1.5 < below)
-            .filter(|d| ((value * d).round() / d).to_bits() == value.to_bits())
-            .map(|d| ScaleOffset { off: 0.0, step: -d })
-            .find(|&l| {
-                is_met(first, l, 0)
-                    && hits(&few, l) * 16 >= few.len() * 15
-                    && hits_from(sample, l, sample.len() * 97 / 100 + 1).is_some()
-            })
+        let divisors = divisors.take_while(|d| 1.0 > CHANCE * ulp * d && d * 1.5 < below);
+        // A quotient by a divisor is one by its multiples, too. So the largest shows that the value is no quotient.
+        divisors.clone().last().filter(is_quotient)?;
+        divisors.filter(is_quotient).map(|d| ScaleOffset { off: 0.0, step: -d }).find(|&l| {
+            is_met(first, l, 0)
+                && hits(&few, l) * 16 >= few.len() * 15
+                && hits_from(sample, l, sample.len() * 97 / 100 + 1).is_some()
+        })
     })
 }
 
@@ -275,4 +289,45 @@ fn snap<W: Word>(sample: &[W], values: &[f64], off: f64, step: f64) -> Option<Sc
         }
     }
     best.map(|b| b.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whole numbers of some digits, divided.
+    fn quotients(divisor: f64) -> Vec<u64> {
+        let number = |i: u32| f64::from(i.wrapping_mul(2_654_435_761) >> 12);
+        (0..256).map(|i| (number(i) / divisor).to_bits()).collect()
+    }
+
+    /// The distance of doubles beside the largest of these quotients.
+    fn distance(divisor: f64) -> f64 {
+        power_of_two(exponent(1_048_576.0 / divisor) - 52)
+    }
+
+    #[test]
+    fn quotients_by_each_divisor_are_found() {
+        let decimals =
+            TENS[..=DIGITS].iter().flat_map(|ten| [3, 7, 36, 101, 128, 399].map(|d| f64::from(d) * ten));
+        for divisor in decimals.chain(TIMES.map(f64::from)) {
+            let found = fraction(&quotients(divisor), distance(divisor), f64::INFINITY).expect("a fraction");
+            assert!(
+                -found.step <= divisor && hits(&quotients(divisor), found) == 256,
+                "{divisor}: {found:?}"
+            );
+        }
+        for divisor in [3.0, 25.0 * 4096.0, 399.0 * 65_536.0] {
+            let found = mean(&quotients(divisor), distance(divisor), f64::INFINITY).expect("a mean");
+            assert!(
+                -found.step <= divisor && hits(&quotients(divisor), found) == 256,
+                "{divisor}: {found:?}"
+            );
+        }
+        // The square root of two times whole numbers.
+        let none: Vec<u64> =
+            quotients(1.0).iter().map(|x| (f64::from_bits(*x) * 2f64.sqrt()).to_bits()).collect();
+        assert!(fraction(&none, distance(0.7), f64::INFINITY).is_none());
+        assert!(mean(&none, distance(0.7), f64::INFINITY).is_none());
+    }
 }
