@@ -4,9 +4,9 @@
 //! of such an archive to a temporary file, without the blocks, which opening never reads; opens it; looks up one tile.
 
 use nc3z_format::archive::{
-    ArrayId, DigestState, Head, IndexEntry, MINOR_VERSION, Metadata, PageTreeBuilder, Row, SUPERBLOCK_LEN,
-    Salt, SectionEncoding, SectionEntry, SectionKind, SectionTable, Superblock, TRAILER_LEN, TileLayoutSpec,
-    Trailer, VariableTable, align8,
+    ArrayId, DigestState, Head, IndexEntry, MINOR_VERSION, Metadata, PackEffort, PageTreeBuilder, Row,
+    SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, SectionTable, Superblock, TRAILER_LEN,
+    TileLayoutSpec, Trailer, VariableTable, align8,
 };
 use nc3z_format::classic::{DimId, Dimension, Header, NumRecs, Variable, Version, encode};
 use nc3z_format::codec::ChainSpec;
@@ -55,7 +55,7 @@ fn write(path: &Path, tiles: u64) -> Result<u64> {
         padding_tile_lens: vec![],
         gap_tile_len: 1 << 20,
     };
-    let (stored, decoded_len) = head.store()?;
+    let (stored, decoded_len) = head.store(PackEffort::Full)?;
     let superblock = Superblock {
         minor: MINOR_VERSION,
         salt,

@@ -1,5 +1,6 @@
 //! The head copy: the data needed to interpret the blocks if everything else is lost.
 
+use super::section_codec::{PackEffort, pack_head};
 use crate::bytes::{ByteCursor, put_varint};
 use crate::codec::{ChainSpec, chains_from_json, chains_to_json};
 use crate::error::{Error, Result};
@@ -126,11 +127,11 @@ impl Head {
     ///
     /// # Errors
     /// A head of 4 GiB or more.
-    pub fn store(&self) -> Result<(Vec<u8>, u32)> {
+    pub fn store(&self, effort: PackEffort) -> Result<(Vec<u8>, u32)> {
         let decoded = self.encode();
         let len = u32::try_from(decoded.len())
             .map_err(|_| Error::limit(SECTION, None, "length", u32::MAX.into(), decoded.len() as u64))?;
-        let stored = super::section_codec::pack_head(&decoded)?;
+        let stored = pack_head(&decoded, effort)?;
         Ok((stored.unwrap_or(decoded), len))
     }
 }

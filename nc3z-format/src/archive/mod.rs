@@ -43,7 +43,7 @@ pub use later_head::{LaterHead, LaterHeadParts, LaterHeadPlace};
 pub use metadata::{LINEAGE, Metadata};
 pub use salt::Salt;
 pub use section::{SectionEncoding, SectionEntry, SectionKind, SectionTable, encode_section};
-pub use section_codec::{dictionaries, pack_frame, unpack};
+pub use section_codec::{PackEffort, dictionaries, pack_frame, unpack};
 pub use slot::{CommitSlot, CommitSlots, SLOTS_LEN, Slot};
 pub use superblock::Superblock;
 pub use trailer::{DigestState, Trailer};

@@ -2,6 +2,7 @@
 
 use super::constants::{ALIGN, HEAD_OFFSET, PAGE_LEN, SECTION_ENTRY_LEN};
 use super::salt::Salt;
+use super::section_codec::{PackEffort, pack, unpack};
 use super::trailer::Trailer;
 use crate::bytes::{ByteCursor, reserve};
 use crate::codec::{decode_zstd_frame_after_within, encode_zstd_frame_after};
@@ -177,7 +178,7 @@ impl SectionEntry {
         let name = self.kind.name();
         match self.encoding {
             SectionEncoding::Zstd => {
-                return super::section_codec::unpack(stored, limit).map_err(|e| e.within(name, self.offset));
+                return unpack(stored, limit).map_err(|e| e.within(name, self.offset));
             }
             SectionEncoding::After => {
                 return Err(Error::corrupt(name, self.offset, "encoding", "0, 1 or 2", 3));
@@ -242,8 +243,8 @@ impl SectionEntry {
 ///
 /// # Errors
 /// An error of zstd, which means a lack of memory.
-pub fn encode_section(decoded: &[u8]) -> Result<(SectionEncoding, Vec<u8>)> {
-    Ok(match super::section_codec::pack(decoded)? {
+pub fn encode_section(decoded: &[u8], effort: PackEffort) -> Result<(SectionEncoding, Vec<u8>)> {
+    Ok(match pack(decoded, effort)? {
         Some(stored) => (SectionEncoding::Zstd, stored),
         None => (SectionEncoding::Raw, decoded.to_vec()),
     })
@@ -387,7 +388,7 @@ mod tests {
         let mut decoded = before.clone();
         decoded[700] ^= 1;
         decoded.extend(b"more");
-        let (encoding, whole) = encode_section(&before).unwrap();
+        let (encoding, whole) = encode_section(&before, PackEffort::Full).unwrap();
         let older = entry(SectionKind::VariableTable, encoding, 160, &whole);
         let stored = older.encode_after(&before, &decoded).unwrap();
         assert!(stored.len() < 100, "{}", stored.len());

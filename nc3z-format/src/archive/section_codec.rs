@@ -62,33 +62,54 @@ const CLEARLY: usize = 8;
 /// it.
 const WORTH: usize = 16;
 
+/// The effort to pack a head copy or a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PackEffort {
+    /// Quick levels of zstd, for content that is a small part of its archive.
+    Quick,
+    /// zstd's highest level, unless the content is long.
+    Full,
+}
+
 /// One zstd frame, if it is smaller.
-pub(super) fn pack(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
+pub(super) fn pack(decoded: &[u8], effort: PackEffort) -> Result<Option<Vec<u8>>> {
     let quick = encode_zstd_frame(decoded, QUICK_LEVEL)?;
     let repeats = decoded.len() > REPEATED_LEN && quick.len() * REPEATED < decoded.len();
-    if decoded.len() > HARD_LEN || repeats {
-        let frames = [encode_zstd_frame(decoded, LONG_LEVEL)?, quick];
-        return Ok(frames.into_iter().min_by_key(Vec::len).filter(|s| s.len() < decoded.len()));
-    }
+    let is_long = decoded.len() > HARD_LEN || repeats;
+    let stored = match effort {
+        PackEffort::Full if is_long => shorter(encode_zstd_frame(decoded, LONG_LEVEL)?, quick),
+        PackEffort::Full => hard(decoded)?,
+        PackEffort::Quick if is_long => quick,
+        PackEffort::Quick => {
+            let with = quick_frame(decoded)?;
+            if with.len() + WORTH <= quick.len() { with } else { quick }
+        }
+    };
+    Ok(Some(stored).filter(|s| s.len() < decoded.len()))
+}
+
+fn shorter(a: Vec<u8>, b: Vec<u8>) -> Vec<u8> {
+    if b.len() < a.len() { b } else { a }
+}
+
+/// One zstd frame of the highest level, or with a dictionary. It may be longer than the content.
+fn hard(decoded: &[u8]) -> Result<Vec<u8>> {
     // Compressing twice at the highest level is slow. It is skipped if a quick estimate shows that the
     // dictionary is better.
     let quick = encode_zstd_frame(decoded, LEVEL)?;
     let with = with_dictionary(decoded, quick.len())?;
     if with.len() + with.len() / CLEARLY < quick.len().min(decoded.len()) {
-        return Ok(Some(with));
+        return Ok(with);
     }
-    let mut stored = encode_zstd_frame(decoded, HARD_LEVEL)?;
-    if with.len() + WORTH <= stored.len().min(decoded.len()) {
-        stored = with;
-    }
-    Ok(Some(stored).filter(|s| s.len() < decoded.len()))
+    let without = encode_zstd_frame(decoded, HARD_LEVEL)?;
+    Ok(if with.len() + WORTH <= without.len().min(decoded.len()) { with } else { without })
 }
 
 /// Packs as [`pack`] does, or into one LZMA2 stream if that is clearly smaller. zstd codes literals without contexts, so it
 /// packs attributes with thousands of numbers, such as polygons, badly.
 #[cfg(all(feature = "lzma", feature = "encode"))]
-pub(super) fn pack_head(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
-    let stored = pack(decoded)?;
+pub(super) fn pack_head(decoded: &[u8], effort: PackEffort) -> Result<Option<Vec<u8>>> {
+    let stored = pack(decoded, effort)?;
     let len = stored.as_ref().map_or(decoded.len(), Vec::len);
     // Text is smaller than that by zstd.
     if decoded.len() <= HARD_LEN || decoded.len() > LONG_LEN || len < decoded.len() / TEXT_SHARE {
@@ -101,8 +122,8 @@ pub(super) fn pack_head(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
 
 /// As [`pack`].
 #[cfg(not(all(feature = "lzma", feature = "encode")))]
-pub(super) fn pack_head(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
-    pack(decoded)
+pub(super) fn pack_head(decoded: &[u8], effort: PackEffort) -> Result<Option<Vec<u8>>> {
+    pack(decoded, effort)
 }
 
 /// One zstd frame, even if it is not smaller. Uses the dictionary unless that does not help.
@@ -120,15 +141,20 @@ pub fn pack_frame(decoded: &[u8]) -> Result<Vec<u8>> {
 
 /// An estimate of that frame's length, seldom too low, in a tenth of the time.
 pub(super) fn frame_estimate(decoded: &[u8]) -> Result<usize> {
-    let words = || Ok(encode_zstd_frame_with(&QUICK_WORDS, decoded)?.len());
+    Ok(quick_frame(decoded)?.len())
+}
+
+/// One zstd frame with a dictionary, at a quick level.
+fn quick_frame(decoded: &[u8]) -> Result<Vec<u8>> {
+    let words = || encode_zstd_frame_with(&QUICK_WORDS, decoded);
     if !has_templates(decoded) {
         return words();
     }
-    let templates = encode_zstd_frame_with(&TEMPLATES, decoded)?.len();
-    if are_far_ahead(templates, encode_zstd_frame(decoded, QUICK_LEVEL)?.len()) {
+    let templates = encode_zstd_frame_with(&TEMPLATES, decoded)?;
+    if are_far_ahead(templates.len(), encode_zstd_frame(decoded, QUICK_LEVEL)?.len()) {
         return Ok(templates);
     }
-    Ok(templates.min(words()?))
+    Ok(shorter(templates, words()?))
 }
 
 /// Returns true if the templates give less than half of the length of a frame without a dictionary. The other
@@ -180,7 +206,7 @@ mod tests {
     #[test]
     fn words_of_headers_need_the_dictionary_and_noise_does_not() {
         let header = b"\0\0\0\x0dstandard_name\0\0\0\0\0\0\x02\0\0\0\x08latitude\0\0\0\x05units\0\0\0\0\0\0\x02\0\0\0\x0ddegrees_north";
-        let stored = pack(header).unwrap().expect("smaller");
+        let stored = pack(header, PackEffort::Full).unwrap().expect("smaller");
         assert!(stored.len() * 2 < header.len(), "{}", stored.len());
         assert_eq!(unpack(&stored, 1000).unwrap(), header);
         assert!(unpack(&stored, 50).is_err());
@@ -194,15 +220,29 @@ mod tests {
                 (seed >> 24 & 15) as u8 ^ 0xA0
             })
             .collect();
-        let stored = pack(&noise).unwrap().expect("half of the bits are free");
+        let stored = pack(&noise, PackEffort::Full).unwrap().expect("half of the bits are free");
         assert_eq!(decode_zstd_frame(&stored, 5000).unwrap(), noise);
         assert_eq!(unpack(&stored, 5000).unwrap(), noise);
     }
 
     #[test]
+    fn quick_frames_have_the_same_content() {
+        let header = b"standard_name latitude units degrees_north long_name air_temperature ";
+        for content in
+            [header.to_vec(), header.repeat(1500), b"Argo float vertical profile".to_vec(), vec![7; 20_000]]
+        {
+            let full = pack(&content, PackEffort::Full).unwrap().expect("smaller");
+            let quick = pack(&content, PackEffort::Quick).unwrap().expect("smaller");
+            assert!(quick.len() <= full.len() + full.len() / 4 + WORTH, "{} and {}", quick.len(), full.len());
+            assert_eq!(unpack(&quick, 200_000).unwrap(), content);
+        }
+        assert_eq!(pack(b"q", PackEffort::Quick).unwrap(), None);
+    }
+
+    #[test]
     fn every_prefix_and_every_flipped_bit_is_an_error_or_some_bytes() {
         let header = b"\0\0\0\x0dstandard_name\0\0\0\0\0\0\x02\0\0\0\x08latitude\0\0\0\x05units\0\0\0\0\0\0\x02\0\0\0\x0ddegrees_north";
-        let stored = pack(header).unwrap().expect("smaller");
+        let stored = pack(header, PackEffort::Full).unwrap().expect("smaller");
         for len in 0..stored.len() {
             assert!(unpack(&stored[..len], 1000).is_err(), "{len}");
         }
@@ -227,12 +267,15 @@ mod tests {
                 at.to_be_bytes()
             })
             .collect();
-        let stored = pack_head(&numbers).unwrap().expect("smaller");
-        assert!(is_lzma2(&stored) && stored.len() < pack(&numbers).unwrap().expect("smaller").len());
+        let stored = pack_head(&numbers, PackEffort::Full).unwrap().expect("smaller");
+        assert!(
+            is_lzma2(&stored)
+                && stored.len() < pack(&numbers, PackEffort::Full).unwrap().expect("smaller").len()
+        );
         assert_eq!(unpack(&stored, 80_000).unwrap(), numbers);
         assert!(unpack(&stored, 79_999).is_err());
         let text = b"standard_name air_temperature units K ".repeat(3000);
-        assert!(!is_lzma2(&pack_head(&text).unwrap().expect("smaller")));
+        assert!(!is_lzma2(&pack_head(&text, PackEffort::Full).unwrap().expect("smaller")));
     }
 
     #[test]
@@ -247,7 +290,7 @@ mod tests {
     #[test]
     fn templates_of_argo_need_the_second_dictionary() {
         let header = b"\0\0\0\x05title\0\0\0\0\0\0\x02\0\0\0\x1bArgo float vertical profile\0\0\0\0\x0binstitution\0\0\0\0\x02\0\0\0\x07FR GDAC\0\0\0\0\x06source\0\0";
-        let stored = pack(header).unwrap().expect("smaller");
+        let stored = pack(header, PackEffort::Full).unwrap().expect("smaller");
         assert_eq!(&stored[5..7], &50_018u16.to_le_bytes()[..]);
         assert_eq!(unpack(&stored, 1000).unwrap(), header);
     }
@@ -255,7 +298,7 @@ mod tests {
     #[test]
     fn another_dictionary_is_refused() {
         let header = b"\0\0\0\x0dstandard_name\0\0\0\0\0\0\x02\0\0\0\x08latitude\0\0\0\x05units\0\0\0\0\0\0\x02\0\0\0\x0ddegrees_north";
-        let mut stored = pack(header).unwrap().expect("smaller");
+        let mut stored = pack(header, PackEffort::Full).unwrap().expect("smaller");
         // Magic, descriptor (two bytes of dictionary id, one of content size), id.
         assert_eq!((stored[4] & 3, &stored[5..7]), (2, &50_017u16.to_le_bytes()[..]));
         stored[5] ^= 1;

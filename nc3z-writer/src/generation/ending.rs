@@ -62,6 +62,11 @@ impl Ending {
         self.trailer.generation
     }
 
+    /// Returns the length of the generation's file.
+    pub(crate) fn original_len(&self) -> u64 {
+        self.trailer.original_len
+    }
+
     pub(crate) fn salt(&self) -> Salt {
         self.trailer.salt
     }

@@ -88,7 +88,8 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         salt: Salt,
         preset: Preset,
     ) -> Result<Self> {
-        let (bytes, decoded_len) = head.store()?;
+        let effort = Policy::for_preset(preset).pack_effort(head.header.len(), original_len);
+        let (bytes, decoded_len) = head.store(effort)?;
         let crc = crc32fast::hash(&bytes);
         let superblock = Superblock {
             minor: nc3z_format::archive::MINOR_VERSION,
@@ -452,7 +453,8 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
 
     fn write_section(&mut self, kind: SectionKind, decoded: &[u8]) -> Result<SectionEntry> {
         let offset = self.sink.align()?;
-        let (mut encoding, mut stored) = encode_section(decoded)?;
+        let effort = Policy::for_preset(self.preset).pack_effort(decoded.len(), self.ending.original_len());
+        let (mut encoding, mut stored) = encode_section(decoded, effort)?;
         let whole = self.added.iter().flat_map(|added| &added.whole).find(|(older, _)| older.kind == kind);
         if let Some((older, before)) = whole {
             let after = older.encode_after(before, decoded)?;

@@ -1,6 +1,7 @@
 //! All thresholds for planning arrays: one value for each preset.
 
 use crate::options::Preset;
+use nc3z_format::archive::PackEffort;
 use nc3z_format::codec::StageSpec;
 use nc3z_format::num::Effort;
 
@@ -22,6 +23,9 @@ pub(crate) struct Policy {
     pub(crate) text_level: Option<i32>,
     /// Enables the trial of text by columns.
     pub(crate) text_columns: bool,
+    /// The head copy and each section are packed at quick levels if they are, unpacked, at most 1/`section_share` of the source;
+    /// `None`: always at the highest level.
+    pub(crate) section_share: Option<u64>,
     /// Bytes of a tile, before compression.
     pub(crate) tile_len: u64,
     /// Rules for shorter tiles of long arrays; `None`: tiles keep their length.
@@ -179,6 +183,7 @@ const FAST: Policy = Policy {
     least_level: 1,
     text_level: None,
     text_columns: false,
+    section_share: Some(6),
     tile_len: 1 << 20,
     finer: Some(FinerPolicy { most_permille: 1010, ..FINER }),
     samples: SAMPLES,
@@ -196,6 +201,7 @@ const DEFAULT: Policy = Policy {
     zstd_level: 9,
     text_level: Some(19),
     text_columns: true,
+    section_share: Some(64),
     finer: Some(FINER),
     samples: SamplePolicy { trial_len: 0, trial_len_large: 0, ..SAMPLES },
     short: Some(SHORT),
@@ -218,6 +224,7 @@ const MAX: Policy = Policy {
     zstd_level: 19,
     least_level: 19,
     text_columns: true,
+    section_share: None,
     tile_len: 4 << 20,
     finer: Some(FinerPolicy { tiles: 4, samples: 2, times: 16, most_permille: 995 }),
     samples: SAMPLES,
@@ -242,6 +249,13 @@ impl Policy {
     /// The codec that ends chains of bytes.
     pub(crate) fn codec(&self) -> StageSpec {
         StageSpec::zstd(self.zstd_level)
+    }
+
+    /// Returns the effort to pack a head copy or a section of `len` bytes, if the source has `source_len` bytes.
+    pub(crate) fn pack_effort(&self, len: usize, source_len: u64) -> PackEffort {
+        let is_small =
+            |share: u64| u64::try_from(len).is_ok_and(|len| len.saturating_mul(share) <= source_len);
+        if self.section_share.is_some_and(is_small) { PackEffort::Quick } else { PackEffort::Full }
     }
 
     /// Bytes at which shared containers of unencoded arrays are closed.

@@ -12,7 +12,7 @@ use crate::plan::{
 use crate::scratch::with_scratch;
 use crate::tiles::{RawTile, read_samples};
 use nc3z_format::archive::constants::{BLOCK_HEADER_LEN, SUPERBLOCK_LEN, TRAILER_LEN};
-use nc3z_format::archive::{ArrayId, Head};
+use nc3z_format::archive::{ArrayId, Head, PackEffort};
 use nc3z_format::array_table::ArrayInfo;
 use nc3z_format::codec::{ChainSpec, Dependencies, TileShape, encode_dictionary, encode_zstd_frame};
 use nc3z_reader::ClassicFile;
@@ -168,7 +168,7 @@ impl Overhead {
             n if n <= INLINE_ENTRIES => float(n) * INLINE_ENTRY_LEN + 6.0,
             n => (float(n) * PAGED_ENTRY_LEN / 4096.0).ceil() * 4096.0,
         });
-        Ok(Overhead { head: head.store()?.0.len() as u64, index: index.sum() })
+        Ok(Overhead { head: head.store(PackEffort::Full)?.0.len() as u64, index: index.sum() })
     }
 
     fn len(&self, blocks: f64) -> f64 {
