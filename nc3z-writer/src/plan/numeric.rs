@@ -10,9 +10,19 @@ use std::sync::Arc;
 
 /// Returns the encoded size of all samples.
 pub(super) fn total(way: &TileChain, subject: &Subject<'_>, scratch: &mut CodecScratch) -> Result<Stored> {
+    total_of(way, subject, subject.samples.iter().map(AsRef::as_ref), scratch)
+}
+
+/// Returns the encoded size of some bytes of the array.
+pub(super) fn total_of<'s>(
+    way: &TileChain,
+    subject: &Subject<'_>,
+    samples: impl Iterator<Item = &'s [u8]>,
+    scratch: &mut CodecScratch,
+) -> Result<Stored> {
     let shape = TileShape { ty: subject.info.ty, geometry: subject.info.tiling.geometry(0)? };
     let mut out = Vec::new();
-    for sample in &subject.samples {
+    for sample in samples {
         encode_tile(way.coder(), sample, &shape, scratch, &mut out)?;
     }
     Ok(Stored::from_bytes(&out))

@@ -1,7 +1,7 @@
 //! Plans for text: rows or columns, and zstd's level by what a sample gains.
 
 use super::cost::Stored;
-use super::numeric::total;
+use super::numeric::total_of;
 use super::policy::QUICK_LEVEL;
 use super::{ArrayPlan, Policy, Subject, TileChain};
 use crate::error::Result;
@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 
 /// Text with longer rows is not treated as a table.
 const ROW: usize = 4096;
+/// Bytes of each sample that are tried, if the text is longer than its samples. Level 9 takes some 30 ns a byte.
+const TRIED: usize = 128 << 10;
 /// If a quick zstd shows that rows are larger than columns by this factor, in hundredths, or the reverse, no further
 /// trials are needed.
 const TELLS: u64 = 125;
@@ -48,7 +50,11 @@ pub(super) fn text_plan(
     policy: &Policy,
     scratch: &mut CodecScratch,
 ) -> Result<ArrayPlan> {
-    let mut size = |way: &TileChain| total(way, subject, scratch);
+    let is_whole = subject.sampled_len() == subject.info.total_bytes();
+    let most = if is_whole { usize::MAX } else { TRIED };
+    let tried: Vec<&[u8]> = subject.samples.iter().map(|s| &s[..s.len().min(most)]).collect();
+    let tried_len = tried.iter().map(|s| s.len() as u64).sum::<u64>();
+    let mut size = |way: &TileChain| total_of(way, subject, tried.iter().copied(), scratch);
     let of = |columns, level| chain(columns, level, subject.registry);
     let columns = columns(subject, policy);
     let mut forms = match &columns {
@@ -63,18 +69,18 @@ pub(super) fn text_plan(
             forms.remove(1);
         }
     }
-    let (mut level, mut left) = (policy.zstd_level, Stored(subject.sampled_len()));
+    let (mut level, mut left) = (policy.zstd_level, Stored(tried_len));
     // Where there is only one form and one level, nothing depends on the samples.
     let is_open = forms.len() > 1 || policy.text_level.is_some() || policy.least_level < policy.zstd_level;
     if is_open && !subject.samples.is_empty() {
         (level, left) = level_of(|level| size(&of(forms[0], level)), policy)?;
     }
-    let whole = subject.info.tiling.tile_count() == 1 && subject.sampled_len() == subject.info.total_bytes();
-    if forms.len() > 1 && !whole && size(&of(None, level))? <= left {
+    let is_one_tile = is_whole && subject.info.tiling.tile_count() == 1;
+    if forms.len() > 1 && !is_one_tile && size(&of(None, level))? <= left {
         forms.remove(0);
     }
     let tiles = forms.iter().map(|form| of(*form, level)).collect();
-    let repeats = |(ratio, _): &&(u64, u64)| left.0.saturating_mul(*ratio) <= subject.sampled_len();
+    let repeats = |(ratio, _): &&(u64, u64)| left.0.saturating_mul(*ratio) <= tried_len;
     let part = REPEATED.iter().find(repeats).map_or(1, |(_, part)| *part);
     let raised = policy.text_level.filter(|_| level == policy.zstd_level).map(|level| Raised {
         tiles: forms.iter().map(|form| of(*form, level)).collect(),
