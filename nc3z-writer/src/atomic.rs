@@ -213,17 +213,21 @@ pub fn commit_all(files: Vec<(AtomicFile, Option<fs::Metadata>)>) -> Vec<Result<
 }
 
 /// Runs `work`, which waits for the disk, on all jobs, several at once. The results are in the order of the
-/// jobs.
+/// jobs. This thread does the last share: for one job, no thread is started.
 fn at_once<J: Send, T: Send>(jobs: Vec<J>, work: &(impl Fn(J) -> T + Sync)) -> Vec<T> {
     let share = jobs.len().div_ceil(WAITING).max(1);
     let mut jobs = jobs.into_iter();
     let shares =
         std::iter::from_fn(|| Some(jobs.by_ref().take(share).collect::<Vec<J>>()).filter(|s| !s.is_empty()));
-    let shares: Vec<Vec<J>> = shares.collect();
+    let mut shares: Vec<Vec<J>> = shares.collect();
+    let own = shares.pop().unwrap_or_default();
     std::thread::scope(|scope| {
         let run = |share: Vec<J>| share.into_iter().map(work).collect::<Vec<T>>();
         let threads: Vec<_> = shares.into_iter().map(|share| scope.spawn(move || run(share))).collect();
-        threads.into_iter().flat_map(|t| t.join().expect("a thread's panic is its caller's panic")).collect()
+        let own = run(own);
+        let others =
+            threads.into_iter().flat_map(|t| t.join().expect("a thread's panic is its caller's panic"));
+        others.chain(own).collect()
     })
 }
 
