@@ -248,7 +248,7 @@ def test_a_bundle_at_a_url_is_opened_once_for_all_of_its_members(tmp_path, kind)
     run("bundle", "data", "-o", "set.bundle.nc3z", *kind, cwd=tmp_path)
     with serve({"set.bundle.nc3z": (tmp_path / "set.bundle.nc3z").read_bytes()}) as server:
         collection = nc3z.open_collection(server.url("set.bundle.nc3z"))
-        assert len(server.asked) <= (6 if kind else 30 + 4)
+        assert len(server.asked) <= (3 if kind else 30 + 4)
         opened = len(server.asked)
         xr.testing.assert_identical(collection.dataset.compute(), oracle(sorted((tmp_path / "data").glob("*.nc"))).compute())
         assert len(server.asked) - opened <= 2 * 30 + 4

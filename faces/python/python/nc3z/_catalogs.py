@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,11 @@ import numpy.typing as npt
 
 from nc3z import _nc3z
 from nc3z._nc3z import Condition
+
+
+_NOTHING: Mapping[int, bytes] = MappingProxyType({})
+#: Values of more bytes may be those of many files, such as the axes of a grid. A single value is usually that of one file.
+LONG = 16
 
 
 @dataclass(slots=True)
@@ -33,6 +39,10 @@ class Statistics:
     coordinates: Mapping[int, bytes] = field(default_factory=dict)
     #: The time of the file's last change when it was indexed, in nanoseconds; None if it is not known, and of a member in its bundle.
     modified: int | None = None
+
+    def forget(self) -> None:
+        """Drops what only the description of the file needs."""
+        self.header, self.sizes, self.coordinates = b"", (), _NOTHING
 
     def describes(self, path: str) -> bool:
         """Returns whether a local file can be the one that was indexed, without opening it: by its size and time."""
@@ -94,9 +104,16 @@ def read(path: str, variables: Sequence[str], storage_options: Mapping[str, Any]
     made = None if "://" in path else os.stat(path).st_mtime
     files: list[Statistics] = []
     names: list[str] = []
+    # Equal values of several files are one object.
+    shared: dict[Any, Any] = {}
     for name, kind, nbytes, stored, sha256, header, sizes, coordinates, modified in catalog.files():
         names.append(name)
-        files.append(Statistics(nbytes, stored, sha256, {}, made, kind, header, sizes, coordinates, modified))
+        for number, values in coordinates.items():
+            if len(values) > LONG:
+                coordinates[number] = shared.setdefault(values, values)
+        lengths = tuple(sizes)
+        lengths = shared.setdefault(lengths, lengths)
+        files.append(Statistics(nbytes, stored, sha256, {}, made, kind, header, lengths, coordinates, modified))
     for variable in dict.fromkeys(variables):
         for number, tiles in catalog.tiles(variable):
             # Of variables of the same name, which few files have, the first one counts.

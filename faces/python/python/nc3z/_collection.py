@@ -247,6 +247,7 @@ def _look(found: Found, opening: Opening, left_out: dict[str, str], ignore: bool
         if statistics is not None and state is not None:
             known = scan.described(statistics.header, statistics.sizes, statistics.coordinates, path, name, hashed(state))
             if known is not None:
+                statistics.forget()
                 return known
         with opening.open(path) as dataset:
             if dataset.kind == "aggregation" and found.searched:
