@@ -4,7 +4,7 @@
 //! of such an archive to a temporary file, without the blocks, which opening never reads; opens it; looks up one tile.
 
 use nc3z_format::archive::{
-    ArrayId, DigestState, Head, IndexEntry, MINOR_VERSION, Metadata, PackEffort, PageTreeBuilder, Row,
+    ArrayId, Digest, Head, IndexEntry, MINOR_VERSION, Metadata, PackEffort, PageTreeBuilder, Row,
     SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, SectionTable, Superblock, TRAILER_LEN,
     TileLayoutSpec, Trailer, VariableTable, align8,
 };
@@ -122,8 +122,7 @@ fn write(path: &Path, tiles: u64) -> Result<u64> {
         previous: 0,
         archive_len: offset + TRAILER_LEN as u64,
         original_len,
-        sha256: [0; 32],
-        digest_state: DigestState::None,
+        digest: Digest::None,
     };
     put(&mut at, &trailer.encode(&salt, offset))?;
     out.flush()?;

@@ -11,8 +11,8 @@ use nc3z_format::Error as FormatError;
 use nc3z_format::Limits;
 use nc3z_format::archive::constants::{END_MARKER, MAGIC};
 use nc3z_format::archive::{
-    ArrayId, BLOCK_HEADER_LEN, BlockHeader, Head, IndexEntry, Metadata, SectionTable, Superblock, Trailer,
-    VariableTable,
+    ArrayId, BLOCK_HEADER_LEN, BlockHeader, Digest, Head, IndexEntry, Metadata, SectionTable, Superblock,
+    Trailer, VariableTable,
 };
 use nc3z_format::array::TileKey;
 use nc3z_format::array_table::{ArrayInfo, Arrays};
@@ -49,17 +49,6 @@ pub(crate) struct Inner {
     pub(crate) metadata: Metadata,
     /// Facts about an archive in the short form. All other fields describe the long form.
     pub(crate) short: Option<ShortFacts>,
-}
-
-/// The recorded digest of the original file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Digest {
-    /// None was recorded.
-    None,
-    /// SHA-256 of the original file.
-    Sha256([u8; 32]),
-    /// A digest was recorded for an earlier generation.
-    Stale,
 }
 
 impl std::fmt::Debug for Archive {
@@ -198,11 +187,7 @@ impl Archive {
 
     /// The recorded digest of the original file.
     pub fn digest(&self) -> Digest {
-        match self.inner.trailer.digest_state {
-            nc3z_format::archive::DigestState::None => Digest::None,
-            nc3z_format::archive::DigestState::Valid => Digest::Sha256(self.inner.trailer.sha256),
-            nc3z_format::archive::DigestState::Stale => Digest::Stale,
-        }
+        self.inner.trailer.digest
     }
 
     /// Recorded digests of the original's content, and its MD5, computed when the archive was written.
@@ -211,7 +196,7 @@ impl Archive {
     /// The record is empty if the original has no recorded SHA-256, or another one than when the digests were
     /// computed.
     pub fn recorded_digests(&self) -> DigestRecord {
-        let Digest::Sha256(sha256) = self.digest() else { return DigestRecord::default() };
+        let Some(sha256) = self.digest().sha256() else { return DigestRecord::default() };
         DigestRecord::find(&self.metadata().extra, &sha256, self.header().variables.len()).unwrap_or_default()
     }
 

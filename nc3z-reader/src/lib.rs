@@ -92,7 +92,7 @@ mod trailers;
 mod verified;
 mod versions;
 
-pub use archive::{Archive, BaseTile, Digest};
+pub use archive::{Archive, BaseTile};
 pub use check::{parity, recover, verify};
 pub use classic::{ClassicFile, FlatArrays};
 pub use dataset::convert::{self, Element};
@@ -101,6 +101,7 @@ pub use error::{Error, ErrorKind, Result, code_of_io};
 #[cfg(feature = "fs")]
 pub use file_name::FileName;
 pub use monitor::Monitor;
+pub use nc3z_format::archive::Digest;
 pub use newest::slots_at;
 pub use options::OpenOptions;
 #[cfg(feature = "parallel")]

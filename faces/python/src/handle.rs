@@ -11,7 +11,7 @@ use nc3z_format::bytes::hex;
 use nc3z_format::classic::VarId;
 use nc3z_format::digest::Root;
 use nc3z_reader::source::SharedSource;
-use nc3z_reader::{Archive, Dataset, Digest, OpenOptions, VersionName};
+use nc3z_reader::{Dataset, OpenOptions, VersionName};
 use nc3z_remote::PerProcess;
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
@@ -201,10 +201,7 @@ impl Handle {
     /// The stored SHA-256 of the original, hexadecimal.
     pub(crate) fn sha256(&self) -> PyResult<Option<String>> {
         let dataset = self.dataset()?;
-        Ok(match archive_of(&dataset).map(Archive::digest) {
-            Some(Digest::Sha256(digest)) => Some(hex(&digest)),
-            _ => None,
-        })
+        Ok(archive_of(&dataset).and_then(|archive| archive.digest().sha256()).map(|digest| hex(&digest)))
     }
 
     /// The identity of a remote object, which changes with its content.

@@ -4,7 +4,6 @@ use crate::dataset::version_name;
 use crate::error::{Failure, of_file};
 use crate::work::{self, Cancel};
 use nc3z::opener::Kind;
-use nc3z_format::archive::DigestState;
 use nc3z_format::bytes::hex;
 use nc3z_reader::{Archive, Version};
 use nc3z_writer::{CommitNote, CommitReport, TagChange, WriterOptions, commit_file, tag_version};
@@ -23,7 +22,7 @@ pub(crate) fn log<'py>(py: Python<'py>, archive: &Archive, most: u64) -> PyResul
         dict.set_item("message", record.message.as_deref())?;
         dict.set_item("author", record.author.as_deref())?;
         dict.set_item("time", record.time.as_deref())?;
-        let sha256 = (trailer.digest_state == DigestState::Valid).then(|| hex(&trailer.sha256));
+        let sha256 = trailer.digest.sha256().map(|digest| hex(&digest));
         dict.set_item("sha256", sha256)?;
         dict.set_item("original_nbytes", trailer.original_len)?;
         dict.set_item("added_nbytes", version.added_len)?;

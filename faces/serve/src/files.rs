@@ -13,7 +13,7 @@ use hyper::header::{
 use nc3z_format::bytes::hex;
 use nc3z_mount::view::{Handle, State};
 use nc3z_mount::{Attr, View};
-use nc3z_reader::{Archive, Dataset, Digest, DigestRequest};
+use nc3z_reader::{Archive, Dataset, DigestRequest};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::ops::Range;
@@ -42,7 +42,7 @@ impl Files {
     /// Returns the SHA-256 of an original, which is recorded or computed once. If it is not available,
     /// returns the digest of the state, which is different for every content.
     fn digest(&self, archive: &Archive, state: &State) -> [u8; 32] {
-        if let Digest::Sha256(digest) = archive.digest() {
+        if let Some(digest) = archive.digest().sha256() {
             return digest;
         }
         if state.len > COMPUTED_LEN {

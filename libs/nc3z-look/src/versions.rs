@@ -1,7 +1,6 @@
 //! The versions of an archive as JSON.
 
 use crate::text;
-use nc3z_format::archive::DigestState;
 use nc3z_format::bytes::hex;
 use nc3z_reader::{Archive, Result, Version};
 use serde_json::{Value, json};
@@ -16,7 +15,7 @@ pub fn tags_of(tags: &BTreeMap<String, u64>, number: u64) -> Vec<&str> {
 pub fn version_json(version: &Version, tags: &BTreeMap<String, u64>) -> Value {
     let (record, trailer) = (&version.record, &version.trailer);
     let word = |text: &Option<String>| text.as_ref().map(|s| text::safe(s));
-    let sha256 = (trailer.digest_state == DigestState::Valid).then(|| hex(&trailer.sha256));
+    let sha256 = trailer.digest.sha256().map(|digest| hex(&digest));
     json!({
         "version": record.number, "commit": trailer.generation, "sha256": sha256,
         "original_bytes": trailer.original_len, "added_bytes": version.added_len,

@@ -10,7 +10,7 @@ use crate::output::streams::Stdout;
 use crate::output::{set_quiet, text};
 use anyhow::{Context, Result};
 use nc3z::Name;
-use nc3z_format::archive::DigestState;
+use nc3z_format::archive::Digest;
 use nc3z_look::versions::{tags_of, version_json};
 use nc3z_reader::{Archive, Version};
 use nc3z_writer::{
@@ -153,18 +153,22 @@ fn write_line(out: &mut dyn Write, version: &Version, tags: &BTreeMap<String, u6
     Ok(writeln!(out, "{}", [&[record.number.to_string()], &words[..]].concat().join(" "))?)
 }
 
+/// Returns the digest of an original as text.
+pub(crate) fn recorded(digest: Digest) -> String {
+    match digest {
+        Digest::Sha256(digest) => text::hex(&digest),
+        Digest::None => "not recorded".to_owned(),
+        Digest::Stale => "stale".to_owned(),
+    }
+}
+
 fn write_version(out: &mut dyn Write, version: &Version, tags: &BTreeMap<String, u64>) -> Result<()> {
     let (record, trailer) = (&version.record, &version.trailer);
     let names = tags_of(tags, record.number);
     let names =
         if names.is_empty() { String::new() } else { format!(" ({})", text::safe(&names.join(", "))) };
     writeln!(out, "version {}{names}", record.number)?;
-    let sha256 = match trailer.digest_state {
-        DigestState::Valid => text::hex(&trailer.sha256),
-        DigestState::None => "not recorded".to_owned(),
-        DigestState::Stale => "stale".to_owned(),
-    };
-    writeln!(out, "  SHA-256 {sha256}")?;
+    writeln!(out, "  SHA-256 {}", recorded(trailer.digest))?;
     writeln!(
         out,
         "  {} bytes, {} added to the archive",

@@ -46,6 +46,6 @@ pub use section::{SectionEncoding, SectionEntry, SectionKind, SectionTable, enco
 pub use section_codec::{PackEffort, dictionaries, pack_frame, unpack};
 pub use slot::{CommitSlot, CommitSlots, SLOTS_LEN, Slot};
 pub use superblock::Superblock;
-pub use trailer::{DigestState, Trailer};
+pub use trailer::{Digest, Trailer};
 pub use vartable::{Row, VariableTable};
 pub use version::VersionRecord;

@@ -2,8 +2,8 @@
 
 use super::constants::{PAGE_HEADER_LEN, PAGE_LEN};
 use super::{
-    ArrayId, BlockHeader, BlockKind, DigestState, Head, HeadParts, IndexEntry, Page, PageTreeBuilder, Row,
-    Salt, SectionEncoding, SectionEntry, SectionKind, SectionTable, Trailer, VariableTable,
+    ArrayId, BlockHeader, BlockKind, Digest, Head, HeadParts, IndexEntry, Page, PageTreeBuilder, Row, Salt,
+    SectionEncoding, SectionEntry, SectionKind, SectionTable, Trailer, VariableTable,
 };
 use crate::codec::{ChainSpec, StageSpec, encode_zstd_frame};
 use crate::error::{Error, Result};
@@ -152,8 +152,7 @@ fn trailer() -> Trailer {
         previous: 200,
         archive_len: 2128,
         original_len: 99,
-        sha256: [7; 32],
-        digest_state: DigestState::Valid,
+        digest: Digest::Sha256([7; 32]),
     }
 }
 

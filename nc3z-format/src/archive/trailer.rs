@@ -10,15 +10,31 @@ use crate::error::{Error, Result};
 const SECTION: &str = "trailer";
 const CRC_AT: usize = 120;
 
-/// The state of the recorded digest of the original.
+/// The recorded digest of the original.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DigestState {
-    /// No digest is recorded.
+pub enum Digest {
+    /// None was recorded.
     None,
-    /// The trailer has the digest.
-    Valid,
-    /// The original changed, and its digest was not computed again.
+    /// SHA-256 of the original.
+    Sha256([u8; 32]),
+    /// A digest was recorded for an earlier commit. The original changed, and its digest was not computed again.
     Stale,
+}
+
+impl Digest {
+    /// The digest, if it is recorded and valid.
+    pub fn sha256(self) -> Option<[u8; 32]> {
+        if let Digest::Sha256(digest) = self { Some(digest) } else { None }
+    }
+
+    /// The state as a word of JSON reports: `none`, `valid` or `stale`.
+    pub fn state(self) -> &'static str {
+        match self {
+            Digest::None => "none",
+            Digest::Sha256(_) => "valid",
+            Digest::Stale => "stale",
+        }
+    }
 }
 
 /// The trailer. Layout: `spec/archive.md`, "Trailer".
@@ -48,10 +64,8 @@ pub struct Trailer {
     pub archive_len: u64,
     /// Bytes of the original.
     pub original_len: u64,
-    /// SHA-256 of the original, where the state is valid.
-    pub sha256: [u8; 32],
-    /// The state of the digest.
-    pub digest_state: DigestState,
+    /// The digest of the original.
+    pub digest: Digest,
 }
 
 impl Trailer {
@@ -71,11 +85,11 @@ impl Trailer {
         out[56..64].copy_from_slice(&self.previous.to_le_bytes());
         out[64..72].copy_from_slice(&self.archive_len.to_le_bytes());
         out[72..80].copy_from_slice(&self.original_len.to_le_bytes());
-        out[80..112].copy_from_slice(&self.sha256);
-        let state: u32 = match self.digest_state {
-            DigestState::None => 0,
-            DigestState::Valid => 1,
-            DigestState::Stale => 2,
+        out[80..112].copy_from_slice(&self.digest.sha256().unwrap_or_default());
+        let state: u32 = match self.digest {
+            Digest::None => 0,
+            Digest::Sha256(_) => 1,
+            Digest::Stale => 2,
         };
         out[112..116].copy_from_slice(&state.to_le_bytes());
         let crc = salt.crc(offset, &out[..CRC_AT]);
@@ -140,13 +154,13 @@ impl Trailer {
         let (previous, archive_len) = (c.u64("previous trailer")?, c.u64("archive length")?);
         let original_len = c.u64("original length")?;
         let sha256: [u8; 32] = c.array("SHA-256")?;
-        let digest_state = match c.u32("digest state")? {
-            0 => DigestState::None,
-            1 => DigestState::Valid,
-            2 => DigestState::Stale,
+        let digest = match c.u32("digest state")? {
+            0 => Digest::None,
+            1 => Digest::Sha256(sha256),
+            2 => Digest::Stale,
             n => return Err(Error::corrupt(SECTION, offset + 112, "digest state", "0, 1 or 2", n)),
         };
-        if digest_state != DigestState::Valid && sha256 != [0; 32] {
+        if digest.sha256().is_none() && sha256 != [0; 32] {
             return Err(Error::corrupt(
                 SECTION,
                 offset + 80,
@@ -169,8 +183,7 @@ impl Trailer {
             previous,
             archive_len,
             original_len,
-            sha256,
-            digest_state,
+            digest,
         };
         trailer.check_places(offset)?;
         Ok(trailer)
@@ -288,8 +301,7 @@ mod tests {
             previous: 0,
             archive_len: 1128,
             original_len: 77,
-            sha256: [9; 32],
-            digest_state: DigestState::Valid,
+            digest: Digest::Sha256([9; 32]),
         };
         (trailer, salt, 1000)
     }

@@ -22,7 +22,7 @@ pub use digest::{DigestRequest, Digests};
 pub use original::OriginalSource;
 pub use stream::RestoreStream;
 
-use crate::archive::{Archive, Digest};
+use crate::archive::Archive;
 use crate::error::{Error, ErrorKind, Result};
 use crate::monitor::Monitor;
 use digest::Stream;
@@ -191,7 +191,7 @@ impl Archive {
     /// # Errors
     /// The recorded digest differs.
     pub fn check_recorded(&self, found: &[u8; 32]) -> Result<bool> {
-        let Digest::Sha256(expected) = self.digest() else { return Ok(false) };
+        let Some(expected) = self.digest().sha256() else { return Ok(false) };
         if expected != *found {
             return Err(ErrorKind::Digest { expected: hex(&expected), found: hex(found) }.into());
         }

@@ -96,8 +96,7 @@ pub(crate) fn second(first: &[u8]) -> Changed {
         blocks_end,
         previous: old.trailer_offset(),
         archive_len: at_trailer + 128,
-        sha256: [0; 32],
-        digest_state: nc3z_format::archive::DigestState::Stale,
+        digest: nc3z_format::archive::Digest::Stale,
         ..old.trailer().clone()
     };
     bytes.extend(trailer.encode(&salt, at_trailer));

@@ -9,13 +9,13 @@ use crate::job::commit::{CommitNote, CommitReport, next_number};
 use crate::job::state::{Content, Match, State, Tiles};
 use crate::parity::Renewal;
 use nc3z_format::Limits;
-use nc3z_format::archive::{ArrayId, DigestState, Role};
+use nc3z_format::archive::{ArrayId, Digest, Role};
 use nc3z_format::array_table::{ArrayInfo, padded_variables};
 use nc3z_format::classic::{VarId, arrange};
 use nc3z_format::tile::{Edge, TileLayout};
 use nc3z_reader::source::SharedSource;
 use nc3z_reader::{Archive, ClassicFile, Monitor};
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(super) fn commit(edit: &mut Edit, note: &CommitNote, monitor: &dyn Monitor) 
 
 /// Returns the newest version, if there is nothing to commit.
 fn known(archive: &Archive, end: u64) -> Result<CommitReport> {
-    let sha256 = if let nc3z_reader::Digest::Sha256(sha256) = archive.digest() { sha256 } else { [0; 32] };
+    let sha256 = archive.digest().sha256().unwrap_or_default();
     Ok(CommitReport {
         version: archive.version()?.number,
         generation: archive.trailer().generation,
@@ -116,7 +116,7 @@ fn commit_to(
         counts = written;
         let digest = prove(place, medium, &unsealed, &state, &changed, &read, edit.digest, monitor)?;
         if let Some(digest) = digest {
-            (unsealed.trailer.sha256, unsealed.trailer.digest_state) = (digest, DigestState::Valid);
+            unsealed.trailer.digest = Digest::Sha256(digest);
             sha256 = digest;
         }
         generation = unsealed.trailer.generation;

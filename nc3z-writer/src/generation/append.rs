@@ -14,7 +14,7 @@ use crate::leftovers::is_temporary_name;
 use crate::platform;
 use nc3z_format::archive::TRAILER_LEN;
 use nc3z_reader::source::{FileSource, SharedSource};
-use nc3z_reader::{Archive, Digest, OpenOptions};
+use nc3z_reader::{Archive, OpenOptions};
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -163,10 +163,7 @@ impl InPlace {
 
     /// Writes the archive in the long form to an empty medium. Returns its length.
     fn write_long(&self, medium: &Medium<'_>) -> Result<u64> {
-        let digest = match self.archive.digest() {
-            Digest::Sha256(sha256) => Some(sha256),
-            Digest::None | Digest::Stale => None,
-        };
+        let digest = self.archive.digest().sha256();
         let (unsealed, _) = copy_tiles(&self.archive, &|_, _| false, medium, self.archive.metadata(), &())?;
         unsealed.end(medium, digest)
     }

@@ -6,7 +6,7 @@ use nc3z_format::Error as FormatError;
 use nc3z_format::archive::constants::{REQUIRED_LATER_HEAD, REQUIRED_LOSSY};
 use nc3z_format::archive::version::VERSIONS_MOST;
 use nc3z_format::archive::{
-    Commit, CommitSlot, CommitSlots, DigestState, Metadata, Salt, SectionEntry, SectionTable, TRAILER_LEN,
+    Commit, CommitSlot, CommitSlots, Digest, Metadata, Salt, SectionEntry, SectionTable, TRAILER_LEN,
     Trailer, VersionRecord,
 };
 use nc3z_reader::Archive;
@@ -39,8 +39,7 @@ impl Ending {
             previous: 0,
             archive_len: 0,
             original_len,
-            sha256: [0; 32],
-            digest_state: DigestState::None,
+            digest: Digest::None,
         };
         Ending { trailer, version: 1, before: None }
     }
@@ -89,7 +88,7 @@ impl Ending {
 
     /// Returns the digest of the original; zeros if it is not known.
     pub(crate) fn sha256(&self) -> [u8; 32] {
-        self.trailer.sha256
+        self.trailer.digest.sha256().unwrap_or_default()
     }
 
     pub(crate) fn require(&mut self, features: u32) {
@@ -114,10 +113,13 @@ impl Ending {
         self.trailer.original_len = original_len;
     }
 
-    /// Sets the digest of the original, if it is known.
+    /// Sets the digest of the original, if it is known. Otherwise a recorded digest becomes stale.
     pub(crate) fn set_digest(&mut self, sha256: Option<[u8; 32]>) {
-        self.trailer.digest_state = if sha256.is_some() { DigestState::Valid } else { DigestState::Stale };
-        self.trailer.sha256 = sha256.unwrap_or_default();
+        self.trailer.digest = match (sha256, self.trailer.digest) {
+            (Some(sha256), _) => Digest::Sha256(sha256),
+            (None, Digest::None) => Digest::None,
+            (None, _) => Digest::Stale,
+        };
     }
 
     /// Creates section table and trailer. The table is at offset `at`, a multiple of 8; the generation's blocks
@@ -169,7 +171,7 @@ impl Unsealed {
     pub(super) fn patch(&self) -> Result<Option<(u64, Vec<u8>)>> {
         let Some((offset, commit)) = &self.commit else { return Ok(None) };
         let t = &self.trailer;
-        let commit = Commit { sha256: t.sha256, ..commit.clone() };
+        let commit = Commit { sha256: t.digest.sha256().unwrap_or_default(), ..commit.clone() };
         if Some(&commit) == self.commit.as_ref().map(|(_, written)| written) {
             return Ok(None);
         }
@@ -196,8 +198,7 @@ impl Unsealed {
 
     fn set_digest(&mut self, digest: Option<[u8; 32]>) {
         if let Some(sha256) = digest {
-            self.trailer.sha256 = sha256;
-            self.trailer.digest_state = DigestState::Valid;
+            self.trailer.digest = Digest::Sha256(sha256);
         }
     }
 

@@ -12,7 +12,7 @@ use crate::plan::Dropped;
 use crate::source_digests::{SourceDigests, hash};
 use nc3z_format::archive::constants::REQUIRED_LOST;
 use nc3z_format::archive::version::MESSAGE_LEN;
-use nc3z_format::archive::{DigestState, Metadata, TileLayoutSpec, VersionRecord};
+use nc3z_format::archive::{Metadata, TileLayoutSpec, VersionRecord};
 use nc3z_format::classic::{VarId, Variable};
 use nc3z_format::{Error as FormatError, Limits};
 use nc3z_reader::{Archive, ClassicFile, Dataset, Monitor};
@@ -85,10 +85,10 @@ pub fn commit_file(
     let sums = SourceDigests::new(&classic, options, monitor)?;
     let sha256 = sums.sha256;
     let last = archive.version()?;
-    let is_unchanged = match archive.digest() {
-        nc3z_reader::Digest::Sha256(recorded) => recorded == sha256,
+    let is_unchanged = match archive.digest().sha256() {
+        Some(recorded) => recorded == sha256,
         // The digest is not recorded after an edit that skipped it to save time.
-        nc3z_reader::Digest::Stale | nc3z_reader::Digest::None => {
+        None => {
             archive.original_len() == classic.source().len() && hash(&archive.original(), monitor)? == sha256
         }
     };
@@ -244,7 +244,7 @@ impl CommitNote {
 fn find_known(place: &InPlace, sha256: &[u8; 32]) -> Result<Option<Archive>> {
     const MOST_GENERATIONS: usize = 1024;
     let recent = place.archive().recent_generations(MOST_GENERATIONS)?;
-    let found = recent.iter().find(|(_, t)| t.digest_state == DigestState::Valid && t.sha256 == *sha256);
+    let found = recent.iter().find(|(_, t)| t.digest.sha256() == Some(*sha256));
     let Some((_, trailer)) = found else { return Ok(None) };
     let options = place.options().clone().with_generation(u64::from(trailer.generation));
     Ok(Some(Archive::from_source(place.source()?, &options)?))
@@ -260,10 +260,7 @@ fn write_again(
 ) -> Result<Unsealed> {
     let out = medium.buffered_at(place.end())?;
     let mut writer = GenerationWriter::after(out, place.path(), place.archive(), place.source()?)?;
-    writer.set_digest(match known.digest() {
-        nc3z_reader::Digest::Sha256(digest) => Some(digest),
-        _ => None,
-    });
+    writer.set_digest(known.digest().sha256());
     writer.take_over(known)?;
     *kept = known.arrays().iter().map(|info| info.tiling.tile_count()).sum();
     writer.finish(metadata)

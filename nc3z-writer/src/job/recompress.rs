@@ -189,15 +189,10 @@ fn extra(archive: &Archive, sha256: &[u8; 32]) -> BTreeMap<String, Value> {
         Some(Value::Array(entries)) => entries,
         _ => Vec::new(),
     };
-    let state = match archive.digest() {
-        Digest::Sha256(_) => "valid",
-        Digest::None => "none",
-        Digest::Stale => "stale",
-    };
     entries.push(json!({
         "archive_bytes": archive.stored_len(),
         "archive_sha256": hex(sha256),
-        "digest_state": state,
+        "digest_state": archive.digest().state(),
         "generation": archive.trailer().generation,
         "options": metadata.options,
         "writer": metadata.writer,

@@ -1,7 +1,7 @@
 //! Facts of an archive that `stat` needs, and the identity of its original.
 
 use super::attr::digest;
-use nc3z_format::archive::DigestState;
+use nc3z_format::archive::Digest;
 use nc3z_reader::Archive;
 
 /// The identity of an original's content. Different originals have different identities.
@@ -11,8 +11,8 @@ pub(crate) struct ContentId([u8; 32]);
 impl ContentId {
     pub(crate) fn new(archive: &Archive, version: u64) -> Self {
         let trailer = archive.trailer();
-        let state = match trailer.digest_state {
-            DigestState::Valid => digest(&[b"sha256", &trailer.sha256]),
+        let state = match trailer.digest {
+            Digest::Sha256(sha256) => digest(&[b"sha256", &sha256]),
             // Without a digest the generation is used: the CRC of its trailer covers everything that it
             // refers to.
             _ => digest(&[

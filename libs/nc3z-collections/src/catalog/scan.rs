@@ -10,7 +10,7 @@ use nc3z_format::classic::{VarId, encode};
 use nc3z_format::decode_value::{Decoding, Number, Shown, time_unit};
 use nc3z_format::double_double::DoubleDouble;
 use nc3z_format::units::TextTimes;
-use nc3z_reader::{Archive, Dataset, Digest};
+use nc3z_reader::{Archive, Dataset};
 use std::collections::HashMap;
 
 /// Bytes of a coordinate of which more than the ends are looked at: an axis of 131,072 doubles.
@@ -99,10 +99,7 @@ pub fn scan(name: &str, dataset: &Dataset, at: Location<'_>) -> Result<Member> {
             places,
         });
     }
-    let sha256 = archive.and_then(|a| match a.digest() {
-        Digest::Sha256(sha256) => Some(sha256),
-        _ => None,
-    });
+    let sha256 = archive.and_then(|a| a.digest().sha256());
     let Location { offset, stored, modified, .. } = at;
     let len = dataset.original_len();
     let head = Head { kind, len, offset, stored, sha256, modified, ..Head::default() };

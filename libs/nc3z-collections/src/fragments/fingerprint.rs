@@ -3,7 +3,7 @@
 //! fingerprint has that too.
 
 use crate::error::Result;
-use nc3z_reader::{Dataset, Digest};
+use nc3z_reader::Dataset;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ pub(crate) fn fingerprint(dataset: &Dataset) -> Result<String> {
     let mut header = vec![0; usize::try_from(len).unwrap_or(0)];
     dataset.read_bytes(0, &mut header)?;
     let mut out = format!("{} {}", dataset.original_len(), hex(&Sha256::digest(&header)[..HEADER_DIGEST]));
-    if let Some(Digest::Sha256(digest)) = dataset.archive().map(nc3z_reader::Archive::digest) {
+    if let Some(digest) = dataset.archive().and_then(|archive| archive.digest().sha256()) {
         let _ = write!(out, " {}", hex(&digest));
     }
     Ok(out)

@@ -13,7 +13,7 @@ use nc3z_format::codec::{Chain, ChainSpec};
 use nc3z_format::coordinates::Direction;
 use nc3z_format::quantize::LossRecord;
 use nc3z_format::tile::{Edge, TileLayout};
-use nc3z_reader::{Archive, Dataset, Digest, Result};
+use nc3z_reader::{Archive, Dataset, Result};
 use serde_json::{Map, Value, json};
 use std::io::Write;
 
@@ -189,11 +189,7 @@ fn archive_json<W: Write>(json: &mut JsonWriter<W>, archive: &Archive, costs: &C
     let (original, stored) = (archive.original_len(), archive.stored_len());
     let of =
         |kind| -> u64 { archive.sections().entries().iter().filter(|s| s.kind == kind).map(|s| s.len).sum() };
-    let (sha256, state) = match archive.digest() {
-        Digest::Sha256(digest) => (Some(hex(&digest)), "valid"),
-        Digest::None => (None, "none"),
-        Digest::Stale => (None, "stale"),
-    };
+    let digest = archive.digest();
     let (metadata, trailer) = (archive.metadata(), archive.trailer());
     json.field("archive_bytes", &stored.into())?;
     json.field("form", &if archive.is_short() { "short" } else { "long" }.into())?;
@@ -202,8 +198,8 @@ fn archive_json<W: Write>(json: &mut JsonWriter<W>, archive: &Archive, costs: &C
     json.field("head_bytes", &of(SectionKind::Head).into())?;
     json.field("index_bytes", &(of(SectionKind::VariableTable) + of(SectionKind::IndexPages)).into())?;
     json.field("ratio", &ratio(original, stored))?;
-    json.field("sha256", &sha256.into())?;
-    json.field("digest_state", &state.into())?;
+    json.field("sha256", &digest.sha256().map(|digest| hex(&digest)).into())?;
+    json.field("digest_state", &digest.state().into())?;
     json.field("digests", &digests::json(archive))?;
     json.field("writer", &text::safe(&metadata.writer).into())?;
     json.field("options", &text::safe_json(json!(metadata.options)))?;

@@ -4,7 +4,7 @@ mod aggregation;
 mod notation;
 
 use super::read::printed;
-use super::versions::write_versions;
+use super::versions::{recorded, write_versions};
 use super::{Input, in_file, named};
 use crate::args::{InfoArgs, NotationArg, OpenArgs};
 use crate::exit::{Exit, of_error};
@@ -22,7 +22,7 @@ use nc3z_format::tile::{Edge, TileLayout};
 use nc3z_look::cost::Costs;
 use nc3z_look::info::{Details, Info, Notation, edition};
 use nc3z_look::versions::versions_json;
-use nc3z_reader::{Archive, Dataset, Digest};
+use nc3z_reader::{Archive, Dataset};
 use serde_json::{Value, json};
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -299,14 +299,7 @@ fn archive_facts(archive: &Archive, costs: &Costs, fact: &mut dyn FnMut(&str, St
         let overhead = exact(stored - costs.payload.min(stored));
         fact("overhead", format!("{overhead} of the archive is not payload"));
     }
-    fact(
-        "SHA-256",
-        match archive.digest() {
-            Digest::Sha256(digest) => text::hex(&digest),
-            Digest::None => "not recorded".to_owned(),
-            Digest::Stale => "stale".to_owned(),
-        },
-    );
+    fact("SHA-256", recorded(archive.digest()));
     let metadata = archive.metadata();
     fact("writer", text::safe(&metadata.writer));
     let options = metadata.options.iter().map(|(k, v)| format!("{}={}", text::safe(k), text::safe(v)));

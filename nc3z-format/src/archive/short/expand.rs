@@ -6,7 +6,7 @@ use super::{CONTENT_LEN, ENTRIES, SECTION, SHORT_LEN, SHORT_PREFIX_LEN, whole};
 use crate::archive::constants::{INLINE_MAX, KNOWN_REQUIRED, MAX_DECODED_LEN, MINOR_VERSION, REQUIRED_LOSSY};
 use crate::archive::section_codec;
 use crate::archive::{
-    ArrayId, BLOCK_HEADER_LEN, BlockHeader, BlockKind, CommitSlots, DigestState, IndexEntry, Row, Salt,
+    ArrayId, BLOCK_HEADER_LEN, BlockHeader, BlockKind, CommitSlots, Digest, IndexEntry, Row, Salt,
     SectionEncoding, SectionEntry, SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer,
     VariableTable, align8, parse_constants,
 };
@@ -153,8 +153,7 @@ impl Builder {
             previous: 0,
             archive_len: offset + TRAILER_LEN as u64,
             original_len,
-            sha256,
-            digest_state: DigestState::Valid,
+            digest: Digest::Sha256(sha256),
         };
         self.out.extend(trailer.encode(&self.salt, offset));
         let Builder { out: bytes, missing, outside, .. } = self;

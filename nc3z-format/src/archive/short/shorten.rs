@@ -7,9 +7,8 @@ use super::{CONTENT_LEN, SHORT_LEN, SHORT_PREFIX_LEN, whole};
 use crate::archive::constants::REQUIRED_LOSSY;
 use crate::archive::section_codec::{frame_estimate, pack_frame};
 use crate::archive::{
-    ArrayId, BLOCK_HEADER_LEN, BlockHeader, BlockKind, DigestState, HeadParts, IndexEntry, Metadata,
-    SUPERBLOCK_LEN, Salt, SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer, VariableTable, align8,
-    parse_directory,
+    ArrayId, BLOCK_HEADER_LEN, BlockHeader, BlockKind, HeadParts, IndexEntry, Metadata, SUPERBLOCK_LEN, Salt,
+    SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer, VariableTable, align8, parse_directory,
 };
 use crate::codec::{Chain, ChainSpec, CodecScratch, Registry};
 use crate::error::{Error, Result};
@@ -93,6 +92,8 @@ fn sound(short: Vec<u8>, most: usize) -> Option<Vec<u8>> {
 struct Long {
     superblock: Superblock,
     trailer: Trailer,
+    /// The digest of the original.
+    sha256: [u8; 32],
     /// The head copy, decoded.
     head_copy: Vec<u8>,
     head: HeadParts,
@@ -115,11 +116,8 @@ impl Long {
         let plain = trailer.generation == 1
             && trailer.previous == 0
             && trailer.optional == 0
-            && trailer.required & !REQUIRED_LOSSY == 0
-            && trailer.digest_state == DigestState::Valid;
-        if !plain {
-            return Ok(None);
-        }
+            && trailer.required & !REQUIRED_LOSSY == 0;
+        let Some(sha256) = trailer.digest.sha256().filter(|_| plain) else { return Ok(None) };
         let table = part(archive, trailer.sections_offset, trailer.sections_len.into())?;
         let sections = SectionTable::decode(table, &trailer, at as u64, &superblock.salt, &limits)?;
         // A second copy of the head is omitted.
@@ -133,18 +131,18 @@ impl Long {
         let (head, metadata) = (decoded(SectionKind::Head)?, decoded(SectionKind::Metadata)?);
         let table = VariableTable::decode(&decoded(SectionKind::VariableTable)?)?;
         let parts = HeadParts::split(&head, &limits)?;
-        let salt = Salt::of_file(&parts.header, superblock.original_len, &trailer.sha256);
+        let salt = Salt::of_file(&parts.header, superblock.original_len, &sha256);
         if salt != superblock.salt || !Metadata::decode(&metadata, &limits)?.chains.is_empty() {
             return Ok(None);
         }
         let registry = Registry::default();
         let chains = parts.chains().iter().map(|chain| registry.bind(chain.clone())).collect();
-        Ok(Some(Long { superblock, trailer, head_copy: head, head: parts, metadata, table, chains }))
+        Ok(Some(Long { superblock, trailer, sha256, head_copy: head, head: parts, metadata, table, chains }))
     }
 
     /// Makes a short form with this content.
     fn short(&self, form: Form, content: &[u8]) -> Result<Vec<u8>> {
-        let mut out = Prefix { form, sha256: self.trailer.sha256 }.encode(content)?.to_vec();
+        let mut out = Prefix { form, sha256: self.sha256 }.encode(content)?.to_vec();
         out.extend(content);
         Ok(out)
     }

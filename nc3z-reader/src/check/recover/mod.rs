@@ -27,7 +27,7 @@ use crate::tail::TailState;
 use crate::tile::{ProbedBlock, RecoveredIndex, Worker};
 use nc3z_format::archive::constants::{HEAD_OFFSET, REQUIRED_LATER_HEAD, REQUIRED_LOSSY};
 use nc3z_format::archive::{
-    ArrayId, BlockKind, Commit, DigestState, LaterHeadParts, Metadata, Role, Row, SectionKind, SectionTable,
+    ArrayId, BlockKind, Commit, Digest, LaterHeadParts, Metadata, Role, Row, SectionKind, SectionTable,
     Superblock, TRAILER_LEN, Trailer, VariableTable, VersionRecord, parse_constants, parse_directory,
 };
 use nc3z_format::array::Block;
@@ -228,10 +228,7 @@ fn state_by_commit(trailer: &mut Trailer, generation: u32, commit: &Commit) {
     if commit.head != 0 {
         trailer.required |= REQUIRED_LATER_HEAD;
     }
-    (trailer.sha256, trailer.digest_state) = match commit.digest() {
-        Some(sha256) => (sha256, DigestState::Valid),
-        None => ([0; 32], DigestState::Stale),
-    };
+    trailer.digest = commit.digest().map_or(Digest::Stale, Digest::Sha256);
 }
 
 /// The later head that counts: the one in the variable table, otherwise the one in the commit block.
@@ -316,8 +313,7 @@ fn no_trailer(points: &EntryPoints) -> Trailer {
         previous: 0,
         archive_len: points.source.len(),
         original_len: points.original_len,
-        sha256: [0; 32],
-        digest_state: DigestState::None,
+        digest: Digest::None,
     }
 }
 
@@ -338,8 +334,7 @@ fn counted(
         }
         if committed.is_some_and(|c| generation > c) {
             // The recorded digest belongs to the generation before.
-            inner.trailer.digest_state = DigestState::Stale;
-            inner.trailer.sha256 = [0; 32];
+            inner.trailer.digest = Digest::Stale;
         }
         if block.header.lossy {
             // The trailer or the metadata with this flag may be lost, but every block has it too.

@@ -7,9 +7,9 @@ use crate::support::{archive_bytes, open, paged, restore};
 use crate::targets::reseal;
 use nc3z_format::NcType;
 use nc3z_format::archive::{
-    ArrayId, BlockHeader, BlockKind, ContainerBuilder, DigestState, Head, IndexEntry, Metadata, PAGE_LEN,
-    Row, SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, SectionTable, Superblock,
-    TRAILER_LEN, TileLayoutSpec, Trailer, VariableTable,
+    ArrayId, BlockHeader, BlockKind, ContainerBuilder, Digest, Head, IndexEntry, Metadata, PAGE_LEN, Row,
+    SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, SectionTable, Superblock, TRAILER_LEN,
+    TileLayoutSpec, Trailer, VariableTable,
 };
 use nc3z_format::array_table::{Arrays, padded_variables};
 use nc3z_format::classic::{Layout, VarId, Version};
@@ -135,8 +135,7 @@ impl Forge {
             previous: 0,
             archive_len: offset + TRAILER_LEN as u64,
             original_len: self.original_len,
-            sha256: [0; 32],
-            digest_state: DigestState::None,
+            digest: Digest::None,
         };
         out.extend(trailer.encode(&salt, offset));
         out

@@ -9,7 +9,7 @@ use crate::tree::walk::{Visited, restored_name, visit};
 use crate::tree::{Error, Result};
 use nc3z_format::bytes::hex;
 use nc3z_reader::source::{self};
-use nc3z_reader::{Archive, Digest, OpenOptions};
+use nc3z_reader::{Archive, OpenOptions};
 use std::fs::File;
 use std::hash::BuildHasherDefault;
 use std::io::{BufRead, BufReader, Write};
@@ -253,10 +253,7 @@ impl Reconciling<'_> {
         let archive = source::open(path, false).and_then(|source| Archive::from_source(source, self.open));
         let archive = archive.with_context(|| format!("open `{}`", path.display()))?;
         let len = archive.original_len();
-        let sha256 = match archive.digest() {
-            Digest::Sha256(digest) => Some(digest),
-            Digest::None | Digest::Stale => None,
-        };
+        let sha256 = archive.digest().sha256();
         let md5 = archive.recorded_digests().md5;
         let head = |bytes: &[u8]| <[u8; KEPT]>::try_from(&bytes[..KEPT]).expect("digests are longer");
         let differs = |what: &str, listed: String, held: String| {

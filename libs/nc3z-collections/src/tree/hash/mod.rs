@@ -86,12 +86,6 @@ impl FileDigests {
     /// Returns the digests of the file `name` as JSON.
     pub fn to_json(&self, name: &str) -> Value {
         let digits = |digest: Option<[u8; 32]>| digest.map(|digest| hex(&digest));
-        let (recorded, state) = match self.recorded {
-            Some(Digest::Sha256(digest)) => (Some(digest), Some("valid")),
-            Some(Digest::Stale) => (None, Some("stale")),
-            Some(Digest::None) => (None, Some("none")),
-            None => (None, None),
-        };
         let computed = self.computed.as_ref();
         let digests = computed.map_or(&[][..], |c| &c.variables);
         let variables = self.names.iter().zip(digests);
@@ -104,8 +98,8 @@ impl FileDigests {
             "content": digits(computed.and_then(|c| c.content)),
             "sha256": digits(computed.and_then(|c| c.sha256)),
             "computed": self.is_computed,
-            "recorded_sha256": digits(recorded),
-            "digest_state": state,
+            "recorded_sha256": digits(self.recorded.and_then(Digest::sha256)),
+            "digest_state": self.recorded.map(Digest::state),
             "variables": variables.collect::<Vec<_>>(),
         })
     }
