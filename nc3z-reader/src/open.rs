@@ -43,7 +43,6 @@ impl Archive {
     /// # Errors
     /// Invalid structure of the archive, with its place.
     pub fn from_source(source: SharedSource, options: &OpenOptions) -> Result<Self> {
-        Self::check_no_root(options)?;
         let Some(report) = &options.read_repair else {
             return Ok(Archive::new(read_inner(&with_ends(source), options)?));
         };

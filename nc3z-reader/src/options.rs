@@ -1,12 +1,10 @@
 //! Options for opening an archive.
 
 use crate::check::parity::{ReadRepair, ReadRepairHook};
-use crate::source::SharedSource;
 use crate::tile::cache::TileCache;
 use crate::versions::VersionName;
 use nc3z_format::Limits;
 use nc3z_format::codec::Registry;
-use nc3z_format::digest::Root;
 use std::sync::Arc;
 
 /// Options for opening an archive.
@@ -20,19 +18,7 @@ pub struct OpenOptions {
     pub(crate) version: Option<VersionName>,
     pub(crate) older: bool,
     pub(crate) registry: Registry,
-    pub(crate) root: Option<Root>,
-    pub(crate) tree: Option<TreeSource>,
     pub(crate) read_repair: Option<ReadRepairHook>,
-}
-
-/// The source of a tree file.
-#[derive(Clone)]
-pub(crate) struct TreeSource(pub(crate) SharedSource);
-
-impl std::fmt::Debug for TreeSource {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TreeSource").field("len", &self.0.len()).finish()
-    }
 }
 
 impl Default for OpenOptions {
@@ -46,8 +32,6 @@ impl Default for OpenOptions {
             version: None,
             older: false,
             registry: Registry::default(),
-            root: None,
-            tree: None,
             read_repair: None,
         }
     }
@@ -149,21 +133,5 @@ impl OpenOptions {
     /// The version that is opened, if one was set.
     pub fn version(&self) -> Option<&VersionName> {
         self.version.as_ref()
-    }
-
-    /// Opens a dataset whose values are checked against this root (`nc3z hash --root`) before they are returned; see
-    /// [`crate::Dataset::verified`]. [`crate::Archive::from_source`] refuses a root.
-    #[must_use]
-    pub fn with_root(mut self, root: impl Into<Option<Root>>) -> Self {
-        self.root = root.into();
-        self
-    }
-
-    /// The tree file for checking values against a root (`nc3z hash --tree`). It need not come from the
-    /// author of the root. Without one, opening with a root reads the whole dataset.
-    #[must_use]
-    pub fn with_tree(mut self, tree: impl Into<Option<SharedSource>>) -> Self {
-        self.tree = tree.into().map(TreeSource);
-        self
     }
 }

@@ -70,12 +70,13 @@ impl Place<'_> {
     }
 
     fn open(&self, checked: bool) -> Done<Dataset> {
-        let mut options = OpenOptions::default().with_cache(TileCache::new(256 << 20));
-        if checked {
-            let tree = self.behind(Arc::new(MemorySource::new(self.tree.clone())));
-            options = options.with_root(self.root).with_tree(tree);
+        let options = OpenOptions::default().with_cache(TileCache::new(256 << 20));
+        let dataset = Dataset::from_source(self.behind(source::open(self.file, false)?), &options)?;
+        if !checked {
+            return Ok(dataset);
         }
-        Ok(Dataset::from_source(self.behind(source::open(self.file, false)?), &options)?)
+        let tree = self.behind(Arc::new(MemorySource::new(self.tree.clone())));
+        Ok(dataset.verified(&self.root, Some(tree), &())?)
     }
 }
 

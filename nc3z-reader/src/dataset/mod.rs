@@ -26,9 +26,7 @@ use crate::classic::ClassicFile;
 use crate::error::Result;
 use crate::open::with_ends;
 use crate::options::OpenOptions;
-use crate::parallel;
 use crate::source::SharedSource;
-use crate::verified::in_memory_if_short;
 use nc3z_format::classic::{Attribute, Dimension, Header, Layout, VarId};
 use std::sync::Arc;
 
@@ -55,20 +53,6 @@ impl Dataset {
     /// # Errors
     /// As [`Dataset::open`].
     pub fn from_source(source: SharedSource, options: &OpenOptions) -> Result<Self> {
-        if let Some(root) = &options.root {
-            let plain = OpenOptions { root: None, tree: None, ..options.clone() };
-            let open = || Self::from_source(source, &plain);
-            let Some(tree) = options.tree.as_ref().map(|tree| Arc::clone(&tree.0)) else {
-                return open()?.verified(root, None, &());
-            };
-            // Both take a round trip where they are remote.
-            let (dataset, tree) = if tree.reach().fetches_ahead() {
-                parallel::alongside(open, || in_memory_if_short(tree))
-            } else {
-                (open(), in_memory_if_short(tree))
-            };
-            return dataset?.verified(root, Some(tree?), &());
-        }
         // The bytes read to detect the kind of file are used to open it, too.
         let source = with_ends(source);
         if Archive::is_one(&*source)? {

@@ -9,7 +9,6 @@
 
 mod tree_file;
 
-use crate::archive::Archive;
 use crate::classic::ClassicFile;
 use crate::dataset::{ArraySource, Dataset};
 use crate::error::{Error, ErrorKind, Result};
@@ -28,7 +27,6 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 pub use tree_file::TreeFile;
-pub(crate) use tree_file::in_memory_if_short;
 
 /// Bytes of nodes that are read and checked at a time. Nodes that the output contains only in part are in
 /// memory meanwhile.
@@ -72,7 +70,7 @@ impl Dataset {
         Ok(Dataset::new(Arc::new(Verified { inner, tree, root: *root })))
     }
 
-    /// Reads everything and computes digests of the file and of its content; see [`Archive::digests`] and [`ClassicFile::digests`].
+    /// Reads everything and computes digests of the file and of its content; see [`Archive::digests`](crate::Archive::digests) and [`ClassicFile::digests`].
     ///
     /// # Errors
     /// The errors of these; a dataset that is neither an archive nor a classic file.
@@ -82,17 +80,6 @@ impl Dataset {
             (None, Some(classic)) => ClassicFile::digests(classic, wanted, monitor),
             (None, None) => Err(FormatError::invalid("only archives and classic files have a root").into()),
         }
-    }
-}
-
-impl Archive {
-    /// Refuses options with a root: an archive alone returns tiles and bytes that no root covers.
-    pub(crate) fn check_no_root(options: &crate::OpenOptions) -> Result<()> {
-        if options.root.is_none() {
-            return Ok(());
-        }
-        let what = "a root is checked by a dataset: open the archive with Dataset::open";
-        Err(FormatError::invalid(what).into())
     }
 }
 

@@ -178,7 +178,7 @@ impl TreeFile {
 }
 
 /// Reads a short tree file as a whole: a remote one costs a single round trip.
-pub(crate) fn in_memory_if_short(source: SharedSource) -> Result<SharedSource> {
+fn in_memory_if_short(source: SharedSource) -> Result<SharedSource> {
     match usize::try_from(source.len()) {
         Ok(len) if len <= SHORT_TREE_FILE => Ok(Arc::new(MemorySource::new(source.read_at(0, len)?))),
         _ => Ok(source),

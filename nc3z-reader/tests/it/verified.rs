@@ -4,7 +4,7 @@ use crate::support::archive_bytes;
 use nc3z_format::Hyperslab;
 use nc3z_format::digest::Root;
 use nc3z_reader::source::{MemorySource, SharedSource};
-use nc3z_reader::{Archive, Dataset, DigestRequest, ErrorKind, OpenOptions};
+use nc3z_reader::{Dataset, DigestRequest, ErrorKind, OpenOptions, Result};
 use nc3z_writer::{ChunkRequest, WriterOptions};
 use std::sync::Arc;
 
@@ -14,12 +14,8 @@ fn memory(bytes: &[u8]) -> SharedSource {
     Arc::new(MemorySource::new(bytes.to_vec()))
 }
 
-fn open(bytes: &[u8], options: &OpenOptions) -> Dataset {
-    Dataset::from_source(memory(bytes), options).unwrap()
-}
-
 fn plain(bytes: &[u8]) -> Dataset {
-    open(bytes, &OpenOptions::default())
+    Dataset::from_source(memory(bytes), &OpenOptions::default()).unwrap()
 }
 
 /// The root of a file and its tree file.
@@ -28,8 +24,9 @@ fn rooted(bytes: &[u8]) -> (Root, Vec<u8>) {
     (digests.root().unwrap(), digests.tree.unwrap())
 }
 
-fn with_tree(root: Root, tree: &[u8]) -> OpenOptions {
-    OpenOptions::default().with_root(root).with_tree(memory(tree))
+/// Opens a file whose values are checked against a root, with a tree file or without.
+fn against(bytes: &[u8], root: Root, tree: Option<&[u8]>) -> Result<Dataset> {
+    plain(bytes).verified(&root, tree.map(memory), &())
 }
 
 /// A classic file of two variables: `big`, 4 x 300 x 500 ints, and `small`. A plane is a branch of ten nodes.
@@ -115,9 +112,9 @@ fn verified_reads_give_what_plain_reads_give() {
     let (root, tree) = rooted(&original);
     for bytes in kinds(&original) {
         assert_eq!(rooted(&bytes), (root, tree.clone()));
-        let (plain, verified) = (plain(&bytes), open(&bytes, &with_tree(root, &tree)));
+        let (plain, verified) = (plain(&bytes), against(&bytes, root, Some(&tree)).unwrap());
         // Without a tree file it is computed.
-        let computed = open(&bytes, &OpenOptions::default().with_root(root));
+        let computed = against(&bytes, root, None).unwrap();
         for slab in slabs() {
             let expected = plain.variable("big").unwrap().read_bytes(&slab).unwrap();
             for dataset in [&verified, &computed] {
@@ -147,7 +144,7 @@ fn branches_of_any_length_are_checked() {
         for bytes in
             [original.clone(), archive_bytes(&original, &WriterOptions::default().with_tile_len(50_000))]
         {
-            let (plain, verified) = (plain(&bytes), open(&bytes, &with_tree(root, &tree)));
+            let (plain, verified) = (plain(&bytes), against(&bytes, root, Some(&tree)).unwrap());
             let (plain, big) = (plain.variable("big").unwrap(), verified.variable("big").unwrap());
             for n in 0..40_u64 {
                 let mut slab = Hyperslab::all(&shape);
@@ -166,7 +163,7 @@ fn branches_of_any_length_are_checked() {
         let mut other = original.clone();
         let at = original.len() - usize::try_from(lens[2] * 4 + 5).unwrap();
         other[at] ^= 1;
-        let dataset = open(&other, &with_tree(root, &tree));
+        let dataset = against(&other, root, Some(&tree)).unwrap();
         let big = dataset.variable("big").unwrap();
         let planes = |first: u64, count: u64| {
             let slab = Hyperslab::new([first, 0, 0], [count, shape[1], shape[2]], [1, 1, 1]).unwrap();
@@ -184,7 +181,7 @@ fn a_wrong_tile_is_named_and_no_other_is_refused() {
     let (root, tree) = rooted(&sample(0));
     // As sound as archives can be, but of other values.
     for bytes in kinds(&sample(1)) {
-        let dataset = open(&bytes, &with_tree(root, &tree));
+        let dataset = against(&bytes, root, Some(&tree)).unwrap();
         let big = dataset.variable("big").unwrap();
         for slab in slabs() {
             // Row 777 is index 177 of time 2; nodes are 64 KiB, 32 rows and a part.
@@ -213,8 +210,7 @@ fn a_wrong_tile_is_named_and_no_other_is_refused() {
         // Opened by its own root it is what it is.
         let (own, _) = rooted(&bytes);
         assert_ne!(own, root);
-        let error =
-            Dataset::from_source(memory(&bytes), &OpenOptions::default().with_root(root)).unwrap_err();
+        let error = against(&bytes, root, None).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::OtherRoot { .. }), "{error}");
     }
 }
@@ -229,7 +225,7 @@ fn damaged_and_forged_tree_files_give_errors_and_no_other_values() {
     for at in (0..tree.len()).step_by(5) {
         let mut other = tree.clone();
         other[at] ^= 0x20;
-        let Ok(dataset) = Dataset::from_source(memory(&original), &with_tree(root, &other)) else {
+        let Ok(dataset) = against(&original, root, Some(&other)) else {
             damaged += 1;
             continue;
         };
@@ -240,20 +236,9 @@ fn damaged_and_forged_tree_files_give_errors_and_no_other_values() {
     }
     assert_eq!(damaged, tree.len().div_ceil(5));
     for other in [&tree[..tree.len() - 1], &tree[..3], &[], &[&tree[..], &[0]].concat()] {
-        assert!(Dataset::from_source(memory(&original), &with_tree(root, other)).is_err());
+        assert!(against(&original, root, Some(other)).is_err());
     }
     // The tree of the other file, for whoever does not look at the root.
     let (_, other) = rooted(&sample(1));
-    assert!(Dataset::from_source(memory(&original), &with_tree(root, &other)).is_err());
-}
-
-#[test]
-fn an_archive_by_itself_is_not_opened_with_a_root() {
-    let original = sample(0);
-    let (root, _) = rooted(&original);
-    let archive = archive_bytes(&original, &WriterOptions::default());
-    let error = Archive::from_source(memory(&archive), &OpenOptions::default().with_root(root))
-        .map(|_| ())
-        .unwrap_err();
-    assert!(error.to_string().contains("Dataset::open"), "{error}");
+    assert!(against(&original, root, Some(&other)).is_err());
 }
