@@ -9,8 +9,8 @@ use nc3z_format::selection::{AnySelection, Hyperslab, Run, Selection, elements};
 /// Selected indices that are close to each other are read as the range that they span. The range may have at most this many times
 /// as many indices.
 const DENSE: u64 = 8;
-/// The elements of the part of a mask that is read at a time.
-const MASKED: u64 = 1 << 22;
+/// The elements that are read at a time: of the part of a mask, and of ranges of several dimensions with indices that are not selected.
+const AT_A_TIME: u64 = 1 << 22;
 /// Up to this number of elements, a buffer is allocated without checking that the file contains them.
 const UNCHECKED: u64 = 1 << 20;
 
@@ -199,7 +199,7 @@ impl<T: Copy + Default> Gather<'_, T> {
             return (self.read)(&self.variable.all(), out);
         };
         let row = elements(inner).max(1);
-        let rows = self.variable.tiling()?.rows_per_tile(0).max(MASKED / row).max(1);
+        let rows = self.variable.tiling()?.rows_per_tile(0).max(AT_A_TIME / row).max(1);
         let last = shape.len() - 1;
         let (mut first, mut done, mut buffer) = (0, 0, Vec::new());
         while first < len {
@@ -278,8 +278,21 @@ struct Pieces(Vec<Vec<(Run, Vec<Run>)>>);
 impl Pieces {
     fn new(variable: &Variable, selection: &Selection) -> Result<Self> {
         let tiling = variable.tiling()?;
-        let dims = selection.runs(variable.shape())?.into_iter().enumerate();
-        Ok(Pieces(dims.map(|(dim, runs)| pieces(&runs, tiling.rows_per_tile(dim).max(1))).collect()))
+        Ok(Self::of_runs(&selection.runs(variable.shape())?, |dim| tiling.rows_per_tile(dim).max(1)))
+    }
+
+    /// Makes the hyperslabs from the runs of each dimension; `tile` returns the length of a tile along one.
+    fn of_runs(dims: &[Vec<Run>], tile: impl Fn(usize) -> u64) -> Self {
+        // From the last dimension on: the ranges of the inner ones limit those of the outer ones.
+        let mut most = AT_A_TIME;
+        let dims = dims.iter().enumerate().rev().map(|(dim, runs)| {
+            let pieces = pieces(runs, tile(dim), most);
+            most /= pieces.iter().map(|(range, _)| range.count).max().unwrap_or(1);
+            pieces
+        });
+        let mut dims: Vec<_> = dims.collect();
+        dims.reverse();
+        Pieces(dims)
     }
 
     /// Calls `each` with every hyperslab and the runs that are taken of each of its dimensions, with their places in the output.
@@ -307,10 +320,16 @@ impl Pieces {
 }
 
 /// Returns the ranges of indices of a dimension that are read, each with the selected indices in it. Runs share a range if less than a tile is
-/// between them, unless too few of the range's indices are selected.
-fn pieces(runs: &[Run], tile: u64) -> Vec<(Run, Vec<Run>)> {
+/// between them, unless too few of the range's indices are selected, or it has more than `most` indices.
+fn pieces(runs: &[Run], tile: u64, most: u64) -> Vec<(Run, Vec<Run>)> {
     let mut pieces = Vec::new();
-    for cluster in runs.chunk_by(|a, b| b.low / tile - a.last() / tile <= 1) {
+    let mut first = runs.first().map_or(0, |run| run.low);
+    let shares = |a: &Run, b: &Run| {
+        let shares = b.low / tile - a.last() / tile <= 1 && b.last() - first < most;
+        first = if shares { first } else { b.low };
+        shares
+    };
+    for cluster in runs.chunk_by(shares) {
         let (low, last) = (cluster[0].low, cluster[cluster.len() - 1].last());
         let selected: u64 = cluster.iter().map(|run| run.count).sum();
         let len = last - low + 1;
@@ -322,4 +341,23 @@ fn pieces(runs: &[Run], tile: u64) -> Vec<(Run, Vec<Run>)> {
         pieces.extend(cluster.iter().map(|run| (*run, vec![Run { low: 0, step: 1, ..*run }])));
     }
     pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distant_indices_of_several_dimensions_read_bounded_hyperslabs() {
+        // 0, 7, 15, 22, ...: 267 of 2000 indices of each of three dimensions. Their ranges have 421 times as many elements.
+        let indices = (0..267).map(|n| n * 15 / 2);
+        let runs: Vec<Run> = indices.zip(0..).map(|(index, place)| Run::new(index, 1, place)).collect();
+        let Pieces(dims) = Pieces::of_runs(&[runs.clone(), runs.clone(), runs], |_| 500);
+        let taken =
+            |pieces: &Vec<(Run, Vec<Run>)>| pieces.iter().map(|(_, takes)| takes.len()).sum::<usize>();
+        assert_eq!(dims.iter().map(taken).collect::<Vec<_>>(), [267; 3]);
+        let most = dims.iter().map(|pieces| pieces.iter().map(|(range, _)| range.count).max().unwrap());
+        assert!(most.clone().product::<u64>() <= AT_A_TIME, "{:?}", most.collect::<Vec<_>>());
+        assert_eq!((dims[2].len(), dims[0].len()), (1, 267), "the last dimension is read as one range");
+    }
 }
